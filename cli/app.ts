@@ -1,0 +1,216 @@
+import { buildApplication, buildCommand, buildRouteMap, run, text_en } from "@stricli/core";
+import { EXIT } from "../src/core/mod.ts";
+import { RUN_ALIASES, RUN_FLAGS } from "./run_flags.ts";
+import { type CliContext, processContext } from "./context.ts";
+import { contextCommand, skillRoutes } from "./context_routes.ts";
+import { fitHelp } from "./help_width.ts";
+import { argument, flag, NONE, option } from "./parameters.ts";
+import { permissionRoutes, sandboxRoutes, trustCommand } from "./safety_routes.ts";
+import { sessionRoutes, statsCommand } from "./session_routes.ts";
+import { VERSION } from "./version.ts";
+
+const runCommand = buildCommand({
+  loader: async () => (await import("./commands/run.ts")).run,
+  parameters: {
+    flags: RUN_FLAGS,
+    aliases: RUN_ALIASES,
+    positional: { kind: "array", parameter: argument("What to do; - reads standard input", "task") },
+  },
+  docs: {
+    brief: "Do one task and exit (short form: reasonix -p)",
+    fullDescription: "Does one task and exits. The answer goes to standard output, everything else to\n" +
+      "standard error. Standard input is read when there is no task or when it is -.\n" +
+      "Exit codes: 0 done, 1 failed, 2 usage, 3 blocked, 4 limit, 5 provider, 6 config,\n130 interrupted, 143 terminated.",
+  },
+});
+
+const setup = buildCommand({
+  loader: async () => (await import("./commands/setup.ts")).setup,
+  parameters: {
+    flags: { yes: flag("Ask nothing, write the default file") },
+    positional: {
+      kind: "tuple",
+      parameters: [{ ...argument("File to write (default: your user config)", "path"), optional: true }],
+    },
+  },
+  docs: { brief: "Write a commented configuration file" },
+});
+
+const doctor = buildCommand({
+  loader: async () => (await import("./commands/doctor.ts")).doctor,
+  parameters: {
+    flags: {
+      json: flag("Print JSON"),
+      online: flag("Also ask the providers"),
+      dir: option("Look from this folder"),
+    },
+    ...NONE,
+  },
+  docs: { brief: "Check configuration, providers and sandbox" },
+});
+
+const config = buildRouteMap({
+  routes: {
+    show: buildCommand({
+      loader: async () => (await import("./commands/config.ts")).show,
+      parameters: {
+        flags: {
+          json: flag("Print JSON"),
+          origin: flag("Say where each value comes from"),
+          preset: option("With this preset"),
+        },
+        ...NONE,
+      },
+      docs: { brief: "Print the settings in force" },
+    }),
+    path: buildCommand({
+      loader: async () => (await import("./commands/config.ts")).path,
+      parameters: NONE,
+      docs: { brief: "Print where the files are" },
+    }),
+    get: buildCommand({
+      loader: async () => (await import("./commands/config.ts")).get,
+      parameters: {
+        positional: { kind: "tuple", parameters: [argument("Key, such as agent.max_steps", "key")] },
+      },
+      docs: { brief: "Print one value" },
+    }),
+    set: buildCommand({
+      loader: async () => (await import("./commands/config.ts")).set,
+      parameters: {
+        flags: { local: flag("In ./reasonix.toml instead of your user config") },
+        positional: { kind: "tuple", parameters: [argument("Key", "key"), argument("TOML value", "value")] },
+      },
+      docs: { brief: "Change one value, keeping comments" },
+    }),
+    presets: buildCommand({
+      loader: async () => (await import("./commands/config.ts")).presets,
+      parameters: {
+        positional: {
+          kind: "tuple",
+          parameters: [{ ...argument("Preset to print", "name"), optional: true }],
+        },
+      },
+      docs: { brief: "List presets, or print one" },
+    }),
+  },
+  docs: { brief: "Show and change settings" },
+});
+
+const replay = buildCommand({
+  loader: async () => (await import("./commands/replay.ts")).replay,
+  parameters: {
+    flags: {
+      outputFormat: {
+        kind: "enum",
+        values: ["text", "jsonl", "stream-json"],
+        default: "text",
+        brief: "Form of the output",
+      },
+      showThinking: flag("Show the model's reasoning"),
+    },
+    positional: { kind: "tuple", parameters: [argument("Session id or file", "file")] },
+  },
+  docs: { brief: "Show a recorded session again, without a model" },
+});
+
+const version = buildCommand({
+  loader: async () => (await import("./commands/version.ts")).version,
+  parameters: { flags: { json: flag("Print JSON") }, ...NONE },
+  docs: { brief: "Print versions" },
+});
+
+const completion = buildCommand({
+  loader: async () => (await import("./commands/completion.ts")).completion,
+  parameters: {
+    positional: { kind: "tuple", parameters: [argument("bash, zsh, fish or powershell", "shell")] },
+  },
+  docs: { brief: "Print a shell completion script" },
+});
+
+const complete = buildCommand({
+  loader: async () => (await import("./commands/completion.ts")).complete,
+  parameters: { positional: { kind: "array", parameter: argument("Words of the command line", "word") } },
+  docs: { brief: "Propose completions" },
+});
+
+const root = buildRouteMap({
+  routes: {
+    run: runCommand,
+    setup,
+    doctor,
+    config,
+    session: sessionRoutes,
+    stats: statsCommand,
+    context: contextCommand,
+    skills: skillRoutes,
+    permissions: permissionRoutes,
+    sandbox: sandboxRoutes,
+    trust: trustCommand,
+    replay,
+    version,
+    completion,
+    complete,
+  },
+  docs: {
+    brief: "A coding agent for the terminal",
+    fullDescription: 'A coding agent for the terminal.\nStart with: reasonix setup, then reasonix run "…"',
+    hideRoute: { complete: true },
+  },
+});
+
+/** The command tree. */
+export const app = buildApplication<CliContext>(root, {
+  name: "reasonix",
+  versionInfo: { currentVersion: VERSION },
+  scanner: { caseStyle: "allow-kebab-for-camel", allowArgumentEscapeSequence: true },
+  documentation: {
+    caseStyle: "convert-camel-to-kebab",
+    onlyRequiredInUsageLine: true,
+    useAliasInUsageLine: false,
+  },
+  localization: {
+    text: {
+      ...text_en,
+      briefs: { ...text_en.briefs, argumentEscapeSequence: "Everything after it is an argument" },
+      formatException: (error) => error instanceof Error ? error.message : String(error),
+    },
+  },
+});
+
+/** Runs one command line and returns the exit code. */
+export async function main(args: readonly string[]): Promise<number> {
+  const context = processContext();
+  if (args.length === 0) {
+    context.process.stderr.write(
+      "error: The interactive chat is not part of this version\n" +
+        '       run one task with: reasonix run "…", or see reasonix --help\n',
+    );
+    return EXIT.usage;
+  }
+  await run(app, withShortForm(args), args.some(isHelp) ? withFittedHelp(context) : context);
+  const code = Number(context.process.exitCode ?? 0);
+  // Negative codes are the parser's own: an unknown command or flag is a usage error, the rest a defect.
+  return code >= 0 ? code : code <= -4 ? EXIT.usage : EXIT.failed;
+}
+
+function isHelp(arg: string): boolean {
+  return arg === "--help" || arg === "-h" || arg === "--help-all";
+}
+
+function withFittedHelp(context: CliContext): CliContext {
+  const { stdout } = context.process;
+  return Object.assign(context, {
+    process: Object.assign(context.process, {
+      stdout: { write: (help: string) => stdout.write(fitHelp(help)) },
+    }),
+  });
+}
+
+/** `reasonix [flags] -p …` is `reasonix run [flags] …`. */
+function withShortForm(args: readonly string[]): readonly string[] {
+  const end = args.indexOf("--");
+  const at = args.findIndex((arg, i) => (arg === "-p" || arg === "--print") && (end < 0 || i < end));
+  if (at < 0 || !args[0]?.startsWith("-")) return args;
+  return ["run", ...args.slice(0, at), ...args.slice(at + 1)];
+}

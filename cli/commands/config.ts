@@ -1,0 +1,112 @@
+import {
+  formatProblem,
+  getConfigValue,
+  listSettings,
+  loadConfig,
+  type LoadedConfig,
+  parseConfigValue,
+  PRESETS,
+  presetText,
+  projectConfigFile,
+  setConfigValue,
+  type Setting,
+  userConfigFile,
+} from "../../src/config/mod.ts";
+import { projectDir } from "../../src/session/mod.ts";
+import { type CliContext, fail } from "../context.ts";
+import { originText } from "../origin_text.ts";
+import { workingPlace } from "../place.ts";
+
+interface ShowFlags {
+  readonly json?: boolean;
+  readonly origin?: boolean;
+  readonly preset?: string;
+}
+
+export async function show(this: CliContext, flags: ShowFlags): Promise<void> {
+  try {
+    const loaded = await load(this, flags.preset);
+    const settings = listSettings(loaded);
+    if (flags.json) {
+      const rows = settings.map((row) => ({
+        key: row.key,
+        value: row.secret ? "[secret]" : row.value,
+        ...(flags.origin ? { origin: row.origin } : {}),
+      }));
+      this.process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+      return;
+    }
+    this.process.stdout.write(settings.map((row) => line(row, flags.origin ?? false)).join(""));
+  } catch (error) {
+    fail(this, error);
+  }
+}
+
+function line({ key, value, secret, origin }: Setting, withOrigin: boolean): string {
+  const text = secret ? "[secret]" : JSON.stringify(value);
+  return withOrigin ? `${key} = ${text}  # ${originText(origin)}\n` : `${key} = ${text}\n`;
+}
+
+async function load(context: CliContext, preset?: string): Promise<LoadedConfig> {
+  const { cwd, home, env } = workingPlace(context);
+  const loaded = await loadConfig({ cwd, home, env, ...(preset === undefined ? {} : { preset }) });
+  for (const warning of loaded.warnings) context.process.stderr.write(`! ${formatProblem(warning)}\n`);
+  return loaded;
+}
+
+export function path(this: CliContext): void {
+  try {
+    const { cwd, home } = workingPlace(this);
+    const rows = [
+      ["project config", projectConfigFile(cwd)],
+      ["user config", userConfigFile(home)],
+      ["keys", `${home}/.env`],
+      ["home", home],
+      ["sessions", `${projectDir(home, cwd)}/sessions`],
+      ["cache", `${home}/cache`],
+    ];
+    this.process.stdout.write(rows.map(([name = "", value]) => `${name.padEnd(15)} ${value}\n`).join(""));
+  } catch (error) {
+    fail(this, error);
+  }
+}
+
+export async function get(this: CliContext, _flags: unknown, key: string): Promise<void> {
+  try {
+    const loaded = await load(this);
+    const value = getConfigValue(loaded, key);
+    const secret = listSettings(loaded).some((setting) => setting.key === key && setting.secret);
+    const text = secret ? "[secret]" : typeof value === "string" ? value : JSON.stringify(value ?? null);
+    this.process.stdout.write(`${text}\n`);
+  } catch (error) {
+    fail(this, error);
+  }
+}
+
+export async function set(
+  this: CliContext,
+  flags: { readonly local?: boolean },
+  key: string,
+  text: string,
+): Promise<void> {
+  try {
+    const { cwd, home } = workingPlace(this);
+    const file = flags.local ? projectConfigFile(cwd) : userConfigFile(home);
+    await setConfigValue(file, key, parseConfigValue(key, text));
+    this.process.stdout.write(`${key} is set in ${file}\n`);
+  } catch (error) {
+    fail(this, error);
+  }
+}
+
+export async function presets(this: CliContext, _flags: unknown, name?: string): Promise<void> {
+  try {
+    this.process.stdout.write(
+      name === undefined
+        ? PRESETS.map((preset) => `${preset.name.padEnd(9)} ${preset.summary}\n`).join("")
+        : await presetText(name),
+    );
+  } catch (error) {
+    fail(this, error);
+  }
+}

@@ -1,0 +1,98 @@
+import { loadConfig, originOf } from "../../src/config/mod.ts";
+import { EXIT, formatPlace, ReasonixError } from "../../src/core/mod.ts";
+import { createGate, type Explanation, type PreparedCall } from "../../src/permission/mod.ts";
+import { BUILTINS } from "../../src/tool/mod.ts";
+import { terminalSafe } from "../../src/util/terminal_text.ts";
+import { type CliContext, fail } from "../context.ts";
+import { gateOptions } from "../gate_options.ts";
+import { buildWorkspace } from "../parts.ts";
+import { workingPlace } from "../place.ts";
+import type { PermissionMode } from "../run_flags.ts";
+
+interface CheckFlags {
+  readonly json?: boolean;
+  readonly tool?: string;
+  readonly permissionMode?: PermissionMode;
+}
+
+/** Explains what would happen to a command (or to another tool's call): segments, rules, origins, decision. */
+export async function check(this: CliContext, flags: CheckFlags, subject: string): Promise<void> {
+  try {
+    const place = workingPlace(this);
+    const loaded = await loadConfig(place);
+    const workspace = buildWorkspace(place, loaded.config);
+    const { permissionMode } = flags;
+    const gate = createGate(
+      gateOptions({ place, loaded, workspace, onAsk: "allow", permissionMode, record: () => {} }),
+    );
+    for (const problem of gate.problems) this.process.stderr.write(`! ${problem.rule}: ${problem.message}\n`);
+    const explanation = await gate.explain(callOf(flags.tool ?? "bash", subject));
+    this.process.stdout.write(
+      flags.json ? `${JSON.stringify(explanation, null, 2)}\n` : explanationText(explanation),
+    );
+    this.process.exitCode = explanation.headless === "allow" ? EXIT.done : EXIT.blocked;
+  } catch (error) {
+    fail(this, error);
+  }
+}
+
+function callOf(name: string, subject: string): PreparedCall {
+  const tool = BUILTINS.find((candidate) => candidate.name === name);
+  if (!tool) {
+    throw new ReasonixError(`Unknown tool "${name}"`, {
+      exit: "usage",
+      remedy: `use one of ${BUILTINS.map((candidate) => candidate.name).join(", ")}`,
+    });
+  }
+  const properties = Object.keys((tool.schema.properties ?? {}) as Record<string, unknown>);
+  const key = ["command", "path", "source_path", "pattern"].find((name) => properties.includes(name)) ??
+    properties[0] ?? "path";
+  const args = { [key]: subject };
+  return { call: { id: "check", name, arguments: JSON.stringify(args) }, args, readOnly: tool.readOnly };
+}
+
+function explanationText(explanation: Explanation): string {
+  const origin = (text?: string) => text === undefined ? "" : ` (${text})`;
+  const lines = [
+    `${explanation.decision}: ${explanation.reason}`,
+    `  decided by ${explanation.source}${
+      explanation.rule ? `, rule ${explanation.rule}${origin(explanation.origin)}` : ""
+    }`,
+    `  with nobody to ask: ${explanation.headless}`,
+    ...(explanation.unparsable === undefined ? [] : [`  could not be parsed: ${explanation.unparsable}`]),
+    ...explanation.segments.map((segment) => {
+      const via = segment.via.length > 0 ? ` (through ${segment.via.join(", ")})` : "";
+      return `  · ${segment.text}${via}: ${segment.outcome}, ${segment.reason}${origin(segment.origin)}`;
+    }),
+    ...explanation.floor.flatMap((finding) => [
+      `  ! ${finding.command}: ${finding.reason}`,
+      ...finding.targets.map((target) =>
+        `      ${target.path}${
+          target.files === undefined ? "" : `, ${target.files}${target.more ? "+" : ""} files`
+        }`
+      ),
+    ]),
+    ...(explanation.always === undefined ? [] : [`  "always" would save: ${explanation.always}`]),
+    ...(explanation.alwaysPrefix === undefined ? [] : [`  or, wider: ${explanation.alwaysPrefix}`]),
+  ];
+  return lines.map((line) => `${terminalSafe(line)}\n`).join("");
+}
+
+/** Lists the rules in force with their place. */
+export async function list(this: CliContext): Promise<void> {
+  try {
+    const loaded = await loadConfig(workingPlace(this));
+    this.process.stdout.write(`mode ${loaded.config.permissions.mode}\n`);
+    for (const name of ["deny", "ask", "allow"] as const) {
+      for (const [index, rule] of loaded.config.permissions[name].entries()) {
+        const { file, line, column } = originOf(loaded, `permissions.${name}[${index}]`);
+        const place = file === undefined
+          ? ""
+          : formatPlace({ file, ...(line ? { line } : {}), ...(column ? { column } : {}) });
+        this.process.stdout.write(`${name.padEnd(5)} ${rule}  ${place}\n`);
+      }
+    }
+  } catch (error) {
+    fail(this, error);
+  }
+}

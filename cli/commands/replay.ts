@@ -1,0 +1,78 @@
+import { type Event, EXIT, type NewEventOf } from "../../src/core/mod.ts";
+import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../src/frontend/mod.ts";
+import { findSession, loadEvents, type SessionState } from "../../src/session/mod.ts";
+import { type CliContext, fail } from "../context.ts";
+import { workingPlace } from "../place.ts";
+
+/** Shows a session again from its file: the same readers, no model, no tools. */
+export async function replay(
+  this: CliContext,
+  flags: { readonly outputFormat: OutputFormat; readonly showThinking?: boolean },
+  ref: string,
+): Promise<void> {
+  try {
+    const { home, cwd } = workingPlace(this);
+    const place = findSession(home, ref, { cwd });
+    const { createPrinter } = await FRONTENDS.print();
+    const printer = createPrinter({
+      format: flags.outputFormat,
+      out: new Output(Deno.stdout),
+      err: new Output(Deno.stderr),
+      showThinking: flags.showThinking ?? false,
+      quiet: false,
+      color: false,
+      terminal: Deno.stdout.isTerminal(),
+      permissionMode: "replay",
+    });
+    const events: Event[] = [];
+    const { state, notices } = loadEvents(place.path, (event) => events.push(event));
+    for (const notice of notices) this.process.stderr.write(`! ${notice.text}\n`);
+    for (const event of events) {
+      for (const shown of flags.outputFormat === "text" ? asStreamed(event) : [event]) {
+        await printer.event(shown);
+      }
+    }
+    await printer.result(resultOf(state, events));
+  } catch (error) {
+    fail(this, error);
+  }
+}
+
+/** Whole messages as the live pieces a text reader shows; the user's own lines as notices. */
+function asStreamed(event: Event): Event[] {
+  const { v, seq, time } = event;
+  if (event.type === "message.user" && event.origin === "user") {
+    return [{ v, seq, time, type: "notice", level: "info", code: "replay.user", text: event.content }];
+  }
+  if (event.type !== "message.end") return [event];
+  const piece = (channel: "text" | "reasoning", text: string): Event => ({
+    v,
+    seq,
+    time,
+    type: "message.delta",
+    channel,
+    text,
+  });
+  return [
+    ...(event.reasoning ? [piece("reasoning", event.reasoning)] : []),
+    ...(event.content === "" ? [] : [piece("text", event.content)]),
+    event,
+  ];
+}
+
+function resultOf(state: SessionState, events: readonly Event[]): RunResult {
+  const end = events.findLast((event): event is Event & NewEventOf<"turn.end"> => event.type === "turn.end");
+  const cost = end?.cost;
+  return {
+    exit: "done",
+    exitCode: EXIT.done,
+    answer: end?.answer ?? "",
+    steps: state.turns.reduce((sum, turn) => sum + turn.steps, 0),
+    durationMs: state.turns.length === 0 ? 0 : end?.durationMs ?? 0,
+    usage: state.usage,
+    refusals: [],
+    ...(state.session === undefined ? {} : { session: state.session }),
+    ...(state.model === undefined ? {} : { model: state.model }),
+    ...(cost ? { cost } : {}),
+  };
+}

@@ -1,0 +1,178 @@
+import type { TurnOutcome } from "../../src/agent/mod.ts";
+import { loadSkills, resolveReferences } from "../../src/context/mod.ts";
+import {
+  EXIT,
+  type ExitName,
+  formatPlace,
+  NO_USAGE,
+  ReasonixError,
+  type UserInput,
+} from "../../src/core/mod.ts";
+import { FRONTENDS, Output, type Printer, type RunResult } from "../../src/frontend/mod.ts";
+import { assemble, type Assembly } from "../assemble.ts";
+import type { CliContext } from "../context.ts";
+import { formatProblem } from "../../src/config/mod.ts";
+import { Metrics } from "../metrics.ts";
+import { workingPlace } from "../place.ts";
+import { loadTrustedConfig } from "../trusted_config.ts";
+import { onSignals } from "../signals.ts";
+import { readTask, type Task } from "../task_input.ts";
+import type { RunFlags } from "../run_flags.ts";
+
+const REASONS: Readonly<Record<TurnOutcome["reason"], ExitName>> = {
+  done: "done",
+  failed: "failed",
+  blocked: "blocked",
+  limit: "limit",
+  provider: "provider",
+  interrupted: "interrupt",
+  terminated: "terminated",
+};
+
+/** `reasonix run`: one task, one turn, one result. */
+export async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
+  const current = new CurrentRun();
+  const removeListeners = onSignals({
+    stop: (reason) => current.stop(reason),
+    exit: (code) => Deno.exit(code),
+  });
+  const printer = await printerFor(this, flags, () => current.stop("interrupted"));
+  let result: RunResult;
+  try {
+    result = await runTask(this, flags, { words, printer, current });
+  } catch (error) {
+    result = failedResult(error);
+  }
+  await printer.result(result);
+  removeListeners();
+  this.process.exitCode = result.exitCode;
+}
+
+/** What a signal has to stop; a signal before the turn began stops it as soon as it begins. */
+class CurrentRun {
+  #assembly: Assembly | undefined;
+  #stopped: "interrupted" | "terminated" | undefined;
+
+  stop(reason: "interrupted" | "terminated"): void {
+    this.#stopped = reason;
+    void this.#assembly?.controller.submit({ type: "interrupt", reason });
+  }
+
+  begin(assembly: Assembly): void {
+    this.#assembly = assembly;
+    if (this.#stopped) {
+      throw new ReasonixError("Stopped before the turn began", { exit: REASONS[this.#stopped] });
+    }
+  }
+}
+
+interface RunParts {
+  readonly words: readonly string[];
+  readonly printer: Printer;
+  readonly current: CurrentRun;
+}
+
+async function runTask(
+  context: CliContext,
+  flags: RunFlags,
+  { words, printer, current }: RunParts,
+): Promise<RunResult> {
+  const task = await readTask(words);
+  const place = workingPlace(context, flags.dir);
+  const loaded = await loadTrustedConfig(place, flags);
+  const assembly = await assemble(place, flags, loaded);
+  const { controller } = assembly;
+  const metrics = new Metrics();
+  controller.subscribe((event) => metrics.event(event));
+  controller.subscribe((event) => printer.event(event));
+  try {
+    await assembly.open();
+    const warnings = [...loaded.warnings.map(formatProblem), ...assembly.notices];
+    for (const text of warnings) {
+      await controller.recorder.record({ type: "notice", level: "warning", code: "config", text });
+    }
+    current.begin(assembly);
+    const outcome = await controller.submit({
+      type: "turn",
+      input: await userInput(task, assembly, place.cwd),
+    });
+    if (!outcome) throw new ReasonixError("The turn ended without an outcome");
+    const result = resultOf(outcome, assembly, metrics);
+    if (flags.metrics !== undefined) metrics.write(flags.metrics, result);
+    return result;
+  } finally {
+    await assembly.close();
+  }
+}
+
+async function userInput(task: Task, assembly: Assembly, cwd: string): Promise<UserInput> {
+  const { workspace, provider, controller, knowledge } = assembly;
+  if (knowledge.skills && task.text.startsWith("/")) {
+    const slash = await (await loadSkills()).resolveSlash(task.text, knowledge.skills);
+    if (slash) {
+      await controller.recorder.record({ type: "message.user", content: slash.context, origin: "context" });
+    }
+  }
+  const found = await resolveReferences(task.text, {
+    cwd,
+    read: (path) => workspace.read(path),
+    hidden: (path) => workspace.hidden(path),
+    vision: provider.model.vision,
+  });
+  for (const text of found.notices) {
+    await controller.recorder.record({ type: "notice", level: "warning", code: "reference", text });
+  }
+  const piped = task.piped === undefined ? [] : [`<stdin>\n${task.piped}\n</stdin>`];
+  return { text: task.text, references: [...piped, ...found.blocks], images: found.images };
+}
+
+function resultOf(outcome: TurnOutcome, assembly: Assembly, metrics: Metrics): RunResult {
+  const exit = REASONS[outcome.reason];
+  return {
+    exit,
+    exitCode: EXIT[exit],
+    answer: outcome.answer,
+    session: assembly.log.id,
+    model: assembly.provider.model.id,
+    steps: outcome.steps,
+    durationMs: outcome.durationMs,
+    usage: outcome.usage,
+    refusals: metrics.refusals,
+    ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
+    ...(outcome.cost ? { cost: outcome.cost } : {}),
+  };
+}
+
+/** The result of a run that did not get as far as a turn. */
+function failedResult(error: unknown): RunResult {
+  const known = error instanceof ReasonixError ? error : undefined;
+  const exit = known?.exit ?? "failed";
+  const text = error instanceof Error ? error.message : String(error);
+  const remedy = known ? known.remedy : "this is a defect; please report it";
+  return {
+    exit,
+    exitCode: EXIT[exit],
+    detail: known?.place ? `${formatPlace(known.place)}: ${text}` : text,
+    answer: "",
+    steps: 0,
+    durationMs: 0,
+    usage: NO_USAGE,
+    refusals: [],
+    ...(remedy === undefined ? {} : { remedy }),
+  };
+}
+
+async function printerFor(context: CliContext, flags: RunFlags, onBroken: () => void): Promise<Printer> {
+  const { env } = context.process;
+  const { createPrinter } = await FRONTENDS.print();
+  return createPrinter({
+    format: flags.outputFormat,
+    out: new Output(Deno.stdout, onBroken),
+    err: new Output(Deno.stderr),
+    showThinking: flags.showThinking ?? false,
+    quiet: flags.quiet ?? false,
+    color: !flags.noColor && !env.NO_COLOR && env.TERM !== "dumb" && Deno.stderr.isTerminal(),
+    terminal: Deno.stdout.isTerminal(),
+    permissionMode: flags.permissionMode ?? "workspace-write",
+  });
+}

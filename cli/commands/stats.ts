@@ -1,0 +1,124 @@
+import { ReasonixError } from "../../src/core/mod.ts";
+import {
+  type CacheReset,
+  loadIndex,
+  projectDir,
+  type StatsOptions,
+  type StatsRow,
+} from "../../src/session/mod.ts";
+import { type CliContext, fail } from "../context.ts";
+import { workingPlace } from "../place.ts";
+import { outputWidth, printableJson, table } from "../table.ts";
+
+export interface StatsFlags {
+  readonly by: StatsOptions["by"];
+  readonly all?: boolean;
+  readonly since?: string;
+  readonly cache?: boolean;
+  readonly json?: boolean;
+}
+
+export async function stats(this: CliContext, flags: StatsFlags): Promise<void> {
+  try {
+    const { home, cwd } = workingPlace(this);
+    const since = flags.since === undefined ? {} : { since: day(flags.since) };
+    const scope = flags.all || flags.by === "project" ? {} : { project: projectDir(home, cwd) };
+    const { SessionIndex } = await loadIndex();
+    using index = await SessionIndex.open(home);
+    const rows = index.stats({ by: flags.by, ...scope, ...since });
+    const resets = flags.cache
+      ? index.cacheResets(scope).filter(({ time }) => time >= (since.since ?? ""))
+      : undefined;
+    if (flags.json) {
+      const value = resets === undefined ? rows : { rows, resets };
+      this.process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
+    } else if (rows.length === 0) this.process.stdout.write("No requests yet\n");
+    else this.process.stdout.write(resets === undefined ? spending(rows, flags.by) : cache(rows, resets));
+  } catch (error) {
+    fail(this, error);
+  }
+}
+
+function day(text: string): string {
+  const date = /^\d{4}-\d{2}-\d{2}$/.test(text) ? new Date(`${text}T00:00:00Z`) : undefined;
+  if (date && !isNaN(date.getTime()) && date.toISOString().startsWith(text)) return text;
+  throw new ReasonixError(`Cannot use "${text}" for --since: give a day such as 2026-01-31`, {
+    exit: "usage",
+  });
+}
+
+function spending(rows: readonly StatsRow[], by: StatsOptions["by"]): string {
+  const all = rows.length > 1 ? [{ ...total(rows), key: "total" }] : [];
+  return table(
+    [by.toUpperCase(), "SESSIONS", "REQUESTS", "INPUT", "CACHED", "HIT", "OUTPUT", "COST"],
+    [...rows, ...all].map((row) => [
+      row.key || "(unknown)",
+      // A session that spans days is counted in each of them, so there is no honest sum.
+      row.key === "total" && by !== "session" ? "" : number(row.sessions),
+      number(row.requests),
+      number(row.usage.inputTokens),
+      number(row.usage.cachedTokens),
+      hitRate(row.usage),
+      number(row.usage.outputTokens),
+      money(row),
+    ]),
+    { right: ["SESSIONS", "REQUESTS", "INPUT", "CACHED", "HIT", "OUTPUT"] },
+  );
+}
+
+function total(rows: readonly StatsRow[]): StatsRow {
+  const sum = (pick: (row: StatsRow) => number) => rows.reduce((all, row) => all + pick(row), 0);
+  const costs: Record<string, number> = {};
+  for (const row of rows) {
+    for (const [currency, amount] of Object.entries(row.costs)) {
+      costs[currency] = (costs[currency] ?? 0) + amount;
+    }
+  }
+  return {
+    key: "",
+    sessions: sum((row) => row.sessions),
+    requests: sum((row) => row.requests),
+    usage: {
+      inputTokens: sum((row) => row.usage.inputTokens),
+      cachedTokens: sum((row) => row.usage.cachedTokens),
+      outputTokens: sum((row) => row.usage.outputTokens),
+      reasoningTokens: sum((row) => row.usage.reasoningTokens),
+    },
+    costs,
+    unpriced: sum((row) => row.unpriced),
+  };
+}
+
+function cache(rows: readonly StatsRow[], resets: readonly CacheReset[]): string {
+  const { usage, requests } = total(rows);
+  const width = outputWidth();
+  const list = table(
+    ["TIME", "SESSION", "EVENT", "KIND", "REASON"],
+    resets.map(({ time, session, seq, kind, reason }) => [
+      time.slice(0, 19).replace("T", " "),
+      session,
+      String(seq),
+      kind,
+      reason,
+    ]),
+    { right: ["EVENT"], ...(width === undefined ? {} : { width }) },
+  );
+  return `${number(usage.cachedTokens)} of ${number(usage.inputTokens)} input tokens came from the cache ` +
+    `(${hitRate(usage)}) in ${number(requests)} requests\n` +
+    (resets.length === 0
+      ? "The cache was never given up\n"
+      : `It began anew ${resets.length} times:\n\n${list}`);
+}
+
+function hitRate(usage: StatsRow["usage"]): string {
+  return usage.inputTokens === 0 ? "-" : `${Math.round(100 * usage.cachedTokens / usage.inputTokens)} %`;
+}
+
+function money({ costs, unpriced }: StatsRow): string {
+  const known = Object.entries(costs).map(([currency, amount]) => `${amount.toFixed(4)} ${currency}`);
+  return [...known, ...(unpriced > 0 ? [known.length > 0 ? "and some unknown" : "unknown"] : [])].join(" ");
+}
+
+function number(value: number): string {
+  return value.toLocaleString("en-US");
+}

@@ -1,0 +1,18 @@
+import type { CliContext } from "../context.ts";
+import { VERSION } from "../version.ts";
+
+export function version(this: CliContext, flags: { readonly json?: boolean }): void {
+  const versions = {
+    reasonix: VERSION,
+    deno: Deno.version.deno,
+    v8: Deno.version.v8,
+    typescript: Deno.version.typescript,
+    target: Deno.build.target,
+    event_format: 1,
+  };
+  this.process.stdout.write(
+    flags.json
+      ? `${JSON.stringify(versions)}\n`
+      : `reasonix ${VERSION}\ndeno ${versions.deno} (v8 ${versions.v8}, ${versions.target})\n`,
+  );
+}

@@ -1,0 +1,177 @@
+import {
+  ConfigError,
+  formatProblem,
+  keyOrigin,
+  knownSecrets,
+  listSettings,
+  loadConfig,
+  type LoadedConfig,
+  modelsOf,
+  projectConfigFile,
+  type ProviderEntry,
+  resolveKey,
+  resolveModel,
+  userConfigFile,
+} from "../src/config/mod.ts";
+import { errorMessage } from "../src/core/mod.ts";
+import { listModels } from "../src/provider/mod.ts";
+import { listSessions, projectDir } from "../src/session/mod.ts";
+import { createRedactor } from "../src/util/redact.ts";
+import { originText } from "./origin_text.ts";
+import { LazyJail } from "./lazy_jail.ts";
+import { buildWorkspace } from "./parts.ts";
+import type { Place } from "./place.ts";
+import { VERSION } from "./version.ts";
+
+/** What `doctor` found; safe to attach to an issue. */
+export interface Report {
+  readonly versions: Readonly<Record<string, string>>;
+  readonly paths: Readonly<Record<string, string>>;
+  readonly config: {
+    readonly files: readonly { readonly path: string; readonly found: boolean }[];
+    /** Settings that differ from the defaults. */
+    readonly settings: readonly { readonly key: string; readonly value: string; readonly origin: string }[];
+    readonly warnings: readonly string[];
+    readonly error?: string;
+  };
+  readonly providers: readonly {
+    readonly name: string;
+    readonly models: readonly string[];
+    readonly key: string;
+    readonly online?: string;
+  }[];
+  readonly sandbox: {
+    readonly summary: string;
+    readonly rejected: readonly { readonly backend: string; readonly reason: string }[];
+  };
+  readonly sessions: { readonly count: number; readonly bytes: number; readonly homeBytes: number };
+  readonly problems: readonly string[];
+}
+
+const ONLINE_LIMIT_MS = 10_000;
+
+/** Examines configuration, providers, sandbox and disk; asks the providers only when `online`. */
+export async function examine(place: Place, options: { readonly online: boolean }): Promise<Report> {
+  const problems: string[] = [];
+  const loaded = await loadConfig(place).catch((error: unknown) => {
+    problems.push(errorMessage(error));
+    if (!(error instanceof ConfigError)) throw error;
+    return error;
+  });
+  const usable = loaded instanceof ConfigError ? undefined : loaded;
+  if (usable) await checkModel(usable, problems);
+  const sessions = listSessions(projectDir(place.home, place.cwd));
+  return {
+    versions: { reasonix: VERSION, deno: Deno.version.deno, target: Deno.build.target },
+    paths: { cwd: place.cwd, home: place.home, sessions: `${projectDir(place.home, place.cwd)}/sessions` },
+    config: usable ? configPart(usable) : brokenConfig(place, loaded as ConfigError),
+    providers: usable ? await providerPart(usable, options.online, problems) : [],
+    sandbox: usable ? await sandboxPart(place, usable, problems) : { summary: "not examined", rejected: [] },
+    sessions: {
+      count: sessions.length,
+      bytes: sessions.reduce((sum, session) => sum + session.bytes, 0),
+      homeBytes: folderBytes(place.home),
+    },
+    problems,
+  };
+}
+
+function checkModel(loaded: LoadedConfig, problems: string[]): void {
+  try {
+    resolveKey(resolveModel(loaded.config).entry, loaded.keys);
+  } catch (error) {
+    problems.push(errorMessage(error));
+  }
+}
+
+function configPart(loaded: LoadedConfig): Report["config"] {
+  const redact = createRedactor(knownSecrets(loaded.config.providers, loaded.keys));
+  const changed = listSettings(loaded).filter((setting) => setting.origin.source !== "default");
+  return {
+    files: loaded.files.map(({ path, found }) => ({ path, found })),
+    settings: changed.map(({ key, value, origin, secret }) => ({
+      key,
+      value: secret ? "[secret]" : redact(JSON.stringify(value)),
+      origin: originText(origin),
+    })),
+    warnings: loaded.warnings.map(formatProblem),
+  };
+}
+
+function brokenConfig(place: Place, error: ConfigError): Report["config"] {
+  const files = [projectConfigFile(place.cwd), userConfigFile(place.home)];
+  return {
+    files: files.map((path) => ({ path, found: isFile(path) })),
+    settings: [],
+    warnings: [],
+    error: error.problems.map(formatProblem).join("; "),
+  };
+}
+
+async function providerPart(
+  loaded: LoadedConfig,
+  online: boolean,
+  problems: string[],
+): Promise<Report["providers"]> {
+  return await Promise.all(loaded.config.providers.map(async (entry) => ({
+    name: entry.name,
+    models: modelsOf(entry),
+    key: { home: "set in the home", env: "set in the environment", missing: "MISSING", none: "not needed" }[
+      keyOrigin(entry, loaded.keys)
+    ],
+    ...(online ? { online: await reach(entry, loaded, problems) } : {}),
+  })));
+}
+
+async function reach(entry: ProviderEntry, loaded: LoadedConfig, problems: string[]): Promise<string> {
+  try {
+    const apiKey = resolveKey(entry, loaded.keys);
+    const models = await listModels(
+      { entry, version: VERSION, ...(apiKey === undefined ? {} : { apiKey }) },
+      AbortSignal.timeout(ONLINE_LIMIT_MS),
+    );
+    const missing = modelsOf(entry).filter((model) => models.length > 0 && !models.includes(model));
+    return missing.length > 0
+      ? `reachable, but does not list ${missing.join(", ")}`
+      : `reachable, ${models.length} models`;
+  } catch (error) {
+    problems.push(`${entry.name}: ${errorMessage(error)}`);
+    return "NOT reachable";
+  }
+}
+
+async function sandboxPart(
+  place: Place,
+  loaded: LoadedConfig,
+  problems: string[],
+): Promise<Report["sandbox"]> {
+  try {
+    const jail = await new LazyJail({ place, loaded, workspace: buildWorkspace(place, loaded.config) })
+      .open();
+    return { summary: jail.describe(), rejected: jail.data.rejected };
+  } catch (error) {
+    problems.push(errorMessage(error));
+    return { summary: errorMessage(error), rejected: [] };
+  }
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+function folderBytes(folder: string): number {
+  try {
+    let bytes = 0;
+    for (const entry of Deno.readDirSync(folder)) {
+      const path = `${folder}/${entry.name}`;
+      bytes += entry.isDirectory ? folderBytes(path) : Deno.lstatSync(path).size;
+    }
+    return bytes;
+  } catch {
+    return 0;
+  }
+}

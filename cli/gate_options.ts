@@ -1,0 +1,58 @@
+import { addConfigItem, type LoadedConfig, originOf, userConfigFile } from "../src/config/mod.ts";
+import { formatPlace } from "../src/core/mod.ts";
+import type { GateOptions, PermissionMode, RuleList, RuleText } from "../src/permission/mod.ts";
+import type { Workspace } from "../src/sandbox/mod.ts";
+import type { Place } from "./place.ts";
+
+interface GateSources {
+  readonly place: Place;
+  readonly loaded: LoadedConfig;
+  readonly workspace: Workspace;
+  readonly onAsk: GateOptions["onAsk"];
+  readonly permissionMode: PermissionMode | undefined;
+  readonly record: GateOptions["record"];
+  readonly shellFolder?: () => string | undefined;
+}
+
+/** What a gate takes from the configuration. The environment is listed when a command is judged: it takes milliseconds. */
+export function gateOptions(sources: GateSources): GateOptions {
+  const { place, loaded, workspace, onAsk, permissionMode, record, shellFolder } = sources;
+  let env: Record<string, string> | undefined;
+  const { permissions, safety } = loaded.config;
+  const rules = (list: RuleList): RuleText[] =>
+    permissions[list].map((text, index) => ruleText(loaded, list, { text, index }));
+  return {
+    policy: { mode: permissions.mode, allow: rules("allow"), ask: rules("ask"), deny: rules("deny") },
+    posture: "ask",
+    ...(permissionMode === undefined ? {} : { permissionMode }),
+    onAsk,
+    cwd: place.cwd,
+    home: place.env("HOME") ?? place.env("USERPROFILE") ?? place.home,
+    protectedFiles: [userConfigFile(place.home)],
+    roots: workspace.roots,
+    get env() {
+      return env ??= Deno.env.toObject();
+    },
+    confirm: safety.confirm,
+    record,
+    saveRule: (rule) => addConfigItem(userConfigFile(place.home), "permissions.allow", rule),
+    ...(shellFolder ? { shellFolder } : {}),
+    shell: Deno.build.os === "windows" ? "other" : "posix",
+  };
+}
+
+/** The place of a rule is looked up when somebody wants to see it: positions in a file cost a pass over its text. */
+function ruleText(loaded: LoadedConfig, list: RuleList, rule: { text: string; index: number }): RuleText {
+  return {
+    text: rule.text,
+    get origin() {
+      const { file, line, column, source } = originOf(loaded, `permissions.${list}[${rule.index}]`);
+      if (file === undefined) return source;
+      return formatPlace({
+        file,
+        ...(line === undefined ? {} : { line }),
+        ...(column === undefined ? {} : { column }),
+      });
+    },
+  };
+}

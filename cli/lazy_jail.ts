@@ -1,0 +1,124 @@
+import type { LoadedConfig } from "../src/config/mod.ts";
+import type { Recorder } from "../src/control/mod.ts";
+import {
+  type CommandOutcome,
+  createJail,
+  type FilterProxy,
+  type Jail,
+  type JailOptions,
+  looksJailDenied,
+  startFilterProxy,
+  type Workspace,
+} from "../src/sandbox/mod.ts";
+import type { Place } from "./place.ts";
+
+export interface JailSources {
+  readonly place: Place;
+  readonly loaded: LoadedConfig;
+  readonly workspace: Workspace;
+  /** Folder of the session; its commands share one `/tmp` in it. */
+  readonly sessionDir?: string;
+  /** Hears what is confined, and which host was refused. */
+  readonly tell?: (text: string) => void;
+}
+
+const HINTS = {
+  file:
+    "The jail probably stopped this command from writing; --add-dir or [sandbox] allow_write opens a folder",
+  network:
+    "The jail probably stopped this command from reaching the network; see [sandbox] network and network_hosts",
+  setup: "The jail could not be set up for this command; it is probed again next time",
+};
+
+/** The command jail, chosen when the first command comes: the probe may start a process. */
+export class LazyJail {
+  readonly #sources: JailSources;
+  #jail: Promise<Jail> | undefined;
+  #proxy: FilterProxy | undefined;
+  #proxyFolder: string | undefined;
+
+  constructor(sources: JailSources) {
+    this.#sources = sources;
+  }
+
+  /** Rejects with a ReasonixError (exit "blocked") when `[sandbox] bash = "enforce"` finds no jail. */
+  readonly open = (): Promise<Jail> => this.#jail ??= this.#create();
+
+  /** Tells once per cause when the jail seems to be why a command failed; without a person there is no way around it. */
+  watch(recorder: Recorder): void {
+    const told = new Set<string>();
+    recorder.subscribe((event) => {
+      if (event.type !== "tool.end" || event.exitCode === undefined || event.exitCode === 0) return;
+      void this.#explain({ exitCode: event.exitCode, output: event.content }).then((text) => {
+        if (text === undefined || told.has(text)) return;
+        told.add(text);
+        return recorder.record({ type: "notice", level: "warning", code: "sandbox.denied", text });
+      });
+    });
+  }
+
+  async #explain(outcome: CommandOutcome): Promise<string | undefined> {
+    const jail = await this.#jail?.catch(() => undefined);
+    if (!jail?.confined) return undefined;
+    const { network } = this.#sources.loaded.config.sandbox;
+    const denial = looksJailDenied(outcome, {
+      backend: jail.data.backend,
+      network: network ? "open" : "none",
+    });
+    if (denial?.kind === "setup") await jail.forgetProbe();
+    return denial && HINTS[denial.kind];
+  }
+
+  async close(): Promise<void> {
+    await this.#proxy?.[Symbol.asyncDispose]();
+    if (this.#proxyFolder !== undefined) {
+      await Deno.remove(this.#proxyFolder, { recursive: true }).catch(() => {});
+    }
+    if (this.#sources.sessionDir !== undefined) {
+      await Deno.remove(`${this.#sources.sessionDir}/tmp`, { recursive: true }).catch(() => {});
+    }
+  }
+
+  async #create(): Promise<Jail> {
+    const { tell, workspace } = this.#sources;
+    const jail = await createJail(await this.#options());
+    workspace.usePrivateTmp(jail.privateTmp);
+    tell?.(jail.describe());
+    return jail;
+  }
+
+  async #options(): Promise<JailOptions> {
+    const { place, loaded, workspace, sessionDir } = this.#sources;
+    const { sandbox } = loaded.config;
+    const userHome = place.env("HOME");
+    if (sessionDir !== undefined && sandbox.bash !== "off") {
+      await Deno.mkdir(`${sessionDir}/tmp`, { recursive: true, mode: 0o700 }).catch(() => {});
+    }
+    return {
+      mode: sandbox.bash,
+      roots: workspace.roots,
+      forbidRead: workspace.forbidden,
+      home: place.home,
+      cacheDir: `${place.home}/cache`,
+      environment: { secretNames: loaded.keyNames, secretValues: [...loaded.keys.saved().values()] },
+      ...(userHome === undefined ? {} : { userHome }),
+      ...(sessionDir === undefined ? {} : { privateTmp: `${sessionDir}/tmp` }),
+      ...await this.#network(),
+    };
+  }
+
+  async #network(): Promise<Pick<JailOptions, "network" | "proxy">> {
+    const { network, network_hosts } = this.#sources.loaded.config.sandbox;
+    if (network) return { network: "open" };
+    if (network_hosts.length === 0) return { network: "none" };
+    const { tell } = this.#sources;
+    const folder = await Deno.makeTempDir({ prefix: "reasonix-proxy-" });
+    this.#proxyFolder = folder;
+    this.#proxy = await startFilterProxy({
+      hosts: network_hosts,
+      listen: Deno.build.os === "linux" ? { socket: `${folder}/proxy.sock` } : { port: 0 },
+      onRefused: ({ host, port }, reason) => tell?.(`Refused a connection to ${host}:${port}: ${reason}`),
+    });
+    return { network: "filtered", proxy: this.#proxy.address };
+  }
+}

@@ -1,0 +1,14 @@
+/** Entry of the program and of the processes it starts for parts of its own work: the only place that ends the process. */
+import { VERSION } from "./version.ts";
+
+const args = Deno.args;
+
+if (args[0]?.startsWith("--worker=")) {
+  const { runWorker } = await import("./worker.ts");
+  await runWorker(args[0]);
+} else if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
+  await Deno.stdout.write(new TextEncoder().encode(`reasonix ${VERSION}\n`));
+} else {
+  const { main } = await import("./app.ts");
+  Deno.exit(await main(args));
+}

@@ -1,0 +1,148 @@
+import { type Limits, SUBMIT_TOOL } from "../src/agent/mod.ts";
+import {
+  type Config,
+  type LoadedConfig,
+  type ProviderEntry,
+  resolveKey,
+  resolveModel,
+} from "../src/config/mod.ts";
+import { type Instructions, systemPrompt } from "../src/context/mod.ts";
+import type { Recorder } from "../src/control/mod.ts";
+import { errorMessage, ReasonixError } from "../src/core/mod.ts";
+import { createGate, type GateOptions, type PermissionGate } from "../src/permission/mod.ts";
+import { createProvider, type Provider } from "../src/provider/mod.ts";
+import { createWorkspace, type Workspace } from "../src/sandbox/mod.ts";
+import { BUILTINS, ToolRegistry, type ToolSettings } from "../src/tool/mod.ts";
+import type { RunFlags } from "./run_flags.ts";
+import { gateOptions } from "./gate_options.ts";
+import type { Place } from "./place.ts";
+import { VERSION } from "./version.ts";
+
+export const PLATFORM = `${Deno.build.os} ${Deno.build.arch}`;
+
+export async function buildProvider(place: Place, flags: RunFlags, loaded: LoadedConfig): Promise<Provider> {
+  const untrusted = loaded.needsTrust.filter((item) => item.kind === "provider").map((item) => item.name);
+  const { entry: configured, model } = resolveModel(loaded.config, "", untrusted);
+  const entry = oneCallAtATime(loaded.config) ? withoutParallelCalls(configured) : configured;
+  const apiKey = resolveKey(entry, loaded.keys);
+  const provider = await createProvider({
+    entry,
+    model,
+    version: VERSION,
+    values: {
+      workspace: place.cwd,
+      home: place.home,
+      date: new Date().toISOString().slice(0, 10),
+      platform: PLATFORM,
+    },
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(flags.effort === undefined ? {} : { effort: flags.effort }),
+    ...(flags.record === undefined ? {} : { record: { file: flags.record } }),
+  });
+  if (loaded.config.agent.max_cost > 0 && !provider.model.price) throw unknownPrice(provider);
+  return provider;
+}
+
+function oneCallAtATime({ agent }: Config): boolean {
+  return agent.max_calls_per_step === 1;
+}
+
+/** The model is told that only one call of a message will be executed, where the configuration says nothing else. */
+function withoutParallelCalls(entry: ProviderEntry): ProviderEntry {
+  return { ...entry, compat: { parallel_tool_calls: false, ...entry.compat } };
+}
+
+function unknownPrice(provider: Provider): ReasonixError {
+  return new ReasonixError(
+    `Cannot limit the cost: the price of ${provider.model.provider}/${provider.model.id} is unknown`,
+    {
+      exit: "config",
+      remedy: "add price = { input = …, output = … } to its provider entry, or leave --max-cost out",
+    },
+  );
+}
+
+export function buildWorkspace(place: Place, config: Config): Workspace {
+  const { sandbox } = config;
+  const userHome = place.env("HOME") ?? place.env("USERPROFILE");
+  return createWorkspace({
+    cwd: place.cwd,
+    home: place.home,
+    roots: [sandbox.workspace_root || place.cwd, ...sandbox.allow_write],
+    forbidRead: sandbox.forbid_read,
+    ...(userHome === undefined ? {} : { userHome }),
+  });
+}
+
+export interface GateParts {
+  readonly place: Place;
+  readonly flags: RunFlags;
+  readonly loaded: LoadedConfig;
+  readonly workspace: Workspace;
+  readonly recorder: Recorder;
+  readonly shellFolder: () => string | undefined;
+}
+
+/** The permission gate of a run without a person in front of it. */
+export function buildGate(
+  { place, flags, loaded, workspace, recorder, shellFolder }: GateParts,
+): PermissionGate {
+  const { onAsk, permissionMode } = flags;
+  const record: GateOptions["record"] = (event) => recorder.record(event);
+  return createGate(gateOptions({ place, loaded, workspace, onAsk, permissionMode, record, shellFolder }));
+}
+
+/** The tools of a run; `offered` are further built-in ones unless the user named exactly which to offer. */
+export function buildRegistry(config: Config, offered: readonly string[] = []): ToolRegistry {
+  const { disabled, alias } = config.tools;
+  const enabled = config.tools.enabled.length > 0 ? config.tools.enabled : ["*", ...offered];
+  return new ToolRegistry(BUILTINS, config.agent.submit ? [SUBMIT_TOOL] : [], {
+    enabled,
+    disabled,
+    alias: Object.fromEntries(
+      Object.entries(alias).map(([name, { tool, arguments: args }]) => [name, { tool, args }]),
+    ),
+  });
+}
+
+export function toolSettings(config: Config, vision: boolean): ToolSettings {
+  const { bash_timeout_seconds, shell, ensure_trailing_newline, writes } = config.tools;
+  return {
+    bashTimeoutSeconds: bash_timeout_seconds,
+    shell: { prefer: shell.prefer, ...(shell.path === undefined ? {} : { path: shell.path }) },
+    ensureTrailingNewline: ensure_trailing_newline,
+    writes,
+    vision,
+  };
+}
+
+export function limitsOf(config: Config): Limits {
+  const { max_steps, time_limit_seconds, max_cost } = config.agent;
+  return {
+    ...(max_steps > 0 ? { maxSteps: max_steps } : {}),
+    ...(time_limit_seconds > 0 ? { timeMs: time_limit_seconds * 1000 } : {}),
+    ...(max_cost > 0 ? { cost: max_cost } : {}),
+  };
+}
+
+export function systemText(config: Config, instructions: Instructions, skills?: string): string {
+  const { system_prompt, system_prompt_file, reasoning_language } = config.agent;
+  const custom = system_prompt_file === "" ? system_prompt : readPrompt(system_prompt_file);
+  return systemPrompt({
+    instructions: instructions.files,
+    reasoningLanguage: reasoning_language,
+    ...(custom === "" ? {} : { custom }),
+    ...(skills === undefined ? {} : { skills }),
+  });
+}
+
+function readPrompt(file: string): string {
+  try {
+    return Deno.readTextFileSync(file);
+  } catch (error) {
+    throw new ReasonixError(`Cannot read the system prompt file ${file}: ${errorMessage(error)}`, {
+      exit: "config",
+      remedy: "correct agent.system_prompt_file",
+    });
+  }
+}

@@ -1,0 +1,115 @@
+import type { FlagParametersForType } from "@stricli/core";
+import { ReasonixError } from "../src/core/mod.ts";
+import { OUTPUT_FORMATS, type OutputFormat } from "../src/frontend/mod.ts";
+import type { CliContext } from "./context.ts";
+
+const PERMISSION_MODES = ["read-only", "workspace-write", "danger-full-access", "plan"] as const;
+export type PermissionMode = (typeof PERMISSION_MODES)[number];
+
+/** Flags of `reasonix run`. */
+export interface RunFlags {
+  readonly model?: string;
+  readonly preset?: string;
+  readonly maxSteps?: number;
+  readonly timeLimit?: number;
+  readonly maxCost?: number;
+  readonly continue?: boolean;
+  readonly resume?: string;
+  readonly copy?: boolean;
+  readonly outputFormat: OutputFormat;
+  readonly permissionMode?: PermissionMode;
+  readonly allowedTools?: readonly string[];
+  readonly disallowedTools?: readonly string[];
+  readonly onAsk: "allow" | "deny" | "fail";
+  readonly writes?: "allow" | "dry-run" | "deny";
+  readonly addDir?: readonly string[];
+  readonly dir?: string;
+  readonly effort?: string;
+  readonly record?: string;
+  readonly trustProject?: boolean;
+  readonly ignoreUntrusted?: boolean;
+  readonly metrics?: string;
+  readonly showThinking?: boolean;
+  readonly noColor?: boolean;
+  readonly quiet?: boolean;
+}
+
+const text = (value: string) => value;
+
+function positive(name: string): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (!(number > 0)) {
+      throw new ReasonixError(`Cannot use "${value}" for ${name}: give a number above zero`, {
+        exit: "usage",
+      });
+    }
+    return number;
+  };
+}
+
+/** Seconds, or a number with the unit s, m or h. */
+function duration(value: string): number {
+  const match = /^(\d+(?:\.\d+)?)([smh]?)$/.exec(value);
+  const unit = { m: 60, h: 3600 }[match?.[2] ?? ""] ?? 1;
+  const seconds = match ? Number(match[1]) * unit : 0;
+  if (!(seconds > 0)) {
+    throw new ReasonixError(
+      `Cannot use "${value}" as a time limit: give seconds, or a number with s, m or h`,
+      {
+        exit: "usage",
+      },
+    );
+  }
+  return seconds;
+}
+
+export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
+  model: { kind: "parsed", parse: text, optional: true, brief: "Model: name, provider, or provider/model" },
+  preset: { kind: "parsed", parse: text, optional: true, brief: "Settings overlay; see config presets" },
+  maxSteps: {
+    kind: "parsed",
+    parse: positive("--max-steps"),
+    optional: true,
+    brief: "Stop after N rounds of calls",
+  },
+  timeLimit: { kind: "parsed", parse: duration, optional: true, brief: "Stop after this time: 90, 5m, 1h" },
+  maxCost: { kind: "parsed", parse: positive("--max-cost"), optional: true, brief: "Stop at this cost" },
+  continue: { kind: "boolean", optional: true, withNegated: false, brief: "Go on with the latest session" },
+  resume: {
+    kind: "parsed",
+    parse: text,
+    optional: true,
+    placeholder: "id",
+    brief: "Go on with this session",
+  },
+  copy: { kind: "boolean", optional: true, withNegated: false, brief: "Go on in a copy of the session" },
+  outputFormat: { kind: "enum", values: OUTPUT_FORMATS, default: "text", brief: "Form of standard output" },
+  permissionMode: { kind: "enum", values: PERMISSION_MODES, optional: true, brief: "What tools may do" },
+  allowedTools: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Extra allow rules" },
+  disallowedTools: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Extra deny rules" },
+  onAsk: { kind: "enum", values: ["allow", "deny", "fail"], default: "allow", brief: "Answer to ask rules" },
+  writes: {
+    kind: "enum",
+    values: ["allow", "dry-run", "deny"],
+    optional: true,
+    brief: "What file writers do",
+  },
+  addDir: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Also writable folder" },
+  dir: { kind: "parsed", parse: text, optional: true, brief: "Work in this folder" },
+  effort: { kind: "parsed", parse: text, optional: true, brief: "Reasoning effort of the model" },
+  record: { kind: "parsed", parse: text, optional: true, brief: "Record a cassette of the replies" },
+  trustProject: { kind: "boolean", optional: true, withNegated: false, brief: "Use what the project brings" },
+  ignoreUntrusted: {
+    kind: "boolean",
+    optional: true,
+    withNegated: false,
+    brief: "Leave out what is not trusted",
+  },
+  metrics: { kind: "parsed", parse: text, optional: true, brief: "Write figures of the run to a file" },
+  showThinking: { kind: "boolean", optional: true, withNegated: false, brief: "Show the model's reasoning" },
+  noColor: { kind: "boolean", optional: true, withNegated: false, brief: "No colours" },
+  quiet: { kind: "boolean", optional: true, withNegated: false, brief: "Only the answer and errors" },
+};
+
+export const RUN_ALIASES = { c: "continue", m: "model", q: "quiet", r: "resume" } as const;

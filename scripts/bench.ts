@@ -1,0 +1,95 @@
+/**
+ * Measures Reasonix beside the floor scripts: `deno task bench [--quick] [--program "command line"] [scenario …]`.
+ * Programs run in turns against a scripted model server; the table goes to standard output, everything to dist/bench.json.
+ */
+import { RIPGREP, type Sample, type Scenario, SCENARIOS } from "../tests/bench/figures.ts";
+import { FLOOR, NOTHING, reasonix } from "../tests/bench/programs.ts";
+import { rowsOf, type Samples, table } from "../tests/bench/report.ts";
+import { type Program, Runner, startServer } from "../tests/bench/runner.ts";
+import { makeStage } from "../tests/bench/stage.ts";
+import { run, say } from "./process.ts";
+
+interface Options {
+  readonly quick: boolean;
+  readonly program: string | undefined;
+  readonly scenarios: readonly Scenario[];
+}
+
+/** Reads the command line; `--quick` makes a third of the runs. */
+export function parseOptions(args: readonly string[]): Options {
+  const quick = args.includes("--quick");
+  const at = args.indexOf("--program");
+  const names = args.filter((arg, index) => !arg.startsWith("--") && (at < 0 || index !== at + 1));
+  const unknown = names.find((name) => !SCENARIOS.some((scenario) => scenario.name === name));
+  if (unknown !== undefined) {
+    const known = SCENARIOS.map((scenario) => scenario.name).join(", ");
+    throw new Error(`Cannot find the scenario ${JSON.stringify(unknown)}; known ones are: ${known}`);
+  }
+  const chosen = SCENARIOS.filter((scenario) => names.length === 0 || names.includes(scenario.name));
+  const scenarios = chosen.map((scenario) => ({
+    ...scenario,
+    runs: quick ? Math.ceil(scenario.runs / 3) : scenario.runs,
+  }));
+  return { quick, program: at < 0 ? undefined : args[at + 1], scenarios };
+}
+
+/** Runs the programs in turns, after a discarded round that fills the code cache. */
+async function interleave(
+  runner: Runner,
+  scenario: Scenario,
+  programs: readonly Program[],
+): Promise<Samples> {
+  const samples = new Map<string, Sample[]>(programs.map((program) => [program.name, []]));
+  for (let round = -1; round < scenario.runs; round++) {
+    for (const program of programs) {
+      const sample = await runner.run(program, scenario);
+      if (round >= 0) samples.get(program.name)?.push(sample);
+    }
+  }
+  return samples;
+}
+
+/** Wall times of ripgrep alone on the search tree; empty where it is not installed. */
+async function ripgrepTimes(tree: string, runs: number): Promise<Map<string, number[]>> {
+  const times = new Map<string, number[]>();
+  for (const [figure, args] of Object.entries(RIPGREP)) {
+    for (let round = -1; round < runs; round++) {
+      const started = performance.now();
+      const done = await run("rg", { args, cwd: tree }).catch(() => undefined);
+      if (done?.code !== 0) return new Map();
+      if (round >= 0) times.set(figure, [...times.get(figure) ?? [], performance.now() - started]);
+    }
+  }
+  return times;
+}
+
+async function main(options: Options): Promise<void> {
+  const program = await reasonix(options.program);
+  const searches = options.scenarios.some((scenario) => scenario.folder === "tree");
+  await using server = await startServer();
+  await using stage = await makeStage(searches);
+  const runner = new Runner(server, stage);
+  const byScenario = new Map<string, Samples>();
+  for (const scenario of options.scenarios) {
+    const floor = scenario.plain === undefined ? FLOOR : NOTHING;
+    byScenario.set(scenario.name, await interleave(runner, scenario, [program, floor]));
+  }
+  const rows = rowsOf(byScenario, searches ? await ripgrepTimes(stage.tree, 5) : new Map());
+  say(table(rows));
+  const result = {
+    time: new Date().toISOString(),
+    quick: options.quick,
+    deno: Deno.version.deno,
+    machine: machine(),
+    rows,
+  };
+  await Deno.mkdir("dist", { recursive: true });
+  await Deno.writeTextFile("dist/bench.json", JSON.stringify(result, undefined, 2) + "\n");
+}
+
+function machine(): Record<string, unknown> {
+  const { os, arch } = Deno.build;
+  return { os, arch, cpus: navigator.hardwareConcurrency, load: Deno.loadavg()[0] };
+}
+
+if (import.meta.main) await main(parseOptions(Deno.args));

@@ -1,0 +1,66 @@
+/**
+ * Builds stand-alone programs from the bundle: `deno task compile [target …]`, all six targets by default, into dist/.
+ *
+ * `deno compile` downloads the runtime of each target. Without a network the step can still be checked: set DENORT_BIN to any
+ * executable of the target's format (ELF, Mach-O, PE), such as a `deno` binary of that platform from the npm packages
+ * `@deno/<platform>`. The program is embedded as usual, but the result does not start it.
+ */
+import { bundle } from "./bundle.ts";
+import { PERMISSION_FLAGS } from "./permissions.ts";
+import { run, say } from "./process.ts";
+
+export const TARGETS = [
+  "x86_64-unknown-linux-gnu",
+  "aarch64-unknown-linux-gnu",
+  "x86_64-apple-darwin",
+  "aarch64-apple-darwin",
+  "x86_64-pc-windows-msvc",
+  "aarch64-pc-windows-msvc",
+] as const;
+
+export type Target = typeof TARGETS[number];
+
+/** Embeds the bundle at `program` into a runtime of `target`; returns the file it made in `folder`. */
+export async function compile(program: string, target: Target, folder: string): Promise<string> {
+  const output = `${folder}/reasonix-${target}${target.includes("windows") ? ".exe" : ""}`;
+  const done = await run(Deno.execPath(), {
+    args: [
+      "compile",
+      "--quiet",
+      ...PERMISSION_FLAGS,
+      "--no-config",
+      "--target",
+      target,
+      "--output",
+      output,
+      program,
+    ],
+    env: { NO_COLOR: "1" },
+  });
+  if (done.code !== 0) {
+    const remedy = "check the network, or set DENORT_BIN (see scripts/compile.ts)";
+    throw new Error(`Cannot compile for ${target}; ${remedy}\n${done.output.trim()}`);
+  }
+  return output;
+}
+
+function chosenTargets(words: readonly string[]): readonly Target[] {
+  if (words.length === 0) return TARGETS;
+  return words.map((word) => {
+    const target = TARGETS.find((known) => known === word);
+    if (target === undefined) {
+      throw new Error(`Cannot compile for ${word}; targets are ${TARGETS.join(", ")}`);
+    }
+    return target;
+  });
+}
+
+if (import.meta.main) {
+  const targets = chosenTargets(Deno.args);
+  const { path } = await bundle();
+  const folder = new URL("../dist", import.meta.url).pathname;
+  for (const target of targets) {
+    const output = await compile(path, target, folder);
+    say(`${output}  ${((await Deno.stat(output)).size / 1e6).toFixed(0)} MB`);
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * `deno task demo`: the real agent repairs a real, broken project. The model's replies come from the recording
+ * demo/cassette.jsonl; with `--live [reasonix flags]` they come from the model of your own configuration.
+ */
+import { createTwoFilesPatch } from "diff";
+import { CASSETTE, DEMO_TASK, type DemoProject, makeDemoProject, PROGRAM } from "./demo_project.ts";
+import { run, say, searchPath } from "./process.ts";
+
+const SOURCES = ["src/wrap.ts", "src/duration.ts"];
+
+async function tests(project: string): Promise<boolean> {
+  const done = await run(Deno.execPath(), {
+    args: ["test", "--quiet"],
+    cwd: project,
+    env: { NO_COLOR: "1" },
+  });
+  const names = done.output.split("\n").filter((line) => / \.\.\. (ok|FAILED)/.test(line));
+  for (const name of names) say(`   ${name.replace(/ \([\d.]+(?:m|µ)?s\)$/, "")}`);
+  say(`   ${done.output.match(/(?:ok|FAILED) \| .*(?= \()/)?.[0] ?? "the tests did not run"}`);
+  return done.code === 0;
+}
+
+async function showDiff(demo: DemoProject): Promise<void> {
+  for (const name of SOURCES) {
+    const before = await Deno.readTextFile(new URL(`../demo/project/${name}`, import.meta.url));
+    const after = await Deno.readTextFile(`${demo.project}/${name}`);
+    if (before !== after) {
+      say(
+        createTwoFilesPatch(`a/${name}`, `b/${name}`, before, after, "", "").replace(/^=+\n/, "").trimEnd(),
+      );
+    }
+  }
+}
+
+async function main(): Promise<number> {
+  const live = Deno.args[0] === "--live";
+  await using demo = await makeDemoProject(
+    `kind = "replay"\nmodel = "recorded"\ncassette = ${JSON.stringify(CASSETTE)}`,
+  );
+  say(
+    live
+      ? "Reasonix demo: everything is live, the model included."
+      : "Reasonix demo: the model's replies are a RECORDING (demo/cassette.jsonl); the agent, its tools, the files and\n" +
+        "the tests are live. With a model of your own: deno task demo --live [--model NAME]",
+  );
+  say(`\n1. A copy of demo/project in ${demo.project}; its tests:`);
+  if (await tests(demo.project)) throw new Error("The project of the demo is not broken");
+  say(`\n2. reasonix run "${DEMO_TASK}"\n`);
+  const agent = await new Deno.Command(Deno.execPath(), {
+    args: [...PROGRAM, "run", "--permission-mode", "workspace-write", ...Deno.args.slice(1), DEMO_TASK],
+    cwd: demo.project,
+    env: { PATH: searchPath(), ...(live ? {} : { REASONIX_HOME: demo.home }) },
+    stdin: "null",
+  }).spawn().status;
+  say("\n3. What changed:");
+  await showDiff(demo);
+  say("\n4. The tests again:");
+  const green = await tests(demo.project);
+  say(
+    green && agent.code === 0
+      ? "\nThe project is repaired."
+      : `\nThe demo failed (reasonix ended with ${agent.code}).`,
+  );
+  return green && agent.code === 0 ? 0 : 1;
+}
+
+Deno.exit(await main());

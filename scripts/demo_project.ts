@@ -1,0 +1,42 @@
+/** The demo's broken project in a temporary folder. */
+import { PERMISSION_FLAGS } from "./permissions.ts";
+
+const ROOT = new URL("..", import.meta.url).pathname;
+
+/** What the agent is asked to do in the demo. */
+export const DEMO_TASK =
+  "The tests of this project fail. Find out why, fix the code (not the tests), and run the tests again.";
+
+export const CASSETTE = `${ROOT}demo/cassette.jsonl`;
+
+export interface DemoProject extends AsyncDisposable {
+  /** Temporary folder with everything below. */
+  readonly temp: string;
+  readonly project: string;
+  /** Reasonix home of the demo, with a config.toml. */
+  readonly home: string;
+}
+
+/** Copies the project to a temporary folder and writes a configuration with this provider entry. */
+export async function makeDemoProject(provider: string): Promise<DemoProject> {
+  const temp = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-demo-" }));
+  const [project, home] = [`${temp}/project`, `${temp}/home`];
+  await copyFolder(`${ROOT}demo/project`, project);
+  await Deno.mkdir(home);
+  await Deno.writeTextFile(
+    `${home}/config.toml`,
+    `default_model = "demo"\n\n[[providers]]\nname = "demo"\n${provider}\n`,
+  );
+  return { temp, project, home, [Symbol.asyncDispose]: () => Deno.remove(temp, { recursive: true }) };
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  await Deno.mkdir(to, { recursive: true });
+  for await (const entry of Deno.readDir(from)) {
+    if (entry.isDirectory) await copyFolder(`${from}/${entry.name}`, `${to}/${entry.name}`);
+    else await Deno.copyFile(`${from}/${entry.name}`, `${to}/${entry.name}`);
+  }
+}
+
+/** Arguments of deno that start the program from its sources. */
+export const PROGRAM = ["run", ...PERMISSION_FLAGS, "--config", `${ROOT}deno.json`, `${ROOT}cli/main.ts`];

@@ -1,0 +1,103 @@
+/** Writes what is derived from src/config/schema.ts: the checked shape, the JSON Schema and the key table of the docs. */
+import { configJsonSchema, type JsonNode } from "../src/config/json_schema.ts";
+
+const ROOT = new URL("../", import.meta.url);
+const START = "<!-- keys: start (generated from src/config/schema.ts) -->";
+const END = "<!-- keys: end -->";
+const SHAPE_KEYWORDS = [
+  "type",
+  "default",
+  "enum",
+  "minimum",
+  "exclusiveMinimum",
+  "maximum",
+  "minLength",
+  "required",
+];
+
+const PROJECT_RULES: Readonly<Record<string, string>> = {
+  any: "yes",
+  ignored: "no",
+  adds: "adds to yours",
+  stricter: "only stricter",
+  off: "only off",
+  lower: "only lower",
+  subset: "only fewer",
+  inside: "only inside the project",
+  trust: "after trust",
+};
+
+/** The part of the schema that is needed to check a file: no prose, short names for our own keywords. */
+function shapeOf(node: JsonNode, isSecret = node["x-secret"] === true): Record<string, unknown> {
+  const shape: Record<string, unknown> = isSecret ? { secret: true } : {};
+  for (const keyword of SHAPE_KEYWORDS) {
+    if (node[keyword] !== undefined) shape[keyword] = node[keyword];
+  }
+  for (const [keyword, value] of Object.entries(node)) {
+    if (keyword.startsWith("x-")) shape[keyword.slice(2)] = value;
+  }
+  if (node.items) shape.items = shapeOf(node.items, isSecret || undefined);
+  if (node.properties) {
+    shape.properties = Object.fromEntries(
+      Object.entries(node.properties).map(([name, child]) => [name, shapeOf(child)]),
+    );
+  } else if (typeof node.additionalProperties === "object") {
+    shape.additionalProperties = shapeOf(node.additionalProperties, isSecret || undefined);
+  }
+  return shape;
+}
+
+function typeName(node: JsonNode): string {
+  if (node.enum) return node.enum.map((value) => `\`${value}\``).join(" ");
+  if (node.type === "array") return node.items?.properties ? "tables" : "strings";
+  if (node.type === "object") return node.properties ? "table" : "named values";
+  return node.type ?? "any";
+}
+
+function tableRows(node: JsonNode, path: string): string[][] {
+  return Object.entries(node.properties ?? {}).flatMap(([name, child]) => {
+    const here = path === "" ? name : `${path}.${name}`;
+    if (child.type === "object" && child.properties) return tableRows(child, here);
+    const value = child.default === undefined ? "" : `\`${JSON.stringify(child.default)}\``;
+    const rule = PROJECT_RULES[String(child["x-project"] ?? "any")];
+    const row = [`\`${here}\``, typeName(child), value, rule ?? "", child.description ?? ""];
+    return [row, ...(child.items?.properties ? tableRows(child.items, `${here}[]`) : [])];
+  });
+}
+
+/** The documentation with its generated part replaced. */
+function withKeyTable(markdown: string, schema: JsonNode): string {
+  const start = markdown.indexOf(START);
+  const end = markdown.indexOf(END);
+  if (start < 0 || end < start) {
+    throw new Error(`Cannot find the markers ${START} and ${END} in docs/config.md`);
+  }
+  const head = ["Key", "Type", "Default", "Project file", "Meaning"];
+  const table = markdownTable([head, ...tableRows(schema, "")]);
+  return `${markdown.slice(0, start)}${START}\n\n${table}\n\n${markdown.slice(end)}`;
+}
+
+/** Aligned the way `deno fmt` aligns it, so that generating and formatting agree. */
+function markdownTable([head = [], ...rows]: string[][]): string {
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]?.length ?? 0)));
+  const line = (cells: string[]) =>
+    `| ${widths.map((width, column) => (cells[column] ?? "").padEnd(width)).join(" | ")} |`;
+  return [line(head), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+}
+
+/** Every generated file with its content, by path from the root of the repository. */
+export function generatedFiles(): Record<string, string> {
+  const schema = configJsonSchema();
+  const docs = Deno.readTextFileSync(new URL("docs/config.md", ROOT));
+  return {
+    "src/config/shape.json": `${JSON.stringify(shapeOf(schema), null, 2)}\n`,
+    "docs/config.schema.json": `${JSON.stringify(schema, null, 2)}\n`,
+    "docs/config.md": withKeyTable(docs, schema),
+  };
+}
+
+if (import.meta.main) {
+  for (const [path, content] of Object.entries(generatedFiles())) {
+    await Deno.writeTextFile(new URL(path, ROOT), content);
+  }
+}

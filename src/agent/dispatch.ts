@@ -1,0 +1,133 @@
+import { errorMessage, isAbort, type NewEventOf, type ToolCall } from "../core/mod.ts";
+import { failure, type ResolvedCall, type ToolResult } from "../tool/mod.ts";
+import type { RepeatGuard } from "./guard.ts";
+import type { AgentParts } from "./ports.ts";
+import { callSummary } from "./summary.ts";
+
+const MAX_PARALLEL = 8;
+
+type ToolEnd = NewEventOf<"tool.end">;
+
+/** What a batch of calls means for the turn. */
+export interface BatchOutcome {
+  /** A refusal that ends the run (`--on-ask fail`). */
+  blocked?: string;
+  /** The model repeats a failing call and does not react. */
+  stuck?: string;
+}
+
+interface Entry {
+  readonly call: ToolCall;
+  /** A string is why the call cannot run. */
+  readonly ready: ResolvedCall | string;
+}
+
+interface Batch {
+  readonly parts: AgentParts;
+  readonly guard: RepeatGuard;
+  readonly signal: AbortSignal;
+  readonly outcome: BatchOutcome;
+}
+
+/**
+ * Runs the calls of one message: neighbouring read-only calls together, writers one at a time.
+ *
+ * Contract: records exactly one `tool.end` per call, in call order, whatever happens.
+ */
+export async function dispatch(
+  parts: AgentParts,
+  calls: readonly ToolCall[],
+  guard: RepeatGuard,
+  signal: AbortSignal,
+): Promise<BatchOutcome> {
+  const batch: Batch = { parts, guard, signal, outcome: {} };
+  let at = 0;
+  while (at < calls.length) {
+    const group = await nextGroup(parts, calls, at);
+    const ends = group.map((entry) => runCall(batch, entry));
+    for (const [index, end] of ends.entries()) await finish(batch, calls[at + index] as ToolCall, await end);
+    at += group.length;
+  }
+  return batch.outcome;
+}
+
+/** The calls from `at` on that may run together: one writer, or all readers up to the next writer. */
+async function nextGroup(parts: AgentParts, calls: readonly ToolCall[], at: number): Promise<Entry[]> {
+  const limit = parts.maxCallsPerStep ?? calls.length;
+  const group: Entry[] = [];
+  for (const call of calls.slice(at, at + MAX_PARALLEL)) {
+    const ready = at + group.length < limit ? await parts.toolbox.prepare(call) : tooMany(limit);
+    const writes = typeof ready !== "string" && !ready.readOnly;
+    if (writes && group.length > 0) break;
+    group.push({ call, ready });
+    if (writes) break;
+  }
+  return group;
+}
+
+function tooMany(limit: number): string {
+  return `Not executed: at most ${limit} tool call per message is allowed; send this call again on its own`;
+}
+
+async function finish(batch: Batch, call: ToolCall, end: ToolEnd): Promise<void> {
+  const failed = end.outcome === "error" || end.outcome === "blocked";
+  const verdict = batch.guard.observe(call, failed);
+  await batch.parts.conversation.record(
+    verdict.reminder ? { ...end, content: `${end.content}\n${verdict.reminder}` } : end,
+  );
+  if (verdict.stop) batch.outcome.stuck = `The same ${end.name} call kept failing: ${end.summary}`;
+}
+
+/** prepare (done) → gate → execute → finalize. Never rejects. */
+async function runCall(batch: Batch, entry: Entry): Promise<ToolEnd> {
+  const { parts, signal } = batch;
+  const { call, ready } = entry;
+  const now = parts.now ?? performance.now.bind(performance);
+  const started = now();
+  const readOnly = typeof ready !== "string" && ready.readOnly;
+  await parts.conversation.record({ type: "tool.start", call, readOnly, summary: callSummary(call) });
+  const end = (outcome: ToolEnd["outcome"], result: ToolResult): ToolEnd => ({
+    type: "tool.end",
+    callId: call.id,
+    name: call.name,
+    outcome,
+    content: result.content,
+    ...(result.images ? { images: [...result.images] } : {}),
+    summary: result.summary,
+    durationMs: Math.round(now() - started),
+    ...(result.changes ? { changes: [...result.changes] } : {}),
+    ...(result.truncated ? { truncated: result.truncated } : {}),
+    ...(result.exitCode === undefined ? {} : { exitCode: result.exitCode }),
+    ...(result.signal === undefined ? {} : { signal: result.signal }),
+  });
+  if (typeof ready === "string") return end("error", failure(ready));
+  if (batch.outcome.blocked) {
+    return end("skipped", failure("Not executed: an earlier call of this message ended the run"));
+  }
+  if (signal.aborted) {
+    return end("aborted", failure("Not executed: the turn was stopped before this call began"));
+  }
+  try {
+    const decision = await parts.gate.check(ready, signal);
+    if (decision.decision === "deny") {
+      const reason = (decision.reason ?? "refused by the permission policy").replace(/^blocked: /, "");
+      if (decision.stop) batch.outcome.blocked = reason;
+      return end("blocked", { content: `blocked: ${reason}`, isError: true, summary: reason });
+    }
+    if (!ready.readOnly && !decision.readsOnly) await parts.changes?.before(ready);
+    const result = await parts.toolbox.execute(
+      ready,
+      signal,
+      (text) => void parts.conversation.record({ type: "tool.delta", callId: call.id, text }),
+    );
+    return end(result.isError ? "error" : "ok", result);
+  } catch (error) {
+    if (signal.aborted || isAbort(error)) {
+      return end(
+        "aborted",
+        failure("The call was stopped before it finished; it may have had partial effects"),
+      );
+    }
+    return end("error", failure(errorMessage(error)));
+  }
+}

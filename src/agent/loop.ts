@@ -1,0 +1,152 @@
+import { addUsage, NO_USAGE, type Usage, type UserInput } from "../core/mod.ts";
+import { dispatch } from "./dispatch.ts";
+import { RepeatGuard } from "./guard.ts";
+import { providerFailure, stopped, StopReason, type TurnOutcome, type TurnReason } from "./outcome.ts";
+import type { AgentParts } from "./ports.ts";
+import { respond } from "./respond.ts";
+import { CONTINUE_TEXT, submittedAnswer } from "./submit.ts";
+
+interface Progress {
+  steps: number;
+  usage: Usage;
+  cost: number;
+  costKnown: boolean;
+  answer: string;
+}
+
+type Stop = { readonly reason: TurnReason; readonly detail?: string };
+
+/**
+ * Runs one turn: asks the model, runs its calls, and repeats until it answers or a limit is reached.
+ *
+ * Contract: never rejects for anything the model, the provider or a tool does; records `turn.start` … `turn.end`.
+ */
+export async function runTurn(
+  parts: AgentParts,
+  input: UserInput,
+  signal: AbortSignal,
+): Promise<TurnOutcome> {
+  const { conversation, limits } = parts;
+  const now = parts.now ?? performance.now.bind(performance);
+  const started = now();
+  const turn = conversation.nextTurn;
+  const progress: Progress = { steps: 0, usage: NO_USAGE, cost: 0, costKnown: true, answer: "" };
+  parts.changes?.begin(turn);
+  await conversation.record({ type: "turn.start", turn });
+  await conversation.record({
+    type: "message.user",
+    content: [...(input.references ?? []), input.text].join("\n\n"),
+    ...(input.images?.length ? { images: [...input.images] } : {}),
+    origin: "user",
+  });
+  const deadline = new Deadline(limits.timeMs, signal);
+  const stop = await steps(parts, progress, deadline.signal);
+  deadline.clear();
+  const currency = parts.provider.model.price?.currency;
+  const outcome: TurnOutcome = {
+    ...stop,
+    answer: progress.answer,
+    steps: progress.steps,
+    usage: progress.usage,
+    ...(currency && progress.costKnown ? { cost: { amount: progress.cost, currency } } : {}),
+    durationMs: Math.round(now() - started),
+  };
+  if (stop.reason !== "done") {
+    await conversation.record({ type: "error", code: stop.reason, text: stop.detail ?? stop.reason });
+  }
+  await conversation.record({ type: "turn.end", turn, ...outcome });
+  await Promise.all([conversation.sync(), parts.changes?.end()]);
+  return outcome;
+}
+
+async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal): Promise<Stop> {
+  const { conversation, limits } = parts;
+  const guard = new RepeatGuard();
+  let emptyAnswers = 0;
+  for (;;) {
+    for (const text of parts.takeSteering?.() ?? []) {
+      await conversation.record({ type: "message.user", content: text, origin: "steer" });
+    }
+    if (signal.aborted) return stopped(signal);
+    if (limits.cost !== undefined && progress.cost >= limits.cost) {
+      return {
+        reason: "limit",
+        detail: `Stopped before the next request: cost limit of ${limits.cost} reached`,
+      };
+    }
+    await parts.betweenSteps?.(signal);
+    const reply = await respond(parts, progress.steps + 1, signal);
+    account(progress, reply);
+    if (reply.error) {
+      if (reply.error.kind === "context_length" && await parts.onContextOverflow?.(signal)) continue;
+      return providerFailure(reply.error, signal);
+    }
+    if (reply.text !== "") progress.answer = reply.text;
+    if (reply.calls.length === 0) {
+      if (reply.text === "") {
+        if (++emptyAnswers < 2) continue;
+        return {
+          reason: "provider",
+          detail: "The model returned an empty answer twice; try again or use another model",
+        };
+      }
+      if (!parts.submit) return endOfAnswer(reply.finish);
+      await conversation.record({ type: "message.user", content: CONTINUE_TEXT, origin: "continue" });
+      progress.steps += 1;
+    } else {
+      emptyAnswers = 0;
+      const answer = parts.submit ? submittedAnswer(reply.calls) : undefined;
+      if (answer !== undefined) progress.answer = answer;
+      const batch = await dispatch(parts, reply.calls, guard, signal);
+      progress.steps += 1;
+      if (answer !== undefined) return { reason: "done" };
+      if (signal.aborted) return stopped(signal);
+      if (batch.blocked) return { reason: "blocked", detail: batch.blocked };
+      if (batch.stuck) return { reason: "failed", detail: batch.stuck };
+    }
+    if (limits.maxSteps && progress.steps >= limits.maxSteps) {
+      return { reason: "limit", detail: `Stopped after ${progress.steps} steps: step limit reached` };
+    }
+  }
+}
+
+function account(progress: Progress, reply: { usage?: Usage; costAmount?: number }): void {
+  if (reply.usage) progress.usage = addUsage(progress.usage, reply.usage);
+  if (reply.costAmount === undefined) progress.costKnown = false;
+  else progress.cost += reply.costAmount;
+}
+
+function endOfAnswer(finish: string | undefined): Stop {
+  if (finish === "content_filter") {
+    return { reason: "provider", detail: "The provider's content filter ended the answer" };
+  }
+  if (finish === "length") {
+    return {
+      reason: "failed",
+      detail: "The answer was cut at the model's output limit; raise max_output_tokens",
+    };
+  }
+  return { reason: "done" };
+}
+
+/** The turn's signal: the caller's, or the time limit. */
+class Deadline {
+  readonly signal: AbortSignal;
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(timeMs: number | undefined, parent: AbortSignal) {
+    if (!timeMs) {
+      this.signal = parent;
+      return;
+    }
+    const limit = new AbortController();
+    const detail = `Stopped after ${timeMs / 1000} s: time limit reached`;
+    this.#timer = setTimeout(() => limit.abort(new StopReason("limit", detail)), timeMs);
+    this.signal = AbortSignal.any([parent, limit.signal]);
+  }
+
+  clear(): void {
+    // Even clearing nothing would load the timer module, which takes milliseconds.
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+  }
+}

@@ -1,0 +1,72 @@
+import type { Message, NewEvent, Prefix, ToolCall } from "../core/mod.ts";
+import type { Gate } from "../permission/mod.ts";
+import type { Provider } from "../provider/mod.ts";
+import type { ResolvedCall, ToolResult } from "../tool/mod.ts";
+
+/** The conversation an agent works on. Recording an event is the only way it changes. */
+export interface Conversation {
+  readonly prefix: Prefix;
+  /** Exactly what is sent. The same array object from step to step; only a declared reset replaces it. */
+  readonly messages: readonly Message[];
+  /** Number of the turn that a new `turn.start` opens. */
+  readonly nextTurn: number;
+  /** Appends to the log, then shows. A promise means a reader is behind: await it. */
+  record(event: NewEvent): void | Promise<void>;
+  /** One flush to the disk itself, at the end of a turn. */
+  sync(): void | Promise<void>;
+}
+
+/** Finds and runs tools. */
+export interface Toolbox {
+  /** A string says, for the model, why the call cannot run. */
+  prepare(call: ToolCall): ResolvedCall | string | Promise<ResolvedCall | string>;
+  /** Contract: a failure is a result; only an abort rejects. */
+  execute(call: ResolvedCall, signal: AbortSignal, progress: (text: string) => void): Promise<ToolResult>;
+}
+
+/**
+ * Keeps files as they are before they change, so that a turn can be undone. A turn without writing calls costs nothing.
+ *
+ * Contract: never rejects; what cannot be kept is told to the user and does not stop the turn.
+ */
+export interface ChangeKeeper {
+  begin(turn: number): void;
+  /** The reply begins to call this tool: what it takes to undo the call can be prepared while its arguments arrive. */
+  expect(tool: string): void;
+  /** Awaited before a call that may change something runs. */
+  before(call: ResolvedCall): Promise<void>;
+  end(): Promise<void>;
+}
+
+/** Bounds of one turn; absent means none. */
+export interface Limits {
+  /** Rounds of tool calls. */
+  readonly maxSteps?: number;
+  readonly timeMs?: number;
+  /** In the currency of the model's price. */
+  readonly cost?: number;
+}
+
+export interface AgentParts {
+  readonly provider: Provider;
+  readonly toolbox: Toolbox;
+  readonly gate: Gate;
+  readonly conversation: Conversation;
+  readonly limits: Limits;
+  /** Absent: nothing can be undone. */
+  readonly changes?: ChangeKeeper;
+  /** Calls executed of one message; the rest get an error result. Absent: all. */
+  readonly maxCallsPerStep?: number;
+  /** Go on until the model calls `submit(answer)`. */
+  readonly submit?: boolean;
+  /** Texts the user sent while the turn was running, to be added before the next request. */
+  readonly takeSteering?: () => readonly string[];
+  /** Makes room after the server refused the conversation as too long; false when nothing is left to drop. */
+  readonly onContextOverflow?: (signal: AbortSignal) => Promise<boolean>;
+  /** Called between steps, when a declared reset (compaction) may happen. */
+  readonly betweenSteps?: (signal: AbortSignal) => Promise<void>;
+  /** Called while the model is thinking about its first reply, to load what will be needed soon. */
+  readonly warm?: () => void;
+  /** Milliseconds, monotonic. */
+  readonly now?: () => number;
+}

@@ -1,0 +1,127 @@
+import {
+  costOf,
+  type FinishReason,
+  type NewEventOf,
+  type ProviderError,
+  type ToolCall,
+  type Usage,
+} from "../core/mod.ts";
+import type { AgentParts } from "./ports.ts";
+
+/** One model reply. Without an error the message is in the conversation. */
+export interface Reply {
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  readonly finish?: FinishReason;
+  readonly usage?: Usage;
+  readonly costAmount?: number;
+  readonly error?: ProviderError;
+}
+
+interface Draft {
+  text: string;
+  reasoning: string;
+  calls: ToolCall[];
+  usage?: Usage;
+  finish?: FinishReason;
+  error?: ProviderError;
+}
+
+function emptyDraft(): Draft {
+  return { text: "", reasoning: "", calls: [] };
+}
+
+/** Streams one reply to the readers and records it as one message. */
+export async function respond(parts: AgentParts, step: number, signal: AbortSignal): Promise<Reply> {
+  const { provider, conversation } = parts;
+  const now = parts.now ?? performance.now.bind(performance);
+  const started = now();
+  await conversation.record({ type: "message.start", step, model: provider.model.id });
+  const draft = await collect(parts, step, signal);
+  const cost = draft.usage && costOf(draft.usage, provider.model.price);
+  const common = { step, model: provider.model.id, durationMs: Math.round(now() - started) };
+  const spent = { ...(draft.usage ? { usage: draft.usage } : {}), ...(cost ? { cost } : {}) };
+  if (draft.error) {
+    if (draft.text !== "") {
+      await conversation.record({
+        type: "message.end",
+        ...common,
+        content: draft.text,
+        interrupted: true,
+        ...spent,
+      });
+    }
+  } else if (draft.text !== "" || draft.calls.length > 0) {
+    await conversation.record(messageEnd(draft, { ...common, ...spent }));
+  }
+  return {
+    text: draft.text,
+    calls: draft.error ? [] : draft.calls,
+    ...(draft.finish ? { finish: draft.finish } : {}),
+    ...(draft.usage ? { usage: draft.usage } : {}),
+    ...(cost ? { costAmount: cost.amount } : {}),
+    ...(draft.error ? { error: draft.error } : {}),
+  };
+}
+
+type MessageEnd = NewEventOf<"message.end">;
+
+function messageEnd(
+  draft: Draft,
+  common: Pick<MessageEnd, "step" | "model" | "durationMs" | "usage" | "cost">,
+): MessageEnd {
+  return {
+    type: "message.end",
+    step: common.step,
+    model: common.model,
+    content: draft.text,
+    ...(draft.reasoning ? { reasoning: draft.reasoning } : {}),
+    ...(draft.calls.length > 0 ? { calls: draft.calls } : {}),
+    ...(draft.finish ? { finish: draft.finish } : {}),
+    ...(common.usage ? { usage: common.usage } : {}),
+    ...(common.cost ? { cost: common.cost } : {}),
+    durationMs: common.durationMs,
+  };
+}
+
+/** A model that answers faster than this leaves no time to spare for what the next step may need. */
+const WARM_AFTER_MS = 40;
+
+async function collect(parts: AgentParts, step: number, signal: AbortSignal): Promise<Draft> {
+  const { provider, conversation } = parts;
+  let draft = emptyDraft();
+  if (step === 1 && parts.warm) AbortSignal.timeout(WARM_AFTER_MS).addEventListener("abort", parts.warm);
+  const { changes } = parts;
+  const request = {
+    prefix: conversation.prefix,
+    messages: conversation.messages,
+    ...(changes ? { onCall: (tool: string) => changes.expect(tool) } : {}),
+  };
+  for await (const chunk of provider.stream(request, signal)) {
+    switch (chunk.type) {
+      case "text":
+      case "reasoning": {
+        draft[chunk.type] += chunk.text;
+        const behind = conversation.record({ type: "message.delta", channel: chunk.type, text: chunk.text });
+        if (behind) await behind;
+        break;
+      }
+      case "tool_call":
+        draft.calls.push(chunk.call);
+        break;
+      case "usage":
+        draft.usage = chunk.usage;
+        break;
+      case "retry":
+        if (chunk.discarded) draft = emptyDraft();
+        await conversation.record({ ...chunk, type: "message.retry" });
+        break;
+      case "done":
+        draft.finish = chunk.reason;
+        break;
+      case "error":
+        draft.error = chunk.error;
+    }
+  }
+  return draft;
+}

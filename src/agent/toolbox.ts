@@ -1,0 +1,51 @@
+import type { ToolCall } from "../core/mod.ts";
+import type { ResolvedCall, ToolContext, ToolRegistry, ToolResult } from "../tool/mod.ts";
+import type { Toolbox } from "./ports.ts";
+
+/** What every call of a conversation shares. */
+export type SharedContext = Omit<ToolContext, "callId" | "signal" | "progress" | "jail">;
+
+export interface ToolboxOptions {
+  readonly registry: ToolRegistry;
+  readonly context: SharedContext;
+  /** The command jail; asked for when the first call that may start a process comes. */
+  readonly jail: () => ToolContext["jail"] | Promise<ToolContext["jail"]>;
+  /** Runs a call somewhere else (a worker); absent: here. */
+  readonly execute?: (call: ResolvedCall, context: ToolContext) => Promise<ToolResult>;
+}
+
+/** Tools of a registry, run with one shared context. */
+export class RegistryToolbox implements Toolbox {
+  readonly #options: ToolboxOptions;
+
+  constructor(options: ToolboxOptions) {
+    this.#options = options;
+  }
+
+  prepare(call: ToolCall): ResolvedCall | string | Promise<ResolvedCall | string> {
+    return this.#options.registry.prepare(call);
+  }
+
+  async execute(
+    call: ResolvedCall,
+    signal: AbortSignal,
+    progress: (text: string) => void,
+  ): Promise<ToolResult> {
+    const { context, jail, execute } = this.#options;
+    const whole: ToolContext = {
+      ...context,
+      callId: call.call.id,
+      signal,
+      progress,
+      jail: call.readOnly || call.tool.writes ? NO_PROCESS : await jail(),
+    };
+    return await (execute ? execute(call, whole) : call.tool.execute(call.args, whole));
+  }
+}
+
+/** Tools that read, or name the files they write, start no command of the model's choosing: they never wait for the jail's probe. */
+const NO_PROCESS: ToolContext["jail"] = {
+  wrap(argv) {
+    throw new TypeError(`Cannot run ${argv[0] ?? "a command"} from a tool that works on files`);
+  },
+};

@@ -1,0 +1,152 @@
+import { ReasonixError } from "../core/mod.ts";
+import { writeFileAtomic } from "../util/atomic_write.ts";
+import { canonicalJson } from "./canonical.ts";
+import { checkValue, type Finding } from "./check.ts";
+import { locate, parseKeyPath, shapeAt } from "./key_path.ts";
+import { checkLayer, parseToml } from "./layer.ts";
+import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "./problem.ts";
+import { readText } from "./read_text.ts";
+import { isTree, type Shape, type Tree } from "./shape.ts";
+
+/**
+ * Changes one key of a configuration file and keeps everything else as it is: comments, order, line ends. The file is
+ * created when it is missing and replaced in one step (mode 0600). `undefined` removes the key.
+ *
+ * @param key such as `sandbox.bash` or `providers.deepseek.effort`
+ * @throws {ReasonixError} when the key, the value or the file is not valid; the file is then unchanged
+ */
+export async function setConfigValue(file: string, key: string, value: unknown): Promise<void> {
+  const path = parseKeyPath(key);
+  checkNewValue(path, value);
+  await editFile(file, (tree) => {
+    const target = parentOf(tree, path, value !== undefined);
+    const last = path.at(-1) ?? "";
+    if (!target) return;
+    if (value === undefined) removeFrom(target, last);
+    else (target as Tree)[last] = value;
+  });
+}
+
+/** Adds an item to a list in a configuration file, unless it is in it. Otherwise like {@linkcode setConfigValue}. */
+export async function addConfigItem(file: string, key: string, item: unknown): Promise<void> {
+  const path = parseKeyPath(key);
+  if (shapeAt(path).type !== "array") {
+    throw new ReasonixError(`Cannot add to ${key}: it is not a list`, {
+      exit: "usage",
+      remedy: "Set it instead",
+    });
+  }
+  checkNewValue(path, [item]);
+  await editFile(file, (tree) => {
+    const target = parentOf(tree, path, true) as Tree;
+    const last = String(path.at(-1));
+    const list = Array.isArray(target[last]) ? target[last] : [];
+    const same = JSON.stringify(item);
+    if (!list.some((present) => JSON.stringify(present) === same)) target[last] = [...list, item];
+  });
+}
+
+/** Reads a value as a person types it: by the type of the key, so that `config set default_model x` needs no quotes. */
+export function parseConfigValue(key: string, text: string): unknown {
+  const shape = shapeAt(parseKeyPath(key));
+  if (shape.type === "string") return text;
+  if (shape.type === "array" && shape.items?.type === "string" && !text.trim().startsWith("[")) {
+    return text.split(",").map((item) => item.trim()).filter((item) => item !== "");
+  }
+  const problems: ConfigProblem[] = [];
+  const tree = parseToml(`value = ${text}`, "", problems);
+  // What is no TOML is a text, and the check of its type says what is expected.
+  return tree ? tree.value : text;
+}
+
+function checkNewValue(path: KeyPath, value: unknown): void {
+  const shape: Shape = shapeAt(path);
+  const findings: Finding[] = [];
+  if (value !== undefined) checkValue(value, shape, path, findings);
+  const errors = findings.filter((finding) => finding.level === "error");
+  if (errors.length > 0) {
+    throw new ConfigError(errors.map(({ level, message, remedy }) => ({ level, message, remedy })));
+  }
+}
+
+/** The table or list that holds the last part of the path; tables on the way are made when asked. */
+function parentOf(tree: Tree, path: KeyPath, create: boolean): Tree | unknown[] | undefined {
+  const parentPath = path.slice(0, -1);
+  if (create) makeTables(tree, parentPath);
+  const located = locate(tree, parentPath);
+  if (!located) {
+    if (!create) return undefined;
+    throw new ReasonixError(`Cannot set ${formatKey(path)}: this file has no such entry`, {
+      exit: "config",
+      remedy: `Add the entry to the file first`,
+    });
+  }
+  return located.reduce<unknown>((value, part) => (value as Tree)[part], tree) as Tree | unknown[];
+}
+
+function makeTables(tree: Tree, path: KeyPath): void {
+  let here: unknown = tree;
+  for (const [index, part] of path.entries()) {
+    const found = isTree(here) || Array.isArray(here) ? locate({ here }, ["here", part]) : undefined;
+    if (!found) {
+      const isList = shapeAt(path.slice(0, index + 1)).type === "array";
+      if (!isTree(here) || isList) return;
+      here[part] = {};
+    }
+    here = (here as Tree)[found?.at(-1) ?? part];
+  }
+}
+
+function removeFrom(target: Tree | unknown[], part: string | number): void {
+  if (!Array.isArray(target)) return void delete target[part];
+  const index = typeof part === "number"
+    ? part
+    : target.findIndex((item) => isTree(item) && item.name === part);
+  if (index >= 0) target.splice(index, 1);
+}
+
+async function editFile(file: string, change: (tree: Tree) => void): Promise<void> {
+  const problems: ConfigProblem[] = [];
+  const before = readText(file, problems) ?? "";
+  const tree = parseToml(before, file, problems);
+  if (!tree || problems.length > 0) throw new ConfigError(problems);
+  const wanted = structuredClone(tree);
+  change(wanted);
+  if (JSON.stringify(wanted) === JSON.stringify(tree)) return;
+  const after = await rewrite(before, tree, wanted);
+  verify(file, after, wanted);
+  const folder = file.replace(/[^\/\\]+$/, "");
+  if (folder !== "") await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFileAtomic(file, after, { setMode: 0o600 });
+}
+
+/** The text with the least change that makes it say what is wanted. */
+async function rewrite(before: string, tree: Tree, wanted: Tree): Promise<string> {
+  const { patch, stringify } = await import("@decimalturn/toml-patch");
+  // The package cannot begin a list of tables in an existing text; its entries go to the end instead.
+  const isNewList = ([name, value]: [string, unknown]) =>
+    !Object.hasOwn(tree, name) && Array.isArray(value) && value.some(isTree);
+  const lists = Object.entries(wanted).filter(isNewList);
+  const rest = Object.fromEntries(Object.entries(wanted).filter((entry) => !isNewList(entry)));
+  if (lists.length === 0 && before !== "") return patch(before, rest);
+  const newline = before.includes("\r\n") ? "\r\n" : "\n";
+  const parts = [
+    canonicalJson(rest) === canonicalJson(tree) ? before : patch(before, rest),
+    ...lists.map((list) => stringify(Object.fromEntries([list])).replaceAll("\n", newline)),
+  ].filter((part) => part !== "");
+  return parts.map((part) => part.endsWith("\n") ? part : part + newline).join(newline);
+}
+
+/** Never leaves a file behind that does not load, or that says something else than asked. */
+function verify(file: string, text: string, wanted: Tree): void {
+  const problems: ConfigProblem[] = [];
+  const tree = parseToml(text, file, problems);
+  if (tree) problems.push(...checkLayer({ source: "user", file, text, tree }));
+  const errors = problems.filter((problem) => problem.level === "error");
+  if (errors.length > 0) throw new ConfigError(errors);
+  if (canonicalJson(tree) === canonicalJson(wanted)) return;
+  throw new ReasonixError(`Cannot change ${file} without touching other lines`, {
+    exit: "config",
+    remedy: "Make the change by hand",
+  });
+}

@@ -1,0 +1,54 @@
+import { ReasonixError } from "../core/mod.ts";
+import type { EnvLookup } from "./paths.ts";
+import type { ProviderEntry } from "./provider_schema.ts";
+import { isLoopback } from "./provider_trust.ts";
+
+/** Where provider keys come from. */
+export interface KeySources {
+  /** The `.env` file of the Reasonix home: its path, and its values (read on first use). */
+  readonly file: string;
+  readonly saved: () => ReadonlyMap<string, string>;
+  readonly env: EnvLookup;
+  /** `security.env_keys`: whether the process environment counts too. */
+  readonly useEnv: boolean;
+}
+
+type KeyOwner = Pick<ProviderEntry, "name" | "api_key_env" | "base_url">;
+
+/**
+ * The key of a provider; undefined when it needs none.
+ *
+ * @throws {ReasonixError} (exit "config") when it names a variable that nobody set, unless it runs on this machine
+ */
+export function resolveKey(entry: KeyOwner, sources: KeySources): string | undefined {
+  const name = entry.api_key_env;
+  if (name === "") return undefined;
+  const value = lookUp(name, sources);
+  if (value !== undefined || isLoopback(entry.base_url)) return value;
+  const hidden = !sources.useEnv && sources.env(name);
+  throw new ReasonixError(`No API key for provider "${entry.name}": ${name} is not set`, {
+    exit: "config",
+    remedy: hidden
+      ? `Write ${name}=… into ${sources.file}; the environment is not used while security.env_keys is false`
+      : `Write ${name}=… into ${sources.file}${sources.useEnv ? `, or export ${name}` : ""}`,
+  });
+}
+
+/** Whether a key would be found, and where; for `doctor`. */
+export function keyOrigin(entry: KeyOwner, sources: KeySources): "home" | "env" | "missing" | "none" {
+  if (entry.api_key_env === "") return "none";
+  if (sources.saved().get(entry.api_key_env)) return "home";
+  return lookUp(entry.api_key_env, sources) === undefined ? "missing" : "env";
+}
+
+/** Every secret the configuration knows of, for redaction: all of the home's `.env`, and the keys of all providers. */
+export function knownSecrets(entries: readonly KeyOwner[], sources: KeySources): string[] {
+  const keys = entries.map((entry) => sources.env(entry.api_key_env || "-")).filter((key) =>
+    key !== undefined
+  );
+  return [...new Set([...sources.saved().values(), ...keys])].filter((secret) => secret !== "");
+}
+
+function lookUp(name: string, sources: KeySources): string | undefined {
+  return sources.saved().get(name) || (sources.useEnv && sources.env(name)) || undefined;
+}

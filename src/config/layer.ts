@@ -1,0 +1,105 @@
+import { parse, TomlError } from "smol-toml";
+import type { SourcePlace } from "../core/mod.ts";
+import { checkTree, type Finding } from "./check.ts";
+import { Positions } from "./positions.ts";
+import type { ConfigProblem, KeyPath } from "./problem.ts";
+import { readProjectText, readText } from "./read_text.ts";
+import { checkEntries } from "./rules.ts";
+import type { Tree } from "./shape.ts";
+
+export type LayerName = "flag" | "project" | "user" | "preset" | "default";
+
+/** One source of settings. `tree` holds what this source says and nothing else. */
+export interface Layer {
+  readonly source: LayerName;
+  readonly tree: Tree;
+  /** The file (or the name of the preset) behind it, and its text. */
+  readonly file?: string;
+  readonly text?: string;
+}
+
+/**
+ * Reads and checks one file. A missing file is no layer; a file that cannot be used reports why and is no layer either.
+ */
+export function readLayer(source: LayerName, file: string, problems: ConfigProblem[]): Layer | undefined {
+  const text = source === "project" ? readProjectText(file, problems) : readText(file, problems);
+  return text === undefined ? undefined : parseLayer({ source, file, text }, problems);
+}
+
+/** The same for a text that is already here. */
+export function parseLayer(
+  input: Required<Omit<Layer, "tree">>,
+  problems: ConfigProblem[],
+): Layer | undefined {
+  const tree = parseToml(input.text, input.file, problems);
+  if (!tree) return undefined;
+  const layer = { ...input, tree };
+  problems.push(...checkLayer(layer));
+  return layer;
+}
+
+/** What is wrong with a layer, with positions. */
+export function checkLayer(layer: Layer): ConfigProblem[] {
+  const findings = [...checkTree(layer.tree), ...checkEntries(layer.tree)];
+  return findings.map((finding) => locateFinding(layer, finding)).sort(inFileOrder);
+}
+
+function inFileOrder(a: ConfigProblem, b: ConfigProblem): number {
+  return (a.place?.line ?? 0) - (b.place?.line ?? 0) || (a.place?.column ?? 0) - (b.place?.column ?? 0);
+}
+
+/** Turns a finding about a layer into a problem for people. */
+export function locateFinding(layer: Layer, { level, message, remedy, path, at }: Finding): ConfigProblem {
+  const place = placeOf(layer, path, at);
+  return { level, message, remedy, ...(place ? { place } : {}) };
+}
+
+const positions = new WeakMap<Layer, Positions>();
+
+/** Where a layer says something; only the file when the text does not show it. */
+export function placeOf(layer: Layer, path: KeyPath, at: "key" | "value" = "key"): SourcePlace | undefined {
+  if (layer.file === undefined) return undefined;
+  if (layer.text === undefined) return { file: layer.file };
+  let found = positions.get(layer);
+  if (!found) positions.set(layer, found = new Positions(layer.text));
+  return { file: layer.file, ...found.find(path, at) };
+}
+
+/** Parses TOML; a syntax error is reported with its position. */
+export function parseToml(text: string, file: string, problems: ConfigProblem[]): Tree | undefined {
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const reason = (error.message.split("\n", 1)[0] ?? "").replace(/^Invalid TOML document: /, "");
+    problems.push({
+      level: "error",
+      message: `Cannot read the TOML here: ${reason}${quoteLine(text, error.line)}`,
+      remedy: syntaxRemedy(reason),
+      place: { file, line: error.line, column: error.column },
+    });
+    return undefined;
+  }
+}
+
+/** Names the key or table of a line. What stands behind a `=`, or on a line of its own, may be a secret. */
+function quoteLine(text: string, line: number): string {
+  const content = (text.split("\n")[line - 1] ?? "").trim().replace(/\p{Cc}/gu, "␀");
+  const name = /^(?:\[+[^\]]*\]*|[^=]+(?==))/.exec(content)?.[0].trim().slice(0, 60);
+  return name ? ` (at ${JSON.stringify(name)})` : "";
+}
+
+function syntaxRemedy(reason: string): string {
+  if (reason.includes("redefine")) return "Merge the two places into one, or use [[…]] for a list of tables";
+  if (reason.includes("illegal character in key")) {
+    return "Put the key in quotes, or close the bracket before it";
+  }
+  if (reason.includes("invalid value")) {
+    return 'Write texts in quotes ("…"), and true, false or numbers without';
+  }
+  if (reason.includes("unfinished")) return "Close the quote or bracket that begins here";
+  if (reason.includes("control character")) {
+    return 'Close the quote on its line, or write """ around several lines';
+  }
+  return "Correct this line; https://toml.io shows the syntax";
+}

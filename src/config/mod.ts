@@ -1,0 +1,14 @@
+export { defaultConfigText } from "./default_text.ts";
+export { addConfigItem, parseConfigValue, setConfigValue } from "./edit.ts";
+export { keyOrigin, type KeySources, knownSecrets, resolveKey } from "./keys.ts";
+export { loadConfig, type LoadedConfig, type LoadOptions } from "./load.ts";
+export { type ModelChoice, modelReferences, modelsOf, resolveModel } from "./models.ts";
+export { getConfigValue, listSettings, type Origin, originOf, type Setting } from "./origin.ts";
+export { type EnvLookup, projectConfigFile, reasonixHome, userConfigFile } from "./paths.ts";
+export { type Preset, PRESETS, presetText } from "./presets.ts";
+export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
+export type { TrustItem } from "./project_policy.ts";
+export type { ProviderEntry } from "./provider_schema.ts";
+export { isLoopback } from "./provider_trust.ts";
+export type { Config, ConfigInput } from "./schema.ts";
+export { parseProvider } from "./parse_provider.ts";

@@ -1,0 +1,88 @@
+import { ReasonixError } from "../core/mod.ts";
+import { nearNames } from "../util/near_names.ts";
+import type { ProviderEntry } from "./provider_schema.ts";
+import type { Config } from "./schema.ts";
+
+/** A model at a provider. */
+export interface ModelChoice {
+  readonly entry: ProviderEntry;
+  /** Identifier on the wire. */
+  readonly model: string;
+}
+
+/** The models of an entry, the default one first. */
+export function modelsOf(entry: ProviderEntry): string[] {
+  const listed = [...(entry.models ?? []), ...(entry.model === undefined ? [] : [entry.model])];
+  const first = entry.default ?? entry.models?.[0] ?? entry.model;
+  return [...new Set(first === undefined ? listed : [first, ...listed])];
+}
+
+/** Every reference that `--model` accepts, for messages and completion. */
+export function modelReferences(config: Config): string[] {
+  return config.providers.flatMap((entry) => [
+    entry.name,
+    ...modelsOf(entry).map((model) => `${entry.name}/${model}`),
+  ]);
+}
+
+/**
+ * Finds the model meant by a reference: a provider's name, a model's name, or `provider/model` (seed 000 §3.1).
+ *
+ * @param reference empty = `default_model`, or the first provider when that is empty, too
+ * @param untrusted names of providers left out until the project is trusted
+ * @throws {ReasonixError} (exit "config", or "blocked" for an untrusted provider)
+ */
+export function resolveModel(config: Config, reference = "", untrusted: readonly string[] = []): ModelChoice {
+  const wanted = reference || config.default_model;
+  const entry = wanted === ""
+    ? config.providers[0]
+    : config.providers.find((candidate) => candidate.name === wanted);
+  if (entry) return { entry, model: defaultModel(entry) };
+  const matches = config.providers.flatMap((candidate) => {
+    const prefix = `${candidate.name}/`;
+    const model = wanted.startsWith(prefix) ? wanted.slice(prefix.length) : wanted;
+    const names = modelsOf(candidate);
+    const found = names.includes(wanted) ? wanted : names.includes(model) ? model : undefined;
+    return found === undefined ? [] : [{ entry: candidate, model: found, exact: model !== wanted }];
+  });
+  const choice = matches.find((match) => match.exact) ?? (matches.length === 1 ? matches[0] : undefined);
+  if (choice) return { entry: choice.entry, model: choice.model };
+  throw matches.length > 1
+    ? ambiguous(wanted, matches.map((match) => match.entry.name))
+    : unknown(config, wanted, untrusted);
+}
+
+function defaultModel(entry: ProviderEntry): string {
+  const [model] = modelsOf(entry);
+  // A cassette knows its model.
+  if (model !== undefined || entry.kind === "replay") return model ?? "replay";
+  throw new ReasonixError(`Provider "${entry.name}" names no model`, {
+    exit: "config",
+    remedy: 'Add model = "…" or models = ["…"] to its entry',
+  });
+}
+
+function ambiguous(wanted: string, names: readonly string[]): ReasonixError {
+  return new ReasonixError(`Model "${wanted}" is offered by ${names.join(" and ")}`, {
+    exit: "config",
+    remedy: `Write ${names.map((name) => `"${name}/${wanted}"`).join(" or ")}`,
+  });
+}
+
+function unknown(config: Config, wanted: string, untrusted: readonly string[]): ReasonixError {
+  const provider = untrusted.find((name) => wanted === name || wanted.startsWith(`${name}/`));
+  if (provider !== undefined) {
+    return new ReasonixError(`Provider "${provider}" of this project is not trusted yet`, {
+      exit: "blocked",
+      remedy: "Look at its entry in reasonix.toml; if you agree, run again with --trust-project",
+    });
+  }
+  const references = modelReferences(config);
+  const bare = config.providers.flatMap(modelsOf);
+  const near = nearNames(wanted, [...references, ...bare], 1)[0];
+  const list = references.length === 0 ? "none" : references.join(", ");
+  return new ReasonixError(`Unknown model "${wanted}" (configured: ${list})`, {
+    exit: "config",
+    remedy: near ? `Did you mean "${near}"?` : "Choose one of these, or add a [[providers]] entry",
+  });
+}

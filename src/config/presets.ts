@@ -1,0 +1,39 @@
+import { ReasonixError } from "../core/mod.ts";
+import { nearNames } from "../util/near_names.ts";
+
+/** A named overlay of settings between the defaults and the user's file. */
+export interface Preset {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly default: string }>;
+}
+
+export const PRESETS: readonly Preset[] = [
+  {
+    name: "ra",
+    summary: "One tool call per step, five tools, the oldest part dropped when the context is full",
+    load: () => import("./presets/ra.toml", { with: { type: "text" } }),
+  },
+  {
+    name: "offline",
+    summary: "For machines without internet: every dangerous command asks, short tool names",
+    load: () => import("./presets/offline.toml", { with: { type: "text" } }),
+  },
+  {
+    name: "memex",
+    summary: "Unattended steps: file tools show what they would write",
+    load: () => import("./presets/memex.toml", { with: { type: "text" } }),
+  },
+];
+
+/** The TOML text of a preset. */
+export async function presetText(name: string): Promise<string> {
+  const preset = PRESETS.find((candidate) => candidate.name === name);
+  if (preset) return (await preset.load()).default;
+  const names = PRESETS.map((candidate) => candidate.name);
+  const near = nearNames(name, names, 1)[0];
+  throw new ReasonixError(`Unknown preset "${name}"`, {
+    exit: "usage",
+    remedy: near ? `Did you mean "${near}"?` : `Choose one of ${names.join(", ")}`,
+  });
+}

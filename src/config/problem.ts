@@ -1,0 +1,53 @@
+import { formatPlace, ReasonixError, type SourcePlace } from "../core/mod.ts";
+
+/** Where a value is: keys of tables and indexes of arrays, from the top of the file. */
+export type KeyPath = readonly (string | number)[];
+
+/** One thing that is wrong, or only odd, in the configuration. */
+export interface ConfigProblem {
+  readonly level: "error" | "warning";
+  /** What could not be used, with the offending value. */
+  readonly message: string;
+  /** What to do next. */
+  readonly remedy: string;
+  readonly place?: SourcePlace;
+}
+
+/** One line for people: place, message, remedy. */
+export function formatProblem(problem: ConfigProblem): string {
+  const place = problem.place ? `${formatPlace(problem.place)}: ` : "";
+  return `${place}${problem.message}. ${problem.remedy}`;
+}
+
+/** The configuration cannot be used. All problems of all files are in `problems`, in file order. */
+export class ConfigError extends ReasonixError {
+  override readonly name: string = "ConfigError";
+  readonly problems: readonly ConfigProblem[];
+
+  constructor(problems: readonly ConfigProblem[]) {
+    const [first, ...others] = problems;
+    const remedy = others.length === 0 && first ? first.remedy : "Correct these places and start again";
+    super(headline(problems), {
+      exit: "config",
+      remedy,
+      ...(others.length === 0 && first?.place ? { place: first.place } : {}),
+    });
+    this.problems = problems;
+  }
+}
+
+function headline(problems: readonly ConfigProblem[]): string {
+  const [first] = problems;
+  if (problems.length === 1 && first) return first.message;
+  const lines = problems.map((problem) => `  ${formatProblem(problem)}`);
+  return `The configuration has ${problems.length} errors\n${lines.join("\n")}`;
+}
+
+/** `agent.max_steps`, `providers[0].name`, `tools.alias."a.b"`. */
+export function formatKey(path: KeyPath): string {
+  return path.map((part, index) => {
+    if (typeof part === "number") return `[${part}]`;
+    const name = /^[A-Za-z0-9_-]+$/.test(part) ? part : JSON.stringify(part);
+    return index === 0 ? name : `.${name}`;
+  }).join("");
+}

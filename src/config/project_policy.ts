@@ -1,0 +1,172 @@
+import { canonicalJson } from "./canonical.ts";
+import { type Layer, placeOf } from "./layer.ts";
+import { type EnvLookup, isInside } from "./paths.ts";
+import { type ConfigProblem, formatKey, type KeyPath } from "./problem.ts";
+import { judgeProvider, type KnownKeys } from "./provider_trust.ts";
+import type { Config } from "./schema.ts";
+import { CONFIG_SHAPE, isTree, type Shape, type Tree } from "./shape.ts";
+import type { SourcePlace } from "../core/mod.ts";
+
+/** Something a project brings that stays without effect until the user trusts exactly this content. */
+export interface TrustItem {
+  /** `key`: the entry works, but without the user's key. The others are left out altogether. */
+  readonly kind: "provider" | "key" | "plugin" | "shell";
+  readonly name: string;
+  /** Why it needs trust, for people. */
+  readonly reason: string;
+  /** Canonical text of the entry as written (variables not replaced); what a trust decision is keyed by. */
+  readonly content: string;
+  readonly place: SourcePlace;
+}
+
+export interface ProjectInput {
+  /** The layer as written. */
+  readonly layer: Layer;
+  /** Its tree with variables and paths expanded; becomes the result. */
+  readonly expanded: Tree;
+  /** The configuration without the project. */
+  readonly base: Config;
+  readonly keys: KnownKeys;
+  readonly cwd: string;
+  readonly env: EnvLookup;
+  readonly userFile: string;
+  readonly trust: (item: TrustItem) => boolean;
+}
+
+export interface ProjectResult {
+  /** What the project may say. Entries of lists of tables that were left out are `undefined`, so that indexes stay. */
+  readonly tree: Tree;
+  readonly warnings: ConfigProblem[];
+  readonly needsTrust: TrustItem[];
+}
+
+/** Keeps of a project file what narrows or is harmless; see the table in docs/config.md. */
+export function narrowProject(input: ProjectInput): ProjectResult {
+  const result: ProjectResult = { tree: input.expanded, warnings: [], needsTrust: [] };
+  narrowTable(result.tree, CONFIG_SHAPE, { path: [], base: input.base as Tree, input, result });
+  return result;
+}
+
+interface Scope {
+  readonly path: KeyPath;
+  /** The same table without the project. */
+  readonly base: Tree;
+  readonly input: ProjectInput;
+  readonly result: ProjectResult;
+}
+
+function narrowTable(tree: Tree, shape: Shape, scope: Scope): void {
+  for (const [name, value] of Object.entries(tree)) {
+    const child = shape.properties?.[name];
+    const base = scope.base[name];
+    const here = { ...scope, path: [...scope.path, name], base: isTree(base) ? base : {} };
+    if (!child) continue;
+    if (child.properties && isTree(value)) narrowTable(value, child, here);
+    else if (child.project) tree[name] = narrowValue(value, base, child, here);
+    if (tree[name] === undefined) delete tree[name];
+  }
+}
+
+/** The value that counts, or undefined. */
+function narrowValue(value: unknown, base: unknown, shape: Shape, scope: Scope): unknown {
+  switch (shape.project) {
+    case "ignored":
+      if (canonicalJson(value) === canonicalJson(base)) return undefined;
+      return void warn(scope, `Only your own file can set ${formatKey(scope.path)}`);
+    case "stricter":
+      return looseness(value, shape) <= looseness(base, shape) ? value : widening(scope, base, value);
+    case "off":
+      return value === false || base === true ? value : widening(scope, base, value);
+    case "lower":
+      return isLower(Number(value), Number(base)) ? value : widening(scope, base, value);
+    case "subset":
+      return subset(value, base, scope);
+    case "inside":
+      return inside(value, scope);
+    case "trust":
+      return withTrust(value, scope);
+    default:
+      return value;
+  }
+}
+
+function looseness(value: unknown, shape: Shape): number {
+  return shape.enum?.indexOf(String(value)) ?? 0;
+}
+
+function isLower(value: number, base: number): boolean {
+  return value === base || (value > 0 && (base === 0 || value < base));
+}
+
+function subset(value: unknown, base: unknown, scope: Scope): unknown {
+  if (!Array.isArray(value) || !Array.isArray(base) || base.length === 0 || base.includes("*")) return value;
+  const kept = value.filter((item) => base.includes(item));
+  // An empty list means every tool.
+  return kept.length > 0 ? kept : widening(scope, base, value);
+}
+
+function inside(value: unknown, scope: Scope): unknown {
+  if (Array.isArray(value)) return value.filter((item) => inside(item, scope) !== undefined);
+  if (value === "" || isInside(String(value), scope.input.cwd)) return value;
+  return void warn(
+    scope,
+    `${formatKey(scope.path)} may not leave the project folder with ${JSON.stringify(value)}`,
+  );
+}
+
+function widening(scope: Scope, base: unknown, value: unknown): undefined {
+  const change = `from ${JSON.stringify(base)} to ${JSON.stringify(value)}`;
+  warn(scope, `A project file cannot loosen ${formatKey(scope.path)} ${change}`);
+}
+
+function warn({ input, path, result }: Scope, message: string): void {
+  const place = placeOf(input.layer, path);
+  result.warnings.push({
+    level: "warning",
+    message: `${message}; it is ignored`,
+    remedy: `Move it to ${input.userFile} if you want it`,
+    ...(place ? { place } : {}),
+  });
+}
+
+function withTrust(value: unknown, scope: Scope): unknown {
+  const [list] = scope.path;
+  if (!Array.isArray(value)) {
+    const reason = `it would run ${JSON.stringify(value)} as the shell`;
+    return isTrusted({ kind: "shell", name: String(value), reason, written: value }, scope)
+      ? value
+      : undefined;
+  }
+  const raw = scope.input.layer.tree[String(list)];
+  return value.map((entry, index) => {
+    const written = Array.isArray(raw) ? raw[index] : undefined;
+    if (!isTree(entry) || !isTree(written)) return undefined;
+    const here = { ...scope, path: [...scope.path, index] };
+    return list === "providers" ? provider(written, entry, here) : plugin(written, entry, here);
+  });
+}
+
+function provider(written: Tree, entry: Tree, scope: Scope): Tree | undefined {
+  const verdict = judgeProvider(written, entry, scope.input.keys);
+  if (verdict.use === "all") return entry;
+  const kind = verdict.use === "keyless" ? "key" : "provider";
+  if (isTrusted({ kind, name: String(entry.name), reason: verdict.reason, written }, scope)) return entry;
+  return verdict.use === "keyless" ? { ...entry, api_key_env: "" } : undefined;
+}
+
+function plugin(written: Tree, entry: Tree, scope: Scope): Tree | undefined {
+  const command = [written.command, ...(Array.isArray(written.args) ? written.args : [])].join(" ");
+  const target = written.url ? `connect to ${written.url}` : `run "${command.slice(0, 120)}"`;
+  const reason = `it would ${target} as an MCP server`;
+  return isTrusted({ kind: "plugin", name: String(entry.name), reason, written }, scope) ? entry : undefined;
+}
+
+type Candidate = Pick<TrustItem, "kind" | "name" | "reason"> & { readonly written: unknown };
+
+function isTrusted({ written, ...candidate }: Candidate, { input, path, result }: Scope): boolean {
+  const place = placeOf(input.layer, path) ?? { file: input.layer.file ?? "" };
+  const item = { ...candidate, content: canonicalJson(written), place };
+  const trusted = input.trust(item);
+  if (!trusted) result.needsTrust.push(item);
+  return trusted;
+}

@@ -1,0 +1,79 @@
+import * as z from "zod/mini";
+import { amount, count, flag, key, text, textMap } from "./schema_key.ts";
+
+const price = () => z.number().check(z.nonnegative());
+
+/** Price per million tokens. `cache_hit` is the older name of `cached_input`. */
+const priceSchema = z.object({
+  input: key(price(), "Price of a million input tokens."),
+  output: key(price(), "Price of a million output tokens."),
+  cached_input: key(z.optional(price()), "Price of a million input tokens read from the cache."),
+  cache_hit: key(z.optional(price()), "Older name of `cached_input`."),
+  currency: key(text("USD"), "Currency of the prices."),
+});
+
+/** How a vendor departs from the reference wire format. Data, so that no code knows vendor names. */
+const compatSchema = z.object({
+  max_tokens_field: key(
+    z._default(z.enum(["max_tokens", "max_completion_tokens"]), "max_tokens"),
+    "Name of the output limit field.",
+  ),
+  stream_usage: key(flag(true), "Ask for usage in the stream; off for servers that refuse `stream_options`."),
+  reasoning_field: key(
+    z.optional(z.enum(["reasoning_content", "reasoning"])),
+    "Field under which earlier reasoning is sent back; absent = not sent back.",
+  ),
+  reasoning_scope: key(
+    z._default(z.enum(["tool_calls", "all"]), "tool_calls"),
+    "Send reasoning back for answers with tool calls only, or for all.",
+  ),
+  think_tags: key(flag(true), "Treat `<think>…</think>` in the text as reasoning."),
+  system_role: key(
+    z._default(z.enum(["system", "developer", "user"]), "system"),
+    "Role of the system prompt.",
+  ),
+  null_content: key(flag(true), "Send `null` (true) or an empty text with tool calls that have no text."),
+  tool_name: key(flag(false), "Send `name` in tool messages."),
+  parallel_tool_calls: key(
+    z.optional(z.boolean()),
+    "Value of `parallel_tool_calls`; absent = not sent.",
+  ),
+  tool_choice: key(flag(true), "Whether `tool_choice` may be sent."),
+  effort_field: key(
+    z._default(z.enum(["reasoning_effort", "reasoning.effort"]), "reasoning_effort"),
+    "Where the effort level goes.",
+  ),
+});
+
+/** One vendor endpoint with one or more models: an entry of `[[providers]]`. */
+export const providerSchema = z.looseObject({
+  name: key(z.string().check(z.minLength(1)), "Name used in model references."),
+  kind: key(text("openai"), "Wire format: `openai` (chat completions) or `replay` (a recorded cassette)."),
+  base_url: key(text(), "Address of the API, up to but not including `/chat/completions`.", { expand: true }),
+  model: key(z.optional(z.string()), "The only model of this entry."),
+  models: key(z.optional(z.array(z.string())), "The models of this entry."),
+  default: key(z.optional(z.string()), "Model meant by the bare provider name; the first one when absent."),
+  api_key_env: key(text(), "Name of the variable that holds the key; empty = no key is sent."),
+  headers: key(textMap(), "Extra request headers.", { expand: true, secret: true }),
+  context_window: key(count(0), "Tokens the model accepts; 0 turns compaction off."),
+  max_output_tokens: key(z.optional(z.int().check(z.positive())), "Output limit sent with every request."),
+  price: key(z.optional(priceSchema), "Prices for cost figures and `agent.max_cost`."),
+  vision: key(flag(false), "Whether images may be sent."),
+  effort: key(z.optional(z.string()), "Reasoning effort sent to the model, such as `low` or `high`."),
+  temperature: key(z.optional(z.number()), "Sampling temperature; sent only when set."),
+  top_p: key(z.optional(z.number()), "Nucleus sampling; sent only when set."),
+  seed: key(z.optional(z.int()), "Sampling seed; sent only when set."),
+  extra: key(
+    z._default(z.record(z.string(), z.unknown()), {}),
+    "Merged into every request body as it is.",
+  ),
+  extra_body: key(z.optional(z.record(z.string(), z.unknown())), "Older name of `extra`."),
+  first_byte_timeout_seconds: key(amount(600), "Longest wait for the first byte of a reply; 0 = no limit."),
+  idle_timeout_seconds: key(amount(300), "Longest silence inside a stream; 0 = no limit."),
+  max_attempts: key(z._default(z.int().check(z.positive()), 6), "Attempts in all, the first included."),
+  max_wait_seconds: key(amount(120), "Longest total time spent waiting between attempts."),
+  cassette: key(z.optional(z.string()), "Cassette file of kind `replay`.", { expand: true, path: "file" }),
+  compat: key(z.prefault(compatSchema, {}), "How the vendor departs from the reference wire format."),
+});
+
+export type ProviderEntry = z.infer<typeof providerSchema>;

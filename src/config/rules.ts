@@ -1,0 +1,76 @@
+import { nearNames } from "../util/near_names.ts";
+import type { Finding } from "./check.ts";
+import { formatKey, type KeyPath } from "./problem.ts";
+import { isTree, type Tree } from "./shape.ts";
+
+/** What types alone cannot say: entries must be told apart, and name what they need. */
+export function checkEntries(tree: Tree): Finding[] {
+  return [
+    ...checkList(tree, "providers", checkProvider),
+    ...checkList(tree, "plugins", checkPlugin),
+  ];
+}
+
+type EntryCheck = (entry: Tree, path: KeyPath) => Finding[];
+
+function checkList(tree: Tree, list: string, check: EntryCheck): Finding[] {
+  const entries = tree[list];
+  if (!Array.isArray(entries)) return [];
+  const seen = new Set<unknown>();
+  return entries.flatMap((entry, index) => {
+    if (!isTree(entry)) return [];
+    const path = [list, index];
+    const repeated = seen.has(entry.name);
+    seen.add(entry.name);
+    const findings = check(entry, path);
+    return repeated ? [...findings, duplicate(path, entry.name)] : findings;
+  });
+}
+
+function duplicate(path: KeyPath, name: unknown): Finding {
+  return {
+    level: "error",
+    path: [...path, "name"],
+    at: "value",
+    message: `Cannot use the name ${JSON.stringify(name)} twice in ${formatKey(path.slice(0, 1))}`,
+    remedy: "Rename one of the entries, or remove it",
+  };
+}
+
+function checkProvider(entry: Tree, path: KeyPath): Finding[] {
+  const models = Array.isArray(entry.models) ? entry.models.filter((model) => typeof model === "string") : [];
+  if (typeof entry.model === "string") models.push(entry.model);
+  const chosen = entry.default;
+  if (typeof chosen !== "string" || models.length === 0 || models.includes(chosen)) return [];
+  const near = nearNames(chosen, models, 1)[0] ?? models[0];
+  return [{
+    level: "error",
+    path: [...path, "default"],
+    at: "value",
+    message: `Cannot use ${JSON.stringify(chosen)} as default: it is not among the models of this entry`,
+    remedy: `Add it to models, or write default = ${JSON.stringify(near)}`,
+  }];
+}
+
+const REMOTE_TYPES = ["http", "streamable-http", "sse"];
+
+function checkPlugin(entry: Tree, path: KeyPath): Finding[] {
+  const remote = REMOTE_TYPES.includes(String(entry.type));
+  // A type that does not exist has been reported already.
+  if (entry.enabled === false || (!remote && (entry.type ?? "stdio") !== "stdio")) return [];
+  const needed = remote ? "url" : "command";
+  if (entry[needed]) return [];
+  // An address without a type is the usual slip, so it gets its own advice.
+  const remedy = !remote && entry.url
+    ? 'Add type = "http" for a server with an address'
+    : remote
+    ? 'Add a line such as url = "https://…"'
+    : 'Add a line such as command = "npx"';
+  return [{
+    level: "error",
+    path,
+    at: "key",
+    message: `The plugin ${JSON.stringify(entry.name)} has no ${needed}`,
+    remedy,
+  }];
+}

@@ -1,0 +1,224 @@
+/**
+ * Every key of reasonix.toml. This file is the source of the types, of shape.json (what is checked at start, without
+ * loading zod), of docs/config.schema.json and of the table in docs/config.md: run `deno task gen` after a change.
+ */
+import * as z from "zod/mini";
+import { pluginSchema } from "./plugin_schema.ts";
+import { providerSchema } from "./provider_schema.ts";
+import { amount, count, flag, key, text, textMap, texts } from "./schema_key.ts";
+
+const agent = z.object({
+  system_prompt: key(text(), "Replaces the identity part of the built-in system prompt."),
+  system_prompt_file: key(text(), "File that holds it; wins over `system_prompt`.", {
+    path: "file",
+    project: "inside",
+  }),
+  max_steps: key(count(0), "Most tool-call rounds of a turn; 0 = no limit.", { project: "ignored" }),
+  planner_max_steps: key(count(0), "The same for the planner.", { project: "ignored" }),
+  max_calls_per_step: key(count(0), "Most tool calls run per reply; the rest are refused; 0 = no limit."),
+  submit: key(flag(false), "Go on until the model calls `submit` with its answer."),
+  time_limit_seconds: key(amount(0), "Longest turn; 0 = no limit.", { project: "lower" }),
+  max_cost: key(amount(0), "Most money a run may cost, in the provider's currency; 0 = no limit.", {
+    project: "lower",
+  }),
+  temperature: key(
+    z.optional(z.number().check(z.nonnegative())),
+    "Sampling temperature; sent only when set.",
+  ),
+  reasoning_language: key(
+    z._default(z.enum(["auto", "zh", "en"]), "auto"),
+    "Language of visible reasoning.",
+  ),
+  planner_model: key(text(), "Model that plans before the main model acts; empty = one model."),
+  subagent_model: key(text(), "Model of subagents; empty = the main model."),
+  subagent_models: key(textMap(), "Model of single subagents or skills, by name."),
+  plan_mode_allowed_tools: key(texts(), "Further tools that plan mode may run as read-only.", {
+    merge: "concat",
+    project: "ignored",
+  }),
+  memory_compiler: key(
+    z.prefault(
+      z.object({
+        enabled: key(flag(true), "Accepted so that existing files load; has no effect.", {
+          project: "ignored",
+        }),
+      }),
+      {},
+    ),
+    "Settings of the memory compiler of earlier versions.",
+  ),
+  compact_ratio: key(
+    z.optional(z.number().check(z.minimum(0.1), z.maximum(0.99))),
+    "Older name of `compaction.ratio`.",
+    { alias: "compaction.ratio" },
+  ),
+});
+
+const toolAlias = z.object({
+  tool: key(z.string().check(z.minLength(1)), "Name of the built-in tool."),
+  arguments: key(textMap(), "The built-in argument name for each argument name of the alias."),
+});
+
+const tools = z.object({
+  enabled: key(texts(), "The only built-in tools offered; empty = all.", { project: "subset" }),
+  disabled: key(texts(), "Tools not offered.", { merge: "concat", project: "adds" }),
+  bash_timeout_seconds: key(amount(120), "Longest foreground command; 0 = no limit."),
+  mcp_call_timeout_seconds: key(amount(300), "Longest MCP call; 0 = no limit."),
+  ensure_trailing_newline: key(flag(false), "End written text files with a newline."),
+  writes: key(
+    z._default(z.enum(["deny", "dry-run", "allow"]), "allow"),
+    "File tools write, only compute the diff, or refuse.",
+    { project: "stricter" },
+  ),
+  shell: key(
+    z.prefault(
+      z.object({
+        prefer: key(
+          z._default(z.enum(["auto", "bash", "powershell", "pwsh"]), "auto"),
+          "Interpreter of the shell tool.",
+        ),
+        path: key(z.optional(z.string()), "Executable of that interpreter.", { project: "trust" }),
+      }),
+      {},
+    ),
+    "The shell behind the `bash` tool.",
+  ),
+  alias: key(
+    z._default(z.record(z.string(), toolAlias), {}),
+    "Offers built-in tools under other names, and their arguments too.",
+  ),
+});
+
+const skills = z.object({
+  paths: key(texts(), "Further folders with skills.", { expand: true, path: "file", merge: "concat" }),
+  excluded_paths: key(texts(), "Usual skill folders to leave out.", {
+    expand: true,
+    path: "file",
+    merge: "concat",
+    project: "adds",
+  }),
+  disabled_skills: key(texts(), "Skills hidden by name.", { merge: "concat", project: "adds" }),
+});
+
+const compaction = z.object({
+  auto: key(flag(true), "Compact when the context fills up."),
+  ratio: key(
+    z._default(z.number().check(z.minimum(0.1), z.maximum(0.99)), 0.8),
+    "Part of the context window that triggers it.",
+  ),
+  strategy: key(
+    z._default(z.enum(["summarize", "prune"]), "summarize"),
+    "Fold old work into a summary, or drop the oldest part.",
+  ),
+  prune: key(flag(true), "Shorten old tool outputs first."),
+  summary_model: key(text(), "Model that writes the summary; empty = the main model."),
+  max_summary_tokens: key(count(0), "Longest summary; 0 = chosen from the context window."),
+});
+
+const permissions = z.object({
+  mode: key(
+    z._default(z.enum(["deny", "ask", "allow"]), "ask"),
+    "Answer for writers when no rule matches.",
+    { project: "stricter" },
+  ),
+  allow: key(texts(), "Rules of calls that are never asked about.", { merge: "concat", project: "ignored" }),
+  ask: key(texts(), "Rules of calls that are always asked about.", { merge: "concat", project: "adds" }),
+  deny: key(texts(), "Rules of calls that never run.", { merge: "concat", project: "adds" }),
+});
+
+const sandbox = z.object({
+  bash: key(
+    z._default(z.enum(["enforce", "auto", "off"]), "auto"),
+    "Jail of shell commands: refuse to run without one, use the strongest there is, or none.",
+    { project: "stricter" },
+  ),
+  workspace_root: key(text(), "Folder that file tools may write to; empty = the working directory.", {
+    expand: true,
+    path: "cwd",
+    project: "inside",
+  }),
+  allow_write: key(texts(), "Further folders that may be written to.", {
+    expand: true,
+    path: "cwd",
+    merge: "concat",
+    project: "inside",
+  }),
+  forbid_read: key(texts(), "Files and folders that may not be read, listed or searched.", {
+    expand: true,
+    path: "cwd",
+    merge: "concat",
+    project: "adds",
+  }),
+  network: key(flag(false), "Whether jailed commands may use the network.", { project: "off" }),
+  network_hosts: key(texts(), "Hosts jailed commands may reach while `network` is off.", {
+    merge: "concat",
+    project: "ignored",
+  }),
+});
+
+const serve = z.object({
+  auth_mode: key(
+    z._default(z.enum(["none", "token", "password"]), "none"),
+    "Sign-in of the web page; `none` only on loopback.",
+    { project: "ignored" },
+  ),
+  token: key(text(), "Fixed token; empty = a new one at every start.", { project: "ignored", secret: true }),
+  password_hash: key(text(), "bcrypt hash of the password.", { project: "ignored", secret: true }),
+  behind_proxy: key(flag(false), "Believe `X-Forwarded-*` headers of a trusted proxy.", {
+    project: "ignored",
+  }),
+});
+
+export const configSchema = z.object({
+  default_model: key(text(), "Provider name, model, or `provider/model`; empty = the first provider."),
+  language: key(text(), "Language of the interface, such as `en` or `zh`; empty = from the environment."),
+  instructions: key(texts(), "Further instruction files, globs allowed.", {
+    path: "file",
+    merge: "concat",
+    project: "inside",
+  }),
+  instructions_max_bytes: key(count(65536), "Most bytes of all instruction files together; 0 = no limit.", {
+    project: "lower",
+  }),
+  agent: key(z.prefault(agent, {}), "How the agent works."),
+  tools: key(z.prefault(tools, {}), "The built-in tools."),
+  skills: key(z.prefault(skills, {}), "Where skills are found."),
+  compaction: key(z.prefault(compaction, {}), "What happens when the context fills up."),
+  permissions: key(z.prefault(permissions, {}), "Which calls run, ask or are refused."),
+  sandbox: key(z.prefault(sandbox, {}), "What file tools and commands can reach at all."),
+  security: key(
+    z.prefault(
+      z.object({
+        env_keys: key(flag(true), "Take provider keys from the process environment too.", { project: "off" }),
+      }),
+      {},
+    ),
+    "Handling of secrets.",
+  ),
+  safety: key(
+    z.prefault(
+      z.object({
+        confirm: key(
+          z._default(z.enum(["strict", "normal"]), "normal"),
+          "Which dangerous commands are always asked about.",
+          { project: "stricter" },
+        ),
+      }),
+      {},
+    ),
+    "The floor that no posture lifts.",
+  ),
+  serve: key(z.prefault(serve, {}), "The web page of `reasonix serve`."),
+  providers: key(
+    z._default(z.array(providerSchema), []),
+    "Vendor endpoints; any entry replaces the built-in one.",
+    { project: "trust" },
+  ),
+  plugins: key(z._default(z.array(pluginSchema), []), "MCP servers.", { project: "trust" }),
+});
+
+/** The whole configuration, with every default filled in. Keys are those of the file. */
+export type Config = z.infer<typeof configSchema>;
+
+/** What a file or the command line may say: everything is optional. */
+export type ConfigInput = z.input<typeof configSchema>;

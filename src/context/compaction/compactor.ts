@@ -1,0 +1,263 @@
+import { errorMessage, type Message } from "../../core/mod.ts";
+import { digestText } from "./digest.ts";
+import { Ledger, type Reason } from "./ledger.ts";
+import { type CompactionOptions, type CompactionReport, triggerOf } from "./options.ts";
+import {
+  type FoldDepth,
+  type FoldPlan,
+  planDrop,
+  planFold,
+  planPrune,
+  tailStart,
+  unseenStart,
+} from "./plan.ts";
+import { summarize, type SummaryOutcome } from "./summarize.ts";
+
+interface FoldRequest {
+  readonly reason: Reason;
+  /** Tokens the conversation should have afterwards. */
+  readonly goal: number;
+  readonly hint?: string;
+  /** The server refuses the conversation, and nothing else is left to shorten. */
+  readonly lastResort?: boolean;
+}
+
+/** Part of the goal that the newest messages may take. */
+const TAIL_PART = 0.2;
+/** Part of the goal that earlier digests may take before they are merged into the new one. */
+const DIGEST_PART = 0.4;
+/** A prune that frees less than this part of the window is not worth the lost cache. */
+const WORTH = 0.15;
+/** After so many outages in a row the summary is made without the model. */
+const MAX_OUTAGES = 3;
+/** Characters an unseen output keeps when the server refuses the request as it is. */
+const UNSEEN_STEPS = [6_000, 2_000, 600];
+
+/** Makes room in a conversation (spec §3.6). Contract: no method rejects because a summary could not be had. */
+export class Compactor {
+  readonly ledger: Ledger;
+  readonly #options: CompactionOptions;
+  /** The server refused a request of this size, whatever the configuration says. */
+  #refused = Infinity;
+  #outages = 0;
+  /** No new attempt below this many tokens. */
+  #notBelow = 0;
+
+  constructor(options: CompactionOptions) {
+    this.#options = options;
+    this.ledger = new Ledger(options);
+  }
+
+  /** The smallest size that is known not to fit. */
+  get #limit(): number {
+    return Math.min(this.#options.window() || Infinity, this.#refused);
+  }
+
+  /** Makes room when the window is nearly full. */
+  async betweenSteps(signal: AbortSignal): Promise<void> {
+    const { settings } = this.#options;
+    const window = Math.min(this.#options.window(), this.#refused);
+    if (!settings.auto || window <= 0 || signal.aborted) return;
+    const trigger = triggerOf(window, settings.ratio, this.#options.provider.model.maxOutputTokens);
+    const tokens = await this.ledger.decisive(trigger);
+    if (tokens < Math.max(trigger, this.#notBelow)) return;
+    if (settings.strategy === "prune") return void await this.#drop("pressure", trigger * 0.6);
+    if (settings.prune && await this.#prune("pressure", { window, goal: trigger * 0.85 })) return;
+    await this.#fold({ reason: "pressure", goal: trigger * 0.8 }, signal);
+  }
+
+  /** Makes room after the server refused the conversation as too long; false when nothing is left to drop. */
+  async onContextOverflow(signal: AbortSignal): Promise<boolean> {
+    const { settings } = this.#options;
+    const tokens = this.ledger.estimate();
+    this.#refused = Math.min(this.#refused, tokens);
+    const goal = this.#limit * 0.6;
+    if (settings.strategy === "prune") return await this.#drop("overflow", goal);
+    if (settings.prune && await this.#prune("overflow", { window: tokens, goal: tokens * 0.8 })) return true;
+    const report = await this.#fold({ reason: "overflow", goal }, signal);
+    if (report.means !== "none") return true;
+    if (signal.aborted) return false;
+    if (await this.#shortenUnseen(goal)) return true;
+    return (await this.#fold({ reason: "overflow", goal, lastResort: true }, signal)).means !== "none";
+  }
+
+  /** Folds at the user's wish, whatever the fill. */
+  async compact(hint: string | undefined, signal: AbortSignal): Promise<CompactionReport> {
+    const tokens = await this.ledger.decisive(this.ledger.estimate());
+    const goal = Math.min(tokens, this.#options.window() || Infinity) * 0.5;
+    if (this.#options.settings.strategy === "prune") {
+      const changed = await this.#drop("manual", goal);
+      return this.ledger.report(changed ? "drop" : "none", tokens);
+    }
+    this.#outages = MAX_OUTAGES;
+    return await this.#fold({ reason: "manual", goal, ...(hint ? { hint } : {}) }, signal);
+  }
+
+  /** Shortens old outputs if that alone frees enough; otherwise leaves them for the summary, which is read from cache then. */
+  async #prune(reason: Reason, { window, goal }: { window: number; goal: number }): Promise<boolean> {
+    const view = this.ledger.view;
+    const end = Math.min(tailStart(view, window * TAIL_PART), unseenStart(view.messages));
+    const isKept = (message: Message) => this.#options.carry?.(message) !== undefined;
+    const plans = planPrune(view, { end, keepHead: 800, keepTail: 400, isKept });
+    const before = this.ledger.estimate();
+    const freed = plans.reduce((sum, plan) => sum + plan.freed, 0);
+    if (freed < window * WORTH || before - freed > goal) return false;
+    await this.ledger.prune(reason, plans);
+    await this.ledger.tell(this.ledger.report("prune", before));
+    return true;
+  }
+
+  /** Results the model has not read are shortened only here: the server takes them in no other way. */
+  async #shortenUnseen(goal: number): Promise<boolean> {
+    const before = this.ledger.estimate();
+    for (const keep of UNSEEN_STEPS) {
+      const view = this.ledger.view;
+      const plans = planPrune(view, {
+        end: view.messages.length,
+        keepHead: Math.floor(keep * 0.65),
+        keepTail: Math.floor(keep * 0.35),
+      });
+      if (plans.length === 0) continue;
+      await this.ledger.prune("overflow", plans);
+      if (this.ledger.estimate() <= goal) break;
+    }
+    const report = this.ledger.report("prune", before);
+    if (report.tokensAfter >= before) return false;
+    await this.ledger.tell({ ...report, problem: "the newest tool output did not fit as it was" });
+    return true;
+  }
+
+  async #drop(reason: Reason, goal: number): Promise<boolean> {
+    const before = this.ledger.estimate();
+    const messages = this.ledger.view.messages.reduce(
+      (sum, message) => sum + this.ledger.counter.calibratedMessage(message),
+      0,
+    );
+    const plan = planDrop(this.ledger.view, Math.max(0, goal - (before - messages)));
+    if (!plan) return false;
+    const archive = await this.ledger.archive(plan.folded);
+    await this.ledger.fold(reason, plan, { digest: "", ...archive });
+    await this.ledger.tell({ ...this.ledger.report("drop", before), ...archive });
+    return true;
+  }
+
+  async #fold(request: FoldRequest, signal: AbortSignal): Promise<CompactionReport> {
+    const before = this.ledger.estimate();
+    const limit = this.#summaryLimit();
+    const plan = this.#choose(request, limit);
+    if (!plan) return this.ledger.report("none", before);
+    const outcome = await this.#summarize(request, plan, signal);
+    if (signal.aborted) return this.ledger.report("none", before);
+    if (outcome.text === undefined && this.#mayWait(outcome, before)) {
+      await this.ledger.notice(
+        "warning",
+        `Compaction waits: ${outcome.problem ?? "no summary could be had"}`,
+      );
+      return this.ledger.report("none", before);
+    }
+    this.#outages = 0;
+    this.#notBelow = 0;
+    const carried = this.#carried(plan);
+    const archive = await this.ledger.archive(plan.folded);
+    const digest = digestText({
+      ...(outcome.text === undefined ? {} : { summary: outcome.text }),
+      folded: plan.folded,
+      todos: this.#options.conversation.state.todos,
+      keepBelow: plan.keepBelow,
+      maxChars: limit * 4,
+      ...archive,
+    });
+    await this.ledger.fold(request.reason, plan, { digest, ...archive });
+    for (const content of carried) {
+      await this.#options.conversation.record({ type: "message.user", content, origin: "context" });
+    }
+    const report: CompactionReport = {
+      ...this.ledger.report(outcome.text === undefined ? "extract" : outcome.means ?? "summary", before),
+      ...archive,
+      ...(outcome.problem === undefined ? {} : { problem: outcome.problem }),
+    };
+    await this.ledger.tell(report);
+    return report;
+  }
+
+  /** The shallowest fold that makes enough room, or the one that makes most. */
+  #choose(request: FoldRequest, limit: number): FoldPlan | undefined {
+    const { goal } = request;
+    const view = this.ledger.view;
+    const before = this.ledger.estimate();
+    let best: FoldPlan | undefined;
+    for (const depth of this.#depths(request, before)) {
+      const plan = planFold(view, depth);
+      if (!plan || plan.freed <= limit * 1.1 || plan.freed <= (best?.freed ?? 0)) continue;
+      best = plan;
+      if (before - plan.freed + limit <= goal) return plan;
+    }
+    return best;
+  }
+
+  /**
+   * How deep a fold may go. Small user turns are safe in all but the last resort, and earlier digests as long as they do not
+   * take up the room themselves.
+   */
+  #depths({ goal, lastResort }: FoldRequest, tokens: number): FoldDepth[] {
+    const window = this.#limit === Infinity ? tokens : this.#limit;
+    const keepBelow = Math.min(8_000, Math.max(1_000, Math.floor(window / 4)));
+    if (lastResort) {
+      return [1, 4, 16].map((part) => ({ tail: 0, keepBelow: Math.floor(keepBelow / part), digests: true }));
+    }
+    const digests = this.#digestTokens() > goal * DIGEST_PART;
+    return [{ tail: goal * TAIL_PART, keepBelow, digests }, { tail: 0, keepBelow, digests }];
+  }
+
+  #digestTokens(): number {
+    const { messages, sources } = this.#options.conversation.state;
+    return messages.reduce(
+      (sum, message, i) =>
+        sources[i]?.kind === "digest" ? sum + this.ledger.counter.calibratedMessage(message) : sum,
+      0,
+    );
+  }
+
+  async #summarize(request: FoldRequest, plan: FoldPlan, signal: AbortSignal): Promise<SummaryOutcome> {
+    const { conversation, summaryProvider, provider, guide } = this.#options;
+    const window = this.#limit;
+    try {
+      const hint = [request.hint, await guide?.(request.reason)].filter((text) => text).join("\n");
+      return await summarize({
+        provider: await summaryProvider?.() ?? provider,
+        conversation,
+        folded: plan.folded,
+        limit: this.#summaryLimit(),
+        window: window === Infinity ? undefined : window,
+        tokens: this.ledger.estimate(),
+        replacesDigests: plan.digests,
+        ...(hint === "" ? {} : { hint }),
+      }, signal);
+    } catch (error) {
+      return { problem: errorMessage(error) };
+    }
+  }
+
+  /** Whether an outage can be sat out: there is still room, and it has not lasted long. */
+  #mayWait(outcome: SummaryOutcome, tokens: number): boolean {
+    const window = Math.min(this.#options.window() || 0, this.#refused);
+    if (!outcome.outage || tokens > window * 0.93 || ++this.#outages >= MAX_OUTAGES) return false;
+    this.#notBelow = tokens + window * 0.03;
+    return true;
+  }
+
+  #summaryLimit(): number {
+    const { settings } = this.#options;
+    if (settings.maxSummaryTokens > 0) return settings.maxSummaryTokens;
+    const window = Math.min(this.#limit, 100_000);
+    return Math.max(300, Math.floor(window / 16));
+  }
+
+  #carried(plan: FoldPlan): string[] {
+    const { carry, conversation } = this.#options;
+    const standing = new Set(conversation.state.messages.map((message) => message.content));
+    for (const message of plan.folded) standing.delete(message.content);
+    const texts = plan.folded.flatMap((message) => carry?.(message) ?? []);
+    return [...new Set(texts)].filter((text) => !standing.has(text));
+  }
+}

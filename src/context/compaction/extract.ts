@@ -1,0 +1,109 @@
+import type { Message, ToolCall } from "../../core/mod.ts";
+import { middleCut } from "./transcript.ts";
+import { namedPaths } from "../../util/path_arguments.ts";
+
+/** What can be said about folded messages without a model. */
+export interface Extract {
+  readonly changed: readonly string[];
+  readonly read: readonly string[];
+  readonly commands: readonly string[];
+  readonly errors: readonly string[];
+  /** The assistant's latest own words. */
+  readonly said: readonly string[];
+}
+
+const MAX_FILES = 60;
+const MAX_COMMANDS = 30;
+const MAX_ERRORS = 15;
+const MAX_SAID = 6;
+const LINE = 200;
+const SAID = 700;
+
+const WRITERS = /^(?:write|edit|multi_edit|move|delete|apply_patch|notebook_edit|patch|remove|create)/;
+const PATCH_PATH = /^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(.+)$/gm;
+
+/** Collects files, commands and errors from the calls and results, newest last, without repeats. */
+export function extract(messages: readonly Message[]): Extract {
+  const changed = new Set<string>();
+  const read = new Set<string>();
+  const commands: string[] = [];
+  const errors = new Set<string>();
+  const said: string[] = [];
+  const open = new Map<string, string>();
+  for (const message of messages) {
+    if (message.role === "assistant") {
+      if (message.content.trim() !== "") said.push(middleCut(message.content.trim(), SAID));
+      for (const call of message.calls ?? []) {
+        const args = argumentsOf(call);
+        for (const path of pathsOf(args)) renew(WRITERS.test(call.name) ? changed : read, path);
+        if (typeof args.command === "string") {
+          open.set(call.id, oneLine(args.command));
+          commands.push(oneLine(args.command));
+        }
+      }
+    } else if (message.role === "tool") {
+      const problem = problemOf(message.content);
+      if (problem) renew(errors, `${open.get(message.callId) ?? message.name}: ${problem}`);
+    }
+  }
+  for (const path of changed) read.delete(path);
+  return {
+    changed: [...changed].slice(-MAX_FILES),
+    read: [...read].slice(-MAX_FILES),
+    commands: [...new Set(commands.reverse())].slice(0, MAX_COMMANDS).reverse(),
+    errors: [...errors].slice(-MAX_ERRORS),
+    said: said.slice(-MAX_SAID),
+  };
+}
+
+/** The extract as the summary of last resort. */
+export function extractText(found: Extract): string {
+  const list = (title: string, items: readonly string[]) =>
+    items.length === 0 ? [] : [`${title}:\n${items.map((item) => `- ${item}`).join("\n")}`];
+  const parts = [
+    ...list("Files changed", found.changed),
+    ...list("Files read", found.read),
+    ...list("Commands run", found.commands),
+    ...list("Errors seen", found.errors),
+    ...list("Said along the way", found.said.map((text) => text.replace(/\n+/g, " / "))),
+  ];
+  return parts.length === 0 ? "Nothing but passing remarks was left out." : parts.join("\n\n");
+}
+
+/** A failure as one line: its own message, or the last words before a bad exit. */
+function problemOf(content: string): string | undefined {
+  if (/^(?:error|blocked):/.test(content)) return oneLine(content);
+  const exit = /\[exit code (\d+)\]/.exec(content.slice(-200));
+  if (!exit || exit[1] === "0") return undefined;
+  const last = content.replace(/\[exit code \d+\][\s\S]*$/, "").trimEnd().slice(-LINE);
+  return oneLine(`exit code ${exit[1]}: ${last}`);
+}
+
+function argumentsOf(call: ToolCall): Record<string, unknown> {
+  try {
+    const args: unknown = JSON.parse(call.arguments);
+    return typeof args === "object" && args !== null ? args as Record<string, unknown> : {};
+  } catch {
+    return {};
+  }
+}
+
+function pathsOf(args: Record<string, unknown>): string[] {
+  const named = namedPaths(args);
+  const patch = [args.patch, args.input].find((value) => typeof value === "string");
+  const patched = typeof patch === "string"
+    ? [...patch.matchAll(PATCH_PATH)].map((match) => match[1] ?? "")
+    : [];
+  return [...named, ...patched].filter((path) => path !== "");
+}
+
+/** Adds at the end, also when it was there before. */
+function renew(set: Set<string>, item: string): void {
+  set.delete(item);
+  set.add(item);
+}
+
+function oneLine(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > LINE ? `${line.slice(0, LINE - 1)}…` : line;
+}

@@ -1,0 +1,66 @@
+import type { Message, NewEvent, Prefix } from "../../core/mod.ts";
+import type { Provider } from "../../provider/mod.ts";
+import type { SessionState } from "../../session/mod.ts";
+
+/** The conversation a compaction works on. Recording an event is the only way it changes. */
+export interface CompactedConversation {
+  readonly prefix: Prefix;
+  readonly state: Pick<SessionState, "messages" | "sources" | "lastUsage" | "todos">;
+  record(event: NewEvent): void | Promise<void>;
+}
+
+/** `[compaction]` of the configuration. */
+export interface CompactionSettings {
+  /** Compact when the window fills up; without it only on demand and when the server refuses. */
+  readonly auto: boolean;
+  /** Part of the window that triggers it. */
+  readonly ratio: number;
+  readonly strategy: "summarize" | "prune";
+  /** Shorten old tool outputs first. */
+  readonly prune: boolean;
+  /** Tokens; 0 = chosen from the window. */
+  readonly maxSummaryTokens: number;
+}
+
+export interface CompactionOptions {
+  readonly provider: Provider;
+  readonly conversation: CompactedConversation;
+  readonly settings: CompactionSettings;
+  /** Tokens the model accepts as far as known now; 0 turns automatic compaction off. */
+  readonly window: () => number;
+  /** Keeps the originals, one message a line, and returns where. A failure is a notice, nothing more. */
+  readonly archive?: (messages: readonly Message[]) => string | Promise<string>;
+  /** Another model that writes the summary (`compaction.summary_model`); asked for once. */
+  readonly summaryProvider?: () => Promise<Provider>;
+  /** What the summary should keep in particular, such as the output of a PreCompact hook. */
+  readonly guide?: (reason: "pressure" | "overflow" | "manual") => Promise<string | undefined>;
+  /** What of a message must outlive a fold, such as an activated skill; it is sent again as a standing message. */
+  readonly carry?: (message: Message) => string | undefined;
+  /** Whether earlier reasoning is sent back to the model. */
+  readonly sendsReasoning?: boolean;
+}
+
+/** How room was made, best first. `none`: nothing could be left out. */
+export type CompactionMeans =
+  | "prune"
+  | "summary"
+  | "summary of shortened outputs"
+  | "summary in parts"
+  | "extract"
+  | "drop"
+  | "none";
+
+export interface CompactionReport {
+  readonly means: CompactionMeans;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly archive?: string;
+  /** Why a better means was not used. */
+  readonly problem?: string;
+}
+
+/** Where compaction begins: a part of the window, and never so late that the answer has no room. */
+export function triggerOf(window: number, ratio: number, maxOutputTokens = 0): number {
+  const room = maxOutputTokens < window / 2 ? window - maxOutputTokens : window;
+  return Math.floor(Math.min(window * ratio, room));
+}

@@ -1,0 +1,44 @@
+/** Facts about the surroundings, sent as a message of the conversation and never as part of the prefix. */
+export interface EnvironmentOptions {
+  readonly cwd: string;
+  readonly now: Date;
+  readonly platform: string;
+  readonly writableRoots?: readonly string[];
+}
+
+/** The `<environment>` block that opens a session and is sent again when a fact in it has changed. */
+export function environmentText(options: EnvironmentOptions): string {
+  const branch = gitBranch(options.cwd);
+  const lines = [
+    `working directory: ${options.cwd}`,
+    `platform: ${options.platform}`,
+    `date: ${options.now.toISOString().slice(0, 10)}`,
+    branch === undefined ? "git repository: no" : `git branch: ${branch}`,
+  ];
+  const extra = options.writableRoots?.filter((root) => root !== options.cwd) ?? [];
+  if (extra.length > 0) lines.push(`also writable: ${extra.join(", ")}`);
+  return `<environment>\n${lines.join("\n")}\n</environment>`;
+}
+
+/** Branch name read from .git/HEAD (worktrees included), without starting git. */
+function gitBranch(cwd: string): string | undefined {
+  for (let folder = cwd; folder !== "";) {
+    const head = readHead(`${folder}/.git`);
+    if (head !== undefined) return head;
+    const parent = folder.replace(/[/\\][^/\\]*$/, "");
+    if (parent === folder) return undefined;
+    folder = parent;
+  }
+  return undefined;
+}
+
+function readHead(dotGit: string): string | undefined {
+  try {
+    const stat = Deno.statSync(dotGit);
+    const folder = stat.isFile ? Deno.readTextFileSync(dotGit).replace(/^gitdir:\s*/, "").trim() : dotGit;
+    const head = Deno.readTextFileSync(`${folder}/HEAD`).trim();
+    return head.startsWith("ref: refs/heads/") ? head.slice("ref: refs/heads/".length) : head.slice(0, 12);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,57 @@
+const MAX_FILES = 100;
+const MAX_ENTRIES = 20_000;
+const MAX_DEPTH = 12;
+const SKIPPED = new Set([".git", "node_modules"]);
+
+/** The files that the patterns among these absolute paths stand for, sorted; paths without a pattern stay in their place. */
+export async function expandInstructionGlobs(entries: readonly string[]): Promise<string[]> {
+  if (!entries.some(isPattern)) return [...entries];
+  const { default: picomatch } = await import("picomatch");
+  const files: string[] = [];
+  for (const entry of entries) {
+    if (!isPattern(entry)) {
+      files.push(entry);
+      continue;
+    }
+    const matches = picomatch(entry, { dot: true });
+    for (const path of walk(staticPart(entry))) if (matches(path)) files.push(path);
+  }
+  return [...new Set(files)].slice(0, MAX_FILES);
+}
+
+function isPattern(entry: string): boolean {
+  return /[*?[{]/.test(entry);
+}
+
+/** The folder before the first part with a pattern. */
+function staticPart(pattern: string): string {
+  const parts = pattern.split("/");
+  const first = parts.findIndex(isPattern);
+  return parts.slice(0, first).join("/") || "/";
+}
+
+function* walk(root: string): Generator<string> {
+  let left = MAX_ENTRIES;
+  const folders = [{ path: root, depth: 0 }];
+  for (let folder = folders.pop(); folder && left > 0; folder = folders.pop()) {
+    const below: typeof folders = [];
+    for (const entry of entriesOf(folder.path)) {
+      if (--left < 0) return;
+      const path = `${folder.path === "/" ? "" : folder.path}/${entry.name}`;
+      if (entry.isDirectory) {
+        if (folder.depth < MAX_DEPTH && !SKIPPED.has(entry.name)) {
+          below.push({ path, depth: folder.depth + 1 });
+        }
+      } else yield path;
+    }
+    folders.push(...below.reverse());
+  }
+}
+
+function entriesOf(path: string): Deno.DirEntry[] {
+  try {
+    return [...Deno.readDirSync(path)].sort((a, b) => a.name < b.name ? -1 : 1);
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,202 @@
+import { errorMessage, type ImagePart } from "../core/mod.ts";
+
+/** Files a message names with `@`. */
+export interface References {
+  /** Tagged blocks that precede the message. */
+  readonly blocks: readonly string[];
+  readonly images: readonly ImagePart[];
+  readonly notices: readonly string[];
+}
+
+export interface ReferenceOptions {
+  readonly cwd: string;
+  /** Resolves a path for reading; rejects when it may not be read. */
+  readonly read: (path: string) => Promise<string>;
+  readonly hidden: (absolutePath: string) => boolean;
+  /** Whether images may be attached. */
+  readonly vision: boolean;
+  /** Reads a resource of a connected MCP server for `@server:uri`; undefined when there is no such server. */
+  readonly resource?: (server: string, uri: string) => Promise<string> | undefined;
+}
+
+const MAX_FILE_BYTES = 64 * 1024;
+const MAX_ENTRIES = 200;
+const MAX_DEPTH = 8;
+const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
+const NOISE = new Set([".git", "node_modules", ".hg", ".svn", "__pycache__"]);
+const IMAGE_TYPES: Record<string, string> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+};
+const REFERENCE = /(?<=^|[\s("'`[{,;:])@(?:"([^"\n]+)"|([^\s"'`,;)\]}]+))/g;
+
+/**
+ * Resolves `@path`, `@dir/`, `@path:10-40` and `@"path with blanks"`. Only what exists on disk is a reference;
+ * everything else stays literal text.
+ */
+export async function resolveReferences(text: string, options: ReferenceOptions): Promise<References> {
+  const found: Found = { blocks: [], images: [], notices: [] };
+  if (!text.includes("@")) return found;
+  const seen = new Set<string>();
+  for (const match of text.matchAll(REFERENCE)) {
+    const name = match[1] ?? match[2] ?? "";
+    if (name === "" || seen.has(name)) continue;
+    seen.add(name);
+    await resolveOne(name, options, found);
+  }
+  return found;
+}
+
+interface Found {
+  readonly blocks: string[];
+  readonly images: ImagePart[];
+  readonly notices: string[];
+}
+
+interface Target {
+  readonly name: string;
+  readonly stat: Deno.FileInfo;
+  readonly lines?: readonly [number, number];
+}
+
+const MAX_RESOURCE_CHARS = 64 * 1024;
+
+/** Adds a resource; false when the name is none. */
+async function addResource(given: string, options: ReferenceOptions, found: Found): Promise<boolean> {
+  const name = given.replace(/[.!?:]+$/, "");
+  const [, server, uri] = /^([\w.-]+):(.+)$/.exec(name) ?? [];
+  const reading = server && uri ? options.resource?.(server, uri) : undefined;
+  if (!reading) return false;
+  try {
+    const text = await reading;
+    const note = text.length > MAX_RESOURCE_CHARS
+      ? `\n[cut; the resource has ${text.length} characters]`
+      : "";
+    found.blocks.push(
+      `<resource ref="${name}">\n${text.slice(0, MAX_RESOURCE_CHARS).trimEnd()}${note}\n</resource>`,
+    );
+  } catch (error) {
+    found.notices.push(`@${name} was not attached: ${errorMessage(error)}`);
+  }
+  return true;
+}
+
+async function resolveOne(name: string, options: ReferenceOptions, found: Found): Promise<void> {
+  if (await addResource(name, options, found)) return;
+  const target = locate(name, options.cwd);
+  if (!target) return;
+  let path: string;
+  try {
+    path = await options.read(target.name);
+  } catch (error) {
+    found.notices.push(`@${name} was not attached: ${errorMessage(error)}`);
+    return;
+  }
+  if (target.stat.isDirectory) found.blocks.push(directoryBlock(target.name, path, options));
+  else if (target.stat.isFile) await addFile(target, path, options, found);
+  else found.notices.push(`@${name} was not attached: not a regular file`);
+}
+
+/** The existence gate: the longest reading of the name that exists, without trailing punctuation or a line range. */
+function locate(name: string, cwd: string): Target | undefined {
+  for (const candidate of [name, name.replace(/[.!?:]+$/, "")]) {
+    const stat = statOf(candidate, cwd);
+    if (stat) return { name: candidate, stat };
+    const range = /^(.+):(\d+)(?:-(\d+))?$/.exec(candidate);
+    const file = range?.[1];
+    const rangeStat = file === undefined ? undefined : statOf(file, cwd);
+    if (range && file !== undefined && rangeStat) {
+      const first = Math.max(1, Number(range[2]));
+      return { name: file, stat: rangeStat, lines: [first, Math.max(first, Number(range[3] ?? first))] };
+    }
+  }
+  return undefined;
+}
+
+function statOf(name: string, cwd: string): Deno.FileInfo | undefined {
+  try {
+    return Deno.statSync(name.startsWith("/") ? name : `${cwd}/${name}`);
+  } catch {
+    return undefined;
+  }
+}
+
+async function addFile(target: Target, path: string, options: ReferenceOptions, found: Found): Promise<void> {
+  const { name, stat } = target;
+  const type = IMAGE_TYPES[name.split(".").pop()?.toLowerCase() ?? ""];
+  if (type) {
+    if (options.vision && stat.size <= MAX_IMAGE_BYTES) {
+      found.images.push({ mime: type, data: (await Deno.readFile(path)).toBase64() });
+      found.blocks.push(`<file path="${name}">[image attached]</file>`);
+    } else {
+      found.blocks.push(`<file path="${name}">[image, ${stat.size} bytes; not attached]</file>`);
+    }
+    return;
+  }
+  const bytes = await readHead(path, target.lines ? stat.size : MAX_FILE_BYTES);
+  if (bytes.subarray(0, 8192).includes(0)) {
+    found.blocks.push(`<file path="${name}">[binary file, ${stat.size} bytes]</file>`);
+    return;
+  }
+  const text = new TextDecoder().decode(bytes, { stream: true });
+  if (target.lines) {
+    const [first, last] = target.lines;
+    const lines = text.split("\n").slice(first - 1, last).join("\n").slice(0, MAX_FILE_BYTES);
+    found.blocks.push(`<file path="${name}" lines="${first}-${last}">\n${lines}\n</file>`);
+    return;
+  }
+  const note = stat.size > MAX_FILE_BYTES
+    ? `\n[cut; the file has ${stat.size} bytes, read_file shows the rest]`
+    : "";
+  found.blocks.push(`<file path="${name}">\n${text.trimEnd()}${note}\n</file>`);
+}
+
+async function readHead(path: string, limit: number): Promise<Uint8Array> {
+  using file = await Deno.open(path, { read: true });
+  const buffer = new Uint8Array(Math.min(limit, 16 * 1024 * 1024));
+  let length = 0;
+  while (length < buffer.length) {
+    const count = await file.read(buffer.subarray(length));
+    if (count === null) break;
+    length += count;
+  }
+  return buffer.subarray(0, length);
+}
+
+function directoryBlock(name: string, path: string, options: ReferenceOptions): string {
+  const lines: string[] = [];
+  listInto(lines, path, { prefix: "", depth: 1, hidden: options.hidden });
+  const more = lines.length > MAX_ENTRIES ? "\n[more entries are not listed]" : "";
+  return `<dir path="${name}">\n${lines.slice(0, MAX_ENTRIES).join("\n")}${more}\n</dir>`;
+}
+
+interface Listing {
+  readonly prefix: string;
+  readonly depth: number;
+  readonly hidden: (path: string) => boolean;
+}
+
+function listInto(lines: string[], folder: string, listing: Listing): void {
+  let entries: Deno.DirEntry[];
+  try {
+    entries = [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1);
+  } catch {
+    return;
+  }
+  for (const entry of entries) {
+    const path = `${folder}/${entry.name}`;
+    if (NOISE.has(entry.name) || listing.hidden(path)) continue;
+    if (lines.length > MAX_ENTRIES) return;
+    lines.push(`${listing.prefix}${entry.name}${entry.isDirectory ? "/" : ""}`);
+    if (entry.isDirectory && listing.depth < MAX_DEPTH) {
+      listInto(lines, path, {
+        ...listing,
+        prefix: `${listing.prefix}${entry.name}/`,
+        depth: listing.depth + 1,
+      });
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import type { Message, Prefix } from "../core/mod.ts";
+import type { SessionState } from "../session/mod.ts";
+import { isDigest } from "./compaction/digest.ts";
+import { triggerOf } from "./compaction/options.ts";
+import type { Instructions } from "./instructions.ts";
+import type { SkillSet } from "./skills/discover.ts";
+import { TokenCounter } from "./tokens.ts";
+
+export interface ReportInput {
+  readonly prefix: Prefix;
+  readonly state: Pick<SessionState, "messages" | "sources" | "lastUsage">;
+  readonly model: string;
+  readonly instructions?: Instructions;
+  readonly skills?: SkillSet;
+  /** Section of the system prompt that names the skills. */
+  readonly catalogue?: string;
+  /** Tokens; 0 when not known. */
+  readonly window: number;
+  /** Where the window is known from, such as "declared". */
+  readonly windowSource?: string;
+  readonly compaction: { readonly auto: boolean; readonly ratio: number };
+  readonly maxOutputTokens?: number;
+  readonly sendsReasoning?: boolean;
+}
+
+export type ContextCategory =
+  | "system prompt"
+  | "instructions"
+  | "skills"
+  | "tools"
+  | "environment and notes"
+  | "user"
+  | "summaries"
+  | "assistant"
+  | "tool results";
+
+export interface LoadedPart {
+  readonly kind: "instructions" | "late instructions" | "skill" | "active skill";
+  readonly name: string;
+  /** File or folder it comes from. */
+  readonly from?: string;
+  readonly tokens: number;
+}
+
+/** What is in the context, from where, and how full it is: the data of `reasonix context` and `/context`. */
+export interface ContextReport {
+  readonly model: string;
+  /** Tokens of the next request. */
+  readonly tokens: number;
+  /** "reported": from the server's own count; "counted": with a vocabulary; "estimated": without one. */
+  readonly measure: "reported" | "counted" | "estimated";
+  readonly window: number;
+  readonly windowSource?: string;
+  /** Of the window; absent when that is not known. */
+  readonly percent?: number;
+  /** Tokens at which compaction begins; absent when it does not. */
+  readonly compactsAt?: number;
+  readonly messages: number;
+  readonly categories: readonly { readonly name: ContextCategory; readonly tokens: number }[];
+  readonly loaded: readonly LoadedPart[];
+  readonly shadowed: readonly string[];
+  readonly notices: readonly { readonly path: string; readonly text: string }[];
+  /** Part of the last request that was read from the cache. */
+  readonly cachedPercent?: number;
+}
+
+const ORDER: readonly ContextCategory[] = [
+  "system prompt",
+  "instructions",
+  "skills",
+  "tools",
+  "environment and notes",
+  "user",
+  "summaries",
+  "assistant",
+  "tool results",
+];
+
+/** Counts with a vocabulary where one can be loaded; the sum is the server's own count as far as there is one. */
+export async function contextReport(input: ReportInput): Promise<ContextReport> {
+  const counter = new TokenCounter({
+    model: input.model,
+    ...(input.sendsReasoning ? { reasoning: true } : {}),
+  });
+  await counter.load();
+  const { messages, lastUsage } = input.state;
+  const reply = messages.findLastIndex((message) => message.role === "assistant");
+  if (lastUsage && reply >= 0) counter.observe(input.prefix, messages, reply, lastUsage.inputTokens);
+  const tokens = counter.estimate(input.prefix, messages);
+  const parts = categories(input, counter);
+  const sum = [...parts.values()].reduce((total, part) => total + part, 0);
+  const scale = sum > 0 ? tokens / sum : 1;
+  const { window, windowSource, compaction, maxOutputTokens } = input;
+  const cached = lastUsage && lastUsage.inputTokens > 0
+    ? Math.round(100 * lastUsage.cachedTokens / lastUsage.inputTokens)
+    : undefined;
+  return {
+    model: input.model,
+    tokens,
+    measure: counter.calibrated ? "reported" : counter.exact ? "counted" : "estimated",
+    window,
+    ...(windowSource === undefined ? {} : { windowSource }),
+    ...(window > 0 ? { percent: Math.round(1000 * tokens / window) / 10 } : {}),
+    ...(window > 0 && compaction.auto
+      ? { compactsAt: triggerOf(window, compaction.ratio, maxOutputTokens) }
+      : {}),
+    messages: messages.length,
+    categories: ORDER.map((name) => ({ name, tokens: Math.round((parts.get(name) ?? 0) * scale) })),
+    loaded: loadedParts(input, counter),
+    shadowed: [
+      ...input.instructions?.shadowed ?? [],
+      ...(input.skills?.shadowed ?? []).map((skill) => skill.file),
+    ],
+    notices: [
+      ...(input.instructions?.notices ?? []).map(({ path, problem }) => ({ path, text: problem })),
+      ...input.skills?.warnings ?? [],
+    ],
+    ...(cached === undefined ? {} : { cachedPercent: cached }),
+  };
+}
+
+function categories(input: ReportInput, counter: TokenCounter): Map<ContextCategory, number> {
+  const { prefix, state } = input;
+  const sums = new Map<ContextCategory, number>();
+  const add = (name: ContextCategory, tokens: number) => sums.set(name, (sums.get(name) ?? 0) + tokens);
+  const instructions = (input.instructions?.files ?? [])
+    .filter((file) => prefix.system.includes(file.text.trim()))
+    .reduce((sum, file) => sum + counter.text(file.text) + counter.text(file.label), 0);
+  const skills = input.catalogue !== undefined && prefix.system.includes(input.catalogue)
+    ? counter.text(input.catalogue)
+    : 0;
+  add("instructions", instructions);
+  add("skills", skills);
+  add("system prompt", Math.max(0, counter.text(prefix.system) - instructions - skills));
+  add("tools", counter.tools(prefix));
+  state.messages.forEach((message, i) => {
+    add(categoryOf(message, state.sources[i]?.kind), counter.message(message));
+  });
+  return sums;
+}
+
+function categoryOf(message: Message, kind: string | undefined): ContextCategory {
+  if (message.role === "assistant") return "assistant";
+  if (message.content.startsWith('<skill name="')) return "skills";
+  if (message.role === "tool") return "tool results";
+  if (kind === "digest" || isDigest(message)) return "summaries";
+  if (message.content.startsWith("<instructions")) return "instructions";
+  return kind === "turn" ? "user" : "environment and notes";
+}
+
+function loadedParts(input: ReportInput, counter: TokenCounter): LoadedPart[] {
+  const files = (input.instructions?.files ?? []).map((file): LoadedPart => ({
+    kind: "instructions",
+    name: file.label,
+    from: file.path,
+    tokens: counter.text(file.text),
+  }));
+  const skills = (input.skills?.skills ?? []).map((skill): LoadedPart => ({
+    kind: "skill",
+    name: skill.name,
+    from: skill.file,
+    tokens: skill.listed ? counter.text(`- ${skill.name}: ${skill.description}`) : 0,
+  }));
+  const said = input.state.messages.flatMap((message): LoadedPart[] => {
+    const late = /^<instructions folder="([^"]*)">/.exec(message.content)?.[1];
+    const active = /^<skill name="([^"]*)" folder="([^"]*)">/.exec(message.content);
+    const tokens = counter.message(message);
+    if (late !== undefined) return [{ kind: "late instructions", name: late, from: late, tokens }];
+    return active ? [{ kind: "active skill", name: active[1] ?? "", from: active[2] ?? "", tokens }] : [];
+  });
+  return [...files, ...skills, ...said];
+}

@@ -1,0 +1,141 @@
+import { errorMessage, type Message } from "../../core/mod.ts";
+import type { ActivatedSkill, SkillPort } from "../../tool/mod.ts";
+import { parseFrontmatter } from "../../util/frontmatter.ts";
+import { nearNames } from "../../util/near_names.ts";
+import type { SkillSet } from "./discover.ts";
+import { isScript, resourcesOf } from "./resources.ts";
+import type { Skill } from "./skill.ts";
+
+/** Scripts a repository brings with a skill; the shape of an item of the trust store. */
+export interface SkillTrustItem {
+  readonly kind: "skill";
+  readonly name: string;
+  readonly definition: { readonly dir: string };
+  readonly files: readonly string[];
+}
+
+export interface SkillsOptions {
+  readonly set: SkillSet;
+  /** Whether the user trusts these scripts; absent: no project's scripts are trusted. */
+  readonly isTrusted?: (item: SkillTrustItem) => Promise<boolean>;
+  /** The conversation, to tell what is already in it. */
+  readonly messages?: () => readonly Message[];
+}
+
+const MAX_BODY = 48 * 1024;
+const MAX_LISTED = 40;
+
+/** The skills of a session: what the `skill` tool and `/name` activate. */
+export class Skills implements SkillPort {
+  readonly set: SkillSet;
+  readonly #options: SkillsOptions;
+
+  constructor(options: SkillsOptions) {
+    this.set = options.set;
+    this.#options = options;
+  }
+
+  /** The instructions of a skill; a string says why there are none. */
+  async activate(name: string, args?: string): Promise<ActivatedSkill | string> {
+    const skill = this.set.skills.find((candidate) => candidate.name === name);
+    if (!skill) return this.#unknown(name);
+    let body: string;
+    try {
+      body = parseFrontmatter(await Deno.readTextFile(skill.file)).body.trim();
+    } catch (error) {
+      return `Skill ${name} could not be read: ${errorMessage(error)}`;
+    }
+    const content = await this.#content(skill, withArguments(body, args));
+    if (this.#options.messages?.().some((message) => message.content === content)) {
+      return {
+        content: `Skill ${name} is already loaded: follow the instructions above`,
+        summary: "already loaded",
+      };
+    }
+    return { content, summary: name };
+  }
+
+  #unknown(name: string): string {
+    const names = this.set.skills.map((skill) => skill.name);
+    const near = nearNames(name, names, 3);
+    if (near.length > 0) return `There is no skill "${name}"; did you mean ${near.join(" or ")}?`;
+    return names.length === 0
+      ? `There is no skill "${name}"`
+      : `There is no skill "${name}"; there are ${names.join(", ")}`;
+  }
+
+  async #content(skill: Skill, body: string): Promise<string> {
+    const files = resourcesOf(skill);
+    const scripts = files.filter(isScript);
+    const trusted = skill.scope !== "project" || scripts.length === 0 ||
+      await this.#isTrusted(skill, scripts);
+    const usable = trusted ? files : files.filter((file) => !isScript(file));
+    const parts = [
+      body.length > MAX_BODY ? `${body.slice(0, MAX_BODY)}\n[cut; read ${skill.file} for the rest]` : body,
+    ];
+    if (usable.length > 0) {
+      const more = usable.length > MAX_LISTED ? `, and ${usable.length - MAX_LISTED} more` : "";
+      parts.push(
+        `Files beside it, to be read when the instructions call for them: ${
+          usable.slice(0, MAX_LISTED).join(", ")
+        }${more}`,
+      );
+    }
+    if (!trusted) {
+      parts.push(
+        "The scripts of this skill come with the project and the user has not trusted them: do not run them.",
+      );
+    }
+    return `<skill name="${skill.name}" folder="${skill.dir}">\n${parts.join("\n\n")}\n</skill>`;
+  }
+
+  async #isTrusted(skill: Skill, scripts: readonly string[]): Promise<boolean> {
+    return await this.#options.isTrusted?.(trustItem(skill, scripts)) ?? false;
+  }
+
+  /** Scripts of the project's skills, for the trust prompt and `doctor`. */
+  trustItems(): SkillTrustItem[] {
+    return this.set.skills.filter((skill) => skill.scope === "project").flatMap((skill) => {
+      const scripts = resourcesOf(skill).filter(isScript);
+      return scripts.length === 0 ? [] : [trustItem(skill, scripts)];
+    });
+  }
+}
+
+function trustItem(skill: Skill, scripts: readonly string[]): SkillTrustItem {
+  return {
+    kind: "skill",
+    name: skill.name,
+    definition: { dir: skill.dir },
+    files: scripts.map((path) => `${skill.dir}/${path}`),
+  };
+}
+
+function withArguments(body: string, args: string | undefined): string {
+  if (args === undefined || args.trim() === "") return body.replaceAll("$ARGUMENTS", "");
+  return body.includes("$ARGUMENTS")
+    ? body.replaceAll("$ARGUMENTS", () => args)
+    : `${body}\n\nArguments: ${args}`;
+}
+
+/** What a line that begins with `/name` activates. */
+export interface SlashSkill {
+  readonly skill: Skill;
+  /** To be recorded as a context message before the turn, so that it outlives every fold. */
+  readonly context: string;
+}
+
+/** The skill that a task like `/name args` asks for; undefined when it names none that the user may start. */
+export async function resolveSlash(text: string, skills: Skills): Promise<SlashSkill | undefined> {
+  const match = /^\/([^\s/]+)(?:\s+([\s\S]*))?$/.exec(text.trim());
+  const skill = skills.set.skills.find((candidate) => candidate.slash && candidate.name === match?.[1]);
+  if (!skill) return undefined;
+  const active = await skills.activate(skill.name, match?.[2]);
+  return typeof active === "string" ? undefined : { skill, context: active.content };
+}
+
+/** For `CompactionOptions.carry`: an activated body outlives every fold. Only the skill tool's own results count. */
+export function carriedSkill(message: Message): string | undefined {
+  if (message.role !== "tool" || message.name !== "skill") return undefined;
+  return message.content.startsWith('<skill name="') ? message.content : undefined;
+}

@@ -1,0 +1,98 @@
+import { readSkill, type Skill, type SkillWarning } from "./skill.ts";
+import type { SkillPlaces, SkillRoot } from "./roots.ts";
+
+/** Everything that was found. `skills` is sorted by name, so that the same files give the same prompt. */
+export interface SkillSet {
+  readonly skills: readonly Skill[];
+  readonly warnings: readonly SkillWarning[];
+  /** Skills that lost to one of the same name from a stronger place. */
+  readonly shadowed: readonly Skill[];
+}
+
+const FILE = "SKILL.md";
+const MAX_DEPTH = 4;
+const MAX_FOLDERS = 1_000;
+const MAX_SKILLS = 200;
+const SKIPPED = new Set(["node_modules", "__pycache__"]);
+
+/** Reads the heads of all skills below these roots, strongest root first. */
+export function discoverSkills(roots: readonly SkillRoot[], places: SkillPlaces): SkillSet {
+  const byName = new Map<string, Skill>();
+  const warnings: SkillWarning[] = [];
+  const shadowed: Skill[] = [];
+  for (const root of roots) {
+    for (const dir of skillFolders(root, warnings)) {
+      const file = `${dir}/${FILE}`;
+      const skill = readSkill(
+        { file, dir, scope: root.scope },
+        (text) => warnings.push({ path: file, text }),
+      );
+      if (!skill || places.disabled?.includes(skill.name)) continue;
+      if (byName.has(skill.name)) shadowed.push(skill);
+      else if (byName.size < MAX_SKILLS) byName.set(skill.name, skill);
+      else warnings.push({ path: file, text: `left out: there are more than ${MAX_SKILLS} skills` });
+    }
+  }
+  const skills = [...byName.values()].sort((a, b) => a.name < b.name ? -1 : 1);
+  return { skills, warnings, shadowed };
+}
+
+/** Folders with a SKILL.md, in a stable order. Nothing is looked for below one. */
+function skillFolders(root: SkillRoot, warnings: SkillWarning[]): string[] {
+  const found: string[] = [];
+  const fence = root.within === undefined ? undefined : Deno.realPathSync(root.within);
+  const leaves = (path: string) => fence !== undefined && !staysInside(path, fence);
+  const refuse = (path: string) =>
+    warnings.push({ path, text: "left out: it is a link that leads out of the project" });
+  if (leaves(root.path)) {
+    refuse(root.path);
+    return found;
+  }
+  let left = MAX_FOLDERS;
+  const visit = (folder: string, depth: number): void => {
+    if (--left < 0) return;
+    const entries = readFolder(folder);
+    const own = depth > 0 ? entries.find((entry) => entry.name === FILE && !entry.isDirectory) : undefined;
+    if (own) {
+      if (own.isSymlink && leaves(`${folder}/${FILE}`)) refuse(`${folder}/${FILE}`);
+      else found.push(folder);
+      return;
+    }
+    for (const entry of entries) {
+      const path = `${folder}/${entry.name}`;
+      if (entry.name.startsWith(".") || SKIPPED.has(entry.name) || !isFolder(entry, path)) continue;
+      if (entry.isSymlink && leaves(path)) refuse(path);
+      else if (depth < MAX_DEPTH) visit(path, depth + 1);
+    }
+  };
+  visit(root.path, 0);
+  if (left < 0) {
+    warnings.push({ path: root.path, text: `only its first ${MAX_FOLDERS} folders were looked at` });
+  }
+  return found;
+}
+
+function readFolder(path: string): Deno.DirEntry[] {
+  try {
+    return [...Deno.readDirSync(path)].sort((a, b) => a.name < b.name ? -1 : 1);
+  } catch {
+    return [];
+  }
+}
+
+function isFolder(entry: Deno.DirEntry, path: string): boolean {
+  if (!entry.isSymlink) return entry.isDirectory;
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
+}
+
+function staysInside(path: string, root: string): boolean {
+  try {
+    return Deno.realPathSync(path).startsWith(`${root}/`);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,75 @@
+import type { SkillScope } from "./skill.ts";
+
+export interface SkillPlaces {
+  readonly cwd: string;
+  /** Reasonix home. */
+  readonly home: string;
+  /** Home of the user, for `~/.agents` and `~/.claude`. */
+  readonly userHome?: string;
+  /** `[skills]` of the configuration; paths absolute. */
+  readonly paths?: readonly string[];
+  readonly excluded?: readonly string[];
+  readonly disabled?: readonly string[];
+}
+
+export interface SkillRoot {
+  readonly path: string;
+  readonly scope: SkillScope;
+  /** Links may not lead out of this folder. */
+  readonly within?: string;
+}
+
+const FOLDERS = [".reasonix", ".agents", ".claude"];
+
+/** The skill folders that exist, strongest first: the project's nearest to the working directory, configured ones, the user's. */
+export function skillRoots(places: SkillPlaces): SkillRoot[] {
+  const roots: SkillRoot[] = [];
+  const add = (root: SkillRoot) => {
+    const { path } = root;
+    const excluded = places.excluded?.some((other) => path === other || path.startsWith(`${other}/`));
+    if (!excluded && !roots.some((other) => other.path === path) && isFolder(path)) roots.push(root);
+  };
+  const folders = projectFolders(places);
+  const within = folders.at(-1) ?? places.cwd;
+  for (const folder of folders) {
+    for (const name of FOLDERS) add({ path: `${folder}/${name}/skills`, scope: "project", within });
+  }
+  for (const configured of places.paths ?? []) {
+    const path = configured.replace(/(.)\/+$/, "$1");
+    add({ path, scope: "configured", ...(path.startsWith(`${within}/`) ? { within } : {}) });
+  }
+  add({ path: `${places.home}/skills`, scope: "user" });
+  if (places.userHome !== undefined) {
+    for (const name of FOLDERS) add({ path: `${places.userHome}/${name}/skills`, scope: "user" });
+  }
+  return roots;
+}
+
+/** From the working directory up to the root of its repository; the user's home is no project. */
+function projectFolders({ cwd, userHome }: SkillPlaces): string[] {
+  const folders: string[] = [];
+  for (let folder = cwd;;) {
+    if (folder !== userHome) folders.push(folder);
+    if (exists(`${folder}/.git`)) return folders;
+    const parent = folder.replace(/[/\\][^/\\]*$/, "");
+    if (parent === folder || parent === "") return cwd === userHome ? [] : [cwd];
+    folder = parent;
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

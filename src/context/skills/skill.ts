@@ -1,0 +1,90 @@
+import { type Frontmatter, listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
+
+export type SkillScope = "project" | "configured" | "user";
+
+/** One skill as its SKILL.md describes it (Agent Skills specification). The body is read on activation. */
+export interface Skill {
+  readonly name: string;
+  /** What it does and when to use it, on one line. */
+  readonly description: string;
+  /** The SKILL.md, absolute. */
+  readonly file: string;
+  readonly dir: string;
+  readonly scope: SkillScope;
+  /** Rules of calls the skill wants to make without a question. Wishes only: the gate decides. */
+  readonly allowedTools: readonly string[];
+  /** "subagent": wants a conversation of its own (`run-as`, `runAs`, or `context: fork`). */
+  readonly runAs: "inline" | "subagent";
+  readonly model?: string;
+  readonly argumentHint?: string;
+  /** Whether the model is told about it, or only the user can start it. */
+  readonly listed: boolean;
+  /** Whether `/name` starts it. */
+  readonly slash: boolean;
+}
+
+export interface SkillWarning {
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface SkillSource {
+  readonly file: string;
+  readonly dir: string;
+  readonly scope: SkillScope;
+}
+
+/** A frontmatter is rarely longer; a file is read whole only when its block goes on behind this. */
+const HEAD_BYTES = 8 * 1024;
+const MAX_DESCRIPTION = 1_024;
+
+/** Reads the head of a skill; undefined, with a warning, when it cannot be used. */
+export function readSkill(source: SkillSource, warn: (text: string) => void): Skill | undefined {
+  let head: Frontmatter;
+  try {
+    head = parseFrontmatter(readHead(source.file));
+  } catch (error) {
+    warn(`could not be read: ${error instanceof Error ? error.message : String(error)}`);
+    return undefined;
+  }
+  for (const problem of head.problems) warn(`line ${problem.line}: ${problem.text}`);
+  const description = (textField(head, "description") ?? "").replace(/\s+/g, " ").trim();
+  if (description === "") {
+    warn("left out: it has no description, so nobody could tell when to use it");
+    return undefined;
+  }
+  const folder = source.dir.split(/[\\/]/).at(-1) ?? source.dir;
+  const name = (textField(head, "name") ?? "").trim() || folder;
+  if (name !== folder) warn(`its name "${name}" differs from its folder "${folder}"`);
+  if (!/^[^\s/]+$/.test(name)) {
+    warn(`left out: "${name}" cannot be a name, it has blanks or slashes`);
+    return undefined;
+  }
+  return { name, description: description.slice(0, MAX_DESCRIPTION), ...source, ...optional(head) };
+}
+
+function optional(head: Frontmatter) {
+  const model = textField(head, "model");
+  const argumentHint = textField(head, "argument-hint");
+  const runAs = textField(head, "run-as") ?? textField(head, "runAs");
+  const subagent = runAs === "subagent" || textField(head, "context") === "fork";
+  return {
+    allowedTools: listField(head, "allowed-tools"),
+    runAs: subagent ? "subagent" as const : "inline" as const,
+    listed: textField(head, "disable-model-invocation") !== "true",
+    slash: textField(head, "user-invocable") !== "false",
+    ...(model === undefined ? {} : { model }),
+    ...(argumentHint === undefined ? {} : { argumentHint }),
+  };
+}
+
+function readHead(path: string): string {
+  const bytes = new Uint8Array(HEAD_BYTES);
+  using file = Deno.openSync(path, { read: true });
+  let length = 0;
+  for (let count: number | null = 0; count !== null && length < HEAD_BYTES; length += count ?? 0) {
+    count = file.readSync(bytes.subarray(length));
+  }
+  const text = new TextDecoder().decode(bytes.subarray(0, length), { stream: true });
+  return length < HEAD_BYTES || /\n---\s*\n/.test(text) ? text : Deno.readTextFileSync(path);
+}

@@ -1,0 +1,30 @@
+import template from "./system.md" with { type: "text" };
+import type { InstructionFile } from "./instructions.ts";
+
+export interface SystemPromptOptions {
+  /** Replaces the built-in text ([agent] system_prompt or system_prompt_file). */
+  readonly custom?: string;
+  /** "zh" or "en" fixes the language of visible reasoning; "auto" leaves it to the model. */
+  readonly reasoningLanguage?: string;
+  readonly instructions: readonly InstructionFile[];
+  /** Section that names the skills. */
+  readonly skills?: string;
+}
+
+/**
+ * The fixed head of every request. Contract: the same options give the same bytes; nothing that changes over time
+ * (date, git state, directory listing) is in it.
+ */
+export function systemPrompt(options: SystemPromptOptions): string {
+  const parts = [(options.custom ?? template).trimEnd()];
+  const language = { zh: "Chinese", en: "English" }[options.reasoningLanguage ?? ""];
+  if (language) parts.push(`Write your visible reasoning in ${language}.`);
+  if (options.skills !== undefined) parts.push(options.skills);
+  if (options.instructions.length > 0) {
+    parts.push(
+      "# Instructions\nStanding instructions from the user and the project. Later files are more specific and win.",
+    );
+    for (const file of options.instructions) parts.push(`## ${file.label}\n${file.text.trim()}`);
+  }
+  return `${parts.join("\n\n")}\n`;
+}

@@ -1,0 +1,16 @@
+export { type AgentOptions, createAgent, type EmbeddedAgent } from "./embed.ts";
+export { type ControlledParts, Controller } from "./controller.ts";
+export { MemoryStore } from "./memory_store.ts";
+export { openConversation, type WantedPrefix } from "./prefix.ts";
+export { type EventStore, Recorder } from "./recorder.ts";
+export {
+  type FileReport,
+  previewRewind,
+  redoTarget,
+  rewind,
+  type RewindParts,
+  type RewindScope,
+  type RewindTarget,
+  turnTarget,
+} from "./rewind.ts";
+export { type TurnCheckpointOptions, TurnCheckpoints } from "./turn_checkpoints.ts";

@@ -1,0 +1,55 @@
+import type { Message, Prefix, ToolSchema } from "../core/mod.ts";
+import type { Recorder } from "./recorder.ts";
+
+/** What this process would send as the head of a new conversation. */
+export interface WantedPrefix {
+  readonly system: string;
+  readonly tools: readonly ToolSchema[];
+  readonly model: string;
+  /** Tagged blocks of what changes over time; each is sent as a message when it differs from the last one of its tag. */
+  readonly context?: readonly string[];
+}
+
+/**
+ * Opens or goes on with a conversation. A session that is continued keeps the prefix it was started with, byte for byte,
+ * unless the model or the tool set is another one; what changed in the standing instructions follows as a message.
+ */
+export async function openConversation(recorder: Recorder, wanted: WantedPrefix): Promise<void> {
+  const { prefix, model } = recorder.state;
+  const reason = resetReason(prefix, model, wanted);
+  if (reason) {
+    await recorder.record({
+      type: "context.prefix",
+      reason,
+      system: wanted.system,
+      tools: wanted.tools.map((tool) => ({ ...tool, parameters: { ...tool.parameters } })),
+      model: wanted.model,
+    });
+  } else if (prefix && prefix.system !== wanted.system) {
+    const text =
+      `<instructions>\nThe standing instructions have changed since this conversation began. These apply now:\n\n` +
+      `${wanted.system}</instructions>`;
+    await sendWhenNew(recorder, text);
+  }
+  for (const block of wanted.context ?? []) await sendWhenNew(recorder, block);
+}
+
+function resetReason(
+  prefix: Prefix | undefined,
+  model: string | undefined,
+  wanted: WantedPrefix,
+): string | undefined {
+  if (!prefix) return "start";
+  if (model !== wanted.model) return "model";
+  if (JSON.stringify(prefix.tools) !== JSON.stringify(wanted.tools)) return "tools";
+  return undefined;
+}
+
+/** Sends a context message unless the latest one with the same tag says the same. */
+async function sendWhenNew(recorder: Recorder, text: string): Promise<void> {
+  const tag = text.slice(0, text.indexOf(">") + 1);
+  const isTagged = (message: Message) => message.role === "user" && message.content.startsWith(tag);
+  const latest = recorder.messages.findLast(isTagged);
+  if (latest?.content === text) return;
+  await recorder.record({ type: "message.user", content: text, origin: "context" });
+}

@@ -1,0 +1,68 @@
+import type { Event, EventSink, Message, NewEvent, Prefix } from "../core/mod.ts";
+import type { Conversation } from "../agent/mod.ts";
+import type { SessionState } from "../session/mod.ts";
+
+/** Gives an event its envelope, keeps it, and takes it into the state: a session file, or memory. */
+export interface EventStore {
+  readonly state: SessionState;
+  append(event: NewEvent): Event;
+  /** Notices that arose in the store itself and wait to be told. */
+  takeNotices?(): readonly NewEvent[];
+  /** Flushes to the disk itself. */
+  sync(): void | Promise<void>;
+  close(): void;
+}
+
+/**
+ * The one way into a session: an event is kept first, then taken into the state, then shown to every reader.
+ */
+export class Recorder implements Conversation {
+  readonly #store: EventStore;
+  readonly #sinks = new Set<EventSink>();
+
+  constructor(store: EventStore) {
+    this.#store = store;
+  }
+
+  get state(): SessionState {
+    return this.#store.state;
+  }
+
+  get prefix(): Prefix {
+    if (!this.state.prefix) throw new TypeError("Cannot run a turn: the conversation has no prefix yet");
+    return this.state.prefix;
+  }
+
+  get messages(): readonly Message[] {
+    return this.state.messages;
+  }
+
+  get nextTurn(): number {
+    return (this.state.turns.at(-1)?.turn ?? 0) + 1;
+  }
+
+  /** Adds a reader; the returned function removes it. */
+  subscribe(sink: EventSink): () => void {
+    this.#sinks.add(sink);
+    return () => this.#sinks.delete(sink);
+  }
+
+  record(event: NewEvent): void | Promise<void> {
+    const kept = this.#store.append(event);
+    let behind: Promise<unknown> | undefined;
+    for (const sink of this.#sinks) {
+      const wait = sink(kept);
+      if (wait) behind = behind ? Promise.all([behind, wait]) : wait;
+    }
+    if (behind) return behind.then(() => {});
+  }
+
+  async sync(): Promise<void> {
+    await this.#store.sync();
+    for (const notice of this.#store.takeNotices?.() ?? []) await this.record(notice);
+  }
+
+  close(): void {
+    this.#store.close();
+  }
+}

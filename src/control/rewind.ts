@@ -1,0 +1,93 @@
+import { type EventOf, ReasonixError } from "../core/mod.ts";
+import {
+  type Checkpoints,
+  type FileRestore,
+  openTurn,
+  type RestoreReport,
+  type SessionState,
+} from "../session/mod.ts";
+import type { Recorder } from "./recorder.ts";
+
+export type RewindScope = EventOf<"rewind">["scope"];
+
+/** Where a rewind leads: the moment after event `to`. */
+export interface RewindTarget {
+  readonly to: number;
+  readonly scope: RewindScope;
+}
+
+export interface RewindParts {
+  readonly recorder: Recorder;
+  /** Needed when files are rewound. */
+  readonly checkpoints: () => Promise<Checkpoints>;
+}
+
+/** What a rewind did, or would do, to files. */
+export type FileReport = Pick<RestoreReport, "restored" | "failed">;
+
+const NO_FILES: FileReport = { restored: [], failed: [] };
+
+/** The end of a turn of the conversation as it stands; 0 is the moment before the first one. Throws ReasonixError (usage). */
+export function turnTarget(state: SessionState, turn: number, scope: RewindScope): RewindTarget {
+  const { turns } = state;
+  const to = turn === 0 ? turns[0] && turns[0].from - 1 : turns.find((record) => record.turn === turn)?.to;
+  if (to !== undefined) return { to, scope };
+  const known = turns.filter((record) => record.to !== undefined).map((record) => record.turn);
+  throw new ReasonixError(`Cannot rewind to turn ${turn}: the session has no such finished turn`, {
+    exit: "usage",
+    remedy: known.length > 0
+      ? `choose one of 0, ${known.join(", ")}; 0 is before the first turn`
+      : "the session has no finished turn yet",
+  });
+}
+
+/**
+ * The moment before the latest rewind that has not been undone. Each redo takes back one rewind; a new turn ends the row.
+ * Throws ReasonixError (usage) when there is nothing to redo.
+ */
+export function redoTarget(state: SessionState): RewindTarget {
+  const rewinds: RewindTarget[] = [];
+  for (const { event } of state.path) {
+    if (event.type === "turn.start") rewinds.length = 0;
+    if (event.type !== "rewind") continue;
+    const last = rewinds.at(-1);
+    if (last && last.to === event.to && last.scope === event.scope) rewinds.pop();
+    else rewinds.push({ to: event.seq - 1, scope: event.scope });
+  }
+  const target = rewinds.at(-1);
+  if (target) return target;
+  throw new ReasonixError("Cannot redo: nothing was rewound since the latest turn", {
+    exit: "usage",
+    remedy: "redo takes back a rewind as long as the session has not gone on",
+  });
+}
+
+/** The files a rewind would bring back. */
+export async function previewRewind(parts: RewindParts, target: RewindTarget): Promise<FileRestore[]> {
+  const checkpoints = await checkpointsFor(parts, target);
+  const id = checkpoints?.checkpointFor(target.to);
+  return checkpoints && id !== undefined ? await checkpoints.preview(id) : [];
+}
+
+/**
+ * Brings files, conversation or both back to a moment, and records that. Files come first: a process that is killed in
+ * between can simply rewind again.
+ */
+export async function rewind(parts: RewindParts, target: RewindTarget): Promise<FileReport> {
+  const { recorder } = parts;
+  if (openTurn(recorder.state)) {
+    throw new ReasonixError("Cannot rewind while a turn is running", {
+      remedy: "wait for it, or interrupt it",
+    });
+  }
+  const checkpoints = await checkpointsFor(parts, target);
+  const id = checkpoints?.checkpointFor(target.to);
+  const report = checkpoints && id !== undefined ? await checkpoints.restore(id) : NO_FILES;
+  await recorder.record({ type: "rewind", to: target.to, scope: target.scope });
+  await recorder.sync();
+  return report;
+}
+
+async function checkpointsFor(parts: RewindParts, target: RewindTarget): Promise<Checkpoints | undefined> {
+  return target.scope === "conversation" ? undefined : await parts.checkpoints();
+}

@@ -1,0 +1,51 @@
+import type { ToolCall } from "./message.ts";
+import type { Usage } from "./usage.ts";
+
+export type FinishReason = "stop" | "tool_calls" | "length" | "content_filter" | "unknown";
+
+export type ProviderErrorKind =
+  | "auth"
+  | "bad_request"
+  | "not_found"
+  | "rate_limit"
+  | "server"
+  | "connection"
+  | "timeout"
+  | "context_length"
+  | "content_filter"
+  | "protocol"
+  | "mismatch"
+  | "aborted";
+
+/** Why a model request failed. `message` is ready for the user and carries no secret. */
+export interface ProviderError {
+  readonly kind: ProviderErrorKind;
+  readonly message: string;
+  /** HTTP status, when there was one. */
+  readonly status?: number;
+  /** What the server asked us to wait, in milliseconds. */
+  readonly retryAfterMs?: number;
+}
+
+/**
+ * One piece of a model's reply.
+ *
+ * Adjacent text (or reasoning) deltas that arrive in one network read are joined into one chunk. Tool calls arrive complete.
+ * `retry` announces a wait before the request is sent again; when `discarded` is true, what was streamed so far does not count.
+ * A stream ends with exactly one `done` or `error`.
+ */
+export type Chunk =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "reasoning"; readonly text: string }
+  | { readonly type: "tool_call"; readonly call: ToolCall }
+  | { readonly type: "usage"; readonly usage: Usage }
+  | {
+    readonly type: "retry";
+    readonly attempt: number;
+    readonly maxAttempts: number;
+    readonly waitMs: number;
+    readonly reason: string;
+    readonly discarded: boolean;
+  }
+  | { readonly type: "done"; readonly reason: FinishReason }
+  | { readonly type: "error"; readonly error: ProviderError };

@@ -1,0 +1,57 @@
+/** The process exit codes of docs/exit-codes.md, by name. */
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  blocked: 3,
+  limit: 4,
+  provider: 5,
+  config: 6,
+  interrupt: 130,
+  terminated: 143,
+} as const;
+
+export type ExitName = keyof typeof EXIT;
+
+/** A place in a file the user can open. Line and column are 1-based. */
+export interface SourcePlace {
+  readonly file: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+export function formatPlace(place: SourcePlace): string {
+  const column = place.column === undefined ? "" : `:${place.column}`;
+  return place.line === undefined ? place.file : `${place.file}:${place.line}${column}`;
+}
+
+/**
+ * An error meant for the user: `message` says what could not be done with the offending value, `remedy` what to do next.
+ * The exit name decides the process exit code when the error reaches the command line.
+ */
+export class ReasonixError extends Error {
+  override readonly name: string = "ReasonixError";
+  readonly exit: ExitName;
+  readonly remedy: string | undefined;
+  readonly place: SourcePlace | undefined;
+
+  constructor(
+    message: string,
+    options: { exit?: ExitName; remedy?: string; place?: SourcePlace; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.exit = options.exit ?? "failed";
+    this.remedy = options.remedy;
+    this.place = options.place;
+  }
+}
+
+/** The text of anything thrown. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether an error is the result of an abort signal. */
+export function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && (error.name === "AbortError" || error.name === "TimeoutError");
+}

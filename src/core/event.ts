@@ -1,0 +1,32 @@
+import type { EventBodies } from "./event_schema.ts";
+
+/** Version of the event format and of the session file. */
+export const EVENT_VERSION = 1;
+
+export type EventType = keyof EventBodies;
+
+/** What a part of the program reports; the log adds the envelope. */
+export type NewEvent = { [K in EventType]: { readonly type: K } & Readonly<EventBodies[K]> }[EventType];
+
+/** Version, place in the session (1, 2, …; 0 for live-only kinds) and time (RFC 3339, UTC). */
+export interface Envelope {
+  readonly v: typeof EVENT_VERSION;
+  readonly seq: number;
+  readonly time: string;
+}
+
+/** One thing that happened. Everything a front end shows and a session keeps is made of these. */
+export type Event = NewEvent & Envelope;
+
+export type EventOf<K extends EventType> = Extract<Event, { type: K }>;
+export type NewEventOf<K extends EventType> = Extract<NewEvent, { type: K }>;
+
+/** Kinds that are streamed to readers but never written to the session file. */
+export const LIVE_ONLY: ReadonlySet<EventType> = new Set(["message.start", "message.delta", "tool.delta"]);
+
+/**
+ * Receives every event in order.
+ *
+ * Contract: a promise is returned only when the reader is behind; whoever emits awaits it before going on (back-pressure).
+ */
+export type EventSink = (event: Event) => void | Promise<void>;

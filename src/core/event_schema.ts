@@ -1,0 +1,211 @@
+/**
+ * The event union as a schema. This file is the source of docs/events.md and of the types in event.ts, which imports it
+ * for types only: nothing on the start path evaluates a validator.
+ */
+import * as z from "zod/mini";
+
+const toolCall = z.object({ id: z.string(), name: z.string(), arguments: z.string() });
+const image = z.object({ mime: z.string(), data: z.string() });
+const usage = z.object({
+  inputTokens: z.number(),
+  cachedTokens: z.number(),
+  outputTokens: z.number(),
+  reasoningTokens: z.number(),
+});
+const cost = z.object({ amount: z.number(), currency: z.string() });
+const finishReason = z.enum(["stop", "tool_calls", "length", "content_filter", "unknown"]);
+const toolSchema = z.object({
+  name: z.string(),
+  description: z.string(),
+  parameters: z.record(z.string(), z.unknown()),
+});
+const todoItem = z.object({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) });
+
+/** What was left out of a tool output before it was stored, and where the whole is. */
+const truncation = z.object({
+  /** Which part was cut away. */
+  cut: z.enum(["head", "middle", "tail", "lines"]),
+  reason: z.enum(["bytes", "lines", "matches", "line_length"]),
+  totalBytes: z.optional(z.number()),
+  totalLines: z.optional(z.number()),
+  keptBytes: z.number(),
+  /** File with the full text. */
+  fullText: z.optional(z.string()),
+});
+
+/** A file a call created, changed, moved or removed, for front ends, checkpoints and statistics. */
+const fileChange = z.object({
+  path: z.string(),
+  change: z.enum(["created", "updated", "unchanged", "deleted", "moved"]),
+  from: z.optional(z.string()),
+  added: z.number(),
+  removed: z.number(),
+  /** Bounded unified diff. */
+  diff: z.optional(z.string()),
+});
+
+/** Every kind with its fields, in documentation order. */
+export const EVENT_KINDS = {
+  /** The first line of a session: who wrote it and where it ran. */
+  "session.start": z.object({
+    session: z.string(),
+    version: z.string(),
+    cwd: z.string(),
+    /** Session and event this one was copied from. */
+    parent: z.optional(z.object({ session: z.string(), seq: z.number() })),
+  }),
+  /** The cache-stable head of every request that follows, up to the next one of these. */
+  "context.prefix": z.object({
+    /** Why the head of the request changes here: start, resume, tools, model, system, preset. */
+    reason: z.string(),
+    system: z.string(),
+    tools: z.array(toolSchema),
+    model: z.string(),
+  }),
+  /** A turn begins: the user's input is about to be worked on. */
+  "turn.start": z.object({ turn: z.number() }),
+  /** A message with the role user enters the conversation. */
+  "message.user": z.object({
+    content: z.string(),
+    images: z.optional(z.array(image)),
+    /** Who speaks: the user, or the harness on one of its declared occasions. */
+    origin: z.enum(["user", "context", "reminder", "continue", "steer", "summary"]),
+  }),
+  /** The model begins to answer. Live only. */
+  "message.start": z.object({ step: z.number(), model: z.string() }),
+  /** A piece of the answer. Live only. */
+  "message.delta": z.object({ channel: z.enum(["text", "reasoning"]), text: z.string() }),
+  /** A request failed and is sent again after a wait. */
+  "message.retry": z.object({
+    attempt: z.number(),
+    maxAttempts: z.number(),
+    waitMs: z.number(),
+    reason: z.string(),
+    discarded: z.boolean(),
+  }),
+  /** One whole reply of the model. */
+  "message.end": z.object({
+    step: z.number(),
+    model: z.string(),
+    content: z.string(),
+    reasoning: z.optional(z.string()),
+    calls: z.optional(z.array(toolCall)),
+    finish: z.optional(finishReason),
+    /** The reply broke off; content is what was shown. */
+    interrupted: z.optional(z.boolean()),
+    usage: z.optional(usage),
+    cost: z.optional(cost),
+    durationMs: z.number(),
+  }),
+  /** A call was allowed and begins. */
+  "tool.start": z.object({ call: toolCall, readOnly: z.boolean(), summary: z.string() }),
+  /** Output of a running call. Live only. */
+  "tool.delta": z.object({ callId: z.string(), text: z.string() }),
+  /** A call is over. Every call of a reply gets exactly one. */
+  "tool.end": z.object({
+    callId: z.string(),
+    name: z.string(),
+    outcome: z.enum(["ok", "error", "blocked", "aborted", "skipped"]),
+    /** Exactly what the model reads. */
+    content: z.string(),
+    images: z.optional(z.array(image)),
+    /** One line for people. */
+    summary: z.string(),
+    durationMs: z.number(),
+    changes: z.optional(z.array(fileChange)),
+    truncated: z.optional(truncation),
+    exitCode: z.optional(z.number()),
+    signal: z.optional(z.string()),
+  }),
+  /** Somebody is asked whether a call may run. */
+  "approval.request": z.object({
+    callId: z.string(),
+    tool: z.string(),
+    subject: z.string(),
+    reason: z.string(),
+    /** The rule an "always" answer would save. */
+    rule: z.optional(z.string()),
+  }),
+  /** What was decided about a call, whoever decided. */
+  "approval.decision": z.object({
+    callId: z.string(),
+    decision: z.enum(["allow", "deny"]),
+    /** Who decided: a rule, the mode, the user, the answer for absent users, plan mode, the destructive floor, trust. */
+    source: z.enum(["rule", "mode", "user", "headless", "plan", "floor", "confinement", "trust"]),
+    rule: z.optional(z.string()),
+    reason: z.optional(z.string()),
+  }),
+  /** The whole todo list as it is now. */
+  "todo.update": z.object({ items: z.array(todoItem) }),
+  /** The approval posture or the way of working changed; an absent field is unchanged. */
+  "mode.change": z.object({ posture: z.optional(z.string()), mode: z.optional(z.string()) }),
+  /** A background command began or ended. */
+  "job.change": z.object({
+    job: z.string(),
+    command: z.string(),
+    status: z.enum(["started", "exited", "killed"]),
+  }),
+  /** The files of the workspace can be brought back to how they were here. */
+  "checkpoint": z.object({ turn: z.number(), files: z.number(), id: z.string() }),
+  /** Older messages are replaced to make room; one of the places where the request's prefix changes. */
+  "compaction": z.object({
+    reason: z.string(),
+    /** "fold" (when absent): the digest replaces messages. "prune": the digest takes the place of each long tool output. */
+    action: z.optional(z.enum(["fold", "prune"])),
+    /** Sequence numbers of the first and last event whose messages are concerned. */
+    from: z.number(),
+    to: z.number(),
+    /** What the model reads instead; with an empty one a fold only removes. */
+    digest: z.string(),
+    /** Fold: user turns longer than this many characters are folded too. Prune: outputs up to this length stay. */
+    keepBelow: z.optional(z.number()),
+    /** Prune: characters of an output's beginning and end that stay, before and after the digest. */
+    keepHead: z.optional(z.number()),
+    keepTail: z.optional(z.number()),
+    /** Fold: earlier digests of the range are replaced as well, which happens only when nothing else makes room. */
+    digests: z.optional(z.boolean()),
+    archive: z.optional(z.string()),
+    tokensBefore: z.number(),
+    tokensAfter: z.number(),
+  }),
+  /** The conversation, the files, or both go back (or forward again) to an earlier event. */
+  "rewind": z.object({
+    /** The conversation continues as if it ended with this event. */
+    to: z.number(),
+    scope: z.enum(["code", "conversation", "both"]),
+  }),
+  /** The session has a new title. */
+  "session.rename": z.object({ title: z.string() }),
+  /** Something the user should know that is no failure. */
+  "notice": z.object({ level: z.enum(["info", "warning"]), code: z.string(), text: z.string() }),
+  /** A failure the user should know. */
+  "error": z.object({ code: z.string(), text: z.string() }),
+  /** A turn is over. */
+  "turn.end": z.object({
+    turn: z.number(),
+    reason: z.enum(["done", "failed", "blocked", "limit", "provider", "interrupted", "terminated"]),
+    /** What the reason was, for people. */
+    detail: z.optional(z.string()),
+    answer: z.string(),
+    steps: z.number(),
+    usage,
+    cost: z.optional(cost),
+    durationMs: z.number(),
+  }),
+} as const;
+
+/** The fields of each event kind, without the envelope. */
+export type EventBodies = { readonly [K in keyof typeof EVENT_KINDS]: z.infer<(typeof EVENT_KINDS)[K]> };
+
+const envelope = z.object({ v: z.literal(1), seq: z.number(), time: z.string(), type: z.string() });
+
+/**
+ * Checks one parsed line of a session file or of `--output-format jsonl`.
+ * Returns what is wrong with it, or undefined. A kind from a newer version is not an error.
+ */
+export function eventProblem(value: unknown): string | undefined {
+  const head = envelope.safeParse(value);
+  if (!head.success) return z.prettifyError(head.error);
+  const body = (EVENT_KINDS as Record<string, z.ZodMiniType | undefined>)[head.data.type]?.safeParse(value);
+  return body && !body.success ? z.prettifyError(body.error) : undefined;
+}

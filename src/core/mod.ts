@@ -1,0 +1,6 @@
+export * from "./chunk.ts";
+export * from "./errors.ts";
+export * from "./event.ts";
+export * from "./message.ts";
+export * from "./submission.ts";
+export * from "./usage.ts";

@@ -1,0 +1,25 @@
+import type { ImagePart } from "./message.ts";
+
+/** What the user hands over for one turn, after references are resolved. */
+export interface UserInput {
+  readonly text: string;
+  readonly images?: readonly ImagePart[];
+  /** Blocks that precede the text in the same message (file references, piped input). */
+  readonly references?: readonly string[];
+}
+
+/** Answer to an approval request. */
+export interface ApprovalAnswer {
+  readonly allow: boolean;
+  readonly scope: "once" | "session" | "always";
+  /** Which of the proposed rules the scope covers; the exact one when absent. */
+  readonly rule?: string;
+  /** Passed on to the model with a refusal. */
+  readonly note?: string;
+}
+
+/** Everything a front end can ask of the controller. */
+export type Submission =
+  | { readonly type: "turn"; readonly input: UserInput }
+  | { readonly type: "steer"; readonly text: string }
+  | { readonly type: "interrupt"; readonly reason: "interrupted" | "terminated" };

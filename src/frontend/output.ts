@@ -1,0 +1,59 @@
+/** Where bytes go; a part of `Deno.stdout`. */
+export interface ByteSink {
+  write(bytes: Uint8Array): Promise<number>;
+}
+
+const HIGH_WATER = 64 * 1024;
+
+/**
+ * Buffers text for a slow or fast reader. Nothing is dropped and order is kept; small writes that pile up while one is
+ * under way go out together.
+ */
+export class Output {
+  readonly #sink: ByteSink;
+  readonly #encoder = new TextEncoder();
+  readonly #onBroken: (() => void) | undefined;
+  #pending = "";
+  #running: Promise<void> | undefined;
+  #broken = false;
+
+  /** `onBroken` is called once when the reader has gone away; later text is discarded. */
+  constructor(sink: ByteSink, onBroken?: () => void) {
+    this.#sink = sink;
+    this.#onBroken = onBroken;
+  }
+
+  /** Whether something written has not been taken yet. */
+  get busy(): boolean {
+    return this.#running !== undefined;
+  }
+
+  /** Contract: a promise means that the reader is behind; await it before producing more. */
+  write(text: string): void | Promise<void> {
+    if (this.#broken || text === "") return;
+    this.#pending += text;
+    this.#running ??= this.#drain();
+    if (this.#pending.length > HIGH_WATER) return this.#running;
+  }
+
+  /** Resolves when everything written so far has been taken by the reader. */
+  async flush(): Promise<void> {
+    while (this.#running) await this.#running;
+  }
+
+  async #drain(): Promise<void> {
+    try {
+      while (this.#pending !== "") {
+        const bytes = this.#encoder.encode(this.#pending);
+        this.#pending = "";
+        for (let at = 0; at < bytes.length;) at += await this.#sink.write(bytes.subarray(at));
+      }
+    } catch {
+      this.#broken = true;
+      this.#pending = "";
+      this.#onBroken?.();
+    } finally {
+      this.#running = undefined;
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import type { Event, EventOf } from "../../core/mod.ts";
+import type { Output } from "../output.ts";
+import { type Printer, resultObject, type RunResult } from "../result.ts";
+
+/** `stream-json`: the line shapes that SDK parsers of headless agents know (system, assistant, user, result). */
+export class StreamJsonPrinter implements Printer {
+  readonly #out: Output;
+  readonly #permissionMode: string;
+  #session = "";
+  #cwd = "";
+
+  constructor(out: Output, permissionMode: string) {
+    this.#out = out;
+    this.#permissionMode = permissionMode;
+  }
+
+  event(event: Event): void | Promise<void> {
+    switch (event.type) {
+      case "session.start":
+        this.#session = event.session;
+        this.#cwd = event.cwd;
+        return;
+      case "context.prefix":
+        return this.#line({
+          type: "system",
+          subtype: "init",
+          cwd: this.#cwd,
+          model: event.model,
+          tools: event.tools.map((tool) => tool.name),
+          mcp_servers: [],
+          permissionMode: this.#permissionMode,
+        });
+      case "message.retry":
+        return this.#line({
+          type: "system",
+          subtype: "retry",
+          attempt: event.attempt,
+          max_attempts: event.maxAttempts,
+          wait_ms: event.waitMs,
+          reason: event.reason,
+        });
+      case "message.end":
+        return event.step === 0 ? undefined : this.#line(assistantLine(event));
+      case "tool.end":
+        return this.#line({
+          type: "user",
+          message: {
+            role: "user",
+            content: [{
+              type: "tool_result",
+              tool_use_id: event.callId,
+              content: event.content,
+              is_error: event.outcome !== "ok",
+            }],
+          },
+          parent_tool_use_id: null,
+        });
+      case "notice":
+        return this.#line({ type: "system", subtype: "notice", level: event.level, text: event.text });
+    }
+  }
+
+  async result(result: RunResult): Promise<void> {
+    await this.#out.write(`${JSON.stringify(resultObject(result))}\n`);
+    await this.#out.flush();
+  }
+
+  #line(value: Record<string, unknown>): void | Promise<void> {
+    return this.#out.write(`${JSON.stringify({ ...value, session_id: this.#session })}\n`);
+  }
+}
+
+function assistantLine(event: EventOf<"message.end">): Record<string, unknown> {
+  const content: Record<string, unknown>[] = [];
+  if (event.reasoning) content.push({ type: "thinking", thinking: event.reasoning });
+  if (event.content !== "") content.push({ type: "text", text: event.content });
+  for (const call of event.calls ?? []) {
+    content.push({ type: "tool_use", id: call.id, name: call.name, input: parsed(call.arguments) });
+  }
+  const usage = event.usage;
+  return {
+    type: "assistant",
+    message: {
+      id: `msg_${event.seq}`,
+      type: "message",
+      role: "assistant",
+      model: event.model,
+      content,
+      stop_reason: event.calls?.length ? "tool_use" : event.finish === "length" ? "max_tokens" : "end_turn",
+      usage: {
+        input_tokens: usage ? usage.inputTokens - usage.cachedTokens : 0,
+        cache_read_input_tokens: usage?.cachedTokens ?? 0,
+        cache_creation_input_tokens: 0,
+        output_tokens: usage?.outputTokens ?? 0,
+      },
+    },
+    parent_tool_use_id: null,
+  };
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return { raw: text };
+  }
+}

@@ -1,0 +1,138 @@
+import type { Cost, Event, EventOf, Usage } from "../../core/mod.ts";
+import type { Output } from "../output.ts";
+import type { Printer, RunResult } from "../result.ts";
+import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
+
+export interface TextOptions {
+  readonly out: Output;
+  readonly err: Output;
+  readonly showThinking: boolean;
+  readonly quiet: boolean;
+  readonly color: boolean;
+  /** Standard output is a terminal: control characters of the model are not passed on. */
+  readonly terminal: boolean;
+}
+
+/** The answer on standard output as it streams, everything else on standard error. */
+export class TextPrinter implements Printer {
+  readonly #options: TextOptions;
+  /** The last thing on standard output was not a newline. */
+  #midLine = false;
+  #thinking = false;
+
+  constructor(options: TextOptions) {
+    this.#options = options;
+  }
+
+  event(event: Event): void | Promise<void> {
+    switch (event.type) {
+      case "message.delta":
+        return this.#delta(event);
+      case "message.end":
+        // Step 0 is a summary: paid for, but never shown or said.
+        return event.step === 0 ? undefined : this.#endLine();
+      case "message.retry":
+        return this.#retry(event);
+      case "tool.start":
+        return this.#note(`→ ${event.call.name} ${event.summary}`);
+      case "tool.end":
+        return this.#toolEnd(event);
+      case "notice":
+        return this.#note(`${event.level === "warning" ? "!" : "·"} ${event.text}`);
+      case "turn.end":
+        return this.#endLine();
+    }
+  }
+
+  async result(result: RunResult): Promise<void> {
+    await this.#endLine();
+    if (result.steps > 0 || result.usage.inputTokens > 0) {
+      await this.#note(`· ${tokenLine(result)}`);
+    }
+    if (result.exit !== "done") {
+      const remedy = result.remedy ? `\n       ${terminalSafe(result.remedy)}` : "";
+      await this.#err(`error: ${terminalSafe(result.detail ?? result.exit)}${remedy}\n`);
+    }
+    await this.#options.out.flush();
+    await this.#options.err.flush();
+  }
+
+  #delta(event: EventOf<"message.delta">): void | Promise<void> {
+    if (event.channel === "reasoning") {
+      if (!this.#options.showThinking) return;
+      this.#thinking = true;
+      return this.#err(this.#dim(terminalSafe(event.text)));
+    }
+    this.#endThinking();
+    const text = this.#options.terminal ? terminalSafe(event.text) : event.text;
+    if (text === "") return;
+    this.#midLine = !text.endsWith("\n");
+    return this.#out(text);
+  }
+
+  #endThinking(): void {
+    if (!this.#thinking) return;
+    this.#thinking = false;
+    void this.#err("\n");
+  }
+
+  #endLine(): void | Promise<void> {
+    this.#endThinking();
+    if (!this.#midLine) return;
+    this.#midLine = false;
+    return this.#out("\n");
+  }
+
+  async #retry(event: EventOf<"message.retry">): Promise<void> {
+    await this.#endLine();
+    if (event.discarded) await this.#note("! the reply broke off; what was shown of it does not count");
+    const seconds = (event.waitMs / 1000).toFixed(1);
+    await this.#note(`! attempt ${event.attempt} of ${event.maxAttempts} in ${seconds} s: ${event.reason}`);
+  }
+
+  #toolEnd(event: EventOf<"tool.end">): void | Promise<void> {
+    const mark = {
+      ok: "✓",
+      error: "✗",
+      blocked: "⊘ blocked:",
+      aborted: "✗ stopped:",
+      skipped: "– skipped:",
+    }[event.outcome];
+    return this.#note(`  ${mark} ${event.summary}`);
+  }
+
+  #note(text: string): void | Promise<void> {
+    if (this.#options.quiet) return;
+    const indent = /^ */.exec(text)?.[0] ?? "";
+    return this.#err(`${this.#dim(indent + oneLine(text))}\n`);
+  }
+
+  /** Both streams may be the same terminal, so one waits until the other has been taken: the order is what the user sees. */
+  #out(text: string): void | Promise<void> {
+    const { out, err } = this.#options;
+    return err.busy ? err.flush().then(() => out.write(text)) : out.write(text);
+  }
+
+  #err(text: string): void | Promise<void> {
+    const { out, err } = this.#options;
+    return out.busy ? out.flush().then(() => err.write(text)) : err.write(text);
+  }
+
+  #dim(text: string): string {
+    return this.#options.color ? `\x1b[2m${text}\x1b[22m` : text;
+  }
+}
+
+/** Tokens, money and time of a run, for people. */
+function tokenLine(result: { steps: number; usage: Usage; cost?: Cost; durationMs: number }): string {
+  const { usage } = result;
+  const number = (value: number) => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+  const hit = usage.inputTokens > 0 ? Math.round((100 * usage.cachedTokens) / usage.inputTokens) : 0;
+  return [
+    `${result.steps} ${result.steps === 1 ? "step" : "steps"}`,
+    `in ${number(usage.inputTokens)} (${number(usage.cachedTokens)} cached, ${hit} %)`,
+    `out ${number(usage.outputTokens)}`,
+    result.cost ? `${result.cost.amount.toFixed(4)} ${result.cost.currency}` : "cost unknown",
+    `${(result.durationMs / 1000).toFixed(1)} s`,
+  ].join(" · ");
+}

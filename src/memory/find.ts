@@ -1,0 +1,23 @@
+import { memoryIndexText } from "./index_text.ts";
+
+export interface MemoryPlace {
+  /** Reasonix home. */
+  readonly home: string;
+  /** Folder kept for the project, `<home>/projects/<slug>`. */
+  readonly project: string;
+}
+
+/** The message about what is saved, for the start of a session. Where nothing was ever saved, this costs two stat calls. */
+export async function openingMemory(place: MemoryPlace): Promise<string | undefined> {
+  if (!isFolder(`${place.home}/memory`) && !isFolder(`${place.project}/memory`)) return undefined;
+  const { FactStore } = await import("./store.ts");
+  return memoryIndexText(await new FactStore(place).list());
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
+}

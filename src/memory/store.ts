@@ -1,0 +1,184 @@
+import { ReasonixError } from "../core/mod.ts";
+import type { MemoryEntry, MemoryHit, MemoryPort, MemoryScope, NewMemory } from "../tool/mod.ts";
+import { writeFileAtomic } from "../util/atomic_write.ts";
+import { nearNames } from "../util/near_names.ts";
+import { factFile, factName, oneLine, readFact, type StoredFact } from "./fact.ts";
+import { searchFacts } from "./search.ts";
+
+export interface FactStoreOptions {
+  /** Reasonix home; facts for all projects are in `<home>/memory`. */
+  readonly home: string;
+  /** Folder kept for the project, `<home>/projects/<slug>`; its facts are in `memory` below it. */
+  readonly project: string;
+  /** Takes secrets out of what is saved. */
+  readonly redact?: (text: string) => string;
+  readonly now?: () => Date;
+}
+
+/** A fact that was taken out of use. */
+export interface ArchivedFact {
+  readonly name: string;
+  readonly scope: MemoryScope;
+  readonly path: string;
+}
+
+const SCOPES: readonly MemoryScope[] = ["project", "global"];
+const MAX_FACTS = 500;
+const MAX_TEXT = 16_000;
+const MAX_HITS = 10;
+
+/** Facts as Markdown files that people can read and edit (spec §3.6). A forgotten fact moves to an archive and is not searched. */
+export class FactStore implements MemoryPort {
+  readonly #options: FactStoreOptions;
+
+  constructor(options: FactStoreOptions) {
+    this.#options = options;
+  }
+
+  folder(scope: MemoryScope): string {
+    return `${scope === "global" ? this.#options.home : this.#options.project}/memory`;
+  }
+
+  async search(query: string, limit = MAX_HITS): Promise<readonly MemoryHit[]> {
+    return searchFacts(await this.facts(), query, limit).map(({ fact, snippet }) => ({
+      ...entryOf(fact),
+      snippet,
+    }));
+  }
+
+  /** Pinned ones first, then by name. */
+  async list(): Promise<readonly MemoryEntry[]> {
+    return (await this.facts()).map(entryOf);
+  }
+
+  async read(name: string, scope?: MemoryScope): Promise<StoredFact> {
+    return await this.#find(name, scope, "read");
+  }
+
+  async remember(given: NewMemory): Promise<{ readonly path: string; readonly updated: boolean }> {
+    const { redact = (text: string) => text, now = () => new Date() } = this.#options;
+    const name = factName(given.name);
+    const text = redact(given.text).trim();
+    checkNew(given, name, text);
+    const facts = await this.facts();
+    const same = facts.filter((fact) => fact.name === name);
+    const old = given.scope === undefined ? same[0] : same.find((fact) => fact.scope === given.scope);
+    const kind = given.kind ?? old?.kind ?? "project";
+    const scope = given.scope ?? old?.scope ?? (kind === "user" ? "global" : "project");
+    if (!old && facts.filter((fact) => fact.scope === scope).length >= MAX_FACTS) {
+      throw new ReasonixError(`Cannot save "${name}": there are ${MAX_FACTS} facts already`, {
+        remedy: "forget those that no longer matter",
+      });
+    }
+    const today = now().toISOString().slice(0, 10);
+    const path = `${this.folder(scope)}/${name}.md`;
+    await Deno.mkdir(this.folder(scope), { recursive: true, mode: 0o700 });
+    await writeFileAtomic(
+      path,
+      factFile({
+        name,
+        scope,
+        kind,
+        text,
+        description: oneLine(redact(given.description)),
+        pinned: given.pinned ?? old?.pinned ?? false,
+        created: old?.created || today,
+        updated: today,
+      }),
+      { mode: 0o600 },
+    );
+    return { path, updated: old !== undefined };
+  }
+
+  async forget(name: string, scope?: MemoryScope): Promise<{ readonly archived: string }> {
+    const fact = await this.#find(name, scope, "forget");
+    const folder = this.folder(fact.scope);
+    const stamp = (this.#options.now?.() ?? new Date()).toISOString().replace(/[-:]/g, "").slice(0, 15);
+    await Deno.mkdir(`${folder}/archive`, { recursive: true, mode: 0o700 });
+    const archived = `${folder}/archive/${fact.name}.${stamp}.md`;
+    await Deno.rename(`${folder}/${fact.name}.md`, archived);
+    return { archived };
+  }
+
+  /** Facts that were forgotten, newest last; for people, never for the model. */
+  async archived(): Promise<ArchivedFact[]> {
+    const found: ArchivedFact[] = [];
+    for (const scope of SCOPES) {
+      const folder = `${this.folder(scope)}/archive`;
+      for (const file of await markdownFiles(folder)) {
+        found.push({ name: file.split(".")[0] ?? file, scope, path: `${folder}/${file}` });
+      }
+    }
+    return found;
+  }
+
+  /** Every fact in use. A file that cannot be read is passed over. */
+  async facts(): Promise<StoredFact[]> {
+    const facts: StoredFact[] = [];
+    for (const scope of SCOPES) {
+      const folder = this.folder(scope);
+      for (const file of (await markdownFiles(folder)).slice(0, MAX_FACTS)) {
+        const source = await Deno.readTextFile(`${folder}/${file}`).catch(() => undefined);
+        if (source !== undefined) facts.push(readFact(source, file.slice(0, -".md".length), scope));
+      }
+    }
+    return facts.sort((a, b) =>
+      Number(b.pinned) - Number(a.pinned) || (a.name < b.name ? -1 : a.name > b.name ? 1 : 0)
+    );
+  }
+
+  async #find(given: string, scope: MemoryScope | undefined, action: string): Promise<StoredFact> {
+    const facts = await this.facts();
+    const wanted = [given, factName(given)];
+    const found = facts.filter((fact) =>
+      wanted.includes(fact.name) && (scope === undefined || fact.scope === scope)
+    );
+    const [fact, other] = found;
+    if (fact && !other) return fact;
+    if (fact) {
+      throw new ReasonixError(
+        `Cannot ${action} "${given}": there is one of the project and one for all projects`,
+        {
+          remedy: "give scope, project or global",
+        },
+      );
+    }
+    const near = nearNames(given, facts.map((one) => one.name), 3);
+    throw new ReasonixError(`Cannot ${action} "${given}": there is no such fact`, {
+      remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : "list what is saved",
+    });
+  }
+}
+
+function checkNew(given: NewMemory, name: string, text: string): void {
+  const problem = name === ""
+    ? "the name has no letters or digits"
+    : text === ""
+    ? "the text is empty"
+    : given.description.trim() === ""
+    ? "the description is empty"
+    : text.length > MAX_TEXT
+    ? `the text has ${text.length} characters, at most ${MAX_TEXT} are kept`
+    : undefined;
+  if (problem === undefined) return;
+  throw new ReasonixError(`Cannot save the fact "${given.name}": ${problem}`, {
+    remedy: "save one short fact under one name",
+  });
+}
+
+async function markdownFiles(folder: string): Promise<string[]> {
+  const names: string[] = [];
+  try {
+    for await (const entry of Deno.readDir(folder)) {
+      if (entry.isFile && entry.name.endsWith(".md") && !entry.name.startsWith(".")) names.push(entry.name);
+    }
+  } catch {
+    return [];
+  }
+  return names.sort();
+}
+
+function entryOf(fact: StoredFact): MemoryEntry {
+  const { name, description, scope, kind, pinned, updated } = fact;
+  return { name, description, scope, kind, pinned, updated };
+}

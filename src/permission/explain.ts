@@ -1,0 +1,40 @@
+import type { CommandReport } from "./command.ts";
+import type { Decision } from "./gate.ts";
+import type { Verdict } from "./policy.ts";
+import type { ApprovalRequest, Explanation } from "./ports.ts";
+
+interface Explained {
+  readonly tool: string;
+  readonly subject: string;
+  readonly verdict: Verdict;
+  readonly report?: CommandReport;
+}
+
+/** Puts together what was found about a call. `headless` is what happens to it when nobody can be asked. */
+export function explainOutcome(
+  call: Explained,
+  outcome: Decision | ApprovalRequest,
+  headless: "allow" | "deny",
+  proposal: { rule?: string; prefixRule?: string },
+): Explanation {
+  const { tool, subject, verdict, report } = call;
+  const asks = "scopes" in outcome;
+  const floor = report?.floor ?? [];
+  const asker = floor.length > 0 ? "floor" : verdict.by === "fallback" ? "mode" : "rule";
+  const rule = verdict.rule;
+  return {
+    tool,
+    subject,
+    decision: asks ? "ask" : outcome.decision,
+    source: asks ? asker : outcome.source,
+    reason: outcome.reason ?? verdict.reason,
+    ...(rule === undefined ? {} : { rule: `${rule.list} ${rule.text}` }),
+    ...(rule?.source.origin === undefined ? {} : { origin: rule.source.origin }),
+    headless,
+    segments: report?.segments ?? [],
+    ...(report?.unparsable === undefined ? {} : { unparsable: report.unparsable }),
+    floor,
+    ...(proposal.rule === undefined ? {} : { always: proposal.rule }),
+    ...(proposal.prefixRule === undefined ? {} : { alwaysPrefix: proposal.prefixRule }),
+  };
+}

@@ -1,0 +1,30 @@
+import { absolutePath } from "../paths.ts";
+import type { Places } from "../path_rules.ts";
+import { isKnown } from "../pattern.ts";
+import type { Segment } from "../shell/line.ts";
+import { isSink } from "../shell/readers.ts";
+
+const COMMANDS = /^(?:rm|mv|chmod|chown|dd|mkfs(?:\..*)?|shutdown|reboot)$/;
+
+/** The wide class of `[safety] confirm = "strict"` (seed 003 §9.3). */
+export function strictFinding(name: string, segment: Segment, places: Places): string | undefined {
+  if (COMMANDS.test(name)) return `strict mode confirms every ${name}`;
+  const target = segment.uses.find((use) =>
+    use.redirect && use.access === "write" && !use.append && !isSink(use.path)
+  );
+  if (!target) return undefined;
+  const cwds = segment.cwds ?? [places.cwd];
+  const there = !isKnown(target.path) ||
+    cwds.some((cwd) => isFile(absolutePath(target.path, cwd, places.home)));
+  return there
+    ? `strict mode confirms writing over an existing file (${isKnown(target.path) ? target.path : "…"})`
+    : undefined;
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}

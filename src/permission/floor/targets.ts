@@ -1,0 +1,151 @@
+import { absolutePath, isWithin, normalizePath } from "../paths.ts";
+import type { Places } from "../path_rules.ts";
+import { ANY, firstMark, isKnown, matchPattern, ONE, STAR } from "../pattern.ts";
+import type { FloorTarget } from "../ports.ts";
+import { FRESH } from "../shell/words.ts";
+
+/** How many files are counted, and how many names a glob may become, before it is only said that there are more. */
+const MAX_COUNT = 5000;
+const MAX_NAMES = 200;
+
+/** What a destructive command would hit. */
+export interface Hit {
+  readonly reason: string;
+  readonly target: FloorTarget;
+}
+
+/** Judges the targets of one destructive command. Paths may have unknown parts (see pattern.ts). */
+export interface TargetJudge {
+  /** What lies outside of the roots, or is a root, the home folder or the root folder, or holds one. */
+  hits(path: string, cwds: readonly string[] | undefined): Hit[];
+  /** Only the root folder, the home folder and the roots themselves, or what holds them. */
+  vital(path: string, cwds: readonly string[] | undefined): Hit[];
+}
+
+export function createTargetJudge(places: Places): TargetJudge {
+  const roots = [...new Set(places.roots.map((root) => places.realPath(root)))];
+  const home = places.realPath(places.home);
+  const judge = (path: string): string | undefined => {
+    if (path === "/") return "the root folder";
+    if (path === home) return "the home folder";
+    if (roots[0] === path) return "the workspace root";
+    if (isWithin(home, path)) return "a folder that holds the home folder";
+    if (roots.some((root) => isWithin(root, path))) return "a folder that holds the workspace";
+    return roots.some((root) => isWithin(path, root)) ? undefined : OUTSIDE;
+  };
+  const find = (path: string, cwds: readonly string[] | undefined): Hit[] => {
+    if (path === ANY || path === "" || (!/^[/~]/.test(path) && !cwds)) return [unknownHit(path)];
+    const bases = /^[/~]/.test(path) ? [places.cwd] : cwds ?? [];
+    return bases.flatMap((cwd) => findHits(absolutePath(path, cwd, places.home), places, judge));
+  };
+  return {
+    hits: find,
+    vital: (path, cwds) =>
+      find(path, cwds).filter((hit) => !hit.reason.startsWith(OUTSIDE) && !hit.reason.startsWith(UNKNOWN)),
+  };
+}
+
+const OUTSIDE = "outside the workspace";
+const UNKNOWN = "only the shell will know what this is";
+
+function unknownHit(path: string): Hit {
+  return { reason: UNKNOWN, target: { path: readable(path) } };
+}
+
+/** Marks as a person would write them. */
+function readable(path: string): string {
+  return path.replaceAll(STAR, "*").replaceAll(ONE, "?").replaceAll(ANY, "…") || "…";
+}
+
+function findHits(path: string, places: Places, judge: (path: string) => string | undefined): Hit[] {
+  const mark = firstMark(path);
+  if (mark < 0) {
+    const real = removed(path, places);
+    const reason = judge(real);
+    return reason === undefined ? [] : [{ reason, target: count(real) }];
+  }
+  if (path.includes(`/${FRESH}`)) {
+    return path.slice(path.indexOf(`/${FRESH}`)).includes("..") ? [unknownHit(path)] : [];
+  }
+  if (path.includes(ANY)) return [unknownHit(path)];
+  return globHits(path, places, judge);
+}
+
+/** Removing a link removes the link; with a slash behind it, what it leads to. */
+function removed(path: string, places: Places): string {
+  if (/\/\.{0,2}$/.test(path)) return places.realPath(path);
+  const cut = path.replace(/\/+$/, "").lastIndexOf("/");
+  const folder = places.realPath(path.slice(0, cut) || "/");
+  return normalizePath(`${folder}/${path.slice(cut + 1)}`);
+}
+
+function globHits(path: string, places: Places, judge: (path: string) => string | undefined): Hit[] {
+  const slashless = path.replace(/\/+$/, "");
+  const cut = slashless.lastIndexOf("/");
+  const last = slashless.slice(cut + 1);
+  const folder = slashless.slice(0, cut) || "/";
+  const everything = [...last].every((char) => char === STAR || char === ".");
+  if (everything && isKnown(folder)) {
+    const real = places.realPath(folder);
+    const reason = judge(real);
+    if (reason === OUTSIDE) return [{ reason: `everything ${OUTSIDE}`, target: count(real) }];
+    if (reason !== undefined) return [{ reason: `everything in ${reason}`, target: count(real) }];
+  }
+  const names = expandGlob(path);
+  if (names.length > MAX_NAMES) {
+    return [{ reason: "more names than can be looked at", target: { path: readable(path) } }];
+  }
+  return names.flatMap((name) => findHits(name, places, judge));
+}
+
+/** The existing paths a glob with marks becomes. Hidden names only match where the pattern begins with a dot. */
+function expandGlob(path: string): string[] {
+  let found = [""];
+  for (const part of path.split("/").filter((each) => each !== "")) {
+    found = found.flatMap((base) => {
+      if (isKnown(part)) return [`${base}/${part}`];
+      return listFolder(base || "/")
+        .filter((entry) =>
+          (part.startsWith(".") || !entry.startsWith(".")) &&
+          matchPattern(part.replaceAll(STAR, ANY), entry) === "yes"
+        )
+        .map((entry) => `${base}/${entry}`);
+    }).slice(0, MAX_NAMES + 1);
+  }
+  return found;
+}
+
+function listFolder(path: string): string[] {
+  try {
+    return [...Deno.readDirSync(path)].map((entry) => entry.name);
+  } catch {
+    return [];
+  }
+}
+
+/** Counts the files below a path; links are not followed. */
+function count(path: string): FloorTarget {
+  let files = 0;
+  const open = [path];
+  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
+    try {
+      for (const entry of Deno.readDirSync(folder)) {
+        if (entry.isDirectory) open.push(`${folder === "/" ? "" : folder}/${entry.name}`);
+        else files++;
+        if (files >= MAX_COUNT || open.length >= MAX_COUNT) return { path, files, more: true };
+      }
+    } catch {
+      if (folder === path) return { path, ...(exists(path) ? { files: 1 } : { files: 0 }) };
+    }
+  }
+  return { path, files };
+}
+
+function exists(path: string): boolean {
+  try {
+    Deno.lstatSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,39 @@
+import type { ToolCall } from "../core/mod.ts";
+
+/** A call whose tool exists and whose arguments were parsed and checked. */
+export interface PreparedCall {
+  readonly call: ToolCall;
+  readonly args: Record<string, unknown>;
+  readonly readOnly: boolean;
+}
+
+export type DecisionSource =
+  | "rule"
+  | "mode"
+  | "user"
+  | "headless"
+  | "plan"
+  | "floor"
+  | "confinement"
+  | "trust";
+
+/** The outcome for one call. `reason` is what the model (and the user) is told about a refusal. */
+export interface Decision {
+  readonly decision: "allow" | "deny";
+  readonly source: DecisionSource;
+  readonly rule?: string;
+  readonly reason?: string;
+  /** An allowed command was taken apart and changes nothing: every part of it only reads. */
+  readonly readsOnly?: true;
+  /** The run must end here (`--on-ask fail`): nobody can answer and going on was not wanted. */
+  readonly stop?: true;
+}
+
+/**
+ * Judges every call before it runs.
+ *
+ * Contract: returns synchronously when no parser has to be loaded and nobody has to be asked, so that plain reads cost nothing.
+ */
+export interface Gate {
+  check(call: PreparedCall, signal: AbortSignal): Decision | Promise<Decision>;
+}

@@ -1,0 +1,23 @@
+/** Decides, call by call, what runs: rules, postures, modes, approvals and the destructive floor (seed 000 §3.7). */
+export { createGate } from "./create_gate.ts";
+export type { Decision, DecisionSource, Gate, PreparedCall } from "./gate.ts";
+export type {
+  ApprovalRequest,
+  Approver,
+  Confirmation,
+  DecisionEvent,
+  Explanation,
+  FloorFinding,
+  FloorTarget,
+  GateOptions,
+  PermissionGate,
+  PermissionMode,
+  PolicySource,
+  Posture,
+  RuleList,
+  RuleProblem,
+  RuleText,
+  SegmentExplanation,
+} from "./ports.ts";
+export { isProblem, parseRule } from "./rule.ts";
+export type { Rule } from "./rule.ts";

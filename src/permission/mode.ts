@@ -1,0 +1,64 @@
+import type { CommandReport } from "./command.ts";
+import type { Decision, PreparedCall } from "./gate.ts";
+import type { ApprovalRequest, GateOptions, PermissionMode } from "./ports.ts";
+import { cite } from "./stance.ts";
+import { familyOf } from "./tools.ts";
+
+/** Read-only tools that only make sense once a plan was approved. */
+const PLAN_UNSAFE: ReadonlySet<string> = new Set(["complete_step", "remember", "forget"]);
+
+/** Whether a call only reads: the tool says so, or every command of the line is a known reader. */
+export function readsOnly(call: PreparedCall, report: CommandReport | undefined): boolean {
+  return familyOf(call.call.name) === "Bash" ? report?.readOnly === true : call.readOnly;
+}
+
+/** What the mode refuses whatever the rules allow, or undefined. */
+export function modeRefusal(
+  mode: PermissionMode,
+  tool: string,
+  reads: boolean,
+  subject: string,
+): Decision | undefined {
+  if (mode === "plan" && (!reads || PLAN_UNSAFE.has(tool))) {
+    return {
+      decision: "deny",
+      source: "plan",
+      reason: `blocked: plan mode refuses ${
+        cite(subject)
+      }; only tools and commands known to read run before the plan is approved`,
+    };
+  }
+  if (mode === "read-only" && !reads) {
+    return {
+      decision: "deny",
+      source: "mode",
+      reason: `blocked: permission mode read-only refuses ${
+        cite(subject)
+      }; only tools and commands known to read may run`,
+    };
+  }
+  return undefined;
+}
+
+/**
+ * In plan mode an MCP tool's own claim to be read-only is not believed until the user says so (seed 000 §3.7). No posture
+ * answers this question, and without a person it stays refused.
+ */
+export function trustQuestion(
+  callId: string,
+  tool: string,
+  options: Pick<GateOptions, "saveTrust">,
+  attended: boolean,
+): Decision | ApprovalRequest {
+  if (!attended) {
+    return {
+      decision: "deny",
+      source: "trust",
+      reason: `blocked: plan mode does not trust ${tool} to be read-only, and nobody can be asked; ` +
+        `list it in trusted_read_only_tools to let it run`,
+    };
+  }
+  const scopes = options.saveTrust ? ["once", "session", "always"] as const : ["once", "session"] as const;
+  const reason = `${tool} says of itself that it only reads; plan mode needs your word for it`;
+  return { callId, tool, subject: tool, reason, scopes };
+}

@@ -1,0 +1,168 @@
+import type { ApprovalAnswer, NewEventOf } from "../core/mod.ts";
+import type { Decision, DecisionSource, Gate, PreparedCall } from "./gate.ts";
+
+/** How far approvals are given without a person: as the policy says, writers by default, or everything not denied. */
+export type Posture = "ask" | "auto" | "yolo";
+
+/** The coarse boundary of a session (`--permission-mode`); plan is the fail-closed boundary of plan mode. */
+export type PermissionMode = "read-only" | "workspace-write" | "danger-full-access" | "plan";
+
+/** A rule as it stands in a configuration file. `origin` is printed as it is, such as `reasonix.toml:12:5`. */
+export interface RuleText {
+  readonly text: string;
+  readonly origin?: string;
+}
+
+export type RuleList = "allow" | "ask" | "deny";
+
+/** A rule that was not understood. The message says what to write instead. */
+export interface RuleProblem {
+  readonly rule: string;
+  readonly list: RuleList;
+  readonly origin?: string;
+  readonly message: string;
+}
+
+/** `[permissions]` after merging. `mode` is what happens to a writer that no rule matches. */
+export interface PolicySource {
+  readonly mode: "ask" | "allow" | "deny";
+  readonly allow: readonly RuleText[];
+  readonly ask: readonly RuleText[];
+  readonly deny: readonly RuleText[];
+}
+
+/** Something that will be destroyed if the call goes ahead. `files` counts what lies below, up to a bound. */
+export interface FloorTarget {
+  readonly path: string;
+  readonly files?: number;
+  /** The count stopped at its bound: there are at least `files`. */
+  readonly more?: true;
+}
+
+/** Why a call is on the destructive floor. */
+export interface FloorFinding {
+  readonly command: string;
+  readonly reason: string;
+  readonly targets: readonly FloorTarget[];
+}
+
+/** A question for the person in front of the program. */
+export interface ApprovalRequest {
+  readonly callId: string;
+  readonly tool: string;
+  /** What the call acts on: the command line, the path, or the tool's name. */
+  readonly subject: string;
+  /** Why it is asked, one line. */
+  readonly reason: string;
+  /** What an answer may cover; the destructive floor and trust questions offer less than all three. */
+  readonly scopes: readonly ApprovalAnswer["scope"][];
+  /** What "always" would save: exactly this call. Present only when saving it is proven to let the call pass. */
+  readonly rule?: string;
+  /** A wider rule that can be chosen instead, such as `Bash(go test:*)`. */
+  readonly prefixRule?: string;
+  readonly floor?: readonly FloorFinding[];
+}
+
+/**
+ * Asks the person. Absent when there is nobody to ask.
+ *
+ * Contract: rejects only when the signal aborts.
+ */
+export interface Approver {
+  ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer>;
+}
+
+/** How one command of a line was judged. */
+export interface SegmentExplanation {
+  readonly text: string;
+  /** Programs that were looked through, outermost first, such as `sudo`, `timeout`. */
+  readonly via: readonly string[];
+  readonly outcome: "allow" | "ask" | "deny" | "fallback";
+  readonly reason: string;
+  readonly rule?: string;
+  /** Where the rule stands, such as `reasonix.toml:12:5`. */
+  readonly origin?: string;
+}
+
+/** Everything `reasonix permissions check` prints. */
+export interface Explanation {
+  readonly tool: string;
+  readonly subject: string;
+  readonly decision: "allow" | "ask" | "deny";
+  readonly source: DecisionSource;
+  readonly reason: string;
+  readonly rule?: string;
+  readonly origin?: string;
+  /** What happens to it when nobody can be asked. */
+  readonly headless: "allow" | "deny";
+  readonly segments: readonly SegmentExplanation[];
+  /** Why the line could not be taken apart, if so. */
+  readonly unparsable?: string;
+  readonly floor: readonly FloorFinding[];
+  /** What "always" would save, where that is proven to work. */
+  readonly always?: string;
+  readonly alwaysPrefix?: string;
+}
+
+export type DecisionEvent = NewEventOf<"approval.request"> | NewEventOf<"approval.decision">;
+
+/** What a gate is made of. All paths are absolute. */
+export interface GateOptions {
+  readonly policy: PolicySource;
+  readonly posture: Posture;
+  readonly permissionMode?: PermissionMode;
+  /** The answer when something must be asked and there is no approver. */
+  readonly onAsk: "allow" | "deny" | "fail";
+  readonly approver?: Approver;
+  readonly cwd: string;
+  readonly home: string;
+  /** Files that are never written without a question, such as the user's own configuration; real paths. */
+  readonly protectedFiles?: readonly string[];
+  /** Folders that may be written: the workspace root first, then `allow_write` and `--add-dir`. */
+  readonly roots: readonly string[];
+  /** The environment commands will see, for resolving `$NAME` in their targets. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Resolves symbolic links of an absolute path; what does not exist yet is kept below its deepest existing ancestor. */
+  readonly realPath?: (path: string) => string;
+  /** Takes decision events. A promise means the log is behind; the gate waits for it. */
+  readonly record: (event: DecisionEvent) => void | Promise<void>;
+  /** Persists an "always" answer. Without it, "always" is not offered. */
+  readonly saveRule?: (rule: string) => Promise<void>;
+  /** MCP tools whose claim to be read-only is believed in plan mode. */
+  readonly trustedReadOnly?: readonly string[];
+  /** Persists "always" for a read-only claim. */
+  readonly saveTrust?: (tool: string) => Promise<void>;
+  /** `strict` asks for the wide class of risky commands, not only for the destructive floor. */
+  readonly confirm?: "normal" | "strict";
+  /** Language of command lines. Anything but a POSIX-like shell cannot be judged and is treated as unparsable. */
+  readonly shell?: "posix" | "other";
+  /** Whether paths differ only by case name the same file; by default a property of the platform. */
+  readonly ignoreCase?: boolean;
+  /** Where the next command starts when its call names no `workdir`; `cwd` when absent or undefined. */
+  readonly shellFolder?: () => string | undefined;
+}
+
+/** A question that a call raises beyond itself, such as running it without the jail. */
+export interface Confirmation {
+  readonly subject: string;
+  /** Continues the subject: `wants to run without the jail`. */
+  readonly reason: string;
+  readonly source: DecisionSource;
+}
+
+/** The gate of one session. Postures and modes may change between calls. */
+export interface PermissionGate extends Gate {
+  /** Rules that could not be understood; they have no effect. */
+  readonly problems: readonly RuleProblem[];
+  posture: Posture;
+  permissionMode: PermissionMode;
+  cwd: string;
+  /** While an approved plan is being carried out, its calls are not asked about (denials and the floor stay). */
+  approvedPlan: boolean;
+  /** Starts loading the shell parser, so that the first command does not wait for it. */
+  warm(): Promise<void>;
+  /** Asks a person, once, whatever the posture; without one it is denied under the question's source. */
+  confirm(call: PreparedCall, question: Confirmation, signal: AbortSignal): Promise<Decision>;
+  /** The whole story of a decision, without asking, recording or running anything. */
+  explain(call: PreparedCall): Promise<Explanation>;
+}

@@ -1,0 +1,45 @@
+import type { CommandReport } from "./command.ts";
+import { absolutePath, relativeTo } from "./paths.ts";
+import type { Places } from "./path_rules.ts";
+import { familyOf, subjectsOf } from "./tools.ts";
+
+/** What a rule is proposed for. */
+interface ProposedCall {
+  readonly tool: string;
+  readonly args: Record<string, unknown>;
+  readonly subject: string;
+  readonly report?: CommandReport;
+}
+
+/**
+ * The rules an approval could save: exactly this call, and for a plain command a wider prefix.
+ * `proves` says whether the call would be allowed with the rule added; what is not proven is not proposed.
+ */
+export function proposeRules(
+  call: ProposedCall,
+  places: Places,
+  proves: (rule: string) => boolean,
+): { rule?: string; prefixRule?: string } {
+  const exact = exactRule(call, places);
+  if (exact === undefined || !proves(exact)) return {};
+  const words = call.report?.prefix;
+  const prefix = words === undefined ? undefined : `Bash(${words.join(" ")}:*)`;
+  return prefix !== undefined && proves(prefix) ? { rule: exact, prefixRule: prefix } : { rule: exact };
+}
+
+function exactRule({ tool, args, subject }: ProposedCall, places: Places): string | undefined {
+  const family = familyOf(tool);
+  if (family === "Bash") {
+    // Quotes and wildcards mean something in a rule; a literal rule takes the line as it is.
+    return /^[\w./:=@%+,-]+(?: [\w./:=@%+,-]+)*$/.test(subject) && !subject.endsWith(":*")
+      ? `Bash(${subject})`
+      : `bash=${subject}`;
+  }
+  if (family !== "Edit" && family !== "Read") return tool;
+  const paths = subjectsOf(tool, args).paths;
+  const [path] = paths;
+  if (path === undefined || paths.length !== 1) return undefined;
+  const real = places.realPath(absolutePath(path, places.cwd, places.home));
+  const shown = relativeTo(real, places.realPath(places.roots[0] ?? places.cwd)) ?? real;
+  return /[*?()]/.test(shown) ? undefined : `${family}(${shown})`;
+}

@@ -1,0 +1,226 @@
+import { forEachChild, parse, type ParsedScript, type SyntaxNode } from "unbash";
+
+/** Longest line that is taken apart, in UTF-16 units. */
+const MAX_LENGTH = 64 * 1024;
+const MAX_DEPTH = 64;
+/** Node kinds whose meaning is known here. A newer parser's new kinds make a line unparsable instead of unnoticed. */
+const KINDS: ReadonlySet<string> = new Set([
+  ..."Script Statement CompoundList CaseItem Elif Pipeline Time Negation AndOr Word Assignment ArrayValue"
+    .split(" "),
+  ..."Command If For ArithmeticFor Select While Subshell BraceGroup Case TestCommand ArithmeticCommand".split(
+    " ",
+  ),
+  ..."Redirected Function Coproc Redirect HereString HereDoc HereDocDelimiter HereDocBody".split(" "),
+  ..."FileDescriptor FileDescriptorVariable Literal Glob SingleQuoted DoubleQuoted AnsiCQuoted".split(" "),
+  ..."LocaleString SimpleExpansion ParameterExpansion CommandExpansion ArithmeticExpansion".split(" "),
+  ..."ProcessSubstitution ExtendedGlob BraceExpansion ArithmeticBinary ArithmeticUnary".split(" "),
+  ..."ArithmeticTernary ArithmeticGroup ArithmeticWord ArithmeticCommandExpansion TestUnary".split(" "),
+  ..."TestBinary TestLogical TestNot TestGroup Default Remove Replace Slice CaseModification".split(" "),
+  ..."Transform Names".split(" "),
+]);
+
+/** Thrown while a line is taken apart when it cannot be judged; the message says why. */
+export class Unparsable extends Error {
+  override readonly name = "Unparsable";
+}
+
+/** What can be said about a whole line before it is walked. */
+export interface Survey {
+  readonly script: ParsedScript;
+  /** How often each variable is written, by whatever means. */
+  readonly writes: ReadonlyMap<string, number>;
+  readonly functions: ReadonlySet<string>;
+  /** Some command changes the working directory. */
+  readonly moves: boolean;
+  /** Word splitting is not the usual one. */
+  readonly splitsOddly: boolean;
+  /** Why the line as a whole could run anything, if so. */
+  readonly opaque?: string;
+}
+
+/** Parses a line and everything nested in it, or throws {@linkcode Unparsable}. */
+export function surveyLine(source: string): Survey {
+  if (source.length > MAX_LENGTH) throw new Unparsable(`it is longer than ${MAX_LENGTH} characters`);
+  const odd = /[^\P{Cc}\t\n]|[\u202a-\u202e\u2066-\u2069]/u.exec(source)?.[0];
+  if (odd !== undefined) throw new Unparsable(`it contains the invisible character ${codePoint(odd)}`);
+  const script = parse(source);
+  const surveyor = new Surveyor();
+  surveyor.visit(script, 0);
+  return surveyor.finish(script);
+}
+
+function codePoint(char: string): string {
+  return `U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+/** Builtins that write variables named by their arguments. */
+const WRITERS: ReadonlySet<string> = new Set(
+  "read mapfile readarray printf getopts declare local typeset export readonly unset let wait".split(" "),
+);
+/** Builtins that evaluate array subscripts, and with them substitutions, in their arguments' text. */
+const EVALUATORS: ReadonlySet<string> = new Set(
+  "let unset read declare local typeset export readonly wait mapfile readarray getopts".split(" "),
+);
+/** The same, but only with `-v` (or `-R`). */
+const FLAGGED_EVALUATORS: ReadonlySet<string> = new Set(["[", "test", "printf"]);
+const FORGETTERS: ReadonlySet<string> = new Set(["eval", "source", ".", "trap"]);
+/** Variables whose text a shell or another common program runs, or that bring code into every program. */
+const CODE_VARIABLES = new RegExp(
+  "^(?:PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|EDITOR|VISUAL|(?:\\w+_)?PAGER|MANPAGER|BROWSER|" +
+    "GIT_(?:\\w*EDITOR|SSH|SSH_COMMAND|EXTERNAL_DIFF|ASKPASS|PROXY_COMMAND|EXEC_PATH|TEMPLATE_DIR|CONFIG\\w*)|SSH_ASKPASS|" +
+    "SUDO_ASKPASS|LESSOPEN|LESSCLOSE|LD_\\w+|DYLD_\\w+|RUSTC_(?:WORKSPACE_)?WRAPPER|NODE_OPTIONS|PYTHONSTARTUP|PERL5OPT|" +
+    "PERL5DB|RUBYOPT|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|MAKEFLAGS|TAR_OPTIONS|RSYNC_RSH|CVS_RSH)$",
+);
+
+/** Whether giving this variable a value can make something run that the line does not name. */
+export function setsCode(name: string, value: string | undefined): boolean {
+  const shows = /(?:EDITOR|PAGER|VISUAL|BROWSER)$/.test(name);
+  return CODE_VARIABLES.test(name) && !(shows && value !== undefined && isIdleProgram(value));
+}
+
+/** Programs that are given as editor or pager to have none. */
+export function isIdleProgram(value: string): boolean {
+  return /^(?:|:|(?:\/usr)?(?:\/bin\/)?(?:true|false|cat))$/.test(value);
+}
+
+export function codeReason(name: string): string {
+  return `it sets ${name}, which can make other programs run something`;
+}
+
+class Surveyor {
+  readonly #writes = new Map<string, number>();
+  readonly #functions = new Set<string>();
+  #moves = false;
+  #hiddenCode = false;
+  #evaluates = false;
+  #opaque: string | undefined;
+
+  visit(node: SyntaxNode, depth: number): void {
+    if (!KINDS.has(node.type)) throw new Unparsable(`it uses syntax that is not known here (${node.type})`);
+    if (depth > MAX_DEPTH) throw new Unparsable("it is nested too deeply");
+    this.#inspect(node);
+    forEachChild(node, (child) => this.visit(child, depth + 1));
+  }
+
+  #inspect(node: SyntaxNode): void {
+    switch (node.type) {
+      case "Script": {
+        const error = "errors" in node ? node.errors?.[0] : undefined;
+        if (error) throw new Unparsable(`it is not valid shell syntax: ${error.message}`);
+        return;
+      }
+      case "CommandExpansion":
+      case "ProcessSubstitution":
+      case "ArithmeticCommandExpansion":
+        if (!node.script) throw new Unparsable("a substitution in it could not be read");
+        return;
+      case "Command":
+        return this.#command(
+          node.name?.value,
+          node.args.map((arg) => arg.type === "Word" ? arg.value : arg.text),
+        );
+      case "Assignment":
+        if (setsCode(node.name, node.value.type === "Word" ? node.value.value : undefined)) {
+          this.#opaque ??= codeReason(node.name);
+        }
+        return this.#write(node.name);
+      case "Function":
+        this.#functions.add(node.name.value);
+        return;
+      case "For":
+      case "Select":
+        return this.#write(node.name.value);
+      case "Coproc":
+        return this.#write(node.name?.value ?? "COPROC");
+      case "FileDescriptorVariable":
+        return this.#write(node.name);
+      case "SingleQuoted":
+      case "AnsiCQuoted":
+      case "Literal":
+        if (/\$\(|`|\$\{/.test(node.value)) this.#hiddenCode = true;
+        return;
+      case "Word":
+        if (!node.parts && /\\[$`]/.test(node.text)) this.#hiddenCode = true;
+        return;
+      default:
+        this.#evaluation(node);
+    }
+  }
+
+  #evaluation(node: SyntaxNode): void {
+    switch (node.type) {
+      case "ArithmeticExpansion":
+      case "ArithmeticCommand":
+        if (!node.expression && /[$`]/.test(node.type === "ArithmeticCommand" ? node.body : node.text)) {
+          throw new Unparsable("an arithmetic expression in it could not be read");
+        }
+        this.#evaluates = true;
+        return;
+      case "ArithmeticWord":
+        this.#evaluates = true;
+        return;
+      case "ArithmeticUnary":
+      case "ArithmeticBinary":
+        return this.#arithmetic(node);
+      case "TestUnary":
+      case "TestBinary":
+        if (/^-[vReqnltg]/.test(node.operator)) this.#evaluates = true;
+        return;
+      case "ParameterExpansion":
+        if (node.index || node.prefix === "!" || node.operation?.type === "Slice") this.#evaluates = true;
+        if (node.operation?.type === "Default" && node.operation.operator.endsWith("=")) {
+          this.#write(node.parameter);
+        }
+        return;
+      case "Transform":
+        if (node.operand.value.includes("P")) this.#opaque ??= "it evaluates a variable as a prompt";
+    }
+  }
+
+  #arithmetic(node: Extract<SyntaxNode, { type: "ArithmeticUnary" | "ArithmeticBinary" }>): void {
+    const target = node.type === "ArithmeticUnary" ? node.operand : node.left;
+    const writes = node.type === "ArithmeticUnary"
+      ? /\+\+|--/.test(node.operator)
+      : /^[^=!<>]?=$|<<=|>>=/.test(node.operator);
+    if (writes && target.type === "ArithmeticWord") this.#write(target.value.replace(/\[.*$/s, ""));
+  }
+
+  #command(name: string | undefined, args: readonly string[]): void {
+    if (name === undefined) return;
+    if (name === "command" || name === "builtin") {
+      return this.#command(args.find((arg) => !arg.startsWith("-")), args.slice(1));
+    }
+    if (/^(?:cd|pushd|popd)$/.test(name)) this.#moves = true;
+    if (EVALUATORS.has(name)) this.#evaluates = true;
+    if (FLAGGED_EVALUATORS.has(name) && args.some((arg) => /^-[vR]/.test(arg))) this.#evaluates = true;
+    if (FORGETTERS.has(name)) {
+      this.#moves = true;
+      this.#write("*");
+    }
+    if (!WRITERS.has(name)) return;
+    for (const arg of args) {
+      const variable = /^[A-Za-z_]\w*/.exec(arg)?.[0];
+      if (variable) this.#write(variable);
+      else if (/[$`]/.test(arg)) this.#write("*");
+    }
+  }
+
+  #write(name: string): void {
+    this.#writes.set(name, (this.#writes.get(name) ?? 0) + 1);
+  }
+
+  finish(script: ParsedScript): Survey {
+    const hidden = this.#evaluates && this.#hiddenCode
+      ? "quoted text in it may be evaluated as code"
+      : undefined;
+    const opaque = this.#opaque ?? hidden;
+    return {
+      script,
+      writes: this.#writes,
+      functions: this.#functions,
+      moves: this.#moves,
+      splitsOddly: this.#writes.has("IFS"),
+      ...(opaque === undefined ? {} : { opaque }),
+    };
+  }
+}

@@ -1,0 +1,89 @@
+import type { ProviderEntry } from "../config/mod.ts";
+import { type Price, ReasonixError } from "../core/mod.ts";
+import { type KindOptions, type ProviderDeps, type ProviderKind, systemDeps } from "./kind.ts";
+import { PROVIDER_KINDS } from "./kinds.ts";
+import type { RecordOptions } from "./cassette/record.ts";
+import type { ModelInfo, Provider } from "./provider.ts";
+
+export interface CreateOptions {
+  readonly entry: ProviderEntry;
+  /** Identifier of one of the entry's models. */
+  readonly model: string;
+  /** Value of the variable named by `api_key_env`. */
+  readonly apiKey?: string;
+  /** Version of the program, sent as user agent. */
+  readonly version: string;
+  /** Overrides the effort of the entry. */
+  readonly effort?: string;
+  /** Values that differ between runs, by name (`workspace`, `home`, …); cassettes hold `{{name}}` instead. */
+  readonly values?: Readonly<Record<string, string>>;
+  readonly deps?: Partial<ProviderDeps>;
+  /** Writes a cassette of everything the provider says. */
+  readonly record?: Omit<RecordOptions, "values" | "clock">;
+}
+
+/** Builds the provider for one model of a configured entry. Rejects with a ReasonixError of exit "config". */
+export async function createProvider(options: CreateOptions): Promise<Provider> {
+  const kindOptions = resolve(options);
+  const kind = await loadKind(options.entry);
+  const provider = await kind.create(kindOptions);
+  if (options.record === undefined) return provider;
+  const { values, deps } = kindOptions;
+  return await recordTo(provider, { ...options.record, values, clock: deps.clock });
+}
+
+/** Wraps a provider so that a cassette of everything it says is written, line by line as replies end. */
+export async function recordTo(provider: Provider, options: RecordOptions): Promise<Provider> {
+  const { recordProvider } = await import("./cassette/record.ts");
+  return await recordProvider(provider, options);
+}
+
+/** Identifiers of the models the entry's endpoint offers; empty for kinds without a list. Rejects with a ReasonixError. */
+export async function listModels(
+  options: Omit<CreateOptions, "model" | "record">,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  const kind = await loadKind(options.entry);
+  return await kind.models?.(resolve({ ...options, model: "" }), signal) ?? [];
+}
+
+function resolve(options: CreateOptions): KindOptions {
+  const { entry, apiKey, version, effort } = options;
+  return {
+    entry,
+    model: modelInfo(entry, options.model),
+    version,
+    values: options.values ?? {},
+    deps: { ...systemDeps, ...options.deps },
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(effort === undefined ? {} : { effort }),
+  };
+}
+
+async function loadKind(entry: ProviderEntry): Promise<ProviderKind> {
+  const load = Object.hasOwn(PROVIDER_KINDS, entry.kind) ? PROVIDER_KINDS[entry.kind] : undefined;
+  if (load !== undefined) return await load();
+  throw new ReasonixError(`Provider "${entry.name}" is of the unknown kind ${JSON.stringify(entry.kind)}`, {
+    exit: "config",
+    remedy: `Set kind to one of ${Object.keys(PROVIDER_KINDS).join(", ")}`,
+  });
+}
+
+/** What the program knows about a model of an entry. */
+export function modelInfo(entry: ProviderEntry, model: string): ModelInfo {
+  const price = priceOf(entry);
+  return {
+    provider: entry.name,
+    id: model,
+    contextWindow: entry.context_window,
+    vision: entry.vision,
+    ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
+    ...(price === undefined ? {} : { price }),
+  };
+}
+
+function priceOf({ price }: ProviderEntry): Price | undefined {
+  if (price === undefined) return undefined;
+  const cachedInput = price.cached_input ?? price.cache_hit ?? price.input;
+  return { input: price.input, cachedInput, output: price.output, currency: price.currency };
+}

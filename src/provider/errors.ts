@@ -1,0 +1,175 @@
+import type { ProviderError, ProviderErrorKind } from "../core/mod.ts";
+import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
+
+/**
+ * How vendors say that a request does not fit the model's window. Sources: OpenAI, Azure, DeepSeek, Groq and OpenRouter
+ * (`context_length_exceeded`, "maximum context length"), vLLM ("maximum model length", "longer than"), llama.cpp
+ * (`exceed_context_size_error`), Ollama ("exceeds context window"), Anthropic ("prompt is too long"), Gemini ("input token
+ * count"), Mistral ("too large for model"), xAI ("maximum prompt length"), Moonshot, Z.AI, SGLang, LM Studio, Bedrock.
+ */
+const CONTEXT_LENGTH = [
+  /context[_ -]?(?:length|window|size)[_ ]?(?:_?exceeded|is exceeded|limit)/i,
+  /exceed\w*(?: the| its| your| model's| model| maximum| available| limit of)*[ _](?:context|prompt length|input length)/i,
+  /(?:maximum|max)[ _](?:model |allowed )?(?:context|prompt|input|model)[ _](?:len|length|tokens)/i,
+  /prompt (?:is|was) too long|prompt contains too many tokens|input is too long|too many (?:input )?tokens/i,
+  /input token count.*exceeds|exceeds? the maximum number of (?:input )?tokens|exceeded model token limit/i,
+  /too large for model with \d+ maximum context|reduce the length of (?:the|your) (?:messages|prompt|input)/i,
+  /longer than the model'?s? (?:maximum |max )?context|trying to keep the first \d+ tokens|n_ctx|token limit exceeded/i,
+];
+
+const CONTENT_FILTER =
+  /content[_ ]?filter|content[_ ]policy|responsible_?ai|content management policy|safety (?:system|filter)|data_inspection_failed|content exists risk/i;
+
+/** Answers that look like a rate limit but stay until somebody pays. */
+const NO_CREDIT =
+  /insufficient[_ ](?:quota|balance|credit|funds)|exceeded your current quota|billing|credit balance|payment required/i;
+
+const OVERLOADED = /overload|server[_ ]?(?:error|busy)|internal|unavailable|capacity|timeout|try again/i;
+const RATE = /rate[_ -]?limit|too many requests|throttl/i;
+const AUTH = /invalid[_ ]api[_ ]key|authentication|unauthori[sz]ed|permission[_ ]denied/i;
+const NOT_FOUND = /model[_ ]not[_ ]found|model .{1,80}(?:not found|does not exist)|not_found_error/i;
+const BAD_REQUEST = /invalid[_ ]request|bad[_ ]request|invalid_(?:argument|parameter|type|value)/i;
+
+/** What a server reported, over HTTP or inside a stream. */
+export interface Reported {
+  /** HTTP status, or the numeric code of an error object. */
+  readonly status: number | undefined;
+  /** Everything the server said, codes included. */
+  readonly text: string;
+  readonly retryAfterMs?: number | undefined;
+  /** The server's own advice, from `x-should-retry`. */
+  readonly shouldRetry?: boolean | undefined;
+}
+
+const RETRYABLE: ReadonlySet<ProviderErrorKind> = new Set([
+  "rate_limit",
+  "server",
+  "connection",
+  "timeout",
+  "protocol",
+]);
+
+/** The failure for an error status or an error object. */
+export function reportedFailure(reported: Reported, endpoint: Endpoint): ProviderFailure {
+  const kind = kindOf(reported);
+  const said = quote(readable(reported.text), endpoint);
+  const status = reported.status === undefined ? "an error in its reply" : `status ${reported.status}`;
+  const noCredit = NO_CREDIT.test(reported.text);
+  const remedy = remedyFor(kind, endpoint, noCredit);
+  const message = `${nameOf(endpoint)} answered ${WHAT[kind] ?? "with"} ${status}` +
+    `${said ? `: ${said}` : ""}${remedy ? `; ${remedy}` : ""}`;
+  const error: ProviderError = {
+    kind,
+    message,
+    ...(reported.status === undefined ? {} : { status: reported.status }),
+    ...(reported.retryAfterMs === undefined ? {} : { retryAfterMs: reported.retryAfterMs }),
+  };
+  return new ProviderFailure(error, RETRYABLE.has(kind) && reported.shouldRetry !== false);
+}
+
+const WHAT: Partial<Record<ProviderErrorKind, string>> = {
+  context_length: "that the conversation is too long for the model, with",
+  rate_limit: "that there were too many requests, with",
+};
+
+function kindOf({ status, text }: Reported): ProviderErrorKind {
+  const code = status ?? 0;
+  if (code !== 401 && code !== 429 && CONTEXT_LENGTH.some((pattern) => pattern.test(text))) {
+    return "context_length";
+  }
+  if ((code === 400 || code === 403 || code === 0) && CONTENT_FILTER.test(text)) return "content_filter";
+  if (NO_CREDIT.test(text) && (code === 0 || (code >= 400 && code < 500))) return "auth";
+  if (code === 401 || code === 402 || code === 403) return "auth";
+  if (code === 404) return "not_found";
+  if (code === 413) return "context_length";
+  if (code === 429) return "rate_limit";
+  if (code === 408 || code === 425 || code === 409 || code >= 500) return "server";
+  if (code >= 400) return "bad_request";
+  return kindOfWords(text);
+}
+
+/** The kind of an error object that carries no usable number. */
+function kindOfWords(text: string): ProviderErrorKind {
+  if (RATE.test(text)) return "rate_limit";
+  if (AUTH.test(text)) return "auth";
+  if (NOT_FOUND.test(text)) return "not_found";
+  if (BAD_REQUEST.test(text) && !OVERLOADED.test(text)) return "bad_request";
+  return "server";
+}
+
+function remedyFor(kind: ProviderErrorKind, endpoint: Endpoint, noCredit: boolean): string {
+  if (noCredit) return "add credit to the account or choose another provider";
+  switch (kind) {
+    case "auth":
+      if (endpoint.keyName === "") {
+        return "set api_key_env of this provider to the variable that holds the key";
+      }
+      return endpoint.keyed
+        ? `check the value of ${endpoint.keyName}`
+        : `set ${endpoint.keyName} in the environment or in the .env file of the Reasonix home`;
+    case "not_found":
+      return `check base_url and the model name "${endpoint.model}" of this provider`;
+    case "context_length":
+      return "compact the conversation or start a new one";
+    default:
+      return "";
+  }
+}
+
+/** The sentence inside an error body: its message when it is JSON, its text when it is HTML. */
+function readable(text: string): string {
+  const trimmed = text.trim();
+  if (trimmed.startsWith("<")) return htmlText(trimmed);
+  try {
+    return errorText(JSON.parse(trimmed)) ?? trimmed;
+  } catch {
+    return trimmed;
+  }
+}
+
+/** Title and text of an HTML page, without markup. */
+export function htmlText(html: string): string {
+  return html.replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, " ").replace(/<[^>]*>/g, " ");
+}
+
+function errorText(value: unknown): string | undefined {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return errorText(value[0]);
+  if (typeof value !== "object" || value === null) return undefined;
+  const record = value as Record<string, unknown>;
+  const message = errorText(record.error) ?? errorText(record.message) ?? errorText(record.detail) ??
+    errorText(record.msg);
+  const raw = (record.metadata as { raw?: unknown } | undefined)?.raw;
+  return typeof raw === "string" && message ? `${message} (${raw})` : message;
+}
+
+/** The status an error object stands for, when one of its codes is a number. */
+export function statusIn(error: Readonly<Record<string, unknown>>): number | undefined {
+  for (const code of [error.status, error.code, error.status_code, error.http_status]) {
+    const number = typeof code === "string" && /^\d{3}$/.test(code) ? Number(code) : code;
+    if (typeof number === "number" && number >= 400 && number < 600) return number;
+  }
+  return undefined;
+}
+
+const NEVER_HEALS = /certificate|UnknownIssuer|invalid peer|NotValidForName|Unsupported scheme|Invalid URL/i;
+
+/** The failure for a connection that could not be made or broke. `detail` is what the runtime says. */
+export function connectionFailure(detail: string, endpoint: Endpoint, started: boolean): ProviderFailure {
+  const said = quote(
+    detail.replace(/ for url \([^)]*\)/, "").replace(/^error sending request:? ?/, ""),
+    endpoint,
+  );
+  const what = started ? "broke off its reply" : "could not be reached";
+  const lasting = NEVER_HEALS.test(detail);
+  const remedy = lasting
+    ? "; check base_url, or add the certificate authority with DENO_CERT"
+    : (started ? "" : "; check base_url and that the server is running");
+  const message = `${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}${remedy}`;
+  return new ProviderFailure({ kind: "connection", message }, !lasting);
+}
+
+/** The failure for a reply that is not what the protocol promises. */
+export function protocolFailure(what: string, endpoint: Endpoint, retryable = true): ProviderFailure {
+  return new ProviderFailure({ kind: "protocol", message: `${nameOf(endpoint)} ${what}` }, retryable);
+}

@@ -1,0 +1,70 @@
+import type { ProviderEntry } from "../config/mod.ts";
+import type { ModelInfo, Provider } from "./provider.ts";
+
+/** Time as the room sees it; tests hand in their own. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Runs `task` once after `ms` milliseconds; the returned function calls it off. */
+  after(ms: number, task: () => void): () => void;
+  /** Waits; settles early, without an error, when the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+/** What a provider takes from the outside world. */
+export interface ProviderDeps {
+  readonly fetch: typeof globalThis.fetch;
+  readonly clock: Clock;
+  /** Number in [0, 1) for jitter. */
+  readonly random: () => number;
+}
+
+/** Everything a kind needs to build a provider. */
+export interface KindOptions {
+  readonly entry: ProviderEntry;
+  readonly model: ModelInfo;
+  /** Absent for servers that want none. */
+  readonly apiKey?: string;
+  /** Version of the program, for the user agent. */
+  readonly version: string;
+  /** Overrides the effort of the entry. */
+  readonly effort?: string;
+  /** Values that differ between runs, by name, such as the workspace path; cassettes keep their names instead. */
+  readonly values: Readonly<Record<string, string>>;
+  readonly deps: ProviderDeps;
+}
+
+/** One wire format or source of replies: what a folder under kinds/ exports. */
+export interface ProviderKind {
+  create(options: KindOptions): Provider | Promise<Provider>;
+  /** Identifiers of the models the endpoint offers. Rejects with a ReasonixError. */
+  models?(options: KindOptions, signal?: AbortSignal): Promise<readonly string[]>;
+}
+
+/** The first `setTimeout` of a process loads a timer module for 6–7 ms, in front of the first request; this costs a tenth. */
+function after(ms: number, task: () => void): () => void {
+  let armed = true;
+  AbortSignal.timeout(ms).addEventListener("abort", () => armed && task());
+  return () => void (armed = false);
+}
+
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = () => {
+      cancel();
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    // Unlike the limit of a pending read, nothing else keeps the process alive while it waits.
+    const timer = setTimeout(end, ms);
+    const cancel = () => clearTimeout(timer);
+    signal.addEventListener("abort", end);
+  });
+}
+
+export const systemDeps: ProviderDeps = {
+  fetch: (input, init) => globalThis.fetch(input, init),
+  clock: { now: () => Date.now(), after, sleep },
+  random: Math.random,
+};

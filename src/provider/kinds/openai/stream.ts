@@ -1,0 +1,149 @@
+import { type Chunk, errorMessage } from "../../../core/mod.ts";
+import { connectionFailure, reportedFailure } from "../../errors.ts";
+import { type Endpoint, nameOf, ProviderFailure } from "../../failure.ts";
+import type { ProviderDeps } from "../../kind.ts";
+import { retryAfter } from "../../retry.ts";
+import { type Limit, Watch } from "../../watch.ts";
+import { Reply, type ReplyContext } from "./reply.ts";
+
+const READ_SIZE = 64 * 1024;
+const LONGEST_ERROR_BODY = 64 * 1024;
+/** How long to wait for the end of a reply that is complete, so that its connection can be used again. */
+const GRACE_AFTER_DONE_MS = 100;
+/** How long usage may come after the finish reason. */
+const GRACE_AFTER_FINISH_MS = 5000;
+
+/** One request, ready to be sent. */
+export interface Attempt {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array<ArrayBuffer>;
+  readonly reply: ReplyContext;
+  readonly firstByteMs: number;
+  readonly idleMs: number;
+}
+
+/**
+ * Sends a request and reads its reply.
+ *
+ * Contract: throws ProviderFailure for whatever goes wrong, and anything at all once `signal` is aborted; a consumer that stops
+ * reading closes the connection.
+ */
+export async function* streamReply(
+  attempt: Attempt,
+  deps: ProviderDeps,
+  signal: AbortSignal,
+): AsyncGenerator<Chunk, void> {
+  const controller = new AbortController();
+  const stop = () => controller.abort();
+  let expired: Limit | undefined;
+  const watch = new Watch(deps.clock, (limit) => {
+    expired = limit;
+    controller.abort();
+  });
+  const endpoint = attempt.reply.endpoint;
+  const reply = new Reply(attempt.reply);
+  let phase: "connecting" | "reading" | "complete" = "connecting";
+  signal.addEventListener("abort", stop);
+  try {
+    signal.throwIfAborted();
+    watch.start({ name: "first_byte_timeout_seconds", ms: attempt.firstByteMs });
+    const response = await deps.fetch(attempt.url, {
+      method: "POST",
+      headers: attempt.headers,
+      body: attempt.body,
+      signal: controller.signal,
+    });
+    if (!response.ok) throw await statusFailure(response, endpoint, deps);
+    phase = "reading";
+    const read = byteReader(response.body);
+    const decoder = new TextDecoder();
+    let over = reply.over;
+    for (let first = true;; first = false) {
+      const bytes = await read().catch((error) => {
+        if (over !== "no" && expired !== undefined) return undefined;
+        throw error;
+      });
+      if (bytes === undefined) break;
+      if (first) watch.start({ name: "idle_timeout_seconds", ms: attempt.idleMs });
+      else if (over === "no") watch.touch();
+      yield* feed(reply, decoder.decode(bytes, { stream: true }));
+      if (over !== reply.over) {
+        over = reply.over;
+        watch.start({ name: over, ms: over === "done" ? GRACE_AFTER_DONE_MS : GRACE_AFTER_FINISH_MS });
+      }
+    }
+    yield* feed(reply, decoder.decode());
+    phase = "complete";
+    watch.stop();
+    yield* await reply.end();
+  } catch (error) {
+    if (error instanceof ProviderFailure) throw error;
+    if (expired) throw timeoutFailure(expired, endpoint);
+    throw connectionFailure(errorMessage(error), endpoint, phase === "reading");
+  } finally {
+    watch.stop();
+    signal.removeEventListener("abort", stop);
+    if (phase !== "complete") controller.abort();
+  }
+}
+
+/** What is ready to be shown, also when the text ends in a reported error. */
+function* feed(reply: Reply, text: string): Generator<Chunk, void> {
+  let failure: unknown;
+  try {
+    reply.feed(text);
+  } catch (error) {
+    failure = error;
+  }
+  yield* reply.take();
+  if (failure !== undefined) throw failure;
+}
+
+/** Reads a body into one reused buffer where the runtime allows it: several times faster than a fresh one per read. */
+function byteReader(
+  body: ReadableStream<Uint8Array<ArrayBuffer>> | null,
+): () => Promise<Uint8Array | undefined> {
+  if (body === null) return () => Promise.resolve(undefined);
+  let buffer = new Uint8Array(READ_SIZE);
+  let byob: ReadableStreamBYOBReader;
+  try {
+    byob = body.getReader({ mode: "byob" });
+  } catch {
+    const plain = body.getReader();
+    return async () => (await plain.read()).value;
+  }
+  return async () => {
+    const { done, value } = await byob.read(buffer);
+    if (done || value === undefined) return undefined;
+    buffer = new Uint8Array(value.buffer);
+    return value;
+  };
+}
+
+async function statusFailure(
+  response: Response,
+  endpoint: Endpoint,
+  deps: ProviderDeps,
+): Promise<ProviderFailure> {
+  const read = byteReader(response.body);
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for (let bytes = await read(); bytes && text.length < LONGEST_ERROR_BODY; bytes = await read()) {
+      text += decoder.decode(bytes, { stream: true });
+    }
+  } catch { /* the status says enough */ }
+  return reportedFailure({
+    status: response.status,
+    text,
+    retryAfterMs: retryAfter(response.headers, deps.clock.now()),
+    shouldRetry: response.headers.get("x-should-retry") === "false" ? false : undefined,
+  }, endpoint);
+}
+
+function timeoutFailure(limit: Limit, endpoint: Endpoint): ProviderFailure {
+  const message = `${nameOf(endpoint)} was silent for ${limit.ms / 1000} s; ` +
+    `raise ${limit.name} of this provider for a slow model`;
+  return new ProviderFailure({ kind: "timeout", message }, true);
+}

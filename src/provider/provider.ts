@@ -1,0 +1,41 @@
+import type { Chunk, Message, Prefix, Price } from "../core/mod.ts";
+
+/** One concrete model at one vendor endpoint. */
+export interface ModelInfo {
+  /** Name of the configured provider instance, such as "deepseek". */
+  readonly provider: string;
+  /** Identifier sent on the wire. */
+  readonly id: string;
+  /** Tokens; 0 when unknown or when compaction is off. */
+  readonly contextWindow: number;
+  readonly maxOutputTokens?: number;
+  readonly price?: Price;
+  /** Whether image parts may be sent. */
+  readonly vision: boolean;
+}
+
+/**
+ * One request. `messages` is the conversation itself, the same array object at every step and only ever appended to:
+ * a provider may keep the serialised form of what it has seen.
+ */
+export interface ModelRequest {
+  readonly prefix: Prefix;
+  readonly messages: readonly Message[];
+  /** "none" declares the tools (so that the prefix stays cached) but forbids calling them. */
+  readonly toolChoice?: "auto" | "none";
+  readonly maxOutputTokens?: number;
+  /** Told the name of a tool when the reply begins to call it, long before the call is complete. A hint: it may be missing. */
+  readonly onCall?: (tool: string) => void;
+}
+
+/**
+ * Speaks to one model.
+ *
+ * Contract: `stream` never throws once iteration has started; failures arrive as a chunk of type "error", an abort as
+ * an error of kind "aborted". Retries happen inside and are visible as "retry" chunks. Tool calls arrive complete.
+ */
+export interface Provider {
+  readonly name: string;
+  readonly model: ModelInfo;
+  stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
+}

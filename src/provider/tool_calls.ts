@@ -1,0 +1,110 @@
+import type { ToolCall } from "../core/mod.ts";
+import { safeText } from "./safe_text.ts";
+import { plainArguments, repairArguments } from "./tool_arguments.ts";
+
+/** One piece of a tool call as it comes over the wire; servers leave out what they like. */
+export interface CallDelta {
+  readonly index?: unknown;
+  readonly id?: unknown;
+  readonly function?: { readonly name?: unknown; readonly arguments?: unknown } | null;
+}
+
+interface Slot {
+  readonly index: number | undefined;
+  id: string;
+  name: string;
+  parts: string[];
+}
+
+/** The collected calls of one reply. `nameless` counts calls that never got a name. */
+export interface CollectedCalls {
+  readonly calls: readonly ToolCall[];
+  readonly nameless: number;
+}
+
+/**
+ * Puts tool calls together from deltas: by index (with gaps, interleaved), by id, or by order where a server sends
+ * neither; a name may be split or repeated, arguments may be an object.
+ */
+export class ToolCallCollector {
+  readonly #slots: Slot[] = [];
+
+  get size(): number {
+    return this.#slots.length;
+  }
+
+  add(delta: CallDelta): void {
+    const id = typeof delta.id === "string" ? delta.id : "";
+    const name = typeof delta.function?.name === "string" ? delta.function.name : "";
+    const args = delta.function?.arguments;
+    const slot = this.#find(delta, id, name) ?? this.#open(delta);
+    if (slot.id === "") slot.id = id;
+    if (name !== "") slot.name = joinName(slot, name);
+    if (typeof args === "string") {
+      if (args !== "") slot.parts.push(args);
+    } else if (args !== null && typeof args === "object") slot.parts = [JSON.stringify(args)];
+  }
+
+  /** Whether every call has arguments that are complete as they stand. */
+  complete(): boolean {
+    return this.#slots.every((slot) => plainArguments(slot.parts.join("")) !== undefined);
+  }
+
+  /**
+   * The calls in order of appearance with unique ids.
+   * `taken` holds ids of earlier calls of the conversation; `prefix` makes ids for calls that have none;
+   * `repair` is off where the reply was cut, because then missing text cannot be told from a slip.
+   */
+  async finish(taken: ReadonlySet<string>, prefix: string, repair: boolean): Promise<CollectedCalls> {
+    const used = new Set(taken);
+    const calls: ToolCall[] = [];
+    const named = this.#slots.filter((slot) => slot.name.trim() !== "");
+    for (const [at, slot] of named.entries()) {
+      const text = slot.parts.join("");
+      const args = plainArguments(text) ?? (repair ? await repairArguments(text) : text);
+      const id = unique(slot.id || `${prefix}_${at}`, used);
+      used.add(id);
+      calls.push({ id, name: safeText(slot.name.trim()), arguments: safeText(args) });
+    }
+    const nameless = this.#slots.filter((slot) => slot.name.trim() === "" && slot.parts.length > 0).length;
+    return { calls, nameless };
+  }
+
+  #open(delta: CallDelta): Slot {
+    const index = typeof delta.index === "number" ? delta.index : undefined;
+    const slot: Slot = { index, id: "", name: "", parts: [] };
+    this.#slots.push(slot);
+    return slot;
+  }
+
+  /** The call a delta continues, or undefined when it starts one. */
+  #find(delta: CallDelta, id: string, name: string): Slot | undefined {
+    const slot = typeof delta.index === "number"
+      ? this.#slots.findLast((s) => s.index === delta.index)
+      : this.#slots.findLast((s) => id === "" || s.id === id);
+    if (slot === undefined || name === "") return slot;
+    if (id !== "" && slot.id !== "" && id !== slot.id) return undefined;
+    const sameCall = id !== "" && id === slot.id && typeof delta.index === "number";
+    return sameCall || !startsAnew(slot, name, delta.function?.arguments) ? slot : undefined;
+  }
+}
+
+/** Whether a named delta for a call with complete arguments is the next call of a server that numbers nothing. */
+function startsAnew(slot: Slot, name: string, args: unknown): boolean {
+  const text = slot.parts.join("");
+  if (!text.trimEnd().endsWith("}") || plainArguments(text) === undefined) return false;
+  return name !== slot.name || (args !== undefined && args !== null && args !== "");
+}
+
+/** Appends a piece of a name, unless the server repeats the name or what came so far plus more. */
+function joinName(slot: Slot, piece: string): string {
+  if (piece.startsWith(slot.name)) return piece;
+  return slot.parts.length > 0 ? slot.name : slot.name + piece;
+}
+
+function unique(id: string, used: ReadonlySet<string>): string {
+  if (!used.has(id)) return id;
+  let n = 2;
+  while (used.has(`${id}_${n}`)) n++;
+  return `${id}_${n}`;
+}

@@ -1,0 +1,23 @@
+import type { ProbeResult } from "./backend.ts";
+import type { BackendName } from "./backends.ts";
+import type { JailAreas } from "./plan.ts";
+
+const NETWORK = {
+  none: "no network",
+  filtered: "network only to the hosts of [sandbox] network_hosts",
+  open: "network open",
+} as const;
+
+/** One line that says what is and what is not confined. */
+export function describeJail(backend: BackendName, areas: JailAreas, probe: ProbeResult): string {
+  if (backend === "none") {
+    const why = probe.detail ? ` (${probe.detail})` : "";
+    return `Commands are not confined${why}: they read, write and connect as you do; file tools stay in the workspace`;
+  }
+  const hidden = areas.forbidRead?.length ? "; forbid_read is invisible" : "";
+  const writes = `writes only to ${[...areas.roots, "/tmp", "tool caches"].join(", ")}`;
+  const network = areas.network !== "open" && !probe.network
+    ? `the network is NOT confined (${probe.detail ?? "not possible here"})`
+    : NETWORK[areas.network];
+  return `Commands run in a jail (${backend}): ${writes}; ${network}${hidden}`;
+}

@@ -1,0 +1,54 @@
+/**
+ * Runs inside the jail: listens on a loopback port of the jail's own network, hands every connection to the Unix socket of the proxy outside,
+ * and runs a command meanwhile. Arguments: socket, port, program, its arguments. The exit code is the command's.
+ *
+ * Contract: uses nothing outside of its own body, because its source text is what the jail gets to run.
+ */
+export async function forward(args: readonly string[]): Promise<void> {
+  const [socket = "", port = "", program = "", ...rest] = args;
+  const open = new Set<Deno.Conn>();
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: Number(port) });
+  const pump = async (from: Deno.Conn, to: Deno.Conn) => {
+    const buffer = new Uint8Array(64 * 1024);
+    for (let count = await from.read(buffer); count !== null; count = await from.read(buffer)) {
+      for (let at = 0; at < count;) at += await to.write(buffer.subarray(at, count));
+    }
+    await to.closeWrite();
+  };
+  const relay = async (inner: Deno.Conn) => {
+    open.add(inner);
+    try {
+      const outer = await Deno.connect({ transport: "unix", path: socket });
+      open.add(outer);
+      await Promise.allSettled([pump(inner, outer), pump(outer, inner)]);
+      outer.close();
+      open.delete(outer);
+    } finally {
+      inner.close();
+      open.delete(inner);
+    }
+  };
+  const serve = async () => {
+    for await (const conn of listener) relay(conn).catch(() => {});
+  };
+  serve().catch(() => {});
+  const { code } = await new Deno.Command(program, { args: rest, stdin: "inherit" }).spawn().status;
+  Deno.exitCode = code;
+  listener.close();
+  for (const conn of open) {
+    try {
+      conn.close();
+    } catch {
+      // Already closed by its pipe.
+    }
+  }
+}
+
+/**
+ * The command line prefix that runs {@linkcode forward} in a jail. Source text, because a single-file program has no module of it on the disk; a
+ * compiled program cannot run source text and brings a subcommand for it.
+ */
+export function forwarderCommand(): string[] {
+  if (Deno.build.standalone) return [Deno.execPath(), "sandbox", "forward"];
+  return [Deno.execPath(), "eval", "--no-config", "--no-remote", "--no-npm", `(${forward})(Deno.args)`];
+}

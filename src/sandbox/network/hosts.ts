@@ -1,0 +1,107 @@
+import { ReasonixError } from "../../core/mod.ts";
+
+/** One entry of `[sandbox] network_hosts`. */
+interface HostRule {
+  readonly host: string;
+  /** `*.host`: everything below, not the host itself. `*` alone is every host. */
+  readonly wildcard: boolean;
+  readonly port: number | undefined;
+  readonly literal: boolean;
+}
+
+/** Ports an entry without a port opens. */
+const WEB_PORTS = [80, 443];
+
+/** Where a program inside the jail wants to go. */
+export interface Destination {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `"any"`: may lead to private addresses too; `"public"`: only to addresses of the open internet. */
+export type Verdict = "refused" | "private" | "public" | "any";
+
+const V4 = /^\d+\.\d+\.\d+\.\d+$/;
+
+/**
+ * A host in the one form in which it is compared: lower case, ASCII, without a dot at the end, numbers as dotted address. Undefined when it is
+ * not a host at all.
+ */
+export function normalizeHost(host: string): string | undefined {
+  const bare = host.startsWith("[") ? host : host.includes(":") ? `[${host}]` : host;
+  if (!/^[^\s/?#@\\%]+$/.test(bare)) return undefined;
+  try {
+    return new URL(`http://${bare}/`).hostname.replace(/\.$/, "").replace(/^\[|\]$/g, "") || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function parseRule(entry: string): HostRule {
+  const match = /^(\*\.)?(\*|\[[0-9a-fA-F:.]+\]|[^:*\s/]+)(?::(\d{1,5}))?$/.exec(entry.trim());
+  const host = match?.[2] === "*" ? "*" : normalizeHost(match?.[2] ?? "");
+  if (!match || host === undefined || (match[1] !== undefined && host === "*")) {
+    throw new ReasonixError(
+      `Cannot use ${JSON.stringify(entry)} in [sandbox] network_hosts: it is not a host`,
+      {
+        exit: "config",
+        remedy: 'write entries like "example.com", "*.example.com" or "example.com:8443"',
+      },
+    );
+  }
+  return {
+    host,
+    wildcard: match[1] !== undefined || host === "*",
+    port: match[3] === undefined ? undefined : Number(match[3]),
+    literal: V4.test(host) || host.includes(":") || host === "localhost",
+  };
+}
+
+function matches(rule: HostRule, { host, port }: Destination): boolean {
+  if (rule.port === undefined ? !WEB_PORTS.includes(port) : rule.port !== port) return false;
+  if (!rule.wildcard) return rule.host === host;
+  if (V4.test(host) || host.includes(":")) return false;
+  return rule.host === "*" || host.endsWith(`.${rule.host}`);
+}
+
+/** The allow-list of the proxy. Throws a `ReasonixError` for an entry that is not a host. */
+export class HostList {
+  readonly #rules: readonly HostRule[];
+
+  constructor(entries: readonly string[]) {
+    this.#rules = entries.map(parseRule);
+  }
+
+  /**
+   * How far a destination may lead. A name someone else controls may resolve to an address of this machine or network, so a wildcard only
+   * leads to public addresses, a plain name to private ones too, and loopback has to be listed as such.
+   */
+  judge(destination: Destination): Verdict {
+    const found = this.#rules.filter((rule) => matches(rule, destination));
+    if (found.some((rule) => rule.literal)) return "any";
+    if (found.some((rule) => !rule.wildcard)) return "private";
+    return found.length > 0 ? "public" : "refused";
+  }
+}
+
+function inRange(address: string, ranges: readonly RegExp[]): boolean {
+  return ranges.some((range) => range.test(address));
+}
+
+/** Loopback, link-local (cloud metadata lives there), unspecified, multicast. */
+const NEVER = [/^127\./, /^169\.254\./, /^0\./, /^(?:22[4-9]|2[3-5]\d)\./, /^::1?$/, /^fe[89ab]/, /^ff/];
+const PRIVATE = [
+  /^10\./,
+  /^192\.168\./,
+  /^172\.(?:1[6-9]|2\d|3[01])\./,
+  /^100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\./,
+  /^f[cd]/,
+];
+
+/** Whether a verdict covers the address a name turned out to have. */
+export function coversAddress(verdict: Verdict, address: string): boolean {
+  const plain = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, "");
+  if (verdict === "any") return true;
+  if (verdict === "refused" || inRange(plain, NEVER)) return false;
+  return verdict === "private" || !inRange(plain, PRIVATE);
+}

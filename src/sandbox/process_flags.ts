@@ -1,0 +1,28 @@
+import { realPathOf } from "./resolve.ts";
+
+/** What the process that changes files has to reach. Absolute paths. */
+export interface ProcessAreas {
+  /** Writable folders, the folder for full outputs included. */
+  readonly writable: readonly string[];
+  readonly forbidRead: readonly string[];
+}
+
+/**
+ * Flags of `deno run` for the process that changes files: it reads all but what is forbidden, writes the given folders, and has
+ * no network, programs, environment, system information or native code.
+ *
+ * Contract: write permission follows symlinks that exist; the process still has to resolve paths with the workspace.
+ */
+export function processFlags(areas: ProcessAreas): string[] {
+  const denied = areas.forbidRead.map(realPathOf);
+  return [
+    "--allow-read",
+    ...(denied.length > 0 ? [`--deny-read=${listOf(denied)}`, `--deny-write=${listOf(denied)}`] : []),
+    `--allow-write=${listOf(areas.writable.map(realPathOf))}`,
+  ];
+}
+
+/** Paths as one value of a flag; a comma in a path is doubled. */
+function listOf(paths: readonly string[]): string {
+  return paths.map((path) => path.replaceAll(",", ",,")).join(",");
+}

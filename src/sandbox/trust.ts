@@ -1,0 +1,151 @@
+import { errorMessage, ReasonixError } from "../core/mod.ts";
+
+/** Something a repository brings that would run: one MCP server, hook, command, skill script, shell program or verify command. */
+export interface TrustItem {
+  /** What it is, such as "mcp", "hook", "command", "skill", "verify", "shell". */
+  readonly kind: string;
+  /** How the user knows it. */
+  readonly name: string;
+  /** Everything that decides what would run: command, arguments, environment, URL. Plain JSON; the order of keys does not count. */
+  readonly definition: unknown;
+  /** Absolute paths of the repository's files that it runs; their contents count too. */
+  readonly files?: readonly string[];
+}
+
+/** What was decided about a set of items. */
+export interface TrustReport {
+  readonly trusted: readonly TrustItem[];
+  readonly untrusted: readonly TrustItem[];
+}
+
+/** One remembered decision. */
+export interface TrustRecord {
+  readonly project: string;
+  readonly kind: string;
+  readonly name: string;
+  /** RFC 3339. */
+  readonly time: string;
+}
+
+interface TrustFile {
+  readonly version: 1;
+  readonly trusted: { readonly [hash: string]: TrustRecord };
+}
+
+/** Fixed order of keys, so that the same definition always has the same hash. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value === "object" && value !== null) {
+    const entries = Object.entries(value).filter(([, entry]) => entry !== undefined).sort(([a], [b]) =>
+      a < b ? -1 : 1
+    );
+    return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonical(entry)}`).join(",")}}`;
+  }
+  return JSON.stringify(value) ?? "null";
+}
+
+async function sha256(data: Uint8Array<ArrayBuffer>): Promise<string> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", data)).toHex();
+}
+
+/**
+ * The user's decisions about executable things of a project, in `<home>/trust.json` (0600), outside of what a repository or a tool can write.
+ * A decision counts for one project folder and one content: the same server in another clone, or with another argument or script, asks again.
+ *
+ * Contract: a damaged file trusts nothing; it is an error only when a decision is to be added to it.
+ */
+export class TrustStore {
+  readonly #file: string;
+  readonly #project: string;
+
+  /** `project` is the real path of the workspace root. */
+  constructor(options: { readonly home: string; readonly project: string }) {
+    this.#file = `${options.home}/trust.json`;
+    this.#project = options.project;
+  }
+
+  /** Which of these may run. Reads the store and the files the items name; an item whose file cannot be read is not trusted. */
+  async inspect(items: readonly TrustItem[]): Promise<TrustReport> {
+    if (items.length === 0) return { trusted: [], untrusted: [] };
+    const { trusted: known } = await this.#read().catch(() => EMPTY);
+    const trusted: TrustItem[] = [];
+    const untrusted: TrustItem[] = [];
+    for (const item of items) {
+      const hash = await this.#hash(item).catch(() => undefined);
+      (hash !== undefined && Object.hasOwn(known, hash) ? trusted : untrusted).push(item);
+    }
+    return { trusted, untrusted };
+  }
+
+  /** Remembers that the user trusts these as they are now. */
+  async trust(items: readonly TrustItem[], now: Date = new Date()): Promise<void> {
+    const added: { [hash: string]: TrustRecord } = {};
+    for (const { kind, name, ...rest } of items) {
+      const hash = await this.#hash({ kind, name, ...rest });
+      added[hash] = { project: this.#project, kind, name, time: now.toISOString() };
+    }
+    await this.#update((known) => ({ ...known, ...added }));
+  }
+
+  /** Forgets every decision about this project. */
+  async revoke(): Promise<void> {
+    await this.#update((known) =>
+      Object.fromEntries(Object.entries(known).filter(([, record]) => record.project !== this.#project))
+    );
+  }
+
+  /** The decisions about this project. */
+  async list(): Promise<TrustRecord[]> {
+    const { trusted } = await this.#read();
+    return Object.values(trusted).filter((record) => record.project === this.#project);
+  }
+
+  async #hash(item: TrustItem): Promise<string> {
+    const files: [string, string][] = [];
+    for (const path of item.files ?? []) files.push([path, await sha256(await Deno.readFile(path))]);
+    const text = canonical([this.#project, item.kind, item.name, item.definition, files]);
+    return await sha256(new TextEncoder().encode(text));
+  }
+
+  async #read(): Promise<TrustFile> {
+    let text: string;
+    try {
+      text = await Deno.readTextFile(this.#file);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return EMPTY;
+      throw error;
+    }
+    const data: unknown = JSON.parse(text);
+    if (!isTrustFile(data)) throw new Error("It has another format");
+    return data;
+  }
+
+  async #update(change: (known: TrustFile["trusted"]) => TrustFile["trusted"]): Promise<void> {
+    const temporary = `${this.#file}.${crypto.randomUUID()}`;
+    try {
+      await Deno.mkdir(this.#file.slice(0, this.#file.lastIndexOf("/")), { recursive: true, mode: 0o700 });
+      // Two sessions may be asked at once, and neither answer may be lost.
+      using lock = await Deno.open(`${this.#file}.lock`, { create: true, write: true, mode: 0o600 });
+      await lock.lock(true);
+      const next: TrustFile = { version: 1, trusted: change((await this.#read()).trusted) };
+      await Deno.writeTextFile(temporary, `${JSON.stringify(next, undefined, 2)}\n`, {
+        mode: 0o600,
+        createNew: true,
+      });
+      await Deno.rename(temporary, this.#file);
+    } catch (error) {
+      await Deno.remove(temporary).catch(() => {});
+      throw new ReasonixError(`Cannot save the trust decision in ${this.#file}: ${errorMessage(error)}`, {
+        remedy: "make the file writable, or remove it to start over without any trusted project",
+        cause: error,
+      });
+    }
+  }
+}
+
+const EMPTY: TrustFile = { version: 1, trusted: {} };
+
+function isTrustFile(data: unknown): data is TrustFile {
+  return typeof data === "object" && data !== null && "version" in data && data.version === 1 &&
+    "trusted" in data && typeof data.trusted === "object" && data.trusted !== null;
+}

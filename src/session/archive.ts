@@ -1,0 +1,16 @@
+import type { Message } from "../core/mod.ts";
+import type { SessionPlace } from "./paths.ts";
+
+/**
+ * Writes the messages a compaction takes out of the conversation, one a line (spec §3.6), and returns the file's path. The
+ * session file keeps them too; this copy is for people and other programs.
+ */
+export function writeArchive(place: SessionPlace, messages: readonly Message[], now: Date): string {
+  const folder = `${place.dir}/archive`;
+  Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const stamp = now.toISOString().replace(/[-:]/g, "").replace(".", "-").replace("Z", "");
+  const path = `${folder}/${stamp}.jsonl`;
+  const text = messages.map((message) => `${JSON.stringify(message)}\n`).join("");
+  Deno.writeTextFileSync(path, text, { mode: 0o600 });
+  return path;
+}

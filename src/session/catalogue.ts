@@ -1,0 +1,233 @@
+import { ReasonixError } from "../core/mod.ts";
+import {
+  parentDir,
+  placeOfFile,
+  projectDir,
+  sessionIdOf,
+  type SessionPlace,
+  sessionPlace,
+  sessionsDir,
+} from "./paths.ts";
+
+/** What can be told about a session from the beginning and the end of its file. */
+export interface SessionInfo {
+  readonly id: string;
+  readonly path: string;
+  /** Working directory; empty when the file does not say. */
+  readonly cwd: string;
+  /** Given title, else the first line of the first prompt. */
+  readonly title: string;
+  /** First prompt, at most 400 characters. */
+  readonly prompt: string;
+  readonly model?: string;
+  readonly parent?: string;
+  /** RFC 3339. */
+  readonly created: string;
+  readonly updated: string;
+  readonly bytes: number;
+}
+
+const HEAD = 65_536;
+const TAIL = 24_576;
+
+/** The sessions of a project, latest change first. Of each file only the first and last piece is read. */
+export function listSessions(project: string, options: { readonly limit?: number } = {}): SessionInfo[] {
+  const files: { place: SessionPlace; bytes: number; time: number }[] = [];
+  for (const id of sessionIds(project)) {
+    const place = sessionPlace(project, id);
+    try {
+      const { size, mtime } = Deno.statSync(place.path);
+      files.push({ place, bytes: size, time: mtime?.getTime() ?? 0 });
+    } catch {
+      // Removed since the folder was read.
+    }
+  }
+  files.sort((a, b) => b.time - a.time || (a.place.id < b.place.id ? 1 : -1));
+  return files.slice(0, options.limit).map((file) => sessionInfo(file.place));
+}
+
+/** Folders of all projects under a Reasonix home. */
+export function projectDirs(home: string): string[] {
+  const folder = parentDir(projectDir(home, "/"));
+  return namesIn(folder).map((name) => `${folder}/${name}`);
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return [...Deno.readDirSync(folder)].map((entry) => entry.name).sort();
+  } catch {
+    return [];
+  }
+}
+
+export function sessionIds(project: string): string[] {
+  return namesIn(sessionsDir(project)).flatMap((name) => sessionIdOf(name) ?? []);
+}
+
+/** Reads what a list shows of one session. */
+function sessionInfo(place: SessionPlace): SessionInfo {
+  const file = Deno.openSync(place.path, { read: true });
+  try {
+    const { size, mtime } = file.statSync();
+    const events = parseLines(readPiece(file, 0, Math.min(size, HEAD)));
+    if (size > HEAD) events.push(...parseLines(readPiece(file, Math.max(HEAD, size - TAIL), TAIL)));
+    const found = scan(events);
+    const updated = (mtime ?? new Date(0)).toISOString();
+    const { title, ...rest } = found;
+    return {
+      ...rest,
+      id: place.id,
+      path: place.path,
+      title: title ?? titleOf(found.prompt),
+      created: found.created ?? updated,
+      updated,
+      bytes: size,
+    };
+  } finally {
+    file.close();
+  }
+}
+
+function readPiece(file: Deno.FsFile, from: number, length: number): string {
+  file.seekSync(from, Deno.SeekMode.Start);
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const count = file.readSync(bytes.subarray(filled));
+    if (count === null) break;
+    filled += count;
+  }
+  return new TextDecoder().decode(bytes.subarray(0, filled));
+}
+
+function parseLines(text: string): Record<string, unknown>[] {
+  const events: Record<string, unknown>[] = [];
+  for (const line of text.split("\n")) {
+    if (!line.startsWith("{")) continue;
+    try {
+      events.push(JSON.parse(line));
+    } catch {
+      // Cut by the edge of the piece, or damaged.
+    }
+  }
+  return events;
+}
+
+interface Found {
+  cwd: string;
+  prompt: string;
+  title?: string;
+  model?: string;
+  parent?: string;
+  created?: string;
+}
+
+function scan(events: readonly Record<string, unknown>[]): Found {
+  const found: Found = { cwd: "", prompt: "" };
+  for (const event of events) {
+    if (event.type === "session.start") {
+      found.cwd = text(event.cwd) ?? "";
+      const created = text(event.time);
+      if (created !== undefined) found.created = created;
+      const parent = text((event.parent as { session?: unknown } | undefined)?.session);
+      if (parent !== undefined) found.parent = parent;
+    } else if (event.type === "session.rename") {
+      found.title = text(event.title) ?? "";
+    } else if (event.type === "message.user" && event.origin === "user" && found.prompt === "") {
+      found.prompt = (text(event.content) ?? "").slice(0, 400);
+    } else if (event.type === "message.end" || event.type === "context.prefix") {
+      const model = text(event.model);
+      if (model !== undefined) found.model = model;
+    }
+  }
+  return found;
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** What stands for a title while there is none. */
+export function titleOf(prompt: string): string {
+  const line = prompt.trimStart().split("\n", 1)[0] ?? "";
+  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
+}
+
+/**
+ * Finds a session by path, id, unique beginning of an id, or a piece of its title or first prompt. The project of `cwd`
+ * comes first: what is unique there is taken, whatever other projects have. Throws ReasonixError (usage) when nothing, or
+ * more than one, fits.
+ */
+export function findSession(
+  home: string,
+  ref: string,
+  options: { readonly cwd?: string } = {},
+): SessionPlace {
+  if (/[\\/]|\.jsonl$/.test(ref)) return findPath(ref);
+  const own = options.cwd === undefined ? [] : [projectDir(home, options.cwd)];
+  const projects = [...own, ...projectDirs(home).filter((project) => !own.includes(project))];
+  for (const project of projects) {
+    const place = sessionPlace(project, ref);
+    if (isFile(place.path)) return place;
+  }
+  for (const search of [byIdPrefix, byText]) {
+    for (const group of [own, projects]) {
+      const hits = group.flatMap((project) => search(project, ref));
+      if (hits.length === 1 && hits[0]) return hits[0].place;
+      if (hits.length > 1) throw ambiguous(ref, hits);
+    }
+  }
+  throw new ReasonixError(`Cannot find a session "${ref}"`, {
+    exit: "usage",
+    remedy: "see the sessions there are with `reasonix session list --all`",
+  });
+}
+
+interface Hit {
+  readonly place: SessionPlace;
+  readonly title: string;
+}
+
+function findPath(ref: string): SessionPlace {
+  if (isFile(ref)) return placeOfFile(ref);
+  throw new ReasonixError(`Cannot find the session file ${ref}`, {
+    exit: "usage",
+    remedy: "give the path of a .jsonl session file, or a session id",
+  });
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+function byIdPrefix(project: string, ref: string): Hit[] {
+  return sessionIds(project).filter((id) => id.startsWith(ref)).map((id) => ({
+    place: sessionPlace(project, id),
+    title: "",
+  }));
+}
+
+function byText(project: string, ref: string): Hit[] {
+  const wanted = ref.toLowerCase();
+  const hits = listSessions(project).filter(({ title, prompt }) =>
+    title.toLowerCase().includes(wanted) || prompt.toLowerCase().includes(wanted)
+  );
+  const exact = hits.filter(({ title }) => title.toLowerCase() === wanted);
+  return (exact.length > 0 ? exact : hits).map(({ id, title }) => ({
+    place: sessionPlace(project, id),
+    title,
+  }));
+}
+
+function ambiguous(ref: string, hits: readonly Hit[]): ReasonixError {
+  const shown = hits.slice(0, 5).map(({ place, title }) => title ? `${place.id} (${title})` : place.id);
+  const more = hits.length > 5 ? ", …" : "";
+  return new ReasonixError(`"${ref}" fits ${hits.length} sessions: ${shown.join(", ")}${more}`, {
+    exit: "usage",
+    remedy: "give the whole id, or more of the title",
+  });
+}

@@ -1,0 +1,197 @@
+import { ReasonixError } from "../../core/mod.ts";
+import { applyRestore, type FileRestore, planRestore, type RestoreFailure } from "./restore.ts";
+import { type SnapshotKind, Timeline } from "./timeline.ts";
+import { Workspace, type WorkspaceLimits } from "./workspace.ts";
+
+export interface CheckpointOptions {
+  /** The session's own folder. */
+  readonly dir: string;
+  /** Working directory; resolved to its real path. */
+  readonly root: string;
+  /** Number of the session's last event. */
+  readonly seq: () => number;
+  /** Absolute paths never looked at. */
+  readonly skip?: (path: string) => boolean;
+  readonly limits?: Partial<WorkspaceLimits>;
+}
+
+/** What a `checkpoint` event says. */
+export interface Checkpoint {
+  readonly id: string;
+  readonly turn: number;
+  /** Files that differ from the snapshot before. */
+  readonly files: number;
+}
+
+export interface RestoreReport {
+  /** The workspace as it was just before: the place to come back to. */
+  readonly before: Checkpoint;
+  readonly restored: readonly FileRestore[];
+  readonly failed: readonly RestoreFailure[];
+}
+
+/** Folder of a session's checkpoints, below the session's own folder. */
+export const CHECKPOINT_DIR = "checkpoints";
+export const TIMELINE_FILE = "snapshots.jsonl";
+
+/**
+ * Snapshots of the workspace around each turn that changes something, so that files changed by tools and by shell commands
+ * can be brought back. The user's repository is read at most, never written.
+ *
+ * A turn without writing calls costs nothing. Otherwise the workspace is looked at before the first such call and after the
+ * turn; only what differs from the look before is read and kept.
+ *
+ * Contract: calls are carried out one after the other, whoever makes them.
+ */
+export class Checkpoints {
+  readonly #workspace: Workspace;
+  readonly #timeline: Timeline;
+  readonly #seq: () => number;
+  #turn: number;
+  /** Whether changes since the last snapshot are the program's. */
+  #active = false;
+  #ready = false;
+  #queue: Promise<unknown> = Promise.resolve();
+
+  private constructor(workspace: Workspace, timeline: Timeline, seq: () => number) {
+    this.#workspace = workspace;
+    this.#timeline = timeline;
+    this.#seq = seq;
+    this.#turn = timeline.last?.turn ?? 0;
+    for (const { kind } of timeline.snapshots) this.#afterSnapshot(kind);
+  }
+
+  static open(options: CheckpointOptions): Checkpoints {
+    const folder = `${options.dir}/${CHECKPOINT_DIR}`;
+    const workspace = new Workspace({
+      root: Deno.realPathSync(options.root),
+      blobs: `${folder}/blobs`,
+      ...(options.skip ? { skip: options.skip } : {}),
+      ...(options.limits ? { limits: options.limits } : {}),
+    });
+    return new Checkpoints(workspace, Timeline.open(`${folder}/${TIMELINE_FILE}`), options.seq);
+  }
+
+  /** A turn begins. Nothing is looked at yet. */
+  begin(turn: number): void {
+    this.#turn = turn;
+    this.#ready = false;
+  }
+
+  /**
+   * Must be awaited before the first call of a turn that may change files. Returns the checkpoint when this call took it
+   * (to be reported as an event), else undefined.
+   */
+  ready(): Promise<Checkpoint | undefined> {
+    return this.#inOrder(async () => {
+      if (this.#ready) return undefined;
+      const checkpoint = await this.#look("start");
+      this.#ready = true;
+      return checkpoint;
+    });
+  }
+
+  /** Must be awaited before a tool changes this file (real absolute path): also covers ignored, large and outside files. */
+  async before(path: string): Promise<Checkpoint | undefined> {
+    const checkpoint = await this.ready();
+    await this.#inOrder(async () => {
+      const name = this.#workspace.relative(path);
+      const known = this.#timeline.current.get(name);
+      if (known === null || (known && known.h !== null)) return;
+      const entry = await this.#workspace.keep(name);
+      this.#timeline.add({
+        kind: "before",
+        by: this.#by(),
+        seq: this.#seq(),
+        turn: this.#turn,
+        time: this.#timeline.last?.time ?? Date.now(),
+        changed: {},
+        found: { [name]: entry },
+      });
+    });
+    return checkpoint;
+  }
+
+  /** A turn is over: what changed in it is the program's doing, what changes from now on is not. */
+  end(): Promise<void> {
+    return this.#inOrder(async () => {
+      if (this.#ready) await this.#look("end");
+      this.#ready = false;
+    });
+  }
+
+  /** Which checkpoint shows the files as they were at an event; undefined when nothing changed since. */
+  checkpointFor(seq: number): string | undefined {
+    return this.#timeline.snapshotFor(seq)?.toString();
+  }
+
+  /** What `restore` would do. */
+  preview(to: string): Promise<FileRestore[]> {
+    return this.#inOrder(async () => {
+      const id = this.#snapshot(to);
+      await this.#look("look");
+      return planRestore(this.#timeline, id);
+    });
+  }
+
+  /** Unified diff of what a restore does to one file; undefined for binary or unavailable content. */
+  async diff(change: FileRestore): Promise<string | undefined> {
+    const [now, target] = await Promise.all([change.now, change.target].map(async (entry) => {
+      if (entry === null) return "";
+      const bytes = await this.#workspace.content(entry);
+      return bytes && !bytes.includes(0) ? new TextDecoder().decode(bytes) : undefined;
+    }));
+    if (now === undefined || target === undefined) return undefined;
+    const { createTwoFilesPatch } = await import("diff");
+    return createTwoFilesPatch(change.path, change.path, now, target, "now", "after");
+  }
+
+  /** Brings the files the program changed since a checkpoint back to how they were there. */
+  restore(to: string): Promise<RestoreReport> {
+    return this.#inOrder(async () => {
+      const id = this.#snapshot(to);
+      const before = await this.#look("rewind");
+      const plan = planRestore(this.#timeline, id);
+      const failed = await applyRestore(this.#workspace, plan);
+      await this.#look("restored");
+      this.#ready = false;
+      const bad = new Set(failed.map(({ path }) => path));
+      return { before, restored: plan.filter(({ path }) => !bad.has(path)), failed };
+    });
+  }
+
+  async #look(kind: SnapshotKind): Promise<Checkpoint> {
+    const { last, current } = this.#timeline;
+    const { time, changed, found } = await this.#workspace.look(current, last?.time);
+    const files = Object.keys(changed).length;
+    const turn = this.#turn;
+    if (kind === "look" && files === 0) return { id: String(last?.id ?? 0), turn, files };
+    const { id } = this.#timeline.add({ kind, by: this.#by(), seq: this.#seq(), turn, time, changed, found });
+    this.#afterSnapshot(kind);
+    return { id: String(id), turn, files };
+  }
+
+  #by(): "program" | "user" {
+    return this.#active ? "program" : "user";
+  }
+
+  #afterSnapshot(kind: SnapshotKind): void {
+    if (kind === "start" || kind === "rewind") this.#active = true;
+    else if (kind === "end" || kind === "restored") this.#active = false;
+  }
+
+  #snapshot(id: string): number {
+    const found = this.#timeline.snapshots.find((snapshot) => String(snapshot.id) === id);
+    if (found) return found.id;
+    throw new ReasonixError(`Cannot rewind files to checkpoint ${id}: the session has no such checkpoint`, {
+      exit: "usage",
+      remedy: "choose a turn that changed files",
+    });
+  }
+
+  #inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#queue.then(work);
+    this.#queue = result.catch(() => {});
+    return result;
+  }
+}

@@ -1,0 +1,144 @@
+import { scanJsonl } from "../../util/jsonl.ts";
+import { parentDir } from "../paths.ts";
+import { type FileEntry, isSameContent } from "./entry.ts";
+
+/** Why the workspace was looked at. */
+export type SnapshotKind = "start" | "before" | "end" | "look" | "rewind" | "restored";
+
+/** One line of the snapshot file: what changed in the workspace since the line before. */
+export interface Snapshot {
+  /** 1, 2, … in time. */
+  readonly id: number;
+  readonly kind: SnapshotKind;
+  /** Last event of the session when it was taken. */
+  readonly seq: number;
+  readonly turn: number;
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  /** Who made the changes: the program (tools, commands, a rewind) or somebody else between turns. */
+  readonly by: "program" | "user";
+  /** By path: relative to the workspace, or absolute outside of it. Null: not there any more. */
+  readonly changed: Readonly<Record<string, FileEntry | null>>;
+  /** Files that were there all along but had not been looked at. */
+  readonly found?: Readonly<Record<string, FileEntry | null>>;
+}
+
+interface Moment {
+  readonly id: number;
+  readonly entry: FileEntry | null;
+  /** Whether it was so before, too. */
+  readonly always: boolean;
+}
+
+/**
+ * How the workspace looked, snapshot by snapshot. The workspace moves forward in time even when the conversation goes back,
+ * so this is a line, not a tree; it is kept in an append-only file of its own.
+ */
+export class Timeline {
+  /** The workspace at the latest snapshot; null for files known to be absent. */
+  readonly current = new Map<string, FileEntry | null>();
+  readonly snapshots: Omit<Snapshot, "changed" | "found">[] = [];
+  readonly #history = new Map<string, Moment[]>();
+  readonly #byProgram = new Map<number, readonly string[]>();
+  readonly #path: string;
+
+  private constructor(path: string) {
+    this.#path = path;
+  }
+
+  static open(path: string): Timeline {
+    const timeline = new Timeline(path);
+    try {
+      const { tail, end } = scanJsonl(path, (value) => timeline.#take(value as Snapshot));
+      if (tail.length > 0) Deno.truncateSync(path, end);
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+    return timeline;
+  }
+
+  get last(): Omit<Snapshot, "changed" | "found"> | undefined {
+    return this.snapshots.at(-1);
+  }
+
+  add(snapshot: Omit<Snapshot, "id">): Snapshot {
+    const whole: Snapshot = { id: (this.last?.id ?? 0) + 1, ...snapshot };
+    Deno.mkdirSync(parentDir(this.#path), { recursive: true, mode: 0o700 });
+    Deno.writeTextFileSync(this.#path, `${JSON.stringify(whole)}\n`, { append: true, mode: 0o600 });
+    this.#take(whole);
+    return whole;
+  }
+
+  #take(snapshot: Snapshot): void {
+    const { changed, found, ...rest } = snapshot;
+    this.snapshots.push(rest);
+    if (rest.by === "program") this.#byProgram.set(rest.id, Object.keys(changed));
+    for (const [path, entry] of Object.entries(found ?? {})) this.#note(path, rest.id, entry, true);
+    for (const [path, entry] of Object.entries(changed)) this.#note(path, rest.id, entry, false);
+  }
+
+  #note(path: string, id: number, entry: FileEntry | null, always: boolean): void {
+    this.current.set(path, entry);
+    const moments = this.#history.get(path);
+    if (!moments) {
+      this.#history.set(path, [{ id, entry, always }]);
+      return;
+    }
+    const last = moments.at(-1);
+    // Content that was too large to keep at first was kept before a tool touched it, still unchanged.
+    if (last?.entry && entry?.h && last.entry.h === null && isSameContent(last.entry, entry)) {
+      moments.splice(-1, 1, { ...last, entry });
+    }
+    moments.push({ id, entry, always });
+  }
+
+  /** The file at a snapshot; undefined when nothing is known about it from then. */
+  at(path: string, id: number): FileEntry | null | undefined {
+    const moments = this.#history.get(path);
+    const first = moments?.[0];
+    if (!moments || !first) return undefined;
+    if (first.id > id) return first.always ? first.entry : null;
+    let entry = first.entry;
+    for (const moment of moments) {
+      if (moment.id > id) break;
+      entry = moment.entry;
+    }
+    return entry;
+  }
+
+  /** Paths the program changed after a snapshot. */
+  changedSince(id: number): Set<string> {
+    const paths = new Set<string>();
+    for (const [snapshot, changed] of this.#byProgram) {
+      if (snapshot > id) { for (const path of changed) paths.add(path); }
+    }
+    return paths;
+  }
+
+  /** Whether somebody else changed the file after a snapshot. */
+  touchedByUser(path: string, id: number): boolean {
+    const users = new Set(this.snapshots.filter((s) => s.id > id && s.by === "user").map((s) => s.id));
+    return this.#history.get(path)?.some((moment) => !moment.always && users.has(moment.id)) ?? false;
+  }
+
+  /** The first snapshot that shows the workspace as it was at an event: none was changed by the program in between. */
+  snapshotFor(seq: number): number | undefined {
+    return this.snapshots.find((s) => s.seq >= seq && (s.kind === "start" || s.kind === "rewind"))?.id;
+  }
+}
+
+/** Takes the snapshots over into a fork that ends with event `upTo`: later ones stay reachable as "after that event". */
+export function copyTimeline(from: string, to: string, upTo: number): void {
+  const lines: string[] = [];
+  try {
+    scanJsonl(from, (value) => {
+      const snapshot = value as Snapshot;
+      lines.push(JSON.stringify({ ...snapshot, seq: Math.min(snapshot.seq, upTo) }));
+    });
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return;
+    throw error;
+  }
+  Deno.mkdirSync(parentDir(to), { recursive: true, mode: 0o700 });
+  Deno.writeTextFileSync(to, lines.map((line) => `${line}\n`).join(""), { mode: 0o600 });
+}

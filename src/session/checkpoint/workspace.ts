@@ -1,0 +1,203 @@
+import { BlobStore } from "./blob_store.ts";
+import { entryOf, existedAt, type FileEntry, isSameContent, isSameStamp } from "./entry.ts";
+import { type GitStamp, readGitBlob, readGitIndex } from "./git.ts";
+import { scanWorkspace } from "./scan.ts";
+
+export interface WorkspaceLimits {
+  /** Files looked at; a larger workspace is only covered where tools touch it. */
+  readonly files: number;
+  /** Largest file whose content is kept because of a shell command; files touched by tools have `toolFileBytes`. */
+  readonly fileBytes: number;
+  readonly toolFileBytes: number;
+  /** Content kept in one session. */
+  readonly totalBytes: number;
+}
+
+const DEFAULT_LIMITS: WorkspaceLimits = {
+  files: 30_000,
+  fileBytes: 1 << 20,
+  toolFileBytes: 64 << 20,
+  totalBytes: 256 << 20,
+};
+
+/** Files whose contents are hashed at the same time. */
+const AT_ONCE = 16;
+
+export interface WorkspaceOptions {
+  /** Real absolute path. */
+  readonly root: string;
+  /** Folder for contents. */
+  readonly blobs: string;
+  readonly skip?: (path: string) => boolean;
+  readonly limits?: Partial<WorkspaceLimits>;
+}
+
+export interface Look {
+  readonly time: number;
+  readonly changed: Record<string, FileEntry | null>;
+  readonly found: Record<string, FileEntry | null>;
+}
+
+/** Sees what changed in the workspace, keeping contents as it goes. */
+export class Workspace {
+  readonly root: string;
+  readonly #skip: ((path: string) => boolean) | undefined;
+  readonly #limits: WorkspaceLimits;
+  readonly #blobs: BlobStore;
+  #kept = 0;
+  #git: Map<string, GitStamp> | undefined | "unread" = "unread";
+
+  constructor(options: WorkspaceOptions) {
+    this.root = options.root;
+    this.#skip = options.skip;
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
+    this.#blobs = new BlobStore(options.blobs);
+  }
+
+  absolute(path: string): string {
+    return /^([\\/]|[A-Za-z]:)/.test(path) ? path : `${this.root}/${path}`;
+  }
+
+  /** The name a path has in snapshots. */
+  relative(absolute: string): string {
+    const plain = absolute.replaceAll("\\", "/");
+    const root = this.root.replaceAll("\\", "/");
+    return plain.startsWith(`${root}/`) ? plain.slice(root.length + 1) : plain;
+  }
+
+  /** Compares the workspace with what is known. `since` is when that was; undefined at the first look. */
+  async look(known: ReadonlyMap<string, FileEntry | null>, since: number | undefined): Promise<Look> {
+    const time = Date.now();
+    const { root } = this;
+    const { files, partial } = await scanWorkspace({
+      root,
+      maxFiles: this.#limits.files,
+      ...(this.#skip ? { skip: this.#skip } : {}),
+    });
+    if (partial) files.clear();
+    for (const path of known.keys()) if (!files.has(path)) this.#lookAt(path, files);
+    const entries = await this.#entries(files, known, time);
+    const changed: Look["changed"] = {};
+    const found: Look["found"] = {};
+    const inodes = new Set<number>();
+    for (const entry of known.values()) if (entry?.i) inodes.add(entry.i);
+    for (const [path, stat] of files) {
+      const before = known.get(path);
+      const entry = entries.get(path);
+      if (!entry || (before && before.h === entry.h && isSameStamp(before, entry))) continue;
+      const wasThere = before === undefined &&
+        (since === undefined || (existedAt(stat, since) && !inodes.has(entry.i)));
+      if (wasThere) found[path] = entry;
+      else if (!before || !isSameContent(before, entry)) changed[path] = entry;
+      else found[path] = entry;
+    }
+    for (const [path, before] of known) if (before && !files.has(path)) changed[path] = null;
+    this.#git = "unread";
+    return { time, changed, found };
+  }
+
+  /** What the files are like now, with the contents of those that are new or different kept. */
+  async #entries(
+    files: ReadonlyMap<string, Deno.FileInfo>,
+    known: ReadonlyMap<string, FileEntry | null>,
+    time: number,
+  ): Promise<Map<string, FileEntry>> {
+    const entries = new Map<string, FileEntry>();
+    const read: [path: string, stat: Deno.FileInfo][] = [];
+    for (const [path, stat] of files) {
+      // Most files are as they were, or as git has them: a promise for each would cost more than the look itself.
+      const entry = this.#asKnown(path, stat, { time, before: known.get(path) ?? undefined });
+      if (entry) entries.set(path, entry);
+      else read.push([path, stat]);
+    }
+    // Hashing goes on in other threads, several at a time.
+    for (let at = 0; at < read.length; at += AT_ONCE) {
+      await Promise.all(
+        read.slice(at, at + AT_ONCE).map(async ([path, stat]) => {
+          const entry = await this.#capture(path, stat, { time, before: known.get(path) ?? undefined });
+          if (entry) entries.set(path, entry);
+        }),
+      );
+    }
+    this.#blobs.flush();
+    return entries;
+  }
+
+  #lookAt(path: string, files: Map<string, Deno.FileInfo>): void {
+    try {
+      const stat = Deno.lstatSync(this.absolute(path));
+      if (stat.isFile || stat.isSymlink) files.set(path, stat);
+    } catch {
+      // Absent, or below something that is no folder any more.
+    }
+  }
+
+  /** The file as it is now with its content kept, whatever ignore rules say; null when it is absent. */
+  async keep(path: string): Promise<FileEntry | null> {
+    let stat: Deno.FileInfo;
+    try {
+      stat = Deno.lstatSync(this.absolute(path));
+    } catch {
+      return null;
+    }
+    const maxBytes = this.#limits.toolFileBytes;
+    const options = { time: Date.now(), before: undefined, maxBytes };
+    const entry = this.#asKnown(path, stat, options) ?? await this.#capture(path, stat, options) ?? null;
+    this.#blobs.flush();
+    return entry;
+  }
+
+  /** The entry of a file whose content need not be read. */
+  #asKnown(
+    path: string,
+    stat: Deno.FileInfo,
+    { time, before }: { time: number; before: FileEntry | undefined },
+  ): FileEntry | undefined {
+    if (before) {
+      const entry = entryOf(stat, time);
+      if (entry && isSameStamp(before, entry)) return before;
+    }
+    if (this.#git === "unread") this.#git = readGitIndex(this.root);
+    const git = this.#git?.get(path);
+    const clean = git && !stat.isSymlink && git.size === stat.size &&
+      git.mtimeMs === stat.mtime?.getTime() && git.ino === (stat.ino ?? 0) >>> 0;
+    return clean ? entryOf(stat, time, git.id) : undefined;
+  }
+
+  async #capture(
+    path: string,
+    stat: Deno.FileInfo,
+    options: { time: number; before: FileEntry | undefined; maxBytes?: number },
+  ): Promise<FileEntry | undefined> {
+    const entry = entryOf(stat, options.time);
+    if (!entry) return undefined;
+    const { before } = options;
+    // What a tool asked to keep stays kept, however large.
+    const limit = options.maxBytes ?? (before?.h ? this.#limits.toolFileBytes : this.#limits.fileBytes);
+    if (entry.s > limit || this.#kept + entry.s > this.#limits.totalBytes) return entry;
+    return await this.#store(path, entry);
+  }
+
+  async #store(path: string, entry: FileEntry): Promise<FileEntry | undefined> {
+    const absolute = this.absolute(path);
+    try {
+      const content = entry.l
+        ? new TextEncoder().encode(Deno.readLinkSync(absolute))
+        : Deno.readFileSync(absolute);
+      this.#kept += content.length;
+      return { ...entry, h: await this.#blobs.put(content), s: content.length };
+    } catch (error) {
+      if (error instanceof Deno.errors.NotFound) return undefined;
+      if (error instanceof Deno.errors.PermissionDenied) return entry;
+      throw error;
+    }
+  }
+
+  /** The content of an entry, or undefined when it was not kept. */
+  async content(entry: FileEntry): Promise<Uint8Array<ArrayBuffer> | undefined> {
+    if (entry.h === null) return undefined;
+    const bytes = this.#blobs.get(entry.h) ?? await readGitBlob(this.root, entry.h);
+    // A repository that converts line endings holds other bytes than the file had.
+    return bytes?.length === entry.s ? bytes : undefined;
+  }
+}

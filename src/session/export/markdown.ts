@@ -1,0 +1,66 @@
+import { type Block, spendingLine, type ToolBlock, type Transcript } from "./transcript.ts";
+
+/** The session as a Markdown page. */
+export function toMarkdown({ title, state, blocks }: Transcript): string {
+  const facts = [
+    state.session && `Session ${state.session}`,
+    state.created,
+    state.cwd && code(state.cwd),
+    state.model && code(state.model),
+  ].filter((fact) => fact);
+  const parts = [`# ${oneLine(title)}`, facts.join(" · "), spendingLine(state), ...blocks.map(blockText)];
+  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+}
+
+function blockText(block: Block): string {
+  switch (block.kind) {
+    case "turn":
+      return `## Turn ${block.turn}`;
+    case "user": {
+      const images = block.images > 0 ? `\n\n_${block.images} image(s)_` : "";
+      return `### You\n\n${block.text}${images}`;
+    }
+    case "harness":
+      return details(`Harness (${block.origin})`, fenced(block.text, ""));
+    case "assistant": {
+      const thought = block.reasoning === ""
+        ? ""
+        : `${details("Reasoning", fenced(block.reasoning, ""))}\n\n`;
+      const end = block.interrupted ? "\n\n_interrupted_" : "";
+      return `### Reasonix\n\n${thought}${block.text}${end}`.trimEnd();
+    }
+    case "tool":
+      return toolText(block);
+    case "note":
+      return `> ${oneLine(block.text)}`;
+  }
+}
+
+function toolText(block: ToolBlock): string {
+  const diffs = block.diffs.map((diff) => fenced(diff, "diff"));
+  const parts = [fenced(block.arguments, "json"), ...diffs, fenced(block.output, "")];
+  return details(`${block.name}: ${block.outcome}, ${oneLine(block.summary)}`, parts.join("\n\n"));
+}
+
+function details(summary: string, body: string): string {
+  const safe = summary.replace(
+    /[&<>]/g,
+    (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[sign] ?? sign,
+  );
+  return `<details>\n<summary>${safe}</summary>\n\n${body}\n\n</details>`;
+}
+
+/** A fence longer than any in the text, so that nothing in it can end it. */
+function fenced(text: string, language: string): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
+  const fence = "`".repeat(longest + 1);
+  return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
+}
+
+function code(text: string): string {
+  return text.includes("`") ? text : `\`${text}\``;
+}
+
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim();
+}

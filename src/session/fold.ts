@@ -1,0 +1,76 @@
+import type { EventOf, Message, ToolMessage } from "../core/mod.ts";
+import type { MessageSource, SessionState } from "./state.ts";
+
+/**
+ * Applies a compaction to the conversation (spec §3.6). A fold removes the assistant and tool messages of the range, and
+ * the harness's passing remarks; the user's turns, standing context and earlier digests stay as they are, and the new
+ * digest follows them. A prune only shortens tool outputs. Neither can leave a tool result without its call.
+ */
+export function compact(state: SessionState, event: EventOf<"compaction">): void {
+  if (event.action === "prune") prune(state, event);
+  else fold(state, event);
+}
+
+function fold(state: SessionState, event: EventOf<"compaction">): void {
+  const messages: Message[] = [];
+  const sources: MessageSource[] = [];
+  let at = 0;
+  let replyFolded = false;
+  state.messages.forEach((message, i) => {
+    const source = state.sources[i];
+    if (!source) return;
+    // Results share the fate of the reply that asked for them, wherever the range begins or ends.
+    const folded = source.kind === "tool" ? replyFolded : isFolded(message, source, event);
+    if (source.kind === "assistant") replyFolded = folded;
+    if (folded) return;
+    messages.push(message);
+    sources.push(source);
+    if (source.seq <= event.to) at = messages.length;
+  });
+  // Nothing may stand between a reply and its results.
+  while (messages[at]?.role === "tool") at += 1;
+  if (event.digest !== "") {
+    messages.splice(at, 0, { role: "user", content: event.digest });
+    sources.splice(at, 0, { seq: Math.max(event.to, sources[at - 1]?.seq ?? 0), kind: "digest" });
+  }
+  state.messages = messages;
+  state.sources = sources;
+}
+
+function isFolded(message: Message, source: MessageSource, event: EventOf<"compaction">): boolean {
+  if (source.seq < event.from || source.seq > event.to) return false;
+  switch (source.kind) {
+    case "turn":
+      return event.keepBelow !== undefined && message.content.length > event.keepBelow;
+    case "standing":
+      return false;
+    case "digest":
+      return event.digests === true;
+    default:
+      return true;
+  }
+}
+
+function prune(state: SessionState, event: EventOf<"compaction">): void {
+  state.messages = state.messages.map((message, i) => {
+    const seq = state.sources[i]?.seq ?? 0;
+    if (message.role !== "tool" || seq < event.from || seq > event.to) return message;
+    const content = prunedOutput(message.content, event);
+    return content === message.content
+      ? message
+      : { role: "tool", callId: message.callId, name: message.name, content } satisfies ToolMessage;
+  });
+  state.sources = [...state.sources];
+}
+
+/** What a prune makes of one tool output: its beginning and end around the digest, or the output itself when it is short. */
+export function prunedOutput(
+  content: string,
+  prune: Pick<EventOf<"compaction">, "digest" | "keepBelow" | "keepHead" | "keepTail">,
+): string {
+  const { digest, keepBelow = 0, keepHead = 0, keepTail = 0 } = prune;
+  if (content.length <= Math.max(keepBelow, keepHead + digest.length + keepTail)) return content;
+  const head = content.slice(0, keepHead).replace(/[\uD800-\uDBFF]$/, "");
+  const tail = content.slice(content.length - keepTail).replace(/^[\uDC00-\uDFFF]/, "");
+  return `${head}${digest}${tail}`;
+}

@@ -1,0 +1,279 @@
+import {
+  errorMessage,
+  type Event,
+  EVENT_VERSION,
+  LIVE_ONLY,
+  type NewEvent,
+  type NewEventOf,
+  ReasonixError,
+} from "../core/mod.ts";
+import { scanJsonl } from "../util/jsonl.ts";
+import { LogFile } from "./log_file.ts";
+import { isUsable } from "./messages.ts";
+import { newSessionId, placeOfFile, projectDir, type SessionPlace, sessionPlace } from "./paths.ts";
+import { rememberLast } from "./last.ts";
+import { apply } from "./reduce.ts";
+import { repair } from "./repair.ts";
+import { emptyState, type SessionState } from "./state.ts";
+
+export interface LogOptions {
+  /** Applied to each serialised event before it is stored or shown; must keep it JSON. */
+  readonly redact?: (text: string) => string;
+  readonly now?: () => Date;
+}
+
+export interface CreateOptions extends LogOptions {
+  /** Reasonix home. */
+  readonly home: string;
+  /** Working directory, absolute. */
+  readonly cwd: string;
+  /** Version of the program. */
+  readonly version: string;
+  readonly parent?: { readonly session: string; readonly seq: number };
+}
+
+/** A title further than this many bytes from the end is written again at close, so that a list finds it without the whole file. */
+const TITLE_REACH = 16_384;
+
+/**
+ * The event log of one session: the truth everything else about it is computed from.
+ *
+ * Contract: when `append` returns, the kernel has the line, so a killed process loses nothing that was shown. A disk that
+ * refuses never stops the turn: lines wait in memory, a notice says so, and `sync` and `close` try again. Nothing that was
+ * written is ever changed. Only one process has a session open.
+ */
+export class SessionLog {
+  readonly id: string;
+  readonly place: SessionPlace;
+  /** The state after every event appended so far. */
+  readonly state: SessionState;
+  /** The event a new session begins with; appended by itself when the first event is another one. */
+  readonly head: NewEventOf<"session.start"> | undefined;
+  readonly #file: LogFile;
+  readonly #redact: ((text: string) => string) | undefined;
+  readonly #now: () => Date;
+  readonly #notices: NewEventOf<"notice">[] = [];
+  #seq: number;
+  #titleAt = 0;
+  #warned = false;
+
+  private constructor(
+    file: LogFile,
+    state: SessionState,
+    head: NewEventOf<"session.start"> | undefined,
+    options: LogOptions,
+  ) {
+    this.id = file.place.id;
+    this.place = file.place;
+    this.state = state;
+    this.head = head;
+    this.#file = file;
+    this.#seq = state.lastSeq;
+    this.#redact = options.redact;
+    this.#now = options.now ?? (() => new Date());
+    this.#titleAt = file.size;
+  }
+
+  /** A new session. Nothing is on disk before the first event. */
+  static create(options: CreateOptions): SessionLog {
+    const now = options.now ?? (() => new Date());
+    const place = sessionPlace(projectDir(options.home, options.cwd), newSessionId(now()));
+    const head: NewEventOf<"session.start"> = {
+      type: "session.start",
+      session: place.id,
+      version: options.version,
+      cwd: options.cwd,
+      ...(options.parent ? { parent: options.parent } : {}),
+    };
+    return new SessionLog(LogFile.fresh(place), emptyState(), head, options);
+  }
+
+  /**
+   * An existing session, ready to go on. Torn and damaged lines are reported through `takeNotices`.
+   * Throws SessionBusyError when another process has it, ReasonixError when it cannot be read.
+   */
+  static open(path: string, options: LogOptions = {}): SessionLog {
+    const place = placeOfFile(path);
+    const file = lockExisting(place);
+    try {
+      const loaded = loadEvents(path);
+      const log = new SessionLog(file, loaded.state, undefined, options);
+      log.#notices.push(...loaded.notices);
+      if (loaded.tail === "whole") file.write("\n");
+      else if (loaded.tail === "torn") log.#cutTail(loaded.end);
+      rememberLast(place);
+      return log;
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+
+  append(event: NewEvent): Event {
+    if (LIVE_ONLY.has(event.type)) return this.#stamp(event, 0);
+    if (this.#seq === 0 && event.type !== "session.start" && this.head) this.append(this.head);
+    const seq = ++this.#seq;
+    let stored = this.#stamp(event, seq);
+    let line = JSON.stringify(stored);
+    if (this.#redact) {
+      const clean = this.#redact(line);
+      if (clean !== line) {
+        stored = redacted(stored, clean, this.#redact);
+        line = JSON.stringify(stored);
+      }
+    }
+    this.#file.write(`${line}\n`);
+    apply(this.state, stored);
+    if (event.type === "session.rename") this.#titleAt = this.#file.size;
+    if (seq === 1) this.#firstWrite();
+    if (this.#file.problem !== undefined && !this.#warned) this.#warn(this.#file.problem);
+    return stored;
+  }
+
+  /** Closes what a crash left open (see `repair`) and returns the events this took. */
+  repair(): Event[] {
+    return repair(this.state).map((event) => this.append(event));
+  }
+
+  /** Notices for the user that arose since the last call; whoever runs the session appends them. */
+  takeNotices(): NewEventOf<"notice">[] {
+    return this.#notices.splice(0);
+  }
+
+  /** Why events are not on disk, or undefined when they all are. To be reported when the session ends. */
+  get problem(): string | undefined {
+    return this.#file.backlog > 0 ? this.#file.problem : undefined;
+  }
+
+  /** Once per turn: makes what was appended safe against power loss. */
+  async sync(): Promise<void> {
+    this.#file.flush();
+    if (this.#warned && this.#file.problem === undefined) this.#recovered();
+    await this.#file.sync();
+  }
+
+  close(): void {
+    const { title } = this.state;
+    if (title !== undefined && this.#file.size - this.#titleAt > TITLE_REACH) {
+      this.append({ type: "session.rename", title });
+    }
+    this.#file.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #stamp(event: NewEvent, seq: number): Event {
+    return { v: EVENT_VERSION, seq, time: this.#now().toISOString(), ...event };
+  }
+
+  #firstWrite(): void {
+    if (this.#file.problem === undefined) rememberLast(this.place);
+  }
+
+  #cutTail(end: number): void {
+    const lost = this.#file.size - end;
+    this.#file.cut(end);
+    this.#notices.push({
+      type: "notice",
+      level: "warning",
+      code: "session.torn",
+      text:
+        `The last line of session ${this.id} was cut off (${lost} bytes): the program ended while writing it`,
+    });
+  }
+
+  #recovered(): void {
+    this.#warned = false;
+    const text = `Session ${this.id} is on disk again, nothing is missing`;
+    this.#notices.push({ type: "notice", level: "info", code: "session.saved", text });
+  }
+
+  #warn(problem: string): void {
+    this.#warned = true;
+    this.#notices.push({
+      type: "notice",
+      level: "warning",
+      code: "session.unsaved",
+      text:
+        `Cannot write ${this.place.path}: ${problem}. The session goes on in memory; it is written at the end of a turn when that works again`,
+    });
+  }
+}
+
+function lockExisting(place: SessionPlace): LogFile {
+  try {
+    return LogFile.existing(place);
+  } catch (error) {
+    if (error instanceof ReasonixError) throw error;
+    throw new ReasonixError(`Cannot open session ${place.path}: ${errorMessage(error)}`, {
+      remedy: "see the sessions there are with `reasonix session list`",
+      cause: error,
+    });
+  }
+}
+
+/** When the whole line cannot be cleaned without breaking it, each text in the event is. */
+function redacted(event: Event, line: string, redact: (text: string) => string): Event {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (isUsable(value)) return value;
+  } catch {
+    // Cleaned text by text below.
+  }
+  return JSON.parse(JSON.stringify(event), (_key, value: unknown) => {
+    return typeof value === "string" ? redact(value) : value;
+  });
+}
+
+/** A session file, read. */
+export interface LoadedEvents {
+  readonly state: SessionState;
+  readonly notices: readonly NewEventOf<"notice">[];
+  /** Bytes up to the end of the last complete line. */
+  readonly end: number;
+  /** What follows it: nothing, an event that only lacks its line feed, or part of a line. */
+  readonly tail: "none" | "whole" | "torn";
+}
+
+/**
+ * Reads a session without locking or changing it. `visit` sees each event before it is reduced.
+ * Throws ReasonixError when there is no session in the file.
+ */
+export function loadEvents(path: string, visit?: (event: Event) => void): LoadedEvents {
+  const state = emptyState();
+  const take = (value: unknown): boolean => {
+    if (!isUsable(value)) return false;
+    visit?.(value);
+    apply(state, value);
+    return true;
+  };
+  const strange: number[] = [];
+  const report = scanJsonl(path, (value, { line }) => {
+    if (!take(value)) strange.push(line);
+  });
+  const tail = report.tail.length === 0 ? "none" : take(parsed(report.tail)) ? "whole" : "torn";
+  const bad = [...report.damaged, ...strange].sort((a, b) => a - b);
+  const seen = report.lines - bad.length + (tail === "whole" ? 1 : 0);
+  if (seen === 0 && bad.length > 0) {
+    throw new ReasonixError(`Cannot read session ${path}: it holds no event`, {
+      remedy: "check that the file is a Reasonix session",
+    });
+  }
+  const notices: NewEventOf<"notice">[] = bad.length === 0 ? [] : [{
+    type: "notice",
+    level: "warning",
+    code: "session.damaged",
+    text: `${bad.length} damaged line(s) of ${path} were passed over: ${bad.slice(0, 10).join(", ")}`,
+  }];
+  return { state, notices, end: report.end, tail };
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,141 @@
+import { errorMessage } from "../core/mod.ts";
+import { FileLock, type LockResult } from "../util/lock.ts";
+import { SessionBusyError } from "./busy.ts";
+import { parentDir, type SessionPlace } from "./paths.ts";
+
+/**
+ * The append-only file under a session log: holds the lock, hands whole lines to the kernel, and keeps lines in memory
+ * while the disk refuses them.
+ *
+ * Contract: `write` never throws; what it could not store is `backlog`, and is tried again by `flush`.
+ */
+export class LogFile {
+  readonly place: SessionPlace;
+  #file: Deno.FsFile | undefined;
+  #lock: FileLock | undefined;
+  #size: number;
+  #backlog: string[] = [];
+  #problem: string | undefined;
+  readonly #encoder = new TextEncoder();
+
+  private constructor(place: SessionPlace, size: number) {
+    this.place = place;
+    this.#size = size;
+  }
+
+  /** A file that is made when the first line is written. */
+  static fresh(place: SessionPlace): LogFile {
+    return new LogFile(place, 0);
+  }
+
+  /** Locks an existing file for appending. Throws SessionBusyError, or what the system says when there is no such file. */
+  static existing(place: SessionPlace): LogFile {
+    const log = new LogFile(place, Deno.statSync(place.path).size);
+    log.#takeLock();
+    return log;
+  }
+
+  /** Why lines are only in memory, or undefined when all is on disk. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  get backlog(): number {
+    return this.#backlog.length;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Drops what follows the last complete line; where that is refused, a line feed keeps it apart from what comes. */
+  cut(end: number): void {
+    try {
+      Deno.truncateSync(this.place.path, end);
+      this.#size = end;
+    } catch {
+      this.write("\n");
+    }
+  }
+
+  write(line: string): void {
+    if (this.#backlog.length > 0) {
+      this.#backlog.push(line);
+      return;
+    }
+    try {
+      this.#writeLine(line);
+    } catch (error) {
+      this.#problem = errorMessage(error);
+      this.#backlog.push(line);
+    }
+  }
+
+  /** Tries to store what is only in memory. */
+  flush(): void {
+    if (this.#backlog.length === 0) return;
+    let stored = 0;
+    try {
+      for (const line of this.#backlog) {
+        this.#writeLine(line);
+        stored += 1;
+      }
+      this.#problem = undefined;
+    } catch (error) {
+      this.#problem = errorMessage(error);
+    }
+    this.#backlog.splice(0, stored);
+  }
+
+  /** Waits until the disk has what was written, so that it survives a power loss. */
+  async sync(): Promise<void> {
+    try {
+      await this.#file?.syncData();
+    } catch (error) {
+      this.#problem = errorMessage(error);
+    }
+  }
+
+  close(): void {
+    this.flush();
+    this.#file?.close();
+    this.#file = undefined;
+    this.#lock?.release();
+    this.#lock = undefined;
+  }
+
+  #writeLine(line: string): void {
+    const file = this.#file ??= this.#open();
+    const bytes = this.#encoder.encode(line);
+    let written = 0;
+    try {
+      while (written < bytes.length) written += file.writeSync(bytes.subarray(written));
+    } catch (error) {
+      // Half a line must not stay in front of the next one.
+      if (written > 0) Deno.truncateSync(this.place.path, this.#size);
+      throw error;
+    }
+    this.#size += bytes.length;
+  }
+
+  #open(): Deno.FsFile {
+    const { path } = this.place;
+    if (!this.#lock) {
+      Deno.mkdirSync(parentDir(path), { recursive: true, mode: 0o700 });
+      this.#takeLock();
+    }
+    return Deno.openSync(path, { read: true, append: true, create: true, mode: 0o600 });
+  }
+
+  #takeLock(): void {
+    let result: LockResult;
+    try {
+      result = FileLock.tryAcquire(this.place.lock);
+    } catch {
+      // Read-only folder or a file system without locks: writing itself will tell whether the session can be kept.
+      return;
+    }
+    if (!result.held) throw new SessionBusyError(this.place.id, result.owner);
+    this.#lock = result.lock;
+  }
+}

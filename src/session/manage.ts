@@ -1,0 +1,151 @@
+import { EVENT_VERSION, ReasonixError } from "../core/mod.ts";
+import { FileLock } from "../util/lock.ts";
+import { scanJsonl } from "../util/jsonl.ts";
+import { SessionBusyError } from "./busy.ts";
+import type { SessionInfo } from "./catalogue.ts";
+import { CHECKPOINT_DIR, TIMELINE_FILE } from "./checkpoint/checkpoints.ts";
+import { copyTimeline } from "./checkpoint/timeline.ts";
+import { loadEvents, SessionLog } from "./log.ts";
+import { isUsable } from "./messages.ts";
+import { newSessionId, parentDir, placeOfFile, type SessionPlace, sessionPlace } from "./paths.ts";
+
+export interface CopyOptions {
+  /** Version of the program, for the new first line. */
+  readonly version: string;
+  /** Last event to take over; all when absent. */
+  readonly upTo?: number;
+  readonly now?: () => Date;
+}
+
+/**
+ * Copies a session, or its beginning, under a new id in the same project. Works while another process writes the original.
+ * Events keep their numbers, so what refers to them stays right; checkpoints come along.
+ */
+export function copySession(path: string, options: CopyOptions): SessionPlace {
+  const source = placeOfFile(path);
+  const now = (options.now ?? (() => new Date()))();
+  const { state } = loadEvents(path);
+  const upTo = Math.min(options.upTo ?? state.lastSeq, state.lastSeq);
+  const target = sessionPlace(parentDir(parentDir(path)), newSessionId(now));
+  const head = JSON.stringify({
+    v: EVENT_VERSION,
+    seq: 1,
+    time: now.toISOString(),
+    type: "session.start",
+    session: target.id,
+    version: options.version,
+    cwd: state.cwd ?? "",
+    parent: { session: state.session ?? source.id, seq: upTo },
+  });
+  const file = Deno.openSync(target.path, { write: true, createNew: true, mode: 0o600 });
+  try {
+    const encoder = new TextEncoder();
+    let pending = [head];
+    let size = 0;
+    const flush = () => {
+      if (pending.length > 0) writeAll(file, encoder.encode(`${pending.join("\n")}\n`));
+      pending = [];
+      size = 0;
+    };
+    scanJsonl(path, (value) => {
+      if (!isUsable(value) || value.seq > upTo || value.type === "session.start") return;
+      const line = JSON.stringify(value);
+      pending.push(line);
+      size += line.length;
+      if (size > 1 << 20) flush();
+    });
+    flush();
+  } finally {
+    file.close();
+  }
+  copyCheckpoints(source, target, upTo);
+  return target;
+}
+
+function copyCheckpoints(source: SessionPlace, target: SessionPlace, upTo: number): void {
+  const [from, to] = [source, target].map(({ dir }) => `${dir}/${CHECKPOINT_DIR}`);
+  copyTimeline(`${from}/${TIMELINE_FILE}`, `${to}/${TIMELINE_FILE}`, upTo);
+  linkTree(`${from}/blobs`, `${to}/blobs`);
+}
+
+/** A new session that goes on after the given turn. Throws ReasonixError (usage) when there is no such finished turn. */
+export function forkSession(path: string, turn: number, options: CopyOptions): SessionPlace {
+  const { turns } = loadEvents(path).state;
+  const record = turns.find((candidate) => candidate.turn === turn);
+  if (record?.to === undefined) {
+    const known = turns.filter(({ to }) => to !== undefined).map((candidate) => candidate.turn);
+    throw new ReasonixError(`Cannot fork ${placeOfFile(path).id} at turn ${turn}: no such finished turn`, {
+      exit: "usage",
+      remedy: known.length > 0 ? `choose one of ${known.join(", ")}` : "the session has no finished turn yet",
+    });
+  }
+  return copySession(path, { ...options, upTo: record.to });
+}
+
+function writeAll(file: Deno.FsFile, bytes: Uint8Array): void {
+  for (let written = 0; written < bytes.length;) written += file.writeSync(bytes.subarray(written));
+}
+
+/** Contents are never changed once stored, so both sessions can share the files. */
+function linkTree(from: string, to: string): void {
+  let entries: Deno.DirEntry[];
+  try {
+    entries = [...Deno.readDirSync(from)];
+  } catch {
+    return;
+  }
+  Deno.mkdirSync(to, { recursive: true, mode: 0o700 });
+  for (const entry of entries) {
+    const [source, target] = [`${from}/${entry.name}`, `${to}/${entry.name}`];
+    if (entry.isDirectory) linkTree(source, target);
+    else linkOrCopy(source, target);
+  }
+}
+
+function linkOrCopy(source: string, target: string): void {
+  try {
+    Deno.linkSync(source, target);
+  } catch {
+    Deno.copyFileSync(source, target);
+  }
+}
+
+/** Removes a session with everything kept for it. Throws SessionBusyError while a process writes it. */
+export function deleteSession(place: SessionPlace): void {
+  const result = FileLock.tryAcquire(place.lock);
+  if (!result.held) throw new SessionBusyError(place.id, result.owner);
+  try {
+    Deno.removeSync(place.path);
+    try {
+      Deno.removeSync(place.dir, { recursive: true });
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+    }
+  } finally {
+    result.lock.release();
+  }
+}
+
+/** Gives a session a title. Throws SessionBusyError while a process writes it. */
+export function renameSession(path: string, title: string): void {
+  using log = SessionLog.open(path);
+  log.append({ type: "session.rename", title });
+}
+
+/** What `session prune` may remove. */
+export interface PruneRule {
+  readonly now: Date;
+  /** Sessions not changed for so many days. */
+  readonly olderThanDays?: number;
+  /** All but the so many latest. */
+  readonly keep?: number;
+}
+
+/** The sessions a rule lets go, oldest last; `sessions` as {@linkcode SessionInfo} lists come, latest first. */
+export function pruneCandidates(sessions: readonly SessionInfo[], rule: PruneRule): SessionInfo[] {
+  const before = rule.olderThanDays === undefined
+    ? Infinity
+    : rule.now.getTime() - rule.olderThanDays * 86_400_000;
+  if (rule.olderThanDays === undefined && rule.keep === undefined) return [];
+  return sessions.slice(rule.keep ?? 0).filter(({ updated }) => Date.parse(updated) < before);
+}

@@ -1,0 +1,47 @@
+export { SessionBusyError } from "./busy.ts";
+export { findSession, listSessions, projectDirs, type SessionInfo, titleOf } from "./catalogue.ts";
+export { prunedOutput } from "./fold.ts";
+export { lastSession } from "./last.ts";
+export { type CreateOptions, type LoadedEvents, loadEvents, type LogOptions, SessionLog } from "./log.ts";
+export { projectDir, type SessionPlace } from "./paths.ts";
+export { apply, reduce } from "./reduce.ts";
+export { repair } from "./repair.ts";
+export {
+  emptyState,
+  type MessageKind,
+  type MessageSource,
+  openTurn,
+  type PendingCall,
+  type SessionState,
+  type TodoItem,
+  type TurnRecord,
+} from "./state.ts";
+
+/** Copy, fork, rename, delete and prune. Loaded on demand: none of it is needed to run a turn. */
+export const loadManage = (): Promise<typeof import("./manage.ts")> => import("./manage.ts");
+
+export type { Checkpoint, CheckpointOptions, Checkpoints, RestoreReport } from "./checkpoint/checkpoints.ts";
+export type { FileRestore, RestoreFailure } from "./checkpoint/restore.ts";
+
+/** Snapshots of the workspace and rewinding of files. Loaded when a turn is about to change something. */
+export const loadCheckpoints = (): Promise<typeof import("./checkpoint/checkpoints.ts")> =>
+  import("./checkpoint/checkpoints.ts");
+
+export type { IndexedSession, SessionIndex } from "./index/index.ts";
+export type { SearchHit, SearchOptions, SearchResult, TranscriptPiece } from "./index/search.ts";
+export type { CacheReset, StatsOptions, StatsRow } from "./index/stats.ts";
+export type { AroundQuery, HistoryAnswer, HistoryQuery } from "./history.ts";
+
+/** Lists, full-text search and statistics over many sessions (SQLite). */
+export const loadIndex = (): Promise<typeof import("./index/index.ts")> => import("./index/index.ts");
+
+/** The searches behind the `history` tool. */
+export const loadHistory = (): Promise<typeof import("./history.ts")> => import("./history.ts");
+
+export type { ExportFormat } from "./export/export.ts";
+
+/** Markdown, HTML and JSON renderings of a session. */
+export const loadExport = (): Promise<typeof import("./export/export.ts")> => import("./export/export.ts");
+
+/** Archives of compacted messages. */
+export const loadArchive = (): Promise<typeof import("./archive.ts")> => import("./archive.ts");

@@ -1,0 +1,75 @@
+/** Where a session's files are. */
+export interface SessionPlace {
+  readonly id: string;
+  /** The event log. */
+  readonly path: string;
+  /** Folder for full tool outputs, checkpoints and archives; made on first use. */
+  readonly dir: string;
+  readonly lock: string;
+}
+
+const SUFFIX = ".jsonl";
+
+/** Joins with the separator the platform's own paths use; `/` works everywhere Deno runs. */
+function join(...parts: string[]): string {
+  return parts.map((part, i) => i === 0 ? part.replace(/[\\/]+$/, "") : part).join("/");
+}
+
+/** Folder of everything kept for one working directory: `<home>/projects/<slug>`. */
+export function projectDir(home: string, cwd: string): string {
+  return join(home, "projects", projectSlug(cwd));
+}
+
+/**
+ * A folder name people recognise plus a short hash, since `/a/b` and `/a-b` read the same once the separators are gone.
+ */
+function projectSlug(cwd: string): string {
+  const trimmed = cwd.length > 1 ? cwd.replace(/[\\/]+$/, "") : cwd;
+  const words = trimmed.replace(/[^\p{L}\p{N}._]+/gu, "-").replace(/^[-.]+|-+$/g, "");
+  const readable = [...words].slice(-48).join("").replace(/^[-.]+/, "");
+  return `${readable || "root"}-${hash(trimmed)}`;
+}
+
+/** FNV-1a, 32 bit: only has to keep two paths of one machine apart. */
+function hash(text: string): string {
+  let value = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) {
+    value = Math.imul(value ^ byte, 0x01000193) >>> 0;
+  }
+  return value.toString(16).padStart(8, "0").slice(0, 6);
+}
+
+export function sessionsDir(project: string): string {
+  return join(project, "sessions");
+}
+
+/** Sorts by creation: UTC time to the second, then four random characters. */
+export function newSessionId(now: Date): string {
+  const stamp = now.toISOString().replace(/[-:]/g, "").slice(0, 15).replace("T", "-");
+  const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz";
+  let tail = "";
+  for (const byte of crypto.getRandomValues(new Uint8Array(4))) tail += alphabet[byte % 36];
+  return `${stamp}-${tail}`;
+}
+
+export function sessionPlace(project: string, id: string): SessionPlace {
+  const base = join(sessionsDir(project), id);
+  return { id, path: `${base}${SUFFIX}`, dir: base, lock: `${base}.lock` };
+}
+
+/** The place that belongs to a session file, wherever it lies. */
+export function placeOfFile(path: string): SessionPlace {
+  const base = path.endsWith(SUFFIX) ? path.slice(0, -SUFFIX.length) : `${path}.d`;
+  const id = base.split(/[\\/]/).at(-1) ?? base;
+  return { id, path, dir: base, lock: `${base}.lock` };
+}
+
+/** Id of the session a directory entry holds, or undefined. */
+export function sessionIdOf(entryName: string): string | undefined {
+  return entryName.endsWith(SUFFIX) ? entryName.slice(0, -SUFFIX.length) : undefined;
+}
+
+export function parentDir(path: string): string {
+  const cut = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
+  return cut > 0 ? path.slice(0, cut) : path.slice(0, cut + 1) || ".";
+}

@@ -1,0 +1,223 @@
+import { addUsage, type Event, type EventOf, NO_USAGE } from "../core/mod.ts";
+import { compact } from "./fold.ts";
+import { kindOf, messageOf } from "./messages.ts";
+import { emptyState, openTurn, type SessionState } from "./state.ts";
+
+/** State after all of these events. */
+export function reduce(events: Iterable<Event>): SessionState {
+  const state = emptyState();
+  for (const event of events) apply(state, event);
+  return state;
+}
+
+/**
+ * Takes one event into the state, in place, and returns it. Kinds it does not know change nothing but `lastSeq`.
+ *
+ * Contract: deterministic; the cost does not grow with the session, except for a fold or a rewind.
+ */
+export function apply(state: SessionState, event: Event): SessionState {
+  if (event.seq > state.lastSeq) state.lastSeq = event.seq;
+  if (event.seq > 0) state.updated = event.time;
+  applyFacts(state, event);
+  if (event.type === "rewind") rewind(state, event);
+  else if (SHAPES_CONVERSATION.has(event.type)) {
+    state.path.push({ event: slim(event), parent: state.tip });
+    state.tip = state.path.length - 1;
+    applyConversation(state, event);
+  }
+  return state;
+}
+
+const SHAPES_CONVERSATION: ReadonlySet<string> = new Set(
+  [
+    "turn.start",
+    "turn.end",
+    "message.user",
+    "message.end",
+    "tool.start",
+    "tool.end",
+    "todo.update",
+    "compaction",
+    "checkpoint",
+  ] satisfies Event["type"][],
+);
+
+/** Keeps what a rewind needs to rebuild the conversation, without the diffs that only readers look at. */
+function slim(event: Event): Event {
+  if (event.type !== "tool.end" || !(event.changes || event.truncated)) return event;
+  const { changes: _changes, truncated: _truncated, ...rest } = event;
+  return rest;
+}
+
+/** What stays true when the conversation is rewound: identity, settings, and money that was spent. */
+function applyFacts(state: SessionState, event: Event): void {
+  switch (event.type) {
+    case "session.start":
+      state.session = event.session;
+      state.cwd = event.cwd;
+      state.version = event.version;
+      state.parent = event.parent;
+      state.created = event.time;
+      break;
+    case "context.prefix":
+      state.prefix = { system: event.system, tools: event.tools };
+      state.model = event.model;
+      break;
+    case "mode.change":
+      state.posture = event.posture ?? state.posture;
+      state.mode = event.mode ?? state.mode;
+      break;
+    case "session.rename":
+      state.title = event.title;
+      break;
+    case "message.end":
+      countCost(state, event);
+      break;
+  }
+}
+
+function countCost(state: SessionState, event: EventOf<"message.end">): void {
+  if (!event.usage) return;
+  state.usage = addUsage(state.usage, event.usage);
+  if (event.cost) {
+    state.costs[event.cost.currency] = (state.costs[event.cost.currency] ?? 0) + event.cost.amount;
+  } else state.unpriced += 1;
+}
+
+function applyConversation(state: SessionState, event: Event): void {
+  switch (event.type) {
+    case "turn.start":
+      state.turns.push({
+        turn: event.turn,
+        from: event.seq,
+        started: event.time,
+        prompt: "",
+        steps: 0,
+        usage: NO_USAGE,
+      });
+      break;
+    case "turn.end":
+      endTurn(state, event);
+      break;
+    case "message.user":
+      takeUserMessage(state, event);
+      break;
+    case "message.end":
+      takeReply(state, event);
+      break;
+    case "tool.start": {
+      const call = state.pending.get(event.call.id);
+      if (call) call.started = true;
+      break;
+    }
+    case "tool.end":
+      if (state.pending.delete(event.callId)) push(state, event);
+      break;
+    case "todo.update":
+      state.todos = event.items;
+      break;
+    case "checkpoint": {
+      const turn = state.turns.at(-1);
+      if (turn) turn.checkpoint ??= event.id;
+      break;
+    }
+    case "compaction":
+      compact(state, event);
+      state.lastUsage = undefined;
+      break;
+  }
+}
+
+function push(state: SessionState, event: Event): void {
+  const message = messageOf(event);
+  if (!message) return;
+  state.messages.push(message);
+  state.sources.push({ seq: event.seq, kind: kindOf(event) });
+}
+
+function endTurn(state: SessionState, event: EventOf<"turn.end">): void {
+  state.aside = false;
+  const turn = openTurn(state);
+  if (!turn) return;
+  turn.to = event.seq;
+  turn.reason = event.reason;
+  turn.answer = event.answer;
+  turn.steps = event.steps;
+  turn.usage = event.usage;
+  if (event.cost) turn.cost = event.cost;
+}
+
+function takeUserMessage(state: SessionState, event: EventOf<"message.user">): void {
+  state.aside = event.origin === "summary";
+  if (state.aside) return;
+  const turn = openTurn(state);
+  if (turn && event.origin === "user" && turn.prompt === "") turn.prompt = event.content;
+  push(state, event);
+}
+
+function takeReply(state: SessionState, event: EventOf<"message.end">): void {
+  if (state.aside) {
+    state.aside = false;
+    return;
+  }
+  push(state, event);
+  if (event.usage) state.lastUsage = event.usage;
+  const turn = openTurn(state);
+  if (turn) {
+    turn.steps += 1;
+    if (event.usage) turn.usage = addUsage(turn.usage, event.usage);
+  }
+  if (event.interrupted) return;
+  for (const call of event.calls ?? []) {
+    state.pending.set(call.id, { id: call.id, name: call.name, started: false });
+  }
+}
+
+/**
+ * Goes back (or, after a rewind, forward again: redo) to the branch that ends with event `to`. Nothing is forgotten: the
+ * events left behind keep their place in the file and can be returned to.
+ */
+function rewind(state: SessionState, event: EventOf<"rewind">): void {
+  let branch = state.tip;
+  if (event.scope !== "code") {
+    branch = tipAt(state, event.to);
+    clearConversation(state);
+    for (const past of branchEvents(state, branch)) applyConversation(state, past);
+  }
+  state.path.push({ event, parent: branch });
+  state.tip = state.path.length - 1;
+}
+
+/** The events that made the conversation what it is, oldest first; those of branches that were left are not among them. */
+export function branchEvents(state: SessionState, tip = state.tip): Event[] {
+  const events: Event[] = [];
+  for (let i = tip; i >= 0;) {
+    const node = state.path[i];
+    if (!node) break;
+    events.push(node.event);
+    i = node.parent;
+  }
+  return events.reverse();
+}
+
+/** Index of the last node whose event is `seq` or older, in file order. */
+function tipAt(state: SessionState, seq: number): number {
+  let low = 0;
+  let high = state.path.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((state.path[middle]?.event.seq ?? 0) <= seq) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+function clearConversation(state: SessionState): void {
+  state.messages = [];
+  state.sources = [];
+  state.turns = [];
+  state.todos = [];
+  state.pending = new Map();
+  state.lastUsage = undefined;
+  state.aside = false;
+}

@@ -1,0 +1,129 @@
+import type { EventBodies } from "../core/event_schema.ts";
+import {
+  type Cost,
+  type Event,
+  type EventOf,
+  type Message,
+  NO_USAGE,
+  type Prefix,
+  type Usage,
+} from "../core/mod.ts";
+
+export type TodoItem = EventBodies["todo.update"]["items"][number];
+export type TurnEndReason = EventBodies["turn.end"]["reason"];
+
+/** One turn of the conversation as it stands (turns that were rewound are not listed). */
+export interface TurnRecord {
+  readonly turn: number;
+  /** Sequence number of its turn.start. */
+  readonly from: number;
+  /** Sequence number of its turn.end; absent while it runs. */
+  to?: number;
+  readonly started: string;
+  /** What the user asked, whole. */
+  prompt: string;
+  reason?: TurnEndReason;
+  answer?: string;
+  steps: number;
+  usage: Usage;
+  cost?: Cost;
+  /** Checkpoint taken when the turn began. */
+  checkpoint?: string;
+}
+
+/** A call the model made whose result is not in the conversation yet. */
+export interface PendingCall {
+  readonly id: string;
+  readonly name: string;
+  /** Whether it was allowed to begin. */
+  started: boolean;
+}
+
+/** What a fold may do with a message: `turn` is the user's own words, `digest` an earlier fold, both kept. */
+export type MessageKind = "turn" | "standing" | "digest" | "passing" | "assistant" | "tool";
+
+/** Where a message came from; parallel to `messages`. */
+export interface MessageSource {
+  /** Sequence number of its event; for a digest, of the last event it covers. */
+  readonly seq: number;
+  readonly kind: MessageKind;
+}
+
+/** An event that shapes the conversation, with the index of the one before it on its branch (-1: none). */
+export interface PathNode {
+  readonly event: Event;
+  readonly parent: number;
+}
+
+/**
+ * Everything a session file says, computed by `apply`, which is the only writer.
+ *
+ * Contract: `messages` only grows while it is the same array object; a fold or a rewind puts a new array in its place. The
+ * message objects are never changed and are the same, field for field and in field order, whenever the file is read.
+ */
+export interface SessionState {
+  session: string | undefined;
+  cwd: string | undefined;
+  version: string | undefined;
+  parent: EventOf<"session.start">["parent"] | undefined;
+  created: string | undefined;
+  updated: string | undefined;
+  prefix: Prefix | undefined;
+  model: string | undefined;
+  messages: Message[];
+  sources: MessageSource[];
+  turns: TurnRecord[];
+  todos: readonly TodoItem[];
+  posture: string | undefined;
+  mode: string | undefined;
+  title: string | undefined;
+  /** Sum over every request of the file, rewound turns included. */
+  usage: Usage;
+  /** Money by currency. */
+  costs: Record<string, number>;
+  /** Requests whose price is not known. */
+  unpriced: number;
+  /** What the server counted for the latest request of the conversation. */
+  lastUsage: Usage | undefined;
+  lastSeq: number;
+  pending: Map<string, PendingCall>;
+  /** A fold's own request and reply are in the file but not in the conversation. */
+  aside: boolean;
+  path: PathNode[];
+  tip: number;
+}
+
+export function emptyState(): SessionState {
+  return {
+    session: undefined,
+    cwd: undefined,
+    version: undefined,
+    parent: undefined,
+    created: undefined,
+    updated: undefined,
+    prefix: undefined,
+    model: undefined,
+    messages: [],
+    sources: [],
+    turns: [],
+    todos: [],
+    posture: undefined,
+    mode: undefined,
+    title: undefined,
+    usage: NO_USAGE,
+    costs: {},
+    unpriced: 0,
+    lastUsage: undefined,
+    lastSeq: 0,
+    pending: new Map(),
+    aside: false,
+    path: [],
+    tip: -1,
+  };
+}
+
+/** The turn that has begun and not ended, if there is one. */
+export function openTurn(state: SessionState): TurnRecord | undefined {
+  const last = state.turns.at(-1);
+  return last && last.to === undefined ? last : undefined;
+}

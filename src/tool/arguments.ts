@@ -1,0 +1,185 @@
+import type { JsonSchema } from "../core/mod.ts";
+import { nearNames } from "../util/near_names.ts";
+
+/** Arguments in the schema's shape, or what is wrong with them in one line for the model. */
+export type CheckedArguments = { readonly args: Record<string, unknown> } | { readonly problem: string };
+
+type Checked = { readonly value: unknown } | { readonly problem: string };
+
+/**
+ * Checks arguments against the JSON Schema subset tools use (type, properties, required, enum, items, minimum, maximum,
+ * additionalProperties: false) and mends what has only one meaning: "5" for 5, "true" for true, JSON text for a list, null
+ * for an absent option. Parts of a schema outside the subset are not judged.
+ */
+export function checkArguments(
+  schema: JsonSchema,
+  given: unknown,
+  synonyms: Readonly<Record<string, string | null>> = {},
+): CheckedArguments {
+  const object = typeof given === "string" ? parsed(given) : given ?? {};
+  if (!isRecord(object)) return { problem: `arguments must be an object, got ${show(given)}` };
+  const checked = checkObject(schema, renamed(schema, object, synonyms), "");
+  return "problem" in checked ? checked : { args: checked.value as Record<string, unknown> };
+}
+
+function renamed(
+  schema: JsonSchema,
+  given: Record<string, unknown>,
+  synonyms: Readonly<Record<string, string | null>>,
+): Record<string, unknown> {
+  const properties = propertiesOf(schema);
+  const out: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(given)) {
+    const ours = Object.hasOwn(properties, key) ? key : Object.hasOwn(synonyms, key) ? synonyms[key] : key;
+    if (ours === null || ours === undefined) continue;
+    if (ours === key || !Object.hasOwn(given, ours)) out[ours] = value;
+  }
+  return out;
+}
+
+function checkObject(schema: JsonSchema, given: Record<string, unknown>, at: string): Checked {
+  const properties = propertiesOf(schema);
+  const required = Array.isArray(schema.required) ? schema.required as string[] : [];
+  const out: Record<string, unknown> = {};
+  const problems: string[] = [];
+  for (const [key, value] of Object.entries(given)) {
+    const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    if (!property) {
+      if (schema.additionalProperties === false) {
+        problems.push(unknownKey(at + key, key, Object.keys(properties)));
+      } else out[key] = value;
+      continue;
+    }
+    if ((value === null && !allowsNull(property)) || value === undefined) continue;
+    const checked = checkValue(property, value, at + key);
+    if ("problem" in checked) problems.push(checked.problem);
+    else out[key] = checked.value;
+  }
+  for (const key of required) {
+    if (Object.hasOwn(out, key) || (Object.hasOwn(given, key) && given[key] !== null)) continue;
+    problems.unshift(`${at}${key} is required (${expected(properties[key] ?? {})})`);
+  }
+  return problems.length > 0 ? { problem: problems.slice(0, 3).join("; ") } : { value: out };
+}
+
+function unknownKey(field: string, key: string, known: string[]): string {
+  const near = nearNames(key, known, 1)[0];
+  return `${field} is not an argument${near ? `; did you mean ${near}?` : ""} (known: ${
+    known.join(", ") || "none"
+  })`;
+}
+
+function checkValue(schema: JsonSchema, given: unknown, field: string): Checked {
+  const type = schema.type;
+  if (typeof type !== "string") return { value: given };
+  const value = coerced(schema, type, given);
+  if (value === undefined) return { problem: `${field} must be ${expected(schema)}, got ${show(given)}` };
+  if (Array.isArray(schema.enum)) {
+    const hit = enumValue(schema.enum, value);
+    return hit === undefined
+      ? { problem: `${field} must be ${expected(schema)}, got ${show(given)}` }
+      : { value: hit };
+  }
+  if (typeof value === "number") return inBounds(schema, value, field);
+  if (Array.isArray(value)) return checkList(schema, value, field);
+  if (isRecord(value)) return checkObject(schema, value, `${field}.`);
+  return { value };
+}
+
+function enumValue(allowed: readonly unknown[], value: unknown): unknown {
+  if (allowed.includes(value)) return value;
+  const lower = String(value).toLowerCase();
+  return allowed.find((one) => typeof one === "string" && one.toLowerCase() === lower);
+}
+
+function inBounds(schema: JsonSchema, value: number, field: string): Checked {
+  if (typeof schema.minimum === "number" && value < schema.minimum) {
+    return { problem: `${field} must be at least ${schema.minimum}, got ${value}` };
+  }
+  if (typeof schema.maximum === "number" && value > schema.maximum) {
+    return { problem: `${field} must be at most ${schema.maximum}, got ${value}` };
+  }
+  return { value };
+}
+
+function checkList(schema: JsonSchema, values: readonly unknown[], field: string): Checked {
+  if (typeof schema.minItems === "number" && values.length < schema.minItems) {
+    return { problem: `${field} must have at least ${schema.minItems} entries, got ${values.length}` };
+  }
+  if (!isRecord(schema.items)) return { value: values };
+  const out: unknown[] = [];
+  for (const [index, value] of values.entries()) {
+    const checked = checkValue(schema.items, value, `${field}[${index}]`);
+    if ("problem" in checked) return checked;
+    out.push(checked.value);
+  }
+  return { value: out };
+}
+
+/** The value in the wanted type, or undefined when it has no single meaning there. */
+function coerced(schema: JsonSchema, type: string, given: unknown): unknown {
+  switch (type) {
+    case "string":
+      return typeof given === "number" || typeof given === "boolean"
+        ? String(given)
+        : typeof given === "string"
+        ? given
+        : undefined;
+    case "integer":
+    case "number": {
+      const text = typeof given === "string" && /^\s*[+-]?\d+(\.\d+)?\s*$/.test(given);
+      const number = text ? Number(given) : given;
+      if (typeof number !== "number" || !Number.isFinite(number)) return undefined;
+      return type === "integer" && !Number.isInteger(number) ? undefined : number;
+    }
+    case "boolean": {
+      const word = typeof given === "string" ? given.trim().toLowerCase() : given;
+      return word === "true" ? true : word === "false" ? false : typeof word === "boolean" ? word : undefined;
+    }
+    case "array": {
+      const list = typeof given === "string" ? parsed(given) : given;
+      if (Array.isArray(list)) return list;
+      // One entry where a list of entries is wanted.
+      const item = isRecord(schema.items) ? schema.items.type : undefined;
+      if (item === "object" && isRecord(list)) return [list];
+      return item === "string" && typeof given === "string" ? [given] : undefined;
+    }
+    case "object": {
+      const object = typeof given === "string" ? parsed(given) : given;
+      return isRecord(object) ? object : undefined;
+    }
+    default:
+      return given;
+  }
+}
+
+function expected(schema: JsonSchema): string {
+  if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(", ")}`;
+  const article = typeof schema.type === "string" && /^[aio]/.test(schema.type) ? "an" : "a";
+  return typeof schema.type === "string" ? `${article} ${schema.type}` : "a value";
+}
+
+function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}…` : text;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function propertiesOf(schema: JsonSchema): Record<string, JsonSchema> {
+  return isRecord(schema.properties) ? schema.properties as Record<string, JsonSchema> : {};
+}
+
+function allowsNull(schema: JsonSchema): boolean {
+  return typeof schema.type !== "string" || schema.type === "null";
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,87 @@
+import { HUNK_HEADER, readLoose } from "./parse_hunk.ts";
+import { type FilePatch, type Hunk, PatchError, type PatchLine } from "./patch.ts";
+
+/** Reads the `*** Begin Patch` form. Lines before it and after `*** End Patch` are ignored. */
+export function parseBeginPatch(lines: readonly string[]): FilePatch[] {
+  const files: FilePatch[] = [];
+  const begin = lines.findIndex((line) => line.startsWith("*** Begin Patch"));
+  for (let at = begin + 1; at < lines.length;) {
+    const line = lines[at] ?? "";
+    if (line.startsWith("*** End Patch")) break;
+    const header = /^\*\*\* (Add|Update|Delete) File: (.+)$/.exec(line);
+    if (!header) {
+      if (line.trim() !== "" && files.length > 0) {
+        throw new PatchError(`Line ${at + 1} of the patch is no header: ${line}`);
+      }
+      at++;
+      continue;
+    }
+    const path = (header[2] ?? "").trim();
+    const end = sectionEnd(lines, at + 1);
+    const body = lines.slice(at + 1, end);
+    files.push(
+      header[1] === "Add" ? added(path, body) : header[1] === "Delete" ? deleted(path) : updated(path, body),
+    );
+    at = end;
+  }
+  return files;
+}
+
+function sectionEnd(lines: readonly string[], from: number): number {
+  let at = from;
+  while (at < lines.length && !/^\*\*\* ((Add|Update|Delete) File: |End Patch)/.test(lines[at] ?? "")) at++;
+  return at;
+}
+
+function added(path: string, body: readonly string[]): FilePatch {
+  const lines: PatchLine[] = [];
+  for (const line of body) {
+    if (line.startsWith("+")) lines.push({ kind: "+", text: line.slice(1), newline: true });
+    else if (line.trim() !== "") {
+      throw new PatchError(`A line of the new file ${path} does not begin with "+": ${line}`);
+    }
+  }
+  const hunk: Hunk = { lines, line: 0, anchors: [], atEnd: false };
+  return { ...PLAIN, from: undefined, to: path, hunks: lines.length > 0 ? [hunk] : [] };
+}
+
+function deleted(path: string): FilePatch {
+  return { ...PLAIN, from: path, to: undefined, hunks: [], unlisted: true };
+}
+
+const PLAIN = { copy: false, executable: undefined, unlisted: false };
+
+function updated(path: string, body: readonly string[]): FilePatch {
+  const move = /^\*\*\* Move to: (.+)$/.exec(body[0] ?? "")?.[1]?.trim();
+  const hunks: Hunk[] = [];
+  for (let at = move === undefined ? 0 : 1; at < body.length;) {
+    const anchors: string[] = [];
+    let line: number | undefined;
+    for (; (body[at] ?? "").startsWith("@@"); at++) {
+      const counted = HUNK_HEADER.exec(body[at] ?? "");
+      if (counted) line = Number(counted[1]);
+      else anchors.push(anchorOf(body[at] ?? ""));
+    }
+    const { lines, next } = readLoose(body, at);
+    if (next === at && (body[at] ?? "").trim() !== "" && !(body[at] ?? "").startsWith("*** End of File")) {
+      throw new PatchError(`A line of the change to ${path} begins with neither blank, + nor -: ${body[at]}`);
+    }
+    const atEnd = (body[next] ?? "").startsWith("*** End of File");
+    if (lines.length > 0) {
+      hunks.push({
+        lines,
+        line,
+        anchors: anchors.filter((anchor) => anchor !== ""),
+        atEnd,
+      });
+    }
+    at = Math.max(next + (atEnd ? 1 : 0), next === at ? at + 1 : at);
+  }
+  if (hunks.length === 0 && move === undefined) throw new PatchError(`The change to ${path} is empty`);
+  return { ...PLAIN, from: path, to: move ?? path, hunks };
+}
+
+function anchorOf(line: string): string {
+  const text = line.replace(/^@@ ?/, "").replace(/ ?@@$/, "");
+  return text.trim() === "..." ? "" : text;
+}

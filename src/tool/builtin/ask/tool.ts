@@ -1,0 +1,37 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const ASK = defineBuiltin({
+  name: "ask",
+  description,
+  schema: {
+    type: "object",
+    properties: {
+      questions: {
+        type: "array",
+        minItems: 1,
+        items: {
+          type: "object",
+          properties: {
+            question: { type: "string" },
+            options: {
+              type: "array",
+              items: {
+                type: "object",
+                properties: { label: { type: "string" }, description: { type: "string" } },
+                required: ["label"],
+              },
+            },
+            multiple: { type: "boolean" },
+          },
+          required: ["question", "options"],
+        },
+      },
+    },
+    required: ["questions"],
+    additionalProperties: false,
+  },
+  readOnly: true,
+  session: true,
+  load: async () => (await import("./ask.ts")).ask,
+});

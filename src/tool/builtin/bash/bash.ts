@@ -1,0 +1,145 @@
+import { errorMessage, ReasonixError } from "../../../core/mod.ts";
+import { DIRECTORY_MARK, findShell, type Shell } from "../../shell/find_shell.ts";
+import { LiveOutput } from "../../shell/live_output.ts";
+import { OutputStore } from "../../shell/output_store.ts";
+import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
+import { leftOff, workingFolder } from "../../shell/working_folder.ts";
+import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
+import { DEFAULT_CAPS, spillPath } from "../../truncation.ts";
+import { startJob } from "./start_job.ts";
+
+const SEARCH_PATH = "PATH";
+
+export async function bash(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  const command = String(args.command);
+  if (command.trim() === "") return failure("Cannot run an empty command");
+  if (command.includes("\0")) return failure("Cannot run a command with a NUL character", "leave it out");
+  try {
+    const shell = findShell(context.settings.shell, searchPath());
+    const folder = await workingFolder(context, args.workdir);
+    if (args.run_in_background === true) return await startJob(command, shell, folder.path, context);
+    return await new Foreground(command, shell, folder, context).run(args.timeout_ms);
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof ReasonixError) return failure(error.message, error.remedy);
+    return failure(`Cannot run the command: ${errorMessage(error)}`);
+  }
+}
+
+function searchPath(): string {
+  return Deno.env.get(SEARCH_PATH) ?? "";
+}
+
+interface Folder {
+  readonly path: string;
+  /** Where the command ends is where the next one starts. */
+  readonly lasting: boolean;
+  readonly note?: string;
+}
+
+class Foreground {
+  #side = "";
+  #timedOut = false;
+  readonly #command: string;
+  readonly #shell: Shell;
+  readonly #folder: Folder;
+  readonly #context: ToolContext;
+
+  constructor(command: string, shell: Shell, folder: Folder, context: ToolContext) {
+    this.#command = command;
+    this.#shell = shell;
+    this.#folder = folder;
+    this.#context = context;
+  }
+
+  async run(wanted: unknown): Promise<ToolResult> {
+    const { signal, settings, services, jail } = this.#context;
+    signal.throwIfAborted();
+    const limit = timeLimit(settings.bashTimeoutSeconds * 1000, wanted);
+    const store = new OutputStore(spillPath(this.#context));
+    const live = new LiveOutput((text) => this.#context.progress(text));
+    const output = (chunk: Uint8Array<ArrayBuffer>) => {
+      store.push(chunk);
+      live.push(chunk);
+    };
+    const reporting = this.#shell.kind === "posix";
+    const decoder = new TextDecoder();
+    const child = new ShellProcess(
+      jail.wrap(this.#shell.argv(this.#command, reporting), { cwd: this.#folder.path }),
+      {
+        cwd: this.#folder.path,
+        guard: services?.shell?.guard,
+        onOutput: output,
+        ...(reporting
+          ? { onSide: (chunk) => this.#onSide(decoder.decode(chunk, { stream: true }), chunk, output) }
+          : {}),
+      },
+    );
+    const aborted = () => void child.kill();
+    signal.addEventListener("abort", aborted, { once: true });
+    const timer = limit === 0 ? undefined : setTimeout(() => {
+      this.#timedOut = true;
+      void child.kill(1000);
+    }, limit);
+    try {
+      const end = await child.ended;
+      signal.throwIfAborted();
+      return await this.#result(end, store, limit);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", aborted);
+      store.close();
+    }
+  }
+
+  /** What comes before the mark was written by the jail or by the shell itself: output like any other. */
+  #onSide(
+    text: string,
+    chunk: Uint8Array<ArrayBuffer>,
+    output: (chunk: Uint8Array<ArrayBuffer>) => void,
+  ): void {
+    if (this.#side.length > 0 || text.startsWith(DIRECTORY_MARK)) {
+      this.#side = (this.#side + text).slice(0, 8192);
+      return;
+    }
+    const mark = text.indexOf(DIRECTORY_MARK);
+    if (mark < 0) return output(chunk);
+    output(new TextEncoder().encode(text.slice(0, mark)));
+    this.#side = text.slice(mark);
+  }
+
+  async #result(end: ProcessEnd, store: OutputStore, limit: number): Promise<ToolResult> {
+    const cut = store.finish(DEFAULT_CAPS);
+    const notes = this.#folder.note === undefined ? [] : [this.#folder.note];
+    if (this.#timedOut) {
+      notes.push(`[stopped after ${limit / 1000} s; start servers and watchers with run_in_background]`);
+    } else if (end.signal !== undefined) notes.push(`[ended by ${end.signal}]`);
+    else if (end.code !== 0) notes.push(`[exit code ${end.code}${signalName(end.code)}]`);
+    if (this.#folder.lasting && this.#side !== "") {
+      const note = await leftOff(this.#context, this.#side.slice(1).replace(/\n$/, ""));
+      if (note !== undefined) notes.push(note);
+    }
+    const failed = this.#timedOut || end.code !== 0;
+    const text = cut.text === "" && notes.length === 0 ? "(no output)" : cut.text;
+    return {
+      content: [...(text === "" ? [] : [text]), ...notes].join("\n"),
+      summary: this.#timedOut ? "timed out" : end.signal ?? `exit ${end.code}`,
+      exitCode: end.code,
+      ...(failed ? { isError: true } : {}),
+      ...(end.signal === undefined ? {} : { signal: end.signal }),
+      ...(cut.truncated ? { truncated: cut.truncated } : {}),
+    };
+  }
+}
+
+/** Milliseconds a command may take; 0 means no limit. A call can ask for less than the cap, not for more. */
+function timeLimit(cap: number, wanted: unknown): number {
+  if (typeof wanted !== "number") return cap;
+  return cap === 0 ? wanted : Math.min(cap, wanted);
+}
+
+/** A shell (and a jail) reports the signal that ended its command as 128 plus the number. */
+function signalName(code: number): string {
+  const name = { 130: "SIGINT", 134: "SIGABRT", 137: "SIGKILL", 139: "SIGSEGV", 143: "SIGTERM" }[code];
+  return name === undefined ? "" : `, ${name}`;
+}

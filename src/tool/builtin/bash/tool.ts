@@ -1,0 +1,29 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const BASH = defineBuiltin({
+  name: "bash",
+  description,
+  schema: {
+    type: "object",
+    properties: {
+      command: { type: "string" },
+      workdir: { type: "string", description: "Folder for this call only" },
+      timeout_ms: { type: "integer", minimum: 1 },
+      run_in_background: { type: "boolean", description: "Returns a job id at once" },
+    },
+    required: ["command"],
+    additionalProperties: false,
+  },
+  readOnly: false,
+  session: true,
+  synonyms: {
+    cmd: "command",
+    script: "command",
+    cwd: "workdir",
+    timeout: "timeout_ms",
+    background: "run_in_background",
+    description: null,
+  },
+  load: async () => (await import("./bash.ts")).bash,
+});

@@ -1,0 +1,30 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const EDIT_FILE = defineBuiltin({
+  name: "edit_file",
+  description,
+  schema: {
+    type: "object",
+    properties: {
+      path: { type: "string" },
+      old_string: { type: "string", description: "Exact text, without line numbers" },
+      new_string: { type: "string" },
+      replace_all: { type: "boolean" },
+    },
+    required: ["path", "old_string", "new_string"],
+    additionalProperties: false,
+  },
+  readOnly: false,
+  synonyms: {
+    file_path: "path",
+    filePath: "path",
+    oldString: "old_string",
+    newString: "new_string",
+    replaceAll: "replace_all",
+    old_str: "old_string",
+    new_str: "new_string",
+  },
+  writes: (args) => [String(args.path)],
+  load: async () => (await import("./edit_file.ts")).editFile,
+});

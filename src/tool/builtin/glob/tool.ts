@@ -1,0 +1,20 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const GLOB = defineBuiltin({
+  name: "glob",
+  description,
+  schema: {
+    type: "object",
+    properties: {
+      pattern: { type: "string" },
+      path: { type: "string", description: "Folder to start in" },
+      limit: { type: "integer", minimum: 1, description: "200 if absent" },
+    },
+    required: ["pattern"],
+    additionalProperties: false,
+  },
+  readOnly: true,
+  synonyms: { glob: "pattern", dir: "path", directory: "path", dir_path: "path" },
+  load: async () => (await import("./glob.ts")).glob,
+});

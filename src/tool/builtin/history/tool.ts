@@ -1,0 +1,27 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const HISTORY = defineBuiltin({
+  name: "history",
+  description,
+  schema: {
+    type: "object",
+    properties: {
+      operation: { type: "string", enum: ["search", "around"] },
+      query: { type: "string", description: "search: a few rare words" },
+      scope: { type: "string", enum: ["project", "global"] },
+      limit: { type: "integer", minimum: 1, maximum: 50 },
+      session: { type: "string", description: "around: of a hit" },
+      seq: { type: "integer", minimum: 0, description: "around: of a hit" },
+      before: { type: "integer", minimum: 0, maximum: 50 },
+      after: { type: "integer", minimum: 0, maximum: 50 },
+    },
+    required: ["operation"],
+    additionalProperties: false,
+  },
+  readOnly: true,
+  optional: true,
+  session: true,
+  synonyms: { op: "operation", q: "query", session_id: "session" },
+  load: async () => (await import("./history.ts")).history,
+});

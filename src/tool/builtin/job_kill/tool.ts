@@ -1,0 +1,17 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const JOB_KILL = defineBuiltin({
+  name: "job_kill",
+  description,
+  schema: {
+    type: "object",
+    properties: { job_id: { type: "string" } },
+    required: ["job_id"],
+    additionalProperties: false,
+  },
+  readOnly: false,
+  session: true,
+  synonyms: { id: "job_id", shell_id: "job_id" },
+  load: async () => (await import("./job_kill.ts")).jobKill,
+});

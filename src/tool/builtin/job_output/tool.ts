@@ -1,0 +1,25 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const JOB_OUTPUT = defineBuiltin({
+  name: "job_output",
+  description,
+  schema: {
+    type: "object",
+    properties: {
+      job_id: { type: "string" },
+      wait_seconds: {
+        type: "integer",
+        minimum: 0,
+        maximum: 60,
+        description: "Wait so long for something new",
+      },
+    },
+    required: ["job_id"],
+    additionalProperties: false,
+  },
+  readOnly: true,
+  session: true,
+  synonyms: { id: "job_id", bash_id: "job_id", shell_id: "job_id", wait: "wait_seconds" },
+  load: async () => (await import("./job_output.ts")).jobOutput,
+});

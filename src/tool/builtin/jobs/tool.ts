@@ -1,0 +1,11 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const JOBS = defineBuiltin({
+  name: "jobs",
+  description,
+  schema: { type: "object", properties: {}, additionalProperties: false },
+  readOnly: true,
+  session: true,
+  load: async () => (await import("./jobs.ts")).jobs,
+});

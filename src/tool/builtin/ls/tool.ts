@@ -1,0 +1,21 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const LS = defineBuiltin({
+  name: "ls",
+  description,
+  schema: {
+    type: "object",
+    properties: {
+      path: { type: "string" },
+      depth: { type: "integer", minimum: 1, maximum: 10, description: "Levels, 1 if absent" },
+      offset: { type: "integer", minimum: 1, description: "First entry, from 1" },
+      limit: { type: "integer", minimum: 1, description: "500 if absent" },
+      all: { type: "boolean" },
+    },
+    additionalProperties: false,
+  },
+  readOnly: true,
+  synonyms: { dir_path: "path", dir: "path", directory: "path", ignore: null },
+  load: async () => (await import("./ls.ts")).ls,
+});

@@ -1,0 +1,28 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const MEMORY = defineBuiltin({
+  name: "memory",
+  description,
+  schema: {
+    type: "object",
+    properties: {
+      operation: { type: "string", enum: ["search", "list", "read"] },
+      query: { type: "string", description: "search" },
+      name: { type: "string", description: "read" },
+      scope: {
+        type: "string",
+        enum: ["project", "global"],
+        description: "read: where the name is not unique",
+      },
+      limit: { type: "integer", minimum: 1, maximum: 50 },
+    },
+    required: ["operation"],
+    additionalProperties: false,
+  },
+  readOnly: true,
+  optional: true,
+  session: true,
+  synonyms: { op: "operation", q: "query" },
+  load: async () => (await import("./memory.ts")).memory,
+});

@@ -1,0 +1,80 @@
+import { ReasonixError } from "../../../core/mod.ts";
+import { parentOf, writesDenied } from "../../file/commit.ts";
+import { osReason } from "../../file/os_reason.ts";
+import { resolveWrite, statRegular, type Target } from "../../file/target.ts";
+import type { FileChange, ToolContext, ToolResult } from "../../tool.ts";
+
+export async function moveFile(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  const denied = writesDenied(context);
+  if (denied) return denied;
+  const from = await entryAt(context, String(args.source_path));
+  const to = await entryAt(context, String(args.destination_path));
+  const info = await Deno.lstat(from.path).catch(() => undefined);
+  if (!info) await statRegular(from);
+  await requireFree(from, to, info);
+  const line = `${from.shown} → ${to.shown}`;
+  const change: FileChange = { path: to.path, change: "moved", from: from.path, added: 0, removed: 0 };
+  const result = { summary: line, changes: [change] };
+  if (context.settings.writes === "dry-run") {
+    return { ...result, content: `dry run, nothing was moved; would move ${line}` };
+  }
+  context.signal.throwIfAborted();
+  try {
+    await Deno.mkdir(parentOf(to.path), { recursive: true });
+    await rename(from.path, to.path, info);
+  } catch (error) {
+    throw new ReasonixError(`Cannot move ${from.shown} to ${to.shown}: ${osReason(error)}`);
+  }
+  moveStamp(context, from.path, to.path);
+  return { ...result, content: `moved ${line}` };
+}
+
+/**
+ * The real path of the entry itself: a link is moved as a link. Its folder goes through the path policy; so does what the
+ * link points to, since a link to a forbidden place is not to be handled either.
+ */
+async function entryAt(context: ToolContext, path: string): Promise<Target> {
+  const resolved = await resolveWrite(context, path);
+  const name = /[^/\\]+(?=[/\\]*$)/.exec(path)?.[0];
+  if (name === undefined || name === "." || name === "..") return resolved;
+  const bare = path.replace(/[/\\]+$/, "");
+  const folder = bare.slice(0, bare.length - name.length) || ".";
+  const parent = await context.paths.write(folder).catch(() => undefined);
+  if (parent === undefined) return resolved;
+  const own = `${parent === "/" ? "" : parent}/${name}`;
+  const link = await Deno.lstat(own).catch(() => undefined);
+  return link?.isSymlink ? { path: own, shown: bare } : resolved;
+}
+
+async function requireFree(from: Target, to: Target, info: Deno.FileInfo | undefined): Promise<void> {
+  if (from.path === to.path) throw new ReasonixError(`${from.shown} is already there`);
+  if (to.path.startsWith(`${from.path}/`)) {
+    throw new ReasonixError(`Cannot move ${from.shown} into itself`);
+  }
+  const taken = await Deno.lstat(to.path).catch(() => undefined);
+  if (!taken) return;
+  // On a file system that ignores case, another spelling of the same name is the same entry.
+  const same = taken.ino !== null && taken.ino === info?.ino && taken.dev === info.dev;
+  if (same && from.path.toLowerCase() === to.path.toLowerCase()) return;
+  throw new ReasonixError(`${to.shown} already exists`, {
+    remedy: "choose another name; move_file never overwrites",
+  });
+}
+
+/** Renames; across file systems a single file is copied and then removed. */
+async function rename(from: string, to: string, info: Deno.FileInfo | undefined): Promise<void> {
+  try {
+    await Deno.rename(from, to);
+  } catch (error) {
+    const crossing = error instanceof Error && /os error 18\b/.test(error.message);
+    if (!crossing || !info?.isFile) throw error;
+    await Deno.copyFile(from, to);
+    await Deno.remove(from);
+  }
+}
+
+function moveStamp(context: ToolContext, from: string, to: string): void {
+  const stamp = context.seen.get(from);
+  context.seen.delete(from);
+  if (stamp) context.seen.set({ ...stamp, path: to });
+}

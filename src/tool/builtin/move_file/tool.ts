@@ -1,0 +1,25 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const MOVE_FILE = defineBuiltin({
+  name: "move_file",
+  description,
+  schema: {
+    type: "object",
+    properties: {
+      source_path: { type: "string" },
+      destination_path: { type: "string" },
+    },
+    required: ["source_path", "destination_path"],
+    additionalProperties: false,
+  },
+  readOnly: false,
+  synonyms: {
+    source: "source_path",
+    destination: "destination_path",
+    from: "source_path",
+    to: "destination_path",
+  },
+  writes: (args) => [String(args.source_path), String(args.destination_path)],
+  load: async () => (await import("./move_file.ts")).moveFile,
+});

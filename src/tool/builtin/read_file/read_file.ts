@@ -1,0 +1,36 @@
+import type { ToolContext, ToolResult } from "../../tool.ts";
+import { readBytes } from "../../file/read_bytes.ts";
+import { resolveRead, statRegular } from "../../file/target.ts";
+import { decodeRemembering, stampOf } from "../../file/text_file.ts";
+import { imageInfo } from "../../file/media.ts";
+import { describeBinary, describeImage } from "./describe.ts";
+import { type Page, showPage } from "./page.ts";
+import { readLarge } from "./large.ts";
+import { windowOf } from "./window.ts";
+
+/** Up to this size a file is read in one piece; above it, it is streamed up to the last line wanted. */
+const WHOLE_BYTES = 8 * 1024 * 1024;
+
+export async function readFile(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  const page = pageOf(args);
+  const file = await statRegular(await resolveRead(context, String(args.path)));
+  if (file.info.size > WHOLE_BYTES) return await readLarge(context, file, page);
+  const bytes = await readBytes(file, context);
+  const image = imageInfo(bytes);
+  if (image) return describeImage(context, file, bytes, image);
+  const decoded = decodeRemembering(bytes, context.seen.get(file.path)?.encoding);
+  if (!decoded) return describeBinary(file, bytes);
+  context.seen.set(stampOf(file.path, file.info, { bytes, encoding: decoded.encoding }));
+  return showPage(windowOf(decoded.text, page), page, {
+    ...decoded,
+    totalBytes: bytes.length,
+    shown: file.shown,
+  });
+}
+
+function pageOf(args: Record<string, unknown>): Page {
+  return {
+    offset: typeof args.offset === "number" ? args.offset : 1,
+    limit: typeof args.limit === "number" ? args.limit : undefined,
+  };
+}

@@ -1,0 +1,27 @@
+import type { TodoItem } from "../../services.ts";
+import { checklist, progressOf } from "../../todo_list.ts";
+import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
+
+const MAX_ITEMS = 100;
+const MAX_LENGTH = 500;
+
+export function todoWrite(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  return Promise.resolve(write(args.todos as readonly TodoItem[], context));
+}
+
+function write(given: readonly TodoItem[], context: ToolContext): ToolResult {
+  const store = context.services?.todos;
+  if (!store) return failure("Cannot keep a todo list: this session has none");
+  if (given.length > MAX_ITEMS) {
+    return failure(`Cannot keep ${given.length} todos`, `write at most ${MAX_ITEMS}`);
+  }
+  const items = given.map(({ content, status }): TodoItem => ({
+    content: content.replace(/\s+/g, " ").trim().slice(0, MAX_LENGTH),
+    status,
+  }));
+  if (items.some((item) => item.content === "")) {
+    return failure("Cannot keep a todo without content", "say what to do");
+  }
+  store.set(items);
+  return { content: checklist(items), summary: progressOf(items) };
+}

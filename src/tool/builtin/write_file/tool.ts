@@ -1,0 +1,20 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const WRITE_FILE = defineBuiltin({
+  name: "write_file",
+  description,
+  schema: {
+    type: "object",
+    properties: {
+      path: { type: "string" },
+      content: { type: "string" },
+    },
+    required: ["path", "content"],
+    additionalProperties: false,
+  },
+  readOnly: false,
+  synonyms: { file_path: "path", filePath: "path", filename: "path", contents: "content", text: "content" },
+  writes: (args) => [String(args.path)],
+  load: async () => (await import("./write_file.ts")).writeFile,
+});

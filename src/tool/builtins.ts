@@ -1,0 +1,53 @@
+/** The list of built-in tools, in the order in which the model sees them: one line per tool. */
+import type { BuiltinTool } from "./builtin_tool.ts";
+import { ASK } from "./builtin/ask/tool.ts";
+import { BASH } from "./builtin/bash/tool.ts";
+import { JOB_KILL } from "./builtin/job_kill/tool.ts";
+import { JOB_OUTPUT } from "./builtin/job_output/tool.ts";
+import { JOBS } from "./builtin/jobs/tool.ts";
+import { TODO_READ } from "./builtin/todo_read/tool.ts";
+import { TODO_WRITE } from "./builtin/todo_write/tool.ts";
+import { APPLY_PATCH } from "./builtin/apply_patch/tool.ts";
+import { DELETE_RANGE } from "./builtin/delete_range/tool.ts";
+import { DELETE_SYMBOL } from "./builtin/delete_symbol/tool.ts";
+import { EDIT_FILE } from "./builtin/edit_file/tool.ts";
+import { GLOB } from "./builtin/glob/tool.ts";
+import { GREP } from "./builtin/grep/tool.ts";
+import { LS } from "./builtin/ls/tool.ts";
+import { MOVE_FILE } from "./builtin/move_file/tool.ts";
+import { MULTI_EDIT } from "./builtin/multi_edit/tool.ts";
+import { NOTEBOOK_EDIT } from "./builtin/notebook_edit/tool.ts";
+import { READ_FILE } from "./builtin/read_file/tool.ts";
+import { WRITE_FILE } from "./builtin/write_file/tool.ts";
+import { FORGET } from "./builtin/forget/tool.ts";
+import { HISTORY } from "./builtin/history/tool.ts";
+import { MEMORY } from "./builtin/memory/tool.ts";
+import { REMEMBER } from "./builtin/remember/tool.ts";
+import { SKILL } from "./builtin/skill/tool.ts";
+
+export const BUILTINS: readonly BuiltinTool[] = [
+  READ_FILE,
+  WRITE_FILE,
+  EDIT_FILE,
+  MULTI_EDIT,
+  APPLY_PATCH,
+  MOVE_FILE,
+  DELETE_RANGE,
+  DELETE_SYMBOL,
+  NOTEBOOK_EDIT,
+  LS,
+  GLOB,
+  GREP,
+  BASH,
+  JOB_OUTPUT,
+  JOB_KILL,
+  JOBS,
+  TODO_WRITE,
+  TODO_READ,
+  ASK,
+  SKILL,
+  HISTORY,
+  MEMORY,
+  REMEMBER,
+  FORGET,
+];

@@ -1,0 +1,75 @@
+import { failure, type ToolContext, type ToolResult } from "../tool.ts";
+import { commitText, writesDenied } from "../file/commit.ts";
+import { resolveWrite, statRegularOrNothing, type Target } from "../file/target.ts";
+import { loadText, requireSeen } from "../file/text_file.ts";
+import { applyEdit, type Edit } from "./ladder.ts";
+
+/** One edit out of the arguments of an edit tool. */
+export function editOf(args: Record<string, unknown>): Edit {
+  return {
+    oldString: String(args.old_string),
+    newString: String(args.new_string),
+    replaceAll: args.replace_all === true,
+  };
+}
+
+/** Applies edits in order to one file and writes the result once, or nothing when one of them fails. */
+export async function editWith(
+  context: ToolContext,
+  path: string,
+  edits: readonly Edit[],
+): Promise<ToolResult> {
+  const denied = writesDenied(context);
+  if (denied) return denied;
+  const target = await resolveWrite(context, path);
+  if (edits[0]?.oldString === "" && !await statRegularOrNothing(target)) {
+    return await createWith(context, target, edits);
+  }
+  const before = await loadText(context, target);
+  requireSeen(context, before);
+  const outcome = applyAll(before.text, edits);
+  if ("problem" in outcome) return failure(`${target.shown}: ${outcome.problem}`);
+  return await commitText(context, { ...before, target, before, after: outcome.text, note: outcome.note });
+}
+
+/** An empty `old_string` for a file that does not exist yet means its whole content. */
+async function createWith(
+  context: ToolContext,
+  target: Target,
+  edits: readonly Edit[],
+): Promise<ToolResult> {
+  const outcome = applyAll("", edits);
+  if ("problem" in outcome) return failure(`${target.shown}: ${outcome.problem}`);
+  const after = outcome.text;
+  return await commitText(context, {
+    target,
+    before: undefined,
+    after,
+    encoding: "utf-8",
+    bom: false,
+    note: undefined,
+  });
+}
+
+function applyAll(
+  text: string,
+  edits: readonly Edit[],
+): { readonly text: string; readonly note: string | undefined } | { readonly problem: string } {
+  const notes: string[] = [];
+  let replacements = 0;
+  for (const [index, edit] of edits.entries()) {
+    const outcome = applyEdit(text, edit);
+    if ("problem" in outcome) {
+      return {
+        problem: edits.length > 1
+          ? `edit ${index + 1} of ${edits.length}: ${outcome.problem}`
+          : outcome.problem,
+      };
+    }
+    text = outcome.text;
+    replacements += outcome.count;
+    if (outcome.note) notes.push(edits.length > 1 ? `edit ${index + 1} ${outcome.note}` : outcome.note);
+  }
+  if (replacements > 1) notes.unshift(`${replacements} replacements`);
+  return { text, note: notes.length > 0 ? notes.join("; ") : undefined };
+}

@@ -1,0 +1,91 @@
+import { lineRuns } from "../text/diff.ts";
+import { type Eol, type EolStyle, eolStyle, type Line, splitLines } from "../text/eol.ts";
+
+/** A stretch of a text and what comes in its place. */
+export interface Splice {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+}
+
+/** Applies splices that do not overlap, given in order. */
+export function applySplices(text: string, splices: readonly Splice[]): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const splice of splices) {
+    parts.push(text.slice(at, splice.start), splice.text);
+    at = splice.end;
+  }
+  parts.push(text.slice(at));
+  return parts.join("");
+}
+
+export interface Rebuild {
+  /** The lines as the file has them. */
+  readonly raw: readonly Line[];
+  /** The same lines as the model wrote them. */
+  readonly old: readonly Line[];
+  readonly fresh: readonly Line[];
+  /** Line end for new lines without a neighbour that has one. */
+  readonly fallback: Eol;
+  /** A CRLF that the model wrote on purpose stays. */
+  readonly keepCrlf: boolean;
+  /** Fits a new line into its surroundings (indentation). */
+  readonly adapt: (text: string) => string;
+}
+
+/**
+ * The replacement of some lines that leaves alone what the model did not mean to change: lines that are in both the old and
+ * the new text are taken from the file byte for byte, new lines get the line end of their neighbour.
+ */
+export function rebuildLines(parts: Rebuild): string {
+  const key = (line: Line) => line.eol === "" ? line.text : `${line.text}\n`;
+  const out: string[] = [];
+  let rawAt = 0;
+  let freshAt = 0;
+  let removed = 0;
+  for (const run of lineRuns(parts.old.map(key), parts.fresh.map(key))) {
+    for (const index of run.lines.keys()) {
+      if (run.kind === " ") {
+        const line = parts.raw[rawAt];
+        if (line) out.push(line.text, line.eol);
+      } else if (run.kind === "+") {
+        const line = parts.fresh[freshAt];
+        // A new line takes the place of the removed line across from it, as far as there are any.
+        const across = rawAt - removed + Math.min(index, removed - 1);
+        if (line) out.push(parts.adapt(line.text), eolFor(parts, line, removed > 0 ? across : rawAt - 1));
+      }
+      if (run.kind !== "+") rawAt++;
+      if (run.kind !== "-") freshAt++;
+    }
+    removed = run.kind === "-" ? run.lines.length : 0;
+  }
+  return out.join("");
+}
+
+function eolFor(parts: Rebuild, line: Line, neighbour: number): Eol | "" {
+  if (line.eol === "") return "";
+  if (line.eol === "\r\n" && parts.keepCrlf) return "\r\n";
+  return parts.raw[neighbour]?.eol || parts.raw[neighbour + 1]?.eol || parts.fallback;
+}
+
+/** The line end used next to `index`: that of its own line, else that of the line before, else the dominant one. */
+export function localEol(text: string, index: number, style: EolStyle): Eol {
+  if (!style.mixed) return style.dominant;
+  const next = text.indexOf("\n", index);
+  if (next >= 0) return text.charCodeAt(next - 1) === 13 ? "\r\n" : "\n";
+  const before = index === 0 ? -1 : text.lastIndexOf("\n", index - 1);
+  if (before >= 0) return text.charCodeAt(before - 1) === 13 ? "\r\n" : "\n";
+  return style.dominant;
+}
+
+/** A whole new text for a file with the line ends the file had: line by line where it is mixed. */
+export function withEolsOf(before: string, after: string): string {
+  const style = eolStyle(before);
+  if (!style.any || (style.dominant === "\n" && !style.mixed)) return after;
+  const fresh = splitLines(after, eolStyle(after));
+  if (!style.mixed) return fresh.map((line) => line.text + (line.eol === "" ? "" : style.dominant)).join("");
+  const raw = splitLines(before, style);
+  const same = (text: string) => text;
+  return rebuildLines({ raw, old: raw, fresh, fallback: style.dominant, keepCrlf: false, adapt: same });
+}

@@ -1,0 +1,112 @@
+import { ReasonixError } from "../../core/mod.ts";
+import { nearNames } from "../../util/near_names.ts";
+import type { ToolContext } from "../tool.ts";
+import { osReason } from "./os_reason.ts";
+
+/** A path of a call after the path policy: what to open, and what to call it in messages. */
+export interface Target {
+  /** Real absolute path. */
+  readonly path: string;
+  /** Relative to the working directory where it lies below it. */
+  readonly shown: string;
+}
+
+export interface ExistingFile extends Target {
+  readonly info: Deno.FileInfo;
+}
+
+/** Resolves a path for writing (and reading, since every writer shows parts of the file). */
+export async function resolveWrite(context: ToolContext, path: string): Promise<Target> {
+  const real = await context.paths.write(checkedPath(path));
+  if (context.paths.hidden(real)) await context.paths.read(path);
+  return { path: real, shown: shownPath(context, real) };
+}
+
+export async function resolveRead(context: ToolContext, path: string): Promise<Target> {
+  const real = await context.paths.read(checkedPath(path));
+  return { path: real, shown: shownPath(context, real) };
+}
+
+function checkedPath(path: string): string {
+  if (path === "") throw new ReasonixError("The path is empty");
+  if (path.includes("\0")) throw new ReasonixError(`The path ${JSON.stringify(path)} has a NUL character`);
+  return path;
+}
+
+function shownPath(context: ToolContext, real: string): string {
+  const separator = Deno.build.os === "windows" ? "\\" : "/";
+  const root = context.cwd.endsWith(separator) ? context.cwd : context.cwd + separator;
+  const shown = real.startsWith(root) ? real.slice(root.length) : real;
+  return separator === "/" ? shown : shown.replaceAll(separator, "/");
+}
+
+/**
+ * The status of something that can be read as a file without blocking. A folder, device, pipe or socket is refused before
+ * it is opened, since opening alone can hang.
+ */
+export async function statRegular(target: Target): Promise<ExistingFile> {
+  let info: Deno.FileInfo;
+  try {
+    // A call into the kernel takes microseconds, the way to a thread and back a hundred times that.
+    info = Deno.statSync(target.path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      throw await missing(target);
+    }
+    throw new ReasonixError(`Cannot read ${target.shown}: ${osReason(error)}`);
+  }
+  if (info.isDirectory) {
+    throw new ReasonixError(`${target.shown} is a folder`, { remedy: "use ls to list it" });
+  }
+  if (!info.isFile) {
+    throw new ReasonixError(`Cannot read ${target.shown}: it is a ${kindOf(info)}, not a regular file`);
+  }
+  return { ...target, info };
+}
+
+/** Like {@linkcode statRegular}, with undefined for a path where nothing is. */
+export async function statRegularOrNothing(target: Target): Promise<ExistingFile | undefined> {
+  try {
+    await Deno.lstat(target.path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw new ReasonixError(`Cannot write ${target.shown}: ${osReason(error)}`);
+  }
+  return await statRegular(target);
+}
+
+function kindOf(info: Deno.FileInfo): string {
+  if (info.isFifo) return "named pipe";
+  if (info.isSocket) return "socket";
+  if (info.isBlockDevice || info.isCharDevice) return "device";
+  return "special file";
+}
+
+async function missing(target: Target): Promise<ReasonixError> {
+  const near = await neighbours(target);
+  const remedy = near.length > 0 ? `near names: ${near.join(", ")}` : "use glob or ls to find it";
+  return new ReasonixError(`${target.shown} does not exist`, { remedy });
+}
+
+const MAX_NAMES = 5000;
+
+/** Paths beside the first missing part of a path that look like it. */
+async function neighbours(target: Target): Promise<string[]> {
+  const parts = target.path.split("/");
+  for (let count = parts.length - 1; count > 0; count--) {
+    const folder = parts.slice(0, count).join("/") || "/";
+    const names: string[] = [];
+    try {
+      for await (const entry of Deno.readDir(folder)) {
+        names.push(entry.isDirectory ? `${entry.name}/` : entry.name);
+        if (names.length >= MAX_NAMES) break;
+      }
+    } catch {
+      continue;
+    }
+    const tail = parts.slice(count).join("/").length;
+    const head = target.shown.slice(0, Math.max(0, target.shown.length - tail));
+    return nearNames(parts[count] ?? "", names).map((name) => head + name);
+  }
+  return [];
+}

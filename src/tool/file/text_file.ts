@@ -1,0 +1,113 @@
+import { ReasonixError } from "../../core/mod.ts";
+import { decodeAs, type Decoded, decodeText, encodeText, type Encoding } from "../text/encoding.ts";
+import type { FileStamp, ToolContext } from "../tool.ts";
+import { digest } from "./digest.ts";
+import { readBytes } from "./read_bytes.ts";
+import { type ExistingFile, statRegular, type Target } from "./target.ts";
+
+/** Largest file that is edited in memory. */
+const MAX_EDIT_BYTES = 50 * 1024 * 1024;
+
+/** A whole text file in memory. */
+export interface TextFile extends LoadedFile {
+  /** Without the byte order mark; line ends as they are. */
+  readonly text: string;
+  readonly encoding: Encoding;
+  readonly bom: boolean;
+}
+
+/** A whole file in memory. */
+export interface LoadedFile extends ExistingFile {
+  readonly bytes: Uint8Array;
+}
+
+export async function loadBytes(context: ToolContext, file: ExistingFile): Promise<LoadedFile> {
+  if (file.info.size > MAX_EDIT_BYTES) {
+    throw new ReasonixError(
+      `${file.shown} is too large to edit (${file.info.size} bytes, at most ${MAX_EDIT_BYTES})`,
+      {
+        remedy: "use bash (sed, perl) instead",
+      },
+    );
+  }
+  return { ...file, bytes: await readBytes(file, context) };
+}
+
+/** Loads a file whose bytes can be written back as they are after an edit of the text. */
+export async function loadText(context: ToolContext, target: Target): Promise<TextFile> {
+  const file = await loadBytes(context, await statRegular(target));
+  return { ...file, ...decodeReversible(file, context.seen.get(file.path)?.encoding) };
+}
+
+/**
+ * Decodes a file whose encoding may be remembered from an earlier look at it. The memory counts where the bytes alone are
+ * no proof: a legacy encoding is guessed, and plain ASCII fits them all.
+ */
+export function decodeRemembering(bytes: Uint8Array, remembered: string | undefined): Decoded | undefined {
+  const decoded = decodeText(bytes);
+  if (!decoded || (remembered !== "gb18030" && remembered !== "windows-1252")) return decoded;
+  const isAscii = decoded.encoding === "utf-8" && !decoded.bom && decoded.text.length === bytes.length;
+  if (!isAscii && !LEGACY.has(decoded.encoding)) return decoded;
+  const again: Decoded = { text: decodeAs(bytes, remembered), encoding: remembered, bom: false };
+  return isReversible(again, bytes) ? again : decoded;
+}
+
+/**
+ * Text that encodes to the same bytes again. Falls back to Latin-1, which every byte survives, where the likelier encoding
+ * would not give them back.
+ */
+export function decodeReversible(
+  file: Target & { readonly bytes: Uint8Array },
+  remembered: string | undefined,
+): Decoded {
+  const { bytes } = file;
+  const decoded = decodeRemembering(bytes, remembered);
+  if (!decoded) {
+    throw new ReasonixError(`${file.shown} is a binary file`, { remedy: "text tools cannot edit it" });
+  }
+  if (decoded.encoding !== "gb18030" || isReversible(decoded, bytes)) return decoded;
+  return { text: decodeAs(bytes, "windows-1252"), encoding: "windows-1252", bom: false };
+}
+
+function isReversible(decoded: Decoded, bytes: Uint8Array): boolean {
+  const again = encodeText(decoded.text, decoded.encoding, decoded.bom);
+  return typeof again !== "string" && again.length === bytes.length &&
+    again.every((byte, index) => byte === bytes[index]);
+}
+
+/** What to remember of a file; without its content when that is too large to look at as a whole. */
+export function stampOf(
+  path: string,
+  info: Deno.FileInfo,
+  content?: { readonly bytes: Uint8Array; readonly encoding: Encoding },
+): FileStamp {
+  const stamp = { path, mtimeMs: info.mtime?.getTime() ?? 0, size: info.size };
+  if (!content) return stamp;
+  const legacy = LEGACY.has(content.encoding) ? { encoding: content.encoding } : {};
+  return { ...stamp, hash: digest(content.bytes), ...legacy };
+}
+
+const LEGACY: ReadonlySet<string> = new Set<Encoding>(["gb18030", "windows-1252"]);
+
+/** The "read before edit" rule: refuses a file the model has not seen, or not in its present state. */
+export function requireSeen(context: ToolContext, file: TextFile): void {
+  if (!context.seen.get(file.path)) {
+    throw new ReasonixError(`${file.shown} has not been read in this session`, {
+      remedy: "read_file it first",
+    });
+  }
+  requireUnchanged(context, file);
+}
+
+/** Refuses a file that is no longer what the model saw; one it never saw passes. */
+export function requireUnchanged(context: ToolContext, file: LoadedFile): void {
+  const stamp = context.seen.get(file.path);
+  if (!stamp) return;
+  const same = stamp.hash === undefined
+    ? stamp.mtimeMs === (file.info.mtime?.getTime() ?? 0) && stamp.size === file.info.size
+    : stamp.size === file.info.size && stamp.hash === digest(file.bytes);
+  if (same) return;
+  throw new ReasonixError(`${file.shown} has changed on disk since it was read`, {
+    remedy: "read_file it again",
+  });
+}

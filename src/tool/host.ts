@@ -1,0 +1,41 @@
+import { errorMessage } from "../core/mod.ts";
+import { failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
+
+/**
+ * Where tools run.
+ *
+ * Contract: `execute` rejects only for an abort, and then soon; everything else is a result.
+ */
+export interface ToolHost extends AsyncDisposable {
+  /** Gets ready while there is time, such as while the first reply streams. */
+  warm(): void;
+  execute(tool: Tool, args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
+}
+
+/** What a tool may take to clean up after an abort before nobody waits for it any more. */
+export const ABORT_GRACE_MS = 180;
+
+/** Runs tools right here. An abort ends the wait for a tool, though not a tool that never gives the event loop its turn. */
+export class LocalToolHost implements ToolHost {
+  warm(): void {}
+
+  async execute(tool: Tool, args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+    const { signal } = context;
+    signal.throwIfAborted();
+    const { promise: given, reject } = Promise.withResolvers<never>();
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const aborted = () => timer = setTimeout(() => reject(signal.reason), ABORT_GRACE_MS);
+    signal.addEventListener("abort", aborted, { once: true });
+    try {
+      return await Promise.race([tool.execute(args, context), given]);
+    } catch (error) {
+      signal.throwIfAborted();
+      return failure(`${tool.name} failed: ${errorMessage(error)}`);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", aborted);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+}

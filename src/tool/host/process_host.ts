@@ -1,0 +1,220 @@
+import { errorMessage } from "../../core/mod.ts";
+import { BUILTINS } from "../builtins.ts";
+import { ABORT_GRACE_MS, LocalToolHost, type ToolHost } from "../host.ts";
+import type { ProcessGuard } from "../services.ts";
+import { failure, type SeenFiles, type Tool, type ToolContext, type ToolResult } from "../tool.ts";
+import { LineProcess } from "./line_process.ts";
+import type { HostMessage, ToolMessage } from "./protocol.ts";
+import type { SelfCommand } from "./self_command.ts";
+import { SeenMirror } from "./seen_mirror.ts";
+
+export { type SelfCommand, selfCommand, type SelfOptions } from "./self_command.ts";
+export { TOOL_ROLE } from "./protocol.ts";
+
+export interface ProcessHostOptions {
+  /** How the tool process is started; what it may touch is in the permission flags. */
+  readonly command: SelfCommand;
+  /** Plain data from which the process makes its path policy. */
+  readonly data: unknown;
+  /** Which tools run there; absent: the built-in ones that need no session. */
+  readonly remote?: (tool: Tool) => boolean;
+  /** Longest call, in milliseconds; 0 = no limit. */
+  readonly callTimeoutMs?: number;
+  /** Finds the process by its mark when the program is killed while a tool is in a loop. */
+  readonly guard?: ProcessGuard;
+  /** Told once when tools run in the main process after all, because the other one cannot be started. */
+  readonly onProblem?: (problem: string) => void;
+}
+
+interface Pending {
+  readonly tool: Tool;
+  readonly args: Record<string, unknown>;
+  readonly context: ToolContext;
+  readonly settle: PromiseWithResolvers<ToolResult>;
+  runs: number;
+}
+
+const CALL_TIMEOUT_MS = 120_000;
+
+/** A process that ends this often before its first result is not tried again. */
+const MAX_FAILED_STARTS = 2;
+
+/**
+ * Runs file and search tools in a process that is killed when a call does not end: an abort or a deadline takes effect even in a
+ * busy loop, and the session goes on with a new process. Calls that were in flight beside it run again if they only read.
+ */
+export class ProcessToolHost implements ToolHost {
+  readonly #options: ProcessHostOptions;
+  readonly #remote: (tool: Tool) => boolean;
+  readonly #local = new LocalToolHost();
+  readonly #pending = new Map<number, Pending>();
+  #process: LineProcess<HostMessage, ToolMessage> | undefined;
+  #mirror = new SeenMirror();
+  #calls = 0;
+  #failedStarts = 0;
+  #disposed = false;
+
+  constructor(options: ProcessHostOptions) {
+    this.#options = options;
+    const names = new Set(BUILTINS.filter((tool) => !tool.session).map((tool) => tool.name));
+    this.#remote = options.remote ?? ((tool) => names.has(tool.name));
+  }
+
+  /** The process, when there is one. */
+  get pid(): number | undefined {
+    return this.#process?.pid;
+  }
+
+  warm(): void {
+    if (!this.#process && !this.#disposed && this.#failedStarts < MAX_FAILED_STARTS) this.#start();
+  }
+
+  async execute(tool: Tool, args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+    if (!this.#remote(tool)) return await this.#local.execute(tool, args, context);
+    context.signal.throwIfAborted();
+    this.warm();
+    if (!this.#process) return await this.#local.execute(tool, args, context);
+    const id = ++this.#calls;
+    const call: Pending = { tool, args, context, settle: Promise.withResolvers(), runs: 0 };
+    this.#pending.set(id, call);
+    this.#send(id, call);
+    return await this.#wait(id, call);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed = true;
+    const process = this.#process;
+    this.#process = undefined;
+    for (const [id, call] of this.#pending) {
+      this.#finish(id, failure(`${call.tool.name} was stopped with the session`));
+    }
+    await process?.kill();
+  }
+
+  async #wait(id: number, call: Pending): Promise<ToolResult> {
+    const { signal } = call.context;
+    const limit = this.#options.callTimeoutMs ?? CALL_TIMEOUT_MS;
+    let grace: ReturnType<typeof setTimeout> | undefined;
+    const aborted = () => {
+      this.#process?.send({ type: "abort", id });
+      // Time for the tool to stop by itself; then the process goes, and nothing it does matters any more.
+      grace = setTimeout(
+        () => this.#giveUp(id, () => call.settle.reject(signal.reason)),
+        ABORT_GRACE_MS - 30,
+      );
+    };
+    const deadline = limit === 0 ? undefined : setTimeout(() => {
+      this.#giveUp(id, () =>
+        call.settle.resolve(failure(
+          `${call.tool.name} was stopped: it had not ended after ${limit / 1000} s`,
+          "ask for less at once",
+        )));
+    }, limit);
+    signal.addEventListener("abort", aborted, { once: true });
+    if (signal.aborted) aborted();
+    try {
+      return await call.settle.promise;
+    } finally {
+      clearTimeout(deadline);
+      clearTimeout(grace);
+      signal.removeEventListener("abort", aborted);
+      this.#pending.delete(id);
+    }
+  }
+
+  #send(id: number, call: Pending): void {
+    call.runs++;
+    const { callId, cwd, settings, outputDir, seen } = call.context;
+    this.#process?.send({
+      type: "call",
+      id,
+      tool: call.tool.name,
+      args: call.args,
+      context: { callId, cwd, settings, outputDir },
+      seen: this.#mirror.changesSince(seen),
+    });
+  }
+
+  #start(): void {
+    const { command, guard } = this.#options;
+    guard?.start();
+    try {
+      const process = new LineProcess<HostMessage, ToolMessage>(
+        { ...command, env: { ...command.env, ...guard?.mark } },
+        { onMessage: (message) => this.#take(message), onEnd: (remarks) => this.#crashed(process, remarks) },
+      );
+      this.#process = process;
+      this.#mirror = new SeenMirror();
+      process.send({ type: "start", data: this.#options.data });
+    } catch (error) {
+      this.#failedStarts = MAX_FAILED_STARTS;
+      this.#options.onProblem?.(errorMessage(error));
+    }
+  }
+
+  #take(message: ToolMessage): void {
+    if (message.type === "ready") return;
+    const call = this.#pending.get(message.id);
+    if (!call) return;
+    if (message.type === "progress") call.context.progress(message.text);
+    else if (message.type === "aborted") call.settle.reject(call.context.signal.reason);
+    else {
+      this.#failedStarts = 0;
+      this.#apply(call.context.seen, message.seen);
+      call.settle.resolve(message.result);
+    }
+  }
+
+  #apply(seen: SeenFiles, changes: Extract<ToolMessage, { type: "done" }>["seen"]): void {
+    for (const stamp of changes.set) seen.set(stamp);
+    for (const path of changes.delete) seen.delete(path);
+    this.#mirror.learned(changes);
+  }
+
+  /** Ends the process for the sake of one call; the others start over in a new one. */
+  #giveUp(id: number, settle: () => void): void {
+    if (!this.#pending.delete(id)) return;
+    settle();
+    const process = this.#process;
+    this.#process = undefined;
+    void process?.kill();
+    this.#runAgain();
+  }
+
+  #crashed(process: LineProcess<HostMessage, ToolMessage>, remarks: string): void {
+    if (this.#process !== process) return;
+    this.#process = undefined;
+    if (++this.#failedStarts >= MAX_FAILED_STARTS) {
+      this.#options.onProblem?.(remarks.split("\n").at(-1) ?? "the tool process ended early");
+    }
+    this.#runAgain();
+  }
+
+  #runAgain(): void {
+    for (const [id, call] of this.#pending) {
+      if (call.context.signal.aborted) {
+        call.settle.reject(call.context.signal.reason);
+        continue;
+      }
+      if (!call.tool.readOnly || call.runs >= 2) {
+        const what = call.tool.readOnly ? "try again" : "read the file to see whether it took effect";
+        this.#finish(
+          id,
+          failure(`${call.tool.name} was interrupted, the process it ran in had to be ended`, what),
+        );
+        continue;
+      }
+      this.warm();
+      if (this.#process) this.#send(id, call);
+      else {this.#local.execute(call.tool, call.args, call.context).then(
+          call.settle.resolve,
+          call.settle.reject,
+        );}
+    }
+  }
+
+  #finish(id: number, result: ToolResult): void {
+    this.#pending.get(id)?.settle.resolve(result);
+    this.#pending.delete(id);
+  }
+}

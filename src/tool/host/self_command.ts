@@ -1,0 +1,59 @@
+import { readEnv } from "../search/environment.ts";
+
+/** First argument by which the program knows that it was started to do a part of its own work. */
+export const WORKER_FLAG = "--worker=";
+
+export interface SelfCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+export interface SelfOptions {
+  /** What the new process is to do; the entry module dispatches on it. */
+  readonly role: string;
+  /** `import.meta.url` of the asking module: the sources, or the one file they were bundled into. */
+  readonly module: string;
+  /** Module to start when the program runs from its sources. */
+  readonly sourceEntry: URL;
+  /** Processor time after which the kernel ends the process, should nobody be left to do it. */
+  readonly cpuSeconds?: number;
+  /** Permission and other flags of `deno run`. A compiled program has its own. */
+  readonly flags: readonly string[];
+}
+
+/** Variables the runtime itself needs to find its caches. */
+const RUNTIME_ENV = [
+  "PATH",
+  "HOME",
+  "DENO_DIR",
+  "XDG_CACHE_HOME",
+  "TMPDIR",
+  "USERPROFILE",
+  "LOCALAPPDATA",
+  "SystemRoot",
+];
+
+/** The command line that starts this very program, in whichever form it runs, for one part of its work. */
+export function selfCommand(options: SelfOptions): SelfCommand {
+  const role = `${WORKER_FLAG}${options.role}`;
+  const env: Record<string, string> = { DENO_NO_UPDATE_CHECK: "1" };
+  for (const name of RUNTIME_ENV) {
+    const value = readEnv(name);
+    if (value !== undefined) env[name] = value;
+  }
+  const command = Deno.execPath();
+  if (Deno.build.standalone) return limited({ command, args: [role], env }, options.cpuSeconds);
+  const bundled = !options.module.endsWith(".ts");
+  const entry = bundled ? options.module : options.sourceEntry.href;
+  // The bundle needs no import map, and must not take one from where it happens to lie.
+  const own = bundled ? ["--no-config"] : [];
+  const args = ["run", "--quiet", "--no-prompt", "--no-lock", ...own, ...options.flags, entry, role];
+  return limited({ command, args, env }, options.cpuSeconds);
+}
+
+function limited(command: SelfCommand, cpuSeconds: number | undefined): SelfCommand {
+  if (cpuSeconds === undefined || Deno.build.os === "windows") return command;
+  const script = `ulimit -t ${cpuSeconds}; exec "$0" "$@"`;
+  return { ...command, command: "/bin/sh", args: ["-c", script, command.command, ...command.args] };
+}

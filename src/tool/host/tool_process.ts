@@ -1,0 +1,139 @@
+import { errorMessage } from "../../core/mod.ts";
+import { BUILTINS } from "../builtins.ts";
+import { MapSeenFiles } from "../seen.ts";
+import {
+  failure,
+  type FileStamp,
+  type PathPolicy,
+  type SeenFiles,
+  type Tool,
+  type ToolResult,
+} from "../tool.ts";
+import { type LinePort, readLines, tell } from "./json_lines.ts";
+import type { HostMessage, SeenChanges, ToolMessage } from "./protocol.ts";
+
+export { TOOL_ROLE } from "./protocol.ts";
+
+export interface ToolProcessParts {
+  /** Makes the path policy from the plain data that the host was given. */
+  readonly paths: (data: unknown) => PathPolicy | Promise<PathPolicy>;
+  /** The tools it runs; absent: the built-in ones that need no session. */
+  readonly tools?: readonly Tool[];
+}
+
+type Call = Extract<HostMessage, { type: "call" }>;
+
+/** Body of the process that runs tools: takes calls until there are no more. */
+export async function runToolProcess(parts: ToolProcessParts, port: LinePort): Promise<void> {
+  const server = new ToolServer(parts, port);
+  for await (const message of readLines<HostMessage>(port.input)) await server.take(message);
+}
+
+class ToolServer {
+  readonly #parts: ToolProcessParts;
+  readonly #port: LinePort;
+  readonly #tools: ReadonlyMap<string, Tool>;
+  readonly #seen = new MapSeenFiles();
+  readonly #running = new Map<number, AbortController>();
+  #paths: PathPolicy | undefined;
+
+  constructor(parts: ToolProcessParts, port: LinePort) {
+    this.#parts = parts;
+    this.#port = port;
+    const tools = parts.tools ?? BUILTINS.filter((tool) => !tool.session);
+    this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
+  }
+
+  async take(message: HostMessage): Promise<void> {
+    if (message.type === "start") {
+      this.#paths = await this.#parts.paths(message.data);
+      this.#tell({ type: "ready" });
+      void this.#warm();
+    } else if (message.type === "abort") this.#running.get(message.id)?.abort();
+    else void this.#run(message);
+  }
+
+  /** Loads what calls will need, one after the other, so that an early call is not kept waiting. */
+  async #warm(): Promise<void> {
+    for (const tool of BUILTINS) {
+      if (!this.#tools.has(tool.name)) continue;
+      await tool.warm().catch(() => {});
+      await new Promise((resolve) => setTimeout(resolve, 0));
+    }
+  }
+
+  async #run(call: Call): Promise<void> {
+    const controller = new AbortController();
+    this.#running.set(call.id, controller);
+    for (const stamp of call.seen.set) this.#seen.set(stamp);
+    for (const path of call.seen.delete) this.#seen.delete(path);
+    const seen = new RecordedSeen(this.#seen);
+    try {
+      const result = await this.#execute(call, controller.signal, seen);
+      this.#tell({ type: "done", id: call.id, result, seen: seen.changes() });
+    } catch (error) {
+      if (controller.signal.aborted) this.#tell({ type: "aborted", id: call.id });
+      else {
+        const result = failure(`${call.tool} failed: ${errorMessage(error)}`);
+        this.#tell({ type: "done", id: call.id, result, seen: seen.changes() });
+      }
+    } finally {
+      this.#running.delete(call.id);
+    }
+  }
+
+  #tell(message: ToolMessage): void {
+    tell(this.#port, message);
+  }
+
+  async #execute(call: Call, signal: AbortSignal, seen: SeenFiles): Promise<ToolResult> {
+    const tool = this.#tools.get(call.tool);
+    if (!tool || !this.#paths) return failure(`Cannot run ${call.tool} here: the process does not have it`);
+    return await tool.execute(call.args, {
+      ...call.context,
+      paths: this.#paths,
+      jail: NO_COMMANDS,
+      seen,
+      signal,
+      progress: (text) => this.#tell({ type: "progress", id: call.id, text }),
+    });
+  }
+}
+
+/** Commands run in the main process, in the jail. */
+const NO_COMMANDS = {
+  wrap(argv: readonly string[]): never {
+    throw new TypeError(`Cannot run ${argv[0] ?? "a command"} in the tool process`);
+  },
+};
+
+/** Notes what one call changes, to be told to the host with its result. */
+class RecordedSeen implements SeenFiles {
+  readonly #base: SeenFiles;
+  readonly #set = new Map<string, FileStamp>();
+  readonly #deleted = new Set<string>();
+
+  constructor(base: SeenFiles) {
+    this.#base = base;
+  }
+
+  get(path: string): FileStamp | undefined {
+    return this.#base.get(path);
+  }
+
+  set(stamp: FileStamp): void {
+    this.#base.set(stamp);
+    this.#set.set(stamp.path, stamp);
+    this.#deleted.delete(stamp.path);
+  }
+
+  delete(path: string): void {
+    this.#base.delete(path);
+    this.#set.delete(path);
+    this.#deleted.add(path);
+  }
+
+  changes(): SeenChanges {
+    return { set: [...this.#set.values()], delete: [...this.#deleted] };
+  }
+}

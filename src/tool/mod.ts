@@ -1,0 +1,24 @@
+/** Tools: the contract, the registry, the built-in list and what tools share. */
+export * from "./tool.ts";
+export type { BuiltinTool } from "./builtin_tool.ts";
+export * from "./knowledge_ports.ts";
+export * from "./services.ts";
+export { openServices, type ServiceOptions, type SessionServices } from "./session_services.ts";
+export { BUILTINS } from "./builtins.ts";
+export { MapSeenFiles } from "./seen.ts";
+export { type ResolvedCall, type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
+
+export { WORKER_FLAG } from "./host/self_command.ts";
+export { LocalToolHost, type ToolHost } from "./host.ts";
+
+/** The body of the process that runs searches, for the module that the program starts with. */
+export const loadSearchProcess = (): Promise<typeof import("./search/search_process.ts")> =>
+  import("./search/search_process.ts");
+
+/** Running tools in a process of their own: the host for the main process … */
+export const loadProcessHost = (): Promise<typeof import("./host/process_host.ts")> =>
+  import("./host/process_host.ts");
+
+/** … and the body of that process, for the module that the program starts with. */
+export const loadToolProcess = (): Promise<typeof import("./host/tool_process.ts")> =>
+  import("./host/tool_process.ts");

@@ -1,0 +1,172 @@
+import type { JsonSchema, ToolCall, ToolSchema } from "../core/mod.ts";
+import { nearNames } from "../util/near_names.ts";
+import { checkArguments } from "./arguments.ts";
+import type { BuiltinTool } from "./builtin_tool.ts";
+import type { Tool } from "./tool.ts";
+
+/** A name under which a tool is offered instead of its own; `args` maps the offered argument names to the tool's. */
+export interface ToolAlias {
+  readonly tool: string;
+  readonly args?: Readonly<Record<string, string>>;
+}
+
+/** `[tools]` of the configuration, as far as it chooses tools. */
+export interface ToolSelection {
+  /** Exactly these built-in tools; `"*"` stands for the usual ones. Absent or empty: the usual ones. */
+  readonly enabled?: readonly string[];
+  readonly disabled?: readonly string[];
+  readonly alias?: Readonly<Record<string, string | ToolAlias>>;
+}
+
+/** A call whose tool exists and whose arguments fit. `name` and `args` are the tool's own, after aliases. */
+export interface ResolvedCall {
+  readonly call: ToolCall;
+  readonly tool: Tool;
+  readonly name: string;
+  readonly args: Record<string, unknown>;
+  readonly readOnly: boolean;
+  /** What to show a person before this call, who must be asked in any case. */
+  readonly fresh?: string;
+}
+
+interface Offer {
+  readonly tool: Tool;
+  readonly name: string;
+  readonly args: Readonly<Record<string, string>>;
+}
+
+/** The tools of one conversation: what the model is offered, and how its calls find their tool. */
+export class ToolRegistry {
+  /** Names in the selection that no tool has. */
+  readonly unknown: readonly string[];
+  readonly #tools = new Map<string, Tool>();
+  readonly #offers = new Map<string, Offer>();
+  readonly #schemas: readonly ToolSchema[];
+
+  /** Order of the result: `builtins` as listed, then `extra` as given; a name taken twice belongs to the first. */
+  constructor(builtins: readonly BuiltinTool[], extra: readonly Tool[] = [], selection: ToolSelection = {}) {
+    for (const tool of [...selected(builtins, selection), ...extra]) {
+      if (!selection.disabled?.includes(tool.name) && !this.#tools.has(tool.name)) {
+        this.#tools.set(tool.name, tool);
+      }
+    }
+    const known = new Set([...builtins, ...extra].map((tool) => tool.name));
+    const missing = [...selection.enabled ?? [], ...selection.disabled ?? []]
+      .filter((name) => name !== "*" && !known.has(name));
+    for (const [name, alias] of Object.entries(selection.alias ?? {})) {
+      const target = typeof alias === "string" ? alias : alias.tool;
+      const tool = this.#tools.get(target);
+      if (tool && !this.#tools.has(name)) {
+        this.#offers.set(name, { tool, name, args: typeof alias === "string" ? {} : alias.args ?? {} });
+      } else if (!known.has(target)) missing.push(target);
+    }
+    this.unknown = missing;
+    this.#schemas = [...this.#tools.values()].map((tool) => this.#offer(tool));
+  }
+
+  /** What the request carries. The same array, in the same order, for the life of the registry. */
+  schemas(): readonly ToolSchema[] {
+    return this.#schemas;
+  }
+
+  tools(): readonly Tool[] {
+    return [...this.#tools.values()];
+  }
+
+  /** The tool behind a name or an alias. */
+  get(name: string): Tool | undefined {
+    return this.#tools.get(name) ?? this.#offers.get(name)?.tool;
+  }
+
+  /**
+   * Finds the tool of a call and checks its arguments.
+   *
+   * Contract: a string says, for the model, why the call cannot run. Only text that is not JSON takes a promise.
+   */
+  prepare(call: ToolCall): ResolvedCall | string | Promise<ResolvedCall | string> {
+    const offer = this.#offers.get(call.name);
+    const tool = offer?.tool ?? this.#tools.get(call.name);
+    if (!tool) return this.#unknownTool(call.name);
+    const text = call.arguments.trim() === "" ? "{}" : call.arguments;
+    try {
+      return resolve(call, tool, offer, JSON.parse(text));
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      return repaired(text).then((value) =>
+        value === undefined
+          ? `Arguments of ${call.name} are not valid JSON: ${error.message}; send the call again`
+          : resolve(call, tool, offer, value)
+      );
+    }
+  }
+
+  #offer(tool: Tool): ToolSchema {
+    for (const offer of this.#offers.values()) {
+      if (offer.tool !== tool) continue;
+      return {
+        name: offer.name,
+        description: tool.description,
+        parameters: withNames(tool.schema, offer.args),
+      };
+    }
+    return { name: tool.name, description: tool.description, parameters: tool.schema };
+  }
+
+  #unknownTool(name: string): string {
+    const names = this.#schemas.map((schema) => schema.name);
+    const near = nearNames(name, names, 3);
+    return near.length > 0
+      ? `Unknown tool "${name}"; did you mean ${near.join(" or ")}?`
+      : `Unknown tool "${name}"; available: ${names.join(", ")}`;
+  }
+}
+
+function selected(builtins: readonly BuiltinTool[], selection: ToolSelection): readonly BuiltinTool[] {
+  const enabled = selection.enabled ?? [];
+  const usual = enabled.length === 0 || enabled.includes("*");
+  return builtins.filter((tool) => enabled.includes(tool.name) || (usual && !tool.optional));
+}
+
+function resolve(
+  call: ToolCall,
+  tool: Tool,
+  offer: Offer | undefined,
+  value: unknown,
+): ResolvedCall | string {
+  const checked = checkArguments(tool.schema, value, { ...tool.synonyms, ...offer?.args });
+  if ("problem" in checked) return `Invalid arguments for ${call.name}: ${checked.problem}`;
+  const { args } = checked;
+  const fresh = tool.fresh?.(args);
+  return {
+    call,
+    tool,
+    name: tool.name,
+    args,
+    readOnly: tool.readOnly,
+    ...(fresh === undefined ? {} : { fresh }),
+  };
+}
+
+/** JSON as models break it (single quotes, trailing commas, cut-off brackets), when the repair gives an object. */
+async function repaired(text: string): Promise<unknown> {
+  if (!text.trimStart().startsWith("{") || !text.trimEnd().endsWith("}")) return undefined;
+  const { jsonrepair } = await import("jsonrepair");
+  try {
+    return JSON.parse(jsonrepair(text));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The schema with its properties under the offered names. */
+function withNames(schema: JsonSchema, args: Readonly<Record<string, string>>): JsonSchema {
+  const offered = new Map(Object.entries(args).map(([theirs, ours]) => [ours, theirs]));
+  if (offered.size === 0) return schema;
+  const rename = (name: string) => offered.get(name) ?? name;
+  const properties = Object.entries(schema.properties as Record<string, unknown> ?? {});
+  return {
+    ...schema,
+    properties: Object.fromEntries(properties.map(([name, value]) => [rename(name), value])),
+    ...(Array.isArray(schema.required) ? { required: schema.required.map(rename) } : {}),
+  };
+}

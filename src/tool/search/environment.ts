@@ -1,0 +1,17 @@
+/** An environment variable, or undefined where the program may not read it (a worker with narrow permissions). */
+export function readEnv(name: string): string | undefined {
+  try {
+    return Deno.env.get(name) || undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of a file that may not exist or not be readable. */
+export function readIfAny(path: string): string | undefined {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch {
+    return undefined;
+  }
+}

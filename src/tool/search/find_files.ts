@@ -1,0 +1,84 @@
+import { compileGlobs } from "./glob_match.ts";
+import { expandBraces } from "../../util/glob_syntax.ts";
+import { below, readFilter } from "./path_filter.ts";
+import { walkFiles } from "./walk.ts";
+
+export interface FindOptions {
+  /** Absolute and real, like `cwd`. */
+  readonly root: string;
+  readonly cwd: string;
+  readonly hidden: (path: string) => boolean;
+  readonly signal: AbortSignal;
+}
+
+/** A walk over a slow or endless tree ends with what it has. */
+const DEADLINE_MS = 20_000;
+
+/** Files matching a glob pattern, newest first, then by name. Parts of the pattern that start with `!` leave out. */
+export async function findFiles(
+  pattern: string,
+  options: FindOptions,
+): Promise<{ readonly files: string[]; readonly timedOut: boolean }> {
+  const absolute = pattern.startsWith("/");
+  const filter = readFilter([pattern.replace(/^(?:\.\/)+/, "")], []);
+  const wanted = filter.include.length > 0 ? filter.include : ["**"];
+  const patterns = absolute ? wanted.map((one) => `/${one}`) : wanted;
+  const matches = await compileGlobs(patterns);
+  const unwanted = filter.exclude.length > 0 ? await compileGlobs(filter.exclude) : undefined;
+  const start = startFolder(patterns, absolute ? "" : options.root);
+  const from = absolute ? "/" : options.root;
+  const skip = from.endsWith("/") ? from.length : from.length + 1;
+  const deepest = deepestLevel(patterns);
+  const files: { readonly path: string; readonly modified: number }[] = [];
+  const { timedOut } = await walkFiles(
+    {
+      ...options,
+      root: start,
+      deadline: Date.now() + DEADLINE_MS,
+      prune: (path) => below(path, from).split("/").length >= deepest,
+    },
+    (path) => {
+      const relative = path.slice(skip);
+      if (matches(relative) && !unwanted?.(relative)) files.push({ path, modified: modifiedAt(path) });
+    },
+  );
+  files.sort((a, b) => b.modified - a.modified || (a.path < b.path ? -1 : 1));
+  return { files: files.map((file) => file.path), timedOut };
+}
+
+function modifiedAt(path: string): number {
+  try {
+    return Deno.lstatSync(path).mtime?.getTime() ?? 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** The deepest existing folder that all patterns share in plain text. */
+function startFolder(patterns: readonly string[], root: string): string {
+  const heads = patterns.map((pattern) => {
+    const parts = pattern.split("/");
+    const special = parts.findIndex((part) => /[*?[\]{}()!+@\\]/.test(part) || part === "..");
+    return parts.slice(0, special < 0 ? parts.length - 1 : special);
+  });
+  const first = heads[0] ?? [];
+  const same = first.findIndex((part, index) => heads.some((head) => head[index] !== part));
+  const shared = (same < 0 ? first : first.slice(0, same)).filter((part) => part !== "");
+  for (let depth = shared.length; depth > 0; depth--) {
+    const folder = `${root}/${shared.slice(0, depth).join("/")}`;
+    try {
+      if (Deno.lstatSync(folder).isDirectory) return folder;
+    } catch {
+      continue;
+    }
+  }
+  return root || "/";
+}
+
+/** How many names the longest match can have. */
+function deepestLevel(patterns: readonly string[]): number {
+  const levels = patterns.flatMap(expandBraces).map((pattern) =>
+    pattern.includes("**") || pattern.includes("(") ? Infinity : pattern.split("/").length
+  );
+  return Math.max(...levels);
+}

@@ -1,0 +1,139 @@
+import { LineProcess } from "../host/line_process.ts";
+import { selfCommand } from "../host/self_command.ts";
+import { excludeTest } from "./path_filter.ts";
+import { byPath, type FoundFile, type SearchReport, type SearchRequest } from "./request.ts";
+import type { SearchPlace } from "./ripgrep_engine.ts";
+import { ScanRun } from "./scan_run.ts";
+import { compileMatcher } from "./scan_text.ts";
+import { SEARCH_ROLE, type SearchJob, type SearchPart } from "./search_process.ts";
+import { walkFiles } from "./walk.ts";
+
+interface Outcome {
+  readonly found: FoundFile[];
+  readonly stopped?: "limit" | "deadline";
+  readonly stuckAt?: string;
+}
+
+/** Event-loop turns are given between steps of this length. */
+const STEP_MS = 25;
+
+/** Searches without ripgrep, with the same results. */
+export async function searchOurselves(
+  request: SearchRequest,
+  place: SearchPlace,
+  shownLines: number,
+): Promise<SearchReport> {
+  const { tame } = compileMatcher(request).pattern;
+  // A pattern that could take for ever runs in a process of its own, which starts while the tree is walked.
+  await using scanner = tame ? undefined : startScanner();
+  const files: string[] = [];
+  const walk = await listFiles(place, files);
+  const search = (wanted: SearchRequest) =>
+    scanner ? scanner.scan(files, wanted, place) : scanHere(files, wanted, place);
+  let outcome = await search(request);
+  if (outcome.stopped === "limit") {
+    files.sort((a, b) => byPath({ path: a }, { path: b }));
+    outcome = await search({ ...request, maxLines: shownLines });
+    outcome = { ...outcome, stopped: outcome.stopped ?? "limit" };
+  }
+  const total = outcome.found.reduce((sum, file) => sum + file.count, 0);
+  const stopped = outcome.stopped ?? (walk.timedOut ? "deadline" : undefined);
+  return {
+    files: outcome.found.sort(byPath),
+    total,
+    ...(stopped ? { stopped } : {}),
+    ...(outcome.stuckAt === undefined ? {} : { stuckAt: outcome.stuckAt }),
+  };
+}
+
+async function listFiles(place: SearchPlace, files: string[]): Promise<{ readonly timedOut: boolean }> {
+  if ((await Deno.stat(place.root)).isFile) {
+    files.push(place.root);
+    return { timedOut: false };
+  }
+  const excluded = excludeTest(place.filter, place.cwd);
+  return await walkFiles(
+    { ...place, ...(excluded ? { prune: (path, name) => excluded(path, name, true) } : {}) },
+    (path) => {
+      if (place.included && !place.included(path)) return;
+      if (!excluded?.(path, path.slice(path.lastIndexOf("/") + 1), false)) files.push(path);
+    },
+  );
+}
+
+async function scanHere(
+  files: readonly string[],
+  request: SearchRequest,
+  place: SearchPlace,
+): Promise<Outcome> {
+  const run = new ScanRun(files, request);
+  const found: FoundFile[] = [];
+  while (true) {
+    for (const file of run.step(STEP_MS)) found.push(file);
+    if (run.done) return { found, ...(run.full ? { stopped: "limit" as const } : {}) };
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    place.signal.throwIfAborted();
+    if (Date.now() > place.deadline) return { found, stopped: "deadline" };
+  }
+}
+
+function startScanner(): Scanner | undefined {
+  try {
+    return new Scanner();
+  } catch (error) {
+    // Where no process may be started, whoever forbade it has to put an end to the search.
+    if (error instanceof Deno.errors.NotCapable) return undefined;
+    throw error;
+  }
+}
+
+/** Scans files in a process that can be killed in the middle of a match. */
+class Scanner {
+  #onPart: (part: SearchPart) => void = () => {};
+  #onEnd: (remarks: string) => void = () => {};
+  readonly #process: LineProcess<SearchJob, SearchPart>;
+
+  constructor() {
+    const command = selfCommand({
+      role: SEARCH_ROLE,
+      module: import.meta.url,
+      cpuSeconds: 60,
+      sourceEntry: new URL("./search_entry.ts", import.meta.url),
+      flags: ["--allow-read"],
+    });
+    this.#process = new LineProcess(command, {
+      onMessage: (part) => this.#onPart(part),
+      onEnd: (remarks) => this.#onEnd(remarks),
+    });
+  }
+
+  async scan(files: readonly string[], request: SearchRequest, place: SearchPlace): Promise<Outcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
+    const found: FoundFile[] = [];
+    let next = 0;
+    const timer = setTimeout(() => {
+      const stuckAt = files[next];
+      resolve({ found, stopped: "deadline", ...(stuckAt === undefined ? {} : { stuckAt }) });
+    }, Math.max(0, place.deadline - Date.now()));
+    const aborted = () => reject(place.signal.reason);
+    place.signal.addEventListener("abort", aborted, { once: true });
+    if (place.signal.aborted) aborted();
+    this.#onPart = (part) => {
+      for (const file of part.found) found.push(file);
+      next = part.next;
+      if (part.done) resolve({ found, ...(part.full ? { stopped: "limit" as const } : {}) });
+    };
+    this.#onEnd = (remarks) => reject(new Error(`The search process ended early: ${remarks.slice(-300)}`));
+    this.#process.send({ files, request });
+    try {
+      return await promise;
+    } finally {
+      clearTimeout(timer);
+      place.signal.removeEventListener("abort", aborted);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#process.kill();
+  }
+}

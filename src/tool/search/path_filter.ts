@@ -1,0 +1,76 @@
+import { compileGlobs } from "./glob_match.ts";
+import { expandBraces } from "../../util/glob_syntax.ts";
+import { IgnoreRules } from "../../util/ignore_rules.ts";
+
+/** Which files of a search count, by name. */
+export interface PathFilter {
+  /** Patterns a file must match one of; matched against the name, or against the path when they contain `/`. */
+  readonly include: readonly string[];
+  /** Patterns of files and folders to leave out, in the syntax of an ignore file, from the working directory. */
+  readonly exclude: readonly string[];
+}
+
+/** Splits what models write (`*.ts,*.tsx`, `!*.test.ts`, a list) into a filter. */
+export function readFilter(include: readonly string[], exclude: readonly string[]): PathFilter {
+  const wanted = include.flatMap(splitList).flatMap(expandBraces);
+  const unwanted = exclude.flatMap(splitList).map((pattern) => pattern.replace(/^!/, ""));
+  return {
+    include: wanted.filter((pattern) => !pattern.startsWith("!")).map((pattern) =>
+      pattern.replace(/^\.?\//, "")
+    ),
+    exclude: [
+      ...unwanted,
+      ...wanted.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1)),
+    ],
+  };
+}
+
+function splitList(text: string): string[] {
+  const out: string[] = [];
+  let [depth, part] = [0, ""];
+  for (const char of text) {
+    if (char === "{") depth++;
+    else if (char === "}") depth--;
+    if (char === "," && depth <= 0) {
+      out.push(part.trim());
+      part = "";
+    } else part += char;
+  }
+  return [...out, part.trim()].filter((one) => one !== "");
+}
+
+/** Tests a file by its absolute path. */
+export type PathTest = (path: string) => boolean;
+
+/** The test for `include`; paths count from the search root or from the working directory. */
+export async function includeTest(
+  filter: PathFilter,
+  root: string,
+  cwd: string,
+): Promise<PathTest | undefined> {
+  if (filter.include.length === 0) return undefined;
+  const names = filter.include.filter((pattern) => !pattern.includes("/"));
+  const paths = filter.include.filter((pattern) => pattern.includes("/"));
+  const byName = names.length > 0 ? await compileGlobs(names) : undefined;
+  const byPath = paths.length > 0 ? await compileGlobs(paths) : undefined;
+  return (path) => {
+    if (byName?.(path.slice(path.lastIndexOf("/") + 1))) return true;
+    return byPath !== undefined && (byPath(below(path, root)) || byPath(below(path, cwd)));
+  };
+}
+
+/** The test for `exclude`; true means left out. */
+export function excludeTest(
+  filter: PathFilter,
+  cwd: string,
+): ((path: string, name: string, isFolder: boolean) => boolean) | undefined {
+  if (filter.exclude.length === 0) return undefined;
+  const rules = new IgnoreRules(filter.exclude.join("\n"));
+  return (path, name, isFolder) => rules.match(below(path, cwd), name, isFolder) === "ignore";
+}
+
+/** `path` without the folder it is in; unchanged when it lies elsewhere. */
+export function below(path: string, folder: string): string {
+  const prefix = folder.endsWith("/") ? folder : `${folder}/`;
+  return path.startsWith(prefix) ? path.slice(prefix.length) : path === folder ? "." : path;
+}

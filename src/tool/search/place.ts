@@ -1,0 +1,43 @@
+import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
+import { failure, type ToolContext, type ToolResult } from "../tool.ts";
+import { below } from "./path_filter.ts";
+
+/** The folder or file a search tool was pointed at. All paths are real, with `/` between names. */
+export interface Target {
+  readonly path: string;
+  readonly isFile: boolean;
+  readonly cwd: string;
+}
+
+/** Resolves the `path` argument of a search tool; absent means the working directory. */
+export async function searchTarget(context: ToolContext, path: unknown): Promise<Target> {
+  const wanted = typeof path === "string" && path !== "" ? path : ".";
+  const [real, cwd] = await Promise.all([context.paths.read(wanted), Deno.realPath(context.cwd)]);
+  try {
+    const info = await Deno.stat(real);
+    return { path: slashes(real), isFile: !info.isDirectory, cwd: slashes(cwd) };
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+    throw new ReasonixError(`Cannot find ${wanted}`, { remedy: "list the folder above it with ls" });
+  }
+}
+
+function slashes(path: string): string {
+  return Deno.build.os === "windows" ? path.replaceAll("\\", "/") : path;
+}
+
+/** A path as the model should write it: from the working directory when it is inside. */
+export function shown(path: string, target: Target): string {
+  return below(path, target.cwd);
+}
+
+/** Turns what a search tool throws into a result; an abort goes on. */
+export async function reported(run: () => Promise<ToolResult>): Promise<ToolResult> {
+  try {
+    return await run();
+  } catch (error) {
+    if (isAbort(error)) throw error;
+    if (error instanceof ReasonixError) return failure(error.message, error.remedy);
+    return failure(`Cannot search: ${errorMessage(error)}`);
+  }
+}

@@ -1,0 +1,45 @@
+/** What a content search looks for; plain data, so that it can cross to a worker. */
+export interface SearchRequest {
+  readonly pattern: string;
+  readonly ignoreCase: boolean;
+  /** Matches may cross line ends, and `.` matches them. */
+  readonly multiline: boolean;
+  /** Lines shown before and after each match. */
+  readonly before: number;
+  readonly after: number;
+  readonly mode: "content" | "files" | "count";
+  /** Matched lines after which a search stops. */
+  readonly maxLines: number;
+}
+
+export interface FoundLine {
+  readonly number: number;
+  readonly text: string;
+  /** Index of the first match in `text`; absent on context lines. */
+  readonly column?: number;
+}
+
+export interface FoundFile {
+  readonly path: string;
+  /** Matching lines. */
+  readonly count: number;
+  /** In mode `content`: matching lines and their context, by number. */
+  readonly lines: readonly FoundLine[];
+}
+
+export interface SearchReport {
+  /** By path. */
+  readonly files: readonly FoundFile[];
+  /** Matching lines in all files, as far as they were searched. */
+  readonly total: number;
+  /** Why files are missing from the report, when they are. */
+  readonly stopped?: "limit" | "deadline";
+  /** File being searched at the deadline. */
+  readonly stuckAt?: string;
+}
+
+/** Orders paths part by part, as a walk through sorted folders does. */
+export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
+  const [left, right] = [a.path.replaceAll("/", "\0"), b.path.replaceAll("/", "\0")];
+  return left < right ? -1 : left > right ? 1 : 0;
+}

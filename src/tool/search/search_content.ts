@@ -1,0 +1,72 @@
+import { ReasonixError } from "../../core/mod.ts";
+import { searchOurselves } from "./own_engine.ts";
+import { includeTest, type PathFilter } from "./path_filter.ts";
+import { literalPattern, normalizePattern } from "./regex_normal.ts";
+import type { SearchReport, SearchRequest } from "./request.ts";
+import { findRipgrep } from "./ripgrep.ts";
+import { RipgrepUnusable, searchWithRipgrep } from "./ripgrep_engine.ts";
+
+export interface ContentSearch {
+  readonly pattern: string;
+  /** The pattern is plain text. */
+  readonly literal: boolean;
+  readonly ignoreCase: boolean;
+  readonly multiline: boolean;
+  readonly before: number;
+  readonly after: number;
+  readonly mode: SearchRequest["mode"];
+  readonly filter: PathFilter;
+  /** Absolute and real. */
+  readonly root: string;
+  readonly cwd: string;
+  readonly hidden: (path: string) => boolean;
+  /** Lines worth keeping when there are too many. */
+  readonly shownLines: number;
+  readonly signal: AbortSignal;
+  readonly deadlineMs: number;
+  /** Which engine; absent: ripgrep where there is one. */
+  readonly engine?: "ripgrep" | "own";
+}
+
+/** Matches beyond this are not counted. */
+const MAX_LINES = 50_000;
+
+/**
+ * Finds lines in the files of a tree. With ripgrep and without, the result is the same.
+ *
+ * Rejects with a `ReasonixError` when the pattern cannot be used.
+ */
+export async function searchContent(search: ContentSearch): Promise<SearchReport> {
+  const source = search.literal ? literalPattern(search.pattern) : search.pattern;
+  const normal = normalizePattern(source);
+  const request: SearchRequest = {
+    pattern: normal.source,
+    ignoreCase: search.ignoreCase,
+    multiline: search.multiline || normal.crossesLines,
+    before: search.before,
+    after: search.after,
+    mode: search.mode,
+    maxLines: MAX_LINES,
+  };
+  const place = {
+    ...search,
+    included: await includeTest(search.filter, search.root, search.cwd),
+    deadline: Date.now() + search.deadlineMs,
+  };
+  const command = normal.needsBacktracking || search.engine === "own" ? undefined : findRipgrep(search.cwd);
+  if (command !== undefined) {
+    try {
+      return await searchWithRipgrep(command, request, place, search.shownLines);
+    } catch (error) {
+      if (!(error instanceof RipgrepUnusable || error instanceof Deno.errors.NotCapable)) throw error;
+    }
+  }
+  try {
+    return await searchOurselves(request, place, search.shownLines);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw new ReasonixError(`Cannot use the pattern: ${error.message}`, {
+      remedy: "mend the regular expression or set literal",
+    });
+  }
+}

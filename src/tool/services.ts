@@ -1,0 +1,103 @@
+import type { EventBodies } from "../core/event_schema.ts";
+import type { HistoryPort, MemoryPort, SkillPort } from "./knowledge_ports.ts";
+
+export type TodoItem = EventBodies["todo.update"]["items"][number];
+export type JobChange = Readonly<EventBodies["job.change"]>;
+
+/** The todo list of a session. */
+export interface TodoStore {
+  get(): readonly TodoItem[];
+  set(items: readonly TodoItem[]): void;
+}
+
+/** What commands of one session share. */
+export interface ShellMemory {
+  /** Where the last command left off; absent: the working directory of the session. */
+  cwd?: string;
+  /** Sees to it that no process outlives the session. */
+  readonly guard: ProcessGuard;
+}
+
+/** Ends process groups when the program is gone, however it went. */
+export interface ProcessGuard {
+  /** Set in the environment of every child, so that the ones that left their group are found, too. */
+  readonly mark: Readonly<Record<string, string>>;
+  /** Must have been called before the program may be gone; calling it again does nothing. */
+  start(): void;
+  add(group: number): void;
+  remove(group: number): void;
+}
+
+/** A background command as the model and front ends see it. */
+export interface JobView {
+  readonly id: string;
+  readonly command: string;
+  readonly status: "running" | "exited" | "killed";
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  /** File with everything the job printed. */
+  readonly outputFile: string;
+}
+
+/** What a job printed since the last look. */
+export interface JobNews {
+  readonly view: JobView;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+  /** Bytes that were passed over because there were too many. */
+  readonly skipped: number;
+}
+
+export interface JobSpec {
+  readonly command: string;
+  /** What is spawned, as the jail made it. */
+  readonly plan: {
+    readonly command: string;
+    readonly args: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+  };
+  readonly cwd: string;
+  /** Folder for the output. */
+  readonly dir: string;
+}
+
+/** The background commands of a session; they end with it. */
+export interface Jobs {
+  start(spec: JobSpec): JobView;
+  list(): readonly JobView[];
+  get(id: string): JobView | undefined;
+  /** Output since the last call for this job. */
+  news(id: string): JobNews | undefined;
+  /** Resolves when the job prints something, ends, or the time is over. */
+  settled(id: string, milliseconds: number, signal: AbortSignal): Promise<void>;
+  /** Ends the job and its children. */
+  kill(id: string): Promise<JobView | undefined>;
+}
+
+export interface Question {
+  readonly question: string;
+  readonly options: readonly { readonly label: string; readonly description?: string }[];
+  /** Whether more than one option may be chosen. */
+  readonly multiple: boolean;
+}
+
+/** Puts questions to the user. Absent when nobody is there. */
+export interface Asker {
+  /** Chosen labels or own words, one list per question; undefined when the user declined. */
+  ask(
+    questions: readonly Question[],
+    signal: AbortSignal,
+  ): Promise<readonly (readonly string[])[] | undefined>;
+}
+
+/** State of a session that outlives a call. Each part is absent where it makes no sense. */
+export interface ToolServices {
+  readonly todos?: TodoStore;
+  readonly shell?: ShellMemory;
+  readonly jobs?: Jobs;
+  readonly asker?: Asker;
+  readonly skills?: SkillPort;
+  readonly memory?: MemoryPort;
+  readonly history?: HistoryPort;
+}

@@ -1,0 +1,39 @@
+import type { Asker, JobChange, TodoItem, ToolServices } from "./services.ts";
+import { GuardProcess } from "./shell/guard.ts";
+import { JobTable } from "./shell/job_table.ts";
+
+export interface ServiceOptions {
+  /** The list an earlier part of the session left. */
+  readonly todos?: readonly TodoItem[];
+  readonly onTodos?: (items: readonly TodoItem[]) => void;
+  readonly onJob?: (change: JobChange) => void;
+  readonly asker?: Asker;
+  /** What the tools about skills, memory and earlier sessions work with. */
+  readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history">;
+}
+
+/** The services of one session, and their end: no command outlives the disposal. */
+export interface SessionServices extends ToolServices, AsyncDisposable {}
+
+export function openServices(options: ServiceOptions = {}): SessionServices {
+  const guard = new GuardProcess();
+  const jobs = new JobTable({ guard, ...(options.onJob ? { onChange: options.onJob } : {}) });
+  let items = options.todos ?? [];
+  return {
+    todos: {
+      get: () => items,
+      set(next) {
+        items = next;
+        options.onTodos?.(next);
+      },
+    },
+    shell: { guard },
+    jobs,
+    ...(options.asker ? { asker: options.asker } : {}),
+    ...options.knowledge,
+    async [Symbol.asyncDispose]() {
+      await jobs[Symbol.asyncDispose]();
+      await guard[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,86 @@
+import type { ProcessGuard } from "../services.ts";
+
+/** Environment variable that all commands of a session carry. */
+const MARK = "REASONIX_GUARD";
+
+/**
+ * Reads `+group` and `-group` lines until its input ends, which happens when the program ends, however that comes about. Then it
+ * ends the groups that are left and, where /proc shows environments, every process that carries the mark of this session.
+ */
+const SCRIPT = `trap '' HUP INT TERM QUIT
+groups=' '
+while read -r line; do
+  group=\${line#?}
+  case $line in
+    +*) groups="$groups$group " ;;
+    -*) case $groups in *" $group "*) groups="\${groups%% $group *} \${groups#* $group }" ;; esac ;;
+  esac
+done
+for group in $groups; do kill -KILL -- "-$group"; done
+for round in 1 2 3; do
+  found=
+  for file in $(grep -lsF -- "$1" /proc/[0-9]*/environ); do
+    pid=\${file#/proc/}
+    kill -KILL "\${pid%/environ}" && found=1
+  done
+  [ -n "$found" ] || break
+done`;
+
+/**
+ * One small shell a session, started with its first command and outside of every group, so that not even a SIGKILL of the
+ * program leaves a process behind. It works wherever there is a shell, on all Unix systems.
+ */
+export class GuardProcess implements ProcessGuard {
+  readonly mark: Readonly<Record<string, string>>;
+  #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
+  #off: boolean;
+  readonly #value = crypto.randomUUID();
+
+  constructor() {
+    this.#off = Deno.build.os === "windows";
+    this.mark = this.#off ? {} : { [MARK]: this.#value };
+  }
+
+  start(): void {
+    if (!this.#off && !this.#writer) this.#spawn();
+  }
+
+  add(group: number): void {
+    this.#tell(`+${group}\n`);
+  }
+
+  remove(group: number): void {
+    this.#tell(`-${group}\n`);
+  }
+
+  /** Lets the guard do its work, which goes on after the program if need be. Nothing can be added afterwards. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#off = true;
+    await this.#writer?.close().catch(() => {});
+  }
+
+  #tell(line: string): void {
+    this.start();
+    this.#writer?.write(new TextEncoder().encode(line)).catch(() => {});
+  }
+
+  #spawn(): void {
+    try {
+      const child = new Deno.Command("/bin/sh", {
+        args: ["-c", SCRIPT, "guard", `${MARK}=${this.#value}`],
+        clearEnv: true,
+        env: { PATH: "/usr/bin:/bin" },
+        cwd: "/",
+        stdin: "piped",
+        stdout: "null",
+        stderr: "null",
+        detached: true,
+      }).spawn();
+      child.unref();
+      this.#writer = child.stdin.getWriter();
+    } catch {
+      // No such shell, or not allowed to run one: commands still end with their call.
+      this.#off = true;
+    }
+  }
+}

@@ -1,0 +1,173 @@
+import type { JobChange, JobNews, Jobs, JobSpec, JobView, ProcessGuard } from "../services.ts";
+import { ShellProcess } from "./process.ts";
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** The file of a job stops growing here. */
+const MAX_FILE = 256 * 1024 * 1024;
+
+/** At most this much is handed out at once; the rest is in the file. */
+const MAX_NEWS = 256 * 1024;
+
+/** Running jobs at a time; a model that starts more has lost track. */
+const MAX_RUNNING = 128;
+
+interface Job {
+  view: JobView;
+  readonly process: ShellProcess;
+  readonly file: Deno.FsFile;
+  written: number;
+  /** Bytes already handed out. */
+  read: number;
+  killed: boolean;
+  /** Called at the next output or at the end. */
+  readonly waiting: Set<() => void>;
+}
+
+/** Background commands of one session, each with its output in a file. */
+export class JobTable implements Jobs {
+  readonly #jobs = new Map<string, Job>();
+  readonly #guard: ProcessGuard | undefined;
+  readonly #onChange: (change: JobChange) => void;
+  #started = 0;
+
+  constructor(
+    options: { readonly guard?: ProcessGuard; readonly onChange?: (change: JobChange) => void } = {},
+  ) {
+    this.#guard = options.guard;
+    this.#onChange = options.onChange ?? (() => {});
+  }
+
+  start(spec: JobSpec): JobView {
+    const running = this.list().filter((job) => job.status === "running").length;
+    if (running >= MAX_RUNNING) throw new RangeError(`${running} jobs are running already`);
+    const id = `job-${++this.#started}`;
+    Deno.mkdirSync(spec.dir, { recursive: true, mode: 0o700 });
+    const outputFile = `${spec.dir}/${id}.txt`;
+    const file = Deno.openSync(outputFile, { write: true, create: true, truncate: true, mode: 0o600 });
+    const process = this.#spawn(spec, file, (chunk) => this.#output(id, chunk));
+    const job: Job = {
+      view: { id, command: spec.command, status: "running", startedAt: Date.now(), outputFile },
+      process,
+      file,
+      written: 0,
+      read: 0,
+      killed: false,
+      waiting: new Set(),
+    };
+    this.#jobs.set(id, job);
+    this.#onChange({ job: id, command: spec.command, status: "started" });
+    void process.ended.then((end) => this.#ended(job, end));
+    return job.view;
+  }
+
+  list(): readonly JobView[] {
+    return [...this.#jobs.values()].map((job) => job.view);
+  }
+
+  get(id: string): JobView | undefined {
+    return this.#jobs.get(id)?.view;
+  }
+
+  news(id: string): JobNews | undefined {
+    const job = this.#jobs.get(id);
+    if (!job) return undefined;
+    const skipped = Math.max(0, job.written - job.read - MAX_NEWS);
+    const bytes = readRange(job.view.outputFile, job.read + skipped, job.written);
+    // A character may have come only in part; it is handed out with the rest of it.
+    const whole = job.view.status === "running" ? bytes.subarray(0, wholeCharacters(bytes)) : bytes;
+    job.read += skipped + whole.length;
+    return { view: job.view, bytes: whole, skipped };
+  }
+
+  async settled(id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
+    const job = this.#jobs.get(id);
+    if (!job || job.view.status !== "running" || job.read < job.written) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, milliseconds);
+    job.waiting.add(resolve);
+    signal.addEventListener("abort", () => resolve(), { once: true });
+    await promise;
+    clearTimeout(timer);
+    job.waiting.delete(resolve);
+    signal.throwIfAborted();
+  }
+
+  async kill(id: string, graceMs = 1000): Promise<JobView | undefined> {
+    const job = this.#jobs.get(id);
+    if (!job) return undefined;
+    if (job.view.status === "running") {
+      job.killed = true;
+      await job.process.kill(graceMs);
+      await job.process.ended;
+    }
+    return job.view;
+  }
+
+  /** Ends all jobs. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#jobs.keys()].map((id) => this.kill(id, 150)));
+  }
+
+  #spawn(spec: JobSpec, file: Deno.FsFile, onOutput: (chunk: Bytes) => void): ShellProcess {
+    try {
+      return new ShellProcess(spec.plan, { cwd: spec.cwd, guard: this.#guard, lasting: true, onOutput });
+    } catch (error) {
+      file.close();
+      throw error;
+    }
+  }
+
+  #output(id: string, chunk: Bytes): void {
+    const job = this.#jobs.get(id);
+    if (!job) return;
+    const room = chunk.subarray(0, Math.max(0, MAX_FILE - job.written));
+    try {
+      for (let at = 0; at < room.length;) at += job.file.writeSync(room.subarray(at));
+      job.written += room.length;
+    } catch {
+      // A full disk must not end the job; its output is lost, its end is still reported.
+    }
+    for (const wake of job.waiting) wake();
+  }
+
+  #ended(job: Job, end: { readonly code: number; readonly signal?: string }): void {
+    job.file.close();
+    const status = job.killed ? "killed" : "exited";
+    job.view = {
+      ...job.view,
+      status,
+      exitCode: end.code,
+      ...(end.signal === undefined ? {} : { signal: end.signal }),
+      endedAt: Date.now(),
+    };
+    for (const wake of job.waiting) wake();
+    this.#onChange({ job: job.view.id, command: job.view.command, status });
+  }
+}
+
+function readRange(path: string, from: number, to: number): Bytes {
+  const out = new Uint8Array(Math.max(0, to - from));
+  if (out.length === 0) return out;
+  using file = Deno.openSync(path);
+  file.seekSync(from, Deno.SeekMode.Start);
+  let filled = 0;
+  while (filled < out.length) {
+    const read = file.readSync(out.subarray(filled));
+    if (read === null) break;
+    filled += read;
+  }
+  return out.subarray(0, filled);
+}
+
+/** Length without an unfinished UTF-8 character at the end. */
+function wholeCharacters(bytes: Uint8Array): number {
+  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back] ?? 0;
+    if (byte < 0x80) break;
+    if (byte < 0xc0) continue;
+    const needed = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+    return needed > back ? bytes.length - back : bytes.length;
+  }
+  return bytes.length;
+}

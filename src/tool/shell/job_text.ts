@@ -1,0 +1,25 @@
+import type { JobNews, JobView } from "../services.ts";
+import { type Cut, DEFAULT_CAPS, keepEnds } from "../truncation.ts";
+import { cleanText, looksBinary } from "./clean_text.ts";
+
+/** One line about a job. */
+export function describeJob(job: JobView): string {
+  const seconds = (((job.endedAt ?? Date.now()) - job.startedAt) / 1000).toFixed(1);
+  const command = job.command.length > 200 ? `${job.command.slice(0, 200)}…` : job.command;
+  return `${job.id} ${state(job)} after ${seconds} s: ${command.replaceAll("\n", "⏎")}`;
+}
+
+function state(job: JobView): string {
+  if (job.status === "running") return "running";
+  if (job.status === "killed") return "killed";
+  return job.signal === undefined ? `exited with code ${job.exitCode ?? "?"}` : `ended by ${job.signal}`;
+}
+
+/** New output as the model reads it. */
+export function jobText(news: JobNews): Cut {
+  const { bytes, view, skipped } = news;
+  if (looksBinary(bytes)) return { text: `[binary output, ${bytes.length} bytes; in ${view.outputFile}]` };
+  const before = skipped > 0 ? `[${skipped} bytes left out; full text: ${view.outputFile}]\n` : "";
+  const text = before + cleanText(new TextDecoder().decode(bytes)).trimEnd();
+  return keepEnds(text, DEFAULT_CAPS, { fullText: view.outputFile });
+}

@@ -1,0 +1,157 @@
+import type { Caps, Cut } from "../truncation.ts";
+import { keepEnds } from "../truncation.ts";
+import { cleanText, looksBinary } from "./clean_text.ts";
+
+/** Kept in memory from the beginning and from the end of an output. */
+const KEPT = 64 * 1024;
+
+/** A full text on disk stops growing here: a runaway command must not fill the disk. */
+const MAX_FILE = 1024 ** 3;
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/**
+ * Takes in an output of any length in bounded memory: its beginning and end stay, and from a certain size on the whole goes
+ * to a file.
+ */
+export class OutputStore {
+  totalBytes = 0;
+  #newlines = 0;
+  #head: Bytes[] = [];
+  #headBytes = 0;
+  #tail: Bytes | undefined;
+  #tailBytes = 0;
+  #file: Deno.FsFile | undefined;
+  #fileBytes = 0;
+  #fileFailed = false;
+  readonly #path: string;
+
+  /** `path` is created only when it is needed. */
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  push(chunk: Bytes): void {
+    this.totalBytes += chunk.length;
+    for (let at = 0; at < chunk.length; at++) if (chunk[at] === 10) this.#newlines++;
+    if (this.#headBytes < KEPT) {
+      this.#head.push(chunk.slice());
+      this.#headBytes += chunk.length;
+      return;
+    }
+    if (!this.#file) this.#open();
+    this.#write(chunk);
+    this.#keepTail(chunk);
+  }
+
+  /** The tail is a ring: the newest byte overwrites the oldest. */
+  #keepTail(chunk: Bytes): void {
+    const ring = this.#tail ??= new Uint8Array(KEPT);
+    const kept = chunk.length > KEPT ? chunk.subarray(chunk.length - KEPT) : chunk;
+    const at = (this.#tailBytes + chunk.length - kept.length) % KEPT;
+    const first = kept.subarray(0, KEPT - at);
+    ring.set(first, at);
+    ring.set(kept.subarray(first.length), 0);
+    this.#tailBytes += chunk.length;
+  }
+
+  #tailInOrder(): Bytes {
+    if (!this.#tail) return new Uint8Array();
+    if (this.#tailBytes <= KEPT) return this.#tail.subarray(0, this.#tailBytes);
+    const at = this.#tailBytes % KEPT;
+    return joined([this.#tail.subarray(at), this.#tail.subarray(0, at)]);
+  }
+
+  /** The result's text, plain and within the caps, and the file with the whole if there is one. */
+  finish(caps: Caps): Cut {
+    const head = joined(this.#head);
+    const tail = this.#tailInOrder();
+    if (looksBinary(head)) return this.#binary(caps);
+    const decoder = new TextDecoder();
+    const gap = this.totalBytes - head.length - tail.length;
+    const text = gap > 0
+      ? `${cleanText(decoder.decode(head))}\n[${gap} bytes left out]\n${
+        cleanText(decoder.decode(fromLineStart(tail)))
+      }`
+      : cleanText(decoder.decode(head.length === 0 ? tail : joined([head, tail])));
+    const plain = text.trimEnd();
+    if (keepEnds(plain, caps).truncated === undefined && gap === 0) {
+      this.close();
+      return { text: plain };
+    }
+    const fullText = this.#keepWhole(head);
+    const totals = gap > 0 ? { totalBytes: this.totalBytes, totalLines: this.#newlines + 1 } : {};
+    const cut = keepEnds(plain, caps, { ...totals, ...(fullText === undefined ? {} : { fullText }) });
+    if (cut.truncated || gap === 0) return cut;
+    return {
+      text: fullText === undefined ? cut.text : `${cut.text}\n[full text: ${fullText}]`,
+      truncated: {
+        cut: "middle",
+        reason: "bytes",
+        ...totals,
+        keptBytes: head.length + tail.length,
+        ...(fullText === undefined ? {} : { fullText }),
+      },
+    };
+  }
+
+  close(): void {
+    this.#file?.close();
+    this.#file = undefined;
+  }
+
+  #binary(caps: Caps): Cut {
+    const fullText = this.totalBytes > caps.maxBytes ? this.#keepWhole(joined(this.#head)) : undefined;
+    this.close();
+    const where = fullText === undefined ? "" : `; in ${fullText}`;
+    return { text: `[binary output, ${this.totalBytes} bytes${where}]` };
+  }
+
+  /** Sees to it that the whole output is in the file. */
+  #keepWhole(head: Bytes): string | undefined {
+    if (!this.#file && !this.#fileFailed && head.length > 0) this.#open();
+    this.close();
+    return this.#fileFailed ? undefined : this.#path;
+  }
+
+  #open(): void {
+    if (this.#fileFailed) return;
+    try {
+      Deno.mkdirSync(this.#path.replace(/[\\/][^\\/]*$/, ""), { recursive: true, mode: 0o700 });
+      this.#file = Deno.openSync(this.#path, { write: true, create: true, truncate: true, mode: 0o600 });
+    } catch {
+      // No room or no right to write: the result still has both ends.
+      this.#fileFailed = true;
+    }
+    for (const chunk of this.#head) this.#write(chunk);
+  }
+
+  #write(chunk: Bytes): void {
+    if (!this.#file || this.#fileBytes >= MAX_FILE) return;
+    try {
+      for (let at = 0; at < chunk.length;) at += this.#file.writeSync(chunk.subarray(at));
+      this.#fileBytes += chunk.length;
+    } catch {
+      this.#fileFailed = true;
+      this.close();
+    }
+  }
+}
+
+function joined(chunks: readonly Bytes[]): Bytes {
+  const [only] = chunks;
+  if (chunks.length === 1 && only) return only;
+  const out = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    out.set(chunk, at);
+    at += chunk.length;
+  }
+  return out;
+}
+
+/** Leaves out the rest of a line, or of a character, that began before. */
+function fromLineStart(bytes: Bytes): Bytes {
+  const newline = bytes.subarray(0, 4096).indexOf(10);
+  return newline < 0 ? bytes : bytes.subarray(newline + 1);
+}

@@ -1,0 +1,123 @@
+import type { EventBodies } from "../core/event_schema.ts";
+import type { ImagePart, JsonSchema } from "../core/mod.ts";
+import type { ToolServices } from "./services.ts";
+
+export type Truncation = NonNullable<EventBodies["tool.end"]["truncated"]>;
+export type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number];
+
+/**
+ * Decides which files a tool may touch. Both methods take a path as the model wrote it (relative paths count from the
+ * working directory) and return the real absolute path to use.
+ *
+ * Contract: rejects with a `ReasonixError` whose message the model can act on; never creates anything.
+ */
+export interface PathPolicy {
+  read(path: string): Promise<string>;
+  write(path: string): Promise<string>;
+  /** Whether a walker must skip this absolute path (forbidden to read). Pure and cheap. */
+  hidden(absolutePath: string): boolean;
+  /** Checks again on the open file that the path still leads to this very file, so that a swapped folder does not win. */
+  verifyOpened?(file: Deno.FsFile, path: string, access?: "read" | "write"): Promise<void>;
+}
+
+/** A command line ready to be spawned. */
+export interface SpawnPlan {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment of the child; nothing else is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Turns a shell program and its arguments into what is really spawned (inside the OS jail when there is one). */
+export interface CommandJail {
+  wrap(argv: readonly string[], options: { readonly cwd: string }): SpawnPlan;
+}
+
+/** What a file looked like when the model last saw it; the base of the "changed since it was read" check. */
+export interface FileStamp {
+  readonly path: string;
+  readonly mtimeMs: number;
+  readonly size: number;
+  /** Digest of the content, to tell a touched file from a changed one. */
+  readonly hash?: string;
+  /** A legacy encoding the file had, which its content may not show any more. */
+  readonly encoding?: string;
+}
+
+/** Files seen in this session, by real path. Survives a restart of the tool worker. */
+export interface SeenFiles {
+  get(path: string): FileStamp | undefined;
+  set(stamp: FileStamp): void;
+  delete(path: string): void;
+  /** All of them, where they can be told to another process. */
+  all?(): Iterable<FileStamp>;
+}
+
+/** Tool settings from the configuration, plain data so that they can cross to the worker. */
+export interface ToolSettings {
+  readonly bashTimeoutSeconds: number;
+  readonly shell: { readonly prefer: "auto" | "bash" | "powershell" | "pwsh"; readonly path?: string };
+  readonly ensureTrailingNewline: boolean;
+  readonly writes: "allow" | "dry-run" | "deny";
+  /** Whether the model accepts images. */
+  readonly vision: boolean;
+}
+
+/** What a running call has at hand. */
+export interface ToolContext {
+  readonly callId: string;
+  readonly cwd: string;
+  readonly paths: PathPolicy;
+  readonly jail: CommandJail;
+  readonly seen: SeenFiles;
+  readonly settings: ToolSettings;
+  /** Folder for full texts of cut outputs; created on first use. */
+  readonly outputDir: string;
+  readonly signal: AbortSignal;
+  /** State of the session that outlives the call. */
+  readonly services?: ToolServices;
+  /** Live output for readers; not what the model sees. */
+  progress(text: string): void;
+}
+
+/**
+ * What a call produced. `content` is exactly what the model reads, already bounded.
+ */
+export interface ToolResult {
+  readonly content: string;
+  readonly isError?: boolean;
+  readonly images?: readonly ImagePart[];
+  /** One line for people, such as "42 lines" or "+3 −1". */
+  readonly summary: string;
+  readonly changes?: readonly FileChange[];
+  readonly truncated?: Truncation;
+  readonly exitCode?: number;
+  readonly signal?: string;
+}
+
+/**
+ * One capability the model can call.
+ *
+ * Contract: a failure is a result with `isError`, not an exception; only an abort throws. Output is already bounded.
+ */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  readonly schema: JsonSchema;
+  readonly readOnly: boolean;
+  /** Other argument names models use, by the schema's; `null` accepts and drops the argument. */
+  readonly synonyms?: Readonly<Record<string, string | null>>;
+  /** Paths a call would write, as the model wrote them: what the gate and checkpoints need to know ahead. Pure. */
+  readonly writes?: (args: Record<string, unknown>) => readonly string[];
+  /**
+   * Every call needs a person's answer of its own, whatever rules, postures and earlier answers say; without a person it is
+   * refused. Gives the short preview to show. Pure.
+   */
+  readonly fresh?: (args: Record<string, unknown>) => string;
+  execute(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
+}
+
+/** Failure as the model reads it. */
+export function failure(message: string, remedy?: string): ToolResult {
+  return { content: `error: ${message}${remedy ? `; ${remedy}` : ""}`, isError: true, summary: message };
+}

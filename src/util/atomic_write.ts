@@ -1,0 +1,154 @@
+/** Replacing a file so that every reader sees either the old content or the new, never a part. */
+
+export interface AtomicWriteOptions {
+  /** Mode of a file that does not exist yet; otherwise the mode it has is kept. */
+  readonly mode?: number;
+  /** Mode to give in any case. */
+  readonly setMode?: number;
+  /** Wait until the content is on the disk itself. */
+  readonly sync?: boolean;
+  /**
+   * Looks at each file that was opened for writing, before anything is written; rejects to stop. With it the path is taken
+   * as it stands: it was resolved before, and a symlink found there now was not there then.
+   */
+  readonly verify?: ((file: Deno.FsFile, path: string) => Promise<void>) | undefined;
+}
+
+/** New content that lies beside its target, waiting to take its place. */
+export interface StagedFile {
+  /** What will be replaced: the target of a symlink, not the link. */
+  readonly path: string;
+  commit(): Promise<void>;
+  discard(): Promise<void>;
+}
+
+/** Writes content in place of a file, keeping its mode, owner and, when it is a symlink, the link. */
+export async function writeFileAtomic(
+  path: string,
+  data: Uint8Array | string,
+  options: AtomicWriteOptions = {},
+): Promise<void> {
+  const staged = await stageFile(path, data, options);
+  try {
+    await staged.commit();
+  } catch (error) {
+    await staged.discard();
+    throw error;
+  }
+}
+
+/**
+ * First half of an atomic write. Where a new file beside the old one cannot be made or would change the owner, the commit
+ * writes into the old file instead.
+ */
+export async function stageFile(
+  path: string,
+  data: Uint8Array | string,
+  options: AtomicWriteOptions = {},
+): Promise<StagedFile> {
+  const bytes = typeof data === "string" ? new TextEncoder().encode(data) : data;
+  const { verify } = options;
+  const target = verify ? path : await resolveLink(path);
+  const existing = await statOrUndefined(target);
+  const mode = options.setMode ?? (existing?.mode ?? undefined);
+  const temporary = `${target.slice(0, target.search(/[^/\\]*$/))}.reasonix-${
+    crypto.randomUUID().slice(0, 13)
+  }.tmp`;
+  try {
+    await writeNew(temporary, bytes, { ...options, ...(existing ? { mode: 0o600 } : {}) });
+    if (existing && !await keepOwner(temporary, existing)) throw new Deno.errors.PermissionDenied("owner");
+    if (mode !== undefined && Deno.build.os !== "windows") await Deno.chmod(temporary, mode & 0o7777);
+  } catch (error) {
+    await removeQuietly(temporary);
+    // Writing into the file would also reach its other names, which may lie anywhere.
+    const canRewrite = existing !== undefined && (existing.nlink ?? 1) < 2;
+    const refused = error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable;
+    if (!canRewrite || !refused) throw error;
+    return {
+      path: target,
+      commit: () => rewrite(target, bytes, verify),
+      discard: () => Promise.resolve(),
+    };
+  }
+  return {
+    path: target,
+    commit: () => replace(temporary, target, existing ? () => rewrite(target, bytes, verify) : undefined),
+    discard: () => removeQuietly(temporary),
+  };
+}
+
+async function writeNew(path: string, bytes: Uint8Array, options: AtomicWriteOptions): Promise<void> {
+  const { mode, sync, verify } = options;
+  using file = await Deno.open(path, {
+    write: true,
+    createNew: true,
+    ...(mode === undefined ? {} : { mode }),
+  });
+  await verify?.(file, path);
+  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+  if (sync) await file.syncData();
+}
+
+/** Writes into the file that is there. */
+async function rewrite(path: string, bytes: Uint8Array, verify: AtomicWriteOptions["verify"]): Promise<void> {
+  using file = await Deno.open(path, { write: true });
+  await verify?.(file, path);
+  await file.truncate(0);
+  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+}
+
+/** A file that is a mount point of its own cannot be replaced, only rewritten. */
+async function replace(
+  temporary: string,
+  target: string,
+  inPlace: (() => Promise<void>) | undefined,
+): Promise<void> {
+  try {
+    await Deno.rename(temporary, target);
+  } catch (error) {
+    const busy = error instanceof Error && /os error (16|18)\b/.test(error.message);
+    if (!busy || !inPlace) throw error;
+    await inPlace();
+    await removeQuietly(temporary);
+  }
+}
+
+async function keepOwner(path: string, existing: Deno.FileInfo): Promise<boolean> {
+  if (existing.uid === null || existing.uid === undefined) return true;
+  const made = await Deno.lstat(path);
+  if (made.uid === existing.uid && made.gid === existing.gid) return true;
+  try {
+    await Deno.chown(path, existing.uid, existing.gid);
+    return true;
+  } catch {
+    // A group that cannot be kept is no reason to give up atomicity; another owner is.
+    return made.uid === existing.uid;
+  }
+}
+
+async function resolveLink(path: string): Promise<string> {
+  try {
+    if (!(await Deno.lstat(path)).isSymlink) return path;
+    return await Deno.realPath(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return path;
+    throw error;
+  }
+}
+
+async function statOrUndefined(path: string): Promise<Deno.FileInfo | undefined> {
+  try {
+    return await Deno.stat(path);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return undefined;
+    throw error;
+  }
+}
+
+async function removeQuietly(path: string): Promise<void> {
+  try {
+    await Deno.remove(path);
+  } catch {
+    // Already gone, or never made.
+  }
+}

@@ -1,0 +1,90 @@
+import { errorMessage } from "../core/mod.ts";
+
+/** Who holds a lock, as far as the lock file tells. */
+export interface LockOwner {
+  readonly pid?: number;
+  /** RFC 3339. */
+  readonly since?: string;
+}
+
+export type LockResult =
+  | { readonly held: true; readonly lock: FileLock }
+  | { readonly held: false; readonly owner: LockOwner };
+
+/**
+ * An operating-system lock on a small file beside what it guards. The kernel drops it when the process dies, however it
+ * dies, so a left-over file is never in the way.
+ */
+export class FileLock {
+  readonly #file: Deno.FsFile;
+  readonly #path: string;
+
+  private constructor(file: Deno.FsFile, path: string) {
+    this.#file = file;
+    this.#path = path;
+  }
+
+  /** Takes the lock at once or says who has it. Throws only when the file cannot be made or locked at all. */
+  static tryAcquire(path: string): LockResult {
+    for (;;) {
+      const file = Deno.openSync(path, { read: true, write: true, create: true, mode: 0o600 });
+      let locked: boolean;
+      try {
+        locked = file.tryLockSync(true);
+      } catch (error) {
+        file.close();
+        throw new Error(`Cannot lock ${path}: ${errorMessage(error)}`, { cause: error });
+      }
+      if (!locked) {
+        file.close();
+        return { held: false, owner: readOwner(path) };
+      }
+      // The previous holder removes the file while it still has the lock: what was opened may no longer be what is there.
+      if (!isCurrent(file, path)) {
+        file.close();
+        continue;
+      }
+      const owner = { pid: Deno.pid, since: new Date().toISOString() };
+      file.truncateSync(0);
+      file.writeSync(new TextEncoder().encode(JSON.stringify(owner)));
+      return { held: true, lock: new FileLock(file, path) };
+    }
+  }
+
+  release(): void {
+    try {
+      Deno.removeSync(this.#path);
+    } catch {
+      // On systems that refuse to remove an open file it stays behind, unlocked.
+    }
+    this.#file.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.release();
+  }
+}
+
+function isCurrent(file: Deno.FsFile, path: string): boolean {
+  try {
+    const opened = file.statSync();
+    const present = Deno.statSync(path);
+    return opened.ino === present.ino && opened.dev === present.dev;
+  } catch {
+    return false;
+  }
+}
+
+function readOwner(path: string): LockOwner {
+  try {
+    const value: unknown = JSON.parse(Deno.readTextFileSync(path));
+    if (typeof value !== "object" || value === null) return {};
+    const { pid, since } = value as { pid?: unknown; since?: unknown };
+    return {
+      ...(typeof pid === "number" ? { pid } : {}),
+      ...(typeof since === "string" ? { since } : {}),
+    };
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,14 @@
+/** Control characters that could move the cursor, recolour or retitle a terminal; tab and newline stay. */
+// deno-lint-ignore no-control-regex
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+/** Text that is safe to show on a terminal. */
+export function terminalSafe(text: string): string {
+  return text.replace(CONTROLS, "");
+}
+
+/** The same as one line of at most `max` characters. */
+export function oneLine(text: string, max = 160): string {
+  const line = terminalSafe(text.replace(/\s+/g, " ")).trim();
+  return line.length > max ? `${line.slice(0, max - 1)}…` : line;
+}

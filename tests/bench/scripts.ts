@@ -1,0 +1,35 @@
+/** What the scripted model says in each scenario, reply by reply. */
+import type { ScriptedAnswer } from "../support/model_wire.ts";
+
+const READS = 100;
+const SHELLS = 30;
+export const LONG_STEPS = 400;
+export const STREAM_EVENTS = 131_072;
+export const SEARCHES = 6;
+
+/** A pattern found in every hundredth file of the search tree, and a glob that names as many. */
+export const GREP_PATTERN = "needle_[0-9]+";
+export const GLOB_PATTERN = "**/*_needle.ts";
+
+const DONE: ScriptedAnswer = { text: "All done." };
+
+function calls(name: string, args: Record<string, unknown>): ScriptedAnswer {
+  return { calls: [{ name, args }] };
+}
+
+function searchStep(index: number): ScriptedAnswer {
+  if (index >= 2 * SEARCHES) return DONE;
+  return index % 2 === 0
+    ? calls("grep", { pattern: GREP_PATTERN })
+    : calls("glob", { pattern: GLOB_PATTERN });
+}
+
+/** The reply to request `index` (from 0) of a run. The stream scenario is bytes of its own: see the server. */
+export const SCRIPTS: Readonly<Record<string, (index: number) => ScriptedAnswer>> = {
+  hello: () => ({ text: "Hello." }),
+  reads: (index) => index < READS ? calls("read_file", { path: `src/part_${index % 500}.ts` }) : DONE,
+  // The number keeps the commands apart, so that no detector of repeated calls has a reason to step in.
+  shell: (index) => index < SHELLS ? calls("bash", { command: `true ${index}` }) : DONE,
+  long: (index) => index < LONG_STEPS ? calls("read_file", { path: `pages/page_${index}.txt` }) : DONE,
+  search: searchStep,
+};

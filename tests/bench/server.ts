@@ -1,0 +1,106 @@
+/**
+ * The scripted model server of the benchmarks, in a process of its own. Prints its port, then serves
+ * `POST /<scenario>/<run>/v1/chat/completions`, `GET /<scenario>/<run>/report` and `GET /clock`.
+ */
+import { answerParts, DONE, finishEvent, sse, textEvent, usageEvent } from "../support/model_wire.ts";
+import { SCRIPTS, STREAM_EVENTS } from "./scripts.ts";
+import { Connection, type Request } from "./wire.ts";
+
+/** When one request had fully arrived and when its reply was handed to the kernel, in the server's clock. */
+export interface Exchange {
+  readonly arrived: number;
+  replied: number;
+  readonly bytes: number;
+}
+
+export interface RunReport {
+  readonly exchanges: readonly Exchange[];
+  /** The last request, to check what the tools answered. */
+  readonly lastBody: string;
+}
+
+const runs = new Map<string, { exchanges: Exchange[]; last: Uint8Array }>();
+const encoder = new TextEncoder();
+
+const HEAD = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+const PIECE = 65_536;
+
+/** Head and body of a reply in chunked encoding, as bytes. */
+function chunked(text: string): Uint8Array {
+  const parts = [HEAD];
+  for (let at = 0; at < text.length; at += PIECE) {
+    const piece = text.slice(at, at + PIECE);
+    parts.push(`${encoder.encode(piece).length.toString(16)}\r\n${piece}\r\n`);
+  }
+  return encoder.encode(`${parts.join("")}0\r\n\r\n`);
+}
+
+/** 2 MB of text in events of 16 characters, made once. */
+const streamReply = chunked(streamText());
+
+function streamText(): string {
+  const events: string[] = [];
+  for (let index = 0; index < STREAM_EVENTS; index++) {
+    events.push(sse(textEvent(`${String(index).padStart(10, "-")} word${index % 8 === 7 ? "\n" : " "}`)));
+  }
+  events.push(sse(finishEvent()), sse(usageEvent({ input: 1000, output: STREAM_EVENTS })), DONE);
+  return events.join("");
+}
+
+function reply(scenario: string, index: number): Uint8Array {
+  if (scenario === "stream") return streamReply;
+  const script = SCRIPTS[scenario];
+  if (script === undefined) throw new Error(`Cannot find the scenario ${scenario}`);
+  const parts = answerParts({ ...script(index), usage: { input: 1000, output: 10 } }, index);
+  return chunked(parts.map((part) => typeof part === "string" ? part : sse(part)).join(""));
+}
+
+async function sendJson(connection: Connection, value: unknown): Promise<void> {
+  const body = encoder.encode(JSON.stringify(value));
+  const head = `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`;
+  await connection.write(encoder.encode(head));
+  await connection.write(body);
+}
+
+function report(key: string): RunReport {
+  const run = runs.get(key);
+  runs.delete(key);
+  return {
+    exchanges: run?.exchanges ?? [],
+    lastBody: new TextDecoder().decode(run?.last ?? new Uint8Array()),
+  };
+}
+
+async function answer(connection: Connection, request: Request): Promise<void> {
+  const arrived = now();
+  const [, scenario = "", id = "", what] = request.path.split("/");
+  if (scenario === "clock") return await sendJson(connection, { now: arrived });
+  const key = `${scenario}/${id}`;
+  if (what === "report") return await sendJson(connection, report(key));
+  if (!request.path.endsWith("/chat/completions")) {
+    return await connection.write(encoder.encode("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"));
+  }
+  const run = runs.get(key) ?? { exchanges: [], last: request.body };
+  runs.set(key, run);
+  run.last = request.body;
+  const exchange: Exchange = { arrived, replied: 0, bytes: request.body.length };
+  run.exchanges.push(exchange);
+  await connection.write(reply(scenario, run.exchanges.length - 1));
+  exchange.replied = now();
+}
+
+function now(): number {
+  return performance.timeOrigin + performance.now();
+}
+
+async function serve(conn: Deno.TcpConn): Promise<void> {
+  const connection = new Connection(conn);
+  for (let request; (request = await connection.request()) !== undefined;) await answer(connection, request);
+  connection.close();
+}
+
+if (import.meta.main) {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  await Deno.stdout.write(encoder.encode(`${listener.addr.port}\n`));
+  for await (const conn of listener) void serve(conn);
+}

@@ -1,0 +1,81 @@
+import { createWorkspace, processFlags, type Workspace } from "../../../src/sandbox/mod.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+import { runRestricted } from "../../support/restricted.ts";
+import { type Scene, scene } from "./scene.ts";
+import { gotThrough, TOOL_ATTACKS, type ToolAttack } from "./tool_attacks.ts";
+
+const ignore = Deno.build.os !== "linux";
+
+function workspaceOf(s: Scene): Workspace {
+  return createWorkspace({
+    cwd: s.g.ws,
+    roots: [s.g.ws],
+    forbidRead: [s.vault],
+    home: s.g.home,
+    userHome: s.userHome,
+  });
+}
+
+/** Does what the file tools do: check, open, check again, and replace instead of changing in place. */
+async function act(s: Scene, attack: ToolAttack): Promise<string> {
+  const workspace = workspaceOf(s);
+  const path = s.fill(attack.path);
+  const real = attack.deed === "write" ? await workspace.write(path) : await workspace.read(path);
+  await attack.meanwhile?.(s);
+  if (attack.deed === "list") return [...Deno.readDirSync(real)].map((entry) => entry.name).join();
+  if (attack.deed === "read") {
+    using file = await Deno.open(real);
+    await workspace.verifyOpened(file, real);
+    return await new Response(file.readable).text();
+  }
+  const temporary = `${real}.tmp`;
+  using file = await Deno.open(temporary, { createNew: true, write: true });
+  try {
+    await workspace.verifyOpened(file, temporary, "write");
+  } catch (error) {
+    await Deno.remove(temporary);
+    throw error;
+  }
+  await file.write(new TextEncoder().encode("pwned"));
+  await Deno.rename(temporary, real);
+  return "";
+}
+
+/** The same deeds in a process that checks nothing: only its permissions are left. */
+async function actUnchecked(s: Scene, attack: ToolAttack): Promise<string> {
+  const flags = processFlags({
+    writable: [s.g.ws, `${s.g.home}/config.toml`],
+    forbidRead: [s.vault, `${s.g.home}/.env`],
+  });
+  const path = s.fill(attack.path).replace(/^~/, s.userHome);
+  const absolute = path.startsWith("/") ? path : `${s.g.ws}/${path}`;
+  await attack.meanwhile?.(s);
+  const module = new URL("./unchecked_tool.ts", import.meta.url);
+  return String(await runRestricted(flags, module, { deed: attack.deed, path: absolute }));
+}
+
+Deno.test("both tables together hold at least 100 attempts", async () => {
+  const { SHELL_ATTACKS } = await import("./shell_attacks.ts");
+  assert(TOOL_ATTACKS.length + SHELL_ATTACKS.length >= 100);
+  assertEquals(new Set(TOOL_ATTACKS.map((attack) => attack.name)).size, TOOL_ATTACKS.length);
+});
+
+for (const attack of TOOL_ATTACKS) {
+  Deno.test(`workspace confinement alone stops: ${attack.deed} by ${attack.name}`, { ignore }, async () => {
+    await using s = await scene();
+    await attack.prepare?.(s);
+    const seen = await act(s, attack).catch(() => "");
+    assertEquals(await gotThrough(s, seen), !attack.stoppedBy.includes("confinement"), seen);
+  });
+
+  Deno.test(
+    `process permissions alone do as the table says: ${attack.deed} by ${attack.name}`,
+    { ignore },
+    async () => {
+      await using s = await scene();
+      await attack.prepare?.(s);
+      const seen = await actUnchecked(s, attack);
+      assertEquals(await gotThrough(s, seen), !attack.stoppedBy.includes("worker"), seen);
+    },
+  );
+}

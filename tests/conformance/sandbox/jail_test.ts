@@ -1,0 +1,43 @@
+import { createJail, type Jail } from "../../../src/sandbox/mod.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+import { jailed, sh } from "../../unit/sandbox/jail_support.ts";
+import { type Scene, scene } from "./scene.ts";
+import { SHELL_ATTACKS } from "./shell_attacks.ts";
+
+function jailOf(s: Scene, mode: "enforce" | "off"): Promise<Jail> {
+  return createJail({
+    mode,
+    roots: [s.g.ws],
+    forbidRead: [s.vault],
+    home: s.g.home,
+    userHome: s.userHome,
+    network: "none",
+    cacheDir: `${s.g.home}/cache`,
+  });
+}
+
+Deno.test("the attack table has no attempt twice", () => {
+  const lines = SHELL_ATTACKS.map((attack) => attack.line);
+  assertEquals(new Set(lines).size, lines.length);
+  assert(lines.length >= 60);
+});
+
+for (const attack of SHELL_ATTACKS) {
+  Deno.test({
+    ...jailed(`the jail alone stops: ${attack.name}`),
+    fn: async () => {
+      if (attack.proven) {
+        await using open = await scene();
+        const outcome = await sh(await jailOf(open, "off"), open.g.ws, open.fill(attack.line));
+        assert(
+          await attack.succeeded(open, outcome),
+          `The attempt does nothing without a jail: ${outcome.stderr}`,
+        );
+      }
+      await using s = await scene();
+      const outcome = await sh(await jailOf(s, "enforce"), s.g.ws, s.fill(attack.line));
+      assert(!await attack.succeeded(s, outcome), `The attempt succeeded: ${outcome.stdout}`);
+      assert(!outcome.stderr.startsWith("bwrap:"), outcome.stderr);
+    },
+  });
+}

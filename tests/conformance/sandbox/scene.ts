@@ -1,0 +1,140 @@
+import { createSocket, type Socket } from "node:dgram";
+import { once } from "node:events";
+import { type Ground, ground } from "../../unit/sandbox/support.ts";
+
+/** Marks of the scene that must stay where they are. */
+export const SECRET = "the-outside-secret";
+export const KEY = "provider-key-0123456789";
+
+/** A workspace with things worth attacking around it. */
+export interface Scene extends AsyncDisposable {
+  readonly g: Ground;
+  /** Writable for nobody, and forbidden to read. */
+  readonly vault: string;
+  readonly userHome: string;
+  /** A process that an attack may try to reach. */
+  readonly victim: Deno.ChildProcess;
+  /** Loopback listeners of the host, and what reached them. */
+  readonly tcpPort: number;
+  readonly udpPort: number;
+  readonly unixPath: string;
+  readonly reached: string[];
+  /** Puts the places of the scene into a text: {ws} {out} {vault} {home} {user} {pid} {tcp} {udp} {unix}. */
+  fill(text: string): string;
+}
+
+async function git(cwd: string, ...args: string[]): Promise<void> {
+  const { success, stderr } = await new Deno.Command("git", { args, cwd }).output();
+  if (!success) throw new Error(new TextDecoder().decode(stderr));
+}
+
+function copyFolder(from: string, to: string): void {
+  Deno.mkdirSync(to);
+  for (const { name, isDirectory } of Deno.readDirSync(from)) {
+    if (isDirectory) copyFolder(`${from}/${name}`, `${to}/${name}`);
+    else Deno.copyFileSync(`${from}/${name}`, `${to}/${name}`);
+  }
+}
+
+let repository: Promise<string> | undefined;
+
+/** A `.git` folder with one commit of `src/a.ts` and `secret.txt`; made once, since each scene needs two. */
+async function makeRepository(): Promise<string> {
+  const folder = await Deno.makeTempDir({ prefix: "reasonix-repository-" });
+  globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));
+  await Deno.mkdir(`${folder}/src`);
+  await Deno.writeTextFile(`${folder}/src/a.ts`, "inside");
+  await Deno.writeTextFile(`${folder}/secret.txt`, SECRET);
+  const identity = ["-c", "user.name=t", "-c", "user.email=t@example.com"];
+  await git(folder, "-c", "init.defaultBranch=main", "init", "-q", "--template=");
+  await git(folder, "add", "-A");
+  await git(folder, ...identity, "commit", "-q", "-m", "start");
+  await Deno.mkdir(`${folder}/.git/modules/sub/hooks`, { recursive: true });
+  await Deno.mkdir(`${folder}/.git/hooks`, { recursive: true });
+  return folder;
+}
+
+async function furnish(g: Ground, vault: string): Promise<void> {
+  const userHome = `${g.base}/home`;
+  await Deno.mkdir(`${userHome}/.ssh`);
+  await Deno.mkdir(`${userHome}/.cache/deno`, { recursive: true });
+  await Deno.mkdir(vault);
+  await Deno.writeTextFile(`${vault}/secret.txt`, SECRET);
+  await Deno.writeTextFile(`${g.outside}/secret.txt`, "outside");
+  await Deno.writeTextFile(`${g.home}/.env`, `KEY=${KEY}`);
+  await Deno.writeTextFile(`${userHome}/.bashrc`, "");
+  for (const name of [".bashrc", ".envrc", "reasonix.toml", ".mcp.json"]) {
+    await Deno.writeTextFile(`${g.ws}/${name}`, "");
+  }
+  await Deno.mkdir(`${g.ws}/.vscode`);
+  await Deno.writeTextFile(`${g.ws}/.vscode/tasks.json`, "{}");
+  await Deno.mkdir(`${g.ws}/.reasonix/hooks`, { recursive: true });
+  const template = await (repository ??= makeRepository());
+  for (const folder of [g.ws, vault]) copyFolder(`${template}/.git`, `${folder}/.git`);
+}
+
+async function drain(listener: Deno.Listener, name: string, reached: string[]): Promise<void> {
+  try {
+    for await (const conn of listener) {
+      reached.push(name);
+      conn.close();
+    }
+  } catch {
+    // Closed with the scene.
+  }
+}
+
+async function listenUdp(reached: string[]): Promise<Socket> {
+  const socket = createSocket("udp4");
+  socket.on("message", () => reached.push("udp"));
+  socket.bind(0, "127.0.0.1");
+  await once(socket, "listening");
+  return socket;
+}
+
+export async function scene(): Promise<Scene> {
+  const g = await ground();
+  const vault = `${g.base}/vault`;
+  await furnish(g, vault);
+  const reached: string[] = [];
+  const tcp = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const udp = await listenUdp(reached);
+  // Under /tmp, where services of the user's session have theirs.
+  const folder = await Deno.makeTempDir({ dir: "/tmp" });
+  const unix = Deno.listen({ transport: "unix", path: `${folder}/service.sock` });
+  const done = [drain(tcp, "tcp", reached), drain(unix, "unix", reached)];
+  const victim = new Deno.Command("sleep", { args: ["1000"], env: { KEY }, clearEnv: true }).spawn();
+  const places: { readonly [name: string]: string } = {
+    ws: g.ws,
+    out: g.outside,
+    vault,
+    home: g.home,
+    user: `${g.base}/home`,
+    pid: String(victim.pid),
+    tcp: String(tcp.addr.port),
+    udp: String(udp.address().port),
+    unix: `${folder}/service.sock`,
+  };
+  return {
+    g,
+    vault,
+    userHome: `${g.base}/home`,
+    victim,
+    tcpPort: tcp.addr.port,
+    udpPort: Number(places.udp),
+    unixPath: `${folder}/service.sock`,
+    reached,
+    fill: (text) => text.replace(/\{(\w+)\}/g, (whole, name) => places[name] ?? whole),
+    async [Symbol.asyncDispose]() {
+      for (const open of [tcp, udp, unix]) open.close();
+      try {
+        victim.kill("SIGKILL");
+      } catch {
+        // An attack got it.
+      }
+      await Promise.all([...done, victim.status]);
+      await Deno.remove(folder, { recursive: true });
+      await g[Symbol.asyncDispose]();
+    },
+  };
+}

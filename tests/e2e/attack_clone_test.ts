@@ -1,0 +1,60 @@
+import { assertEquals } from "../support/assert.ts";
+import { jailed } from "../unit/sandbox/jail_support.ts";
+import { type Clone, CLONES, DOORS, gotSomething, plant, THROUGH_THE_DOOR } from "./attack_clone.ts";
+import { ALL_ALLOWED, play, through } from "./attack_lab.ts";
+
+/** The whole program in the fresh clone, without a decision about trust: [what the repository got, exit code, requests]. */
+async function enter(clone: Clone, args: readonly string[]): Promise<[string[], number, number]> {
+  const got: string[] = [];
+  const { done, sent } = await play([], {
+    args,
+    prepare: (s) => plant(s, clone),
+    after: async (s, run) => void got.push(...await gotSomething(s, run, false)),
+  });
+  return [got, done.code, sent.length];
+}
+
+async function twoAtATime<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = [...items];
+  const line = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) await work(next);
+  };
+  await Promise.all([line(), line()]);
+}
+
+Deno.test({
+  ...jailed("a hostile clone starts nothing, sends nothing and is refused before trust"),
+  fn: async () => {
+    const seen: Record<string, unknown> = {};
+    const expected: Record<string, unknown> = {};
+    await twoAtATime(CLONES, async (clone) => {
+      const [got, code, requests] = await enter(clone, []);
+      const refused = code === 3 && requests === 0;
+      seen[clone.name] = [got, refused || (code === 0 && !clone.refused)];
+      expected[clone.name] = [[], true];
+    });
+    assertEquals(seen, expected);
+  },
+});
+
+// A model that writes these files itself gains as little: for the next run they are files that the repository brings.
+Deno.test({
+  ...jailed("a hostile clone opens no door for a hostile model while it is not trusted"),
+  fn: async () => {
+    const seen: Record<string, unknown> = {};
+    const expected: Record<string, unknown> = {};
+    await twoAtATime(DOORS, async (clone) => {
+      const got: string[] = [];
+      const run = await play(THROUGH_THE_DOOR, {
+        args: ["--ignore-untrusted", ...ALL_ALLOWED],
+        prepare: (s) => plant(s, clone),
+        after: async (s, played) => void got.push(...await gotSomething(s, played, true)),
+      });
+      // Without a model that it may use the program does not start.
+      const refused = run.done.code === 3 && run.sent.length === 0;
+      seen[clone.name] = [through([run]), got, refused || run.played.length === THROUGH_THE_DOOR.length];
+      expected[clone.name] = [[], [], true];
+    });
+    assertEquals(seen, expected);
+  },
+});

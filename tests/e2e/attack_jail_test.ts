@@ -1,0 +1,76 @@
+import { SHELL_ATTACKS, type ShellAttack } from "../conformance/sandbox/shell_attacks.ts";
+import { KEY, SECRET } from "../conformance/sandbox/scene.ts";
+import { jailed } from "../unit/sandbox/jail_support.ts";
+import { assert, assertEquals } from "../support/assert.ts";
+import { type Attempt, bash, playAll, type Run, through, UNJAILED } from "./attack_lab.ts";
+import { CLI_ATTACKS } from "./attack_shell.ts";
+
+/** The compile cache of these tests is the real one, not one in the scene's home; that one is attacked by another attempt. */
+const ELSEWHERE = "the code cache of our runtime";
+
+const fromTable = ({ name, line, succeeded }: ShellAttack): Attempt => ({
+  name,
+  calls: [bash(line)],
+  succeeded,
+});
+const table = SHELL_ATTACKS.filter((attack) => attack.name !== ELSEWHERE).map(fromTable);
+
+/** Nothing secret went to the model, to the screen, or into a file; nor in a spelling that a search for it misses. */
+function assertNoLeak(runs: readonly Run[]): void {
+  const shapes = [SECRET, KEY].flatMap((
+    text,
+  ) => [text, btoa(text).slice(0, 16), [...text].reverse().join("")]);
+  for (const { sent, done, kept } of runs) {
+    for (const text of [...sent, done.stdout, done.stderr, kept]) {
+      for (const shape of shapes) assert(!text.includes(shape), `${shape} in ${text.slice(-2000)}`);
+    }
+  }
+}
+
+Deno.test({
+  ...jailed("no shell attempt of the conformance table gets through the program with the jail on"),
+  fn: async () => {
+    const runs = await playAll(table);
+    assertEquals(through(runs), []);
+    assertEquals(runs.flatMap((run) => run.played).length, table.length);
+    for (const { done } of runs) assertEquals([done.code, done.stdout], [0, "done\n"], done.stderr);
+    assertNoLeak(runs);
+  },
+});
+
+Deno.test({
+  ...jailed("no further shell attempt gets through the program with the jail on"),
+  fn: async () => {
+    const runs = await playAll(CLI_ATTACKS);
+    assertEquals(through(runs), []);
+    assertEquals(runs.flatMap((run) => run.played).length, CLI_ATTACKS.length);
+    for (const { done } of runs) assertEquals([done.code, done.stdout], [0, "done\n"], done.stderr);
+    assertNoLeak(runs);
+  },
+});
+
+/** Programs that attempts use and that a machine may not have. */
+const MISSING = ["python3", "perl", "zip", "unzip", "xxd", "curl", "patch", "nsenter"].filter((name) =>
+  !(Deno.env.get("PATH") ?? "").split(":").some((folder) => {
+    try {
+      return Deno.statSync(`${folder}/${name}`).isFile;
+    } catch {
+      return false;
+    }
+  })
+);
+
+Deno.test({
+  ...jailed("the further shell attempts get through where there is no jail"),
+  fn: async () => {
+    const lines = (attempt: Attempt) => JSON.stringify(attempt.calls);
+    const real = CLI_ATTACKS.filter((attempt) =>
+      attempt.unproven === undefined &&
+      !MISSING.some((name) => new RegExp(`\\b${name} `).test(lines(attempt)))
+    );
+    const runs = await playAll(real, { config: UNJAILED });
+    const idle = runs.flatMap((run) => run.played).filter((one) => !one.through);
+    assertEquals(idle.map((one) => `${one.name}: ${one.told.join(" | ")}`), []);
+    assert(real.length >= (MISSING.length === 0 ? 45 : 25), String(real.length));
+  },
+});

@@ -1,0 +1,202 @@
+/** Plays a hostile model to the real program: every attempt is made by tool calls, and judged by what is left behind. */
+import { type Scene, scene } from "../conformance/sandbox/scene.ts";
+import type { Outcome } from "../unit/sandbox/jail_support.ts";
+import { type ScriptedCall, startModelServer, type Turn } from "../support/model_server.ts";
+import { type Finished, finished, makeWorld, mockConfig } from "../support/program.ts";
+
+export interface Attempt {
+  readonly name: string;
+  /** Made one after the other; `{out}`, `{vault}` … are places of the scene, `{agent}` is the process of the program. */
+  readonly calls: readonly ScriptedCall[];
+  /** What a repository or another program has prepared. */
+  readonly prepare?: (s: Scene) => Promise<unknown> | void;
+  /** Whether it got what it wanted, by what is on the disk and by what the model was told. */
+  succeeded(s: Scene, told: Outcome): Promise<boolean> | boolean;
+  /** Not tried without the jail: something else stops it as well, or it would harm the machine. */
+  readonly unproven?: true;
+}
+
+export interface Played {
+  readonly name: string;
+  readonly through: boolean;
+  /** What the model was told, one text a call. */
+  readonly told: readonly string[];
+}
+
+export interface PlayOptions {
+  /** Added to the user's configuration, before its tables. */
+  readonly config?: (s: Scene) => string;
+  readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** Furnishes the scene before the program starts. */
+  readonly prepare?: (s: Scene) => Promise<unknown> | void;
+  /** Looks at everything once the program is gone. */
+  readonly after?: (s: Scene, run: Run) => Promise<void> | void;
+}
+
+export interface Run {
+  readonly played: readonly Played[];
+  readonly done: Finished;
+  /** Bodies of all requests. */
+  readonly sent: readonly string[];
+  /** All files the program left in its home, but the key file. */
+  readonly kept: string;
+}
+
+export const bash = (command: string, more: Record<string, unknown> = {}): ScriptedCall => ({
+  name: "bash",
+  args: { command, ...more },
+});
+
+export const exists = (path: string): Promise<boolean> => Deno.lstat(path).then(() => true, () => false);
+export const textOf = (path: string): Promise<string> => Deno.readTextFile(path).catch(() => "");
+
+/** The jail is on, everything else is allowed: only the lower walls stand. */
+export const JAILED = (s: Scene): string => `[sandbox]\nbash = "enforce"\nforbid_read = ["${s.vault}"]\n`;
+export const UNJAILED = (s: Scene): string => `[sandbox]\nbash = "off"\nforbid_read = ["${s.vault}"]\n`;
+export const ALL_ALLOWED = ["--permission-mode", "danger-full-access", "--allowed-tools", "Bash,Edit,Read"];
+
+/** One run of the program in a fresh scene. Attempts leave the workspace as they found it. */
+export async function play(attempts: readonly Attempt[], options: PlayOptions = {}): Promise<Run> {
+  await using s = await scene();
+  await using world = await makeWorld();
+  const agent = Promise.withResolvers<number>();
+  const director = new Director(attempts, s, agent.promise);
+  await using server = startModelServer([], { fallback: (request) => director.next(request.json.messages) });
+  const config = mockConfig(
+    server.url,
+    (options.config ?? JAILED)(s),
+    'api_key_env = "KEY"\ncontext_window = 200000',
+  );
+  await Deno.writeTextFile(`${s.g.home}/config.toml`, config);
+  await options.prepare?.(s);
+  const args = ["run", "--max-steps", "500", ...options.args ?? ALL_ALLOWED, "go"];
+  const env = { REASONIX_HOME: s.g.home, HOME: s.userHome, ...options.env };
+  const child = await world.spawn(args, { cwd: s.g.ws, env });
+  agent.resolve(child.pid);
+  const done = await finished(child);
+  const run = {
+    played: director.played,
+    done,
+    sent: server.requests.map((request) => request.body),
+    kept: await textBelow(s.g.home),
+  };
+  await options.after?.(s, run);
+  return run;
+}
+
+/** Splits the attempts over several runs, two at a time, and joins what came of them. */
+export async function playAll(
+  attempts: readonly Attempt[],
+  options: PlayOptions & { readonly each?: number } = {},
+): Promise<Run[]> {
+  const each = options.each ?? 20;
+  const waiting: (readonly Attempt[])[] = [];
+  for (let at = 0; at < attempts.length; at += each) waiting.push(attempts.slice(at, at + each));
+  const runs: Run[] = [];
+  const work = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) runs.push(await play(next, options));
+  };
+  await Promise.all([work(), work()]);
+  return runs;
+}
+
+/** Names of the attempts that got through, with what the model was told. */
+export function through(runs: readonly Run[]): string[] {
+  return runs.flatMap((run) => run.played).filter((one) => one.through)
+    .map((one) => `${one.name}: ${one.told.join(" | ").slice(0, 300)}`);
+}
+
+interface Message {
+  readonly role: string;
+  readonly content: string;
+}
+
+/** Says what the model does next, and judges each attempt once its calls have been answered. */
+class Director {
+  readonly played: Played[] = [];
+  readonly #attempts: readonly Attempt[];
+  readonly #s: Scene;
+  readonly #agent: Promise<number>;
+  readonly #base: ReadonlySet<string>;
+  #at = 0;
+  #told: string[] = [];
+  #started = false;
+
+  constructor(attempts: readonly Attempt[], s: Scene, agent: Promise<number>) {
+    this.#attempts = attempts;
+    this.#s = s;
+    this.#agent = agent;
+    this.#base = new Set(namesIn(s.g.ws));
+  }
+
+  async next(messages: readonly Message[]): Promise<Turn> {
+    const last = messages.at(-1);
+    if (last?.role === "tool") this.#told.push(last.content);
+    let attempt = this.#attempts[this.#at];
+    if (attempt && this.#told.length === attempt.calls.length) {
+      await this.#judge(attempt);
+      attempt = this.#attempts[++this.#at];
+    }
+    if (!attempt) return { text: "done" };
+    if (!this.#started) await attempt.prepare?.(this.#s);
+    this.#started = true;
+    const call = attempt.calls[this.#told.length] ?? { name: "none", args: {} };
+    const places = this.#s.fill(JSON.stringify(call.args));
+    return {
+      calls: [{ ...call, args: JSON.parse(places.replaceAll("{agent}", String(await this.#agent))) }],
+    };
+  }
+
+  async #judge(attempt: Attempt): Promise<void> {
+    const stdout = this.#told.join("\n");
+    const through = await attempt.succeeded(this.#s, {
+      code: codeOf(this.#told.at(-1) ?? ""),
+      stdout,
+      stderr: "",
+    });
+    this.played.push({ name: attempt.name, through, told: this.#told });
+    this.#told = [];
+    this.#started = false;
+    await tidy(this.#s, this.#base);
+  }
+}
+
+/** The exit code as the model reads it. */
+function codeOf(told: string): number {
+  if (/^(?:blocked|error)\b/.test(told)) return 126;
+  return Number(/^\[exit code (\d+)/m.exec(told)?.[1] ?? (/^\[(?:ended|stopped)/m.test(told) ? 137 : 0));
+}
+
+/** Puts the scene in order after an attempt. */
+async function tidy(s: Scene, base: ReadonlySet<string>): Promise<void> {
+  await removeOthers(s.g.ws, (name) => base.has(name) && name !== "src");
+  await Deno.mkdir(`${s.g.ws}/src`);
+  await Deno.writeTextFile(`${s.g.ws}/src/a.ts`, "inside");
+  await removeOthers(s.g.outside, () => false);
+  await Deno.writeTextFile(`${s.g.outside}/secret.txt`, "outside");
+  await removeOthers(s.userHome, (name) => [".reasonix", ".ssh", ".cache", ".bashrc"].includes(name));
+  s.reached.splice(0);
+}
+
+async function removeOthers(folder: string, keep: (name: string) => boolean): Promise<void> {
+  for (const name of namesIn(folder)) {
+    if (!keep(name)) await Deno.remove(`${folder}/${name}`, { recursive: true });
+  }
+}
+
+function namesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map((entry) => entry.name);
+}
+
+/** All text below a folder but the key file: sessions, logs, indexes, outputs. */
+async function textBelow(folder: string): Promise<string> {
+  let text = "";
+  for await (const { name, isDirectory, isFile } of Deno.readDir(folder)) {
+    if (isDirectory) text += await textBelow(`${folder}/${name}`);
+    else if (isFile && name !== ".env") {
+      text += new TextDecoder("latin1").decode(await Deno.readFile(`${folder}/${name}`));
+    }
+  }
+  return text;
+}

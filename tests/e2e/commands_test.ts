@@ -1,0 +1,143 @@
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+
+Deno.test("--version and version print the version, also as JSON", async () => {
+  await using world = await makeWorld();
+  const manifest = JSON.parse(await Deno.readTextFile(new URL("../../deno.json", import.meta.url)));
+  assertEquals((await world.run(["--version"])).stdout, `reasonix ${manifest.version}\n`);
+  assertEquals(JSON.parse((await world.run(["version", "--json"])).stdout).reasonix, manifest.version);
+});
+
+Deno.test("every help page fits into 80 columns", async () => {
+  await using world = await makeWorld();
+  const pages = [
+    "",
+    "run",
+    "setup",
+    "doctor",
+    "config",
+    "config show",
+    "config set",
+    "session",
+    "session list",
+    "replay",
+  ];
+  for (const page of pages) {
+    const { code, stdout } = await world.run([...page.split(" ").filter(Boolean), "--help"]);
+    assertEquals(code, 0);
+    for (const line of stdout.split("\n")) assert([...line].length <= 80, `${page}: ${line}`);
+  }
+});
+
+Deno.test("setup writes a configuration that loads, and never overwrites one", async () => {
+  await using world = await makeWorld();
+  const first = await world.run(["setup", "--yes"]);
+  assertEquals(first.code, 0);
+  assertStringIncludes(first.stdout, "config.toml");
+  assertEquals((await world.run(["config", "get", "tools.bash_timeout_seconds"])).stdout, "120\n");
+  const text = await Deno.readTextFile(`${world.home}/config.toml`);
+  const second = await world.run(["setup", "--yes"]);
+  assertEquals(second.code, 2);
+  assertStringIncludes(second.stderr, "not overwritten");
+  assertEquals(await Deno.readTextFile(`${world.home}/config.toml`), text);
+  assertEquals((await world.run(["setup", "--yes", "reasonix.toml"])).code, 0);
+  assertEquals(((await Deno.stat(`${world.home}/config.toml`)).mode ?? 0) & 0o777, 0o600);
+});
+
+Deno.test("config set keeps comments and refuses what would not load", async () => {
+  await using world = await makeWorld("# mine\n[tools]\nbash_timeout_seconds = 60 # short\n");
+  assertEquals((await world.run(["config", "set", "tools.bash_timeout_seconds", "90"])).code, 0);
+  assertEquals(
+    await Deno.readTextFile(`${world.home}/config.toml`),
+    "# mine\n[tools]\nbash_timeout_seconds = 90 # short\n",
+  );
+  const wrong = await world.run(["config", "set", "tools.writes", "maybe"]);
+  assert(wrong.code !== 0);
+  assertStringIncludes(wrong.stderr, "maybe");
+  const unknown = await world.run(["config", "get", "tools.writse"]);
+  assertEquals(unknown.code, 2);
+  assertStringIncludes(unknown.stderr, "writes");
+});
+
+Deno.test("config show --origin names file, line and column", async () => {
+  await using world = await makeWorld("[tools]\nbash_timeout_seconds = 60\n");
+  await world.write("reasonix.toml", '[permissions]\ndeny = ["Bash(rm:*)"]\n');
+  const { stdout } = await world.run(["config", "show", "--origin"]);
+  assertMatch(stdout, /tools\.bash_timeout_seconds = 60 {2}# user .*config\.toml:2:1/);
+  assertMatch(stdout, /permissions\.deny = \["Bash\(rm:\*\)"\] {2}# project .*reasonix\.toml:2:1/);
+  assertStringIncludes((await world.run(["config", "path"])).stdout, `${world.home}/config.toml`);
+  assertStringIncludes((await world.run(["config", "presets"])).stdout, "offline");
+});
+
+Deno.test("doctor reports files, origins, keys and the sandbox, and hides secrets", async () => {
+  await using server = startModelServer([], { models: ["mock-1"] });
+  const secret = "sk-test-0123456789abcdef0123456789";
+  await using world = await makeWorld(mockConfig(server.url, "", 'api_key_env = "MOCK_KEY"'));
+  await Deno.writeTextFile(`${world.home}/.env`, `MOCK_KEY=${secret}\n`);
+  const text = await world.run(["doctor", "--online"]);
+  assertEquals(text.code, 0);
+  assertStringIncludes(text.stdout, "key: set in the home  reachable, 1 models");
+  const report = JSON.parse((await world.run(["doctor", "--json"])).stdout);
+  assertEquals(report.problems, []);
+  assertEquals(report.config.files.map((file: { found: boolean }) => file.found), [false, true]);
+  assert(!(text.stdout + JSON.stringify(report)).includes(secret));
+});
+
+Deno.test("doctor says what is broken and exits with it", async () => {
+  await using world = await makeWorld("[permissions]\nmode = 3\n");
+  const done = await world.run(["doctor"]);
+  assertEquals(done.code, 6);
+  assertStringIncludes(done.stdout, "config.toml:2:8");
+});
+
+Deno.test("session list, show, delete and replay work on what a run left", async () => {
+  await using server = startModelServer([
+    { text: "look", calls: [{ name: "ls", args: {} }] },
+    { text: "the answer" },
+  ]);
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.run(["run", "what is here?"]);
+  const list = await world.run(["session", "list"]);
+  assertStringIncludes(list.stdout, "what is here?");
+  const id = /^\d{8}-\S+/m.exec(list.stdout)?.[0] ?? "";
+  assertStringIncludes((await world.run(["session", "show", id.slice(0, 12)])).stdout, "the answer");
+  const replay = await world.run(["replay", id]);
+  assertEquals(replay.stdout, "look\nthe answer\n");
+  assertStringIncludes(replay.stderr, "→ ls");
+  const events = (await world.run(["replay", id, "--output-format", "jsonl"])).stdout.trimEnd().split("\n");
+  assertEquals(JSON.parse(events.at(-1) ?? "").type, "result");
+  assertEquals((await world.run(["session", "delete", id])).code, 2);
+  assertEquals((await world.run(["session", "delete", id, "--yes"])).code, 0);
+  assertStringIncludes((await world.run(["session", "list"])).stdout, "No sessions");
+});
+
+Deno.test("completion proposes commands, flags, models and sessions", async () => {
+  await using world = await makeWorld(mockConfig("http://127.0.0.1:1/v1"));
+  const complete = async (...words: string[]) =>
+    (await world.run(["complete", "--", ...words])).stdout.split("\n");
+  assert((await complete("ses")).includes("session"));
+  assert((await complete("run", "--mod")).includes("--model"));
+  assert((await complete("run", "--model", "mo")).includes("mock/mock-1"));
+  for (const shell of ["bash", "zsh", "fish", "powershell"]) {
+    assertStringIncludes((await world.run(["completion", shell])).stdout, "complete --");
+  }
+});
+
+Deno.test("a recorded run replays without the server, and says where it diverges", async () => {
+  await using server = startModelServer([{
+    text: "hm",
+    calls: [{ name: "read_file", args: { path: "a.txt" } }],
+  }, { text: "it is A" }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write("a.txt", "A\n");
+  await world.run(["run", "--record", "tape.jsonl", "read a.txt"]);
+  const replayed =
+    `default_model = "tape"\n[[providers]]\nname = "tape"\nkind = "replay"\nmodel = "x"\ncassette = "${world.dir}/tape.jsonl"\n`;
+  await Deno.writeTextFile(`${world.home}/config.toml`, replayed);
+  assertEquals((await world.run(["run", "read a.txt"])).stdout, "hm\nit is A\n");
+  await world.write("a.txt", "B\n");
+  const other = await world.run(["run", "read a.txt"]);
+  assertEquals(other.code, 5);
+  assertStringIncludes(other.stderr, "a.txt");
+});

@@ -1,0 +1,124 @@
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+
+// deno-lint-ignore no-explicit-any
+const texts = (request: any): string[] =>
+  request.json.messages.map((message: { content: string }) => message.content ?? "");
+
+Deno.test("skills are named in the prompt, loaded by the tool and by /name", async () => {
+  await using server = startModelServer([
+    { calls: [{ name: "skill", args: { name: "release" } }] },
+    { text: "done" },
+    { text: "done again" },
+  ], { check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write(
+    ".agents/skills/release/SKILL.md",
+    "---\nname: release\ndescription: How to release: tag it\n---\nTag, then push.\n",
+  );
+  await world.run(["run", "release please"]);
+  assertStringIncludes(texts(server.requests[0])[0] ?? "", "- release: How to release");
+  assertStringIncludes(texts(server.requests[1]).at(-1) ?? "", "Tag, then push.");
+  await world.run(["run", "/release now"]);
+  assert(texts(server.requests[2]).some((text) => text.includes("Tag, then push.")));
+});
+
+Deno.test("instructions of a folder follow as a message when a call touches it, once", async () => {
+  await using server = startModelServer([
+    { calls: [{ name: "read_file", args: { path: "sub/a.txt" } }] },
+    { calls: [{ name: "read_file", args: { path: "sub/b.txt" } }] },
+    { text: "done" },
+    { text: "again" },
+  ]);
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write("sub/AGENTS.md", "Tabs only here.\n");
+  await world.write("sub/a.txt", "a\n");
+  await world.write("sub/b.txt", "b\n");
+  await world.run(["run", "read"]);
+  await world.run(["run", "-c", "more"]);
+  const all = texts(server.requests.at(-1));
+  assertEquals(all.filter((text) => text.includes("Tabs only here.")).length, 1);
+});
+
+Deno.test("a full window folds old work, keeps the user's words and goes on", async () => {
+  const big = "x ".repeat(9000);
+  const step = (n: number) => ({
+    calls: [{ name: "read_file", args: { path: `f${n}.txt` } }],
+    usage: { input: 3000 * n },
+  });
+  await using server = startModelServer([...[1, 2, 3, 4, 5].map(step)], {
+    fallback: { text: "SUMMARY of the work" },
+    check: { prefix: false },
+  });
+  await using world = await makeWorld(mockConfig(server.url, "", "context_window = 16000"));
+  for (const n of [1, 2, 3, 4, 5]) await world.write(`f${n}.txt`, `${big}${n}\n`);
+  const done = await world.run(["run", "the magic word is xylophone; read all files"]);
+  assertEquals(done.code, 0, done.stderr);
+  const last = texts(server.requests.at(-1)).join("\n");
+  assertStringIncludes(last, "the magic word is xylophone");
+  const [session] = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
+  assertStringIncludes(await Deno.readTextFile(session.path), '"type":"compaction"');
+});
+
+Deno.test("a server that refuses the length gets a shorter request and the run goes on", async () => {
+  const tooLong = {
+    status: 400,
+    body: { error: { code: "context_length_exceeded", message: "maximum context length is 8192 tokens" } },
+  };
+  await using server = startModelServer([
+    ...[1, 2, 3].map((n) => ({ calls: [{ name: "read_file", args: { path: `f${n}.txt` } }] })),
+    tooLong,
+  ], { fallback: { text: "fits now" }, check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  for (const n of [1, 2, 3]) await world.write(`f${n}.txt`, "y ".repeat(9000));
+  const done = await world.run(["run", "read"]);
+  assertEquals([done.code, done.stdout.trim().endsWith("fits now")], [0, true]);
+});
+
+Deno.test("facts are remembered only as the answer to ask allows, and open the next session", async () => {
+  await using server = startModelServer([
+    {
+      calls: [{
+        name: "remember",
+        args: { name: "tabs", description: "Indentation", text: "Use tabs", pinned: true },
+      }],
+    },
+    { text: "ok" },
+    { text: "hi" },
+  ], { check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.run(["run", "remember tabs"]);
+  await world.run(["run", "hello"]);
+  const result = texts(server.requests[1]).at(-1) ?? "";
+  const opening = texts(server.requests[2]).join("\n");
+  assertEquals(opening.includes("Indentation"), !/^(error|blocked)/.test(result), result);
+});
+
+Deno.test("context shows what is loaded, by category and in percent", async () => {
+  await using server = startModelServer([{ text: "hi", usage: { input: 2600 } }]);
+  await using world = await makeWorld(mockConfig(server.url, "", "context_window = 100000"));
+  await world.write("AGENTS.md", "Be kind.\n");
+  await world.run(["run", "hello"]);
+  const report = JSON.parse((await world.run(["context", "--json", "--continue"])).stdout);
+  assertEquals(report.window, 100000);
+  assert(
+    report.categories.some((row: { name: string; tokens: number }) =>
+      row.name === "tools" && row.tokens > 500
+    ),
+  );
+  assert(report.loaded.some((part: { name: string }) => part.name.includes("AGENTS.md")));
+  const text = await world.run(["context"]);
+  assertStringIncludes(text.stdout, "AGENTS.md");
+});
+
+Deno.test("skills list and validate say what is there and what is wrong", async () => {
+  await using world = await makeWorld();
+  await world.write(".reasonix/skills/good/SKILL.md", "---\nname: good\ndescription: Fine\n---\nBody\n");
+  await world.write(".reasonix/skills/bad/SKILL.md", "---\nname: other\n---\nBody\n");
+  assertStringIncludes((await world.run(["skills", "list"])).stdout, "good");
+  const checked = await world.run(["skills", "validate", ".reasonix/skills/bad"]);
+  assertEquals(checked.code, 1);
+  assertStringIncludes(checked.stdout, "description");
+  assertEquals((await world.run(["skills", "validate", ".reasonix/skills/good"])).code, 0);
+});

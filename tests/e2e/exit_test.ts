@@ -1,0 +1,211 @@
+import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";
+import { startModelServer, textEvent } from "../support/model_server.ts";
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+
+const NEVER = new Promise<never>(() => {});
+
+function resultLine(stdout: string): Record<string, unknown> {
+  return JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
+}
+
+Deno.test("exit 1: the model repeats one failing call", async () => {
+  const call = { calls: [{ name: "read_file", args: { path: "missing.txt" } }] };
+  await using server = startModelServer([], { fallback: call });
+  await using world = await makeWorld(mockConfig(server.url));
+  const done = await world.run(["run", "--output-format", "json", "go"]);
+  assertEquals(done.code, 1);
+  assertStringIncludes(String(resultLine(done.stdout).error), "kept failing");
+});
+
+Deno.test("exit 2: unknown flags, commands and formats come with a near match", async () => {
+  await using world = await makeWorld(mockConfig("http://127.0.0.1:1/v1"));
+  for (
+    const [args, hint] of [
+      [["run", "--modle", "x", "go"], "--model"],
+      [["rnu", "go"], "run"],
+      [["run", "--output-format", "jsn", "go"], "json"],
+      [["run", "--max-steps", "many", "go"], "many"],
+      [["run", "--dir", "/nonexistent-folder", "go"], "/nonexistent-folder"],
+      [["run", "--continue", "go"], "no session"],
+      [["run", "--resume", "nothing", "go"], "nothing"],
+      [["completion", "tcsh"], "bash"],
+    ] as const
+  ) {
+    const done = await world.run(args);
+    assertEquals(done.code, 2, args.join(" "));
+    assertStringIncludes(done.stderr, hint);
+    assertEquals(done.stdout, "");
+  }
+});
+
+Deno.test("exit 2: bare reasonix says how to begin", async () => {
+  await using world = await makeWorld();
+  const done = await world.run([]);
+  assertEquals([done.code, done.stdout], [2, ""]);
+  assertStringIncludes(done.stderr, "reasonix run");
+});
+
+Deno.test("exit 4: a step limit, a time limit and a cost limit", async () => {
+  const loop = { calls: [{ name: "ls", args: {} }], usage: { input: 1_000_000 } };
+  await using server = startModelServer([], { fallback: loop, check: { prefix: false } });
+  const price = "price = { input = 1.0, output = 1.0 }";
+  await using world = await makeWorld(mockConfig(server.url, "", price));
+  for (const flags of [["--max-steps", "2"], ["--time-limit", "0.3s"], ["--max-cost", "0.5"]]) {
+    const done = await world.run(["run", ...flags, "--output-format", "json", "go"]);
+    assertEquals([done.code, resultLine(done.stdout).exit_code], [4, 4], flags.join(" "));
+  }
+});
+
+Deno.test("exit 5: refusals, faults and an unreachable server, each with its reason", async () => {
+  await using server = startModelServer([
+    { status: 401, body: { error: { message: "bad key" } } },
+    { status: 503, body: "busy" },
+    { status: 503, body: "busy" },
+    { text: "" },
+    { text: "" },
+  ]);
+  await using world = await makeWorld(mockConfig(server.url));
+  for (const expected of ["401", "503", "empty answer"]) {
+    const done = await world.run(["run", "--output-format", "jsonl", "go"]);
+    assertEquals(done.code, 5, expected);
+    assertStringIncludes(String(resultLine(done.stdout).error), expected);
+  }
+  const gone = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  await using lost = await makeWorld(mockConfig(`http://127.0.0.1:${gone.addr.port}/v1`));
+  gone.close();
+  const done = await lost.run(["run", "go"]);
+  assertEquals(done.code, 5);
+  assertStringIncludes(done.stderr, "attempt 2 of 2");
+});
+
+Deno.test("exit 6: broken configuration, unknown model and missing key, before any request", async () => {
+  await using server = startModelServer([]);
+  const broken: [string, string][] = [
+    ["default_model = [1]\n[permissions]\nmode = 5\n", "config.toml:1:17"],
+    ["x = \n", "config.toml:1:"],
+    [
+      mockConfig(server.url).replace('default_model = "mock"', 'default_model = "mokc"'),
+      "Did you mean",
+    ],
+    [mockConfig("https://example.invalid/v1", "", 'api_key_env = "NOBODY_SET_THIS"'), "NOBODY_SET_THIS"],
+  ];
+  for (const [config, hint] of broken) {
+    await using world = await makeWorld(config);
+    const done = await world.run(["run", "--output-format", "json", "go"]);
+    assertEquals(done.code, 6, config);
+    assertStringIncludes(done.stdout, hint);
+    assertEquals(resultLine(done.stdout).exit_code, 6);
+    const text = await world.run(["run", "go"]);
+    assertStringIncludes(text.stderr, hint);
+  }
+  assertEquals(server.requests.length, 0);
+});
+
+/** Starts a run whose model says something and then hangs; resolves once that has been printed. */
+async function hangingRun(world: World, format: string): Promise<Deno.ChildProcess> {
+  const child = await world.spawn(["run", "--output-format", format, "go"]);
+  return child;
+}
+
+for (
+  const [signal, code, subtype] of [["SIGINT", 130, "error_interrupted"], [
+    "SIGTERM",
+    143,
+    "error_terminated",
+  ]] as const
+) {
+  Deno.test(`exit ${code}: ${signal} while streaming stops the turn and prints the result`, async () => {
+    await using server = startModelServer([{ stream: [textEvent("partial "), NEVER] }]);
+    await using world = await makeWorld(mockConfig(server.url));
+    const child = await hangingRun(world, "stream-json");
+    await server.received(1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    child.kill(signal);
+    const done = await finished(child);
+    assertEquals(done.code, code);
+    assertEquals(resultLine(done.stdout).subtype, subtype);
+    const sessions = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
+    assertStringIncludes(await Deno.readTextFile(sessions[0].path), '"type":"turn.end"');
+  });
+
+  Deno.test(`exit ${code}: ${signal} while a command runs ends its whole process group`, async () => {
+    const command = "echo started > started; (sleep 31.7; touch late) & sleep 31.7; touch late";
+    await using server = startModelServer([{ calls: [{ name: "bash", args: { command } }] }]);
+    await using world = await makeWorld(mockConfig(server.url));
+    const child = await hangingRun(world, "json");
+    while (!await Deno.stat(`${world.dir}/started`).then(() => true, () => false)) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    child.kill(signal);
+    const done = await finished(child);
+    assertEquals([done.code, resultLine(done.stdout).subtype], [code, subtype]);
+    const left = await new Deno.Command("pgrep", { args: ["-f", "sleep 31.7"] }).output();
+    assertEquals(new TextDecoder().decode(left.stdout), "");
+  });
+}
+
+Deno.test("a second Ctrl-C ends the program at once", async () => {
+  await using server = startModelServer([{ stream: [textEvent("x"), NEVER] }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  const child = await hangingRun(world, "json");
+  await server.received(1);
+  child.kill("SIGINT");
+  child.kill("SIGINT");
+  assertEquals((await finished(child)).code, 130);
+});
+
+Deno.test("a killed run loses no message that was shown and goes on", async () => {
+  await using server = startModelServer([
+    { text: "first words", calls: [{ id: "c1", name: "read_file", args: { path: "a.txt" } }] },
+    { stream: [textEvent("never finished"), NEVER] },
+    { text: "resumed" },
+  ]);
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write("a.txt", "content\n");
+  const child = await world.spawn(["run", "go"]);
+  await server.received(2);
+  child.kill("SIGKILL");
+  await finished(child);
+  const done = await world.run(["run", "-c", "and now?"]);
+  assertEquals([done.code, done.stdout], [0, "resumed\n"]);
+  const texts = JSON.stringify(server.requests[2]?.json.messages);
+  assert(texts.includes("first words") && texts.includes("content") && texts.includes("and now?"));
+});
+
+Deno.test("a second process on one session is told who has it and offered a copy", async () => {
+  await using server = startModelServer([{ text: "one" }, { stream: [textEvent("x"), NEVER] }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.run(["run", "begin"]);
+  const child = await world.spawn(["run", "-c", "hold"]);
+  await server.received(2);
+  const second = await world.run(["run", "-c", "me too"]);
+  assert(second.code !== 0);
+  assertStringIncludes(second.stderr, String(child.pid));
+  assertStringIncludes(second.stderr, "--copy");
+  child.kill("SIGKILL");
+  await finished(child);
+});
+
+Deno.test("a slow reader gets every byte and a closed one ends the run", async () => {
+  const text = "0123456789abcdef".repeat(16_384);
+  await using server = startModelServer([{ text: text.match(/.{1,4096}/g) ?? [] }, {
+    text: text.match(/.{1,4096}/g) ?? [],
+  }], {
+    check: { prefix: false },
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  const slow = await world.spawn(["run", "--quiet", "go"]);
+  let read = 0;
+  for await (const part of slow.stdout) {
+    read += part.length;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  assertEquals([read, (await slow.status).code], [text.length + 1, 0]);
+  await slow.stderr.cancel();
+  const closed = await world.spawn(["run", "--quiet", "go"]);
+  const reader = closed.stdout.getReader();
+  await reader.read();
+  await reader.cancel();
+  await closed.stderr.cancel();
+  assertEquals((await closed.status).code, 130);
+});

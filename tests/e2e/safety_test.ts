@@ -1,0 +1,150 @@
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+
+Deno.test("permissions check explains segments, rule and origin, and exits 3 for what would be refused", async () => {
+  await using world = await makeWorld('[permissions]\ndeny = ["Bash(git push:*)"]\n');
+  const denied = await world.run(["permissions", "check", "cd sub && git  push -f origin main"]);
+  assertEquals(denied.code, 3);
+  assertStringIncludes(denied.stdout, "Bash(git push:*)");
+  assertMatch(denied.stdout, /config\.toml:2:9/);
+  const quoted = await world.run(["permissions", "check", "echo 'git push'"]);
+  assertEquals(quoted.code, 0);
+  const json = JSON.parse(
+    (await world.run(["permissions", "check", "--json", "--tool", "write_file", "x.txt"])).stdout,
+  );
+  assertEquals([json.tool, json.headless], ["write_file", "allow"]);
+  assertEquals((await world.run(["permissions", "check", "--tool", "nope", "x"])).code, 2);
+});
+
+Deno.test("rm -rf of the home is refused headless in every mode", async () => {
+  for (const mode of ["workspace-write", "danger-full-access"]) {
+    await using server = startModelServer([
+      { calls: [{ name: "bash", args: { command: 'rm -rf "$HOME"' } }] },
+      { text: "ok" },
+    ]);
+    await using world = await makeWorld(mockConfig(server.url, '[sandbox]\nbash = "off"\n'));
+    await Deno.writeTextFile(`${world.home}/marker`, "alive");
+    await world.run(["run", "--permission-mode", mode, "--allowed-tools", "Bash", "go"], {
+      env: { HOME: world.home },
+    });
+    assertEquals(await Deno.readTextFile(`${world.home}/marker`), "alive");
+    assertStringIncludes(server.requests[1]?.json.messages.at(-1).content, "blocked");
+  }
+});
+
+Deno.test("commands in the jail cannot write outside, read keys or reach the network", async () => {
+  const probe =
+    "touch ../outside.txt; cat ../home/.env; (exec 3<>/dev/tcp/127.0.0.1/$PORT) && echo CONNECTED; env | grep -c MOCK_KEY; true";
+  await using server = startModelServer([{ calls: [{ name: "bash", args: { command: probe } }] }, {
+    text: "ok",
+  }]);
+  await using world = await makeWorld(mockConfig(server.url, "", 'api_key_env = "MOCK_KEY"'));
+  await Deno.writeTextFile(`${world.home}/.env`, "MOCK_KEY=secret-value-12345\n");
+  await world.run(["run", "go"], { env: { MOCK_KEY: "secret-value-12345", PORT: String(server.port) } });
+  const output = server.requests[1]?.json.messages.at(-1).content as string;
+  assert(!output.includes("secret-value") && !output.includes("CONNECTED"), output);
+  assert(await Deno.stat(`${world.dir}/../outside.txt`).then(() => false, () => true));
+});
+
+Deno.test("a project cannot widen what the user allowed", async () => {
+  await using server = startModelServer([
+    { calls: [{ name: "bash", args: { command: "git push" } }] },
+    { text: "ok" },
+  ]);
+  await using world = await makeWorld(mockConfig(server.url, '[permissions]\ndeny = ["Bash(git push:*)"]\n'));
+  await world.write(
+    "reasonix.toml",
+    '[permissions]\nmode = "allow"\nallow = ["Bash"]\n[sandbox]\nbash = "off"\nallow_write = ["/"]\n',
+  );
+  const done = await world.run(["run", "go"]);
+  assertStringIncludes(done.stderr, "reasonix.toml:3");
+  assertStringIncludes(server.requests[1]?.json.messages.at(-1).content, "blocked");
+});
+
+Deno.test("what a project brings is refused until it is trusted, and asks again when it changed", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  const plugin = (args: string) => `[[plugins]]\nname = "evil"\ncommand = "touch"\nargs = ["${args}"]\n`;
+  await world.write("reasonix.toml", plugin("pwned"));
+  const refused = await world.run(["run", "go"]);
+  assertEquals([refused.code, server.requests.length], [3, 0]);
+  assertStringIncludes(refused.stderr, "plugin evil");
+  assertEquals((await world.run(["run", "--ignore-untrusted", "go"])).code, 0);
+  assertEquals((await world.run(["trust"])).code, 3);
+  assertEquals((await world.run(["trust", "--yes"])).code, 0);
+  assertEquals((await world.run(["run", "go"])).code, 0);
+  assertStringIncludes((await world.run(["trust", "--list"])).stdout, "evil");
+  await world.write("reasonix.toml", plugin("pwned2"));
+  assertEquals((await world.run(["run", "go"])).code, 3);
+  assertEquals((await world.run(["run", "--trust-project", "go"])).code, 0);
+  assert(await Deno.stat(`${world.dir}/pwned`).then(() => false, () => true));
+});
+
+Deno.test("sandbox exec runs a command by hand in the jail with its exit code", async () => {
+  await using world = await makeWorld();
+  const done = await world.run([
+    "sandbox",
+    "exec",
+    "--",
+    "sh",
+    "-c",
+    "touch inside; touch ../outside 2>/dev/null; exit 7",
+  ]);
+  assertEquals(done.code, 7);
+  assert(await Deno.stat(`${world.dir}/inside`).then(() => true, () => false));
+  assert(await Deno.stat(`${world.dir}/../outside`).then(() => false, () => true));
+  assertStringIncludes((await world.run(["sandbox", "status"])).stdout, "bubblewrap");
+});
+
+Deno.test("a key never reaches the session file, not even through a tool's output", async () => {
+  const secret = "sk-live-abcdef0123456789abcdef0123456789";
+  await using server = startModelServer([{ calls: [{ name: "read_file", args: { path: "leak.txt" } }] }, {
+    text: "seen",
+  }]);
+  await using world = await makeWorld(mockConfig(server.url, "", 'api_key_env = "MOCK_KEY"'));
+  await Deno.writeTextFile(`${world.home}/.env`, `MOCK_KEY=${secret}\n`);
+  await world.write("leak.txt", `key = ${secret}\n`);
+  const done = await world.run(["run", "--output-format", "jsonl", "go"]);
+  const [session] = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
+  assert(!(await Deno.readTextFile(session.path)).includes(secret));
+  assert(!done.stdout.includes(secret));
+});
+
+Deno.test("no file tool changes the user's own configuration, whatever is allowed", async () => {
+  await using server = startModelServer([]);
+  await using world = await makeWorld(mockConfig(server.url));
+  const path = `${world.home}/config.toml`;
+  const before = await Deno.readTextFile(path);
+  server.push(
+    { calls: [{ name: "read_file", args: { path } }] },
+    { calls: [{ name: "edit_file", args: { path, old_string: "mock-1", new_string: "mock-2" } }] },
+    { text: "ok" },
+  );
+  await world.run(["run", "--allowed-tools", "Edit", "--permission-mode", "danger-full-access", "go"]);
+  assertEquals(await Deno.readTextFile(path), before);
+  assertMatch(server.requests[2]?.json.messages.at(-1).content, /^(error|blocked): /);
+});
+
+Deno.test("a single file in allow_write can be edited, and nothing beside it", async () => {
+  await using server = startModelServer([]);
+  await using world = await makeWorld();
+  const [open, shut] = [`${world.home}-open.txt`, `${world.home}-shut.txt`];
+  for (const path of [open, shut]) await Deno.writeTextFile(path, "before\n");
+  await Deno.writeTextFile(
+    `${world.home}/config.toml`,
+    mockConfig(server.url, `[sandbox]\nallow_write = ["${open}"]\n`),
+  );
+  const edit = (path: string) => ({
+    name: "edit_file",
+    args: { path, old_string: "before", new_string: "after" },
+  });
+  server.push(
+    { calls: [open, shut].map((path) => ({ name: "read_file", args: { path } })) },
+    { calls: [open, shut].map(edit) },
+    { text: "ok" },
+  );
+  await world.run(["run", "go"]);
+  assertEquals(await Deno.readTextFile(shut), "before\n");
+  assertEquals(await Deno.readTextFile(open), "after\n", server.requests[2]?.json.messages.at(-2).content);
+});

@@ -1,0 +1,88 @@
+import { assert, assertEquals } from "../support/assert.ts";
+import { judge } from "./exemptions.ts";
+import { type Offence, type Project, thisProject } from "./project.ts";
+import { importSideEffects, printsOrExits, vendorSniffing } from "./rules_effects.ts";
+import { deadExports } from "./rules_exports.ts";
+import { denoByName, foreignPackages, looseConfig, misplacedProse, privatePlaces } from "./rules_files.ts";
+import {
+  cycles,
+  extensionShortcuts,
+  sideDoors,
+  strayImports,
+  unknownRooms,
+  unlistedExtensions,
+  upwardImports,
+} from "./rules_layers.ts";
+import { longFiles, longFunctions, manyImports, manyParameters } from "./rules_size.ts";
+import {
+  badComments,
+  badErrorMessages,
+  badFileNames,
+  badTestNames,
+  commentShare,
+  talkativeFiles,
+} from "./rules_text.ts";
+import { silencedCheckers, unsafeTypes } from "./rules_types.ts";
+
+/** Every rule by the name exemptions use. */
+const RULES: Readonly<Record<string, (project: Project) => Offence[]>> = {
+  "file length": longFiles,
+  "function length": longFunctions,
+  "positional parameters": manyParameters,
+  "imports per file": manyImports,
+  "known rooms": unknownRooms,
+  "layers": upwardImports,
+  "front doors": sideDoors,
+  "program stands alone": strayImports,
+  "no cycles": cycles,
+  "list files": unlistedExtensions,
+  "extensions through their list": extensionShortcuts,
+  "no dead exports": deadExports,
+  "safe types": unsafeTypes,
+  "checkers stay on": silencedCheckers,
+  "no console, no exit": printsOrExits,
+  "imports do nothing": importSideEffects,
+  "vendors are data": vendorSniffing,
+  "plain comments": badComments,
+  "comments per file": talkativeFiles,
+  "file names": badFileNames,
+  "test names": badTestNames,
+  "error messages": badErrorMessages,
+  "strict configuration": looseConfig,
+  "no private places": privatePlaces,
+  "plain packages": foreignPackages,
+  "prose in Markdown": misplacedProse,
+  "deno by its path": denoByName,
+};
+
+for (const [rule, find] of Object.entries(RULES)) {
+  Deno.test(`the project keeps the rule "${rule}"`, () => {
+    const open = judge(rule, find(thisProject()));
+    assert(open.length === 0, `\n${open.join("\n")}`);
+  });
+}
+
+Deno.test("comments make up 5 to 15 percent of the program", () => {
+  const share = commentShare(thisProject());
+  assert(share >= 5 && share <= 15, `${share.toFixed(1)} % of the lines are comment`);
+});
+
+Deno.test("judge excuses an offence within its limit and names an exemption nobody needs", () => {
+  const table = [
+    { rule: "file length", path: "a.ts", limit: 320, reason: "table" },
+    { rule: "file length", path: "b.ts", reason: "gone" },
+  ];
+  const offences = [{ path: "a.ts", value: 310, what: "310 lines" }, {
+    path: "c.ts",
+    line: 4,
+    what: "400 lines",
+  }];
+  assertEquals(judge("file length", offences, table), [
+    "c.ts:4: 400 lines",
+    "tests/house/exemptions.ts: the exemption of b.ts is no longer needed",
+  ]);
+  assertEquals(judge("file length", [{ path: "a.ts", value: 330, what: "330 lines" }], table.slice(0, 1)), [
+    "a.ts: 330 lines",
+    "tests/house/exemptions.ts: the exemption of a.ts is no longer needed",
+  ]);
+});

@@ -1,0 +1,80 @@
+import ts from "typescript";
+import { IgnoreRules } from "../../src/util/ignore_rules.ts";
+import { type Edge, edgesOf } from "./edges.ts";
+
+/** A TypeScript file, parsed, with what it imports. */
+export interface SourceFile {
+  /** Relative to the root of the project, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+  readonly lines: readonly string[];
+  readonly tree: ts.SourceFile;
+  readonly edges: readonly Edge[];
+}
+
+/** Every text file of the project by path; the TypeScript ones are parsed too. */
+export interface Project {
+  readonly texts: ReadonlyMap<string, string>;
+  readonly sources: ReadonlyMap<string, SourceFile>;
+}
+
+/** One breach of a house rule. `value` is the measured number of rules that have a limit. */
+export interface Offence {
+  readonly path: string;
+  readonly line?: number;
+  readonly what: string;
+  readonly value?: number;
+}
+
+export function projectOf(files: Readonly<Record<string, string>>): Project {
+  const texts = new Map(Object.entries(files));
+  const sources = new Map<string, SourceFile>();
+  for (const [path, text] of texts) {
+    if (!/\.tsx?$/.test(path)) continue;
+    const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+    sources.set(path, { path, text, lines: text.split("\n"), tree, edges: edgesOf(path, tree) });
+  }
+  return { texts, sources };
+}
+
+const BINARY = /\.(png|jpg|gif|ico|wasm|gz|zip|cast|woff2?)$/;
+let loaded: Project | undefined;
+
+/** The project this test belongs to, read once for all rules: what git would commit. */
+export function thisProject(): Project {
+  if (loaded !== undefined) return loaded;
+  const root = new URL("../../", import.meta.url);
+  const ignored = new IgnoreRules(`${Deno.readTextFileSync(new URL(".gitignore", root))}\n.git\n`);
+  const files: Record<string, string> = {};
+  const walk = (folder: string) => {
+    for (const entry of Deno.readDirSync(new URL(folder || ".", root))) {
+      if (ignored.match(folder + entry.name, entry.name, entry.isDirectory) === "ignore") continue;
+      const path = folder + entry.name + (entry.isDirectory ? "/" : "");
+      if (entry.isDirectory) walk(path);
+      else if (entry.isFile && !BINARY.test(path)) files[path] = Deno.readTextFileSync(new URL(path, root));
+    }
+  };
+  walk("");
+  loaded = projectOf(files);
+  return loaded;
+}
+
+/** 1-based line of a node, without its leading comments. */
+export function lineOf(tree: ts.SourceFile, node: ts.Node): number {
+  return tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1;
+}
+
+/** Calls `visit` for every node below `node`, itself included. */
+export function visitAll(node: ts.Node, visit: (node: ts.Node) => void): void {
+  visit(node);
+  ts.forEachChild(node, (child) => visitAll(child, visit));
+}
+
+export function isTest(path: string): boolean {
+  return path.startsWith("tests/") || path.endsWith("_test.ts") || path.includes("/tests/");
+}
+
+/** Files that make up the program: everything but tests and the demo's broken project. */
+export function productFiles(project: Project): SourceFile[] {
+  return [...project.sources.values()].filter((file) => !isTest(file.path) && !file.path.startsWith("demo/"));
+}

@@ -1,0 +1,63 @@
+/** Layer of each room; a room imports only from lower layers. The leaf helpers of util may speak core's types. */
+export const LAYERS: Readonly<Record<string, number>> = {
+  core: 0,
+  util: 0.5,
+  i18n: 1,
+  config: 1,
+  provider: 2,
+  tool: 2,
+  permission: 2,
+  sandbox: 2,
+  hook: 2,
+  session: 2,
+  memory: 3,
+  context: 3,
+  mcp: 3,
+  command: 3,
+  agent: 4,
+  control: 5,
+  frontend: 6,
+  cli: 7,
+};
+
+/** The highest layer the embedding API at the top `mod.ts` may show. */
+export const API_LAYER = 5;
+
+/** Rooms without a `mod.ts`: their files stand on their own, so that start-up pays only for those in use. */
+export const OPEN_ROOMS: readonly string[] = ["util"];
+
+/** Types-only doors beside the `mod.ts` of a room. */
+export const TYPE_DOORS: readonly string[] = ["src/core/event_schema.ts"];
+
+/** A folder that grows by one entry and one line in its list file. */
+export interface ExtensionPoint {
+  readonly folder: string;
+  readonly list: string;
+  /** Further files the list was split into. */
+  readonly parts?: RegExp;
+  /** Whether an entry is a folder, or a file of this ending. */
+  readonly entries: "folders" | ".ts" | ".toml";
+}
+
+export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
+  { folder: "src/provider/kinds", list: "src/provider/kinds.ts", entries: "folders" },
+  { folder: "src/tool/builtin", list: "src/tool/builtins.ts", entries: "folders" },
+  { folder: "src/command/builtin", list: "src/command/builtins.ts", entries: ".ts" },
+  { folder: "src/mcp/transport", list: "src/mcp/transports.ts", entries: ".ts" },
+  { folder: "src/sandbox/backend", list: "src/sandbox/backends.ts", entries: ".ts" },
+  { folder: "src/config/presets", list: "src/config/presets.ts", entries: ".toml" },
+  { folder: "src/frontend", list: "src/frontend/frontends.ts", entries: "folders" },
+  { folder: "cli/commands", list: "cli/app.ts", parts: /^cli\/\w+_routes\.ts$/, entries: ".ts" },
+];
+
+/** Whether a file is the list of an extension point, or a part of it. */
+export function isListOf(point: ExtensionPoint, path: string): boolean {
+  return path === point.list || (point.parts?.test(path) ?? false);
+}
+
+/** "src/agent/loop.ts" → "agent", "cli/main.ts" → "cli"; undefined outside the layered rooms. */
+export function roomOf(path: string): string | undefined {
+  const [top, second, third] = path.split("/");
+  if (top === "cli") return "cli";
+  return top === "src" && third !== undefined ? second : undefined;
+}

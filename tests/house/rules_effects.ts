@@ -1,0 +1,71 @@
+import ts from "typescript";
+import { lineOf, type Offence, productFiles, type Project, type SourceFile, visitAll } from "./project.ts";
+
+const CONSOLE = /^(console\.\w+|alert|confirm|prompt)$/;
+const EXIT = /^Deno\.exit$/;
+const STREAMS = /^Deno\.(stdout|stderr)$/;
+
+function inLibrary(path: string): boolean {
+  return path.startsWith("src/") || path === "mod.ts" || path.startsWith("scripts/") ||
+    path.startsWith("plugins/");
+}
+
+function eachNode(file: SourceFile, judge: (node: ts.Node) => string | undefined): Offence[] {
+  const found: Offence[] = [];
+  visitAll(file.tree, (node) => {
+    const what = judge(node);
+    if (what !== undefined) found.push({ path: file.path, line: lineOf(file.tree, node), what });
+  });
+  return found;
+}
+
+/** Library code never prints and never exits; front ends and scripts may write to the standard streams. */
+export function printsOrExits(project: Project): Offence[] {
+  return productFiles(project).filter((file) => inLibrary(file.path)).flatMap((file) =>
+    eachNode(file, (node) => {
+      if (ts.isCallExpression(node)) {
+        const callee = node.expression.getText(file.tree);
+        if (CONSOLE.test(callee)) return `${callee}() belongs to cli`;
+        if (EXIT.test(callee)) return "Deno.exit() belongs to cli";
+      }
+      if (!ts.isPropertyAccessExpression(node) || !file.path.startsWith("src/")) return undefined;
+      const text = node.getText(file.tree);
+      return STREAMS.test(text) && !file.path.startsWith("src/frontend/")
+        ? `${text} belongs to cli`
+        : undefined;
+    })
+  );
+}
+
+const ENTRIES = /^(cli\/main\.ts|scripts\/|plugins\/)/;
+
+/** Importing a module must do nothing but define: no calls at its top level, no exported variable that changes. */
+export function importSideEffects(project: Project): Offence[] {
+  return productFiles(project).filter((file) => !ENTRIES.test(file.path)).flatMap((file) =>
+    file.tree.statements.flatMap((statement) => {
+      const line = lineOf(file.tree, statement);
+      if (
+        ts.isExpressionStatement(statement) || ts.isIfStatement(statement) || ts.isForOfStatement(statement)
+      ) {
+        return [{ path: file.path, line, what: "runs code when it is imported" }];
+      }
+      const exportsLet = ts.isVariableStatement(statement) &&
+        /^export (let|var)\b/.test(statement.getText(file.tree));
+      return exportsLet ? [{ path: file.path, line, what: "exports a variable that can change" }] : [];
+    })
+  );
+}
+
+/** A vendor is described by data, never recognised by its address. */
+export function vendorSniffing(project: Project): Offence[] {
+  return productFiles(project).filter((file) => file.path.startsWith("src/")).flatMap((file) =>
+    eachNode(file, (node) => {
+      if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
+      if (!/^(includes|startsWith|endsWith|match|indexOf)$/.test(node.expression.name.text)) return undefined;
+      const first = node.arguments[0];
+      const host = first !== undefined && ts.isStringLiteralLike(first) &&
+        /\w\.(com|cn|ai|io|net|org)\b/.test(first.text);
+      return host ? `recognises ${first.getText(file.tree)} in code; describe the vendor as data` : undefined;
+    })
+  );
+}

@@ -1,0 +1,116 @@
+import ts from "typescript";
+import { isTest, lineOf, type Offence, productFiles, type Project, visitAll } from "./project.ts";
+
+const STRICT = [
+  "strict",
+  "exactOptionalPropertyTypes",
+  "noUncheckedIndexedAccess",
+  "noImplicitOverride",
+];
+const LINT_RULES = ["no-explicit-any", "no-non-null-assertion", "no-console"];
+
+interface DenoConfig {
+  readonly compilerOptions?: Readonly<Record<string, unknown>>;
+  readonly lint?: {
+    readonly rules?: { readonly tags?: string[]; readonly include?: string[]; readonly exclude?: string[] };
+  };
+  readonly imports?: Readonly<Record<string, string>>;
+}
+
+/** deno.json keeps the strict options and lint rules on, and pins every package to one npm version. */
+export function looseConfig(project: Project): Offence[] {
+  const path = "deno.json";
+  const config = JSON.parse(project.texts.get(path) ?? "{}") as DenoConfig;
+  const rules = config.lint?.rules ?? {};
+  const missing = [
+    ...STRICT.filter((option) => config.compilerOptions?.[option] !== true).map((option) =>
+      `${option} is off`
+    ),
+    ...(rules.tags?.includes("recommended") ? [] : ["the recommended lint rules are off"]),
+    ...LINT_RULES.filter((rule) => !rules.include?.includes(rule)).map((rule) => `lint rule ${rule} is off`),
+    ...(rules.exclude ?? []).map((rule) => `lint rule ${rule} is switched off`),
+    ...Object.entries(config.imports ?? {})
+      .filter(([, target]) => !/^npm:\/?(@[\w-]+\/)?[\w.-]+@\d+\.\d+\.\d+[\w.-]*(\/.*)?$/.test(target))
+      .map(([name, target]) => `${name} is not pinned to an npm version: ${target}`),
+  ];
+  return missing.map((what) => ({ path, what }));
+}
+
+/** Places on a builder's machine, and addresses packages were fetched from. */
+const PRIVATE = [
+  /(?<![\w.$-])\/(root|work)\/[\w.]/,
+  /(?<![\w.$-])\/tmp\/[\w.-]*(bash_jobs|[0-9a-f]{8})/,
+  /(?<![\w.$-])\/(home|Users)\/(?!(me|you|user|alice|bob|ann|dev|someone|name|\w)\b)[a-z]\w*\//,
+  /npmmirror|artifactory|nexus\.|verdaccio/,
+];
+
+/** Public registries, which only pages for readers may name. */
+const REGISTRY = /registry\.npmjs\.org|registry\.yarnpkg|pypi\.org/;
+
+export function privatePlaces(project: Project): Offence[] {
+  return [...project.texts].filter(([path]) => path !== "tests/house/rules_files.ts").flatMap((
+    [path, text],
+  ) =>
+    text.split("\n").flatMap((line, index) => {
+      const patterns = path.startsWith("docs/") ? PRIVATE : [...PRIVATE, REGISTRY];
+      const match = patterns.map((pattern) => pattern.exec(line)).find((found) => found !== null);
+      return match
+        ? [{ path, line: index + 1, what: `names a place that others do not have: ${match[0]}` }]
+        : [];
+    })
+  );
+}
+
+/** Packages the lock file took from anywhere but their usual source. */
+export function foreignPackages(project: Project): Offence[] {
+  const path = "deno.lock";
+  const lock = project.texts.get(path) ?? "";
+  return lock.split("\n").flatMap((text, index) =>
+    /https?:\/\/|"tarball"|"jsr:|"redirects"|"remote"/.test(text)
+      ? [{ path, line: index + 1, what: `not a plain npm package: ${text.trim()}` }]
+      : []
+  );
+}
+
+const PROSE = 500;
+
+/** Long prose in code, Markdown in `src` nobody imports, and tools without a description beside them. */
+export function misplacedProse(project: Project): Offence[] {
+  const sources = productFiles(project).filter((file) => file.path.startsWith("src/"));
+  const imported = new Set(sources.flatMap((file) => file.edges.map((edge) => edge.to)));
+  const found: Offence[] = [];
+  for (const path of project.texts.keys()) {
+    if (!path.startsWith("src/") || isTest(path)) continue;
+    if (path.endsWith(".md") && !imported.has(path)) found.push({ path, what: "no file imports this text" });
+    const tool = /^(src\/tool\/builtin\/[^/]+)\/tool\.ts$/.exec(path)?.[1];
+    if (tool !== undefined && !project.texts.has(`${tool}/description.md`)) {
+      found.push({ path: tool, what: "has no description.md" });
+    }
+  }
+  for (const file of sources.filter((source) => !source.path.startsWith("src/i18n/"))) {
+    visitAll(file.tree, (node) => {
+      const text = ts.isStringLiteralLike(node) || ts.isTemplateExpression(node)
+        ? node.getText(file.tree)
+        : "";
+      const words = text.split(/[^A-Za-z]+/).filter((word) => word.length > 1).length;
+      if (text.length < PROSE || words < PROSE / 10) return;
+      found.push({
+        path: file.path,
+        line: lineOf(file.tree, node),
+        what: "long prose; make it a Markdown file",
+      });
+    });
+  }
+  return found;
+}
+
+/** Programs that are started by the name `deno` may not be there: it can have been started by npx. */
+export function denoByName(project: Project): Offence[] {
+  return [...project.sources.values()].flatMap((file) =>
+    file.lines.flatMap((text, index) =>
+      /new Deno\.Command\(\s*["'`]deno["'`]/.test(text)
+        ? [{ path: file.path, line: index + 1, what: "use Deno.execPath() instead of the name deno" }]
+        : []
+    )
+  );
+}

@@ -1,0 +1,140 @@
+import type { Edge } from "./edges.ts";
+import { isTest, type Offence, productFiles, type Project } from "./project.ts";
+import {
+  API_LAYER,
+  EXTENSION_POINTS,
+  type ExtensionPoint,
+  isListOf,
+  LAYERS,
+  OPEN_ROOMS,
+  roomOf,
+  TYPE_DOORS,
+} from "./rooms.ts";
+
+function productEdges(project: Project): Edge[] {
+  return productFiles(project).flatMap((file) => [...file.edges]);
+}
+
+function offence(edge: Edge, what: string): Offence {
+  return { path: edge.from, line: edge.line, what };
+}
+
+export function unknownRooms(project: Project): Offence[] {
+  const rooms = productFiles(project).map((file) => ({ path: file.path, room: roomOf(file.path) }));
+  return rooms.flatMap(({ path, room }) =>
+    room === undefined || room in LAYERS
+      ? []
+      : [{ path, what: `room ${room} has no layer in tests/house/rooms.ts` }]
+  );
+}
+
+/** Imports, lazy ones included, that do not go strictly downwards. */
+export function upwardImports(project: Project): Offence[] {
+  return productEdges(project).flatMap((edge) => {
+    const to = roomOf(edge.to);
+    const from = edge.from === "mod.ts" ? undefined : roomOf(edge.from);
+    if (to === undefined || to === from) return [];
+    const high = LAYERS[to] ?? Infinity;
+    if (edge.from === "mod.ts") {
+      return high <= API_LAYER ? [] : [offence(edge, `the embedding API may not show ${edge.to}`)];
+    }
+    const low = from === undefined ? undefined : LAYERS[from];
+    if (low === undefined || high < low) return [];
+    return [offence(edge, `${from} (layer ${low}) may not import ${edge.to} (layer ${high})`)];
+  });
+}
+
+/** Imports that reach past the `mod.ts` of another room. */
+export function sideDoors(project: Project): Offence[] {
+  return productEdges(project).flatMap((edge) => {
+    const to = roomOf(edge.to);
+    if (to === undefined || to === roomOf(edge.from) || OPEN_ROOMS.includes(to)) return [];
+    if (roomOf(edge.from) === undefined && edge.from !== "mod.ts") return [];
+    if (edge.to === `src/${to}/mod.ts`) return [];
+    if (edge.typeOnly && TYPE_DOORS.includes(edge.to)) return [];
+    return [offence(edge, `imports ${edge.to}; go through src/${to}/mod.ts`)];
+  });
+}
+
+/** The program leans on nothing outside of it, and plugins lean on nothing inside. */
+export function strayImports(project: Project): Offence[] {
+  return productEdges(project).flatMap((edge) => {
+    const fromProgram = roomOf(edge.from) !== undefined || edge.from === "mod.ts";
+    if (fromProgram && /^(tests|scripts|demo)\//.test(edge.to)) {
+      return [offence(edge, `the program may not import ${edge.to}`)];
+    }
+    if (fromProgram && edge.to.startsWith("plugins/") && edge.kind !== "lazy") {
+      return [offence(edge, `${edge.to} is a plugin; only a lazy import may reach it`)];
+    }
+    if (edge.from.startsWith("plugins/") && /^(src|cli)\//.test(edge.to)) {
+      return [offence(edge, `a plugin may not import ${edge.to}`)];
+    }
+    return [];
+  });
+}
+
+/** Circles of imports within the program, each reported once at its first file. */
+export function cycles(project: Project): Offence[] {
+  const next = new Map<string, string[]>();
+  for (const edge of productEdges(project)) {
+    if (edge.kind === "lazy" || !project.sources.has(edge.to)) continue;
+    next.set(edge.from, [...next.get(edge.from) ?? [], edge.to]);
+  }
+  const state = new Map<string, "open" | "closed">();
+  const path: string[] = [];
+  const found: Offence[] = [];
+  const visit = (file: string): void => {
+    state.set(file, "open");
+    path.push(file);
+    for (const target of next.get(file) ?? []) {
+      if (state.get(target) === "open") {
+        const circle = [...path.slice(path.indexOf(target)), target];
+        found.push({ path: target, what: `import cycle ${circle.join(" → ")}` });
+      } else if (!state.has(target)) visit(target);
+    }
+    path.pop();
+    state.set(file, "closed");
+  };
+  for (const file of next.keys()) if (!state.has(file)) visit(file);
+  return found;
+}
+
+/** Entries of an extension folder that its list file does not name. */
+export function unlistedExtensions(project: Project): Offence[] {
+  return EXTENSION_POINTS.flatMap((point) => {
+    const paths = [...project.texts.keys()].filter((path) =>
+      path.startsWith(`${point.folder}/`) && !isTest(path)
+    );
+    const entries = new Set(paths.flatMap((path) => entryOf(project, point, path) ?? []));
+    const lists = [...project.sources.values()].filter((file) => isListOf(point, file.path));
+    const targets = lists.flatMap((file) => file.edges.map((edge) => edge.to));
+    return [...entries].filter((entry) =>
+      !targets.some((target) => entryOf(project, point, target) === entry)
+    )
+      .map((entry) => ({ path: entry, what: `not listed in ${point.list}` }));
+  });
+}
+
+/** Imports that reach into an extension without going through the list. */
+export function extensionShortcuts(project: Project): Offence[] {
+  return productEdges(project).flatMap((edge) =>
+    EXTENSION_POINTS.flatMap((point) => {
+      const entry = entryOf(project, point, edge.to);
+      if (
+        entry === undefined || isListOf(point, edge.from) || entryOf(project, point, edge.from) === entry
+      ) return [];
+      return [offence(edge, `imports ${edge.to}; extensions are reached through ${point.list}`)];
+    })
+  );
+}
+
+/** The entry of an extension point a path belongs to, as a path; `run_flags.ts` belongs to `run.ts` beside it. */
+function entryOf(project: Project, point: ExtensionPoint, path: string): string | undefined {
+  if (!path.startsWith(`${point.folder}/`)) return undefined;
+  const [first = "", deeper] = path.slice(point.folder.length + 1).split("/");
+  const whole = `${point.folder}/${first}`;
+  if (point.entries === "folders") return deeper === undefined ? undefined : whole;
+  if (!first.endsWith(point.entries)) return undefined;
+  const owner = `${point.folder}/${first.split("_")[0]}${point.entries}`;
+  return project.texts.has(owner) ? owner : whole;
+}

@@ -1,0 +1,281 @@
+import { assert, assertEquals } from "../support/assert.ts";
+import { type Offence, type Project, projectOf } from "./project.ts";
+import { importSideEffects, printsOrExits, vendorSniffing } from "./rules_effects.ts";
+import { deadExports } from "./rules_exports.ts";
+import { denoByName, foreignPackages, looseConfig, misplacedProse, privatePlaces } from "./rules_files.ts";
+import * as layers from "./rules_layers.ts";
+import * as size from "./rules_size.ts";
+import * as text from "./rules_text.ts";
+import { silencedCheckers, unsafeTypes } from "./rules_types.ts";
+
+type Rule = (project: Project) => Offence[];
+
+/** Checks that a rule finds exactly these places, written as "path" or "path:line". */
+function assertFinds(rule: Rule, files: Record<string, string>, expected: string[]): void {
+  const found = rule(projectOf(files)).map(({ path, line }) => line === undefined ? path : `${path}:${line}`);
+  assertEquals(found.sort(), expected.sort());
+}
+
+const lines = (count: number) => "x();\n".repeat(count);
+
+Deno.test("longFiles finds a file over 300 lines and a test over 500", () => {
+  const files = {
+    "src/core/a.ts": lines(301),
+    "src/core/b.ts": lines(300),
+    "tests/unit/a_test.ts": lines(500),
+    "tests/unit/b_test.ts": lines(501),
+  };
+  assertFinds(size.longFiles, files, ["src/core/a.ts", "tests/unit/b_test.ts"]);
+});
+
+Deno.test("longFunctions finds a function over 60 lines wherever it is written", () => {
+  const body = (count: number) => `{\n${lines(count - 2)}}`;
+  const files = {
+    "src/core/a.ts": `function f() ${body(61)}\nconst g = () => ${body(60)};\nclass C { m() ${body(61)} }`,
+  };
+  assertFinds(size.longFunctions, files, ["src/core/a.ts:1", "src/core/a.ts:122"]);
+});
+
+Deno.test("manyParameters finds five positional parameters but not one record", () => {
+  const files = { "src/core/a.ts": "const f = (a, b, c, d, e) => a;\nfunction g({ a, b, c, d, e }) {}" };
+  assertFinds(size.manyParameters, files, ["src/core/a.ts:1"]);
+});
+
+Deno.test("manyImports counts imports and leaves re-exports out", () => {
+  const many = (word: string) =>
+    Array.from({ length: 16 }, (_, n) => `${word} { a${n} } from "./m${n}.ts";`).join("\n");
+  assertFinds(size.manyImports, { "src/core/a.ts": many("import"), "src/core/mod.ts": many("export") }, [
+    "src/core/a.ts",
+  ]);
+});
+
+Deno.test("upwardImports finds imports of the same and of a higher layer, lazy and type imports included", () => {
+  const files = {
+    "src/agent/a.ts": 'import { x } from "../tool/mod.ts";\nimport { y } from "../control/mod.ts";',
+    "src/tool/a.ts":
+      'import type { z } from "../permission/mod.ts";\nconst m = () => import("../agent/mod.ts");',
+    "mod.ts": 'export * from "./src/control/mod.ts";\nexport * from "./src/frontend/mod.ts";',
+  };
+  assertFinds(layers.upwardImports, files, [
+    "src/agent/a.ts:2",
+    "src/tool/a.ts:1",
+    "src/tool/a.ts:2",
+    "mod.ts:2",
+  ]);
+});
+
+Deno.test("unknownRooms finds a room without a layer", () => {
+  assertFinds(layers.unknownRooms, { "src/magic/a.ts": "", "src/core/a.ts": "" }, ["src/magic/a.ts"]);
+});
+
+Deno.test("sideDoors finds imports past a room's mod.ts, but for event types and util", () => {
+  const files = {
+    "src/agent/a.ts": [
+      'import { a } from "../tool/registry.ts";',
+      'import type { b } from "../core/event_schema.ts";',
+      'import { c } from "../core/event_schema.ts";',
+      'import { d } from "../util/jsonl.ts";',
+      'import { e } from "./loop.ts";',
+      'const f = await import("../mcp/client.ts");',
+    ].join("\n"),
+  };
+  assertFinds(layers.sideDoors, files, ["src/agent/a.ts:1", "src/agent/a.ts:3", "src/agent/a.ts:6"]);
+});
+
+Deno.test("strayImports finds the program leaning on tests, and plugins leaning on the program", () => {
+  const files = {
+    "cli/a.ts":
+      'import { x } from "../tests/support/assert.ts";\nimport { y } from "../plugins/echo/mod.ts";',
+    "cli/b.ts": 'const load = () => import("../plugins/echo/mod.ts");',
+    "plugins/echo/mod.ts": 'import { z } from "../../src/core/mod.ts";',
+  };
+  assertFinds(layers.strayImports, files, ["cli/a.ts:1", "cli/a.ts:2", "plugins/echo/mod.ts:1"]);
+});
+
+Deno.test("cycles finds a circle of imports and lets a lazy import close one", () => {
+  const files = {
+    "src/core/a.ts": 'import "./b.ts";',
+    "src/core/b.ts": 'export * from "./c.ts";',
+    "src/core/c.ts": 'import type { A } from "./a.ts";',
+    "src/util/a.ts": 'import "./b.ts";',
+    "src/util/b.ts": 'const load = () => import("./a.ts");',
+  };
+  assertFinds(layers.cycles, files, ["src/core/a.ts"]);
+});
+
+Deno.test("unlistedExtensions finds the folder its list file forgot", () => {
+  const files = {
+    "src/tool/builtins.ts": 'export const LIST = [() => import("./builtin/ls/tool.ts")];',
+    "src/tool/builtin/ls/tool.ts": "",
+    "src/tool/builtin/glob/tool.ts": "",
+    "cli/app.ts": 'const run = () => import("./commands/run.ts");',
+    "cli/commands/run.ts": "",
+    "cli/commands/run_flags.ts": "",
+    "cli/commands/setup.ts": "",
+    "cli/more_routes.ts": 'const trust = () => import("./commands/trust.ts");',
+    "cli/commands/trust.ts": "",
+  };
+  assertFinds(layers.unlistedExtensions, files, ["src/tool/builtin/glob", "cli/commands/setup.ts"]);
+});
+
+Deno.test("extensionShortcuts finds an import into an extension from outside of its list", () => {
+  const files = {
+    "src/tool/builtins.ts": 'const a = () => import("./builtin/ls/tool.ts");',
+    "src/tool/builtin/ls/tool.ts": 'import { x } from "./walk.ts";',
+    "src/tool/builtin/glob/tool.ts": 'import { x } from "../ls/walk.ts";',
+    "src/tool/host.ts": 'import { y } from "./builtin/ls/tool.ts";',
+  };
+  assertFinds(layers.extensionShortcuts, files, ["src/tool/builtin/glob/tool.ts:1", "src/tool/host.ts:1"]);
+});
+
+Deno.test("deadExports finds exports nobody names, through re-exports and lazy imports", () => {
+  const files = {
+    "mod.ts": 'export * from "./src/core/mod.ts";',
+    "src/core/mod.ts": 'export { shown } from "./a.ts";\nexport { hidden as other } from "./a.ts";',
+    "src/core/a.ts": "export const shown = 1;\nexport const hidden = 2;\nexport const dead = 3;",
+    "src/util/a.ts": "export function lazy() {}\nexport function member() {}\nexport function lost() {}",
+    "src/util/b.ts":
+      "export interface Options {}\nexport function used(o: Options): void {}\nexport type Alone = 1;",
+    "src/tool/mod.ts": 'export { used } from "../util/b.ts";\nexport type { Options } from "../util/b.ts";',
+    "cli/a.ts": [
+      'const { lazy } = await import("../src/util/a.ts");',
+      'const load = () => import("../src/util/a.ts").then((m) => m.member);',
+      'import { used } from "../src/util/b.ts";',
+    ].join("\n"),
+  };
+  const expected = ["src/core/a.ts:3", "src/util/a.ts:3", "src/util/b.ts:3", "src/tool/mod.ts:1"];
+  assertFinds(deadExports, files, expected);
+});
+
+Deno.test("unsafeTypes finds any, double casts and non-null marks outside tests", () => {
+  const code = "let a: any;\nconst b = x as unknown as string;\nconst c = a!;\nconst d = x as unknown;";
+  assertFinds(unsafeTypes, { "src/core/a.ts": code, "tests/unit/a_test.ts": code }, [
+    "src/core/a.ts:1",
+    "src/core/a.ts:2",
+    "src/core/a.ts:3",
+  ]);
+});
+
+Deno.test("silencedCheckers finds comments that switch a checker off", () => {
+  const code =
+    "// @ts-ignore later\n// deno-lint-ignore no-explicit-any\n// deno-lint-ignore no-control-regex\nx();";
+  assertFinds(silencedCheckers, { "src/core/a.ts": code }, ["src/core/a.ts:1", "src/core/a.ts:2"]);
+});
+
+Deno.test("printsOrExits finds printing and exiting outside of cli", () => {
+  const code = 'console.log("x");\nDeno.exit(1);\nDeno.stdout.writeSync(bytes);';
+  assertFinds(printsOrExits, { "src/tool/a.ts": code, "src/frontend/print/a.ts": code, "cli/a.ts": code }, [
+    "src/tool/a.ts:1",
+    "src/tool/a.ts:2",
+    "src/tool/a.ts:3",
+    "src/frontend/print/a.ts:1",
+    "src/frontend/print/a.ts:2",
+  ]);
+});
+
+Deno.test("importSideEffects finds code that runs on import and exported variables", () => {
+  const files = {
+    "src/core/a.ts": "register(tool);\nexport let state = 1;\nconst pure = new Map();",
+    "cli/main.ts": "main();",
+  };
+  assertFinds(importSideEffects, files, ["src/core/a.ts:1", "src/core/a.ts:2"]);
+});
+
+Deno.test("vendorSniffing finds an address used as a condition", () => {
+  const files = {
+    "src/provider/a.ts": 'if (url.includes("api.example.com")) x();\nif (url.startsWith("http://")) y();',
+  };
+  assertFinds(vendorSniffing, files, ["src/provider/a.ts:1"]);
+});
+
+Deno.test("badComments finds banners and notes of unfinished work", () => {
+  const code = "// ==========\n// --- Part one ---\n// TODO later\n// a - b\n/** Plain. */\nx();";
+  assertFinds(text.badComments, { "src/core/a.ts": code }, [
+    "src/core/a.ts:1",
+    "src/core/a.ts:2",
+    "src/core/a.ts:3",
+  ]);
+});
+
+Deno.test("talkativeFiles finds a file that is mostly comment", () => {
+  const code = "// why\n".repeat(30) + lines(30);
+  assertFinds(text.talkativeFiles, { "src/core/a.ts": code, "src/core/b.ts": lines(60) }, ["src/core/a.ts"]);
+  assert(Math.round(text.commentShare(projectOf({ "src/core/a.ts": code }))) === 50);
+});
+
+Deno.test("badFileNames finds names that are not snake_case or say nothing", () => {
+  const files = {
+    "src/core/fileName.ts": "",
+    "src/core/utils.ts": "",
+    "src/core/loop_v2.ts": "",
+    "src/core/zh_cn.ts": "",
+  };
+  assertFinds(text.badFileNames, files, ["src/core/fileName.ts", "src/core/utils.ts", "src/core/loop_v2.ts"]);
+});
+
+Deno.test("badTestNames finds names that are not sentences", () => {
+  const code =
+    'Deno.test("parse", f);\nDeno.test("parse reads a line when it is empty", f);\nDeno.test({ name: "x", fn });';
+  assertFinds(text.badTestNames, { "tests/unit/a_test.ts": code }, [
+    "tests/unit/a_test.ts:1",
+    "tests/unit/a_test.ts:3",
+  ]);
+});
+
+Deno.test("badErrorMessages finds small beginnings and full stops", () => {
+  const code =
+    'throw new Error("cannot read");\nthrow new ReasonixError(`Cannot read ${x}.`);\nthrow new Error("Cannot read");';
+  assertFinds(text.badErrorMessages, { "src/core/a.ts": code }, ["src/core/a.ts:1", "src/core/a.ts:2"]);
+});
+
+Deno.test("looseConfig finds options that are off and packages that are not pinned", () => {
+  const config = {
+    compilerOptions: { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: false },
+    lint: {
+      rules: { tags: ["recommended"], include: ["no-explicit-any", "no-console"], exclude: ["no-var"] },
+    },
+    imports: { a: "npm:a@1.2.3", b: "npm:b@^1.0.0", "c/d": "npm:@x/c@1.0.0-rc.1/d" },
+  };
+  const found = looseConfig(projectOf({ "deno.json": JSON.stringify(config) })).map((offence) =>
+    offence.what
+  );
+  assertEquals(found, [
+    "noUncheckedIndexedAccess is off",
+    "noImplicitOverride is off",
+    "lint rule no-non-null-assertion is off",
+    "lint rule no-var is switched off",
+    "b is not pinned to an npm version: npm:b@^1.0.0",
+  ]);
+});
+
+Deno.test("privatePlaces finds folders of a builder's machine and registries", () => {
+  const root = "/ro" + "ot/project";
+  const host = "https://registry." + "npmjs.org/x";
+  const files = {
+    "README.md": `see ${root}\nsee ${host}\n`,
+    "docs/a.md": `https://example.com/work/flow and src/root/a, ${host}`,
+  };
+  assertFinds(privatePlaces, files, ["README.md:1", "README.md:2"]);
+});
+
+Deno.test("foreignPackages finds what did not come from npm", () => {
+  assertFinds(foreignPackages, { "deno.lock": '{\n"jsr:@std/path@1": "1",\n"npm:a@1": "1"\n}' }, [
+    "deno.lock:2",
+  ]);
+});
+
+Deno.test("misplacedProse finds unused Markdown, tools without description and prose in code", () => {
+  const files = {
+    "src/tool/builtin/ls/tool.ts": 'import d from "./description.md" with { type: "text" };',
+    "src/tool/builtin/ls/description.md": "Lists",
+    "src/tool/builtin/cp/tool.ts": "",
+    "src/context/old.md": "unused",
+    "src/context/a.ts": `const prompt = "${"You are a helpful agent ".repeat(30)}";`,
+  };
+  assertFinds(misplacedProse, files, ["src/tool/builtin/cp", "src/context/old.md", "src/context/a.ts:1"]);
+});
+
+Deno.test("denoByName finds a program started by the bare name deno", () => {
+  const code = 'new Deno.Command("de' + 'no", {});\nnew Deno.Command(Deno.execPath(), {});';
+  assertFinds(denoByName, { "tests/e2e/a_test.ts": code }, ["tests/e2e/a_test.ts:1"]);
+});

@@ -1,0 +1,60 @@
+import { linesByRoom } from "../../scripts/cov.ts";
+import { chooseStages, countTests } from "../../scripts/test.ts";
+import { STAGES } from "../../scripts/test_stages.ts";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "../support/assert.ts";
+
+Deno.test("countTests reads the last summary when a test prints one of its own", () => {
+  const output =
+    "ok | 9 passed | 0 failed (1ms)\n\x1b[31mFAILED\x1b[0m | 3 passed (2 steps) | 1 failed (4ms)\n";
+  assertEquals(countTests(output, 1), { passed: 3, failed: 1 });
+});
+
+Deno.test("countTests counts a failure when the run broke without a summary or despite it", () => {
+  assertEquals(countTests("error: cannot resolve module", 1), { passed: 0, failed: 1 });
+  assertEquals(countTests("ok | 2 passed | 0 failed (1ms)", 1), { passed: 2, failed: 1 });
+  assertEquals(countTests("", 0), { passed: 0, failed: 0 });
+});
+
+Deno.test("chooseStages takes names and paths and refuses a word that is neither", () => {
+  assertEquals(chooseStages([]).map((stage) => stage.name), STAGES.map((stage) => stage.name));
+  assertEquals(chooseStages(["house", "tests/unit/core"]).map((stage) => stage.name), [
+    "house",
+    "tests/unit/core",
+  ]);
+  assertThrows(() => chooseStages(["unti"]), Error, '"unti"');
+});
+
+Deno.test("linesByRoom adds up the lines of each room and skips what is no room", () => {
+  const lcov = ["/p/src/core/a.ts", "/p/src/core/b.ts", "/p/cli/main.ts", "/p/tests/x.ts", "/q/src/core/a.ts"]
+    .map((file) => `SF:${file}\nDA:1,1\nLH:3\nLF:4\nend_of_record`).join("\n");
+  assertEquals(
+    linesByRoom(lcov, "/p"),
+    new Map([["core", { hit: 6, found: 8 }], ["cli", { hit: 3, found: 4 }]]),
+  );
+});
+
+Deno.test("the CI script runs the README's test command and nothing after it", async () => {
+  const script = await Deno.readTextFile(new URL("../../.ci/run", import.meta.url));
+  assertEquals(script.trimEnd().split("\n").at(-1), "exec npx -y deno@2.9.6 task test");
+  const readme = await Deno.readTextFile(new URL("../../README.md", import.meta.url)).catch(() => undefined);
+  if (readme !== undefined) assertStringIncludes(readme, "npx -y deno@2.9.6 task test");
+});
+
+Deno.test("the test command ends with its count and an exit code to match", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const file = `${folder}/sample_test.ts`;
+    await Deno.writeTextFile(
+      file,
+      'Deno.test("a", () => {});\nDeno.test("b", () => { throw new Error("no"); });\n',
+    );
+    const script = new URL("../../scripts/test.ts", import.meta.url).pathname;
+    const done = await new Deno.Command(Deno.execPath(), { args: ["run", "-A", script, file], cwd: folder })
+      .output();
+    const output = new TextDecoder().decode(done.stdout);
+    assertEquals(output.trimEnd().split("\n").at(-1), "1 passed, 1 failed");
+    assert(done.code === 1, `exit code ${done.code}`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

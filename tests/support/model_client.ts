@@ -1,0 +1,102 @@
+/** A provider of kind "openai" pointed at a test's server, and what comes out of it. */
+import * as z from "zod/mini";
+import { providerSchema } from "../../src/config/provider_schema.ts";
+import type { Chunk, Message, ProviderError, ToolCall, Usage } from "../../src/core/mod.ts";
+import { type Clock, createProvider, type Provider } from "../../src/provider/mod.ts";
+import { type Part, startModelServer } from "./model_server.ts";
+
+/** A provider entry as configuration would give it, defaults included. */
+export function providerEntry(fields: Record<string, unknown>): z.infer<typeof providerSchema> {
+  return z.parse(providerSchema, { name: "test", ...fields });
+}
+
+/** A clock whose waits pass at once and are kept for inspection; limits of a request never expire. */
+export class InstantClock implements Clock {
+  readonly waits: number[] = [];
+  time = 1_700_000_000_000;
+
+  now(): number {
+    return this.time;
+  }
+
+  after(): () => void {
+    return () => {};
+  }
+
+  sleep(ms: number): Promise<void> {
+    this.waits.push(ms);
+    this.time += ms;
+    return Promise.resolve();
+  }
+}
+
+export interface ClientOptions {
+  readonly entry?: Record<string, unknown>;
+  readonly apiKey?: string;
+  readonly clock?: Clock;
+  readonly effort?: string;
+}
+
+export function openClient(server: { readonly url: string }, options: ClientOptions = {}): Promise<Provider> {
+  return createProvider({
+    entry: providerEntry({ base_url: server.url, ...options.entry }),
+    model: "m",
+    version: "1.2.3",
+    ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
+    ...(options.effort === undefined ? {} : { effort: options.effort }),
+    deps: { random: () => 0.5, ...(options.clock ? { clock: options.clock } : {}) },
+  });
+}
+
+export const HELLO: readonly Message[] = [{ role: "user", content: "Hello" }];
+
+/** Everything one request gave, sorted. */
+export interface Outcome {
+  readonly chunks: readonly Chunk[];
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ToolCall[];
+  readonly usage: Usage | undefined;
+  readonly reason: string | undefined;
+  readonly error: ProviderError | undefined;
+  readonly retries: readonly Extract<Chunk, { type: "retry" }>[];
+}
+
+/** Runs one request to its end. Text that a retry discarded is left out. */
+export async function collect(
+  provider: Provider,
+  messages: readonly Message[] = HELLO,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Outcome> {
+  const chunks: Chunk[] = [];
+  for await (const chunk of provider.stream({ prefix: PREFIX, messages }, signal)) chunks.push(chunk);
+  return sortOut(chunks);
+}
+
+export const PREFIX = { system: "Be brief", tools: [] };
+
+function sortOut(chunks: readonly Chunk[]): Outcome {
+  const last = chunks.findLastIndex((chunk) => chunk.type === "retry" && chunk.discarded);
+  const counted = chunks.slice(last + 1);
+  const texts = (type: "text" | "reasoning") =>
+    counted.map((chunk) => chunk.type === type && "text" in chunk ? chunk.text : "").join("");
+  return {
+    chunks,
+    text: texts("text"),
+    reasoning: texts("reasoning"),
+    calls: counted.flatMap((chunk) => chunk.type === "tool_call" ? [chunk.call] : []),
+    usage: counted.flatMap((chunk) => chunk.type === "usage" ? [chunk.usage] : [])[0],
+    reason: counted.flatMap((chunk) => chunk.type === "done" ? [chunk.reason] : [])[0],
+    error: counted.flatMap((chunk) => chunk.type === "error" ? [chunk.error] : [])[0],
+    retries: chunks.flatMap((chunk) => chunk.type === "retry" ? [chunk] : []),
+  };
+}
+
+/** What a client makes of one scripted stream; nothing is retried. */
+export async function outcomeOf(
+  stream: readonly Part[],
+  entry: Record<string, unknown> = {},
+): Promise<Outcome> {
+  await using server = startModelServer([{ stream }]);
+  return await collect(await openClient(server, { entry: { max_attempts: 1, ...entry } }));
+}

@@ -1,0 +1,259 @@
+/**
+ * A scripted model server that speaks chat completions over loopback TCP.
+ *
+ * Every request is recorded and checked: each assistant tool call has exactly one result in order, and the message
+ * array is a byte-prefix extension of the request before. Violations are thrown when the server is closed.
+ */
+import { pairingProblems, prefixProblem, rawMessages } from "./model_checks.ts";
+import { HttpConnection, type HttpRequest } from "./model_http.ts";
+import { answerJson, answerParts, type Part, type ScriptedAnswer, sse } from "./model_wire.ts";
+
+export * from "./model_wire.ts";
+
+/** One scripted reply: an answer, or any departure from one. */
+export interface Turn extends ScriptedAnswer {
+  /** Held back until this settles, before the status line. */
+  readonly before?: Promise<unknown>;
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A complete body in place of an answer; an object is sent as JSON. */
+  readonly body?: string | Uint8Array | Readonly<Record<string, unknown>>;
+  /** The streamed body, piece by piece, in place of an answer. */
+  readonly stream?: readonly Part[];
+  /** Answers with one JSON completion although a stream was asked for. */
+  readonly json?: boolean;
+  /** Breaks the connection after this many bytes of the body. */
+  readonly cutAfter?: number;
+  /** Breaks the connection instead of answering. */
+  readonly drop?: boolean;
+}
+
+export type ScriptedTurn = Turn | ((request: RecordedRequest) => Turn | Promise<Turn>);
+
+export interface RecordedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: string;
+  // deno-lint-ignore no-explicit-any
+  readonly json: any;
+  /** `performance.now()` when the last byte had arrived. */
+  readonly time: number;
+  /** Settles when the client has closed the connection or sent something more on it. */
+  readonly gone: Promise<unknown>;
+}
+
+export interface ModelServerOptions {
+  /** Identifiers listed under /models. */
+  readonly models?: readonly string[];
+  /** Answers what the script does not cover. */
+  readonly fallback?: ScriptedTurn;
+  /** Conversation a request belongs to, where one server serves several. */
+  readonly lane?: (request: RecordedRequest) => string;
+  /** Turns one of the checks off, for tests that send what no agent would. */
+  readonly check?: { readonly pairing?: boolean; readonly prefix?: boolean };
+  /** Port; 0 = any free one. */
+  readonly port?: number;
+}
+
+const encoder = new TextEncoder();
+
+export class ModelServer implements AsyncDisposable {
+  /** Base URL for a provider entry. */
+  readonly url: string;
+  readonly port: number;
+  /** Requests for a completion, in order of arrival. */
+  readonly requests: RecordedRequest[] = [];
+  readonly violations: string[] = [];
+  /** TCP connections accepted so far. */
+  connections = 0;
+  readonly #listener: Deno.TcpListener;
+  readonly #open = new Map<HttpConnection, Promise<void>>();
+  readonly #script: ScriptedTurn[];
+  readonly #options: ModelServerOptions;
+  readonly #previous = new Map<string, string>();
+  #waiting: { count: number; resolve: () => void }[] = [];
+  #accepting: Promise<void>;
+  #resets = 0;
+
+  constructor(script: readonly ScriptedTurn[], options: ModelServerOptions) {
+    this.#script = [...script];
+    this.#options = options;
+    this.#listener = Deno.listen({ hostname: "127.0.0.1", port: options.port ?? 0 });
+    this.port = this.#listener.addr.port;
+    this.url = `http://127.0.0.1:${this.port}/v1`;
+    this.#accepting = this.#accept();
+  }
+
+  /** Turns not asked for yet. */
+  get remaining(): number {
+    return this.#script.length;
+  }
+
+  push(...turns: readonly ScriptedTurn[]): void {
+    this.#script.push(...turns);
+  }
+
+  /** Declares that the message array of the next request may start anew. */
+  expectReset(): void {
+    this.#resets++;
+  }
+
+  /** Settles once `count` completion requests have arrived. */
+  received(count: number): Promise<void> {
+    if (this.requests.length >= count) return Promise.resolve();
+    return new Promise((resolve) => this.#waiting.push({ count, resolve }));
+  }
+
+  /** Closes every connection, then throws what was wrong with the requests. */
+  async close(): Promise<void> {
+    await this[Symbol.asyncDispose]();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.#listener.close();
+    } catch { /* closed before */ }
+    for (const connection of this.#open.keys()) connection.close();
+    await Promise.all([this.#accepting, ...this.#open.values()]);
+    const found = this.violations.splice(0);
+    if (found.length > 0) throw new Error(`Requests broke the rules:\n- ${found.join("\n- ")}`);
+  }
+
+  async #accept(): Promise<void> {
+    try {
+      for await (const conn of this.#listener) {
+        this.connections++;
+        const connection = new HttpConnection(conn);
+        this.#open.set(connection, this.#serve(connection).finally(() => this.#open.delete(connection)));
+      }
+    } catch { /* the listener was closed */ }
+  }
+
+  async #serve(connection: HttpConnection): Promise<void> {
+    while (true) {
+      const request = await connection.request();
+      if (!request) break;
+      if (!await this.#answer(connection, request)) break;
+    }
+    connection.close();
+  }
+
+  async #answer(connection: HttpConnection, http: HttpRequest): Promise<boolean> {
+    if (http.method === "GET" && http.path.endsWith("/models")) {
+      const data = (this.#options.models ?? ["scripted"]).map((id) => ({ id, object: "model" }));
+      return await send(connection, { body: { object: "list", data } }, 0);
+    }
+    if (!http.path.includes("/chat/completions")) {
+      return await send(connection, { status: 404, body: "no such page" }, 0);
+    }
+    const request = this.#record(http, connection);
+    const next = this.#script.shift() ?? this.#options.fallback;
+    if (next === undefined) {
+      this.violations.push(`request ${this.requests.length}: the script has no turn left for it`);
+      return await send(connection, { status: 400, body: { error: { message: "script exhausted" } } }, 0);
+    }
+    const turn = typeof next === "function" ? await next(request) : next;
+    return await send(connection, turn, this.requests.length);
+  }
+
+  #record(http: HttpRequest, connection: HttpConnection): RecordedRequest {
+    const body = new TextDecoder("utf-8", { fatal: true }).decode(http.bytes);
+    let json: unknown;
+    try {
+      json = JSON.parse(body);
+    } catch (error) {
+      this.violations.push(`request ${this.requests.length + 1}: body is not JSON: ${error}`);
+    }
+    const { method, path, headers } = http;
+    const gone = connection.fill();
+    const request = { method, path, headers, body, json, time: performance.now(), gone };
+    this.requests.push(request);
+    if (json !== undefined) this.#check(request);
+    this.#waiting = this.#waiting.filter((w) => this.requests.length < w.count || (w.resolve(), false));
+    return request;
+  }
+
+  #check(request: RecordedRequest): void {
+    const note = (text: string) => this.violations.push(`request ${this.requests.length}: ${text}`);
+    const { check = {}, lane } = this.#options;
+    if (check.pairing !== false) pairingProblems(request.json.messages).forEach(note);
+    const key = lane?.(request) ?? "";
+    const raw = rawMessages(request.body);
+    const previous = this.#previous.get(key);
+    this.#previous.set(key, raw);
+    if (previous === undefined || check.prefix === false) return;
+    const problem = prefixProblem(previous, raw);
+    if (problem === undefined) return;
+    if (this.#resets > 0) this.#resets--;
+    else note(problem);
+  }
+}
+
+/** Starts a server that gives `script`'s turns in order. */
+export function startModelServer(
+  script: readonly ScriptedTurn[] = [],
+  options: ModelServerOptions = {},
+): ModelServer {
+  return new ModelServer(script, options);
+}
+
+/** Sends one turn; false when the connection cannot be used again. */
+async function send(connection: HttpConnection, turn: Turn, number: number): Promise<boolean> {
+  const left = connection.fill().then((more) => more ? new Promise<never>(() => {}) : false as const);
+  const settled = (wait: Promise<unknown>) => Promise.race([left, wait.then(() => true, () => true)]);
+  if (turn.before && !await settled(turn.before)) return false;
+  if (turn.drop) return false;
+  const complete = completeBody(turn, number);
+  const type = complete === undefined ? "text/event-stream" : bodyType(complete);
+  const head = [`HTTP/1.1 ${turn.status ?? 200} Scripted`];
+  const headers = { "content-type": type, ...turn.headers };
+  for (const [name, value] of Object.entries(headers)) head.push(`${name}: ${value}`);
+  head.push(complete === undefined ? "transfer-encoding: chunked" : `content-length: ${complete.length}`);
+  if (!await connection.write(head.join("\r\n") + "\r\n\r\n")) return false;
+  if (complete !== undefined) {
+    if (turn.cutAfter === undefined) return await connection.write(complete);
+    await connection.write(complete.subarray(0, turn.cutAfter));
+    return false;
+  }
+  let allowed = turn.cutAfter ?? Infinity;
+  for (const part of turn.stream ?? answerParts(turn, number)) {
+    if (part instanceof Promise) {
+      if (!await settled(part)) return false;
+      continue;
+    }
+    const all = partBytes(part);
+    const piece = all.subarray(0, Math.min(all.length, allowed));
+    allowed -= piece.length;
+    if (piece.length > 0 && !await connection.write(frame(piece))) return false;
+    if (piece.length < all.length) return false;
+  }
+  return await connection.write("0\r\n\r\n");
+}
+
+function completeBody(turn: Turn, number: number): Uint8Array | undefined {
+  if (turn.body instanceof Uint8Array) return turn.body;
+  if (typeof turn.body === "string") return encoder.encode(turn.body);
+  const json = turn.body ?? (turn.json ? answerJson(turn, number) : undefined);
+  return json === undefined ? undefined : encoder.encode(JSON.stringify(json));
+}
+
+function bodyType(bytes: Uint8Array): string {
+  if (bytes[0] === 0x7b) return "application/json";
+  return bytes[0] === 0x3c ? "text/html; charset=utf-8" : "text/plain; charset=utf-8";
+}
+
+function partBytes(part: Exclude<Part, Promise<unknown>>): Uint8Array {
+  if (part instanceof Uint8Array) return part;
+  return encoder.encode(typeof part === "string" ? part : sse(part));
+}
+
+/** The piece as one chunk of a chunked transfer, so that one write is one network packet where possible. */
+function frame(piece: Uint8Array): Uint8Array {
+  const head = encoder.encode(`${piece.length.toString(16)}\r\n`);
+  const out = new Uint8Array(head.length + piece.length + 2);
+  out.set(head);
+  out.set(piece, head.length);
+  out.set([13, 10], head.length + piece.length);
+  return out;
+}

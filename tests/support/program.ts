@@ -1,0 +1,117 @@
+/** The program itself, run as a user runs it: the bundle in a child process, with a home and a workspace of its own. */
+import { bundle } from "../../scripts/bundle.ts";
+import { PERMISSION_FLAGS } from "../../scripts/permissions.ts";
+import { makeTempDir } from "./tool_context.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const OUTPUT = `${ROOT}dist/test/reasonix.js`;
+
+function newestSource(folder: string): number {
+  let newest = 0;
+  for (const entry of Deno.readDirSync(folder)) {
+    const path = `${folder}/${entry.name}`;
+    const time = entry.isDirectory ? newestSource(path) : Deno.statSync(path).mtime?.getTime() ?? 0;
+    if (time > newest) newest = time;
+  }
+  return newest;
+}
+
+let built: Promise<string> | undefined;
+
+/** Path of an up-to-date bundle. */
+function programFile(): Promise<string> {
+  return built ??= (async () => {
+    const sources = Math.max(...["cli", "src"].map((folder) => newestSource(ROOT + folder)));
+    const age = await Deno.stat(OUTPUT).then((stat) => stat.mtime?.getTime() ?? 0, () => 0);
+    if (age < sources) await bundle(OUTPUT);
+    return OUTPUT;
+  })();
+}
+
+export interface Finished {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  readonly stdin?: string | "null" | "open";
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+export interface World {
+  /** Empty workspace folder, the working directory of runs. */
+  readonly dir: string;
+  readonly home: string;
+  run(args: readonly string[], options?: RunOptions): Promise<Finished>;
+  spawn(args: readonly string[], options?: RunOptions): Promise<Deno.ChildProcess>;
+  write(name: string, text: string): Promise<void>;
+  read(name: string): Promise<string>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/** A configuration with one provider that speaks to `url`. */
+export function mockConfig(url: string, extra = "", provider = ""): string {
+  return `default_model = "mock"\n${extra}\n[[providers]]\nname = "mock"\nkind = "openai"\nbase_url = "${url}"\n` +
+    `model = "mock-1"\nmax_attempts = 2\nmax_wait_seconds = 3\n${provider}\n`;
+}
+
+/** A fresh home and workspace; `config` becomes the user's config.toml. */
+export async function makeWorld(config = ""): Promise<World> {
+  const temp = await makeTempDir();
+  const [dir, home] = [`${temp.path}/work`, `${temp.path}/home`];
+  await Deno.mkdir(dir);
+  await Deno.mkdir(home);
+  if (config !== "") await Deno.writeTextFile(`${home}/config.toml`, config);
+  const file = await programFile();
+
+  const spawn = (args: readonly string[], options: RunOptions = {}) =>
+    new Deno.Command(Deno.execPath(), {
+      args: ["run", ...PERMISSION_FLAGS, "--no-config", file, ...args],
+      cwd: options.cwd ?? dir,
+      env: { REASONIX_HOME: home, NO_COLOR: "1", HOME: temp.path, ...denoDir(), ...options.env },
+      stdin: options.stdin === "null" || options.stdin === undefined ? "null" : "piped",
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+
+  return {
+    dir,
+    home,
+    spawn: (args, options) => Promise.resolve(spawn(args, options)),
+    async run(args, options = {}) {
+      const child = spawn(args, options);
+      if (options.stdin !== undefined && options.stdin !== "null" && options.stdin !== "open") {
+        const writer = child.stdin.getWriter();
+        await writer.write(new TextEncoder().encode(options.stdin)).catch(() => {});
+        await writer.close().catch(() => {});
+      }
+      const result = await finished(child);
+      if (options.stdin === "open") await child.stdin.close().catch(() => {});
+      return result;
+    },
+    write: async (name, text) => {
+      await Deno.mkdir(`${dir}/${name}`.replace(/\/[^/]*$/, ""), { recursive: true });
+      await Deno.writeTextFile(`${dir}/${name}`, text);
+    },
+    read: (name) => Deno.readTextFile(`${dir}/${name}`),
+    [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
+  };
+}
+
+/** The compile cache stays the real one although HOME is a temporary folder. */
+function denoDir(): Record<string, string> {
+  const home = Deno.env.get("HOME") ?? "";
+  return { DENO_DIR: Deno.env.get("DENO_DIR") ?? `${home}/.cache/deno` };
+}
+
+/** Exit code and whole output of a child. */
+export async function finished(child: Deno.ChildProcess): Promise<Finished> {
+  const [stdout, stderr, status] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.status,
+  ]);
+  return { code: status.code, stdout, stderr };
+}

@@ -1,0 +1,14 @@
+/** Runs a module in a process of its own that has only the permissions of these flags; input and output are JSON. */
+export async function runRestricted(flags: readonly string[], module: URL, input: unknown): Promise<unknown> {
+  const child = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-prompt", "--no-lock", "--no-config", "--no-check", ...flags, module.href],
+    stdin: "piped",
+    stdout: "piped",
+  }).spawn();
+  const writer = child.stdin.getWriter();
+  await writer.write(new TextEncoder().encode(JSON.stringify(input)));
+  await writer.close();
+  const { stdout, code } = await child.output();
+  if (code !== 0) throw new Error(`${module.href} ended with exit code ${code}`);
+  return JSON.parse(new TextDecoder().decode(stdout));
+}

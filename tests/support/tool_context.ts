@@ -1,0 +1,92 @@
+/** A tool context over one folder, with the plainest path policy: reads anywhere, writes below the folder. */
+import { ReasonixError } from "../../src/core/mod.ts";
+import type { FileStamp, PathPolicy, SeenFiles, ToolContext, ToolSettings } from "../../src/tool/mod.ts";
+
+export interface ContextOverrides extends Partial<Omit<ToolContext, "settings">> {
+  readonly settings?: Partial<ToolSettings>;
+}
+
+/** `dir` should be a real path; the output folder is its sibling `<dir>-output`. */
+export function makeToolContext(dir: string, overrides: ContextOverrides = {}): ToolContext {
+  const { settings, ...rest } = overrides;
+  return {
+    callId: "call_1",
+    cwd: dir,
+    paths: folderPolicy(dir),
+    jail: { wrap: (argv) => ({ command: argv[0] ?? "", args: argv.slice(1), env: Deno.env.toObject() }) },
+    seen: new MapSeen(),
+    outputDir: `${dir}-output`,
+    signal: new AbortController().signal,
+    progress: () => {},
+    ...rest,
+    settings: {
+      bashTimeoutSeconds: 10,
+      shell: { prefer: "auto" },
+      ensureTrailingNewline: false,
+      writes: "allow",
+      vision: false,
+      ...settings,
+    },
+  };
+}
+
+class MapSeen implements SeenFiles {
+  readonly #stamps = new Map<string, FileStamp>();
+  get(path: string): FileStamp | undefined {
+    return this.#stamps.get(path);
+  }
+  set(stamp: FileStamp): void {
+    this.#stamps.set(stamp.path, stamp);
+  }
+  delete(path: string): void {
+    this.#stamps.delete(path);
+  }
+}
+
+/** A folder that is removed at the end of the scope, with its output folder. */
+export async function makeTempDir(): Promise<
+  { readonly path: string; [Symbol.asyncDispose](): Promise<void> }
+> {
+  const path = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-test-" }));
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      await Deno.remove(path, { recursive: true });
+      await Deno.remove(`${path}-output`, { recursive: true }).catch(() => {});
+    },
+  };
+}
+
+function folderPolicy(dir: string): PathPolicy {
+  return {
+    read: (path) => realOrFuture(absolute(dir, path)),
+    async write(path) {
+      const real = await realOrFuture(absolute(dir, path));
+      if (real !== dir && !real.startsWith(`${dir}/`)) {
+        throw new ReasonixError(`Cannot write ${path}: it is outside the workspace`);
+      }
+      return real;
+    },
+    hidden: () => false,
+  };
+}
+
+function absolute(dir: string, path: string): string {
+  return path.startsWith("/") ? path : `${dir}/${path}`;
+}
+
+/** The real path of what exists, plus the rest of the names. */
+async function realOrFuture(path: string): Promise<string> {
+  const missing: string[] = [];
+  let head = path;
+  while (true) {
+    try {
+      return [await Deno.realPath(head), ...missing].join("/").replace(/^\/\//, "/");
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotFound)) throw error;
+      const slash = head.lastIndexOf("/");
+      missing.unshift(head.slice(slash + 1));
+      head = head.slice(0, slash) || "/";
+    }
+  }
+}

@@ -1,0 +1,14 @@
+import { table } from "../../../cli/table.ts";
+import { assertEquals } from "../../support/assert.ts";
+
+Deno.test("table aligns wide characters, keeps numbers flush and removes controls", () => {
+  const rows = [["日本", "5", "x\u001b[2J\ny"], ["a", "1,000", "z"]];
+  assertEquals(
+    table(["NAME", "N", "TITLE"], rows, { right: ["N"] }),
+    "NAME      N  TITLE\n日本      5  x[2J y\na     1,000  z\n",
+  );
+});
+
+Deno.test("table cuts lines to the width it is given", () => {
+  assertEquals(table(["A", "B"], [["1", "一二三四五"]], { width: 9 }), "A  B\n1  一二…\n");
+});

@@ -1,0 +1,69 @@
+import { keyOrigin, knownSecrets, resolveKey } from "../../../src/config/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
+import { configFixture } from "./fixture.ts";
+
+const PROVIDER =
+  '[[providers]]\nname = "p"\nmodel = "m"\nbase_url = "https://api.example.com"\napi_key_env = "P_KEY"\n';
+
+Deno.test("resolveKey prefers the home's .env to the environment", async () => {
+  await using fixture = configFixture({ "home/config.toml": PROVIDER, "home/.env": "P_KEY=from-home\n" });
+  const { config, keys } = await fixture.load({ variables: { P_KEY: "from-env" } });
+  const [entry] = config.providers;
+  assert(entry);
+  assertEquals([resolveKey(entry, keys), keyOrigin(entry, keys)], ["from-home", "home"]);
+  fixture.write("home/.env", "P_KEY=\n");
+  const again = await fixture.load({ variables: { P_KEY: "from-env" } });
+  assertEquals([resolveKey(entry, again.keys), keyOrigin(entry, again.keys)], ["from-env", "env"]);
+});
+
+Deno.test("resolveKey leaves the environment alone when security.env_keys is off", async () => {
+  await using fixture = configFixture({ "home/config.toml": `security.env_keys = false\n${PROVIDER}` });
+  const { config, keys } = await fixture.load({ variables: { P_KEY: "from-env" } });
+  const [entry] = config.providers;
+  assert(entry);
+  const error = assertThrows(
+    () => resolveKey(entry, keys),
+    ReasonixError,
+    'No API key for provider "p": P_KEY is not set',
+  );
+  assertEquals(error.exit, "config");
+  assertEquals(
+    error.remedy,
+    `Write P_KEY=… into ${fixture.home}/.env; the environment is not used while security.env_keys is false`,
+  );
+  assertEquals(keyOrigin(entry, keys), "missing");
+});
+
+Deno.test("resolveKey never looks into the project's .env", async () => {
+  await using fixture = configFixture({
+    "home/config.toml": PROVIDER,
+    "project/.env": "P_KEY=from-project\n",
+  });
+  const { config, keys } = await fixture.load();
+  const [entry] = config.providers;
+  assert(entry);
+  const error = assertThrows(() => resolveKey(entry, keys), ReasonixError);
+  assertEquals(error.remedy, `Write P_KEY=… into ${fixture.home}/.env, or export P_KEY`);
+});
+
+Deno.test("resolveKey needs no key on this machine, or where none is named", async () => {
+  await using fixture = configFixture();
+  const { keys } = await fixture.load();
+  const entry = { name: "p", api_key_env: "P_KEY", base_url: "http://127.0.0.1:8000/v1" };
+  assertEquals(resolveKey(entry, keys), undefined);
+  assertEquals(
+    resolveKey({ ...entry, api_key_env: "", base_url: "https://api.example.com" }, keys),
+    undefined,
+  );
+  assertEquals(keyOrigin({ ...entry, api_key_env: "" }, keys), "none");
+});
+
+Deno.test("knownSecrets lists everything in the home's .env and the keys of all providers", async () => {
+  await using fixture = configFixture({
+    "home/config.toml": PROVIDER,
+    "home/.env": "OTHER=o-secret\nBLANK=\n",
+  });
+  const { config, keys } = await fixture.load({ variables: { P_KEY: "p-secret" } });
+  assertEquals(knownSecrets(config.providers, keys), ["o-secret", "p-secret"]);
+});

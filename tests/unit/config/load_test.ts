@@ -1,0 +1,267 @@
+import { ConfigError } from "../../../src/config/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../../support/assert.ts";
+import { configFixture, type Fixture } from "./fixture.ts";
+
+/** The file of seed 000 §5, every commented line switched on. */
+const SEED = `
+default_model = "deepseek"
+language = "zh"
+[agent]
+system_prompt = "You are Reasonix, a coding agent..."
+max_steps = 0
+planner_max_steps = 0
+temperature = 0.0
+memory_compiler = { enabled = true }
+reasoning_language = "auto"
+plan_mode_allowed_tools = ["custom_reader"]
+planner_model = "deepseek-pro"
+subagent_model = "deepseek-pro"
+subagent_models = { review = "deepseek-pro", security_review = "deepseek-pro" }
+[[providers]]
+name = "deepseek"
+kind = "openai"
+base_url = "https://api.deepseek.com"
+models = ["deepseek-v4-flash", "deepseek-v4-pro"]
+default = "deepseek-v4-flash"
+api_key_env = "DEEPSEEK_API_KEY"
+context_window = 1000000
+[[providers]]
+name = "mimo-pro"
+kind = "openai"
+base_url = "https://api.xiaomimimo.com/v1"
+model = "mimo-v2.5-pro"
+api_key_env = "MIMO_API_KEY"
+price = { input = 1.0, output = 3.0, cache_hit = 0.2, currency = "CNY" }
+[tools]
+enabled = []
+bash_timeout_seconds = 120
+mcp_call_timeout_seconds = 300
+[tools.shell]
+prefer = "auto"
+path = "C:\\\\Program Files\\\\PowerShell\\\\7\\\\pwsh.exe"
+[skills]
+paths = ["~/my-skills", "../shared/skills"]
+excluded_paths = ["~/.agents/skills"]
+disabled_skills = ["review"]
+[permissions]
+mode = "ask"
+deny = ["Bash(rm -rf*)", "Bash(git push*)"]
+allow = ["Bash(go test:*)", "Bash(git status:*)"]
+ask = []
+[sandbox]
+workspace_root = ""
+allow_write = ["/tmp"]
+forbid_read = ["\${HOME}/.ssh"]
+[serve]
+auth_mode = "none"
+token = ""
+password_hash = ""
+behind_proxy = false
+[[plugins]]
+name = "example"
+command = "reasonix-plugin-example"
+args = []
+env = { FOO = "bar" }
+call_timeout_seconds = 600
+tool_timeout_seconds = { "generate_video" = 1800 }
+trusted_read_only_tools = ["search"]
+[[plugins]]
+name = "stripe"
+type = "http"
+url = "https://mcp.stripe.com"
+headers = { Authorization = "Bearer \${STRIPE_KEY}" }
+`;
+
+Deno.test("loadConfig takes the whole file of the Go product as user settings", async () => {
+  await using fixture = configFixture({ "home/config.toml": SEED });
+  const { config, warnings } = await fixture.load({ variables: { STRIPE_KEY: "sk" } });
+  assertEquals(warnings, []);
+  assertEquals(config.providers[1]?.price, { input: 1, output: 3, cache_hit: 0.2, currency: "CNY" });
+  assertEquals(config.skills.paths, [
+    "/home/someone/my-skills",
+    fixture.home.replace("/home", "/shared/skills"),
+  ]);
+  assertEquals(config.sandbox.forbid_read, ["/home/someone/.ssh"]);
+  assertEquals(config.plugins[1]?.headers, { Authorization: "Bearer sk" });
+  assertEquals(config.plugins[1]?.type, "http");
+});
+
+Deno.test("loadConfig takes the same file in a project and says what a project cannot do", async () => {
+  await using fixture = configFixture({ "project/reasonix.toml": SEED });
+  const { config, warnings, needsTrust } = await fixture.load();
+  assertEquals(
+    warnings.map(({ message, place }) => `${place?.line}: ${message.split(/;| with | from /)[0]}`),
+    [
+      "11: Only your own file can set agent.plan_mode_allowed_tools",
+      "44: Only your own file can set permissions.allow",
+      "48: sandbox.allow_write may not leave the project folder",
+    ],
+  );
+  assertEquals(needsTrust.map((item) => `${item.kind} ${item.place.line}`), [
+    "shell 36",
+    "plugin 55",
+    "plugin 63",
+  ]);
+  assertEquals(config.providers.map((entry) => entry.name), ["deepseek", "mimo-pro"]);
+  assertEquals(config.permissions.deny.length, 2);
+});
+
+Deno.test("loadConfig lets flags beat the project, the project the user, the user the preset, the preset the defaults", async () => {
+  const key = (value: string) => `[tools]\nbash_timeout_seconds = ${value}\n`;
+  await using fixture = configFixture({ "project/reasonix.toml": key("4"), "home/config.toml": key("3") });
+  const value = async (options: Parameters<Fixture["load"]>[0]) =>
+    (await fixture.load(options)).config.tools.bash_timeout_seconds;
+  assertEquals(await value({ flags: { tools: { bash_timeout_seconds: 5 } } }), 5);
+  assertEquals(await value({}), 4);
+  Deno.removeSync(`${fixture.cwd}/reasonix.toml`);
+  assertEquals(await value({}), 3);
+  Deno.removeSync(`${fixture.home}/config.toml`);
+  assertEquals(await value({}), 120);
+  assertEquals((await fixture.load({ preset: "memex" })).config.tools.writes, "dry-run");
+  fixture.write("home/config.toml", '[tools]\nwrites = "deny"\n');
+  assertEquals((await fixture.load({ preset: "memex" })).config.tools.writes, "deny");
+});
+
+Deno.test("loadConfig joins rule lists of all layers and keeps each rule once", async () => {
+  await using fixture = configFixture({
+    "home/config.toml": '[permissions]\ndeny = ["A", "B"]\nallow = ["X"]',
+    "project/reasonix.toml": '[permissions]\ndeny = ["B", "C"]\nask = ["D"]',
+  });
+  const { config } = await fixture.load({ flags: { permissions: { allow: ["Y"], deny: ["E"] } } });
+  assertEquals(config.permissions, {
+    mode: "ask",
+    allow: ["X", "Y"],
+    ask: ["D"],
+    deny: ["A", "B", "C", "E"],
+  });
+});
+
+Deno.test("loadConfig replaces the built-in provider by any entry of a file, and puts the project's first", async () => {
+  const entry = (name: string) =>
+    `[[providers]]\nname = "${name}"\nmodel = "m"\nbase_url = "http://127.0.0.1:1"\n`;
+  await using fixture = configFixture({ "home/config.toml": entry("mine") });
+  const names = async () => (await fixture.load()).config.providers.map((provider) => provider.name);
+  assertEquals(await names(), ["mine"]);
+  fixture.write("project/reasonix.toml", entry("theirs"));
+  assertEquals(await names(), ["theirs", "mine"]);
+  fixture.write("project/reasonix.toml", "providers = []");
+  assertEquals(await names(), ["mine"]);
+});
+
+Deno.test("loadConfig reads agent.compact_ratio as compaction.ratio unless that is written, too", async () => {
+  await using fixture = configFixture({ "home/config.toml": "[agent]\ncompact_ratio = 0.5" });
+  assertEquals((await fixture.load()).config.compaction.ratio, 0.5);
+  fixture.write("home/config.toml", "[agent]\ncompact_ratio = 0.5\n[compaction]\nratio = 0.6");
+  assertEquals((await fixture.load()).config.compaction.ratio, 0.6);
+});
+
+Deno.test("loadConfig finds the home through REASONIX_HOME, else below the user's home", async () => {
+  await using fixture = configFixture({ "home/config.toml": 'language = "zh"' });
+  const { loadConfig } = await import("../../../src/config/mod.ts");
+  const variables: Record<string, string> = { REASONIX_HOME: "../home", HOME: "/nowhere" };
+  const loaded = await loadConfig({ cwd: fixture.cwd, env: (name) => variables[name] });
+  assertEquals([loaded.home, loaded.config.language], [fixture.home, "zh"]);
+  if (Deno.build.os === "windows") return;
+  const other = await loadConfig({
+    cwd: fixture.cwd,
+    env: (name) => name === "HOME" ? "/nowhere" : undefined,
+  });
+  assertEquals(other.home, "/nowhere/.reasonix");
+});
+
+Deno.test("loadConfig reports every error of every file at once, with position, value and remedy", async () => {
+  await using fixture = configFixture({
+    "home/config.toml": '[agent]\nmax_steps = "many"\n[sandbox]\nbash = "offf"\n',
+    "project/reasonix.toml": "[tools\n",
+  });
+  const error = await assertRejects(() => fixture.load(), ConfigError);
+  assert(error instanceof ReasonixError);
+  assertEquals(error.exit, "config");
+  assertEquals(error.message.split("\n").slice(1), [
+    `  ${fixture.home}/config.toml:2:13: Cannot use the text "many" for agent.max_steps: a whole number of 0 or more is expected. Write for example max_steps = 0`,
+    `  ${fixture.home}/config.toml:4:8: Cannot use the text "offf" for sandbox.bash: one of "enforce", "auto", "off" is expected. Did you mean "off"?`,
+    `  ${fixture.cwd}/reasonix.toml:1:7: ${error.problems[2]?.message}. ${error.problems[2]?.remedy}`,
+  ]);
+});
+
+Deno.test("loadConfig warns about unknown keys with the key that was probably meant", async () => {
+  await using fixture = configFixture({
+    "home/config.toml":
+      'defualt_model = "x"\nmax_steps = 3\nzzz = 1\n[sandbx]\nbash = "off"\n[[providers]]\nname = "a"\ncontext_windw = 5\n',
+  });
+  const { warnings, config } = await fixture.load();
+  assertEquals(
+    warnings.map(({ place, message, remedy }) => `${place?.line}:${place?.column} ${message} ${remedy}`),
+    [
+      '1:1 Unknown key defualt_model has no effect Did you mean "default_model"?',
+      "2:1 Unknown key max_steps has no effect Did you mean agent.max_steps?",
+      "3:1 Unknown key zzz has no effect Remove it, or look it up in docs/config.md",
+      '4:1 Unknown key sandbx has no effect Did you mean "sandbox"?',
+      '8:1 Unknown key providers[0].context_windw has no effect Did you mean "context_window"?',
+    ],
+  );
+  assertEquals(config.sandbox.bash, "auto");
+});
+
+const BAD_TYPES: [string, string, string][] = [
+  ["language = 3", "the number 3 for language: a text in quotes", 'language = ""'],
+  ["[agent]\nmax_steps = 1.5", "the number 1.5 for agent.max_steps", "max_steps = 0"],
+  [
+    "[agent]\nmax_steps = -1",
+    "the number -1 for agent.max_steps: a whole number of 0 or more",
+    "max_steps = 0",
+  ],
+  ['[agent]\nmax_steps = "7"', 'the text "7"', "Remove the quotes: max_steps = 7"],
+  [
+    '[tools]\nensure_trailing_newline = "true"',
+    'the text "true"',
+    "Remove the quotes: ensure_trailing_newline = true",
+  ],
+  ["[tools]\nbash_timeout_seconds = inf", "the number Infinity", "bash_timeout_seconds = 120"],
+  ["[compaction]\nratio = 2", "a number from 0.1 to 0.99", "ratio = 0.8"],
+  ['[permissions]\ndeny = "Bash"', "an array is expected", 'Put it in brackets: deny = ["Bash"]'],
+  ["[permissions]\ndeny = [1]", "the number 1 for permissions.deny[0]", "docs"],
+  ['[permissions]\nmode = "bogus"', 'one of "deny", "ask", "allow"', 'mode = "ask"'],
+  ["sandbox = true", "true for sandbox: a table is expected", "Write it as a table: [sandbox]"],
+  [
+    "[providers]\nname = 'x'",
+    "a table for providers: an array of tables",
+    "Start each entry with [[providers]]",
+  ],
+  ["[[providers]]\nmodel = 'x'", 'providers[0] lacks the key "name"', "name ="],
+  ["[[providers]]\nname = ''", "a text that is not empty", "name"],
+  ["[[providers]]\nname='a'\n[[providers]]\nname='a'", 'the name "a" twice', "Rename"],
+  ["[[providers]]\nname='a'\nmodels=['big','small']\ndefault='bigg'", '"bigg" as default', '"big"'],
+  ["[[plugins]]\nname='a'\ntype='bogus'\ncommand='x'", 'the text "bogus" for plugins[0].type', '"stdio"'],
+  ["[[plugins]]\nname='a'\nurl='http://x'", 'The plugin "a" has no command', 'Add type = "http"'],
+  ["[[plugins]]\nname='a'\ntype='http'", 'The plugin "a" has no url', "url ="],
+  ["language = 1979-05-27", "a date for language", "language ="],
+  ["[tools.alias]\nls = 'bash'", "a table is expected", "[tools.alias.ls]"],
+];
+
+for (const [text, message, remedy] of BAD_TYPES) {
+  Deno.test(`loadConfig refuses ${JSON.stringify(text)} with position and remedy`, async () => {
+    await using fixture = configFixture({ "home/config.toml": text });
+    const error = await assertRejects(() => fixture.load(), ConfigError);
+    assertStringIncludes(error.message, message);
+    if (remedy !== "docs") assertStringIncludes(error.remedy ?? "", remedy);
+    assertMatch(`${error.place?.line}:${error.place?.column}`, /^\d+:\d+$/);
+  });
+}
+
+Deno.test("loadConfig never repeats the value of a secret key", async () => {
+  await using fixture = configFixture({
+    "home/config.toml":
+      '[serve]\ntoken = ["hush-1"]\n[[plugins]]\nname = "a"\ncommand = "x"\nenv = "hush-2"\n[[providers]]\nname = "p"\napi_key = "hush-3"\nheaders = { X = 4711 }\n',
+  });
+  const error = await assertRejects(() => fixture.load(), ConfigError);
+  assertEquals(error.problems.length, 3);
+  assert(!/hush|4711/.test(error.message + error.problems.map((problem) => problem.remedy)));
+});

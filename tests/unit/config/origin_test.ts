@@ -1,0 +1,124 @@
+import { getConfigValue, listSettings, originOf } from "../../../src/config/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { assertEquals, assertThrows } from "../../support/assert.ts";
+import { configFixture } from "./fixture.ts";
+
+const USER = `
+[permissions]
+deny = [
+  "A",
+  "B", # both
+]
+[[providers]]
+name = "a.b"
+model = "m"
+base_url = "http://127.0.0.1:1"
+[[providers]]
+name = "mine"
+model = "m"
+effort = "low"
+`;
+const PROJECT = `
+tools.writes = "deny"
+[permissions]
+deny = ["B", "C"]
+allow = ["X"]
+[[providers]]
+name = "theirs"
+model = "m"
+base_url = "http://127.0.0.1:2"
+[[plugins]]
+name = "evil"
+command = "x"
+`;
+
+const fixtureWith = () => configFixture({ "home/config.toml": USER, "project/reasonix.toml": PROJECT });
+
+Deno.test("originOf names the layer that set a value, and the place in its file", async () => {
+  await using fixture = fixtureWith();
+  const loaded = await fixture.load({ preset: "offline", flags: { default_model: "mine" } });
+  const user = (line: number, column = 1) => ({
+    source: "user",
+    file: `${fixture.home}/config.toml`,
+    line,
+    column,
+  });
+  const project = (line: number, column = 1) => ({
+    source: "project",
+    file: `${fixture.cwd}/reasonix.toml`,
+    line,
+    column,
+  });
+  const table: [string, unknown][] = [
+    ["default_model", { source: "flag" }],
+    ["tools.writes", project(2)],
+    ["permissions.deny", project(4)],
+    ["permissions.deny[0]", user(4, 3)],
+    ["permissions.deny[1]", project(4, 9)],
+    ["permissions.deny[2]", project(4, 14)],
+    ["permissions.allow", { source: "preset", file: "preset offline", line: 12, column: 1 }],
+    ["providers.mine.effort", user(14)],
+    ["providers[2].effort", user(14)],
+    ['providers."a.b".model', user(9)],
+    ["providers.theirs.base_url", project(9)],
+    ["providers.theirs.effort", { source: "default" }],
+    ["plugins", project(10)],
+    ["sandbox.bash", { source: "default" }],
+  ];
+  assertEquals<unknown>(table.map(([key]) => [key, originOf(loaded, key)]), table);
+});
+
+Deno.test("getConfigValue reads by name, by index and with quoted names", async () => {
+  await using fixture = fixtureWith();
+  const loaded = await fixture.load();
+  assertEquals(getConfigValue(loaded, "providers.mine.effort"), "low");
+  assertEquals(getConfigValue(loaded, "providers[2].effort"), "low");
+  assertEquals(getConfigValue(loaded, "providers.'a.b'.model"), "m");
+  assertEquals(getConfigValue(loaded, "providers.nobody.model"), undefined);
+  assertEquals(getConfigValue(loaded, "permissions.deny[2]"), "C");
+  assertEquals(getConfigValue(loaded, "sandbox.network"), false);
+});
+
+for (
+  const [key, message, remedy] of [
+    ["sandbox.bsh", "Unknown key sandbox.bsh", "Did you mean sandbox.bash?"],
+    ["zzz", "Unknown key zzz", "Run `reasonix config show` to see every key"],
+    ["sandbox.bash.x", "Unknown key sandbox.bash.x", "Run `reasonix config show` to see every key"],
+    [
+      "a..b",
+      'Cannot read the key "a..b"',
+      "Write it with dots, such as sandbox.bash or providers.deepseek.effort",
+    ],
+    ["", 'Cannot read the key ""', "Write it with dots, such as sandbox.bash or providers.deepseek.effort"],
+  ] as const
+) {
+  Deno.test(`getConfigValue and originOf refuse the key "${key}"`, async () => {
+    await using fixture = fixtureWith();
+    const loaded = await fixture.load();
+    for (const read of [getConfigValue, originOf]) {
+      const error = assertThrows(() => read(loaded, key), ReasonixError, message);
+      assertEquals([error.exit, error.remedy], ["usage", remedy]);
+    }
+  });
+}
+
+Deno.test("listSettings shows every setting once, marks secrets, and reads back", async () => {
+  await using fixture = fixtureWith();
+  const loaded = await fixture.load({ trust: () => true });
+  const settings = listSettings(loaded);
+  assertEquals(new Set(settings.map((setting) => setting.key)).size, settings.length);
+  for (const { key, value, origin } of settings) {
+    assertEquals(getConfigValue(loaded, key), value, key);
+    assertEquals(originOf(loaded, key), origin, key);
+  }
+  const secret = settings.filter((setting) => setting.secret).map((setting) => setting.key);
+  assertEquals(secret, [
+    "serve.token",
+    "serve.password_hash",
+    "providers.theirs.headers",
+    'providers."a.b".headers',
+    "providers.mine.headers",
+    "plugins.evil.env",
+    "plugins.evil.headers",
+  ]);
+});

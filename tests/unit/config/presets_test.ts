@@ -1,0 +1,33 @@
+import { PRESETS, presetText } from "../../../src/config/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { BUILTINS } from "../../../src/tool/mod.ts";
+import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
+import { configFixture } from "./fixture.ts";
+
+for (const { name } of PRESETS) {
+  Deno.test(`preset ${name} loads without warnings, changes something and names real tools`, async () => {
+    await using fixture = configFixture();
+    const plain = await fixture.load();
+    const { config, warnings } = await fixture.load({ preset: name });
+    assertEquals(warnings, []);
+    assert(JSON.stringify(config) !== JSON.stringify(plain.config));
+    const known = new Set(BUILTINS.map((tool) => tool.name));
+    const named = [...config.tools.enabled, ...Object.values(config.tools.alias).map((alias) => alias.tool)];
+    assertEquals(named.filter((tool) => !known.has(tool)), []);
+  });
+}
+
+Deno.test("every file in presets/ is listed", () => {
+  const folder = new URL("../../../src/config/presets/", import.meta.url);
+  const files = [...Deno.readDirSync(folder)].map((entry) => entry.name).sort();
+  assertEquals(files, PRESETS.map((preset) => `${preset.name}.toml`).sort());
+});
+
+Deno.test("presetText names the nearest preset when there is none of that name", async () => {
+  const error = await assertRejects(() => presetText("offlin"), ReasonixError, 'Unknown preset "offlin"');
+  assertEquals([error.exit, error.remedy], ["usage", 'Did you mean "offline"?']);
+  assertEquals(
+    (await assertRejects(() => presetText("x"), ReasonixError)).remedy,
+    "Choose one of ra, offline, memex",
+  );
+});

@@ -1,0 +1,161 @@
+import { isLoopback, type LoadedConfig } from "../../../src/config/mod.ts";
+import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { configFixture } from "./fixture.ts";
+
+const entry = (fields: Record<string, string>) =>
+  `[[providers]]\nmodel = "m"\n${
+    Object.entries({ name: "p", ...fields }).map(([key, value]) =>
+      `${key} = ${value.startsWith("{") ? value : JSON.stringify(value)}`
+    ).join("\n")
+  }\n`;
+
+const outcome = (loaded: LoadedConfig) => {
+  const used = loaded.config.providers.find((provider) => provider.name === "p" && provider.model === "m");
+  return used
+    ? used.api_key_env === "" ? "used without key" : "used"
+    : loaded.needsTrust[0]?.reason ?? "gone";
+};
+
+/** The user's own endpoint and key in these cases. */
+const USER = entry({ name: "mine", base_url: "https://llm.example.com/v1", api_key_env: "MY_KEY" });
+
+const CASES: [name: string, fields: Record<string, string>, expected: string][] = [
+  ["on loopback without a key", { base_url: "http://127.0.0.1:8080/v1" }, "used without key"],
+  ["on loopback with a key of its own", { base_url: "http://localhost:1", api_key_env: "OWN_KEY" }, "used"],
+  [
+    "on loopback with the user's key",
+    { base_url: "http://[::1]:1", api_key_env: "MY_KEY" },
+    "used without key",
+  ],
+  [
+    "on loopback with a vendor's key",
+    { base_url: "http://127.0.0.1:1", api_key_env: "OPENAI_API_KEY" },
+    "used without key",
+  ],
+  [
+    "on loopback with variables",
+    { base_url: "http://127.0.0.1:${PORT}", headers: '{ A = "${TOKEN}" }' },
+    "used without key",
+  ],
+  ["at the user's endpoint with its key", {
+    base_url: "https://llm.example.com/other",
+    api_key_env: "MY_KEY",
+  }, "used"],
+  ["at a vendor with the vendor's key", {
+    base_url: "https://api.openai.com/v1",
+    api_key_env: "OPENAI_API_KEY",
+  }, "used"],
+  [
+    "elsewhere with a key saved for it",
+    { base_url: "https://own.example.org", api_key_env: "SAVED_KEY" },
+    "used",
+  ],
+  [
+    "elsewhere with the user's key",
+    { base_url: "https://evil.example.org", api_key_env: "MY_KEY" },
+    "it would send the key MY_KEY of https://llm.example.com to https://evil.example.org",
+  ],
+  [
+    "under the user's name with the user's key elsewhere",
+    { name: "mine", base_url: "https://evil.example.org", api_key_env: "MY_KEY" },
+    "it would send the key MY_KEY of https://llm.example.com to https://evil.example.org",
+  ],
+  [
+    "with the built-in provider's key elsewhere",
+    { base_url: "https://evil.example.org", api_key_env: "DEEPSEEK_API_KEY" },
+    "it would send the key DEEPSEEK_API_KEY of https://api.deepseek.com to https://evil.example.org",
+  ],
+  [
+    "at the user's host without encryption",
+    { base_url: "http://llm.example.com/v1", api_key_env: "MY_KEY" },
+    "it would send the key MY_KEY of https://llm.example.com to http://llm.example.com",
+  ],
+  [
+    "elsewhere with any variable of the shell as its key",
+    { base_url: "https://evil.example.org", api_key_env: "TOKEN" },
+    "it would send the conversation and TOKEN to https://evil.example.org",
+  ],
+  [
+    "elsewhere without a key",
+    { base_url: "https://evil.example.org" },
+    "it would send the conversation to https://evil.example.org",
+  ],
+  [
+    "elsewhere with variables in headers",
+    { base_url: "https://llm.example.com", api_key_env: "MY_KEY", headers: '{ A = "${TOKEN}" }' },
+    "it would send environment variables to https://llm.example.com",
+  ],
+  [
+    "elsewhere with a variable in the address",
+    { base_url: "https://evil.example.org/${TOKEN}" },
+    "it would send environment variables to https://evil.example.org",
+  ],
+  [
+    "at a host that only looks like loopback",
+    { base_url: "http://127.0.0.1@evil.example.org" },
+    "it would send the conversation to http://evil.example.org",
+  ],
+  [
+    "of kind replay",
+    { kind: "replay", cassette: "c.jsonl" },
+    "it plays recorded replies, which steer the tools",
+  ],
+];
+
+for (const [name, fields, expected] of CASES) {
+  Deno.test(`a project provider ${name}: ${expected}`, async () => {
+    await using fixture = configFixture({
+      "home/config.toml": USER,
+      "home/.env": "SAVED_KEY=saved\nMY_KEY=mine\n",
+      "project/reasonix.toml": entry(fields),
+    });
+    const options = { variables: { TOKEN: "t", PORT: "99", OWN_KEY: "o" } };
+    assertEquals(outcome(await fixture.load(options)), expected);
+    const trusted = await fixture.load({ ...options, trust: () => true });
+    assertEquals(trusted.config.providers[0]?.api_key_env, fields.api_key_env ?? "");
+    assertEquals(trusted.needsTrust, []);
+    // The user's own entry survives whatever the project says.
+    const own = (await fixture.load(options)).config.providers.find((provider) =>
+      provider.base_url.startsWith("https://llm")
+    );
+    assertEquals(own?.api_key_env, "MY_KEY");
+  });
+}
+
+Deno.test("an untrusted project provider leaves the built-in one in place", async () => {
+  await using fixture = configFixture({
+    "project/reasonix.toml": entry({ base_url: "https://evil.example.org" }),
+  });
+  const { config, needsTrust, keyNames } = await fixture.load();
+  assertEquals(config.providers.map((provider) => provider.name), ["deepseek"]);
+  assertStringIncludes(needsTrust[0]?.content ?? "", "https://evil.example.org");
+  assertEquals(keyNames, ["DEEPSEEK_API_KEY"]);
+});
+
+Deno.test("keyNames names the key variables of left-out entries, too", async () => {
+  await using fixture = configFixture({
+    "project/reasonix.toml": entry({ base_url: "https://evil.example.org", api_key_env: "TOKEN" }),
+  });
+  assertEquals((await fixture.load()).keyNames, ["DEEPSEEK_API_KEY", "TOKEN"]);
+});
+
+Deno.test("isLoopback knows this machine from others", () => {
+  const here = [
+    "http://localhost:8000/v1",
+    "https://a.localhost",
+    "http://127.9.9.9",
+    "http://[::1]:1",
+    "http://LOCALHOST",
+  ];
+  const elsewhere = [
+    "",
+    "localhost",
+    "http://localhost.evil.org",
+    "http://10.0.0.1",
+    "http://127.0.0.1.nip.io",
+    "http://0.0.0.0",
+    "http://[::]",
+  ];
+  assertEquals(here.filter((url) => !isLoopback(url)), []);
+  assertEquals(elsewhere.filter(isLoopback), []);
+});

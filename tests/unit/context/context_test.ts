@@ -1,0 +1,178 @@
+import {
+  environmentText,
+  loadInstructions,
+  resolveReferences,
+  systemPrompt,
+} from "../../../src/context/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
+
+const HOME = "/nonexistent-home";
+
+async function write(folder: string, files: Record<string, string | Uint8Array>): Promise<void> {
+  for (const [name, content] of Object.entries(files)) {
+    const path = `${folder}/${name}`;
+    await Deno.mkdir(path.replace(/\/[^/]*$/, ""), { recursive: true });
+    if (typeof content === "string") await Deno.writeTextFile(path, content);
+    else await Deno.writeFile(path, content);
+  }
+}
+
+function instructions(cwd: string, maxBytes = 10_000, hidden?: (path: string) => boolean) {
+  return loadInstructions({ cwd, home: HOME, maxBytes, ...(hidden ? { hidden } : {}) });
+}
+
+Deno.test("loadInstructions goes from the repository root down to the working directory", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, {
+    ".git/HEAD": "ref: refs/heads/main",
+    "AGENTS.md": "root",
+    "a/CLAUDE.md": "middle",
+    "a/b/AGENTS.md": "near",
+    "a/b/REASONIX.md": "own",
+    "a/c/AGENTS.md": "elsewhere",
+  });
+  assertEquals(instructions(`${dir.path}/a/b`).files.map((file) => file.text), [
+    "root",
+    "middle",
+    "near",
+    "own",
+  ]);
+});
+
+Deno.test("loadInstructions prefers AGENTS.md to CLAUDE.md and says what it shadowed", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, { "AGENTS.md": "\uFEFFone\r\ntwo", "CLAUDE.md": "other" });
+  const found = instructions(dir.path);
+  assertEquals(found.files.map((file) => file.text), ["one\ntwo"]);
+  assertEquals(found.shadowed, [`${dir.path}/CLAUDE.md`]);
+});
+
+Deno.test("loadInstructions follows imports inside the folder, but no cycle and no escape", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, {
+    "p/AGENTS.md": "top\n@more.md\n@../secret.md\nmail me @home",
+    "p/more.md": "more\n@AGENTS.md",
+    "secret.md": "secret",
+  });
+  const found = instructions(`${dir.path}/p`);
+  assertEquals(found.files[0]?.text, "top\nmore\n@AGENTS.md\n@../secret.md\nmail me @home");
+  assertEquals(found.notices.length, 2);
+});
+
+Deno.test("loadInstructions does not follow a link to a file that may not be read", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, { "secrets/key": "TOPSECRET", "p/x": "" });
+  await Deno.symlink(`${dir.path}/secrets/key`, `${dir.path}/p/AGENTS.md`);
+  const found = instructions(`${dir.path}/p`, 1000, (path) => path.startsWith(`${dir.path}/secrets`));
+  assertEquals(found.files, []);
+  assertEquals(found.notices.length, 1);
+});
+
+Deno.test("loadInstructions cuts at the byte cap on a character boundary and says so", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, { "AGENTS.md": "é".repeat(100) });
+  const found = instructions(dir.path, 11);
+  assertEquals(found.files[0]?.text, "é".repeat(5));
+  assertStringIncludes(found.notices[0]?.problem ?? "", "11 bytes");
+});
+
+Deno.test("systemPrompt gives the same bytes for the same options and holds no date", () => {
+  const options = {
+    instructions: [{ path: "/w/AGENTS.md", label: "AGENTS.md (project)", text: "Use tabs" }],
+  };
+  assertEquals(systemPrompt(options), systemPrompt(options));
+  assertStringIncludes(systemPrompt(options), "## AGENTS.md (project)\nUse tabs\n");
+  assert(!systemPrompt(options).includes(String(new Date().getFullYear())));
+  assertEquals(systemPrompt({ custom: "Be brief.", instructions: [] }), "Be brief.\n");
+});
+
+Deno.test("environmentText reads the branch of a repository and of a worktree", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, {
+    "repo/.git/HEAD": "ref: refs/heads/feature/x\n",
+    "repo/.git/worktrees/w/HEAD": "0123456789abcdef0123\n",
+    "w/.git": `gitdir: ${dir.path}/repo/.git/worktrees/w\n`,
+    "repo/sub/file": "",
+  });
+  const text = (cwd: string) =>
+    environmentText({ cwd, now: new Date("2026-02-03T12:00:00Z"), platform: "linux" });
+  assertStringIncludes(text(`${dir.path}/repo/sub`), "git branch: feature/x");
+  assertStringIncludes(text(`${dir.path}/w`), "git branch: 0123456789ab");
+  assertStringIncludes(text(`${dir.path}/w`), "date: 2026-02-03");
+});
+
+async function references(text: string, cwd: string, vision = false) {
+  return await resolveReferences(text, {
+    cwd,
+    vision,
+    read: (path) =>
+      path.includes("forbidden") ? Promise.reject(new Error("Forbidden")) : Deno.realPath(`${cwd}/${path}`),
+    hidden: (path) => path.endsWith("/hidden"),
+  });
+}
+
+Deno.test("resolveReferences attaches files, line ranges and folders that exist, and nothing else", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, {
+    "a.txt": "1\n2\n3\n",
+    "d/x.ts": "",
+    "d/hidden": "",
+    "d/node_modules/y": "",
+    "sp ace.txt": "s",
+  });
+  const found = await references(
+    'See @a.txt, @a.txt:2-3 and @d/ or @"sp ace.txt"; mail x@y.com, @nobody.',
+    dir.path,
+  );
+  assertEquals(found.blocks, [
+    '<file path="a.txt">\n1\n2\n3\n</file>',
+    '<file path="a.txt" lines="2-3">\n2\n3\n</file>',
+    '<dir path="d/">\nx.ts\n</dir>',
+    '<file path="sp ace.txt">\ns\n</file>',
+  ]);
+  assertEquals(found.notices, []);
+});
+
+Deno.test("resolveReferences notes binaries, cuts long files and attaches images only for a model that sees", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, {
+    "b.bin": new Uint8Array([1, 0, 2]),
+    "long.txt": "x".repeat(100_000),
+    "i.png": new Uint8Array(10),
+  });
+  const blind = await references("@b.bin @long.txt @i.png", dir.path);
+  assertStringIncludes(blind.blocks[0] ?? "", "binary file, 3 bytes");
+  assertStringIncludes(blind.blocks[1] ?? "", "the file has 100000 bytes");
+  assert((blind.blocks[1] ?? "").length < 70_000);
+  assertEquals(blind.images, []);
+  assertEquals((await references("@i.png", dir.path, true)).images.length, 1);
+});
+
+Deno.test("resolveReferences says which file may not be read", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, { "forbidden.txt": "no" });
+  const found = await references("@forbidden.txt", dir.path);
+  assertEquals(found.blocks, []);
+  assertStringIncludes(found.notices[0] ?? "", "Forbidden");
+});
+
+Deno.test("resolveReferences reads resources of connected servers and leaves other colons alone", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, { "a.txt": "1\n2" });
+  const found = await resolveReferences("@docs:page://intro, @bad:x and @a.txt:2 mail:me", {
+    cwd: dir.path,
+    vision: false,
+    read: (path) => Deno.realPath(`${dir.path}/${path}`),
+    hidden: () => false,
+    resource(server, uri) {
+      if (server === "docs") return Promise.resolve(`text of ${uri}\n`);
+      return server === "bad" ? Promise.reject(new Error("gone")) : undefined;
+    },
+  });
+  assertEquals(found.blocks, [
+    '<resource ref="docs:page://intro">\ntext of page://intro\n</resource>',
+    '<file path="a.txt" lines="2-2">\n2\n</file>',
+  ]);
+  assertEquals(found.notices, ["@bad:x was not attached: gone"]);
+});

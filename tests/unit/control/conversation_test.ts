@@ -1,0 +1,68 @@
+import { MemoryStore, openConversation, Recorder } from "../../../src/control/mod.ts";
+import type { Event } from "../../../src/core/mod.ts";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../support/assert.ts";
+
+const TOOL = { name: "t", description: "d", parameters: { type: "object" } };
+const WANTED = { system: "S", tools: [TOOL], model: "m", context: ["<environment>\none\n</environment>"] };
+
+function types(recorder: Recorder, events: readonly Event[]): string[] {
+  void recorder;
+  return events.map((event) => event.type);
+}
+
+Deno.test("openConversation sends prefix and environment once", async () => {
+  const store = new MemoryStore();
+  const recorder = new Recorder(store);
+  await openConversation(recorder, WANTED);
+  await openConversation(recorder, WANTED);
+  assertEquals(types(recorder, store.events), ["context.prefix", "message.user"]);
+});
+
+Deno.test("openConversation declares a reset only for another model or another tool set", async () => {
+  const store = new MemoryStore();
+  const recorder = new Recorder(store);
+  await openConversation(recorder, WANTED);
+  await openConversation(recorder, { ...WANTED, model: "other" });
+  await openConversation(recorder, { ...WANTED, model: "other", tools: [] });
+  const reasons = store.events.flatMap((event) => event.type === "context.prefix" ? [event.reason] : []);
+  assertEquals(reasons, ["start", "model", "tools"]);
+});
+
+Deno.test("openConversation tells changed instructions and facts as messages, not as a new prefix", async () => {
+  const store = new MemoryStore();
+  const recorder = new Recorder(store);
+  await openConversation(recorder, WANTED);
+  const changed = { ...WANTED, system: "S2", context: ["<environment>\ntwo\n</environment>"] };
+  await openConversation(recorder, changed);
+  await openConversation(recorder, changed);
+  assertEquals(types(recorder, store.events), [
+    "context.prefix",
+    "message.user",
+    "message.user",
+    "message.user",
+  ]);
+  assertEquals(recorder.prefix.system, "S");
+  assertStringIncludes(recorder.messages[1]?.content ?? "", "S2");
+});
+
+Deno.test("a recorder shows every event to every reader in order and waits for slow ones", async () => {
+  const recorder = new Recorder(new MemoryStore());
+  const gate = Promise.withResolvers<void>();
+  const seen: string[] = [];
+  recorder.subscribe((event) => void seen.push(`a${event.type}`));
+  const remove = recorder.subscribe((event) => {
+    seen.push(`b${event.type}`);
+    return gate.promise;
+  });
+  const behind = recorder.record({ type: "turn.start", turn: 1 });
+  assert(behind instanceof Promise);
+  gate.resolve();
+  await behind;
+  remove();
+  assertEquals(recorder.record({ type: "todo.update", items: [] }), undefined);
+  assertEquals(seen, ["aturn.start", "bturn.start", "atodo.update"]);
+});
+
+Deno.test("a recorder without a prefix refuses to be used for a turn", () => {
+  assertThrows(() => new Recorder(new MemoryStore()).prefix, TypeError, "no prefix");
+});

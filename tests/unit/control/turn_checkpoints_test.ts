@@ -1,0 +1,140 @@
+import { type AgentParts, RegistryToolbox, runTurn } from "../../../src/agent/mod.ts";
+import { openConversation, Recorder, TurnCheckpoints } from "../../../src/control/mod.ts";
+import type { Event } from "../../../src/core/mod.ts";
+import { SessionLog } from "../../../src/session/mod.ts";
+import { type Tool, ToolRegistry } from "../../../src/tool/mod.ts";
+import { call, type Reply, say, scriptedProvider, tool } from "../../support/agent_fixture.ts";
+import { makeTempDir, makeToolContext } from "../../support/tool_context.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+
+interface Bench extends AsyncDisposable {
+  readonly root: string;
+  readonly dir: string;
+  readonly events: Event[];
+  turn(...replies: Reply[]): Promise<void>;
+  close(): void;
+}
+
+const ok = () => Promise.resolve({ content: "ok", summary: "" });
+
+/** A session on disk, a workspace, and three tools: one that reads, one that writes a file, one that is a shell. */
+async function bench(judged: { readonly readsOnly?: true } = {}): Promise<Bench> {
+  const temp = await makeTempDir();
+  const root = `${temp.path}/work`;
+  Deno.mkdirSync(root);
+  const write: Tool = {
+    ...tool("write", false, async ({ path, text }, context) => {
+      Deno.writeTextFileSync(await context.paths.write(String(path)), String(text));
+      return ok();
+    }),
+    writes: ({ path }) => [String(path)],
+  };
+  const shell = tool("shell", false, ({ path, text }) => {
+    Deno.writeTextFileSync(`${root}/${path}`, String(text));
+    return ok();
+  });
+  const registry = new ToolRegistry([], [tool("read", true, ok), write, shell]);
+  const log = SessionLog.create({ home: `${temp.path}/home`, cwd: root, version: "1" });
+  const recorder = new Recorder(log);
+  const events: Event[] = [];
+  recorder.subscribe((event) => void events.push(event));
+  const { callId: _i, signal: _s, progress: _p, jail, ...context } = makeToolContext(root);
+  await openConversation(recorder, { system: "S", tools: registry.schemas(), model: "m" });
+  const changes = new TurnCheckpoints({
+    recorder,
+    dir: log.place.dir,
+    root,
+    skip: () => false,
+    resolve: (path) => context.paths.write(path),
+  });
+  return {
+    root,
+    dir: log.place.dir,
+    events,
+    async turn(...replies) {
+      const parts: AgentParts = {
+        provider: scriptedProvider(replies),
+        toolbox: new RegistryToolbox({ registry, context, jail: () => jail }),
+        gate: { check: () => ({ decision: "allow", source: "mode", ...judged }) },
+        conversation: recorder,
+        limits: {},
+        changes,
+      };
+      await runTurn(parts, { text: "go" }, new AbortController().signal);
+    },
+    close: () => log.close(),
+    async [Symbol.asyncDispose]() {
+      log.close();
+      await temp[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function kinds(dir: string): string[] {
+  const text = Deno.readTextFileSync(`${dir}/checkpoints/snapshots.jsonl`);
+  return text.trimEnd().split("\n").map((line) => JSON.parse(line).kind);
+}
+
+const exists = (path: string) => Deno.stat(path).then(() => true, () => false);
+
+Deno.test("TurnCheckpoints leaves no trace of a turn that only reads", async () => {
+  await using b = await bench();
+  await b.turn([call("a", "read"), { type: "done", reason: "tool_calls" }], say("ok"));
+  await b.turn(say("nothing to do"));
+  assertEquals([await exists(`${b.dir}/checkpoints`), b.events.some((e) => e.type === "checkpoint")], [
+    false,
+    false,
+  ]);
+});
+
+Deno.test("TurnCheckpoints looks once before many commands and once after the turn", async () => {
+  await using b = await bench();
+  const calls = Array.from({ length: 30 }, (_, i) => call(`c${i}`, "shell", { path: "a", text: i }));
+  await b.turn([...calls, { type: "done", reason: "tool_calls" }], say("ok"));
+  assertEquals(kinds(b.dir), ["start", "end"]);
+  const types = b.events.map((event) => event.type);
+  assertEquals(types.filter((type) => type === "checkpoint").length, 1);
+  assert(types.indexOf("checkpoint") < types.indexOf("tool.end"));
+});
+
+Deno.test("TurnCheckpoints takes no look for commands that were judged to only read", async () => {
+  await using b = await bench({ readsOnly: true });
+  await b.turn(
+    [call("a", "shell", { path: "a", text: "" }), { type: "done", reason: "tool_calls" }],
+    say("ok"),
+  );
+  assertEquals(await exists(`${b.dir}/checkpoints`), false);
+});
+
+Deno.test("TurnCheckpoints keeps a file before a tool writes it, also one that is ignored", async () => {
+  await using b = await bench();
+  Deno.writeTextFileSync(`${b.root}/.gitignore`, "*.log\n");
+  Deno.writeTextFileSync(`${b.root}/x.log`, "old");
+  await b.turn(
+    [call("a", "write", { path: "x.log", text: "new" }), { type: "done", reason: "tool_calls" }],
+    say("ok"),
+  );
+  assertEquals(kinds(b.dir), ["start", "before", "end"]);
+});
+
+Deno.test("TurnCheckpoints leaves a path outside of the workspace to the tool", async () => {
+  await using b = await bench();
+  await b.turn(
+    [call("a", "write", { path: "../out", text: "x" }), { type: "done", reason: "tool_calls" }],
+    say("ok"),
+  );
+  assertEquals(kinds(b.dir), ["start", "end"]);
+});
+
+Deno.test("TurnCheckpoints tells when files cannot be kept and lets the call run", async () => {
+  await using b = await bench();
+  Deno.mkdirSync(b.dir, { recursive: true });
+  Deno.writeTextFileSync(`${b.dir}/checkpoints`, "a file in the way");
+  Deno.writeTextFileSync(`${b.root}/a`, "old");
+  const reply = [call("a", "shell", { path: "a", text: "1" }), call("b", "shell", { path: "b", text: "2" })];
+  await b.turn([...reply, { type: "done", reason: "tool_calls" }], say("ok"));
+  const notices = b.events.flatMap((event) => event.type === "notice" ? [event.text] : []);
+  assertEquals(notices.length, 1);
+  assertStringIncludes(notices[0] ?? "", "cannot be rewound");
+  assertEquals([Deno.readTextFileSync(`${b.root}/a`), Deno.readTextFileSync(`${b.root}/b`)], ["1", "2"]);
+});

@@ -1,0 +1,192 @@
+import type { Event, NewEvent } from "../../../src/core/mod.ts";
+import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../../src/frontend/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+
+class Sink {
+  text = "";
+  readonly #decoder = new TextDecoder();
+  write(bytes: Uint8Array): Promise<number> {
+    this.text += this.#decoder.decode(bytes, { stream: true });
+    return Promise.resolve(bytes.length);
+  }
+}
+
+const RESULT: RunResult = {
+  exit: "done",
+  exitCode: 0,
+  answer: "hi",
+  session: "s1",
+  model: "m",
+  steps: 1,
+  durationMs: 1500,
+  usage: { inputTokens: 12345, cachedTokens: 10000, outputTokens: 20, reasoningTokens: 0 },
+  refusals: [],
+};
+
+function stamp(event: NewEvent): Event {
+  return { v: 1, seq: 1, time: "2026-01-01T00:00:00.000Z", ...event };
+}
+
+const TAPE: NewEvent[] = [
+  { type: "session.start", session: "s1", version: "1", cwd: "/w" },
+  { type: "context.prefix", reason: "start", system: "S", tools: [], model: "m" },
+  { type: "message.delta", channel: "reasoning", text: "hmm" },
+  { type: "message.delta", channel: "text", text: "Let me look." },
+  {
+    type: "message.end",
+    step: 1,
+    model: "m",
+    content: "Let me look.",
+    calls: [{ id: "c1", name: "bash", arguments: '{"command":"ls"}' }],
+    durationMs: 1,
+  },
+  {
+    type: "tool.start",
+    call: { id: "c1", name: "bash", arguments: '{"command":"ls"}' },
+    readOnly: false,
+    summary: "ls",
+  },
+  {
+    type: "tool.end",
+    callId: "c1",
+    name: "bash",
+    outcome: "error",
+    content: "x",
+    summary: "exit code 7",
+    durationMs: 1,
+  },
+  { type: "message.retry", attempt: 2, maxAttempts: 6, waitMs: 1500, reason: "HTTP 503", discarded: false },
+  { type: "message.delta", channel: "text", text: "hi" },
+  { type: "message.end", step: 2, model: "m", content: "hi", durationMs: 1 },
+];
+
+async function play(
+  format: OutputFormat,
+  tape = TAPE,
+  options: { quiet?: boolean; result?: RunResult } = {},
+) {
+  const [out, err] = [new Sink(), new Sink()];
+  const { createPrinter } = await FRONTENDS.print();
+  const printer = createPrinter({
+    format,
+    out: new Output(out),
+    err: new Output(err),
+    showThinking: false,
+    quiet: options.quiet ?? false,
+    color: false,
+    terminal: false,
+    permissionMode: "workspace-write",
+  });
+  for (const event of tape) await printer.event(stamp(event));
+  await printer.result(options.result ?? RESULT);
+  return { out: out.text, err: err.text };
+}
+
+Deno.test("text format puts only the model's text on standard output", async () => {
+  const { out, err } = await play("text");
+  assertEquals(out, "Let me look.\nhi\n");
+  assertStringIncludes(err, "→ bash ls\n  ✗ exit code 7\n");
+  assertStringIncludes(err, "attempt 2 of 6 in 1.5 s: HTTP 503");
+  assertStringIncludes(err, "· 1 step · in 12,345 (10,000 cached, 81 %) · out 20 · cost unknown · 1.5 s");
+  assert(!err.includes("hmm"));
+});
+
+Deno.test("text format with quiet writes nothing but errors to standard error", async () => {
+  assertEquals((await play("text", TAPE, { quiet: true })).err, "");
+  const failed = {
+    ...RESULT,
+    exit: "provider",
+    exitCode: 5,
+    detail: "No answer",
+    remedy: "try later",
+  } as const;
+  assertEquals(
+    (await play("text", TAPE, { quiet: true, result: failed })).err,
+    "error: No answer\n       try later\n",
+  );
+});
+
+Deno.test("text format keeps control characters of tool summaries off the terminal", async () => {
+  const { err } = await play("text", [{
+    type: "tool.start",
+    call: { id: "c", name: "bash", arguments: "{}" },
+    readOnly: false,
+    summary: "evil\x1b]0;title\x07\x1b[2J",
+  }]);
+  assert(!err.includes("\x1b") && !err.includes("\x07"));
+});
+
+Deno.test("json format writes exactly one result object", async () => {
+  const { out } = await play("json");
+  const value = JSON.parse(out);
+  assertEquals([value.type, value.subtype, value.session_id, value.result], [
+    "result",
+    "success",
+    "s1",
+    "hi",
+  ]);
+  assertEquals(value.usage.input_tokens + value.usage.cache_read_input_tokens, 12345);
+  assertEquals(out.trimEnd().split("\n").length, 1);
+});
+
+Deno.test("every machine format ends with a result line and is JSON throughout", async () => {
+  for (const format of ["json", "jsonl", "stream-json"] as const) {
+    const lines = (await play(format)).out.trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals(lines.at(-1).type, "result");
+  }
+});
+
+Deno.test("jsonl format is the event union", async () => {
+  const lines = (await play("jsonl")).out.trimEnd().split("\n").map((line) => JSON.parse(line));
+  assertEquals(lines.slice(0, -1).map((line) => line.type), TAPE.map((event) => event.type));
+});
+
+Deno.test("stream-json format has init, assistant and user lines with paired ids", async () => {
+  const lines = (await play("stream-json")).out.trimEnd().split("\n").map((line) => JSON.parse(line));
+  assertEquals(lines.map((line) => line.type), [
+    "system",
+    "assistant",
+    "user",
+    "system",
+    "assistant",
+    "result",
+  ]);
+  assertEquals(lines[1].message.content[1].id, lines[2].message.content[0].tool_use_id);
+  assertEquals(lines[0].subtype, "init");
+});
+
+Deno.test("Output keeps order and loses nothing when the reader takes a few bytes at a time", async () => {
+  let text = "";
+  const output = new Output({
+    async write(bytes) {
+      await Promise.resolve();
+      const taken = bytes.subarray(0, 7);
+      text += new TextDecoder().decode(taken);
+      return taken.length;
+    },
+  });
+  const parts = Array.from({ length: 3000 }, (_, i) => `line ${i};`);
+  for (const part of parts) await output.write(part);
+  await output.flush();
+  assertEquals(text, parts.join(""));
+});
+
+Deno.test("Output asks its writer to wait when the reader is far behind", async () => {
+  const gate = Promise.withResolvers<void>();
+  const output = new Output({ write: async (bytes) => (await gate.promise, bytes.length) });
+  assertEquals(output.write("x"), undefined);
+  const behind = output.write("y".repeat(100_000));
+  assert(behind instanceof Promise);
+  gate.resolve();
+  await behind;
+});
+
+Deno.test("Output reports once that the reader has gone and discards the rest", async () => {
+  let broken = 0;
+  const output = new Output({ write: () => Promise.reject(new Deno.errors.BrokenPipe()) }, () => broken++);
+  await output.write("a");
+  await output.flush();
+  await output.write("b");
+  await output.flush();
+  assertEquals(broken, 1);
+});

@@ -1,0 +1,218 @@
+import { assertEquals } from "../../support/assert.ts";
+import type { ApprovalRequest } from "../../../src/permission/mod.ts";
+import { bash, call, scene } from "./scene.ts";
+
+const signal = new AbortController().signal;
+
+type Answer = { allow: boolean; scope: "once" | "session" | "always"; note?: string; rule?: string };
+
+/** A gate with somebody who gives the same answer each time. */
+function attended(
+  answer: Answer,
+  rules: Parameters<typeof scene>[1] = {},
+  overrides: Parameters<typeof scene>[2] = {},
+) {
+  const asked: ApprovalRequest[] = [];
+  const saved: string[] = [];
+  const found = scene("/w", rules, {
+    approver: {
+      ask(request) {
+        asked.push(request);
+        return Promise.resolve(answer);
+      },
+    },
+    saveRule: (rule) => Promise.resolve(void saved.push(rule)),
+    ...overrides,
+  });
+  return { ...found, asked, saved };
+}
+
+const ONCE: Answer = { allow: true, scope: "once" };
+const SESSION: Answer = { allow: true, scope: "session" };
+const ALWAYS: Answer = { allow: true, scope: "always" };
+
+Deno.test("an approval once asks again", async () => {
+  const { gate, asked, events } = attended(ONCE);
+  const request = bash("make");
+  assertEquals(await gate.check(request, signal), { decision: "allow", source: "user" });
+  await gate.check(bash("make"), signal);
+  assertEquals(asked.length, 2);
+  assertEquals(events.slice(0, 2), [
+    {
+      type: "approval.request",
+      callId: request.call.id,
+      tool: "bash",
+      subject: "make",
+      reason: "no permission rule concerns it",
+      rule: "Bash(make)",
+    },
+    { type: "approval.decision", callId: request.call.id, decision: "allow", source: "user" },
+  ]);
+});
+
+Deno.test("a refusal carries the user's note to the model", async () => {
+  const { gate } = attended({ allow: false, scope: "once", note: "use deno task build" });
+  assertEquals(await gate.check(bash("make"), signal), {
+    decision: "deny",
+    source: "user",
+    reason: 'blocked: the user declined "make": use deno task build',
+  });
+});
+
+Deno.test("a session approval of a command covers that command alone", async () => {
+  const { gate, asked } = attended(SESSION);
+  await gate.check(bash("make a"), signal);
+  await gate.check(bash("make a"), signal);
+  assertEquals(asked.length, 1);
+  await gate.check(bash("make b"), signal);
+  assertEquals(asked.length, 2);
+});
+
+Deno.test("a session approval of an edit covers all edits, but no protected path", async () => {
+  const { gate, asked } = attended(SESSION);
+  await gate.check(call("edit_file", { path: "a" }), signal);
+  await gate.check(call("write_file", { path: "b" }), signal);
+  assertEquals(asked.length, 1);
+  await gate.check(call("write_file", { path: ".git/config" }), signal);
+  assertEquals([asked.length, asked[1]?.scopes], [2, ["once", "session"]]);
+});
+
+Deno.test("always saves the exact rule and the call passes from then on", async () => {
+  const { gate, asked, saved } = attended(ALWAYS);
+  await gate.check(bash("go test ./..."), signal);
+  assertEquals([asked[0]?.rule, asked[0]?.prefixRule], ["Bash(go test ./...)", "Bash(go test:*)"]);
+  assertEquals((await gate.check(bash("go test ./..."), signal)).source, "rule");
+  assertEquals((await gate.check(bash("go test ./x"), signal)).source, "user");
+  assertEquals(saved, ["Bash(go test ./...)", "Bash(go test ./x)"]);
+});
+
+Deno.test("the wider rule is used when the answer names it", async () => {
+  const { gate, asked, saved } = attended({ ...ALWAYS, rule: "Bash(go test:*)" });
+  await gate.check(bash("go test ./..."), signal);
+  await gate.check(bash("go test ./x"), signal);
+  assertEquals([saved, asked.length], [["Bash(go test:*)"], 1]);
+  const session = attended({ ...SESSION, rule: "Bash(go test:*)" });
+  await session.gate.check(bash("go test ./..."), signal);
+  await session.gate.check(bash("go test ./x"), signal);
+  assertEquals([session.saved, session.asked.length], [[], 1]);
+});
+
+Deno.test("a rule that an answer makes up is not granted", async () => {
+  const { gate, asked, saved } = attended({ ...ALWAYS, rule: "Bash" });
+  await gate.check(bash("make"), signal);
+  assertEquals(saved, ["Bash(make)"]);
+  await gate.check(bash("rm a"), signal);
+  assertEquals(asked.length, 2);
+});
+
+Deno.test("every proposed rule lets exactly its call pass next time", async () => {
+  const lines = [
+    "make",
+    "echo 'a b' | tee x",
+    'git commit -m "a (b) *"',
+    "for i in a b; do touch $i; done",
+    "echo x > out.txt",
+    "python -c 'print(1)'",
+    "a\nb",
+    "x:*",
+    "FOO=1 make",
+    "if",
+    "echo $X",
+  ];
+  for (const line of lines) {
+    const { rule } = (await ask(line)) ?? {};
+    const { gate } = scene("/w", { allow: [rule ?? ""] }, { onAsk: "deny" });
+    assertEquals((await gate.check(bash(line), signal)).source, "rule", `${line} → ${rule}`);
+    assertEquals((await gate.check(bash(`${line}; zap`), signal)).decision, "deny", `${line} → ${rule}`);
+  }
+});
+
+async function ask(line: string): Promise<ApprovalRequest | undefined> {
+  const { gate, asked } = attended(ONCE);
+  await gate.check(bash(line), signal);
+  return asked[0];
+}
+
+Deno.test("no rule is offered where none would help", async () => {
+  const asking = attended(SESSION, { ask: ["Bash(make:*)"] });
+  await asking.gate.check(bash("make"), signal);
+  await asking.gate.check(bash("make"), signal);
+  assertEquals([asking.asked.length, asking.asked[0]?.rule, asking.asked[0]?.scopes], [1, undefined, [
+    "once",
+    "session",
+  ]]);
+  const hidden = attended(ONCE, { deny: ["Bash(rm:*)"] });
+  await hidden.gate.check(bash("python -c x"), signal);
+  assertEquals(hidden.asked[0]?.scopes, ["once", "session"]);
+  const unsaved = scene("/w", {}, {
+    approver: { ask: (request) => (assertEquals(request.rule, undefined), Promise.resolve(ONCE)) },
+  });
+  await unsaved.gate.check(bash("make"), signal);
+});
+
+Deno.test("wide rules are only offered for commands that cannot run others", async () => {
+  const wide = async (line: string) => (await ask(line))?.prefixRule;
+  assertEquals(await wide("npm run build -- --watch"), "Bash(npm run build:*)");
+  assertEquals(await wide("pytest -x tests"), "Bash(pytest:*)");
+  assertEquals(await wide("cd x && git add . "), "Bash(git add:*)");
+  for (
+    const line of [
+      "rm a",
+      "bash x.sh",
+      "python x.py",
+      "sudo go test",
+      "go run x",
+      "npm exec x",
+      "make",
+      "go test && make",
+      "$X test",
+      "find . -name x",
+    ]
+  ) {
+    assertEquals(await wide(line), undefined, line);
+  }
+});
+
+Deno.test("an edit's rule names its path below the workspace", async () => {
+  const { gate, asked, saved } = attended(ALWAYS);
+  await gate.check(call("edit_file", { path: "./src/../src/a.ts" }), signal);
+  assertEquals(asked[0]?.rule, "Edit(src/a.ts)");
+  assertEquals((await gate.check(call("write_file", { path: "src/a.ts" }), signal)).source, "rule");
+  assertEquals(saved.length, 1);
+});
+
+Deno.test("a tool of a plugin is approved by name", async () => {
+  const { gate, asked } = attended(ALWAYS);
+  await gate.check(call("mcp__db__write", { query: "x" }), signal);
+  assertEquals(asked[0]?.rule, "mcp__db__write");
+  assertEquals((await gate.check(call("mcp__db__write", { query: "y" }), signal)).source, "rule");
+});
+
+Deno.test("yolo still asks when a denied command may hide", async () => {
+  const { gate, asked } = attended(ONCE, { deny: ["Bash(rm:*)"] }, { posture: "yolo" });
+  assertEquals((await gate.check(bash("eval $X"), signal)).source, "user");
+  assertEquals((await gate.check(bash("make"), signal)).source, "mode");
+  assertEquals(asked.length, 1);
+});
+
+Deno.test("plan mode asks whether a plugin's reader can be trusted, whatever the posture", async () => {
+  const trusted: string[] = [];
+  const reader = () => call("mcp__docs__search", {}, true);
+  const saveTrust = (tool: string) => Promise.resolve(void trusted.push(tool));
+  for (const scope of ["once", "session", "always"] as const) {
+    const { gate, asked } = attended({ allow: true, scope }, { allow: ["Mcp"] }, {
+      permissionMode: "plan",
+      posture: "yolo",
+      saveTrust,
+    });
+    await gate.check(reader(), signal);
+    await gate.check(reader(), signal);
+    assertEquals(asked.length, scope === "once" ? 2 : 1, scope);
+    assertEquals(asked[0]?.scopes, ["once", "session", "always"]);
+  }
+  assertEquals(trusted, ["mcp__docs__search"]);
+  const alone = scene("/w", {}, { permissionMode: "plan", posture: "yolo" });
+  assertEquals((await alone.gate.check(reader(), signal)).source, "trust");
+  const known = scene("/w", {}, { permissionMode: "plan", trustedReadOnly: ["mcp__docs__search"] });
+  assertEquals((await known.gate.check(reader(), signal)).decision, "allow");
+});

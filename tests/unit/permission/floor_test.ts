@@ -1,0 +1,260 @@
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import type { ApprovalRequest } from "../../../src/permission/mod.ts";
+import { bash, scene } from "./scene.ts";
+
+const signal = new AbortController().signal;
+
+/** `ws` is the workspace, `home` the home folder, `other` lies beside them. */
+async function tree(): Promise<{ root: string; ws: string; home: string } & AsyncDisposable> {
+  const root = await Deno.realPath(await Deno.makeTempDir());
+  for (const folder of ["ws/build/deep", "ws/src", "ws/.git", "home/docs", "other/data"]) {
+    await Deno.mkdir(`${root}/${folder}`, { recursive: true });
+  }
+  for (
+    const file of ["ws/build/a", "ws/build/deep/b", "ws/src/c", "home/docs/d", "other/data/e", "other/f"]
+  ) {
+    await Deno.writeTextFile(`${root}/${file}`, "x");
+  }
+  await Deno.symlink(`${root}/other`, `${root}/ws/link`);
+  return {
+    root,
+    ws: `${root}/ws`,
+    home: `${root}/home`,
+    [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
+  };
+}
+
+type Tree = Awaited<ReturnType<typeof tree>>;
+
+function gateOf(t: Tree, overrides: Parameters<typeof scene>[2] = {}) {
+  return scene(t.ws, {}, {
+    posture: "yolo",
+    home: t.home,
+    env: { HOME: t.home, OTHER: `${t.root}/other`, EMPTY: "", PATH: "/usr/bin:/bin" },
+    ...overrides,
+  });
+}
+
+const ON_THE_FLOOR = [
+  'rm -rf "$HOME"',
+  "rm -rf $HOME/docs",
+  "rm -rf ~",
+  "rm -rf ~/docs",
+  "rm -rf ~/*",
+  "rm -r -f /",
+  "rm -rf /*",
+  "rm -rf --no-preserve-root /",
+  "/bin/rm -rf ..",
+  "rm -rf .",
+  "rm -rf ./",
+  "rm -rf *",
+  "rm -rf ./* .git",
+  "rm -rf .*",
+  "rm -rf ../ws",
+  "rm -rf src/..",
+  "rm -rf link/data",
+  "rm -rf link/",
+  "rm -rf link/*",
+  "rm -rf $OTHER",
+  'rm -rf "$OTHER/data"',
+  'rm -rf "$EMPTY/"',
+  'rm -rf "$UNKNOWN"',
+  'rm -rf "$UNKNOWN/build"',
+  "rm -rf build/$UNKNOWN",
+  "rm -rf $(cat list)",
+  "D=/; rm -rf $D",
+  'D=~; rm -rf "$D"',
+  "for d in build ~/docs; do rm -rf $d; done",
+  "cd .. && rm -rf other",
+  "cd / && rm -rf *",
+  "cd missing; rm -rf *",
+  "(cd ~; rm -rf docs)",
+  "pushd ..; rm -rf other",
+  "sudo rm -rf /etc",
+  "timeout 5 rm -rf ~/docs",
+  "bash -c 'rm -rf ~/docs'",
+  "eval 'rm -rf ~/docs'",
+  "f() { rm -rf ~/docs; }; f",
+  "strace -f rm -rf ~/docs",
+  "echo 'rm -rf ~/docs' | sh",
+  "X='rm -rf ~/docs'; bash -c \"$Y\"",
+  "ls | xargs rm -rf",
+  "find ~ -name x | xargs rm -rf",
+  "find . | xargs rm -rf",
+  "find .. -name x -delete",
+  "find . -delete",
+  "find ~ -type f -exec rm {} +",
+  "npx rimraf ~/docs",
+  "mkfs.ext4 /dev/sda1",
+  "mkfs -t ext4 /dev/sda1",
+  "dd if=/dev/zero of=/dev/sda",
+  "cat x > /dev/sda",
+  "wipefs -a /dev/sda",
+  "shutdown -h now",
+  "sudo reboot",
+  "systemctl poweroff",
+  "init 0",
+  "kill -9 -1",
+  ":(){ :|:& };:",
+  "bomb() { bomb | bomb & }; bomb",
+  "chmod -R 777 /",
+  "chown -R me ~",
+  "chmod -R u+w link/",
+  "mv ~ elsewhere",
+  "mv ../ws ../gone",
+  "git push --force",
+  "git push -f origin main",
+  "git push --force-with-lease",
+  "git push origin +main",
+  "git push origin :main",
+  "git push --delete origin main",
+  "git push --mirror",
+  "git -C src push -f",
+  "git clean -fdx",
+  "git clean --forc -d",
+  "git -C ../other clean -fd data",
+  "git push --del origin main",
+  "env -C / rm -rf etc",
+  "sudo --chdir=/ rm -rf etc",
+  "rm --recur ~/docs",
+  "git clean -xdf",
+  "rsync -a --delete build/ ~/docs/",
+  "if true; then rm -rf ~/docs",
+];
+
+const BELOW_IT = [
+  "rm -rf build",
+  "rm -rf ./build/",
+  "rm -rf build/*",
+  "rm -rf build/deep src/c",
+  "rm -rf link",
+  "rm -rf missing",
+  "rm -rf $PWD/build",
+  'rm -rf "$(pwd)/build"',
+  'd=build; rm -rf "$d"',
+  "for d in build src; do rm -rf $d; done",
+  "cd build && rm -rf *",
+  "cd build; rm -rf deep",
+  "(cd src && rm -rf c) && rm -rf build",
+  'd=$(mktemp -d) && cp a "$d" && rm -rf "$d"',
+  "rm file",
+  "rm -f ~/docs/d",
+  "rm -f a b c",
+  "find . -name '*.pyc' -delete",
+  "find build -delete",
+  "find . -name x -exec rm -rf {} +",
+  "find build -name x | xargs rm -rf",
+  "echo 'rm -rf ~'",
+  "git commit -m 'rm -rf ~'",
+  "grep -r 'mkfs' .",
+  "dd if=a of=b",
+  "echo x > /dev/null",
+  "chmod -R u+w build",
+  "chmod +x ~/docs/d",
+  "mv build dist",
+  "git push",
+  "git push origin main",
+  "git push --tags",
+  "git clean -n",
+  "git clean -fdn",
+  "git clean -fd build",
+  "rsync -a --delete build/ dist/",
+  "shutdown --help",
+  "python -c 'print(1)'",
+  "f() { echo; }; f; f",
+];
+
+Deno.test("the floor refuses destruction headless in yolo", async () => {
+  await using t = await tree();
+  const { gate } = gateOf(t);
+  const wrong: string[] = [];
+  for (const line of ON_THE_FLOOR) {
+    const decision = await gate.check(bash(line), signal);
+    if (decision.decision !== "deny" || decision.source !== "floor") {
+      wrong.push(`${line} → ${JSON.stringify(decision)}`);
+    }
+  }
+  assertEquals(wrong, []);
+});
+
+Deno.test("the floor leaves ordinary work alone", async () => {
+  await using t = await tree();
+  const { gate } = gateOf(t);
+  const wrong: string[] = [];
+  for (const line of BELOW_IT) {
+    const decision = await gate.check(bash(line), signal);
+    if (decision.decision !== "allow") wrong.push(`${line} → ${decision.reason}`);
+  }
+  assertEquals(wrong, []);
+});
+
+Deno.test("the floor asks once only, with what would be deleted and how many files", async () => {
+  await using t = await tree();
+  const asked: ApprovalRequest[] = [];
+  const approver = {
+    ask(request: ApprovalRequest) {
+      asked.push(request);
+      return Promise.resolve({ allow: true, scope: "always" } as const);
+    },
+  };
+  const { gate } = gateOf(t, { approver, saveRule: () => Promise.reject(new Error("must not save")) });
+  for (let i = 0; i < 2; i++) {
+    assertEquals((await gate.check(bash('rm -rf "$HOME"'), signal)).decision, "allow");
+  }
+  assertEquals(asked.length, 2);
+  assertEquals(asked[0]?.scopes, ["once"]);
+  assertEquals(asked[0]?.floor?.[0]?.targets, [{ path: t.home, files: 1 }]);
+  assertStringIncludes(asked[0]?.reason ?? "", `it deletes ${t.home} (the home folder, 1 file)`);
+});
+
+Deno.test("the floor holds when an allow rule names the very command", async () => {
+  await using t = await tree();
+  const { gate } = scene(t.ws, { allow: ["Bash", "Bash(rm -rf ..)"] }, { home: t.home });
+  const decision = await gate.check(bash("rm -rf .."), signal);
+  assertEquals(decision.source, "floor");
+  assertStringIncludes(decision.reason ?? "", "blocked: the destructive floor refuses");
+});
+
+Deno.test("the floor stops counting at its bound", async () => {
+  await using t = await tree();
+  await Promise.all(
+    Array.from({ length: 5100 }, (_, i) => Deno.writeTextFile(`${t.root}/other/data/${i}`, "")),
+  );
+  const { gate } = gateOf(t);
+  const { floor } = await gate.explain(bash("rm -rf ../other"));
+  assertEquals(floor[0]?.targets, [{ path: `${t.root}/other`, files: 5000, more: true }]);
+});
+
+Deno.test("a denied command is not looked at by the floor", async () => {
+  await using t = await tree();
+  const { gate } = scene(t.ws, { deny: ["Bash(rm:*)"] }, { home: t.home });
+  const found = await gate.explain(bash("rm -rf .."));
+  assertEquals([found.decision, found.source, found.floor], ["deny", "rule", []]);
+});
+
+Deno.test("strict confirmation covers the wide class of risky commands", async () => {
+  await using t = await tree();
+  const { gate } = gateOf(t, { confirm: "strict" });
+  const refused = [
+    "rm a",
+    "mv a b",
+    "chmod +x a",
+    "chown me a",
+    "dd if=a of=b",
+    "echo x > src/c",
+    "sudo rm a",
+  ];
+  for (const line of refused) {
+    assertEquals((await gate.check(bash(line), signal)).source, "floor", line);
+  }
+  for (const line of ["echo x > new", "echo x >> src/c", "cp a b", "ls > /dev/null"]) {
+    assert((await gate.check(bash(line), signal)).decision === "allow", line);
+  }
+});
+
+Deno.test("added roots belong to the workspace", async () => {
+  await using t = await tree();
+  const { gate } = gateOf(t, { roots: [t.ws, `${t.root}/other`] });
+  assertEquals((await gate.check(bash("rm -rf ../other/data"), signal)).decision, "allow");
+  assertEquals((await gate.check(bash("rm -rf ../other"), signal)).source, "floor");
+});

@@ -1,0 +1,401 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import type { Decision } from "../../../src/permission/mod.ts";
+import { bash, call, scene } from "./scene.ts";
+
+const signal = new AbortController().signal;
+const edit = (path = "src/a.ts") => call("edit_file", { path });
+
+function brief(decision: Decision): string {
+  return `${decision.decision} ${decision.source}`;
+}
+
+Deno.test("a plain read is decided at once, without a record", () => {
+  const { gate, events } = scene("/w", { deny: ["Bash(rm:*)", "Edit(x)"] });
+  const decision = gate.check(call("grep", { pattern: "x" }, true), signal);
+  assert(!(decision instanceof Promise));
+  assertEquals([brief(decision), events.length], ["allow mode", 0]);
+});
+
+Deno.test("an edit is decided at once and recorded", () => {
+  const { gate, events } = scene("/w");
+  const request = edit();
+  const decision = gate.check(request, signal);
+  assert(!(decision instanceof Promise));
+  assertEquals(events, [
+    { type: "approval.decision", callId: request.call.id, decision: "allow", source: "headless" },
+  ]);
+});
+
+Deno.test("a command is decided at once when the parser is warm", async () => {
+  const { gate } = scene("/w");
+  assert(gate.check(bash("x"), signal) instanceof Promise);
+  await gate.warm();
+  assert(!(gate.check(bash("x"), signal) instanceof Promise));
+});
+
+Deno.test("the gate waits for a log that is behind", async () => {
+  let logged = false;
+  const { gate } = scene("/w", {}, {
+    record: async () => {
+      await Promise.resolve();
+      logged = true;
+    },
+  });
+  await gate.check(edit(), signal);
+  assert(logged);
+});
+
+Deno.test("headless answers follow --on-ask and the fallback mode", async () => {
+  const cases: [Parameters<typeof scene>[2], string, boolean][] = [
+    [{ onAsk: "allow" }, "allow headless", false],
+    [{ onAsk: "deny" }, "deny headless", false],
+    [{ onAsk: "fail" }, "deny headless", true],
+    [{ mode: "allow", onAsk: "deny" }, "allow mode", false],
+    [{ mode: "deny", onAsk: "allow" }, "deny mode", false],
+    [{ mode: "deny", posture: "auto" }, "deny mode", false],
+    [{ posture: "auto", onAsk: "deny" }, "allow mode", false],
+    [{ posture: "yolo", onAsk: "deny" }, "allow mode", false],
+    [{ permissionMode: "danger-full-access", onAsk: "deny" }, "allow mode", false],
+    [{ permissionMode: "read-only" }, "deny mode", false],
+    [{ permissionMode: "plan", posture: "yolo" }, "deny plan", false],
+  ];
+  for (const [options, expected, stops] of cases) {
+    const { gate } = scene("/w", {}, options);
+    for (const request of [edit(), bash("make")]) {
+      const decision = await gate.check(request, signal);
+      assertEquals([brief(decision), decision.stop === true], [expected, stops], JSON.stringify(options));
+    }
+  }
+});
+
+Deno.test("a refusal says in one line who refused what and why", async () => {
+  const rules = { deny: ["Bash(rm -rf*)"] };
+  const texts = [
+    [
+      await scene("/w", rules).gate.check(bash("rm -rf t"), signal),
+      'permission rule deny Bash(rm -rf*) (reasonix.toml:deny:1) forbids "rm -rf t"',
+    ],
+    [
+      await scene("/w", {}, { onAsk: "deny" }).gate.check(bash("make"), signal),
+      '"make" needs an approval and nobody can be asked (--on-ask deny)',
+    ],
+    [
+      await scene("/w", {}, { mode: "deny" }).gate.check(bash("make"), signal),
+      '[permissions] mode = "deny" refuses "make"',
+    ],
+    [
+      await scene("/w", {}, { permissionMode: "read-only" }).gate.check(bash("make"), signal),
+      'permission mode read-only refuses "make"',
+    ],
+    [
+      await scene("/w", {}, { permissionMode: "plan" }).gate.check(edit(), signal),
+      'plan mode refuses "src/a.ts"',
+    ],
+    [
+      await scene("/w", rules).gate.check(bash("python -c x"), signal),
+      "python is handed code or a command (-c), and deny Bash(rm -rf*) could concern it, and nobody can be asked",
+    ],
+    [
+      await scene("/w").gate.check(call("write_file", { path: ".git/hooks/pre-commit" }), signal),
+      "would change Git's own hooks and settings, and nobody can be asked",
+    ],
+  ] as const;
+  for (const [decision, part] of texts) {
+    assertEquals(decision.decision, "deny", part);
+    assertStringIncludes(decision.reason ?? "", "blocked: ");
+    assertStringIncludes(decision.reason ?? "", part);
+    assert(!decision.reason?.includes("\n"));
+  }
+});
+
+Deno.test("deny comes before ask, ask before allow, and every posture keeps denials", async () => {
+  const rules = { allow: ["Bash"], ask: ["Bash(git commit:*)"], deny: ["Bash(git push:*)"] };
+  for (const posture of ["ask", "auto", "yolo"] as const) {
+    const { gate } = scene("/w", rules, { posture, onAsk: "deny" });
+    assertEquals(brief(await gate.check(bash("git push"), signal)), "deny rule");
+    assertEquals(brief(await gate.check(bash("git status"), signal)), "allow rule");
+    const asked = brief(await gate.check(bash("git commit"), signal));
+    assertEquals(asked, posture === "yolo" ? "allow mode" : "deny headless", posture);
+  }
+});
+
+Deno.test("an ask rule concerns reads as well", async () => {
+  const { gate, events } = scene("/w", { ask: ["Read(.env)"] }, { onAsk: "deny" });
+  assertEquals(brief(await gate.check(call("read_file", { path: ".env" }, true), signal)), "deny headless");
+  assertEquals(brief(await gate.check(call("read_file", { path: "a" }, true), signal)), "allow mode");
+  assertEquals(events.length, 1);
+});
+
+Deno.test("postures and modes change between calls", async () => {
+  const { gate } = scene("/w", {}, { onAsk: "deny" });
+  const found: string[] = [];
+  const check = async () => void found.push(brief(await gate.check(edit(), signal)));
+  await check();
+  gate.posture = "auto";
+  await check();
+  gate.permissionMode = "plan";
+  await check();
+  gate.permissionMode = "workspace-write";
+  gate.posture = "ask";
+  gate.approvedPlan = true;
+  await check();
+  gate.approvedPlan = false;
+  await check();
+  assertEquals(found, ["deny headless", "allow mode", "deny plan", "allow mode", "deny headless"]);
+});
+
+Deno.test("read-only and plan mode let known readers run", async () => {
+  const readers = [
+    "ls -la src",
+    "cat a | head -5",
+    "git status --short",
+    "git log --oneline -5 && git diff HEAD~1",
+    "git branch -a",
+    "git stash list",
+    "cd src && grep -rn x . | sort | uniq -c",
+    "find . -name '*.ts' | wc -l",
+    "for f in a b; do wc -l $f; done",
+    "node --version",
+    "sed -n '1,20p' a",
+    "awk '{ print $2 }' a",
+    "test -f a && echo yes || echo no",
+    "cat a > /dev/null 2>&1",
+    "bash -c 'ls; pwd'",
+  ];
+  const writers = [
+    "touch a",
+    "echo x > a",
+    "ls > a",
+    "sed -i s/a/b/ a",
+    "sort -o a b",
+    "sort --o=a b",
+    "sed --in-pl s/a/b/ a",
+    "date --se=x",
+    "git log --outp=a",
+    "find . -delete",
+    "find . -exec touch {} +",
+    "git checkout main",
+    "git branch new",
+    "git stash",
+    "git stash pop",
+    "git -c core.pager=x log",
+    "git log --output=a",
+    "git diff --ext-diff",
+    "git config user.name x",
+    "git fetch",
+    "rg --pre x y",
+    "ls; make",
+    "ls $(make)",
+    "FOO=1 ls",
+    "./ls",
+    "env X=1 make",
+    "sudo ls",
+    "npm test",
+    "python x.py",
+    "$X",
+    "tee a",
+    "xargs touch < a",
+    "date -s x",
+    "uniq a b",
+    "if",
+    "",
+  ];
+  for (const permissionMode of ["read-only", "plan"] as const) {
+    const { gate } = scene("/w", { allow: ["Bash"] }, { permissionMode, posture: "yolo" });
+    for (const line of readers) assertEquals((await gate.check(bash(line), signal)).decision, "allow", line);
+    for (const line of writers) assertEquals((await gate.check(bash(line), signal)).decision, "deny", line);
+    assertEquals((await gate.check(call("read_file", { path: "a" }, true), signal)).decision, "allow");
+    assertEquals((await gate.check(call("task", {}), signal)).decision, "deny");
+  }
+  const { gate } = scene("/w", {}, { permissionMode: "plan" });
+  assertEquals(brief(await gate.check(call("complete_step", {}, true), signal)), "deny plan");
+});
+
+Deno.test("denials hold among the readers of a read-only mode", async () => {
+  const { gate } = scene("/w", { deny: ["Read(.env)"] }, { permissionMode: "read-only" });
+  assertEquals(brief(await gate.check(bash("cat .env"), signal)), "deny rule");
+});
+
+Deno.test("a file that may not be read cannot be given another name", async () => {
+  const { gate } = scene("/w", { deny: ["Read(.env)"], allow: ["Edit"] });
+  const patch = "*** Begin Patch\n*** Update File: .env\n*** Move to: x\n@@\n-a\n+b\n*** End Patch\n";
+  const moves = [
+    call("move_file", { source_path: ".env", destination_path: "x" }),
+    call("apply_patch", { patch }),
+  ];
+  for (const move of moves) assertEquals(brief(await gate.check(move, signal)), "deny rule", move.call.name);
+  const other = call("move_file", { source_path: "a", destination_path: "b" });
+  assertEquals(brief(await gate.check(other, signal)), "allow rule");
+});
+
+Deno.test("protected paths are asked about even when edits are allowed", async () => {
+  const paths = [
+    ".git/hooks/pre-commit",
+    ".git/config",
+    "sub/.git/config",
+    ".GIT/Hooks/x",
+    ".git/modules/m/config",
+    ".git",
+    "home/.bashrc",
+    "~/.zshrc",
+    "home/.ssh/authorized_keys",
+    "home/.config/fish/config.fish",
+    ".reasonix/commands/x.md",
+    ".reasonix/hooks/x.sh",
+    ".git/commondir",
+    "reasonix.toml",
+    "sub/reasonix.toml",
+    ".mcp.json",
+    ".envrc",
+    ".vscode/tasks.json",
+  ];
+  const { gate } = scene("/w", { allow: ["Edit", "Bash"] }, { mode: "allow", posture: "auto" });
+  for (const path of paths) {
+    assertEquals(brief(await gate.check(call("write_file", { path }), signal)), "deny headless", path);
+  }
+  for (
+    const line of [
+      "echo x > .git/hooks/a",
+      "cp x .git/hooks/",
+      "tee ~/.profile",
+      "rm -r .git",
+      "git config core.hooksPath x",
+    ]
+  ) {
+    assertEquals(brief(await gate.check(bash(line), signal)), "deny headless", line);
+  }
+  for (const path of [".gitignore", "src/.git-keep", ".reasonix/sessions/a", "docs/config", "src/.bashrc"]) {
+    assertEquals(brief(await gate.check(call("write_file", { path }), signal)), "allow rule", path);
+  }
+  gate.posture = "yolo";
+  assertEquals(brief(await gate.check(call("write_file", { path: ".git/config" }), signal)), "allow mode");
+});
+
+Deno.test("lines for another shell are not judged as if they were POSIX", async () => {
+  const { gate } = scene("/w", { deny: ["Bash(Remove-Item*)"] }, { shell: "other" });
+  assertEquals(brief(await gate.check(bash("ls; Remove-Item x"), signal)), "deny rule");
+  assertEquals(brief(await gate.check(bash("ls"), signal)), "deny rule");
+  const free = scene("/w", {}, { shell: "other" });
+  assertEquals(brief(await free.gate.check(bash("Get-ChildItem"), signal)), "allow headless");
+  assertEquals(brief(await free.gate.check(bash("rm x"), signal)), "deny floor");
+});
+
+Deno.test("explain tells the segments, the rule and where it stands", async () => {
+  const { gate, events } = scene("/w", { allow: ["Bash(go test:*)"], deny: ["Bash(rm:*)"] });
+  const found = await gate.explain(bash("cd x && sudo go test; timeout 5 rm a"));
+  assertEquals([found.decision, found.source, found.rule, found.origin, found.headless], [
+    "deny",
+    "rule",
+    "deny Bash(rm:*)",
+    "reasonix.toml:deny:1",
+    "deny",
+  ]);
+  assertEquals(found.segments.map(({ text, via, outcome }) => [text, via.join(), outcome]), [
+    ["cd x", "", "allow"],
+    ["sudo go test", "sudo", "fallback"],
+    ["timeout 5 rm a", "timeout", "deny"],
+  ]);
+  assertEquals(found.segments[1]?.reason, "it runs as another user");
+  assertEquals(found.segments[2]?.origin, "reasonix.toml:deny:1");
+  assertEquals(events, []);
+  assertStringIncludes((await gate.explain(bash("if"))).unparsable ?? "", "not valid shell syntax");
+  assertEquals((await gate.explain(edit())).decision, "ask");
+});
+
+Deno.test("an aborted question rejects", async () => {
+  const controller = new AbortController();
+  const approver = {
+    ask: (_: unknown, given: AbortSignal) =>
+      new Promise<never>((_resolve, reject) => given.addEventListener("abort", () => reject(given.reason))),
+  };
+  const { gate } = scene("/w", {}, { approver });
+  const waiting = gate.check(edit(), controller.signal);
+  controller.abort();
+  await assertRejects(() => Promise.resolve(waiting), DOMException);
+});
+
+Deno.test("a command is judged in the folder it runs in", async () => {
+  let folder: string | undefined = "/w/secret";
+  const { gate } = scene("/w", { deny: ["Edit(secret/**)"] }, { shellFolder: () => folder });
+  assertEquals(brief(await gate.check(bash("echo x > a"), signal)), "deny rule");
+  folder = undefined;
+  assertEquals(brief(await gate.check(bash("echo x > a"), signal)), "allow headless");
+  for (const workdir of ["secret", "/w/secret", "docs/../secret"]) {
+    const request = call("bash", { command: "echo x > a", workdir });
+    assertEquals(brief(await gate.check(request, signal)), "deny rule", workdir);
+  }
+});
+
+Deno.test("memory is changed on a person's word only, except where --on-ask answers", async () => {
+  const remember = () => call("remember", { fact: "x" });
+  const rules = { allow: ["remember", "forget"] };
+  let asked = 0;
+  const approver = { ask: () => Promise.resolve({ allow: ++asked > 0, scope: "session" } as const) };
+  const { gate } = scene("/w", rules, { posture: "yolo", approver });
+  await gate.check(remember(), signal);
+  await gate.check(remember(), signal);
+  assertEquals(asked, 2);
+  const alone = scene("/w", rules, { posture: "yolo", onAsk: "deny" });
+  assertEquals(brief(await alone.gate.check(remember(), signal)), "deny headless");
+  assertEquals(brief(await scene("/w").gate.check(remember(), signal)), "allow headless");
+});
+
+Deno.test("confirm asks in every posture and is refused headless", async () => {
+  const question = {
+    subject: "make",
+    reason: "wants to run without the jail",
+    source: "confinement",
+  } as const;
+  const alone = scene("/w", { allow: ["Bash"] }, { posture: "yolo" });
+  const decision = await alone.gate.confirm(bash("make"), question, signal);
+  assertEquals(brief(decision), "deny confinement");
+  assertEquals(decision.reason, 'blocked: "make" wants to run without the jail, and nobody can be asked');
+  assertEquals(alone.events.map((event) => event.type), ["approval.decision"]);
+  const approver = { ask: () => Promise.resolve({ allow: true, scope: "always" } as const) };
+  const { gate, events } = scene("/w", {}, { posture: "yolo", approver });
+  assertEquals(brief(await gate.confirm(bash("make"), question, signal)), "allow user");
+  assertEquals(events.map((event) => event.type), ["approval.request", "approval.decision"]);
+});
+
+Deno.test("the place of a rule is only looked up when it is shown", async () => {
+  let looked = 0;
+  const deny = [{
+    text: "Bash(rm:*)",
+    get origin() {
+      looked++;
+      return "reasonix.toml:3:1";
+    },
+  }];
+  const { gate } = scene("/w", {}, { policy: { mode: "ask", allow: [], ask: [], deny } });
+  await gate.check(bash("make"), signal);
+  assertEquals(looked, 0);
+  assertStringIncludes((await gate.check(bash("rm x"), signal)).reason ?? "", "(reasonix.toml:3:1)");
+});
+
+Deno.test("huge and deeply nested lines are decided, and none slips through", async () => {
+  const { gate } = scene("/w", { deny: ["Bash(zap:*)"] }, { posture: "yolo" });
+  const lines = [
+    `${"$(".repeat(3000)}zap${")".repeat(3000)}`,
+    `${"(".repeat(500)}zap${")".repeat(500)}`,
+    `${"x;".repeat(20_000)}zap`,
+    `echo ${"a ".repeat(40_000)}; zap`,
+    `${"eval ".repeat(3000)}zap`,
+    `echo ${"'".repeat(30_000)}; zap`,
+    `cat ${"../".repeat(5000)}x; zap`,
+  ];
+  for (const line of lines) {
+    assertEquals((await gate.check(bash(line), signal)).decision, "deny", line.slice(0, 20));
+  }
+});
+
+Deno.test("an allowed command that only reads says so, in the decision and not in the record", async () => {
+  const { gate, events } = scene("/w");
+  const told = async (command: string) => (await gate.check(bash(command), signal)).readsOnly;
+  assertEquals([await told("ls -l | grep x"), await told("true && git status")], [true, true]);
+  assertEquals([await told("ls > out"), await told("make"), await told("ls $(")], [
+    undefined,
+    undefined,
+    undefined,
+  ]);
+  assert(events.every((event) => !("readsOnly" in event)));
+});

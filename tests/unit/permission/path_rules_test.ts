@@ -1,0 +1,132 @@
+import { assertEquals } from "../../support/assert.ts";
+import { call, scene } from "./scene.ts";
+
+const signal = new AbortController().signal;
+
+async function workspace(): Promise<{ ws: string; root: string } & AsyncDisposable> {
+  const root = await Deno.realPath(await Deno.makeTempDir());
+  await Deno.mkdir(`${root}/ws/docs/sub`, { recursive: true });
+  await Deno.mkdir(`${root}/ws/secret`, { recursive: true });
+  await Deno.symlink(`${root}/ws/secret`, `${root}/ws/docs/way`);
+  await Deno.symlink(`${root}/ws/secret/new`, `${root}/ws/docs/dangling`);
+  return { root, ws: `${root}/ws`, [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }) };
+}
+
+/** How writing each path is decided under one rule set; `-` stands for the fallback. */
+async function decisions(
+  ws: string,
+  rules: Parameters<typeof scene>[1],
+  paths: readonly string[],
+  overrides: Parameters<typeof scene>[2] = {},
+): Promise<string> {
+  const { gate } = scene(ws, rules, overrides);
+  let found = "";
+  for (const path of paths) {
+    const decision = await gate.check(call("write_file", { path }), signal);
+    found += decision.source !== "rule" ? "-" : decision.decision === "allow" ? "A" : "D";
+  }
+  return found;
+}
+
+Deno.test("a denied glob holds for every way to write the path", async () => {
+  await using t = await workspace();
+  const paths = [
+    "secret/a",
+    "./secret/a",
+    "docs/../secret/a",
+    `${t.ws}/secret/a`,
+    `${t.ws}/docs/../secret//a`,
+    "docs/way/a",
+    "docs/dangling",
+    "docs/way/../secret/a",
+    "secret",
+    "secret/b/c/d",
+    "docs/a",
+    "secrets/a",
+  ];
+  assertEquals(await decisions(t.ws, { deny: ["Edit(secret/**)"] }, paths), "DDDDDDDDDD--");
+  assertEquals(await decisions(t.ws, { deny: [`Edit(${t.ws}/secret/*)`] }, paths), "DDDDDDDDDD--");
+  assertEquals(await decisions(t.ws, { deny: ["Edit(./secret/)"] }, paths), "DDDDDDDDDD--");
+});
+
+Deno.test("an allowed glob holds for the real path alone", async () => {
+  await using t = await workspace();
+  const paths = [
+    "docs/a",
+    "./docs/sub/b",
+    "docs/../src.md",
+    "docs/way/a",
+    "docs/dangling",
+    "secret/../docs/a",
+    "docs",
+  ];
+  assertEquals(await decisions(t.ws, { allow: ["Edit(docs/**)"] }, paths), "AA---A-");
+});
+
+Deno.test("a name without a slash is denied in any folder and allowed only where it stands", async () => {
+  await using t = await workspace();
+  const paths = [".env", "docs/.env", `${t.root}/.env`, "docs/x.env"];
+  assertEquals(await decisions(t.ws, { deny: ["Edit(.env)"] }, paths), "DDD-");
+  assertEquals(await decisions(t.ws, { allow: ["Edit(.env)"] }, paths), "A---");
+});
+
+Deno.test("globs keep the meaning they have in existing files", async () => {
+  await using t = await workspace();
+  const paths = ["a.md", "docs/a.md", "docs/sub/a.md", "a.txt", "b.md"];
+  assertEquals(await decisions(t.ws, { allow: ["Edit(*.md)"] }, paths), "AAA-A");
+  assertEquals(await decisions(t.ws, { allow: ["Edit(**/a.md)"] }, paths), "AAA--");
+  assertEquals(await decisions(t.ws, { allow: ["Edit(?.md)"] }, paths), "A---A");
+});
+
+Deno.test("paths differ by case only where the platform says so", async () => {
+  await using t = await workspace();
+  const rules = { deny: ["Edit(Secret/**)"] };
+  assertEquals(await decisions(t.ws, rules, ["secret/a", "SECRET/a"], { ignoreCase: true }), "DD");
+  assertEquals(await decisions(t.ws, rules, ["secret/a", "Secret/a"], { ignoreCase: false }), "-D");
+});
+
+Deno.test("Unicode forms of one name are one path", async () => {
+  await using t = await workspace();
+  assertEquals(await decisions(t.ws, { deny: ["Edit(caf\u00e9/**)"] }, ["cafe\u0301/a"]), "D");
+});
+
+Deno.test("home-relative rules and paths meet", async () => {
+  await using t = await workspace();
+  const home = `${t.root}/me`;
+  assertEquals(
+    await decisions(t.ws, { deny: ["Edit(~/x/**)"] }, ["~/x/a", `${home}/x/a`, "x/a"], { home }),
+    "DD-",
+  );
+});
+
+Deno.test("relative rules follow the working directory and the workspace", async () => {
+  await using t = await workspace();
+  const { gate } = scene(t.ws, { allow: ["Edit(docs/**)"] });
+  gate.cwd = `${t.ws}/docs`;
+  const check = async (path: string) => (await gate.check(call("edit_file", { path }), signal)).source;
+  assertEquals([await check("a"), await check("docs/a"), await check("../a")], ["rule", "rule", "headless"]);
+});
+
+Deno.test("a move is allowed when both of its ends are", async () => {
+  await using t = await workspace();
+  const { gate } = scene(t.ws, { allow: ["Edit(docs/**)", "Edit(out/**)"] });
+  const check = async (source_path: string, destination_path: string) =>
+    (await gate.check(call("move_file", { source_path, destination_path }), signal)).source;
+  assertEquals([await check("docs/a", "out/a"), await check("docs/a", "a"), await check("a", "out/a")], [
+    "rule",
+    "headless",
+    "headless",
+  ]);
+});
+
+Deno.test("a search is judged by the folder it looks into", async () => {
+  await using t = await workspace();
+  const { gate } = scene(t.ws, { deny: ["Read(secret/**)"] });
+  const check = async (name: string, args: Record<string, unknown>) =>
+    (await gate.check(call(name, args, true), signal)).decision;
+  assertEquals(await check("grep", { pattern: "x", path: "secret" }), "deny");
+  assertEquals(await check("glob", { pattern: "secret/**/*.ts" }), "deny");
+  assertEquals(await check("ls", { path: "./secret/" }), "deny");
+  assertEquals(await check("grep", { pattern: "secret/" }), "allow");
+  assertEquals(await check("glob", { pattern: "**/*.ts" }), "allow");
+});

@@ -1,0 +1,107 @@
+import { assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { createProvider, listModels, modelInfo } from "../../../src/provider/mod.ts";
+import { collect, openClient, providerEntry } from "../../support/model_client.ts";
+import { startModelServer } from "../../support/model_server.ts";
+
+Deno.test("createProvider describes the model when the entry gives price and sizes", () => {
+  const entry = providerEntry({
+    name: "deepseek",
+    context_window: 1000,
+    max_output_tokens: 50,
+    vision: true,
+    price: { input: 2, output: 8, cache_hit: 0.5 },
+  });
+  assertEquals(modelInfo(entry, "v4"), {
+    provider: "deepseek",
+    id: "v4",
+    contextWindow: 1000,
+    maxOutputTokens: 50,
+    vision: true,
+    price: { input: 2, cachedInput: 0.5, output: 8, currency: "USD" },
+  });
+  assertEquals(modelInfo(providerEntry({ price: { input: 2, output: 8 } }), "v4").price?.cachedInput, 2);
+});
+
+Deno.test("createProvider names the kinds there are when the kind is unknown", async () => {
+  for (const kind of ["telepathy", "constructor"]) {
+    const options = { entry: providerEntry({ kind }), model: "m", version: "1" };
+    const error = await assertRejects(() => createProvider(options), ReasonixError, kind);
+    assertEquals([error.exit, error.remedy], ["config", "Set kind to one of openai, replay"]);
+  }
+});
+
+Deno.test("createProvider refuses a base_url when it is no web address", async () => {
+  for (const base_url of ["", "localhost:8080", "ftp://x/"]) {
+    const options = { entry: providerEntry({ base_url }), model: "m", version: "1" };
+    const error = await assertRejects(() => createProvider(options), ReasonixError, "no usable base_url");
+    assertEquals(error.exit, "config");
+  }
+});
+
+Deno.test("createProvider sends key, user agent and configured headers with every request", async () => {
+  await using server = startModelServer([{ text: "ok" }, { text: "ok" }]);
+  const entry = { headers: { "X-Team": "blue", "User-Agent": "mine" } };
+  await collect(await openClient(server, { apiKey: "secret", entry }));
+  await collect(await openClient(server));
+  const [keyed, bare] = server.requests.map((request) => request.headers);
+  assertEquals(
+    [keyed?.get("authorization"), keyed?.get("x-team"), keyed?.get("user-agent")],
+    ["Bearer secret", "blue", "mine"],
+  );
+  assertEquals([bare?.get("authorization"), bare?.get("user-agent")], [null, "reasonix/1.2.3"]);
+});
+
+Deno.test("createProvider keeps path and query of base_url when it builds addresses", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" } });
+  for (const tail of ["", "/", "/chat/completions", "?api-version=3"]) {
+    await collect(await openClient({ url: server.url + tail }));
+  }
+  assertEquals(server.requests.map((request) => request.path), [
+    "/v1/chat/completions",
+    "/v1/chat/completions",
+    "/v1/chat/completions",
+    "/v1/chat/completions?api-version=3",
+  ]);
+});
+
+Deno.test("listModels gives the identifiers when the server lists models", async () => {
+  await using server = startModelServer([], { models: ["small", "large"] });
+  const entry = providerEntry({ base_url: server.url });
+  assertEquals(await listModels({ entry, version: "1" }), ["small", "large"]);
+});
+
+Deno.test("listModels rejects with exit provider when the server refuses or is not there", async () => {
+  const refuse = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    () => new Response("no", { status: 401 }),
+  );
+  const entry = providerEntry({ base_url: `http://127.0.0.1:${refuse.addr.port}`, api_key_env: "K" });
+  const refused = await assertRejects(
+    () => listModels({ entry, version: "1" }),
+    ReasonixError,
+    "status 401: no",
+  );
+  assertEquals(refused.exit, "provider");
+  assertStringIncludes(refused.message, "set K");
+  await refuse.shutdown();
+  await assertRejects(() => listModels({ entry, version: "1" }), ReasonixError, "could not be reached");
+});
+
+Deno.test("listModels says so when the answer is no list", async () => {
+  const page = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    () => new Response("<html>"),
+  );
+  const entry = providerEntry({ base_url: `http://127.0.0.1:${page.addr.port}` });
+  await assertRejects(
+    () => listModels({ entry, version: "1" }),
+    ReasonixError,
+    "did not answer with a list of models",
+  );
+  await page.shutdown();
+});
+
+Deno.test("listModels gives an empty list when the kind has none", async () => {
+  assertEquals(await listModels({ entry: providerEntry({ kind: "replay" }), version: "1" }), []);
+});

@@ -1,0 +1,256 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";
+import { type Message, ReasonixError } from "../../../../src/core/mod.ts";
+import { createProvider, type Provider, type RecordOptions, recordTo } from "../../../../src/provider/mod.ts";
+import { collect, HELLO, InstantClock, openClient, providerEntry } from "../../../support/model_client.ts";
+import { startModelServer, textEvent, type Turn } from "../../../support/model_server.ts";
+
+type Values = Record<string, string>;
+
+async function inFolder(test: (cassette: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await test(`${folder}/cassette.jsonl`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+function play(cassette: string, values: Values = {}, clock = new InstantClock()): Promise<Provider> {
+  const entry = providerEntry({ name: "demo", kind: "replay", cassette });
+  return createProvider({ entry, model: "m", version: "1", values, deps: { clock } });
+}
+
+const write = (file: string, lines: readonly unknown[]) =>
+  Deno.writeTextFile(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+
+/** A tiny agent: sends the task, answers every call with `result`, until the model is done. */
+async function converse(provider: Provider, system: string, task: string, result: string): Promise<string> {
+  const messages: Message[] = [{ role: "user", content: task }];
+  const prefix = { system, tools: [{ name: "ls", description: "Lists", parameters: {} }] };
+  while (true) {
+    let text = "";
+    const calls = [];
+    for await (const chunk of provider.stream({ prefix, messages }, new AbortController().signal)) {
+      if (chunk.type === "text") text += chunk.text;
+      if (chunk.type === "tool_call") calls.push(chunk.call);
+      if (chunk.type === "error") return `${chunk.error.kind}: ${chunk.error.message}`;
+    }
+    messages.push({ role: "assistant", content: text, calls });
+    if (calls.length === 0) return text;
+    for (const call of calls) {
+      messages.push({
+        role: "tool",
+        callId: call.id,
+        name: call.name,
+        content: `${call.arguments} ${result}`,
+      });
+    }
+  }
+}
+
+async function record(file: string, workspace: string, options: Partial<RecordOptions> = {}): Promise<void> {
+  const turns: Turn[] = [{ calls: [{ name: "ls", args: { path: `${workspace}/src` } }] }, {
+    text: `Saw ${workspace}/src`,
+  }];
+  await using server = startModelServer(turns);
+  const provider = await recordTo(await openClient(server), {
+    file,
+    values: { workspace, home: "/home/ann" },
+    ...options,
+  });
+  await converse(
+    provider,
+    `You are in ${workspace} of /home/ann`,
+    `List ${workspace}`,
+    "3 files in 12ms on 2026-09-14",
+  );
+}
+
+Deno.test("replay provider plays a recording when paths, dates and durations of the run differ", async () => {
+  await inFolder(async (file) => {
+    await record(file, "/tmp/first");
+    assert(!(await Deno.readTextFile(file)).includes("/tmp/first"));
+    const provider = await play(file, { workspace: "C:\\work\\x", home: "C:\\home" });
+    const system = "You are in C:\\work\\x of C:\\home";
+    const answer = await converse(provider, system, "List C:\\work\\x", "3 files in 1.5 s on 2031-01-02");
+    assertEquals(answer, "Saw C:\\work\\x/src");
+  });
+});
+
+const VALUES = { workspace: "/tmp/second", home: "/root" };
+const SYSTEM = "You are in /tmp/second of /root";
+
+Deno.test("replay provider says where a request departs from the recording", async () => {
+  await inFolder(async (file) => {
+    await record(file, "/tmp/first");
+    const task = await converse(await play(file, VALUES), SYSTEM, "Delete /tmp/second", "");
+    assertStringIncludes(task, "mismatch: The cassette");
+    assertStringIncludes(
+      task,
+      'exchange 1: message 0 (user) differs at character 0: recorded "List {{workspace}}", now "Delete',
+    );
+    const result = await converse(
+      await play(file, VALUES),
+      SYSTEM,
+      "List /tmp/second",
+      "4 files in 3 ms on 2026-01-01",
+    );
+    assertStringIncludes(result, "exchange 2: message 2 (tool ls) differs at character 29");
+    const system = await converse(await play(file, VALUES), "You are", "List /tmp/second", "");
+    assertStringIncludes(system, "the system prompt differs at character 7");
+  });
+});
+
+Deno.test("replay provider names the tools that differ from the recording", async () => {
+  await inFolder(async (file) => {
+    await record(file, "/tmp/first");
+    const messages: Message[] = [{ role: "user", content: "List /tmp/second" }];
+    const tool = (name: string, description: string) => ({ name, description, parameters: {} });
+    for (
+      const [tools, expected] of [
+        [[tool("ls", "Shows")], "changed: ls"],
+        [[tool("ls", "Lists"), tool("rm", "")], "new: rm"],
+        [[], "missing: ls"],
+      ] as const
+    ) {
+      const provider = await play(file, VALUES);
+      const stream = provider.stream(
+        { prefix: { system: SYSTEM, tools }, messages },
+        new AbortController().signal,
+      );
+      const [chunk] = await Array.fromAsync(stream);
+      assert(chunk?.type === "error");
+      assertStringIncludes(chunk.error.message, `the tools differ (${expected})`);
+    }
+  });
+});
+
+Deno.test("replay provider compares nothing that the cassette calls loose or tells it to ignore", async () => {
+  await inFolder(async (file) => {
+    await record(file, "/tmp/first", {
+      loose: ["system", "tools"],
+      ignore: [{ match: "^List .*$", replace: "List" }],
+    });
+    const answer = await converse(
+      await play(file, VALUES),
+      "Other",
+      "List everything",
+      "3 files in 9ms on 2026-09-14",
+    );
+    assertEquals(answer, "Saw /tmp/second/src");
+    await record(file, "/tmp/first", { loose: ["system", "tools", "messages"] });
+    assertEquals(await converse(await play(file, VALUES), "Other", "Dance", "none"), "Saw /tmp/second/src");
+  });
+});
+
+Deno.test("replay provider says so when the recording is over", async () => {
+  await inFolder(async (file) => {
+    await write(file, [{ cassette: 1 }, { reply: [{ type: "text", text: "only" }] }]);
+    const provider = await play(file);
+    const first = await collect(provider);
+    assertEquals([first.text, first.reason], ["only", "stop"]);
+    const second = await collect(provider);
+    assertEquals(second.error?.kind, "mismatch");
+    assertStringIncludes(second.error?.message ?? "", "holds 1 exchanges and none is left for request 2");
+  });
+});
+
+Deno.test("replay provider keeps conversations apart when they run side by side", async () => {
+  await inFolder(async (file) => {
+    const exchange = (conversation: number, task: string, text: string) => ({
+      conversation,
+      request: { from: 0, messages: [{ role: "user", content: task }] },
+      reply: [{ type: "text", text }, { type: "done", reason: "stop" }],
+    });
+    await write(file, [
+      { cassette: 1 },
+      exchange(0, "a", "A"),
+      exchange(1, "b", "B"),
+      exchange(2, "b", "B again"),
+    ]);
+    const provider = await play(file);
+    const ask = async (content: string) => (await collect(provider, [{ role: "user", content }])).text;
+    assertEquals([await ask("b"), await ask("a"), await ask("b")], ["B", "A", "B again"]);
+  });
+});
+
+Deno.test("replay provider waits as the cassette says and stops waiting when the signal aborts", async () => {
+  await inFolder(async (file) => {
+    const clock = new InstantClock();
+    await write(file, [{ cassette: 1 }, {
+      reply: [{ type: "text", text: "a", delay: 40 }, { type: "text", text: "b", delay: 2 }],
+    }]);
+    assertEquals((await collect(await play(file, {}, clock))).text, "ab");
+    assertEquals(clock.waits, [40, 2]);
+  });
+});
+
+Deno.test("recordTo keeps the time between chunks when it is asked to", async () => {
+  await inFolder(async (file) => {
+    const clock = new InstantClock();
+    const turn: Turn = { stream: [textEvent("a")] };
+    await using server = startModelServer([{ status: 503, headers: { "retry-after": "2" } }, turn]);
+    const provider = await recordTo(await openClient(server, { clock }), { file, clock, delays: true });
+    await collect(provider);
+    assertStringIncludes(await Deno.readTextFile(file), '{"type":"text","text":"a","delay":2000}');
+  });
+});
+
+Deno.test("recordTo ends a reply with an error when the cassette cannot be written", async () => {
+  const folder = await Deno.makeTempDir();
+  await using server = startModelServer([{ text: "a" }]);
+  const provider = await recordTo(await openClient(server), { file: `${folder}/c.jsonl` });
+  await Deno.remove(folder, { recursive: true });
+  const outcome = await collect(provider);
+  assertEquals([outcome.text, outcome.reason], ["a", undefined]);
+  assertStringIncludes(outcome.error?.message ?? "", "Could not write the cassette");
+});
+
+Deno.test("createProvider records when it is told to and the recording plays back the same chunks", async () => {
+  await inFolder(async (file) => {
+    await using server = startModelServer([{ text: ["a", "b"], reasoning: "c", calls: [{ name: "ls" }] }]);
+    const entry = providerEntry({ base_url: server.url });
+    const live = await collect(await createProvider({ entry, model: "m", version: "1", record: { file } }));
+    assertEquals((await collect(await play(file))).chunks, live.chunks);
+  });
+});
+
+Deno.test("replay provider refuses a cassette when it is missing, broken or lacks values", async () => {
+  await inFolder(async (file) => {
+    const missing = await assertRejects(() => play(file), ReasonixError, "Could not read the cassette");
+    assertEquals(missing.exit, "config");
+    await write(file, [{ reply: [] }]);
+    await assertRejects(() => play(file), ReasonixError, "the first line must be");
+    await write(file, [{ cassette: 1 }, { reply: "no" }]);
+    const broken = await assertRejects(() => play(file), ReasonixError, "a list named reply");
+    assertEquals(broken.place?.line, 2);
+    await write(file, [{ cassette: 1, values: ["workspace"] }]);
+    await assertRejects(() => play(file), ReasonixError, "needs values for workspace");
+    const entry = providerEntry({ kind: "replay" });
+    await assertRejects(
+      () => createProvider({ entry, model: "m", version: "1" }),
+      ReasonixError,
+      "names no cassette",
+    );
+  });
+});
+
+Deno.test("replay provider stops when the signal is aborted while it plays", async () => {
+  await inFolder(async (file) => {
+    await write(file, [{ cassette: 1 }, {
+      reply: [{ type: "text", text: "a" }, { type: "text", text: "b" }],
+    }]);
+    const controller = new AbortController();
+    const seen: string[] = [];
+    for await (
+      const chunk of (await play(file)).stream(
+        { prefix: { system: "", tools: [] }, messages: HELLO },
+        controller.signal,
+      )
+    ) {
+      seen.push(chunk.type);
+      controller.abort();
+    }
+    assertEquals(seen, ["text", "error"]);
+  });
+});

@@ -1,0 +1,53 @@
+import { seatbelt, seatbeltProfile } from "../../../src/sandbox/backends/seatbelt.ts";
+import type { JailPlan } from "../../../src/sandbox/backend.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+
+const PLAN: JailPlan = {
+  writable: [{ path: "/Users/me/ws", folder: true }, { path: "/Users/me/.npm", folder: true }],
+  protectedPaths: [
+    { path: "/Users/me/ws/.git/hooks", folder: true },
+    { path: "/Users/me/ws/.git/config", folder: false },
+  ],
+  hidden: [{ path: "/Users/me/.ssh", folder: true }, { path: "/Users/me/.reasonix/.env", folder: false }],
+  mustNotAppear: ["/Users/me/ws/.git/commondir"],
+  replaced: [],
+  network: "none",
+};
+
+Deno.test("seatbeltProfile writes exactly the reviewed profile", async () => {
+  const golden = await Deno.readTextFile(new URL("./seatbelt_profile.sb", import.meta.url));
+  assertEquals(seatbeltProfile(PLAN), golden);
+});
+
+Deno.test("seatbeltProfile opens the network as far as asked", () => {
+  assertStringIncludes(seatbeltProfile({ ...PLAN, network: "open" }), "(deny network*)\n(allow network*)\n");
+  const filtered = seatbeltProfile({ ...PLAN, network: "filtered", proxy: { port: 4711 } });
+  assertStringIncludes(filtered, '(deny network*)\n(allow network-outbound (remote ip "localhost:4711"))\n');
+  assert(!seatbeltProfile(PLAN).includes("(allow network"));
+});
+
+Deno.test("seatbeltProfile keeps a path from ending its string", () => {
+  const path = '/Users/me/a") (allow file-write* (subpath "/';
+  const profile = seatbeltProfile({ ...PLAN, writable: [{ path, folder: true }] });
+  assertStringIncludes(profile, String.raw`(subpath "/Users/me/a\") (allow file-write* (subpath \"/")`);
+});
+
+Deno.test("the seatbelt backend puts the profile before the command and the proxy into its environment", () => {
+  const plan = seatbelt.wrap({
+    argv: ["/bin/sh", "-c", "true"],
+    cwd: "/Users/me/ws",
+    env: { PATH: "/bin" },
+    plan: { ...PLAN, network: "filtered", proxy: { port: 4711 } },
+    probe: { works: true, network: true },
+  });
+  assertEquals(plan.command, "/usr/bin/sandbox-exec");
+  assertEquals([plan.args[0], ...plan.args.slice(2)], ["-p", "/bin/sh", "-c", "true"]);
+  assertEquals(plan.env.HTTPS_PROXY, "http://127.0.0.1:4711");
+  assertEquals(plan.env.ALL_PROXY, "socks5h://127.0.0.1:4711");
+});
+
+Deno.test("the seatbelt probe runs a whole profile", { ignore: Deno.build.os !== "darwin" }, async () => {
+  const result = await seatbelt.probe();
+  assertEquals(result.detail, undefined);
+  assert(result.works);
+});

@@ -1,0 +1,34 @@
+import { createWorkspace, type Workspace, type WorkspaceOptions } from "../../../src/sandbox/mod.ts";
+
+/** A real workspace beside real folders that must stay out of reach. */
+export interface Ground extends AsyncDisposable {
+  /** Holds everything below; itself not writable for tools. */
+  readonly base: string;
+  readonly ws: string;
+  readonly outside: string;
+  readonly home: string;
+  workspace(options?: Partial<WorkspaceOptions>): Workspace;
+}
+
+export async function ground(): Promise<Ground> {
+  // Not under /tmp, which is another folder inside the jail.
+  const dir = Deno.env.get("HOME");
+  const base = await Deno.realPath(
+    await Deno.makeTempDir({ ...dir && { dir }, prefix: ".reasonix-ground-" }),
+  );
+  const [ws, outside, home] = [`${base}/ws`, `${base}/outside`, `${base}/home/.reasonix`];
+  for (const folder of [`${ws}/src`, outside, home]) await Deno.mkdir(folder, { recursive: true });
+  await Deno.writeTextFile(`${ws}/src/a.ts`, "inside");
+  await Deno.writeTextFile(`${outside}/secret.txt`, "outside");
+  await Deno.writeTextFile(`${home}/.env`, "KEY=provider-key-value");
+  await Deno.writeTextFile(`${home}/config.toml`, "");
+  return {
+    base,
+    ws,
+    outside,
+    home,
+    workspace: (options = {}) =>
+      createWorkspace({ cwd: ws, roots: [ws], home, userHome: `${base}/home`, ...options }),
+    [Symbol.asyncDispose]: () => Deno.remove(base, { recursive: true }),
+  };
+}

@@ -1,0 +1,312 @@
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { Checkpoints } from "../../../src/session/checkpoint/checkpoints.ts";
+import { loadManage, SessionLog } from "../../../src/session/mod.ts";
+import { begin, end, withHome } from "./support.ts";
+
+interface Bench {
+  readonly root: string;
+  readonly dir: string;
+  points: Checkpoints;
+  write(path: string, text: string): void;
+  read(path: string): string | undefined;
+  reopen(): void;
+  /** A turn in which a shell command does this. */
+  turn(run: () => void | Promise<void>): Promise<string>;
+}
+
+const withBench = (
+  run: (bench: Bench) => Promise<void>,
+  limits: { fileBytes?: number; files?: number } = {},
+) =>
+  withHome(async (home) => {
+    const root = Deno.realPathSync(home) + "/work";
+    Deno.mkdirSync(root);
+    const dir = `${home}/session`;
+    let turn = 0;
+    let seq = 0;
+    const open = () => Checkpoints.open({ dir, root, seq: () => seq, limits });
+    const bench: Bench = {
+      root,
+      dir,
+      points: open(),
+      write: (path, text) => {
+        Deno.mkdirSync(`${root}/${path}`.replace(/\/[^/]*$/, ""), { recursive: true });
+        Deno.writeTextFileSync(`${root}/${path}`, text);
+      },
+      read: (path) => {
+        try {
+          return Deno.readTextFileSync(`${root}/${path}`);
+        } catch {
+          return undefined;
+        }
+      },
+      reopen: () => bench.points = open(),
+      turn: async (work) => {
+        seq += 10;
+        bench.points.begin(++turn);
+        const checkpoint = await bench.points.ready();
+        await work();
+        await bench.points.end();
+        seq += 10;
+        return checkpoint?.id ?? "";
+      },
+    };
+    await run(bench);
+  });
+
+Deno.test("Checkpoints.restore undoes what a shell command changed, created, renamed and deleted", () =>
+  withBench(async (b) => {
+    for (const name of ["kept", "changed", "deleted", "moved"]) b.write(`src/${name}.txt`, name);
+    const id = await b.turn(() => {
+      b.write("src/changed.txt", "other");
+      b.write("new/deep/made.txt", "made");
+      Deno.removeSync(`${b.root}/src/deleted.txt`);
+      Deno.renameSync(`${b.root}/src/moved.txt`, `${b.root}/src/elsewhere.txt`);
+    });
+    const preview = await b.points.preview(id);
+    assertEquals(preview.map((c) => [c.path, c.action]), [
+      ["new/deep/made.txt", "delete"],
+      ["src/changed.txt", "update"],
+      ["src/deleted.txt", "create"],
+      ["src/elsewhere.txt", "delete"],
+      ["src/moved.txt", "create"],
+    ]);
+    const report = await b.points.restore(id);
+    assertEquals([report.restored.length, report.failed], [5, []]);
+    assertEquals(["kept", "changed", "deleted", "moved"].map((n) => b.read(`src/${n}.txt`)), [
+      "kept",
+      "changed",
+      "deleted",
+      "moved",
+    ]);
+    assertEquals([...Deno.readDirSync(b.root)].map((e) => e.name), ["src"]);
+  }));
+
+Deno.test("Checkpoints.restore goes forward again to the state before a rewind", () =>
+  withBench(async (b) => {
+    b.write("a.txt", "1");
+    const first = await b.turn(() => b.write("a.txt", "2"));
+    await b.turn(() => b.write("b.txt", "new"));
+    const { before } = await b.points.restore(first);
+    assertEquals([b.read("a.txt"), b.read("b.txt")], ["1", undefined]);
+    b.reopen();
+    await b.points.restore(before.id);
+    assertEquals([b.read("a.txt"), b.read("b.txt")], ["2", "new"]);
+  }));
+
+Deno.test("Checkpoints.restore leaves alone what the user changed between turns, and says where both did", () =>
+  withBench(async (b) => {
+    b.write("mine.txt", "mine 1");
+    b.write("shared.txt", "shared 1");
+    const id = await b.turn(() => b.write("shared.txt", "agent"));
+    b.write("mine.txt", "mine 2");
+    b.write("shared.txt", "user");
+    await b.turn(() => b.write("other.txt", "agent"));
+    const preview = await b.points.preview(id);
+    assertEquals(preview.map((c) => [c.path, c.alsoByUser]), [["other.txt", false], ["shared.txt", true]]);
+    await b.points.restore(id);
+    assertEquals([b.read("mine.txt"), b.read("shared.txt"), b.read("other.txt")], [
+      "mine 2",
+      "shared 1",
+      undefined,
+    ]);
+  }));
+
+Deno.test("Checkpoints cover ignored, large and outside files that a tool announces", () =>
+  withBench(async (b) => {
+    const outside = `${b.root}-outside.txt`;
+    Deno.writeTextFileSync(outside, "outside 1");
+    b.write(".gitignore", "*.log\nbuild/\n");
+    b.write("out.log", "log 1");
+    b.write("big.txt", "x".repeat(2000));
+    const id = await b.turn(async () => {
+      for (const path of [`${b.root}/out.log`, `${b.root}/big.txt`, outside, `${b.root}/build/made.txt`]) {
+        await b.points.before(path);
+      }
+      b.write("out.log", "log 2");
+      b.write("big.txt", "small");
+      b.write("build/made.txt", "made");
+      Deno.writeTextFileSync(outside, "outside 2");
+    });
+    const report = await b.points.restore(id);
+    assertEquals(report.failed, []);
+    assertEquals(
+      [
+        b.read("out.log"),
+        b.read("big.txt")?.length,
+        b.read("build/made.txt"),
+        Deno.readTextFileSync(outside),
+      ],
+      ["log 1", 2000, undefined, "outside 1"],
+    );
+  }, { fileBytes: 1000 }));
+
+Deno.test("Checkpoints.restore says which files a command changed that were too large to keep", () =>
+  withBench(async (b) => {
+    b.write("big.bin", "x".repeat(2000));
+    b.write("small.txt", "1");
+    const id = await b.turn(() => {
+      b.write("big.bin", "gone");
+      b.write("small.txt", "2");
+    });
+    const { failed, restored } = await b.points.restore(id);
+    assertEquals(failed.map((f) => f.path), ["big.bin"]);
+    assertStringIncludes(failed[0]?.reason ?? "", "too large");
+    assertEquals([restored.map((r) => r.path), b.read("small.txt")], [["small.txt"], "1"]);
+  }, { fileBytes: 1000 }));
+
+Deno.test("Checkpoints.restore deletes nothing that was only hidden by an ignore rule", () =>
+  withBench(async (b) => {
+    b.write(".gitignore", "dist/\n");
+    b.write("dist/app.js", "built long ago");
+    const old = new Date(Date.now() - 60_000);
+    Deno.utimeSync(`${b.root}/dist/app.js`, old, old);
+    // Change times come in whole seconds; wait until the file is certainly older than the snapshot.
+    const written = Date.now();
+    while (Math.floor(Date.now() / 1000) * 1000 < written + 1000) await new Promise((r) => setTimeout(r, 20));
+    const id = await b.turn(() => b.write(".gitignore", "nothing\n"));
+    await b.points.restore(id);
+    assertEquals([b.read("dist/app.js"), b.read(".gitignore")], ["built long ago", "dist/\n"]);
+  }));
+
+Deno.test(
+  "Checkpoints keep permissions and links",
+  { ignore: Deno.build.os === "windows" },
+  () =>
+    withBench(async (b) => {
+      b.write("run.sh", "echo");
+      Deno.chmodSync(`${b.root}/run.sh`, 0o755);
+      Deno.symlinkSync("run.sh", `${b.root}/link`);
+      const id = await b.turn(() => {
+        Deno.chmodSync(`${b.root}/run.sh`, 0o644);
+        Deno.removeSync(`${b.root}/link`);
+        b.write("link", "a file now");
+      });
+      await b.points.restore(id);
+      assertEquals((Deno.statSync(`${b.root}/run.sh`).mode ?? 0) & 0o777, 0o755);
+      assertEquals(Deno.readLinkSync(`${b.root}/link`), "run.sh");
+    }),
+);
+
+Deno.test("Checkpoints.restore does not follow a link out of the workspace", () =>
+  withBench(async (b) => {
+    const outside = `${b.root}-outside`;
+    Deno.mkdirSync(outside);
+    b.write("dir/file.txt", "inside");
+    const id = await b.turn(() => {
+      Deno.removeSync(`${b.root}/dir`, { recursive: true });
+      Deno.symlinkSync(outside, `${b.root}/dir`);
+    });
+    await b.points.restore(id);
+    assertEquals([...Deno.readDirSync(outside)], []);
+    assertEquals(b.read("dir/file.txt"), "inside");
+  }));
+
+Deno.test("Checkpoints notice a change that keeps size and second", () =>
+  withBench(async (b) => {
+    b.write("a.txt", "aaaa");
+    const id = await b.turn(() => b.write("a.txt", "bbbb"));
+    await b.turn(() => b.write("a.txt", "cccc"));
+    await b.points.restore(id);
+    assertEquals(b.read("a.txt"), "aaaa");
+  }));
+
+Deno.test("Checkpoints attribute changes of a turn that a crash cut short to the program", () =>
+  withBench(async (b) => {
+    b.write("a.txt", "1");
+    b.points.begin(1);
+    const id = (await b.points.ready())?.id ?? "";
+    b.write("a.txt", "2");
+    b.reopen();
+    await b.points.restore(id);
+    assertEquals(b.read("a.txt"), "1");
+  }));
+
+Deno.test("Checkpoints.ready takes one checkpoint a turn, and a turn without it leaves no trace", () =>
+  withBench(async (b) => {
+    b.points.begin(1);
+    await b.points.end();
+    assertEquals([...Deno.readDirSync(b.root + "/..")].some((e) => e.name === "session"), false);
+    b.points.begin(2);
+    assertEquals((await b.points.ready())?.turn, 2);
+    assertEquals(await b.points.ready(), undefined);
+  }));
+
+Deno.test("Checkpoints.checkpointFor finds the snapshot for an event", () =>
+  withBench(async (b) => {
+    const first = await b.turn(() => b.write("a", "1"));
+    const second = await b.turn(() => b.write("a", "2"));
+    assertEquals([b.points.checkpointFor(0), b.points.checkpointFor(11), b.points.checkpointFor(31)], [
+      first,
+      second,
+      undefined,
+    ]);
+  }));
+
+Deno.test("Checkpoints.diff shows what a restore does to a text file", () =>
+  withBench(async (b) => {
+    b.write("a.txt", "one\ntwo\n");
+    const id = await b.turn(() => b.write("a.txt", "one\n2\n"));
+    const [change] = await b.points.preview(id);
+    assert(change);
+    const diff = await b.points.diff(change) ?? "";
+    assertStringIncludes(diff, "-2");
+    assertStringIncludes(diff, "+two");
+  }));
+
+Deno.test("Checkpoints take clean files from the user's repository and change nothing there", () =>
+  withBench(async (b) => {
+    const git = (...args: string[]) =>
+      new Deno.Command("git", {
+        args: ["-C", b.root, "-c", "user.name=T", "-c", "user.email=t@example.com", ...args],
+        env: { GIT_CONFIG_NOSYSTEM: "1", HOME: b.dir },
+      }).outputSync();
+    if (!git("init", "-q").success) return;
+    b.write("clean.txt", "committed text\n");
+    const old = new Date(Date.now() - 60_000);
+    Deno.utimeSync(`${b.root}/clean.txt`, old, old);
+    git("add", ".");
+    git("commit", "-q", "-m", "x");
+    b.write("dirty.txt", "dirty text\n");
+    const snapshot = () => [...Deno.readDirSync(`${b.root}/.git`)].map((e) => e.name).sort().join();
+    const index = Deno.readFileSync(`${b.root}/.git/index`);
+    const before = snapshot();
+    const id = await b.turn(() => {
+      b.write("clean.txt", "broken");
+      b.write("dirty.txt", "broken");
+    });
+    const packs = [...Deno.readDirSync(`${b.dir}/checkpoints/blobs`)].map(({ name }) => name)
+      .filter((name) => name.endsWith(".pack"));
+    const stored = packs.map((name) => Deno.readTextFileSync(`${b.dir}/checkpoints/blobs/${name}`));
+    assertEquals(stored, ["dirty text\nbroken"]);
+    await b.points.restore(id);
+    assertEquals([b.read("clean.txt"), b.read("dirty.txt")], ["committed text\n", "dirty text\n"]);
+    assertEquals([snapshot(), Deno.readFileSync(`${b.root}/.git/index`)], [before, index]);
+  }));
+
+Deno.test("a fork keeps the way back to the files at the event it begins with", () =>
+  withHome(async (home) => {
+    const root = `${Deno.realPathSync(home)}/work`;
+    Deno.mkdirSync(root);
+    const write = (text: string) => Deno.writeTextFileSync(`${root}/a.txt`, text);
+    write("0");
+    const log = SessionLog.create({ home, cwd: root, version: "1" });
+    const points = Checkpoints.open({ dir: log.place.dir, root, seq: () => log.state.lastSeq });
+    for (const n of [1, 2, 3]) {
+      log.append(begin(n));
+      points.begin(n);
+      await points.ready();
+      write(String(n));
+      log.append(end(n));
+      await points.end();
+    }
+    log.close();
+    const { forkSession } = await loadManage();
+    const fork = forkSession(log.place.path, 1, { version: "1" });
+    const forked = SessionLog.open(fork.path);
+    const own = Checkpoints.open({ dir: fork.dir, root, seq: () => forked.state.lastSeq });
+    const id = own.checkpointFor(forked.state.lastSeq) ?? "";
+    await own.restore(id);
+    assertEquals(Deno.readTextFileSync(`${root}/a.txt`), "1");
+    forked.close();
+  }));

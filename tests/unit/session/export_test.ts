@@ -1,0 +1,73 @@
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import type { NewEvent } from "../../../src/core/mod.ts";
+import { loadExport } from "../../../src/session/mod.ts";
+import { begin, createLog, end, reply, result, turn, user, withHome } from "./support.ts";
+
+const edit: NewEvent = {
+  ...result("c1", "output with ``` a fence and <b>tags</b>"),
+  changes: [{ path: "a", change: "updated", added: 1, removed: 1, diff: "--- a\n+++ a\n-old\n+new <i>" }],
+} as NewEvent;
+
+function session(home: string): string {
+  const log = createLog(home);
+  const events: NewEvent[] = [
+    begin(1),
+    user("Please <script>alert(1)</script> & fix"),
+    { ...reply("I will", "c1"), reasoning: "let me see" } as NewEvent,
+    edit,
+    reply("Done."),
+    end(1),
+    ...turn(2),
+    { type: "rewind", to: 7, scope: "both" },
+    begin(2),
+    user("another way"),
+    { ...reply("half"), interrupted: true } as NewEvent,
+    { ...end(2), reason: "interrupted", detail: "Stopped by the user" } as NewEvent,
+    { type: "session.rename", title: "A <title>" },
+  ];
+  for (const event of events) log.append(event);
+  log.close();
+  return log.place.path;
+}
+
+Deno.test("exportSession writes Markdown whose fences hold whatever the tools said", () =>
+  withHome(async (home) => {
+    const { exportSession } = await loadExport();
+    const text = exportSession(session(home), "markdown");
+    assertStringIncludes(text, "# A <title>");
+    assertStringIncludes(text, "### You\n\nPlease <script>");
+    assertStringIncludes(text, "````\noutput with ``` a fence and <b>tags</b>\n````");
+    assertStringIncludes(text, "```diff\n--- a");
+    assertStringIncludes(text, "_interrupted_");
+    assertStringIncludes(text, "> The turn ended: Stopped by the user");
+    assert(!text.includes("question 2"), "a branch that was left is not exported");
+  }));
+
+Deno.test("exportSession writes HTML in which nothing of the session is markup", () =>
+  withHome(async (home) => {
+    const { exportSession } = await loadExport();
+    const page = exportSession(session(home), "html");
+    assertStringIncludes(page, "<title>A &lt;title&gt;</title>");
+    assertStringIncludes(page, "&lt;script&gt;alert(1)&lt;/script&gt; &amp; fix");
+    assertStringIncludes(page, '<span class="add">+new &lt;i&gt;</span>');
+    assert(!/<script|<b>|<i>/.test(page));
+  }));
+
+Deno.test("exportSession writes JSON with turns, blocks and spending", () =>
+  withHome(async (home) => {
+    const { exportSession } = await loadExport();
+    const value = JSON.parse(exportSession(session(home), "json"));
+    assertEquals([value.format, value.title, value.turns.length], ["reasonix-session", "A <title>", 2]);
+    assertEquals(value.blocks.map((b: { kind: string }) => b.kind), [
+      "turn",
+      "user",
+      "assistant",
+      "tool",
+      "assistant",
+      "turn",
+      "user",
+      "assistant",
+      "note",
+    ]);
+    assertEquals(value.usage.inputTokens, 500);
+  }));

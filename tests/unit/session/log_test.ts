@@ -1,0 +1,255 @@
+import {
+  assert,
+  assertEquals,
+  assertRejects,
+  assertStringIncludes,
+  assertThrows,
+} from "../../support/assert.ts";
+import { loadArchive, loadEvents, SessionBusyError, SessionLog } from "../../../src/session/mod.ts";
+import { createLog, reply, turn, user, withHome } from "./support.ts";
+
+const lines = (path: string) => Deno.readTextFileSync(path).split("\n").slice(0, -1);
+
+Deno.test("SessionLog.append writes one line at once, numbered from 1, after a session.start", () =>
+  withHome((home) => {
+    using log = createLog(home);
+    assertThrows(() => Deno.statSync(log.place.path));
+    const event = log.append(user("hello"));
+    assertEquals(event.seq, 2);
+    const written = lines(log.place.path).map((line) => JSON.parse(line));
+    assertEquals(written.map((e) => [e.seq, e.type]), [[1, "session.start"], [2, "message.user"]]);
+    assertEquals(written[1], event);
+    assertEquals(written[0].session, log.id);
+  }));
+
+Deno.test("SessionLog.append keeps live-only kinds out of the file and the numbering", () =>
+  withHome((home) => {
+    using log = createLog(home);
+    log.append(user("hello"));
+    const delta = log.append({ type: "message.delta", channel: "text", text: "x" });
+    assertEquals(delta.seq, 0);
+    assertEquals(log.append(reply("hi")).seq, 3);
+    assertEquals(lines(log.place.path).length, 3);
+  }));
+
+Deno.test(
+  "SessionLog keeps its files from other users",
+  { ignore: Deno.build.os === "windows" },
+  () =>
+    withHome((home) => {
+      using log = createLog(home);
+      log.append(user("hello"));
+      assertEquals((Deno.statSync(log.place.path).mode ?? 0) & 0o777, 0o600);
+      assertEquals((Deno.statSync(log.place.lock).mode ?? 0) & 0o777, 0o600);
+      const project = log.place.path.split("/").slice(0, -2).join("/");
+      assertEquals((Deno.statSync(project).mode ?? 0) & 0o777, 0o700);
+    }),
+);
+
+Deno.test("SessionLog.open goes on with the same messages, numbers and state", () =>
+  withHome((home) => {
+    const log = createLog(home);
+    for (const event of turn(1)) log.append(event);
+    const before = JSON.stringify(log.state.messages);
+    log.close();
+    using again = SessionLog.open(log.place.path);
+    assertEquals(JSON.stringify(again.state.messages), before);
+    assertEquals(again.state.turns.map((t) => [t.turn, t.prompt, t.answer]), [[1, "question 1", "answer 1"]]);
+    assertEquals(again.takeNotices(), []);
+    assertEquals(again.append(user("more")).seq, 9);
+  }));
+
+Deno.test("SessionLog.open names the process that holds the session and offers a copy", () =>
+  withHome((home) => {
+    using log = createLog(home);
+    log.append(user("hello"));
+    const error = assertThrows(
+      () => SessionLog.open(log.place.path),
+      SessionBusyError,
+      `process ${Deno.pid}`,
+    );
+    assertStringIncludes(error.remedy ?? "", "--copy");
+  }));
+
+Deno.test("SessionLog.close frees the session and leaves no lock behind", () =>
+  withHome((home) => {
+    const log = createLog(home);
+    log.append(user("hello"));
+    log.close();
+    assertThrows(() => Deno.statSync(log.place.lock), Deno.errors.NotFound);
+    SessionLog.open(log.place.path).close();
+  }));
+
+Deno.test("SessionLog.open cuts a torn last line off and says so", () =>
+  withHome((home) => {
+    const log = createLog(home);
+    log.append(user("hello"));
+    log.close();
+    const whole = Deno.readTextFileSync(log.place.path);
+    Deno.writeTextFileSync(log.place.path, '{"v":1,"seq":3,"type":"message.us', { append: true });
+    using again = SessionLog.open(log.place.path);
+    assertEquals(Deno.readTextFileSync(log.place.path), whole);
+    assertEquals(again.takeNotices().map((n) => n.code), ["session.torn"]);
+    assertEquals(again.append(user("next")).seq, 3);
+  }));
+
+Deno.test("SessionLog.open keeps a last line that only lacks its line feed", () =>
+  withHome((home) => {
+    const log = createLog(home);
+    log.append(user("hello"));
+    log.close();
+    const whole = Deno.readTextFileSync(log.place.path);
+    Deno.writeTextFileSync(log.place.path, whole.trimEnd());
+    using again = SessionLog.open(log.place.path);
+    assertEquals(again.state.messages, [{ role: "user", content: "hello" }]);
+    again.append(user("next"));
+    assertEquals(lines(log.place.path).length, 3);
+  }));
+
+Deno.test("SessionLog.open passes damaged lines over and loads the rest", () =>
+  withHome((home) => {
+    const log = createLog(home);
+    for (const text of ["one", "two", "three"]) log.append(user(text));
+    log.close();
+    const damaged = lines(log.place.path);
+    damaged[2] = "\0".repeat(40);
+    damaged.push(
+      '{"v":1,"seq":5,"time":"","type":"message.user"}',
+      '{"v":1,"seq":6,"time":"","type":"from.the.future"}',
+    );
+    Deno.writeTextFileSync(log.place.path, damaged.join("\n") + "\n");
+    using again = SessionLog.open(log.place.path);
+    assertEquals(again.state.messages.map((m) => m.content), ["one", "three"]);
+    const [notice] = again.takeNotices();
+    assertEquals(notice?.code, "session.damaged");
+    assertStringIncludes(notice?.text ?? "", "2 damaged line(s)");
+    assertEquals(again.append(user("four")).seq, 7);
+  }));
+
+Deno.test("SessionLog.open refuses a file that is no session", () =>
+  withHome((home) => {
+    const path = `${home}/notes.jsonl`;
+    Deno.writeTextFileSync(path, "hello\nworld\n");
+    assertThrows(() => SessionLog.open(path), Error, "Cannot read session");
+    assertThrows(() => SessionLog.open(`${home}/none.jsonl`), Error, "Cannot open session");
+    assertThrows(() => Deno.statSync(`${home}/notes.lock`), Deno.errors.NotFound);
+  }));
+
+Deno.test("SessionLog goes on in memory while the home refuses, and catches up later", () =>
+  withHome(async (home) => {
+    Deno.writeTextFileSync(`${home}/projects`, "in the way");
+    const log = createLog(home);
+    assertEquals(log.append(user("hello")).seq, 2);
+    log.append(reply("hi"));
+    const notices = log.takeNotices();
+    assertEquals(notices.map((n) => n.code), ["session.unsaved"]);
+    assert(log.problem !== undefined);
+    await log.sync();
+    assert(log.problem !== undefined);
+    Deno.removeSync(`${home}/projects`);
+    await log.sync();
+    assertEquals(log.problem, undefined);
+    assertEquals(log.takeNotices().map((n) => n.code), ["session.saved"]);
+    log.append(user("bye"));
+    log.close();
+    assertEquals(loadEvents(log.place.path).state.messages.map((m) => m.content), ["hello", "hi", "bye"]);
+  }));
+
+Deno.test(
+  "SessionLog survives a full disk without a torn line",
+  { ignore: Deno.build.os !== "linux" },
+  () =>
+    withHome(async (home) => {
+      // A file size limit makes the kernel refuse the way a full disk does, after part of the line went through.
+      const script = `
+      import { SessionLog } from ${
+        JSON.stringify(new URL("../../../src/session/mod.ts", import.meta.url).href)
+      };
+      const log = SessionLog.create({ home: ${JSON.stringify(home)}, cwd: "/d", version: "1" });
+      for (let i = 0; i < 20; i++) log.append({ type: "message.user", origin: "user", content: "x".repeat(700) + i });
+      await log.sync();
+      await Deno.stdout.write(new TextEncoder().encode(JSON.stringify({ path: log.place.path,
+        messages: log.state.messages.length, codes: log.takeNotices().map((n) => n.code) })));
+      log.close();`;
+      Deno.writeTextFileSync(`${home}/main.ts`, script);
+      const { stdout, stderr } = await new Deno.Command("bash", {
+        args: ["-c", `trap '' XFSZ; ulimit -f 8; exec "${Deno.execPath()}" run -A --no-lock ${home}/main.ts`],
+      }).output();
+      assertEquals(
+        new TextDecoder().decode(stderr).includes("rror"),
+        false,
+        new TextDecoder().decode(stderr),
+      );
+      const report = JSON.parse(new TextDecoder().decode(stdout));
+      assertEquals([report.messages, report.codes], [20, ["session.unsaved"]]);
+      const loaded = loadEvents(report.path);
+      assertEquals(loaded.tail, "none");
+      assertEquals(loaded.notices, []);
+      assert(loaded.state.messages.length >= 8 && loaded.state.messages.length < 20);
+    }),
+);
+
+Deno.test("SessionLog.append redacts what is stored, shown and kept", () =>
+  withHome((home) => {
+    using log = createLog(home, { redact: (text) => text.replaceAll("sk-secret", "[hidden]") });
+    const shown = log.append(user('key "sk-secret"'));
+    assertEquals(shown.type === "message.user" && shown.content, 'key "[hidden]"');
+    assertEquals(log.state.messages.at(-1)?.content, 'key "[hidden]"');
+    assert(!Deno.readTextFileSync(log.place.path).includes("sk-secret"));
+  }));
+
+Deno.test("SessionLog.append redacts text by text when the line would break", () =>
+  withHome((home) => {
+    using log = createLog(home, { redact: (text) => text.replace(/secret.*/s, "[hidden]") });
+    log.append({ type: "notice", level: "info", code: "x", text: "the secret is 1234" });
+    const last = JSON.parse(lines(log.place.path).at(-1) ?? "");
+    assertEquals([last.code, last.text], ["x", "the [hidden]"]);
+  }));
+
+Deno.test("SessionLog.close repeats a title that is far from the end", () =>
+  withHome((home) => {
+    const log = createLog(home);
+    log.append({ type: "session.rename", title: "My title" });
+    log.append(user("x".repeat(20_000)));
+    log.close();
+    assertEquals(JSON.parse(lines(log.place.path).at(-1) ?? "").title, "My title");
+    SessionLog.open(log.place.path).close();
+    assertEquals(lines(log.place.path).length, 4);
+  }));
+
+Deno.test("SessionLog keeps texts no UTF-8 file can hold", () =>
+  withHome((home) => {
+    const odd = 'lone \ud800 nul \0 line \u2028 "quote" \\ 漢字 👩‍👩‍👧';
+    const log = createLog(home);
+    log.append(user(odd));
+    log.close();
+    assertEquals(loadEvents(log.place.path).state.messages[0]?.content, odd);
+  }));
+
+Deno.test("SessionLog.sync resolves when nothing was written", () =>
+  withHome(async (home) => {
+    using log = createLog(home);
+    await log.sync();
+    await assertRejects(() => Deno.stat(log.place.path));
+  }));
+
+Deno.test("SessionLog.open goes on where no lock can be taken", () =>
+  withHome((home) => {
+    const log = createLog(home);
+    log.append(user("hello"));
+    log.close();
+    Deno.mkdirSync(log.place.lock);
+    using again = SessionLog.open(log.place.path);
+    again.append(user("more"));
+    assertEquals(loadEvents(log.place.path).state.messages.length, 2);
+  }));
+
+Deno.test("writeArchive keeps messages one a line in the session's folder", () =>
+  withHome(async (home) => {
+    const { writeArchive } = await loadArchive();
+    using log = createLog(home);
+    for (const event of turn(1)) log.append(event);
+    const path = writeArchive(log.place, log.state.messages, new Date("2026-01-02T03:04:05.678Z"));
+    assertEquals(path, `${log.place.dir}/archive/20260102T030405-678.jsonl`);
+    assertEquals(lines(path).map((line) => JSON.parse(line)), log.state.messages);
+  }));

@@ -1,0 +1,79 @@
+import { assertEquals } from "../../support/assert.ts";
+import { checkArguments } from "../../../src/tool/arguments.ts";
+
+const SCHEMA = {
+  type: "object",
+  properties: {
+    path: { type: "string" },
+    limit: { type: "integer", minimum: 1, maximum: 100 },
+    all: { type: "boolean" },
+    mode: { type: "string", enum: ["files", "count"] },
+    names: { type: "array", items: { type: "string" } },
+    edits: {
+      type: "array",
+      minItems: 1,
+      items: {
+        type: "object",
+        properties: { old: { type: "string" } },
+        required: ["old"],
+        additionalProperties: false,
+      },
+    },
+  },
+  required: ["path"],
+  additionalProperties: false,
+};
+
+function check(given: unknown): unknown {
+  const result = checkArguments(SCHEMA, given, { file: "path", note: null });
+  return "problem" in result ? result.problem : result.args;
+}
+
+Deno.test("checkArguments passes arguments that fit as they are", () => {
+  const args = { path: "a", limit: 3, all: true, mode: "count", names: ["x"], edits: [{ old: "y" }] };
+  assertEquals(check(args), args);
+});
+
+Deno.test("checkArguments mends what has only one meaning", () => {
+  assertEquals(check({ path: 5, limit: "3", all: "True", mode: "FILES" }), {
+    path: "5",
+    limit: 3,
+    all: true,
+    mode: "files",
+  });
+  assertEquals(check({ path: "a", names: "x", edits: { old: "y" } }), {
+    path: "a",
+    names: ["x"],
+    edits: [{ old: "y" }],
+  });
+  assertEquals(check({ path: "a", names: '["x","y"]', limit: null }), { path: "a", names: ["x", "y"] });
+  assertEquals(check('{"path":"a"}'), { path: "a" });
+});
+
+Deno.test("checkArguments renames and drops synonyms without overriding the real name", () => {
+  assertEquals(check({ file: "a", note: "why" }), { path: "a" });
+  assertEquals(check({ file: "a", path: "b" }), { path: "b" });
+});
+
+Deno.test("checkArguments names the field, the value and what was expected", () => {
+  assertEquals(check({}), "path is required (a string)");
+  assertEquals(check({ path: ["a"] }), 'path must be a string, got ["a"]');
+  assertEquals(check({ path: "a", limit: "many" }), 'limit must be an integer, got "many"');
+  assertEquals(check({ path: "a", limit: 1.5 }), "limit must be an integer, got 1.5");
+  assertEquals(check({ path: "a", limit: 0 }), "limit must be at least 1, got 0");
+  assertEquals(check({ path: "a", limit: 101 }), "limit must be at most 100, got 101");
+  assertEquals(check({ path: "a", mode: "x" }), 'mode must be one of files, count, got "x"');
+  assertEquals(check({ path: "a", all: 1 }), "all must be a boolean, got 1");
+  assertEquals(check({ path: "a", edits: [] }), "edits must have at least 1 entries, got 0");
+  assertEquals(check({ path: "a", edits: [{ old: "x" }, {}] }), "edits[1].old is required (a string)");
+  assertEquals(
+    check({ path: "a", limt: 3 }),
+    "limt is not an argument; did you mean limit? (known: path, limit, all, mode, names, edits)",
+  );
+  assertEquals(check([1]), "arguments must be an object, got [1]");
+});
+
+Deno.test("checkArguments does not judge what lies outside its schema subset", () => {
+  const schema = { type: "object", properties: { x: { anyOf: [{ type: "string" }, { type: "null" }] } } };
+  assertEquals(checkArguments(schema, { x: null, other: 1 }), { args: { x: null, other: 1 } });
+});

@@ -1,0 +1,117 @@
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { applyEdit } from "../../../../src/tool/edit/ladder.ts";
+
+function edit(text: string, oldString: string, newString: string, replaceAll = false): string {
+  const outcome = applyEdit(text, { oldString, newString, replaceAll });
+  return "problem" in outcome ? `! ${outcome.problem}` : outcome.text;
+}
+
+function noteOf(text: string, oldString: string, newString: string): string | undefined {
+  const outcome = applyEdit(text, { oldString, newString, replaceAll: false });
+  return "problem" in outcome ? outcome.problem : outcome.note;
+}
+
+Deno.test("applyEdit replaces an exact match and nothing else", () => {
+  assertEquals(edit("a\nb\nc", "b", "x"), "a\nx\nc");
+  assertEquals(edit("a  \n\tb\n", "\tb\n", ""), "a  \n");
+  assertEquals(edit("a", "a", "a\n\n"), "a\n\n");
+});
+
+Deno.test("applyEdit gives new lines the line end of their file when the match is exact", () => {
+  assertEquals(edit("a\r\nb\r\n", "b", "b\nc"), "a\r\nb\r\nc\r\n");
+  assertEquals(edit("a\r\nb\r\nc\n", "c", "c\nd"), "a\r\nb\r\nc\nd\n");
+  assertEquals(edit("a\nb\n", "b", "b\r\nc"), "a\nb\r\nc\n");
+  assertEquals(edit("a\rb\r", "b", "b\nc"), "a\rb\rc\r");
+});
+
+Deno.test("applyEdit matches LF text in a CRLF file without touching other lines", () => {
+  assertEquals(edit("a\r\nb\r\nc\r\n", "a\nb\n", "a\nx\ny\n"), "a\r\nx\r\ny\r\nc\r\n");
+  assertEquals(edit("a\r\nb\nc\r\nd\n", "a\nb\nc\n", "a\nb\nnew\nc\n"), "a\r\nb\nnew\nc\r\nd\n");
+  assertEquals(edit("a\r\nb\r\n", "b\n", ""), "a\r\n");
+  assertEquals(edit("x\r\na\r\nb", "a\nb", "b"), "x\r\nb");
+  assertEquals(noteOf("a\r\nb\r\n", "a\nb", "b"), undefined);
+});
+
+Deno.test("applyEdit matches CRLF text in an LF file and a leading byte order mark", () => {
+  assertEquals(edit("a\nb\nc\n", "a\r\nb\r\n", "a\r\nx\r\n"), "a\nx\nc\n");
+  assertEquals(edit("a\nb\n", "\ufeffa\nb\n", "\ufeffx\n"), "x\n");
+  assertEquals(noteOf("a\nb\n", "a\r\nb", "x"), "matched after ignoring line ends");
+});
+
+Deno.test("applyEdit ignores blanks at line ends and keeps those of repeated lines", () => {
+  assertEquals(edit("if x:  \n  y\t\n  z\n", "if x:\n  y\n", "if x:\n  w\n"), "if x:  \n  w\n  z\n");
+  assertEquals(edit("a\nb\n", "a  \nb  ", "c"), "c\n");
+  assertEquals(noteOf("a \nb\n", "a\nb", "c"), "matched after ignoring blanks at line ends");
+});
+
+Deno.test("applyEdit shifts the indentation when one shift fits all lines", () => {
+  const text = "class A {\n    f() {\n      g();\n    }\n}\n";
+  assertEquals(
+    edit(text, "f() {\n  g();\n}", "f() {\n  g();\n  h();\n}"),
+    "class A {\n    f() {\n      g();\n      h();\n    }\n}\n",
+  );
+  assertEquals(edit("a:\n  b\n", "    a:\n      b\n", "    a:\n      c\n\n      d\n"), "a:\n  c\n\n  d\n");
+  assertEquals(noteOf(text, "f() {\n  g();\n}", ""), "matched after indenting by 4 spaces");
+});
+
+Deno.test("applyEdit takes spaces for tabs when the file has tabs", () => {
+  const text = "func f() {\n\tif x {\n\t\ty()\n\t}\n}\n";
+  assertEquals(
+    edit(text, "    if x {\n        y()\n    }\n", "    if x {\n        z()\n    }\n"),
+    "func f() {\n\tif x {\n\t\tz()\n\t}\n}\n",
+  );
+  assertEquals(noteOf(text, "    if x {\n        y()\n", ""), "matched after taking 4 spaces for a tab");
+});
+
+Deno.test("applyEdit stops when lines need different shifts", () => {
+  const text = "a\n  b\n      c\n";
+  assert(edit(text, "  a\n    b\n    c\n", "x\n").startsWith("! old_string was not found"));
+});
+
+Deno.test("applyEdit names all lines when the match is ambiguous", () => {
+  assertEquals(
+    edit("x\ny\nx\nz\nx\n", "x", "w"),
+    "! old_string occurs 3 times, at lines 1, 3, 5; add neighbouring lines to make it unique, or set replace_all",
+  );
+  assertEquals(edit("x\ny\nx\n", "x", "w", true), "w\ny\nw\n");
+  assertStringIncludes(edit("  a\n  b\n\n    a\n    b\n", "a\nb\n", "c\n"), "at lines 1, 4");
+});
+
+Deno.test("applyEdit shows the nearest lines with visible blanks when nothing matches", () => {
+  const text = "function f() {\n\treturn a + b;\n}\n";
+  assertEquals(
+    edit(text, "function f() {\n  return a - b;\n}\n", "x"),
+    [
+      "! old_string was not found; the nearest place differs from line 2 on (· space, ⇥ tab)",
+      "the file has:",
+      "     2→⇥return a + b;",
+      "     3→}",
+      "old_string has:",
+      "      →··return a - b;",
+      "      →}",
+    ].join("\n"),
+  );
+  assertStringIncludes(
+    edit("const total = sum(values);\n", "const total = sum(valuess)", "x"),
+    "const total = sum(values);",
+  );
+  assertStringIncludes(edit("a\u200bb is here\n", "ab is here\n", "x"), "a<U+200B>b");
+  assertStringIncludes(edit("abc\n", "completely different", "x"), "nor anything like it");
+});
+
+Deno.test("applyEdit points out line numbers and edits that are already made", () => {
+  assertStringIncludes(edit("a\nb\n", "   1→a\n   2→b", "x"), "line numbers of read_file");
+  assertStringIncludes(
+    edit("const value = 2;\n", "const value = 1;", "const value = 2;"),
+    "already there, at line 1",
+  );
+});
+
+Deno.test("applyEdit refuses an empty old_string unless the text is empty", () => {
+  assertEquals(edit("", "", "x\n"), "x\n");
+  assert(edit("a", "", "x").startsWith("! old_string is empty"));
+});
+
+Deno.test("applyEdit leaves dollar patterns in the new text alone", () => {
+  assertEquals(edit("a b c", "b", "$& $1 $$"), "a $& $1 $$ c");
+});

@@ -1,0 +1,169 @@
+import { loadProcessHost, LocalToolHost, MapSeenFiles, type Tool } from "../../../../src/tool/mod.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../../../support/assert.ts";
+import { makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
+import { badTools } from "./bad_tools.ts";
+
+const { ProcessToolHost, selfCommand, TOOL_ROLE } = await loadProcessHost();
+
+function tool(name: string): Tool {
+  return badTools().find((one) => one.name === name) as Tool;
+}
+
+async function bench(
+  options: { callTimeoutMs?: number; flags?: string[]; onProblem?: (text: string) => void } = {},
+) {
+  const dir = await makeTempDir();
+  const command = selfCommand({
+    role: TOOL_ROLE,
+    module: import.meta.url,
+    sourceEntry: new URL("./entry.ts", import.meta.url),
+    flags: options.flags ?? ["--no-check", "-A"],
+  });
+  const { flags: _, ...rest } = options;
+  const host = new ProcessToolHost({ command, data: dir.path, remote: () => true, ...rest });
+  const seen = new MapSeenFiles();
+  return {
+    dir: dir.path,
+    host,
+    seen,
+    context: (more = {}) => makeToolContext(dir.path, { seen, ...more }),
+    async [Symbol.asyncDispose]() {
+      await host[Symbol.asyncDispose]();
+      await dir[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function alive(pid: number | undefined): Promise<boolean> {
+  if (pid === undefined) return false;
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => "");
+  return stat !== "" && !/\) Z /.test(stat);
+}
+
+Deno.test("ProcessToolHost runs file tools elsewhere, and what was read counts for a later edit", async () => {
+  await using b = await bench();
+  await Deno.writeTextFile(`${b.dir}/a.txt`, "one\ntwo\n");
+  const read = await b.host.execute(tool("read_file"), { path: "a.txt" }, b.context());
+  assertStringIncludes(read.content, "2→two");
+  assertEquals([...b.seen.all()].map((stamp) => stamp.path), [`${b.dir}/a.txt`]);
+  const edit = await b.host.execute(
+    tool("edit_file"),
+    { path: "a.txt", old_string: "two", new_string: "2" },
+    b.context(),
+  );
+  assertEquals(edit.isError, undefined, edit.content);
+  assertEquals(await Deno.readTextFile(`${b.dir}/a.txt`), "one\n2\n");
+  assertEquals(edit.changes?.[0]?.change, "updated");
+});
+
+Deno.test("ProcessToolHost ends a call in a busy loop when it is aborted, and goes on with a new process", async () => {
+  await using b = await bench();
+  await Deno.writeTextFile(`${b.dir}/a.txt`, "one\n");
+  await b.host.execute(tool("read_file"), { path: "a.txt" }, b.context());
+  for (const name of ["spin", "backtrack"]) {
+    const first = b.host.pid;
+    const controller = new AbortController();
+    const call = b.host.execute(tool(name), {}, b.context({ signal: controller.signal }));
+    const aborting = performance.now();
+    controller.abort();
+    await assertRejects(() => call, DOMException);
+    assert(performance.now() - aborting < 5000);
+    const edit = await b.host.execute(
+      tool("edit_file"),
+      { path: "a.txt", old_string: "one", new_string: "one" + name },
+      b.context(),
+    );
+    assertEquals(edit.isError, undefined, `the stamp of the first read must survive: ${edit.content}`);
+    await Deno.writeTextFile(`${b.dir}/a.txt`, "one\n");
+    await b.host.execute(tool("read_file"), { path: "a.txt" }, b.context());
+    assert(b.host.pid !== first);
+    assertEquals(await alive(first), false);
+  }
+});
+
+Deno.test("ProcessToolHost ends a call at its deadline; readers beside it run again, writers are reported", async () => {
+  await using b = await bench({ callTimeoutMs: 700 });
+  await b.host.execute(tool("ls"), {}, b.context());
+  const controller = new AbortController();
+  const reader = b.host.execute(tool("wait"), { path: `${b.dir}/go` }, b.context());
+  const writer = b.host.execute(tool("wait_writing"), { path: `${b.dir}/go` }, b.context());
+  const loop = b.host.execute(tool("spin"), {}, b.context({ signal: controller.signal }));
+  controller.abort();
+  await assertRejects(() => loop, DOMException);
+  await Deno.writeTextFile(`${b.dir}/go`, "");
+  assertMatch((await reader).content, /^pid \d+$|was stopped/);
+  assertStringIncludes((await writer).content, "wait_writing was interrupted");
+  const stopped = await b.host.execute(tool("spin"), {}, b.context());
+  assertEquals(
+    stopped.content,
+    "error: spin was stopped: it had not ended after 0.7 s; ask for less at once",
+  );
+});
+
+Deno.test("ProcessToolHost survives a crash and passes on progress and errors", async () => {
+  await using b = await bench();
+  const crashed = await b.host.execute(tool("crash"), {}, b.context());
+  assertStringIncludes(crashed.content, "crash was interrupted");
+  const heard: string[] = [];
+  await Deno.writeTextFile(`${b.dir}/go`, "");
+  const waited = await b.host.execute(
+    tool("wait"),
+    { path: `${b.dir}/go` },
+    b.context({ progress: (text: string) => heard.push(text) }),
+  );
+  assertMatch(waited.content, /^pid \d+$/);
+  assertEquals(heard, ["waiting"]);
+  assertEquals(
+    (await b.host.execute(tool("throw"), {}, b.context())).content,
+    "error: throw failed: out of luck",
+  );
+});
+
+Deno.test("ProcessToolHost confines tools by the permissions of the process", async () => {
+  const dir = await makeTempDir();
+  await using b = await bench({ flags: ["--no-check", "--allow-read", `--allow-write=${dir.path}`] });
+  const refused = await b.host.execute(tool("write_file"), { path: "x.txt", content: "x" }, b.context());
+  assertEquals(refused.isError, true);
+  assertEquals(await Deno.stat(`${b.dir}/x.txt`).then(() => true, () => false), false);
+  await dir[Symbol.asyncDispose]();
+});
+
+Deno.test("ProcessToolHost says so and runs tools here when the process cannot be started", async () => {
+  const problems: string[] = [];
+  await using dir = await makeTempDir();
+  await Deno.writeTextFile(`${dir.path}/a.txt`, "one\n");
+  await using host = new ProcessToolHost({
+    command: { command: "/bin/false", args: [], env: {} },
+    data: null,
+    onProblem: (text) => problems.push(text),
+  });
+  const first = await host.execute(tool("read_file"), { path: "a.txt" }, makeToolContext(dir.path));
+  const second = await host.execute(tool("read_file"), { path: "a.txt" }, makeToolContext(dir.path));
+  assertStringIncludes(first.content + second.content, "1→one");
+  assertEquals(problems.length, 1);
+});
+
+Deno.test("LocalToolHost stops waiting when a tool ignores an abort", async () => {
+  await using dir = await makeTempDir();
+  await using host = new LocalToolHost();
+  const controller = new AbortController();
+  const call = host.execute(
+    tool("wait_writing"),
+    { path: `${dir.path}/go` },
+    makeToolContext(dir.path, { signal: controller.signal }),
+  );
+  controller.abort();
+  await assertRejects(() => call, DOMException);
+  await Deno.writeTextFile(`${dir.path}/go`, "");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assertEquals(
+    (await host.execute(tool("throw"), {}, makeToolContext(dir.path))).content,
+    "error: throw failed: out of luck",
+  );
+});

@@ -1,0 +1,76 @@
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { BUILTINS, type ResolvedCall, ToolRegistry, type ToolSelection } from "../../../src/tool/mod.ts";
+import { READ_FILE } from "../../../src/tool/builtin/read_file/tool.ts";
+
+function prepare(registry: ToolRegistry, name: string, args: string) {
+  return registry.prepare({ id: "1", name, arguments: args });
+}
+
+function names(selection: ToolSelection): string[] {
+  return new ToolRegistry(BUILTINS, [], selection).schemas().map((schema) => schema.name);
+}
+
+Deno.test("ToolRegistry offers the usual tools in list order, the same bytes each time", () => {
+  const usual = BUILTINS.filter((tool) => !tool.optional).map((tool) => tool.name);
+  assertEquals(names({}), usual);
+  assertEquals(
+    JSON.stringify(new ToolRegistry(BUILTINS).schemas()),
+    JSON.stringify(new ToolRegistry(BUILTINS).schemas()),
+  );
+});
+
+Deno.test("ToolRegistry offers exactly what the selection names", () => {
+  assertEquals(names({ enabled: ["edit_file", "read_file"] }), ["read_file", "edit_file"]);
+  assert(names({ enabled: ["*", "delete_symbol"] }).includes("delete_symbol"));
+  assert(!names({ disabled: ["write_file"] }).includes("write_file"));
+  assertEquals(new ToolRegistry(BUILTINS, [], { enabled: ["read_fle"] }).unknown, ["read_fle"]);
+});
+
+Deno.test("ToolRegistry adds further tools after the built-in ones, whatever is enabled", () => {
+  const extra = { ...READ_FILE, name: "mcp__x__y" };
+  const registry = new ToolRegistry(BUILTINS, [extra], { enabled: ["read_file"] });
+  assertEquals(registry.schemas().map((schema) => schema.name), ["read_file", "mcp__x__y"]);
+});
+
+Deno.test("ToolRegistry offers an alias with its argument names instead of the tool's own", () => {
+  const registry = new ToolRegistry(BUILTINS, [], {
+    enabled: ["read_file"],
+    alias: { view: { tool: "read_file", args: { file: "path", start: "offset" } } },
+  });
+  const schema = registry.schemas()[0];
+  assertEquals(schema?.name, "view");
+  assertEquals(Object.keys(schema?.parameters.properties as object), ["file", "start", "limit"]);
+  assertEquals(schema?.parameters.required, ["file"]);
+  const call = prepare(registry, "view", '{"file":"a.ts","start":"3"}') as ResolvedCall;
+  assertEquals([call.name, call.args], ["read_file", { path: "a.ts", offset: 3 }]);
+  const own = prepare(registry, "read_file", '{"path":"a.ts"}') as ResolvedCall;
+  assertEquals(own.args, { path: "a.ts" });
+});
+
+Deno.test("ToolRegistry accepts the argument names other agents use", () => {
+  const registry = new ToolRegistry(BUILTINS);
+  const call = prepare(
+    registry,
+    "edit_file",
+    '{"file_path":"a","old_str":"b","newString":"c"}',
+  ) as ResolvedCall;
+  assertEquals(call.args, { path: "a", old_string: "b", new_string: "c" });
+});
+
+Deno.test("ToolRegistry suggests near names for an unknown tool", () => {
+  const registry = new ToolRegistry(BUILTINS);
+  assertEquals(prepare(registry, "readfile", "{}"), 'Unknown tool "readfile"; did you mean read_file?');
+  assertStringIncludes(
+    String(prepare(registry, "qqqq", "{}")),
+    'Unknown tool "qqqq"; available: read_file, ',
+  );
+});
+
+Deno.test("ToolRegistry repairs broken JSON when it has one reading and explains it when not", async () => {
+  const registry = new ToolRegistry(BUILTINS);
+  const mended = await prepare(registry, "read_file", "{'path': 'a.ts', limit: 3,}") as ResolvedCall;
+  assertEquals(mended.args, { path: "a.ts", limit: 3 });
+  const broken = await prepare(registry, "read_file", '{"path": "a.t');
+  assertStringIncludes(String(broken), "Arguments of read_file are not valid JSON");
+  assertStringIncludes(String(prepare(registry, "read_file", "")), "path is required (a string)");
+});

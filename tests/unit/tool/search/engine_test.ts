@@ -1,0 +1,103 @@
+import { readFilter } from "../../../../src/tool/search/path_filter.ts";
+import { type ContentSearch, searchContent } from "../../../../src/tool/search/search_content.ts";
+import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
+import { makeTempDir } from "../../../support/tool_context.ts";
+
+function search(dir: string, options: Partial<ContentSearch> & { pattern: string }) {
+  return searchContent({
+    literal: false,
+    ignoreCase: false,
+    multiline: false,
+    before: 0,
+    after: 0,
+    mode: "content",
+    filter: readFilter([], []),
+    root: dir,
+    cwd: dir,
+    hidden: () => false,
+    shownLines: 100,
+    signal: new AbortController().signal,
+    deadlineMs: 30_000,
+    engine: "own",
+    ...options,
+  });
+}
+
+Deno.test("searchContent ends a catastrophic pattern at its deadline and names the file", async () => {
+  await using dir = await makeTempDir();
+  await Deno.writeTextFile(`${dir.path}/bad.txt`, `${"a".repeat(60)}b\n`);
+  const started = performance.now();
+  const report = await search(dir.path, { pattern: "^(a+)+(?!x)$", deadlineMs: 1500 });
+  assertEquals(report.stopped, "deadline");
+  assertEquals(report.stuckAt, `${dir.path}/bad.txt`);
+  assert(performance.now() - started < 10_000);
+});
+
+Deno.test("searchContent stops at once when it is aborted inside a catastrophic pattern", async () => {
+  await using dir = await makeTempDir();
+  await Deno.writeTextFile(`${dir.path}/bad.txt`, `${"a".repeat(60)}b\n`);
+  const controller = new AbortController();
+  const run = search(dir.path, { pattern: "^(a+)+$", signal: controller.signal });
+  const timer = setTimeout(() => controller.abort(), 300);
+  await assertRejects(() => run, DOMException);
+  clearTimeout(timer);
+});
+
+Deno.test("searchContent gives the same lines with both engines for patterns of every kind", async () => {
+  await using dir = await makeTempDir();
+  const lines = [
+    "plain text",
+    "tab\there",
+    "naïve café Ünï",
+    "x1 y22 z333",
+    "a.b.c",
+    "[list]",
+    "İstanbul ſharp Kelvin K",
+    "word_with_under",
+    "",
+    "   ",
+    "end;",
+    "emoji 👍 ok",
+    "日本語 テキスト",
+    "aaa",
+    "foo123bar",
+  ];
+  await Deno.writeTextFile(`${dir.path}/u.txt`, lines.join("\n"));
+  await Deno.writeTextFile(`${dir.path}/crlf.txt`, lines.join("\r\n"));
+  await Deno.writeTextFile(`${dir.path}/a.txt`, lines.filter((line) => /^[ -~\t]*$/.test(line)).join("\n"));
+  const patterns = [
+    ..."\\d+;\\w+;\\s;\\S+$;^\\W+$;\\D{3};\\bcaf\\w\\b;\\Bn\\B;^.$;.{5,};^\\s*$;a.c;[^a-z]+;[[:digit:]]{3};[\\w&&[^\\d]]+"
+      .split(";"),
+    ..."[a-z--[aeiou]]{3};[^\\n]x;(?i)KELVIN;(?i:k)$;k|ſ;x{2}?;a**;(?P<n>o)+;\\x61b?;\\u{1F44D};\\p{L}\\d;\\pN;\\P{Latin}{4}"
+      .split(";"),
+    ..."\\p{Script=Han};(?x)foo \\d+ # digits;[]a];[a\\]];[x-];\\.b\\.;end;\\t;(a|b|);e$;(?s)d.;[\\s\\S]+x"
+      .split(";"),
+  ];
+  for (const [index, pattern] of patterns.entries()) {
+    for (const ignoreCase of index % 4 === 0 ? [false, true] : [false]) {
+      const shown = async (engine: "own" | "ripgrep") =>
+        (await search(dir.path, { pattern, ignoreCase, engine })).files
+          .flatMap((file) =>
+            file.lines.map((line) =>
+              `${file.path.slice(dir.path.length)}:${line.number}:${line.column}:${line.text}`
+            )
+          );
+      assertEquals(await shown("own"), await shown("ripgrep"), `${pattern} ${ignoreCase}`);
+    }
+  }
+});
+
+Deno.test("searchContent finds lines and their numbers in a file of many parts", async () => {
+  await using dir = await makeTempDir();
+  const block = new TextEncoder().encode(`${"filler ".repeat(20)}\n`.repeat(7000));
+  using file = await Deno.open(`${dir.path}/big.txt`, { write: true, create: true });
+  for (let part = 0; part < 40; part++) {
+    await file.write(block);
+    await file.write(new TextEncoder().encode(`needle ${part}\n`));
+  }
+  const report = await search(dir.path, { pattern: "needle \\d$" });
+  assertEquals(
+    report.files.flatMap((one) => one.lines.map((line) => line.number)),
+    Array.from({ length: 10 }, (_, part) => (part + 1) * 7001),
+  );
+});

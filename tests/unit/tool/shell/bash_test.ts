@@ -1,0 +1,184 @@
+import {
+  BUILTINS,
+  openServices,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from "../../../../src/tool/mod.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../../../support/assert.ts";
+import { type ContextOverrides, makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
+
+const BASH = BUILTINS.find((one) => one.name === "bash") as Tool;
+
+interface Bench extends AsyncDisposable {
+  readonly dir: string;
+  readonly context: ToolContext;
+  run(command: string, args?: Record<string, unknown>): Promise<ToolResult>;
+}
+
+async function bench(overrides: ContextOverrides = {}): Promise<Bench> {
+  const dir = await makeTempDir();
+  const services = openServices();
+  const context = makeToolContext(dir.path, { services, ...overrides });
+  return {
+    dir: dir.path,
+    context,
+    run: (command, args = {}) => BASH.execute({ command, ...args }, context),
+    async [Symbol.asyncDispose]() {
+      await services[Symbol.asyncDispose]();
+      await dir[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Processes whose command line contains a word, by pid. */
+async function processesWith(word: string): Promise<string[]> {
+  const { stdout } = await new Deno.Command("ps", { args: ["-eo", "pid,stat,args"] }).output();
+  return new TextDecoder().decode(stdout).split("\n")
+    .filter((line) => line.includes(word) && !/^\s*\d+\s+Z/.test(line));
+}
+
+async function eventually(check: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 10_000;
+  while (!(await check())) {
+    assert(Date.now() < end, "it did not happen in ten seconds");
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+Deno.test("bash gives both streams in their order and the exit code", async () => {
+  await using b = await bench();
+  const result = await b.run("echo one; echo two >&2; echo three; exit 7");
+  assertEquals(result.content, "one\ntwo\nthree\n[exit code 7]");
+  assertEquals([result.exitCode, result.isError, result.summary], [7, true, "exit 7"]);
+  assertEquals((await b.run("true")).content, "(no output)");
+  assertEquals((await b.run("sh -c 'kill -9 $$'")).content.split("\n").at(-1), "[exit code 137, SIGKILL]");
+  const killed = await b.run("kill -9 $$");
+  assertEquals([killed.content, killed.signal], ["[ended by SIGKILL]", "SIGKILL"]);
+});
+
+Deno.test("bash gives commands no input, no terminal and a group of their own", async () => {
+  await using b = await bench();
+  assertEquals((await b.run("read line; echo $?; tty; cat")).content, "1\nnot a tty");
+  const ids = (await b.run("ps -o pid=,pgid=,sid= -p $$")).content.trim().split(/\s+/);
+  assertEquals(new Set(ids).size, 1);
+  assertMatch((await b.run("echo x > /dev/tty")).content, /No such device|cannot create|No such file/);
+});
+
+Deno.test("bash passes on only the environment of the jail", async () => {
+  await using dir = await makeTempDir();
+  const context = makeToolContext(dir.path, {
+    jail: {
+      wrap: (argv) => ({
+        command: argv[0] ?? "",
+        args: argv.slice(1),
+        env: { PATH: "/usr/bin:/bin", ONLY: "this" },
+      }),
+    },
+  });
+  const result = await BASH.execute({ command: "env | grep -v -E '^(PWD|SHLVL|_|PATH|OLDPWD)='" }, context);
+  assertEquals(result.content, "ONLY=this");
+});
+
+Deno.test("bash starts where the last command left off, inside the workspace only", async () => {
+  await using b = await bench();
+  assertEquals((await b.run("mkdir -p a/b; cd a/b")).content, `[now in ${b.dir}/a/b]`);
+  assertEquals((await b.run("pwd; exit 3")).content, `${b.dir}/a/b\n[exit code 3]`);
+  assertStringIncludes(
+    (await b.run("cd /; pwd")).content,
+    `/\n[/ is outside the workspace; the next command starts in ${b.dir}/a/b`,
+  );
+  assertEquals((await b.run("pwd", { workdir: "a" })).content, `${b.dir}/a`);
+  assertEquals((await b.run("pwd")).content, `${b.dir}/a/b`);
+  await Deno.remove(`${b.dir}/a`, { recursive: true });
+  assertEquals((await b.run("pwd")).content, `${b.dir}\n[${b.dir}/a/b is gone; ran in ${b.dir}]`);
+  assertStringIncludes(
+    (await b.run("pwd", { workdir: "/" })).content,
+    "error: Cannot run in /: it is outside the workspace",
+  );
+});
+
+Deno.test("bash does not wait for children in the background, and ends them", async () => {
+  await using b = await bench();
+  const mark = `61.${crypto.getRandomValues(new Uint32Array(1))[0]}`;
+  const started = performance.now();
+  assertEquals((await b.run(`sleep ${mark} & echo x`)).content, "x");
+  assert(performance.now() - started < 20_000);
+  await eventually(async () => (await processesWith(`sleep ${mark}`)).length === 0);
+  assertEquals((await b.run("echo late > >(sleep 0.01; cat)")).content, "late");
+});
+
+Deno.test("bash stops at its time limit with everything it started, and gives what was printed", async () => {
+  await using b = await bench();
+  const mark = `62.${crypto.getRandomValues(new Uint32Array(1))[0]}`;
+  const result = await b.run(`echo before; (trap '' TERM; sleep ${mark}); echo after`, { timeout_ms: 300 });
+  assertMatch(result.content, /^before\n\[stopped after 0\.3 s; .*run_in_background\]$/);
+  assertEquals([result.isError, result.summary], [true, "timed out"]);
+  await eventually(async () => (await processesWith(`sleep ${mark}`)).length === 0);
+});
+
+Deno.test("bash throws on an abort at once, with the whole group gone", async () => {
+  const controller = new AbortController();
+  await using b = await bench({ signal: controller.signal });
+  const mark = `63.${crypto.getRandomValues(new Uint32Array(1))[0]}`;
+  const run = b.run(`trap '' TERM; sleep ${mark} & while :; do :; done`);
+  await eventually(async () => (await processesWith(`sleep ${mark}`)).length > 0);
+  const at = performance.now();
+  controller.abort();
+  await assertRejects(() => run, DOMException);
+  const took = performance.now() - at;
+  assert(took < 20_000, `took ${took} ms`);
+  await eventually(async () => (await processesWith(mark)).length === 0);
+});
+
+Deno.test("bash keeps head and tail of a long output and the whole in a file", async () => {
+  await using b = await bench();
+  const result = await b.run("seq 1 100000");
+  const lines = result.content.split("\n");
+  assertEquals([lines[0], lines.at(-1)], ["1", "100000"]);
+  assert(result.content.length < 17_000);
+  const file = result.truncated?.fullText ?? "";
+  assertStringIncludes(result.content, `full text: ${file}`);
+  assertEquals((await Deno.readTextFile(file)).length, 588_895);
+  assertEquals(result.truncated?.totalBytes, 588_895);
+});
+
+Deno.test("bash turns terminal output into plain text", async () => {
+  await using b = await bench();
+  const colours = await b.run(
+    String.raw`printf '\033[1;31mred\033[0m \033]0;title\007x\b \033]8;;http://a\033\\link\n'`,
+  );
+  assertEquals(colours.content, "red  link");
+  assertEquals((await b.run(String.raw`printf '10%%\r50%%\r100%%\ndone\r\n'`)).content, "100%\ndone");
+  assertMatch((await b.run("head -c 5000 /dev/urandom")).content, /^\[binary output, 5000 bytes\]$/);
+  assertEquals((await b.run(String.raw`printf 'caf\303\251 \351\n'`)).content, "café \ufffd");
+});
+
+Deno.test("bash shows output to readers while the command runs", async () => {
+  const seen: string[] = [];
+  const first = Promise.withResolvers<void>();
+  await using b = await bench({
+    progress: (text) => {
+      seen.push(text);
+      first.resolve();
+    },
+  });
+  const run = b.run("echo early; while [ ! -e go ]; do sleep 0.01; done; echo late");
+  await first.promise;
+  assertEquals(seen.join(""), "early\n");
+  await Deno.writeTextFile(`${b.dir}/go`, "");
+  assertEquals((await run).content, "early\nlate");
+  assertEquals(seen.join(""), "early\nlate\n");
+});
+
+Deno.test("bash explains a syntax error and an empty command", async () => {
+  await using b = await bench();
+  assertMatch((await b.run("if true; then")).content, /syntax error[\s\S]*\[exit code 2\]/);
+  assertEquals((await b.run("  ")).content, "error: Cannot run an empty command");
+});

@@ -1,0 +1,36 @@
+import { assertEquals } from "../../support/assert.ts";
+import { scanJsonl } from "../../../src/util/jsonl.ts";
+
+function scan(content: Uint8Array | string, from?: number) {
+  const path = Deno.makeTempFileSync();
+  try {
+    Deno.writeFileSync(path, typeof content === "string" ? new TextEncoder().encode(content) : content);
+    const seen: [unknown, number, number, number][] = [];
+    const report = scanJsonl(path, (value, { line, offset, length }) => {
+      seen.push([value, line, offset, length]);
+    }, from === undefined ? {} : { from });
+    return { seen, ...report, tail: new TextDecoder().decode(report.tail) };
+  } finally {
+    Deno.removeSync(path);
+  }
+}
+
+Deno.test("scanJsonl hands over values with their places and tells what is damaged or unfinished", () => {
+  const { seen, end, tail, damaged, lines } = scan('{"a":1}\n\nnot json\n"é"\r\n[1');
+  assertEquals(seen, [[{ a: 1 }, 1, 0, 7], ["é", 4, 18, 5]]);
+  assertEquals([end, tail, damaged, lines], [24, "[1", [3], 4]);
+});
+
+Deno.test("scanJsonl goes on from an offset", () => {
+  assertEquals(scan("1\n22\n333\n", 5).seen, [[333, 1, 5, 3]]);
+});
+
+Deno.test("scanJsonl reads empty files and lines larger than its buffer", () => {
+  assertEquals(scan("").lines, 0);
+  const long = JSON.stringify("漢".repeat(400_000));
+  const { seen, lines } = scan(`1\n${long}\n2\n${long}\n3\n`);
+  assertEquals([lines, seen.map(([value]) => typeof value === "string" ? value.length : value)], [
+    5,
+    [1, 400_000, 2, 400_000, 3],
+  ]);
+});

@@ -1,0 +1,62 @@
+import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
+import { FileLock } from "../../../src/util/lock.ts";
+
+async function withFolder(run: (folder: string) => void | Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    await run(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("FileLock is held once, names its owner, and is gone after release", () =>
+  withFolder((folder) => {
+    const path = `${folder}/x.lock`;
+    const first = FileLock.tryAcquire(path);
+    assert(first.held);
+    const second = FileLock.tryAcquire(path);
+    assert(!second.held);
+    assertEquals(second.owner.pid, Deno.pid);
+    assert(Date.parse(second.owner.since ?? "") > 0);
+    first.lock.release();
+    assertEquals([...Deno.readDirSync(folder)], []);
+    const third = FileLock.tryAcquire(path);
+    assert(third.held);
+    third.lock.release();
+  }));
+
+Deno.test("FileLock of a killed process is free at once", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/x.lock`;
+    const module = new URL("../../../src/util/lock.ts", import.meta.url).href;
+    const child = new Deno.Command(Deno.execPath(), {
+      args: [
+        "eval",
+        `import { FileLock } from "${module}"; const lock = FileLock.tryAcquire(${JSON.stringify(path)});
+         await Deno.stdout.write(new TextEncoder().encode("held")); setInterval(() => lock, 1000);`,
+      ],
+      stdout: "piped",
+    }).spawn();
+    const reader = child.stdout.getReader();
+    await reader.read();
+    const busy = FileLock.tryAcquire(path);
+    assertEquals(busy.held ? undefined : busy.owner.pid, child.pid);
+    child.kill("SIGKILL");
+    await child.status;
+    await reader.cancel();
+    const free = FileLock.tryAcquire(path);
+    assert(free.held);
+    free.lock.release();
+  }));
+
+Deno.test("FileLock copes with an unreadable owner and throws where no file can be made", () =>
+  withFolder((folder) => {
+    const path = `${folder}/x.lock`;
+    const first = FileLock.tryAcquire(path);
+    Deno.writeTextFileSync(path, "nonsense");
+    const second = FileLock.tryAcquire(path);
+    assertEquals(second.held ? undefined : second.owner, {});
+    if (first.held) first.lock.release();
+    assertThrows(() => FileLock.tryAcquire(`${folder}/none/x.lock`), Deno.errors.NotFound);
+  }));
