@@ -47,6 +47,7 @@ function roomOf(file: string, root: string): string | undefined {
 
 /** The table of all rooms and a line for each room that fell short. Rooms that are not there yet are not asked for. */
 export async function coverageReport(rawDir: string): Promise<CoverageReport> {
+  await dropTornFiles(rawDir);
   const done = await run(Deno.execPath(), { args: ["coverage", "--quiet", "--lcov", rawDir] });
   if (done.code !== 0) return { table: done.output, problems: [`Cannot compute coverage from ${rawDir}`] };
   const rooms = linesByRoom(done.output, Deno.cwd());
@@ -64,6 +65,20 @@ export async function coverageReport(rawDir: string): Promise<CoverageReport> {
     }
   }
   return { table: rows.join("\n"), problems };
+}
+
+/** Takes away what a killed child process left half written; `deno coverage` would refuse the whole folder for it. */
+export async function dropTornFiles(rawDir: string): Promise<void> {
+  if ((await existing([rawDir])).length === 0) return;
+  for await (const entry of Deno.readDir(rawDir)) {
+    const path = `${rawDir}/${entry.name}`;
+    if (!entry.isFile || !entry.name.endsWith(".json")) continue;
+    try {
+      JSON.parse(await Deno.readTextFile(path));
+    } catch {
+      await Deno.remove(path);
+    }
+  }
 }
 
 function percent(lines: Lines): number {

@@ -1,4 +1,4 @@
-import { linesByRoom } from "../../scripts/cov.ts";
+import { dropTornFiles, linesByRoom } from "../../scripts/cov.ts";
 import { chooseStages, countTests } from "../../scripts/test.ts";
 import { STAGES } from "../../scripts/test_stages.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../support/assert.ts";
@@ -31,6 +31,20 @@ Deno.test("linesByRoom adds up the lines of each room and skips what is no room"
     linesByRoom(lcov, "/p"),
     new Map([["core", { hit: 6, found: 8 }], ["cli", { hit: 3, found: 4 }]]),
   );
+});
+
+Deno.test("dropTornFiles leaves whole coverage files and takes away what a killed process left", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    await Deno.writeTextFile(`${folder}/whole.json`, '{"url":"file:///a.ts"}');
+    await Deno.writeTextFile(`${folder}/empty.json`, "");
+    await Deno.writeTextFile(`${folder}/torn.json`, '{"url":"file:');
+    await dropTornFiles(folder);
+    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["whole.json"]);
+    await dropTornFiles(`${folder}/absent`);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 });
 
 Deno.test("the CI script runs the README's test command and nothing after it", async () => {
