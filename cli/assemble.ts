@@ -17,6 +17,7 @@ import { buildTools } from "./run_tools.ts";
 /** Everything a run is made of. */
 export interface Assembly {
   readonly controller: Controller;
+  readonly loaded: LoadedConfig;
   readonly log: SessionLog;
   readonly provider: Provider;
   readonly workspace: Workspace;
@@ -65,6 +66,7 @@ export async function assemble(place: Place, flags: RunFlags, loaded: LoadedConf
   });
   return {
     controller,
+    loaded,
     log,
     provider,
     workspace,

@@ -19,7 +19,9 @@ export interface RoomSources {
 }
 
 /** What happens between steps: instructions of folders that were touched, and room when the context fills up. */
-export type RoomKeeping = Required<Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "warm">>;
+export type RoomKeeping = Required<
+  Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "compact" | "warm">
+>;
 
 export async function keepRoom(sources: RoomSources): Promise<RoomKeeping> {
   const { recorder } = sources;
@@ -34,6 +36,10 @@ export async function keepRoom(sources: RoomSources): Promise<RoomKeeping> {
       await compaction.betweenSteps(signal);
     },
     onContextOverflow: (signal) => compaction.onContextOverflow(signal),
+    async compact(hint, signal) {
+      await window.discover();
+      return await compaction.compact(hint, signal);
+    },
     warm: () => void window.discover(),
   };
 }

@@ -1,6 +1,7 @@
 import type { TurnOutcome } from "../../src/agent/mod.ts";
-import { loadSkills, resolveReferences } from "../../src/context/mod.ts";
+import { resolveReferences } from "../../src/context/mod.ts";
 import {
+  addUsage,
   EXIT,
   type ExitName,
   formatPlace,
@@ -16,6 +17,7 @@ import { Metrics } from "../metrics.ts";
 import { workingPlace } from "../place.ts";
 import { loadTrustedConfig } from "../trusted_config.ts";
 import { onSignals } from "../signals.ts";
+import type { Slash } from "../slash.ts";
 import { readTask, type Task } from "../task_input.ts";
 import type { RunFlags } from "../run_flags.ts";
 
@@ -86,6 +88,8 @@ async function runTask(
   controller.subscribe((event) => metrics.event(event));
   controller.subscribe((event) => printer.event(event));
   try {
+    const slash = task.text.startsWith("/") ? await slashOf(task.text, assembly) : undefined;
+    if (slash?.kind === "command") return await commandResult(slash, assembly, current);
     await assembly.open();
     const warnings = [...loaded.warnings.map(formatProblem), ...assembly.notices];
     for (const text of warnings) {
@@ -94,7 +98,7 @@ async function runTask(
     current.begin(assembly);
     const outcome = await controller.submit({
       type: "turn",
-      input: await userInput(task, assembly, place.cwd),
+      input: await userInput(task, assembly, { cwd: place.cwd, skill: slash?.context }),
     });
     if (!outcome) throw new ReasonixError("The turn ended without an outcome");
     const result = resultOf(outcome, assembly, metrics);
@@ -105,13 +109,51 @@ async function runTask(
   }
 }
 
-async function userInput(task: Task, assembly: Assembly, cwd: string): Promise<UserInput> {
-  const { workspace, provider, controller, knowledge } = assembly;
-  if (knowledge.skills && task.text.startsWith("/")) {
-    const slash = await (await loadSkills()).resolveSlash(task.text, knowledge.skills);
-    if (slash) {
-      await controller.recorder.record({ type: "message.user", content: slash.context, origin: "context" });
-    }
+async function slashOf(text: string, assembly: Assembly): Promise<Slash | undefined> {
+  return await (await import("../slash.ts")).readSlash(text, assembly);
+}
+
+/** A command of the program's own: what it reports is the answer. */
+async function commandResult(
+  { command, argument }: Extract<Slash, { kind: "command" }>,
+  assembly: Assembly,
+  current: CurrentRun,
+): Promise<RunResult> {
+  const { controller, log, provider } = assembly;
+  const started = performance.now();
+  let usage = NO_USAGE;
+  let spent: number | undefined = 0;
+  controller.subscribe((event) => {
+    if (event.type !== "message.end") return;
+    if (event.usage) usage = addUsage(usage, event.usage);
+    spent = spent === undefined || !event.cost ? undefined : spent + event.cost.amount;
+  });
+  current.begin(assembly);
+  const answer = await command.run(assembly, argument);
+  const currency = provider.model.price?.currency;
+  return {
+    exit: "done",
+    exitCode: EXIT.done,
+    answer,
+    report: true,
+    ...(log.state.session === undefined ? {} : { session: log.id }),
+    model: provider.model.id,
+    steps: 0,
+    durationMs: Math.round(performance.now() - started),
+    usage,
+    refusals: [],
+    ...(currency === undefined || spent === undefined ? {} : { cost: { amount: spent, currency } }),
+  };
+}
+
+async function userInput(
+  task: Task,
+  assembly: Assembly,
+  { cwd, skill }: { cwd: string; skill: string | undefined },
+): Promise<UserInput> {
+  const { workspace, provider, controller } = assembly;
+  if (skill !== undefined) {
+    await controller.recorder.record({ type: "message.user", content: skill, origin: "context" });
   }
   const found = await resolveReferences(task.text, {
     cwd,

@@ -1,20 +1,26 @@
 import { type AgentParts, runTurn, StopReason, type TurnOutcome } from "../agent/mod.ts";
-import type { EventSink, Submission, UserInput } from "../core/mod.ts";
+import type { CompactionReport } from "../context/mod.ts";
+import { type EventSink, ReasonixError, type Submission, type UserInput } from "../core/mod.ts";
 import { titleOf } from "../session/mod.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** What the controller adds to the parts of an agent itself. */
-export type ControlledParts = Omit<AgentParts, "conversation" | "takeSteering">;
+export interface ControlledParts extends Omit<AgentParts, "conversation" | "takeSteering"> {
+  /** Makes room at the user's wish; absent where nothing can. */
+  readonly compact?: (hint: string | undefined, signal: AbortSignal) => Promise<CompactionReport>;
+}
 
 /** Drives one conversation: submissions in, events out. */
 export class Controller {
   readonly recorder: Recorder;
   readonly #parts: AgentParts;
+  readonly #compact: ControlledParts["compact"];
   readonly #steering: string[] = [];
   #turn: AbortController | undefined;
 
-  constructor(recorder: Recorder, parts: ControlledParts) {
+  constructor(recorder: Recorder, { compact, ...parts }: ControlledParts) {
     this.recorder = recorder;
+    this.#compact = compact;
     this.#parts = { ...parts, conversation: recorder, takeSteering: () => this.#steering.splice(0) };
   }
 
@@ -49,15 +55,39 @@ export class Controller {
     await this.recorder.record({ type: "session.rename", title: first });
   }
 
-  async #run(input: UserInput): Promise<TurnOutcome> {
+  /**
+   * Folds the conversation between two turns, keeping in particular what the hint names. Throws ReasonixError (interrupt,
+   * terminated) when it was stopped.
+   */
+  async compact(hint?: string): Promise<CompactionReport> {
+    const report = await this.#alone(async (signal) => {
+      const made = await this.#compact?.(hint, signal);
+      if (!signal.aborted) return made;
+      const terminated = signal.reason instanceof StopReason && signal.reason.reason === "terminated";
+      throw new ReasonixError("Stopped before anything was folded", {
+        exit: terminated ? "terminated" : "interrupt",
+      });
+    });
+    await this.recorder.sync();
+    return report ?? { means: "none", tokensBefore: 0, tokensAfter: 0 };
+  }
+
+  #run(input: UserInput): Promise<TurnOutcome> {
+    return this.#alone(async (signal) => {
+      await this.#title(input);
+      return await runTurn(this.#parts, input, signal);
+    });
+  }
+
+  /** One thing at a time happens to a conversation, and an interrupt ends it. */
+  async #alone<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     if (this.#turn) {
       throw new TypeError("Cannot start a turn while another one is running; steer or interrupt it");
     }
     const turn = new AbortController();
     this.#turn = turn;
     try {
-      await this.#title(input);
-      return await runTurn(this.#parts, input, turn.signal);
+      return await work(turn.signal);
     } finally {
       this.#turn = undefined;
     }

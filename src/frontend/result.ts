@@ -11,6 +11,8 @@ export interface RunResult {
   readonly detail?: string;
   readonly remedy?: string;
   readonly answer: string;
+  /** The answer is the report of a command: it did not come as a message, so the text form prints it too. */
+  readonly report?: true;
   readonly session?: string;
   readonly model?: string;
   readonly steps: number;

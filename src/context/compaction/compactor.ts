@@ -72,7 +72,7 @@ export class Compactor {
     const tokens = this.ledger.estimate();
     this.#refused = Math.min(this.#refused, tokens);
     const goal = this.#limit * 0.6;
-    if (settings.strategy === "prune") return await this.#drop("overflow", goal);
+    if (settings.strategy === "prune") return await this.#drop("overflow", goal) !== undefined;
     if (settings.prune && await this.#prune("overflow", { window: tokens, goal: tokens * 0.8 })) return true;
     const report = await this.#fold({ reason: "overflow", goal }, signal);
     if (report.means !== "none") return true;
@@ -81,13 +81,12 @@ export class Compactor {
     return (await this.#fold({ reason: "overflow", goal, lastResort: true }, signal)).means !== "none";
   }
 
-  /** Folds at the user's wish, whatever the fill. */
+  /** Folds at the user's wish, whatever the fill. Who asked is told by the report, not by a notice. */
   async compact(hint: string | undefined, signal: AbortSignal): Promise<CompactionReport> {
     const tokens = await this.ledger.decisive(this.ledger.estimate());
     const goal = Math.min(tokens, this.#options.window() || Infinity) * 0.5;
     if (this.#options.settings.strategy === "prune") {
-      const changed = await this.#drop("manual", goal);
-      return this.ledger.report(changed ? "drop" : "none", tokens);
+      return await this.#drop("manual", goal) ?? this.ledger.report("none", tokens);
     }
     this.#outages = MAX_OUTAGES;
     return await this.#fold({ reason: "manual", goal, ...(hint ? { hint } : {}) }, signal);
@@ -127,26 +126,27 @@ export class Compactor {
     return true;
   }
 
-  async #drop(reason: Reason, goal: number): Promise<boolean> {
+  async #drop(reason: Reason, goal: number): Promise<CompactionReport | undefined> {
     const before = this.ledger.estimate();
     const messages = this.ledger.view.messages.reduce(
       (sum, message) => sum + this.ledger.counter.calibratedMessage(message),
       0,
     );
     const plan = planDrop(this.ledger.view, Math.max(0, goal - (before - messages)));
-    if (!plan) return false;
+    if (!plan) return undefined;
     const archive = await this.ledger.archive(plan.folded);
     await this.ledger.fold(reason, plan, { digest: "", ...archive });
-    await this.ledger.tell({ ...this.ledger.report("drop", before), ...archive });
-    return true;
+    const report = { ...this.ledger.report("drop", before), folded: plan.folded.length, ...archive };
+    if (reason !== "manual") await this.ledger.tell(report);
+    return report;
   }
 
   async #fold(request: FoldRequest, signal: AbortSignal): Promise<CompactionReport> {
     const before = this.ledger.estimate();
-    const limit = this.#summaryLimit();
+    const limit = this.#summaryLimit(request.reason, before);
     const plan = this.#choose(request, limit);
     if (!plan) return this.ledger.report("none", before);
-    const outcome = await this.#summarize(request, plan, signal);
+    const outcome = await this.#summarize(request, { plan, limit }, signal);
     if (signal.aborted) return this.ledger.report("none", before);
     if (outcome.text === undefined && this.#mayWait(outcome, before)) {
       await this.ledger.notice(
@@ -173,10 +173,11 @@ export class Compactor {
     }
     const report: CompactionReport = {
       ...this.ledger.report(outcome.text === undefined ? "extract" : outcome.means ?? "summary", before),
+      folded: plan.folded.length,
       ...archive,
       ...(outcome.problem === undefined ? {} : { problem: outcome.problem }),
     };
-    await this.ledger.tell(report);
+    if (request.reason !== "manual") await this.ledger.tell(report);
     return report;
   }
 
@@ -218,7 +219,11 @@ export class Compactor {
     );
   }
 
-  async #summarize(request: FoldRequest, plan: FoldPlan, signal: AbortSignal): Promise<SummaryOutcome> {
+  async #summarize(
+    request: FoldRequest,
+    { plan, limit }: { plan: FoldPlan; limit: number },
+    signal: AbortSignal,
+  ): Promise<SummaryOutcome> {
     const { conversation, summaryProvider, provider, guide } = this.#options;
     const window = this.#limit;
     try {
@@ -227,7 +232,7 @@ export class Compactor {
         provider: await summaryProvider?.() ?? provider,
         conversation,
         folded: plan.folded,
-        limit: this.#summaryLimit(),
+        limit,
         window: window === Infinity ? undefined : window,
         tokens: this.ledger.estimate(),
         replacesDigests: plan.digests,
@@ -246,10 +251,11 @@ export class Compactor {
     return true;
   }
 
-  #summaryLimit(): number {
+  /** Tokens of the summary; a small conversation that is folded by hand gets a small one. */
+  #summaryLimit(reason: Reason, tokens: number): number {
     const { settings } = this.#options;
     if (settings.maxSummaryTokens > 0) return settings.maxSummaryTokens;
-    const window = Math.min(this.#limit, 100_000);
+    const window = Math.min(this.#limit, 100_000, reason === "manual" ? tokens * 2 : Infinity);
     return Math.max(300, Math.floor(window / 16));
   }
 

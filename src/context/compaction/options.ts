@@ -54,6 +54,8 @@ export interface CompactionReport {
   readonly means: CompactionMeans;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
+  /** Messages that were taken out. */
+  readonly folded?: number;
   readonly archive?: string;
   /** Why a better means was not used. */
   readonly problem?: string;

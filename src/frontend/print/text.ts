@@ -46,6 +46,7 @@ export class TextPrinter implements Printer {
 
   async result(result: RunResult): Promise<void> {
     await this.#endLine();
+    if (result.report) await this.#out(this.#options.terminal ? terminalSafe(result.answer) : result.answer);
     if (result.steps > 0 || result.usage.inputTokens > 0) {
       await this.#note(`· ${tokenLine(result)}`);
     }

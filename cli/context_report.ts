@@ -1,0 +1,56 @@
+import { type LoadedConfig, originOf, resolveModel } from "../src/config/mod.ts";
+import { type ContextReport, loadReport } from "../src/context/mod.ts";
+import type { Prefix } from "../src/core/mod.ts";
+import type { SessionState } from "../src/session/mod.ts";
+import { terminalSafe } from "../src/util/terminal_text.ts";
+import type { Knowledge } from "./knowledge.ts";
+import { buildRegistry } from "./parts.ts";
+
+export interface ContextSources {
+  readonly loaded: LoadedConfig;
+  readonly knowledge: Knowledge;
+  /** The conversation; one that has not begun yet shows what it would begin with. */
+  readonly state: SessionState;
+}
+
+/** What a run would send next, by category: the data of `reasonix context` and `/context`. */
+export async function contextReportOf({ loaded, knowledge, state }: ContextSources): Promise<ContextReport> {
+  const { config } = loaded;
+  const { entry, model } = resolveModel(config);
+  const prefix: Prefix = state.prefix ??
+    { system: knowledge.system, tools: buildRegistry(config, knowledge.tools).schemas() };
+  const { contextReport } = await loadReport();
+  const { auto, ratio } = config.compaction;
+  const declared = originOf(loaded, `providers.${entry.name}.context_window`).source !== "default";
+  return await contextReport({
+    prefix,
+    state,
+    model,
+    instructions: knowledge.instructions,
+    skills: knowledge.skillSet,
+    window: entry.context_window,
+    compaction: { auto, ratio },
+    sendsReasoning: entry.compat.reasoning_field !== undefined,
+    ...(knowledge.catalogue === undefined ? {} : { catalogue: knowledge.catalogue }),
+    ...(declared ? { windowSource: "declared" } : {}),
+    ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
+  });
+}
+
+/** The report for people. */
+export function contextText(report: ContextReport): string {
+  const share = report.percent === undefined
+    ? "window unknown"
+    : `${report.percent.toFixed(1)} % of ${report.window}`;
+  const lines = [
+    `${report.model}: ${report.tokens} tokens ${report.measure}, ${share}`,
+    ...(report.compactsAt === undefined ? [] : [`compacts at ${report.compactsAt} tokens`]),
+    "",
+    ...report.categories.map((row) => `${String(row.tokens).padStart(8)}  ${row.name}`),
+    "",
+    ...report.loaded.map((part) =>
+      `${String(part.tokens).padStart(8)}  ${part.kind} ${part.name}${part.from ? `  ${part.from}` : ""}`
+    ),
+  ];
+  return lines.map((line) => `${terminalSafe(line)}\n`).join("");
+}

@@ -1,0 +1,80 @@
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+
+const SKILL = "---\nname: release\ndescription: How to release\n---\nTag, then push.\n";
+
+Deno.test("/compact folds the session with the hint in the request, prints the summary and is not a turn", async () => {
+  await using server = startModelServer([
+    { calls: [{ name: "read_file", args: { path: "big.txt" } }] },
+    { text: "read it" },
+    { text: "SUMMARY: the API has two routes", usage: { input: 900 } },
+    { text: "going on" },
+  ], { check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write("big.txt", "some line of a big file\n".repeat(400));
+  await world.run(["run", "the word is xylophone"]);
+  const done = await world.run(["run", "-c", "/compact keep the API decisions"]);
+  assertEquals(done.code, 0, done.stderr);
+  assert(/^Folded 3 messages \(summary\): \d+ → \d+ tokens\n/.test(done.stdout), done.stdout);
+  assertStringIncludes(done.stdout, "SUMMARY: the API has two routes");
+  const asked = server.requests[2]?.json;
+  assertStringIncludes(asked.messages.at(-1).content, "keep the API decisions");
+  assertEquals(asked.tool_choice, "none");
+  assertEquals((await world.run(["run", "-c", "next"])).code, 0);
+  const last = JSON.stringify(server.requests[3]?.json.messages);
+  assertStringIncludes(last, "the word is xylophone");
+  assertStringIncludes(last, "two routes");
+  assert(!last.includes("some line of a big file") && !last.includes("keep the API"), last);
+  const events = (await world.run(["session", "show", "--json"])).stdout;
+  assertEquals(events.match(/"type":"turn\.start"/g)?.length, 2);
+});
+
+Deno.test("/compact without the model leaves an extract; with nothing to fold it says so", async () => {
+  await using server = startModelServer([{ text: "short" }], {
+    fallback: { status: 401, body: { error: { message: "no" } } },
+    check: { prefix: false },
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  const fresh = await world.run(["run", "/compact"]);
+  assertEquals(fresh.code, 2);
+  assertStringIncludes(fresh.stderr, "--continue");
+  await world.run(["run", "hello"]);
+  const small = await world.run(["run", "-c", "/compact"]);
+  assertEquals([small.code, small.stdout.startsWith("Nothing was folded")], [0, true], small.stderr);
+  server.push({ calls: [{ name: "bash", args: { command: "seq 4000" } }] }, { text: "counted" });
+  await world.run(["run", "-c", "count"]);
+  const extract = await world.run(["run", "-c", "/compact"]);
+  assertEquals(extract.code, 0, extract.stderr);
+  assertStringIncludes(extract.stdout, "(extract)");
+  assertStringIncludes(extract.stdout, "seq 4000");
+});
+
+Deno.test("/context prints the report and leaves no trace in a new folder", async () => {
+  await using server = startModelServer([{ text: "hi", usage: { input: 2600 } }]);
+  await using world = await makeWorld(mockConfig(server.url, "", "context_window = 100000"));
+  await world.write("AGENTS.md", "Be kind.\n");
+  const fresh = await world.run(["run", "/context"]);
+  assertEquals(fresh.code, 0, fresh.stderr);
+  assertStringIncludes(fresh.stdout, "AGENTS.md");
+  assertEquals(JSON.parse((await world.run(["session", "list", "--json"])).stdout), []);
+  await world.run(["run", "hello"]);
+  const inside = await world.run(["run", "-c", "/context", "--output-format", "json"]);
+  assertEquals(JSON.parse(inside.stdout).result, (await world.run(["context", "--continue"])).stdout);
+  assertEquals(server.requests.length, 1);
+});
+
+Deno.test("a word after / that is nearly a command is refused, anything else is text", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write(".agents/skills/release/SKILL.md", SKILL);
+  for (const [line, meant] of [["/compct now", "/compact"], ["/relase", "/release"]] as const) {
+    const refused = await world.run(["run", line]);
+    assertEquals(refused.code, 2);
+    assertStringIncludes(refused.stderr, meant);
+  }
+  for (const line of ["/etc is full", "/tmp/context is what?", "/", "/unheardof thing"]) {
+    assertEquals((await world.run(["run", line])).code, 0, line);
+    assertEquals(server.requests.at(-1)?.json.messages.at(-1).content, line);
+  }
+});
