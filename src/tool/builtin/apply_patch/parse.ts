@@ -15,7 +15,9 @@ export function parsePatch(text: string): FilePatch[] {
     : parseUnified(clean);
   if (files.length > 0) return files;
   throw new PatchError(
-    "No file header was found in the patch; give ---/+++ lines, or the *** Begin Patch form",
+    text.includes("*** Begin Patch")
+      ? "No file was found in the patch; put each directive (*** Update File: path), @@ and changed line on a line of its own"
+      : "No file header was found in the patch; give ---/+++ lines, or the *** Begin Patch form",
   );
 }
 

@@ -35,11 +35,14 @@ function sectionEnd(lines: readonly string[], from: number): number {
 
 function added(path: string, body: readonly string[]): FilePatch {
   const lines: PatchLine[] = [];
-  for (const line of body) {
-    if (line.startsWith("+")) lines.push({ kind: "+", text: line.slice(1), newline: true });
-    else if (line.trim() !== "") {
+  // A blank line between others is one whose + was left out; those at the end only set the sections apart.
+  const end = body.findLastIndex((line) => line.trim() !== "") + 1;
+  for (const line of body.slice(0, end)) {
+    const bare = line.trim() === "";
+    if (!bare && !line.startsWith("+")) {
       throw new PatchError(`A line of the new file ${path} does not begin with "+": ${line}`);
     }
+    lines.push({ kind: "+", text: bare ? "" : line.slice(1), newline: true });
   }
   const hunk: Hunk = { lines, line: 0, anchors: [], atEnd: false };
   return { ...PLAIN, from: undefined, to: path, hunks: lines.length > 0 ? [hunk] : [] };

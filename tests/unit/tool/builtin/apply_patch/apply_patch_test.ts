@@ -200,3 +200,32 @@ Deno.test("apply_patch names the paths it would write before it runs", () => {
   assertEquals(APPLY_PATCH.writes?.({ patch: "*** Begin Patch\n*** Delete File: d\n*** End Patch" }), ["d"]);
   assertEquals(APPLY_PATCH.writes?.({ patch: "nonsense" }), []);
 });
+
+Deno.test("apply_patch understands the example that its own description gives the model", async () => {
+  await using dir = await makeTempDir();
+  await Deno.mkdir(`${dir.path}/src`);
+  await Deno.writeTextFile(`${dir.path}/src/a.ts`, "function name() {\ncontext\nold\n}\n");
+  await Deno.writeTextFile(`${dir.path}/c.txt`, "c\n");
+  const patch = /\n(\*\*\* Begin Patch\n[^]*?\n\*\*\* End Patch)\n/.exec(APPLY_PATCH.description)?.[1];
+  const result = await APPLY_PATCH.execute({ patch }, makeToolContext(dir.path));
+  assertEquals(
+    result.content,
+    "updated src/a.ts (+1 −1)\ncreated b.txt (+1 −0)\ndeleted c.txt (+0 −1)",
+  );
+});
+
+Deno.test("apply_patch keeps a blank line of a new file whose plus was left out", async () => {
+  await using dir = await makeTempDir();
+  const patch =
+    "*** Begin Patch\n*** Add File: a.txt\n+one\n\n+two\n\n*** Add File: b.txt\n+b\n*** End Patch";
+  await APPLY_PATCH.execute({ patch }, makeToolContext(dir.path));
+  assertEquals(await Deno.readTextFile(`${dir.path}/a.txt`), "one\n\ntwo\n");
+  assertEquals(await Deno.readTextFile(`${dir.path}/b.txt`), "b\n");
+});
+
+Deno.test("apply_patch says how the Begin Patch form is laid out when it came on one line", async () => {
+  await using dir = await makeTempDir();
+  const patch = "*** Begin Patch *** Update File: a.txt @@ -old +new *** End Patch";
+  const result = await APPLY_PATCH.execute({ patch }, makeToolContext(dir.path));
+  assertStringIncludes(result.content, "put each directive (*** Update File: path)");
+});
