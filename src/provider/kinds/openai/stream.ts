@@ -4,6 +4,7 @@ import { type Endpoint, nameOf, ProviderFailure } from "../../failure.ts";
 import type { ProviderDeps } from "../../kind.ts";
 import { retryAfter } from "../../retry.ts";
 import { type Limit, Watch } from "../../watch.ts";
+import { requestBody } from "./body.ts";
 import { Reply, type ReplyContext } from "./reply.ts";
 
 const READ_SIZE = 64 * 1024;
@@ -51,7 +52,7 @@ export async function* streamReply(
     const response = await deps.fetch(attempt.url, {
       method: "POST",
       headers: attempt.headers,
-      body: attempt.body,
+      body: requestBody(attempt.body),
       signal: controller.signal,
     });
     if (!response.ok) throw await statusFailure(response, endpoint, deps);
