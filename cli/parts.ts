@@ -106,9 +106,10 @@ export function buildRegistry(config: Config, offered: readonly string[] = []): 
 }
 
 export function toolSettings(config: Config, vision: boolean): ToolSettings {
-  const { bash_timeout_seconds, shell, ensure_trailing_newline, writes } = config.tools;
+  const { bash_timeout_seconds, min_free_disk_mb, shell, ensure_trailing_newline, writes } = config.tools;
   return {
     bashTimeoutSeconds: bash_timeout_seconds,
+    minFreeDiskMb: min_free_disk_mb,
     shell: { prefer: shell.prefer, ...(shell.path === undefined ? {} : { path: shell.path }) },
     ensureTrailingNewline: ensure_trailing_newline,
     writes,

@@ -63,6 +63,9 @@ const tools = z.object({
   enabled: key(texts(), "The only built-in tools offered; empty = all.", { project: "subset" }),
   disabled: key(texts(), "Tools not offered.", { merge: "concat", project: "adds" }),
   bash_timeout_seconds: key(amount(120), "Longest foreground command; 0 = no limit."),
+  min_free_disk_mb: key(amount(512), "A command that leaves less free disk space is ended; 0 = no limit.", {
+    project: "ignored",
+  }),
   mcp_call_timeout_seconds: key(amount(300), "Longest MCP call; 0 = no limit."),
   ensure_trailing_newline: key(flag(false), "End written text files with a newline."),
   writes: key(

@@ -81,6 +81,7 @@ function toolbox(registry: ToolRegistry, cwd: string, vision: boolean): Registry
       outputDir: `${home}/outputs`,
       settings: {
         bashTimeoutSeconds: 120,
+        minFreeDiskMb: 512,
         shell: { prefer: "auto" },
         ensureTrailingNewline: false,
         writes: "allow",

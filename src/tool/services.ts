@@ -35,6 +35,8 @@ export interface JobView {
   readonly status: "running" | "exited" | "killed";
   readonly exitCode?: number;
   readonly signal?: string;
+  /** Why it was ended, when nobody asked for that. */
+  readonly reason?: string;
   readonly startedAt: number;
   readonly endedAt?: number;
   /** File with everything the job printed. */
@@ -49,6 +51,9 @@ export interface JobNews {
   readonly skipped: number;
 }
 
+/** Bytes that programs can still write on the volume of a folder; undefined where nobody can tell. */
+export type FreeSpace = (folder: string) => Promise<number | undefined>;
+
 export interface JobSpec {
   readonly command: string;
   /** What is spawned, as the jail made it. */
@@ -60,6 +65,8 @@ export interface JobSpec {
   readonly cwd: string;
   /** Folder for the output. */
   readonly dir: string;
+  /** Megabytes that must stay free on the disks of both folders; 0: none. */
+  readonly minFreeDiskMb: number;
 }
 
 /** The background commands of a session; they end with it. */
@@ -96,6 +103,8 @@ export interface ToolServices {
   readonly todos?: TodoStore;
   readonly shell?: ShellMemory;
   readonly jobs?: Jobs;
+  /** Absent: the operating system is asked. */
+  readonly freeSpace?: FreeSpace;
   readonly asker?: Asker;
   readonly skills?: SkillPort;
   readonly memory?: MemoryPort;

@@ -1,4 +1,4 @@
-import type { Asker, JobChange, TodoItem, ToolServices } from "./services.ts";
+import type { Asker, FreeSpace, JobChange, TodoItem, ToolServices } from "./services.ts";
 import { GuardProcess } from "./shell/guard.ts";
 import { JobTable } from "./shell/job_table.ts";
 
@@ -8,6 +8,8 @@ export interface ServiceOptions {
   readonly onTodos?: (items: readonly TodoItem[]) => void;
   readonly onJob?: (change: JobChange) => void;
   readonly asker?: Asker;
+  /** Absent: the operating system is asked. */
+  readonly freeSpace?: FreeSpace;
   /** What the tools about skills, memory and earlier sessions work with. */
   readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history">;
 }
@@ -17,7 +19,8 @@ export interface SessionServices extends ToolServices, AsyncDisposable {}
 
 export function openServices(options: ServiceOptions = {}): SessionServices {
   const guard = new GuardProcess();
-  const jobs = new JobTable({ guard, ...(options.onJob ? { onChange: options.onJob } : {}) });
+  const { freeSpace } = options;
+  const jobs = new JobTable({ guard, freeSpace, ...(options.onJob ? { onChange: options.onJob } : {}) });
   let items = options.todos ?? [];
   return {
     todos: {
@@ -29,6 +32,7 @@ export function openServices(options: ServiceOptions = {}): SessionServices {
     },
     shell: { guard },
     jobs,
+    ...(freeSpace ? { freeSpace } : {}),
     ...(options.asker ? { asker: options.asker } : {}),
     ...options.knowledge,
     async [Symbol.asyncDispose]() {

@@ -56,6 +56,8 @@ export interface SeenFiles {
 /** Tool settings from the configuration, plain data so that they can cross to the worker. */
 export interface ToolSettings {
   readonly bashTimeoutSeconds: number;
+  /** Free space on the disks a command can fill below which it is ended; 0: no limit. */
+  readonly minFreeDiskMb: number;
   readonly shell: { readonly prefer: "auto" | "bash" | "powershell" | "pwsh"; readonly path?: string };
   readonly ensureTrailingNewline: boolean;
   readonly writes: "allow" | "dry-run" | "deny";

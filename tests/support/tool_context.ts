@@ -21,6 +21,7 @@ export function makeToolContext(dir: string, overrides: ContextOverrides = {}): 
     ...rest,
     settings: {
       bashTimeoutSeconds: 10,
+      minFreeDiskMb: 0,
       shell: { prefer: "auto" },
       ensureTrailingNewline: false,
       writes: "allow",

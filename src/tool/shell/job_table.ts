@@ -1,4 +1,5 @@
-import type { JobChange, JobNews, Jobs, JobSpec, JobView, ProcessGuard } from "../services.ts";
+import type { FreeSpace, JobChange, JobNews, Jobs, JobSpec, JobView, ProcessGuard } from "../services.ts";
+import { DiskWatch } from "./disk_watch.ts";
 import { ShellProcess } from "./process.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
@@ -24,18 +25,20 @@ interface Job {
   readonly waiting: Set<() => void>;
 }
 
+export interface JobTableOptions {
+  readonly guard?: ProcessGuard;
+  readonly onChange?: (change: JobChange) => void;
+  readonly freeSpace?: FreeSpace | undefined;
+}
+
 /** Background commands of one session, each with its output in a file. */
 export class JobTable implements Jobs {
   readonly #jobs = new Map<string, Job>();
-  readonly #guard: ProcessGuard | undefined;
-  readonly #onChange: (change: JobChange) => void;
+  readonly #options: JobTableOptions;
   #started = 0;
 
-  constructor(
-    options: { readonly guard?: ProcessGuard; readonly onChange?: (change: JobChange) => void } = {},
-  ) {
-    this.#guard = options.guard;
-    this.#onChange = options.onChange ?? (() => {});
+  constructor(options: JobTableOptions = {}) {
+    this.#options = options;
   }
 
   start(spec: JobSpec): JobView {
@@ -56,8 +59,12 @@ export class JobTable implements Jobs {
       waiting: new Set(),
     };
     this.#jobs.set(id, job);
-    this.#onChange({ job: id, command: spec.command, status: "started" });
-    void process.ended.then((end) => this.#ended(job, end));
+    this.#options.onChange?.({ job: id, command: spec.command, status: "started" });
+    const watch = this.#watchDisk(job, spec);
+    void process.ended.then((end) => {
+      watch[Symbol.dispose]();
+      this.#ended(job, end);
+    });
     return job.view;
   }
 
@@ -111,11 +118,24 @@ export class JobTable implements Jobs {
 
   #spawn(spec: JobSpec, file: Deno.FsFile, onOutput: (chunk: Bytes) => void): ShellProcess {
     try {
-      return new ShellProcess(spec.plan, { cwd: spec.cwd, guard: this.#guard, lasting: true, onOutput });
+      return new ShellProcess(spec.plan, {
+        cwd: spec.cwd,
+        guard: this.#options.guard,
+        lasting: true,
+        onOutput,
+      });
     } catch (error) {
       file.close();
       throw error;
     }
+  }
+
+  #watchDisk(job: Job, spec: JobSpec): DiskWatch {
+    const { minFreeDiskMb: floorMb, cwd, dir } = spec;
+    return new DiskWatch({ folders: [cwd, dir], floorMb, free: this.#options.freeSpace }, (reason) => {
+      job.view = { ...job.view, reason };
+      void this.kill(job.view.id, 100);
+    });
   }
 
   #output(id: string, chunk: Bytes): void {
@@ -142,7 +162,7 @@ export class JobTable implements Jobs {
       endedAt: Date.now(),
     };
     for (const wake of job.waiting) wake();
-    this.#onChange({ job: job.view.id, command: job.view.command, status });
+    this.#options.onChange?.({ job: job.view.id, command: job.view.command, status });
   }
 }
 

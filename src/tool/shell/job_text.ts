@@ -11,7 +11,7 @@ export function describeJob(job: JobView): string {
 
 function state(job: JobView): string {
   if (job.status === "running") return "running";
-  if (job.status === "killed") return "killed";
+  if (job.status === "killed") return job.reason === undefined ? "killed" : `stopped (${job.reason})`;
   return job.signal === undefined ? `exited with code ${job.exitCode ?? "?"}` : `ended by ${job.signal}`;
 }
 

@@ -1,4 +1,5 @@
 import { errorMessage, ReasonixError } from "../../../core/mod.ts";
+import { DiskWatch } from "../../shell/disk_watch.ts";
 import { DIRECTORY_MARK, findShell, type Shell } from "../../shell/find_shell.ts";
 import { LiveOutput } from "../../shell/live_output.ts";
 import { OutputStore } from "../../shell/output_store.ts";
@@ -40,6 +41,8 @@ interface Folder {
 class Foreground {
   #side = "";
   #timedOut = false;
+  /** Why there was no room to go on. */
+  #diskFull: string | undefined;
   readonly #command: string;
   readonly #shell: Shell;
   readonly #folder: Folder;
@@ -75,6 +78,7 @@ class Foreground {
           : {}),
       },
     );
+    using _watch = this.#watchDisk(child);
     const aborted = () => void child.kill();
     signal.addEventListener("abort", aborted, { once: true });
     const timer = limit === 0 ? undefined : setTimeout(() => {
@@ -90,6 +94,15 @@ class Foreground {
       signal.removeEventListener("abort", aborted);
       store.close();
     }
+  }
+
+  #watchDisk(child: ShellProcess): DiskWatch {
+    const { cwd, outputDir, settings, services } = this.#context;
+    const folders = [...new Set([cwd, this.#folder.path, outputDir])];
+    return new DiskWatch({ folders, floorMb: settings.minFreeDiskMb, free: services?.freeSpace }, (why) => {
+      this.#diskFull = why;
+      void child.kill();
+    });
   }
 
   /** What comes before the mark was written by the jail or by the shell itself: output like any other. */
@@ -111,7 +124,8 @@ class Foreground {
   async #result(end: ProcessEnd, store: OutputStore, limit: number): Promise<ToolResult> {
     const cut = store.finish(DEFAULT_CAPS);
     const notes = this.#folder.note === undefined ? [] : [this.#folder.note];
-    if (this.#timedOut) {
+    if (this.#diskFull !== undefined) notes.push(`[stopped: ${this.#diskFull}]`);
+    else if (this.#timedOut) {
       notes.push(`[stopped after ${limit / 1000} s; start servers and watchers with run_in_background]`);
     } else if (end.signal !== undefined) notes.push(`[ended by ${end.signal}]`);
     else if (end.code !== 0) notes.push(`[exit code ${end.code}${signalName(end.code)}]`);
@@ -119,16 +133,21 @@ class Foreground {
       const note = await leftOff(this.#context, this.#side.slice(1).replace(/\n$/, ""));
       if (note !== undefined) notes.push(note);
     }
-    const failed = this.#timedOut || end.code !== 0;
+    const failed = this.#timedOut || this.#diskFull !== undefined || end.code !== 0;
     const text = cut.text === "" && notes.length === 0 ? "(no output)" : cut.text;
     return {
       content: [...(text === "" ? [] : [text]), ...notes].join("\n"),
-      summary: this.#timedOut ? "timed out" : end.signal ?? `exit ${end.code}`,
+      summary: this.#summary(end),
       exitCode: end.code,
       ...(failed ? { isError: true } : {}),
       ...(end.signal === undefined ? {} : { signal: end.signal }),
       ...(cut.truncated ? { truncated: cut.truncated } : {}),
     };
+  }
+
+  #summary(end: ProcessEnd): string {
+    if (this.#diskFull !== undefined) return "disk full";
+    return this.#timedOut ? "timed out" : end.signal ?? `exit ${end.code}`;
   }
 }
 

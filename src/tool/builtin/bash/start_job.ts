@@ -16,7 +16,8 @@ export async function startJob(
     return failure("Cannot run in the background: this session has no jobs", "run it in the foreground");
   }
   const plan = context.jail.wrap(shell.argv(command, false), { cwd });
-  const { id } = jobs.start({ command, plan, cwd, dir: context.outputDir });
+  const { minFreeDiskMb } = context.settings;
+  const { id } = jobs.start({ command, plan, cwd, dir: context.outputDir, minFreeDiskMb });
   await jobs.settled(id, FIRST_LOOK_MS, context.signal);
   const news = jobs.news(id);
   if (!news) return failure(`Cannot find ${id} again`);

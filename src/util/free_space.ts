@@ -1,0 +1,17 @@
+/**
+ * Bytes that are left for ordinary programs on the volume of a folder, or of the nearest folder above it that exists; undefined
+ * where the system does not say.
+ */
+export async function freeSpace(folder: string): Promise<number | undefined> {
+  const { statfs } = await import("node:fs/promises");
+  for (let path = folder;;) {
+    try {
+      const { bavail, bsize } = await statfs(path === "" ? "/" : path);
+      return bavail * bsize;
+    } catch {
+      const above = path.replace(/[\\/]+[^\\/]*$/, "");
+      if (above === path) return undefined;
+      path = above;
+    }
+  }
+}

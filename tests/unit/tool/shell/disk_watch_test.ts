@@ -1,0 +1,78 @@
+import { BUILTINS, type FreeSpace, openServices, type Tool } from "../../../../src/tool/mod.ts";
+import { DiskWatch } from "../../../../src/tool/shell/disk_watch.ts";
+import { assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
+import { makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
+
+const MB = 1024 * 1024;
+
+function tool(name: string): Tool {
+  return BUILTINS.find((one) => one.name === name) as Tool;
+}
+
+/** Gives the values in order; the last one for ever. */
+function readings(...megabytes: number[]): FreeSpace {
+  return () => Promise.resolve((megabytes.length > 1 ? megabytes.shift() ?? 0 : megabytes[0] ?? 0) * MB);
+}
+
+function whyLow(free: FreeSpace, folders = ["/work"]): Promise<string> {
+  return new Promise((resolve) => void new DiskWatch({ folders, floorMb: 512, free }, resolve));
+}
+
+Deno.test("DiskWatch tells once the free space has fallen below the floor", async () => {
+  assertEquals(
+    await whyLow(readings(520, 513, 500)),
+    "only 500 MB were left on the disk of /work ([tools] min_free_disk_mb is 512); free space before going on",
+  );
+});
+
+Deno.test("DiskWatch lets a disk that was below the floor lose half of what it had left", async () => {
+  assertMatch(await whyLow(readings(300, 200, 151, 149)), /^only 149 MB/);
+});
+
+Deno.test("DiskWatch names the volume that is full and passes over one that cannot be asked", async () => {
+  const free: FreeSpace = (folder) =>
+    folder === "/gone"
+      ? Promise.reject(new Error("no such disk"))
+      : readings(folder === "/b" ? 0 : 9000)(folder);
+  const falling = readings(600, 1);
+  const why = await whyLow((folder) => folder === "/b" ? falling(folder) : free(folder), [
+    "/gone",
+    "/a",
+    "/b",
+  ]);
+  assertStringIncludes(why, "only 1 MB were left on the disk of /b ");
+});
+
+Deno.test("DiskWatch tells nothing without a floor, nor after it was put away", async () => {
+  const told: string[] = [];
+  const limits = { folders: ["/work"], floorMb: 512, free: readings(600, 1) };
+  const off = new DiskWatch({ ...limits, floorMb: 0 }, () => told.push("off"));
+  new DiskWatch(limits, () => told.push("over"))[Symbol.dispose]();
+  await whyLow(readings(600, 1));
+  off[Symbol.dispose]();
+  assertEquals(told, []);
+});
+
+Deno.test("bash ends a command that fills the disk and says so", async () => {
+  await using dir = await makeTempDir();
+  await using services = openServices({ freeSpace: readings(600, 100) });
+  const context = makeToolContext(dir.path, {
+    services,
+    settings: { minFreeDiskMb: 512, bashTimeoutSeconds: 60 },
+  });
+  const result = await tool("bash").execute({ command: "echo begun; sleep 50 & sleep 50" }, context);
+  assertMatch(
+    result.content,
+    /^begun\n\[stopped: only 100 MB were left on the disk of .* min_free_disk_mb is 512/,
+  );
+  assertEquals([result.isError, result.summary], [true, "disk full"]);
+});
+
+Deno.test("a background job that fills the disk is ended and job_output says why", async () => {
+  await using dir = await makeTempDir();
+  await using services = openServices({ freeSpace: readings(600, 100) });
+  const context = makeToolContext(dir.path, { services, settings: { minFreeDiskMb: 512 } });
+  await tool("bash").execute({ command: "sleep 50", run_in_background: true }, context);
+  const result = await tool("job_output").execute({ job_id: "job-1", wait_seconds: 30 }, context);
+  assertMatch(result.content, /\[job-1 stopped \(only 100 MB were left on the disk of .*\) after \d/);
+});
