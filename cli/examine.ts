@@ -54,8 +54,8 @@ const ONLINE_LIMIT_MS = 10_000;
 export async function examine(place: Place, options: { readonly online: boolean }): Promise<Report> {
   const problems: string[] = [];
   const loaded = await loadConfig(place).catch((error: unknown) => {
-    problems.push(errorMessage(error));
     if (!(error instanceof ConfigError)) throw error;
+    problems.push(...error.problems.map(formatProblem));
     return error;
   });
   const usable = loaded instanceof ConfigError ? undefined : loaded;
@@ -89,9 +89,9 @@ function configPart(loaded: LoadedConfig): Report["config"] {
   const changed = listSettings(loaded).filter((setting) => setting.origin.source !== "default");
   return {
     files: loaded.files.map(({ path, found }) => ({ path, found })),
-    settings: changed.map(({ key, value, origin, secret }) => ({
+    settings: changed.map(({ key, value, origin }) => ({
       key,
-      value: secret ? "[secret]" : redact(JSON.stringify(value)),
+      value: redact(JSON.stringify(value)),
       origin: originText(origin),
     })),
     warnings: loaded.warnings.map(formatProblem),

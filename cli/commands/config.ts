@@ -30,7 +30,7 @@ export async function show(this: CliContext, flags: ShowFlags): Promise<void> {
     if (flags.json) {
       const rows = settings.map((row) => ({
         key: row.key,
-        value: row.secret ? "[secret]" : row.value,
+        value: row.value,
         ...(flags.origin ? { origin: row.origin } : {}),
       }));
       this.process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
@@ -42,8 +42,8 @@ export async function show(this: CliContext, flags: ShowFlags): Promise<void> {
   }
 }
 
-function line({ key, value, secret, origin }: Setting, withOrigin: boolean): string {
-  const text = secret ? "[secret]" : JSON.stringify(value);
+function line({ key, value, origin }: Setting, withOrigin: boolean): string {
+  const text = JSON.stringify(value);
   return withOrigin ? `${key} = ${text}  # ${originText(origin)}\n` : `${key} = ${text}\n`;
 }
 
@@ -73,10 +73,8 @@ export function path(this: CliContext): void {
 
 export async function get(this: CliContext, _flags: unknown, key: string): Promise<void> {
   try {
-    const loaded = await load(this);
-    const value = getConfigValue(loaded, key);
-    const secret = listSettings(loaded).some((setting) => setting.key === key && setting.secret);
-    const text = secret ? "[secret]" : typeof value === "string" ? value : JSON.stringify(value ?? null);
+    const value = getConfigValue(await load(this), key);
+    const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
     this.process.stdout.write(`${text}\n`);
   } catch (error) {
     fail(this, error);

@@ -35,7 +35,6 @@ function asText(report: Report): string {
       ...config.files.map((file) => `${file.found ? "found  " : "absent "} ${file.path}`),
       ...config.settings.map((row) => `${row.key} = ${row.value}  # ${row.origin}`),
       ...config.warnings.map((warning) => `! ${warning}`),
-      ...(config.error ? [`✗ ${config.error}`] : []),
     ]),
     section(
       "Providers",
@@ -47,10 +46,15 @@ function asText(report: Report): string {
     ),
     section("Sandbox", [sandbox.summary, ...sandbox.rejected.map((row) => `${row.backend}: ${row.reason}`)]),
     section("Sessions", [
-      `${sessions.count} of this folder, ${sessions.bytes} bytes; ${sessions.homeBytes} bytes in the home`,
+      `${sessions.count} of this folder, ${size(sessions.bytes)}; ${size(sessions.homeBytes)} in the home`,
     ]),
     report.problems.length === 0
       ? "No problems found\n"
       : section("Problems", report.problems.map((text) => `✗ ${text}`)),
   ].join("\n");
+}
+
+function size(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }

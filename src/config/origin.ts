@@ -1,3 +1,4 @@
+import { hideSecrets } from "./hide_secrets.ts";
 import { locate, parseKeyPath, shapeAt, valueAt } from "./key_path.ts";
 import { type Layer, type LayerName, placeOf } from "./layer.ts";
 import type { LoadedConfig } from "./load.ts";
@@ -15,21 +16,19 @@ export interface Origin {
 /** One setting with its value and origin. */
 export interface Setting {
   readonly key: string;
+  /** Fit to be shown: secrets are replaced. */
   readonly value: unknown;
   readonly origin: Origin;
-  /** The value must not be shown. */
-  readonly secret: boolean;
 }
 
 /**
- * The value of a key such as `sandbox.bash` or `providers.deepseek.effort`.
+ * The value of a key such as `sandbox.bash` or `providers.deepseek.effort`, fit to be shown: secrets are replaced.
  *
  * @throws {ReasonixError} (exit "usage") for a key that does not exist
  */
 export function getConfigValue(loaded: LoadedConfig, key: string): unknown {
   const path = parseKeyPath(key);
-  shapeAt(path);
-  return valueAt(loaded.config as Tree, path);
+  return hideSecrets(valueAt(loaded.config as Tree, path), shapeAt(path));
 }
 
 /** Where the value of a key, or an item such as `permissions.deny[2]`, comes from; throws like {@linkcode getConfigValue}. */
@@ -56,7 +55,7 @@ function collect(loaded: LoadedConfig, tree: Tree, at: { shape: Shape; path: Key
         collect(loaded, entry, { shape: items, path: [...path, String(entry.name)] })
       );
     }
-    return [{ key: formatKey(path), value, origin: originAt(loaded, path), secret: shape.secret === true }];
+    return [{ key: formatKey(path), value: hideSecrets(value, shape), origin: originAt(loaded, path) }];
   });
 }
 

@@ -187,5 +187,7 @@ function unescape(raw: string): string {
 function lineAndColumn(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset);
   const lineStart = before.lastIndexOf("\n") + 1;
-  return { line: before.split("\n").length, column: offset - lineStart + 1 };
+  // A byte order mark is no column that anybody sees.
+  const shift = lineStart === 0 && text.startsWith("\uFEFF") ? 0 : 1;
+  return { line: before.split("\n").length, column: offset - lineStart + shift };
 }

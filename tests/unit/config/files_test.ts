@@ -34,11 +34,10 @@ Deno.test("loadConfig does not repeat what stands behind the = of a broken line"
 
 Deno.test("loadConfig reads a file with a byte order mark and CRLF line ends, and counts its lines right", async () => {
   await using fixture = configFixture({
-    "home/config.toml": '\uFEFFlanguage = "zh"\r\n[agent]\r\nmax_step = 1\r\n',
+    "home/config.toml": '\uFEFFlangage = "zh"\r\n[agent]\r\nmax_step = 1\r\n',
   });
-  const { config, warnings } = await fixture.load();
-  assertEquals(config.language, "zh");
-  assertEquals([warnings[0]?.place?.line, warnings[0]?.place?.column], [3, 1]);
+  const { warnings } = await fixture.load();
+  assertEquals(warnings.map(({ place }) => [place?.line, place?.column]), [[1, 1], [3, 1]]);
 });
 
 Deno.test("loadConfig reads TOML 1.1: inline tables over several lines, trailing commas, \\e", async () => {

@@ -1,6 +1,6 @@
 import { getConfigValue, listSettings, originOf } from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { assertEquals, assertThrows } from "../../support/assert.ts";
+import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
 
 const USER = `
@@ -102,7 +102,7 @@ for (
   });
 }
 
-Deno.test("listSettings shows every setting once, marks secrets, and reads back", async () => {
+Deno.test("listSettings shows every setting once, and each reads back", async () => {
   await using fixture = fixtureWith();
   const loaded = await fixture.load({ trust: () => true });
   const settings = listSettings(loaded);
@@ -111,14 +111,46 @@ Deno.test("listSettings shows every setting once, marks secrets, and reads back"
     assertEquals(getConfigValue(loaded, key), value, key);
     assertEquals(originOf(loaded, key), origin, key);
   }
-  const secret = settings.filter((setting) => setting.secret).map((setting) => setting.key);
-  assertEquals(secret, [
-    "serve.token",
-    "serve.password_hash",
-    "providers.theirs.headers",
-    'providers."a.b".headers',
-    "providers.mine.headers",
-    "plugins.evil.env",
-    "plugins.evil.headers",
+});
+
+Deno.test("no shown value holds a secret, whether asked for alone, with its table or in the list", async () => {
+  await using fixture = configFixture({
+    "home/config.toml": `
+[[providers]]
+name = "mine"
+base_url = "https://user:HIDE-1@example.com/v1?api-version=2&api_key=HIDE-2"
+model = "m"
+api_key_env = "MY_KEY"
+api_key = "HIDE-3"
+headers = { Authorization = "HIDE-4" }
+extra = { top_k = 3, auth = { access_token = "HIDE-5" } }
+[[plugins]]
+name = "p"
+command = "run"
+args = ["--port", "80", "--token", "HIDE-6", "--api-key=HIDE-7", "https://x.example/?token=HIDE-8"]
+env = { A = "HIDE-9" }
+[serve]
+token = "HIDE-10"
+`,
+  });
+  const loaded = await fixture.load({ trust: () => true });
+  const get = (key: string) => getConfigValue(loaded, key);
+  for (const key of ["providers", "providers.mine", "plugins", "serve", "serve.token", "plugins.p.args"]) {
+    assert(!JSON.stringify(get(key)).includes("HIDE"), key);
+  }
+  assert(!JSON.stringify(listSettings(loaded)).includes("HIDE"));
+  assertEquals(
+    get("providers.mine.base_url"),
+    "https://[secret]@example.com/v1?api-version=2&api_key=[secret]",
+  );
+  assertEquals(get("plugins.p.args"), [
+    "--port",
+    "80",
+    "--token",
+    "[secret]",
+    "--api-key=[secret]",
+    "https://x.example/?token=[secret]",
   ]);
+  assertEquals(get("providers.mine.extra"), { top_k: 3, auth: { access_token: "[secret]" } });
+  assertEquals([get("providers.mine.api_key_env"), get("serve.password_hash")], ["MY_KEY", ""]);
 });

@@ -1,0 +1,50 @@
+import { childShape, isTree, type Shape } from "./shape.ts";
+
+const MARK = "[secret]";
+
+/** Names under which people keep what nobody else may see. */
+const SECRET = String
+  .raw`(?:api[-_]?|access[-_]?|private[-_]?)?(?:key|token|secret|passwd|password|passphrase|credentials?|sig|signature|authorization)`;
+const SECRET_NAME = new RegExp(String.raw`(?:^|[-_.])${SECRET}$`, "i");
+const SECRET_FLAG = new RegExp(String.raw`^--?(?:[a-z0-9]+[-_.])*${SECRET}(?<value>=.*)?$`, "is");
+const USER_INFO = /\b([a-z][a-z0-9+.-]*:\/\/)[^\/?#\s@]+@/gi;
+const QUERY = new RegExp(String.raw`([?&](?:[^=&#\s]*[-_.])?${SECRET}=)[^&#\s]+`, "gi");
+
+/**
+ * A value as it may be shown: what the schema calls secret, passwords in addresses, arguments behind `--token` and its
+ * kin, and texts under such names in free tables are replaced by `[secret]`. Empty values hide nothing and stay.
+ */
+export function hideSecrets(value: unknown, shape?: Shape): unknown {
+  if (shape?.secret) return isEmpty(value) ? value : MARK;
+  if (typeof value === "string") return hideInText(value);
+  if (Array.isArray(value)) {
+    return value.map((item, index) =>
+      typeof item === "string" ? hideInArgument(item, value[index - 1]) : hideSecrets(item, shape?.items)
+    );
+  }
+  if (!isTree(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => {
+      const child = shape && childShape(shape, name);
+      const hidden = !child?.type && typeof item === "string" && item !== "" && SECRET_NAME.test(name);
+      return [name, hidden ? MARK : hideSecrets(item, child)];
+    }),
+  );
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === "") return true;
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+function hideInText(text: string): string {
+  return text.replace(USER_INFO, `$1${MARK}@`).replace(QUERY, `$1${MARK}`);
+}
+
+function hideInArgument(text: string, before: unknown): string {
+  const flag = SECRET_FLAG.exec(text);
+  const value = flag?.groups?.value;
+  if (value !== undefined) return text.slice(0, -value.length) + `=${MARK}`;
+  const follows = typeof before === "string" && SECRET_FLAG.exec(before) && !before.includes("=");
+  return follows && !flag ? MARK : hideInText(text);
+}
