@@ -40,19 +40,3 @@ function afterBackspaces(line: string): string {
   }
   return out.join("");
 }
-
-/** Whether bytes are something else than text: many NULs, or mostly not UTF-8 nor printable. */
-export function looksBinary(bytes: Uint8Array): boolean {
-  const sample = bytes.subarray(0, 8192);
-  if (sample.length === 0) return false;
-  let odd = 0;
-  for (const byte of sample) {
-    if (byte === 0) odd += 4;
-    else if (byte < 8 || (byte > 13 && byte < 27) || (byte > 27 && byte < 32)) odd++;
-  }
-  if (odd > sample.length / 10) return true;
-  const text = new TextDecoder().decode(sample);
-  let broken = 0;
-  for (let at = text.indexOf("\ufffd"); at >= 0; at = text.indexOf("\ufffd", at + 1)) broken++;
-  return broken > text.length / 4;
-}

@@ -1,6 +1,7 @@
 import type { JobNews, JobView } from "../services.ts";
 import { type Cut, DEFAULT_CAPS, keepEnds } from "../truncation.ts";
-import { cleanText, looksBinary } from "./clean_text.ts";
+import { cleanText } from "./clean_text.ts";
+import { decodeOutput } from "./decode_output.ts";
 
 /** One line about a job. */
 export function describeJob(job: JobView): string {
@@ -18,8 +19,9 @@ function state(job: JobView): string {
 /** New output as the model reads it. */
 export function jobText(news: JobNews): Cut {
   const { bytes, view, skipped } = news;
-  if (looksBinary(bytes)) return { text: `[binary output, ${bytes.length} bytes; in ${view.outputFile}]` };
+  const plain = decodeOutput(bytes);
+  if (plain === undefined) return { text: `[binary output, ${bytes.length} bytes; in ${view.outputFile}]` };
   const before = skipped > 0 ? `[${skipped} bytes left out; full text: ${view.outputFile}]\n` : "";
-  const text = before + cleanText(new TextDecoder().decode(bytes)).trimEnd();
+  const text = before + cleanText(plain).trimEnd();
   return keepEnds(text, DEFAULT_CAPS, { fullText: view.outputFile });
 }

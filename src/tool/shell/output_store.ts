@@ -1,6 +1,7 @@
 import type { Caps, Cut } from "../truncation.ts";
 import { keepEnds } from "../truncation.ts";
-import { cleanText, looksBinary } from "./clean_text.ts";
+import { cleanText } from "./clean_text.ts";
+import { decodeOutput } from "./decode_output.ts";
 
 /** Kept in memory from the beginning and from the end of an output. */
 const KEPT = 64 * 1024;
@@ -66,15 +67,11 @@ export class OutputStore {
   finish(caps: Caps): Cut {
     const head = joined(this.#head);
     const tail = this.#tailInOrder();
-    if (looksBinary(head)) return this.#binary(caps);
-    const decoder = new TextDecoder();
     const gap = this.totalBytes - head.length - tail.length;
-    const text = gap > 0
-      ? `${cleanText(decoder.decode(head))}\n[${gap} bytes left out]\n${
-        cleanText(decoder.decode(fromLineStart(tail)))
-      }`
-      : cleanText(decoder.decode(head.length === 0 ? tail : joined([head, tail])));
-    const plain = text.trimEnd();
+    const parts = (gap > 0 ? [head, fromLineStart(tail)] : [joined([head, tail])]).map(decodeOutput);
+    if (parts[0] === undefined) return this.#binary(caps);
+    const [begin = "", end = "[binary output]"] = parts.map((part) => part && cleanText(part));
+    const plain = (gap > 0 ? `${begin}\n[${gap} bytes left out]\n${end}` : begin).trimEnd();
     if (keepEnds(plain, caps).truncated === undefined && gap === 0) {
       this.close();
       return { text: plain };
@@ -153,5 +150,8 @@ function joined(chunks: readonly Bytes[]): Bytes {
 /** Leaves out the rest of a line, or of a character, that began before. */
 function fromLineStart(bytes: Bytes): Bytes {
   const newline = bytes.subarray(0, 4096).indexOf(10);
-  return newline < 0 ? bytes : bytes.subarray(newline + 1);
+  if (newline >= 0) return bytes.subarray(newline + 1);
+  let start = 0;
+  while (start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;
+  return bytes.subarray(start);
 }
