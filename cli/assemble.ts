@@ -1,9 +1,8 @@
-import { type Config, knownSecrets, type LoadedConfig } from "../src/config/mod.ts";
+import type { Config, LoadedConfig } from "../src/config/mod.ts";
 import { type ControlledParts, Controller, Recorder } from "../src/control/mod.ts";
 import type { Provider } from "../src/provider/mod.ts";
 import type { Workspace } from "../src/sandbox/mod.ts";
 import type { SessionLog } from "../src/session/mod.ts";
-import { createRedactor } from "../src/util/redact.ts";
 import { beginSession, environmentOf, noticesOf } from "./begin_session.ts";
 import { keepChanges } from "./keep_changes.ts";
 import { gatherKnowledge, type Knowledge } from "./knowledge.ts";
@@ -12,6 +11,7 @@ import { openSession } from "./open_session.ts";
 import { buildGate, buildProvider, buildRegistry, buildWorkspace, limitsOf } from "./parts.ts";
 import type { Place } from "./place.ts";
 import type { RunFlags } from "./run_flags.ts";
+import { SkillRules } from "./skill_rules.ts";
 import { buildTools } from "./run_tools.ts";
 
 /** Everything a run is made of. */
@@ -35,15 +35,17 @@ export async function assemble(place: Place, flags: RunFlags, loaded: LoadedConf
   const { config } = loaded;
   const provider = await buildProvider(place, flags, loaded);
   const workspace = buildWorkspace(place, config);
-  const redact = createRedactor(knownSecrets(config.providers, loaded.keys));
-  const log = await openSession(place, flags, redact);
+  const { log, redact } = await openSession(place, flags, loaded);
   const recorder = new Recorder(log);
+  const skillRules = new SkillRules(recorder);
   const knowledge = await gatherKnowledge({
     place,
     loaded,
     workspace,
     redact,
     messages: () => recorder.messages,
+    trustProject: flags.trustProject ?? false,
+    onSkill: skillRules.activated,
   });
   const registry = buildRegistry(config, knowledge.tools);
   const { model } = provider;
@@ -51,6 +53,7 @@ export async function assemble(place: Place, flags: RunFlags, loaded: LoadedConf
   const tools = buildTools({ ...parts, registry, vision: model.vision });
   const { shellFolder } = tools;
   const gate = buildGate({ place, flags, loaded, workspace, recorder, shellFolder });
+  skillRules.serve(gate);
   const room = await keepRoom(parts);
   const controller = new Controller(recorder, {
     provider,

@@ -1,10 +1,11 @@
-import type { LoadedConfig } from "../src/config/mod.ts";
+import { type LoadedConfig, originOf } from "../src/config/mod.ts";
 import {
   findSkills,
   type Instructions,
   loadInstructionGlobs,
   loadInstructions,
   loadSkills,
+  type SkillActivation,
   type Skills,
   type SkillSet,
 } from "../src/context/mod.ts";
@@ -39,6 +40,9 @@ export interface KnowledgeSources {
   readonly workspace: Workspace;
   readonly messages: () => readonly Message[];
   readonly redact?: (text: string) => string;
+  /** The user takes what the project brings as it is, for this run. */
+  readonly trustProject?: boolean;
+  readonly onSkill?: (activation: SkillActivation) => void;
 }
 
 /** Reads instruction files and looks for skills and facts. Where there are none, this costs a few stat calls. */
@@ -80,26 +84,32 @@ async function readInstructions({ place, loaded, workspace }: KnowledgeSources):
   });
 }
 
-function findSkillSet(place: Place, loaded: LoadedConfig): Promise<SkillSet> {
+/** The skills of this folder. Of configured folders those count as the project's that nobody else named. */
+export function findSkillSet(place: Place, loaded: LoadedConfig): Promise<SkillSet> {
   const { paths, excluded_paths, disabled_skills } = loaded.config.skills;
   const userHome = place.env("HOME") ?? place.env("USERPROFILE");
+  const byUser = (_: string, i: number) =>
+    ["user", "flag"].includes(originOf(loaded, `skills.paths[${i}]`).source);
   return findSkills({
     cwd: place.cwd,
     home: place.home,
     paths,
+    projectPaths: paths.filter((path, i) => !byUser(path, i)),
     excluded: excluded_paths,
     disabled: disabled_skills,
     ...(userHome === undefined ? {} : { userHome }),
   });
 }
 
-async function activeSkills({ place, messages }: KnowledgeSources, set: SkillSet): Promise<Skills> {
+async function activeSkills(sources: KnowledgeSources, set: SkillSet): Promise<Skills> {
+  const { place, messages, trustProject, onSkill } = sources;
   const { Skills } = await loadSkills();
   const store = new TrustStore({ home: place.home, project: place.cwd });
   return new Skills({
     set,
     messages,
-    isTrusted: async (item) => (await store.inspect([item])).untrusted.length === 0,
+    isTrusted: async (item) => trustProject || (await store.inspect([item])).untrusted.length === 0,
+    ...(onSkill ? { onActivate: onSkill } : {}),
   });
 }
 

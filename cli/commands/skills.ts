@@ -1,24 +1,16 @@
 import { loadConfig } from "../../src/config/mod.ts";
-import { findSkills, loadSkills } from "../../src/context/mod.ts";
+import { loadSkills } from "../../src/context/mod.ts";
 import { EXIT, formatPlace } from "../../src/core/mod.ts";
 import { oneLine, terminalSafe } from "../../src/util/terminal_text.ts";
 import { type CliContext, fail } from "../context.ts";
+import { findSkillSet } from "../knowledge.ts";
 import { workingPlace } from "../place.ts";
 
 /** The skills of this folder with where they come from, and what was passed over. */
 export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
   try {
     const place = workingPlace(this);
-    const { skills: settings } = (await loadConfig(place)).config;
-    const userHome = place.env("HOME");
-    const found = await findSkills({
-      cwd: place.cwd,
-      home: place.home,
-      paths: settings.paths,
-      excluded: settings.excluded_paths,
-      disabled: settings.disabled_skills,
-      ...(userHome === undefined ? {} : { userHome }),
-    });
+    const found = await findSkillSet(place, await loadConfig(place));
     if (flags.json) {
       this.process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
       return;

@@ -1,9 +1,11 @@
-import { loadConfig } from "../../src/config/mod.ts";
+import { loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
+import { loadSkills, type SkillTrustItem } from "../../src/context/mod.ts";
 import { formatPlace, ReasonixError } from "../../src/core/mod.ts";
-import { TrustStore } from "../../src/sandbox/mod.ts";
+import { type TrustItem, TrustStore } from "../../src/sandbox/mod.ts";
 import { terminalSafe } from "../../src/util/terminal_text.ts";
 import { type CliContext, fail } from "../context.ts";
-import { workingPlace } from "../place.ts";
+import { findSkillSet } from "../knowledge.ts";
+import { type Place, workingPlace } from "../place.ts";
 import { executables, trustable } from "../trusted_config.ts";
 
 interface TrustFlags {
@@ -28,17 +30,14 @@ export async function trust(this: CliContext, flags: TrustFlags): Promise<void> 
       }
       return;
     }
-    const items = executables(await loadConfig(place));
-    const { untrusted } = await store.inspect(items.map((item) => trustable(place, item)));
-    const waiting = items.filter((item) => untrusted.some((other) => other.definition === item.content));
+    const found = await candidates(place, await loadConfig(place));
+    const { untrusted } = await store.inspect(found.map(({ item }) => item));
+    const waiting = found.filter(({ item }) => untrusted.includes(item));
     if (waiting.length === 0) {
       this.process.stdout.write("Nothing here waits to be trusted\n");
       return;
     }
-    for (const item of waiting) {
-      this.process.stdout.write(`${item.kind} ${terminalSafe(item.name)}  ${formatPlace(item.place)}\n`);
-      this.process.stdout.write(`  ${terminalSafe(item.reason)}\n  ${terminalSafe(item.content)}\n`);
-    }
+    for (const { lines } of waiting) this.process.stdout.write(`${lines.map(terminalSafe).join("\n  ")}\n`);
     if (!flags.yes && !confirmed()) {
       this.process.stdout.write("Nothing was trusted\n");
       return;
@@ -50,6 +49,40 @@ export async function trust(this: CliContext, flags: TrustFlags): Promise<void> 
   } catch (error) {
     fail(this, error);
   }
+}
+
+interface Candidate {
+  readonly item: TrustItem;
+  /** What the user is shown of it. */
+  readonly lines: readonly string[];
+}
+
+async function candidates(place: Place, loaded: LoadedConfig): Promise<Candidate[]> {
+  const configured = executables(loaded).map((item): Candidate => ({
+    item: trustable(place, item),
+    lines: [`${item.kind} ${item.name}  ${formatPlace(item.place)}`, item.reason, item.content],
+  }));
+  const set = await findSkillSet(place, loaded);
+  if (set.skills.length === 0) return configured;
+  const { Skills } = await loadSkills();
+  const skills = new Skills({ set }).trustItems().map((item): Candidate => ({
+    item,
+    lines: skillLines(item),
+  }));
+  return [...configured, ...skills];
+}
+
+function skillLines({ name, definition: { dir, allowedTools = [] }, files }: SkillTrustItem): string[] {
+  const scripts = files.filter((file) => file !== `${dir}/SKILL.md`).map((file) =>
+    file.slice(dir.length + 1)
+  );
+  return [
+    `skill ${name}  ${dir}`,
+    ...(allowedTools.length > 0
+      ? [`while it is active, without a question: ${allowedTools.join(", ")}`]
+      : []),
+    ...(scripts.length > 0 ? [`its scripts: ${scripts.join(", ")}`] : []),
+  ];
 }
 
 function confirmed(): boolean {

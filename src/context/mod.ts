@@ -19,7 +19,14 @@ export type { SkillSet } from "./skills/discover.ts";
 export { findSkills } from "./skills/find.ts";
 export type { SkillPlaces } from "./skills/roots.ts";
 export type { Skill, SkillScope, SkillWarning } from "./skills/skill.ts";
-export type { SkillFinding, Skills, SkillsOptions, SkillTrustItem, SlashSkill } from "./skills/mod.ts";
+export type {
+  SkillActivation,
+  SkillFinding,
+  Skills,
+  SkillsOptions,
+  SkillTrustItem,
+  SlashSkill,
+} from "./skills/mod.ts";
 
 /** Catalogue, activation and validation of skills. Loaded when there are any. */
 export const loadSkills = (): Promise<typeof import("./skills/mod.ts")> => import("./skills/mod.ts");

@@ -59,6 +59,7 @@ class SessionGate implements PermissionGate {
   posture: Posture;
   permissionMode: PermissionMode;
   approvedPlan = false;
+  readonly lend: PermissionGate["lend"] = (rules) => this.#book.lend(rules);
   readonly #options: GateOptions;
   readonly #book: RuleBook;
   readonly #trusted: Set<string>;

@@ -1,6 +1,6 @@
 import type { PathForms, PathMatcher } from "./path_rules.ts";
 import { type Match, matchPattern, toPattern } from "./pattern.ts";
-import type { PolicySource, RuleList, RuleProblem } from "./ports.ts";
+import type { PolicySource, RuleList, RuleProblem, RuleText } from "./ports.ts";
 import { isProblem, parseRule, type Rule } from "./rule.ts";
 import { familyOf, type Subjects } from "./tools.ts";
 
@@ -28,11 +28,19 @@ export class RuleBook {
   readonly problems: RuleProblem[] = [];
   readonly #rules: Rule[] = [];
   readonly #byTool = new Map<string, ToolRules>();
+  #lent: readonly Rule[] = [];
 
   constructor(source: PolicySource) {
     for (const list of ["deny", "ask", "allow"] as const) {
       for (const text of source[list]) this.#add(parseRule(text, list));
     }
+  }
+
+  /** Allow rules that hold until others are lent; what is no rule, and a rule for every tool, has no effect. */
+  lend(texts: readonly RuleText[]): void {
+    const parsed = texts.map((text) => parseRule(text, "allow"));
+    this.#lent = parsed.flatMap((rule) => isProblem(rule) || rule.tool === "*" ? [] : [rule]);
+    this.#byTool.clear();
   }
 
   #add(parsed: Rule | RuleProblem): void {
@@ -49,7 +57,7 @@ export class RuleBook {
   for(tool: string): ToolRules {
     let found = this.#byTool.get(tool);
     if (!found) {
-      const concerned = this.#rules.filter((rule) => concerns(rule, tool));
+      const concerned = [...this.#rules, ...this.#lent].filter((rule) => concerns(rule, tool));
       const of = (list: RuleList) => concerned.filter((rule) => rule.list === list);
       this.#byTool.set(tool, found = { deny: of("deny"), ask: of("ask"), allow: of("allow") });
     }

@@ -159,6 +159,8 @@ export interface PermissionGate extends Gate {
   cwd: string;
   /** While an approved plan is being carried out, its calls are not asked about (denials and the floor stay). */
   approvedPlan: boolean;
+  /** Allow rules for the time being, such as those of an active skill, in place of the last ones: deny, ask and the floor go first. */
+  readonly lend: (rules: readonly RuleText[]) => void;
   /** Starts loading the shell parser, so that the first command does not wait for it. */
   warm(): Promise<void>;
   /** Asks a person, once, whatever the posture; without one it is denied under the question's source. */

@@ -6,18 +6,27 @@ import type { SkillSet } from "./discover.ts";
 import { isScript, resourcesOf } from "./resources.ts";
 import type { Skill } from "./skill.ts";
 
-/** Scripts a repository brings with a skill; the shape of an item of the trust store. */
+/** What a repository's skill would run, or have run without a question; the shape of an item of the trust store. */
 export interface SkillTrustItem {
   readonly kind: "skill";
   readonly name: string;
-  readonly definition: { readonly dir: string };
+  readonly definition: { readonly dir: string; readonly allowedTools?: readonly string[] };
   readonly files: readonly string[];
+}
+
+/** A skill was activated. */
+export interface SkillActivation {
+  readonly skill: Skill;
+  /** Whether its `allowed-tools` count: a project's only when the user trusts it. */
+  readonly approved: boolean;
 }
 
 export interface SkillsOptions {
   readonly set: SkillSet;
   /** Whether the user trusts these scripts; absent: no project's scripts are trusted. */
   readonly isTrusted?: (item: SkillTrustItem) => Promise<boolean>;
+  /** Told of each activation before its instructions are given. */
+  readonly onActivate?: (activation: SkillActivation) => void;
   /** The conversation, to tell what is already in it. */
   readonly messages?: () => readonly Message[];
 }
@@ -45,7 +54,11 @@ export class Skills implements SkillPort {
     } catch (error) {
       return `Skill ${name} could not be read: ${errorMessage(error)}`;
     }
-    const content = await this.#content(skill, withArguments(body, args));
+    const files = resourcesOf(skill);
+    const item = trustItem(skill, files.filter(isScript));
+    const trusted = item === undefined || await this.#options.isTrusted?.(item) === true;
+    this.#options.onActivate?.({ skill, approved: trusted });
+    const content = contentOf(skill, withArguments(body, args), { files, trusted });
     if (this.#options.messages?.().some((message) => message.content === content)) {
       return {
         content: `Skill ${name} is already loaded: follow the instructions above`,
@@ -64,50 +77,47 @@ export class Skills implements SkillPort {
       : `There is no skill "${name}"; there are ${names.join(", ")}`;
   }
 
-  async #content(skill: Skill, body: string): Promise<string> {
-    const files = resourcesOf(skill);
-    const scripts = files.filter(isScript);
-    const trusted = skill.scope !== "project" || scripts.length === 0 ||
-      await this.#isTrusted(skill, scripts);
-    const usable = trusted ? files : files.filter((file) => !isScript(file));
-    const parts = [
-      body.length > MAX_BODY ? `${body.slice(0, MAX_BODY)}\n[cut; read ${skill.file} for the rest]` : body,
-    ];
-    if (usable.length > 0) {
-      const more = usable.length > MAX_LISTED ? `, and ${usable.length - MAX_LISTED} more` : "";
-      parts.push(
-        `Files beside it, to be read when the instructions call for them: ${
-          usable.slice(0, MAX_LISTED).join(", ")
-        }${more}`,
-      );
-    }
-    if (!trusted) {
-      parts.push(
-        "The scripts of this skill come with the project and the user has not trusted them: do not run them.",
-      );
-    }
-    return `<skill name="${skill.name}" folder="${skill.dir}">\n${parts.join("\n\n")}\n</skill>`;
-  }
-
-  async #isTrusted(skill: Skill, scripts: readonly string[]): Promise<boolean> {
-    return await this.#options.isTrusted?.(trustItem(skill, scripts)) ?? false;
-  }
-
-  /** Scripts of the project's skills, for the trust prompt and `doctor`. */
+  /** What waits for the user's trust among the project's skills, for `reasonix trust`. */
   trustItems(): SkillTrustItem[] {
-    return this.set.skills.filter((skill) => skill.scope === "project").flatMap((skill) => {
-      const scripts = resourcesOf(skill).filter(isScript);
-      return scripts.length === 0 ? [] : [trustItem(skill, scripts)];
-    });
+    return this.set.skills.flatMap((skill) => trustItem(skill, resourcesOf(skill).filter(isScript)) ?? []);
   }
 }
 
-function trustItem(skill: Skill, scripts: readonly string[]): SkillTrustItem {
+function contentOf(
+  skill: Skill,
+  body: string,
+  { files, trusted }: { files: readonly string[]; trusted: boolean },
+): string {
+  const usable = trusted ? files : files.filter((file) => !isScript(file));
+  const parts = [
+    body.length > MAX_BODY ? `${body.slice(0, MAX_BODY)}\n[cut; read ${skill.file} for the rest]` : body,
+  ];
+  if (usable.length > 0) {
+    const more = usable.length > MAX_LISTED ? `, and ${usable.length - MAX_LISTED} more` : "";
+    parts.push(
+      `Files beside it, to be read when the instructions call for them: ${
+        usable.slice(0, MAX_LISTED).join(", ")
+      }${more}`,
+    );
+  }
+  if (usable.length < files.length) {
+    parts.push(
+      "The scripts of this skill come with the project and the user has not trusted them: do not run them.",
+    );
+  }
+  return `<skill name="${skill.name}" folder="${skill.dir}">\n${parts.join("\n\n")}\n</skill>`;
+}
+
+/** Undefined when nothing about the skill needs trust. Its instructions count where they can use what it pre-approves. */
+function trustItem(skill: Skill, scripts: readonly string[]): SkillTrustItem | undefined {
+  const { name, dir, file, scope, allowedTools } = skill;
+  if (scope !== "project" || scripts.length + allowedTools.length === 0) return undefined;
+  const rules = allowedTools.length > 0;
   return {
     kind: "skill",
-    name: skill.name,
-    definition: { dir: skill.dir },
-    files: scripts.map((path) => `${skill.dir}/${path}`),
+    name,
+    definition: { dir, ...(rules ? { allowedTools } : {}) },
+    files: [...(rules ? [file] : []), ...scripts.map((path) => `${dir}/${path}`)],
   };
 }
 

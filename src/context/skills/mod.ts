@@ -1,6 +1,7 @@
 export {
   carriedSkill,
   resolveSlash,
+  type SkillActivation,
   Skills,
   type SkillsOptions,
   type SkillTrustItem,

@@ -8,6 +8,8 @@ export interface SkillPlaces {
   readonly userHome?: string;
   /** `[skills]` of the configuration; paths absolute. */
   readonly paths?: readonly string[];
+  /** Those of `paths` that the project itself names: what is in them counts as the project's. */
+  readonly projectPaths?: readonly string[];
   readonly excluded?: readonly string[];
   readonly disabled?: readonly string[];
 }
@@ -36,7 +38,9 @@ export function skillRoots(places: SkillPlaces): SkillRoot[] {
   }
   for (const configured of places.paths ?? []) {
     const path = configured.replace(/(.)\/+$/, "$1");
-    add({ path, scope: "configured", ...(path.startsWith(`${within}/`) ? { within } : {}) });
+    const inside = `${realPath(path)}/`.startsWith(`${realPath(within)}/`);
+    const own = inside || places.projectPaths?.includes(configured);
+    add({ path, scope: own ? "project" : "configured", ...(inside ? { within } : {}) });
   }
   add({ path: `${places.home}/skills`, scope: "user" });
   if (places.userHome !== undefined) {
@@ -62,6 +66,14 @@ function isFolder(path: string): boolean {
     return Deno.statSync(path).isDirectory;
   } catch {
     return false;
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return Deno.realPathSync(path);
+  } catch {
+    return path;
   }
 }
 

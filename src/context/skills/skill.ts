@@ -11,7 +11,7 @@ export interface Skill {
   readonly file: string;
   readonly dir: string;
   readonly scope: SkillScope;
-  /** Rules of calls the skill wants to make without a question. Wishes only: the gate decides. */
+  /** Permission rules of calls that need no question in the turn in which the skill is activated. */
   readonly allowedTools: readonly string[];
   /** "subagent": wants a conversation of its own (`run-as`, `runAs`, or `context: fork`). */
   readonly runAs: "inline" | "subagent";

@@ -1,5 +1,6 @@
 import { errorMessage } from "../../core/mod.ts";
-import { type Frontmatter, parseFrontmatter, textField } from "../../util/frontmatter.ts";
+import { isProblem, parseRule } from "../../permission/mod.ts";
+import { type Frontmatter, listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
 
 export interface SkillFinding {
   /** The SKILL.md, or the folder without one. */
@@ -50,6 +51,7 @@ export function validateSkill(dir: string): SkillFinding[] {
   for (const key of Object.keys(head.fields)) {
     if (!KNOWN.has(key)) find("warning", `${key} is not a field of the specification; put it under metadata`);
   }
+  checkRules(head, find);
   checkBody(head.body, dir, find);
   return findings;
 }
@@ -72,6 +74,14 @@ function checkName(head: Frontmatter, dir: string, find: Find): void {
 function checkText(head: Frontmatter, key: string, max: number, find: Find): void {
   const length = textField(head, key)?.length ?? 0;
   if (length > max) find("error", `${key} has ${length} characters; at most ${max} are allowed`);
+}
+
+function checkRules(head: Frontmatter, find: Find): void {
+  for (const text of listField(head, "allowed-tools")) {
+    const rule = parseRule({ text }, "allow");
+    if (isProblem(rule)) find("warning", `allowed-tools: ${rule.message}`);
+    else if (rule.tool === "*") find("warning", "allowed-tools: a rule for every tool has no effect");
+  }
 }
 
 function checkBody(body: string, dir: string, find: Find): void {

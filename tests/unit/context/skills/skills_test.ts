@@ -197,6 +197,29 @@ Deno.test("a project's scripts are withheld until they are trusted", async () =>
   assertEquals(new Skills({ set }).trustItems(), [asked[0]]);
 });
 
+Deno.test("Skills tells each activation and whether its allowed-tools count", async () => {
+  const head = "---\ndescription: x\nallowed-tools: Bash(git add:*), Read\n---\n";
+  await using at = await scene({ "p/.agents/skills/own/SKILL.md": head, "h/skills/mine/SKILL.md": head });
+  const { Skills } = await loadSkills();
+  const told: unknown[] = [];
+  const skills = new Skills({
+    set: await findSkills(at.places),
+    onActivate: ({ skill, approved }) => told.push([skill.name, skill.allowedTools, approved]),
+  });
+  for (const name of ["own", "mine", "gone"]) await skills.activate(name);
+  assertEquals(told, [
+    ["own", ["Bash(git add:*)", "Read"], false],
+    ["mine", ["Bash(git add:*)", "Read"], true],
+  ]);
+  const dir = `${at.path}/p/.agents/skills/own`;
+  assertEquals(skills.trustItems(), [{
+    kind: "skill",
+    name: "own",
+    definition: { dir, allowedTools: ["Bash(git add:*)", "Read"] },
+    files: [`${dir}/SKILL.md`],
+  }]);
+});
+
 Deno.test("resolveSlash activates what a task begins with, and nothing else", async () => {
   await using at = await scene({
     "h/skills/fix/SKILL.md": skill("fix", "Fixes"),

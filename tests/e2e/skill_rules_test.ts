@@ -1,0 +1,95 @@
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+
+const SKILL =
+  "---\nname: marks\ndescription: Makes marks\nallowed-tools: Bash(touch:*) TodoWrite\n---\nTouch.\n";
+const touch = (name: string) => ({ calls: [{ name: "bash", args: { command: `touch ${name}` } }] });
+const activate = { calls: [{ name: "skill", args: { name: "marks" } }] };
+const DENY = ["--on-ask", "deny"] as const;
+
+/** Which of these files the commands made. */
+async function made(dir: string, names: readonly string[]): Promise<string[]> {
+  const there = await Promise.all(
+    names.map((name) => Deno.stat(`${dir}/${name}`).then(() => true, () => false)),
+  );
+  return names.filter((_, i) => there[i]);
+}
+
+Deno.test("allowed-tools of a skill count from its activation to the end of the turn, below deny, ask and the floor", async () => {
+  await using server = startModelServer([
+    touch("before"),
+    activate,
+    touch("during"),
+    touch("secret"),
+    touch("asked"),
+    { calls: [{ name: "bash", args: { command: "mkdir other" } }] },
+    touch(".git/hooks/pre-commit"),
+    { text: "one" },
+    touch("after"),
+    { text: "two" },
+    touch("slash"),
+    { text: "three" },
+  ], { check: { prefix: false } });
+  await using world = await makeWorld(
+    mockConfig(server.url) + '[permissions]\ndeny = ["Bash(touch secret)"]\nask = ["Bash(touch asked)"]\n',
+  );
+  await Deno.mkdir(`${world.dir}/.git/hooks`, { recursive: true });
+  await Deno.mkdir(`${world.home}/skills/marks`, { recursive: true });
+  await Deno.writeTextFile(`${world.home}/skills/marks/SKILL.md`, SKILL);
+  const names = ["before", "during", "secret", "asked", "other", ".git/hooks/pre-commit", "after", "slash"];
+  const first = await world.run(["run", ...DENY, "make marks"]);
+  assertEquals(first.code, 0, first.stderr);
+  assertEquals(await made(world.dir, names), ["during"], first.stderr);
+  await world.run(["run", "-c", ...DENY, "go on"]);
+  assertEquals(await made(world.dir, names), ["during"]);
+  await world.run(["run", ...DENY, "/marks once more"]);
+  assertEquals(await made(world.dir, names), ["during", "slash"]);
+  const plan = server.requests.length;
+  server.push(activate, touch("planned"), { text: "four" });
+  await world.run(["run", ...DENY, "--permission-mode", "plan", "make marks"]);
+  assert(server.requests.length > plan);
+  assertEquals(await made(world.dir, ["planned"]), []);
+});
+
+Deno.test("a project's skill pre-approves nothing until the user trusts it as it is", async () => {
+  await using server = startModelServer([], { check: { prefix: false } });
+  const place = ".agents/skills/marks/SKILL.md";
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write(place, SKILL);
+  const attempt = async (name: string, ...flags: string[]) => {
+    server.push(activate, touch(name), { text: "done" });
+    const done = await world.run(["run", ...DENY, ...flags, "make marks"]);
+    return { stderr: done.stderr, made: (await made(world.dir, [name])).length === 1 };
+  };
+  const untrusted = await attempt("a");
+  assertEquals(untrusted.made, false);
+  assertStringIncludes(untrusted.stderr, "reasonix trust");
+  assertEquals((await attempt("b", "--trust-project")).made, true);
+  const list = await world.run(["trust", "--yes"]);
+  assertStringIncludes(list.stdout, "without a question: Bash(touch:*), TodoWrite");
+  assertEquals((await attempt("c")).made, true);
+  await world.write(place, SKILL.replace("Touch.", "Touch more."));
+  assertEquals((await attempt("d")).made, false);
+});
+
+Deno.test("a skill folder that only the project's own file names counts as the project's", async () => {
+  await using server = startModelServer([activate, touch("a"), { text: "done" }], {
+    check: { prefix: false },
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  const outside = `${world.dir}/../elsewhere`;
+  await Deno.mkdir(`${outside}/marks`, { recursive: true });
+  await Deno.writeTextFile(`${outside}/marks/SKILL.md`, SKILL);
+  await world.write("reasonix.toml", '[skills]\npaths = ["../elsewhere"]\n');
+  await world.run(["run", ...DENY, "make marks"]);
+  assertEquals(await made(world.dir, ["a"]), []);
+  await Deno.remove(`${world.dir}/reasonix.toml`);
+  await Deno.writeTextFile(
+    `${world.home}/config.toml`,
+    mockConfig(server.url) + `[skills]\npaths = ["${outside}"]\n`,
+  );
+  server.push(activate, touch("b"), { text: "done" });
+  await world.run(["run", ...DENY, "make marks"]);
+  assertEquals(await made(world.dir, ["b"]), ["b"]);
+});
