@@ -9,7 +9,7 @@ type Checked = { readonly value: unknown } | { readonly problem: string };
 /**
  * Checks arguments against the JSON Schema subset tools use (type, properties, required, enum, items, minimum, maximum,
  * additionalProperties: false) and mends what has only one meaning: "5" for 5, "true" for true, JSON text for a list, null
- * for an absent option. Parts of a schema outside the subset are not judged.
+ * for an absent option, also 0 where counting begins at 1. Parts of a schema outside the subset are not judged.
  */
 export function checkArguments(
   schema: JsonSchema,
@@ -51,6 +51,7 @@ function checkObject(schema: JsonSchema, given: Record<string, unknown>, at: str
       continue;
     }
     if ((value === null && !allowsNull(property)) || value === undefined) continue;
+    if (!required.includes(key) && meansNone(property, value)) continue;
     const checked = checkValue(property, value, at + key);
     if ("problem" in checked) problems.push(checked.problem);
     else out[key] = checked.value;
@@ -89,7 +90,19 @@ function checkValue(schema: JsonSchema, given: unknown, field: string): Checked 
 function enumValue(allowed: readonly unknown[], value: unknown): unknown {
   if (allowed.includes(value)) return value;
   const lower = String(value).toLowerCase();
-  return allowed.find((one) => typeof one === "string" && one.toLowerCase() === lower);
+  const names = allowed.filter((one) => typeof one === "string");
+  const same = names.find((one) => one.toLowerCase() === lower);
+  if (same !== undefined) return same;
+  // Such as files_with_matches for files.
+  const longer = names.filter((one) =>
+    /^[_ -]/.test(lower.slice(one.length)) && lower.startsWith(one.toLowerCase())
+  );
+  return longer.length === 1 ? longer[0] : undefined;
+}
+
+/** Where the least is 1, a 0 asks for no offset or no limit of one's own. */
+function meansNone(schema: JsonSchema, value: unknown): boolean {
+  return schema.type === "integer" && schema.minimum === 1 && (value === 0 || value === "0");
 }
 
 function inBounds(schema: JsonSchema, value: number, field: string): Checked {

@@ -133,9 +133,12 @@ function resolve(
   offer: Offer | undefined,
   value: unknown,
 ): ResolvedCall | string {
-  const checked = checkArguments(tool.schema, value, { ...tool.synonyms, ...offer?.args });
+  const names = offer?.args ?? {};
+  const checked = checkArguments(withNames(tool.schema, names), value, offeredSynonyms(tool, names));
   if ("problem" in checked) return `Invalid arguments for ${call.name}: ${checked.problem}`;
-  const { args } = checked;
+  const args = Object.fromEntries(
+    Object.entries(checked.args).map(([name, one]) => [names[name] ?? name, one]),
+  );
   const fresh = tool.fresh?.(args);
   return {
     call,
@@ -145,6 +148,16 @@ function resolve(
     readOnly: tool.readOnly,
     ...(fresh === undefined ? {} : { fresh }),
   };
+}
+
+/** The tool's synonyms, and its own names where others are offered, by the offered names. */
+function offeredSynonyms(tool: Tool, names: Readonly<Record<string, string>>): Record<string, string | null> {
+  const offered = new Map(Object.entries(names).map(([theirs, ours]) => [ours, theirs]));
+  const synonyms = Object.entries(tool.synonyms ?? {}).map(([name, ours]): [string, string | null] => [
+    name,
+    ours === null ? null : offered.get(ours) ?? ours,
+  ]);
+  return Object.fromEntries([...synonyms, ...offered]);
 }
 
 /** JSON as models break it (single quotes, trailing commas, cut-off brackets), when the repair gives an object. */

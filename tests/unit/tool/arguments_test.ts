@@ -48,6 +48,8 @@ Deno.test("checkArguments mends what has only one meaning", () => {
   });
   assertEquals(check({ path: "a", names: '["x","y"]', limit: null }), { path: "a", names: ["x", "y"] });
   assertEquals(check('{"path":"a"}'), { path: "a" });
+  assertEquals(check({ path: "a", limit: 0 }), { path: "a" });
+  assertEquals(check({ path: "a", mode: "files_with_matches" }), { path: "a", mode: "files" });
 });
 
 Deno.test("checkArguments renames and drops synonyms without overriding the real name", () => {
@@ -60,7 +62,7 @@ Deno.test("checkArguments names the field, the value and what was expected", () 
   assertEquals(check({ path: ["a"] }), 'path must be a string, got ["a"]');
   assertEquals(check({ path: "a", limit: "many" }), 'limit must be an integer, got "many"');
   assertEquals(check({ path: "a", limit: 1.5 }), "limit must be an integer, got 1.5");
-  assertEquals(check({ path: "a", limit: 0 }), "limit must be at least 1, got 0");
+  assertEquals(check({ path: "a", limit: -1 }), "limit must be at least 1, got -1");
   assertEquals(check({ path: "a", limit: 101 }), "limit must be at most 100, got 101");
   assertEquals(check({ path: "a", mode: "x" }), 'mode must be one of files, count, got "x"');
   assertEquals(check({ path: "a", all: 1 }), "all must be a boolean, got 1");

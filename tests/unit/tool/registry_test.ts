@@ -43,6 +43,13 @@ Deno.test("ToolRegistry offers an alias with its argument names instead of the t
   assertEquals(schema?.parameters.required, ["file"]);
   const call = prepare(registry, "view", '{"file":"a.ts","start":"3"}') as ResolvedCall;
   assertEquals([call.name, call.args], ["read_file", { path: "a.ts", offset: 3 }]);
+  const mixed = prepare(registry, "view", '{"path":"a.ts","start":0,"limit":2}') as ResolvedCall;
+  assertEquals(mixed.args, { path: "a.ts", limit: 2 });
+  assertEquals(
+    prepare(registry, "view", '{"strat":3}'),
+    "Invalid arguments for view: file is required (a string); strat is not an argument; did you mean start? " +
+      "(known: file, start, limit)",
+  );
   const own = prepare(registry, "read_file", '{"path":"a.ts"}') as ResolvedCall;
   assertEquals(own.args, { path: "a.ts" });
 });
