@@ -7,7 +7,8 @@ import {
   type NewEventOf,
   ReasonixError,
 } from "../core/mod.ts";
-import { scanJsonl } from "../util/jsonl.ts";
+import { jsonLine, scanJsonl } from "../util/jsonl.ts";
+import { mapTexts } from "../util/map_texts.ts";
 import { LogFile } from "./log_file.ts";
 import { isUsable } from "./messages.ts";
 import { newSessionId, placeOfFile, projectDir, type SessionPlace, sessionPlace } from "./paths.ts";
@@ -17,7 +18,7 @@ import { repair } from "./repair.ts";
 import { emptyState, type SessionState } from "./state.ts";
 
 export interface LogOptions {
-  /** Applied to each serialised event before it is stored or shown; must keep it JSON. */
+  /** Applied to each text of an event before it is stored or shown. */
   readonly redact?: (text: string) => string;
   readonly now?: () => Date;
 }
@@ -99,7 +100,7 @@ export class SessionLog {
       const loaded = loadEvents(path);
       const log = new SessionLog(file, loaded.state, undefined, options);
       log.#notices.push(...loaded.notices);
-      if (loaded.tail === "whole") file.write("\n");
+      if (loaded.tail === "whole") file.write(["\n"]);
       else if (loaded.tail === "torn") log.#cutTail(loaded.end);
       rememberLast(place);
       return log;
@@ -113,16 +114,9 @@ export class SessionLog {
     if (LIVE_ONLY.has(event.type)) return this.#stamp(event, 0);
     if (this.#seq === 0 && event.type !== "session.start" && this.head) this.append(this.head);
     const seq = ++this.#seq;
-    let stored = this.#stamp(event, seq);
-    let line = JSON.stringify(stored);
-    if (this.#redact) {
-      const clean = this.#redact(line);
-      if (clean !== line) {
-        stored = redacted(stored, clean, this.#redact);
-        line = JSON.stringify(stored);
-      }
-    }
-    this.#file.write(`${line}\n`);
+    const stamped = this.#stamp(event, seq);
+    const stored = this.#redact ? mapTexts(stamped, this.#redact) : stamped;
+    this.#file.write(jsonLine(stored));
     apply(this.state, stored);
     if (event.type === "session.rename") this.#titleAt = this.#file.size;
     if (seq === 1) this.#firstWrite();
@@ -212,19 +206,6 @@ function lockExisting(place: SessionPlace): LogFile {
       cause: error,
     });
   }
-}
-
-/** When the whole line cannot be cleaned without breaking it, each text in the event is. */
-function redacted(event: Event, line: string, redact: (text: string) => string): Event {
-  try {
-    const value: unknown = JSON.parse(line);
-    if (isUsable(value)) return value;
-  } catch {
-    // Cleaned text by text below.
-  }
-  return JSON.parse(JSON.stringify(event), (_key, value: unknown) => {
-    return typeof value === "string" ? redact(value) : value;
-  });
 }
 
 /** A session file, read. */

@@ -3,6 +3,9 @@ import { FileLock, type LockResult } from "../util/lock.ts";
 import { SessionBusyError } from "./busy.ts";
 import { parentDir, type SessionPlace } from "./paths.ts";
 
+/** Bytes handed over at once; only long lines have more. */
+const BUFFER_SIZE = 1 << 16;
+
 /**
  * The append-only file under a session log: holds the lock, hands whole lines to the kernel, and keeps lines in memory
  * while the disk refuses them.
@@ -14,9 +17,10 @@ export class LogFile {
   #file: Deno.FsFile | undefined;
   #lock: FileLock | undefined;
   #size: number;
-  #backlog: string[] = [];
+  #backlog: Iterable<string>[] = [];
   #problem: string | undefined;
   readonly #encoder = new TextEncoder();
+  readonly #buffer = new Uint8Array(BUFFER_SIZE);
 
   private constructor(place: SessionPlace, size: number) {
     this.place = place;
@@ -54,11 +58,12 @@ export class LogFile {
       Deno.truncateSync(this.place.path, end);
       this.#size = end;
     } catch {
-      this.write("\n");
+      this.write(["\n"]);
     }
   }
 
-  write(line: string): void {
+  /** Takes a line in pieces, which it may iterate again later. */
+  write(line: Iterable<string>): void {
     if (this.#backlog.length > 0) {
       this.#backlog.push(line);
       return;
@@ -104,18 +109,35 @@ export class LogFile {
     this.#lock = undefined;
   }
 
-  #writeLine(line: string): void {
+  #writeLine(line: Iterable<string>): void {
     const file = this.#file ??= this.#open();
-    const bytes = this.#encoder.encode(line);
+    const buffer = this.#buffer;
+    let filled = 0;
     let written = 0;
+    const empty = () => {
+      for (let at = 0; at < filled;) {
+        const count = file.writeSync(buffer.subarray(at, filled));
+        at += count;
+        written += count;
+      }
+      filled = 0;
+    };
     try {
-      while (written < bytes.length) written += file.writeSync(bytes.subarray(written));
+      for (const text of line) {
+        for (let at = 0; at < text.length;) {
+          const done = this.#encoder.encodeInto(text.slice(at), buffer.subarray(filled));
+          at += done.read;
+          filled += done.written;
+          if (at < text.length) empty();
+        }
+      }
+      empty();
     } catch (error) {
       // Half a line must not stay in front of the next one.
       if (written > 0) Deno.truncateSync(this.place.path, this.#size);
       throw error;
     }
-    this.#size += bytes.length;
+    this.#size += written;
   }
 
   #open(): Deno.FsFile {

@@ -90,3 +90,42 @@ function readLines(
     }
   }
 }
+
+/** UTF-16 units of a text that are serialised at once. */
+const PIECE = 1 << 16;
+
+/**
+ * An object as a line of a JSON Lines file, in pieces. A line with a text of megabytes is never in memory as a whole: it would be there
+ * three times over, as JSON, with its line feed and as bytes. May be iterated more than once.
+ */
+export function jsonLine(record: object): Iterable<string> {
+  const isLong = Object.values(record).some((value) => typeof value === "string" && value.length > PIECE);
+  return isLong ? { [Symbol.iterator]: () => linePieces(record) } : [JSON.stringify(record), "\n"];
+}
+
+function* linePieces(record: object): Generator<string, void> {
+  let before = "{";
+  for (const [name, value] of Object.entries(record)) {
+    if (value === undefined) continue;
+    yield `${before}${JSON.stringify(name)}:`;
+    if (typeof value === "string") yield* textPieces(value);
+    else yield JSON.stringify(value);
+    before = ",";
+  }
+  yield "}\n";
+}
+
+function* textPieces(text: string): Generator<string, void> {
+  yield '"';
+  for (let at = 0; at < text.length;) {
+    // Half a surrogate pair would be written as an escape.
+    const end = at + PIECE - (isFirstHalf(text.charCodeAt(at + PIECE - 1)) ? 1 : 0);
+    yield JSON.stringify(text.slice(at, end)).slice(1, -1);
+    at = end;
+  }
+  yield '"';
+}
+
+function isFirstHalf(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
+}

@@ -6,6 +6,7 @@ import {
   assertThrows,
 } from "../../support/assert.ts";
 import { loadArchive, loadEvents, SessionBusyError, SessionLog } from "../../../src/session/mod.ts";
+import { createRedactor } from "../../../src/util/redact.ts";
 import { createLog, reply, turn, user, withHome } from "./support.ts";
 
 const lines = (path: string) => Deno.readTextFileSync(path).split("\n").slice(0, -1);
@@ -198,12 +199,36 @@ Deno.test("SessionLog.append redacts what is stored, shown and kept", () =>
     assert(!Deno.readTextFileSync(log.place.path).includes("sk-secret"));
   }));
 
-Deno.test("SessionLog.append redacts text by text when the line would break", () =>
+Deno.test("SessionLog.append redacts each text by itself, so that what follows stays", () =>
   withHome((home) => {
     using log = createLog(home, { redact: (text) => text.replace(/secret.*/s, "[hidden]") });
     log.append({ type: "notice", level: "info", code: "x", text: "the secret is 1234" });
     const last = JSON.parse(lines(log.place.path).at(-1) ?? "");
     assertEquals([last.code, last.text], ["x", "the [hidden]"]);
+  }));
+
+Deno.test("SessionLog.append redacts a token at the beginning of a line and a header inside arguments", () =>
+  withHome((home) => {
+    using log = createLog(home, { redact: createRedactor([]) });
+    const token = "ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6";
+    const args = JSON.stringify({ authorization: "Bearer 0123456789" });
+    log.append(user(`my token:\n${token}\n${args}`));
+    assertEquals(
+      log.state.messages.at(-1)?.content,
+      'my token:\n[redacted]\n{"authorization":"Bearer [redacted]"}',
+    );
+    const written = Deno.readTextFileSync(log.place.path);
+    assert(!written.includes(token) && !written.includes("0123456789"), written);
+  }));
+
+Deno.test("SessionLog.append writes long texts as they are", () =>
+  withHome((home) => {
+    const long = '\u{1F98A} quoted "text", line\n'.repeat(100_000);
+    using log = createLog(home);
+    const event = log.append({ type: "message.end", step: 1, model: "m", content: long, durationMs: 1 });
+    log.append(user("next"));
+    assertEquals(lines(log.place.path).at(-2), JSON.stringify(event));
+    assert(loadEvents(log.place.path).state.messages[0]?.content === long, "the text differs");
   }));
 
 Deno.test("SessionLog.close repeats a title that is far from the end", () =>

@@ -1,5 +1,5 @@
-import { assertEquals } from "../../support/assert.ts";
-import { scanJsonl } from "../../../src/util/jsonl.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+import { jsonLine, scanJsonl } from "../../../src/util/jsonl.ts";
 
 function scan(content: Uint8Array | string, from?: number) {
   const path = Deno.makeTempFileSync();
@@ -33,4 +33,21 @@ Deno.test("scanJsonl reads empty files and lines larger than its buffer", () => 
     5,
     [1, 400_000, 2, 400_000, 3],
   ]);
+});
+
+for (const shift of [0, 1, 2]) {
+  Deno.test(`jsonLine writes what JSON.stringify does when characters of two units stand ${shift} off the seams`, () => {
+    const text = ".".repeat(shift) + '\u{1F98A}"\\\n\0\ud800 é\u2028'.repeat(60_000) + "\udfff";
+    const record = { v: 1, type: "x", content: text, none: undefined, calls: [{ id: text }], nothing: null };
+    const line = jsonLine(record);
+    const whole = `${JSON.stringify(record)}\n`;
+    assert([...line].join("") === whole, "the line differs");
+    assert([...line].join("") === whole, "the line differs the second time");
+  });
+}
+
+Deno.test("jsonLine keeps long texts in pieces and short lines in one", () => {
+  const longest = (line: Iterable<string>) => Math.max(...[...line].map((piece) => piece.length));
+  assert(longest(jsonLine({ content: "x".repeat(3_000_000) })) < 100_000);
+  assertEquals([...jsonLine({ a: "x" })], ['{"a":"x"}', "\n"]);
 });
