@@ -53,12 +53,28 @@ export function defineBuiltin(spec: BuiltinSpec): BuiltinTool {
     execute: async (args, context) => {
       context.signal.throwIfAborted();
       try {
-        return await (run ?? await load())(args, context);
+        return await bounded(await (run ?? await load())(args, context));
       } catch (error) {
         if (context.signal.aborted || isAbort(error)) throw error;
-        if (error instanceof ReasonixError) return failure(error.message, error.remedy);
-        return failure(`${spec.name} failed: ${osReason(error)}`);
+        if (error instanceof ReasonixError) return await bounded(failure(error.message, error.remedy));
+        return await bounded(failure(`${spec.name} failed: ${osReason(error)}`));
       }
     },
   };
+}
+
+/** Above what every tool allows itself, so that only a list nobody thought of meets it. */
+const MAX_RESULT_BYTES = 40_000;
+const MAX_SUMMARY_CHARS = 500;
+
+/** The net below the caps of the tools: nothing of any length reaches the model or a front end. */
+async function bounded(result: ToolResult): Promise<ToolResult> {
+  const { content, summary } = result;
+  const short = summary.length <= MAX_SUMMARY_CHARS
+    ? result
+    : { ...result, summary: `${summary.slice(0, MAX_SUMMARY_CHARS).toWellFormed()}…` };
+  if (content.length * 3 <= MAX_RESULT_BYTES) return short;
+  const { keepEnds } = await import("./truncation.ts");
+  const cut = keepEnds(content, { maxBytes: MAX_RESULT_BYTES });
+  return cut.truncated ? { ...short, content: cut.text, truncated: cut.truncated } : short;
 }

@@ -1,6 +1,6 @@
 /** A tool context over one folder, with the plainest path policy: reads anywhere, writes below the folder. */
 import { ReasonixError } from "../../src/core/mod.ts";
-import type { FileStamp, PathPolicy, SeenFiles, ToolContext, ToolSettings } from "../../src/tool/mod.ts";
+import { MapSeenFiles, type PathPolicy, type ToolContext, type ToolSettings } from "../../src/tool/mod.ts";
 
 export interface ContextOverrides extends Partial<Omit<ToolContext, "settings">> {
   readonly settings?: Partial<ToolSettings>;
@@ -14,7 +14,7 @@ export function makeToolContext(dir: string, overrides: ContextOverrides = {}): 
     cwd: dir,
     paths: folderPolicy(dir),
     jail: { wrap: (argv) => ({ command: argv[0] ?? "", args: argv.slice(1), env: Deno.env.toObject() }) },
-    seen: new MapSeen(),
+    seen: new MapSeenFiles(),
     outputDir: `${dir}-output`,
     signal: new AbortController().signal,
     progress: () => {},
@@ -29,19 +29,6 @@ export function makeToolContext(dir: string, overrides: ContextOverrides = {}): 
       ...settings,
     },
   };
-}
-
-class MapSeen implements SeenFiles {
-  readonly #stamps = new Map<string, FileStamp>();
-  get(path: string): FileStamp | undefined {
-    return this.#stamps.get(path);
-  }
-  set(stamp: FileStamp): void {
-    this.#stamps.set(stamp.path, stamp);
-  }
-  delete(path: string): void {
-    this.#stamps.delete(path);
-  }
 }
 
 /** A folder that is removed at the end of the scope, with its output folder. */

@@ -1,5 +1,4 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { nearNames } from "../../util/near_names.ts";
 import type { ToolContext } from "../tool.ts";
 import { osReason } from "./os_reason.ts";
 
@@ -10,6 +9,9 @@ export interface Target {
   /** Relative to the working directory where it lies below it. */
   readonly shown: string;
 }
+
+/** Where else a missing file may be looked for. */
+export type Surroundings = Pick<ToolContext, "cwd" | "paths" | "signal">;
 
 export interface ExistingFile extends Target {
   readonly info: Deno.FileInfo;
@@ -27,8 +29,15 @@ export async function resolveRead(context: ToolContext, path: string): Promise<T
   return { path: real, shown: shownPath(context, real) };
 }
 
-function checkedPath(path: string): string {
+/** No system takes a longer one (PATH_MAX of Linux; the long paths of Windows). */
+const MAX_PATH_CHARS = Deno.build.os === "windows" ? 32_767 : 4096;
+
+/** A path as the model wrote it, if it can be one at all. */
+export function checkedPath(path: string): string {
   if (path === "") throw new ReasonixError("The path is empty");
+  if (path.length > MAX_PATH_CHARS) {
+    throw new ReasonixError(`The path is too long (${path.length} characters): ${path.slice(0, 80)}…`);
+  }
   if (path.includes("\0")) throw new ReasonixError(`The path ${JSON.stringify(path)} has a NUL character`);
   return path;
 }
@@ -42,16 +51,16 @@ function shownPath(context: ToolContext, real: string): string {
 
 /**
  * The status of something that can be read as a file without blocking. A folder, device, pipe or socket is refused before
- * it is opened, since opening alone can hang.
+ * it is opened, since opening alone can hang. With `context`, the error about a missing one names files of that name elsewhere.
  */
-export async function statRegular(target: Target): Promise<ExistingFile> {
+export async function statRegular(target: Target, context?: Surroundings): Promise<ExistingFile> {
   let info: Deno.FileInfo;
   try {
     // A call into the kernel takes microseconds, the way to a thread and back a hundred times that.
     info = Deno.statSync(target.path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
-      throw await missing(target);
+      throw await missing(target, context);
     }
     throw new ReasonixError(`Cannot read ${target.shown}: ${osReason(error)}`);
   }
@@ -82,31 +91,9 @@ function kindOf(info: Deno.FileInfo): string {
   return "special file";
 }
 
-async function missing(target: Target): Promise<ReasonixError> {
-  const near = await neighbours(target);
+async function missing(target: Target, context?: Surroundings): Promise<ReasonixError> {
+  const { nearPaths } = await import("./near_paths.ts");
+  const near = await nearPaths(target, context);
   const remedy = near.length > 0 ? `near names: ${near.join(", ")}` : "use glob or ls to find it";
   return new ReasonixError(`${target.shown} does not exist`, { remedy });
-}
-
-const MAX_NAMES = 5000;
-
-/** Paths beside the first missing part of a path that look like it. */
-async function neighbours(target: Target): Promise<string[]> {
-  const parts = target.path.split("/");
-  for (let count = parts.length - 1; count > 0; count--) {
-    const folder = parts.slice(0, count).join("/") || "/";
-    const names: string[] = [];
-    try {
-      for await (const entry of Deno.readDir(folder)) {
-        names.push(entry.isDirectory ? `${entry.name}/` : entry.name);
-        if (names.length >= MAX_NAMES) break;
-      }
-    } catch {
-      continue;
-    }
-    const tail = parts.slice(count).join("/").length;
-    const head = target.shown.slice(0, Math.max(0, target.shown.length - tail));
-    return nearNames(parts[count] ?? "", names).map((name) => head + name);
-  }
-  return [];
 }

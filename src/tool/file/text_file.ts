@@ -35,7 +35,7 @@ export async function loadBytes(context: ToolContext, file: ExistingFile): Promi
 
 /** Loads a file whose bytes can be written back as they are after an edit of the text. */
 export async function loadText(context: ToolContext, target: Target): Promise<TextFile> {
-  const file = await loadBytes(context, await statRegular(target));
+  const file = await loadBytes(context, await statRegular(target, context));
   return { ...file, ...decodeReversible(file, context.seen.get(file.path)?.encoding) };
 }
 

@@ -14,20 +14,21 @@ export interface FindOptions {
 /** A walk over a slow or endless tree ends with what it has. */
 const DEADLINE_MS = 20_000;
 
-/** Files matching a glob pattern, newest first, then by name. Parts of the pattern that start with `!` leave out. */
+/**
+ * Files matching a glob pattern, newest first, then by name. Parts of the pattern that start with `!` leave out; all count from
+ * the root.
+ */
 export async function findFiles(
   pattern: string,
   options: FindOptions,
 ): Promise<{ readonly files: string[]; readonly timedOut: boolean }> {
-  const absolute = pattern.startsWith("/");
   const filter = readFilter([pattern.replace(/^(?:\.\/)+/, "")], []);
-  const wanted = filter.include.length > 0 ? filter.include : ["**"];
-  const patterns = absolute ? wanted.map((one) => `/${one}`) : wanted;
+  const patterns = filter.include.length > 0 ? filter.include : ["**"];
   const matches = await compileGlobs(patterns);
   const unwanted = filter.exclude.length > 0 ? await compileGlobs(filter.exclude) : undefined;
-  const start = startFolder(patterns, absolute ? "" : options.root);
-  const from = absolute ? "/" : options.root;
-  const skip = from.endsWith("/") ? from.length : from.length + 1;
+  const { root } = options;
+  const start = startFolder(patterns, root);
+  const skip = root.endsWith("/") ? root.length : root.length + 1;
   const deepest = deepestLevel(patterns);
   const files: { readonly path: string; readonly modified: number }[] = [];
   const { timedOut } = await walkFiles(
@@ -35,7 +36,7 @@ export async function findFiles(
       ...options,
       root: start,
       deadline: Date.now() + DEADLINE_MS,
-      prune: (path) => below(path, from).split("/").length >= deepest,
+      prune: (path) => below(path, root).split("/").length >= deepest,
     },
     (path) => {
       const relative = path.slice(skip);

@@ -1,4 +1,5 @@
 import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
+import { checkedPath } from "../file/target.ts";
 import { failure, type ToolContext, type ToolResult } from "../tool.ts";
 import { below } from "./path_filter.ts";
 
@@ -11,14 +12,17 @@ export interface Target {
 
 /** Resolves the `path` argument of a search tool; absent means the working directory. */
 export async function searchTarget(context: ToolContext, path: unknown): Promise<Target> {
-  const wanted = typeof path === "string" && path !== "" ? path : ".";
+  const wanted = typeof path === "string" && path !== "" ? checkedPath(path) : ".";
   const [real, cwd] = await Promise.all([context.paths.read(wanted), Deno.realPath(context.cwd)]);
   try {
     const info = await Deno.stat(real);
     return { path: slashes(real), isFile: !info.isDirectory, cwd: slashes(cwd) };
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    throw new ReasonixError(`Cannot find ${wanted}`, { remedy: "list the folder above it with ls" });
+    const { nearPaths } = await import("../file/near_paths.ts");
+    const near = await nearPaths({ path: slashes(real), shown: wanted }, context);
+    const remedy = near.length > 0 ? `near names: ${near.join(", ")}` : "list the folder above it with ls";
+    throw new ReasonixError(`Cannot find ${wanted}`, { remedy });
   }
 }
 

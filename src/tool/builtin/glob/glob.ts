@@ -9,11 +9,12 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
   return reported(async () => {
     const pattern = String(args.pattern).trim();
     if (pattern === "") return failure("Cannot search for an empty pattern", "name files, such as **/*.ts");
-    const target = await searchTarget(context, args.path);
+    const { folder, rest } = splitRoot(pattern, args.path);
+    const target = await searchTarget(context, folder);
     if (target.isFile) {
-      return failure(`Cannot look for files in ${String(args.path)}: it is a file`, "name a folder");
+      return failure(`Cannot look for files in ${String(folder)}: it is a file`, "name a folder");
     }
-    const { files, timedOut } = await findFiles(pattern, {
+    const { files, timedOut } = await findFiles(rest, {
       root: target.path,
       cwd: target.cwd,
       hidden: (path) => context.paths.hidden(path),
@@ -26,7 +27,7 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
     }
     if (timedOut) notes.push("[stopped at the time limit; name a folder with path]");
     if (files.length === 0) {
-      return { content: [nothing(pattern), ...notes].join("\n"), summary: "no files" };
+      return { content: [nothing(pattern, rest, target.path), ...notes].join("\n"), summary: "no files" };
     }
     const lines = files.slice(0, limit).map((path) => shown(path, target));
     const cut = keepHead(lines.join("\n"), { maxBytes: DEFAULT_CAPS.maxBytes });
@@ -47,9 +48,37 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
   });
 }
 
-function nothing(pattern: string): string {
+/** Takes the folder off a pattern that does not count from `path`: `/a/src/*.ts`, `~/x/**`, `../lib/*.ts`. */
+function splitRoot(pattern: string, path: unknown): { readonly folder: unknown; readonly rest: string } {
+  const first = pattern.split(",", 1)[0] ?? "";
+  if (!/^(?:\/|~\/|\.\.\/|[A-Za-z]:\/)/.test(first)) return { folder: path, rest: pattern };
+  const parts = first.split("/");
+  const special = parts.findIndex((part) => /[*?[\]{}()!+@\\]/.test(part));
+  const head = parts.slice(0, special < 0 ? parts.length - 1 : special).join("/");
+  const rest = pattern.split(",").map((part) => {
+    const not = part.startsWith("!") ? "!" : "";
+    return part.startsWith(`${not}${head}/`) ? not + part.slice(not.length + head.length + 1) : part;
+  });
+  const base = head.startsWith("..") && typeof path === "string" && path !== "" ? `${path}/${head}` : head;
+  return { folder: base === "" ? "/" : base, rest: rest.join(",") || "*" };
+}
+
+function nothing(pattern: string, rest: string, root: string): string {
+  if (isFolder(`${root}/${rest}`)) {
+    return `No files match ${pattern}: it is a folder; ${
+      pattern.replace(/\/$/, "")
+    }/** matches what is in it`;
+  }
   const hint = pattern.includes("/") || pattern.includes("**")
     ? ""
     : `; a pattern without / looks in one folder only, **/${pattern} looks in all`;
   return `No files match ${pattern}${hint}`;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
+  } catch {
+    return false;
+  }
 }

@@ -10,7 +10,7 @@ export async function moveFile(args: Record<string, unknown>, context: ToolConte
   const from = await entryAt(context, String(args.source_path));
   const to = await entryAt(context, String(args.destination_path));
   const info = await Deno.lstat(from.path).catch(() => undefined);
-  if (!info) await statRegular(from);
+  if (!info) await statRegular(from, context);
   await requireFree(from, to, info);
   const line = `${from.shown} → ${to.shown}`;
   const change: FileChange = { path: to.path, change: "moved", from: from.path, added: 0, removed: 0 };
@@ -25,7 +25,7 @@ export async function moveFile(args: Record<string, unknown>, context: ToolConte
   } catch (error) {
     throw new ReasonixError(`Cannot move ${from.shown} to ${to.shown}: ${osReason(error)}`);
   }
-  moveStamp(context, from.path, to.path);
+  moveStamps(context, from.path, to.path);
   return { ...result, content: `moved ${line}` };
 }
 
@@ -57,7 +57,9 @@ async function requireFree(from: Target, to: Target, info: Deno.FileInfo | undef
   const same = taken.ino !== null && taken.ino === info?.ino && taken.dev === info.dev;
   if (same && from.path.toLowerCase() === to.path.toLowerCase()) return;
   throw new ReasonixError(`${to.shown} already exists`, {
-    remedy: "choose another name; move_file never overwrites",
+    remedy: taken.isDirectory
+      ? `name the place in it: ${to.shown}/${from.path.slice(from.path.lastIndexOf("/") + 1)}`
+      : "choose another name; move_file never overwrites",
   });
 }
 
@@ -73,8 +75,12 @@ async function rename(from: string, to: string, info: Deno.FileInfo | undefined)
   }
 }
 
-function moveStamp(context: ToolContext, from: string, to: string): void {
-  const stamp = context.seen.get(from);
-  context.seen.delete(from);
-  if (stamp) context.seen.set({ ...stamp, path: to });
+/** What the model has seen counts for the new place, also in a moved folder. */
+function moveStamps({ seen }: ToolContext, from: string, to: string): void {
+  const own = seen.get(from);
+  const below = [...seen.all?.() ?? []].filter((stamp) => stamp.path.startsWith(`${from}/`));
+  for (const stamp of own ? [own, ...below] : below) {
+    seen.delete(stamp.path);
+    seen.set({ ...stamp, path: to + stamp.path.slice(from.length) });
+  }
 }

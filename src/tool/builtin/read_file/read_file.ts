@@ -13,7 +13,7 @@ const WHOLE_BYTES = 8 * 1024 * 1024;
 
 export async function readFile(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const page = pageOf(args);
-  const file = await statRegular(await resolveRead(context, String(args.path)));
+  const file = await statRegular(await resolveRead(context, String(args.path)), context);
   if (file.info.size > WHOLE_BYTES) return await readLarge(context, file, page);
   const bytes = await readBytes(file, context);
   const image = imageInfo(bytes);

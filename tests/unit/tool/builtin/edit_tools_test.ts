@@ -99,11 +99,14 @@ Deno.test("move_file moves files and folders and never overwrites", async () => 
   const edit = await EDIT_FILE.execute({ path: "sub/b.txt", old_string: "a", new_string: "b" }, context);
   assertEquals(edit.content, "updated sub/b.txt (+1 −1)");
   assertEquals(await move("sub", "dir"), "moved sub → dir");
+  const again = await EDIT_FILE.execute({ path: "dir/b.txt", old_string: "b", new_string: "c" }, context);
+  assertEquals(again.content, "updated dir/b.txt (+1 −1)");
   await Deno.writeTextFile(`${dir.path}/c.txt`, "c\n");
   assertStringIncludes(await move("c.txt", "dir/b.txt"), "dir/b.txt already exists");
   assertStringIncludes(await move("dir", "dir/inner"), "into itself");
   assertStringIncludes(await move("nope.txt", "x.txt"), "nope.txt does not exist");
-  assertEquals(await Deno.readTextFile(`${dir.path}/dir/b.txt`), "b\n");
+  assertStringIncludes(await move("c.txt", "dir"), "dir already exists; name the place in it: dir/c.txt");
+  assertEquals(await Deno.readTextFile(`${dir.path}/dir/b.txt`), "c\n");
 });
 
 Deno.test("move_file moves a symlink itself", async () => {

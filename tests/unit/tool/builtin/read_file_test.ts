@@ -181,3 +181,18 @@ const PNG = new Uint8Array([
   0,
   2,
 ]);
+
+Deno.test("read_file names files of the same name elsewhere when the folder was wrong, but no forbidden ones", async () => {
+  await using dir = await makeTempDir();
+  for (const folder of ["pkg/core/src", "pkg/secret", "node_modules/x"]) {
+    await Deno.mkdir(`${dir.path}/${folder}`, { recursive: true });
+    await Deno.writeTextFile(`${dir.path}/${folder}/parser.ts`, "");
+  }
+  await Deno.writeTextFile(`${dir.path}/.gitignore`, "node_modules\n");
+  const context = makeToolContext(dir.path);
+  const paths = { ...context.paths, hidden: (path: string) => path.includes("/secret") };
+  const result = await READ_FILE.execute({ path: "lib/parser.ts" }, { ...context, paths });
+  assertEquals(result.content, "error: lib/parser.ts does not exist; near names: pkg/core/src/parser.ts");
+  const near = await READ_FILE.execute({ path: "pkg/secrets/parser.ts" }, { ...context, paths });
+  assertEquals(near.content.includes("secret/"), false);
+});

@@ -185,3 +185,21 @@ Deno.test("grep of a single binary file finds nothing in either engine", async (
     "No matches",
   );
 });
+
+Deno.test("glob takes patterns that begin elsewhere: absolute, above, and in a folder of the call", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, { "src/a.ts": "", "src/b.tsx": "", "lib/c.ts": "" });
+  const context = makeToolContext(dir.path);
+  const glob = async (args: Record<string, unknown>) =>
+    (await tool("glob").execute(args, context)).content.split("\n").sort();
+  assertEquals(await glob({ pattern: `${dir.path}/src/*.{ts,tsx}` }), ["src/a.ts", "src/b.tsx"]);
+  assertEquals(await glob({ pattern: `${dir.path}/**/*.ts,!${dir.path}/lib/*` }), ["src/a.ts"]);
+  assertEquals(await glob({ pattern: `${dir.path}/src/a.ts` }), ["src/a.ts"]);
+  assertEquals(await glob({ pattern: "../lib/*", path: "src" }), ["lib/c.ts"]);
+  assertEquals(await glob({ pattern: "src" }), [
+    "No files match src: it is a folder; src/** matches what is in it",
+  ]);
+  assertEquals(await glob({ pattern: `${dir.path}/scr/*.ts` }), [
+    `error: Cannot find ${dir.path}/scr; near names: ${dir.path}/src/`,
+  ]);
+});

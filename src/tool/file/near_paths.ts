@@ -1,0 +1,50 @@
+import { nearNames } from "../../util/near_names.ts";
+import { walkFiles } from "../search/walk.ts";
+import type { Surroundings, Target } from "./target.ts";
+
+const MAX_NAMES = 5000;
+const MAX_PATHS = 3;
+
+/** A hint is not worth more time than this. */
+const SEARCH_MS = 300;
+
+/** Existing paths somebody may have meant by one that does not exist: neighbours with a like name, else the same name elsewhere. */
+export async function nearPaths(target: Target, context?: Surroundings): Promise<string[]> {
+  const near = neighbours(target, context);
+  return near.length > 0 || !context ? near : await sameName(target, context);
+}
+
+/** Paths beside the first missing part of a path that look like it. */
+function neighbours(target: Target, context?: Surroundings): string[] {
+  const parts = target.path.split("/");
+  for (let count = parts.length - 1; count > 0; count--) {
+    const folder = parts.slice(0, count).join("/") || "/";
+    const marks = new Map<string, string>();
+    try {
+      for (const entry of Deno.readDirSync(folder)) {
+        if (context?.paths.hidden(`${folder === "/" ? "" : folder}/${entry.name}`)) continue;
+        marks.set(entry.name, entry.isDirectory ? "/" : "");
+        if (marks.size >= MAX_NAMES) break;
+      }
+    } catch {
+      continue;
+    }
+    const tail = parts.slice(count).join("/").length;
+    const head = target.shown.slice(0, Math.max(0, target.shown.length - tail));
+    return nearNames(parts[count] ?? "", marks.keys()).map((name) => head + name + marks.get(name));
+  }
+  return [];
+}
+
+/** Files of the same name below the working directory: models take the folder wrong more often than the name. */
+async function sameName(target: Target, { cwd, paths, signal }: Surroundings): Promise<string[]> {
+  const name = target.path.slice(target.path.lastIndexOf("/") + 1).toLowerCase();
+  const root = await Deno.realPath(cwd).catch(() => undefined);
+  if (root === undefined || name === "") return [];
+  const found: string[] = [];
+  const hidden = (path: string) => paths.hidden(path);
+  await walkFiles({ root, cwd: root, hidden, signal, deadline: Date.now() + SEARCH_MS }, (path) => {
+    if (path.toLowerCase().endsWith(`/${name}`)) found.push(path.slice(root.length + 1));
+  });
+  return found.sort((a, b) => a.length - b.length || (a < b ? -1 : 1)).slice(0, MAX_PATHS);
+}
