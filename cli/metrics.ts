@@ -10,6 +10,8 @@ interface ToolCount {
 
 /** Figures of one run, counted from its events. */
 export class Metrics {
+  /** Messages of the model so far. */
+  replies = 0;
   readonly refusals: { readonly tool: string; readonly reason: string }[] = [];
   readonly #tools = new Map<string, ToolCount>();
   readonly #started = performance.now();
@@ -19,6 +21,14 @@ export class Metrics {
   #added = 0;
   #removed = 0;
 
+  readonly #file: string | undefined;
+
+  /** Figures for `file`, or for nobody. Throws a ReasonixError when the file cannot be written: better now than after the work. */
+  constructor(file?: string) {
+    this.#file = file;
+    if (file !== undefined) writing(file, () => Deno.openSync(file, { append: true, create: true }).close());
+  }
+
   event(event: Event): void {
     switch (event.type) {
       case "message.start":
@@ -26,6 +36,10 @@ export class Metrics {
         return;
       case "message.retry":
         this.#retries += 1;
+        return;
+      case "message.end":
+        // Step 0 is a summary.
+        if (event.step > 0) this.replies += 1;
         return;
       case "message.delta":
         this.#firstTextMs ??= performance.now() - this.#started;
@@ -48,8 +62,10 @@ export class Metrics {
     }
   }
 
-  /** Writes the figures as JSON. Throws a ReasonixError when the file cannot be written. */
-  write(file: string, result: RunResult): void {
+  /** Writes the figures as JSON, where a file was named. */
+  write(result: RunResult): void {
+    const file = this.#file;
+    if (file === undefined) return;
     const figures = {
       ...resultObject(result),
       type: "metrics",
@@ -65,12 +81,17 @@ export class Metrics {
         ]),
       ),
     };
-    try {
-      Deno.writeTextFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
-    } catch (error) {
-      throw new ReasonixError(`Cannot write the metrics to ${file}: ${errorMessage(error)}`, {
-        remedy: "name a file in an existing, writable folder",
-      });
-    }
+    writing(file, () => Deno.writeTextFileSync(file, `${JSON.stringify(figures, null, 2)}\n`));
+  }
+}
+
+function writing(file: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    throw new ReasonixError(`Cannot write the metrics to ${file}: ${errorMessage(error)}`, {
+      exit: "usage",
+      remedy: "name a file in an existing, writable folder",
+    });
   }
 }

@@ -27,6 +27,12 @@ export async function replay(
     const events: Event[] = [];
     const { state, notices } = loadEvents(place.path, (event) => events.push(event));
     for (const notice of notices) this.process.stderr.write(`! ${notice.text}\n`);
+    await printer.begin?.({
+      session: state.session ?? "",
+      cwd: state.cwd ?? "",
+      model: state.model ?? "",
+      tools: state.prefix?.tools.map((tool) => tool.name) ?? [],
+    });
     for (const event of events) {
       for (const shown of flags.outputFormat === "text" ? asStreamed(event) : [event]) {
         await printer.event(shown);
@@ -68,6 +74,7 @@ function resultOf(state: SessionState, events: readonly Event[]): RunResult {
     exitCode: EXIT.done,
     answer: end?.answer ?? "",
     steps: state.turns.reduce((sum, turn) => sum + turn.steps, 0),
+    replies: events.filter((event) => event.type === "message.end" && event.step > 0).length,
     durationMs: state.turns.length === 0 ? 0 : end?.durationMs ?? 0,
     usage: state.usage,
     refusals: [],

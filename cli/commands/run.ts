@@ -1,35 +1,17 @@
-import type { TurnOutcome } from "../../src/agent/mod.ts";
 import { resolveReferences } from "../../src/context/mod.ts";
-import {
-  addUsage,
-  EXIT,
-  type ExitName,
-  formatPlace,
-  NO_USAGE,
-  ReasonixError,
-  type UserInput,
-} from "../../src/core/mod.ts";
+import { addUsage, EXIT, NO_USAGE, ReasonixError, type UserInput } from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type Printer, type RunResult } from "../../src/frontend/mod.ts";
 import { assemble, type Assembly } from "../assemble.ts";
 import type { CliContext } from "../context.ts";
 import { formatProblem } from "../../src/config/mod.ts";
 import { Metrics } from "../metrics.ts";
+import { failedResult, REASONS, resultOf, undelivered } from "../run_result.ts";
 import { workingPlace } from "../place.ts";
 import { loadTrustedConfig } from "../trusted_config.ts";
 import { onSignals } from "../signals.ts";
 import type { Slash } from "../slash.ts";
 import { readTask, type Task } from "../task_input.ts";
 import type { RunFlags } from "../run_flags.ts";
-
-const REASONS: Readonly<Record<TurnOutcome["reason"], ExitName>> = {
-  done: "done",
-  failed: "failed",
-  blocked: "blocked",
-  limit: "limit",
-  provider: "provider",
-  interrupted: "interrupt",
-  terminated: "terminated",
-};
 
 /** `reasonix run`: one task, one turn, one result. */
 export async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
@@ -38,14 +20,19 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
     stop: (reason) => current.stop(reason),
     exit: (code) => Deno.exit(code),
   });
-  const printer = await printerFor(this, flags, () => current.stop("interrupted"));
+  const out = new Output(Deno.stdout, () => current.stop("interrupted"));
+  const printer = await printerFor(this, flags, out);
   let result: RunResult;
   try {
     result = await runTask(this, flags, { words, printer, current });
   } catch (error) {
     result = failedResult(error);
   }
-  await printer.result(result);
+  const told = out.failure !== undefined && flags.outputFormat === "text";
+  await printer.result(undelivered(result, out.failure));
+  result = undelivered(result, out.failure);
+  // Only the text form speaks on standard error, and only of what it knew before.
+  if (out.failure && !told) this.process.stderr.write(`error: ${result.detail}\n`);
   removeListeners();
   this.process.exitCode = result.exitCode;
 }
@@ -80,17 +67,23 @@ async function runTask(
   { words, printer, current }: RunParts,
 ): Promise<RunResult> {
   const task = await readTask(words);
+  const metrics = new Metrics(flags.metrics);
   const place = workingPlace(context, flags.dir);
   const loaded = await loadTrustedConfig(place, flags);
   const assembly = await assemble(place, flags, loaded);
-  const { controller } = assembly;
-  const metrics = new Metrics();
+  const { controller, log, provider } = assembly;
   controller.subscribe((event) => metrics.event(event));
   controller.subscribe((event) => printer.event(event));
   try {
     const slash = task.text.startsWith("/") ? await slashOf(task.text, assembly) : undefined;
     if (slash?.kind === "command") return await commandResult(slash, assembly, current);
     await assembly.open();
+    await printer.begin?.({
+      session: log.id,
+      cwd: place.cwd,
+      model: provider.model.id,
+      tools: controller.recorder.prefix.tools.map((tool) => tool.name),
+    });
     const warnings = [...loaded.warnings.map(formatProblem), ...assembly.notices];
     for (const text of warnings) {
       await controller.recorder.record({ type: "notice", level: "warning", code: "config", text });
@@ -102,7 +95,7 @@ async function runTask(
     });
     if (!outcome) throw new ReasonixError("The turn ended without an outcome");
     const result = resultOf(outcome, assembly, metrics);
-    if (flags.metrics !== undefined) metrics.write(flags.metrics, result);
+    metrics.write(result);
     return result;
   } finally {
     await assembly.close();
@@ -139,6 +132,7 @@ async function commandResult(
     ...(log.state.session === undefined ? {} : { session: log.id }),
     model: provider.model.id,
     steps: 0,
+    replies: 0,
     durationMs: Math.round(performance.now() - started),
     usage,
     refusals: [],
@@ -168,48 +162,12 @@ async function userInput(
   return { text: task.text, references: [...piped, ...found.blocks], images: found.images };
 }
 
-function resultOf(outcome: TurnOutcome, assembly: Assembly, metrics: Metrics): RunResult {
-  const exit = REASONS[outcome.reason];
-  return {
-    exit,
-    exitCode: EXIT[exit],
-    answer: outcome.answer,
-    session: assembly.log.id,
-    model: assembly.provider.model.id,
-    steps: outcome.steps,
-    durationMs: outcome.durationMs,
-    usage: outcome.usage,
-    refusals: metrics.refusals,
-    ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
-    ...(outcome.cost ? { cost: outcome.cost } : {}),
-  };
-}
-
-/** The result of a run that did not get as far as a turn. */
-function failedResult(error: unknown): RunResult {
-  const known = error instanceof ReasonixError ? error : undefined;
-  const exit = known?.exit ?? "failed";
-  const text = error instanceof Error ? error.message : String(error);
-  const remedy = known ? known.remedy : "this is a defect; please report it";
-  return {
-    exit,
-    exitCode: EXIT[exit],
-    detail: known?.place ? `${formatPlace(known.place)}: ${text}` : text,
-    answer: "",
-    steps: 0,
-    durationMs: 0,
-    usage: NO_USAGE,
-    refusals: [],
-    ...(remedy === undefined ? {} : { remedy }),
-  };
-}
-
-async function printerFor(context: CliContext, flags: RunFlags, onBroken: () => void): Promise<Printer> {
+async function printerFor(context: CliContext, flags: RunFlags, out: Output): Promise<Printer> {
   const { env } = context.process;
   const { createPrinter } = await FRONTENDS.print();
   return createPrinter({
     format: flags.outputFormat,
-    out: new Output(Deno.stdout, onBroken),
+    out,
     err: new Output(Deno.stderr),
     showThinking: flags.showThinking ?? false,
     quiet: flags.quiet ?? false,

@@ -1,7 +1,7 @@
 import { addUsage, NO_USAGE, type Usage, type UserInput } from "../core/mod.ts";
 import { dispatch } from "./dispatch.ts";
 import { RepeatGuard } from "./guard.ts";
-import { providerFailure, stopped, StopReason, type TurnOutcome, type TurnReason } from "./outcome.ts";
+import { providerFailure, type Stop, stopped, StopReason, type TurnOutcome } from "./outcome.ts";
 import type { AgentParts } from "./ports.ts";
 import { respond } from "./respond.ts";
 import { CONTINUE_TEXT, submittedAnswer } from "./submit.ts";
@@ -13,8 +13,6 @@ interface Progress {
   costKnown: boolean;
   answer: string;
 }
-
-type Stop = { readonly reason: TurnReason; readonly detail?: string };
 
 /**
  * Runs one turn: asks the model, runs its calls, and repeats until it answers or a limit is reached.
@@ -71,6 +69,7 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
     if (limits.cost !== undefined && progress.cost >= limits.cost) {
       return {
         reason: "limit",
+        limit: "cost",
         detail: `Stopped before the next request: cost limit of ${limits.cost} reached`,
       };
     }
@@ -105,7 +104,8 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       if (batch.stuck) return { reason: "failed", detail: batch.stuck };
     }
     if (limits.maxSteps && progress.steps >= limits.maxSteps) {
-      return { reason: "limit", detail: `Stopped after ${progress.steps} steps: step limit reached` };
+      const detail = `Stopped after ${progress.steps} steps: step limit reached`;
+      return { reason: "limit", limit: "steps", detail };
     }
   }
 }

@@ -1,11 +1,16 @@
 import type { Cost, NewEventOf, ProviderError, Usage } from "../core/mod.ts";
 
-export type TurnReason = NewEventOf<"turn.end">["reason"];
+type TurnEnd = NewEventOf<"turn.end">;
+
+/** Why a turn ended. */
+export interface Stop {
+  readonly reason: TurnEnd["reason"];
+  readonly limit?: NonNullable<TurnEnd["limit"]>;
+  readonly detail?: string;
+}
 
 /** How a turn ended. `answer` is the model's last text, also when the turn was cut short. */
-export interface TurnOutcome {
-  readonly reason: TurnReason;
-  readonly detail?: string;
+export interface TurnOutcome extends Stop {
   readonly answer: string;
   readonly steps: number;
   readonly usage: Usage;
@@ -26,18 +31,21 @@ export class StopReason extends DOMException {
 }
 
 /** What an aborted signal means for the turn. */
-export function stopped(signal: AbortSignal): { reason: TurnReason; detail: string } {
+export function stopped(signal: AbortSignal): Stop {
   const why: unknown = signal.reason;
-  return why instanceof StopReason
-    ? { reason: why.reason, detail: why.detail }
-    : { reason: "interrupted", detail: "Interrupted" };
+  if (why instanceof StopReason) {
+    const { reason, detail } = why;
+    // Steps and money are counted between requests; only time stops from outside.
+    return reason === "limit" ? { reason, limit: "time", detail } : { reason, detail };
+  }
+  return { reason: "interrupted", detail: "Interrupted" };
 }
 
 /** What a failed request means for the turn. */
 export function providerFailure(
   error: ProviderError,
   signal: AbortSignal,
-): { reason: TurnReason; detail: string } {
+): Stop {
   if (signal.aborted || error.kind === "aborted") return stopped(signal);
   return { reason: "provider", detail: error.message };
 }

@@ -184,6 +184,8 @@ export const EVENT_KINDS = {
   "turn.end": z.object({
     turn: z.number(),
     reason: z.enum(["done", "failed", "blocked", "limit", "provider", "interrupted", "terminated"]),
+    /** Which limit, when the reason is one. */
+    limit: z.optional(z.enum(["steps", "time", "cost"])),
     /** What the reason was, for people. */
     detail: z.optional(z.string()),
     answer: z.string(),

@@ -15,12 +15,17 @@ export class Output {
   readonly #onBroken: (() => void) | undefined;
   #pending = "";
   #running: Promise<void> | undefined;
-  #broken = false;
+  #failure: Error | undefined;
 
-  /** `onBroken` is called once when the reader has gone away; later text is discarded. */
+  /** `onBroken` is called once when nothing more can be written; later text is discarded. */
   constructor(sink: ByteSink, onBroken?: () => void) {
     this.#sink = sink;
     this.#onBroken = onBroken;
+  }
+
+  /** Why nothing more can be written: the reader has gone away, or the disk is full. */
+  get failure(): Error | undefined {
+    return this.#failure;
   }
 
   /** Whether something written has not been taken yet. */
@@ -30,7 +35,7 @@ export class Output {
 
   /** Contract: a promise means that the reader is behind; await it before producing more. */
   write(text: string): void | Promise<void> {
-    if (this.#broken || text === "") return;
+    if (this.#failure || text === "") return;
     this.#pending += text;
     this.#running ??= this.#drain();
     if (this.#pending.length > HIGH_WATER) return this.#running;
@@ -48,8 +53,8 @@ export class Output {
         this.#pending = "";
         for (let at = 0; at < bytes.length;) at += await this.#sink.write(bytes.subarray(at));
       }
-    } catch {
-      this.#broken = true;
+    } catch (error) {
+      this.#failure = error instanceof Error ? error : new Error(String(error));
       this.#pending = "";
       this.#onBroken?.();
     } finally {

@@ -15,7 +15,12 @@ export interface RunResult {
   readonly report?: true;
   readonly session?: string;
   readonly model?: string;
+  /** Rounds of tool calls. */
   readonly steps: number;
+  /** Messages of the model, the last one included. */
+  readonly replies: number;
+  /** Which limit ended the run. */
+  readonly limit?: "steps" | "time" | "cost";
   readonly durationMs: number;
   readonly usage: Usage;
   readonly cost?: Cost;
@@ -25,7 +30,7 @@ export interface RunResult {
 
 const SUBTYPES: Readonly<Record<ExitName, string>> = {
   done: "success",
-  limit: "error_max_turns",
+  limit: "error_limit",
   failed: "error_during_execution",
   usage: "error_usage",
   blocked: "error_blocked",
@@ -35,12 +40,18 @@ const SUBTYPES: Readonly<Record<ExitName, string>> = {
   terminated: "error_terminated",
 };
 
+const LIMIT_SUBTYPES = {
+  steps: "error_max_turns",
+  time: "error_max_time",
+  cost: "error_max_budget_usd",
+} as const;
+
 /** The result as one JSON object, in the shape that parsers of this kind of line expect. */
 export function resultObject(result: RunResult): Record<string, unknown> {
-  const { usage } = result;
+  const { usage, limit } = result;
   return {
     type: "result",
-    subtype: SUBTYPES[result.exit],
+    subtype: limit === undefined ? SUBTYPES[result.exit] : LIMIT_SUBTYPES[limit],
     is_error: result.exit !== "done",
     exit_code: result.exitCode,
     result: result.answer,
@@ -48,7 +59,7 @@ export function resultObject(result: RunResult): Record<string, unknown> {
     ...(result.remedy === undefined ? {} : { remedy: result.remedy }),
     session_id: result.session ?? null,
     model: result.model ?? null,
-    num_turns: result.steps,
+    num_turns: result.replies,
     duration_ms: result.durationMs,
     usage: {
       input_tokens: usage.inputTokens - usage.cachedTokens,
@@ -64,8 +75,19 @@ export function resultObject(result: RunResult): Record<string, unknown> {
   };
 }
 
+/** The conversation a run works in, as its first message finds it. */
+export interface RunStart {
+  readonly session: string;
+  readonly cwd: string;
+  readonly model: string;
+  /** Names of the tools. */
+  readonly tools: readonly string[];
+}
+
 /** Reads events and writes them in one output format. */
 export interface Printer {
+  /** Called once, when the conversation is open; events may have come before. */
+  begin?(start: RunStart): void | Promise<void>;
   /** Contract: as `EventSink`: a promise means the reader is behind. */
   event(event: Event): void | Promise<void>;
   /** Called once, last. */

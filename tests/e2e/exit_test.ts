@@ -209,3 +209,32 @@ Deno.test("a slow reader gets every byte and a closed one ends the run", async (
   await closed.stderr.cancel();
   assertEquals((await closed.status).code, 130);
 });
+
+Deno.test("an answer that nobody could be given is no success", async () => {
+  await using server = startModelServer([], {
+    fallback: { text: "y".repeat(300_000) },
+    check: { prefix: false },
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  for (const format of ["json", "stream-json"]) {
+    const child = await world.spawn(["run", "--output-format", format, "go"]);
+    const reader = child.stdout.getReader();
+    await reader.read();
+    await reader.cancel();
+    const [{ code }, stderr] = await Promise.all([child.status, new Response(child.stderr).text()]);
+    assertEquals(code, 130, format);
+    assertStringIncludes(stderr, "The reader of standard output went away");
+  }
+});
+
+Deno.test("exit 2: files that a run cannot write are refused before any request", async () => {
+  await using server = startModelServer([]);
+  await using world = await makeWorld(mockConfig(server.url));
+  for (const flag of ["--metrics", "--record"]) {
+    const { code, stderr } = await world.run(["run", flag, `${world.dir}/nowhere/x.json`, "go"]);
+    assertEquals(code, 2, flag);
+    assertStringIncludes(stderr, "nowhere/x.json");
+    assertStringIncludes(stderr, "name a file in an existing, writable folder");
+  }
+  assertEquals(server.requests.length, 0);
+});

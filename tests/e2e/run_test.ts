@@ -103,7 +103,10 @@ Deno.test("run continues a session with a byte-identical prefix", async () => {
   assertEquals((await world.run(["run", "-c", "go on"])).stdout, "two\n");
   const sessions = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
   assertEquals(sessions.length, 1);
-  assertEquals((await world.run(["run", "--resume", sessions[0].id, "again"])).stdout, "three\n");
+  const resume = ["run", "--resume", sessions[0].id, "--output-format", "stream-json", "again"];
+  const lines = (await world.run(resume)).stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+  assertEquals([lines[0].subtype, lines.at(-1).result], ["init", "three"]);
+  assertEquals(new Set(lines.map((line) => line.session_id)), new Set([sessions[0].id]));
   const system = server.requests.map((request) => request.json.messages[0].content);
   assertEquals(new Set(system).size, 1);
   assertStringIncludes(JSON.stringify(server.requests[2]?.json.messages), "Be kinder.");

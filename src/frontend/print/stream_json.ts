@@ -1,35 +1,40 @@
 import type { Event, EventOf } from "../../core/mod.ts";
 import type { Output } from "../output.ts";
-import { type Printer, resultObject, type RunResult } from "../result.ts";
+import { type Printer, resultObject, type RunResult, type RunStart } from "../result.ts";
 
 /** `stream-json`: the line shapes that SDK parsers of headless agents know (system, assistant, user, result). */
 export class StreamJsonPrinter implements Printer {
   readonly #out: Output;
   readonly #permissionMode: string;
   #session = "";
-  #cwd = "";
+  /** What came before the conversation was open waits: the first line says which one it is. */
+  #early: Event[] | undefined = [];
 
   constructor(out: Output, permissionMode: string) {
     this.#out = out;
     this.#permissionMode = permissionMode;
   }
 
+  async begin({ session, cwd, model, tools }: RunStart): Promise<void> {
+    this.#session = session;
+    await this.#line({
+      type: "system",
+      subtype: "init",
+      cwd,
+      model,
+      tools,
+      mcp_servers: [],
+      permissionMode: this.#permissionMode,
+    });
+    await this.#release();
+  }
+
   event(event: Event): void | Promise<void> {
+    if (this.#early) {
+      this.#early.push(event);
+      return;
+    }
     switch (event.type) {
-      case "session.start":
-        this.#session = event.session;
-        this.#cwd = event.cwd;
-        return;
-      case "context.prefix":
-        return this.#line({
-          type: "system",
-          subtype: "init",
-          cwd: this.#cwd,
-          model: event.model,
-          tools: event.tools.map((tool) => tool.name),
-          mcp_servers: [],
-          permissionMode: this.#permissionMode,
-        });
       case "message.retry":
         return this.#line({
           type: "system",
@@ -61,8 +66,15 @@ export class StreamJsonPrinter implements Printer {
   }
 
   async result(result: RunResult): Promise<void> {
+    await this.#release();
     await this.#out.write(`${JSON.stringify(resultObject(result))}\n`);
     await this.#out.flush();
+  }
+
+  async #release(): Promise<void> {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const event of early) await this.event(event);
   }
 
   #line(value: Record<string, unknown>): void | Promise<void> {
@@ -86,7 +98,7 @@ function assistantLine(event: EventOf<"message.end">): Record<string, unknown> {
       role: "assistant",
       model: event.model,
       content,
-      stop_reason: event.calls?.length ? "tool_use" : event.finish === "length" ? "max_tokens" : "end_turn",
+      stop_reason: stopReason(event),
       usage: {
         input_tokens: usage ? usage.inputTokens - usage.cachedTokens : 0,
         cache_read_input_tokens: usage?.cachedTokens ?? 0,
@@ -96,6 +108,12 @@ function assistantLine(event: EventOf<"message.end">): Record<string, unknown> {
     },
     parent_tool_use_id: null,
   };
+}
+
+function stopReason({ calls, finish, interrupted }: EventOf<"message.end">): string | null {
+  if (interrupted) return null;
+  if (calls?.length) return "tool_use";
+  return finish === "length" ? "max_tokens" : finish === "content_filter" ? "refusal" : "end_turn";
 }
 
 function parsed(text: string): unknown {

@@ -133,7 +133,11 @@ function tokenLine(result: { steps: number; usage: Usage; cost?: Cost; durationM
     `${result.steps} ${result.steps === 1 ? "step" : "steps"}`,
     `in ${number(usage.inputTokens)} (${number(usage.cachedTokens)} cached, ${hit} %)`,
     `out ${number(usage.outputTokens)}`,
-    result.cost ? `${result.cost.amount.toFixed(4)} ${result.cost.currency}` : "cost unknown",
+    result.cost ? money(result.cost) : "cost unknown",
     `${(result.durationMs / 1000).toFixed(1)} s`,
   ].join(" · ");
+}
+
+function money({ amount, currency }: Cost): string {
+  return amount > 0 && amount < 0.0001 ? `<0.0001 ${currency}` : `${amount.toFixed(4)} ${currency}`;
 }

@@ -1,4 +1,4 @@
-import { type Chunk, errorMessage, type Message, type Prefix } from "../../core/mod.ts";
+import { type Chunk, errorMessage, type Message, type Prefix, ReasonixError } from "../../core/mod.ts";
 import type { Clock } from "../kind.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
 import {
@@ -62,7 +62,14 @@ class Recorder {
       ...(loose ? { loose } : {}),
       ...(ignore ? { ignore } : {}),
     };
-    await Deno.writeTextFile(file, `${JSON.stringify(header)}\n`);
+    try {
+      await Deno.writeTextFile(file, `${JSON.stringify(header)}\n`);
+    } catch (error) {
+      throw new ReasonixError(`Cannot record to ${file}: ${errorMessage(error)}`, {
+        exit: "usage",
+        remedy: "name a file in an existing, writable folder",
+      });
+    }
   }
 
   async *stream(provider: Provider, request: ModelRequest, signal: AbortSignal): AsyncGenerator<Chunk, void> {

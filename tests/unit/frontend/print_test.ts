@@ -1,4 +1,4 @@
-import type { Event, NewEvent } from "../../../src/core/mod.ts";
+import type { Event, NewEvent, NewEventOf } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../../src/frontend/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 
@@ -18,6 +18,7 @@ const RESULT: RunResult = {
   session: "s1",
   model: "m",
   steps: 1,
+  replies: 2,
   durationMs: 1500,
   usage: { inputTokens: 12345, cachedTokens: 10000, outputTokens: 20, reasoningTokens: 0 },
   refusals: [],
@@ -29,6 +30,7 @@ function stamp(event: NewEvent): Event {
 
 const TAPE: NewEvent[] = [
   { type: "session.start", session: "s1", version: "1", cwd: "/w" },
+  { type: "notice", level: "info", code: "x", text: "early" },
   { type: "context.prefix", reason: "start", system: "S", tools: [], model: "m" },
   { type: "message.delta", channel: "reasoning", text: "hmm" },
   { type: "message.delta", channel: "text", text: "Let me look." },
@@ -60,6 +62,9 @@ const TAPE: NewEvent[] = [
   { type: "message.end", step: 2, model: "m", content: "hi", durationMs: 1 },
 ];
 
+/** How many events of the tape come before the conversation is open. */
+const EARLY = 2;
+
 async function play(
   format: OutputFormat,
   tape = TAPE,
@@ -77,7 +82,11 @@ async function play(
     terminal: false,
     permissionMode: "workspace-write",
   });
-  for (const event of tape) await printer.event(stamp(event));
+  for (const [index, event] of tape.entries()) {
+    // A session that is continued says nothing of itself; only this does.
+    if (index === EARLY) await printer.begin?.({ session: "s1", cwd: "/w", model: "m", tools: ["bash"] });
+    await printer.event(stamp(event));
+  }
   await printer.result(options.result ?? RESULT);
   return { out: out.text, err: err.text };
 }
@@ -141,18 +150,52 @@ Deno.test("jsonl format is the event union", async () => {
   assertEquals(lines.slice(0, -1).map((line) => line.type), TAPE.map((event) => event.type));
 });
 
-Deno.test("stream-json format has init, assistant and user lines with paired ids", async () => {
+Deno.test("stream-json format begins with init and has assistant and user lines with paired ids", async () => {
   const lines = (await play("stream-json")).out.trimEnd().split("\n").map((line) => JSON.parse(line));
-  assertEquals(lines.map((line) => line.type), [
-    "system",
+  assertEquals(lines.map((line) => line.subtype ?? line.type), [
+    "init",
+    "notice",
     "assistant",
     "user",
-    "system",
+    "retry",
     "assistant",
-    "result",
+    "success",
   ]);
-  assertEquals(lines[1].message.content[1].id, lines[2].message.content[0].tool_use_id);
-  assertEquals(lines[0].subtype, "init");
+  assertEquals([lines[0].cwd, lines[0].model, lines[0].tools], ["/w", "m", ["bash"]]);
+  assertEquals(new Set(lines.map((line) => line.session_id)), new Set(["s1"]));
+  assertEquals(lines[2].message.content[1].id, lines[3].message.content[0].tool_use_id);
+  assertEquals(lines.at(-1).num_turns, 2);
+});
+
+Deno.test("stream-json format says how each message ended", async () => {
+  const reason = async (fields: Partial<NewEventOf<"message.end">>) => {
+    const end: NewEvent = {
+      type: "message.end",
+      step: 1,
+      model: "m",
+      content: "x",
+      durationMs: 1,
+      ...fields,
+    };
+    const { out } = await play("stream-json", [...TAPE.slice(0, EARLY), TAPE[EARLY] as NewEvent, end]);
+    return JSON.parse(out.trimEnd().split("\n").at(-2) ?? "").message.stop_reason;
+  };
+  assertEquals(await reason({ finish: "stop" }), "end_turn");
+  assertEquals(await reason({ finish: "length" }), "max_tokens");
+  assertEquals(await reason({ finish: "content_filter" }), "refusal");
+  assertEquals(await reason({ interrupted: true }), null);
+});
+
+Deno.test("the result names the limit that ended a run, and text shows the smallest cost as one", async () => {
+  const subtype = async (limit: "steps" | "time" | "cost") => {
+    const result: RunResult = { ...RESULT, exit: "limit", exitCode: 4, limit };
+    return JSON.parse((await play("json", TAPE, { result })).out).subtype;
+  };
+  assertEquals(await subtype("steps"), "error_max_turns");
+  assertEquals(await subtype("time"), "error_max_time");
+  assertEquals(await subtype("cost"), "error_max_budget_usd");
+  const cheap = { ...RESULT, cost: { amount: 0.00004, currency: "USD" } };
+  assertStringIncludes((await play("text", TAPE, { result: cheap })).err, " · <0.0001 USD · ");
 });
 
 Deno.test("Output keeps order and loses nothing when the reader takes a few bytes at a time", async () => {
@@ -189,4 +232,5 @@ Deno.test("Output reports once that the reader has gone and discards the rest", 
   await output.write("b");
   await output.flush();
   assertEquals(broken, 1);
+  assert(output.failure instanceof Deno.errors.BrokenPipe);
 });
