@@ -66,6 +66,11 @@ export function spillPath(context: ToolContext): string {
   return `${context.outputDir}/${name}.txt`;
 }
 
+/** Points to the file with everything; a command in the jail does not see it. */
+export function whereFullText(path: string): string {
+  return `full text for read_file and grep: ${path}`;
+}
+
 function marked(
   head: string,
   tail: string,
@@ -77,7 +82,7 @@ function marked(
   const totalLines = options.totalLines ?? newlines(whole.text) + 1;
   const keptBytes = byteLength(head) + byteLength(tail);
   const next = options.next ??
-    (options.fullText ? `full text: ${options.fullText}` : "narrow the request to see more");
+    (options.fullText ? whereFullText(options.fullText) : "narrow the request to see more");
   const lines = newlines(head) + newlines(tail) + 1;
   const what = `${totalBytes - keptBytes} of ${totalBytes} bytes, about ${
     Math.max(0, totalLines - lines)

@@ -1,5 +1,5 @@
 import type { JobNews, JobView } from "../services.ts";
-import { type Cut, DEFAULT_CAPS, keepEnds } from "../truncation.ts";
+import { type Cut, DEFAULT_CAPS, keepEnds, whereFullText } from "../truncation.ts";
 import { cleanText } from "./clean_text.ts";
 import { decodeOutput } from "./decode_output.ts";
 
@@ -21,7 +21,7 @@ export function jobText(news: JobNews): Cut {
   const { bytes, view, skipped } = news;
   const plain = decodeOutput(bytes);
   if (plain === undefined) return { text: `[binary output, ${bytes.length} bytes; in ${view.outputFile}]` };
-  const before = skipped > 0 ? `[${skipped} bytes left out; full text: ${view.outputFile}]\n` : "";
+  const before = skipped > 0 ? `[${skipped} bytes left out; ${whereFullText(view.outputFile)}]\n` : "";
   const text = before + cleanText(plain).trimEnd();
   return keepEnds(text, DEFAULT_CAPS, { fullText: view.outputFile });
 }

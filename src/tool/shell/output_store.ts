@@ -1,5 +1,5 @@
 import type { Caps, Cut } from "../truncation.ts";
-import { keepEnds } from "../truncation.ts";
+import { keepEnds, whereFullText } from "../truncation.ts";
 import { cleanText } from "./clean_text.ts";
 import { decodeOutput } from "./decode_output.ts";
 
@@ -81,7 +81,7 @@ export class OutputStore {
     const cut = keepEnds(plain, caps, { ...totals, ...(fullText === undefined ? {} : { fullText }) });
     if (cut.truncated || gap === 0) return cut;
     return {
-      text: fullText === undefined ? cut.text : `${cut.text}\n[full text: ${fullText}]`,
+      text: fullText === undefined ? cut.text : `${cut.text}\n[${whereFullText(fullText)}]`,
       truncated: {
         cut: "middle",
         reason: "bytes",

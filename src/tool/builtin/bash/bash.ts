@@ -125,9 +125,8 @@ class Foreground {
     const cut = store.finish(DEFAULT_CAPS);
     const notes = this.#folder.note === undefined ? [] : [this.#folder.note];
     if (this.#diskFull !== undefined) notes.push(`[stopped: ${this.#diskFull}]`);
-    else if (this.#timedOut) {
-      notes.push(`[stopped after ${limit / 1000} s; start servers and watchers with run_in_background]`);
-    } else if (end.signal !== undefined) notes.push(`[ended by ${end.signal}]`);
+    else if (this.#timedOut) notes.push(this.#stopped(limit));
+    else if (end.signal !== undefined) notes.push(`[ended by ${end.signal}]`);
     else if (end.code !== 0) notes.push(`[exit code ${end.code}${signalName(end.code)}]`);
     if (this.#folder.lasting && this.#side !== "") {
       const note = await leftOff(this.#context, this.#side.slice(1).replace(/\n$/, ""));
@@ -143,6 +142,15 @@ class Foreground {
       ...(end.signal === undefined ? {} : { signal: end.signal }),
       ...(cut.truncated ? { truncated: cut.truncated } : {}),
     };
+  }
+
+  /** A command that needs longer than any call may take has one way left. */
+  #stopped(limit: number): string {
+    const atCap = limit === this.#context.settings.bashTimeoutSeconds * 1000;
+    return `[stopped after ${limit / 1000} s${
+      atCap ? ", the most a call may take" : ""
+    }; start servers, watchers ` +
+      `and ${atCap ? "longer work" : "what goes on"} with run_in_background]`;
   }
 
   #summary(end: ProcessEnd): string {

@@ -130,7 +130,10 @@ function unknownCell(notebook: Notebook, cell: string): string {
   const ids = notebook.cells.slice(0, 30).map((entry, index) =>
     entry.id ? `${index}:${entry.id}` : String(index)
   );
-  return `there is no cell "${cell}"; cells: ${ids.join(", ") || "none"}`;
+  const rest = notebook.cells.length > ids.length ? ", …" : "";
+  return `there is no cell "${cell}"; it has ${notebook.cells.length} cells: ${
+    ids.join(", ") || "none"
+  }${rest}`;
 }
 
 /** The format allows one string, or a list of lines with their ends. */

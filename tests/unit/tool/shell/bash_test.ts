@@ -123,6 +123,14 @@ Deno.test("bash stops at its time limit with everything it started, and gives wh
   await eventually(async () => (await processesWith(`sleep ${mark}`)).length === 0);
 });
 
+Deno.test("bash says that no call may take longer when more was asked for than the limit", async () => {
+  await using b = await bench({ settings: { bashTimeoutSeconds: 0.2 } });
+  assertEquals(
+    (await b.run("sleep 50", { timeout_ms: 600_000 })).content,
+    "[stopped after 0.2 s, the most a call may take; start servers, watchers and longer work with run_in_background]",
+  );
+});
+
 Deno.test("bash throws on an abort at once, with the whole group gone", async () => {
   const controller = new AbortController();
   await using b = await bench({ signal: controller.signal });
@@ -144,7 +152,7 @@ Deno.test("bash keeps head and tail of a long output and the whole in a file", a
   assertEquals([lines[0], lines.at(-1)], ["1", "100000"]);
   assert(result.content.length < 17_000);
   const file = result.truncated?.fullText ?? "";
-  assertStringIncludes(result.content, `full text: ${file}`);
+  assertStringIncludes(result.content, `full text for read_file and grep: ${file}`);
   assertEquals((await Deno.readTextFile(file)).length, 588_895);
   assertEquals(result.truncated?.totalBytes, 588_895);
 });
