@@ -20,10 +20,12 @@ export function apply(state: SessionState, event: Event): SessionState {
   if (event.seq > 0) state.updated = event.time;
   applyFacts(state, event);
   if (event.type === "rewind") rewind(state, event);
+  else if (event.type === "tool.start") startCall(state, event);
   else if (SHAPES_CONVERSATION.has(event.type)) {
-    state.path.push({ event: slim(event), parent: state.tip });
+    const kept = slim(state, event);
+    state.path.push({ event: kept, parent: state.tip });
     state.tip = state.path.length - 1;
-    applyConversation(state, event);
+    applyConversation(state, kept);
   }
   return state;
 }
@@ -34,7 +36,6 @@ const SHAPES_CONVERSATION: ReadonlySet<string> = new Set(
     "turn.end",
     "message.user",
     "message.end",
-    "tool.start",
     "tool.end",
     "todo.update",
     "compaction",
@@ -42,8 +43,15 @@ const SHAPES_CONVERSATION: ReadonlySet<string> = new Set(
   ] satisfies Event["type"][],
 );
 
-/** Keeps what a rewind needs to rebuild the conversation, without the diffs that only readers look at. */
-function slim(event: Event): Event {
+/**
+ * Keeps what a rewind needs to rebuild the conversation, without the diffs that only readers look at. The answer of a turn is
+ * nearly always its last message, which a file that was read holds as a second copy.
+ */
+function slim(state: SessionState, event: Event): Event {
+  if (event.type === "turn.end") {
+    const last = state.messages.at(-1)?.content;
+    return last === event.answer ? { ...event, answer: last } : event;
+  }
   if (event.type !== "tool.end" || !(event.changes || event.truncated)) return event;
   const { changes: _changes, truncated: _truncated, ...rest } = event;
   return rest;
@@ -105,11 +113,6 @@ function applyConversation(state: SessionState, event: Event): void {
     case "message.end":
       takeReply(state, event);
       break;
-    case "tool.start": {
-      const call = state.pending.get(event.call.id);
-      if (call) call.started = true;
-      break;
-    }
     case "tool.end":
       if (state.pending.delete(event.callId)) push(state, event);
       break;
@@ -133,6 +136,11 @@ function push(state: SessionState, event: Event): void {
   if (!message) return;
   state.messages.push(message);
   state.sources.push({ seq: event.seq, kind: kindOf(event) });
+}
+
+function startCall(state: SessionState, event: EventOf<"tool.start">): void {
+  const call = state.pending.get(event.call.id);
+  if (call) call.started = true;
 }
 
 function endTurn(state: SessionState, event: EventOf<"turn.end">): void {
@@ -183,6 +191,8 @@ function rewind(state: SessionState, event: EventOf<"rewind">): void {
     branch = tipAt(state, event.to);
     clearConversation(state);
     for (const past of branchEvents(state, branch)) applyConversation(state, past);
+    // Whether a call without result had begun is not kept: it may have.
+    for (const call of state.pending.values()) call.started = true;
   }
   state.path.push({ event, parent: branch });
   state.tip = state.path.length - 1;

@@ -77,7 +77,7 @@ export class RequestWriter {
       writer,
       count: 0,
       last: undefined,
-      buffer: new Uint8Array(FIRST_CAPACITY),
+      buffer: new Uint8Array(capacityFor(request.messages)),
       length: 0,
       started: false,
       callIds: new Set(),
@@ -87,6 +87,16 @@ export class RequestWriter {
     this.#conversations.set(request.messages, conversation);
     return conversation;
   }
+}
+
+/** Room for a conversation that begins with this many messages: growing to it would leave as many bytes behind. */
+function capacityFor(messages: readonly Message[]): number {
+  let characters = 0;
+  for (const message of messages) {
+    const calls = message.role === "assistant" ? message.calls ?? [] : [];
+    characters += message.content.length + calls.reduce((sum, call) => sum + call.arguments.length, 0) + 100;
+  }
+  return FIRST_CAPACITY + Math.ceil(characters * 1.2);
 }
 
 /** A compacted conversation may keep its array: then the message that was last is not where it was. */
