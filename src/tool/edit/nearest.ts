@@ -28,12 +28,13 @@ export function nearestLines(text: string, edit: Wanted, options: NearestOptions
     return `${names.old} was not found, nor anything like it; read_file to see what is there`;
   }
   const shown = differing(lines, old, place);
-  const file = shown.map((index) =>
-    `${String(place + index + 1).padStart(6)}→${visible(lines[place + index]?.text ?? "")}`
-  );
-  const given = shown.filter((index) => index < old.length).map((index) =>
-    `      →${visible(old[index]?.text ?? "")}`
-  );
+  const file = shown.filter((index) => place + index <= lines.length).map((index) => {
+    const line = lines[place + index];
+    return line
+      ? `${String(place + index + 1).padStart(6)}→${visible(line.text)}`
+      : "      (end of the file)";
+  });
+  const given = shown.map((index) => `      →${visible(old[index]?.text ?? "")}`);
   return [
     `${names.old} was not found; the nearest place differs from line ${
       place + (shown[0] ?? 0) + 1
@@ -49,11 +50,21 @@ function hintFor(text: string, edit: Wanted, fresh: string): string | undefined 
   if (edit.newString !== "" && edit.newString.length > 10 && text.includes(edit.newString)) {
     return `${fresh} is already there, at line ${lineNumber(text, text.indexOf(edit.newString))}`;
   }
+  const bare = unescaped(edit.oldString);
+  if (bare !== edit.oldString && toLf(text).includes(toLf(bare))) {
+    return "it is escaped once too often: line ends, tabs or quotes have a backslash that the file does not have";
+  }
   const lines = edit.oldString.split("\n").filter((line) => line !== "");
   if (lines.length > 0 && lines.every((line) => /^ *\d+→/.test(line))) {
     return "it has the line numbers of read_file (`12→`), which are not part of the file";
   }
   return undefined;
+}
+
+/** The text as it was before somebody escaped it once more. */
+function unescaped(text: string): string {
+  const marks: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
+  return text.replace(/\\([ntr"'`\\])/g, (_, mark: string) => marks[mark] ?? mark);
 }
 
 /** The start for which most lines of the block stand where they should, blanks at both ends ignored. */
@@ -114,15 +125,11 @@ function pairsOf(text: string): Set<string> {
   return pairs;
 }
 
-/** Indexes into the block from the line before the first difference on. */
+/** Indexes into the block from the first difference on. */
 function differing(lines: readonly Line[], old: readonly Line[], place: number): number[] {
   let first = old.findIndex((line, index) => lines[place + index]?.text !== line.text);
   if (first < 0) first = old.length - 1;
-  const shown: number[] = [];
-  for (let index = first; index < Math.min(old.length, first + SHOWN_LINES); index++) {
-    if (place + index < lines.length) shown.push(index);
-  }
-  return shown;
+  return Array.from({ length: Math.min(old.length - first, SHOWN_LINES) }, (_, index) => first + index);
 }
 
 /** Blanks at both ends, tabs and characters that cannot be seen, made visible. */

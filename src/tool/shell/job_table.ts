@@ -73,11 +73,11 @@ export class JobTable implements Jobs {
   }
 
   get(id: string): JobView | undefined {
-    return this.#jobs.get(id)?.view;
+    return this.#find(id)?.view;
   }
 
   news(id: string): JobNews | undefined {
-    const job = this.#jobs.get(id);
+    const job = this.#find(id);
     if (!job) return undefined;
     const skipped = Math.max(0, job.written - job.read - MAX_NEWS);
     const bytes = readRange(job.view.outputFile, job.read + skipped, job.written);
@@ -88,7 +88,7 @@ export class JobTable implements Jobs {
   }
 
   async settled(id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
-    const job = this.#jobs.get(id);
+    const job = this.#find(id);
     if (!job || job.view.status !== "running" || job.read < job.written) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, milliseconds);
@@ -101,7 +101,7 @@ export class JobTable implements Jobs {
   }
 
   async kill(id: string, graceMs = 1000): Promise<JobView | undefined> {
-    const job = this.#jobs.get(id);
+    const job = this.#find(id);
     if (!job) return undefined;
     if (job.view.status === "running") {
       job.killed = true;
@@ -114,6 +114,11 @@ export class JobTable implements Jobs {
   /** Ends all jobs. */
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#jobs.keys()].map((id) => this.kill(id, 150)));
+  }
+
+  /** A bare number is enough. */
+  #find(id: string): Job | undefined {
+    return this.#jobs.get(id) ?? this.#jobs.get(`job-${id}`);
   }
 
   #spawn(spec: JobSpec, file: Deno.FsFile, onOutput: (chunk: Bytes) => void): ShellProcess {

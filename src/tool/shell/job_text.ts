@@ -23,5 +23,5 @@ export function jobText(news: JobNews): Cut {
   if (plain === undefined) return { text: `[binary output, ${bytes.length} bytes; in ${view.outputFile}]` };
   const before = skipped > 0 ? `[${skipped} bytes left out; ${whereFullText(view.outputFile)}]\n` : "";
   const text = before + cleanText(plain).trimEnd();
-  return keepEnds(text, DEFAULT_CAPS, { fullText: view.outputFile });
+  return keepEnds(text, DEFAULT_CAPS, { fullText: view.outputFile, totalBytes: skipped + bytes.length });
 }

@@ -1,6 +1,6 @@
 import { ReasonixError } from "../../../core/mod.ts";
 import { encodeChecked } from "../../file/commit.ts";
-import { resolveWrite, statRegularOrNothing, type Target } from "../../file/target.ts";
+import { resolveWrite, statRegular, statRegularOrNothing, type Target } from "../../file/target.ts";
 import { decodeReversible, loadBytes, type LoadedFile, requireUnchanged } from "../../file/text_file.ts";
 import type { Encoding } from "../../text/encoding.ts";
 import type { ToolContext } from "../../tool.ts";
@@ -141,7 +141,7 @@ class Planner {
   }
 
   async #missing(file: PlannedFile): Promise<never> {
-    await statRegularOrNothing(file);
+    await statRegular(file, this.#context);
     throw new ReasonixError(`${file.shown} does not exist`, { remedy: "check the path in the patch" });
   }
 }

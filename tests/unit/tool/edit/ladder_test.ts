@@ -107,6 +107,20 @@ Deno.test("applyEdit points out line numbers and edits that are already made", (
   );
 });
 
+Deno.test("applyEdit says that the text was escaped twice when that is why it is not found", () => {
+  for (const old of ["a\\nb", 'say \\"hi\\"', "\\tx"]) {
+    assertStringIncludes(edit('a\r\nb\nsay "hi"\n\tx\n', old, "y"), "escaped once too often");
+  }
+});
+
+Deno.test("applyEdit shows where the file ends when the text goes on behind it", () => {
+  assertEquals(
+    edit("one\ntwo\n", "one\ntwo\nthree\nfour", "x"),
+    "! old_string was not found; the nearest place differs from line 3 on (· space, ⇥ tab)\n" +
+      "the file has:\n      (end of the file)\nold_string has:\n      →three\n      →four",
+  );
+});
+
 Deno.test("applyEdit refuses an empty old_string unless the text is empty", () => {
   assertEquals(edit("", "", "x\n"), "x\n");
   assert(edit("a", "", "x").startsWith("! old_string is empty"));

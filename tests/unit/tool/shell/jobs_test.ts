@@ -64,6 +64,7 @@ Deno.test("job_kill ends a job with its children", async () => {
   const killed = await b.call("job_kill", { job_id: "job-1" });
   assertMatch(killed.content, /^job-1 killed after/);
   assertEquals(b.changes.at(-1)?.status, "killed");
+  assertMatch((await b.call("job_output", { job_id: "1" })).content, /\[job-1 killed after/);
   assertEquals(
     (await b.call("job_kill", { job_id: "job-9" })).content,
     "error: Cannot find the job job-9; known: job-1",

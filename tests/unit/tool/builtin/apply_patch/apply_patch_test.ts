@@ -201,6 +201,17 @@ Deno.test("apply_patch names the paths it would write before it runs", () => {
   assertEquals(APPLY_PATCH.writes?.({ patch: "nonsense" }), []);
 });
 
+Deno.test("apply_patch names near files when the one to change does not exist", async () => {
+  await using dir = await makeTempDir();
+  await Deno.writeTextFile(`${dir.path}/parser.ts`, "a\n");
+  const patch = "*** Begin Patch\n*** Update File: praser.ts\n@@\n-a\n+b\n*** End Patch";
+  const result = await APPLY_PATCH.execute({ patch }, makeToolContext(dir.path));
+  assertEquals(
+    result.content,
+    "error: praser.ts does not exist; near names: parser.ts\nNothing was changed",
+  );
+});
+
 Deno.test("apply_patch understands the example that its own description gives the model", async () => {
   await using dir = await makeTempDir();
   await Deno.mkdir(`${dir.path}/src`);
