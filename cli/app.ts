@@ -1,5 +1,5 @@
 import { buildApplication, buildCommand, buildRouteMap, run, text_en } from "@stricli/core";
-import { EXIT } from "../src/core/mod.ts";
+import { EXIT, ReasonixError } from "../src/core/mod.ts";
 import { RUN_ALIASES, RUN_FLAGS } from "./run_flags.ts";
 import { type CliContext, processContext } from "./context.ts";
 import { contextCommand, skillRoutes } from "./context_routes.ts";
@@ -174,9 +174,25 @@ export const app = buildApplication<CliContext>(root, {
       ...text_en,
       briefs: { ...text_en.briefs, argumentEscapeSequence: "Everything after it is an argument" },
       formatException: (error) => error instanceof Error ? error.message : String(error),
+      exceptionWhileParsingArguments: (error, color) => {
+        const own = error instanceof Error && "exception" in error ? error.exception : undefined;
+        return usageError(
+          own instanceof ReasonixError
+            ? own.message
+            : text_en.exceptionWhileParsingArguments.call(text_en, error, color),
+        );
+      },
+      noCommandRegisteredForInput: (given) => {
+        const message = usageError(text_en.noCommandRegisteredForInput(given));
+        return given.input.includes(" ") ? `${message}\n       give a task with: reasonix run "…"` : message;
+      },
     },
   },
 });
+
+function usageError(message: string): string {
+  return `error: ${message}`;
+}
 
 /** Runs one command line and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -188,7 +204,8 @@ export async function main(args: readonly string[]): Promise<number> {
     );
     return EXIT.usage;
   }
-  await run(app, withShortForm(args), args.some(isHelp) ? withFittedHelp(context) : context);
+  const words = withShortForm(args);
+  await run(app, words, words.some(isHelp) ? withFittedHelp(context) : context);
   const code = Number(context.process.exitCode ?? 0);
   // Negative codes are the parser's own: an unknown command or flag is a usage error, the rest a defect.
   return code >= 0 ? code : code <= -4 ? EXIT.usage : EXIT.failed;
@@ -207,8 +224,9 @@ function withFittedHelp(context: CliContext): CliContext {
   });
 }
 
-/** `reasonix [flags] -p …` is `reasonix run [flags] …`. */
-function withShortForm(args: readonly string[]): readonly string[] {
+/** `reasonix [flags] -p …` is `reasonix run [flags] …`, and `reasonix help …` is `reasonix … --help`. */
+export function withShortForm(args: readonly string[]): readonly string[] {
+  if (args[0] === "help") return [...args.slice(1), "--help"];
   const end = args.indexOf("--");
   const at = args.findIndex((arg, i) => (arg === "-p" || arg === "--print") && (end < 0 || i < end));
   if (at < 0 || !args[0]?.startsWith("-")) return args;

@@ -27,7 +27,9 @@ export function noticesOf(
   { instructions, skillSet }: Knowledge,
 ): string[] {
   return [
-    ...gate.problems.map((problem) => `Permission rule ${problem.rule} has no effect: ${problem.message}`),
+    ...gate.problems.map(({ rule, origin, message }) =>
+      `${origin === undefined ? "" : `${origin}: `}Permission rule ${rule} has no effect: ${message}`
+    ),
     ...registry.unknown.map((name) => `Unknown tool "${name}" in [tools] was passed over`),
     ...instructions.notices.map((notice) => `${notice.path} ${notice.problem}`),
     ...skillSet.warnings.map((warning) => `${warning.path}: ${warning.text}`),

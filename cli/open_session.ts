@@ -39,6 +39,12 @@ export async function openSession(
 }
 
 function chosenSession(place: Place, flags: Pick<RunFlags, "continue" | "resume">): string | undefined {
+  if (flags.resume !== undefined && flags.continue) {
+    throw new ReasonixError("Cannot use --continue together with --resume", {
+      exit: "usage",
+      remedy: "--continue takes the latest session, --resume the one it names",
+    });
+  }
   if (flags.resume !== undefined) return findSession(place.home, flags.resume, { cwd: place.cwd }).path;
   if (!flags.continue) return undefined;
   const last = lastSession(projectDir(place.home, place.cwd));

@@ -1,5 +1,5 @@
 import { type EnvLookup, reasonixHome } from "../src/config/mod.ts";
-import { ReasonixError } from "../src/core/mod.ts";
+import { errorMessage, ReasonixError } from "../src/core/mod.ts";
 import type { CliContext } from "./context.ts";
 
 /** Where a command works. All paths are absolute and real. */
@@ -13,15 +13,27 @@ export interface Place {
 /** The working directory (or `dir` instead) and the Reasonix home. */
 export function workingPlace(context: CliContext, dir?: string): Place {
   const env: EnvLookup = (name) => context.process.env[name];
-  let cwd: string;
-  try {
-    cwd = Deno.realPathSync(dir ?? Deno.cwd());
-    if (dir !== undefined && !Deno.statSync(cwd).isDirectory) throw new Deno.errors.NotADirectory();
-  } catch (error) {
-    throw new ReasonixError(`Cannot work in ${dir ?? "the current folder"}: ${(error as Error).message}`, {
-      exit: "usage",
-      remedy: "name an existing folder with --dir",
-    });
-  }
+  const cwd = dir === undefined
+    ? realFolder(Deno.cwd(), "work in the current folder")
+    : realFolder(dir, `work in ${dir}`);
   return { cwd, home: reasonixHome(env, cwd), env };
+}
+
+/** The real path of a folder. Throws ReasonixError (usage), saying what could not be done with it. */
+export function realFolder(path: string, purpose: string): string {
+  try {
+    const real = Deno.realPathSync(path);
+    if (Deno.statSync(real).isDirectory) return real;
+  } catch (error) {
+    const missing = error instanceof Deno.errors.NotFound;
+    throw noFolder(purpose, missing ? "there is no such folder" : errorMessage(error));
+  }
+  throw noFolder(purpose, "it is no folder");
+}
+
+function noFolder(purpose: string, reason: string): ReasonixError {
+  return new ReasonixError(`Cannot ${purpose}: ${reason}`, {
+    exit: "usage",
+    remedy: "name an existing folder",
+  });
 }

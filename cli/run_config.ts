@@ -1,6 +1,8 @@
 import { type ConfigInput, loadConfig, type LoadedConfig, type TrustItem } from "../src/config/mod.ts";
+import { ReasonixError } from "../src/core/mod.ts";
+import { isProblem, parseRule } from "../src/permission/mod.ts";
 import type { RunFlags } from "./run_flags.ts";
-import type { Place } from "./place.ts";
+import { type Place, realFolder } from "./place.ts";
 
 /** The configuration of a run: files, preset, and what its flags say. */
 export function loadRunConfig(
@@ -12,13 +14,13 @@ export function loadRunConfig(
     cwd: place.cwd,
     home: place.home,
     env: place.env,
-    flags: flagLayer(flags),
+    flags: flagLayer(place, flags),
     ...(flags.preset === undefined ? {} : { preset: flags.preset }),
     trust,
   });
 }
 
-function flagLayer(flags: RunFlags): ConfigInput {
+function flagLayer(place: Place, flags: RunFlags): ConfigInput {
   const agent = {
     ...(flags.maxSteps === undefined ? {} : { max_steps: flags.maxSteps }),
     ...(flags.timeLimit === undefined ? {} : { time_limit_seconds: flags.timeLimit }),
@@ -26,15 +28,32 @@ function flagLayer(flags: RunFlags): ConfigInput {
   };
   const permissions = {
     ...(flags.allowedTools ? { allow: splitRules(flags.allowedTools) } : {}),
-    ...(flags.disallowedTools ? { deny: splitRules(flags.disallowedTools) } : {}),
+    ...(flags.disallowedTools ? { deny: denyRules(flags.disallowedTools) } : {}),
   };
   return {
     ...(flags.model === undefined ? {} : { default_model: flags.model }),
     ...(flags.writes === undefined ? {} : { tools: { writes: flags.writes } }),
-    ...(flags.addDir ? { sandbox: { allow_write: [...flags.addDir] } } : {}),
+    ...(flags.addDir
+      ? { sandbox: { allow_write: flags.addDir.map((dir) => existingFolder(place, dir)) } }
+      : {}),
     ...(Object.keys(agent).length > 0 ? { agent } : {}),
     ...(Object.keys(permissions).length > 0 ? { permissions } : {}),
   };
+}
+
+/** A rule that would deny nothing must not look as if it did. */
+function denyRules(values: readonly string[]): string[] {
+  return splitRules(values).map((text) => {
+    const rule = parseRule({ text }, "deny");
+    if (!isProblem(rule)) return text;
+    throw new ReasonixError(rule.message, { exit: "usage", remedy: "correct --disallowed-tools" });
+  });
+}
+
+/** A folder that is not there would be granted to whoever makes it first. */
+function existingFolder({ cwd }: Place, dir: string): string {
+  const isAbsolute = /^(?:[\\/]|[A-Za-z]:)/.test(dir);
+  return realFolder(isAbsolute ? dir : `${cwd}/${dir}`, `add ${dir} to the writable folders`);
 }
 
 /** Rules separated by commas or blanks; those inside parentheses belong to the rule. */

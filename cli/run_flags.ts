@@ -36,15 +36,11 @@ export interface RunFlags {
 
 const text = (value: string) => value;
 
-function positive(name: string): (value: string) => number {
+function positive(name: string, isFit: (value: number) => boolean, kind: string): (value: string) => number {
   return (value) => {
     const number = Number(value);
-    if (!(number > 0)) {
-      throw new ReasonixError(`Cannot use "${value}" for ${name}: give a number above zero`, {
-        exit: "usage",
-      });
-    }
-    return number;
+    if (number > 0 && isFit(number)) return number;
+    throw new ReasonixError(`Cannot use "${value}" for ${name}: give ${kind} above zero`, { exit: "usage" });
   };
 }
 
@@ -55,10 +51,8 @@ function duration(value: string): number {
   const seconds = match ? Number(match[1]) * unit : 0;
   if (!(seconds > 0)) {
     throw new ReasonixError(
-      `Cannot use "${value}" as a time limit: give seconds, or a number with s, m or h`,
-      {
-        exit: "usage",
-      },
+      `Cannot use "${value}" for --time-limit: give seconds, or a number with s, m or h`,
+      { exit: "usage" },
     );
   }
   return seconds;
@@ -69,12 +63,17 @@ export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   preset: { kind: "parsed", parse: text, optional: true, brief: "Settings overlay; see config presets" },
   maxSteps: {
     kind: "parsed",
-    parse: positive("--max-steps"),
+    parse: positive("--max-steps", Number.isSafeInteger, "a whole number"),
     optional: true,
     brief: "Stop after N rounds of calls",
   },
   timeLimit: { kind: "parsed", parse: duration, optional: true, brief: "Stop after this time: 90, 5m, 1h" },
-  maxCost: { kind: "parsed", parse: positive("--max-cost"), optional: true, brief: "Stop at this cost" },
+  maxCost: {
+    kind: "parsed",
+    parse: positive("--max-cost", Number.isFinite, "a number"),
+    optional: true,
+    brief: "Stop at this cost",
+  },
   continue: { kind: "boolean", optional: true, withNegated: false, brief: "Go on with the latest session" },
   resume: {
     kind: "parsed",

@@ -119,6 +119,18 @@ Deno.test("completion proposes commands, flags, models and sessions", async () =
   assert((await complete("ses")).includes("session"));
   assert((await complete("run", "--mod")).includes("--model"));
   assert((await complete("run", "--model", "mo")).includes("mock/mock-1"));
+  assert(
+    (await complete("run", "--model=mo")).includes("--model=mock/mock-1"),
+    "one word, as zsh and fish give it",
+  );
+  assert(
+    (await complete("run", "--model", "=", "mo")).includes("mock/mock-1"),
+    "three words, as bash gives it",
+  );
+  assertEquals(await complete("run", "--output-format=st"), ["--output-format=stream-json", ""]);
+  assertEquals(await complete("-p", "--mod"), ["--model", ""]);
+  assertEquals(await complete("--v"), ["--version", ""]);
+  assertEquals(await complete("config", "get", "sandbox.b"), ["sandbox.bash", ""]);
   for (const shell of ["bash", "zsh", "fish", "powershell"]) {
     assertStringIncludes((await world.run(["completion", shell])).stdout, "complete --");
   }

@@ -24,8 +24,18 @@ Deno.test("exit 2: unknown flags, commands and formats come with a near match", 
       [["run", "--modle", "x", "go"], "--model"],
       [["rnu", "go"], "run"],
       [["run", "--output-format", "jsn", "go"], "json"],
-      [["run", "--max-steps", "many", "go"], "many"],
-      [["run", "--dir", "/nonexistent-folder", "go"], "/nonexistent-folder"],
+      [["run", "--max-steps", "many", "go"], 'error: Cannot use "many" for --max-steps: give a whole number'],
+      [["run", "--max-steps", "1.5", "go"], 'Cannot use "1.5" for --max-steps'],
+      [["run", "--max-cost", "Infinity", "go"], 'Cannot use "Infinity" for --max-cost'],
+      [["run", "--dir", "/nonexistent-folder", "go"], "/nonexistent-folder: there is no such folder"],
+      [["run", "--dir", "/etc/hostname", "go"], "/etc/hostname: it is no folder"],
+      [
+        ["run", "--add-dir", "nonexistent", "go"],
+        "nonexistent to the writable folders: there is no such folder",
+      ],
+      [["run", "--disallowed-tools", "Bash(rm", "go"], 'Cannot read permission rule "Bash(rm"'],
+      [["run", "--continue", "--resume", "x", "go"], "--continue together with --resume"],
+      [["fix the bug"], 'give a task with: reasonix run "…"'],
       [["run", "--continue", "go"], "no session"],
       [["run", "--resume", "nothing", "go"], "nothing"],
       [["completion", "tcsh"], "bash"],
@@ -34,6 +44,7 @@ Deno.test("exit 2: unknown flags, commands and formats come with a near match", 
     const done = await world.run(args);
     assertEquals(done.code, 2, args.join(" "));
     assertStringIncludes(done.stderr, hint);
+    assertStringIncludes(done.stderr, "error: ");
     assertEquals(done.stdout, "");
   }
 });
