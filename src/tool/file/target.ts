@@ -84,7 +84,7 @@ export async function statRegularOrNothing(target: Target): Promise<ExistingFile
   return await statRegular(target);
 }
 
-function kindOf(info: Deno.FileInfo): string {
+export function kindOf(info: Deno.FileInfo): string {
   if (info.isFifo) return "named pipe";
   if (info.isSocket) return "socket";
   if (info.isBlockDevice || info.isCharDevice) return "device";

@@ -1,5 +1,5 @@
 import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
-import { checkedPath } from "../file/target.ts";
+import { checkedPath, kindOf } from "../file/target.ts";
 import { failure, type ToolContext, type ToolResult } from "../tool.ts";
 import { below } from "./path_filter.ts";
 
@@ -16,6 +16,12 @@ export async function searchTarget(context: ToolContext, path: unknown): Promise
   const [real, cwd] = await Promise.all([context.paths.read(wanted), Deno.realPath(context.cwd)]);
   try {
     const info = await Deno.stat(real);
+    if (!info.isDirectory && !info.isFile) {
+      // Opening one can block for ever.
+      throw new ReasonixError(`Cannot look into ${wanted}: it is a ${kindOf(info)}`, {
+        remedy: "name a folder or a file",
+      });
+    }
     return { path: slashes(real), isFile: !info.isDirectory, cwd: slashes(cwd) };
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;

@@ -203,3 +203,13 @@ Deno.test("glob takes patterns that begin elsewhere: absolute, above, and in a f
     `error: Cannot find ${dir.path}/scr; near names: ${dir.path}/src/`,
   ]);
 });
+
+Deno.test("search tools refuse a pipe without opening it", async () => {
+  await using dir = await makeTempDir();
+  await new Deno.Command("mkfifo", { args: [`${dir.path}/pipe`] }).output();
+  const context = makeToolContext(dir.path);
+  for (const name of ["grep", "glob", "ls"]) {
+    const result = await tool(name).execute({ pattern: "x", path: "pipe" }, context);
+    assertEquals(result.content, "error: Cannot look into pipe: it is a named pipe; name a folder or a file");
+  }
+});
