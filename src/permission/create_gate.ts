@@ -4,7 +4,8 @@ import { explainOutcome } from "./explain.ts";
 import type { Decision, PreparedCall } from "./gate.ts";
 import { modeRefusal, readsOnly, trustQuestion } from "./mode.ts";
 import { createPathMatcher, type PathMatcher, type Places } from "./path_rules.ts";
-import { absolutePath, normalizePath, resolveReal } from "./paths.ts";
+import { absolutePath, normalizePath } from "./paths.ts";
+import { RealPaths } from "./real_paths.ts";
 import { judgeCall, RuleBook, type Verdict } from "./policy.ts";
 import type {
   ApprovalRequest,
@@ -66,7 +67,7 @@ class SessionGate implements PermissionGate {
   /** Calls that were granted for the session as they are. */
   readonly #exact = new Set<string>();
   /** Real paths of one judgement: looked up once, never kept for the next call. */
-  readonly #memo = new Map<string, string>();
+  readonly #real = new RealPaths();
   #places: Places;
   #paths: PathMatcher;
   #judge: CommandJudge | undefined;
@@ -78,20 +79,12 @@ class SessionGate implements PermissionGate {
     this.permissionMode = options.permissionMode ?? "workspace-write";
     this.#book = new RuleBook(options.policy);
     this.#trusted = new Set(options.trustedReadOnly);
-    const realPath = options.realPath ?? resolveReal;
-    const memo = this.#memo;
     this.#places = {
       cwd: options.cwd,
       home: options.home,
       roots: options.roots,
       protectedFiles: options.protectedFiles,
-      realPath: (path) => {
-        const known = memo.get(path);
-        if (known !== undefined) return known;
-        const real = realPath(path);
-        memo.set(path, real);
-        return real;
-      },
+      realPath: (path) => this.#real.of(path),
       ignoreCase: options.ignoreCase ?? (Deno.build.os === "darwin" || Deno.build.os === "windows"),
     };
     this.#paths = createPathMatcher(this.#places);
@@ -139,7 +132,7 @@ class SessionGate implements PermissionGate {
   }
 
   #judgeTool(call: PreparedCall): Judged {
-    this.#memo.clear();
+    this.#real.forget();
     const tool = call.call.name;
     const subjects = subjectsOf(tool, call.args);
     const subject = [...new Set(subjects.paths.length > 0 ? subjects.paths : subjects.literals)].join(", ") ||
@@ -163,7 +156,7 @@ class SessionGate implements PermissionGate {
   }
 
   #judgeCommand(call: PreparedCall, judge: CommandJudge): Judged {
-    this.#memo.clear();
+    this.#real.forget();
     const tool = call.call.name;
     const subject = subjectsOf(tool, call.args).command ?? "";
     const folder = this.#folder(call.args.workdir);

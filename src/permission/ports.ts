@@ -122,8 +122,6 @@ export interface GateOptions {
   readonly roots: readonly string[];
   /** The environment commands will see, for resolving `$NAME` in their targets. */
   readonly env: Readonly<Record<string, string>>;
-  /** Resolves symbolic links of an absolute path; what does not exist yet is kept below its deepest existing ancestor. */
-  readonly realPath?: (path: string) => string;
   /** Takes decision events. A promise means the log is behind; the gate waits for it. */
   readonly record: (event: DecisionEvent) => void | Promise<void>;
   /** Persists an "always" answer. Without it, "always" is not offered. */

@@ -6,8 +6,10 @@ import { readGit } from "./git.ts";
 import { fedCode } from "./interpreters.ts";
 import type { Input, PathUse, Segment, Supply, View } from "./line.ts";
 import { bindVariable, type Frame, type Scope } from "./scope.ts";
-import { codeReason, setsCode, Unparsable } from "./syntax.ts";
-import { unwrap } from "./wrappers.ts";
+import { makePrograms } from "./make.ts";
+import { Unparsable } from "./syntax.ts";
+import { codeReason, namesProgram, setsCode } from "./variables.ts";
+import { mentioned, unwrap } from "./wrappers.ts";
 import { readXargs } from "./xargs.ts";
 
 /** A simple command after expansion. */
@@ -18,6 +20,8 @@ export interface RawCommand {
   readonly input: Input;
   /** Names of variables set in front of it. */
   readonly assigns: readonly string[];
+  /** Values of those that name a program for others to start. */
+  readonly programs?: readonly string[];
   readonly scope: Scope;
   readonly via?: readonly string[];
   readonly supply?: Supply;
@@ -65,8 +69,15 @@ export function addCommand(raw: RawCommand, frame: Frame, walk: WalkCode): void 
   const index = frame.found.segments.length;
   if (raw.argv.length === 0) reading.inert = raw.assigns.length > 0 && risk === undefined;
   else readWords(raw, reading, frame, walk);
+  for (const value of raw.programs ?? []) addProgram(value, reading);
   // What it carries was added meanwhile; the carrier comes first, as in the line.
   frame.found.segments.splice(index, 0, finish(raw, reading));
+}
+
+/** A value that others may start as a program: refusals for it count. */
+function addProgram(value: string, reading: Reading): void {
+  const argv = value.split(/\s+/).filter((word) => word !== "");
+  if (argv.length > 0) reading.views.push({ argv, at: 0, refusals: true });
 }
 
 function finish(raw: RawCommand, reading: Reading): Segment {
@@ -97,7 +108,8 @@ function readWords(raw: RawCommand, reading: Reading, frame: Frame, walk: WalkCo
       reading.opaque = "only the shell will know which command this is";
       return;
     }
-    if (frame.survey.functions.has(word)) {
+    // Behind a wrapper a name is a program's again.
+    if (at === 0 && frame.found.defined.has(word)) {
       reading.inert = true;
       return;
     }
@@ -122,6 +134,7 @@ function readWords(raw: RawCommand, reading: Reading, frame: Frame, walk: WalkCo
     for (const each of inner.assigns) {
       const [name = "", value] = each.split(/=(.*)/s, 2);
       if (setsCode(name, value)) reading.opaque = codeReason(name);
+      if (namesProgram(name)) addProgram(value ?? "", reading);
     }
     for (const each of names) bindVariable(frame, each, undefined);
     at += inner.at;
@@ -138,6 +151,13 @@ function readProgram(raw: RawCommand, reading: Reading, frame: Frame, walk: Walk
   const name = baseName(word);
   if (word.includes("/")) frame.found.runs.push({ path: word, cwds: scope.cwds });
   reading.uses.push(...fileUses(argv, name));
+  const at = reading.views.at(-1)?.at ?? 0;
+  const real = word.includes("/") ? realName(word, raw) : undefined;
+  if (real !== undefined) reading.views.push({ argv: [real, ...argv.slice(1)], at, refusals: true });
+  for (const i of mentioned(argv, name)) {
+    reading.views.push({ argv: argv.slice(i), at: at + i, refusals: true });
+  }
+  if (/^(?:g?make|remake)$/.test(name)) makePrograms(argv).forEach((value) => addProgram(value, reading));
   const carry = (inner: readonly string[], supply?: Supply) =>
     addCommand({ ...raw, argv: inner, uses: [], assigns: [], ...(supply ? { supply } : {}) }, frame, walk);
 
@@ -148,7 +168,6 @@ function readProgram(raw: RawCommand, reading: Reading, frame: Frame, walk: Walk
     if (git.command) carry(git.command);
     const elsewhere = argv.some((each) => /^(?:-C|--git-dir|--work-tree)/.test(each)) &&
       git.folder !== undefined;
-    const at = reading.views.at(-1)?.at ?? 0;
     if (git.plain.length < argv.length) {
       reading.views.push({ argv: git.plain, at, ...(elsewhere ? { refusals: true as const } : {}) });
     }
@@ -173,6 +192,18 @@ function readProgram(raw: RawCommand, reading: Reading, frame: Frame, walk: Walk
   readFed(raw, name, reading, { frame, walk });
 }
 
+/** The name a path really leads to, when it is another one. */
+function realName(word: string, raw: RawCommand): string | undefined {
+  const [cwd] = raw.scope.cwds ?? [];
+  if (!word.startsWith("/") && cwd === undefined) return undefined;
+  try {
+    const real = baseName(Deno.realPathSync(word.startsWith("/") ? word : `${cwd}/${word}`));
+    return real === baseName(word) ? undefined : real;
+  } catch {
+    return undefined;
+  }
+}
+
 function readFed(
   raw: RawCommand,
   name: string,
@@ -184,6 +215,8 @@ function readFed(
   if (fed.kind === "opaque") reading.opaque = fed.reason;
   if (fed.kind === "script") {
     to.frame.found.runs.push({ path: fed.path, cwds: raw.scope.cwds });
+    const at = raw.argv.indexOf(fed.path);
+    if (at > 0) reading.views.push({ argv: raw.argv.slice(at), at, refusals: true });
     reading.uses.push({ path: fed.path, access: "read" });
   }
   if (fed.kind === "code") {

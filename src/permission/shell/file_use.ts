@@ -1,5 +1,5 @@
 import { ANY } from "../pattern.ts";
-import { editsInPlace } from "./interpreters.ts";
+import { editsInPlace } from "./text_programs.ts";
 import type { GitCall } from "./git.ts";
 import type { PathUse } from "./line.ts";
 
@@ -43,6 +43,9 @@ export function fileUses(argv: readonly string[], name: string): PathUse[] {
   }
   if (COPIERS.has(name)) return copies(argv, words, name, deep);
   if (name === "dd") return argv.flatMap(ddUse);
+  if (name === "npm" && argv.includes("pkg") && argv.includes("set")) {
+    return [{ path: "package.json", access: "write" }];
+  }
   if (/^(?:curl|wget|gcc|cc|clang|g\+\+|go|rustc|tar|bsdtar|sort|zip|openssl)$/.test(name)) {
     return outputs(argv, name);
   }

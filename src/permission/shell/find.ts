@@ -47,14 +47,14 @@ function readClassic(argv: readonly string[]): FindCall {
 }
 
 function readFd(argv: readonly string[]): FindCall {
-  const at = argv.findIndex((word) => /^(?:-x|-X|--exec|--exec-batch)$/.test(word));
-  const attached = argv.find((word) => /^--exec(?:-batch)?=/.test(word));
-  const words = at < 0 ? [] : argv.slice(at + 1).filter((word) => word !== ";");
+  const at = argv.findIndex((word) => /^(?:-[A-Za-z]*[xX].*|--exec(?:-batch)?(?:=.*)?)$/s.test(word));
+  const attached = /^(?:-[A-Za-z]*?[xX]|--exec(?:-batch)?=)(.+)$/s.exec(argv[at] ?? "")?.[1];
+  const rest = at < 0 ? [] : argv.slice(at + 1).filter((word) => word !== ";");
+  const words = attached === undefined ? rest : [attached, ...rest];
   const command = words.map((word) => word.replace(/\{[/.]{0,2}\}/g, ANY));
   const given = argv.slice(1, at < 0 ? undefined : at).filter((word) => !word.startsWith("-"));
-  const commands = attached !== undefined ? [[ANY]] : words.length > 0 ? [[...command, ANY]] : [];
   return {
-    commands,
+    commands: words.length > 0 ? [[...command, ANY]] : [],
     supply: { folders: given.slice(1).length > 0 ? given.slice(1) : ["."], filtered: true },
     uses: [],
     deletes: false,

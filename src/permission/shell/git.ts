@@ -1,6 +1,6 @@
 import { isKnown } from "../pattern.ts";
 import { isLong } from "./line.ts";
-import { isIdleProgram } from "./syntax.ts";
+import { isIdleProgram } from "./variables.ts";
 
 /** A git command line read apart. */
 export interface GitCall {
@@ -50,21 +50,20 @@ const PLAIN_SETTING =
 
 /** Options by which a subcommand runs a program, or brings settings and hooks along: short ones, then long ones. */
 const PROGRAM_OPTIONS: Readonly<Record<string, readonly [short: RegExp, ...long: string[]]>> = {
-  difftool: [/^-[xt]/, "extcmd", "tool"],
-  mergetool: [/^-t/, "tool"],
+  difftool: [/^-[A-Za-z]*[xt]/, "extcmd", "tool"],
+  mergetool: [/^-[A-Za-z]*t/, "tool"],
   grep: [/^-[A-Za-z]*O/, "open-files-in-pager"],
   archive: [/^$/, "exec", "remote"],
-  clone: [/^(?:-[uc]|ext::)/, "upload-pack", "config", "template"],
-  fetch: [/^ext::/, "upload-pack"],
-  pull: [/^ext::/, "upload-pack"],
-  push: [/^ext::/, "receive-pack", "exec"],
-  "ls-remote": [/^ext::/, "upload-pack", "exec"],
+  clone: [/^-[A-Za-z]*[uc]/, "upload-pack", "config", "template"],
+  fetch: [/^$/, "upload-pack"],
+  pull: [/^$/, "upload-pack"],
+  push: [/^$/, "receive-pack", "exec"],
+  "ls-remote": [/^$/, "upload-pack", "exec"],
   "fetch-pack": [/^$/, "upload-pack", "exec"],
   "send-pack": [/^$/, "receive-pack", "exec"],
   init: [/^$/, "template"],
   "merge-index": [/./],
   "fast-import": [/./],
-  remote: [/^ext::/],
   diff: [/^$/, "ext-diff"],
   log: [/^$/, "ext-diff"],
   show: [/^$/, "ext-diff"],
@@ -118,9 +117,8 @@ function subcommandRuns(
   if (sub === "") return undefined;
   if (!isKnown(sub)) return "the git subcommand is only known to the shell";
   if (sub === "submodule" && args.includes("foreach")) {
-    const words = args.slice(args.indexOf("foreach") + 1).filter((word) =>
-      word !== "--recursive" && word !== "--quiet"
-    );
+    const after = args.slice(args.indexOf("foreach") + 1);
+    const words = after.slice(Math.max(0, after.findIndex((word) => !/^-./.test(word))));
     return isKnown(words.join(" "))
       ? { code: words.join(" ") }
       : "git submodule foreach runs what only the shell will know";
@@ -130,6 +128,7 @@ function subcommandRuns(
   if (sub === "filter-branch" || !COMMANDS.has(sub)) {
     return `git ${sub} may be an alias or a program of any kind`;
   }
+  if (args.some((word) => word.startsWith("ext::"))) return `git ${sub} may run a program (ext::)`;
   const [short, ...long] = PROGRAM_OPTIONS[sub] ?? [/^$/];
   const found = args.find((word) => (word !== "" && short.test(word)) || isLong(word, long));
   if (found !== undefined) return `git ${sub} ${found.slice(0, 30)} may run a program`;
@@ -138,10 +137,10 @@ function subcommandRuns(
 
 function rebaseRuns(args: readonly string[]): string | { code: string } | undefined {
   const codes = args.flatMap((word, i) => {
-    const attached = /^-x(.+)$/s.exec(word)?.[1] ??
+    const attached = /^-[ikmnqvfr]*x(.+)$/s.exec(word)?.[1] ??
       (isLong(word, ["exec"]) ? /=(.*)$/s.exec(word)?.[1] : undefined);
     if (attached !== undefined) return [attached];
-    return word === "-x" || isLong(word, ["exec"]) ? [args[i + 1] ?? ""] : [];
+    return /^-[ikmnqvfr]*x$/.test(word) || isLong(word, ["exec"]) ? [args[i + 1] ?? ""] : [];
   });
   if (codes.length === 0) return undefined;
   return isKnown(codes.join(""))
@@ -149,18 +148,21 @@ function rebaseRuns(args: readonly string[]): string | { code: string } | undefi
     : "git rebase --exec runs what only the shell will know";
 }
 
+/** Options of `git config` whose value is the next word. */
+const CONFIG_VALUES = /^(?:-f|--(?:file|blob|type|default|comment|value|url))$/;
+const CONFIG_QUERIES = /^(?:-l|--list|--get\S*|--unset\S*)$/;
+
 /** Writing a setting that runs programs has the next git command run them. */
 function configRuns(args: readonly string[]): string | undefined {
-  if (
-    args.some((word) =>
-      /^(?:--get|--list|-l|get|list|--get-.*|--name-only|--show-.*|--unset.*|unset)$/.test(word)
-    )
-  ) return undefined;
-  const key = args.find((word) => !word.startsWith("-") && word !== "set" && word !== "--add");
-  if (args.some((word) => word === "-e" || word === "--edit" || word === "edit")) {
-    return "git config opens an editor";
+  if (args.some((word) => word === "-e" || word === "--edit")) return "git config opens an editor";
+  const words = args.filter((word, i) => !/^-./.test(word) && !CONFIG_VALUES.test(args[i - 1] ?? ""));
+  if (words[0] === "edit") return "git config opens an editor";
+  if (args.some((word) => CONFIG_QUERIES.test(word)) || /^(?:get|list|unset)$/.test(words[0] ?? "")) {
+    return undefined;
   }
-  if (key === undefined || args.indexOf(key) === args.length - 1) return undefined;
+  if (words[0] === "set") words.shift();
+  const [key, value] = words;
+  if (key === undefined || value === undefined) return undefined;
   return isKnown(key) && PLAIN_SETTING.test(key)
     ? undefined
     : `git setting ${isKnown(key) ? key : "…"} may run a program later`;

@@ -79,3 +79,24 @@ export function isLong(word: string, names: readonly string[]): boolean {
   const name = word.slice(2).split("=", 1)[0] ?? "";
   return name !== "" && names.some((each) => each.startsWith(name));
 }
+
+/** Each different command once: the rounds of a loop are mostly the same ones, and judging is what takes time. */
+export function distinct(segments: readonly Segment[]): readonly Segment[] {
+  const seen = new Map<string, Segment>();
+  for (const segment of segments) {
+    const key = keyOf(segment);
+    if (!seen.has(key)) seen.set(key, segment);
+  }
+  return seen.size === segments.length ? segments : [...seen.values()];
+}
+
+function keyOf({ text, views, via, uses, cwds, input, supply, opaque, guarded, risk }: Segment): string {
+  const from = input.kind === "pipe"
+    ? input.from.map((each) => each.text)
+    : input.kind === "text"
+    ? input.text
+    : "";
+  const plain = uses.map((use) => `${use.access[0]}${use.redirect}${use.append}${use.deep}${use.path}`);
+  const words = views.map((view) => view.argv.join("\0") + view.at + view.refusals);
+  return [text, words, via, plain, cwds, input.kind, from, supply?.folders, opaque, guarded, risk].join("\n");
+}

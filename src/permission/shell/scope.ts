@@ -20,6 +20,10 @@ export interface Found {
   /** Files that are run as programs or scripts. */
   readonly runs: { readonly path: string; readonly cwds: readonly string[] | undefined }[];
   opaque?: string;
+  /** Functions of the line that are sure to be defined where the walker is. */
+  defined: ReadonlySet<string>;
+  /** A variable is set that says where programs or their settings are looked for. */
+  steered: boolean;
   forkBomb: boolean;
 }
 

@@ -1,4 +1,5 @@
 import { forEachChild, parse, type ParsedScript, type SyntaxNode } from "unbash";
+import { codeReason, setsCode } from "./variables.ts";
 
 /** Longest line that is taken apart, in UTF-16 units. */
 const MAX_LENGTH = 64 * 1024;
@@ -29,7 +30,8 @@ export interface Survey {
   readonly script: ParsedScript;
   /** How often each variable is written, by whatever means. */
   readonly writes: ReadonlyMap<string, number>;
-  readonly functions: ReadonlySet<string>;
+  /** Functions may be taken back. */
+  readonly forgets: boolean;
   /** Some command changes the working directory. */
   readonly moves: boolean;
   /** Word splitting is not the usual one. */
@@ -64,32 +66,15 @@ const EVALUATORS: ReadonlySet<string> = new Set(
 /** The same, but only with `-v` (or `-R`). */
 const FLAGGED_EVALUATORS: ReadonlySet<string> = new Set(["[", "test", "printf"]);
 const FORGETTERS: ReadonlySet<string> = new Set(["eval", "source", ".", "trap"]);
-/** Variables whose text a shell or another common program runs, or that bring code into every program. */
-const CODE_VARIABLES = new RegExp(
-  "^(?:PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_FUNC_.*|SHELLOPTS|BASHOPTS|EDITOR|VISUAL|(?:\\w+_)?PAGER|MANPAGER|BROWSER|" +
-    "GIT_(?:\\w*EDITOR|SSH|SSH_COMMAND|EXTERNAL_DIFF|ASKPASS|PROXY_COMMAND|EXEC_PATH|TEMPLATE_DIR|CONFIG\\w*)|SSH_ASKPASS|" +
-    "SUDO_ASKPASS|LESSOPEN|LESSCLOSE|LD_\\w+|DYLD_\\w+|RUSTC_(?:WORKSPACE_)?WRAPPER|NODE_OPTIONS|PYTHONSTARTUP|PERL5OPT|" +
-    "PERL5DB|RUBYOPT|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|MAKEFLAGS|TAR_OPTIONS|RSYNC_RSH|CVS_RSH)$",
-);
-
-/** Whether giving this variable a value can make something run that the line does not name. */
-export function setsCode(name: string, value: string | undefined): boolean {
-  const shows = /(?:EDITOR|PAGER|VISUAL|BROWSER)$/.test(name);
-  return CODE_VARIABLES.test(name) && !(shows && value !== undefined && isIdleProgram(value));
-}
-
-/** Programs that are given as editor or pager to have none. */
-export function isIdleProgram(value: string): boolean {
-  return /^(?:|:|(?:\/usr)?(?:\/bin\/)?(?:true|false|cat))$/.test(value);
-}
-
-export function codeReason(name: string): string {
-  return `it sets ${name}, which can make other programs run something`;
+/** Whether a word is the value of the option before it. */
+function isOptionValue(name: string, before: string | undefined): boolean {
+  const options = /^(?:mapfile|readarray)$/.test(name) ? /^-[a-z]*[dnOsuCc]$/ : /^-[a-z]*[pditnNu]$/;
+  return /^(?:read|mapfile|readarray)$/.test(name) && before !== undefined && options.test(before);
 }
 
 class Surveyor {
   readonly #writes = new Map<string, number>();
-  readonly #functions = new Set<string>();
+  #forgets = false;
   #moves = false;
   #hiddenCode = false;
   #evaluates = false;
@@ -120,13 +105,9 @@ class Surveyor {
           node.args.map((arg) => arg.type === "Word" ? arg.value : arg.text),
         );
       case "Assignment":
-        if (setsCode(node.name, node.value.type === "Word" ? node.value.value : undefined)) {
-          this.#opaque ??= codeReason(node.name);
-        }
-        return this.#write(node.name);
-      case "Function":
-        this.#functions.add(node.name.value);
-        return;
+        // The subscript of an array is evaluated.
+        if (node.index) this.#evaluates = true;
+        return this.#write(node.name, node.value.type === "Word" ? node.value.value : undefined);
       case "For":
       case "Select":
         return this.#write(node.name.value);
@@ -191,21 +172,44 @@ class Surveyor {
       return this.#command(args.find((arg) => !arg.startsWith("-")), args.slice(1));
     }
     if (/^(?:cd|pushd|popd)$/.test(name)) this.#moves = true;
+    if (name === "unset" || FORGETTERS.has(name)) this.#forgets = true;
     if (EVALUATORS.has(name)) this.#evaluates = true;
     if (FLAGGED_EVALUATORS.has(name) && args.some((arg) => /^-[vR]/.test(arg))) this.#evaluates = true;
     if (FORGETTERS.has(name)) {
       this.#moves = true;
-      this.#write("*");
+      this.#count("*");
     }
-    if (!WRITERS.has(name)) return;
-    for (const arg of args) {
-      const variable = /^[A-Za-z_]\w*/.exec(arg)?.[0];
-      if (variable) this.#write(variable);
-      else if (/[$`]/.test(arg)) this.#write("*");
+    if (WRITERS.has(name)) this.#writer(name, args);
+  }
+
+  #writer(name: string, args: readonly string[]): void {
+    const refers = /^(?:declare|typeset|local)$/.test(name) && args.some((arg) => /^-[A-Za-z]*n/.test(arg));
+    for (const [i, arg] of args.entries()) {
+      if (name === "printf" ? !/^-v./.test(arg) && args[i - 1] !== "-v" : isOptionValue(name, args[i - 1])) {
+        continue;
+      }
+      const target = name === "printf" ? arg.replace(/^-v/, "") : arg;
+      const [, variable, value] = /^([A-Za-z_]\w*)(?:\[[^\]]*\])?(?:\+?=(.*))?/s.exec(target) ?? [];
+      if (variable !== undefined) {
+        // Removing a variable brings no code, and the text of an assignment was looked at with its node.
+        if (/^(?:unset|wait|let)$/.test(name)) this.#count(variable);
+        else this.#write(variable, value?.replace(/^(["'])(.*)\1$/s, "$2"));
+        if (refers && value !== undefined) this.#write(/^\w+$/.test(value) ? value : "*", undefined);
+      } else if (/[$`]/.test(target)) {
+        this.#count("*");
+        if (!/^(?:unset|wait|let)$/.test(name)) {
+          this.#opaque ??= `only the shell will know which variables ${name} sets`;
+        }
+      }
     }
   }
 
-  #write(name: string): void {
+  #write(name: string, value?: string): void {
+    if (setsCode(name, value)) this.#opaque ??= codeReason(name);
+    this.#count(name);
+  }
+
+  #count(name: string): void {
     this.#writes.set(name, (this.#writes.get(name) ?? 0) + 1);
   }
 
@@ -217,7 +221,7 @@ class Surveyor {
     return {
       script,
       writes: this.#writes,
-      functions: this.#functions,
+      forgets: this.#forgets,
       moves: this.#moves,
       splitsOddly: this.#writes.has("IFS"),
       ...(opaque === undefined ? {} : { opaque }),

@@ -1,8 +1,7 @@
 import { forEachChild, type Redirection, type Statement, type SyntaxNode, type Word } from "unbash";
 import { ANY, isKnown } from "../pattern.ts";
-import { absolutePath, normalizePath } from "../paths.ts";
 import { addCommand, type RawCommand } from "./command_words.ts";
-import type { Input, Line, PathUse, Segment } from "./line.ts";
+import { distinct, type Input, type Line, type PathUse, type Segment } from "./line.ts";
 import {
   bindVariable,
   changeFolder,
@@ -14,7 +13,9 @@ import {
   type Scope,
   variablesAt,
 } from "./scope.ts";
+import { runsOwnFile } from "./own_files.ts";
 import { surveyLine, Unparsable } from "./syntax.ts";
+import { namesProgram, steers } from "./variables.ts";
 import { expandWhole, expandWord } from "./words.ts";
 
 const INHERITED: Input = { kind: "inherited" };
@@ -23,11 +24,23 @@ const MAX_LOOP = 24;
 
 /** Takes a line apart, or throws {@linkcode Unparsable}. */
 export function readLine(source: string, context: LineContext): Line {
-  const found: Found = { context, segments: [], values: new Map(), runs: [], forkBomb: false };
+  const found: Found = {
+    context,
+    segments: [],
+    values: new Map(),
+    runs: [],
+    forkBomb: false,
+    defined: new Set(),
+    steered: false,
+  };
   const scope: Scope = { cwds: [context.cwd], input: INHERITED, straight: true, inFunction: false };
   walkCode(source, found, scope, 0);
   const opaque = found.opaque ?? runsOwnFile(found);
-  return { segments: found.segments, ...(opaque === undefined ? {} : { opaque }), forkBomb: found.forkBomb };
+  return {
+    segments: distinct(found.segments),
+    ...(opaque === undefined ? {} : { opaque }),
+    forkBomb: found.forkBomb,
+  };
 }
 
 /** Walks the line itself, or shell code that a command of it is handed. */
@@ -35,23 +48,8 @@ function walkCode(code: string, found: Found, scope: Scope, depth: number): void
   if (depth > MAX_NESTED_CODE) throw new Unparsable("it is nested too deeply");
   const survey = surveyLine(code);
   if (survey.opaque !== undefined) found.opaque ??= survey.opaque;
+  if ([...survey.writes.keys()].some(steers)) found.steered = true;
   walkList(survey.script.commands, { found, survey, source: code, depth }, scope);
-}
-
-/** A line that writes a file and runs it can run anything. */
-function runsOwnFile(found: Found): string | undefined {
-  const home = found.context.home;
-  const places = (path: string, cwds: readonly string[] | undefined) =>
-    isKnown(path) && cwds ? cwds.map((cwd) => normalizePath(absolutePath(path, cwd, home))) : [ANY];
-  const written = new Set(
-    found.segments.flatMap((segment) =>
-      segment.uses.filter((use) => use.access === "write").flatMap((use) => places(use.path, segment.cwds))
-    ),
-  );
-  const own = found.runs.find((run) =>
-    places(run.path, run.cwds).some((path) => written.has(path) || (path === ANY && written.size > 0))
-  );
-  return own ? "it runs a file that it writes itself" : undefined;
 }
 
 function walkList(list: readonly Statement[], frame: Frame, scope: Scope): void {
@@ -133,6 +131,7 @@ function walkAndOr(node: Extract<SyntaxNode, { type: "AndOr" }>, frame: Frame, s
   const values = frame.found.values;
   let first: readonly string[] | undefined;
   let sure = new Map(values);
+  let { defined } = frame.found;
   node.commands.forEach((command, index) => {
     if (node.operators[index - 1] === "||") {
       walkNode(command, frame, { ...childScope(scope), cwds: joinFolders(before, scope.cwds) });
@@ -140,8 +139,10 @@ function walkAndOr(node: Extract<SyntaxNode, { type: "AndOr" }>, frame: Frame, s
     if (index > 0) return;
     first = scope.cwds;
     sure = new Map(values);
+    defined = frame.found.defined;
   });
   scope.cwds = joinFolders(first, scope.cwds);
+  frame.found.defined = defined;
   for (const [name, value] of values) if (sure.get(name) !== value) values.set(name, undefined);
 }
 
@@ -205,11 +206,16 @@ function walkBody(node: Loop, frame: Frame, scope: Scope): void {
 function walkFunction(node: Extract<SyntaxNode, { type: "Function" }>, frame: Frame, scope: Scope): void {
   const start = frame.found.segments.length;
   const cwds = frame.survey.moves ? undefined : scope.cwds;
+  const name = node.name.value;
+  const { found } = frame;
+  const before = found.defined;
+  const sure = !frame.survey.forgets;
+  // In its own body a function's name is its own.
+  if (sure) found.defined = new Set([...before, name]);
   walkNode(node.body, frame, { ...childScope(scope), cwds, inFunction: true, input: INHERITED });
-  const own = frame.found.segments.slice(start).filter((segment) =>
-    segment.views[0]?.argv[0] === node.name.value
-  );
-  if (own.length > 1) frame.found.forkBomb = true;
+  if (!scope.straight) found.defined = before;
+  const own = found.segments.slice(start).filter((segment) => segment.views[0]?.argv[0] === name);
+  if (own.length > 1) found.forkBomb = true;
 }
 
 function walkCommand(node: Extract<SyntaxNode, { type: "Command" }>, frame: Frame, scope: Scope): void {
@@ -234,8 +240,11 @@ function walkCommand(node: Extract<SyntaxNode, { type: "Command" }>, frame: Fram
       : [`${arg.name}=${arg.value.type === "Word" ? expandWhole(arg.value, variables) : ANY}`]
   );
   const argv = [...expandWord(node.name, variables), ...args];
+  const programs = assigns.filter((each) => namesProgram(each.name)).map((each) =>
+    each.value.type === "Word" ? expandWhole(each.value, variables) : ANY
+  );
   addCommand(
-    { text, argv, uses, input, assigns: assigns.map((each) => each.name), scope },
+    { text, argv, uses, input, assigns: assigns.map((each) => each.name), scope, programs },
     frame,
     (code) => walkCode(code, frame.found, { ...childScope(scope), input }, frame.depth + 1),
   );

@@ -9,8 +9,10 @@ interface WrapperSpec {
   readonly longValues?: string;
   /** Words before the command, such as the duration of `timeout`. */
   readonly operands?: number;
-  /** `NAME=value` words before the command. */
+  /** Words with `=` before the command, whatever stands in front of it. */
   readonly assigns?: true;
+  /** A lone dash is an option. */
+  readonly dash?: true;
   /** A number may stand as an option (`nice -5`). */
   readonly numeric?: true;
   /** Options that only ask about the command. */
@@ -42,6 +44,7 @@ const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
     longFlags: "ignore-environment null debug",
     longValues: "unset chdir",
     assigns: true,
+    dash: true,
   },
   nice: { values: "n", longValues: "adjustment", numeric: true },
   ionice: { flags: "t", values: "cn", longFlags: "ignore", longValues: "class classdata" },
@@ -87,6 +90,7 @@ const WRAPPERS: Readonly<Record<string, WrapperSpec>> = {
     guarded: FETCH,
   },
   "npm exec": { flags: "y", longFlags: "yes no", longValues: "package", guarded: FETCH },
+  "npm explore": { operands: 1, guarded: "it runs in another folder" },
   "npm x": { flags: "y", longFlags: "yes no", longValues: "package", guarded: FETCH },
   bunx: { longFlags: "bun", guarded: FETCH },
   "bun x": { guarded: FETCH },
@@ -114,9 +118,24 @@ const RUNNERS: ReadonlySet<string> = new Set(
     "proxychains proxychains4 torsocks tsocks faketime numactl prlimit cgexec cpulimit catchsegv expect at batch " +
     "crontab tmux screen mise direnv conda asdf rustup nix nix-shell pdm rye hatch pixi ssh doas-edit osascript " +
     "runcon sg newgrp capsh setarch linux32 linux64 arch i386 x86_64 eatmydata stdbuf-static hyperfine watchexec " +
-    "nodemon chpst softlimit envdir s6-setuidgid gosu su-exec tini dumb-init apptainer singularity winpty wine")
+    "nodemon chpst softlimit envdir s6-setuidgid gosu su-exec tini dumb-init apptainer singularity winpty wine logsave choom " +
+    "ld.so ld-linux.so systemd-nspawn machinectl run0 sshpass autossh mosh flatpak-spawn distrobox daemonize daemon rr uftrace " +
+    "chronic ifne mispipe zrun fakechroot datefudge libtool xterm konsole gnome-terminal alacritty kitty foot dbus-launch xinit " +
+    "reflex watchman-make op doppler dotenv dotenvx env-cmd cross-env cross-env-shell concurrently lerna volta fnm nvm pyenv " +
+    "rbenv jenv micromamba mamba pipx aws-vault chamber sops retry pdsh pssh zellij dtach abduco update-alternatives")
     .split(" "),
 );
+
+/** Programs that run words of theirs somewhere else, or a script by a name that may be a program's: refusals find those words. */
+const ELSEWHERE = /^(?:docker|podman|nerdctl|kubectl|oc|docker-compose|lxc|vagrant|adb)$/;
+const TASKS = /^(?:pnpm|yarn|bun)$/;
+
+/** Index of the words that may name a program although it is not known that they do. */
+export function mentioned(argv: readonly string[], name: string): number[] {
+  const plain = argv.flatMap((word, i) => i > 0 && !word.startsWith("-") ? [i] : []);
+  if (ELSEWHERE.test(name)) return plain.slice(1);
+  return TASKS.test(name) ? plain.slice(0, 2) : [];
+}
 
 /** What a wrapper's words say about the command it runs. */
 export type Unwrapped =
@@ -133,24 +152,40 @@ export type Unwrapped =
 /** Looks through one wrapper. Undefined when the words are no wrapper's. */
 export function unwrap(argv: readonly string[], name: string): Unwrapped | undefined {
   const two = `${name} ${argv[1] ?? ""}`;
-  const spec = WRAPPERS[name] ?? WRAPPERS[two];
+  const spec = own(name) ?? own(two);
   if (!spec) {
-    return RUNNERS.has(name) && argv.length > 1
+    if (behindOptions(argv, name) || (name === "cmake" && /^(?:env|chdir|time)$/.test(argv[2] ?? ""))) {
+      return { kind: "opaque", reason: `${name} is used in a way that is not known here` };
+    }
+    return (RUNNERS.has(name) || /^ld-[\w.-]+\.so/.test(name)) && argv.length > 1
       ? { kind: "opaque", reason: `${name} runs what its arguments say` }
       : undefined;
   }
-  const start = WRAPPERS[name] ? 1 : 2;
+  const start = own(name) ? 1 : 2;
   const opaque: Unwrapped = { kind: "opaque", reason: `${name} is used in a way that is not known here` };
   let at: number | "query" | undefined = skipOptions(argv, start, spec);
   if (at === "query") return { kind: "none" };
   if (at === undefined) return opaque;
   const assigns: string[] = [];
-  while (spec.assigns && /^[A-Za-z_]\w*=/.test(argv[at] ?? "")) assigns.push(argv[at++] ?? "");
+  while (spec.assigns && argv[at]?.includes("=")) assigns.push(argv[at++] ?? "");
+  if (assigns.some((each) => !isKnown(each.split("=", 1)[0] ?? ""))) return opaque;
   at += spec.operands ?? 0;
+  if (spec.operands && argv[at] === "--") at++;
   // flock takes `-c code` after its file.
   if (spec.codes && /^-/.test(argv[at] ?? "")) return opaque;
-  if (at >= argv.length) return { kind: "none" };
+  // In another root folder a shell is started when nothing is named.
+  if (at >= argv.length) return name === "chroot" ? opaque : { kind: "none" };
   return { kind: "inner", at, assigns, ...(spec.guarded === undefined ? {} : { guarded: spec.guarded }) };
+}
+
+function own(name: string): WrapperSpec | undefined {
+  return Object.hasOwn(WRAPPERS, name) ? WRAPPERS[name] : undefined;
+}
+
+/** A subcommand that runs other programs, behind options that may take the word before it. */
+function behindOptions(argv: readonly string[], name: string): boolean {
+  return argv[1]?.startsWith("-") === true &&
+    argv.slice(2).some((word) => Object.hasOwn(WRAPPERS, `${name} ${word}`));
 }
 
 /** Index of the first word that is no option; undefined when an option is not known. */
@@ -164,6 +199,7 @@ function skipOptions(
     const word = argv[at] ?? "";
     if (!isKnown(word) && !/^[\w./]/.test(word)) return undefined;
     if (word === "--") return at + 1;
+    if (word === "-" && spec.dash) continue;
     if (!word.startsWith("-") || word === "-") return at;
     if (spec.numeric && /^-\d+$/.test(word)) continue;
     if (word.startsWith("--")) {

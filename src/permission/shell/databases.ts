@@ -1,0 +1,30 @@
+import { isKnown } from "../pattern.ts";
+import { type Fed, opaque } from "./fed.ts";
+import type { Input } from "./line.ts";
+
+const CLIENT = /^(?:sqlite3?|duckdb|psql|mysql|mariadb)$/;
+/** Commands of these programs that only ask or format; all others may run or write something. */
+const PLAIN_DOT =
+  /^\.(?:tables|schema|fullschema|dump|mode|headers?|indexes|indices|databases|timer|width|separator|nullvalue|quit|exit|help|show|stats|bail|echo|explain|changes|limit|timeout|print)\b/;
+const PLAIN_BACKSLASH =
+  /^\\(?:d\S*|l\+?|x|q|t|a|c\S*|z|timing|pset|echo|conninfo|sf|sv|encoding|h|G|\?)(?:\s|$)/;
+const RUNS = /\bprogram\s*['$]|\bload_extension\s*\(|\bedit\s*\(|\b(?:system|pager|edit|source)\s/i;
+
+/** Clients of databases run commands on request, and read more requests from their input. */
+export function databaseCode(argv: readonly string[], name: string, input: Input): Fed | undefined {
+  if (!CLIENT.test(name)) return undefined;
+  const told = opaque(`${name} is given commands that may run a program`);
+  const words = argv.slice(1);
+  if (words.some((word) => /^-{1,2}(?:init|cmd|pager)\b/.test(word) || !isPlain(word))) return told;
+  if (input.kind === "inherited") return undefined;
+  return input.kind === "text" && input.text !== undefined && isPlain(input.text) ? undefined : told;
+}
+
+function isPlain(text: string): boolean {
+  if (!isKnown(text) && !/^[\w./]/.test(text)) return false;
+  if (RUNS.test(text)) return false;
+  const dots = text.split("\n").map((line) => line.trim()).filter((line) => /^\.[a-z]/i.test(line));
+  const slashes = [...text.matchAll(/\\./g)].map((match) => text.slice(match.index));
+  return dots.every((line) => PLAIN_DOT.test(line) || /^\.{1,2}\//.test(line)) &&
+    slashes.every((rest) => PLAIN_BACKSLASH.test(rest));
+}

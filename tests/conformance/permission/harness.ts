@@ -1,0 +1,36 @@
+import { bash, type Scene, scene } from "../../unit/permission/scene.ts";
+
+/** A folder in which a real shell runs one line with a fake `zap` that notes when it is started. */
+export interface Harness {
+  /** A gate that allows everything but `zap`, in yolo, with nobody to ask. */
+  readonly gate: Scene["gate"];
+  allows(line: string): Promise<boolean>;
+  /** Whether the line started `zap`. */
+  runs(line: string): Promise<boolean>;
+}
+
+/** Each line has a folder of its own, so that what an earlier line left running is not taken for a later one's. */
+export async function harness(root: string, id: number): Promise<Harness> {
+  const cwd = `${root}/${id}`;
+  await Deno.mkdir(`${cwd}/bin`, { recursive: true });
+  await Deno.writeTextFile(`${cwd}/bin/zap`, `#!/bin/sh\necho ran > ${cwd}/started\n`, { mode: 0o755 });
+  const env = { BIN: `${cwd}/bin`, PATH: `${cwd}/bin:/usr/bin:/bin`, HOME: cwd, FUNCNEST: "40", LC_ALL: "C" };
+  const { gate } = scene(cwd, { allow: ["Bash"], deny: ["Bash(zap:*)"] }, { posture: "yolo", env });
+  return {
+    gate,
+    allows: async (line) => (await gate.check(bash(line), new AbortController().signal)).decision === "allow",
+    runs: async (line) => {
+      const child = new Deno.Command("timeout", {
+        args: ["-s", "KILL", "10", "bash", "-c", line],
+        cwd,
+        env,
+        clearEnv: true,
+        stdin: "null",
+        stdout: "null",
+        stderr: "null",
+      }).spawn();
+      await child.status;
+      return await Deno.stat(`${cwd}/started`).then(() => true, () => false);
+    },
+  };
+}
