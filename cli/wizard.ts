@@ -1,5 +1,5 @@
 import { cancel, intro, isCancel, outro, password, select, text } from "@clack/prompts";
-import { setConfigValue } from "../src/config/mod.ts";
+import { builtInProviders, modelsOf, type ProviderEntry, setConfigValue } from "../src/config/mod.ts";
 import { VENDORS } from "./vendors.ts";
 
 /** What the wizard found out. */
@@ -62,16 +62,45 @@ export async function askSetup(): Promise<SetupAnswers | undefined> {
 
 /** Puts the answers into a freshly written configuration and the key file. */
 export async function applySetup(file: string, envFile: string, answers: SetupAnswers): Promise<void> {
-  const entry = {
-    name: answers.name,
-    kind: "openai",
-    base_url: answers.baseUrl,
-    model: answers.model,
-    ...(answers.keyName === "" ? {} : { api_key_env: answers.keyName }),
-  };
-  await setConfigValue(file, "providers", [entry]);
-  await setConfigValue(file, "default_model", answers.name);
-  if (answers.key !== "") {
-    await Deno.writeTextFile(envFile, `${answers.keyName}=${answers.key}\n`, { append: true, mode: 0o600 });
+  const { name, model } = answers;
+  const builtIn = builtInProvider(answers);
+  if (builtIn) {
+    // The entry that the default file has for this vendor knows more than was asked for.
+    const models = modelsOf(builtIn);
+    if (!models.includes(model)) await setConfigValue(file, `providers.${name}.models`, [...models, model]);
+    await setConfigValue(file, `providers.${name}.default`, model);
+  } else {
+    const entry = {
+      name,
+      kind: "openai",
+      base_url: answers.baseUrl,
+      model,
+      ...(answers.keyName === "" ? {} : { api_key_env: answers.keyName }),
+    };
+    await setConfigValue(file, "providers", [entry]);
+  }
+  await setConfigValue(file, "default_model", name);
+  if (answers.key !== "") saveKey(envFile, `${answers.keyName}=${answers.key}\n`);
+}
+
+function builtInProvider({ name, baseUrl, keyName }: SetupAnswers): ProviderEntry | undefined {
+  return builtInProviders().find((entry) =>
+    entry.name === name && entry.base_url === baseUrl && entry.api_key_env === keyName
+  );
+}
+
+function saveKey(file: string, line: string): void {
+  Deno.mkdirSync(file.replace(/[/\\][^/\\]*$/, ""), { recursive: true, mode: 0o700 });
+  const before = readIfThere(file);
+  const gap = before === "" || before.endsWith("\n") ? "" : "\n";
+  Deno.writeTextFileSync(file, gap + line, { append: true, mode: 0o600 });
+}
+
+function readIfThere(file: string): string {
+  try {
+    return Deno.readTextFileSync(file);
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return "";
+    throw error;
   }
 }

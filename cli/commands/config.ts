@@ -1,6 +1,7 @@
 import {
   formatProblem,
   getConfigValue,
+  isUserOnly,
   listSettings,
   loadConfig,
   type LoadedConfig,
@@ -12,6 +13,7 @@ import {
   type Setting,
   userConfigFile,
 } from "../../src/config/mod.ts";
+import { ReasonixError } from "../../src/core/mod.ts";
 import { projectDir } from "../../src/session/mod.ts";
 import { type CliContext, fail } from "../context.ts";
 import { originText } from "../origin_text.ts";
@@ -89,8 +91,15 @@ export async function set(
 ): Promise<void> {
   try {
     const { cwd, home } = workingPlace(this);
-    const file = flags.local ? projectConfigFile(cwd) : userConfigFile(home);
-    await setConfigValue(file, key, parseConfigValue(key, text));
+    const shared = flags.local ?? false;
+    const file = shared ? projectConfigFile(cwd) : userConfigFile(home);
+    if (shared && isUserOnly(key)) {
+      throw new ReasonixError(`Cannot set ${key} in ${file}: only your own file can`, {
+        exit: "usage",
+        remedy: "leave --local out",
+      });
+    }
+    await setConfigValue(file, key, parseConfigValue(key, text), { shared });
     this.process.stdout.write(`${key} is set in ${file}\n`);
   } catch (error) {
     fail(this, error);

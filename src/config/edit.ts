@@ -8,17 +8,32 @@ import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "./prob
 import { readText } from "./read_text.ts";
 import { isTree, type Shape, type Tree } from "./shape.ts";
 
+export interface EditOptions {
+  /** The file belongs to a project: others read it, too. Otherwise it is made private (mode 0600). */
+  readonly shared?: boolean;
+}
+
+/** Whether a project file has no say about this key, so that setting it there would change nothing. */
+export function isUserOnly(key: string): boolean {
+  return shapeAt(parseKeyPath(key)).project === "ignored";
+}
+
 /**
  * Changes one key of a configuration file and keeps everything else as it is: comments, order, line ends. The file is
- * created when it is missing and replaced in one step (mode 0600). `undefined` removes the key.
+ * created when it is missing and replaced in one step. `undefined` removes the key.
  *
  * @param key such as `sandbox.bash` or `providers.deepseek.effort`
  * @throws {ReasonixError} when the key, the value or the file is not valid; the file is then unchanged
  */
-export async function setConfigValue(file: string, key: string, value: unknown): Promise<void> {
+export async function setConfigValue(
+  file: string,
+  key: string,
+  value: unknown,
+  { shared = false }: EditOptions = {},
+): Promise<void> {
   const path = parseKeyPath(key);
   checkNewValue(path, value);
-  await editFile(file, (tree) => {
+  await editFile(file, shared, (tree) => {
     const target = parentOf(tree, path, value !== undefined);
     const last = path.at(-1) ?? "";
     if (!target) return;
@@ -37,7 +52,7 @@ export async function addConfigItem(file: string, key: string, item: unknown): P
     });
   }
   checkNewValue(path, [item]);
-  await editFile(file, (tree) => {
+  await editFile(file, false, (tree) => {
     const target = parentOf(tree, path, true) as Tree;
     const last = String(path.at(-1));
     const list = Array.isArray(target[last]) ? target[last] : [];
@@ -105,7 +120,7 @@ function removeFrom(target: Tree | unknown[], part: string | number): void {
   if (index >= 0) target.splice(index, 1);
 }
 
-async function editFile(file: string, change: (tree: Tree) => void): Promise<void> {
+async function editFile(file: string, shared: boolean, change: (tree: Tree) => void): Promise<void> {
   const problems: ConfigProblem[] = [];
   const before = readText(file, problems) ?? "";
   const tree = parseToml(before, file, problems);
@@ -117,7 +132,7 @@ async function editFile(file: string, change: (tree: Tree) => void): Promise<voi
   verify(file, after, wanted);
   const folder = file.replace(/[^\/\\]+$/, "");
   if (folder !== "") await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeFileAtomic(file, after, { setMode: 0o600 });
+  await writeFileAtomic(file, after, shared ? {} : { setMode: 0o600 });
 }
 
 /** The text with the least change that makes it say what is wanted. */

@@ -1,5 +1,5 @@
 export { defaultConfigText } from "./default_text.ts";
-export { addConfigItem, parseConfigValue, setConfigValue } from "./edit.ts";
+export { addConfigItem, isUserOnly, parseConfigValue, setConfigValue } from "./edit.ts";
 export { keyOrigin, type KeySources, knownSecrets, resolveKey } from "./keys.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load.ts";
 export { type ModelChoice, modelReferences, modelsOf, resolveModel } from "./models.ts";
@@ -11,4 +11,4 @@ export type { TrustItem } from "./project_policy.ts";
 export type { ProviderEntry } from "./provider_schema.ts";
 export { isLoopback } from "./provider_trust.ts";
 export type { Config, ConfigInput } from "./schema.ts";
-export { parseProvider } from "./parse_provider.ts";
+export { builtInProviders, parseProvider } from "./parse_provider.ts";

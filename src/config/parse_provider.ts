@@ -1,4 +1,5 @@
 import { checkTree } from "./check.ts";
+import { DEFAULT_LAYER } from "./defaults.ts";
 import { fillDefaults } from "./merge.ts";
 import { ConfigError } from "./problem.ts";
 import type { ConfigInput } from "./schema.ts";
@@ -19,4 +20,9 @@ export function parseProvider(input: ProviderInput): ProviderEntry {
   const [entry] = fillDefaults(tree).providers;
   if (!entry) throw new TypeError("Cannot read the provider entry: it is missing");
   return entry;
+}
+
+/** The providers there are without any configuration. */
+export function builtInProviders(): readonly ProviderEntry[] {
+  return fillDefaults(DEFAULT_LAYER.tree).providers;
 }

@@ -60,6 +60,18 @@ Deno.test("config set keeps comments and refuses what would not load", async () 
   assertStringIncludes(unknown.stderr, "writes");
 });
 
+Deno.test("config set --local leaves the project file readable and refuses what only the user can set", async () => {
+  await using world = await makeWorld();
+  await world.write("reasonix.toml", "# ours\n");
+  await Deno.chmod(`${world.dir}/reasonix.toml`, 0o644);
+  assertEquals((await world.run(["config", "set", "--local", "sandbox.bash", "enforce"])).code, 0);
+  assertEquals((await Deno.stat(`${world.dir}/reasonix.toml`)).mode ?? 0, 0o100644);
+  const refused = await world.run(["config", "set", "--local", "agent.max_steps", "3"]);
+  assertEquals(refused.code, 2);
+  assertStringIncludes(refused.stderr, "only your own file can");
+  assertEquals(await world.read("reasonix.toml"), '# ours\n\n[sandbox]\nbash = "enforce"\n');
+});
+
 Deno.test("config show --origin names file, line and column", async () => {
   await using world = await makeWorld("[tools]\nbash_timeout_seconds = 60\n");
   await world.write("reasonix.toml", '[permissions]\ndeny = ["Bash(rm:*)"]\n');
