@@ -2,6 +2,7 @@ import { type Limits, SUBMIT_TOOL } from "../src/agent/mod.ts";
 import {
   type Config,
   type LoadedConfig,
+  originOf,
   type ProviderEntry,
   resolveKey,
   resolveModel,
@@ -10,7 +11,7 @@ import { type Instructions, systemPrompt } from "../src/context/mod.ts";
 import type { Recorder } from "../src/control/mod.ts";
 import { errorMessage, ReasonixError } from "../src/core/mod.ts";
 import { createGate, type GateOptions, type PermissionGate } from "../src/permission/mod.ts";
-import { createProvider, type Provider } from "../src/provider/mod.ts";
+import { type CreateOptions, createProvider, type Provider } from "../src/provider/mod.ts";
 import { createWorkspace, type Workspace } from "../src/sandbox/mod.ts";
 import { BUILTINS, ToolRegistry, type ToolSettings } from "../src/tool/mod.ts";
 import type { RunFlags } from "./run_flags.ts";
@@ -22,10 +23,16 @@ export const PLATFORM = `${Deno.build.os} ${Deno.build.arch}`;
 
 export async function buildProvider(place: Place, flags: RunFlags, loaded: LoadedConfig): Promise<Provider> {
   const untrusted = loaded.needsTrust.filter((item) => item.kind === "provider").map((item) => item.name);
-  const { entry: configured, model } = resolveModel(loaded.config, "", untrusted);
-  const entry = oneCallAtATime(loaded.config) ? withoutParallelCalls(configured) : configured;
+  const { default_model, providers, agent } = loaded.config;
+  const named = providers.some(({ name }) => name === default_model);
+  const { entry: configured, model } = await placed(
+    loaded,
+    named ? providerKey(default_model) : "default_model",
+    () => resolveModel(loaded.config, "", untrusted),
+  );
+  const entry = withAgentSettings(configured, agent);
   const apiKey = resolveKey(entry, loaded.keys);
-  const provider = await createProvider({
+  const options: CreateOptions = {
     entry,
     model,
     version: VERSION,
@@ -38,18 +45,42 @@ export async function buildProvider(place: Place, flags: RunFlags, loaded: Loade
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(flags.effort === undefined ? {} : { effort: flags.effort }),
     ...(flags.record === undefined ? {} : { record: { file: flags.record } }),
-  });
-  if (loaded.config.agent.max_cost > 0 && !provider.model.price) throw unknownPrice(provider);
+  };
+  const provider = await placed(loaded, providerKey(entry.name), () => createProvider(options));
+  if (agent.max_cost > 0 && !provider.model.price) throw unknownPrice(provider);
   return provider;
 }
 
-function oneCallAtATime({ agent }: Config): boolean {
-  return agent.max_calls_per_step === 1;
+function providerKey(name: string): string {
+  return `providers.${JSON.stringify(name)}`;
 }
 
-/** The model is told that only one call of a message will be executed, where the configuration says nothing else. */
-function withoutParallelCalls(entry: ProviderEntry): ProviderEntry {
-  return { ...entry, compat: { parallel_tool_calls: false, ...entry.compat } };
+/** What only shows when a setting is put to use still names the place it was set at. */
+async function placed<T>(loaded: LoadedConfig, key: string, use: () => T | Promise<T>): Promise<T> {
+  try {
+    return await use();
+  } catch (error) {
+    if (!(error instanceof ReasonixError) || error.exit !== "config" || error.place) throw error;
+    const { file, line, column } = originOf(loaded, key);
+    if (file === undefined || line === undefined || column === undefined) throw error;
+    const { message, exit, remedy, cause } = error;
+    throw new ReasonixError(message, {
+      exit,
+      place: { file, line, column },
+      cause,
+      ...(remedy === undefined ? {} : { remedy }),
+    });
+  }
+}
+
+/** What the whole agent is set to holds where the entry says nothing of its own. */
+function withAgentSettings(entry: ProviderEntry, agent: Config["agent"]): ProviderEntry {
+  return {
+    ...entry,
+    ...(agent.temperature === undefined ? {} : { temperature: entry.temperature ?? agent.temperature }),
+    // The model is told that only one call of a message will be executed.
+    ...(agent.max_calls_per_step === 1 ? { compat: { parallel_tool_calls: false, ...entry.compat } } : {}),
+  };
 }
 
 function unknownPrice(provider: Provider): ReasonixError {

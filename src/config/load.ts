@@ -66,13 +66,12 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const project = readLayer("project", projectConfigFile(cwd), problems);
   const flags: Layer = { source: "flag", tree: (options.flags ?? {}) as Tree };
   problems.push(...checkLayer(flags));
-  failOnErrors(problems);
-
   const loader = new Loader(options, home, problems);
   const own = [
     DEFAULT_LAYER,
     ...[presetLayer, user].filter((layer) => layer !== undefined).map(loader.settle),
   ];
+  failOnErrors(problems);
   const base = stack(own);
   const narrowed = project ? loader.settleProject(project, base) : undefined;
   const settled = Object.keys(flags.tree).length > 0 ? loader.settle(flags) : undefined;

@@ -96,8 +96,11 @@ Deno.test("exit 6: broken configuration, unknown model and missing key, before a
     ["x = \n", "config.toml:1:"],
     [
       mockConfig(server.url).replace('default_model = "mock"', 'default_model = "mokc"'),
-      "Did you mean",
+      "config.toml:1:1: Unknown model",
     ],
+    ['[[providers]]\nname = "p"\nkind = "opnai"\nmodel = "m"\n', "config.toml:1:1: Provider"],
+    ['[[providers]]\nname = "p"\nbase_url = "example.com"\nmodel = "m"\n', "config.toml:1:1: Provider"],
+    ['default_model = "p"\n[[providers]]\nname = "p"\n', "config.toml:2:1: Provider"],
     [mockConfig("https://example.invalid/v1", "", 'api_key_env = "NOBODY_SET_THIS"'), "NOBODY_SET_THIS"],
   ];
   for (const [config, hint] of broken) {

@@ -159,6 +159,15 @@ Deno.test("run writes metrics, also for a failed run", async () => {
   assertEquals([metrics.exit_code, metrics.requests, metrics.tools.read_file.calls], [4, 1, 1]);
 });
 
+Deno.test("run sends agent.temperature where the provider has none of its own", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+  for (const [provider, sent] of [["", 0], ["temperature = 0.5", 0.5]] as const) {
+    await using world = await makeWorld(mockConfig(server.url, "[agent]\ntemperature = 0.0", provider));
+    await world.run(["run", "go"]);
+    assertEquals(server.requests.at(-1)?.json.temperature, sent);
+  }
+});
+
 Deno.test("run sends a first request of at most 14 KB for an empty conversation", async () => {
   await using server = startModelServer([{ text: "hi" }]);
   await using world = await makeWorld(mockConfig(server.url));

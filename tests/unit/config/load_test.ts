@@ -79,6 +79,15 @@ url = "https://mcp.stripe.com"
 headers = { Authorization = "Bearer \${STRIPE_KEY}" }
 `;
 
+Deno.test("loadConfig reports a missing variable together with wrong types", async () => {
+  await using fixture = configFixture({
+    "home/config.toml":
+      '[agent]\nmax_steps = "x"\n[[providers]]\nname = "p"\nbase_url = "${NOPE}"\nmodel = "m"\n',
+  });
+  const error = await assertRejects(() => fixture.load(), ConfigError);
+  assertEquals(error.problems.map(({ place }) => place?.line), [2, 5]);
+});
+
 Deno.test("loadConfig takes the whole file of the Go product as user settings", async () => {
   await using fixture = configFixture({ "home/config.toml": SEED });
   const { config, warnings } = await fixture.load({ variables: { STRIPE_KEY: "sk" } });
