@@ -12,11 +12,13 @@ export interface Shell {
 /** On standard error: everything after this is the folder in which the command ended, not output. */
 export const DIRECTORY_MARK = "\u001e";
 
+// By way of a variable, so that the command has no arguments and its syntax errors show nothing but its own text.
+const RUN = `REASONIX_LINE=$1; set --; eval "$REASONIX_LINE";`;
+
 // Both streams go through one pipe, so that lines keep their order; the other pipe carries the folder. The command runs without
 // the descriptor of that second pipe, and `exit` inside it still runs the trap.
-const REPORTING =
-  `exec 9>&2 2>&1; trap '{ printf "\\036"; pwd -P; } 2>/dev/null >&9' EXIT; { eval "set --; $1"; } 9>&-`;
-const PLAIN = `exec 2>&1; eval "set --; $1"`;
+const REPORTING = `exec 9>&2 2>&1; trap '{ printf "\\036"; pwd -P; } 2>/dev/null >&9' EXIT; { ${RUN} } 9>&-`;
+const PLAIN = `exec 2>&1; ${RUN}`;
 
 // The console's own code page would garble everything that is not ASCII.
 const UTF8 =

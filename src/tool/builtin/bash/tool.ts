@@ -9,7 +9,7 @@ export const BASH = defineBuiltin({
     properties: {
       command: { type: "string" },
       workdir: { type: "string", description: "Folder for this call only" },
-      timeout_ms: { type: "integer", minimum: 1 },
+      timeout_ms: { type: "integer", minimum: 1, description: "Less than the usual limit" },
       run_in_background: { type: "boolean", description: "Returns a job id at once" },
     },
     required: ["command"],

@@ -188,5 +188,7 @@ Deno.test("bash shows output to readers while the command runs", async () => {
 Deno.test("bash explains a syntax error and an empty command", async () => {
   await using b = await bench();
   assertMatch((await b.run("if true; then")).content, /syntax error[\s\S]*\[exit code 2\]/);
+  assertMatch((await b.run("if then")).content, /line 1: `if then'\n\[exit code 2\]$/);
+  assertEquals((await b.run('echo "$#"')).content, "0");
   assertEquals((await b.run("  ")).content, "error: Cannot run an empty command");
 });
