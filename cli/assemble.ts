@@ -55,16 +55,17 @@ export async function assemble(place: Place, flags: RunFlags, loaded: LoadedConf
   const gate = buildGate({ place, flags, loaded, workspace, recorder, shellFolder });
   skillRules.serve(gate);
   const room = await keepRoom(parts);
+  const changes = keepChanges({ place, log, recorder, workspace, registry, meanwhile: tools.openJail });
   const controller = new Controller(recorder, {
     provider,
     gate,
     toolbox: tools.toolbox,
-    changes: keepChanges({ place, log, recorder, workspace, registry, meanwhile: tools.openJail }),
+    changes,
     ...turnRules(config),
     ...room,
     warm() {
       room.warm();
-      gate.warm().catch(() => {});
+      gate.warm().then(() => changes.warm()).catch(() => {});
     },
   });
   return {

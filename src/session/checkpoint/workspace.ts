@@ -20,6 +20,9 @@ const DEFAULT_LIMITS: WorkspaceLimits = {
   totalBytes: 256 << 20,
 };
 
+/** Files of a rehearsal. */
+const REHEARSED = 50;
+
 /** Files whose contents are hashed at the same time. */
 const AT_ONCE = 16;
 
@@ -63,6 +66,15 @@ export class Workspace {
     const plain = absolute.replaceAll("\\", "/");
     const root = this.root.replaceAll("\\", "/");
     return plain.startsWith(`${root}/`) ? plain.slice(root.length + 1) : plain;
+  }
+
+  /** Goes through the steps of a look with a few files, which keeps nothing. */
+  async rehearse(): Promise<void> {
+    const skip = this.#skip ? { skip: this.#skip } : {};
+    const { files } = await scanWorkspace({ root: this.root, maxFiles: REHEARSED, ...skip });
+    const time = Date.now();
+    for (const [path, stat] of files) this.#asKnown(path, stat, { time, before: undefined });
+    this.#git = "unread";
   }
 
   /** Compares the workspace with what is known. `since` is when that was; undefined at the first look. */

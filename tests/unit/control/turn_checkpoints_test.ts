@@ -11,6 +11,7 @@ interface Bench extends AsyncDisposable {
   readonly root: string;
   readonly dir: string;
   readonly events: Event[];
+  readonly changes: TurnCheckpoints;
   turn(...replies: Reply[]): Promise<void>;
   close(): void;
 }
@@ -51,6 +52,7 @@ async function bench(judged: { readonly readsOnly?: true } = {}): Promise<Bench>
     root,
     dir: log.place.dir,
     events,
+    changes,
     async turn(...replies) {
       const parts: AgentParts = {
         provider: scriptedProvider(replies),
@@ -85,6 +87,21 @@ Deno.test("TurnCheckpoints leaves no trace of a turn that only reads", async () 
     false,
     false,
   ]);
+});
+
+Deno.test("TurnCheckpoints leaves no trace of a rehearsal, and the look after it sees what came since", async () => {
+  await using at = await bench();
+  Deno.writeTextFileSync(`${at.root}/a.txt`, "first");
+  await at.changes.warm();
+  assertEquals(
+    [...Deno.readDirSync(at.dir.replace(/[^/]*$/, ""))].some(({ isDirectory }) => isDirectory),
+    false,
+  );
+  Deno.writeTextFileSync(`${at.root}/a.txt`, "by hand");
+  await at.turn([call("1", "shell", { path: "a.txt", text: "changed" })], say("done"));
+  const checkpoints = await at.changes.open();
+  const [change] = await checkpoints.preview("1");
+  assertEquals(await checkpoints.diff(change!).then((diff) => diff?.includes("+by hand")), true);
 });
 
 Deno.test("TurnCheckpoints looks once before many commands and once after the turn", async () => {
