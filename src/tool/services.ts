@@ -49,6 +49,8 @@ export interface JobNews {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Bytes that were passed over because there were too many. */
   readonly skipped: number;
+  /** Bytes since the last look that were not kept, because the output file or the disk is full. */
+  readonly dropped: number;
 }
 
 /** Bytes that programs can still write on the volume of a folder; undefined where nobody can tell. */

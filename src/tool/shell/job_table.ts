@@ -20,6 +20,8 @@ interface Job {
   written: number;
   /** Bytes already handed out. */
   read: number;
+  /** Bytes since the last look that there was no room for. */
+  dropped: number;
   killed: boolean;
   /** Called at the next output or at the end. */
   readonly waiting: Set<() => void>;
@@ -29,6 +31,8 @@ export interface JobTableOptions {
   readonly guard?: ProcessGuard;
   readonly onChange?: (change: JobChange) => void;
   readonly freeSpace?: FreeSpace | undefined;
+  /** Bytes after which the output file of a job stops growing. */
+  readonly maxFile?: number;
 }
 
 /** Background commands of one session, each with its output in a file. */
@@ -55,6 +59,7 @@ export class JobTable implements Jobs {
       file,
       written: 0,
       read: 0,
+      dropped: 0,
       killed: false,
       waiting: new Set(),
     };
@@ -84,7 +89,9 @@ export class JobTable implements Jobs {
     // A character may have come only in part; it is handed out with the rest of it.
     const whole = job.view.status === "running" ? bytes.subarray(0, wholeCharacters(bytes)) : bytes;
     job.read += skipped + whole.length;
-    return { view: job.view, bytes: whole, skipped };
+    const { dropped } = job;
+    job.dropped = 0;
+    return { view: job.view, bytes: whole, skipped, dropped };
   }
 
   async settled(id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -146,13 +153,15 @@ export class JobTable implements Jobs {
   #output(id: string, chunk: Bytes): void {
     const job = this.#jobs.get(id);
     if (!job) return;
-    const room = chunk.subarray(0, Math.max(0, MAX_FILE - job.written));
+    const room = chunk.subarray(0, Math.max(0, (this.#options.maxFile ?? MAX_FILE) - job.written));
+    let at = 0;
     try {
-      for (let at = 0; at < room.length;) at += job.file.writeSync(room.subarray(at));
-      job.written += room.length;
+      while (at < room.length) at += job.file.writeSync(room.subarray(at));
     } catch {
       // A full disk must not end the job; its output is lost, its end is still reported.
     }
+    job.written += at;
+    job.dropped += chunk.length - at;
     for (const wake of job.waiting) wake();
   }
 

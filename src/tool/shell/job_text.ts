@@ -18,10 +18,16 @@ function state(job: JobView): string {
 
 /** New output as the model reads it. */
 export function jobText(news: JobNews): Cut {
-  const { bytes, view, skipped } = news;
+  const { bytes, view, skipped, dropped } = news;
+  const after = dropped > 0
+    ? `\n[${dropped} newer bytes were not kept: the output file or the disk is full]`
+    : "";
   const plain = decodeOutput(bytes);
-  if (plain === undefined) return { text: `[binary output, ${bytes.length} bytes; in ${view.outputFile}]` };
+  if (plain === undefined) {
+    return { text: `[binary output, ${bytes.length} bytes; in ${view.outputFile}]${after}` };
+  }
   const before = skipped > 0 ? `[${skipped} bytes left out; ${whereFullText(view.outputFile)}]\n` : "";
-  const text = before + cleanText(plain).trimEnd();
-  return keepEnds(text, DEFAULT_CAPS, { fullText: view.outputFile, totalBytes: skipped + bytes.length });
+  const totals = { fullText: view.outputFile, totalBytes: skipped + bytes.length };
+  const cut = keepEnds(before + cleanText(plain).trimEnd(), DEFAULT_CAPS, totals);
+  return { ...cut, text: (cut.text + after).trimStart() };
 }

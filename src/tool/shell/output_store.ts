@@ -25,11 +25,14 @@ export class OutputStore {
   #file: Deno.FsFile | undefined;
   #fileBytes = 0;
   #fileFailed = false;
+  #fileCut = false;
   readonly #path: string;
+  readonly #maxFile: number;
 
-  /** `path` is created only when it is needed. */
-  constructor(path: string) {
+  /** `path` is created only when it is needed, and grows to `maxFile` bytes. */
+  constructor(path: string, maxFile = MAX_FILE) {
     this.#path = path;
+    this.#maxFile = maxFile;
   }
 
   push(chunk: Bytes): void {
@@ -78,10 +81,11 @@ export class OutputStore {
     }
     const fullText = this.#keepWhole(head);
     const totals = gap > 0 ? { totalBytes: this.totalBytes, totalLines: this.#newlines + 1 } : {};
-    const cut = keepEnds(plain, caps, { ...totals, ...(fullText === undefined ? {} : { fullText }) });
+    const where = fullText === undefined ? {} : { fullText, next: this.#where(fullText) };
+    const cut = keepEnds(plain, caps, { ...totals, ...where });
     if (cut.truncated || gap === 0) return cut;
     return {
-      text: fullText === undefined ? cut.text : `${cut.text}\n[${whereFullText(fullText)}]`,
+      text: fullText === undefined ? cut.text : `${cut.text}\n[${this.#where(fullText)}]`,
       truncated: {
         cut: "middle",
         reason: "bytes",
@@ -90,6 +94,12 @@ export class OutputStore {
         ...(fullText === undefined ? {} : { fullText }),
       },
     };
+  }
+
+  #where(fullText: string): string {
+    return this.#fileCut
+      ? `only the first ${this.#fileBytes} bytes were kept in ${fullText}`
+      : whereFullText(fullText);
   }
 
   close(): void {
@@ -124,10 +134,12 @@ export class OutputStore {
   }
 
   #write(chunk: Bytes): void {
-    if (!this.#file || this.#fileBytes >= MAX_FILE) return;
+    if (!this.#file) return;
+    const kept = chunk.subarray(0, this.#maxFile - this.#fileBytes);
+    if (kept.length < chunk.length) this.#fileCut = true;
     try {
-      for (let at = 0; at < chunk.length;) at += this.#file.writeSync(chunk.subarray(at));
-      this.#fileBytes += chunk.length;
+      for (let at = 0; at < kept.length;) at += this.#file.writeSync(kept.subarray(at));
+      this.#fileBytes += kept.length;
     } catch {
       this.#fileFailed = true;
       this.close();
