@@ -152,6 +152,20 @@ export function statusIn(error: Readonly<Record<string, unknown>>): number | und
   return undefined;
 }
 
+const PROXIES = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
+
+/** A proxy is asked for servers on this machine, too, which nobody expects. */
+function proxyHint({ host }: Endpoint): string {
+  const name = PROXIES.find((variable) => {
+    try {
+      return Deno.env.get(variable);
+    } catch {
+      return false;
+    }
+  });
+  return name ? `; ${name} is set: put ${host.replace(/:\d+$/, "")} into NO_PROXY if it needs no proxy` : "";
+}
+
 const NEVER_HEALS = /certificate|UnknownIssuer|invalid peer|NotValidForName|Unsupported scheme|Invalid URL/i;
 
 /** The failure for a connection that could not be made or broke. `detail` is what the runtime says. */
@@ -164,7 +178,7 @@ export function connectionFailure(detail: string, endpoint: Endpoint, started: b
   const lasting = NEVER_HEALS.test(detail);
   const remedy = lasting
     ? "; check base_url, or add the certificate authority with DENO_CERT"
-    : (started ? "" : "; check base_url and that the server is running");
+    : (started ? "" : `; check base_url and that the server is running${proxyHint(endpoint)}`);
   const message = `${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}${remedy}`;
   return new ProviderFailure({ kind: "connection", message }, !lasting);
 }

@@ -87,6 +87,10 @@ Deno.test("exit 5: refusals, faults and an unreachable server, each with its rea
   const done = await lost.run(["run", "go"]);
   assertEquals(done.code, 5);
   assertStringIncludes(done.stderr, "attempt 2 of 2");
+  const proxied = await lost.run(["run", "go"], {
+    env: { HTTP_PROXY: `http://127.0.0.1:${gone.addr.port}` },
+  });
+  assertStringIncludes(proxied.stderr, "HTTP_PROXY is set: put 127.0.0.1 into NO_PROXY");
 });
 
 Deno.test("exit 6: broken configuration, unknown model and missing key, before any request", async () => {

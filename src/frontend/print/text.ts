@@ -3,6 +3,9 @@ import type { Output } from "../output.ts";
 import type { Printer, RunResult } from "../result.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 
+/** Room for what says what to do next: a reason that is cut loses its remedy. */
+const WHOLE = 1000;
+
 export interface TextOptions {
   readonly out: Output;
   readonly err: Output;
@@ -38,7 +41,7 @@ export class TextPrinter implements Printer {
       case "tool.end":
         return this.#toolEnd(event);
       case "notice":
-        return this.#note(`${event.level === "warning" ? "!" : "·"} ${event.text}`);
+        return this.#note(`${event.level === "warning" ? "!" : "·"} ${event.text}`, WHOLE);
       case "turn.end":
         return this.#endLine();
     }
@@ -88,7 +91,10 @@ export class TextPrinter implements Printer {
     await this.#endLine();
     if (event.discarded) await this.#note("! the reply broke off; what was shown of it does not count");
     const seconds = (event.waitMs / 1000).toFixed(1);
-    await this.#note(`! attempt ${event.attempt} of ${event.maxAttempts} in ${seconds} s: ${event.reason}`);
+    await this.#note(
+      `! attempt ${event.attempt} of ${event.maxAttempts} in ${seconds} s: ${event.reason}`,
+      WHOLE,
+    );
   }
 
   #toolEnd(event: EventOf<"tool.end">): void | Promise<void> {
@@ -99,13 +105,13 @@ export class TextPrinter implements Printer {
       aborted: "✗ stopped:",
       skipped: "– skipped:",
     }[event.outcome];
-    return this.#note(`  ${mark} ${event.summary}`);
+    return this.#note(`  ${mark} ${event.summary}`, event.outcome === "ok" ? undefined : WHOLE);
   }
 
-  #note(text: string): void | Promise<void> {
+  #note(text: string, max?: number): void | Promise<void> {
     if (this.#options.quiet) return;
     const indent = /^ */.exec(text)?.[0] ?? "";
-    return this.#err(`${this.#dim(indent + oneLine(text))}\n`);
+    return this.#err(`${this.#dim(indent + oneLine(text, max))}\n`);
   }
 
   /** Both streams may be the same terminal, so one waits until the other has been taken: the order is what the user sees. */

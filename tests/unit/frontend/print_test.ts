@@ -125,6 +125,17 @@ Deno.test("text format keeps control characters of tool summaries off the termin
   assert(!err.includes("\x1b") && !err.includes("\x07"));
 });
 
+Deno.test("text format shortens what a tool says of itself, never a warning or a refusal", async () => {
+  const long = `${"x".repeat(400)} do this`;
+  const end = (outcome: "ok" | "blocked"): NewEvent => (
+    { type: "tool.end", callId: "c", name: "bash", outcome, content: "", summary: long, durationMs: 1 }
+  );
+  const err = async (event: NewEvent) => (await play("text", [...TAPE.slice(0, EARLY), event])).err;
+  assert(!(await err(end("ok"))).includes("do this"));
+  assertStringIncludes(await err(end("blocked")), "do this");
+  assertStringIncludes(await err({ type: "notice", level: "warning", code: "x", text: long }), "do this");
+});
+
 Deno.test("json format writes exactly one result object", async () => {
   const { out } = await play("json");
   const value = JSON.parse(out);
