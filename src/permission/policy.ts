@@ -9,6 +9,8 @@ export interface ToolRules {
   readonly deny: readonly Rule[];
   readonly ask: readonly Rule[];
   readonly allow: readonly Rule[];
+  /** The tool gives files other names. */
+  readonly moves?: true;
 }
 
 /**
@@ -59,7 +61,15 @@ export class RuleBook {
     if (!found) {
       const concerned = [...this.#rules, ...this.#lent].filter((rule) => concerns(rule, tool));
       const of = (list: RuleList) => concerned.filter((rule) => rule.list === list);
-      this.#byTool.set(tool, found = { deny: of("deny"), ask: of("ask"), allow: of("allow") });
+      this.#byTool.set(
+        tool,
+        found = {
+          deny: of("deny"),
+          ask: of("ask"),
+          allow: of("allow"),
+          ...(RENAMERS.has(tool) ? { moves: true } : {}),
+        },
+      );
     }
     return found;
   }
@@ -83,7 +93,11 @@ export function judgeCall(rules: ToolRules, subjects: Subjects, paths: PathMatch
   const files = subjects.paths.map((path) => paths.forms(path));
   const match = (rule: Rule) => matchSubjects(rule, subjects, files, paths);
   for (const rule of rules.deny) {
-    const found = match(rule);
+    // A folder takes along what a rule names in it, so that it could be read under the new name.
+    const raw = rules.moves && rule.family === "Read" && rule.spec?.kind === "glob"
+      ? rule.spec.raw
+      : undefined;
+    const found = raw !== undefined && files.some((file) => paths.holds(raw, file)) ? "yes" : match(rule);
     if (found === "yes") return ruled("deny", rule);
     if (found === "maybe") return unsure(rule);
   }

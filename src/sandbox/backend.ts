@@ -1,3 +1,5 @@
+import { isWithin } from "./area.ts";
+
 /** A command line ready to be spawned; `env` is the whole environment of the child. */
 export interface SpawnPlan {
   readonly command: string;
@@ -77,4 +79,25 @@ export interface Backend {
   probe(cacheDir?: string): Promise<ProbeResult>;
   /** Contract: pure. */
   wrap(command: JailedCommand): SpawnPlan;
+}
+
+/**
+ * The writable folders above what is protected or hidden, up to the root they belong to: whoever renames one of them takes along what is
+ * in it, and its path is free or leads to something else. Backends keep them where they are.
+ */
+export function ancestors({ writable, protectedPaths, hidden }: JailPlan): string[] {
+  const roots = writable.map((place) => place.path);
+  const found = new Set<string>();
+  for (const { path } of [...protectedPaths, ...hidden]) {
+    let folder = parentOf(path);
+    while (!found.has(folder) && roots.some((root) => folder !== root && isWithin(folder, root))) {
+      found.add(folder);
+      folder = parentOf(folder);
+    }
+  }
+  return [...found];
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
 }

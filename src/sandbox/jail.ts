@@ -1,6 +1,7 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import type { Backend, ProbeResult, SpawnPlan } from "./backend.ts";
 import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
+import { DeniedFiles } from "./denied_files.ts";
 import { describeJail } from "./describe.ts";
 import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
 import { currentPlan, type FixedPlan, fixPlan, type JailAreas } from "./plan.ts";
@@ -41,15 +42,19 @@ export interface JailData {
 export class Jail {
   readonly data: JailData;
   readonly #backend: Backend;
+  readonly #denied: DeniedFiles | undefined;
 
   constructor(data: JailData, backend: Backend) {
     this.data = data;
     this.#backend = backend;
+    const { denyRead = [], roots, userHome } = data.fixed.areas;
+    const globs = data.backend === "none" ? [] : denyRead;
+    this.#denied = globs.length === 0 ? undefined : new DeniedFiles({ globs, roots, userHome });
   }
 
   wrap(argv: readonly string[], options: { readonly cwd: string }): SpawnPlan {
     const { fixed, probe, env, backend } = this.data;
-    const plan = backend === "none" ? EMPTY_PLAN : currentPlan(fixed);
+    const plan = backend === "none" ? EMPTY_PLAN : currentPlan(fixed, this.#denied?.find());
     return this.#backend.wrap({ argv, cwd: options.cwd, env, plan, probe });
   }
 
@@ -66,7 +71,13 @@ export class Jail {
 
   /** One line for the user: what is and what is not confined. */
   describe(): string {
-    return describeJail(this.data.backend, this.data.fixed.areas, this.data.probe);
+    const hidden = this.#denied?.find().length;
+    const line = describeJail(this.data.backend, this.data.fixed.areas, this.data.probe);
+    if (!hidden) return line;
+    const limit = this.#denied?.capped
+      ? "; too much matches Read rules that deny: the rest stays visible to commands"
+      : "";
+    return `${line}; ${hidden} of what Read rules deny is invisible${limit}`;
   }
 
   /** The folder that commands see as `/tmp`, if it is another one than the real; for `WorkspaceOptions.privateTmp`. */

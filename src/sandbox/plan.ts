@@ -1,4 +1,5 @@
 import type { JailPlan, NetworkMode, Place, ProxyAddress, Replacement } from "./backend.ts";
+import { isWithin } from "./area.ts";
 import { gitPlaces } from "./git_places.ts";
 import { HOME_SECRETS, PROTECTED_PATHS } from "./guarded.ts";
 import { realPathOf } from "./resolve.ts";
@@ -8,6 +9,8 @@ export interface JailAreas {
   /** Writable folders: the workspace root, `allow_write`, `--add-dir`. */
   readonly roots: readonly string[];
   readonly forbidRead?: readonly string[];
+  /** Globs of permission rules that refuse to read; what matches them is as invisible. */
+  readonly denyRead?: readonly string[];
   /** The Reasonix home: nothing in it is writable, its key files are invisible. */
   readonly home: string;
   readonly userHome?: string;
@@ -139,10 +142,21 @@ function stillThere(places: readonly Place[]): Place[] {
   });
 }
 
+/** Of what rules refuse, that which is not hidden already. A root stays: commands would have nowhere to be. */
+function besides(hidden: readonly Place[], denied: readonly Place[], roots: readonly string[]): Place[] {
+  const folders = [...hidden, ...denied].filter((place) => place.folder).map((place) => place.path);
+  const known = new Set(hidden.map((place) => place.path));
+  return denied.filter(({ path }) =>
+    !known.has(path) && !roots.some((root) => isWithin(root, path)) &&
+    !folders.some((folder) => folder !== path && isWithin(path, folder))
+  );
+}
+
 /** The plan for the next command. Protected paths are looked up each time: the command before may have made one. */
-export function currentPlan(fixed: FixedPlan): JailPlan {
+export function currentPlan(fixed: FixedPlan, denied: readonly Place[] = []): JailPlan {
   const { areas } = fixed;
   const places = areas.roots.map(gitPlaces);
+  const hidden = stillThere(fixed.hidden);
   const candidates = [
     ...areas.roots.flatMap(protectedCandidates),
     ...places.flatMap((git) => git.protectedPaths),
@@ -152,7 +166,7 @@ export function currentPlan(fixed: FixedPlan): JailPlan {
     protectedPaths: [...existing([...candidates, areas.home]), ...fixed.runtime],
     replaced: fixed.replaced,
     mustNotAppear: places.flatMap((git) => git.redirects).filter((path) => !fixed.redirects.includes(path)),
-    hidden: stillThere(fixed.hidden),
+    hidden: [...hidden, ...besides(hidden, denied, areas.roots)],
     network: areas.network,
     ...(areas.privateTmp === undefined ? {} : { privateTmp: areas.privateTmp }),
     ...(areas.proxy === undefined ? {} : { proxy: areas.proxy }),

@@ -73,7 +73,9 @@ function copies(
   const last = target ?? words.at(-1);
   const access = name === "mv" ? "write" : "read";
   const uses: PathUse[] = sources.map((path) => ({ path, access, ...deep }));
-  if (name === "mv") uses.push(...sources.map((path): PathUse => ({ path, access: "read", ...deep })));
+  if (name === "mv") {
+    uses.push(...sources.map((path): PathUse => ({ path, access: "read", moved: true, ...deep })));
+  }
   if (last === undefined) return uses;
   // Into a folder, a file keeps its name.
   const inside = sources.map((path): PathUse => ({
@@ -115,6 +117,26 @@ export function gitFileUses(git: GitCall): PathUse[] {
   if (git.sub === "config" && git.opaque !== undefined) {
     return [{ path: `${prefix}.git/config`, access: "write" }];
   }
-  if (!/^(?:rm|mv|checkout|restore)$/.test(git.sub)) return [];
-  return words.map((path) => ({ path: prefix + path, access: "write", deep: true }));
+  const reads = gitReads(git, words).map((path): PathUse => ({ path: prefix + path, access: "read" }));
+  if (!/^(?:rm|mv|checkout|restore)$/.test(git.sub)) return reads;
+  const moved = git.sub === "mv"
+    ? words.slice(0, -1).map((path): PathUse => ({ path: prefix + path, access: "read", moved: true }))
+    : [];
+  return [
+    ...reads,
+    ...moved,
+    ...words.map((path): PathUse => ({ path: prefix + path, access: "write", deep: true })),
+  ];
+}
+
+/** Files whose content a git subcommand shows: what follows `--`, and what a revision names (`HEAD:path`, `:path`). */
+function gitReads(git: GitCall, words: readonly string[]): string[] {
+  if (
+    !/^(?:show|cat-file|diff|log|blame|annotate|grep|archive|stash|hash-object|range-diff|difftool|add|stage)$/
+      .test(git.sub)
+  ) {
+    return [];
+  }
+  const named = words.flatMap((word) => /^[^:\s]*:(?:[0-3]:)?(?:\.\/)?([^:]+)$/.exec(word)?.[1] ?? []);
+  return [...words.filter((word) => !word.includes(":")), ...named];
 }

@@ -82,7 +82,7 @@ function matchFile(rule: Rule, use: PathUse, forms: PathForms, paths: PathMatche
   // A bare Read or Edit rule is about tools; among commands it concerns what the shell itself opens.
   if (!rule.spec) return use.redirect ? "yes" : "no";
   if (rule.spec.kind === "literal") return use.path === rule.spec.text ? "yes" : "no";
-  if (use.deep && use.access === "write" && paths.holds(rule.spec.raw, forms)) return "yes";
+  if ((use.moved || (use.deep && use.access === "write")) && paths.holds(rule.spec.raw, forms)) return "yes";
   const match = paths.match(rule.spec.raw, rule.list, forms);
   // An unknown word of an ordinary command is most likely harmless; an unknown target of a redirection is not let through.
   return match === "maybe" && !use.redirect && forms.lexical === ANY ? "no" : match;

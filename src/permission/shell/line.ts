@@ -6,6 +6,8 @@ export interface PathUse {
   readonly access: "read" | "write";
   /** Everything below the path is concerned too. */
   readonly deep?: true;
+  /** It gets another name, under which a refusal to read what it holds would not find it. */
+  readonly moved?: true;
   /** Opened by the shell for a redirection, so the command itself does not say so. */
   readonly redirect?: true;
   /** What is there is kept. */

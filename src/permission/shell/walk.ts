@@ -1,4 +1,4 @@
-import { forEachChild, type Redirection, type Statement, type SyntaxNode, type Word } from "unbash";
+import { forEachChild, type Redirection, type Statement, type SyntaxNode } from "unbash";
 import { ANY, isKnown } from "../pattern.ts";
 import { addCommand, type RawCommand } from "./command_words.ts";
 import { distinct, type Input, type Line, type PathUse, type Segment } from "./line.ts";
@@ -269,7 +269,7 @@ function readRedirects(
       input = { kind: "text", text: known ? plain : undefined };
       continue;
     }
-    const target = redirect.target ? expandTarget(redirect.target, frame, scope) : ANY;
+    const target = redirect.target ? expandWhole(redirect.target, variablesAt(frame, scope)) : ANY;
     if (redirect.type === "HereString") {
       input = { kind: "text", text: isKnown(target) ? `${target}\n` : undefined };
       continue;
@@ -286,10 +286,6 @@ function readRedirects(
     }
   }
   return input ? { uses, input } : { uses };
-}
-
-function expandTarget(word: Word, frame: Frame, scope: Scope): string {
-  return expandWhole(word, variablesAt(frame, scope));
 }
 
 function bare(text: string, uses: readonly PathUse[], scope: Scope): RawCommand {

@@ -1,4 +1,11 @@
-import type { Backend, JailedCommand, JailPlan, ProbeResult, SpawnPlan } from "../backend.ts";
+import {
+  ancestors,
+  type Backend,
+  type JailedCommand,
+  type JailPlan,
+  type ProbeResult,
+  type SpawnPlan,
+} from "../backend.ts";
 import { isWithin } from "../area.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { PROXY_PORT, proxyEnvironment } from "../network/proxy_environment.ts";
@@ -82,9 +89,10 @@ function mounts(plan: JailPlan): string[] {
   for (const { path } of plan.protectedPaths) {
     if (!writable(path)) continue;
     binds.push({ option: "--ro-bind", path });
-    // A mount point cannot be renamed, so what is protected inside .git cannot be moved out of the way with it.
-    const git = /^.*?\/\.git(?=\/)/.exec(path)?.[0];
-    if (git !== undefined && writable(git)) binds.push({ option: "--bind", path: git });
+  }
+  const fixed = plan.protectedPaths.map((place) => place.path);
+  for (const path of ancestors(plan)) {
+    if (!fixed.some((place) => isWithin(path, place))) binds.push({ option: "--bind", path });
   }
   const seen = new Set<string>();
   const args = temporary(plan);

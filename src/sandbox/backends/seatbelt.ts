@@ -1,4 +1,11 @@
-import type { Backend, JailedCommand, JailPlan, ProbeResult, SpawnPlan } from "../backend.ts";
+import {
+  ancestors,
+  type Backend,
+  type JailedCommand,
+  type JailPlan,
+  type ProbeResult,
+  type SpawnPlan,
+} from "../backend.ts";
 import { proxyEnvironment } from "../network/proxy_environment.ts";
 
 const PROGRAM = "/usr/bin/sandbox-exec";
@@ -51,7 +58,7 @@ export function seatbeltProfile(plan: JailPlan): string {
     // Renaming or removing a folder above them would move what is protected out of the way.
     ...rule(
       "deny file-write-unlink",
-      gitFolders(plan).map((path) => `(literal ${quoted(path)})`),
+      ancestors(plan).map((path) => `(literal ${quoted(path)})`),
     ),
     ...rule("deny file-read* file-write*", plan.hidden.map(pattern)),
     "(deny network*)",
@@ -66,11 +73,6 @@ export function seatbeltProfile(plan: JailPlan): string {
     "(allow signal (target same-sandbox))",
     "",
   ].join("\n");
-}
-
-function gitFolders(plan: JailPlan): string[] {
-  const folders = plan.protectedPaths.flatMap(({ path }) => /^.*?\/\.git(?=\/)/.exec(path)?.[0] ?? []);
-  return [...new Set(folders)];
 }
 
 function wrap({ argv, env, plan, probe }: JailedCommand): SpawnPlan {

@@ -1,0 +1,140 @@
+import { foldPath, isWithin } from "./area.ts";
+import type { Place } from "./backend.ts";
+import { realPathOf } from "./resolve.ts";
+
+/** What the globs count from. Absolute paths. */
+export interface GlobPlaces {
+  /** Globs of `Read` rules that refuse, as they are written. */
+  readonly globs: readonly string[];
+  /** The writable folders, in which globs are looked up. */
+  readonly roots: readonly string[];
+  readonly userHome?: string | undefined;
+}
+
+/** Folders looked into, and files hidden, before the rest is left to the rules alone. */
+const MAX_FOLDERS = 2000;
+const MAX_FILES = 256;
+/** A folder that changed less than this before it was listed may change again without a new time (ms). */
+const SETTLED = 50;
+/** Packages and git's own files, which are many: what is in there is only hidden when a rule names it without wildcards. */
+const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
+const FOLD = Deno.build.os === "darwin";
+
+interface Listing {
+  readonly changed: number;
+  readonly listed: number;
+  readonly folders: readonly string[];
+  readonly matches: readonly string[];
+}
+
+/**
+ * Finds what `Read` rules refuse, so that commands cannot see it either. Files a glob means are looked up when first asked for, and
+ * again in folders that have changed since; asking again costs one look a folder.
+ */
+export class DeniedFiles {
+  readonly #plain: readonly string[];
+  readonly #pattern: RegExp | undefined;
+  readonly #bases: readonly string[];
+  readonly #listings = new Map<string, Listing>();
+  #capped = false;
+
+  constructor({ globs, roots, userHome }: GlobPlaces) {
+    const forms = globs.flatMap((glob) => absoluteForms(glob, roots, userHome));
+    this.#plain = forms.filter((form) => !/[*?]/.test(form));
+    const open = forms.filter((form) => /[*?]/.test(form));
+    this.#pattern = open.length === 0 ? undefined : new RegExp(`^(?:${open.map(source).join("|")})$`, "su");
+    const heads = open.map((form) => form.slice(0, form.slice(0, form.search(/[*?]/)).lastIndexOf("/")));
+    this.#bases = outermost(heads.filter((head) => head !== ""));
+  }
+
+  /** Whether not all of it could be found. */
+  get capped(): boolean {
+    return this.#capped;
+  }
+
+  /** What is there now. */
+  find(): readonly Place[] {
+    const found = new Map<string, Place>();
+    for (const path of [...this.#plain, ...this.#matches()]) {
+      try {
+        Deno.lstatSync(path);
+        const real = realPathOf(path);
+        found.set(real, { path: real, folder: Deno.statSync(real).isDirectory });
+      } catch {
+        // Not there, or a link to nothing.
+      }
+    }
+    const places = [...found.values()];
+    this.#capped ||= places.length > MAX_FILES;
+    return places.slice(0, MAX_FILES);
+  }
+
+  #matches(): string[] {
+    if (!this.#pattern) return [];
+    const matches: string[] = [];
+    const pending = [...this.#bases];
+    let looked = 0;
+    for (let folder = pending.shift(); folder !== undefined; folder = pending.shift()) {
+      if (++looked > MAX_FOLDERS) {
+        this.#capped = true;
+        break;
+      }
+      const listing = this.#list(folder);
+      for (const match of listing.matches) matches.push(match);
+      for (const inner of listing.folders) pending.push(inner);
+    }
+    return matches;
+  }
+
+  #list(folder: string): Listing {
+    try {
+      const changed = Deno.lstatSync(folder).mtime?.getTime() ?? NaN;
+      const known = this.#listings.get(folder);
+      if (known && known.changed === changed && known.listed - changed > SETTLED) return known;
+      const folders: string[] = [];
+      const matches: string[] = [];
+      const listed = Date.now();
+      for (const { name, isDirectory } of Deno.readDirSync(folder)) {
+        const path = `${folder === "/" ? "" : folder}/${name}`;
+        if (this.#pattern?.test(fold(path))) matches.push(path);
+        else if (isDirectory && !SKIPPED.has(name)) folders.push(path);
+      }
+      const listing = { changed, listed, folders, matches };
+      this.#listings.set(folder, listing);
+      return listing;
+    } catch {
+      return { changed: 0, listed: 0, folders: [], matches: [] };
+    }
+  }
+}
+
+/** The absolute globs a rule's glob stands for: in every root, in any folder of it when it has no slash, and a folder by its content. */
+function absoluteForms(glob: string, roots: readonly string[], userHome: string | undefined): string[] {
+  const form = glob.replace(/^(?:\.\/+)+/, "").replace(/^\*\*\/(?=[^/]*$)/, "").replace(
+    /(?<=[^/])\/\*{0,2}$/,
+    "",
+  );
+  // A rule about every file would leave commands nothing to work with.
+  if (!/[^*?/.]/.test(form)) return [];
+  if (form.startsWith("~/")) return userHome === undefined ? [] : [userHome + form.slice(1)];
+  if (form.startsWith("/")) return [form];
+  return roots.flatMap((root) =>
+    form.includes("/")
+      ? [`${root}/${form}`.replaceAll("/**/", "/*")]
+      : [`${root}/${form}`, `${root}/*/${form}`]
+  );
+}
+
+function source(form: string): string {
+  return fold(form).replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*+/g, ".*").replaceAll("?", ".");
+}
+
+function fold(path: string): string {
+  return FOLD ? foldPath(path) : path.normalize("NFC");
+}
+
+/** Folders that lie in none of the others. */
+function outermost(folders: readonly string[]): string[] {
+  const all = [...new Set(folders)];
+  return all.filter((folder) => !all.some((other) => other !== folder && isWithin(folder, other)));
+}
