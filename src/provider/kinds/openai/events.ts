@@ -1,13 +1,16 @@
 import { createParser } from "eventsource-parser";
-import { type Channel, TextShape } from "./text_shape.ts";
+import { BLANK, type Channel, TextShape } from "./text_shape.ts";
 
 /** Receives what a stream says, in order. */
 export interface EventReceiver {
-  /** A text delta whose event says nothing else. */
+  /** The text of deltas whose events say nothing else. */
   say(channel: Channel, text: string): void;
   /** Any other event. */
   add(event: unknown): void;
 }
+
+/** After this many events in a row that need the parser it gets all there are: one by one takes longer. */
+const PATIENCE = 4;
 
 /**
  * Turns the text of a stream into events. Broken events are counted, not thrown: one bad event among good ones is
@@ -17,6 +20,8 @@ export class EventReader {
   readonly #target: EventReceiver;
   readonly #shape = new TextShape();
   readonly #parser = createParser({ onEvent: ({ data, event }) => this.#read(data, event) });
+  /** Whether every event so far is over, so that the parser holds nothing back. */
+  #between = false;
   /** Events that could be read. */
   good = 0;
   /** Events that could not be read. */
@@ -31,12 +36,33 @@ export class EventReader {
   }
 
   feed(text: string): void {
-    this.#parser.feed(text);
+    let odd = 0;
+    for (let at = 0; at < text.length;) {
+      const start = at;
+      if (this.#between && !this.done) at = this.#readRun(text, at);
+      if (at === text.length) return;
+      odd = at > start ? 0 : odd + 1;
+      const blank = odd > PATIENCE ? text.lastIndexOf(BLANK) : text.indexOf(BLANK, at);
+      this.#between = blank >= at;
+      const end = this.#between ? blank + BLANK.length : text.length;
+      this.#parser.feed(text.slice(at, end));
+      at = end;
+    }
   }
 
   /** Reads an event that lacks its final blank line. */
   end(): void {
     this.#parser.feed("\n\n");
+  }
+
+  /** Reads the events from `at` on that need no parser; returns where the first other one begins. */
+  #readRun(text: string, at: number): number {
+    const { said, end } = this.#shape.readRun(text, at);
+    if (said.length === 0) return end;
+    this.good += said.length;
+    // A part of a string keeps the whole of it in memory, a joined one does not.
+    this.#target.say(this.#shape.channel, said.join(""));
+    return end;
   }
 
   #read(data: string, type: string | undefined): void {

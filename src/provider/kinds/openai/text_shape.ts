@@ -9,12 +9,22 @@ const FIELDS: readonly (readonly [field: string, channel: Channel])[] = [
 /** After this many events in a row that fit no learned shape the stream is one whose events all differ. */
 const PATIENCE = 16;
 const PROBE = "?";
+const FIELD = "data: ";
+/** The end of an event where lines end in line feeds. */
+export const BLANK = "\n\n";
+
+/** Texts of events that follow each other, and where the first event begins that is not one of them. */
+interface Run {
+  readonly said: readonly string[];
+  readonly end: number;
+}
 
 /**
  * Reads text deltas without parsing them: nearly all events of a stream are the same JSON around a different string, so the
  * first one is parsed and its surroundings are remembered. Parsing every event is most of the cost of a long answer.
  *
- * Contract: `read` gives what JSON.parse would, or undefined; then the event has to be parsed.
+ * Contract: `read` gives what JSON.parse would, or undefined; then the event has to be parsed. `readRun` does the same for the events
+ * of a stream as they stand, as far as they go without a gap.
  */
 export class TextShape {
   channel: Channel = "text";
@@ -29,19 +39,32 @@ export class TextShape {
     if (before === "" || end < before.length) return undefined;
     // Slices compare four times faster than startsWith and endsWith do.
     if (data.slice(0, before.length) !== before || data.slice(end) !== after) return undefined;
-    const inner = data.slice(before.length, end);
-    // A quote ends the string early, unless it is escaped: not worth finding out.
-    if (inner.includes('"')) return undefined;
-    this.#misses = 0;
-    if (!inner.includes("\\")) return inner;
-    // Line breaks are most of all escapes. A backslash that is left over was another escape, or escaped the one before "n".
-    const lines = inner.replaceAll("\\n", "\n");
-    if (!lines.includes("\\")) return lines;
-    try {
-      return JSON.parse(`"${inner}"`);
-    } catch {
-      return undefined;
+    const text = unescaped(data.slice(before.length, end));
+    if (text !== undefined) this.#misses = 0;
+    return text;
+  }
+
+  /** `at` is the beginning of an event. One that is cut off at the end of the text is not of the run. */
+  readRun(text: string, at: number): Run {
+    const said: string[] = [];
+    const head = `${FIELD}${this.#before}`;
+    if (this.#before === "" || !text.startsWith(head, at)) return { said, end: at };
+    const tail = `${this.#after}${BLANK}`;
+    const seam = tail + head;
+    let end = at;
+    for (let more = true; more;) {
+      const from = end + head.length;
+      const quote = text.indexOf("\n", from) - this.#after.length;
+      if (quote < from) break;
+      more = text.slice(quote, quote + seam.length) === seam;
+      if (!more && !text.startsWith(tail, quote)) break;
+      const read = unescaped(text.slice(from, quote));
+      if (read === undefined) break;
+      said.push(read);
+      end = quote + tail.length;
     }
+    if (said.length > 0) this.#misses = 0;
+    return { said, end };
   }
 
   /** Remembers the surroundings of a parsed event when its only content is one text. */
@@ -60,6 +83,16 @@ export class TextShape {
     this.#before = before;
     this.#after = after;
     this.channel = found.channel;
+  }
+}
+
+/** A JSON string without its quotes, read; undefined when it is none, because a quote or a line ends inside it. */
+function unescaped(inner: string): string | undefined {
+  if (!inner.includes("\\")) return inner.includes('"') || inner.includes("\r") ? undefined : inner;
+  try {
+    return JSON.parse(`"${inner}"`);
+  } catch {
+    return undefined;
   }
 }
 

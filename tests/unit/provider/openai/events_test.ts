@@ -1,0 +1,106 @@
+import fc from "fast-check";
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { EventReader } from "../../../../src/provider/kinds/openai/events.ts";
+
+/** What a reader makes of a stream that comes in these pieces. */
+function readAll(pieces: readonly string[]): Record<string, unknown> {
+  const told: unknown[] = [];
+  const reader = new EventReader({
+    say: (channel, text) => {
+      const last = told.at(-1);
+      // How texts are cut into pieces is free.
+      if (Array.isArray(last) && last[0] === channel) last[1] += text;
+      else told.push([channel, text]);
+    },
+    add: (event) => told.push(onlyContent(event)),
+  });
+  for (const piece of pieces) reader.feed(piece);
+  reader.end();
+  const { good, broken, brokenCall, done } = reader;
+  return { told: joined(told), good, broken, brokenCall, done };
+}
+
+/** A parsed event that says a text counts as the text. */
+function onlyContent(event: unknown): unknown {
+  const text = (event as { choices?: { delta?: { content?: unknown } }[] })?.choices?.[0]?.delta?.content;
+  return typeof text === "string" ? ["text", text] : event;
+}
+
+function joined(told: readonly unknown[]): unknown[] {
+  const all: unknown[] = [];
+  for (const item of told) {
+    const last = all.at(-1);
+    if (Array.isArray(item) && Array.isArray(last)) last[1] += item[1];
+    else all.push(Array.isArray(item) ? [...item] : item);
+  }
+  return all;
+}
+
+function said(text: string, id = 1): string {
+  return JSON.stringify({ id, choices: [{ index: 0, delta: { content: text } }] });
+}
+
+/** Blocks of a stream: mostly the same event around another text, and everything that can come between them. */
+const BLOCKS = [
+  ...["word ", "two words ", "line\n", "", "é任务🦊", "a\\b", "\\", "tab\t", 'say "so"', "data: ", '"}}]}']
+    .map((text) => `data: ${said(text)}\n\n`),
+  `data: ${said("other", 2)}\n\n`,
+  `data:${said("no space")}\n\n`,
+  `data: ${said("carriage")}\r\n\r\n`,
+  `event: error\ndata: ${said("odd")}\n\n`,
+  `id: 7\ndata: ${said("with id")}\n\n`,
+  `data: ${said("a")}\ndata: ${said("b")}\n\n`,
+  `data: ${said("raw\nline").replace("\\n", "\n")}\n\n`,
+  `data: ${said("raw\rreturn").replace("\\r", "\r")}\n\n`,
+  `data: ${said("cut short").slice(0, -8)}\n\n`,
+  `data: ${said("lone \\").replace("\\\\", "\\")}\n\n`,
+  ": keep-alive\n\n",
+  "\n",
+  "data: \n\n",
+  "data: [DONE]\n\n",
+];
+
+/** Pieces of one character never hold an event, so that only the parser reads them. */
+function slowly(stream: string): Record<string, unknown> {
+  return readAll(stream.split(""));
+}
+
+Deno.test("EventReader reads the same whether a stream comes at once, in pieces or by the character", () => {
+  const block = fc.oneof({ weight: 3, arbitrary: fc.constant(BLOCKS[0] ?? "") }, fc.constantFrom(...BLOCKS));
+  const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 });
+  fc.assert(
+    fc.property(fc.array(block, { maxLength: 15 }), cuts, (blocks, places) => {
+      const stream = `data: ${said("first")}\n\n${blocks.join("")}`;
+      const at = places.map((place) => Math.floor(place * stream.length)).sort((a, b) => a - b);
+      const pieces = [...at, stream.length].map((end, index) => stream.slice(at[index - 1] ?? 0, end));
+      const expected = slowly(stream);
+      assertEquals(readAll([stream]), expected);
+      assertEquals(readAll(pieces), expected);
+    }),
+    { numRuns: 400 },
+  );
+});
+
+Deno.test("EventReader reads the same wherever an event is cut in two", () => {
+  const first = `data: ${said("first")}\n\n`;
+  for (const block of BLOCKS) {
+    const rest = block + first;
+    const expected = slowly(first + rest);
+    for (let cut = 0; cut < rest.length; cut++) {
+      assertEquals(readAll([first, rest.slice(0, cut), rest.slice(cut)]), expected, `${block} cut at ${cut}`);
+    }
+  }
+});
+
+Deno.test("EventReader hands on the texts of neighbouring events at once", () => {
+  const texts: string[] = [];
+  const reader = new EventReader({
+    say: (_channel, text) => texts.push(text),
+    add: () => {},
+  });
+  const events = Array.from({ length: 1000 }, (_, at) => `data: ${said(`word ${at} `)}\n\n`);
+  reader.feed(events[0] ?? "");
+  reader.feed(events.slice(1).join(""));
+  assertEquals([texts.length, reader.good], [1, 1000]);
+  assert(texts[0]?.startsWith("word 1 word 2 "), texts[0]);
+});
