@@ -131,9 +131,7 @@ function unknownCell(notebook: Notebook, cell: string): string {
     entry.id ? `${index}:${entry.id}` : String(index)
   );
   const rest = notebook.cells.length > ids.length ? ", …" : "";
-  return `there is no cell "${cell}"; it has ${notebook.cells.length} cells: ${
-    ids.join(", ") || "none"
-  }${rest}`;
+  return `there is no cell "${cell}"; known: ${ids.join(", ") || "none"}${rest}`;
 }
 
 /** The format allows one string, or a list of lines with their ends. */

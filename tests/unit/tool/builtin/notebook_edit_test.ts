@@ -80,7 +80,7 @@ Deno.test("notebook_edit deletes and inserts cells in place", async () => {
 Deno.test("notebook_edit says what is wrong when the cell or the file is not right", async () => {
   assertStringIncludes(
     await edited({ cell: "nope", new_source: "x" }),
-    'no cell "nope"; it has 2 cells: 0:intro, 1:calc',
+    'no cell "nope"; known: 0:intro, 1:calc',
   );
   assertStringIncludes(await edited({ cell: "1" }), "new_source is required");
   assertStringIncludes(await edited({ new_source: "x" }), "needs a cell");
