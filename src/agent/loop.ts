@@ -66,13 +66,8 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       await conversation.record({ type: "message.user", content: text, origin: "steer" });
     }
     if (signal.aborted) return stopped(signal);
-    if (limits.cost !== undefined && progress.cost >= limits.cost) {
-      return {
-        reason: "limit",
-        limit: "cost",
-        detail: `Stopped before the next request: cost limit of ${limits.cost} reached`,
-      };
-    }
+    const overspent = limits.cost === undefined ? undefined : costStop(progress, limits.cost);
+    if (overspent) return overspent;
     await parts.betweenSteps?.(signal);
     const reply = await respond(parts, progress.steps + 1, signal);
     account(progress, reply);
@@ -108,6 +103,15 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       return { reason: "limit", limit: "steps", detail };
     }
   }
+}
+
+/** Money that nobody counted may have been any amount, so a limit on it ends the turn. */
+function costStop({ cost, costKnown }: Progress, limit: number): Stop | undefined {
+  if (costKnown && cost < limit) return undefined;
+  const why = costKnown
+    ? `cost limit of ${limit} reached`
+    : `the provider reported no usage, so the cost limit of ${limit} cannot be kept`;
+  return { reason: "limit", limit: "cost", detail: `Stopped before the next request: ${why}` };
 }
 
 function account(progress: Progress, reply: { usage?: Usage; costAmount?: number }): void {

@@ -137,8 +137,10 @@ function tokenLine(result: { steps: number; usage: Usage; cost?: Cost; durationM
   const hit = usage.inputTokens > 0 ? Math.round((100 * usage.cachedTokens) / usage.inputTokens) : 0;
   return [
     `${result.steps} ${result.steps === 1 ? "step" : "steps"}`,
-    `in ${number(usage.inputTokens)} (${number(usage.cachedTokens)} cached, ${hit} %)`,
-    `out ${number(usage.outputTokens)}`,
+    ...(usage.inputTokens + usage.outputTokens === 0 ? ["tokens unknown"] : [
+      `in ${number(usage.inputTokens)} (${number(usage.cachedTokens)} cached, ${hit} %)`,
+      `out ${number(usage.outputTokens)}`,
+    ]),
     result.cost ? money(result.cost) : "cost unknown",
     `${(result.durationMs / 1000).toFixed(1)} s`,
   ].join(" · ");

@@ -64,6 +64,16 @@ Deno.test("runTurn stops before the next request when the cost limit is reached"
   assertEquals(outcome.cost, { amount: 2, currency: "USD" });
 });
 
+Deno.test("runTurn stops before the next request when a cost limit is set and nothing says what was used", async () => {
+  const provider = scriptedProvider([[call("a", "look"), done], say("never")], {
+    price: { input: 2, cachedInput: 1, output: 3, currency: "USD" },
+  });
+  const agent = await agentFixture(provider, [ok], { limits: { cost: 1.5 } });
+  const outcome = await agent.run("go");
+  assertEquals([outcome.reason, outcome.limit, provider.requests.length], ["limit", "cost", 1]);
+  assertStringIncludes(outcome.detail ?? "", "reported no usage");
+});
+
 Deno.test("runTurn reports an unknown cost as absent, not as zero", async () => {
   const agent = await agentFixture(scriptedProvider([say("x")]));
   assertEquals((await agent.run("go")).cost, undefined);

@@ -197,7 +197,7 @@ Deno.test("stream-json format says how each message ended", async () => {
   assertEquals(await reason({ interrupted: true }), null);
 });
 
-Deno.test("the result names the limit that ended a run, and text shows the smallest cost as one", async () => {
+Deno.test("the result names the limit that ended a run, and text takes neither no usage nor a small cost for nothing", async () => {
   const subtype = async (limit: "steps" | "time" | "cost") => {
     const result: RunResult = { ...RESULT, exit: "limit", exitCode: 4, limit };
     return JSON.parse((await play("json", TAPE, { result })).out).subtype;
@@ -205,6 +205,14 @@ Deno.test("the result names the limit that ended a run, and text shows the small
   assertEquals(await subtype("steps"), "error_max_turns");
   assertEquals(await subtype("time"), "error_max_time");
   assertEquals(await subtype("cost"), "error_max_budget_usd");
+  const unmetered = {
+    ...RESULT,
+    usage: { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 },
+  };
+  assertStringIncludes(
+    (await play("text", TAPE, { result: unmetered })).err,
+    "· 1 step · tokens unknown · cost unknown · ",
+  );
   const cheap = { ...RESULT, cost: { amount: 0.00004, currency: "USD" } };
   assertStringIncludes((await play("text", TAPE, { result: cheap })).err, " · <0.0001 USD · ");
 });
