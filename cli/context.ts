@@ -1,4 +1,4 @@
-import { EXIT, formatPlace, ReasonixError } from "../src/core/mod.ts";
+import { errorMessage, EXIT, formatPlace, ReasonixError } from "../src/core/mod.ts";
 
 /** What a command has of its process. */
 export interface CliContext {
@@ -21,11 +21,28 @@ function lazyEnv(): Record<string, string | undefined> {
   return new Proxy({}, { get: (_target, key) => typeof key === "string" ? Deno.env.get(key) : undefined });
 }
 
+/** A reader that went away (`| head -1`) has what it wanted, so the rest is dropped and the command just ends. */
+function writeToReader(text: string): void {
+  try {
+    writeAll(Deno.stdout, text);
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) return;
+    throw new ReasonixError(`Cannot write to standard output: ${errorMessage(error)}`);
+  }
+}
+
+/** Where complaints cannot be written, there is no place left to complain about it. */
+function writeComplaint(text: string): void {
+  try {
+    writeAll(Deno.stderr, text);
+  } catch { /* nobody reads them */ }
+}
+
 export function processContext(): CliContext {
   return {
     process: {
-      stdout: { write: (text) => writeAll(Deno.stdout, text) },
-      stderr: { write: (text) => writeAll(Deno.stderr, text) },
+      stdout: { write: writeToReader },
+      stderr: { write: writeComplaint },
       env: lazyEnv(),
     },
   };

@@ -124,6 +124,16 @@ Deno.test("session list, show, delete and replay work on what a run left", async
   assertStringIncludes((await world.run(["session", "list"])).stdout, "No sessions");
 });
 
+Deno.test("a command whose reader goes away ends without a word", async () => {
+  await using world = await makeWorld(`[permissions]\ndeny = ["Bash(${"x".repeat(200_000)})"]\n`);
+  const child = await world.spawn(["config", "show"]);
+  const reader = child.stdout.getReader();
+  await reader.read();
+  await reader.cancel();
+  const [{ code }, stderr] = await Promise.all([child.status, new Response(child.stderr).text()]);
+  assertEquals([code, stderr], [0, ""]);
+});
+
 Deno.test("completion proposes commands, flags, models and sessions", async () => {
   await using world = await makeWorld(mockConfig("http://127.0.0.1:1/v1"));
   const complete = async (...words: string[]) =>
