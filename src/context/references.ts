@@ -144,14 +144,25 @@ async function addFile(target: Target, path: string, options: ReferenceOptions, 
   const text = new TextDecoder().decode(bytes, { stream: true });
   if (target.lines) {
     const [first, last] = target.lines;
-    const lines = text.split("\n").slice(first - 1, last).join("\n").slice(0, MAX_FILE_BYTES);
-    found.blocks.push(`<file path="${name}" lines="${first}-${last}">\n${lines}\n</file>`);
+    found.blocks.push(
+      `<file path="${name}" lines="${first}-${last}">\n${lineRange(text, first, last)}\n</file>`,
+    );
     return;
   }
   const note = stat.size > MAX_FILE_BYTES
     ? `\n[cut; the file has ${stat.size} bytes, read_file shows the rest]`
     : "";
-  found.blocks.push(`<file path="${name}">\n${text.trimEnd()}${note}\n</file>`);
+  found.blocks.push(`<file path="${name}">\n${text.trimEnd() || "[empty]"}${note}\n</file>`);
+}
+
+/** The lines, or why there are none. */
+function lineRange(text: string, first: number, last: number): string {
+  const all = text.replace(/\n$/, "").split("\n");
+  if (first > all.length) return `[the file has only ${all.length} lines]`;
+  const lines = all.slice(first - 1, last).join("\n");
+  return lines.length > MAX_FILE_BYTES
+    ? `${lines.slice(0, MAX_FILE_BYTES)}\n[cut; read_file shows the rest]`
+    : lines;
 }
 
 async function readHead(path: string, limit: number): Promise<Uint8Array> {
@@ -170,7 +181,8 @@ function directoryBlock(name: string, path: string, options: ReferenceOptions): 
   const lines: string[] = [];
   listInto(lines, path, { prefix: "", depth: 1, hidden: options.hidden });
   const more = lines.length > MAX_ENTRIES ? "\n[more entries are not listed]" : "";
-  return `<dir path="${name}">\n${lines.slice(0, MAX_ENTRIES).join("\n")}${more}\n</dir>`;
+  const listed = lines.slice(0, MAX_ENTRIES).join("\n") || "[empty]";
+  return `<dir path="${name}">\n${listed}${more}\n</dir>`;
 }
 
 interface Listing {

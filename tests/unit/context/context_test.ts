@@ -149,6 +149,19 @@ Deno.test("resolveReferences notes binaries, cuts long files and attaches images
   assertEquals((await references("@i.png", dir.path, true)).images.length, 1);
 });
 
+Deno.test("resolveReferences says when there is nothing to show, and when lines were cut", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, { "a.txt": "1\n2\n", "none.txt": "", "long.txt": "x".repeat(70_000) });
+  await Deno.mkdir(`${dir.path}/d`);
+  const { blocks } = await references("@a.txt:3-9 @none.txt @d/ @long.txt:1-2", dir.path);
+  assertEquals(blocks.slice(0, 3), [
+    '<file path="a.txt" lines="3-9">\n[the file has only 2 lines]\n</file>',
+    '<file path="none.txt">\n[empty]\n</file>',
+    '<dir path="d/">\n[empty]\n</dir>',
+  ]);
+  assertStringIncludes(blocks[3] ?? "", "x\n[cut; read_file shows the rest]\n</file>");
+});
+
 Deno.test("resolveReferences says which file may not be read", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "forbidden.txt": "no" });
