@@ -43,7 +43,7 @@ export function scanText(
   const plain = isAscii && !text.includes("\r");
   const next = pattern.isLiteral
     ? literalFinder(text, pattern.required)
-    : finder(text, plain ? matcher.ascii : matcher.unicode);
+    : finder(text, plain ? matcher.ascii : matcher.unicode, request.multiline ? "" : pattern.required);
   const hits = collectHits(text, next, request);
   if (hits.length === 0) return undefined;
   const count = hits.reduce((sum, hit) => sum + hit.last - hit.first + 1, 0);
@@ -60,9 +60,12 @@ function literalFinder(text: string, wanted: string): Finder {
   };
 }
 
-function finder(text: string, expression: RegExp): Finder {
+/** A match within one line is looked for from the next line on that has the `required` text; searches begin at line starts. */
+function finder(text: string, expression: RegExp, required: string): Finder {
   return (from) => {
-    expression.lastIndex = from;
+    const needed = required === "" ? from : text.indexOf(required, from);
+    if (needed < 0) return undefined;
+    expression.lastIndex = needed === from ? from : text.lastIndexOf("\n", needed - 1) + 1;
     const found = expression.exec(text);
     return found === null ? undefined : { start: found.index, end: found.index + found[0].length };
   };
