@@ -84,13 +84,20 @@ function messageEnd(
   };
 }
 
-/** A model that answers faster than this leaves no time to spare for what the next step may need. */
+/** Once the reply comes, or when it came faster than this, there is no time to spare for what the next step may need. */
 const WARM_AFTER_MS = 40;
+
+/** Has `warm` called if the model is silent for so long; the returned function says that it is not. */
+function warmInSilence(warm: () => void): () => void {
+  let silent = true;
+  AbortSignal.timeout(WARM_AFTER_MS).addEventListener("abort", () => silent && warm());
+  return () => void (silent = false);
+}
 
 async function collect(parts: AgentParts, step: number, signal: AbortSignal): Promise<Draft> {
   const { provider, conversation } = parts;
   let draft = emptyDraft();
-  if (step === 1 && parts.warm) AbortSignal.timeout(WARM_AFTER_MS).addEventListener("abort", parts.warm);
+  const heard = step === 1 && parts.warm ? warmInSilence(parts.warm) : undefined;
   const { changes } = parts;
   const request = {
     prefix: conversation.prefix,
@@ -98,6 +105,7 @@ async function collect(parts: AgentParts, step: number, signal: AbortSignal): Pr
     ...(changes ? { onCall: (tool: string) => changes.expect(tool) } : {}),
   };
   for await (const chunk of provider.stream(request, signal)) {
+    heard?.();
     switch (chunk.type) {
       case "text":
       case "reasoning": {
