@@ -14,6 +14,8 @@ export type NetworkMode = "none" | "filtered" | "open";
 export interface Place {
   readonly path: string;
   readonly folder: boolean;
+  /** It is found again under any other path, so that the folders above it may move. */
+  readonly loose?: true;
 }
 
 /** A folder shown in place of another; `shown` are the parts of the real one that stay to be read. */
@@ -88,7 +90,7 @@ export interface Backend {
 export function ancestors({ writable, protectedPaths, hidden }: JailPlan): string[] {
   const roots = writable.map((place) => place.path);
   const found = new Set<string>();
-  for (const { path } of [...protectedPaths, ...hidden]) {
+  for (const { path } of [...protectedPaths, ...hidden].filter((place) => !place.loose)) {
     let folder = parentOf(path);
     while (!found.has(folder) && roots.some((root) => folder !== root && isWithin(folder, root))) {
       found.add(folder);

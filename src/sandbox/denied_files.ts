@@ -12,7 +12,7 @@ export interface GlobPlaces {
 }
 
 /** Folders looked into, and files hidden, before the rest is left to the rules alone. */
-const MAX_FOLDERS = 2000;
+const MAX_FOLDERS = 1500;
 const MAX_FILES = 256;
 /** A folder that changed less than this before it was listed may change again without a new time (ms). */
 const SETTLED = 50;
@@ -34,6 +34,8 @@ interface Listing {
 export class DeniedFiles {
   readonly #plain: readonly string[];
   readonly #pattern: RegExp | undefined;
+  /** What a rule means by its name alone, in whatever folder. */
+  readonly #names: RegExp | undefined;
   readonly #bases: readonly string[];
   readonly #listings = new Map<string, Listing>();
   #capped = false;
@@ -43,6 +45,8 @@ export class DeniedFiles {
     this.#plain = forms.filter((form) => !/[*?]/.test(form));
     const open = forms.filter((form) => /[*?]/.test(form));
     this.#pattern = open.length === 0 ? undefined : new RegExp(`^(?:${open.map(source).join("|")})$`, "su");
+    const names = globs.map(shortest).filter((form) => /[^*?/.]/.test(form) && !form.includes("/"));
+    this.#names = names.length === 0 ? undefined : new RegExp(`/(?:${names.map(source).join("|")})$`, "su");
     const heads = open.map((form) => form.slice(0, form.slice(0, form.search(/[*?]/)).lastIndexOf("/")));
     this.#bases = outermost(heads.filter((head) => head !== ""));
   }
@@ -59,7 +63,8 @@ export class DeniedFiles {
       try {
         Deno.lstatSync(path);
         const real = realPathOf(path);
-        found.set(real, { path: real, folder: Deno.statSync(real).isDirectory });
+        const loose = this.#names?.test(fold(real)) ? { loose: true } as const : {};
+        found.set(real, { path: real, folder: Deno.statSync(real).isDirectory, ...loose });
       } catch {
         // Not there, or a link to nothing.
       }
@@ -110,10 +115,7 @@ export class DeniedFiles {
 
 /** The absolute globs a rule's glob stands for: in every root, in any folder of it when it has no slash, and a folder by its content. */
 function absoluteForms(glob: string, roots: readonly string[], userHome: string | undefined): string[] {
-  const form = glob.replace(/^(?:\.\/+)+/, "").replace(/^\*\*\/(?=[^/]*$)/, "").replace(
-    /(?<=[^/])\/\*{0,2}$/,
-    "",
-  );
+  const form = shortest(glob);
   // A rule about every file would leave commands nothing to work with.
   if (!/[^*?/.]/.test(form)) return [];
   if (form.startsWith("~/")) return userHome === undefined ? [] : [userHome + form.slice(1)];
@@ -123,6 +125,10 @@ function absoluteForms(glob: string, roots: readonly string[], userHome: string 
       ? [`${root}/${form}`.replaceAll("/**/", "/*")]
       : [`${root}/${form}`, `${root}/*/${form}`]
   );
+}
+
+function shortest(glob: string): string {
+  return glob.replace(/^(?:\.\/+)+/, "").replace(/^\*\*\/(?=[^/]*$)/, "").replace(/(?<=[^/])\/\*{0,2}$/, "");
 }
 
 function source(form: string): string {

@@ -23,7 +23,10 @@ const STOP_VERBS = /^(?:poweroff|reboot|halt|kexec|soft-reboot|suspend|hibernate
 export function destroys(running: Running, judge: TargetJudge): Destruction[] {
   const { argv, name, segment } = running;
   const args = argv.slice(1);
-  if (name === "rm" || name === "rimraf") return removal(running, judge);
+  if (/^(?:rm|rimraf|trash|trash-put|gio)$/.test(name)) return removal(running, judge);
+  if (/^(?:bsd|g)?tar$/.test(name) && args.some((arg) => isLong(arg, ["remove-files"]))) {
+    return describe("it deletes", operands(args).flatMap((path) => judge.hits(path, segment.cwds)));
+  }
   if (name === "find") return findDelete(running, judge);
   if (name === "mv") {
     return describe(
@@ -31,7 +34,7 @@ export function destroys(running: Running, judge: TargetJudge): Destruction[] {
       operands(args).slice(0, -1).flatMap((path) => judge.vital(path, segment.cwds)),
     );
   }
-  if (/^(?:chmod|chown|chgrp)$/.test(name)) return recursiveChange(running, judge);
+  if (/^(?:chmod|chown|chgrp|setfacl|chattr|chcon)$/.test(name)) return recursiveChange(running, judge);
   if (name === "rsync") return rsyncDelete(running, judge);
   if (name === "dd") return deviceCopy(args);
   if (
@@ -47,6 +50,9 @@ export function destroys(running: Running, judge: TargetJudge): Destruction[] {
   }
   if (name === "systemctl" && args.some((arg) => STOP_VERBS.test(arg))) {
     return [{ reason: "systemctl stops the computer", targets: [] }];
+  }
+  if (/^(?:pkill|killall)$/.test(name) && args.some((arg) => /^-[A-Za-z]*[uU]|^--e?u/.test(arg))) {
+    return [{ reason: `${name} kills processes of a whole user`, targets: [] }];
   }
   if (name === "kill" && args.slice(1).some((arg) => arg === "-1") && args.length > 1) {
     return [{ reason: "it kills every process of the user", targets: [] }];
@@ -74,7 +80,8 @@ function removal({ argv, name, segment }: Running, judge: TargetJudge): Destruct
   const args = argv.slice(1);
   const end = args.indexOf("--");
   const options = (end < 0 ? args : args.slice(0, end)).filter((arg) => /^-./.test(arg));
-  const recursive = name === "rimraf" || segment.supply !== undefined ||
+  if (name === "gio" && args[0] !== "trash") return [];
+  const recursive = name !== "rm" || segment.supply !== undefined ||
     options.some((arg) => /^-[A-Za-z]*[rR]/.test(arg) || isLong(arg, ["recursive"]));
   if (!recursive) return [];
   const targets = operands(args);
@@ -113,8 +120,12 @@ function recursiveChange({ argv, name, segment }: Running, judge: TargetJudge): 
 }
 
 function rsyncDelete({ argv, segment }: Running, judge: TargetJudge): Destruction[] {
-  const target = operands(argv.slice(1)).at(-1);
-  if (!argv.some((arg) => /^--(?:delete|del$|remove-source)/.test(arg)) || target === undefined) return [];
+  const words = operands(argv.slice(1));
+  const target = words.at(-1);
+  if (argv.some((arg) => isLong(arg, ["remove-source-files"]) && arg.length > 8)) {
+    return describe("rsync removes", words.slice(0, -1).flatMap((path) => judge.hits(path, segment.cwds)));
+  }
+  if (!argv.some((arg) => /^--(?:delete|del$)/.test(arg)) || target === undefined) return [];
   return /^[\w.-]+:/.test(target)
     ? [{ reason: `rsync --delete removes files on ${target}`, targets: [] }]
     : describe("rsync --delete removes files in", judge.hits(target, segment.cwds));

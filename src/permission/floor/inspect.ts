@@ -17,6 +17,7 @@ const MENTIONS: readonly (readonly RegExp[])[] = [
   [/\brm\b/, /\s-\w*[rR]|\s--r/],
   [/\bmkfs\b|\bwipefs\b|\bshutdown\b|\breboot\b|\bpoweroff\b/],
   [/\bdd\b/, /\bof=\/dev\//],
+  [/\b(?:rmtree|rmSync|rmdirSync|rm_rf|rm_r|remove_tree|remove_dir_all|RemoveAll|delete_recursively|Deno\.remove)\b/],
   [/\bpush\b/, /--force|--mirror|\s-f\b/],
 ];
 
@@ -45,13 +46,21 @@ export function inspectFloor(line: Line, command: string, scene: FloorScene): Fl
   }
   if (findings.length > 0) return unique(findings);
   const hidden = line.opaque !== undefined || line.segments.some((segment) => segment.opaque !== undefined);
-  const mention = hidden ? mentioned(line.opaque === undefined ? rest : command) ?? piped(line) : undefined;
+  const mention = hidden
+    ? mentioned(line.opaque === undefined ? `${rest}\n${opaqueText(line)}` : command) ?? piped(line)
+    : undefined;
   if (mention === undefined) return [];
   return [{
     command,
     reason: `it may run ${JSON.stringify(mention)} in a way that cannot be looked into`,
     targets: [],
   }];
+}
+
+/** Commands that cannot be looked into, with what stands in their substitutions. */
+function opaqueText({ segments }: Line): string {
+  return segments.filter((segment) => segment.opaque !== undefined && !segment.carrier)
+    .map((segment) => segment.text).join("\n");
 }
 
 /** What is piped or written into an interpreter. */
@@ -70,7 +79,7 @@ function inspectSegment(segment: Segment, judge: TargetJudge, scene: FloorScene)
   const note = (reason: string, targets: FloorFinding["targets"] = []) =>
     findings.push({ command: segment.text, reason, targets });
   for (const use of segment.uses) {
-    if (use.access === "write" && use.redirect && DEVICE.test(use.path)) {
+    if (use.access === "write" && DEVICE.test(use.path)) {
       note(`it writes over the device ${use.path}`);
     }
   }
@@ -78,12 +87,14 @@ function inspectSegment(segment: Segment, judge: TargetJudge, scene: FloorScene)
   const views = segment.opaque === undefined ? [program(segment)] : segment.views.map((view) => view.argv);
   for (const argv of views) {
     const word = argv[0];
-    if (word === undefined || !isKnown(word)) continue;
-    for (const { reason, targets } of destroys({ argv, name: baseName(word), segment }, judge)) {
+    if (word === undefined) continue;
+    // What only the shell will know may be the worst its words allow.
+    const name = isKnown(word) ? baseName(word) : "rm";
+    for (const { reason, targets } of destroys({ argv, name, segment }, judge)) {
       note(reason, targets);
     }
     if (scene.strict && findings.length === 0) {
-      const reason = strictFinding(baseName(word), segment, scene.places);
+      const reason = strictFinding(name, segment, scene.places);
       if (reason !== undefined) note(reason);
     }
   }
@@ -96,7 +107,7 @@ function inspectSegment(segment: Segment, judge: TargetJudge, scene: FloorScene)
 
 /** Devices with contents; the ones that keep nothing are sinks. */
 const DEVICE =
-  /^\/dev\/(?!null$|zero$|full$|stdout$|stderr$|stdin$|tty|fd\/|shm\/|pts\/|tcp\/|udp\/|random$|urandom$)/;
+  /^\/dev\/(?!null$|zero$|full$|stdout$|stderr$|stdin$|tty|fd\/|shm\/|pts\/|tcp\/|udp\/|random$|urandom$)|^\/proc\/sysrq-trigger$/;
 
 function unique(findings: readonly FloorFinding[]): FloorFinding[] {
   const seen = new Set<string>();

@@ -88,20 +88,48 @@ function inRange(address: string, ranges: readonly RegExp[]): boolean {
   return ranges.some((range) => range.test(address));
 }
 
-/** Loopback, link-local (cloud metadata lives there), unspecified, multicast. */
-const NEVER = [/^127\./, /^169\.254\./, /^0\./, /^(?:22[4-9]|2[3-5]\d)\./, /^::1?$/, /^fe[89ab]/, /^ff/];
+/** Loopback, link-local, unspecified, multicast, and where clouds keep their metadata. */
+const NEVER = [
+  /^127\./,
+  /^169\.254\./,
+  /^0\./,
+  /^(?:22[4-9]|2[3-5]\d)\./,
+  /^192\.0\.0\./,
+  /^168\.63\.129\.16$/,
+  /^100\.100\.100\.200$/,
+  /^::1?$/,
+  /^fe[89ab]/,
+  /^ff/,
+  /^fd00:ec2:/,
+];
 const PRIVATE = [
   /^10\./,
   /^192\.168\./,
   /^172\.(?:1[6-9]|2\d|3[01])\./,
   /^100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\./,
+  /^198\.1[89]\./,
   /^f[cd]/,
+  /^fe[c-f]/,
 ];
+/** Prefixes behind which an IPv6 address holds an IPv4 one: mapped, compatible, translated (RFC 6052, 8215), 6to4 (RFC 3056). */
+const EMBEDDING =
+  /^(?:::(?:ffff:(?:0:)?)?|64:ff9b:(?::|1:.*?:?))([0-9a-f]{1,4}):([0-9a-f]{1,4})$|^2002:([0-9a-f]{1,4}):([0-9a-f]{0,4})(?::|$)/;
+
+/** The IPv4 address that an IPv6 address stands for, if it stands for one. */
+function embedded(address: string): string | undefined {
+  const [, a, b, c, d] = EMBEDDING.exec(address) ?? [];
+  const [high, low] = [a ?? c, b ?? d];
+  if (high === undefined || low === undefined) return undefined;
+  const [x, y] = [Number(`0x${high}`), Number(`0x${low || 0}`)];
+  return [x >> 8, x & 255, y >> 8, y & 255].join(".");
+}
 
 /** Whether a verdict covers the address a name turned out to have. */
 export function coversAddress(verdict: Verdict, address: string): boolean {
-  const plain = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, "");
   if (verdict === "any") return true;
-  if (verdict === "refused" || inRange(plain, NEVER)) return false;
-  return verdict === "private" || !inRange(plain, PRIVATE);
+  const plain = normalizeHost(address.toLowerCase().replace(/%.*$/, ""));
+  if (verdict === "refused" || plain === undefined) return false;
+  const forms = [plain, embedded(plain) ?? plain];
+  if (forms.some((form) => inRange(form, NEVER))) return false;
+  return verdict === "private" || !forms.some((form) => inRange(form, PRIVATE));
 }

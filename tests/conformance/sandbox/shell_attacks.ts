@@ -172,6 +172,16 @@ const PERSISTENCE: ShellAttack[] = [
   changes("a shell start file in the workspace", "{ws}/.bashrc", "echo pwned >> .bashrc"),
   changes("another file in its place", "{ws}/.envrc", "echo pwned > x && mv -f x .envrc"),
   changes("an editor task", "{ws}/.vscode/tasks.json", "echo pwned > .vscode/tasks.json"),
+  changes(
+    "a folder in place of the one above an editor task",
+    "{ws}/.vscode/tasks.json",
+    "mv .vscode v && mkdir .vscode && echo pwned > .vscode/tasks.json",
+  ),
+  makes(
+    "a folder in place of the one above the hooks",
+    "{ws}/.reasonix/hooks/x.sh",
+    "mv .reasonix r && mkdir -p .reasonix/hooks && echo pwned > .reasonix/hooks/x.sh",
+  ),
   changes("the project's MCP servers", "{ws}/.mcp.json", "echo pwned > .mcp.json"),
   changes("the project's configuration", "{ws}/reasonix.toml", "echo pwned > reasonix.toml"),
   makes("a hook of the project", "{ws}/.reasonix/hooks/x.sh", "echo pwned > .reasonix/hooks/x.sh"),

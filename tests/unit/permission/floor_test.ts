@@ -36,6 +36,22 @@ function gateOf(t: Tree, overrides: Parameters<typeof scene>[2] = {}) {
 }
 
 const ON_THE_FLOOR = [
+  "$(echo rm) -rf ../other",
+  "$UNKNOWN -rf ../other",
+  "python3 -c 'import shutil; shutil.rmtree(\"x\")'",
+  "node -e 'fs.rmSync(\"x\", { recursive: true })'",
+  "tar --remove-files -cf x.tar ../other",
+  "rsync -a --remove-source-files ../other/ x",
+  "trash ../other",
+  "gio trash ../other",
+  "setfacl -R -m u:x:rwx /",
+  "chattr -R +i /",
+  "shred /dev/sda",
+  "cp x /dev/sda",
+  "tee /dev/sda < x",
+  "echo b > /proc/sysrq-trigger",
+  "pkill -9 -u root",
+  "killall -u root",
   'rm -rf "$HOME"',
   "rm -rf $HOME/docs",
   "rm -rf ~",
