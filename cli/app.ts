@@ -174,23 +174,25 @@ export const app = buildApplication<CliContext>(root, {
       ...text_en,
       briefs: { ...text_en.briefs, argumentEscapeSequence: "Everything after it is an argument" },
       formatException: (error) => error instanceof Error ? error.message : String(error),
+      exceptionWhileRunningCommand: (error) =>
+        errorLine(error instanceof Error ? error.message : String(error)),
       exceptionWhileParsingArguments: (error, color) => {
         const own = error instanceof Error && "exception" in error ? error.exception : undefined;
-        return usageError(
+        return errorLine(
           own instanceof ReasonixError
             ? own.message
             : text_en.exceptionWhileParsingArguments.call(text_en, error, color),
         );
       },
       noCommandRegisteredForInput: (given) => {
-        const message = usageError(text_en.noCommandRegisteredForInput(given));
+        const message = errorLine(text_en.noCommandRegisteredForInput(given));
         return given.input.includes(" ") ? `${message}\n       give a task with: reasonix run "…"` : message;
       },
     },
   },
 });
 
-function usageError(message: string): string {
+function errorLine(message: string): string {
   return `error: ${message}`;
 }
 

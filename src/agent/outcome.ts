@@ -2,9 +2,11 @@ import type { Cost, NewEventOf, ProviderError, Usage } from "../core/mod.ts";
 
 type TurnEnd = NewEventOf<"turn.end">;
 
+export type TurnReason = TurnEnd["reason"];
+
 /** Why a turn ended. */
 export interface Stop {
-  readonly reason: TurnEnd["reason"];
+  readonly reason: TurnReason;
   readonly limit?: NonNullable<TurnEnd["limit"]>;
   readonly detail?: string;
 }
