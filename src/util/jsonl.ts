@@ -92,7 +92,7 @@ function readLines(
 }
 
 /** UTF-16 units of a text that are serialised at once. */
-const PIECE = 1 << 16;
+const PIECE = 1 << 13;
 
 /**
  * An object as a line of a JSON Lines file, in pieces. A line with a text of megabytes is never in memory as a whole: it would be there

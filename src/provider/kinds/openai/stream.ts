@@ -8,6 +8,8 @@ import { requestBody } from "./body.ts";
 import { Reply, type ReplyContext } from "./reply.ts";
 
 const READ_SIZE = 64 * 1024;
+/** Text in the hands of the reader when the collector comes by is moved, and makes it keep more room: little at a time is kept small. */
+const DECODE_SIZE = 16 * 1024;
 const LONGEST_ERROR_BODY = 64 * 1024;
 /** How long to wait for the end of a reply that is complete, so that its connection can be used again. */
 const GRACE_AFTER_DONE_MS = 100;
@@ -68,13 +70,13 @@ export async function* streamReply(
       if (bytes === undefined) break;
       if (first) watch.start({ name: "idle_timeout_seconds", ms: attempt.idleMs });
       else if (over === "no") watch.touch();
-      yield* feed(reply, decoder.decode(bytes, { stream: true }));
+      yield* feed(reply, decoded(decoder, bytes));
       if (over !== reply.over) {
         over = reply.over;
         watch.start({ name: over, ms: over === "done" ? GRACE_AFTER_DONE_MS : GRACE_AFTER_FINISH_MS });
       }
     }
-    yield* feed(reply, decoder.decode());
+    yield* feed(reply, [decoder.decode()]);
     phase = "complete";
     watch.stop();
     yield* await reply.end();
@@ -90,15 +92,21 @@ export async function* streamReply(
 }
 
 /** What is ready to be shown, also when the text ends in a reported error. */
-function* feed(reply: Reply, text: string): Generator<Chunk, void> {
+function* feed(reply: Reply, texts: Iterable<string>): Generator<Chunk, void> {
   let failure: unknown;
   try {
-    reply.feed(text);
+    for (const text of texts) reply.feed(text);
   } catch (error) {
     failure = error;
   }
   yield* reply.take();
   if (failure !== undefined) throw failure;
+}
+
+function* decoded(decoder: TextDecoder, bytes: Uint8Array): Generator<string, void> {
+  for (let at = 0; at < bytes.length; at += DECODE_SIZE) {
+    yield decoder.decode(bytes.subarray(at, at + DECODE_SIZE), { stream: true });
+  }
 }
 
 /** Reads a body into one reused buffer where the runtime allows it: several times faster than a fresh one per read. */
