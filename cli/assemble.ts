@@ -48,11 +48,9 @@ export async function assemble(place: Place, flags: RunFlags, loaded: LoadedConf
     onSkill: skillRules.activated,
   });
   const registry = buildRegistry(config, knowledge.tools);
-  const { model } = provider;
   const parts = { place, loaded, workspace, log, recorder, knowledge, provider };
-  const tools = buildTools({ ...parts, registry, vision: model.vision });
-  const { shellFolder } = tools;
-  const gate = buildGate({ place, flags, loaded, workspace, recorder, shellFolder });
+  const tools = buildTools({ ...parts, registry, vision: provider.model.vision });
+  const gate = buildGate({ place, flags, loaded, workspace, recorder, shellFolder: tools.shellFolder });
   skillRules.serve(gate);
   const room = await keepRoom(parts);
   const changes = keepChanges({ place, log, recorder, workspace, registry, meanwhile: tools.openJail });
@@ -80,7 +78,7 @@ export async function assemble(place: Place, flags: RunFlags, loaded: LoadedConf
       beginSession(log, recorder, {
         system: knowledge.system,
         tools: registry.schemas(),
-        model: model.id,
+        model: provider.model.id,
         context: [
           environmentOf(place, workspace),
           ...(knowledge.memory === undefined ? [] : [knowledge.memory]),
