@@ -10,6 +10,9 @@ import { indexable } from "./words.ts";
 /** Who is heard in a piece of the transcript. */
 export type DocRole = "user" | "assistant" | "tool" | "digest";
 
+/** Tools that look things up here: a question would find itself, and an answer what it was made of. */
+const SEARCHES: ReadonlySet<string> = new Set(["history", "memory"]);
+
 /** The searchable text of an event, or undefined when it has none. */
 export function docOf(event: Event): { readonly role: DocRole; readonly text: string } | undefined {
   switch (event.type) {
@@ -18,12 +21,13 @@ export function docOf(event: Event): { readonly role: DocRole; readonly text: st
         ? { role: "user", text: event.content }
         : undefined;
     case "message.end": {
-      const calls = (event.calls ?? []).map((call) => `${call.name} ${call.arguments}`);
+      const calls = (event.calls ?? []).filter((call) => !SEARCHES.has(call.name))
+        .map((call) => `${call.name} ${call.arguments}`);
       const text = [event.content, ...calls].filter((part) => part !== "").join("\n");
       return text === "" ? undefined : { role: "assistant", text };
     }
     case "tool.end":
-      return { role: "tool", text: event.content };
+      return SEARCHES.has(event.name) ? undefined : { role: "tool", text: event.content };
     case "compaction":
       return event.action === "prune" || event.digest === ""
         ? undefined

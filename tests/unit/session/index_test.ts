@@ -50,6 +50,19 @@ Deno.test("SessionIndex.search finds the passage with the rare words and says wh
     assertEquals(index.search({ query: '" OR * (' }).hits, []);
   }));
 
+Deno.test("SessionIndex.search does not find the searches themselves", () =>
+  withHome(async (home) => {
+    const call = { id: "c1", name: "history", arguments: '{"operation":"search","query":"zorblatt"}' };
+    make(home, [
+      user("look it up"),
+      { type: "message.end", step: 1, model: "m", content: "Looking", calls: [call], durationMs: 1 },
+      { ...result("c1", "session x: zorblatt"), name: "history" } as NewEvent,
+    ]);
+    using index = await openIndex(home);
+    assertEquals(index.search({ query: "zorblatt" }).hits, []);
+    assertEquals(index.search({ query: "looking" }).hits.map((hit) => hit.role), ["assistant"]);
+  }));
+
 Deno.test("SessionIndex.search keeps to the project, leaves out the asking session and copies", () =>
   withHome(async (home) => {
     const here = make(home, [user("rare marmalade here")]);
