@@ -38,6 +38,17 @@ interface FileRule {
   readonly within?: string;
 }
 
+/** A file whose imports are followed. */
+interface Source {
+  readonly path: string;
+  /** Files that led here, this one included. */
+  readonly chain: readonly string[];
+  /** Imports may not lead out of this folder. */
+  readonly fence: string;
+  /** Whether `@path` in the middle of a line counts, too. */
+  readonly mentions: boolean;
+}
+
 const NAMES = ["AGENTS.md", "CLAUDE.md"];
 const OWN_NAME = "REASONIX.md";
 const IMPORT_DEPTH = 5;
@@ -125,7 +136,12 @@ class Collector implements Instructions {
       this.notices.push({ path, problem: "could not be read" });
       return true;
     }
-    const whole = this.#withImports(path, text, [path]);
+    const base = folderOf(path);
+    const fence = rule.within !== undefined && isInside(base, rule.within) ? rule.within : base;
+    const whole = this.#withImports(
+      { path, chain: [real], fence, mentions: path.endsWith("/CLAUDE.md") },
+      text,
+    );
     if (this.#left <= 0) {
       this.notices.push({
         path,
@@ -145,32 +161,52 @@ class Collector implements Instructions {
     return true;
   }
 
-  /** Replaces lines that are only `@path` by that file's text; cycles and escapes are left as they are, with a notice. */
-  #withImports(path: string, text: string, chain: readonly string[]): string {
+  /**
+   * Replaces lines that are only `@path` by that file's text, and puts what else of a CLAUDE.md names a file that way behind
+   * it. Code is left alone; cycles and escapes are as well, with a notice.
+   */
+  #withImports(source: Source, text: string): string {
     if (!text.includes("@")) return text;
-    const folder = path.replace(/[/\\][^/\\]*$/, "");
-    return text.replace(/^@(\S+)[ \t]*$/gm, (line: string, target: string) => {
-      const file = target.startsWith("~/")
-        ? `${this.#options.home.replace(/[/\\][^/\\]*$/, "")}/${target.slice(2)}`
-        : target.startsWith("/")
-        ? target
-        : `${folder}/${target}`;
-      const imported = this.#importable(file, folder, chain) ? readText(file) : undefined;
-      if (imported === undefined) {
-        this.notices.push({ path, problem: `import ${target} was not followed` });
-        return line;
-      }
-      return this.#withImports(file, imported, [...chain, file]);
+    const mentioned = new Map<string, string>();
+    let code = false;
+    const lines = text.split("\n").map((line) => {
+      const fence = /^\s*(?:```|~~~)/.test(line);
+      if (fence) code = !code;
+      if (fence || code) return line;
+      const [, target] = /^@(\S+)[ \t]*$/.exec(line) ?? [];
+      if (target !== undefined) {
+        const imported = this.#import(source, target);
+        if (imported !== undefined) return imported;
+        this.notices.push({ path: source.path, problem: `import ${target} was not followed` });
+      } else if (source.mentions) this.#collectMentions(source, line, mentioned);
+      return line;
     });
+    const more = [...mentioned].map(([target, imported]) => `\n## ${target}\n${imported}`);
+    return [...lines, ...more].join("\n");
   }
 
-  #importable(file: string, folder: string, chain: readonly string[]): boolean {
-    if (chain.length > IMPORT_DEPTH || chain.includes(file) || this.#options.hidden?.(file)) return false;
-    try {
-      return Deno.realPathSync(file).startsWith(`${Deno.realPathSync(folder)}/`);
-    } catch {
-      return false;
+  #collectMentions(source: Source, line: string, found: Map<string, string>): void {
+    for (const [, target = ""] of line.replace(/`[^`]*`/g, "").matchAll(/(?:^|[\s(])@([\w.~/-]*[\w/-])/g)) {
+      const imported = found.has(target) ? undefined : this.#import(source, target);
+      if (imported !== undefined) found.set(target, imported);
     }
+  }
+
+  /** The text of an imported file with its own imports; undefined when it is none that may be imported. */
+  #import(source: Source, target: string): string | undefined {
+    const file = target.startsWith("~/")
+      ? `${folderOf(this.#options.home)}/${target.slice(2)}`
+      : target.startsWith("/")
+      ? target
+      : `${folderOf(source.path)}/${target}`;
+    const real = realPath(file);
+    const { chain, fence } = source;
+    if (real === undefined || chain.length > IMPORT_DEPTH || chain.includes(real)) return undefined;
+    if (!real.startsWith(`${realPath(fence)}/`) || this.#options.hidden?.(real)) return undefined;
+    const text = readText(real);
+    return text === undefined || text.includes("\0")
+      ? undefined
+      : this.#withImports({ ...source, path: real, chain: [...chain, real] }, text);
   }
 
   #display(path: string): string {
@@ -181,6 +217,10 @@ class Collector implements Instructions {
 
 function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
+}
+
+function folderOf(path: string): string {
+  return path.replace(/[/\\][^/\\]*$/, "");
 }
 
 function exists(path: string): boolean {

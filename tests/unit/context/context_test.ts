@@ -60,6 +60,29 @@ Deno.test("loadInstructions follows imports inside the folder, but no cycle and 
   assertEquals(found.notices.length, 2);
 });
 
+Deno.test("loadInstructions follows what a CLAUDE.md names in a line, leaves code alone and stays in the repository", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, {
+    "p/.git/HEAD": "",
+    "p/sub/CLAUDE.md":
+      "See @../docs/a.md and (@b.md), `@c.md`, @types/node, me@x.org, @../../out.md, @p.png.\n" +
+      "```java\n@Override\n@b.md\n```\n@../docs/a.md",
+    "p/sub/b.md": "B",
+    "p/sub/p.png": "\0\x01",
+    "p/sub/c.md": "C",
+    "p/docs/a.md": "A, then @../sub/b.md",
+    "out.md": "OUT",
+  });
+  const found = instructions(`${dir.path}/p/sub`);
+  const a = "A, then @../sub/b.md\n\n## ../sub/b.md\nB";
+  assertEquals(
+    found.files[0]?.text,
+    "See @../docs/a.md and (@b.md), `@c.md`, @types/node, me@x.org, @../../out.md, @p.png.\n```java\n@Override\n@b.md\n```\n" +
+      `${a}\n\n## ../docs/a.md\n${a}\n\n## b.md\nB`,
+  );
+  assertEquals(found.notices, []);
+});
+
 Deno.test("loadInstructions does not follow a link to a file that may not be read", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "secrets/key": "TOPSECRET", "p/x": "" });
