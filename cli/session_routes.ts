@@ -120,13 +120,7 @@ const redo = buildCommand({
   docs: { brief: "Take the latest rewind back" },
 });
 
-/** `reasonix session`: what can be done with recorded sessions. */
-export const sessionRoutes = buildRouteMap({
-  routes: { list, show, search, rename, export: exportRoute, fork, rewind, redo, delete: remove, prune },
-  docs: { brief: "List, search, rewind and manage sessions" },
-});
-
-/** `reasonix stats`: what sessions cost. */
+/** `reasonix stats`, also `reasonix session stats`: what sessions cost. */
 export const statsCommand = buildCommand({
   loader: async () => (await import("./commands/stats.ts")).stats,
   parameters: {
@@ -145,4 +139,22 @@ export const statsCommand = buildCommand({
     ...NONE,
   },
   docs: { brief: "Show tokens, cache hits and cost" },
+});
+
+/** `reasonix session`: what can be done with recorded sessions. */
+export const sessionRoutes = buildRouteMap({
+  routes: {
+    list,
+    show,
+    search,
+    rename,
+    export: exportRoute,
+    fork,
+    rewind,
+    redo,
+    delete: remove,
+    prune,
+    stats: statsCommand,
+  },
+  docs: { brief: "List, search, rewind and manage sessions" },
 });

@@ -41,14 +41,12 @@ export async function rewindTo(this: CliContext, flags: RewindFlags, ref?: strin
       });
     }
     const scope: RewindScope = flags.code ? "code" : flags.conversation ? "conversation" : "both";
-    const where = flags.to === 0 ? "before the first turn" : `the end of turn ${flags.to}`;
+    const where = flags.to === 0 ? "before the first turn" : `at the end of turn ${flags.to}`;
     await change(this, ref, {
       target: (state) => turnTarget(state, flags.to, scope),
       preview: flags.preview ?? false,
       done: (id) =>
-        `Session ${id} is back at ${where} (${
-          SCOPES[scope]
-        })\nTake it back with: reasonix session redo ${id}\n`,
+        `Session ${id} is back ${where} (${SCOPES[scope]})\nTake it back with: reasonix session redo ${id}\n`,
     });
   } catch (error) {
     fail(this, error);
