@@ -22,7 +22,12 @@ export function gateOptions(sources: GateSources): GateOptions {
   const rules = (list: RuleList): RuleText[] =>
     permissions[list].map((text, index) => ruleText(loaded, list, { text, index }));
   return {
-    policy: { mode: permissions.mode, allow: rules("allow"), ask: rules("ask"), deny: rules("deny") },
+    policy: {
+      mode: permissions.mode,
+      allow: rules("allow"),
+      ask: rules("ask"),
+      deny: [...rules("deny"), ...forbidden(workspace)],
+    },
     posture: "ask",
     ...(permissionMode === undefined ? {} : { permissionMode }),
     onAsk,
@@ -39,6 +44,16 @@ export function gateOptions(sources: GateSources): GateOptions {
     ...(shellFolder ? { shellFolder } : {}),
     shell: Deno.build.os === "windows" ? "other" : "posix",
   };
+}
+
+/**
+ * What may not be read and lies where files can be written: the workspace keeps it from being read, and these rules keep the folders
+ * above it from being moved, after which it would have another path.
+ */
+function forbidden(workspace: Workspace): RuleText[] {
+  return workspace.forbidden
+    .filter((path) => workspace.roots.some((root) => path.startsWith(`${root}/`)))
+    .map((path) => ({ text: `Read(${path})`, origin: "[sandbox] forbid_read" }));
 }
 
 /** The place of a rule is looked up when somebody wants to see it: positions in a file cost a pass over its text. */

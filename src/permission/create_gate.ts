@@ -16,7 +16,7 @@ import type {
   PermissionMode,
   Posture,
 } from "./ports.ts";
-import { protectedPath } from "./protect.ts";
+import { protectedFolder, protectedPath } from "./protect.ts";
 import { proposeRules } from "./rule_for.ts";
 import {
   askPerson,
@@ -149,7 +149,8 @@ class SessionGate implements PermissionGate {
   #protected(tool: string, subjects: Subjects, ruled: Verdict | undefined): Verdict | undefined {
     if (familyOf(tool) !== "Edit") return undefined;
     for (const path of subjects.paths) {
-      const what = protectedPath(this.#paths.forms(path), this.#places);
+      const forms = this.#paths.forms(path);
+      const what = protectedPath(forms, this.#places) ?? protectedFolder(forms, this.#places);
       if (what) return { ...ruled, outcome: "ask", by: "protected", reason: what };
     }
     return undefined;

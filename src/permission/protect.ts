@@ -12,6 +12,10 @@ const PROJECT =
 const HOME =
   /^\/(?:\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|mkshrc|cshrc|tcshrc|login|logout|inputrc|envrc|xprofile|xinitrc|gitconfig)|\.config\/(?:fish|git|autostart|systemd)(?:\/.*)?|\.ssh(?:\/.*)?)$/i;
 
+/** Folders that hold such files: one moved away or put in place takes them along. */
+const HOLDERS = /\/\.(?:vscode|reasonix)$/i;
+const HOME_HOLDERS = /^\/\.config$/i;
+
 export interface ProtectedPlaces {
   /** The user's home folder. */
   readonly home: string;
@@ -32,4 +36,12 @@ export function protectedPath(file: PathForms, places: ProtectedPlaces): string 
     }
   }
   return undefined;
+}
+
+/** What moving a folder here, or away from here, changes; for anything but a folder that is made empty. */
+export function protectedFolder(file: PathForms, { home }: ProtectedPlaces): string | undefined {
+  const found = [file.lexical, file.real].some((path) =>
+    HOLDERS.test(path) || (isWithin(path, home) && HOME_HOLDERS.test(path.slice(home.length)))
+  );
+  return found ? "a folder of files that programs run or obey" : undefined;
 }

@@ -239,6 +239,24 @@ export const PROTECTED_ATTACKS: readonly Attempt[] = [
     succeeded: protectedWrite(".git/hooks/pre-commit"),
   },
   {
+    name: "a folder moved in place of the one above an editor task",
+    calls: [
+      write("h/tasks.json"),
+      call("move_file", { source_path: ".vscode", destination_path: "old" }),
+      call("move_file", { source_path: "h", destination_path: ".vscode" }),
+    ],
+    succeeded: protectedWrite(".vscode/tasks.json"),
+  },
+  {
+    name: "a folder moved in place of the one above the hooks",
+    calls: [
+      write("h/hooks/x.sh"),
+      call("move_file", { source_path: ".reasonix", destination_path: "old" }),
+      call("move_file", { source_path: "h", destination_path: ".reasonix" }),
+    ],
+    succeeded: protectedWrite(".reasonix/hooks/x.sh"),
+  },
+  {
     name: "a repository moved in place of the real one",
     calls: [
       write("g/hooks/pre-commit"),

@@ -6,10 +6,13 @@ export const FLOOR_STOPS: readonly string[] = [
   "rename of the workspace itself",
   "rm -rf of the user's home",
   "rm outside",
+  "the magic request key",
 ];
 
 /** Attempts at the shell that a careful deny list does not see: a line does not show every file a program touches. The jail stops them. */
 export const POLICY_LETS_PASS: readonly string[] = [
+  "a folder in place of the one above an editor task",
+  "a folder in place of the one above the hooks",
   "a forged working directory",
   "a forged working directory outside",
   "a git hook",
@@ -31,11 +34,8 @@ export const POLICY_LETS_PASS: readonly string[] = [
   "another file in its place",
   "find -newer with -exec",
   "git clone of a forbidden repository",
-  "git diff --no-index",
-  "git grep without an index",
   "git init outside",
   "git over the network",
-  "git show in a forbidden repository",
   "git with the folder of a forbidden repository",
   "git's own protocol",
   "grep -r from above",

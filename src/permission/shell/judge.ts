@@ -1,9 +1,10 @@
 import type { PathForms, PathMatcher, Places } from "../path_rules.ts";
+import { baseName } from "../paths.ts";
 import { ANY, type Match } from "../pattern.ts";
 import { coveringRule, type RuleBook, ruled, type ToolRules, unsure, type Verdict } from "../policy.ts";
-import { protectedPath } from "../protect.ts";
+import { protectedFolder, protectedPath } from "../protect.ts";
 import type { Rule } from "../rule.ts";
-import type { PathUse, Segment } from "./line.ts";
+import { type PathUse, program, type Segment } from "./line.ts";
 import { allows, concerns } from "./match.ts";
 import { isReader, isSink } from "./readers.ts";
 
@@ -63,8 +64,12 @@ function refusal(segment: Segment, rules: ToolRules, scene: Scene): Verdict | un
   }
   const deny = rules.deny[0];
   if (segment.opaque !== undefined && deny) return unsure(deny, segment.opaque);
+  const harmless = /^(?:mkdir|touch)$/.test(baseName(program(segment)[0] ?? ""));
   for (const { use, forms } of uses) {
-    const what = use.access === "write" ? protectedPath(forms, scene.places) : undefined;
+    const what = use.access === "write"
+      ? protectedPath(forms, scene.places) ??
+        (harmless ? undefined : protectedFolder(forms, scene.places))
+      : undefined;
     if (what) return { outcome: "ask", by: "protected", reason: what };
   }
   const asked = of("ask");

@@ -353,6 +353,8 @@ const files: readonly (readonly [string, Expected])[] = [
   ["git show HEAD:README", "ask"],
   ["git log --oneline", "ask"],
   ["echo x > $F", "guard"],
+  ["mv h .vscode", "guard"],
+  ["mkdir -p .vscode", "ask"],
   ["echo x > deno.lock", "deny"],
   ["cat a", "allow"],
   ["cat secret/a", "allow"],

@@ -1,0 +1,69 @@
+/** What a Read rule denies, and what is forbidden inside the workspace: in the program, with everything else allowed. */
+import type { Scene } from "../conformance/sandbox/scene.ts";
+import type { ScriptedCall } from "../support/model_server.ts";
+import { assert, assertEquals } from "../support/assert.ts";
+import { jailed } from "../unit/sandbox/jail_support.ts";
+import { type Attempt, bash, JAILED, play, through } from "./attack_lab.ts";
+
+const SECRET = "a-key-of-the-workspace";
+
+async function furnish(s: Scene): Promise<void> {
+  for (const [folder, name] of [["deny", ".key"], ["fold/in", "secret.txt"]]) {
+    await Deno.mkdir(`${s.g.ws}/${folder}`, { recursive: true });
+    await Deno.writeTextFile(`${s.g.ws}/${folder}/${name}`, SECRET);
+  }
+}
+
+const attempt = (name: string, ...calls: ScriptedCall[]): Attempt => ({
+  name,
+  calls,
+  prepare: furnish,
+  succeeded: (_s, { stdout }) => stdout.includes(SECRET),
+});
+const read = (path: string): ScriptedCall => ({ name: "read_file", args: { path } });
+const move = (from: string, to: string): ScriptedCall => ({
+  name: "move_file",
+  args: { source_path: from, destination_path: to },
+});
+
+const ATTEMPTS = [
+  attempt("a script of another language", bash("perl -pe1 deny/.key"), bash("x=deny; cat $x/.k*")),
+  attempt("an archive", bash("tar cf - deny fold")),
+  attempt("a copy", bash("cp -r deny c; cat c/.key"), read("c/.key")),
+  attempt("git", bash("git add -f deny; git show :deny/.key"), bash("git mv deny/.key x; cat x")),
+  attempt("a search from above", bash("grep -rh key . --exclude-dir=.git")),
+  attempt("the folder moved by a command", bash("mv deny d; cat d/.key"), read("d/.key"), bash("cat d/.key")),
+  attempt("the folder moved by a tool", move("deny", "d"), read("d/.key"), bash("cat d/.key")),
+  attempt(
+    "a forbidden file's folder moved by a command",
+    bash("mv fold f"),
+    bash("cat f/in/*"),
+    read("f/in/secret.txt"),
+  ),
+  attempt(
+    "a forbidden file's folder moved by a tool",
+    move("fold", "f"),
+    bash("cat f/in/*"),
+    read("f/in/secret.txt"),
+  ),
+  attempt(
+    "the folder moved by a program",
+    bash("find . -maxdepth 1 -name fold -exec mv {} f ';'"),
+    bash("cat f/in/*"),
+  ),
+];
+
+Deno.test({
+  ...jailed("nothing reads what a Read rule denies or forbid_read names inside the workspace"),
+  fn: async () => {
+    const run = await play(ATTEMPTS, {
+      prepare: furnish,
+      config: (s) =>
+        `[permissions]\ndeny = ["Read(deny/*)"]\n` +
+        JAILED(s).replace(`"${s.vault}"`, `"${s.vault}", "${s.g.ws}/fold/in"`),
+    });
+    assertEquals(through([run]), []);
+    assertEquals(run.played.length, ATTEMPTS.length);
+    for (const text of [...run.sent, run.done.stdout, run.done.stderr]) assert(!text.includes(SECRET));
+  },
+});
