@@ -132,9 +132,10 @@ const TASKS = /^(?:pnpm|yarn|bun)$/;
 
 /** Index of the words that may name a program although it is not known that they do. */
 export function mentioned(argv: readonly string[], name: string): number[] {
+  const from = ELSEWHERE.test(name) ? 1 : TASKS.test(name) ? 0 : undefined;
+  if (from === undefined) return [];
   const plain = argv.flatMap((word, i) => i > 0 && !word.startsWith("-") ? [i] : []);
-  if (ELSEWHERE.test(name)) return plain.slice(1);
-  return TASKS.test(name) ? plain.slice(0, 2) : [];
+  return from === 1 ? plain.slice(1) : plain.slice(0, 2);
 }
 
 /** What a wrapper's words say about the command it runs. */
