@@ -5,6 +5,7 @@ import type { SessionState } from "../src/session/mod.ts";
 import { terminalSafe } from "../src/util/terminal_text.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { buildRegistry } from "./parts.ts";
+import { askServerWindow } from "./server_window.ts";
 
 export interface ContextSources {
   readonly loaded: LoadedConfig;
@@ -21,6 +22,7 @@ export async function contextReportOf({ loaded, knowledge, state }: ContextSourc
     { system: knowledge.system, tools: buildRegistry(config, knowledge.tools).schemas() };
   const { contextReport } = await loadReport();
   const { auto, ratio } = config.compaction;
+  const asked = await askServerWindow(loaded);
   const declared = originOf(loaded, `providers.${entry.name}.context_window`).source !== "default";
   return await contextReport({
     prefix,
@@ -28,11 +30,11 @@ export async function contextReportOf({ loaded, knowledge, state }: ContextSourc
     model,
     instructions: knowledge.instructions,
     skills: knowledge.skillSet,
-    window: entry.context_window,
+    window: asked?.tokens ?? entry.context_window,
     compaction: { auto, ratio },
     sendsReasoning: entry.compat.reasoning_field !== undefined,
     ...(knowledge.catalogue === undefined ? {} : { catalogue: knowledge.catalogue }),
-    ...(declared ? { windowSource: "declared" } : {}),
+    ...(declared ? { windowSource: "declared" } : asked ? { windowSource: asked.source } : {}),
     ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
   });
 }

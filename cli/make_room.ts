@@ -1,11 +1,12 @@
-import { isLoopback, type LoadedConfig, originOf, resolveKey, resolveModel } from "../src/config/mod.ts";
-import { Compaction, LateInstructions, loadSkills, loadWindow } from "../src/context/mod.ts";
+import { type LoadedConfig, resolveKey, resolveModel } from "../src/config/mod.ts";
+import { Compaction, LateInstructions, loadSkills } from "../src/context/mod.ts";
 import type { ControlledParts, Recorder } from "../src/control/mod.ts";
 import { createProvider, type Provider } from "../src/provider/mod.ts";
 import type { Workspace } from "../src/sandbox/mod.ts";
 import { loadArchive, type SessionLog } from "../src/session/mod.ts";
 import type { Knowledge } from "./knowledge.ts";
 import type { Place } from "./place.ts";
+import { askServerWindow } from "./server_window.ts";
 import { VERSION } from "./version.ts";
 
 export interface RoomSources {
@@ -102,11 +103,8 @@ class ContextWindow {
 
   async discover(): Promise<void> {
     const { loaded, recorder } = this.#sources;
-    const { entry, model } = resolveModel(loaded.config);
-    const declared = originOf(loaded, `providers.${entry.name}.context_window`).source !== "default";
-    if (declared || !isLoopback(entry.base_url) || this.tokens > 0) return;
-    const { discoverWindow } = await loadWindow();
-    const found = await discoverWindow({ entry, model, fetch: globalThis.fetch });
+    if (this.tokens > 0) return;
+    const found = await askServerWindow(loaded);
     if (!found) return;
     this.tokens = found.tokens;
     const text = `The server's context window is ${found.tokens} tokens (${found.source})`;

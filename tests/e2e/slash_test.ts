@@ -78,3 +78,21 @@ Deno.test("a word after / that is nearly a command is refused, anything else is 
     assertEquals(server.requests.at(-1)?.json.messages.at(-1).content, line);
   }
 });
+
+Deno.test("the window that a server on this machine tells is the limit of the report, asked for with its key", async () => {
+  const keys: (string | null)[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
+    keys.push(request.headers.get("authorization"));
+    return Response.json({ data: [{ id: "mock-1", max_model_len: 12_345 }] });
+  });
+  try {
+    const url = `http://127.0.0.1:${server.addr.port}/v1`;
+    await using world = await makeWorld(mockConfig(url, "", 'api_key_env = "MOCK_KEY"'));
+    const shown = await world.run(["context", "--json"], { env: { MOCK_KEY: "k-123456" } });
+    const report = JSON.parse(shown.stdout);
+    assertEquals([report.window, report.windowSource], [12_345, "models"]);
+    assertEquals(keys, ["Bearer k-123456"]);
+  } finally {
+    await server.shutdown();
+  }
+});
