@@ -16,6 +16,7 @@ import {
 import { errorMessage } from "../src/core/mod.ts";
 import { listModels } from "../src/provider/mod.ts";
 import { listSessions, projectDir } from "../src/session/mod.ts";
+import { mapTexts } from "../src/util/map_texts.ts";
 import { createRedactor } from "../src/util/redact.ts";
 import { originText } from "./origin_text.ts";
 import { LazyJail } from "./lazy_jail.ts";
@@ -91,7 +92,7 @@ function configPart(loaded: LoadedConfig): Report["config"] {
     files: loaded.files.map(({ path, found }) => ({ path, found })),
     settings: changed.map(({ key, value, origin }) => ({
       key,
-      value: redact(JSON.stringify(value)),
+      value: JSON.stringify(mapTexts(value, redact)),
       origin: originText(origin),
     })),
     warnings: loaded.warnings.map(formatProblem),

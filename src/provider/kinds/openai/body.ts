@@ -2,8 +2,15 @@
 const LARGEST_COPY = 256 * 1024;
 
 /** A body for `fetch` with these bytes; they must stay as they are until the reply has begun. */
-export function requestBody(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> | Blob {
-  return bytes.length <= LARGEST_COPY ? bytes : new BytesInPlace(bytes);
+export async function requestBody(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer> | Blob> {
+  return bytes.length > LARGEST_COPY && await (lends ??= runtimeLends()) ? new BytesInPlace(bytes) : bytes;
+}
+
+let lends: Promise<boolean> | undefined;
+
+/** Whether bodies are read through a blob's own `stream()`; a runtime that looked behind it would send nothing. */
+async function runtimeLends(): Promise<boolean> {
+  return (await new Response(new BytesInPlace(new Uint8Array(3))).bytes()).length === 3;
 }
 
 /**

@@ -54,7 +54,7 @@ export async function* streamReply(
     const response = await deps.fetch(attempt.url, {
       method: "POST",
       headers: attempt.headers,
-      body: requestBody(attempt.body),
+      body: await requestBody(attempt.body),
       signal: controller.signal,
     });
     if (!response.ok) throw await statusFailure(response, endpoint, deps);
