@@ -1,6 +1,7 @@
 import { resolveReferences } from "../../src/context/mod.ts";
 import { addUsage, EXIT, NO_USAGE, ReasonixError, type UserInput } from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type Printer, type RunResult } from "../../src/frontend/mod.ts";
+import { terminalSafe } from "../../src/util/terminal_text.ts";
 import { assemble, type Assembly } from "../assemble.ts";
 import type { CliContext } from "../context.ts";
 import { formatProblem } from "../../src/config/mod.ts";
@@ -99,6 +100,10 @@ async function runTask(
     return result;
   } finally {
     await assembly.close();
+    const { id, problem } = assembly.log;
+    if (problem !== undefined) {
+      context.process.stderr.write(`! Session ${id} is not whole on the disk: ${terminalSafe(problem)}\n`);
+    }
   }
 }
 

@@ -336,3 +336,12 @@ Deno.test("every session help page fits into 80 columns", async () => {
     for (const line of help.split("\n")) assert([...line].length <= 80, `${page.join(" ")}: ${line}`);
   }
 });
+
+Deno.test("a session that could not be written does not stop the turn, and its loss is told at the end", async () => {
+  await using server = startModelServer([{ text: "answered" }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  await Deno.writeTextFile(`${world.home}/projects`, "in the way");
+  const done = await world.run(["run", "-q", "hello"]);
+  assertEquals([done.code, done.stdout], [0, "answered\n"], done.stderr);
+  assertStringIncludes(done.stderr, "is not whole on the disk");
+});

@@ -18,7 +18,7 @@ function blockText(block: Block): string {
       return `## Turn ${block.turn}`;
     case "user": {
       const images = block.images > 0 ? `\n\n_${block.images} image(s)_` : "";
-      return `### You\n\n${block.text}${images}`;
+      return `### You\n\n${quoted(block.text)}${images}`;
     }
     case "harness":
       return details(`Harness (${block.origin})`, fenced(block.text, ""));
@@ -27,7 +27,7 @@ function blockText(block: Block): string {
         ? ""
         : `${details("Reasoning", fenced(block.reasoning, ""))}\n\n`;
       const end = block.interrupted ? "\n\n_interrupted_" : "";
-      return `### Reasonix\n\n${thought}${block.text}${end}`.trimEnd();
+      return `### Reasonix\n\n${thought}${closed(block.text)}${end}`.trimEnd();
     }
     case "tool":
       return toolText(block);
@@ -55,6 +55,21 @@ function fenced(text: string, language: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`{3,}/g)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(longest + 1);
   return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
+}
+
+/** What a person typed may be anything; as a quotation nothing in it reaches beyond it. */
+function quoted(text: string): string {
+  return text.split("\n").map((line) => `> ${line}`.trimEnd()).join("\n");
+}
+
+/** A reply that broke off inside a code block would take the rest of the page into it. */
+function closed(text: string): string {
+  let open = "";
+  for (const [, fence = "", rest = ""] of text.matchAll(/^ {0,3}(`{3,}|~{3,})(.*)$/gm)) {
+    if (open === "") open = fence;
+    else if (fence.startsWith(open) && rest.trim() === "") open = "";
+  }
+  return open === "" ? text : `${text}\n${open}`;
 }
 
 function code(text: string): string {

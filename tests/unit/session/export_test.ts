@@ -35,12 +35,25 @@ Deno.test("exportSession writes Markdown whose fences hold whatever the tools sa
     const { exportSession } = await loadExport();
     const text = exportSession(session(home), "markdown");
     assertStringIncludes(text, "# A <title>");
-    assertStringIncludes(text, "### You\n\nPlease <script>");
+    assertStringIncludes(text, "### You\n\n> Please <script>");
     assertStringIncludes(text, "````\noutput with ``` a fence and <b>tags</b>\n````");
     assertStringIncludes(text, "```diff\n--- a");
     assertStringIncludes(text, "_interrupted_");
     assertStringIncludes(text, "> The turn ended: Stopped by the user");
     assert(!text.includes("question 2"), "a branch that was left is not exported");
+  }));
+
+Deno.test("exportSession keeps an open code block and what a person pasted out of the rest of the page", () =>
+  withHome(async (home) => {
+    const { exportSession } = await loadExport();
+    const log = createLog(home);
+    for (const event of [user("# pasted\n```\nopen"), reply("Here:\n~~~js\nlet a = 1;"), user("next")]) {
+      log.append(event);
+    }
+    log.close();
+    const text = exportSession(log.place.path, "markdown");
+    assertStringIncludes(text, "> # pasted\n> ```\n> open\n\n### Reasonix");
+    assertStringIncludes(text, "~~~js\nlet a = 1;\n~~~\n\n### You\n\n> next");
   }));
 
 Deno.test("exportSession writes HTML in which nothing of the session is markup", () =>
