@@ -45,6 +45,7 @@ export class LazyJail {
   #jail: Promise<Jail> | undefined;
   #proxy: FilterProxy | undefined;
   #proxyFolder: string | undefined;
+  #tmp: string | undefined;
 
   constructor(sources: JailSources) {
     this.#sources = sources;
@@ -83,9 +84,18 @@ export class LazyJail {
     if (this.#proxyFolder !== undefined) {
       await Deno.remove(this.#proxyFolder, { recursive: true }).catch(() => {});
     }
-    if (this.#sources.sessionDir !== undefined) {
-      await Deno.remove(`${this.#sources.sessionDir}/tmp`, { recursive: true }).catch(() => {});
-    }
+    if (this.#tmp !== undefined) await Deno.remove(this.#tmp, { recursive: true }).catch(() => {});
+  }
+
+  /** A `/tmp` of the session's own; beside the system's where the session folder cannot be made. */
+  async #makeTmp(): Promise<string | undefined> {
+    const { sessionDir, loaded } = this.#sources;
+    if (sessionDir === undefined || loaded.config.sandbox.bash === "off") return undefined;
+    const path = `${sessionDir}/tmp`;
+    return await Deno.mkdir(path, { recursive: true, mode: 0o700 }).then(
+      () => path,
+      () => Deno.makeTempDir({ prefix: "reasonix-tmp-" }),
+    );
   }
 
   async #create(): Promise<Jail> {
@@ -97,12 +107,10 @@ export class LazyJail {
   }
 
   async #options(): Promise<JailOptions> {
-    const { place, loaded, workspace, sessionDir } = this.#sources;
+    const { place, loaded, workspace } = this.#sources;
     const { sandbox } = loaded.config;
     const userHome = place.env("HOME");
-    if (sessionDir !== undefined && sandbox.bash !== "off") {
-      await Deno.mkdir(`${sessionDir}/tmp`, { recursive: true, mode: 0o700 }).catch(() => {});
-    }
+    const tmp = this.#tmp = await this.#makeTmp();
     return {
       mode: sandbox.bash,
       roots: workspace.roots,
@@ -112,7 +120,7 @@ export class LazyJail {
       cacheDir: `${place.home}/cache`,
       environment: { secretNames: loaded.keyNames, secretValues: [...loaded.keys.saved().values()] },
       ...(userHome === undefined ? {} : { userHome }),
-      ...(sessionDir === undefined ? {} : { privateTmp: `${sessionDir}/tmp` }),
+      ...(tmp === undefined ? {} : { privateTmp: tmp }),
       ...await this.#network(),
     };
   }

@@ -338,10 +338,14 @@ Deno.test("every session help page fits into 80 columns", async () => {
 });
 
 Deno.test("a session that could not be written does not stop the turn, and its loss is told at the end", async () => {
-  await using server = startModelServer([{ text: "answered" }]);
+  await using server = startModelServer([
+    { calls: [{ name: "bash", args: { command: "echo x > made.txt" } }] },
+    { text: "answered" },
+  ]);
   await using world = await makeWorld(mockConfig(server.url));
   await Deno.writeTextFile(`${world.home}/projects`, "in the way");
   const done = await world.run(["run", "-q", "hello"]);
+  assertEquals(await world.read("made.txt"), "x\n");
   assertEquals([done.code, done.stdout], [0, "answered\n"], done.stderr);
   assertStringIncludes(done.stderr, "is not whole on the disk");
 });
