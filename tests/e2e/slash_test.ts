@@ -1,5 +1,5 @@
 import { startModelServer } from "../support/model_server.ts";
-import { makeWorld, mockConfig } from "../support/program.ts";
+import { finished, makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 
 const SKILL = "---\nname: release\ndescription: How to release\n---\nTag, then push.\n";
@@ -48,6 +48,28 @@ Deno.test("/compact without the model leaves an extract; with nothing to fold it
   assertEquals(extract.code, 0, extract.stderr);
   assertStringIncludes(extract.stdout, "(extract)");
   assertStringIncludes(extract.stdout, "seq 4000");
+});
+
+Deno.test("/compact that is interrupted changes nothing and ends like an interrupted run", async () => {
+  const held = Promise.withResolvers<void>();
+  await using server = startModelServer([
+    { calls: [{ name: "bash", args: { command: "seq 4000" } }] },
+    { text: "counted" },
+    { text: "too late", before: held.promise },
+    { text: "going on" },
+  ], { check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.run(["run", "count"]);
+  const child = await world.spawn(["run", "-c", "/compact"]);
+  await server.received(3);
+  child.kill("SIGINT");
+  const stopped = await finished(child);
+  held.resolve();
+  assertEquals([stopped.code, stopped.stdout], [130, ""], stopped.stderr);
+  assertStringIncludes(stopped.stderr, "Stopped before anything was folded");
+  assertEquals((await world.run(["run", "-c", "next"])).code, 0);
+  const last = JSON.stringify(server.requests[3]?.json.messages);
+  assert(last.includes("3999") && !last.includes("compaction-summary"), last.slice(-400));
 });
 
 Deno.test("/context prints the report and leaves no trace in a new folder", async () => {
