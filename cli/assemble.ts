@@ -73,7 +73,7 @@ export async function assemble(place: Place, flags: RunFlags, loaded: LoadedConf
     provider,
     workspace,
     knowledge,
-    notices: noticesOf(gate, registry, knowledge),
+    notices: noticesOf(registry, knowledge),
     open: () =>
       beginSession(log, recorder, {
         system: knowledge.system,

@@ -1,6 +1,5 @@
 import { environmentText } from "../src/context/mod.ts";
 import { openConversation, type Recorder, type WantedPrefix } from "../src/control/mod.ts";
-import type { PermissionGate } from "../src/permission/mod.ts";
 import type { Workspace } from "../src/sandbox/mod.ts";
 import { repair, type SessionLog } from "../src/session/mod.ts";
 import type { ToolRegistry } from "../src/tool/mod.ts";
@@ -21,15 +20,8 @@ export function environmentOf({ cwd }: Place, workspace: Workspace): string {
 }
 
 /** What the user should know before the turn. */
-export function noticesOf(
-  gate: PermissionGate,
-  registry: ToolRegistry,
-  { instructions, skillSet }: Knowledge,
-): string[] {
+export function noticesOf(registry: ToolRegistry, { instructions, skillSet }: Knowledge): string[] {
   return [
-    ...gate.problems.map(({ rule, origin, message }) =>
-      `${origin === undefined ? "" : `${origin}: `}Permission rule ${rule} has no effect: ${message}`
-    ),
     ...registry.unknown.map((name) => `Unknown tool "${name}" in [tools] was passed over`),
     ...instructions.notices.map((notice) => `${notice.path} ${notice.problem}`),
     ...skillSet.warnings.map((warning) => `${warning.path}: ${warning.text}`),

@@ -1,6 +1,6 @@
 import { type ConfigInput, loadConfig, type LoadedConfig, type TrustItem } from "../src/config/mod.ts";
 import { ReasonixError } from "../src/core/mod.ts";
-import { isProblem, parseRule } from "../src/permission/mod.ts";
+import { isFault, readRule } from "../src/util/rule_syntax.ts";
 import type { RunFlags } from "./run_flags.ts";
 import { type Place, realFolder } from "./place.ts";
 
@@ -44,9 +44,12 @@ function flagLayer(place: Place, flags: RunFlags): ConfigInput {
 /** A rule that would deny nothing must not look as if it did. */
 function denyRules(values: readonly string[]): string[] {
   return splitRules(values).map((text) => {
-    const rule = parseRule({ text }, "deny");
-    if (!isProblem(rule)) return text;
-    throw new ReasonixError(rule.message, { exit: "usage", remedy: "correct --disallowed-tools" });
+    const read = readRule(text);
+    if (!isFault(read)) return text;
+    throw new ReasonixError(read.message, {
+      exit: "usage",
+      remedy: `correct --disallowed-tools: ${read.remedy}`,
+    });
   });
 }
 

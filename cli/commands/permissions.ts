@@ -1,4 +1,4 @@
-import { loadConfig, originOf } from "../../src/config/mod.ts";
+import { formatProblem, loadConfig, originOf } from "../../src/config/mod.ts";
 import { EXIT, formatPlace, ReasonixError } from "../../src/core/mod.ts";
 import { createGate, type Explanation, type PreparedCall } from "../../src/permission/mod.ts";
 import { BUILTINS } from "../../src/tool/mod.ts";
@@ -25,7 +25,7 @@ export async function check(this: CliContext, flags: CheckFlags, subject: string
     const gate = createGate(
       gateOptions({ place, loaded, workspace, onAsk: "allow", permissionMode, record: () => {} }),
     );
-    for (const problem of gate.problems) this.process.stderr.write(`! ${problem.rule}: ${problem.message}\n`);
+    for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
     const explanation = await gate.explain(callOf(flags.tool ?? "bash", subject));
     this.process.stdout.write(
       flags.json ? `${JSON.stringify(explanation, null, 2)}\n` : explanationText(explanation),

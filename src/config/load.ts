@@ -48,7 +48,7 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads the configuration: flags over project file over user file over preset over defaults (seed 000 §5).
+ * Reads the configuration: flags over project file over user file over preset over defaults; see docs/config.md.
  *
  * @throws {ConfigError} with every error of every file
  */

@@ -26,7 +26,7 @@ export function modelReferences(config: Config): string[] {
 }
 
 /**
- * Finds the model meant by a reference: a provider's name, a model's name, or `provider/model` (seed 000 §3.1).
+ * Finds the model meant by a reference: a provider's name, a model's name, or `provider/model`.
  *
  * @param reference empty = `default_model`, or the first provider when that is empty, too
  * @param untrusted names of providers left out until the project is trusted

@@ -1,4 +1,5 @@
 import { nearNames } from "../util/near_names.ts";
+import { isFault, readRule } from "../util/rule_syntax.ts";
 import type { Finding } from "./check.ts";
 import { formatKey, type KeyPath } from "./problem.ts";
 import { isTree, type Tree } from "./shape.ts";
@@ -8,7 +9,27 @@ export function checkEntries(tree: Tree): Finding[] {
   return [
     ...checkList(tree, "providers", checkProvider),
     ...checkList(tree, "plugins", checkPlugin),
+    ...checkPermissions(tree.permissions),
   ];
+}
+
+/** A rule that restricts must not look as if it did when it does nothing; one that allows only leaves a question standing. */
+function checkPermissions(permissions: unknown): Finding[] {
+  if (!isTree(permissions)) return [];
+  return (["deny", "ask", "allow"] as const).flatMap((list) => {
+    const rules = permissions[list];
+    return Array.isArray(rules) ? rules.flatMap((rule, index) => checkRule(rule, list, index)) : [];
+  });
+}
+
+function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number): Finding[] {
+  const read = typeof rule === "string" ? readRule(rule) : undefined;
+  if (!read || !isFault(read)) return [];
+  const path = ["permissions", list, index];
+  const { message, remedy } = read;
+  return list === "allow"
+    ? [{ level: "warning", path, at: "value", message: `${message}; it allows nothing`, remedy }]
+    : [{ level: "error", path, at: "value", message, remedy }];
 }
 
 type EntryCheck = (entry: Tree, path: KeyPath) => Finding[];

@@ -1,4 +1,5 @@
 import type { ApprovalAnswer } from "../core/mod.ts";
+import { familyOf } from "../util/rule_syntax.ts";
 import type { CommandJudge } from "./command.ts";
 import { explainOutcome } from "./explain.ts";
 import type { Decision, PreparedCall } from "./gate.ts";
@@ -28,7 +29,7 @@ import {
   recordDecision,
 } from "./questions.ts";
 import { settleVerdict, type Stance } from "./stance.ts";
-import { familyOf, type Subjects, subjectsOf } from "./tools.ts";
+import { type Subjects, subjectsOf } from "./tools.ts";
 
 const REHEARSAL: PreparedCall = {
   call: { id: "", name: "bash", arguments: "" },
@@ -43,7 +44,7 @@ const READER: Verdict = {
 };
 const WRITER: Verdict = { outcome: "ask", by: "fallback", reason: "no permission rule concerns it" };
 
-/** Tools whose every call needs a person's word, whatever was allowed before (seed 000 §3.4: memory). */
+/** Tools whose every call needs a person's word, whatever was allowed before. */
 const FRESH: ReadonlySet<string> = new Set(["remember", "forget"]);
 const MEMORY: Verdict = {
   outcome: "ask",
@@ -51,7 +52,7 @@ const MEMORY: Verdict = {
   reason: "it changes what is remembered for later sessions",
 };
 
-/** Builds the gate of a session (seed 000 §3.7). Rules that cannot be read are in `problems` and have no effect. */
+/** Builds the gate of a session; see docs/permissions.md. Rules that cannot be read are in `problems` and have no effect. */
 export function createGate(options: GateOptions): PermissionGate {
   return new SessionGate(options);
 }

@@ -1,4 +1,4 @@
-/** Decides, call by call, what runs: rules, postures, modes, approvals and the destructive floor (seed 000 §3.7). */
+/** Decides, call by call, what runs: rules, postures, modes, approvals and the destructive floor; see docs/permissions.md. */
 export { createGate } from "./create_gate.ts";
 export type { Decision, DecisionSource, Gate, PreparedCall } from "./gate.ts";
 export type {

@@ -1,8 +1,8 @@
+import { familyOf } from "../util/rule_syntax.ts";
 import type { CommandReport } from "./command.ts";
 import type { Decision, PreparedCall } from "./gate.ts";
 import type { ApprovalRequest, GateOptions, PermissionMode } from "./ports.ts";
 import { cite } from "./stance.ts";
-import { familyOf } from "./tools.ts";
 
 /** Read-only tools that only make sense once a plan was approved. */
 const PLAN_UNSAFE: ReadonlySet<string> = new Set(["complete_step", "remember", "forget"]);
@@ -41,7 +41,7 @@ export function modeRefusal(
 }
 
 /**
- * In plan mode an MCP tool's own claim to be read-only is not believed until the user says so (seed 000 §3.7). No posture
+ * In plan mode an MCP tool's own claim to be read-only is not believed until the user says so. No posture
  * answers this question, and without a person it stays refused.
  */
 export function trustQuestion(

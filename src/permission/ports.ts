@@ -15,12 +15,14 @@ export interface RuleText {
 
 export type RuleList = "allow" | "ask" | "deny";
 
-/** A rule that was not understood. The message says what to write instead. */
+/** A rule that was not understood. */
 export interface RuleProblem {
   readonly rule: string;
   readonly list: RuleList;
   readonly origin?: string;
   readonly message: string;
+  /** What to write instead. */
+  readonly remedy: string;
 }
 
 /** `[permissions]` after merging. `mode` is what happens to a writer that no rule matches. */

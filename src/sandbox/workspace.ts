@@ -32,7 +32,7 @@ interface Areas {
 const WINDOWS = Deno.build.os === "windows";
 
 /**
- * Confines file tools to the workspace; the wall of seed 000 §5 `[sandbox]`. Structurally a `PathPolicy`.
+ * Confines file tools to the workspace; what `[sandbox]` sets; see docs/security.md. Structurally a `PathPolicy`.
  *
  * Contract: what `read` and `write` return is a real path: no symlink, no `..`. A writer replaces the file by renaming a new one over it,
  * which leaves other hard links of the old file alone; one that opens the file in place must call `verifyOpened(file, path, "write")`.

@@ -2,7 +2,7 @@ import type { Message } from "../core/mod.ts";
 import type { SessionPlace } from "./paths.ts";
 
 /**
- * Writes the messages a compaction takes out of the conversation, one a line (spec §3.6), and returns the file's path. The
+ * Writes the messages a compaction takes out of the conversation, one a line, and returns the file's path. The
  * session file keeps them too; this copy is for people and other programs.
  */
 export function writeArchive(place: SessionPlace, messages: readonly Message[], now: Date): string {

@@ -2,7 +2,7 @@ import type { EventOf, Message, ToolMessage } from "../core/mod.ts";
 import type { MessageSource, SessionState } from "./state.ts";
 
 /**
- * Applies a compaction to the conversation (spec §3.6). A fold removes the assistant and tool messages of the range, and
+ * Applies a compaction to the conversation. A fold removes the assistant and tool messages of the range, and
  * the harness's passing remarks; the user's turns, standing context and earlier digests stay as they are, and the new
  * digest follows them. A prune only shortens tool outputs. Neither can leave a tool result without its call.
  */

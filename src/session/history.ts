@@ -3,7 +3,7 @@ import { projectDir } from "./paths.ts";
 import { SessionIndex } from "./index/index.ts";
 import type { SearchHit, TranscriptPiece } from "./index/search.ts";
 
-/** A question the `history` tool puts to earlier sessions (spec §3.6). */
+/** A question the `history` tool puts to earlier sessions. */
 export interface HistoryQuery {
   readonly home: string;
   readonly cwd: string;

@@ -17,6 +17,21 @@ Deno.test("permissions check explains segments, rule and origin, and exits 3 for
   assertEquals((await world.run(["permissions", "check", "--tool", "nope", "x"])).code, 2);
 });
 
+Deno.test("a deny or ask rule that cannot be read ends the run before the first request", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" } });
+  await using world = await makeWorld(mockConfig(server.url, '[permissions]\nallow = ["Bash(ls"]\n'));
+  const warned = await world.run(["run", "go"]);
+  assertEquals([warned.code, server.requests.length], [0, 1]);
+  assertMatch(warned.stderr, /config\.toml:3:10: .*it allows nothing/);
+  for (const list of ["deny", "ask"]) {
+    await world.write("reasonix.toml", `[permissions]\n${list} = ["Bash(rm -rf*)", "Bahs(git push:*)"]\n`);
+    const refused = await world.run(["run", "go"]);
+    assertEquals([refused.code, server.requests.length], [6, 1]);
+    assertMatch(refused.stderr, /reasonix\.toml:2:\d+: .*"Bahs"[\s\S]*Did you mean Bash\?/);
+    assertEquals((await world.run(["permissions", "check", "ls"])).code, 6);
+  }
+});
+
 Deno.test("rm -rf of the home is refused headless in every mode", async () => {
   for (const mode of ["workspace-write", "danger-full-access"]) {
     await using server = startModelServer([

@@ -33,7 +33,7 @@ const MAX_OUTAGES = 3;
 /** Characters an unseen output keeps when the server refuses the request as it is. */
 const UNSEEN_STEPS = [6_000, 2_000, 600];
 
-/** Makes room in a conversation (spec §3.6). Contract: no method rejects because a summary could not be had. */
+/** Makes room in a conversation. Contract: no method rejects because a summary could not be had. */
 export class Compactor {
   readonly ledger: Ledger;
   readonly #options: CompactionOptions;

@@ -35,7 +35,7 @@ export interface FoldPlan extends FoldDepth {
 }
 
 /**
- * The fold of everything before the newest messages, by the survival rules of spec §3.6; undefined when nothing can go.
+ * The fold of everything before the newest messages, by the survival rules of docs/context.md; undefined when nothing can go.
  * Results the model has not seen yet are never part of it, and no result is separated from its call.
  */
 export function planFold(state: Plannable, depth: FoldDepth): FoldPlan | undefined {

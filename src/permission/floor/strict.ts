@@ -6,7 +6,7 @@ import { isSink } from "../shell/readers.ts";
 
 const COMMANDS = /^(?:rm|mv|chmod|chown|dd|mkfs(?:\..*)?|shutdown|reboot)$/;
 
-/** The wide class of `[safety] confirm = "strict"` (seed 003 §9.3). */
+/** The wide class of `[safety] confirm = "strict"`; see docs/permissions.md. */
 export function strictFinding(name: string, segment: Segment, places: Places): string | undefined {
   if (COMMANDS.test(name)) return `strict mode confirms every ${name}`;
   const target = segment.uses.find((use) =>

@@ -14,9 +14,9 @@ max_steps = 5   # enough
 
 [permissions]
 deny = [
-  "A", # never
+  "a", # never
   # the next one is important
-  "B",
+  "b",
 ]
 
 [[providers]]
@@ -73,12 +73,12 @@ Deno.test("setConfigValue adds keys and tables, removes keys, and keeps every co
 Deno.test("addConfigItem appends to a list once, and starts one", async () => {
   await using fixture = configFixture();
   const file = fixture.write("home/config.toml", FILE);
-  for (const rule of ["C", "C", "A"]) await addConfigItem(file, "permissions.deny", rule);
+  for (const rule of ["c", "c", "a"]) await addConfigItem(file, "permissions.deny", rule);
   await addConfigItem(file, "permissions.allow", "Bash(go test:*)");
   const text = Deno.readTextFileSync(file);
-  assertStringIncludes(text, '"A", # never\n  # the next one is important\n  "B",');
+  assertStringIncludes(text, '"a", # never\n  # the next one is important\n  "b",');
   const { config } = await fixture.load();
-  assertEquals(config.permissions.deny, ["A", "B", "C"]);
+  assertEquals(config.permissions.deny, ["a", "b", "c"]);
   assertEquals(config.permissions.allow, ["Bash(go test:*)"]);
 });
 
@@ -179,8 +179,8 @@ const TYPED: [key: string, text: string, value: unknown][] = [
   ["language", "5", "5"],
   ["agent.max_steps", "12", 12],
   ["sandbox.network", "true", true],
-  ["permissions.deny", "A, B", ["A", "B"]],
-  ["permissions.deny", '["A, B"]', ["A, B"]],
+  ["permissions.deny", "a, b", ["a", "b"]],
+  ["permissions.deny", '["a, b"]', ["a, b"]],
   ["agent.subagent_models", '{ a = "b" }', { a: "b" }],
   ["agent.max_steps", "many words", "many words"],
 ];

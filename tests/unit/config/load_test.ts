@@ -9,8 +9,8 @@ import {
 } from "../../support/assert.ts";
 import { configFixture, type Fixture } from "./fixture.ts";
 
-/** The file of seed 000 §5, every commented line switched on. */
-const SEED = `
+/** The configuration file of the Go product, every commented line switched on. */
+const GO_FILE = `
 default_model = "deepseek"
 language = "zh"
 [agent]
@@ -88,8 +88,42 @@ Deno.test("loadConfig reports a missing variable together with wrong types", asy
   assertEquals(error.problems.map(({ place }) => place?.line), [2, 5]);
 });
 
+Deno.test("loadConfig refuses deny and ask rules that it cannot read, and warns of such allow rules", async () => {
+  await using fixture = configFixture({
+    "home/config.toml":
+      '[permissions]\nallow = ["Bash(ls"]\ndeny = [\n  "Bash(rm -rf*)",\n  "Bsh(git push*)",\n]\n',
+    "project/reasonix.toml": '[permissions]\nask = ["Edit()"]\ndeny = [""]\n',
+  });
+  const error = await assertRejects(() => fixture.load(), ConfigError);
+  assertEquals(error.exit, "config");
+  assertEquals(
+    error.problems.map(({ place, message, remedy }) => [place?.line, place?.column, message, remedy]),
+    [
+      [
+        5,
+        3,
+        'Cannot read permission rule for "Bsh": no tool or family has this name',
+        "Did you mean Bash?",
+      ],
+      [
+        2,
+        8,
+        'Cannot read permission rule "Edit()": nothing stands in its parentheses',
+        "Write Edit alone for every call",
+      ],
+      [3, 9, "Cannot read an empty permission rule", "Write Tool or Tool(what), such as Bash(go test:*)"],
+    ],
+  );
+  fixture.write("home/config.toml", '[permissions]\nallow = ["Bash(ls"]\n');
+  fixture.write("project/reasonix.toml", "");
+  const { warnings } = await fixture.load();
+  assertEquals(warnings.map(({ place, message }) => [place?.line, place?.column, message]), [
+    [2, 10, 'Cannot read permission rule "Bash(ls"; it allows nothing'],
+  ]);
+});
+
 Deno.test("loadConfig takes the whole file of the Go product as user settings", async () => {
-  await using fixture = configFixture({ "home/config.toml": SEED });
+  await using fixture = configFixture({ "home/config.toml": GO_FILE });
   const { config, warnings } = await fixture.load({ variables: { STRIPE_KEY: "sk" } });
   assertEquals(warnings, []);
   assertEquals(config.providers[1]?.price, { input: 1, output: 3, cache_hit: 0.2, currency: "CNY" });
@@ -103,7 +137,7 @@ Deno.test("loadConfig takes the whole file of the Go product as user settings", 
 });
 
 Deno.test("loadConfig takes the same file in a project and says what a project cannot do", async () => {
-  await using fixture = configFixture({ "project/reasonix.toml": SEED });
+  await using fixture = configFixture({ "project/reasonix.toml": GO_FILE });
   const { config, warnings, needsTrust } = await fixture.load();
   assertEquals(
     warnings.map(({ message, place }) => `${place?.line}: ${message.split(/;| with | from /)[0]}`),
@@ -140,15 +174,15 @@ Deno.test("loadConfig lets flags beat the project, the project the user, the use
 
 Deno.test("loadConfig joins rule lists of all layers and keeps each rule once", async () => {
   await using fixture = configFixture({
-    "home/config.toml": '[permissions]\ndeny = ["A", "B"]\nallow = ["X"]',
-    "project/reasonix.toml": '[permissions]\ndeny = ["B", "C"]\nask = ["D"]',
+    "home/config.toml": '[permissions]\ndeny = ["a", "b"]\nallow = ["x"]',
+    "project/reasonix.toml": '[permissions]\ndeny = ["b", "c"]\nask = ["d"]',
   });
-  const { config } = await fixture.load({ flags: { permissions: { allow: ["Y"], deny: ["E"] } } });
+  const { config } = await fixture.load({ flags: { permissions: { allow: ["y"], deny: ["e"] } } });
   assertEquals(config.permissions, {
     mode: "ask",
-    allow: ["X", "Y"],
-    ask: ["D"],
-    deny: ["A", "B", "C", "E"],
+    allow: ["x", "y"],
+    ask: ["d"],
+    deny: ["a", "b", "c", "e"],
   });
 });
 

@@ -6,8 +6,8 @@ import { configFixture } from "./fixture.ts";
 const USER = `
 [permissions]
 deny = [
-  "A",
-  "B", # both
+  "a",
+  "b", # both
 ]
 [[providers]]
 name = "a.b"
@@ -21,8 +21,8 @@ effort = "low"
 const PROJECT = `
 tools.writes = "deny"
 [permissions]
-deny = ["B", "C"]
-allow = ["X"]
+deny = ["b", "c"]
+allow = ["x"]
 [[providers]]
 name = "theirs"
 model = "m"
@@ -75,7 +75,7 @@ Deno.test("getConfigValue reads by name, by index and with quoted names", async 
   assertEquals(getConfigValue(loaded, "providers[2].effort"), "low");
   assertEquals(getConfigValue(loaded, "providers.'a.b'.model"), "m");
   assertEquals(getConfigValue(loaded, "providers.nobody.model"), undefined);
-  assertEquals(getConfigValue(loaded, "permissions.deny[2]"), "C");
+  assertEquals(getConfigValue(loaded, "permissions.deny[2]"), "c");
   assertEquals(getConfigValue(loaded, "sandbox.network"), false);
 });
 

@@ -73,17 +73,17 @@ const TABLE: [name: string, user: string, project: string, read: Read, value: un
   ],
   [
     "permissions.allow",
-    'permissions.allow = ["A"]',
+    'permissions.allow = ["a"]',
     'permissions.allow = ["Bash"]',
     (c) => c.permissions.allow,
-    ["A"],
+    ["a"],
     true,
   ],
-  ["permissions.deny", 'permissions.deny = ["A"]', 'permissions.deny = ["B"]', (c) => c.permissions.deny, [
-    "A",
-    "B",
+  ["permissions.deny", 'permissions.deny = ["a"]', 'permissions.deny = ["b"]', (c) => c.permissions.deny, [
+    "a",
+    "b",
   ], false],
-  ["permissions.ask", "", 'permissions.ask = ["B"]', (c) => c.permissions.ask, ["B"], false],
+  ["permissions.ask", "", 'permissions.ask = ["b"]', (c) => c.permissions.ask, ["b"], false],
   ["sandbox.bash off", "", 'sandbox.bash = "off"', (c) => c.sandbox.bash, "auto", true],
   ["sandbox.bash enforce", "", 'sandbox.bash = "enforce"', (c) => c.sandbox.bash, "enforce", false],
   [

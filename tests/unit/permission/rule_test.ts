@@ -12,7 +12,7 @@ function problem(text: string): string {
   const parsed = parseRule({ text, origin: "reasonix.toml:3:1" }, "allow");
   assert(isProblem(parsed), text);
   assertEquals([parsed.rule, parsed.origin], [text, "reasonix.toml:3:1"]);
-  return parsed.message;
+  return `${parsed.message}. ${parsed.remedy}`;
 }
 
 Deno.test("parseRule knows families, legacy names and other systems' names", () => {
@@ -35,6 +35,12 @@ Deno.test("parseRule knows families, legacy names and other systems' names", () 
       .map(targets),
     ["Bash", "Bash", "Read", "Edit", "Edit", "Edit", "read_file", "grep", "ls", "web_fetch", "Mcp", "*"],
   );
+  assertEquals(["TodoWrite", "Skill", "BashOutput", "KillShell"].map(targets), [
+    "todo_write",
+    "skill",
+    "job_output",
+    "job_kill",
+  ]);
   assertEquals(targets("mcp__github__*"), "mcp__github__*");
   assertEquals(targets("Mcp(github)"), "mcp__github");
 });
@@ -49,11 +55,11 @@ Deno.test("parseRule takes Tool(*) for Tool", () => {
 });
 
 Deno.test("parseRule says what is wrong and what to write", () => {
-  assertStringIncludes(problem("Bsh(x)"), "did you mean Bash?");
-  assertStringIncludes(problem("Raed"), "did you mean Read?");
-  assertStringIncludes(problem("Frobnicate(x)"), "use Bash, Read, Edit, Mcp or a tool's own name");
+  assertStringIncludes(problem("Bsh(x)"), "Did you mean Bash?");
+  assertStringIncludes(problem("Raed"), "Did you mean Read?");
+  assertStringIncludes(problem("Frobnicate(x)"), "Use Bash, Read, Edit, Mcp or a tool's own name");
   assertStringIncludes(problem("Bash(x"), "both parentheses");
-  assertStringIncludes(problem("Bash()"), "write Bash alone");
+  assertStringIncludes(problem("Bash()"), "Write Bash alone");
   assertStringIncludes(problem("  "), "empty permission rule");
 });
 

@@ -1,0 +1,138 @@
+/** How permission rules are written and which tools their names mean: the configuration checks it, the gate works with it. */
+import { nearNames } from "./near_names.ts";
+
+export type Family = "Bash" | "Read" | "Edit" | "Mcp";
+
+/** What a rule is about: a family of tools, or tools by name, with `*` as wildcard. */
+export type RuleTarget = { readonly family: Family } | { readonly tool: string };
+
+/** A rule taken apart. */
+export interface RuleParts {
+  readonly name: string;
+  readonly target: RuleTarget;
+  /** What stands in the parentheses, without blanks around it; absent: every call. Never empty. */
+  readonly inner?: string;
+  /** What stands after `=`. */
+  readonly literal?: string;
+}
+
+/** A text that is no rule. */
+export interface RuleFault {
+  readonly message: string;
+  /** What to write instead. */
+  readonly remedy: string;
+}
+
+const READ_TOOLS = new Set([
+  "read_file",
+  "view_image",
+  "ls",
+  "list_dir",
+  "grep",
+  "glob",
+  "code_index",
+  "document_symbols",
+]);
+const EDIT_TOOLS = new Set([
+  "write_file",
+  "edit_file",
+  "multi_edit",
+  "move_file",
+  "apply_patch",
+  "notebook_edit",
+]);
+const SHELL_TOOLS = new Set(["bash", "shell", "powershell", "pwsh"]);
+
+/** Names of other systems that users write in rules, by the name they mean here. */
+const RULE_NAMES: Readonly<Record<string, string>> = {
+  Bash: "Bash",
+  Shell: "Bash",
+  Read: "Read",
+  Edit: "Edit",
+  Write: "Edit",
+  MultiEdit: "Edit",
+  NotebookEdit: "Edit",
+  Mcp: "Mcp",
+  MCP: "Mcp",
+  Grep: "grep",
+  Glob: "glob",
+  LS: "ls",
+  WebFetch: "web_fetch",
+  WebSearch: "web_search",
+  Task: "task",
+  TodoWrite: "todo_write",
+  Skill: "skill",
+  BashOutput: "job_output",
+  KillShell: "job_kill",
+};
+
+const FAMILIES: ReadonlySet<string> = new Set(["Bash", "Read", "Edit", "Mcp"]);
+
+/** The family whose rules concern a tool, if any. */
+export function familyOf(tool: string): Family | undefined {
+  if (SHELL_TOOLS.has(tool)) return "Bash";
+  if (READ_TOOLS.has(tool)) return "Read";
+  if (EDIT_TOOLS.has(tool) || tool.startsWith("delete_")) return "Edit";
+  return tool.startsWith("mcp__") ? "Mcp" : undefined;
+}
+
+/** Takes a rule apart: `Tool`, `Tool(what)` or `tool=literal`; see docs/permissions.md. */
+export function readRule(written: string): RuleParts | RuleFault {
+  const text = written.trim();
+  if (text === "") {
+    return {
+      message: "Cannot read an empty permission rule",
+      remedy: "Write Tool or Tool(what), such as Bash(go test:*)",
+    };
+  }
+  const split = /^([^\s(=]+)(?:\(([\s\S]*)\)|=([\s\S]*))?$/.exec(text);
+  if (!split) {
+    return {
+      message: `Cannot read permission rule ${quote(text)}`,
+      remedy: "Write Tool or Tool(what) with both parentheses",
+    };
+  }
+  const [, name = "", between, literal] = split;
+  const target = targetOf(name);
+  if (!target) return unknownTool(name);
+  // A literal is compared as it is, with the blanks at its end.
+  if (literal !== undefined) return { name, target, literal: literal + (/\s*$/.exec(written)?.[0] ?? "") };
+  const inner = between?.trim();
+  if (inner === undefined || inner === "*") return { name, target };
+  if (inner !== "") return { name, target, inner };
+  return {
+    message: `Cannot read permission rule ${quote(text)}: nothing stands in its parentheses`,
+    remedy: `Write ${name} alone for every call`,
+  };
+}
+
+export function isFault(read: RuleParts | RuleFault): read is RuleFault {
+  return "message" in read;
+}
+
+/** Undefined when no tool can have the name. */
+function targetOf(name: string): RuleTarget | undefined {
+  const known = RULE_NAMES[name];
+  if (known !== undefined) return isFamily(known) ? { family: known } : { tool: known };
+  if (SHELL_TOOLS.has(name)) return { family: "Bash" };
+  if (name === "*") return { tool: "*" };
+  if (/^mcp__[\w.*-]+$/.test(name)) return { tool: name };
+  return /^[a-z][a-z0-9_.-]*$/.test(name) ? { tool: name } : undefined;
+}
+
+function isFamily(name: string): name is Family {
+  return FAMILIES.has(name);
+}
+
+function unknownTool(name: string): RuleFault {
+  const known = [...Object.keys(RULE_NAMES), ...READ_TOOLS, ...EDIT_TOOLS, ...SHELL_TOOLS];
+  const near = nearNames(name, known, 1)[0];
+  return {
+    message: `Cannot read permission rule for ${quote(name)}: no tool or family has this name`,
+    remedy: near ? `Did you mean ${near}?` : "Use Bash, Read, Edit, Mcp or a tool's own name",
+  };
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.length > 80 ? `${text.slice(0, 77)}…` : text);
+}
