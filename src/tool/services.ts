@@ -78,8 +78,8 @@ export interface Jobs {
   get(id: string): JobView | undefined;
   /** Output since the last call for this job. */
   news(id: string): JobNews | undefined;
-  /** Resolves when the job prints something, ends, or the time is over. */
-  settled(id: string, milliseconds: number, signal: AbortSignal): Promise<void>;
+  /** Resolves when the job has ended or the time is over. */
+  ended(id: string, milliseconds: number, signal: AbortSignal): Promise<void>;
   /** Ends the job and its children. */
   kill(id: string): Promise<JobView | undefined>;
 }

@@ -23,7 +23,7 @@ interface Job {
   /** Bytes since the last look that there was no room for. */
   dropped: number;
   killed: boolean;
-  /** Called at the next output or at the end. */
+  /** Called at the end. */
   readonly waiting: Set<() => void>;
 }
 
@@ -94,9 +94,9 @@ export class JobTable implements Jobs {
     return { view: job.view, bytes: whole, skipped, dropped };
   }
 
-  async settled(id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
+  async ended(id: string, milliseconds: number, signal: AbortSignal): Promise<void> {
     const job = this.#find(id);
-    if (!job || job.view.status !== "running" || job.read < job.written) return;
+    if (!job || job.view.status !== "running") return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, milliseconds);
     job.waiting.add(resolve);
@@ -162,7 +162,6 @@ export class JobTable implements Jobs {
     }
     job.written += at;
     job.dropped += chunk.length - at;
-    for (const wake of job.waiting) wake();
   }
 
   #ended(job: Job, end: { readonly code: number; readonly signal?: string }): void {

@@ -18,7 +18,7 @@ export async function startJob(
   const plan = context.jail.wrap(shell.argv(command, false), { cwd });
   const { minFreeDiskMb } = context.settings;
   const { id } = jobs.start({ command, plan, cwd, dir: context.outputDir, minFreeDiskMb });
-  await jobs.settled(id, FIRST_LOOK_MS, context.signal);
+  await jobs.ended(id, FIRST_LOOK_MS, context.signal);
   const news = jobs.news(id);
   if (!news) return failure(`Cannot find ${id} again`);
   const { text, truncated } = jobText(news);

@@ -6,7 +6,7 @@ export async function jobOutput(args: Record<string, unknown>, context: ToolCont
   const id = String(args.job_id);
   const jobs = context.services?.jobs;
   const seconds = typeof args.wait_seconds === "number" ? args.wait_seconds : 0;
-  if (seconds > 0) await jobs?.settled(id, seconds * 1000, context.signal);
+  if (seconds > 0) await jobs?.ended(id, seconds * 1000, context.signal);
   const news = jobs?.news(id);
   if (!news) return unknownJob(id, jobs);
   const { text, truncated } = jobText(news);

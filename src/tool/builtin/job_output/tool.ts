@@ -11,8 +11,8 @@ export const JOB_OUTPUT = defineBuiltin({
       wait_seconds: {
         type: "integer",
         minimum: 0,
-        maximum: 60,
-        description: "Wait so long for something new",
+        maximum: 300,
+        description: "Wait so long for the job to end",
       },
     },
     required: ["job_id"],

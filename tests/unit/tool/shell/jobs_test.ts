@@ -37,23 +37,33 @@ Deno.test("background jobs hand out their output in parts and report their end",
     run_in_background: true,
   });
   assertMatch(started.content, /^job-1 running after [\d.]+ s: echo ready/);
-  const first = started.content.includes("\nready")
-    ? ""
-    : (await b.call("job_output", { job_id: "job-1", wait_seconds: 10 })).content;
-  assert(started.content.includes("\nready") || first.startsWith("ready"));
+  let first = started.content;
+  while (!first.includes("\nready")) {
+    first += `\n${(await b.call("job_output", { job_id: "job-1" })).content}`;
+  }
   assertMatch(
     (await b.call("job_output", { job_id: "job-1" })).content,
     /^\(no new output\)\n\[job-1 running/,
   );
   await Deno.writeTextFile(`${b.context.cwd}/go`, "");
-  let text = "";
-  while (!text.includes("exited")) {
-    text += (await b.call("job_output", { job_id: "job-1", wait_seconds: 10 })).content;
-  }
+  const text = (await b.call("job_output", { job_id: "job-1", wait_seconds: 60 })).content;
   assertStringIncludes(text, "second");
   assertMatch(text, /\[job-1 exited with code 4 after/);
   assertEquals(b.changes.map((change) => change.status), ["started", "exited"]);
   assertMatch((await b.call("jobs")).content, /^job-1 exited with code 4/);
+});
+
+Deno.test("job_output waits for the end of a job that prints all the time, but no longer than asked", async () => {
+  await using b = await bench();
+  await b.call("bash", {
+    command: "while [ ! -e go ]; do echo tick; sleep 0.01; done; echo last",
+    run_in_background: true,
+  });
+  const early = await b.call("job_output", { job_id: "job-1", wait_seconds: 1 });
+  assertMatch(early.content, /^tick\n[\s\S]*\[job-1 running after/);
+  const waiting = b.call("job_output", { job_id: "job-1", wait_seconds: 60 });
+  await Deno.writeTextFile(`${b.context.cwd}/go`, "");
+  assertMatch((await waiting).content, /(?:^|\n)last\n\[job-1 exited with code 0 after/);
 });
 
 Deno.test("job_kill ends a job with its children", async () => {
