@@ -18,11 +18,14 @@ export interface Place {
   readonly loose?: true;
 }
 
-/** A folder shown in place of another; `shown` are the parts of the real one that stay to be read. */
+/** A folder shown in place of another. */
 export interface Replacement {
   readonly path: string;
   readonly by: string;
+  /** Parts of the real one that stay to be read. */
   readonly shown: readonly string[];
+  /** Parts of the real one that stay writable. */
+  readonly shared: readonly string[];
 }
 
 /** How a command is confined, independent of the backend. All paths are absolute and real. */

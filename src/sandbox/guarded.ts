@@ -50,6 +50,45 @@ export const PROTECTED_PATHS: readonly string[] = [
   ".vscode/tasks.json",
 ];
 
+/** Folders of programs that the user starts, or that shells and editors load, relative to the user's home. */
+export const HOME_PROGRAMS: readonly string[] = [
+  "bin",
+  ".local/bin",
+  ".local/lib",
+  ".local/pipx",
+  ".local/share/uv",
+  ".local/share/mise",
+  ".local/share/pipx",
+  ".local/share/nvim",
+  ".local/share/applications",
+  ".config/nvim",
+  ".vim",
+  ".emacs.d",
+  ".oh-my-zsh",
+  ".zsh",
+  ".cargo/bin",
+  ".cargo/env",
+  ".cargo/config.toml",
+  ".rustup",
+  "go/bin",
+  ".deno",
+  ".bun/bin",
+  ".npm-global",
+  ".yarn/bin",
+  ".nvm",
+  ".volta",
+  ".pyenv",
+  ".rbenv",
+  ".asdf",
+  ".sdkman",
+  ".krew",
+  ".dotnet/tools",
+  ".vscode/extensions",
+  ".vscode-server",
+  ".npmrc",
+  ".claude",
+];
+
 /** Whether a path relative to a root is protected. Anything in a `.git` folder counts: files there are git's to write. */
 export function isProtected(relative: string): boolean {
   const path = relative.replaceAll("\\", "/").toLowerCase();

@@ -4,8 +4,9 @@ import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
 import { DeniedFiles } from "./denied_files.ts";
 import { describeJail } from "./describe.ts";
 import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
-import { currentPlan, type FixedPlan, fixPlan, type JailAreas } from "./plan.ts";
+import { currentPlan, type FixedPlan, fixPlan, type JailAreas, type Surroundings } from "./plan.ts";
 import { forgetProbe, probeCached } from "./probe.ts";
+import { boundSockets, namedSockets } from "./sockets.ts";
 
 /** How commands are confined. */
 export interface JailOptions extends JailAreas {
@@ -120,7 +121,7 @@ export async function openJail(options: JailOptions): Promise<Jail> {
       .catch((error): ProbeResult => ({ works: false, detail: errorMessage(error) }));
     const reason = shortfall(probe, options);
     if (reason === undefined) {
-      const fixed = fixPlan(await withForwarder(options), await runtimeCache(env, options.cacheDir));
+      const fixed = fixPlan(await withForwarder(options), await surroundings(env, options));
       const cache = options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir };
       return new Jail({ backend: name, probe, rejected, fixed, env, ...cache }, backend);
     }
@@ -129,7 +130,7 @@ export async function openJail(options: JailOptions): Promise<Jail> {
   const why = rejected.map(({ backend, reason }) => `${backend}: ${reason}`).join("; ");
   if (options.mode === "enforce") throw unjailed(why || `there is none for ${Deno.build.os}`);
   const detail = options.mode === "off" ? '[sandbox] bash = "off"' : why || `no jail for ${Deno.build.os}`;
-  const fixed = { areas: options, writable: [], hidden: [], runtime: [], replaced: [], redirects: [] };
+  const fixed = { areas: options, writable: [], hidden: [], programs: [], replaced: [], redirects: [] };
   return new Jail(
     { backend: "none", probe: { works: true, detail }, rejected, fixed, env },
     await BACKENDS.none(),
@@ -145,18 +146,16 @@ async function withForwarder(areas: JailAreas): Promise<JailAreas> {
   return { ...areas, proxy: { ...areas.proxy, forwarder: forwarderCommand() } };
 }
 
-/** The cache of the runtime, which commands share when they use the same one, and a folder of theirs to put in its place. */
-async function runtimeCache(env: Record<string, string>, cacheDir: string | undefined) {
-  const cache = env.DENO_DIR === undefined ? {} : { cache: env.DENO_DIR };
-  if (cacheDir === undefined || Deno.build.os !== "linux") return cache;
-  try {
-    const standIn = `${cacheDir}/jail-runtime`;
-    await Deno.mkdir(standIn, { recursive: true, mode: 0o700 });
-    return { ...cache, standIn };
-  } catch {
-    // Then the cache is read-only, and commands that use the runtime are slower.
-    return cache;
-  }
+/** What the machine has that a jail has to mind. */
+async function surroundings(env: Record<string, string>, options: JailOptions): Promise<Surroundings> {
+  const { cacheDir, environment } = options;
+  const named = namedSockets(environment?.env ?? Deno.env.toObject());
+  return {
+    searchPath: (env.PATH ?? "").split(":"),
+    sockets: [...await boundSockets(), ...named],
+    ...(env.DENO_DIR === undefined ? {} : { runtime: env.DENO_DIR }),
+    ...(cacheDir === undefined || Deno.build.os !== "linux" ? {} : { standIns: cacheDir }),
+  };
 }
 
 /** The jail of another process or worker, from its data. */

@@ -1,8 +1,10 @@
 import type { JailPlan, NetworkMode, Place, ProxyAddress, Replacement } from "./backend.ts";
 import { isWithin } from "./area.ts";
+import { planCaches } from "./caches.ts";
 import { gitPlaces } from "./git_places.ts";
-import { HOME_SECRETS, PROTECTED_PATHS } from "./guarded.ts";
-import { realPathOf } from "./resolve.ts";
+import { HOME_PROGRAMS, HOME_SECRETS, PROTECTED_PATHS } from "./guarded.ts";
+import { existing } from "./places.ts";
+import { agentSockets, foreignSockets, isWide } from "./sockets.ts";
 
 /** The folders and the network a jail is made of. Absolute paths; variables are already expanded. */
 export interface JailAreas {
@@ -20,64 +22,20 @@ export interface JailAreas {
   readonly proxy?: ProxyAddress;
 }
 
-/** Caches of build tools that stay writable, relative to the user's home. Folders that hold programs are left out. */
-const TOOL_CACHES = [
-  ".cache",
-  ".npm",
-  ".yarn/cache",
-  ".local/share/pnpm/store",
-  ".bun/install/cache",
-  ".cargo/registry",
-  ".cargo/git",
-  "go/pkg",
-  ".gradle/caches",
-  ".gradle/daemon",
-  ".gradle/wrapper",
-  ".m2/repository",
-  ".ivy2/cache",
-  ".nuget/packages",
-  ".pub-cache/hosted",
-  ".composer/cache",
-  ".hex/packages",
-  ".stack/pantry",
-  ".cabal/packages",
-  "Library/Caches",
-] as const;
-
-/** Where the runtime of this program keeps the code that it will run next time, unless DENO_DIR says otherwise. */
-const RUNTIME_CACHES = [".cache/deno", "Library/Caches/deno"] as const;
-
-/** Parts of it that commands may read: what a project without network depends on. */
-const RUNTIME_PACKAGES = ["npm", "remote"] as const;
-
-/** Sockets and cookies that let a command have other programs act for it, relative to the user's home. */
-const AGENT_SOCKETS = [
+/** Cookies and folders of sockets that let a command have other programs act for it, relative to the user's home. */
+const AGENT_FILES = [
   ".docker/run",
   ".docker/desktop",
   ".colima",
   ".orbstack/run",
+  ".rd",
   ".lima",
   ".gnupg/S.gpg-agent",
   ".gnupg/S.gpg-agent.ssh",
   ".gnupg/S.gpg-agent.extra",
+  ".local/share/containers/podman/machine",
   ".Xauthority",
 ] as const;
-
-/** What is there of these paths, as real paths: nothing can be mounted on a path that does not exist. */
-function existing(paths: Iterable<string>): Place[] {
-  const found = new Map<string, Place>();
-  for (const path of paths) {
-    try {
-      // Most candidates are absent, and finding that out is cheapest this way.
-      Deno.lstatSync(path);
-      const real = realPathOf(path);
-      found.set(real, { path: real, folder: Deno.statSync(real).isDirectory });
-    } catch {
-      // Not there, or a dangling link: nothing to show, hide or protect.
-    }
-  }
-  return [...found.values()];
-}
 
 /** The protected paths of a root that may exist. One look at the folder is cheaper than thirty failing looks at its entries. */
 function protectedCandidates(root: string): string[] {
@@ -95,39 +53,68 @@ function inHome(areas: JailAreas, names: readonly string[]): string[] {
   return areas.userHome === undefined ? [] : names.map((name) => `${areas.userHome}/${name}`);
 }
 
+/** What else is there on the machine. */
+export interface Surroundings {
+  /** The cache of the runtime, where the environment names it. */
+  readonly runtime?: string;
+  /** Where the folders are kept that commands get instead of the user's. */
+  readonly standIns?: string;
+  /** Folders in which programs are looked up. */
+  readonly searchPath?: readonly string[];
+  /** Sockets that programs of the user listen on. */
+  readonly sockets?: readonly string[];
+}
+
+/** The user's home, when it lies in a writable folder. */
+function homeWithin({ roots, userHome }: JailAreas): string[] {
+  return userHome !== undefined && roots.some((root) => isWithin(userHome, root)) ? [userHome] : [];
+}
+
 /** The part of a plan that does not change during a session. */
 export interface FixedPlan {
   readonly areas: JailAreas;
   readonly writable: readonly Place[];
   readonly hidden: readonly Place[];
-  /** The runtime's cache; read-only where it cannot be replaced. */
-  readonly runtime: readonly Place[];
+  /** Programs and caches of programs; read-only although in a writable folder. */
+  readonly programs: readonly Place[];
   readonly replaced: readonly Replacement[];
   /** Files that lead git elsewhere and were there at the start, so they are the user's. */
   readonly redirects: readonly string[];
 }
 
-/** Looks the folders up. `runtime` tells where the runtime's cache is, and a folder commands may use as theirs instead. */
-export function fixPlan(
-  areas: JailAreas,
-  runtime: { readonly cache?: string; readonly standIn?: string },
-): FixedPlan {
-  const cache = existing(runtime.cache === undefined ? inHome(areas, RUNTIME_CACHES) : [runtime.cache]);
-  const { standIn } = runtime;
-  // With the network a project fetches for itself what it needs; without, it has what is there.
-  const shown = areas.network === "open" ? [] : RUNTIME_PACKAGES;
+/** Looks the folders up. */
+export function fixPlan(areas: JailAreas, around: Surroundings): FixedPlan {
+  const { roots, userHome } = areas;
+  const caches = planCaches({
+    userHome,
+    roots,
+    runtime: around.runtime,
+    standIns: around.standIns,
+    online: areas.network === "open",
+  });
   return {
     areas,
-    writable: existing([...areas.roots, ...inHome(areas, TOOL_CACHES)]),
+    writable: [...existing(roots), ...caches.writable],
     hidden: existing([
       ...areas.forbidRead ?? [],
       ...HOME_SECRETS.map((name) => `${areas.home}/${name}`),
-      ...inHome(areas, AGENT_SOCKETS),
+      ...inHome(areas, AGENT_FILES),
+      ...foreignSockets(existing(around.sockets ?? []).map((place) => place.path), roots, userHome),
     ]),
-    runtime: cache,
-    redirects: existing(areas.roots.flatMap((root) => gitPlaces(root).redirects)).map((place) => place.path),
-    replaced: standIn === undefined ? [] : cache.map(({ path }) => ({ path, by: standIn, shown })),
+    programs: [...caches.protectedPaths, ...programs(areas, around.searchPath ?? [])],
+    redirects: existing(roots.flatMap((root) => gitPlaces(root).redirects)).map((place) => place.path),
+    replaced: caches.replaced,
   };
+}
+
+/** What the user starts by name, where it lies in a writable folder that is more than a project. A project's programs are the project's. */
+function programs(areas: JailAreas, searchPath: readonly string[]): Place[] {
+  const projects = areas.roots.filter((root) => !isWide(root, areas.userHome));
+  const places = existing([
+    ...searchPath.filter((path) => path.startsWith("/")),
+    ...inHome(areas, HOME_PROGRAMS),
+  ]);
+  return places.filter(({ path }) => path !== "/" && !projects.some((root) => isWithin(path, root)));
 }
 
 /** Leaves out what is gone by now; what may not be looked at (a worker may not look at what is hidden) is believed to be there. */
@@ -156,14 +143,15 @@ function besides(hidden: readonly Place[], denied: readonly Place[], roots: read
 export function currentPlan(fixed: FixedPlan, denied: readonly Place[] = []): JailPlan {
   const { areas } = fixed;
   const places = areas.roots.map(gitPlaces);
-  const hidden = stillThere(fixed.hidden);
+  const agents = existing(agentSockets(areas.userHome));
+  const hidden = [...stillThere(fixed.hidden), ...agents];
   const candidates = [
-    ...areas.roots.flatMap(protectedCandidates),
+    ...new Set([...areas.roots, ...homeWithin(areas)].flatMap(protectedCandidates)),
     ...places.flatMap((git) => git.protectedPaths),
   ];
   return {
     writable: [...stillThere(fixed.writable), ...existing(places.flatMap((git) => git.writable))],
-    protectedPaths: [...existing([...candidates, areas.home]), ...fixed.runtime],
+    protectedPaths: [...existing([...candidates, areas.home]), ...fixed.programs],
     replaced: fixed.replaced,
     mustNotAppear: places.flatMap((git) => git.redirects).filter((path) => !fixed.redirects.includes(path)),
     hidden: [...hidden, ...besides(hidden, denied, areas.roots)],

@@ -62,48 +62,58 @@ const DANGLING = [
 /** Size of the folders that live in memory. */
 const MEMORY = String(512 * 1024 * 1024);
 
-const SYSTEM = [
-  ["--die-with-parent", "--new-session"],
-  ["--ro-bind", "/", "/", "--dev", "/dev"],
-  // Root owns the kernel settings under /proc, so their permissions alone do not protect them.
-  ["--proc", "/proc", "--remount-ro", "/proc"],
-  ["--size", MEMORY, "--perms", "1777", "--tmpfs", "/dev/shm"],
-  // Nothing limits how much memory files beside the devices would take.
-  ["--remount-ro", "/dev"],
-  // Sockets of services (docker, dbus, tmux) live in these folders, and a read-only mount does not stop anyone from connecting.
-  ["--size", MEMORY, "--tmpfs", "/run"],
-  RUN_FOLDERS.flatMap((path) => ["--ro-bind-try", path, path]),
-  ["--size", MEMORY, "--perms", "1777", "--tmpfs", "/var/tmp"],
-].flat();
+/** What every command gets; with a writable root folder the kernel's settings stay as they are. */
+const system = (wide: boolean): string[] =>
+  [
+    ["--die-with-parent", "--new-session"],
+    wide ? ["--bind", "/", "/", "--ro-bind-try", "/sys", "/sys"] : ["--ro-bind", "/", "/"],
+    ["--dev", "/dev"],
+    // Root owns the kernel settings under /proc, so their permissions alone do not protect them.
+    ["--proc", "/proc", "--remount-ro", "/proc"],
+    ["--size", MEMORY, "--perms", "1777", "--tmpfs", "/dev/shm"],
+    // Nothing limits how much memory files beside the devices would take.
+    ["--remount-ro", "/dev"],
+    // Sockets of services (docker, dbus, tmux) live in these folders, and a read-only mount does not stop anyone from connecting.
+    ["--size", MEMORY, "--tmpfs", "/run"],
+    RUN_FOLDERS.flatMap((path) => ["--ro-bind-try", path, path]),
+    ["--size", MEMORY, "--perms", "1777", "--tmpfs", "/var/tmp"],
+  ].flat();
+
+const isWhole = ({ path }: { readonly path: string }) => path === "/";
 
 function temporary(plan: JailPlan): string[] {
-  if (plan.writable.some((place) => place.path === "/tmp" || place.path === "/")) return [];
+  if (plan.writable.some((place) => place.path === "/tmp" || isWhole(place))) return [];
   if (plan.privateTmp !== undefined) return ["--bind", plan.privateTmp, "/tmp"];
   return ["--size", MEMORY, "--perms", "1777", "--tmpfs", "/tmp"];
 }
 
+/** Small shells can only name descriptors of one digit; the others are closed by bash, in the rare case that there are any. */
+const BASHES = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
+const CLOSER = 'for fd in /proc/self/fd/??*; do fd=${fd##*/}; exec {fd}>&-; done; exec "$@"';
+
 /** Mounts in the order in which they cover each other: outer before inner, and what is hidden last. */
 function mounts(plan: JailPlan): string[] {
-  const binds = plan.writable.map(({ path }) => ({ option: "--bind", path }));
-  const writable = (path: string) => plan.writable.some((place) => isWithin(path, place.path));
-  for (const { path } of plan.protectedPaths) {
-    if (!writable(path)) continue;
-    binds.push({ option: "--ro-bind", path });
-  }
-  const fixed = plan.protectedPaths.map((place) => place.path);
-  for (const path of ancestors(plan)) {
-    if (!fixed.some((place) => isWithin(path, place))) binds.push({ option: "--bind", path });
-  }
-  const seen = new Set<string>();
+  const writable = plan.writable.filter((place) => !isWhole(place));
+  const covers = (path: string) => plan.writable.some((place) => isWithin(path, place.path));
+  const fixed = plan.protectedPaths.map((place) => place.path).filter(covers);
+  const kept = ancestors(plan).filter((path) => !fixed.some((place) => isWithin(path, place)));
+  const binds = [
+    ...writable.map(({ path }) => bind("--bind", path)),
+    ...plan.replaced.flatMap(({ path, by, shown, shared }) => [
+      bind("--bind", path, by),
+      ...shared.map((part) => bind("--bind", part)),
+      ...shown.map((part) => bind("--ro-bind", part)),
+    ]),
+    ...fixed.map((path) => bind("--ro-bind", path)),
+    ...kept.map((path) => bind("--bind", path)),
+  ];
   const args = temporary(plan);
-  for (const { option, path } of binds.sort((a, b) => a.path.length - b.path.length)) {
-    if (seen.has(option + path)) continue;
-    seen.add(option + path);
-    args.push(option, path, path);
-  }
-  for (const { path, by, shown } of plan.replaced) {
-    args.push("--bind", by, path);
-    for (const name of shown) args.push("--ro-bind-try", `${path}/${name}`, `${path}/${name}`);
+  const seen = new Set<string>();
+  for (const { words } of binds.sort((a, b) => a.path.length - b.path.length)) {
+    const line = words.join("\0");
+    if (seen.has(line)) continue;
+    seen.add(line);
+    args.push(...words);
   }
   for (const { path, folder } of plan.hidden) {
     if (folder) args.push("--perms", "0000", "--tmpfs", path, "--remount-ro", path);
@@ -112,11 +122,20 @@ function mounts(plan: JailPlan): string[] {
   return args;
 }
 
+function bind(option: string, path: string, from = path): { path: string; words: string[] } {
+  return { path, words: [option, from, path] };
+}
+
 function wrap(command: JailedCommand): SpawnPlan {
   const { plan, probe, cwd } = command;
   const env: Record<string, string> = { ...command.env, TMPDIR: "/tmp" };
   for (const name of DANGLING) delete env[name];
-  const args = [...(probe.options ?? []), ...NAMESPACES, ...SYSTEM, ...mounts(plan)];
+  const args = [
+    ...(probe.options ?? []),
+    ...NAMESPACES,
+    ...system(plan.writable.some(isWhole)),
+    ...mounts(plan),
+  ];
   let argv = command.argv;
   if (plan.network !== "open" && probe.network) args.push("--unshare-net");
   if (plan.network === "filtered" && plan.proxy?.socket !== undefined) {
@@ -131,14 +150,22 @@ function wrap(command: JailedCommand): SpawnPlan {
 /**
  * The shell that starts bubblewrap. It gives it the filter on an open descriptor, as bubblewrap wants it; closes descriptors that we inherited,
  * which could lead outside; and keeps core dumps, which are handled outside, from being made. Afterwards it removes what must not appear:
- * by then every process of the jail is gone.
+ * by then every process of the jail is gone. It runs outside, so it looks for no program in the user's PATH, where commands may have put theirs.
  */
 const STARTER = `exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&-; ulimit -c 0
 files=$1; shift
+for fd in /proc/self/fd/??*; do
+  [ -e "$fd" ] || continue
+  for bash in ${BASHES.join(" ")}; do
+    [ -x $bash ] && set -- $bash --norc --noprofile -c '${CLOSER}' bash "$@" && break 2
+  done
+  echo "reasonix: cannot close inherited descriptors without bash" >&2; exit 126
+done
 [ "$files" ] || exec "$@" 9<"$0"
 trap : TERM INT HUP
 "$@" 9<"$0"
 code=$?
+PATH=/usr/bin:/bin:/run/current-system/sw/bin
 set -f; IFS='
 '
 for file in $files; do
@@ -172,7 +199,7 @@ async function tryOut(
   filter?: string,
 ): Promise<string | undefined> {
   const start = startWith(program, filter, []);
-  const args = [...start.args, ...options, ...NAMESPACES, ...SYSTEM, "--", "/bin/sh", "-c", "exit 42"];
+  const args = [...start.args, ...options, ...NAMESPACES, ...system(false), "--", "/bin/sh", "-c", "exit 42"];
   const result = await new Deno.Command(start.command, { args, env: {}, clearEnv: true, stdin: "null" })
     .output();
   if (result.code === 42) return undefined;
