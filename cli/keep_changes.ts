@@ -29,7 +29,7 @@ export function keepChanges(
     recorder,
     dir: log.place.dir,
     root: place.cwd,
-    ...(hides ? { skip: (path) => `${path}/`.startsWith(home) || workspace.hidden(path) } : {}),
+    ...(hides ? { skip: (path) => `${path}/`.startsWith(home) || workspace.forbids(path) } : {}),
     ...(meanwhile ? { meanwhile } : {}),
     writesFiles: (tool) => registry?.get(tool)?.writes !== undefined,
     resolve: (path) => workspace.write(path),

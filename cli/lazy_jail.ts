@@ -1,6 +1,5 @@
 import type { LoadedConfig } from "../src/config/mod.ts";
 import type { Recorder } from "../src/control/mod.ts";
-import { isProblem, parseRule } from "../src/permission/mod.ts";
 import {
   type CommandOutcome,
   createJail,
@@ -30,14 +29,6 @@ const HINTS = {
     "The jail probably stopped this command from reaching the network; see [sandbox] network and network_hosts",
   setup: "The jail could not be set up for this command; it is probed again next time",
 };
-
-/** What permission rules refuse to read: commands should not see it either. */
-function readDenials({ config }: LoadedConfig): string[] {
-  return config.permissions.deny.flatMap((text) => {
-    const rule = parseRule({ text }, "deny");
-    return !isProblem(rule) && rule.family === "Read" && rule.spec?.kind === "glob" ? [rule.spec.raw] : [];
-  });
-}
 
 /** The command jail, chosen when the first command comes: the probe may start a process. */
 export class LazyJail {
@@ -115,7 +106,7 @@ export class LazyJail {
       mode: sandbox.bash,
       roots: workspace.roots,
       forbidRead: workspace.forbidden,
-      denyRead: readDenials(loaded),
+      denyRead: workspace.options.denyRead ?? [],
       home: place.home,
       cacheDir: `${place.home}/cache`,
       environment: { secretNames: loaded.keyNames, secretValues: [...loaded.keys.saved().values()] },

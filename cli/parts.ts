@@ -10,7 +10,13 @@ import {
 import { type Instructions, systemPrompt } from "../src/context/mod.ts";
 import type { Recorder } from "../src/control/mod.ts";
 import { errorMessage, ReasonixError } from "../src/core/mod.ts";
-import { createGate, type GateOptions, type PermissionGate } from "../src/permission/mod.ts";
+import {
+  createGate,
+  type GateOptions,
+  isProblem,
+  parseRule,
+  type PermissionGate,
+} from "../src/permission/mod.ts";
 import { type CreateOptions, createProvider, type Provider } from "../src/provider/mod.ts";
 import { createWorkspace, type Workspace } from "../src/sandbox/mod.ts";
 import { BUILTINS, ToolRegistry, type ToolSettings } from "../src/tool/mod.ts";
@@ -101,7 +107,16 @@ export function buildWorkspace(place: Place, config: Config): Workspace {
     home: place.home,
     roots: [sandbox.workspace_root || place.cwd, ...sandbox.allow_write],
     forbidRead: sandbox.forbid_read,
+    denyRead: readDenials(config),
     ...(userHome === undefined ? {} : { userHome }),
+  });
+}
+
+/** What permission rules refuse to read: neither commands nor searches should see it. */
+function readDenials({ permissions }: Config): string[] {
+  return permissions.deny.flatMap((text) => {
+    const rule = parseRule({ text }, "deny");
+    return !isProblem(rule) && rule.family === "Read" && rule.spec?.kind === "glob" ? [rule.spec.raw] : [];
   });
 }
 

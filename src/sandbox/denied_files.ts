@@ -1,15 +1,7 @@
-import { foldPath, isWithin } from "./area.ts";
+import { isWithin } from "./area.ts";
 import type { Place } from "./backend.ts";
+import { absoluteGlobs, foldGlob, type GlobPlaces, globSource, shortestGlob } from "./denied_globs.ts";
 import { realPathOf } from "./resolve.ts";
-
-/** What the globs count from. Absolute paths. */
-export interface GlobPlaces {
-  /** Globs of `Read` rules that refuse, as they are written. */
-  readonly globs: readonly string[];
-  /** The writable folders, in which globs are looked up. */
-  readonly roots: readonly string[];
-  readonly userHome?: string | undefined;
-}
 
 /** Folders looked into, and files hidden, before the rest is left to the rules alone. */
 const MAX_FOLDERS = 1500;
@@ -18,7 +10,6 @@ const MAX_FILES = 256;
 const SETTLED = 50;
 /** Packages and git's own files, which are many: what is in there is only hidden when a rule names it without wildcards. */
 const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
-const FOLD = Deno.build.os === "darwin";
 
 interface Listing {
   readonly changed: number;
@@ -40,13 +31,19 @@ export class DeniedFiles {
   readonly #listings = new Map<string, Listing>();
   #capped = false;
 
-  constructor({ globs, roots, userHome }: GlobPlaces) {
-    const forms = globs.flatMap((glob) => absoluteForms(glob, roots, userHome));
+  constructor(places: GlobPlaces) {
+    const forms = absoluteGlobs(places);
     this.#plain = forms.filter((form) => !/[*?]/.test(form));
     const open = forms.filter((form) => /[*?]/.test(form));
-    this.#pattern = open.length === 0 ? undefined : new RegExp(`^(?:${open.map(source).join("|")})$`, "su");
-    const names = globs.map(shortest).filter((form) => /[^*?/.]/.test(form) && !form.includes("/"));
-    this.#names = names.length === 0 ? undefined : new RegExp(`/(?:${names.map(source).join("|")})$`, "su");
+    this.#pattern = open.length === 0
+      ? undefined
+      : new RegExp(`^(?:${open.map(globSource).join("|")})$`, "su");
+    const names = places.globs.map(shortestGlob).filter((form) =>
+      /[^*?/.]/.test(form) && !form.includes("/")
+    );
+    this.#names = names.length === 0
+      ? undefined
+      : new RegExp(`/(?:${names.map(globSource).join("|")})$`, "su");
     const heads = open.map((form) => form.slice(0, form.slice(0, form.search(/[*?]/)).lastIndexOf("/")));
     this.#bases = outermost(heads.filter((head) => head !== ""));
   }
@@ -63,7 +60,7 @@ export class DeniedFiles {
       try {
         Deno.lstatSync(path);
         const real = realPathOf(path);
-        const loose = this.#names?.test(fold(real)) ? { loose: true } as const : {};
+        const loose = this.#names?.test(foldGlob(real)) ? { loose: true } as const : {};
         found.set(real, { path: real, folder: Deno.statSync(real).isDirectory, ...loose });
       } catch {
         // Not there, or a link to nothing.
@@ -101,7 +98,7 @@ export class DeniedFiles {
       const listed = Date.now();
       for (const { name, isDirectory } of Deno.readDirSync(folder)) {
         const path = `${folder === "/" ? "" : folder}/${name}`;
-        if (this.#pattern?.test(fold(path))) matches.push(path);
+        if (this.#pattern?.test(foldGlob(path))) matches.push(path);
         else if (isDirectory && !SKIPPED.has(name)) folders.push(path);
       }
       const listing = { changed, listed, folders, matches };
@@ -111,32 +108,6 @@ export class DeniedFiles {
       return { changed: 0, listed: 0, folders: [], matches: [] };
     }
   }
-}
-
-/** The absolute globs a rule's glob stands for: in every root, in any folder of it when it has no slash, and a folder by its content. */
-function absoluteForms(glob: string, roots: readonly string[], userHome: string | undefined): string[] {
-  const form = shortest(glob);
-  // A rule about every file would leave commands nothing to work with.
-  if (!/[^*?/.]/.test(form)) return [];
-  if (form.startsWith("~/")) return userHome === undefined ? [] : [userHome + form.slice(1)];
-  if (form.startsWith("/")) return [form];
-  return roots.flatMap((root) =>
-    form.includes("/")
-      ? [`${root}/${form}`.replaceAll("/**/", "/*")]
-      : [`${root}/${form}`, `${root}/*/${form}`]
-  );
-}
-
-function shortest(glob: string): string {
-  return glob.replace(/^(?:\.\/+)+/, "").replace(/^\*\*\/(?=[^/]*$)/, "").replace(/(?<=[^/])\/\*{0,2}$/, "");
-}
-
-function source(form: string): string {
-  return fold(form).replace(/[.+^${}()|[\]\\]/g, "\\$&").replace(/\*+/g, ".*").replaceAll("?", ".");
-}
-
-function fold(path: string): string {
-  return FOLD ? foldPath(path) : path.normalize("NFC");
 }
 
 /** Folders that lie in none of the others. */

@@ -1,5 +1,6 @@
 import { ReasonixError } from "../core/mod.ts";
 import { foldPath, isWithin, isWithinFolded } from "./area.ts";
+import { deniedTest } from "./denied_globs.ts";
 import { HOME_CONFIG, HOME_SECRETS, isProtected, kernelReason } from "./guarded.ts";
 import { absolutePath, normalizeLexically, type PathStyle } from "./lexical.ts";
 import { realPathOf } from "./resolve.ts";
@@ -19,6 +20,8 @@ export interface WorkspaceOptions {
   readonly userHome?: string;
   /** Default: as the platform's usual file system. */
   readonly caseInsensitive?: boolean;
+  /** Globs of permission rules that refuse to read: lists and searches leave out what they mean. */
+  readonly denyRead?: readonly string[];
   /** The folder that the jail shows as `/tmp`, so that file tools and commands see the same one. */
   readonly privateTmp?: string;
 }
@@ -46,6 +49,7 @@ export class Workspace {
   /** Resolved once, before any tool ran: a root that turns into a symlink later does not move the wall. */
   readonly #areas: Areas;
   readonly #hidden: readonly string[];
+  readonly #denied: ((path: string) => boolean) | undefined;
   #tmp: string | undefined;
 
   constructor(options: WorkspaceOptions) {
@@ -65,6 +69,7 @@ export class Workspace {
     // Walkers hand in paths as they were reached, so the unresolved spelling of an entry must match too.
     const spellings = forbidden.map((path) => normalizeLexically(path, WINDOWS));
     this.#hidden = [...new Set([...this.#areas.forbidden, ...spellings].map(this.#fold))];
+    this.#denied = this.#deniedTest();
   }
 
   /** For when the jail is chosen after the workspace was made: what commands see as `/tmp` is what file tools see from now on. */
@@ -98,7 +103,19 @@ export class Workspace {
     });
   }
 
+  #deniedTest(): ((path: string) => boolean) | undefined {
+    const { denyRead: globs = [], cwd, userHome } = this.options;
+    if (globs.length === 0) return undefined;
+    return deniedTest({ globs, roots: [...new Set([cwd, ...this.#areas.roots])], userHome });
+  }
+
+  /** Whether lists and searches leave a path out: reading it is forbidden, or refused by a rule. */
   hidden(absolutePath: string): boolean {
+    return this.forbids(absolutePath) || this.#denied?.(absolutePath) === true;
+  }
+
+  /** Whether a path may not be read at all, whatever the rules say. */
+  forbids(absolutePath: string): boolean {
     const path = this.#fold(absolutePath);
     return this.#hidden.some((area) => isWithin(path, area));
   }
@@ -151,7 +168,7 @@ export class Workspace {
   }
 
   #checkRead(path: string, real: string): void {
-    if (this.hidden(real)) throw forbidden(path, real);
+    if (this.forbids(real)) throw forbidden(path, real);
     const reason = kernelReason(real, "read");
     if (reason) {
       throw refusal(`Cannot read ${shown(path, real)}: ${reason}`, { remedy: "use a command instead" });
@@ -164,7 +181,7 @@ export class Workspace {
     if (reason) {
       throw refusal(`Cannot write ${shown(path, real)}: ${reason}`, { remedy: "write a regular file" });
     }
-    if (this.hidden(real)) throw forbidden(path, real, "write");
+    if (this.forbids(real)) throw forbidden(path, real, "write");
     if (this.#tmp !== undefined && isWithin(real, this.#tmp)) return;
     if (isWithin(this.#fold(real), this.#fold(home))) {
       if (this.#fold(real) === this.#fold(`${home}${WINDOWS ? "\\" : "/"}${HOME_CONFIG}`)) return;

@@ -26,7 +26,20 @@ const move = (from: string, to: string): ScriptedCall => ({
   args: { source_path: from, destination_path: to },
 });
 
+/** A list or a search from above that shows a name, or what is in the file. */
+const lists = (tool: string, args: Record<string, unknown>): Attempt => ({
+  ...attempt(`${tool} from above`, { name: tool, args }),
+  succeeded: (_s, { stdout }) => /(?:deny|in)\/(?:\.key|secret\.txt)|a-key-of/.test(stdout),
+});
+
 const ATTEMPTS = [
+  lists("grep", { pattern: "of-the-workspace" }),
+  lists("grep", { pattern: "key-of", output_mode: "files", literal: true }),
+  lists("grep", { pattern: "k(?=ey)", output_mode: "count" }),
+  lists("glob", { pattern: "**/.key" }),
+  lists("glob", { pattern: "**/*.txt" }),
+  lists("ls", { path: ".", depth: 4, all: true }),
+  attempt("a near name", read("keys/.key"), read(".key"), read("deny/key")),
   attempt("a script of another language", bash("perl -pe1 deny/.key"), bash("x=deny; cat $x/.k*")),
   attempt("an archive", bash("tar cf - deny fold")),
   attempt("a copy", bash("cp -r deny c; cat c/.key"), read("c/.key")),

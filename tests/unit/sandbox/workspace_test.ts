@@ -338,3 +338,27 @@ Deno.test("a workspace made from the same data in a worker decides alike", async
     worker.terminate();
   }
 });
+
+Deno.test("what a rule refuses to read is left out of lists, and can still be written", async () => {
+  await using g = await ground();
+  await Deno.symlink(g.ws, `${g.base}/link`);
+  const denyRead = ["deny/*", "**/.env", "src/**/own.ts", `${g.base}/link/linked`, "~/notes/**", "**"];
+  const paths = g.workspace({ denyRead });
+  const seen = (names: readonly string[]) => names.filter((name) => !paths.hidden(`${g.ws}/${name}`));
+  const hidden = [
+    "deny/a",
+    "deny/b/c",
+    ".env",
+    "x/y/.env",
+    ".env/z",
+    "src/own.ts",
+    "src/a/own.ts",
+    "linked/x",
+  ];
+  assertEquals(seen(hidden), []);
+  const shown = ["deny2/a", "denyx", ".env2", "src/myown.ts", "own.ts", "linked2", "src/a.ts", ""];
+  assertEquals(seen(shown), shown);
+  assert(paths.hidden(`${g.base}/home/notes/a`) && !paths.hidden(`${g.base}/home/notes2`));
+  assertEquals(await paths.write("deny/a"), `${g.ws}/deny/a`);
+  assert(!paths.forbids(`${g.ws}/deny/a`));
+});
