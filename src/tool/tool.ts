@@ -14,7 +14,9 @@ export type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number]
 export interface PathPolicy {
   read(path: string): Promise<string>;
   write(path: string): Promise<string>;
-  /** Whether a walker must skip this absolute path (forbidden to read). Pure and cheap. */
+  /** Folders that can be written, as real paths. */
+  readonly roots?: readonly string[];
+  /** Whether a walker must skip this absolute path (forbidden or refused to read). Pure and cheap. */
   hidden(absolutePath: string): boolean;
   /** Checks again on the open file that the path still leads to this very file, so that a swapped folder does not win. */
   verifyOpened?(file: Deno.FsFile, path: string, access?: "read" | "write"): Promise<void>;

@@ -1,3 +1,5 @@
+import { findProgram } from "../../util/find_program.ts";
+
 /** A file as git last saw it. */
 export interface GitStamp {
   readonly id: string;
@@ -85,9 +87,13 @@ function readText(path: string): string {
 
 /** Content of a blob of the repository, or undefined when it has none with that id. Changes nothing in the repository. */
 export async function readGitBlob(root: string, id: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  // Not one that came with the repository, or that a command of the agent has put there.
+  const git = findProgram("git", Deno.env.get("PATH") ?? "", [root]);
+  if (git === undefined) return undefined;
   try {
-    const { success, stdout } = await new Deno.Command("git", {
-      args: ["-C", root, "--no-optional-locks", "cat-file", "blob", id],
+    const { success, stdout } = await new Deno.Command(git, {
+      // Older versions would fetch a missing blob, by a program that the repository names.
+      args: ["-C", root, "--no-optional-locks", "-c", "protocol.allow=never", "cat-file", "blob", id],
       env: { GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0", GIT_NO_LAZY_FETCH: "1" },
       stdin: "null",
       stdout: "piped",

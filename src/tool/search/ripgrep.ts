@@ -1,3 +1,4 @@
+import { findProgram } from "../../util/find_program.ts";
 import { readEnv } from "./environment.ts";
 import type { PathFilter } from "./path_filter.ts";
 import type { SearchRequest } from "./request.ts";
@@ -5,28 +6,12 @@ import type { SearchRequest } from "./request.ts";
 /** Where ripgrep is, by the search path it was looked up in. */
 const found = new Map<string, string | undefined>();
 
-/**
- * The installed ripgrep, or undefined. Folders of the workspace do not count: what a repository brings is not run unasked.
- */
-export function findRipgrep(cwd: string): string | undefined {
+/** The installed ripgrep, or undefined. Not one from the working directory or from `writable` folders. */
+export function findRipgrep(cwd: string, writable: readonly string[] = []): string | undefined {
   const searchPath = readEnv("PATH") ?? "";
-  const key = `${cwd}\0${searchPath}`;
-  if (!found.has(key)) found.set(key, lookUp(searchPath, cwd));
+  const key = [cwd, ...writable, searchPath].join("\0");
+  if (!found.has(key)) found.set(key, findProgram("rg", searchPath, [cwd, ...writable]));
   return found.get(key);
-}
-
-function lookUp(searchPath: string, cwd: string): string | undefined {
-  const windows = Deno.build.os === "windows";
-  for (const folder of searchPath.split(windows ? ";" : ":")) {
-    if (!/^(?:\/|[A-Za-z]:)/.test(folder) || folder === cwd || folder.startsWith(`${cwd}/`)) continue;
-    const path = `${folder}/${windows ? "rg.exe" : "rg"}`;
-    try {
-      if (Deno.statSync(path).isFile) return path;
-    } catch {
-      continue;
-    }
-  }
-  return undefined;
 }
 
 /** Flags that make ripgrep walk as our own walker does. */

@@ -20,6 +20,8 @@ export interface ContentSearch {
   readonly root: string;
   readonly cwd: string;
   readonly hidden: (path: string) => boolean;
+  /** Folders from which no program is started. */
+  readonly writable?: readonly string[];
   /** Lines worth keeping when there are too many. */
   readonly shownLines: number;
   readonly signal: AbortSignal;
@@ -53,7 +55,9 @@ export async function searchContent(search: ContentSearch): Promise<SearchReport
     included: await includeTest(search.filter, search.root, search.cwd),
     deadline: Date.now() + search.deadlineMs,
   };
-  const command = normal.needsBacktracking || search.engine === "own" ? undefined : findRipgrep(search.cwd);
+  const command = normal.needsBacktracking || search.engine === "own"
+    ? undefined
+    : findRipgrep(search.cwd, search.writable);
   if (command !== undefined) {
     try {
       return await searchWithRipgrep(command, request, place, search.shownLines);

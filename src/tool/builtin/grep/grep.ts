@@ -34,6 +34,7 @@ export function grep(args: Record<string, unknown>, context: ToolContext): Promi
       root: target.path,
       cwd: target.cwd,
       hidden: (path) => context.paths.hidden(path),
+      writable: context.paths.roots ?? [],
       shownLines: limit,
       signal: context.signal,
       deadlineMs: DEADLINE_MS,
