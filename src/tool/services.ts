@@ -16,6 +16,21 @@ export interface ShellMemory {
   cwd?: string;
   /** Sees to it that no process outlives the session. */
   readonly guard: ProcessGuard;
+  /** Starts the shell of the next command ahead. */
+  readonly spare?: ShellStarter;
+}
+
+/** Keeps a shell ready for the next command. */
+export interface ShellStarter {
+  /**
+   * The shell that waits, which has been given the command, or undefined when none that was started like this is waiting. Either
+   * way the next one is started.
+   */
+  run(
+    command: string,
+    plan: JobSpec["plan"],
+    options: { readonly cwd: string; readonly guard?: ProcessGuard | undefined },
+  ): Deno.ChildProcess | undefined;
 }
 
 /** Ends process groups when the program is gone, however it went. */

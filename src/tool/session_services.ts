@@ -1,6 +1,7 @@
 import type { Asker, FreeSpace, JobChange, TodoItem, ToolServices } from "./services.ts";
 import { GuardProcess } from "./shell/guard.ts";
 import { JobTable } from "./shell/job_table.ts";
+import { SpareShell } from "./shell/spare_shell.ts";
 
 export interface ServiceOptions {
   /** The list an earlier part of the session left. */
@@ -19,6 +20,7 @@ export interface SessionServices extends ToolServices, AsyncDisposable {}
 
 export function openServices(options: ServiceOptions = {}): SessionServices {
   const guard = new GuardProcess();
+  const spare = new SpareShell();
   const { freeSpace } = options;
   const jobs = new JobTable({ guard, freeSpace, ...(options.onJob ? { onChange: options.onJob } : {}) });
   let items = options.todos ?? [];
@@ -30,13 +32,13 @@ export function openServices(options: ServiceOptions = {}): SessionServices {
         options.onTodos?.(next);
       },
     },
-    shell: { guard },
+    shell: { guard, spare },
     jobs,
     ...(freeSpace ? { freeSpace } : {}),
     ...(options.asker ? { asker: options.asker } : {}),
     ...options.knowledge,
     async [Symbol.asyncDispose]() {
-      await jobs[Symbol.asyncDispose]();
+      await Promise.all([jobs[Symbol.asyncDispose](), spare[Symbol.asyncDispose]()]);
       await guard[Symbol.asyncDispose]();
     },
   };

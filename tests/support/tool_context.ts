@@ -9,11 +9,12 @@ export interface ContextOverrides extends Partial<Omit<ToolContext, "settings">>
 /** `dir` should be a real path; the output folder is its sibling `<dir>-output`. */
 export function makeToolContext(dir: string, overrides: ContextOverrides = {}): ToolContext {
   const { settings, ...rest } = overrides;
+  const env = Deno.env.toObject();
   return {
     callId: "call_1",
     cwd: dir,
     paths: folderPolicy(dir),
-    jail: { wrap: (argv) => ({ command: argv[0] ?? "", args: argv.slice(1), env: Deno.env.toObject() }) },
+    jail: { wrap: (argv) => ({ command: argv[0] ?? "", args: argv.slice(1), env }) },
     seen: new MapSeenFiles(),
     outputDir: `${dir}-output`,
     signal: new AbortController().signal,

@@ -1,6 +1,7 @@
 import type { FreeSpace, JobChange, JobNews, Jobs, JobSpec, JobView, ProcessGuard } from "../services.ts";
 import { DiskWatch } from "./disk_watch.ts";
 import { ShellProcess } from "./process.ts";
+import { spawnSession } from "./spawn_session.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -130,9 +131,9 @@ export class JobTable implements Jobs {
 
   #spawn(spec: JobSpec, file: Deno.FsFile, onOutput: (chunk: Bytes) => void): ShellProcess {
     try {
-      return new ShellProcess(spec.plan, {
-        cwd: spec.cwd,
-        guard: this.#options.guard,
+      const { guard } = this.#options;
+      return new ShellProcess(spawnSession(spec.plan, { cwd: spec.cwd, guard }), {
+        guard,
         lasting: true,
         onOutput,
       });

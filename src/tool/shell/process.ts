@@ -1,5 +1,4 @@
 import type { ProcessGuard } from "../services.ts";
-import type { SpawnPlan } from "../tool.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -9,7 +8,6 @@ export interface ProcessEnd {
 }
 
 export interface ProcessOptions {
-  readonly cwd: string;
   readonly guard?: ProcessGuard | undefined;
   /** The command is meant to go on for long. */
   readonly lasting?: boolean;
@@ -32,7 +30,7 @@ const PIECE = 64 * 1024;
 const WINDOWS = Deno.build.os === "windows";
 
 /**
- * A command in a session and process group of its own: no terminal, no input, and one signal reaches all of it.
+ * A command that `spawnSession` started.
  *
  * Contract: when `ended` resolves, the output is complete and nothing of the group is left.
  */
@@ -46,19 +44,9 @@ export class ShellProcess {
   #exited = false;
   #drained = false;
 
-  constructor(plan: SpawnPlan, options: ProcessOptions) {
+  constructor(child: Deno.ChildProcess, options: ProcessOptions) {
+    this.#child = child;
     this.#options = options;
-    const session = sessionStarter();
-    this.#child = new Deno.Command(session ?? plan.command, {
-      args: session === undefined ? [...plan.args] : [plan.command, ...plan.args],
-      cwd: options.cwd,
-      clearEnv: true,
-      env: { ...plan.env, ...options.guard?.mark },
-      stdin: "null",
-      stdout: "piped",
-      stderr: "piped",
-      detached: !WINDOWS && session === undefined,
-    }).spawn();
     this.ended = this.#guarded();
   }
 
@@ -166,25 +154,4 @@ function signalProcess(target: number, signal: Deno.Signal): boolean {
 /** SIGCONT does nothing to a process that runs, and fails when there is none. */
 function groupAlive(group: number): boolean {
   return signalProcess(-group, "SIGCONT");
-}
-
-let starter: string | undefined | null = null;
-
-/**
- * The program that starts another in a session of its own. `detached` does the same, but makes the runtime copy its whole
- * address space: 2 ms a command in a process of 160 MB, during which nothing else runs.
- */
-function sessionStarter(): string | undefined {
-  if (starter === null) {
-    starter = Deno.build.os === "linux"
-      ? ["/usr/bin/setsid", "/bin/setsid"].find((path) => {
-        try {
-          return Deno.statSync(path).isFile;
-        } catch {
-          return false;
-        }
-      })
-      : undefined;
-  }
-  return starter;
 }

@@ -4,9 +4,11 @@ import { DIRECTORY_MARK, findShell, type Shell } from "../../shell/find_shell.ts
 import { LiveOutput } from "../../shell/live_output.ts";
 import { OutputStore } from "../../shell/output_store.ts";
 import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
+import { spawnSession } from "../../shell/spawn_session.ts";
 import { leftOff, workingFolder } from "../../shell/working_folder.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, spillPath } from "../../truncation.ts";
+import { readOnlyRemark } from "../../write_policy.ts";
 import { startJob } from "./start_job.ts";
 
 const SEARCH_PATH = "PATH";
@@ -56,7 +58,7 @@ class Foreground {
   }
 
   async run(wanted: unknown): Promise<ToolResult> {
-    const { signal, settings, services, jail } = this.#context;
+    const { signal, settings, services } = this.#context;
     signal.throwIfAborted();
     const limit = timeLimit(settings.bashTimeoutSeconds * 1000, wanted);
     const store = new OutputStore(spillPath(this.#context));
@@ -68,9 +70,8 @@ class Foreground {
     const reporting = this.#shell.kind === "posix";
     const decoder = new TextDecoder();
     const child = new ShellProcess(
-      jail.wrap(this.#shell.argv(this.#command, reporting), { cwd: this.#folder.path }),
+      this.#start(reporting),
       {
-        cwd: this.#folder.path,
         guard: services?.shell?.guard,
         onOutput: output,
         ...(reporting
@@ -94,6 +95,17 @@ class Foreground {
       signal.removeEventListener("abort", aborted);
       store.close();
     }
+  }
+
+  #start(reporting: boolean): Deno.ChildProcess {
+    const { jail, services } = this.#context;
+    const { path: cwd } = this.#folder;
+    const { guard, spare } = services?.shell ?? {};
+    const plan = jail.wrap(this.#shell.argv(this.#command, reporting), { cwd });
+    const { waiting, path } = this.#shell;
+    // What a jail lets through is decided when it starts, so that a jailed command always starts its own.
+    const ahead = waiting && plan.command === path ? { ...plan, args: waiting.slice(1) } : undefined;
+    return ahead && spare?.run(this.#command, ahead, { cwd, guard }) || spawnSession(plan, { cwd, guard });
   }
 
   #watchDisk(child: ShellProcess): DiskWatch {
@@ -133,6 +145,8 @@ class Foreground {
       if (note !== undefined) notes.push(note);
     }
     const failed = this.#timedOut || this.#diskFull !== undefined || end.code !== 0;
+    const remark = failed ? readOnlyRemark(this.#context.settings.writes, cut.text) : undefined;
+    if (remark !== undefined) notes.push(remark);
     const text = cut.text === "" && notes.length === 0 ? "(no output)" : cut.text;
     return {
       content: [...(text === "" ? [] : [text]), ...notes].join("\n"),

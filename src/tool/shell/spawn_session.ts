@@ -1,0 +1,47 @@
+import type { ProcessGuard } from "../services.ts";
+import type { SpawnPlan } from "../tool.ts";
+
+export interface SessionOptions {
+  readonly cwd: string;
+  readonly guard?: ProcessGuard | undefined;
+  /** Absent: the process has none. */
+  readonly stdin?: "piped";
+}
+
+const WINDOWS = Deno.build.os === "windows";
+
+/** Starts a process in a session and process group of its own: no terminal, and one signal reaches all of it. */
+export function spawnSession(plan: SpawnPlan, options: SessionOptions): Deno.ChildProcess {
+  const session = sessionStarter();
+  return new Deno.Command(session ?? plan.command, {
+    args: session === undefined ? [...plan.args] : [plan.command, ...plan.args],
+    cwd: options.cwd,
+    clearEnv: true,
+    env: { ...plan.env, ...options.guard?.mark },
+    stdin: options.stdin ?? "null",
+    stdout: "piped",
+    stderr: "piped",
+    detached: !WINDOWS && session === undefined,
+  }).spawn();
+}
+
+let starter: string | undefined | null = null;
+
+/**
+ * The program that starts another in a session of its own. `detached` does the same, but makes the runtime copy its whole
+ * address space: 2 ms a command in a process of 160 MB, during which nothing else runs.
+ */
+function sessionStarter(): string | undefined {
+  if (starter === null) {
+    starter = Deno.build.os === "linux"
+      ? ["/usr/bin/setsid", "/bin/setsid"].find((path) => {
+        try {
+          return Deno.statSync(path).isFile;
+        } catch {
+          return false;
+        }
+      })
+      : undefined;
+  }
+  return starter;
+}
