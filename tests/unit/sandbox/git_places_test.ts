@@ -66,6 +66,82 @@ Deno.test({
   },
 });
 
+/** A repository with a submodule in a folder of a folder, one in that, and a repository beside. */
+async function family(base: string): Promise<string> {
+  const [lib, top] = [`${base}/lib`, `${base}/top`];
+  for (const path of [lib, top, `${top}/other`]) {
+    await Deno.mkdir(path);
+    await git(path, "init", "-q", "-b", "main", "--template=");
+    await git(path, "commit", "-q", "--allow-empty", "-m", "one");
+  }
+  const add = ["-c", "protocol.file.allow=always", "submodule", "--quiet", "add"];
+  await git(top, ...add, lib, "vendor/lib");
+  await git(`${top}/vendor/lib`, ...add, lib, "in/ner");
+  return top;
+}
+
+Deno.test({
+  ...jailed(
+    "hooks and settings of submodules and of repositories in the workspace are not the commands' to make",
+  ),
+  fn: async () => {
+    await using g = await ground();
+    const top = await family(g.base);
+    const jail = await groundJail(g, { roots: [top] });
+    const folders = [
+      ".git",
+      ".git/modules/vendor/lib",
+      ".git/modules/vendor/lib/modules/in/ner",
+      "other/.git",
+    ];
+    for (const folder of folders) {
+      for (const name of ["config", "hooks/post-commit", "commondir"]) {
+        const path = `${top}/${folder}/${name}`;
+        const before = await Deno.readTextFile(path).catch(() => "");
+        await sh(jail, top, `mkdir -p $(dirname ${path}); echo pwned >> ${path}`);
+        assertEquals(await Deno.readTextFile(path).catch(() => ""), before, path);
+      }
+    }
+    const moves = [
+      "rm -f vendor/lib/.git",
+      "mv vendor v",
+      "mv other o",
+
+      "echo > vendor/lib/.git",
+    ];
+    for (const line of moves) assertEquals((await sh(jail, top, line)).code === 0, false, line);
+    const identity = "git -c user.name=t -c user.email=t@example.com";
+    for (const folder of [".", "vendor/lib", "vendor/lib/in/ner", "other"]) {
+      const line =
+        `cd ${folder} && echo x > f && git add f && ${identity} commit -qm two && git log -1 --format=%s`;
+      assertEquals(await sh(jail, top, line), { code: 0, stdout: "two\n", stderr: "" }, folder);
+    }
+  },
+});
+
+Deno.test({
+  ...jailed(
+    "a jailed command commits in a submodule that is the workspace, and changes nothing else of the repository around it",
+  ),
+  fn: async () => {
+    await using g = await ground();
+    const top = await family(g.base);
+    const [root, own] = [`${top}/vendor/lib`, `${top}/.git/modules/vendor/lib`];
+    assertEquals(gitPlaces(root).writable, [own]);
+    const jail = await groundJail(g, { roots: [root] });
+    const line =
+      "echo x > f && git add f && git -c user.name=t -c user.email=t@example.com commit -qm two && git log -1 --format=%s";
+    assertEquals((await sh(jail, root, line)).stdout, "two\n");
+    for (
+      const path of [`${own}/config`, `${own}/modules/in/ner/config`, `${top}/.git/index`, `${root}/.git`]
+    ) {
+      assertEquals((await sh(jail, root, `echo pwned >> ${path}`)).code === 0, false, path);
+    }
+    await Deno.writeTextFile(`${g.ws}/.git`, `gitdir: ${own}\n`);
+    assertEquals(gitPlaces(g.ws).writable, []);
+  },
+});
+
 Deno.test({
   ...jailed(
     "a file that would lead git to other settings is removed after the command, and the command's exit code stays",
