@@ -8,7 +8,7 @@ import { keepChanges } from "./keep_changes.ts";
 import { gatherKnowledge, type Knowledge } from "./knowledge.ts";
 import { keepRoom } from "./make_room.ts";
 import { openSession } from "./open_session.ts";
-import { buildGate, buildProvider, buildRegistry, buildWorkspace, limitsOf } from "./parts.ts";
+import { buildGate, buildProvider, buildReach, buildRegistry, limitsOf } from "./parts.ts";
 import type { Place } from "./place.ts";
 import type { RunFlags } from "./run_flags.ts";
 import { SkillRules } from "./skill_rules.ts";
@@ -34,7 +34,8 @@ export interface Assembly {
 export async function assemble(place: Place, flags: RunFlags, loaded: LoadedConfig): Promise<Assembly> {
   const { config } = loaded;
   const provider = await buildProvider(place, flags, loaded);
-  const workspace = buildWorkspace(place, config);
+  const reach = buildReach(place, config, flags.permissionMode);
+  const { workspace } = reach;
   const { log, redact } = await openSession(place, flags, loaded);
   const recorder = new Recorder(log);
   const skillRules = new SkillRules(recorder);
@@ -49,8 +50,8 @@ export async function assemble(place: Place, flags: RunFlags, loaded: LoadedConf
   });
   const registry = buildRegistry(config, knowledge.tools);
   const parts = { place, loaded, workspace, log, recorder, knowledge, provider };
-  const tools = buildTools({ ...parts, registry, vision: provider.model.vision });
-  const gate = buildGate({ place, flags, loaded, workspace, recorder, shellFolder: tools.shellFolder });
+  const tools = buildTools({ ...parts, registry, unconfined: reach.full, vision: provider.model.vision });
+  const gate = buildGate({ place, flags, loaded, reach, recorder, tools });
   skillRules.serve(gate);
   const room = await keepRoom(parts);
   const changes = keepChanges({ place, log, recorder, workspace, registry, meanwhile: tools.openJail });
@@ -73,14 +74,14 @@ export async function assemble(place: Place, flags: RunFlags, loaded: LoadedConf
     provider,
     workspace,
     knowledge,
-    notices: noticesOf(registry, knowledge),
+    notices: noticesOf(reach, registry, knowledge),
     open: () =>
       beginSession(log, recorder, {
         system: knowledge.system,
         tools: registry.schemas(),
         model: provider.model.id,
         context: [
-          environmentOf(place, workspace),
+          environmentOf(place, workspace, config.tools.writes),
           ...(knowledge.memory === undefined ? [] : [knowledge.memory]),
         ],
       }),

@@ -1,13 +1,16 @@
 import { addConfigItem, type LoadedConfig, originOf, userConfigFile } from "../src/config/mod.ts";
 import { formatPlace } from "../src/core/mod.ts";
 import type { GateOptions, PermissionMode, RuleList, RuleText } from "../src/permission/mod.ts";
-import type { Workspace } from "../src/sandbox/mod.ts";
+import type { Jail, Workspace } from "../src/sandbox/mod.ts";
+import { insteadOfWriting, type WritePolicy } from "../src/tool/mod.ts";
 import type { Place } from "./place.ts";
+import type { Reach } from "./reach.ts";
 
 interface GateSources {
   readonly place: Place;
   readonly loaded: LoadedConfig;
-  readonly workspace: Workspace;
+  readonly reach: Pick<Reach, "rooted" | "workspace">;
+  readonly openJail: () => Promise<Jail>;
   readonly onAsk: GateOptions["onAsk"];
   readonly permissionMode: PermissionMode | undefined;
   readonly record: GateOptions["record"];
@@ -16,7 +19,7 @@ interface GateSources {
 
 /** What a gate takes from the configuration. The environment is listed when a command is judged: it takes milliseconds. */
 export function gateOptions(sources: GateSources): GateOptions {
-  const { place, loaded, workspace, onAsk, permissionMode, record, shellFolder } = sources;
+  const { place, loaded, reach, onAsk, permissionMode, record, shellFolder } = sources;
   let env: Record<string, string> | undefined;
   const { permissions, safety } = loaded.config;
   const rules = (list: RuleList): RuleText[] =>
@@ -26,7 +29,7 @@ export function gateOptions(sources: GateSources): GateOptions {
       mode: permissions.mode,
       allow: rules("allow"),
       ask: rules("ask"),
-      deny: [...rules("deny"), ...forbidden(workspace)],
+      deny: [...rules("deny"), ...forbidden(reach.workspace)],
     },
     posture: "ask",
     ...(permissionMode === undefined ? {} : { permissionMode }),
@@ -34,15 +37,26 @@ export function gateOptions(sources: GateSources): GateOptions {
     cwd: place.cwd,
     home: place.env("HOME") ?? place.env("USERPROFILE") ?? place.home,
     protectedFiles: [userConfigFile(place.home)],
-    roots: workspace.roots,
+    roots: reach.rooted.roots,
     get env() {
       return env ??= Deno.env.toObject();
     },
     confirm: safety.confirm,
     record,
+    ...readersOnly(loaded.config.tools.writes, sources.openJail),
     saveRule: (rule) => addConfigItem(userConfigFile(place.home), "permissions.allow", rule),
     ...(shellFolder ? { shellFolder } : {}),
     shell: Deno.build.os === "windows" ? "other" : "posix",
+  };
+}
+
+/** Where files must not change and no jail sees to it, the gate lets only readers through. A jail that fails ends its command itself. */
+function readersOnly(writes: WritePolicy, openJail: () => Promise<Jail>): Pick<GateOptions, "readersOnly"> {
+  if (writes === "allow") return {};
+  const reason = `there is no jail to keep commands from changing files ([tools] writes = "${writes}"); ` +
+    insteadOfWriting(writes);
+  return {
+    readersOnly: () => openJail().then((jail) => jail.confined ? undefined : reason, () => undefined),
   };
 }
 
@@ -52,7 +66,7 @@ export function gateOptions(sources: GateSources): GateOptions {
  */
 function forbidden(workspace: Workspace): RuleText[] {
   return workspace.forbidden
-    .filter((path) => workspace.roots.some((root) => path.startsWith(`${root}/`)))
+    .filter((path) => workspace.roots.some((root) => root === "/" || path.startsWith(`${root}/`)))
     .map((path) => ({ text: `Read(${path})`, origin: "[sandbox] forbid_read" }));
 }
 

@@ -18,6 +18,10 @@ export interface JailSources {
   readonly workspace: Workspace;
   /** Folder of the session; its commands share one `/tmp` in it. */
   readonly sessionDir?: string;
+  /** Folder of the full outputs of this session, which commands may read. */
+  readonly outputDir?: string;
+  /** Commands run without a jail, and the user knows. */
+  readonly unconfined?: boolean;
   /** Hears what is confined, and which host was refused. */
   readonly tell?: (text: string) => void;
 }
@@ -27,6 +31,7 @@ const HINTS = {
     "The jail probably stopped this command from writing; --add-dir or [sandbox] allow_write opens a folder",
   network:
     "The jail probably stopped this command from reaching the network; see [sandbox] network and network_hosts",
+  readOnly: "Commands see the workspace read-only because of [tools] writes; --writes allow opens it",
   setup: "The jail could not be set up for this command; it is probed again next time",
 };
 
@@ -61,13 +66,13 @@ export class LazyJail {
   async #explain(outcome: CommandOutcome): Promise<string | undefined> {
     const jail = await this.#jail?.catch(() => undefined);
     if (!jail?.confined) return undefined;
-    const { network } = this.#sources.loaded.config.sandbox;
+    const { sandbox: { network }, tools: { writes } } = this.#sources.loaded.config;
     const denial = looksJailDenied(outcome, {
       backend: jail.data.backend,
       network: network ? "open" : "none",
     });
     if (denial?.kind === "setup") await jail.forgetProbe();
-    return denial && HINTS[denial.kind];
+    return denial && HINTS[denial.kind === "file" && writes !== "allow" ? "readOnly" : denial.kind];
   }
 
   async close(): Promise<void> {
@@ -80,8 +85,8 @@ export class LazyJail {
 
   /** A `/tmp` of the session's own; beside the system's where the session folder cannot be made. */
   async #makeTmp(): Promise<string | undefined> {
-    const { sessionDir, loaded } = this.#sources;
-    if (sessionDir === undefined || loaded.config.sandbox.bash === "off") return undefined;
+    const { sessionDir } = this.#sources;
+    if (sessionDir === undefined || this.#mode === "off") return undefined;
     const path = `${sessionDir}/tmp`;
     return await Deno.mkdir(path, { recursive: true, mode: 0o700 }).then(
       () => path,
@@ -90,21 +95,26 @@ export class LazyJail {
   }
 
   async #create(): Promise<Jail> {
-    const { tell, workspace } = this.#sources;
+    const { tell, workspace, unconfined } = this.#sources;
     const jail = await createJail(await this.#options());
     workspace.usePrivateTmp(jail.privateTmp);
-    tell?.(jail.describe());
+    if (!unconfined) tell?.(jail.describe());
     return jail;
   }
 
+  get #mode(): JailOptions["mode"] {
+    return this.#sources.unconfined ? "off" : this.#sources.loaded.config.sandbox.bash;
+  }
+
   async #options(): Promise<JailOptions> {
-    const { place, loaded, workspace } = this.#sources;
-    const { sandbox } = loaded.config;
+    const { place, loaded, workspace, outputDir } = this.#sources;
     const userHome = place.env("HOME");
     const tmp = this.#tmp = await this.#makeTmp();
     return {
-      mode: sandbox.bash,
+      mode: this.#mode,
       roots: workspace.roots,
+      ...(loaded.config.tools.writes === "allow" ? {} : { rootAccess: "read" }),
+      ...(outputDir === undefined ? {} : { shown: [outputDir] }),
       forbidRead: workspace.forbidden,
       denyRead: workspace.options.denyRead ?? [],
       home: place.home,
@@ -118,7 +128,7 @@ export class LazyJail {
 
   async #network(): Promise<Pick<JailOptions, "network" | "proxy">> {
     const { network, network_hosts } = this.#sources.loaded.config.sandbox;
-    if (network) return { network: "open" };
+    if (network || this.#mode === "off") return { network: "open" };
     if (network_hosts.length === 0) return { network: "none" };
     const { tell } = this.#sources;
     const folder = await Deno.makeTempDir({ prefix: "reasonix-proxy-" });

@@ -18,11 +18,12 @@ import {
   type PermissionGate,
 } from "../src/permission/mod.ts";
 import { type CreateOptions, createProvider, type Provider } from "../src/provider/mod.ts";
-import { createWorkspace, type Workspace } from "../src/sandbox/mod.ts";
+import { createWorkspace, type Jail, type Workspace } from "../src/sandbox/mod.ts";
 import { BUILTINS, ToolRegistry, type ToolSettings } from "../src/tool/mod.ts";
 import type { RunFlags } from "./run_flags.ts";
 import { gateOptions } from "./gate_options.ts";
 import type { Place } from "./place.ts";
+import { accessOf, type Reach } from "./reach.ts";
 import { VERSION } from "./version.ts";
 
 export const PLATFORM = `${Deno.build.os} ${Deno.build.arch}`;
@@ -99,13 +100,14 @@ function unknownPrice(provider: Provider): ReasonixError {
   );
 }
 
-export function buildWorkspace(place: Place, config: Config): Workspace {
+/** `further` are folders that file tools may write to besides those of the configuration. */
+export function buildWorkspace(place: Place, config: Config, further: readonly string[] = []): Workspace {
   const { sandbox } = config;
   const userHome = place.env("HOME") ?? place.env("USERPROFILE");
   return createWorkspace({
     cwd: place.cwd,
     home: place.home,
-    roots: [sandbox.workspace_root || place.cwd, ...sandbox.allow_write],
+    roots: [sandbox.workspace_root || place.cwd, ...sandbox.allow_write, ...further],
     forbidRead: sandbox.forbid_read,
     denyRead: readDenials(config),
     ...(userHome === undefined ? {} : { userHome }),
@@ -120,22 +122,30 @@ function readDenials({ permissions }: Config): string[] {
   });
 }
 
+/** How far a run reaches, by its configuration and its `--permission-mode`. */
+export function buildReach(place: Place, config: Config, mode: RunFlags["permissionMode"]): Reach {
+  const rooted = buildWorkspace(place, config);
+  const access = accessOf(config, mode);
+  return { ...access, rooted, workspace: access.full ? buildWorkspace(place, config, ["/"]) : rooted };
+}
+
 export interface GateParts {
   readonly place: Place;
   readonly flags: RunFlags;
   readonly loaded: LoadedConfig;
-  readonly workspace: Workspace;
+  readonly reach: Reach;
   readonly recorder: Recorder;
-  readonly shellFolder: () => string | undefined;
+  readonly tools: {
+    readonly shellFolder: () => string | undefined;
+    readonly openJail: () => Promise<Jail>;
+  };
 }
 
 /** The permission gate of a run without a person in front of it. */
-export function buildGate(
-  { place, flags, loaded, workspace, recorder, shellFolder }: GateParts,
-): PermissionGate {
+export function buildGate({ place, flags, loaded, reach, recorder, tools }: GateParts): PermissionGate {
   const { onAsk, permissionMode } = flags;
   const record: GateOptions["record"] = (event) => recorder.record(event);
-  return createGate(gateOptions({ place, loaded, workspace, onAsk, permissionMode, record, shellFolder }));
+  return createGate(gateOptions({ place, loaded, reach, ...tools, onAsk, permissionMode, record }));
 }
 
 /** The tools of a run; `offered` are further built-in ones unless the user named exactly which to offer. */

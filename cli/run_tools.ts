@@ -1,7 +1,7 @@
 import { RegistryToolbox } from "../src/agent/mod.ts";
 import type { LoadedConfig } from "../src/config/mod.ts";
 import type { Recorder } from "../src/control/mod.ts";
-import type { Workspace } from "../src/sandbox/mod.ts";
+import type { Jail, Workspace } from "../src/sandbox/mod.ts";
 import type { SessionLog } from "../src/session/mod.ts";
 import { MapSeenFiles, openServices, type SessionServices, type ToolRegistry } from "../src/tool/mod.ts";
 import type { Knowledge } from "./knowledge.ts";
@@ -18,6 +18,8 @@ export interface ToolParts {
   readonly recorder: Recorder;
   readonly registry: ToolRegistry;
   readonly knowledge: Knowledge;
+  /** Commands run without a jail, and the user knows. */
+  readonly unconfined: boolean;
   /** Whether the model sees images. */
   readonly vision: boolean;
 }
@@ -27,24 +29,26 @@ export interface RunTools {
   /** Where the last command left off. */
   readonly shellFolder: () => string | undefined;
   /** Chooses the command jail ahead of the first command. */
-  openJail(): Promise<unknown>;
+  openJail(): Promise<Jail>;
   /** Ends what runs in the background. */
   close(): Promise<void>;
 }
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
 export function buildTools(parts: ToolParts): RunTools {
-  const { place, loaded, workspace, log, recorder, registry, vision, knowledge } = parts;
+  const { place, loaded, workspace, log, recorder, registry, vision, knowledge, unconfined } = parts;
   const services = buildServices(log, recorder, knowledge);
+  const outputDir = `${log.place.dir}/outputs`;
   const jail = new LazyJail({
     place,
     loaded,
     workspace,
+    unconfined,
     sessionDir: log.place.dir,
+    outputDir,
     tell: (text) => void recorder.record({ type: "notice", level: "info", code: "sandbox", text }),
   });
   jail.watch(recorder);
-  const outputDir = `${log.place.dir}/outputs`;
   const host = new RunToolHost({
     workspace,
     outputDir,

@@ -1,3 +1,4 @@
+import { userConfigFile } from "../src/config/mod.ts";
 import { processFlags, type Workspace } from "../src/sandbox/mod.ts";
 import {
   loadProcessHost,
@@ -52,6 +53,7 @@ export class RunToolHost {
         sourceEntry: new URL("./main.ts", import.meta.url),
         flags: processFlags({
           writable: [...workspace.roots, outputDir],
+          keep: [userConfigFile(workspace.options.home)],
           forbidRead: workspace.forbidden,
         }),
       }),

@@ -5,8 +5,9 @@ import { BUILTINS } from "../../src/tool/mod.ts";
 import { terminalSafe } from "../../src/util/terminal_text.ts";
 import { type CliContext, fail } from "../context.ts";
 import { gateOptions } from "../gate_options.ts";
-import { buildWorkspace } from "../parts.ts";
+import { LazyJail } from "../lazy_jail.ts";
 import { workingPlace } from "../place.ts";
+import { buildReach } from "../parts.ts";
 import type { PermissionMode } from "../run_flags.ts";
 
 interface CheckFlags {
@@ -20,10 +21,12 @@ export async function check(this: CliContext, flags: CheckFlags, subject: string
   try {
     const place = workingPlace(this);
     const loaded = await loadConfig(place);
-    const workspace = buildWorkspace(place, loaded.config);
     const { permissionMode } = flags;
+    const reach = buildReach(place, loaded.config, permissionMode);
+    const openJail = new LazyJail({ place, loaded, workspace: reach.workspace, unconfined: reach.full }).open;
+    const record = () => {};
     const gate = createGate(
-      gateOptions({ place, loaded, workspace, onAsk: "allow", permissionMode, record: () => {} }),
+      gateOptions({ place, loaded, reach, openJail, onAsk: "allow", permissionMode, record }),
     );
     for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
     const explanation = await gate.explain(callOf(flags.tool ?? "bash", subject));

@@ -70,7 +70,7 @@ const tools = z.object({
   ensure_trailing_newline: key(flag(false), "End written text files with a newline."),
   writes: key(
     z._default(z.enum(["deny", "dry-run", "allow"]), "allow"),
-    "File tools write, only compute the diff, or refuse.",
+    "File tools write, only compute the diff, or refuse; commands change files only with `allow`.",
     { project: "stricter" },
   ),
   shell: key(

@@ -4,6 +4,8 @@ export interface EnvironmentOptions {
   readonly now: Date;
   readonly platform: string;
   readonly writableRoots?: readonly string[];
+  /** What holds for all files. */
+  readonly files?: string;
 }
 
 /** The `<environment>` block that opens a session and is sent again when a fact in it has changed. */
@@ -17,6 +19,7 @@ export function environmentText(options: EnvironmentOptions): string {
   ];
   const extra = options.writableRoots?.filter((root) => root !== options.cwd) ?? [];
   if (extra.length > 0) lines.push(`also writable: ${extra.join(", ")}`);
+  if (options.files !== undefined) lines.push(`files: ${options.files}`);
   return `<environment>\n${lines.join("\n")}\n</environment>`;
 }
 

@@ -1,9 +1,8 @@
 import type { ApprovalAnswer } from "../core/mod.ts";
-import { familyOf } from "../util/rule_syntax.ts";
 import type { CommandJudge } from "./command.ts";
 import { explainOutcome } from "./explain.ts";
 import type { Decision, PreparedCall } from "./gate.ts";
-import { modeRefusal, readsOnly, trustQuestion } from "./mode.ts";
+import { modeRefusal, readsOnly, trustQuestion, writerRefusal } from "./mode.ts";
 import { createPathMatcher, type PathMatcher, type Places } from "./path_rules.ts";
 import { absolutePath, normalizePath } from "./paths.ts";
 import { RealPaths } from "./real_paths.ts";
@@ -29,7 +28,7 @@ import {
   recordDecision,
 } from "./questions.ts";
 import { settleVerdict, type Stance } from "./stance.ts";
-import { type Subjects, subjectsOf } from "./tools.ts";
+import { familyOf, type Subjects, subjectsOf } from "./tools.ts";
 
 const REHEARSAL: PreparedCall = {
   call: { id: "", name: "bash", arguments: "" },
@@ -73,6 +72,7 @@ class SessionGate implements PermissionGate {
   #paths: PathMatcher;
   #judge: CommandJudge | undefined;
   #loading: Promise<CommandJudge> | undefined;
+  #readersOnly: string | undefined;
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -111,7 +111,10 @@ class SessionGate implements PermissionGate {
   }
 
   async #load(): Promise<CommandJudge> {
-    this.#loading ??= import("./command.ts").then((module) => module.createCommandJudge(this.#options));
+    this.#loading ??= import("./command.ts").then(async (module) => {
+      this.#readersOnly = await this.#options.readersOnly?.();
+      return module.createCommandJudge(this.#options);
+    });
     return this.#judge = await this.#loading;
   }
 
@@ -194,7 +197,9 @@ class SessionGate implements PermissionGate {
     const reads = readsOnly(call, report);
     let decision: Decision | "ask" = verdict.outcome === "deny"
       ? settleVerdict(verdict, subject, stance)
-      : modeRefusal(stance.permissionMode, tool, reads, subject) ?? settleVerdict(verdict, subject, stance);
+      : modeRefusal(stance.permissionMode, tool, reads, subject) ??
+        writerRefusal(this.#readersOnly, judged) ??
+        settleVerdict(verdict, subject, stance);
     if (typeof decision === "object" && decision.decision === "deny" && decision.source !== "headless") {
       return decision;
     }

@@ -1,9 +1,8 @@
-import { familyOf } from "../util/rule_syntax.ts";
 import type { PathForms, PathMatcher } from "./path_rules.ts";
 import { type Match, matchPattern, toPattern } from "./pattern.ts";
 import type { PolicySource, RuleList, RuleProblem, RuleText } from "./ports.ts";
 import { isProblem, parseRule, type Rule } from "./rule.ts";
-import type { Subjects } from "./tools.ts";
+import { familyOf, type Subjects } from "./tools.ts";
 
 /** Rules that can concern one tool, in the order they were written. */
 export interface ToolRules {

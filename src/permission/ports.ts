@@ -134,6 +134,11 @@ export interface GateOptions {
   readonly saveTrust?: (tool: string) => Promise<void>;
   /** `strict` asks for the wide class of risky commands, not only for the destructive floor. */
   readonly confirm?: "normal" | "strict";
+  /**
+   * Why only commands known to read may run, in words that end a sentence; undefined where any may. Asked once, before the first
+   * command is judged.
+   */
+  readonly readersOnly?: () => Promise<string | undefined>;
   /** Language of command lines. Anything but a POSIX-like shell cannot be judged and is treated as unparsable. */
   readonly shell?: "posix" | "other";
   /** Whether paths differ only by case name the same file; by default a property of the platform. */

@@ -1,8 +1,7 @@
-import { familyOf } from "../util/rule_syntax.ts";
 import type { CommandReport } from "./command.ts";
 import { absolutePath, relativeTo } from "./paths.ts";
 import type { Places } from "./path_rules.ts";
-import { subjectsOf } from "./tools.ts";
+import { familyOf, subjectsOf } from "./tools.ts";
 
 /** What a rule is proposed for. */
 interface ProposedCall {

@@ -1,6 +1,8 @@
 import { PATH_ARGUMENTS } from "../util/path_arguments.ts";
 import { familyOf } from "../util/rule_syntax.ts";
 
+export { familyOf };
+
 /** What a call acts on, as its arguments name it. */
 export interface Subjects {
   readonly command?: string;

@@ -31,6 +31,8 @@ export interface Replacement {
 /** How a command is confined, independent of the backend. All paths are absolute and real. */
 export interface JailPlan {
   readonly writable: readonly Place[];
+  /** Shown although in a folder that a backend replaces, and read-only although in a writable one. */
+  readonly readable: readonly Place[];
   /** Read-only although inside a writable folder. */
   readonly protectedPaths: readonly Place[];
   /** Not even readable. */

@@ -15,7 +15,9 @@ export function describeJail(backend: BackendName, areas: JailAreas, probe: Prob
     return `Commands are not confined${why}: they read, write and connect as you do; file tools stay in the workspace`;
   }
   const hidden = areas.forbidRead?.length ? "; forbid_read is invisible" : "";
-  const writes = `writes only to ${[...areas.roots, "/tmp", "tool caches"].join(", ")}`;
+  const roots = areas.rootAccess === "read" ? [] : areas.roots;
+  const shut = areas.rootAccess === "read" ? "the workspace is read-only, " : "";
+  const writes = `${shut}writes only to ${[...roots, "/tmp", "tool caches"].join(", ")}`;
   const network = areas.network !== "open" && !probe.network
     ? `the network is NOT confined (${probe.detail ?? "not possible here"})`
     : NETWORK[areas.network];

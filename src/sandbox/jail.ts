@@ -83,8 +83,9 @@ export class Jail {
 
   /** The folder that commands see as `/tmp`, if it is another one than the real; for `WorkspaceOptions.privateTmp`. */
   get privateTmp(): string | undefined {
-    const { roots, privateTmp } = this.data.fixed.areas;
-    return this.data.backend === "bubblewrap" && !roots.includes("/tmp") ? privateTmp : undefined;
+    const { roots, rootAccess, privateTmp } = this.data.fixed.areas;
+    const real = rootAccess !== "read" && roots.includes("/tmp");
+    return this.data.backend === "bubblewrap" && !real ? privateTmp : undefined;
   }
 
   /** Whether commands are confined at all. */
@@ -95,6 +96,7 @@ export class Jail {
 
 const EMPTY_PLAN = {
   writable: [],
+  readable: [],
   protectedPaths: [],
   hidden: [],
   mustNotAppear: [],

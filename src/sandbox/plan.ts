@@ -8,8 +8,12 @@ import { agentSockets, foreignSockets, isWide } from "./sockets.ts";
 
 /** The folders and the network a jail is made of. Absolute paths; variables are already expanded. */
 export interface JailAreas {
-  /** Writable folders: the workspace root, `allow_write`, `--add-dir`. */
+  /** The workspace root, `allow_write`, `--add-dir`; writable unless they are to stay as they are. */
   readonly roots: readonly string[];
+  /** "read": nothing in the roots may change. */
+  readonly rootAccess?: "read";
+  /** Further folders that are shown, as far as they exist, though what is around them may not be; read-only. */
+  readonly shown?: readonly string[];
   readonly forbidRead?: readonly string[];
   /** Globs of permission rules that refuse to read; what matches them is as invisible. */
   readonly denyRead?: readonly string[];
@@ -94,7 +98,7 @@ export function fixPlan(areas: JailAreas, around: Surroundings): FixedPlan {
   });
   return {
     areas,
-    writable: [...existing(roots), ...caches.writable],
+    writable: [...existing(writableRoots(areas)), ...caches.writable],
     hidden: existing([
       ...areas.forbidRead ?? [],
       ...HOME_SECRETS.map((name) => `${areas.home}/${name}`),
@@ -105,6 +109,15 @@ export function fixPlan(areas: JailAreas, around: Surroundings): FixedPlan {
     redirects: existing(roots.flatMap((root) => gitPlaces(root).redirects)).map((place) => place.path),
     replaced: caches.replaced,
   };
+}
+
+function writableRoots({ roots, rootAccess }: JailAreas): readonly string[] {
+  return rootAccess === "read" ? [] : roots;
+}
+
+/** Roots that stay as they are. `/` is read-only anyhow, and commands have a `/tmp` of their own to write to. */
+function readableRoots({ roots, rootAccess }: JailAreas): readonly string[] {
+  return rootAccess === "read" ? roots.filter((root) => !/^\/(?:(?:private\/)?tmp)?$/.test(root)) : [];
 }
 
 /** What the user starts by name, where it lies in a writable folder that is more than a project. A project's programs are the project's. */
@@ -142,7 +155,8 @@ function besides(hidden: readonly Place[], denied: readonly Place[], roots: read
 /** The plan for the next command. Protected paths are looked up each time: the command before may have made one. */
 export function currentPlan(fixed: FixedPlan, denied: readonly Place[] = []): JailPlan {
   const { areas } = fixed;
-  const places = areas.roots.map(gitPlaces);
+  const places = writableRoots(areas).map(gitPlaces);
+  const readable = readableRoots(areas).flatMap((root) => [root, ...gitPlaces(root).writable]);
   const agents = existing(agentSockets(areas.userHome));
   const hidden = [...stillThere(fixed.hidden), ...agents];
   const candidates = [
@@ -151,6 +165,7 @@ export function currentPlan(fixed: FixedPlan, denied: readonly Place[] = []): Ja
   ];
   return {
     writable: [...stillThere(fixed.writable), ...existing(places.flatMap((git) => git.writable))],
+    readable: existing([...readable, ...areas.shown ?? []]),
     protectedPaths: [...existing([...candidates, areas.home]), ...fixed.programs],
     replaced: fixed.replaced,
     mustNotAppear: places.flatMap((git) => git.redirects).filter((path) => !fixed.redirects.includes(path)),

@@ -5,6 +5,8 @@ export interface ProcessAreas {
   /** Writable folders, the folder for full outputs included. */
   readonly writable: readonly string[];
   readonly forbidRead: readonly string[];
+  /** Stays as it is although in a writable folder. */
+  readonly keep?: readonly string[];
 }
 
 /**
@@ -15,9 +17,11 @@ export interface ProcessAreas {
  */
 export function processFlags(areas: ProcessAreas): string[] {
   const denied = areas.forbidRead.map(realPathOf);
+  const kept = [...denied, ...(areas.keep ?? []).map(realPathOf)];
   return [
     "--allow-read",
-    ...(denied.length > 0 ? [`--deny-read=${listOf(denied)}`, `--deny-write=${listOf(denied)}`] : []),
+    ...(denied.length > 0 ? [`--deny-read=${listOf(denied)}`] : []),
+    ...(kept.length > 0 ? [`--deny-write=${listOf(kept)}`] : []),
     `--allow-write=${listOf(areas.writable.map(realPathOf))}`,
   ];
 }

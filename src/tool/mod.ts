@@ -5,6 +5,7 @@ export * from "./knowledge_ports.ts";
 export * from "./services.ts";
 export { openServices, type ServiceOptions, type SessionServices } from "./session_services.ts";
 export { BUILTINS } from "./builtins.ts";
+export { insteadOfWriting, type WritePolicy } from "./write_policy.ts";
 export { MapSeenFiles } from "./seen.ts";
 export { type ResolvedCall, type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
 

@@ -66,9 +66,9 @@ export function spillPath(context: ToolContext): string {
   return `${context.outputDir}/${name}.txt`;
 }
 
-/** Points to the file with everything; a command in the jail does not see it. */
+/** Points to the file with everything, which file tools and jailed commands can read. */
 export function whereFullText(path: string): string {
-  return `full text for read_file and grep: ${path}`;
+  return `full text: ${path}`;
 }
 
 function marked(

@@ -96,7 +96,10 @@ function mounts(plan: JailPlan): string[] {
   const writable = plan.writable.filter((place) => !isWhole(place));
   const covers = (path: string) => plan.writable.some((place) => isWithin(path, place.path));
   const fixed = plan.protectedPaths.map((place) => place.path).filter(covers);
-  const kept = ancestors(plan).filter((path) => !fixed.some((place) => isWithin(path, place)));
+  const readable = plan.readable.map((place) => place.path);
+  const kept = ancestors(plan).filter((path) =>
+    ![...fixed, ...readable].some((place) => isWithin(path, place))
+  );
   const binds = [
     ...writable.map(({ path }) => bind("--bind", path)),
     ...plan.replaced.flatMap(({ path, by, shown, shared }) => [
@@ -104,7 +107,7 @@ function mounts(plan: JailPlan): string[] {
       ...shared.map((part) => bind("--bind", part)),
       ...shown.map((part) => bind("--ro-bind", part)),
     ]),
-    ...fixed.map((path) => bind("--ro-bind", path)),
+    ...[...readable, ...fixed].map((path) => bind("--ro-bind", path)),
     ...kept.map((path) => bind("--bind", path)),
   ];
   const args = temporary(plan);

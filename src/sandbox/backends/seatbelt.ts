@@ -1,8 +1,10 @@
+import { isWithin } from "../area.ts";
 import {
   ancestors,
   type Backend,
   type JailedCommand,
   type JailPlan,
+  type Place,
   type ProbeResult,
   type SpawnPlan,
 } from "../backend.ts";
@@ -36,8 +38,14 @@ function networkRules(plan: JailPlan): string[] {
   return [];
 }
 
+/** What stays writable in a folder that is only shown, such as caches in a home folder. */
+function writableWithin({ writable, readable }: JailPlan): Place[] {
+  const outer = readable.map((place) => place.path);
+  return writable.filter(({ path }) => outer.some((folder) => folder !== path && isWithin(path, folder)));
+}
+
 /**
- * The profile in the language of sandbox-exec. Later rules win, so the order is: writable, protected, hidden. Everything that is not a file
+ * The profile in the language of sandbox-exec. Later rules win, so the order is: writable, readable, protected, hidden. Everything that is not a file
  * write or the network stays allowed, except the ways to have another process act for this one.
  */
 export function seatbeltProfile(plan: JailPlan): string {
@@ -51,6 +59,8 @@ export function seatbeltProfile(plan: JailPlan): string {
       ...TEMPORARY,
       ...plan.writable.map(pattern),
     ]),
+    ...rule("deny file-write*", plan.readable.map(pattern)),
+    ...rule("allow file-write*", writableWithin(plan).map(pattern)),
     ...rule("deny file-write*", [
       ...plan.protectedPaths.map(pattern),
       ...plan.mustNotAppear.map((path) => `(literal ${quoted(path)})`),
@@ -88,6 +98,7 @@ async function probe(): Promise<ProbeResult> {
   // The whole of a profile, so that a system that does not know one of its words is noticed here and not at each command.
   const profile = seatbeltProfile({
     writable: [],
+    readable: [],
     protectedPaths: [],
     hidden: [],
     mustNotAppear: [],

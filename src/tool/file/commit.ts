@@ -4,6 +4,7 @@ import { unifiedDiff } from "../text/diff.ts";
 import { encodeText, type Encoding, encodingName } from "../text/encoding.ts";
 import { eolStyle } from "../text/eol.ts";
 import { failure, type FileChange, type ToolContext, type ToolResult } from "../tool.ts";
+import { insteadOfWriting } from "../write_policy.ts";
 import { osReason } from "./os_reason.ts";
 import type { ExistingFile, Target } from "./target.ts";
 import { stampOf, type TextFile } from "./text_file.ts";
@@ -29,7 +30,7 @@ export function writesDenied(context: ToolContext): ToolResult | undefined {
   if (context.settings.writes !== "deny") return undefined;
   return failure(
     "Files are not to be written in this run",
-    "put the change into your answer as a unified diff",
+    insteadOfWriting("deny"),
   );
 }
 

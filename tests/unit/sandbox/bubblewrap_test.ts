@@ -1,4 +1,10 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../../support/assert.ts";
 import { groundJail, jailed, sh } from "./jail_support.ts";
 import { ground } from "./support.ts";
 
@@ -69,6 +75,73 @@ Deno.test({
       assertEquals(await Deno.readTextFile(file), "real\n");
     } finally {
       await Deno.remove(file);
+    }
+  },
+});
+
+Deno.test({
+  ...jailed("roots that may only be read cannot be changed, /tmp and caches can"),
+  fn: async () => {
+    await using g = await ground();
+    await Deno.mkdir(`${g.base}/home/.npm`);
+    const below = await Deno.makeTempDir({ dir: "/tmp" });
+    try {
+      await Deno.writeTextFile(`${below}/seen`, "seen\n");
+      const roots = [g.ws, below, "/tmp", `${g.base}/home`];
+      const jail = await groundJail(g, { roots, rootAccess: "read" });
+      for (const path of [`${g.ws}/x`, `${g.ws}/src/a.ts`, `${below}/x`, `${g.base}/home/x`]) {
+        assertMatch((await sh(jail, g.ws, `echo x > ${path}`)).stderr, /Read-only file system/, path);
+      }
+      const mark = `/tmp/${crypto.randomUUID()}`;
+      const free = `echo x > ${mark} && cat ${mark} ${below}/seen && echo y > ${g.base}/home/.npm/y`;
+      assertEquals(await sh(jail, g.ws, free), { code: 0, stdout: "x\nseen\n", stderr: "" });
+      await assertRejects(() => Deno.stat(mark), Deno.errors.NotFound);
+      assertStringIncludes(jail.describe(), "the workspace is read-only, writes only to /tmp, tool caches");
+    } finally {
+      await Deno.remove(below, { recursive: true });
+    }
+  },
+});
+
+Deno.test({
+  ...jailed(
+    "a shared repository of a linked work tree stays readable, and nothing else, when roots may only be read",
+  ),
+  fn: async () => {
+    await using g = await ground();
+    const main = await Deno.makeTempDir({ dir: "/tmp" });
+    try {
+      const git = "git -c user.name=a -c user.email=a@b";
+      const made = await new Deno.Command("sh", {
+        args: ["-c", `git init -q . && ${git} commit -q --allow-empty -m one && git worktree add -q tree`],
+        cwd: main,
+      }).output();
+      assertEquals(made.code, 0, new TextDecoder().decode(made.stderr));
+      const jail = await groundJail(g, { roots: [`${main}/tree`], rootAccess: "read" });
+      assertEquals((await sh(jail, `${main}/tree`, "git log --format=%s")).stdout, "one\n");
+      assertMatch((await sh(jail, `${main}/tree`, "git branch two")).stderr, /Read-only file system/);
+    } finally {
+      await Deno.remove(main, { recursive: true });
+    }
+  },
+});
+
+Deno.test({
+  ...jailed("a further folder is shown read-only below a /tmp of the jail, from when it exists"),
+  fn: async () => {
+    await using g = await ground();
+    const folder = await Deno.makeTempDir({ dir: "/tmp" });
+    try {
+      const jail = await groundJail(g, { shown: [`${folder}/outputs`] });
+      assertEquals((await sh(jail, g.ws, `ls ${folder}/outputs`)).stdout, "");
+      await Deno.mkdir(`${folder}/outputs`);
+      await Deno.writeTextFile(`${folder}/outputs/long.txt`, "all of it\n");
+      await Deno.writeTextFile(`${folder}/beside.txt`, "not this\n");
+      const result = await sh(jail, g.ws, `cat ${folder}/outputs/long.txt; cat ${folder}/beside.txt`);
+      assertEquals(result.stdout, "all of it\n");
+      assertMatch((await sh(jail, g.ws, `echo x > ${folder}/outputs/x`)).stderr, /Read-only file system/);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
     }
   },
 });

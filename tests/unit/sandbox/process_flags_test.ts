@@ -36,6 +36,14 @@ Deno.test("processFlags let the process do its work and nothing else", POSIX, as
   }
 });
 
+Deno.test("processFlags keep a file as it is in a writable folder", POSIX, async () => {
+  await using g = await ground();
+  const kept = `${g.home}/config.toml`;
+  const flags = processFlags({ writable: ["/"], keep: [kept], forbidRead: [] });
+  const answers = await ask(flags, [["write", kept], ["read", kept], ["write", `${g.outside}/b.ts`]]);
+  assertEquals(answers.map((answer) => answer.split(":")[0]), ["NotCapable", "ok", "ok"]);
+});
+
 Deno.test("processFlags leave out what is forbidden and nothing beside it", POSIX, async () => {
   await using g = await ground();
   await Deno.writeTextFile(`${g.base}/beside.txt`, "x");

@@ -4,6 +4,7 @@ import { assert, assertEquals, assertStringIncludes } from "../../support/assert
 
 const PLAN: JailPlan = {
   writable: [{ path: "/Users/me/ws", folder: true }, { path: "/Users/me/.npm", folder: true }],
+  readable: [],
   protectedPaths: [
     { path: "/Users/me/ws/.git/hooks", folder: true },
     { path: "/Users/me/ws/.git/config", folder: false },
@@ -17,6 +18,18 @@ const PLAN: JailPlan = {
 Deno.test("seatbeltProfile writes exactly the reviewed profile", async () => {
   const golden = await Deno.readTextFile(new URL("./seatbelt_profile.sb", import.meta.url));
   assertEquals(seatbeltProfile(PLAN), golden);
+});
+
+Deno.test("seatbeltProfile refuses to write what is only shown, but not to what is writable in it", () => {
+  const readable = [{ path: "/Users/me", folder: true }, { path: "/private/tmp/ws", folder: true }];
+  assertStringIncludes(
+    seatbeltProfile({ ...PLAN, writable: [{ path: "/Users/me/.npm", folder: true }], readable }),
+    [
+      '  (subpath "/Users/me/.npm")\n)',
+      '(deny file-write*\n  (subpath "/Users/me")\n  (subpath "/private/tmp/ws")\n)',
+      '(allow file-write*\n  (subpath "/Users/me/.npm")\n)\n(deny file-write*',
+    ].join("\n"),
+  );
 });
 
 Deno.test("seatbeltProfile opens the network as far as asked", () => {

@@ -35,7 +35,7 @@ Deno.test("keepEnds keeps both ends around one marker", () => {
   const cut = keepEnds(LINES, { maxBytes: 10_000, maxLines: 4 }, { fullText: "/tmp/full.txt" });
   assertMatch(
     cut.text,
-    /^line 1\nline 2\n\[middle cut: .* left out; full text for read_file and grep: \/tmp\/full.txt\]\nline 99\nline 100$/,
+    /^line 1\nline 2\n\[middle cut: .* left out; full text: \/tmp\/full.txt\]\nline 99\nline 100$/,
   );
   assertEquals(cut.truncated?.fullText, "/tmp/full.txt");
 });

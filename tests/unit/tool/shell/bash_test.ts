@@ -152,7 +152,7 @@ Deno.test("bash keeps head and tail of a long output and the whole in a file", a
   assertEquals([lines[0], lines.at(-1)], ["1", "100000"]);
   assert(result.content.length < 17_000);
   const file = result.truncated?.fullText ?? "";
-  assertStringIncludes(result.content, `full text for read_file and grep: ${file}`);
+  assertStringIncludes(result.content, `full text: ${file}`);
   assertEquals((await Deno.readTextFile(file)).length, 588_895);
   assertEquals(result.truncated?.totalBytes, 588_895);
 });
@@ -191,4 +191,19 @@ Deno.test("bash explains a syntax error and an empty command", async () => {
   assertMatch((await b.run("if then")).content, /line 1: `if then'\n\[exit code 2\]$/);
   assertEquals((await b.run('echo "$#"')).content, "0");
   assertEquals((await b.run("  ")).content, "error: Cannot run an empty command");
+});
+
+Deno.test("bash says what to do instead when files must not change", async () => {
+  const command = "echo 'touch: x: Read-only file system' >&2; false";
+  for (
+    const [writes, said] of [
+      ["deny", /\n\[commands cannot change .*; put the change into your answer as a unified diff\]$/],
+      ["dry-run", /\n\[commands cannot change .*; use the edit tools, which show the diff .*\]$/],
+      ["allow", /\[exit code 1\]$/],
+    ] as const
+  ) {
+    await using b = await bench({ settings: { writes } });
+    assertMatch((await b.run(command)).content, said);
+    assertMatch((await b.run("false")).content, /\[exit code 1\]$/);
+  }
 });

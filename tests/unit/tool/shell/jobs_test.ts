@@ -5,7 +5,7 @@ import {
   type Tool,
   type ToolResult,
 } from "../../../../src/tool/mod.ts";
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
+import { assertEquals, assertMatch, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
 
 function tool(name: string): Tool {

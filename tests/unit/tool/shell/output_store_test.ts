@@ -25,7 +25,7 @@ Deno.test("OutputStore points to the file when that holds everything", async () 
   await using dir = await makeTempDir();
   const file = `${dir.path}/out.txt`;
   const cut = filled(new OutputStore(file), 300).finish(DEFAULT_CAPS);
-  assertStringIncludes(cut.text, `full text for read_file and grep: ${file}`);
+  assertStringIncludes(cut.text, `full text: ${file}`);
   assertEquals((await Deno.stat(file)).size, 300 * 1024);
 });
 
