@@ -1,3 +1,5 @@
+import { brokenPattern, hasLongRun, spellingsOf, unbroken } from "./secret_spellings.ts";
+
 /** Takes secrets out of text that leaves the program: events, logs, errors, doctor output. */
 
 /** What stands in place of a secret. */
@@ -61,34 +63,42 @@ function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
-/** Spellings under which a value shows up: as it is, inside JSON, in a URL, in a Basic header or a Kubernetes secret. */
-function spellings(value: string): string[] {
-  const forms = [value, JSON.stringify(value).slice(1, -1)];
-  try {
-    forms.push(encodeURIComponent(value), btoa(value).replace(/=+$/, ""));
-  } catch {
-    // Lone surrogates have no such spelling, and characters beyond Latin-1 no base64 one.
-  }
-  return forms;
-}
-
 /**
  * A function that replaces the given secret values and common token shapes in a text by `[redacted]`. Text without any comes back as the same
  * string. Values shorter than 8 characters are left alone: replacing them would shred ordinary text.
  */
 export function createRedactor(secretValues: Iterable<string>): (text: string) => string {
-  const forms = new Set<string>();
-  for (const value of secretValues) {
-    const trimmed = value.trim();
-    if (trimmed.length >= SHORTEST_VALUE) { for (const form of spellings(trimmed)) forms.add(form); }
-  }
-  // Longest first, so that a value that contains another goes as a whole.
-  const known = [...forms].sort((a, b) => b.length - a.length);
-  const values = known.length === 0 ? undefined : new RegExp(known.map(escaped).join("|"), "g");
+  const values = [...secretValues].map((value) => value.trim()).filter((value) =>
+    value.length >= SHORTEST_VALUE
+  );
+  const spellings = values.map(spellingsOf);
+  const open = remover(spellings.flatMap((one) => one.open));
+  const encoded = encodedRemover(spellings.flatMap((one) => one.encoded));
   return (text) => {
-    let result = text;
-    if (values && known.some((value) => result.includes(value))) result = result.replace(values, MARK);
+    const result = encoded(open(text));
     return HINTS.test(result) ? result.replace(SHAPE_EXPRESSION, replaceShape) : result;
+  };
+}
+
+/** Takes known texts out, wherever they stand. */
+function remover(texts: readonly string[]): (text: string) => string {
+  // Longest first, so that a value that contains another goes as a whole.
+  const known = [...new Set(texts)].sort((a, b) => b.length - a.length);
+  const pattern = new RegExp(known.map(escaped).join("|"), "g");
+  return (text) => known.some((value) => text.includes(value)) ? text.replace(pattern, MARK) : text;
+}
+
+/** The same for encoded ones. Most texts hold nothing that could be one, and one look finds that out for all of them. */
+function encodedRemover(texts: readonly string[]): (text: string) => string {
+  if (texts.length === 0) return (text) => text;
+  const shortest = Math.min(...texts.map((text) => text.length));
+  const whole = remover(texts);
+  return (text) => {
+    if (!hasLongRun(text, shortest)) return text;
+    const result = whole(text);
+    const joined = unbroken(result);
+    if (joined === result || !texts.some((value) => joined.includes(value))) return result;
+    return result.replace(brokenPattern(texts), MARK);
   };
 }
 

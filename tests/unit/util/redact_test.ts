@@ -17,6 +17,58 @@ Deno.test("createRedactor takes known values out in every spelling", () => {
   assertEquals(createRedactor(['quo"ted\\value'])(JSON.stringify('quo"ted\\value')), '"[redacted]"');
 });
 
+Deno.test("createRedactor takes known values out of encoded data, wherever they stand in it", () => {
+  const key = "Zx9-very+sécret/key-0123456789";
+  const redact = createRedactor([key, "another-key-of-the-user"]);
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const gone = (text: string, encoded: string) => {
+    const left = redact(text);
+    assert(left.includes("[redacted]"), text);
+    // What is left is less than a character of the value on either side.
+    for (let at = 0; at + 12 <= encoded.length; at++) {
+      assert(!left.includes(encoded.slice(at, at + 12)), left);
+    }
+  };
+  for (const offset of [0, 1, 2, 3, 4, 5]) {
+    for (const tail of ["", "y", "yy", "yyy"]) {
+      const whole = bytes("x".repeat(offset) + key + tail);
+      const inner = bytes(key).toBase64().slice(0, -4);
+      gone(`data ${whole.toBase64()} end`, inner);
+      gone(`data ${whole.toBase64({ alphabet: "base64url", omitPadding: true })} end`, inner);
+    }
+  }
+  const hex = bytes(key).toHex();
+  gone(`6161${hex}0a`, hex);
+  gone(`6161${hex.toUpperCase()}0A`, hex.toUpperCase());
+  const url = encodeURIComponent(key);
+  assertEquals(redact(`?q=${url}&r`), "?q=[redacted]&r");
+  assertEquals(redact(`?q=${url.replace(/%../g, (code) => code.toLowerCase())}&r`), "?q=[redacted]&r");
+  for (const width of [64, 76]) {
+    for (let before = 0; before < 120; before += 7) {
+      const encoded = bytes("a".repeat(before) + key + "b".repeat(60)).toBase64();
+      for (const end of ["\n", "\r\n"]) {
+        const text = encoded.replace(new RegExp(`.{${width}}`, "g"), (line) => line + end);
+        const left = redact(text).replace(/[\r\n]/g, "");
+        assert(left.includes("[redacted]") && !left.includes(bytes(key).toBase64().slice(4, 24)), text);
+      }
+    }
+  }
+});
+
+Deno.test("createRedactor leaves encoded data without a secret as it is", () => {
+  const redact = createRedactor(["Zx9-very+secret/key-0123456789", "p@ssword"]);
+  const data = new Uint8Array(300_000).map((_, at) => (at * 7919) >> 3);
+  const lines = data.toBase64().replace(/.{76}/g, "$&\n");
+  const texts = [
+    data.toBase64(),
+    lines,
+    data.toHex(),
+    "a/b-c_d+e".repeat(3000),
+    "https://example.com/".repeat(99),
+  ];
+  for (const text of texts) assert(redact(text) === text);
+});
+
 Deno.test("createRedactor takes common token shapes out", () => {
   const redact = createRedactor([]);
   const tokens = [
