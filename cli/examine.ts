@@ -18,6 +18,7 @@ import { listModels } from "../src/provider/mod.ts";
 import { listSessions, projectDir } from "../src/session/mod.ts";
 import { mapTexts } from "../src/util/map_texts.ts";
 import { createRedactor } from "../src/util/redact.ts";
+import { isFile } from "../src/util/look.ts";
 import { originText } from "./origin_text.ts";
 import { LazyJail } from "./lazy_jail.ts";
 import { buildWorkspace } from "./parts.ts";
@@ -153,14 +154,6 @@ async function sandboxPart(
   } catch (error) {
     problems.push(errorMessage(error));
     return { summary: errorMessage(error), rejected: [] };
-  }
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { LoadedConfig, TrustItem } from "../src/config/mod.ts";
 import { formatPlace, ReasonixError } from "../src/core/mod.ts";
 import { type TrustItem as Trustable, TrustStore } from "../src/sandbox/mod.ts";
+import { isFile } from "../src/util/look.ts";
 import type { Place } from "./place.ts";
 import { loadRunConfig } from "./run_config.ts";
 import type { RunFlags } from "./run_flags.ts";
@@ -48,12 +49,4 @@ async function trustedContents(place: Place, items: readonly TrustItem[]): Promi
   const store = new TrustStore({ home: place.home, project: place.cwd });
   const report = await store.inspect(items.map((item) => trustable(place, item)));
   return new Set(report.trusted.map((item) => item.definition));
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
 }

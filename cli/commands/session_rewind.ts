@@ -24,6 +24,7 @@ import { keepChanges } from "../keep_changes.ts";
 import { buildWorkspace } from "../parts.ts";
 import { workingPlace } from "../place.ts";
 import { chosenSession, withoutOthers } from "../session_ref.ts";
+import { isFolder } from "../../src/util/look.ts";
 
 export interface RewindFlags {
   readonly to: number;
@@ -120,14 +121,6 @@ async function openCheckpoints(
   const place = workingPlace(context, folder);
   const { config } = await loadConfig(place);
   return await keepChanges({ place, log, recorder, workspace: buildWorkspace(place, config) }).open();
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
 }
 
 function talkPreview(state: SessionState, target: RewindTarget): string {

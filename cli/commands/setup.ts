@@ -2,6 +2,7 @@ import { defaultConfigText, userConfigFile } from "../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
 import { type CliContext, fail } from "../context.ts";
 import { workingPlace } from "../place.ts";
+import { exists } from "../../src/util/look.ts";
 
 /** Writes a commented configuration file; on a terminal a short wizard fills in provider, model and key. */
 export async function setup(
@@ -30,15 +31,6 @@ export async function setup(
     this.process.stdout.write('Next: reasonix doctor, then reasonix run "explain this project"\n');
   } catch (error) {
     fail(this, error);
-  }
-}
-
-function exists(file: string): boolean {
-  try {
-    Deno.lstatSync(file);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -1,3 +1,5 @@
+import { sortedEntries } from "../util/look.ts";
+
 const MAX_FILES = 100;
 const MAX_ENTRIES = 20_000;
 const MAX_DEPTH = 12;
@@ -35,7 +37,7 @@ function* walk(root: string): Generator<string> {
   const folders = [{ path: root, depth: 0 }];
   for (let folder = folders.pop(); folder && left > 0; folder = folders.pop()) {
     const below: typeof folders = [];
-    for (const entry of entriesOf(folder.path)) {
+    for (const entry of sortedEntries(folder.path)) {
       if (--left < 0) return;
       const path = `${folder.path === "/" ? "" : folder.path}/${entry.name}`;
       if (entry.isDirectory) {
@@ -45,13 +47,5 @@ function* walk(root: string): Generator<string> {
       } else yield path;
     }
     folders.push(...below.reverse());
-  }
-}
-
-function entriesOf(path: string): Deno.DirEntry[] {
-  try {
-    return [...Deno.readDirSync(path)].sort((a, b) => a.name < b.name ? -1 : 1);
-  } catch {
-    return [];
   }
 }

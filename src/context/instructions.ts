@@ -1,3 +1,5 @@
+import { realPath } from "../util/look.ts";
+
 /** An instruction file as it enters the system prompt. */
 export interface InstructionFile {
   /** Absolute path. */
@@ -52,6 +54,11 @@ interface Source {
 const NAMES = ["AGENTS.md", "CLAUDE.md"];
 const OWN_NAME = "REASONIX.md";
 const IMPORT_DEPTH = 5;
+/** Files that import each other many times over would otherwise grow without end. */
+const MAX_IMPORTS = 200;
+const MAX_IMPORT_NOTICES = 20;
+/** A larger file is no text for a model. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
  * Collects the instruction files: home, then every folder from the repository root down to the working directory.
@@ -96,6 +103,8 @@ class Collector implements Instructions {
   readonly shadowed: string[] = [];
   readonly #options: InstructionOptions;
   #left: number;
+  #imports = 0;
+  #importNotices = 0;
 
   constructor(options: InstructionOptions) {
     this.#options = options;
@@ -177,7 +186,9 @@ class Collector implements Instructions {
       if (target !== undefined) {
         const imported = this.#import(source, target);
         if (imported !== undefined) return imported;
-        this.notices.push({ path: source.path, problem: `import ${target} was not followed` });
+        if (++this.#importNotices <= MAX_IMPORT_NOTICES) {
+          this.notices.push({ path: source.path, problem: `import ${target} was not followed` });
+        }
       } else if (source.mentions) this.#collectMentions(source, line, mentioned);
       return line;
     });
@@ -203,6 +214,7 @@ class Collector implements Instructions {
     const { chain, fence } = source;
     if (real === undefined || chain.length > IMPORT_DEPTH || chain.includes(real)) return undefined;
     if (!real.startsWith(`${realPath(fence)}/`) || this.#options.hidden?.(real)) return undefined;
+    if (++this.#imports > MAX_IMPORTS) return undefined;
     const text = readText(real);
     return text === undefined || text.includes("\0")
       ? undefined
@@ -229,14 +241,6 @@ function exists(path: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-function realPath(path: string): string | undefined {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Message, ToolCall } from "../core/mod.ts";
+import { isFolder } from "../util/look.ts";
 import { type InstructionNotice, type InstructionOptions, loadFolderInstructions } from "./instructions.ts";
 import { namedPaths } from "../util/path_arguments.ts";
 
@@ -78,14 +79,6 @@ export class LateInstructions {
     this.#left -= found.files.reduce((sum, file) => sum + file.text.length, 0);
     const files = found.files.map((file) => `## ${file.label}\n${file.text.trim()}`).join("\n\n");
     return `<instructions folder="${name}">\nThese apply to everything below ${name}.\n\n${files}\n</instructions>`;
-  }
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
   }
 }
 

@@ -1,4 +1,5 @@
 import { errorMessage, type ImagePart } from "../core/mod.ts";
+import { sortedEntries } from "../util/look.ts";
 
 /** Files a message names with `@`. */
 export interface References {
@@ -192,13 +193,7 @@ interface Listing {
 }
 
 function listInto(lines: string[], folder: string, listing: Listing): void {
-  let entries: Deno.DirEntry[];
-  try {
-    entries = [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1);
-  } catch {
-    return;
-  }
-  for (const entry of entries) {
+  for (const entry of sortedEntries(folder)) {
     const path = `${folder}/${entry.name}`;
     if (NOISE.has(entry.name) || listing.hidden(path)) continue;
     if (lines.length > MAX_ENTRIES) return;

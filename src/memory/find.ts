@@ -1,3 +1,4 @@
+import { isFolder } from "../util/look.ts";
 import { memoryIndexText } from "./index_text.ts";
 
 export interface MemoryPlace {
@@ -12,12 +13,4 @@ export async function openingMemory(place: MemoryPlace): Promise<string | undefi
   if (!isFolder(`${place.home}/memory`) && !isFolder(`${place.project}/memory`)) return undefined;
   const { FactStore } = await import("./store.ts");
   return memoryIndexText(await new FactStore(place).list());
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
 }

@@ -1,3 +1,4 @@
+import { exists } from "../util/look.ts";
 import { isWithin } from "./area.ts";
 import { realPathOf } from "./resolve.ts";
 
@@ -172,13 +173,4 @@ function entriesOf(folder: string): Deno.DirEntry[] {
 
 function namesIn(folder: string): string[] {
   return entriesOf(folder).map((entry) => entry.name);
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

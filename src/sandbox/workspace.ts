@@ -1,4 +1,5 @@
 import { ReasonixError } from "../core/mod.ts";
+import { exists } from "../util/look.ts";
 import { foldPath, isWithin, isWithinFolded } from "./area.ts";
 import { deniedTest } from "./denied_globs.ts";
 import { HOME_CONFIG, HOME_SECRETS, isProtected, kernelReason } from "./guarded.ts";
@@ -210,15 +211,6 @@ function attempt<T>(run: () => T): Promise<T> {
     return Promise.resolve(run());
   } catch (error) {
     return Promise.reject(error);
-  }
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch {
-    return false;
   }
 }
 

@@ -1,4 +1,5 @@
 import { ReasonixError } from "../core/mod.ts";
+import { isFile } from "../util/look.ts";
 import {
   parentDir,
   placeOfFile,
@@ -194,14 +195,6 @@ function findPath(ref: string): SessionPlace {
     exit: "usage",
     remedy: "give the path of a .jsonl session file, or a session id",
   });
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
 }
 
 function byIdPrefix(project: string, ref: string): Hit[] {

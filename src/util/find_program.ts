@@ -1,3 +1,5 @@
+import { isFile, realPath } from "./look.ts";
+
 const WINDOWS = Deno.build.os === "windows";
 
 /**
@@ -19,20 +21,4 @@ export function findProgram(
     if (real !== undefined && !own(real) && isFile(real)) return path;
   }
   return undefined;
-}
-
-function realPath(path: string): string | undefined {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    return undefined;
-  }
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
 }

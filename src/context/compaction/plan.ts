@@ -41,6 +41,11 @@ export interface FoldPlan extends FoldDepth {
 export function planFold(state: Plannable, depth: FoldDepth): FoldPlan | undefined {
   const boundary = tailStart(state, depth.tail);
   const indexes = range(0, boundary).filter((i) => canFold(state, i, depth));
+  return foldOf(state, depth, indexes);
+}
+
+/** The fold of these messages, which are in order; undefined when there are none. */
+function foldOf(state: Plannable, depth: FoldDepth, indexes: readonly number[]): FoldPlan | undefined {
   const first = indexes[0];
   const last = indexes.at(-1);
   if (first === undefined || last === undefined) return undefined;
@@ -138,7 +143,7 @@ export function planPrune(state: Plannable, depth: PruneDepth): PrunePlan[] {
   return plans;
 }
 
-/** The oldest part after the first task (002 "Context management"), so that about `tokens` stay; undefined when nothing can go. */
+/** The oldest part after the first task, so that about `tokens` stay; undefined when nothing can go. */
 export function planDrop(state: Plannable, tokens: number): FoldPlan | undefined {
   const { messages, sources } = state;
   const task = sources.findIndex((source) => source.kind === "turn");
@@ -151,17 +156,7 @@ export function planDrop(state: Plannable, tokens: number): FoldPlan | undefined
   const boundary = turn !== undefined && (after[turn] ?? 0) >= tokens / 2 ? turn : enough;
   const depth = { tail: 0, keepBelow: 0, digests: true };
   const indexes = range(task + 1, boundary).filter((i) => canFold(state, i, depth));
-  const first = indexes[0];
-  const last = indexes.at(-1);
-  if (first === undefined || last === undefined) return undefined;
-  const folded = indexes.flatMap((i) => messages[i] ?? []);
-  return {
-    ...depth,
-    from: seqAt(state, first),
-    to: seqAt(state, last),
-    folded,
-    freed: sum(folded, state.weigh),
-  };
+  return foldOf(state, depth, indexes);
 }
 
 /** For each index the tokens of the message there and all that follow. */

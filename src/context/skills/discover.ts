@@ -1,3 +1,4 @@
+import { sortedEntries } from "../../util/look.ts";
 import { readSkill, type Skill, type SkillWarning } from "./skill.ts";
 import type { SkillPlaces, SkillRoot } from "./roots.ts";
 
@@ -51,7 +52,7 @@ function skillFolders(root: SkillRoot, warnings: SkillWarning[]): string[] {
   let left = MAX_FOLDERS;
   const visit = (folder: string, depth: number): void => {
     if (--left < 0) return;
-    const entries = readFolder(folder);
+    const entries = sortedEntries(folder);
     const own = depth > 0 ? entries.find((entry) => entry.name === FILE && !entry.isDirectory) : undefined;
     if (own) {
       if (own.isSymlink && leaves(`${folder}/${FILE}`)) refuse(`${folder}/${FILE}`);
@@ -70,14 +71,6 @@ function skillFolders(root: SkillRoot, warnings: SkillWarning[]): string[] {
     warnings.push({ path: root.path, text: `only its first ${MAX_FOLDERS} folders were looked at` });
   }
   return found;
-}
-
-function readFolder(path: string): Deno.DirEntry[] {
-  try {
-    return [...Deno.readDirSync(path)].sort((a, b) => a.name < b.name ? -1 : 1);
-  } catch {
-    return [];
-  }
 }
 
 function isFolder(entry: Deno.DirEntry, path: string): boolean {

@@ -1,3 +1,4 @@
+import { sortedEntries } from "../../util/look.ts";
 import type { Skill } from "./skill.ts";
 
 const MAX_FILES = 200;
@@ -8,13 +9,7 @@ const SCRIPT = /\.(?:sh|bash|zsh|fish|py|rb|pl|js|mjs|cjs|ts|mts|ps1|bat|cmd|exe
 export function resourcesOf(skill: Pick<Skill, "dir">): string[] {
   const files: string[] = [];
   const visit = (folder: string, prefix: string, depth: number): void => {
-    let entries: Deno.DirEntry[];
-    try {
-      entries = [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1);
-    } catch {
-      return;
-    }
-    for (const entry of entries) {
+    for (const entry of sortedEntries(folder)) {
       if (entry.name.startsWith(".") || entry.isSymlink || files.length >= MAX_FILES) continue;
       if (entry.isDirectory && depth < MAX_DEPTH) {
         visit(`${folder}/${entry.name}`, `${prefix}${entry.name}/`, depth + 1);

@@ -1,3 +1,4 @@
+import { exists, isFolder, realPath } from "../../util/look.ts";
 import type { SkillScope } from "./skill.ts";
 
 export interface SkillPlaces {
@@ -38,7 +39,7 @@ export function skillRoots(places: SkillPlaces): SkillRoot[] {
   }
   for (const configured of places.paths ?? []) {
     const path = configured.replace(/(.)\/+$/, "$1");
-    const inside = `${realPath(path)}/`.startsWith(`${realPath(within)}/`);
+    const inside = `${realPath(path) ?? path}/`.startsWith(`${realPath(within) ?? within}/`);
     const own = inside || places.projectPaths?.includes(configured);
     add({ path, scope: own ? "project" : "configured", ...(inside ? { within } : {}) });
   }
@@ -58,30 +59,5 @@ function projectFolders({ cwd, userHome }: SkillPlaces): string[] {
     const parent = folder.replace(/[/\\][^/\\]*$/, "");
     if (parent === folder || parent === "") return cwd === userHome ? [] : [cwd];
     folder = parent;
-  }
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
-}
-
-function realPath(path: string): string {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    return path;
-  }
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch {
-    return false;
   }
 }

@@ -3,6 +3,7 @@ import type { Places } from "../path_rules.ts";
 import { isKnown } from "../pattern.ts";
 import type { Segment } from "../shell/line.ts";
 import { isSink } from "../shell/readers.ts";
+import { isFile } from "../../util/look.ts";
 
 const COMMANDS = /^(?:rm|mv|chmod|chown|dd|mkfs(?:\..*)?|shutdown|reboot)$/;
 
@@ -19,12 +20,4 @@ export function strictFinding(name: string, segment: Segment, places: Places): s
   return there
     ? `strict mode confirms writing over an existing file (${isKnown(target.path) ? target.path : "…"})`
     : undefined;
-}
-
-function isFile(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
 }

@@ -3,6 +3,7 @@ import type { Places } from "../path_rules.ts";
 import { ANY, firstMark, isKnown, matchPattern, ONE, STAR } from "../pattern.ts";
 import type { FloorTarget } from "../ports.ts";
 import { FRESH } from "../shell/words.ts";
+import { exists } from "../../util/look.ts";
 
 /** How many files are counted, and how many names a glob may become, before it is only said that there are more. */
 const MAX_COUNT = 5000;
@@ -139,13 +140,4 @@ function count(path: string): FloorTarget {
     }
   }
   return { path, files };
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.lstatSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,5 +1,6 @@
 import { absolutePath, normalizePath } from "../paths.ts";
 import { isKnown } from "../pattern.ts";
+import { isFolder } from "../../util/look.ts";
 import type { Input, Segment } from "./line.ts";
 import type { Survey } from "./syntax.ts";
 import type { Variables } from "./words.ts";
@@ -101,12 +102,4 @@ export function changeFolder(argv: readonly string[], frame: Frame, scope: Scope
   const home = frame.found.context.home;
   const next = scope.cwds.map((cwd) => normalizePath(absolutePath(target, cwd, home)));
   scope.cwds = next.every(isFolder) ? [...new Set(next)] : joinFolders(next, scope.cwds);
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
 }

@@ -1,5 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
 import type { ToolContext } from "../tool.ts";
+import { isFolder } from "../../util/look.ts";
 
 export interface WorkingFolder {
   readonly path: string;
@@ -45,14 +46,6 @@ export async function leftOff(context: ToolContext, folder: string): Promise<str
     return `[now in ${folder}]`;
   }
   return `[${folder} is outside the workspace; the next command starts in ${before} again]`;
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
 }
 
 /** Inside the working directory, or in another folder that tools may write to. */

@@ -212,3 +212,9 @@ Deno.test("resolveReferences reads resources of connected servers and leaves oth
   ]);
   assertEquals(found.notices, ["@bad:x was not attached: gone"]);
 });
+
+Deno.test("environmentText says what holds for all files", () => {
+  const options = { cwd: "/w", now: new Date("2026-02-03T12:00:00Z"), platform: "linux" };
+  const text = environmentText({ ...options, files: "not to be changed" });
+  assertEquals(text.split("\n").at(-2), "files: not to be changed");
+});

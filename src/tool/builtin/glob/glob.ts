@@ -2,6 +2,7 @@ import { reported, searchTarget, shown } from "../../search/place.ts";
 import { findFiles } from "../../search/find_files.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
+import { isFolder } from "../../../util/look.ts";
 
 const DEFAULT_LIMIT = 200;
 
@@ -73,12 +74,4 @@ function nothing(pattern: string, rest: string, root: string): string {
     ? ""
     : `; a pattern without / looks in one folder only, **/${pattern} looks in all`;
   return `No files match ${pattern}${hint}`;
-}
-
-function isFolder(path: string): boolean {
-  try {
-    return Deno.statSync(path).isDirectory;
-  } catch {
-    return false;
-  }
 }
