@@ -1,4 +1,4 @@
-import type { ProviderError, ProviderErrorKind } from "../core/mod.ts";
+import { errorMessage, type ProviderError, type ProviderErrorKind } from "../core/mod.ts";
 import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
 
 /**
@@ -55,7 +55,9 @@ export function reportedFailure(reported: Reported, endpoint: Endpoint): Provide
   const said = quote(readable(reported.text), endpoint);
   const status = reported.status === undefined ? "an error in its reply" : `status ${reported.status}`;
   const noCredit = NO_CREDIT.test(reported.text);
-  const remedy = remedyFor(kind, endpoint, noCredit);
+  const remedy = noCredit
+    ? "add credit to the account or choose another provider"
+    : remedyFor(kind, endpoint, reported.status);
   const message = `${nameOf(endpoint)} answered ${WHAT[kind] ?? "with"} ${status}` +
     `${said ? `: ${said}` : ""}${remedy ? `; ${remedy}` : ""}`;
   const error: ProviderError = {
@@ -97,8 +99,10 @@ function kindOfWords(text: string): ProviderErrorKind {
   return "server";
 }
 
-function remedyFor(kind: ProviderErrorKind, endpoint: Endpoint, noCredit: boolean): string {
-  if (noCredit) return "add credit to the account or choose another provider";
+/** Statuses by which a proxy says that it cannot reach the server. */
+const PROXY_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
+
+function remedyFor(kind: ProviderErrorKind, endpoint: Endpoint, status: number | undefined): string {
   switch (kind) {
     case "auth":
       if (endpoint.keyName === "") {
@@ -109,6 +113,12 @@ function remedyFor(kind: ProviderErrorKind, endpoint: Endpoint, noCredit: boolea
         : `set ${endpoint.keyName} in the environment or in the .env file of the Reasonix home`;
     case "not_found":
       return `check base_url and the model name "${endpoint.model}" of this provider`;
+    case "server":
+      return PROXY_STATUS.has(status ?? 0) ? proxyHint(endpoint) : "";
+    case "bad_request":
+      return status === 407
+        ? "name the user and password that the proxy wants in the address of the proxy"
+        : "";
     case "context_length":
       return "compact the conversation or start a new one";
     default:
@@ -163,24 +173,48 @@ function proxyHint({ host }: Endpoint): string {
       return false;
     }
   });
-  return name ? `; ${name} is set: put ${host.replace(/:\d+$/, "")} into NO_PROXY if it needs no proxy` : "";
+  return name ? `${name} is set: put ${host.replace(/:\d+$/, "")} into NO_PROXY if it needs no proxy` : "";
 }
 
-const NEVER_HEALS = /certificate|UnknownIssuer|invalid peer|NotValidForName|Unsupported scheme|Invalid URL/i;
+/** What a repetition cannot change, by what the runtime says, and what can. */
+const LASTING: readonly (readonly [said: RegExp, remedy: string])[] = [
+  [
+    /certificate|UnknownIssuer|NotValidForName/i,
+    "if it is meant to be trusted, name the file of its certificate authority in DENO_CERT, " +
+    "or set DENO_TLS_CA_STORE=system to use the authorities of this machine",
+  ],
+  [
+    /InvalidContentType/,
+    "the server does not speak TLS there: check base_url, which may have to begin with http://",
+  ],
+  [
+    /invalid HTTP version/i,
+    "the server does not speak HTTP there: check base_url, which may have to begin with https://",
+  ],
+  [/Unsupported scheme|Invalid URL|Requests to port \d+ are blocked/i, "check base_url"],
+];
 
-/** The failure for a connection that could not be made or broke. `detail` is what the runtime says. */
-export function connectionFailure(detail: string, endpoint: Endpoint, started: boolean): ProviderFailure {
+/** The failure for a connection that could not be made or broke, from what the runtime threw. */
+export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: boolean): ProviderFailure {
+  const detail = innermost(thrown);
   const said = quote(
-    detail.replace(/ for url \([^)]*\)/, "").replace(/^error sending request:? ?/, ""),
+    detail.replace(/^error sending request(?: from \S+)? for (?:url )?\S+(?: \([^)]*\))?:? ?/, "")
+      .replace(/^client error \(\w+\):? ?/, ""),
     endpoint,
   );
   const what = started ? "broke off its reply" : "could not be reached";
-  const lasting = NEVER_HEALS.test(detail);
-  const remedy = lasting
-    ? "; check base_url, or add the certificate authority with DENO_CERT"
-    : (started ? "" : `; check base_url and that the server is running${proxyHint(endpoint)}`);
-  const message = `${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}${remedy}`;
-  return new ProviderFailure({ kind: "connection", message }, !lasting);
+  const lasting = LASTING.find(([pattern]) => pattern.test(detail))?.[1];
+  const usual = started ? [] : ["check base_url and that the server is running", proxyHint(endpoint)];
+  const remedies = (lasting === undefined ? usual : [lasting]).filter((remedy) => remedy !== "");
+  const message = [`${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}`, ...remedies].join("; ");
+  return new ProviderFailure({ kind: "connection", message }, lasting === undefined);
+}
+
+/** The runtime says only that fetching failed; why is in the cause. */
+function innermost(thrown: unknown): string {
+  let error = thrown;
+  while (error instanceof Error && error.cause instanceof Error) error = error.cause;
+  return errorMessage(error);
 }
 
 /** The failure for a reply that is not what the protocol promises. */

@@ -93,6 +93,23 @@ Deno.test("exit 5: refusals, faults and an unreachable server, each with its rea
   assertStringIncludes(proxied.stderr, "HTTP_PROXY is set: put 127.0.0.1 into NO_PROXY");
 });
 
+Deno.test("exit 5 names the proxy that may have answered in the server's place, without its password", async () => {
+  const proxy = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    () => new Response("no tunnel", { status: 502 }),
+  );
+  await using world = await makeWorld(
+    mockConfig("http://127.0.0.1:4711/v1").replace("attempts = 2", "attempts = 1"),
+  );
+  const { code, stderr } = await world.run(["run", "hi"], {
+    env: { HTTP_PROXY: `http://user:pass4711@127.0.0.1:${proxy.addr.port}` },
+  });
+  assertEquals(code, 5);
+  assertStringIncludes(stderr, "no tunnel; HTTP_PROXY is set: put 127.0.0.1 into NO_PROXY");
+  assert(!stderr.includes("pass4711"), stderr);
+  await proxy.shutdown();
+});
+
 Deno.test("exit 6: broken configuration, unknown model and missing key, before any request", async () => {
   await using server = startModelServer([]);
   const broken: [string, string][] = [

@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../../../core/mod.ts";
+import { ReasonixError } from "../../../core/mod.ts";
 import { connectionFailure, protocolFailure, reportedFailure } from "../../errors.ts";
 import { type Endpoint, ProviderFailure } from "../../failure.ts";
 import type { ProviderDeps } from "../../kind.ts";
@@ -22,7 +22,7 @@ export async function listModels(query: ModelQuery, signal?: AbortSignal): Promi
   } catch (error) {
     const failure = error instanceof ProviderFailure
       ? error
-      : connectionFailure(errorMessage(error), query.endpoint, false);
+      : connectionFailure(error, query.endpoint, false);
     throw new ReasonixError(failure.message, { exit: "provider", cause: error });
   }
 }

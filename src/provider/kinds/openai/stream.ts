@@ -1,4 +1,4 @@
-import { type Chunk, errorMessage } from "../../../core/mod.ts";
+import type { Chunk } from "../../../core/mod.ts";
 import { connectionFailure, reportedFailure } from "../../errors.ts";
 import { type Endpoint, nameOf, ProviderFailure } from "../../failure.ts";
 import type { ProviderDeps } from "../../kind.ts";
@@ -83,7 +83,7 @@ export async function* streamReply(
   } catch (error) {
     if (error instanceof ProviderFailure) throw error;
     if (expired) throw timeoutFailure(expired, endpoint);
-    throw connectionFailure(errorMessage(error), endpoint, phase === "reading");
+    throw connectionFailure(error, endpoint, phase === "reading");
   } finally {
     watch.stop();
     signal.removeEventListener("abort", stop);

@@ -1,0 +1,62 @@
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { collect, InstantClock, openClient } from "../../../support/model_client.ts";
+
+/** Signed by itself, for localhost, made for this test. */
+const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgh9655N7LL4dG2lYS
+cIVBAoPq5eClReWL2n8L2OtLWfahRANCAAQkWCEj1rbNlyHAiQfCZmXIp/DBPITm
+vu1Vnv74nqrshK0msvnt3ZQazxYel3YBKxQIZvqb5WyCCafk4cVaOq3z
+-----END PRIVATE KEY-----`;
+const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBkzCCATigAwIBAgIUCX6sbOtkVrW8dSTXWjuQEvIBBxYwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjAyMzEzMloYDzIxMjYxMDI5
+MDIzMTMyWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAQkWCEj1rbNlyHAiQfCZmXIp/DBPITmvu1Vnv74nqrshK0msvnt3ZQa
+zxYel3YBKxQIZvqb5WyCCafk4cVaOq3zo2YwZDAdBgNVHQ4EFgQU1xGDzRqfXGbm
+OKrQDbBs3meLDacwHwYDVR0jBBgwFoAU1xGDzRqfXGbmOKrQDbBs3meLDacwFAYD
+VR0RBA0wC4IJbG9jYWxob3N0MAwGA1UdEwEB/wQCMAAwCgYIKoZIzj0EAwIDSQAw
+RgIhAIE7hwCkUWu/AKOcpvOej9CUOiv1kjbJ/3MrcmTfVQ7xAiEAsRqx9Fe/hjAP
+JHV2iMdGoSamdP1jaDyUZ97cpdyc2x0=
+-----END CERTIFICATE-----`;
+
+async function failureAt(url: string) {
+  const provider = await openClient({ url }, { clock: new InstantClock(), entry: { max_attempts: 2 } });
+  const { error, retries } = await collect(provider);
+  assert(error);
+  return { ...error, retries: retries.length };
+}
+
+Deno.test("openai provider says why a server cannot be reached when the runtime only says that fetching failed", async () => {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = listener.addr;
+  listener.close();
+  const refused = await failureAt(`http://127.0.0.1:${port}/v1`);
+  assertEquals([refused.kind, refused.retries], ["connection", 1]);
+  assertStringIncludes(
+    refused.message,
+    `Provider "test" at 127.0.0.1:${port} could not be reached: tcp connect error: `,
+  );
+});
+
+Deno.test("openai provider names DENO_CERT and does not try again when nobody it trusts vouches for the server", async () => {
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", key: KEY, cert: CERTIFICATE, onListen: () => {} },
+    () => new Response("never"),
+  );
+  const failure = await failureAt(`https://localhost:${server.addr.port}/v1`);
+  assertEquals([failure.kind, failure.retries], ["connection", 0]);
+  assertStringIncludes(failure.message, "could not be reached: invalid peer certificate: ");
+  assertStringIncludes(failure.message, "in DENO_CERT");
+  const plain = await failureAt(`http://localhost:${server.addr.port}/v1`);
+  assertEquals(plain.retries, 0);
+  assertStringIncludes(plain.message, "may have to begin with https://");
+  await server.shutdown();
+});
+
+Deno.test("openai provider says that a server does not speak TLS when the address has one letter too many", async () => {
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, () => new Response("ok"));
+  const failure = await failureAt(`https://localhost:${server.addr.port}/v1`);
+  assertEquals([failure.kind, failure.retries], ["connection", 0]);
+  assertStringIncludes(failure.message, "may have to begin with http://");
+  await server.shutdown();
+});
