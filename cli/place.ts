@@ -12,6 +12,7 @@ export interface Place {
 
 /** The working directory (or `dir` instead) and the Reasonix home. */
 export function workingPlace(context: CliContext, dir?: string): Place {
+  ensureHome();
   const env: EnvLookup = (name) => context.process.env[name];
   const cwd = dir === undefined
     ? realFolder(Deno.cwd(), "work in the current folder")
@@ -36,4 +37,14 @@ function noFolder(purpose: string, reason: string): ReasonixError {
     exit: "usage",
     remedy: "name an existing folder",
   });
+}
+
+/**
+ * Services and containers start programs without HOME. Shells then take `~` from the system's list of users; so does this
+ * program, in its whole environment, because rules and walls have to mean the folder that commands mean.
+ */
+function ensureHome(): void {
+  if (Deno.env.get("HOME") || Deno.env.get("USERPROFILE")) return;
+  const home = process.getBuiltinModule("node:os").homedir();
+  if (home) Deno.env.set("HOME", home);
 }

@@ -1,3 +1,5 @@
+import { ReasonixError } from "../core/mod.ts";
+
 /** Looks up an environment variable. */
 export type EnvLookup = (name: string) => string | undefined;
 
@@ -9,7 +11,14 @@ export function reasonixHome(env: EnvLookup, cwd: string): string {
   const chosen = env("REASONIX_HOME");
   if (chosen) return resolvePath(chosen, cwd, env);
   const appData = WINDOWS ? env("APPDATA") : undefined;
-  return appData ? `${appData}\\reasonix` : joinPath(userHome(env) ?? cwd, ".reasonix");
+  if (appData) return `${appData}\\reasonix`;
+  const user = userHome(env);
+  if (user) return joinPath(user, ".reasonix");
+  // The working folder would do, but then a repository could bring the user's own configuration along.
+  throw new ReasonixError("Cannot find your home folder: HOME is not set and the system names none", {
+    exit: "config",
+    remedy: "set REASONIX_HOME to a folder of your own",
+  });
 }
 
 export function userConfigFile(home: string): string {

@@ -217,6 +217,8 @@ Deno.test("loadConfig finds the home through REASONIX_HOME, else below the user'
     env: (name) => name === "HOME" ? "/nowhere" : undefined,
   });
   assertEquals(other.home, "/nowhere/.reasonix");
+  const nowhere = loadConfig({ cwd: fixture.cwd, env: () => undefined });
+  assertStringIncludes((await assertRejects(() => nowhere, ReasonixError)).message, "HOME is not set");
 });
 
 Deno.test("loadConfig reports every error of every file at once, with position, value and remedy", async () => {

@@ -1,0 +1,15 @@
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { makeWorld } from "../support/program.ts";
+
+Deno.test("the user's own configuration never comes from the working folder when HOME is not set", async () => {
+  await using world = await makeWorld();
+  await world.write(".reasonix/config.toml", 'default_model = "hostile"\n');
+  const env = { REASONIX_HOME: "", HOME: "", USERPROFILE: "", APPDATA: "" };
+  const { code, stdout, stderr } = await world.run(["config", "path"], { env });
+  assert(!stdout.includes(`${world.dir}/.reasonix`), stdout);
+  // A user whom the system's list does not know has to say where the home is.
+  if (code !== 0) {
+    assertEquals(code, 6);
+    assertStringIncludes(stderr, "set REASONIX_HOME");
+  }
+});
