@@ -3,6 +3,10 @@ import type { Opening, ProxyRequest } from "./wire.ts";
 /** Headers between program and proxy, none of the destination's business (RFC 9110 §7.6.1). */
 const HOP_HEADERS = /^(?:proxy-[^:]*|connection|keep-alive|te|trailer|host):/i;
 
+const REQUEST = /^([A-Za-z]+) (\S+) (HTTP\/1\.[01])$/;
+/** A whole header: its name ends at the colon, and no line break of another kind hides a second one. */
+const HEADER = /^[\w!#$%&'*+.^`|~-]+:[^\r\n\0]*$/;
+
 const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
 
 async function say(opening: Opening, status: string, body: string): Promise<void> {
@@ -22,8 +26,11 @@ function splitAuthority(authority: string): { host: string; port: number } {
 export async function openHttp(opening: Opening): Promise<ProxyRequest> {
   const head = await opening.takeHead();
   const [line = "", ...headers] = head.split("\r\n").slice(0, -2);
-  const [method = "", target = "", version = ""] = line.split(" ");
-  if (!/^HTTP\/1\.[01]$/.test(version)) throw new Error("The request is not HTTP/1");
+  const [, method, target = "", version] = REQUEST.exec(line) ?? [];
+  // What this proxy and the server behind it could read differently would let a request name another host.
+  if (method === undefined || !headers.every((header) => HEADER.test(header))) {
+    throw new Error("The request is not HTTP/1");
+  }
   const refuse = (reason: string) =>
     say(opening, reason.startsWith("Blocked") ? "403 Forbidden" : "502 Bad Gateway", reason);
   if (method === "CONNECT") {

@@ -5,6 +5,9 @@ import { openHttp } from "./http.ts";
 import { openSocks } from "./socks.ts";
 import { Opening, type ProxyRequest } from "./wire.ts";
 
+/** Connections at a time; each takes two descriptors of this process. */
+const MAX_CONNECTIONS = 256;
+
 /** How long a program may take to say where it wants to go, in milliseconds. */
 const OPENING_LIMIT = 30_000;
 
@@ -13,6 +16,8 @@ export interface ProxyOptions {
   readonly hosts: readonly string[];
   /** A Unix socket for jails with a network of their own, or a loopback port for those that share ours. */
   readonly listen: { readonly socket: string } | { readonly port: number };
+  /** The addresses of a name; absent: as the system resolves it. */
+  readonly resolve?: (name: string) => Promise<readonly string[]>;
   /** Called for each refused destination. */
   readonly onRefused?: (destination: Destination, reason: string) => void;
 }
@@ -22,7 +27,7 @@ class Refused extends Error {}
 
 /**
  * Lets programs in a jail reach the listed hosts and no others. HTTP (CONNECT and plain) and SOCKS 5 arrive on the same listener. Names are
- * resolved here, so the jail needs no DNS. The listed name is checked, and the address it leads to; what is said inside TLS is not looked at.
+ * resolved here, so the jail needs no DNS. The listed name is checked, and the addresses it leads to; what is said inside TLS is not looked at.
  */
 export class FilterProxy implements AsyncDisposable {
   readonly address: ProxyAddress;
@@ -62,6 +67,10 @@ export class FilterProxy implements AsyncDisposable {
     const running = new Set<Promise<void>>();
     try {
       for await (const conn of this.#listener) {
+        if (running.size >= MAX_CONNECTIONS) {
+          closeQuietly(conn);
+          continue;
+        }
         const work = this.#handle(conn).finally(() => running.delete(work));
         running.add(work);
       }
@@ -112,11 +121,31 @@ export class FilterProxy implements AsyncDisposable {
     if (name === undefined || verdict === "refused") {
       throw new Refused(`Blocked by [sandbox] network_hosts: ${shown} is not listed`);
     }
-    const conn = await Deno.connect({ hostname: name, port });
-    if (coversAddress(verdict, conn.remoteAddr.hostname)) return conn;
-    closeQuietly(conn);
-    throw new Refused(`Blocked by [sandbox] network_hosts: ${shown} leads to ${conn.remoteAddr.hostname}`);
+    // Resolved once: what was checked is what is connected to, and nothing else hears of it.
+    const addresses = await (this.#options.resolve ?? addressesOf)(name);
+    const covered = addresses.filter((address) => coversAddress(verdict, address));
+    if (covered.length === 0) {
+      throw new Refused(`Blocked by [sandbox] network_hosts: ${shown} leads to ${addresses[0] ?? "nowhere"}`);
+    }
+    return await connectFirst(covered, port);
   }
+}
+
+async function addressesOf(name: string): Promise<string[]> {
+  const { lookup } = await import("node:dns/promises");
+  return (await lookup(name, { all: true })).map(({ address }) => address);
+}
+
+async function connectFirst(addresses: readonly string[], port: number): Promise<Deno.Conn> {
+  let problem: unknown;
+  for (const hostname of addresses) {
+    try {
+      return await Deno.connect({ hostname, port });
+    } catch (error) {
+      problem ??= error;
+    }
+  }
+  throw problem;
 }
 
 async function read(opening: Opening): Promise<ProxyRequest | undefined> {

@@ -101,6 +101,105 @@ Deno.test("the proxy drops what is neither HTTP nor SOCKS", POSIX, async () => {
   });
 });
 
+Deno.test("the proxy takes one form of a destination for another nowhere", POSIX, async () => {
+  await through(async (proxy, server, refused) => {
+    const forms = [
+      `LOCALHOST.:${server}`,
+      `127.1:${server + 1}`,
+      `0x7f000002:${server}`,
+      `2130706434:${server}`,
+      `[::ffff:127.0.0.1]:${server}`,
+      `[::1]:${server}`,
+      `127.0.0.1@evil.example:${server}`,
+      `evil.example#127.0.0.1:${server}`,
+      `127.0.0.1%00.evil.example:${server}`,
+      `127.0.0.1.evil.example:${server}`,
+      `xn--.:${server}`,
+    ];
+    for (const form of forms) {
+      const answer = await talk(proxy, `CONNECT ${form} HTTP/1.1\r\n\r\n`);
+      assert(/^HTTP\/1\.1 403/.test(answer), `${form}: ${answer}`);
+    }
+    assertEquals(refused.length, forms.length);
+    // The same address in other words is the same address.
+    for (const form of ["127.1", "0x7f.1", "2130706433", "127.0.0.1."]) {
+      const inner = "GET / HTTP/1.0\r\n\r\n";
+      assertMatch(await talk(proxy, `CONNECT ${form}:${server} HTTP/1.1\r\n\r\n${inner}`), /^HTTP\/1\.1 200/);
+    }
+    const user = await talk(proxy, `GET http://127.0.0.1:${server}@evil.example/ HTTP/1.1\r\n\r\n`);
+    assertStringIncludes(user, "evil.example:80 is not listed");
+  });
+});
+
+Deno.test("the proxy drops requests that a server could read as being for another host", POSIX, async () => {
+  await through(async (proxy, server) => {
+    const line = `GET http://127.0.0.1:${server}/ HTTP/1.1\r\n`;
+    const heads = [
+      `${line}X: a\nHost: evil\r\n\r\n`,
+      `${line}X: a\rHost: evil\r\n\r\n`,
+      `${line}Host : evil\r\n\r\n`,
+      `${line} Host: evil\r\n\r\n`,
+      `${line}X: a\r\n\tb\r\n\r\n`,
+      `GET http://127.0.0.1:${server}/ HTTP/1.1 HTTP/1.1\r\n\r\n`,
+      `GET\thttp://127.0.0.1:${server}/ HTTP/1.1\r\n\r\n`,
+    ];
+    for (const head of heads) assertEquals(await talk(proxy, head), "", JSON.stringify(head));
+    const two = await talk(proxy, `${line}hOsT: evil\r\nHost: evil\r\n\r\n`);
+    assertStringIncludes(two, `GET / 127.0.0.1:${server} `);
+  });
+});
+
+Deno.test("the proxy resolves a name once and connects to what it has checked", POSIX, async () => {
+  await using server = upstream();
+  const { port } = server.addr;
+  const asked: string[] = [];
+  const answers: Record<string, string[][]> = {
+    "inside.example": [["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1"]],
+    "none.example": [[]],
+    localhost: [["127.0.0.1"]],
+  };
+  await using proxy = await startFilterProxy({
+    hosts: [`*.example:${port}`, `localhost:${port}`],
+    listen: { port: 0 },
+    resolve: (name) => {
+      asked.push(name);
+      const [first = [], ...rest] = answers[name] ?? [];
+      answers[name] = rest;
+      return Promise.resolve(first);
+    },
+  });
+  const connect = (host: string) =>
+    talk(proxy.address.port ?? 0, `CONNECT ${host}:${port} HTTP/1.1\r\n\r\nGET / HTTP/1.0\r\n\r\n`);
+  assertStringIncludes(await connect("inside.example"), "leads to 127.0.0.1");
+  assertStringIncludes(await connect("none.example"), "leads to nowhere");
+  assertMatch(await connect("localhost"), /200 Connection established/);
+  assertEquals(asked, ["inside.example", "none.example", "localhost"]);
+});
+
+Deno.test(
+  "the proxy holds only so many connections, and others again when those are gone",
+  POSIX,
+  async () => {
+    await through(async (proxy, server) => {
+      const held: Deno.Conn[] = [];
+      const refusedAt = async () => {
+        for (let count = 0; count < 300; count++) {
+          const conn = await Deno.connect({ hostname: "127.0.0.1", port: proxy });
+          held.push(conn);
+        }
+        // The last one is turned away, however long the others say nothing.
+        return await held.at(-1)?.read(new Uint8Array(1));
+      };
+      assertEquals(await refusedAt(), null);
+      for (const conn of held) conn.close();
+      const ask = () => talk(proxy, `CONNECT 127.0.0.1:${server} HTTP/1.1\r\n\r\nGET / HTTP/1.0\r\n\r\n`);
+      let answer = await ask();
+      while (answer === "") answer = await ask();
+      assertMatch(answer, /200 Connection established/);
+    });
+  },
+);
+
 Deno.test("the proxy answers for a listed host that does not answer", POSIX, async () => {
   const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = closed.addr;
