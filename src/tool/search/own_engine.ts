@@ -1,7 +1,7 @@
 import { LineProcess } from "../host/line_process.ts";
 import { selfCommand } from "../host/self_command.ts";
 import { excludeTest } from "./path_filter.ts";
-import { byPath, type FoundFile, type SearchReport, type SearchRequest } from "./request.ts";
+import { type FoundFile, type SearchReport, type SearchRequest, sortedByPath } from "./request.ts";
 import type { SearchPlace } from "./ripgrep_engine.ts";
 import { ScanRun } from "./scan_run.ts";
 import { compileMatcher } from "./scan_text.ts";
@@ -23,27 +23,77 @@ export async function searchOurselves(
   place: SearchPlace,
   shownLines: number,
 ): Promise<SearchReport> {
-  const { tame } = compileMatcher(request).pattern;
-  // A pattern that could take for ever runs in a process of its own, which starts while the tree is walked.
-  await using scanner = tame ? undefined : startScanner();
+  await using search = new OwnSearch(request, place);
   const files: string[] = [];
   const walk = await listFiles(place, files);
-  const search = (wanted: SearchRequest) =>
-    scanner ? scanner.scan(files, wanted, place) : scanHere(files, wanted, place);
-  let outcome = await search(request);
+  let outcome = await search.scan(files, request);
   if (outcome.stopped === "limit") {
-    files.sort((a, b) => byPath({ path: a }, { path: b }));
-    outcome = await search({ ...request, maxLines: shownLines });
+    outcome = await search.scan(sortedByPath(files, (path) => path), { ...request, maxLines: shownLines });
     outcome = { ...outcome, stopped: outcome.stopped ?? "limit" };
   }
   const total = outcome.found.reduce((sum, file) => sum + file.count, 0);
   const stopped = outcome.stopped ?? (walk.timedOut ? "deadline" : undefined);
   return {
-    files: outcome.found.sort(byPath),
+    files: sortedByPath(outcome.found, ({ path }) => path),
     total,
     ...(stopped ? { stopped } : {}),
     ...(outcome.stuckAt === undefined ? {} : { stuckAt: outcome.stuckAt }),
   };
+}
+
+/** Scans here what is sure to be quick, and the rest in a process that can be killed in the middle of a match. */
+class OwnSearch {
+  readonly #place: SearchPlace;
+  #scanner: Scanner | undefined;
+  /** Where no process may be started, whoever forbade it has to put an end to the search. */
+  #alone = false;
+
+  constructor(request: SearchRequest, place: SearchPlace) {
+    this.#place = place;
+    const { effort, required } = compileMatcher(request).pattern;
+    // Every file could take for ever: the process starts while the tree is walked.
+    if (effort.repetitions === Infinity && required === "") this.#start();
+  }
+
+  async scan(files: readonly string[], request: SearchRequest): Promise<Outcome> {
+    const scanner = this.#scanner;
+    if (scanner) return await scanner.scan(files, request, this.#place);
+    const run = new ScanRun(files, request, !this.#alone);
+    const outcome = await this.#scanHere(run);
+    if (run.left.length === 0 || outcome.stopped === "deadline") return outcome;
+    // The first matches are wanted, and some of them may be in files that were left out.
+    if (outcome.stopped === "limit") return await this.scan(files, request);
+    const maxLines = request.maxLines - run.total;
+    const rest = await this.scan(run.left, { ...request, maxLines });
+    return { ...rest, found: [...outcome.found, ...rest.found] };
+  }
+
+  async #scanHere(run: ScanRun): Promise<Outcome> {
+    const { signal, deadline } = this.#place;
+    const found: FoundFile[] = [];
+    while (true) {
+      for (const file of run.step(STEP_MS)) found.push(file);
+      if (run.left.length > 0) this.#start();
+      if (run.done) return { found, ...(run.full ? { stopped: "limit" as const } : {}) };
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      signal.throwIfAborted();
+      if (Date.now() > deadline) return { found, stopped: "deadline" };
+    }
+  }
+
+  #start(): void {
+    if (this.#alone) return;
+    try {
+      this.#scanner ??= new Scanner();
+    } catch (error) {
+      if (!(error instanceof Deno.errors.NotCapable)) throw error;
+      this.#alone = true;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#scanner?.[Symbol.asyncDispose]();
+  }
 }
 
 async function listFiles(place: SearchPlace, files: string[]): Promise<{ readonly timedOut: boolean }> {
@@ -59,32 +109,6 @@ async function listFiles(place: SearchPlace, files: string[]): Promise<{ readonl
       if (!excluded?.(path, path.slice(path.lastIndexOf("/") + 1), false)) files.push(path);
     },
   );
-}
-
-async function scanHere(
-  files: readonly string[],
-  request: SearchRequest,
-  place: SearchPlace,
-): Promise<Outcome> {
-  const run = new ScanRun(files, request);
-  const found: FoundFile[] = [];
-  while (true) {
-    for (const file of run.step(STEP_MS)) found.push(file);
-    if (run.done) return { found, ...(run.full ? { stopped: "limit" as const } : {}) };
-    await new Promise((resolve) => setTimeout(resolve, 0));
-    place.signal.throwIfAborted();
-    if (Date.now() > place.deadline) return { found, stopped: "deadline" };
-  }
-}
-
-function startScanner(): Scanner | undefined {
-  try {
-    return new Scanner();
-  } catch (error) {
-    // Where no process may be started, whoever forbade it has to put an end to the search.
-    if (error instanceof Deno.errors.NotCapable) return undefined;
-    throw error;
-  }
 }
 
 /** Scans files in a process that can be killed in the middle of a match. */

@@ -7,10 +7,20 @@ export interface Translated {
   readonly unicode: string;
   /** Text every match contains, to skip files without it. */
   readonly required: string;
+  /** Other texts that every match contains. */
+  readonly others: readonly string[];
+  /** Whether a line can be searched by itself: nothing in the pattern looks at the text around it. */
+  readonly byLine: boolean;
   /** The pattern is exactly `required`. */
   readonly isLiteral: boolean;
-  /** Matching time cannot explode, so the pattern may run where nothing can stop it. */
-  readonly tame: boolean;
+  readonly effort: Effort;
+}
+
+/** Why matching may take long: `length × longest line ^ repetitions × 2 ^ choices` steps at most, or so. */
+export interface Effort {
+  /** Infinity: nobody can tell how many steps it takes. */
+  readonly repetitions: number;
+  readonly choices: number;
 }
 
 export interface TranslateOptions {
@@ -37,22 +47,26 @@ export function translatePattern(pattern: string, options: TranslateOptions): Tr
   const ascii = new Translator(pattern, ASCII, options);
   const unicode = new Translator(pattern, UNICODE, options);
   const source = ascii.run();
-  const required = options.ignoreCase ? "" : ascii.required;
+  const [required = "", ...others] = options.ignoreCase ? [] : ascii.required;
   return {
     ascii: source,
     unicode: unicode.run(),
     required,
-    isLiteral: required !== "" && ascii.required === ascii.onlyLiterals,
-    tame: ascii.tame,
+    others,
+    byLine: !options.multiline && !ascii.looksAround,
+    isLiteral: required !== "" && required === ascii.onlyLiterals,
+    effort: ascii.effort,
   };
 }
 
 class Translator {
-  required = "";
+  /** A lookaround, or the beginning or end of the whole text. */
+  looksAround = false;
+  readonly #always: string[] = [];
   /** The whole pattern's text when it consists of plain characters only. */
   onlyLiterals: string | undefined = "";
-  #optional = 0;
-  #explosive = false;
+  #choices = 0;
+  #repetitions = 0;
   #alternation = false;
   #at = 0;
   #run = "";
@@ -71,16 +85,20 @@ class Translator {
     this.#flags = { ignoreCase: options.ignoreCase, dotAll: options.multiline, verbose: false };
   }
 
-  get tame(): boolean {
-    return !this.#explosive && this.#optional <= 4;
+  get effort(): Effort {
+    return { repetitions: this.#repetitions, choices: this.#choices };
   }
 
   run(): string {
     const source = this.#alternatives();
     if (this.#at < this.#pattern.length) unsupported("a ) has no (");
     this.#endRun();
-    if (this.#alternation) this.required = "";
     return source;
+  }
+
+  /** Texts that are in every match, the longest first. */
+  get required(): string[] {
+    return this.#alternation ? [] : [...new Set(this.#always)].sort((a, b) => b.length - a.length);
   }
 
   #alternatives(): string {
@@ -88,12 +106,13 @@ class Translator {
     const branches: string[] = [];
     let pieces: string[] = [];
     let quantified = false;
+    let varied = false;
     while (this.#at < this.#pattern.length && this.#pattern[this.#at] !== ")") {
       const char = this.#pattern.charAt(this.#at);
       if (char === "|") {
         this.#at++;
         this.#notLiteral();
-        if (this.#depth > 0) this.#explosive = true;
+        if (this.#depth > 0) this.#choices++;
         else this.#alternation = true;
         branches.push(pieces.join(""));
         [pieces, quantified] = [[], false];
@@ -103,13 +122,17 @@ class Translator {
       if (repetition !== undefined) {
         const last = pieces.pop() ?? unsupported(`${repetition} has nothing to repeat`);
         pieces.push((quantified ? `(?:${last})` : last) + repetition);
+        // One repetition within another can match the same text in countless ways.
+        if (quantified || (varied && !repetition.startsWith("?"))) this.#repetitions = Infinity;
         quantified = true;
         continue;
       }
+      const before = this.#repetitions + this.#choices;
       const piece = this.#atom(char);
       if (piece === "") continue;
       pieces.push(piece);
       quantified = false;
+      varied = this.#repetitions + this.#choices > before;
     }
     branches.push(pieces.join(""));
     this.#flags = outer;
@@ -124,8 +147,8 @@ class Translator {
     this.#run = this.#run.replace(/.$/su, "");
     this.#endRun();
     this.onlyLiterals = undefined;
-    if (found.startsWith("?")) this.#optional++;
-    else this.#explosive = true;
+    if (found.startsWith("?")) this.#choices++;
+    else this.#repetitions++;
     return found;
   }
 
@@ -186,11 +209,13 @@ class Translator {
     const back = /^\\(?:[1-9]\d?|k<[^>]+>)/.exec(this.#pattern.slice(this.#at))?.[0];
     this.#at += back?.length ?? 2;
     if (back !== undefined) {
-      this.#explosive = true;
+      this.#repetitions = Infinity;
       return back;
     }
-    if (name === "A") return "(?:^)";
-    if (name === "z") return "(?:$)";
+    if (name === "A" || name === "z") {
+      this.looksAround = true;
+      return name === "A" ? "(?:^)" : "(?:$)";
+    }
     const word = this.#sets.word;
     const edge = `(?:(?<=${word})(?!${word})|(?<!${word})(?=${word}))`;
     if (name === "b") return this.#unicode ? edge : "\\b";
@@ -213,7 +238,10 @@ class Translator {
     if (this.#pattern[this.#at] !== ")") unsupported("a ( is never closed");
     this.#at++;
     this.#flags = outer;
-    if (/^\(\?<?[=!]/.test(head)) this.#explosive = true;
+    if (/^\(\?<?[=!]/.test(head)) {
+      this.#repetitions = Infinity;
+      this.looksAround = true;
+    }
     const open = flags ? "(?:" : head.replace("(?P<", "(?<");
     return `${open}${body})`;
   }
@@ -250,7 +278,7 @@ class Translator {
   }
 
   #endRun(): void {
-    if (this.#run.length > this.required.length) this.required = this.#run;
+    if (this.#run !== "") this.#always.push(this.#run);
     this.#run = "";
   }
 }

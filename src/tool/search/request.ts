@@ -38,8 +38,9 @@ export interface SearchReport {
   readonly stuckAt?: string;
 }
 
-/** Orders paths part by part, as a walk through sorted folders does. */
-export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
-  const [left, right] = [a.path.replaceAll("/", "\0"), b.path.replaceAll("/", "\0")];
-  return left < right ? -1 : left > right ? 1 : 0;
+/** Sorted by path, part by part, as a walk through sorted folders does. */
+export function sortedByPath<T>(items: readonly T[], pathOf: (item: T) => string): T[] {
+  const keyed = items.map((item) => ({ item, key: pathOf(item).replaceAll("/", "\0") }));
+  keyed.sort((a, b) => a.key < b.key ? -1 : a.key > b.key ? 1 : 0);
+  return keyed.map(({ item }) => item);
 }

@@ -1,7 +1,7 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { IgnoreScope } from "./ignore_scope.ts";
 import { below, type PathFilter, type PathTest } from "./path_filter.ts";
-import { byPath, type FoundFile, type SearchReport, type SearchRequest } from "./request.ts";
+import { type FoundFile, type SearchReport, type SearchRequest, sortedByPath } from "./request.ts";
 import { ripgrepEnv, searchArguments } from "./ripgrep.ts";
 import { RipgrepParser } from "./ripgrep_parse.ts";
 
@@ -41,10 +41,10 @@ export async function searchWithRipgrep(
 
 function report(outcome: Outcome, place: SearchPlace): SearchReport {
   const isHidden = hiddenTest(place);
-  const files = outcome.files
+  const shown = outcome.files
     .map((file) => ({ ...file, path: absolute(file.path, place.cwd) }))
-    .filter((file) => file.count > 0 && !isHidden(file.path) && (place.included?.(file.path) ?? true))
-    .sort(byPath);
+    .filter((file) => file.count > 0 && !isHidden(file.path) && (place.included?.(file.path) ?? true));
+  const files = sortedByPath(shown, ({ path }) => path);
   const total = files.reduce((sum, file) => sum + file.count, 0);
   return { files, total, ...(outcome.stopped ? { stopped: outcome.stopped } : {}) };
 }

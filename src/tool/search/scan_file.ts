@@ -15,8 +15,10 @@ const UTF8 = new TextDecoder();
 /** Most files fit; one buffer saves an allocation and a `stat` a file. Results are strings, so nothing keeps it. */
 const BUFFER = new Uint8Array(256 * 1024);
 
+type Scanned = ReturnType<typeof scanText>;
+
 /** Searches one file as ripgrep does: by lines, broken UTF-8 tolerated, UTF-16 by its mark, binary files left out. */
-export function scanFile(path: string, matcher: Matcher, request: SearchRequest): TextMatches | undefined {
+export function scanFile(path: string, matcher: Matcher, request: SearchRequest): Scanned {
   try {
     using file = Deno.openSync(path);
     const read = file.readSync(BUFFER) ?? 0;
@@ -34,7 +36,7 @@ export function scanFile(path: string, matcher: Matcher, request: SearchRequest)
   }
 }
 
-function scanBytes(bytes: Uint8Array, matcher: Matcher, request: SearchRequest): TextMatches | undefined {
+function scanBytes(bytes: Uint8Array, matcher: Matcher, request: SearchRequest): Scanned {
   const wide = wideEncoding(bytes);
   if (wide) return scanText(new TextDecoder(wide).decode(bytes), false, matcher, request);
   const end = textEnd(bytes, request);
@@ -63,7 +65,7 @@ function textEnd(bytes: Uint8Array, request: SearchRequest): number {
   return start;
 }
 
-function scanParts(path: string, matcher: Matcher, request: SearchRequest): TextMatches | undefined {
+function scanParts(path: string, matcher: Matcher, request: SearchRequest): Scanned {
   using file = Deno.openSync(path);
   const buffer = new Uint8Array(PART);
   const lines: TextMatches["lines"][number][] = [];
@@ -81,6 +83,7 @@ function scanParts(path: string, matcher: Matcher, request: SearchRequest): Text
     const part = buffer.subarray(0, stop);
     if (part.includes(0)) break;
     const found = scanBytes(part, matcher, request);
+    if (found === "long") return found;
     for (const hit of found?.lines ?? []) lines.push({ ...hit, number: hit.number + line });
     count += found?.count ?? 0;
     if (read === null || count > request.maxLines || (count > 0 && request.mode === "files")) break;

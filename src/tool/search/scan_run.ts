@@ -6,15 +6,20 @@ import { compileMatcher, type Matcher } from "./scan_text.ts";
 export class ScanRun {
   total = 0;
   next = 0;
+  /** Files that were left out because searching them may take long. */
+  readonly left: string[] = [];
   #found: FoundFile[] = [];
   readonly #files: readonly string[];
   readonly #request: SearchRequest;
   readonly #matcher: Matcher;
+  readonly #isQuick: boolean;
 
-  constructor(files: readonly string[], request: SearchRequest) {
+  /** `brief`: no step takes much longer than it should; files that could do that are left out. */
+  constructor(files: readonly string[], request: SearchRequest, brief = false) {
     this.#files = files;
     this.#request = request;
-    this.#matcher = compileMatcher(request);
+    this.#matcher = compileMatcher(request, brief);
+    this.#isQuick = this.#matcher.pattern.effort.repetitions === 0;
   }
 
   get full(): boolean {
@@ -31,12 +36,13 @@ export class ScanRun {
     while (!this.done) {
       const path = this.#files[this.next++] ?? "";
       const found = scanFile(path, this.#matcher, this.#request);
-      if (found) {
+      if (found === "long") this.left.push(path);
+      else if (found) {
         this.total += found.count;
         this.#found.push({ path, ...found });
       }
       // The clock costs as much as a small file.
-      if (this.next % 16 === 0 && performance.now() > end) break;
+      if ((!this.#isQuick || this.next % 16 === 0) && performance.now() > end) break;
     }
     const out = this.#found;
     this.#found = [];

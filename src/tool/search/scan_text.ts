@@ -1,4 +1,5 @@
 import type { FoundLine, SearchRequest } from "./request.ts";
+import { Finder } from "./finder.ts";
 import { type Translated, translatePattern } from "./regex_translate.ts";
 
 /** A compiled search. */
@@ -6,14 +7,18 @@ export interface Matcher {
   readonly pattern: Translated;
   readonly ascii: RegExp;
   readonly unicode: RegExp;
+  /** Leaves out texts that may take long. */
+  readonly brief: boolean;
 }
 
 export function compileMatcher(
   request: Pick<SearchRequest, "pattern" | "ignoreCase" | "multiline">,
+  brief = false,
 ): Matcher {
   const pattern = translatePattern(request.pattern, request);
   const flags = `gv${request.ignoreCase ? "i" : ""}`;
-  return { pattern, ascii: new RegExp(pattern.ascii, flags), unicode: new RegExp(pattern.unicode, flags) };
+  const [ascii, unicode] = [new RegExp(pattern.ascii, flags), new RegExp(pattern.unicode, flags)];
+  return { pattern, ascii, unicode, brief };
 }
 
 /** Lines `first` to `last` (0-based) that one or more matches touch. */
@@ -30,53 +35,31 @@ export interface TextMatches {
   readonly lines: readonly FoundLine[];
 }
 
-/** Searches one text; `firstOnly` stops at the first match. Undefined: no match. */
+/** Searches one text. Undefined: no match; "long": it was not searched, because that may take long. */
 export function scanText(
   text: string,
   isAscii: boolean,
   matcher: Matcher,
   request: SearchRequest,
-): TextMatches | undefined {
+): TextMatches | "long" | undefined {
   const { pattern } = matcher;
-  if (pattern.required !== "" && !text.includes(pattern.required)) return undefined;
-  if (text === "") return undefined;
+  if (text === "" || !text.includes(pattern.required)) return undefined;
+  if (!pattern.others.every((other) => text.includes(other))) return undefined;
   const plain = isAscii && !text.includes("\r");
-  const next = pattern.isLiteral
-    ? literalFinder(text, pattern.required)
-    : finder(text, plain ? matcher.ascii : matcher.unicode, request.multiline ? "" : pattern.required);
-  const hits = collectHits(text, next, request);
+  const finder = new Finder(text, pattern, plain ? matcher.ascii : matcher.unicode, matcher.brief);
+  const hits = collectHits(text, finder, request);
+  if (finder.gaveUp) return "long";
   if (hits.length === 0) return undefined;
   const count = hits.reduce((sum, hit) => sum + hit.last - hit.first + 1, 0);
   return { count, lines: request.mode === "content" ? linesAround(text, hits, request) : [] };
 }
 
-/** Finds the next match at or after an index. */
-type Finder = (from: number) => { readonly start: number; readonly end: number } | undefined;
-
-function literalFinder(text: string, wanted: string): Finder {
-  return (from) => {
-    const start = text.indexOf(wanted, from);
-    return start < 0 ? undefined : { start, end: start + wanted.length };
-  };
-}
-
-/** A match within one line is looked for from the next line on that has the `required` text; searches begin at line starts. */
-function finder(text: string, expression: RegExp, required: string): Finder {
-  return (from) => {
-    const needed = required === "" ? from : text.indexOf(required, from);
-    if (needed < 0) return undefined;
-    expression.lastIndex = needed === from ? from : text.lastIndexOf("\n", needed - 1) + 1;
-    const found = expression.exec(text);
-    return found === null ? undefined : { start: found.index, end: found.index + found[0].length };
-  };
-}
-
-function collectHits(text: string, next: Finder, request: SearchRequest): Hit[] {
+function collectHits(text: string, finder: Finder, request: SearchRequest): Hit[] {
   const hits: Hit[] = [];
   let line = 0;
   let counted = 0;
   for (let from = 0; from <= text.length;) {
-    const match = next(from);
+    const match = finder.next(from);
     // Behind the last line end there is no line any more.
     if (!match || (match.start === text.length && text.endsWith("\n"))) break;
     line += newlinesIn(text, counted, match.start);

@@ -43,6 +43,44 @@ Deno.test("searchContent stops at once when it is aborted inside a catastrophic 
   clearTimeout(timer);
 });
 
+Deno.test("searchContent ends a line that is too long for a simple pattern at its deadline, too", async () => {
+  await using dir = await makeTempDir();
+  await Deno.writeTextFile(`${dir.path}/bad.txt`, `${"a".repeat(2_000_000)} Error\n`);
+  await Deno.writeTextFile(`${dir.path}/good.txt`, "typeError\n");
+  const started = performance.now();
+  const report = await search(dir.path, { pattern: "[a-z]+Error", deadlineMs: 1500 });
+  assertEquals([report.stopped, report.stuckAt], ["deadline", `${dir.path}/bad.txt`]);
+  assertEquals(report.files.map((file) => file.path), [`${dir.path}/good.txt`]);
+  assert(performance.now() - started < 10_000);
+});
+
+Deno.test("searchContent gives the same with both engines when some files may take long", async () => {
+  await using dir = await makeTempDir();
+  // Long enough to be left to the other process, and still searched in no time.
+  const long = `${"a ".repeat(60_000)}17Error\n`;
+  await Deno.writeTextFile(`${dir.path}/b_long.txt`, `1Error\n${long}no\n23Error`);
+  await Deno.writeTextFile(`${dir.path}/a.txt`, "12Error\nError\n");
+  await Deno.writeTextFile(`${dir.path}/c.txt`, "x\r\n34Error\r\n");
+  const PATTERNS = ["[0-9]+Error", "\\d+Er+or$", "^\\d{1,3}Error", "(?i)[0-9]+ERROR", "(1|2)+7?Error|no"];
+  const views = async (pattern: string, options: Partial<ContentSearch> = {}) => {
+    const reports = ["own", "ripgrep"] as const;
+    return await Promise.all(reports.map((engine) => search(dir.path, { pattern, engine, ...options })));
+  };
+  for (const pattern of PATTERNS) {
+    const [own, ripgrep] = await views(pattern);
+    assertEquals(own, ripgrep, pattern);
+    assert((own?.total ?? 0) > 1, pattern);
+  }
+  // More than can be counted: the first ones by path, whoever searched them.
+  await Deno.writeTextFile(`${dir.path}/d.txt`, "5Error\n".repeat(60_000));
+  const [own, ripgrep] = await views("[0-9]+Error", { shownLines: 3 });
+  assertEquals(own?.stopped, "limit");
+  const [first, same] = [own, ripgrep].map((report) =>
+    report?.files.flatMap(({ path, lines }) => lines.map(({ number }) => `${path}:${number}`)).slice(0, 3)
+  );
+  assertEquals(first, same);
+});
+
 Deno.test("searchContent gives the same lines with both engines for patterns of every kind", async () => {
   await using dir = await makeTempDir();
   const lines = [
