@@ -1,3 +1,5 @@
+import { isFile, readSmallText } from "../util/look.ts";
+
 /** Facts about the surroundings, sent as a message of the conversation and never as part of the prefix. */
 export interface EnvironmentOptions {
   readonly cwd: string;
@@ -36,12 +38,7 @@ function gitBranch(cwd: string): string | undefined {
 }
 
 function readHead(dotGit: string): string | undefined {
-  try {
-    const stat = Deno.statSync(dotGit);
-    const folder = stat.isFile ? Deno.readTextFileSync(dotGit).replace(/^gitdir:\s*/, "").trim() : dotGit;
-    const head = Deno.readTextFileSync(`${folder}/HEAD`).trim();
-    return head.startsWith("ref: refs/heads/") ? head.slice("ref: refs/heads/".length) : head.slice(0, 12);
-  } catch {
-    return undefined;
-  }
+  const folder = isFile(dotGit) ? readSmallText(dotGit)?.replace(/^gitdir:\s*/, "").trim() : dotGit;
+  const head = folder === undefined ? undefined : readSmallText(`${folder}/HEAD`)?.trim();
+  return head?.startsWith("ref: refs/heads/") ? head.slice("ref: refs/heads/".length) : head?.slice(0, 12);
 }

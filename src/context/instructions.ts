@@ -1,4 +1,4 @@
-import { realPath } from "../util/look.ts";
+import { readSmallText, realPath } from "../util/look.ts";
 
 /** An instruction file as it enters the system prompt. */
 export interface InstructionFile {
@@ -245,11 +245,7 @@ function exists(path: string): boolean {
 }
 
 function readText(path: string): string | undefined {
-  try {
-    return Deno.readTextFileSync(path).replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
-  } catch {
-    return undefined;
-  }
+  return readSmallText(path, MAX_FILE_BYTES)?.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
 }
 
 function cutBytes(text: string, bytes: number): string {

@@ -1,4 +1,4 @@
-import { exists } from "../util/look.ts";
+import { exists, readSmallText } from "../util/look.ts";
 import { isWithin } from "./area.ts";
 import { realPathOf } from "./resolve.ts";
 
@@ -74,7 +74,7 @@ function programs(folder: string): Pick<GitPlaces, "protectedPaths" | "redirects
 
 /** The folder a `.git` file leads to. */
 function leadsTo(root: string): string | undefined {
-  const target = /^gitdir: (.+)$/m.exec(Deno.readTextFileSync(`${root}/.git`))?.[1];
+  const target = /^gitdir: (.+)$/m.exec(textOf(`${root}/.git`))?.[1];
   return target && realPathOf(target.startsWith("/") ? target : `${root}/${target}`);
 }
 
@@ -86,10 +86,10 @@ function linkedWorktree(root: string): { folder: string; common: string } | unde
   try {
     const folder = leadsTo(root);
     if (folder === undefined) return undefined;
-    if (realPathOf(Deno.readTextFileSync(`${folder}/gitdir`).trim()) !== realPathOf(`${root}/.git`)) {
+    if (realPathOf(textOf(`${folder}/gitdir`).trim()) !== realPathOf(`${root}/.git`)) {
       return undefined;
     }
-    const common = realPathOf(`${folder}/${Deno.readTextFileSync(`${folder}/commondir`).trim()}`);
+    const common = realPathOf(`${folder}/${textOf(`${folder}/commondir`).trim()}`);
     return isWithin(folder, `${common}/worktrees`) ? { folder, common } : undefined;
   } catch {
     return undefined;
@@ -101,7 +101,7 @@ function submodule(root: string): string | undefined {
   try {
     const folder = leadsTo(root);
     if (folder === undefined || !/\/\.git\/(?:.*\/)?modules\//.test(folder)) return undefined;
-    const tree = /^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$/m.exec(Deno.readTextFileSync(`${folder}/config`))
+    const tree = /^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$/m.exec(textOf(`${folder}/config`))
       ?.[1];
     if (tree === undefined) return undefined;
     return realPathOf(tree.startsWith("/") ? tree : `${folder}/${tree}`) === realPathOf(root)
@@ -161,6 +161,10 @@ function repositoryAt(root: string, outer: boolean): GitPlaces {
   if (own === undefined) return { ...NOTHING, protectedPaths: [folder] };
   const { protectedPaths, redirects } = programs(own);
   return { writable: [own], protectedPaths: [folder, ...protectedPaths], redirects };
+}
+
+function textOf(path: string): string {
+  return readSmallText(path) ?? "";
 }
 
 function entriesOf(folder: string): Deno.DirEntry[] {

@@ -34,6 +34,19 @@ export function realPath(path: string): string | undefined {
   }
 }
 
+/**
+ * The text of an ordinary file of at most this many bytes. A repository may bring a pipe or a link to a device under any name: opening one
+ * waits for ever, reading the other never ends.
+ */
+export function readSmallText(path: string, maxBytes = 1024 * 1024): string | undefined {
+  try {
+    const { isFile, size } = Deno.statSync(path);
+    return isFile && size <= maxBytes ? Deno.readTextFileSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The entries of a folder by name. */
 export function sortedEntries(folder: string): Deno.DirEntry[] {
   try {

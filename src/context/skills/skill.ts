@@ -34,6 +34,7 @@ export interface SkillSource {
   readonly scope: SkillScope;
 }
 
+const MAX_FILE_BYTES = 1024 * 1024;
 /** A frontmatter is rarely longer; a file is read whole only when its block goes on behind this. */
 const HEAD_BYTES = 8 * 1024;
 const MAX_DESCRIPTION = 1_024;
@@ -79,6 +80,9 @@ function optional(head: Frontmatter) {
 }
 
 function readHead(path: string): string {
+  // Opening a pipe would wait for ever.
+  const { isFile, size } = Deno.statSync(path);
+  if (!isFile || size > MAX_FILE_BYTES) throw new Error("it is no text file of at most 1 MiB");
   const bytes = new Uint8Array(HEAD_BYTES);
   using file = Deno.openSync(path, { read: true });
   let length = 0;

@@ -1,4 +1,5 @@
 import { findProgram } from "../../util/find_program.ts";
+import { readSmallText } from "../../util/look.ts";
 
 /** A file as git last saw it. */
 export interface GitStamp {
@@ -21,7 +22,9 @@ export function readGitIndex(root: string): Map<string, GitStamp> | undefined {
   let written: number;
   try {
     const path = `${root}/.git/index`;
-    written = Deno.statSync(path).mtime?.getTime() ?? 0;
+    const info = Deno.statSync(path);
+    if (!info.isFile) return undefined;
+    written = info.mtime?.getTime() ?? 0;
     bytes = Deno.readFileSync(path);
   } catch {
     return undefined;
@@ -71,18 +74,12 @@ function convertsContent(root: string): boolean {
     `${Deno.env.get("XDG_CONFIG_HOME") ?? `${home}/.config`}/git/config`,
     "/etc/gitconfig",
   ];
-  if (configs.some((path) => /autocrlf|\beol\b|attributesfile|objectformat/i.test(readText(path)))) {
+  if (
+    configs.some((path) => /autocrlf|\beol\b|attributesfile|objectformat/i.test(readSmallText(path) ?? ""))
+  ) {
     return true;
   }
-  return readText(`${root}/.git/info/attributes`) !== "";
-}
-
-function readText(path: string): string {
-  try {
-    return Deno.readTextFileSync(path);
-  } catch {
-    return "";
-  }
+  return (readSmallText(`${root}/.git/info/attributes`) ?? "") !== "";
 }
 
 /** Content of a blob of the repository, or undefined when it has none with that id. Changes nothing in the repository. */

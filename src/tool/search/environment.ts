@@ -6,12 +6,3 @@ export function readEnv(name: string): string | undefined {
     return undefined;
   }
 }
-
-/** The text of a file that may not exist or not be readable. */
-export function readIfAny(path: string): string | undefined {
-  try {
-    return Deno.readTextFileSync(path);
-  } catch {
-    return undefined;
-  }
-}

@@ -1,4 +1,5 @@
-import { readEnv, readIfAny } from "./environment.ts";
+import { readSmallText } from "../../util/look.ts";
+import { readEnv } from "./environment.ts";
 import { IgnoreRules } from "../../util/ignore_rules.ts";
 
 /** The user's own ignore file for all repositories: `core.excludesFile`, else `git/ignore` in the configuration folder. */
@@ -6,7 +7,7 @@ export function globalExcludes(): IgnoreRules | undefined {
   const home = readEnv("HOME") ?? readEnv("USERPROFILE");
   const config = readEnv("XDG_CONFIG_HOME") ?? (home === undefined ? undefined : `${home}/.config`);
   const path = configuredFile(home, config) ?? (config === undefined ? undefined : `${config}/git/ignore`);
-  const text = path === undefined ? undefined : readIfAny(path);
+  const text = path === undefined ? undefined : readSmallText(path);
   if (text === undefined) return undefined;
   const rules = new IgnoreRules(text);
   return rules.empty ? undefined : rules;
@@ -15,7 +16,7 @@ export function globalExcludes(): IgnoreRules | undefined {
 function configuredFile(home: string | undefined, config: string | undefined): string | undefined {
   const files = [home && `${home}/.gitconfig`, config && `${config}/git/config`];
   for (const file of files) {
-    const text = file ? readIfAny(file) : undefined;
+    const text = file ? readSmallText(file) : undefined;
     const value = text === undefined ? undefined : excludesFile(text);
     if (value === undefined) continue;
     return home !== undefined && value.startsWith("~/") ? home + value.slice(1) : value;

@@ -1,4 +1,4 @@
-import { readIfAny } from "./environment.ts";
+import { readSmallText } from "../../util/look.ts";
 import { globalExcludes } from "./global_excludes.ts";
 import { IgnoreRules } from "../../util/ignore_rules.ts";
 
@@ -95,7 +95,7 @@ function verdict(sets: readonly RuleSet[], path: string, name: string, isFolder:
 }
 
 function ruleSet(folder: string, file: string): RuleSet[] {
-  const text = readIfAny(file);
+  const text = readSmallText(file);
   if (text === undefined) return [];
   const rules = new IgnoreRules(text.replace(/^\ufeff/, ""));
   return rules.empty ? [] : [{ folder, rules }];
@@ -110,10 +110,10 @@ function repositoryExcludes(folder: string): RuleSet[] | undefined {
     return undefined;
   }
   // A worktree: `.git` is a file that names its own folder, which names the common one.
-  const own = /^gitdir:\s*(.+?)\s*$/m.exec(readIfAny(dotGit) ?? "")?.[1];
+  const own = /^gitdir:\s*(.+?)\s*$/m.exec(readSmallText(dotGit) ?? "")?.[1];
   if (own === undefined) return [];
   const gitFolder = own.startsWith("/") ? own : `${folder}/${own}`;
-  const common = readIfAny(`${gitFolder}/commondir`)?.trim();
+  const common = readSmallText(`${gitFolder}/commondir`)?.trim();
   if (common === undefined) return [];
   return ruleSet(folder, `${common.startsWith("/") ? common : `${gitFolder}/${common}`}/info/exclude`);
 }
