@@ -5,6 +5,7 @@ import { providerFailure, type Stop, stopped, StopReason, type TurnOutcome } fro
 import type { AgentParts } from "./ports.ts";
 import { respond } from "./respond.ts";
 import { CONTINUE_TEXT, submittedAnswer } from "./submit.ts";
+import { noticeTextCalls } from "./text_call_notice.ts";
 
 interface Progress {
   steps: number;
@@ -84,7 +85,10 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
           detail: "The model returned an empty answer twice; try again or use another model",
         };
       }
-      if (!parts.submit) return endOfAnswer(reply.finish);
+      if (!parts.submit) {
+        await noticeTextCalls(parts, reply.text);
+        return endOfAnswer(reply.finish);
+      }
       await conversation.record({ type: "message.user", content: CONTINUE_TEXT, origin: "continue" });
       progress.steps += 1;
     } else {

@@ -28,6 +28,10 @@ const compatSchema = z.object({
     "Send reasoning back for answers with tool calls only, or for all.",
   ),
   think_tags: key(flag(true), "Treat `<think>…</think>` in the text as reasoning."),
+  text_calls: key(
+    flag(false),
+    "Execute calls that the model writes as text, such as `<tool_call>{…}</tool_call>`.",
+  ),
   system_role: key(
     z._default(z.enum(["system", "developer", "user"]), "system"),
     "Role of the system prompt.",

@@ -3,3 +3,4 @@ export { type CreateOptions, createProvider, listModels, modelInfo, recordTo } f
 export type { RecordOptions } from "./cassette/record.ts";
 export type { Clock, ProviderDeps } from "./kind.ts";
 export type { ModelInfo, ModelRequest, Provider } from "./provider.ts";
+export { readTextCalls } from "./text_calls.ts";

@@ -2,6 +2,7 @@ import type { Chunk, FinishReason, Usage } from "../../../core/mod.ts";
 import { reportedFailure, statusIn } from "../../errors.ts";
 import { type Endpoint, ProviderFailure } from "../../failure.ts";
 import { safeText } from "../../safe_text.ts";
+import { TextCalls } from "../../text_calls.ts";
 import { ThinkTags } from "../../think_tags.ts";
 import { type CallDelta, ToolCallCollector } from "../../tool_calls.ts";
 import type { EventReceiver } from "./events.ts";
@@ -53,12 +54,20 @@ const FINISH: Readonly<Record<string, FinishReason>> = {
 /** Finish reasons by which a server says that it gave up. */
 const GAVE_UP = new Set(["insufficient_system_resource", "network_error", "abort", "error"]);
 
+export interface CollectorOptions {
+  readonly thinkTags: boolean;
+  /** Tools whose calls are also read from the text; absent = text is text. */
+  readonly textCalls?: ReadonlySet<string>;
+  readonly onCall?: (tool: string) => void;
+}
+
 /** Collects one reply from its events; what can be shown at once comes out of {@linkcode take}. */
 export class ReplyCollector implements EventReceiver {
   readonly calls = new ToolCallCollector();
   readonly #endpoint: Endpoint;
   readonly #onCall: ((tool: string) => void) | undefined;
   readonly #tags: ThinkTags | undefined;
+  readonly #textCalls: TextCalls | undefined;
   #kind: Channel = "text";
   #pending = "";
   #chunks: Chunk[] = [];
@@ -69,10 +78,11 @@ export class ReplyCollector implements EventReceiver {
   usage: Usage | undefined;
   finish: FinishReason | undefined;
 
-  constructor(endpoint: Endpoint, thinkTags: boolean, onCall?: (tool: string) => void) {
+  constructor(endpoint: Endpoint, options: CollectorOptions) {
     this.#endpoint = endpoint;
-    this.#onCall = onCall;
-    this.#tags = thinkTags ? new ThinkTags() : undefined;
+    this.#onCall = options.onCall;
+    this.#tags = options.thinkTags ? new ThinkTags() : undefined;
+    this.#textCalls = options.textCalls ? new TextCalls(options.textCalls) : undefined;
   }
 
   /** Reads one event. Throws a ProviderFailure when it reports an error. */
@@ -107,8 +117,9 @@ export class ReplyCollector implements EventReceiver {
     const rest = this.#tags?.done === false ? this.#tags.end() : undefined;
     if (rest) {
       this.#append("reasoning", rest.reasoning);
-      this.#append("text", rest.text);
+      this.#answer(rest.text);
     }
+    if (this.#textCalls) this.#endTextCalls(this.#textCalls);
     this.#flush(true);
     return this.take();
   }
@@ -159,10 +170,24 @@ export class ReplyCollector implements EventReceiver {
   }
 
   #text(text: string): void {
-    if (this.#tags === undefined || this.#tags.done) return this.#append("text", text);
+    if (this.#tags === undefined || this.#tags.done) return this.#answer(text);
     const told = this.#tags.push(text);
     this.#append("reasoning", told.reasoning);
-    this.#append("text", told.text);
+    this.#answer(told.text);
+  }
+
+  /** Text that is no reasoning: for the user, unless it may be a call. */
+  #answer(text: string): void {
+    if (this.#textCalls === undefined) return this.#append("text", text);
+    if (text !== "") this.spoke = true;
+    this.#append("text", this.#textCalls.push(text));
+  }
+
+  #endTextCalls(held: TextCalls): void {
+    const whole = this.finish !== "length" && this.finish !== "content_filter" && this.calls.size === 0;
+    const calls = whole ? held.calls() : [];
+    if (calls.length === 0) this.#append("text", held.rest);
+    calls.forEach((call, index) => this.#call({ index, function: call }));
   }
 
   #append(kind: Channel, text: string): void {

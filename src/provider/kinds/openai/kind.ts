@@ -1,7 +1,7 @@
 import { ReasonixError } from "../../../core/mod.ts";
 import type { Endpoint } from "../../failure.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
-import type { Provider } from "../../provider.ts";
+import type { ModelRequest, Provider } from "../../provider.ts";
 import { withRetry } from "../../retry.ts";
 import { RequestWriter } from "./request.ts";
 import { streamReply } from "./stream.ts";
@@ -36,6 +36,7 @@ function createOpenAi(options: KindOptions): Provider {
         const reply = {
           endpoint,
           thinkTags: entry.compat.think_tags,
+          ...(entry.compat.text_calls ? { textCalls: toolNames(request) } : {}),
           callIds: writer.callIds(request),
           callIdPrefix: `call_${request.messages.length}`,
           ...(request.onCall ? { onCall: request.onCall } : {}),
@@ -47,6 +48,10 @@ function createOpenAi(options: KindOptions): Provider {
       return withRetry(attempt, policy, deps, signal);
     },
   };
+}
+
+function toolNames({ prefix, toolChoice }: ModelRequest): ReadonlySet<string> {
+  return new Set(toolChoice === "none" ? [] : prefix.tools.map(({ name }) => name));
 }
 
 function parseBase(entry: KindOptions["entry"]): URL {

@@ -8,6 +8,8 @@ import { EventReader } from "./events.ts";
 export interface ReplyContext {
   readonly endpoint: Endpoint;
   readonly thinkTags: boolean;
+  /** Tools whose calls are also read from the text; absent = text is text. */
+  readonly textCalls?: ReadonlySet<string>;
   /** Ids of earlier calls of the conversation. */
   readonly callIds: ReadonlySet<string>;
   /** Beginning of ids for calls that come without one. */
@@ -29,7 +31,7 @@ export class Reply {
 
   constructor(context: ReplyContext) {
     this.#context = context;
-    this.#collector = new ReplyCollector(context.endpoint, context.thinkTags, context.onCall);
+    this.#collector = new ReplyCollector(context.endpoint, context);
     this.#events = new EventReader(this.#collector);
   }
 
