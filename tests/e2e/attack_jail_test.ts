@@ -2,7 +2,7 @@ import { SHELL_ATTACKS, type ShellAttack } from "../conformance/sandbox/shell_at
 import { KEY, SECRET } from "../conformance/sandbox/scene.ts";
 import { jailed } from "../unit/sandbox/jail_support.ts";
 import { assert, assertEquals } from "../support/assert.ts";
-import { type Attempt, bash, playAll, type Run, through, UNJAILED } from "./attack_lab.ts";
+import { type Attempt, bash, playAll, type Run, through } from "./attack_lab.ts";
 import { CLI_ATTACKS } from "./attack_shell.ts";
 
 /** The compile cache of these tests is the real one, not one in the scene's home; that one is attacked by another attempt. */
@@ -68,7 +68,7 @@ Deno.test({
       attempt.unproven === undefined &&
       !MISSING.some((name) => new RegExp(`\\b${name} `).test(lines(attempt)))
     );
-    const runs = await playAll(real, { config: UNJAILED });
+    const runs = await playAll(real, { config: () => '[sandbox]\nbash = "off"\n' });
     const idle = runs.flatMap((run) => run.played).filter((one) => !one.through);
     assertEquals(idle.map((one) => `${one.name}: ${one.told.join(" | ")}`), []);
     assert(real.length >= (MISSING.length === 0 ? 45 : 25), String(real.length));

@@ -80,7 +80,7 @@ Deno.test("run keeps file tools inside the workspace whatever the path looks lik
   ]);
   await using world = await makeWorld(mockConfig(server.url));
   await Deno.symlink(world.home, `${world.dir}/link`);
-  assertEquals((await world.run(["run", "--permission-mode", "danger-full-access", "escape"])).code, 0);
+  assertEquals((await world.run(["run", "--allowed-tools", "Edit", "escape"])).code, 0);
   const results = server.requests[1]?.json.messages.filter((m: { role: string }) => m.role === "tool");
   assertEquals(results.length, attempts.length);
   for (const { content } of results) assert(/^(error|blocked): /.test(content), content);
