@@ -7,10 +7,12 @@ const PRIVATE = "the-users-private-key";
 
 export interface Clone {
   readonly name: string;
-  /** Paths below the workspace, and their text; one that begins with `-> ` is a link. */
+  /** Paths below the workspace, and their text; one that begins with `-> ` is a link, `|` a pipe that nobody writes to. */
   readonly files: Readonly<Record<string, string>>;
   /** Whether a run without a decision about trust is refused; absent: it may also go on without. */
   readonly refused?: true;
+  /** Whether the settings it brings cannot be read. */
+  readonly broken?: true;
 }
 
 const EVIL = '#!/bin/sh\ntouch "{ws}/started-$(basename "$0")"\n: < /dev/tcp/127.0.0.1/{tcp}\n';
@@ -194,6 +196,32 @@ const READ: readonly Clone[] = [
     },
   },
   {
+    name: "pipes and devices that are waited for",
+    files: {
+      "AGENTS.md": "|",
+      "REASONIX.md": "-> /dev/zero",
+      ".env": "|",
+      ".mcp.json": "|",
+      ".reasonix/skills/a/SKILL.md": "|",
+      ".agents/skills/b/SKILL.md": "-> /dev/zero",
+      ".git/info/attributes": "|",
+      ".git/commondir": "|",
+    },
+  },
+  { name: "settings that are a pipe", files: { "reasonix.toml": "|" }, broken: true },
+  { name: "settings that never end", files: { "reasonix.toml": "-> /dev/zero" }, broken: true },
+  {
+    name: "files that import each other many times over",
+    files: {
+      "AGENTS.md": "@a.md\n@b.md\n@c.md\n".repeat(50),
+      "CLAUDE.md": "see @AGENTS.md and @a.md\n",
+      "a.md": "@b.md\n@c.md\n@AGENTS.md\n".repeat(50),
+      "b.md": "@c.md\n@d.md\n".repeat(50),
+      "c.md": "@d.md\n@a.md\n".repeat(50),
+      "d.md": "end\n",
+    },
+  },
+  {
     name: "variables in settings",
     files: { "reasonix.toml": '[agent]\nsystem_prompt = "${KEY} ${HOME}"\n' },
   },
@@ -210,12 +238,19 @@ export async function plant(s: Scene, clone: Clone): Promise<void> {
   for (const [name, text] of Object.entries(clone.files)) {
     const path = `${s.g.ws}/${name}`;
     await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+    if (text === "|" || text.startsWith("-> ")) await Deno.remove(path).catch(() => {});
     if (text.startsWith("-> ")) await Deno.symlink(s.fill(text.slice(3)), path);
+    else if (text === "|") await makePipe(path);
     else {
       await Deno.writeTextFile(path, s.fill(text));
       if (text === EVIL) await Deno.chmod(path, 0o755);
     }
   }
+}
+
+async function makePipe(path: string): Promise<void> {
+  const { success } = await new Deno.Command("mkfifo", { args: [path] }).output();
+  if (!success) throw new Error(`Cannot make the pipe ${path}`);
 }
 
 /** What a model would try when the repository has opened a door for it. */

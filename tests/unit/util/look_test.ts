@@ -1,4 +1,4 @@
-import { exists, isFile, isFolder, realPath, sortedEntries } from "../../../src/util/look.ts";
+import { exists, isFile, isFolder, readSmallText, realPath, sortedEntries } from "../../../src/util/look.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
@@ -20,4 +20,21 @@ Deno.test("looks answer for files, folders, links and nothing", async () => {
   assertEquals(look("nothing"), [false, false, false, undefined]);
   assertEquals(sortedEntries(root).map((entry) => entry.name), ["dangling", "file", "folder", "link"]);
   assertEquals(sortedEntries(`${root}/file`), []);
+});
+
+Deno.test("readSmallText reads ordinary files and waits for nothing else", {
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  await using dir = await makeTempDir();
+  const at = (name: string) => `${dir.path}/${name}`;
+  await Deno.writeTextFile(at("file"), "text");
+  await Deno.symlink("file", at("link"));
+  await Deno.symlink("/dev/zero", at("zero"));
+  assertEquals((await new Deno.Command("mkfifo", { args: [at("pipe")] }).output()).success, true);
+  assertEquals(["file", "link"].map((name) => readSmallText(at(name))), ["text", "text"]);
+  assertEquals(
+    ["zero", "pipe", "none", "."].map((name) => readSmallText(at(name))),
+    Array(4).fill(undefined),
+  );
+  assertEquals([readSmallText(at("file"), 4), readSmallText(at("file"), 3)], ["text", undefined]);
 });
