@@ -6,11 +6,18 @@ import type { SearchRequest } from "./request.ts";
 /** Where ripgrep is, by the search path it was looked up in. */
 const found = new Map<string, string | undefined>();
 
+/** A whole disk: commands may write all of it only where nothing confines them. */
+const EVERYTHING = /^(?:[A-Za-z]:)?[\\/]$/;
+
 /** The installed ripgrep, or undefined. Not one from the working directory or from `writable` folders. */
 export function findRipgrep(cwd: string, writable: readonly string[] = []): string | undefined {
   const searchPath = readEnv("PATH") ?? "";
   const key = [cwd, ...writable, searchPath].join("\0");
-  if (!found.has(key)) found.set(key, findProgram("rg", searchPath, [cwd, ...writable]));
+  if (!found.has(key)) {
+    // Without confinement a command needs no program to be run for it, and a slow search helps nobody.
+    const untrusted = writable.filter((folder) => !EVERYTHING.test(folder));
+    found.set(key, findProgram("rg", searchPath, [cwd, ...untrusted]));
+  }
   return found.get(key);
 }
 

@@ -1,4 +1,5 @@
 import { readFilter } from "../../../../src/tool/search/path_filter.ts";
+import { findRipgrep } from "../../../../src/tool/search/ripgrep.ts";
 import { type ContentSearch, searchContent } from "../../../../src/tool/search/search_content.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
@@ -138,4 +139,11 @@ Deno.test("searchContent finds lines and their numbers in a file of many parts",
     report.files.flatMap((one) => one.lines.map((line) => line.number)),
     Array.from({ length: 10 }, (_, part) => (part + 1) * 7001),
   );
+});
+
+Deno.test("findRipgrep takes no program from writable folders, and the installed one with full access", () => {
+  const installed = findRipgrep("/nowhere");
+  assertEquals(findRipgrep("/nowhere", ["/"]), installed);
+  const folder = installed?.replace(/\/[^/]*$/, "");
+  assert(folder === undefined || findRipgrep("/nowhere", [folder]) !== installed);
 });
