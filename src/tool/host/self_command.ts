@@ -46,9 +46,11 @@ export function selfCommand(options: SelfOptions): SelfCommand {
   if (Deno.build.standalone) return limited({ command, args: [role], env }, options.cpuSeconds);
   const bundled = !options.module.endsWith(".ts");
   const entry = bundled ? options.module : options.sourceEntry.href;
-  // The bundle needs no import map, and must not take one from where it happens to lie.
-  const own = bundled ? ["--no-config"] : [];
-  const args = ["run", "--quiet", "--no-prompt", "--no-lock", ...own, ...options.flags, entry, role];
+  // The bundle needs no import map, and must not take one from where it happens to lie. It also holds all packages it needs.
+  const own = bundled ? ["--no-config", "--no-npm"] : [];
+  // Without these, code from some well-known hosts would be fetched whatever else is permitted.
+  const still = ["--quiet", "--no-prompt", "--no-lock", "--no-remote", "--deny-import"];
+  const args = ["run", ...still, ...own, ...options.flags, entry, role];
   return limited({ command, args, env }, options.cpuSeconds);
 }
 
