@@ -8,13 +8,13 @@ const OBEYED = /\/(?:reasonix\.toml|\.mcp\.json|\.envrc|\.vscode\/(?:settings|ta
 /** What a project brings for the agent itself to run. */
 const PROJECT =
   /\/\.reasonix\/(?:hooks|commands|skills|agents|plugins|bin)(?:\/.*)?$|\/\.reasonix\/(?:hooks|settings)\.\w+$/i;
-/** Start files of shells and of programs that run commands, below the home folder. */
+/** Start files of shells and of programs that run commands, and the user's own skills, below the home folder. */
 const HOME =
-  /^\/(?:\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|mkshrc|cshrc|tcshrc|login|logout|inputrc|envrc|xprofile|xinitrc|gitconfig)|\.config\/(?:fish|git|autostart|systemd)(?:\/.*)?|\.ssh(?:\/.*)?)$/i;
+  /^\/(?:\.(?:bashrc|bash_profile|bash_login|bash_logout|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|zlogout|kshrc|mkshrc|cshrc|tcshrc|login|logout|inputrc|envrc|xprofile|xinitrc|gitconfig)|\.config\/(?:fish|git|autostart|systemd)(?:\/.*)?|\.ssh(?:\/.*)?|\.(?:agents|claude)\/(?:skills|hooks)(?:\/.*)?|\.claude\/settings(?:\.local)?\.json)$/i;
 
 /** Folders that hold such files: one moved away or put in place takes them along. */
 const HOLDERS = /\/\.(?:vscode|reasonix)$/i;
-const HOME_HOLDERS = /^\/\.config$/i;
+const HOME_HOLDERS = /^\/\.(?:config|agents|claude)$/i;
 
 export interface ProtectedPlaces {
   /** The user's home folder. */

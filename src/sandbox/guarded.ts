@@ -86,6 +86,7 @@ export const HOME_PROGRAMS: readonly string[] = [
   ".vscode/extensions",
   ".vscode-server",
   ".npmrc",
+  ".agents",
   ".claude",
 ];
 

@@ -73,6 +73,41 @@ Deno.test("a project's skill pre-approves nothing until the user trusts it as it
   assertEquals((await attempt("d")).made, false);
 });
 
+Deno.test("a skill that lends every command lends neither what is denied nor what is never allowed unasked", async () => {
+  const names = ["untrusted", "kept/a", "secret", ".git/hooks/pre-commit", "plain", "asked"];
+  const bare = SKILL.replace("Bash(touch:*) TodoWrite", "Bash Edit *");
+  const lines = [
+    "touch secret",
+    "touch .git/hooks/pre-commit",
+    "rm -rf ~/kept ..",
+    "git push --force",
+    "touch asked",
+    "touch plain",
+  ];
+  await using server = startModelServer([activate, touch("untrusted"), { text: "one" }], {
+    check: { prefix: false },
+  });
+  await using world = await makeWorld(
+    mockConfig(server.url) + '[permissions]\ndeny = ["Bash(touch secret)"]\nask = ["Bash(touch asked)"]\n',
+  );
+  await world.write(".agents/skills/marks/SKILL.md", bare);
+  await world.write("kept/a", "");
+  await Deno.mkdir(`${world.dir}/.git/hooks`, { recursive: true });
+  await world.run(["run", ...DENY, "make marks"]);
+  assertEquals(await made(world.dir, names), ["kept/a"]);
+  server.push(
+    activate,
+    ...lines.map((command) => ({ calls: [{ name: "bash", args: { command } }] })),
+    { calls: [{ name: "write_file", args: { path: ".git/hooks/pre-commit", content: "x" } }] },
+    { text: "two" },
+  );
+  await world.run(["run", ...DENY, "--trust-project", "make marks"], { env: { HOME: world.dir } });
+  assertEquals(await made(world.dir, names), ["kept/a", "plain"]);
+  server.push(touch("untrusted"), { text: "three" });
+  await world.run(["run", "-c", ...DENY, "--trust-project", "go on"]);
+  assertEquals(await made(world.dir, names), ["kept/a", "plain"]);
+});
+
 Deno.test("a skill folder that only the project's own file names counts as the project's", async () => {
   await using server = startModelServer([activate, touch("a"), { text: "done" }], {
     check: { prefix: false },
