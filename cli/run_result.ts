@@ -30,7 +30,14 @@ export function resultOf(outcome: TurnOutcome, assembly: Assembly, metrics: Metr
     ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
     ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
     ...(outcome.cost ? { cost: outcome.cost } : {}),
+    ...remedyOf(outcome, assembly.log.id),
   };
+}
+
+/** Work that was cut short is not lost, which nobody knows who is not told. */
+function remedyOf({ reason, steps }: TurnOutcome, session: string): { remedy?: string } {
+  const cut = ["limit", "provider", "interrupted", "terminated"].includes(reason);
+  return cut && steps > 0 ? { remedy: `go on with: reasonix run --resume ${session} "go on"` } : {};
 }
 
 /** The result of a run that did not get as far as a turn. */

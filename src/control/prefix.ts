@@ -16,11 +16,11 @@ export interface WantedPrefix {
  */
 export async function openConversation(recorder: Recorder, wanted: WantedPrefix): Promise<void> {
   const { prefix, model } = recorder.state;
-  const reason = resetReason(prefix, model, wanted);
-  if (reason) {
+  const reset = resetReason(prefix, model, wanted);
+  if (reset) {
     await recorder.record({
       type: "context.prefix",
-      reason,
+      ...reset,
       system: wanted.system,
       tools: wanted.tools.map((tool) => ({ ...tool, parameters: { ...tool.parameters } })),
       model: wanted.model,
@@ -38,11 +38,23 @@ function resetReason(
   prefix: Prefix | undefined,
   model: string | undefined,
   wanted: WantedPrefix,
-): string | undefined {
-  if (!prefix) return "start";
-  if (model !== wanted.model) return "model";
-  if (JSON.stringify(prefix.tools) !== JSON.stringify(wanted.tools)) return "tools";
-  return undefined;
+): { reason: string; detail?: string } | undefined {
+  if (!prefix) return { reason: "start" };
+  const tools = JSON.stringify(prefix.tools) === JSON.stringify(wanted.tools)
+    ? []
+    : [toolChange(prefix.tools, wanted.tools)];
+  if (model !== wanted.model) {
+    return { reason: "model", detail: [`${model ?? "unknown"} → ${wanted.model}`, ...tools].join("; ") };
+  }
+  return tools[0] === undefined ? undefined : { reason: "tools", detail: tools[0] };
+}
+
+function toolChange(before: readonly ToolSchema[], after: readonly ToolSchema[]): string {
+  const missing = (list: readonly ToolSchema[], from: readonly ToolSchema[]) =>
+    list.map(({ name }) => name).filter((name) => !from.some((tool) => tool.name === name));
+  const added = missing(after, before).map((name) => `+${name}`);
+  const removed = missing(before, after).map((name) => `−${name}`);
+  return [...added, ...removed].join(" ") || "other descriptions or another order";
 }
 
 /** Sends a context message unless the latest one with the same tag says the same. */

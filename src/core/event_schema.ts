@@ -40,6 +40,8 @@ const fileChange = z.object({
   from: z.optional(z.string()),
   added: z.number(),
   removed: z.number(),
+  /** False: only computed, the file is as it was. */
+  written: z.optional(z.boolean()),
   /** Bounded unified diff. */
   diff: z.optional(z.string()),
 });
@@ -58,6 +60,8 @@ export const EVENT_KINDS = {
   "context.prefix": z.object({
     /** Why the head of the request changes here: start, resume, tools, model, system, preset. */
     reason: z.string(),
+    /** What exactly is another one, for people: "a → b" of models, "+x −y" of tools. */
+    detail: z.optional(z.string()),
     system: z.string(),
     tools: z.array(toolSchema),
     model: z.string(),

@@ -67,6 +67,19 @@ Deno.test("exit 4: a step limit, a time limit and a cost limit", async () => {
   }
 });
 
+Deno.test("a run that was cut short names the command that goes on with it, and that command does", async () => {
+  const work = { calls: [{ name: "write_file", args: { path: "a.txt", content: "x\n" } }] };
+  const busy = { status: 429, headers: { "retry-after": "999" }, body: { error: { message: "later" } } };
+  await using server = startModelServer([work, busy, { text: "Done." }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  const { code, stderr } = await world.run(["run", "work"]);
+  assertEquals(code, 5);
+  assertStringIncludes(stderr, "· changed a.txt +1 −0\n");
+  const session = /go on with: reasonix run --resume (\S+) "go on"/.exec(stderr)?.[1];
+  assert(session, stderr);
+  assertEquals((await world.run(["run", "--resume", session, "go on"])).stdout, "Done.\n");
+});
+
 Deno.test("exit 5: refusals, faults and an unreachable server, each with its reason", async () => {
   await using server = startModelServer([
     { status: 401, body: { error: { message: "bad key" } } },

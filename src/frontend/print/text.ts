@@ -1,7 +1,9 @@
 import type { Cost, Event, EventOf, Usage } from "../../core/mod.ts";
 import type { Output } from "../output.ts";
-import type { Printer, RunResult } from "../result.ts";
+import type { Printer, RunResult, RunStart } from "../result.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
+import { ChangedFiles } from "./changed_files.ts";
+import { type Timer, Waiting } from "./waiting.ts";
 
 /** Room for what says what to do next: a reason that is cut loses its remedy. */
 const WHOLE = 1000;
@@ -14,6 +16,8 @@ export interface TextOptions {
   readonly color: boolean;
   /** Standard output is a terminal: control characters of the model are not passed on. */
   readonly terminal: boolean;
+  /** What tells the time while the model is silent; the clock when absent. */
+  readonly timer?: Timer;
 }
 
 /** The answer on standard output as it streams, everything else on standard error. */
@@ -22,27 +26,51 @@ export class TextPrinter implements Printer {
   /** The last thing on standard output was not a newline. */
   #midLine = false;
   #thinking = false;
+  #cwd = "";
+  readonly #changed = new ChangedFiles();
+  readonly #waiting: Waiting;
 
   constructor(options: TextOptions) {
     this.#options = options;
+    this.#waiting = new Waiting(
+      (seconds) => void this.#note(`· Still waiting for the model: nothing for ${seconds} s`),
+      options.timer,
+    );
+  }
+
+  begin(start: RunStart): void {
+    this.#cwd = start.cwd;
   }
 
   event(event: Event): void | Promise<void> {
     switch (event.type) {
+      case "message.start":
+        return this.#waiting.begin();
       case "message.delta":
+        this.#waiting.end();
         return this.#delta(event);
       case "message.end":
+        this.#waiting.end();
         // Step 0 is a summary: paid for, but never shown or said.
         return event.step === 0 ? undefined : this.#endLine();
       case "message.retry":
+        this.#waiting.begin();
         return this.#retry(event);
       case "tool.start":
+        this.#waiting.end();
         return this.#note(`→ ${event.call.name} ${event.summary}`);
       case "tool.end":
         return this.#toolEnd(event);
+      case "context.prefix":
+        if (event.reason === "start") return;
+        return this.#note(
+          `· The cached prefix begins anew: ${event.reason} ${event.detail ?? "changed"}`,
+          WHOLE,
+        );
       case "notice":
         return this.#note(`${event.level === "warning" ? "!" : "·"} ${event.text}`, WHOLE);
       case "turn.end":
+        this.#waiting.end();
         return this.#endLine();
     }
   }
@@ -50,6 +78,8 @@ export class TextPrinter implements Printer {
   async result(result: RunResult): Promise<void> {
     await this.#endLine();
     if (result.report) await this.#out(this.#options.terminal ? terminalSafe(result.answer) : result.answer);
+    const changed = this.#changed.describe(this.#cwd);
+    if (changed !== "") await this.#note(`· changed ${changed}`, WHOLE);
     if (result.steps > 0 || result.usage.inputTokens > 0) {
       await this.#note(`· ${tokenLine(result)}`);
     }
@@ -98,6 +128,7 @@ export class TextPrinter implements Printer {
   }
 
   #toolEnd(event: EventOf<"tool.end">): void | Promise<void> {
+    this.#changed.add(event.changes);
     const mark = {
       ok: "✓",
       error: "✗",

@@ -150,7 +150,13 @@ class SessionWriter {
         break;
       case "context.prefix":
         set("model", event.model ?? null);
-        this.#reset.run(id, event.seq, event.time ?? "", "prefix", event.reason ?? "");
+        this.#reset.run(
+          id,
+          event.seq,
+          event.time ?? "",
+          "prefix",
+          [event.reason, event.detail].filter(Boolean).join(": "),
+        );
         break;
       case "compaction":
         this.#reset.run(id, event.seq, event.time ?? "", event.action ?? "fold", event.reason ?? "");

@@ -137,7 +137,7 @@ export function dryRun(changes: readonly FileChange[], shown: string): ToolResul
   return {
     content: `dry run, nothing was written; would change ${shown} (${counts(total)})\n${diffs}`,
     summary: `dry run ${counts(total)}`,
-    changes,
+    changes: changes.map((change) => ({ ...change, written: false })),
   };
 }
 

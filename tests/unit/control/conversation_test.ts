@@ -24,8 +24,19 @@ Deno.test("openConversation declares a reset only for another model or another t
   await openConversation(recorder, WANTED);
   await openConversation(recorder, { ...WANTED, model: "other" });
   await openConversation(recorder, { ...WANTED, model: "other", tools: [] });
-  const reasons = store.events.flatMap((event) => event.type === "context.prefix" ? [event.reason] : []);
-  assertEquals(reasons, ["start", "model", "tools"]);
+  const other = { ...TOOL, description: "D" };
+  await openConversation(recorder, { ...WANTED, tools: [other, { ...TOOL, name: "u" }] });
+  await openConversation(recorder, { ...WANTED, tools: [TOOL, { ...TOOL, name: "u" }] });
+  const resets = store.events.flatMap((event) =>
+    event.type === "context.prefix" ? [[event.reason, event.detail]] : []
+  );
+  assertEquals(resets, [
+    ["start", undefined],
+    ["model", "m → other"],
+    ["tools", "−t"],
+    ["model", "other → m; +t +u"],
+    ["tools", "other descriptions or another order"],
+  ]);
 });
 
 Deno.test("openConversation tells changed instructions and facts as messages, not as a new prefix", async () => {

@@ -136,6 +136,46 @@ Deno.test("text format shortens what a tool says of itself, never a warning or a
   assertStringIncludes(await err({ type: "notice", level: "warning", code: "x", text: long }), "do this");
 });
 
+Deno.test("text format sums up what file tools changed, as seen from the working folder", async () => {
+  const end = (path: string, more: Record<string, unknown> = {}): NewEvent => ({
+    type: "tool.end",
+    callId: "c",
+    name: "edit_file",
+    outcome: "ok",
+    content: "",
+    summary: "",
+    durationMs: 1,
+    changes: [{ path, change: "updated", added: 2, removed: 1, ...more }],
+  });
+  const tape = [
+    ...TAPE.slice(0, EARLY),
+    TAPE[EARLY] as NewEvent,
+    end("/w/src/你.ts"),
+    end("/w/src/你.ts"),
+    end("/elsewhere/b.ts", { change: "created", removed: 0 }),
+    end("/w/same.ts", { change: "unchanged", added: 0, removed: 0 }),
+    end("/w/dry.ts", { written: false }),
+  ];
+  assertStringIncludes(
+    (await play("text", tape)).err,
+    "\n· changed src/你.ts +4 −2, /elsewhere/b.ts +2 −0\n",
+  );
+});
+
+Deno.test("text format says why the cached prefix begins anew, and nothing when a session begins", async () => {
+  const reset: NewEvent = {
+    type: "context.prefix",
+    reason: "model",
+    detail: "m → n",
+    system: "S",
+    tools: [],
+    model: "n",
+  };
+  const { err } = await play("text", [...TAPE.slice(0, EARLY + 1), reset]);
+  assertStringIncludes(err, "· The cached prefix begins anew: model m → n\n");
+  assertEquals(err.match(/prefix/g)?.length, 1);
+});
+
 Deno.test("json format writes exactly one result object", async () => {
   const { out } = await play("json");
   const value = JSON.parse(out);

@@ -16,7 +16,8 @@ export async function moveFile(args: Record<string, unknown>, context: ToolConte
   const change: FileChange = { path: to.path, change: "moved", from: from.path, added: 0, removed: 0 };
   const result = { summary: line, changes: [change] };
   if (context.settings.writes === "dry-run") {
-    return { ...result, content: `dry run, nothing was moved; would move ${line}` };
+    const content = `dry run, nothing was moved; would move ${line}`;
+    return { ...result, content, changes: [{ ...change, written: false }] };
   }
   context.signal.throwIfAborted();
   try {

@@ -113,6 +113,7 @@ Deno.test("write_file writes nothing when writes are denied or a dry run", async
     dry.content,
     "dry run, nothing was written; would change a.txt (+1 −0)\n--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1 @@\n+x\n",
   );
+  assertEquals(dry.changes?.map(({ written }) => written), [false]);
   assertEquals([...Deno.readDirSync(dir.path)].length, 0);
 });
 

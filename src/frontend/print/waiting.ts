@@ -1,0 +1,54 @@
+/** Silence of a model after which a person wants to know that it is still being waited for. */
+const FIRST_MS = 30_000;
+
+export interface Timer {
+  /** Milliseconds, monotonic. */
+  now(): number;
+  /** Calls back once; must not keep the program alive. */
+  after(ms: number, call: () => void): void;
+}
+
+/** A signal's time-out, unlike `setTimeout`, costs no module to load and keeps nothing alive. */
+const TIMER: Timer = {
+  now: () => performance.now(),
+  after: (ms, call) => AbortSignal.timeout(ms).addEventListener("abort", call),
+};
+
+/** Tells how long a model has been silent: after 30 s, and whenever the silence has doubled since. */
+export class Waiting {
+  readonly #tell: (seconds: number) => void;
+  readonly #timer: Timer;
+  #since: number | undefined;
+  #next = FIRST_MS;
+  #armed = false;
+
+  constructor(tell: (seconds: number) => void, timer: Timer = TIMER) {
+    this.#tell = tell;
+    this.#timer = timer;
+  }
+
+  begin(): void {
+    this.#since = this.#timer.now();
+    this.#next = FIRST_MS;
+    if (!this.#armed) this.#arm(FIRST_MS);
+  }
+
+  end(): void {
+    this.#since = undefined;
+  }
+
+  /** One timer for all replies: what it finds when it fires decides. */
+  #arm(ms: number): void {
+    this.#armed = true;
+    this.#timer.after(ms, () => {
+      this.#armed = false;
+      if (this.#since === undefined) return;
+      const silent = this.#timer.now() - this.#since;
+      if (silent >= this.#next) {
+        this.#tell(Math.round(silent / 1000));
+        this.#next *= 2;
+      }
+      this.#arm(this.#next - silent);
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import { Waiting } from "../../../src/frontend/print/waiting.ts";
+import { assertEquals } from "../../support/assert.ts";
+
+/** A timer that is turned by hand. */
+class HandTimer {
+  time = 0;
+  #due: { at: number; call: () => void }[] = [];
+
+  now(): number {
+    return this.time;
+  }
+
+  after(ms: number, call: () => void): void {
+    this.#due.push({ at: this.time + ms, call });
+  }
+
+  get pending(): number {
+    return this.#due.length;
+  }
+
+  turn(seconds: number): void {
+    const end = this.time + seconds * 1000;
+    for (;;) {
+      const next = this.#due.toSorted((a, b) => a.at - b.at)[0];
+      if (!next || next.at > end) break;
+      this.#due = this.#due.filter((one) => one !== next);
+      this.time = next.at;
+      next.call();
+    }
+    this.time = end;
+  }
+}
+
+Deno.test("Waiting tells of a silence after 30 s and each time it has doubled", () => {
+  const [timer, told] = [new HandTimer(), [] as number[]];
+  const waiting = new Waiting((seconds) => told.push(seconds), timer);
+  waiting.begin();
+  timer.turn(29);
+  assertEquals(told, []);
+  timer.turn(300);
+  assertEquals(told, [30, 60, 120, 240]);
+  waiting.end();
+  timer.turn(1000);
+  assertEquals([told.length, timer.pending], [4, 0]);
+});
+
+Deno.test("Waiting counts every silence on its own and needs one timer for all", () => {
+  const [timer, told] = [new HandTimer(), [] as number[]];
+  const waiting = new Waiting((seconds) => told.push(seconds), timer);
+  for (let step = 0; step < 100; step++) {
+    waiting.begin();
+    timer.turn(5);
+    waiting.end();
+  }
+  assertEquals([told, timer.pending <= 1], [[], true]);
+  waiting.begin();
+  timer.turn(31);
+  assertEquals(told, [30]);
+});
