@@ -181,7 +181,7 @@ export const app = buildApplication<CliContext>(root, {
         return errorLine(
           own instanceof ReasonixError
             ? own.message
-            : text_en.exceptionWhileParsingArguments.call(text_en, error, color),
+            : asTyped(text_en.exceptionWhileParsingArguments.call(text_en, error, color)),
         );
       },
       noCommandRegisteredForInput: (given) => {
@@ -191,6 +191,14 @@ export const app = buildApplication<CliContext>(root, {
     },
   },
 });
+
+/** The parser proposes flags by their names in code. */
+function asTyped(message: string): string {
+  return message.replace(
+    /(?<=did you mean .*)--\w+/g,
+    (flag) => flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+  );
+}
 
 function errorLine(message: string): string {
   return `error: ${message}`;

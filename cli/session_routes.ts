@@ -100,7 +100,7 @@ const rewind = buildCommand({
   loader: async () => (await import("./commands/session_rewind.ts")).rewindTo,
   parameters: {
     flags: {
-      to: required("--to", 0, "To the end of this turn; 0: before the first", "turn"),
+      to: number("--to", 0, "To the end of this turn; 0: before the first", "turn"),
       code: flag("Files only"),
       conversation: flag("Conversation only"),
       preview: flag("Only show what would change"),
@@ -109,8 +109,9 @@ const rewind = buildCommand({
   },
   docs: {
     brief: "Bring files and conversation back to a turn",
-    fullDescription: "Brings files and conversation back to the end of a turn. Files that only\n" +
-      "you changed stay as they are. Nothing is lost: `session redo` takes it back.",
+    fullDescription: "Brings files and conversation back to the end of a turn, without --to to before\n" +
+      "the last one. Files that only you changed stay as they are. Nothing is lost:\n" +
+      "`session redo` takes it back.",
   },
 });
 

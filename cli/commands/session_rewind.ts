@@ -27,7 +27,8 @@ import { chosenSession, withoutOthers } from "../session_ref.ts";
 import { isFolder } from "../../src/util/look.ts";
 
 export interface RewindFlags {
-  readonly to: number;
+  /** Absent: the turn before the last one. */
+  readonly to?: number;
   readonly code?: boolean;
   readonly conversation?: boolean;
   readonly preview?: boolean;
@@ -42,12 +43,16 @@ export async function rewindTo(this: CliContext, flags: RewindFlags, ref?: strin
       });
     }
     const scope: RewindScope = flags.code ? "code" : flags.conversation ? "conversation" : "both";
-    const where = flags.to === 0 ? "before the first turn" : `at the end of turn ${flags.to}`;
+    let turn = flags.to ?? 0;
     await change(this, ref, {
-      target: (state) => turnTarget(state, flags.to, scope),
+      target: (state) => {
+        turn = flags.to ?? state.turns.at(-2)?.turn ?? 0;
+        return turnTarget(state, turn, scope);
+      },
       preview: flags.preview ?? false,
       done: (id) =>
-        `Session ${id} is back ${where} (${SCOPES[scope]})\nTake it back with: reasonix session redo ${id}\n`,
+        `Session ${id} is back ${turn === 0 ? "before the first turn" : `at the end of turn ${turn}`} ` +
+        `(${SCOPES[scope]})\nTake it back with: reasonix session redo ${id}\n`,
     });
   } catch (error) {
     fail(this, error);

@@ -70,6 +70,10 @@ Deno.test("session rewind brings code and conversation back, whole or one of the
   assertEquals(nothing.code, 2);
   assertStringIncludes(nothing.stderr, "nothing was rewound");
 
+  assertStringIncludes(await ok(world, "session", "rewind"), "at the end of turn 2");
+  assertEquals(await files(world), "a1 b2 c2");
+  await ok(world, "session", "redo");
+
   await ok(world, "session", "rewind", "--to", "1", "--conversation");
   assertEquals(await files(world), "a3 b3 -");
   server.expectReset();
@@ -283,7 +287,6 @@ Deno.test("session commands tell what is wrong with their arguments", async () =
   await using world = await threeTurns(server.url, (...turns) => server.push(...turns));
   for (
     const [args, hint] of [
-      [["rewind"], "--to"],
       [["rewind", "--to", "9"], "0, 1, 2, 3"],
       [["rewind", "--to", "-1"], "-1"],
       [["rewind", "--to", "one"], "one"],
