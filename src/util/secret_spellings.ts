@@ -38,10 +38,11 @@ function base64At(bytes: Uint8Array, offset: number): string {
   return padded.toBase64().slice(Math.ceil(offset * 8 / 6), Math.floor(padded.length * 8 / 6));
 }
 
-const CODE = new Uint8Array(128);
-for (const char of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_") {
-  CODE[char.charCodeAt(0)] = 1;
-}
+/** Which of the first 128 characters encoded data is made of. */
+const CODE = Uint8Array.from(
+  { length: 128 },
+  (_, code) => /[\w+/-]/.test(String.fromCharCode(code)) ? 1 : 0,
+);
 
 /** Whether that many characters in a row could be encoded data. Looks from the end of each stretch, so that most of a text is passed over. */
 export function hasLongRun(text: string, length: number): boolean {

@@ -150,6 +150,15 @@ function wrap(command: JailedCommand): SpawnPlan {
   return { command: start.command, args: [...start.args, ...args, "--chdir", cwd, "--", ...argv], env };
 }
 
+const CLEANER = `PATH=/usr/bin:/bin:/run/current-system/sw/bin
+set -f; IFS='
+'
+for file in $files; do
+  if [ -e "$file" ] || [ -L "$file" ]; then
+    rm -rf -- "$file" && echo "reasonix: removed $file, which would have made git run other programs" >&2
+  fi
+done`;
+
 /**
  * The shell that starts bubblewrap. It gives it the filter on an open descriptor, as bubblewrap wants it; closes descriptors that we inherited,
  * which could lead outside; and keeps core dumps, which are handled outside, from being made. Afterwards it removes what must not appear:
@@ -168,22 +177,23 @@ done
 trap : TERM INT HUP
 "$@" 9<"$0"
 code=$?
-PATH=/usr/bin:/bin:/run/current-system/sw/bin
-set -f; IFS='
-'
-for file in $files; do
-  if [ -e "$file" ] || [ -L "$file" ]; then
-    rm -rf -- "$file" && echo "reasonix: removed $file, which would have made git run other programs" >&2
-  fi
-done
+${CLEANER}
 exit $code`;
+
+/** The kernel takes no argument of more than 128 KiB. */
+const MAX_LIST = 100_000;
+
+function joined(paths: readonly string[]): string {
+  const text = paths.join("\n");
+  return text.length <= MAX_LIST ? text : text.slice(0, text.lastIndexOf("\n", MAX_LIST));
+}
 
 function startWith(
   program: string,
   filter: string | undefined,
   mustNotAppear: readonly string[],
 ): { command: string; args: string[] } {
-  const files = mustNotAppear.filter((path) => !path.includes("\n")).join("\n");
+  const files = joined(mustNotAppear.filter((path) => !path.includes("\n")));
   const seccomp = filter === undefined ? [] : ["--seccomp", "9"];
   return { command: "/bin/sh", args: ["-c", STARTER, filter ?? "/dev/null", files, program, ...seccomp] };
 }

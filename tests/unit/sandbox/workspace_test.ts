@@ -358,7 +358,8 @@ Deno.test("what a rule refuses to read is left out of lists, and can still be wr
   assertEquals(seen(hidden), []);
   const shown = ["deny2/a", "denyx", ".env2", "src/myown.ts", "own.ts", "linked2", "src/a.ts", ""];
   assertEquals(seen(shown), shown);
-  assert(paths.hidden(`${g.base}/home/notes/a`) && !paths.hidden(`${g.base}/home/notes2`));
+  const home = `${g.base}/home`;
+  assert(paths.hidden(`${home}/notes/a`) && !paths.hidden(`${home}/notes2`));
   assertEquals(await paths.write("deny/a"), `${g.ws}/deny/a`);
   assert(!paths.forbids(`${g.ws}/deny/a`));
 });
