@@ -13,6 +13,7 @@ import {
   resolveModel,
   userConfigFile,
 } from "../src/config/mod.ts";
+import { loadWindow } from "../src/context/mod.ts";
 import { errorMessage } from "../src/core/mod.ts";
 import { listModels } from "../src/provider/mod.ts";
 import { listSessions, projectDir } from "../src/session/mod.ts";
@@ -132,6 +133,7 @@ async function reach(entry: ProviderEntry, loaded: LoadedConfig, problems: strin
       { entry, version: VERSION, ...(apiKey === undefined ? {} : { apiKey }) },
       AbortSignal.timeout(ONLINE_LIMIT_MS),
     );
+    problems.push(...await windowProblem(entry, apiKey));
     const missing = modelsOf(entry).filter((model) => models.length > 0 && !models.includes(model));
     return missing.length > 0
       ? `reachable, but does not list ${missing.join(", ")}`
@@ -140,6 +142,24 @@ async function reach(entry: ProviderEntry, loaded: LoadedConfig, problems: strin
     problems.push(`${entry.name}: ${errorMessage(error)}`);
     return "NOT reachable";
   }
+}
+
+/** A server of one's own usually starts with a small window, and then drops the beginning of what it is sent. */
+async function windowProblem(entry: ProviderEntry, apiKey: string | undefined): Promise<string[]> {
+  const [model] = modelsOf(entry);
+  if (model === undefined || entry.context_window === 0) return [];
+  const { discoverWindow } = await loadWindow();
+  const found = await discoverWindow({
+    entry: { ...entry, context_window: 0 },
+    model,
+    fetch: globalThis.fetch,
+    ...(apiKey === undefined ? {} : { apiKey }),
+  });
+  if (found === undefined || found.tokens >= entry.context_window) return [];
+  return [
+    `${entry.name}: the server gives ${model} a window of ${found.tokens} tokens, but context_window is ` +
+    `${entry.context_window}; set context_window = ${found.tokens}, or have the server give it more`,
+  ];
 }
 
 async function sandboxPart(

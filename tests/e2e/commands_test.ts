@@ -96,6 +96,21 @@ Deno.test("doctor reports files, origins, keys and the sandbox, and hides secret
   assert(!(text.stdout + JSON.stringify(report)).includes(secret));
 });
 
+Deno.test("doctor --online says when a server gives a model less room than the configuration believes", async () => {
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    () => Response.json({ data: [{ id: "mock-1", max_model_len: 4096 }] }),
+  );
+  const url = `http://127.0.0.1:${server.addr.port}/v1`;
+  await using world = await makeWorld(mockConfig(url, "", "context_window = 32768"));
+  const { stdout } = await world.run(["doctor", "--online"]);
+  assertStringIncludes(stdout, "mock: the server gives mock-1 a window of 4096 tokens");
+  assertStringIncludes(stdout, "set context_window = 4096");
+  await using fitting = await makeWorld(mockConfig(url, "", "context_window = 4096"));
+  assertStringIncludes((await fitting.run(["doctor", "--online"])).stdout, "No problems found");
+  await server.shutdown();
+});
+
 Deno.test("doctor says what is broken and exits with it", async () => {
   await using world = await makeWorld("[permissions]\nmode = 3\n");
   const done = await world.run(["doctor"]);
