@@ -101,7 +101,8 @@ Deno.test("TurnCheckpoints leaves no trace of a rehearsal, and the look after it
   await at.turn([call("1", "shell", { path: "a.txt", text: "changed" })], say("done"));
   const checkpoints = await at.changes.open();
   const [change] = await checkpoints.preview("1");
-  assertEquals(await checkpoints.diff(change!).then((diff) => diff?.includes("+by hand")), true);
+  assert(change !== undefined);
+  assertStringIncludes(await checkpoints.diff(change) ?? "", "+by hand");
 });
 
 Deno.test("TurnCheckpoints looks once before many commands and once after the turn", async () => {
