@@ -6,6 +6,7 @@ export * from "./services.ts";
 export { openServices, type ServiceOptions, type SessionServices } from "./session_services.ts";
 export { BUILTINS } from "./builtins.ts";
 export { insteadOfWriting, type WritePolicy } from "./write_policy.ts";
+export { checklist } from "./todo_list.ts";
 export { MapSeenFiles } from "./seen.ts";
 export { type ResolvedCall, type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
 

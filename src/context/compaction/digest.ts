@@ -1,5 +1,7 @@
 import type { Message } from "../../core/mod.ts";
 import type { TodoItem } from "../../session/mod.ts";
+import { checklist } from "../../tool/mod.ts";
+import { ownWords } from "../../util/own_words.ts";
 import { extract, extractText } from "./extract.ts";
 import { middleCut } from "./transcript.ts";
 
@@ -39,15 +41,13 @@ export function digestText(parts: DigestParts): string {
     parts.summary === undefined ? earlierDigests(parts) : "",
     changed,
     todoText(parts.todos),
-    ownWords(parts),
+    longMessages(parts),
   ];
   return `${OPENING}\n${body.filter((part) => part !== "").join("\n\n")}\n</${TAG}>`;
 }
 
 function todoText(todos: readonly TodoItem[]): string {
-  if (todos.length === 0) return "";
-  const marks = { pending: "[ ]", in_progress: "[>]", completed: "[x]" };
-  return `Todo list:\n${todos.map((item) => `${marks[item.status]} ${item.content}`).join("\n")}`;
+  return todos.length === 0 ? "" : `Todo list:\n${checklist(todos)}`;
 }
 
 /** A summary that nobody could merge into the new one is kept, the newest words of it at least. */
@@ -58,18 +58,14 @@ function earlierDigests({ folded, maxChars }: DigestParts): string {
   return texts.length === 0 ? "" : `Earlier summaries:\n${middleCut(texts.join("\n\n"), maxChars)}`;
 }
 
-const BLOCK_END = /<\/(?:file|dir|stdin|resource)>\n\n/g;
-
 /**
  * What the user wrote beside the files and pastes that made a message too long to be kept: a fact in there would be lost with
  * the bulk.
  */
-function ownWords({ folded, keepBelow }: DigestParts): string {
+function longMessages({ folded, keepBelow }: DigestParts): string {
   const words = folded.flatMap((message) => {
     if (message.role !== "user" || isDigest(message) || message.content.length <= keepBelow) return [];
-    const end = [...message.content.matchAll(BLOCK_END)].at(-1);
-    const own = end ? message.content.slice(end.index + end[0].length) : message.content;
-    return [middleCut(own.trim(), Math.max(keepBelow, 600))];
+    return [middleCut(ownWords(message.content).trim(), Math.max(keepBelow, 600))];
   });
   return words.length === 0
     ? ""

@@ -178,7 +178,7 @@ Deno.test("a fold keeps the todo list and the own words of a message that was to
   await agent.run(`<file path="big.txt">\n${"data ".repeat(2_000)}\n</file>\n\nNever touch the port 9999.`);
   for (let n = 0; fixture.compactions().length === 0 && n < 40; n++) await agent.run(fact(n));
   const digest = fixture.compactions()[0]?.digest ?? "";
-  assertStringIncludes(digest, "[>] Write tests");
+  assertStringIncludes(digest, "[~] Write tests");
   assertStringIncludes(digest, "<user>\nNever touch the port 9999.\n</user>");
   assert(!agent.recorder.messages.some((message) => message.content.includes("data data")));
 });
