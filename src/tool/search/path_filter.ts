@@ -25,7 +25,8 @@ export function readFilter(include: readonly string[], exclude: readonly string[
   };
 }
 
-function splitList(text: string): string[] {
+/** Splits at commas that stand in no braces. */
+export function splitList(text: string): string[] {
   const out: string[] = [];
   let [depth, part] = [0, ""];
   for (const char of text) {

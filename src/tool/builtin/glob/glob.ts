@@ -1,5 +1,6 @@
 import { reported, searchTarget, shown } from "../../search/place.ts";
 import { findFiles } from "../../search/find_files.ts";
+import { splitList } from "../../search/path_filter.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
 import { isFolder } from "../../../util/look.ts";
@@ -49,19 +50,33 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
   });
 }
 
-/** Takes the folder off a pattern that does not count from `path`: `/a/src/*.ts`, `~/x/**`, `../lib/*.ts`. */
+const ELSEWHERE = /^(?:\/|~\/|\.\.\/|[A-Za-z]:\/)/;
+
+/** Takes the folder off patterns that do not count from `path`: `/a/src/*.ts`, `~/x/**`, `../lib/*.ts`; of several the one they share. */
 function splitRoot(pattern: string, path: unknown): { readonly folder: unknown; readonly rest: string } {
-  const first = pattern.split(",", 1)[0] ?? "";
-  if (!/^(?:\/|~\/|\.\.\/|[A-Za-z]:\/)/.test(first)) return { folder: path, rest: pattern };
-  const parts = first.split("/");
-  const special = parts.findIndex((part) => /[*?[\]{}()!+@\\]/.test(part));
-  const head = parts.slice(0, special < 0 ? parts.length - 1 : special).join("/");
-  const rest = pattern.split(",").map((part) => {
+  const parts = splitList(pattern);
+  const wanted = parts.filter((part) => !part.startsWith("!"));
+  if (!ELSEWHERE.test(wanted[0] ?? "")) return { folder: path, rest: pattern };
+  const head = wanted.filter((part) => ELSEWHERE.test(part)).map(plainFolders).reduce(shared).join("/");
+  const rest = parts.map((part) => {
     const not = part.startsWith("!") ? "!" : "";
     return part.startsWith(`${not}${head}/`) ? not + part.slice(not.length + head.length + 1) : part;
   });
   const base = head.startsWith("..") && typeof path === "string" && path !== "" ? `${path}/${head}` : head;
-  return { folder: base === "" ? "/" : base, rest: rest.join(",") || "*" };
+  return { folder: base === "" ? "/" : base, rest: rest.filter((part) => part !== "").join(",") || "*" };
+}
+
+/** The folders a pattern begins with, as far as they are plain text. */
+function plainFolders(pattern: string): string[] {
+  const parts = pattern.split("/");
+  const special = parts.findIndex((part) => /[*?[\]{}()!+@\\]/.test(part));
+  return parts.slice(0, special < 0 ? parts.length - 1 : special);
+}
+
+/** What both begin with; all of the first when they begin in places that cannot be compared. */
+function shared(one: string[], other: string[]): string[] {
+  const differing = one.findIndex((part, at) => part !== other[at]);
+  return differing > 0 ? one.slice(0, differing) : one;
 }
 
 function nothing(pattern: string, rest: string, root: string): string {

@@ -195,6 +195,12 @@ Deno.test("glob takes patterns that begin elsewhere: absolute, above, and in a f
   assertEquals(await glob({ pattern: `${dir.path}/src/*.{ts,tsx}` }), ["src/a.ts", "src/b.tsx"]);
   assertEquals(await glob({ pattern: `${dir.path}/**/*.ts,!${dir.path}/lib/*` }), ["src/a.ts"]);
   assertEquals(await glob({ pattern: `${dir.path}/src/a.ts` }), ["src/a.ts"]);
+  assertEquals(await glob({ pattern: `${dir.path}/{src/a,lib/c}.ts` }), ["lib/c.ts", "src/a.ts"]);
+  assertEquals(await glob({ pattern: `${dir.path}/src/*.ts, ${dir.path}/lib/*.ts` }), [
+    "lib/c.ts",
+    "src/a.ts",
+  ]);
+  assertEquals(await glob({ pattern: `!**/b.*,${dir.path}/src/*` }), ["src/a.ts"]);
   assertEquals(await glob({ pattern: "../lib/*", path: "src" }), ["lib/c.ts"]);
   assertEquals(await glob({ pattern: "src" }), [
     "No files match src: it is a folder; src/** matches what is in it",
