@@ -1,4 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
+import { isFile } from "../../util/look.ts";
 import type { ToolSettings } from "../tool.ts";
 
 /** A shell and how a command is given to it. */
@@ -67,11 +68,7 @@ function inSearchPath(name: string, searchPath: string, windows: boolean): strin
     // A relative folder would let the workspace choose the shell.
     if (!/^(?:\/|[A-Za-z]:)/.test(folder)) continue;
     const path = windows ? `${folder}\\${name}.exe` : `${folder}/${name}`;
-    try {
-      if (Deno.statSync(path).isFile) return path;
-    } catch {
-      continue;
-    }
+    if (isFile(path)) return path;
   }
   return undefined;
 }

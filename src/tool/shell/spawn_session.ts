@@ -1,3 +1,4 @@
+import { isFile } from "../../util/look.ts";
 import type { ProcessGuard } from "../services.ts";
 import type { SpawnPlan } from "../tool.ts";
 
@@ -33,15 +34,7 @@ let starter: string | undefined | null = null;
  */
 function sessionStarter(): string | undefined {
   if (starter === null) {
-    starter = Deno.build.os === "linux"
-      ? ["/usr/bin/setsid", "/bin/setsid"].find((path) => {
-        try {
-          return Deno.statSync(path).isFile;
-        } catch {
-          return false;
-        }
-      })
-      : undefined;
+    starter = Deno.build.os === "linux" ? ["/usr/bin/setsid", "/bin/setsid"].find(isFile) : undefined;
   }
   return starter;
 }
