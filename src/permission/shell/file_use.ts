@@ -104,7 +104,9 @@ function outputs(argv: readonly string[], name: string): PathUse[] {
       found.push({ path: `${next}/${ANY}`, access: "write" });
     }
   });
-  return found;
+  const compiles = /^(?:gcc|cc|clang|g\+\+)$/.test(name) &&
+    !argv.some((word) => /^-(?:[cSE]$|M|fsyntax)/.test(word));
+  return compiles && found.length === 0 ? [{ path: "a.out", access: "write" }] : found;
 }
 
 /** Files that a git subcommand overwrites or removes by name. */

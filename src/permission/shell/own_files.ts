@@ -1,6 +1,6 @@
 import { absolutePath, baseName, normalizePath } from "../paths.ts";
 import { ANY, isKnown } from "../pattern.ts";
-import { program } from "./line.ts";
+import { program, type Segment } from "./line.ts";
 import type { Found } from "./scope.ts";
 import { steers } from "./variables.ts";
 
@@ -28,7 +28,9 @@ const BUILDERS: readonly (readonly [programs: RegExp, files: RegExp])[] = [
   [/^(?:bash|zsh|sh|ksh|dash)$/, /(?:^|\/)\.\w*(?:rc|profile|env|login)$/],
 ];
 /** In-place editors change what is there; what they bring in is not looked at, as with a script of an earlier call. */
-const IN_PLACE = /^(?:sed|gsed|patch|truncate|touch|mkdir|rm|rmdir|chmod|chown)$/;
+const IN_PLACE = /^(?:sed|gsed|patch|truncate)$/;
+/** These bring nothing into a file that is there. */
+const CONTENTLESS = /^(?:touch|mkdir|rm|rmdir|chmod|chown|chgrp)$/;
 
 const REASON = "it runs a file that it writes itself";
 
@@ -38,14 +40,18 @@ export function runsOwnFile(found: Found): string | undefined {
   const places = (path: string, cwds: readonly string[] | undefined) =>
     isKnown(path) && cwds ? cwds.map((cwd) => normalizePath(absolutePath(path, cwd, home))) : [ANY + path];
   const written = new Set<string>();
-  const fresh = new Set<string>();
+  const fresh = new Map<string, Set<Segment>>();
   for (const segment of found.segments) {
     for (const use of segment.uses) {
       if (use.access !== "write" || use.path.startsWith("/dev/")) continue;
-      const edited = !use.redirect && IN_PLACE.test(baseName(program(segment)[0] ?? ""));
+      const name = use.redirect ? "" : baseName(program(segment)[0] ?? "");
+      if (CONTENTLESS.test(name)) continue;
       for (const place of places(use.path, segment.cwds)) {
         written.add(place);
-        if (!edited) fresh.add(place);
+        if (IN_PLACE.test(name)) continue;
+        const writers = fresh.get(place);
+        if (writers) writers.add(segment);
+        else fresh.set(place, new Set([segment]));
       }
     }
   }
@@ -58,7 +64,7 @@ export function runsOwnFile(found: Found): string | undefined {
       written.has(path) || path.startsWith(ANY) || unpacked.some((folder) => path.startsWith(`${folder}/`))
     )
   );
-  return own || namedByPath(found, fresh) || builds(found, fresh) ? REASON : undefined;
+  return own || namedByPath(found, [...fresh.keys()]) || builds(found, fresh) ? REASON : undefined;
 }
 
 /** Where an archive is unpacked, with whatever is in it. */
@@ -73,25 +79,29 @@ function unpackFolders(argv: readonly string[]): string[] {
   return [at < 0 ? "." : argv[at + 1] ?? "."];
 }
 
-/** Every program that is started by its bare name, wrappers included. */
-function bareNames(found: Found): Set<string> {
-  return new Set(found.segments.flatMap((segment) => segment.views.map((view) => view.argv[0] ?? "")));
+/** Names of the programs that a command starts, wrappers included. */
+function startedNames(segment: Segment): string[] {
+  return segment.views.map((view) => view.argv[0] ?? "");
 }
 
 /** A file in a folder of PATH, or anywhere when PATH is changed, that has the name of a command. */
-function namedByPath(found: Found, written: ReadonlySet<string>): boolean {
-  const names = bareNames(found);
+function namedByPath(found: Found, written: readonly string[]): boolean {
+  const names = new Set(found.segments.flatMap(startedNames));
   const folders = new Set((found.context.env.PATH ?? "").split(":").map(normalizePath));
   const anywhere = found.steered || [...found.values.keys()].some(steers);
-  return [...written].some((path) =>
+  return written.some((path) =>
     names.has(baseName(path)) &&
     (anywhere || path.startsWith(ANY) || folders.has(path.slice(0, path.lastIndexOf("/")) || "/"))
   );
 }
 
-function builds(found: Found, written: ReadonlySet<string>): boolean {
-  const names = [...bareNames(found)].map(baseName);
-  return BUILDERS.some(([programs, files]) =>
-    names.some((name) => programs.test(name)) && [...written].some((path) => files.test(path))
-  );
+/** Whether a program that runs files of a project may run one that another command of the line writes. */
+function builds(found: Found, written: ReadonlyMap<string, ReadonlySet<Segment>>): boolean {
+  return BUILDERS.some(([programs, files]) => {
+    const writers = new Set([...written].flatMap(([path, by]) => files.test(path) ? [...by] : []));
+    return writers.size > 0 && found.segments.some((segment) =>
+      (writers.size > 1 || !writers.has(segment)) &&
+      startedNames(segment).some((name) => programs.test(baseName(name)))
+    );
+  });
 }
