@@ -29,8 +29,8 @@ export const CODE_WORDS: Readonly<Record<string, readonly string[]>> = {
 /** Options that hand code to an interpreter, by program. */
 export const CODE_OPTIONS: readonly (readonly [programs: RegExp, options: RegExp])[] = [
   [/^(?:python|pypy|ipython)[\d.]*$/, /^-[A-Za-z]*c/],
-  [/^perl[\d.]*$/, /^-[A-Za-z0-9]*[eEM]/],
-  [/^ruby[\d.]*$/, /^-[A-Za-z]*[er]/],
+  [/^perl[\d.]*$/, /^-(?!I)[A-Za-z0-9]*[eEM]/],
+  [/^ruby[\d.]*$/, /^-(?!I)[A-Za-z0-9]*[er]/],
   [
     /^(?:node|nodejs|bun|tsx|ts-node)$/,
     /^(?:-[A-Za-z]*[epr]|--(?:eval|print|require|import|loader|experimental-loader).*)$/,

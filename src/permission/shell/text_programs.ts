@@ -6,6 +6,9 @@ import { isLong } from "./line.ts";
 
 const AWK_CODE = ["file", "include", "load", "exec", "source"];
 
+/** Where a program begins a slash can only open a pattern; one with a quote or a bracket is left to be looked at. */
+const AWK_FIRST_PATTERN = /^\s*!?\s*\/(?:[^/\\\n"[]|\\.)*\//;
+
 /** An awk program can start commands with `system`, pipes and `getline`. */
 export function awkCode(argv: readonly string[], name: string): Fed | undefined {
   let code: string | undefined;
@@ -18,7 +21,7 @@ export function awkCode(argv: readonly string[], name: string): Fed | undefined 
   }
   if (code === undefined) return undefined;
   if (!isKnown(code)) return opaque(`${name} runs a program that only the shell will know`);
-  const bare = withoutStrings(code).replaceAll("||", "");
+  const bare = withoutStrings(code.replace(AWK_FIRST_PATTERN, "1")).replaceAll("||", "");
   const writes = bare.split(/[;{}\n]/).some((statement) => {
     const print = statement.search(/\bprintf?\b/);
     return print >= 0 && statement.indexOf(">", print) >= 0;
@@ -39,10 +42,11 @@ function withoutStrings(code: string): string {
 
 const SED_ADDRESS = String.raw`(?:\d+(?:~\d+)?|\$|/(?:[^/\\\n]|\\.)*/I?)`;
 const SED_COMMAND = String
-  .raw`(?:[pdqQDPhHgGxnN=lz{}]\d*|s([^\w\s\\])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpIiMm0-9]*|` +
+  .raw`(?:[pdqQDPhHgGxnN=lz}]\d*|s([^\w\s\\])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gpIiMm0-9]*|` +
   String.raw`y/(?:[^/\\\n]|\\.)*/(?:[^/\\\n]|\\.)*/|[aic]\\?[^\n]*)`;
 const SED_LINE = new RegExp(
-  String.raw`^\s*(?:${SED_ADDRESS}(?:,(?:\+?${SED_ADDRESS}))?\s*!?\s*)?${SED_COMMAND}?\s*(?:[;\n}]+|$)`,
+  String
+    .raw`^\s*(?:${SED_ADDRESS}(?:,(?:\+?${SED_ADDRESS}))?\s*!?\s*)?(?:\{|${SED_COMMAND}?\s*(?:[;\n}]+|$))`,
 );
 
 const SED_PLAIN =

@@ -14,6 +14,7 @@ const HARMLESS_VALUES: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [/^SHELL$/, /^(?:\/usr)?\/bin\/(?:ba|da|z)?sh$/],
   [/^(?:LESS|MORE)$/, /^[-A-Za-z]*$/],
   [/^RUSTC\w*$/, /^(?:|sccache|rustc)$/],
+  [/^CARGO_(?:TARGET_DIR|BUILD_(?:TARGET_DIR|JOBS|INCREMENTAL))$/, /^/],
   [/^GOFLAGS$/, /^(?:-(?:mod=\w+|v|race|count=\d+|tags=[\w,]+|buildvcs=\w+|trimpath|p=\d+)\s*)*$/],
   [/^(?:GNU)?MAKEFLAGS$/, /^-?[jks]?\d*$/],
   [
