@@ -5,9 +5,10 @@ const MARKS = ["<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>"];
 /** A reply that is nothing but one JSON object, perhaps in a fence. */
 const OBJECT = /^\s*(?:```[a-z_]*\s*)?\{/;
 const MAY_BECOME_OBJECT = /^\s*(?:`{0,2}|```[a-z_]*\s*)$/;
-const FENCED = /^```[a-z_]*\s*([\s\S]*?)\s*```$/;
-const BLOCK = /^<tool_call>\s*([\s\S]*?)\s*<\/tool_call>\s*/;
-const FUNCTION = /^<function=([\w.-]+)>\s*([\s\S]*?)\s*<\/function>\s*(?:<\/tool_call>\s*)?/;
+// None looks for blanks at the end of what is inside: in a reply that runs away in blanks that would take minutes.
+const FENCED = /^```[a-z_]*([\s\S]*)```$/;
+const BLOCK = /^<tool_call>([\s\S]*?)<\/tool_call>\s*/;
+const FUNCTION = /^<function=([\w.-]+)>([\s\S]*?)<\/function>\s*(?:<\/tool_call>\s*)?/;
 const PARAMETER = /^<parameter=([\w.-]+)>\n?([\s\S]*?)\n?<\/parameter>\s*/;
 
 /** A call that came as text. */
@@ -79,7 +80,9 @@ function readCalls(text: string): TextCall[] | undefined {
     const inner = rest.replace(/^<tool_call>\s*(?=<function=)/, "");
     const called = FUNCTION.exec(inner);
     const block = called ? undefined : BLOCK.exec(rest);
-    const found = called ? fromParameters(called[1] ?? "", called[2] ?? "") : fromJson(block?.[1] ?? "");
+    const found = called
+      ? fromParameters(called[1] ?? "", (called[2] ?? "").trim())
+      : fromJson(block?.[1] ?? "");
     if (found === undefined) return undefined;
     calls.push(...found);
     rest = called ? inner.slice(called[0].length) : rest.slice(block?.[0].length);

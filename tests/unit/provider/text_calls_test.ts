@@ -30,6 +30,9 @@ for (const [form, text] of CALLS) {
   });
 }
 
+/** Enough that no test would end that looked at every part of it. */
+const BLANKS = "\n ".repeat(500_000);
+
 const TEXTS: readonly (readonly [why: string, text: string])[] = [
   ["words follow", `<tool_call>${json}</tool_call> is how a call looks`],
   ["the tool was not offered", '<tool_call>{"name":"rm","arguments":{}}</tool_call>'],
@@ -43,6 +46,9 @@ const TEXTS: readonly (readonly [why: string, text: string])[] = [
   ["a second fence follows", "```json\n" + json + "\n```\n```json\n{}\n```"],
   ["a tag only is mentioned", "Use <tool_call> for this"],
   ["there is nothing", ""],
+  ["a fence runs away in blanks", `\`\`\`json\n{${BLANKS}.`],
+  ["a tag runs away in blanks", `<tool_call>{${BLANKS}.`],
+  ["parameters run away in blanks", `<function=bash>.${BLANKS}.`],
 ];
 
 for (const [why, text] of TEXTS) {
