@@ -99,12 +99,14 @@ export class JobTable implements Jobs {
     const job = this.#find(id);
     if (!job || job.view.status !== "running") return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, milliseconds);
-    job.waiting.add(resolve);
-    signal.addEventListener("abort", () => resolve(), { once: true });
+    const wake = () => resolve();
+    const timer = setTimeout(wake, milliseconds);
+    job.waiting.add(wake);
+    signal.addEventListener("abort", wake, { once: true });
     await promise;
     clearTimeout(timer);
-    job.waiting.delete(resolve);
+    job.waiting.delete(wake);
+    signal.removeEventListener("abort", wake);
     signal.throwIfAborted();
   }
 
