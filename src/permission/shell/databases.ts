@@ -8,21 +8,24 @@ const PLAIN_DOT =
   /^\.(?:tables|schema|fullschema|dump|mode|headers?|indexes|indices|databases|timer|width|separator|nullvalue|quit|exit|help|show|stats|bail|echo|explain|changes|limit|timeout|print)\b/;
 const PLAIN_BACKSLASH =
   /^\\(?:d\S*|l\+?|x|q|t|a|c\S*|z|timing|pset|echo|conninfo|sf|sv|encoding|h|G|\?)(?:\s|$)/;
-const RUNS = /\bprogram\s*['$]|\bload_extension\s*\(|\bedit\s*\(|\b(?:system|pager|edit|source)\s/i;
+const RUNS = /\bprogram\s*['$]|\bload_extension\s*\(|\bedit\s*\(/i;
+/** Commands that these clients take without a sign in front; elsewhere they are names of columns. */
+const BARE_CLIENT = /^(?:mysql|mariadb)$/;
+const BARE_RUNS = /\b(?:system|pager|edit|source)\s/i;
 
 /** Clients of databases run commands on request, and read more requests from their input. */
 export function databaseCode(argv: readonly string[], name: string, input: Input): Fed | undefined {
   if (!CLIENT.test(name)) return undefined;
   const told = opaque(`${name} is given commands that may run a program`);
   const words = argv.slice(1);
-  if (words.some((word) => /^-{1,2}(?:init|cmd|pager)\b/.test(word) || !isPlain(word))) return told;
+  if (words.some((word) => /^-{1,2}(?:init|cmd|pager)\b/.test(word) || !isPlain(word, name))) return told;
   if (input.kind === "inherited") return undefined;
-  return input.kind === "text" && input.text !== undefined && isPlain(input.text) ? undefined : told;
+  return input.kind === "text" && input.text !== undefined && isPlain(input.text, name) ? undefined : told;
 }
 
-function isPlain(text: string): boolean {
+function isPlain(text: string, name: string): boolean {
   if (!isKnown(text) && !/^[\w./]/.test(text)) return false;
-  if (RUNS.test(text)) return false;
+  if (RUNS.test(text) || (BARE_CLIENT.test(name) && BARE_RUNS.test(text))) return false;
   const dots = text.split("\n").map((line) => line.trim()).filter((line) => /^\.[a-z]/i.test(line));
   const slashes = [...text.matchAll(/\\./g)].map((match) => text.slice(match.index));
   return dots.every((line) => PLAIN_DOT.test(line) || /^\.{1,2}\//.test(line)) &&

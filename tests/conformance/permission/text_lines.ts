@@ -93,6 +93,8 @@ export const TEXT: readonly string[] = [
   "sqlite3 x.db <<< 'select 1;'",
   "psql -c 'select * from zap'",
   "psql -c '\\dt'",
+  "psql -c 'select source from zap'",
+  "sqlite3 x.db 'select system from zap'",
   "python3 -m pytest -x -k zap",
   "python3 -m venv .venv && . .venv/bin/activate",
   "echo 'a' | python3 tool.py",
