@@ -46,9 +46,10 @@ export class Waiting {
       const silent = this.#timer.now() - this.#since;
       if (silent >= this.#next) {
         this.#tell(Math.round(silent / 1000));
-        this.#next *= 2;
+        this.#next = silent * 2;
       }
-      this.#arm(this.#next - silent);
+      // Never longer than this, since another silence may have begun when it fires.
+      this.#arm(Math.min(FIRST_MS, this.#next - silent));
     });
   }
 }

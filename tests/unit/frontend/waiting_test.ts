@@ -1,5 +1,5 @@
 import { Waiting } from "../../../src/frontend/print/waiting.ts";
-import { assertEquals } from "../../support/assert.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
 
 /** A timer that is turned by hand. */
 class HandTimer {
@@ -11,6 +11,7 @@ class HandTimer {
   }
 
   after(ms: number, call: () => void): void {
+    assert(ms > 0, `A timer cannot wait ${ms} ms`);
     this.#due.push({ at: this.time + ms, call });
   }
 
@@ -56,4 +57,14 @@ Deno.test("Waiting counts every silence on its own and needs one timer for all",
   waiting.begin();
   timer.turn(31);
   assertEquals(told, [30]);
+});
+
+Deno.test("Waiting is as early after a long silence that ended as after none", () => {
+  const [timer, told] = [new HandTimer(), [] as number[]];
+  const waiting = new Waiting((seconds) => told.push(seconds), timer);
+  waiting.begin();
+  timer.turn(121);
+  waiting.begin();
+  timer.turn(130);
+  assertEquals(told, [30, 60, 120, 30, 60, 120]);
 });
