@@ -21,7 +21,7 @@ import { mapTexts } from "../src/util/map_texts.ts";
 import { createRedactor } from "../src/util/redact.ts";
 import { isFile } from "../src/util/look.ts";
 import { originText } from "./origin_text.ts";
-import { LazyJail } from "./lazy_jail.ts";
+import { withJail } from "./lazy_jail.ts";
 import { buildWorkspace } from "./parts.ts";
 import type { Place } from "./place.ts";
 import { VERSION } from "./version.ts";
@@ -168,9 +168,11 @@ async function sandboxPart(
   problems: string[],
 ): Promise<Report["sandbox"]> {
   try {
-    const jail = await new LazyJail({ place, loaded, workspace: buildWorkspace(place, loaded.config) })
-      .open();
-    return { summary: jail.describe(), rejected: jail.data.rejected };
+    const workspace = buildWorkspace(place, loaded.config);
+    return await withJail({ place, loaded, workspace }, (jail) => ({
+      summary: jail.describe(),
+      rejected: jail.data.rejected,
+    }));
   } catch (error) {
     problems.push(errorMessage(error));
     return { summary: errorMessage(error), rejected: [] };

@@ -76,6 +76,8 @@ export class LazyJail {
   }
 
   async close(): Promise<void> {
+    // One that is still being chosen makes its folders and the proxy on the way.
+    await this.#jail?.catch(() => {});
     await this.#proxy?.[Symbol.asyncDispose]();
     if (this.#proxyFolder !== undefined) {
       await Deno.remove(this.#proxyFolder, { recursive: true }).catch(() => {});
@@ -139,5 +141,15 @@ export class LazyJail {
       onRefused: ({ host, port }, reason) => tell?.(`Refused a connection to ${host}:${port}: ${reason}`),
     });
     return { network: "filtered", proxy: this.#proxy.address };
+  }
+}
+
+/** Opens the jail for one piece of work. */
+export async function withJail<T>(sources: JailSources, work: (jail: Jail) => T | Promise<T>): Promise<T> {
+  const lazy = new LazyJail(sources);
+  try {
+    return await work(await lazy.open());
+  } finally {
+    await lazy.close();
   }
 }

@@ -23,13 +23,14 @@ export async function check(this: CliContext, flags: CheckFlags, subject: string
     const loaded = await loadConfig(place);
     const { permissionMode } = flags;
     const reach = buildReach(place, loaded.config, permissionMode);
-    const openJail = new LazyJail({ place, loaded, workspace: reach.workspace, unconfined: reach.full }).open;
+    const jail = new LazyJail({ place, loaded, workspace: reach.workspace, unconfined: reach.full });
     const record = () => {};
     const gate = createGate(
-      gateOptions({ place, loaded, reach, openJail, onAsk: "allow", permissionMode, record }),
+      gateOptions({ place, loaded, reach, openJail: jail.open, onAsk: "allow", permissionMode, record }),
     );
     for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
-    const explanation = await gate.explain(callOf(flags.tool ?? "bash", subject));
+    const explanation = await gate.explain(callOf(flags.tool ?? "bash", subject))
+      .finally(() => jail.close());
     this.process.stdout.write(
       flags.json ? `${JSON.stringify(explanation, null, 2)}\n` : explanationText(explanation),
     );

@@ -2,7 +2,7 @@ import { loadConfig } from "../../src/config/mod.ts";
 import { EXIT, ReasonixError } from "../../src/core/mod.ts";
 import { runForwarder } from "../../src/sandbox/mod.ts";
 import { type CliContext, fail } from "../context.ts";
-import { LazyJail } from "../lazy_jail.ts";
+import { withJail } from "../lazy_jail.ts";
 import { buildWorkspace } from "../parts.ts";
 import { workingPlace } from "../place.ts";
 
@@ -17,15 +17,16 @@ export async function exec(this: CliContext, _flags: unknown, ...argv: string[])
     }
     const place = workingPlace(this);
     const loaded = await loadConfig(place);
-    const jail = await new LazyJail({ place, loaded, workspace: buildWorkspace(place, loaded.config) })
-      .open();
-    const plan = jail.wrap(argv, { cwd: place.cwd });
-    const status = await new Deno.Command(plan.command, {
-      args: [...plan.args],
-      env: { ...plan.env },
-      clearEnv: true,
-      cwd: place.cwd,
-    }).spawn().status;
+    const workspace = buildWorkspace(place, loaded.config);
+    const status = await withJail({ place, loaded, workspace }, (jail) => {
+      const plan = jail.wrap(argv, { cwd: place.cwd });
+      return new Deno.Command(plan.command, {
+        args: [...plan.args],
+        env: { ...plan.env },
+        clearEnv: true,
+        cwd: place.cwd,
+      }).spawn().status;
+    });
     this.process.exitCode = status.code;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) {
@@ -48,12 +49,13 @@ export async function status(this: CliContext): Promise<void> {
   try {
     const place = workingPlace(this);
     const loaded = await loadConfig(place);
-    const jail = await new LazyJail({ place, loaded, workspace: buildWorkspace(place, loaded.config) })
-      .open();
-    this.process.stdout.write(`${jail.describe()}\n`);
-    for (const { backend, reason } of jail.data.rejected) {
-      this.process.stdout.write(`${backend}: ${reason}\n`);
-    }
+    const workspace = buildWorkspace(place, loaded.config);
+    await withJail({ place, loaded, workspace }, (jail) => {
+      this.process.stdout.write(`${jail.describe()}\n`);
+      for (const { backend, reason } of jail.data.rejected) {
+        this.process.stdout.write(`${backend}: ${reason}\n`);
+      }
+    });
   } catch (error) {
     fail(this, error);
   }

@@ -137,6 +137,17 @@ Deno.test("without a jail --writes deny lets only commands through that are know
   });
 });
 
+Deno.test("commands about the jail leave no folder of the proxy behind", async () => {
+  const config = '[sandbox]\nnetwork_hosts = ["example.org"]\n[tools]\nwrites = "deny"\n';
+  await using world = await makeWorld(config);
+  const env = { TMPDIR: `${world.home}/temp` };
+  await Deno.mkdir(env.TMPDIR);
+  for (const command of ["permissions check make", "sandbox status", "sandbox exec true", "doctor"]) {
+    await world.run(command.split(" "), { env });
+    assertEquals([...Deno.readDirSync(env.TMPDIR)].map(({ name }) => name), [], command);
+  }
+});
+
 Deno.test("the full text of a long output can be searched by the next command", async () => {
   const file = "$(find / -path '*/outputs/*.txt' 2>/dev/null | head -1)";
   const calls = ["seq 1 90000", `sed -n 45678p ${file}; echo x >> ${file}; ls ../home`];

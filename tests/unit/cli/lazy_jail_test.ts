@@ -1,0 +1,19 @@
+import { LazyJail } from "../../../cli/lazy_jail.ts";
+import { loadConfig } from "../../../src/config/mod.ts";
+import { createWorkspace } from "../../../src/sandbox/mod.ts";
+import { assertEquals } from "../../support/assert.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
+
+Deno.test("LazyJail leaves nothing behind when it is closed while the jail is still being chosen", async () => {
+  await using temp = await makeTempDir();
+  const [cwd, home] = [`${temp.path}/work`, `${temp.path}/home`];
+  await Deno.mkdir(cwd);
+  const place = { cwd, home, env: () => undefined };
+  const workspace = createWorkspace({ cwd, home, roots: [cwd], forbidRead: [] });
+  const sessionDir = `${home}/session`;
+  const jail = new LazyJail({ place, loaded: await loadConfig(place), workspace, sessionDir });
+  const opened = jail.open();
+  await jail.close();
+  await opened;
+  assertEquals([...Deno.readDirSync(sessionDir)].map(({ name }) => name), []);
+});
