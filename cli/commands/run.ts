@@ -77,7 +77,11 @@ async function runTask(
   controller.subscribe((event) => printer.event(event));
   try {
     const slash = task.text.startsWith("/") ? await slashOf(task.text, assembly) : undefined;
-    if (slash?.kind === "command") return await commandResult(slash, assembly, current);
+    if (slash?.kind === "command") {
+      const report = await commandResult(slash, assembly, current);
+      metrics.write(report);
+      return report;
+    }
     await assembly.open();
     await printer.begin?.({
       session: log.id,

@@ -40,7 +40,8 @@ Deno.test("/compact without the model leaves an extract; with nothing to fold it
   assertEquals(fresh.code, 2);
   assertStringIncludes(fresh.stderr, "--continue");
   await world.run(["run", "hello"]);
-  const small = await world.run(["run", "-c", "/compact"]);
+  const small = await world.run(["run", "-c", "--metrics", "m.json", "/compact"]);
+  assertEquals(JSON.parse(await world.read("m.json")).exit_code, 0);
   assertEquals([small.code, small.stdout.startsWith("Nothing was folded")], [0, true], small.stderr);
   server.push({ calls: [{ name: "bash", args: { command: "seq 4000" } }] }, { text: "counted" });
   await world.run(["run", "-c", "count"]);
