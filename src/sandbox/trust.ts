@@ -125,14 +125,18 @@ export class TrustStore {
     try {
       await Deno.mkdir(this.#file.slice(0, this.#file.lastIndexOf("/")), { recursive: true, mode: 0o700 });
       // Two sessions may be asked at once, and neither answer may be lost.
-      using lock = await Deno.open(`${this.#file}.lock`, { create: true, write: true, mode: 0o600 });
-      await lock.lock(true);
-      const next: TrustFile = { version: 1, trusted: change((await this.#read()).trusted) };
-      await Deno.writeTextFile(temporary, `${JSON.stringify(next, undefined, 2)}\n`, {
-        mode: 0o600,
-        createNew: true,
-      });
-      await Deno.rename(temporary, this.#file);
+      const lock = await Deno.open(`${this.#file}.lock`, { create: true, write: true, mode: 0o600 });
+      try {
+        await lock.lock(true);
+        const next: TrustFile = { version: 1, trusted: change((await this.#read()).trusted) };
+        await Deno.writeTextFile(temporary, `${JSON.stringify(next, undefined, 2)}\n`, {
+          mode: 0o600,
+          createNew: true,
+        });
+        await Deno.rename(temporary, this.#file);
+      } finally {
+        lock.close();
+      }
     } catch (error) {
       await Deno.remove(temporary).catch(() => {});
       throw new ReasonixError(`Cannot save the trust decision in ${this.#file}: ${errorMessage(error)}`, {

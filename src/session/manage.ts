@@ -128,8 +128,12 @@ export function deleteSession(place: SessionPlace): void {
 
 /** Gives a session a title. Throws SessionBusyError while a process writes it. */
 export function renameSession(path: string, title: string): void {
-  using log = SessionLog.open(path);
-  log.append({ type: "session.rename", title });
+  const log = SessionLog.open(path);
+  try {
+    log.append({ type: "session.rename", title });
+  } finally {
+    log.close();
+  }
 }
 
 /** What `session prune` may remove. */

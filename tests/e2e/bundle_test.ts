@@ -82,3 +82,18 @@ Deno.test("the program is embedded into a stand-alone executable when a runtime 
     Deno.env.delete("DENORT_BIN");
   }
 });
+
+/** Minifying puts a resource that is used only once in the place of its name, and then nobody closes it: write try and finally there. */
+Deno.test("the bundle closes every resource that the sources declare with using", async () => {
+  const count = (source: string, form: RegExp) => source.match(form)?.length ?? 0;
+  let declared = 0;
+  const pending = ["cli", "src"].map((name) => new URL(`../../${name}`, import.meta.url).pathname);
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    for (const { name, isDirectory } of Deno.readDirSync(path)) {
+      if (isDirectory) pending.push(`${path}/${name}`);
+      else declared += count(await Deno.readTextFile(`${path}/${name}`), /^\s*(?:await )?using \w+ =/gm);
+    }
+  }
+  assert(declared > 0);
+  assertEquals(count(await Deno.readTextFile(file), /\busing [\w$]+=/g), declared);
+});
