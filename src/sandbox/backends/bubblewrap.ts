@@ -180,8 +180,8 @@ code=$?
 ${CLEANER}
 exit $code`;
 
-/** The kernel takes no argument of more than 128 KiB. */
-const MAX_LIST = 100_000;
+/** The kernel takes no argument of more than 128 KiB, and a character here may be three bytes there. */
+const MAX_LIST = 40_000;
 
 function joined(paths: readonly string[]): string {
   const text = paths.join("\n");
