@@ -45,7 +45,8 @@ export class DeniedFiles {
       ? undefined
       : new RegExp(`/(?:${names.map(globSource).join("|")})$`, "su");
     const heads = open.map((form) => form.slice(0, form.slice(0, form.search(/[*?]/)).lastIndexOf("/")));
-    this.#bases = outermost(heads.filter((head) => head !== ""));
+    // The whole file system is too much to look through; what commands can write to is not.
+    this.#bases = outermost(heads.flatMap((head) => head === "" ? places.roots : [head]));
   }
 
   /** Whether not all of it could be found. */

@@ -26,6 +26,7 @@ Deno.test("DeniedFiles finds what a glob of a Read rule means, as the rules do",
   await furnish(g);
   assertEquals(found(g, [".env"]), [".env", "sub/.env", "sub/in/.env"]);
   assertEquals(found(g, ["**/.env"]), [".env", "sub/.env", "sub/in/.env"]);
+  assertEquals(found(g, ["/**/.env"]), [".env", "sub/.env", "sub/in/.env"]);
   assertEquals(found(g, ["./sub/.env"]), ["sub/.env"]);
   assertEquals(found(g, ["sub/*.env"]), ["sub/.env", "sub/in/.env"]);
   assertEquals(found(g, ["docs/**"]), ["docs"]);
