@@ -4,7 +4,7 @@ import type { Workspace } from "../src/sandbox/mod.ts";
 
 /** How far the commands and file tools of a run reach. */
 export interface Reach {
-  /** What rules count from, and what the destructive floor protects everything outside of. */
+  /** What rules count from, and what the destructive-command check protects everything outside of. */
   readonly rooted: Workspace;
   /** What file tools reach; the same, or more. */
   readonly workspace: Workspace;

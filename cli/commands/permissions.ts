@@ -68,7 +68,7 @@ function explanationText(explanation: Explanation): string {
       const via = segment.via.length > 0 ? ` (through ${segment.via.join(", ")})` : "";
       return `  · ${segment.text}${via}: ${segment.outcome}, ${segment.reason}${origin(segment.origin)}`;
     }),
-    ...explanation.floor.flatMap((finding) => [
+    ...explanation.destructive.flatMap((finding) => [
       `  ! ${finding.command}: ${finding.reason}`,
       ...finding.targets.map((target) =>
         `      ${target.path}${

@@ -209,7 +209,7 @@ export const configSchema = z.object({
       }),
       {},
     ),
-    "The floor that no posture lifts.",
+    "The check for destructive commands, which no posture lifts.",
   ),
   serve: key(z.prefault(serve, {}), "The web page of `reasonix serve`."),
   providers: key(

@@ -134,7 +134,7 @@ export const EVENT_KINDS = {
   "approval.decision": z.object({
     callId: z.string(),
     decision: z.enum(["allow", "deny"]),
-    /** Who decided: a rule, the mode, the user, the answer for absent users, plan mode, the destructive floor, trust. */
+    /** Who decided: a rule, the mode, the user, the answer for absent users, plan mode, the destructive-command check, trust. */
     source: z.enum(["rule", "mode", "user", "headless", "plan", "floor", "confinement", "trust"]),
     rule: z.optional(z.string()),
     reason: z.optional(z.string()),

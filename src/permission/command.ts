@@ -1,7 +1,7 @@
-import { inspectFloor } from "./floor/inspect.ts";
+import { findDestructive } from "./destructive/inspect.ts";
 import type { PathMatcher, Places } from "./path_rules.ts";
 import { type RuleBook, ruled, type ToolRules, unsure, type Verdict } from "./policy.ts";
-import type { FloorFinding, GateOptions, SegmentExplanation } from "./ports.ts";
+import type { DestructiveFinding, GateOptions, SegmentExplanation } from "./ports.ts";
 import { judgeSegment, type SegmentVerdict } from "./shell/judge.ts";
 import type { Line } from "./shell/line.ts";
 import { matchText } from "./shell/match.ts";
@@ -27,7 +27,7 @@ export interface CommandReport {
   /** Every command is a known reader and nothing is written. */
   readonly readOnly: boolean;
   readonly unparsable?: string;
-  readonly floor: readonly FloorFinding[];
+  readonly destructive: readonly DestructiveFinding[];
   /** First words that stand for similar commands, when the line is one plain command. */
   readonly prefix?: readonly string[];
 }
@@ -69,7 +69,9 @@ function report(command: string, line: Line, scene: CommandScene, strict: boolea
     segments: line.segments.map((segment, i) => explainSegment(segment.text, segment.via, verdicts[i])),
     readOnly: line.opaque === undefined && line.segments.length > 0 && line.segments.every(isReader),
     // What is denied anyway need not be resolved and counted.
-    floor: verdict.outcome === "deny" ? [] : inspectFloor(line, command, { places: scene.places, strict }),
+    destructive: verdict.outcome === "deny"
+      ? []
+      : findDestructive(line, command, { places: scene.places, strict }),
     ...(prefix === undefined || line.opaque !== undefined ? {} : { prefix }),
   };
 }
@@ -155,8 +157,8 @@ function unreadable(command: string, why: string, rules: ToolRules): CommandRepo
   const verdict: Verdict = named?.list === "deny" ? ruled("deny", named) : hidden(reason, rules) ??
     (covered ? ruled("allow", covered) : { outcome: "ask", by: "fallback", reason });
   const risky = /\b(?:rm|mkfs\S*|dd|shutdown|reboot|shred|wipefs)\b/.exec(command)?.[0];
-  const floor = risky === undefined
+  const destructive = risky === undefined
     ? []
     : [{ command, reason: `the line cannot be taken apart, but it mentions ${risky}`, targets: [] }];
-  return { verdict, segments: [], readOnly: false, unparsable: why, floor };
+  return { verdict, segments: [], readOnly: false, unparsable: why, destructive };
 }

@@ -21,8 +21,8 @@ import { proposeRules } from "./rule_for.ts";
 import {
   askPerson,
   confirmOnce,
+  destructiveQuestion,
   exactKey,
-  floorQuestion,
   type Judged,
   plainQuestion,
   recordDecision,
@@ -190,7 +190,7 @@ class SessionGate implements PermissionGate {
     };
   }
 
-  /** Denials and the mode first, then the destructive floor, then the rest. Returns a decision or a question. */
+  /** Denials and the mode first, then destructive commands, then the rest. Returns a decision or a question. */
   #decide(judged: Judged, attended: boolean): Decision | ApprovalRequest {
     const { call, tool, subject, verdict, report } = judged;
     const stance = { ...this.#stance, attended };
@@ -211,7 +211,7 @@ class SessionGate implements PermissionGate {
     if (decision === "ask" && this.#exact.has(exactKey(judged))) {
       decision = { decision: "allow", source: "user", reason: "approved for this session" };
     }
-    if (report && report.floor.length > 0) return floorQuestion(judged, attended);
+    if (report && report.destructive.length > 0) return destructiveQuestion(judged, attended);
     if (decision !== "ask") return decision;
     return plainQuestion(judged, this.#options.saveRule ? this.#propose(judged) : {});
   }
@@ -286,7 +286,7 @@ class SessionGate implements PermissionGate {
     const outcome = this.#decide(judged, true);
     const alone = this.#decide(judged, false);
     const asks = "scopes" in outcome;
-    const proposal = asks && outcome.floor === undefined ? this.#propose(judged) : {};
+    const proposal = asks && outcome.destructive === undefined ? this.#propose(judged) : {};
     return explainOutcome(judged, outcome, "scopes" in alone ? "deny" : alone.decision, proposal);
   }
 }

@@ -19,8 +19,8 @@ export function explainOutcome(
 ): Explanation {
   const { tool, subject, verdict, report } = call;
   const asks = "scopes" in outcome;
-  const floor = report?.floor ?? [];
-  const asker = floor.length > 0 ? "floor" : verdict.by === "fallback" ? "mode" : "rule";
+  const destructive = report?.destructive ?? [];
+  const asker = destructive.length > 0 ? "floor" : verdict.by === "fallback" ? "mode" : "rule";
   const rule = verdict.rule;
   return {
     tool,
@@ -33,7 +33,7 @@ export function explainOutcome(
     headless,
     segments: report?.segments ?? [],
     ...(report?.unparsable === undefined ? {} : { unparsable: report.unparsable }),
-    floor,
+    destructive,
     ...(proposal.rule === undefined ? {} : { always: proposal.rule }),
     ...(proposal.prefixRule === undefined ? {} : { alwaysPrefix: proposal.prefixRule }),
   };

@@ -1,4 +1,4 @@
-/** Decides, call by call, what runs: rules, postures, modes, approvals and the destructive floor; see docs/permissions.md. */
+/** Decides, call by call, what runs: rules, postures, modes, approvals and the destructive-command check; see docs/permissions.md. */
 export { createGate } from "./create_gate.ts";
 export type { Decision, DecisionSource, Gate, PreparedCall } from "./gate.ts";
 export type {
@@ -6,9 +6,9 @@ export type {
   Approver,
   Confirmation,
   DecisionEvent,
+  DestructiveFinding,
+  DestructiveTarget,
   Explanation,
-  FloorFinding,
-  FloorTarget,
   GateOptions,
   PermissionGate,
   PermissionMode,

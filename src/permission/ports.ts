@@ -34,18 +34,18 @@ export interface PolicySource {
 }
 
 /** Something that will be destroyed if the call goes ahead. `files` counts what lies below, up to a bound. */
-export interface FloorTarget {
+export interface DestructiveTarget {
   readonly path: string;
   readonly files?: number;
   /** The count stopped at its bound: there are at least `files`. */
   readonly more?: true;
 }
 
-/** Why a call is on the destructive floor. */
-export interface FloorFinding {
+/** Why a command is destructive. */
+export interface DestructiveFinding {
   readonly command: string;
   readonly reason: string;
-  readonly targets: readonly FloorTarget[];
+  readonly targets: readonly DestructiveTarget[];
 }
 
 /** A question for the person in front of the program. */
@@ -56,13 +56,13 @@ export interface ApprovalRequest {
   readonly subject: string;
   /** Why it is asked, one line. */
   readonly reason: string;
-  /** What an answer may cover; the destructive floor and trust questions offer less than all three. */
+  /** What an answer may cover; destructive commands and trust questions offer less than all three. */
   readonly scopes: readonly ApprovalAnswer["scope"][];
   /** What "always" would save: exactly this call. Present only when saving it is proven to let the call pass. */
   readonly rule?: string;
   /** A wider rule that can be chosen instead, such as `Bash(go test:*)`. */
   readonly prefixRule?: string;
-  readonly floor?: readonly FloorFinding[];
+  readonly destructive?: readonly DestructiveFinding[];
 }
 
 /**
@@ -100,7 +100,7 @@ export interface Explanation {
   readonly segments: readonly SegmentExplanation[];
   /** Why the line could not be taken apart, if so. */
   readonly unparsable?: string;
-  readonly floor: readonly FloorFinding[];
+  readonly destructive: readonly DestructiveFinding[];
   /** What "always" would save, where that is proven to work. */
   readonly always?: string;
   readonly alwaysPrefix?: string;
@@ -132,7 +132,7 @@ export interface GateOptions {
   readonly trustedReadOnly?: readonly string[];
   /** Persists "always" for a read-only claim. */
   readonly saveTrust?: (tool: string) => Promise<void>;
-  /** `strict` asks for the wide class of risky commands, not only for the destructive floor. */
+  /** `strict` asks for the wide class of risky commands, not only for the destructive ones. */
   readonly confirm?: "normal" | "strict";
   /**
    * Why only commands known to read may run, in words that end a sentence; undefined where any may. Asked once, before the first
@@ -162,9 +162,9 @@ export interface PermissionGate extends Gate {
   posture: Posture;
   permissionMode: PermissionMode;
   cwd: string;
-  /** While an approved plan is being carried out, its calls are not asked about (denials and the floor stay). */
+  /** While an approved plan is being carried out, its calls are not asked about (denials and the destructive-command check stay). */
   approvedPlan: boolean;
-  /** Allow rules for the time being, such as those of an active skill, in place of the last ones: deny, ask and the floor go first. */
+  /** Allow rules for the time being, such as those of an active skill, in place of the last ones: deny, ask and the destructive-command check go first. */
   readonly lend: (rules: readonly RuleText[]) => void;
   /** Starts loading the shell parser, so that the first command does not wait for it. */
   warm(): Promise<void>;

@@ -21,16 +21,16 @@ export function exactKey({ tool, subject, folder = "" }: Judged): string {
   return [tool, folder, subject].join("\0");
 }
 
-/** The destructive floor asks once each time; without a person it refuses. */
-export function floorQuestion(judged: Judged, attended: boolean): Decision | ApprovalRequest {
+/** Asks once, each time, about a destructive command; without a person it refuses. */
+export function destructiveQuestion(judged: Judged, attended: boolean): Decision | ApprovalRequest {
   const { call, tool, subject, report } = judged;
-  const floor = report?.floor ?? [];
-  const reason = floor.map((finding) => finding.reason).join("; ");
-  if (attended) return { callId: call.call.id, tool, subject, reason, scopes: ["once"], floor };
+  const destructive = report?.destructive ?? [];
+  const reason = destructive.map((finding) => finding.reason).join("; ");
+  if (attended) return { callId: call.call.id, tool, subject, reason, scopes: ["once"], destructive };
   return {
     decision: "deny",
     source: "floor",
-    reason: `blocked: the destructive floor refuses ${
+    reason: `blocked: the destructive-command check refuses ${
       cite(subject)
     } because nobody can confirm it: ${reason}`,
   };

@@ -1,7 +1,7 @@
 /** Which wall stops what when it is the only one above the tools. A change here is a decision. */
 
-/** Attempts at the shell that the destructive floor refuses; all others are for the walls beside it. */
-export const FLOOR_STOPS: readonly string[] = [
+/** Attempts at the shell that the destructive-command check refuses; all others are for the walls beside it. */
+export const DESTRUCTIVE_STOPS: readonly string[] = [
   "a user namespace of its own",
   "rename of the workspace itself",
   "rm -rf of the user's home",

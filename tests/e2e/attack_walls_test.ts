@@ -5,7 +5,7 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { FILE_ATTACKS } from "./attack_files.ts";
 import { ALL_ALLOWED, type Attempt, bash, playAll, type PlayOptions, UNJAILED } from "./attack_lab.ts";
 import { CLI_ATTACKS } from "./attack_shell.ts";
-import { FLOOR_STOPS, POLICY_LETS_PASS, POLICY_PASSES_FILES } from "./attack_walls.ts";
+import { DESTRUCTIVE_STOPS, POLICY_LETS_PASS, POLICY_PASSES_FILES } from "./attack_walls.ts";
 
 const ignore = Deno.build.os !== "linux";
 
@@ -52,12 +52,12 @@ const names = (attempts: readonly Attempt[], keep: (name: string) => boolean): s
   attempts.map(({ name }) => name).filter(keep).sort();
 
 Deno.test({
-  name: "the destructive floor alone stops what the table says",
+  name: "the destructive-command check alone stops what the table says",
   ignore,
   fn: async () => {
-    const words = "blocked: the destructive floor";
-    const floor = await stopped(LINES, { args: ALL_ALLOWED, config: settings, prepare: deafShell, words });
-    assertEquals(names(LINES, (name) => floor.has(name)), [...FLOOR_STOPS].sort());
+    const words = "blocked: the destructive-command check";
+    const found = await stopped(LINES, { args: ALL_ALLOWED, config: settings, prepare: deafShell, words });
+    assertEquals(names(LINES, (name) => found.has(name)), [...DESTRUCTIVE_STOPS].sort());
   },
 });
 

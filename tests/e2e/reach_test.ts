@@ -64,7 +64,7 @@ Deno.test("danger-full-access lifts the jail and the confinement of file tools, 
   });
 });
 
-Deno.test("danger-full-access keeps deny rules, the destructive floor and the user's own configuration", async () => {
+Deno.test("danger-full-access keeps deny rules, the destructive-command check and the user's own configuration", async () => {
   const calls = [
     "git push",
     "rm -rf ..",
@@ -74,7 +74,7 @@ Deno.test("danger-full-access keeps deny rules, the destructive floor and the us
   const config = '[permissions]\ndeny = ["Bash(git push:*)"]\n';
   await play({ flags: FULL, calls, config }, async (world, { results }) => {
     assertStringIncludes(results[0] ?? "", "permission rule deny Bash(git push:*)");
-    assertStringIncludes(results[1] ?? "", "the destructive floor refuses");
+    assertStringIncludes(results[1] ?? "", "the destructive-command check refuses");
     assertMatch(results[3] ?? "", /^error: /);
     assertStringIncludes(await Deno.readTextFile(`${world.home}/config.toml`), "mock-1");
   });

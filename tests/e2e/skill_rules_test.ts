@@ -16,7 +16,7 @@ async function made(dir: string, names: readonly string[]): Promise<string[]> {
   return names.filter((_, i) => there[i]);
 }
 
-Deno.test("allowed-tools of a skill count from its activation to the end of the turn, below deny, ask and the floor", async () => {
+Deno.test("allowed-tools of a skill count from its activation to the end of the turn, below deny, ask and the destructive-command check", async () => {
   await using server = startModelServer([
     touch("before"),
     activate,

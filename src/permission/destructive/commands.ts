@@ -1,5 +1,5 @@
 import { ANY, isKnown } from "../pattern.ts";
-import type { FloorFinding } from "../ports.ts";
+import type { DestructiveFinding } from "../ports.ts";
 import { readFind } from "../shell/find.ts";
 import { readGit } from "../shell/git.ts";
 import { isLong, type Segment, type Supply } from "../shell/line.ts";
@@ -12,7 +12,7 @@ interface Running {
   readonly segment: Segment;
 }
 
-type Destruction = Pick<FloorFinding, "reason" | "targets">;
+type Destruction = Pick<DestructiveFinding, "reason" | "targets">;
 
 const FORMATS =
   /^(?:mkfs(?:\..*)?|mke2fs|mkswap|wipefs|blkdiscard|fdisk|sfdisk|cfdisk|gdisk|sgdisk|parted|cryptsetup|lvremove|vgremove|pvremove|diskutil|newfs(?:_.*)?)$/;

@@ -1,7 +1,7 @@
 import { absolutePath, isWithin, normalizePath } from "../paths.ts";
 import type { Places } from "../path_rules.ts";
 import { ANY, firstMark, isKnown, matchPattern, ONE, STAR } from "../pattern.ts";
-import type { FloorTarget } from "../ports.ts";
+import type { DestructiveTarget } from "../ports.ts";
 import { FRESH } from "../shell/words.ts";
 import { exists } from "../../util/look.ts";
 
@@ -12,7 +12,7 @@ const MAX_NAMES = 200;
 /** What a destructive command would hit. */
 export interface Hit {
   readonly reason: string;
-  readonly target: FloorTarget;
+  readonly target: DestructiveTarget;
 }
 
 /** Judges the targets of one destructive command. Paths may have unknown parts (see pattern.ts). */
@@ -125,7 +125,7 @@ function listFolder(path: string): string[] {
 }
 
 /** Counts the files below a path; links are not followed. */
-function count(path: string): FloorTarget {
+function count(path: string): DestructiveTarget {
   let files = 0;
   const open = [path];
   for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {

@@ -35,7 +35,7 @@ function gateOf(t: Tree, overrides: Parameters<typeof scene>[2] = {}) {
   });
 }
 
-const ON_THE_FLOOR = [
+const DESTRUCTIVE = [
   "$(echo rm) -rf ../other",
   "$UNKNOWN -rf ../other",
   "python3 -c 'import shutil; shutil.rmtree(\"x\")'",
@@ -138,7 +138,7 @@ const ON_THE_FLOOR = [
   "if true; then rm -rf ~/docs",
 ];
 
-const BELOW_IT = [
+const HARMLESS = [
   "rm -rf build",
   "rm -rf ./build/",
   "rm -rf build/*",
@@ -180,11 +180,11 @@ const BELOW_IT = [
   "f() { echo; }; f; f",
 ];
 
-Deno.test("the floor refuses destruction headless in yolo", async () => {
+Deno.test("the gate refuses destructive commands headless in yolo", async () => {
   await using t = await tree();
   const { gate } = gateOf(t);
   const wrong: string[] = [];
-  for (const line of ON_THE_FLOOR) {
+  for (const line of DESTRUCTIVE) {
     const decision = await gate.check(bash(line), signal);
     if (decision.decision !== "deny" || decision.source !== "floor") {
       wrong.push(`${line} → ${JSON.stringify(decision)}`);
@@ -193,18 +193,18 @@ Deno.test("the floor refuses destruction headless in yolo", async () => {
   assertEquals(wrong, []);
 });
 
-Deno.test("the floor leaves ordinary work alone", async () => {
+Deno.test("the destructive-command check leaves ordinary work alone", async () => {
   await using t = await tree();
   const { gate } = gateOf(t);
   const wrong: string[] = [];
-  for (const line of BELOW_IT) {
+  for (const line of HARMLESS) {
     const decision = await gate.check(bash(line), signal);
     if (decision.decision !== "allow") wrong.push(`${line} → ${decision.reason}`);
   }
   assertEquals(wrong, []);
 });
 
-Deno.test("the floor asks once only, with what would be deleted and how many files", async () => {
+Deno.test("the destructive-command check asks once only, with what would be deleted and how many files", async () => {
   await using t = await tree();
   const asked: ApprovalRequest[] = [];
   const approver = {
@@ -219,33 +219,33 @@ Deno.test("the floor asks once only, with what would be deleted and how many fil
   }
   assertEquals(asked.length, 2);
   assertEquals(asked[0]?.scopes, ["once"]);
-  assertEquals(asked[0]?.floor?.[0]?.targets, [{ path: t.home, files: 1 }]);
+  assertEquals(asked[0]?.destructive?.[0]?.targets, [{ path: t.home, files: 1 }]);
   assertStringIncludes(asked[0]?.reason ?? "", `it deletes ${t.home} (the home folder, 1 file)`);
 });
 
-Deno.test("the floor holds when an allow rule names the very command", async () => {
+Deno.test("the destructive-command check holds when an allow rule names the very command", async () => {
   await using t = await tree();
   const { gate } = scene(t.ws, { allow: ["Bash", "Bash(rm -rf ..)"] }, { home: t.home });
   const decision = await gate.check(bash("rm -rf .."), signal);
   assertEquals(decision.source, "floor");
-  assertStringIncludes(decision.reason ?? "", "blocked: the destructive floor refuses");
+  assertStringIncludes(decision.reason ?? "", "blocked: the destructive-command check refuses");
 });
 
-Deno.test("the floor stops counting at its bound", async () => {
+Deno.test("the destructive-command check stops counting at its bound", async () => {
   await using t = await tree();
   await Promise.all(
     Array.from({ length: 5100 }, (_, i) => Deno.writeTextFile(`${t.root}/other/data/${i}`, "")),
   );
   const { gate } = gateOf(t);
-  const { floor } = await gate.explain(bash("rm -rf ../other"));
-  assertEquals(floor[0]?.targets, [{ path: `${t.root}/other`, files: 5000, more: true }]);
+  const { destructive } = await gate.explain(bash("rm -rf ../other"));
+  assertEquals(destructive[0]?.targets, [{ path: `${t.root}/other`, files: 5000, more: true }]);
 });
 
-Deno.test("a denied command is not looked at by the floor", async () => {
+Deno.test("a denied command is not looked at by the destructive-command check", async () => {
   await using t = await tree();
   const { gate } = scene(t.ws, { deny: ["Bash(rm:*)"] }, { home: t.home });
   const found = await gate.explain(bash("rm -rf .."));
-  assertEquals([found.decision, found.source, found.floor], ["deny", "rule", []]);
+  assertEquals([found.decision, found.source, found.destructive], ["deny", "rule", []]);
 });
 
 Deno.test("strict confirmation covers the wide class of risky commands", async () => {

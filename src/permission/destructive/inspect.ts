@@ -1,13 +1,13 @@
 import { baseName } from "../paths.ts";
 import type { Places } from "../path_rules.ts";
 import { isKnown } from "../pattern.ts";
-import type { FloorFinding } from "../ports.ts";
+import type { DestructiveFinding } from "../ports.ts";
 import { type Line, program, type Segment } from "../shell/line.ts";
 import { destroys } from "./commands.ts";
 import { strictFinding } from "./strict.ts";
 import { createTargetJudge, type TargetJudge } from "./targets.ts";
 
-interface FloorScene {
+interface DestructiveScene {
   readonly places: Places;
   readonly strict: boolean;
 }
@@ -27,11 +27,11 @@ function mentioned(text: string): string | undefined {
 }
 
 /**
- * The destructive floor (decisions.md, 6): what would destroy data outside of the workspace, the workspace itself, a
+ * Finds the destructive commands (decisions.md, 6): what would destroy data outside of the workspace, the workspace itself, a
  * device, the running system or the history of a remote. Targets are resolved before they are judged.
  */
-export function inspectFloor(line: Line, command: string, scene: FloorScene): FloorFinding[] {
-  const findings: FloorFinding[] = [];
+export function findDestructive(line: Line, command: string, scene: DestructiveScene): DestructiveFinding[] {
+  const findings: DestructiveFinding[] = [];
   if (line.forkBomb) {
     findings.push({ command, reason: "a function starts itself over and over (fork bomb)", targets: [] });
   }
@@ -74,9 +74,9 @@ function piped(line: Line): string | undefined {
   return undefined;
 }
 
-function inspectSegment(segment: Segment, judge: TargetJudge, scene: FloorScene): FloorFinding[] {
-  const findings: FloorFinding[] = [];
-  const note = (reason: string, targets: FloorFinding["targets"] = []) =>
+function inspectSegment(segment: Segment, judge: TargetJudge, scene: DestructiveScene): DestructiveFinding[] {
+  const findings: DestructiveFinding[] = [];
+  const note = (reason: string, targets: DestructiveFinding["targets"] = []) =>
     findings.push({ command: segment.text, reason, targets });
   for (const use of segment.uses) {
     if (use.access === "write" && DEVICE.test(use.path)) {
@@ -109,7 +109,7 @@ function inspectSegment(segment: Segment, judge: TargetJudge, scene: FloorScene)
 const DEVICE =
   /^\/dev\/(?!null$|zero$|full$|stdout$|stderr$|stdin$|tty|fd\/|shm\/|pts\/|tcp\/|udp\/|random$|urandom$)|^\/proc\/sysrq-trigger$/;
 
-function unique(findings: readonly FloorFinding[]): FloorFinding[] {
+function unique(findings: readonly DestructiveFinding[]): DestructiveFinding[] {
   const seen = new Set<string>();
   return findings.filter((finding) => {
     const key = `${finding.reason}\0${finding.targets.map((target) => target.path).join("\0")}`;
