@@ -1,4 +1,4 @@
-import { type LoadedConfig, originOf, resolveModel } from "../src/config/mod.ts";
+import { type LoadedConfig, resolveModel, sourceOf } from "../src/config/mod.ts";
 import { type ContextReport, loadReport } from "../src/context/mod.ts";
 import type { Prefix } from "../src/core/mod.ts";
 import type { SessionState } from "../src/session/mod.ts";
@@ -23,7 +23,7 @@ export async function contextReportOf({ loaded, knowledge, state }: ContextSourc
   const { contextReport } = await loadReport();
   const { auto, ratio } = config.compaction;
   const asked = await askServerWindow(loaded);
-  const declared = originOf(loaded, `providers.${entry.name}.context_window`).source !== "default";
+  const declared = sourceOf(loaded, `providers.${entry.name}.context_window`).source !== "default";
   return await contextReport({
     prefix,
     state,

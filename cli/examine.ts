@@ -1,7 +1,7 @@
 import {
   ConfigError,
   formatProblem,
-  keyOrigin,
+  keySource,
   knownSecrets,
   listSettings,
   loadConfig,
@@ -89,10 +89,10 @@ function checkModel(loaded: LoadedConfig, problems: string[]): void {
 
 function configPart(loaded: LoadedConfig): Report["config"] {
   const redact = createRedactor(knownSecrets(loaded.config.providers, loaded.keys));
-  const changed = listSettings(loaded).filter((setting) => setting.origin.source !== "default");
+  const changed = listSettings(loaded).filter((setting) => setting.from.source !== "default");
   return {
     files: loaded.files.map(({ path, found }) => ({ path, found })),
-    settings: changed.map(({ key, value, origin }) => ({
+    settings: changed.map(({ key, value, from: origin }) => ({
       key,
       value: JSON.stringify(mapTexts(value, redact)),
       origin: originText(origin),
@@ -120,7 +120,7 @@ async function providerPart(
     name: entry.name,
     models: modelsOf(entry),
     key: { home: "set in the home", env: "set in the environment", missing: "MISSING", none: "not needed" }[
-      keyOrigin(entry, loaded.keys)
+      keySource(entry, loaded.keys)
     ],
     ...(online ? { online: await reach(entry, loaded, problems) } : {}),
   })));

@@ -1,4 +1,4 @@
-import { addConfigItem, type LoadedConfig, originOf, userConfigFile } from "../src/config/mod.ts";
+import { addConfigItem, type LoadedConfig, sourceOf, userConfigFile } from "../src/config/mod.ts";
 import { formatPlace } from "../src/core/mod.ts";
 import type { GateOptions, PermissionMode, RuleList, RuleText } from "../src/permission/mod.ts";
 import type { Jail, Workspace } from "../src/sandbox/mod.ts";
@@ -75,7 +75,7 @@ function ruleText(loaded: LoadedConfig, list: RuleList, rule: { text: string; in
   return {
     text: rule.text,
     get origin() {
-      const { file, line, column, source } = originOf(loaded, `permissions.${list}[${rule.index}]`);
+      const { file, line, column, source } = sourceOf(loaded, `permissions.${list}[${rule.index}]`);
       if (file === undefined) return source;
       return formatPlace({
         file,

@@ -1,4 +1,4 @@
-import { type LoadedConfig, originOf } from "../src/config/mod.ts";
+import { type LoadedConfig, sourceOf } from "../src/config/mod.ts";
 import {
   findSkills,
   type Instructions,
@@ -89,7 +89,7 @@ export function findSkillSet(place: Place, loaded: LoadedConfig): Promise<SkillS
   const { paths, excluded_paths, disabled_skills } = loaded.config.skills;
   const userHome = place.env("HOME") ?? place.env("USERPROFILE");
   const byUser = (_: string, i: number) =>
-    ["user", "flag"].includes(originOf(loaded, `skills.paths[${i}]`).source);
+    ["user", "flag"].includes(sourceOf(loaded, `skills.paths[${i}]`).source);
   return findSkills({
     cwd: place.cwd,
     home: place.home,

@@ -2,10 +2,10 @@ import { type Limits, SUBMIT_TOOL } from "../src/agent/mod.ts";
 import {
   type Config,
   type LoadedConfig,
-  originOf,
   type ProviderEntry,
   resolveKey,
   resolveModel,
+  sourceOf,
 } from "../src/config/mod.ts";
 import { type Instructions, systemPrompt } from "../src/context/mod.ts";
 import type { Recorder } from "../src/control/mod.ts";
@@ -68,7 +68,7 @@ async function placed<T>(loaded: LoadedConfig, key: string, use: () => T | Promi
     return await use();
   } catch (error) {
     if (!(error instanceof ReasonixError) || error.exit !== "config" || error.place) throw error;
-    const { file, line, column } = originOf(loaded, key);
+    const { file, line, column } = sourceOf(loaded, key);
     if (file === undefined || line === undefined || column === undefined) throw error;
     const { message, exit, remedy, cause } = error;
     throw new ReasonixError(message, {

@@ -1,6 +1,6 @@
 import { type CompactionReport, loadSkills } from "../src/context/mod.ts";
 import { ReasonixError } from "../src/core/mod.ts";
-import { nearNames } from "../src/util/near_names.ts";
+import { suggestNames } from "../src/util/suggest.ts";
 import type { Assembly } from "./assemble.ts";
 
 /** A command that the program itself carries out: nothing of it is said to the model. */
@@ -55,7 +55,7 @@ export async function readSlash(text: string, assembly: Assembly): Promise<Slash
   const skill = skills && await (await loadSkills()).resolveSlash(text, skills);
   if (skill) return { kind: "skill", context: skill.context };
   const known = skills?.set.skills.filter(({ slash }) => slash).map((each) => each.name) ?? [];
-  const near = nearNames(name, [...Object.keys(SLASH_COMMANDS), ...known]).filter((other) =>
+  const near = suggestNames(name, [...Object.keys(SLASH_COMMANDS), ...known]).filter((other) =>
     Math.abs(other.length - name.length) <= 2
   );
   if (near.length === 0) return undefined;

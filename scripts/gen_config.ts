@@ -1,8 +1,8 @@
-/** Writes what is derived from src/config/schema.ts: the checked shape, the JSON Schema and the key table of the docs. */
-import { configJsonSchema, type JsonNode } from "../src/config/json_schema.ts";
+/** Writes what is derived from src/config/schema/schema.ts: the schema checked at start, the JSON Schema and the key table of the docs. */
+import { configJsonSchema, type JsonNode } from "./config_json_schema.ts";
 
 const ROOT = new URL("../", import.meta.url);
-const START = "<!-- keys: start (generated from src/config/schema.ts) -->";
+const START = "<!-- keys: start (generated from src/config/schema/schema.ts) -->";
 const END = "<!-- keys: end -->";
 const SHAPE_KEYWORDS = [
   "type",
@@ -28,23 +28,23 @@ const PROJECT_RULES: Readonly<Record<string, string>> = {
 };
 
 /** The part of the schema that is needed to check a file: no prose, short names for our own keywords. */
-function shapeOf(node: JsonNode, isSecret = node["x-secret"] === true): Record<string, unknown> {
-  const shape: Record<string, unknown> = isSecret ? { secret: true } : {};
+function runtimeSchema(node: JsonNode, isSecret = node["x-secret"] === true): Record<string, unknown> {
+  const schema: Record<string, unknown> = isSecret ? { secret: true } : {};
   for (const keyword of SHAPE_KEYWORDS) {
-    if (node[keyword] !== undefined) shape[keyword] = node[keyword];
+    if (node[keyword] !== undefined) schema[keyword] = node[keyword];
   }
   for (const [keyword, value] of Object.entries(node)) {
-    if (keyword.startsWith("x-")) shape[keyword.slice(2)] = value;
+    if (keyword.startsWith("x-")) schema[keyword.slice(2)] = value;
   }
-  if (node.items) shape.items = shapeOf(node.items, isSecret || undefined);
+  if (node.items) schema.items = runtimeSchema(node.items, isSecret || undefined);
   if (node.properties) {
-    shape.properties = Object.fromEntries(
-      Object.entries(node.properties).map(([name, child]) => [name, shapeOf(child)]),
+    schema.properties = Object.fromEntries(
+      Object.entries(node.properties).map(([name, child]) => [name, runtimeSchema(child)]),
     );
   } else if (typeof node.additionalProperties === "object") {
-    shape.additionalProperties = shapeOf(node.additionalProperties, isSecret || undefined);
+    schema.additionalProperties = runtimeSchema(node.additionalProperties, isSecret || undefined);
   }
-  return shape;
+  return schema;
 }
 
 function typeName(node: JsonNode): string {
@@ -90,7 +90,7 @@ export function generatedFiles(): Record<string, string> {
   const schema = configJsonSchema();
   const docs = Deno.readTextFileSync(new URL("docs/config.md", ROOT));
   return {
-    "src/config/shape.json": `${JSON.stringify(shapeOf(schema), null, 2)}\n`,
+    "src/config/schema/schema.json": `${JSON.stringify(runtimeSchema(schema), null, 2)}\n`,
     "docs/config.schema.json": `${JSON.stringify(schema, null, 2)}\n`,
     "docs/config.md": withKeyTable(docs, schema),
   };

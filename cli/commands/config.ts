@@ -33,7 +33,7 @@ export async function show(this: CliContext, flags: ShowFlags): Promise<void> {
       const rows = settings.map((row) => ({
         key: row.key,
         value: row.value,
-        ...(flags.origin ? { origin: row.origin } : {}),
+        ...(flags.origin ? { origin: row.from } : {}),
       }));
       this.process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
       return;
@@ -44,7 +44,7 @@ export async function show(this: CliContext, flags: ShowFlags): Promise<void> {
   }
 }
 
-function line({ key, value, origin }: Setting, withOrigin: boolean): string {
+function line({ key, value, from: origin }: Setting, withOrigin: boolean): string {
   const text = JSON.stringify(value);
   return withOrigin ? `${key} = ${text}  # ${originText(origin)}\n` : `${key} = ${text}\n`;
 }

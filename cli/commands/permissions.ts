@@ -1,4 +1,4 @@
-import { formatProblem, loadConfig, originOf } from "../../src/config/mod.ts";
+import { formatProblem, loadConfig, sourceOf } from "../../src/config/mod.ts";
 import { EXIT, formatPlace, ReasonixError } from "../../src/core/mod.ts";
 import { createGate, type Explanation, type PreparedCall } from "../../src/permission/mod.ts";
 import { BUILTINS } from "../../src/tool/mod.ts";
@@ -89,7 +89,7 @@ export async function list(this: CliContext): Promise<void> {
     this.process.stdout.write(`mode ${loaded.config.permissions.mode}\n`);
     for (const name of ["deny", "ask", "allow"] as const) {
       for (const [index, rule] of loaded.config.permissions[name].entries()) {
-        const { file, line, column } = originOf(loaded, `permissions.${name}[${index}]`);
+        const { file, line, column } = sourceOf(loaded, `permissions.${name}[${index}]`);
         const place = file === undefined
           ? ""
           : formatPlace({ file, ...(line ? { line } : {}), ...(column ? { column } : {}) });

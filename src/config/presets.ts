@@ -1,5 +1,5 @@
 import { ReasonixError } from "../core/mod.ts";
-import { nearNames } from "../util/near_names.ts";
+import { suggestNames } from "../util/suggest.ts";
 
 /** A named overlay of settings between the defaults and the user's file. */
 export interface Preset {
@@ -31,7 +31,7 @@ export async function presetText(name: string): Promise<string> {
   const preset = PRESETS.find((candidate) => candidate.name === name);
   if (preset) return (await preset.load()).default;
   const names = PRESETS.map((candidate) => candidate.name);
-  const near = nearNames(name, names, 1)[0];
+  const near = suggestNames(name, names, 1)[0];
   throw new ReasonixError(`Unknown preset "${name}"`, {
     exit: "usage",
     remedy: near ? `Did you mean "${near}"?` : `Choose one of ${names.join(", ")}`,

@@ -1,7 +1,7 @@
 import { ReasonixError } from "../core/mod.ts";
 import type { MemoryEntry, MemoryHit, MemoryPort, MemoryScope, NewMemory } from "../tool/mod.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
-import { nearNames } from "../util/near_names.ts";
+import { suggestNames } from "../util/suggest.ts";
 import { factFile, factName, oneLine, readFact, type StoredFact } from "./fact.ts";
 import { searchFacts } from "./search.ts";
 
@@ -143,7 +143,7 @@ export class FactStore implements MemoryPort {
         },
       );
     }
-    const near = nearNames(given, facts.map((one) => one.name), 3);
+    const near = suggestNames(given, facts.map((one) => one.name), 3);
     throw new ReasonixError(`Cannot ${action} "${given}": there is no such fact`, {
       remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : "list what is saved",
     });

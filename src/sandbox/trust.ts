@@ -1,4 +1,5 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
+import { canonicalJson } from "../util/canonical_json.ts";
 
 /** Something a repository brings that would run: one MCP server, hook, command, skill script, shell program or verify command. */
 export interface TrustItem {
@@ -30,18 +31,6 @@ export interface TrustRecord {
 interface TrustFile {
   readonly version: 1;
   readonly trusted: { readonly [hash: string]: TrustRecord };
-}
-
-/** Fixed order of keys, so that the same definition always has the same hash. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (typeof value === "object" && value !== null) {
-    const entries = Object.entries(value).filter(([, entry]) => entry !== undefined).sort(([a], [b]) =>
-      a < b ? -1 : 1
-    );
-    return `{${entries.map(([key, entry]) => `${JSON.stringify(key)}:${canonical(entry)}`).join(",")}}`;
-  }
-  return JSON.stringify(value) ?? "null";
 }
 
 async function sha256(data: Uint8Array<ArrayBuffer>): Promise<string> {
@@ -103,7 +92,7 @@ export class TrustStore {
   async #hash(item: TrustItem): Promise<string> {
     const files: [string, string][] = [];
     for (const path of item.files ?? []) files.push([path, await sha256(await Deno.readFile(path))]);
-    const text = canonical([this.#project, item.kind, item.name, item.definition, files]);
+    const text = canonicalJson([this.#project, item.kind, item.name, item.definition, files]);
     return await sha256(new TextEncoder().encode(text));
   }
 

@@ -1,5 +1,5 @@
 import type { JsonSchema } from "../core/mod.ts";
-import { nearNames } from "../util/near_names.ts";
+import { suggestNames } from "../util/suggest.ts";
 
 /** Arguments in the schema's shape, or what is wrong with them in one line for the model. */
 export type CheckedArguments = { readonly args: Record<string, unknown> } | { readonly problem: string };
@@ -64,7 +64,7 @@ function checkObject(schema: JsonSchema, given: Record<string, unknown>, at: str
 }
 
 function unknownKey(field: string, key: string, known: string[]): string {
-  const near = nearNames(key, known, 1)[0];
+  const near = suggestNames(key, known, 1)[0];
   return `${field} is not an argument${near ? `; did you mean ${near}?` : ""} (known: ${
     known.join(", ") || "none"
   })`;

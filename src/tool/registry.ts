@@ -1,5 +1,5 @@
 import type { JsonSchema, ToolCall, ToolSchema } from "../core/mod.ts";
-import { nearNames } from "../util/near_names.ts";
+import { suggestNames } from "../util/suggest.ts";
 import { checkArguments } from "./arguments.ts";
 import type { BuiltinTool } from "./builtin_tool.ts";
 import type { Tool } from "./tool.ts";
@@ -114,7 +114,7 @@ export class ToolRegistry {
 
   #unknownTool(name: string): string {
     const names = this.#schemas.map((schema) => schema.name);
-    const near = nearNames(name, names, 3);
+    const near = suggestNames(name, names, 3);
     return near.length > 0
       ? `Unknown tool "${name}"; did you mean ${near.join(" or ")}?`
       : `Unknown tool "${name}"; available: ${names.join(", ")}`;

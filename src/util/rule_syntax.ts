@@ -1,5 +1,5 @@
 /** How permission rules are written and which tools their names mean: the configuration checks it, the gate works with it. */
-import { nearNames } from "./near_names.ts";
+import { suggestNames } from "./suggest.ts";
 
 export type Family = "Bash" | "Read" | "Edit" | "Mcp";
 
@@ -126,7 +126,7 @@ function isFamily(name: string): name is Family {
 
 function unknownTool(name: string): RuleFault {
   const known = [...Object.keys(RULE_NAMES), ...READ_TOOLS, ...EDIT_TOOLS, ...SHELL_TOOLS];
-  const near = nearNames(name, known, 1)[0];
+  const near = suggestNames(name, known, 1)[0];
   return {
     message: `Cannot read permission rule for ${quote(name)}: no tool or family has this name`,
     remedy: near ? `Did you mean ${near}?` : "Use Bash, Read, Edit, Mcp or a tool's own name",

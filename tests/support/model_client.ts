@@ -1,6 +1,6 @@
 /** A provider of kind "openai" pointed at a test's server, and what comes out of it. */
 import * as z from "zod/mini";
-import { providerSchema } from "../../src/config/provider_schema.ts";
+import { providerSchema } from "../../src/config/schema/provider_schema.ts";
 import type { Chunk, Message, ProviderError, ToolCall, Usage } from "../../src/core/mod.ts";
 import { type Clock, createProvider, type Provider } from "../../src/provider/mod.ts";
 import { type Part, startModelServer } from "./model_server.ts";

@@ -1,7 +1,7 @@
 import { errorMessage, type Message } from "../../core/mod.ts";
 import type { ActivatedSkill, SkillPort } from "../../tool/mod.ts";
 import { parseFrontmatter } from "../../util/frontmatter.ts";
-import { nearNames } from "../../util/near_names.ts";
+import { suggestNames } from "../../util/suggest.ts";
 import type { SkillSet } from "./discover.ts";
 import { isScript, resourcesOf } from "./resources.ts";
 import type { Skill } from "./skill.ts";
@@ -70,7 +70,7 @@ export class Skills implements SkillPort {
 
   #unknown(name: string): string {
     const names = this.set.skills.map((skill) => skill.name);
-    const near = nearNames(name, names, 3);
+    const near = suggestNames(name, names, 3);
     if (near.length > 0) return `There is no skill "${name}"; did you mean ${near.join(" or ")}?`;
     return names.length === 0
       ? `There is no skill "${name}"`

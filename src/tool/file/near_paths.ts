@@ -1,4 +1,4 @@
-import { nearNames } from "../../util/near_names.ts";
+import { suggestNames } from "../../util/suggest.ts";
 import { walkFiles } from "../search/walk.ts";
 import type { Surroundings, Target } from "./target.ts";
 
@@ -31,7 +31,7 @@ function neighbours(target: Target, context?: Surroundings): string[] {
     }
     const tail = parts.slice(count).join("/").length;
     const head = target.shown.slice(0, Math.max(0, target.shown.length - tail));
-    return nearNames(parts[count] ?? "", marks.keys()).map((name) => head + name + marks.get(name));
+    return suggestNames(parts[count] ?? "", marks.keys()).map((name) => head + name + marks.get(name));
   }
   return [];
 }

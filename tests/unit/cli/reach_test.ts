@@ -1,5 +1,5 @@
 import { accessOf } from "../../../cli/reach.ts";
-import { fillDefaults } from "../../../src/config/merge.ts";
+import { fillDefaults } from "../../../src/config/load/defaults.ts";
 import type { Config } from "../../../src/config/mod.ts";
 import { assertEquals, assertMatch } from "../../support/assert.ts";
 

@@ -1,5 +1,5 @@
-import { parseDotenv } from "../../../src/config/dotenv.ts";
-import { expandText } from "../../../src/config/expand.ts";
+import { parseDotenv } from "../../../src/config/load/read_text.ts";
+import { expandText } from "../../../src/config/load/expand.ts";
 import { resolvePath } from "../../../src/config/paths.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";

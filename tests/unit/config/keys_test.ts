@@ -1,4 +1,4 @@
-import { keyOrigin, knownSecrets, resolveKey } from "../../../src/config/mod.ts";
+import { keySource, knownSecrets, resolveKey } from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
@@ -11,10 +11,10 @@ Deno.test("resolveKey prefers the home's .env to the environment", async () => {
   const { config, keys } = await fixture.load({ variables: { P_KEY: "from-env" } });
   const [entry] = config.providers;
   assert(entry);
-  assertEquals([resolveKey(entry, keys), keyOrigin(entry, keys)], ["from-home", "home"]);
+  assertEquals([resolveKey(entry, keys), keySource(entry, keys)], ["from-home", "home"]);
   fixture.write("home/.env", "P_KEY=\n");
   const again = await fixture.load({ variables: { P_KEY: "from-env" } });
-  assertEquals([resolveKey(entry, again.keys), keyOrigin(entry, again.keys)], ["from-env", "env"]);
+  assertEquals([resolveKey(entry, again.keys), keySource(entry, again.keys)], ["from-env", "env"]);
 });
 
 Deno.test("resolveKey leaves the environment alone when security.env_keys is off", async () => {
@@ -32,7 +32,7 @@ Deno.test("resolveKey leaves the environment alone when security.env_keys is off
     error.remedy,
     `Write P_KEY=… into ${fixture.home}/.env; the environment is not used while security.env_keys is false`,
   );
-  assertEquals(keyOrigin(entry, keys), "missing");
+  assertEquals(keySource(entry, keys), "missing");
 });
 
 Deno.test("resolveKey never looks into the project's .env", async () => {
@@ -56,7 +56,7 @@ Deno.test("resolveKey needs no key on this machine, or where none is named", asy
     resolveKey({ ...entry, api_key_env: "", base_url: "https://api.example.com" }, keys),
     undefined,
   );
-  assertEquals(keyOrigin({ ...entry, api_key_env: "" }, keys), "none");
+  assertEquals(keySource({ ...entry, api_key_env: "" }, keys), "none");
 });
 
 Deno.test("knownSecrets lists everything in the home's .env and the keys of all providers", async () => {

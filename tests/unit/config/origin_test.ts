@@ -1,4 +1,4 @@
-import { getConfigValue, listSettings, originOf } from "../../../src/config/mod.ts";
+import { getConfigValue, listSettings, sourceOf } from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
@@ -65,7 +65,7 @@ Deno.test("originOf names the layer that set a value, and the place in its file"
     ["plugins", project(10)],
     ["sandbox.bash", { source: "default" }],
   ];
-  assertEquals<unknown>(table.map(([key]) => [key, originOf(loaded, key)]), table);
+  assertEquals<unknown>(table.map(([key]) => [key, sourceOf(loaded, key)]), table);
 });
 
 Deno.test("getConfigValue reads by name, by index and with quoted names", async () => {
@@ -95,7 +95,7 @@ for (
   Deno.test(`getConfigValue and originOf refuse the key "${key}"`, async () => {
     await using fixture = fixtureWith();
     const loaded = await fixture.load();
-    for (const read of [getConfigValue, originOf]) {
+    for (const read of [getConfigValue, sourceOf]) {
       const error = assertThrows(() => read(loaded, key), ReasonixError, message);
       assertEquals([error.exit, error.remedy], ["usage", remedy]);
     }
@@ -107,9 +107,9 @@ Deno.test("listSettings shows every setting once, and each reads back", async ()
   const loaded = await fixture.load({ trust: () => true });
   const settings = listSettings(loaded);
   assertEquals(new Set(settings.map((setting) => setting.key)).size, settings.length);
-  for (const { key, value, origin } of settings) {
+  for (const { key, value, from: origin } of settings) {
     assertEquals(getConfigValue(loaded, key), value, key);
-    assertEquals(originOf(loaded, key), origin, key);
+    assertEquals(sourceOf(loaded, key), origin, key);
   }
 });
 

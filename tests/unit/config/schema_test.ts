@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { parse } from "smol-toml";
 import { generatedFiles } from "../../../scripts/gen_config.ts";
-import { checkTree } from "../../../src/config/check.ts";
-import { configJsonSchema, type JsonNode } from "../../../src/config/json_schema.ts";
-import { fillDefaults } from "../../../src/config/merge.ts";
-import { configSchema } from "../../../src/config/schema.ts";
-import type { Tree } from "../../../src/config/shape.ts";
+import { checkConfig } from "../../../src/config/load/check.ts";
+import { configJsonSchema, type JsonNode } from "../../../scripts/config_json_schema.ts";
+import { fillDefaults } from "../../../src/config/load/defaults.ts";
+import { configSchema } from "../../../src/config/schema/schema.ts";
+import type { TomlTable } from "../../../src/config/schema/json_schema.ts";
 import { defaultConfigText } from "../../../src/config/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
@@ -22,8 +22,8 @@ for (const [path, content] of Object.entries(generatedFiles())) {
 function unusedKeys(node: JsonNode, values: unknown[], path: string): string[] {
   return Object.entries(node.properties ?? {}).flatMap(([key, child]) => {
     const here = `${path}${key}`;
-    const present = values.filter((value) => Object.hasOwn(value as Tree, key)).map((value) =>
-      (value as Tree)[key]
+    const present = values.filter((value) => Object.hasOwn(value as TomlTable, key)).map((value) =>
+      (value as TomlTable)[key]
     );
     if (present.length === 0) return [here];
     if (child.items?.properties) return unusedKeys(child.items, present.flat(), `${here}[].`);
@@ -116,9 +116,9 @@ Deno.test("checkTree and fillDefaults agree with the zod schema on any input", (
   for (const [name, node] of Object.entries(tables)) {
     fc.assert(
       fc.property(valueFor(node), (value) => {
-        const tree: Tree = { [name]: value };
+        const tree: TomlTable = { [name]: value };
         const zod = configSchema.safeParse(tree);
-        const errors = checkTree(tree).filter((finding) => finding.level === "error");
+        const errors = checkConfig(tree).filter((finding) => finding.level === "error");
         assertEquals(errors.length === 0, zod.success, JSON.stringify([tree, errors, zod.error]));
         if (!zod.success) return;
         accepted++;

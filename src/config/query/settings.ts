@@ -1,13 +1,13 @@
 import { hideSecrets } from "./hide_secrets.ts";
-import { locate, parseKeyPath, shapeAt, valueAt } from "./key_path.ts";
-import { type Layer, type LayerName, placeOf } from "./layer.ts";
-import type { LoadedConfig } from "./load.ts";
-import { formatKey, type KeyPath } from "./problem.ts";
-import { CONFIG_SHAPE, isTree, type Shape, type Tree } from "./shape.ts";
+import { locate, parseKeyPath, schemaAt, valueAt } from "../schema/key_path.ts";
+import { type Layer, placeOf, type SourceName } from "../load/layer.ts";
+import type { LoadedConfig } from "../load/load.ts";
+import { formatKey, type KeyPath } from "../problem.ts";
+import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
 
 /** Who set a value, and where. A list that several layers add to belongs to the strongest of them. */
-export interface Origin {
-  readonly source: LayerName;
+export interface ConfigSource {
+  readonly source: SourceName;
   readonly file?: string;
   readonly line?: number;
   readonly column?: number;
@@ -18,7 +18,7 @@ export interface Setting {
   readonly key: string;
   /** Fit to be shown: secrets are replaced. */
   readonly value: unknown;
-  readonly origin: Origin;
+  readonly from: ConfigSource;
 }
 
 /**
@@ -28,40 +28,44 @@ export interface Setting {
  */
 export function getConfigValue(loaded: LoadedConfig, key: string): unknown {
   const path = parseKeyPath(key);
-  return hideSecrets(valueAt(loaded.config as Tree, path), shapeAt(path));
+  return hideSecrets(valueAt(loaded.config as TomlTable, path), schemaAt(path));
 }
 
 /** Where the value of a key, or an item such as `permissions.deny[2]`, comes from; throws like {@linkcode getConfigValue}. */
-export function originOf(loaded: LoadedConfig, key: string): Origin {
+export function sourceOf(loaded: LoadedConfig, key: string): ConfigSource {
   const path = parseKeyPath(key);
-  shapeAt(path);
+  schemaAt(path);
   return originAt(loaded, path);
 }
 
 /** Every setting with its value and origin, in the order of the schema. */
 export function listSettings(loaded: LoadedConfig): Setting[] {
-  return collect(loaded, loaded.config as Tree, { shape: CONFIG_SHAPE, path: [] });
+  return collect(loaded, loaded.config as TomlTable, { schema: CONFIG_SCHEMA, path: [] });
 }
 
-function collect(loaded: LoadedConfig, tree: Tree, at: { shape: Shape; path: KeyPath }): Setting[] {
-  return Object.entries(at.shape.properties ?? {}).flatMap(([name, shape]) => {
-    const value = tree[name];
+function collect(
+  loaded: LoadedConfig,
+  table: TomlTable,
+  at: { schema: JsonSchema; path: KeyPath },
+): Setting[] {
+  return Object.entries(at.schema.properties ?? {}).flatMap(([name, schema]) => {
+    const value = table[name];
     const path = [...at.path, name];
     if (value === undefined) return [];
-    if (shape.properties && isTree(value)) return collect(loaded, value, { shape, path });
-    const { items } = shape;
+    if (schema.properties && isTable(value)) return collect(loaded, value, { schema, path });
+    const { items } = schema;
     if (Array.isArray(value) && value.length > 0 && items?.properties) {
       return value.flatMap((entry) =>
-        collect(loaded, entry, { shape: items, path: [...path, String(entry.name)] })
+        collect(loaded, entry, { schema: items, path: [...path, String(entry.name)] })
       );
     }
-    return [{ key: formatKey(path), value: hideSecrets(value, shape), origin: originAt(loaded, path) }];
+    return [{ key: formatKey(path), value: hideSecrets(value, schema), from: originAt(loaded, path) }];
   });
 }
 
-function originAt(loaded: LoadedConfig, path: KeyPath): Origin {
+function originAt(loaded: LoadedConfig, path: KeyPath): ConfigSource {
   for (const layer of loaded.layers) {
-    const located = locate(layer.tree, inLayer(loaded, layer, path));
+    const located = locate(layer.table, inLayer(loaded, layer, path));
     if (located) return { source: layer.source, ...placeOf(layer, located) };
   }
   return { source: "default" };
@@ -72,8 +76,8 @@ function inLayer(loaded: LoadedConfig, layer: Layer, path: KeyPath): KeyPath {
   const at = path.findIndex((part) => typeof part === "number");
   if (at < 0) return path;
   const list = path.slice(0, at);
-  const item = valueAt(loaded.config as Tree, path.slice(0, at + 1));
-  if (isTree(item)) return [...list, String(item.name), ...path.slice(at + 1)];
-  const own = valueAt(layer.tree, list);
+  const item = valueAt(loaded.config as TomlTable, path.slice(0, at + 1));
+  if (isTable(item)) return [...list, String(item.name), ...path.slice(at + 1)];
+  const own = valueAt(layer.table, list);
   return [...list, Array.isArray(own) ? own.indexOf(item) : -1];
 }

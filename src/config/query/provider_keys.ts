@@ -1,7 +1,7 @@
-import { ReasonixError } from "../core/mod.ts";
-import type { EnvLookup } from "./paths.ts";
-import type { ProviderEntry } from "./provider_schema.ts";
-import { isLoopback } from "./provider_trust.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import type { EnvLookup } from "../paths.ts";
+import type { ProviderEntry } from "../schema/provider_schema.ts";
+import { isLoopback } from "../project/provider_trust.ts";
 
 /** Where provider keys come from. */
 export interface KeySources {
@@ -35,7 +35,7 @@ export function resolveKey(entry: KeyOwner, sources: KeySources): string | undef
 }
 
 /** Whether a key would be found, and where; for `doctor`. */
-export function keyOrigin(entry: KeyOwner, sources: KeySources): "home" | "env" | "missing" | "none" {
+export function keySource(entry: KeyOwner, sources: KeySources): "home" | "env" | "missing" | "none" {
   if (entry.api_key_env === "") return "none";
   if (sources.saved().get(entry.api_key_env)) return "home";
   return lookUp(entry.api_key_env, sources) === undefined ? "missing" : "env";

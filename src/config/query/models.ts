@@ -1,7 +1,7 @@
-import { ReasonixError } from "../core/mod.ts";
-import { nearNames } from "../util/near_names.ts";
-import type { ProviderEntry } from "./provider_schema.ts";
-import type { Config } from "./schema.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { suggestNames } from "../../util/suggest.ts";
+import type { ProviderEntry } from "../schema/provider_schema.ts";
+import type { Config } from "../schema/schema.ts";
 
 /** A model at a provider. */
 export interface ModelChoice {
@@ -79,7 +79,7 @@ function unknown(config: Config, wanted: string, untrusted: readonly string[]): 
   }
   const references = modelReferences(config);
   const bare = config.providers.flatMap(modelsOf);
-  const near = nearNames(wanted, [...references, ...bare], 1)[0];
+  const near = suggestNames(wanted, [...references, ...bare], 1)[0];
   const list = references.length === 0 ? "none" : references.join(", ");
   return new ReasonixError(`Unknown model "${wanted}" (configured: ${list})`, {
     exit: "config",

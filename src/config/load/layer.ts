@@ -1,18 +1,18 @@
 import { parse, TomlError } from "smol-toml";
-import type { SourcePlace } from "../core/mod.ts";
-import { checkTree, type Finding } from "./check.ts";
+import type { SourcePlace } from "../../core/mod.ts";
+import { checkConfig, type Finding } from "./check.ts";
 import { Positions } from "./positions.ts";
-import type { ConfigProblem, KeyPath } from "./problem.ts";
+import type { ConfigProblem, KeyPath } from "../problem.ts";
 import { readProjectText, readText } from "./read_text.ts";
-import { checkEntries } from "./rules.ts";
-import type { Tree } from "./shape.ts";
+import { checkEntries } from "./check_entries.ts";
+import type { TomlTable } from "../schema/json_schema.ts";
 
-export type LayerName = "flag" | "project" | "user" | "preset" | "default";
+export type SourceName = "flag" | "project" | "user" | "preset" | "default";
 
-/** One source of settings. `tree` holds what this source says and nothing else. */
+/** One source of settings. `table` holds what this source says and nothing else. */
 export interface Layer {
-  readonly source: LayerName;
-  readonly tree: Tree;
+  readonly source: SourceName;
+  readonly table: TomlTable;
   /** The file (or the name of the preset) behind it, and its text. */
   readonly file?: string;
   readonly text?: string;
@@ -21,26 +21,26 @@ export interface Layer {
 /**
  * Reads and checks one file. A missing file is no layer; a file that cannot be used reports why and is no layer either.
  */
-export function readLayer(source: LayerName, file: string, problems: ConfigProblem[]): Layer | undefined {
+export function readLayer(source: SourceName, file: string, problems: ConfigProblem[]): Layer | undefined {
   const text = source === "project" ? readProjectText(file, problems) : readText(file, problems);
   return text === undefined ? undefined : parseLayer({ source, file, text }, problems);
 }
 
 /** The same for a text that is already here. */
 export function parseLayer(
-  input: Required<Omit<Layer, "tree">>,
+  input: Required<Omit<Layer, "table">>,
   problems: ConfigProblem[],
 ): Layer | undefined {
-  const tree = parseToml(input.text, input.file, problems);
-  if (!tree) return undefined;
-  const layer = { ...input, tree };
+  const table = parseToml(input.text, input.file, problems);
+  if (!table) return undefined;
+  const layer = { ...input, table };
   problems.push(...checkLayer(layer));
   return layer;
 }
 
 /** What is wrong with a layer, with positions. */
 export function checkLayer(layer: Layer): ConfigProblem[] {
-  const findings = [...checkTree(layer.tree), ...checkEntries(layer.tree)];
+  const findings = [...checkConfig(layer.table), ...checkEntries(layer.table)];
   return findings.map((finding) => locateFinding(layer, finding)).sort(inFileOrder);
 }
 
@@ -66,7 +66,7 @@ export function placeOf(layer: Layer, path: KeyPath, at: "key" | "value" = "key"
 }
 
 /** Parses TOML; a syntax error is reported with its position. */
-export function parseToml(text: string, file: string, problems: ConfigProblem[]): Tree | undefined {
+export function parseToml(text: string, file: string, problems: ConfigProblem[]): TomlTable | undefined {
   try {
     return parse(text);
   } catch (error) {

@@ -1,12 +1,12 @@
-import { ReasonixError } from "../core/mod.ts";
-import { writeFileAtomic } from "../util/atomic_write.ts";
-import { canonicalJson } from "./canonical.ts";
-import { checkValue, type Finding } from "./check.ts";
-import { locate, parseKeyPath, shapeAt } from "./key_path.ts";
-import { checkLayer, parseToml } from "./layer.ts";
-import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "./problem.ts";
-import { readText } from "./read_text.ts";
-import { isTree, type Shape, type Tree } from "./shape.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { writeFileAtomic } from "../../util/atomic_write.ts";
+import { canonicalJson } from "../../util/canonical_json.ts";
+import { checkValue, type Finding } from "../load/check.ts";
+import { locate, parseKeyPath, schemaAt } from "../schema/key_path.ts";
+import { checkLayer, parseToml } from "../load/layer.ts";
+import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { readText } from "../load/read_text.ts";
+import { isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
 
 export interface EditOptions {
   /** The file belongs to a project: others read it, too. Otherwise it is made private (mode 0600). */
@@ -15,7 +15,7 @@ export interface EditOptions {
 
 /** Whether a project file has no say about this key, so that setting it there would change nothing. */
 export function isUserOnly(key: string): boolean {
-  return shapeAt(parseKeyPath(key)).project === "ignored";
+  return schemaAt(parseKeyPath(key)).project === "ignored";
 }
 
 /**
@@ -33,27 +33,27 @@ export async function setConfigValue(
 ): Promise<void> {
   const path = parseKeyPath(key);
   checkNewValue(path, value);
-  await editFile(file, shared, (tree) => {
-    const target = parentOf(tree, path, value !== undefined);
+  await editFile(file, shared, (table) => {
+    const target = parentOf(table, path, value !== undefined);
     const last = path.at(-1) ?? "";
     if (!target) return;
     if (value === undefined) removeFrom(target, last);
-    else (target as Tree)[last] = value;
+    else (target as TomlTable)[last] = value;
   });
 }
 
 /** Adds an item to a list in a configuration file, unless it is in it. Otherwise like {@linkcode setConfigValue}. */
 export async function addConfigItem(file: string, key: string, item: unknown): Promise<void> {
   const path = parseKeyPath(key);
-  if (shapeAt(path).type !== "array") {
+  if (schemaAt(path).type !== "array") {
     throw new ReasonixError(`Cannot add to ${key}: it is not a list`, {
       exit: "usage",
       remedy: "Set it instead",
     });
   }
   checkNewValue(path, [item]);
-  await editFile(file, false, (tree) => {
-    const target = parentOf(tree, path, true) as Tree;
+  await editFile(file, false, (table) => {
+    const target = parentOf(table, path, true) as TomlTable;
     const last = String(path.at(-1));
     const list = Array.isArray(target[last]) ? target[last] : [];
     const same = JSON.stringify(item);
@@ -63,21 +63,21 @@ export async function addConfigItem(file: string, key: string, item: unknown): P
 
 /** Reads a value as a person types it: by the type of the key, so that `config set default_model x` needs no quotes. */
 export function parseConfigValue(key: string, text: string): unknown {
-  const shape = shapeAt(parseKeyPath(key));
-  if (shape.type === "string") return text;
-  if (shape.type === "array" && shape.items?.type === "string" && !text.trim().startsWith("[")) {
+  const schema = schemaAt(parseKeyPath(key));
+  if (schema.type === "string") return text;
+  if (schema.type === "array" && schema.items?.type === "string" && !text.trim().startsWith("[")) {
     return text.split(",").map((item) => item.trim()).filter((item) => item !== "");
   }
   const problems: ConfigProblem[] = [];
-  const tree = parseToml(`value = ${text}`, "", problems);
+  const table = parseToml(`value = ${text}`, "", problems);
   // What is no TOML is a text, and the check of its type says what is expected.
-  return tree ? tree.value : text;
+  return table ? table.value : text;
 }
 
 function checkNewValue(path: KeyPath, value: unknown): void {
-  const shape: Shape = shapeAt(path);
+  const schema: JsonSchema = schemaAt(path);
   const findings: Finding[] = [];
-  if (value !== undefined) checkValue(value, shape, path, findings);
+  if (value !== undefined) checkValue(value, schema, path, findings);
   const errors = findings.filter((finding) => finding.level === "error");
   if (errors.length > 0) {
     throw new ConfigError(errors.map(({ level, message, remedy }) => ({ level, message, remedy })));
@@ -85,10 +85,10 @@ function checkNewValue(path: KeyPath, value: unknown): void {
 }
 
 /** The table or list that holds the last part of the path; tables on the way are made when asked. */
-function parentOf(tree: Tree, path: KeyPath, create: boolean): Tree | unknown[] | undefined {
+function parentOf(table: TomlTable, path: KeyPath, create: boolean): TomlTable | unknown[] | undefined {
   const parentPath = path.slice(0, -1);
-  if (create) makeTables(tree, parentPath);
-  const located = locate(tree, parentPath);
+  if (create) makeTables(table, parentPath);
+  const located = locate(table, parentPath);
   if (!located) {
     if (!create) return undefined;
     throw new ReasonixError(`Cannot set ${formatKey(path)}: this file has no such entry`, {
@@ -96,39 +96,39 @@ function parentOf(tree: Tree, path: KeyPath, create: boolean): Tree | unknown[] 
       remedy: `Add the entry to the file first`,
     });
   }
-  return located.reduce<unknown>((value, part) => (value as Tree)[part], tree) as Tree | unknown[];
+  return located.reduce<unknown>((value, part) => (value as TomlTable)[part], table) as TomlTable | unknown[];
 }
 
-function makeTables(tree: Tree, path: KeyPath): void {
-  let here: unknown = tree;
+function makeTables(table: TomlTable, path: KeyPath): void {
+  let here: unknown = table;
   for (const [index, part] of path.entries()) {
-    const found = isTree(here) || Array.isArray(here) ? locate({ here }, ["here", part]) : undefined;
+    const found = isTable(here) || Array.isArray(here) ? locate({ here }, ["here", part]) : undefined;
     if (!found) {
-      const isList = shapeAt(path.slice(0, index + 1)).type === "array";
-      if (!isTree(here) || isList) return;
+      const isList = schemaAt(path.slice(0, index + 1)).type === "array";
+      if (!isTable(here) || isList) return;
       here[part] = {};
     }
-    here = (here as Tree)[found?.at(-1) ?? part];
+    here = (here as TomlTable)[found?.at(-1) ?? part];
   }
 }
 
-function removeFrom(target: Tree | unknown[], part: string | number): void {
+function removeFrom(target: TomlTable | unknown[], part: string | number): void {
   if (!Array.isArray(target)) return void delete target[part];
   const index = typeof part === "number"
     ? part
-    : target.findIndex((item) => isTree(item) && item.name === part);
+    : target.findIndex((item) => isTable(item) && item.name === part);
   if (index >= 0) target.splice(index, 1);
 }
 
-async function editFile(file: string, shared: boolean, change: (tree: Tree) => void): Promise<void> {
+async function editFile(file: string, shared: boolean, change: (table: TomlTable) => void): Promise<void> {
   const problems: ConfigProblem[] = [];
   const before = readText(file, problems) ?? "";
-  const tree = parseToml(before, file, problems);
-  if (!tree || problems.length > 0) throw new ConfigError(problems);
-  const wanted = structuredClone(tree);
+  const table = parseToml(before, file, problems);
+  if (!table || problems.length > 0) throw new ConfigError(problems);
+  const wanted = structuredClone(table);
   change(wanted);
-  if (JSON.stringify(wanted) === JSON.stringify(tree)) return;
-  const after = await rewrite(before, tree, wanted);
+  if (JSON.stringify(wanted) === JSON.stringify(table)) return;
+  const after = await rewrite(before, table, wanted);
   verify(file, after, wanted);
   const folder = file.replace(/[^\/\\]+$/, "");
   if (folder !== "") await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
@@ -136,30 +136,30 @@ async function editFile(file: string, shared: boolean, change: (tree: Tree) => v
 }
 
 /** The text with the least change that makes it say what is wanted. */
-async function rewrite(before: string, tree: Tree, wanted: Tree): Promise<string> {
+async function rewrite(before: string, table: TomlTable, wanted: TomlTable): Promise<string> {
   const { patch, stringify } = await import("@decimalturn/toml-patch");
   // The package cannot begin a list of tables in an existing text; its entries go to the end instead.
   const isNewList = ([name, value]: [string, unknown]) =>
-    !Object.hasOwn(tree, name) && Array.isArray(value) && value.some(isTree);
+    !Object.hasOwn(table, name) && Array.isArray(value) && value.some(isTable);
   const lists = Object.entries(wanted).filter(isNewList);
   const rest = Object.fromEntries(Object.entries(wanted).filter((entry) => !isNewList(entry)));
   if (lists.length === 0 && before !== "") return patch(before, rest);
   const newline = before.includes("\r\n") ? "\r\n" : "\n";
   const parts = [
-    canonicalJson(rest) === canonicalJson(tree) ? before : patch(before, rest),
+    canonicalJson(rest) === canonicalJson(table) ? before : patch(before, rest),
     ...lists.map((list) => stringify(Object.fromEntries([list])).replaceAll("\n", newline)),
   ].filter((part) => part !== "");
   return parts.map((part) => part.endsWith("\n") ? part : part + newline).join(newline);
 }
 
 /** Never leaves a file behind that does not load, or that says something else than asked. */
-function verify(file: string, text: string, wanted: Tree): void {
+function verify(file: string, text: string, wanted: TomlTable): void {
   const problems: ConfigProblem[] = [];
-  const tree = parseToml(text, file, problems);
-  if (tree) problems.push(...checkLayer({ source: "user", file, text, tree }));
+  const table = parseToml(text, file, problems);
+  if (table) problems.push(...checkLayer({ source: "user", file, text, table }));
   const errors = problems.filter((problem) => problem.level === "error");
   if (errors.length > 0) throw new ConfigError(errors);
-  if (canonicalJson(tree) === canonicalJson(wanted)) return;
+  if (canonicalJson(table) === canonicalJson(wanted)) return;
   throw new ReasonixError(`Cannot change ${file} without touching other lines`, {
     exit: "config",
     remedy: "Make the change by hand",

@@ -24,7 +24,7 @@ function distance(a: string, b: string, limit: number): number {
 }
 
 /** The names a person may have meant by `name`, nearest first, at most `count`. Case does not matter. */
-export function nearNames(name: string, known: Iterable<string>, count = 3): string[] {
+export function suggestNames(name: string, known: Iterable<string>, count = 3): string[] {
   const wanted = name.toLowerCase();
   const limit = Math.min(4, Math.floor(wanted.length / 3));
   const scored: { name: string; score: number }[] = [];

@@ -1,11 +1,11 @@
-import { canonicalJson } from "./canonical.ts";
-import { type Layer, placeOf } from "./layer.ts";
-import { type EnvLookup, isInside } from "./paths.ts";
-import { type ConfigProblem, formatKey, type KeyPath } from "./problem.ts";
+import { canonicalJson } from "../../util/canonical_json.ts";
+import { type Layer, placeOf } from "../load/layer.ts";
+import { type EnvLookup, isInside } from "../paths.ts";
+import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { judgeProvider, type KnownKeys } from "./provider_trust.ts";
-import type { Config } from "./schema.ts";
-import { CONFIG_SHAPE, isTree, type Shape, type Tree } from "./shape.ts";
-import type { SourcePlace } from "../core/mod.ts";
+import type { Config } from "../schema/schema.ts";
+import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
+import type { SourcePlace } from "../../core/mod.ts";
 
 /** Something a project brings that stays without effect until the user trusts exactly this content. */
 export interface TrustItem {
@@ -22,8 +22,8 @@ export interface TrustItem {
 export interface ProjectInput {
   /** The layer as written. */
   readonly layer: Layer;
-  /** Its tree with variables and paths expanded; becomes the result. */
-  readonly expanded: Tree;
+  /** Its table with variables and paths expanded; becomes the result. */
+  readonly expanded: TomlTable;
   /** The configuration without the project. */
   readonly base: Config;
   readonly keys: KnownKeys;
@@ -35,46 +35,46 @@ export interface ProjectInput {
 
 export interface ProjectResult {
   /** What the project may say. Entries of lists of tables that were left out are `undefined`, so that indexes stay. */
-  readonly tree: Tree;
+  readonly table: TomlTable;
   readonly warnings: ConfigProblem[];
   readonly needsTrust: TrustItem[];
 }
 
 /** Keeps of a project file what narrows or is harmless; see the table in docs/config.md. */
-export function narrowProject(input: ProjectInput): ProjectResult {
-  const result: ProjectResult = { tree: input.expanded, warnings: [], needsTrust: [] };
-  narrowTable(result.tree, CONFIG_SHAPE, { path: [], base: input.base as Tree, input, result });
+export function restrictProjectConfig(input: ProjectInput): ProjectResult {
+  const result: ProjectResult = { table: input.expanded, warnings: [], needsTrust: [] };
+  restrictTable(result.table, CONFIG_SCHEMA, { path: [], base: input.base as TomlTable, input, result });
   return result;
 }
 
 interface Scope {
   readonly path: KeyPath;
   /** The same table without the project. */
-  readonly base: Tree;
+  readonly base: TomlTable;
   readonly input: ProjectInput;
   readonly result: ProjectResult;
 }
 
-function narrowTable(tree: Tree, shape: Shape, scope: Scope): void {
-  for (const [name, value] of Object.entries(tree)) {
-    const child = shape.properties?.[name];
+function restrictTable(table: TomlTable, schema: JsonSchema, scope: Scope): void {
+  for (const [name, value] of Object.entries(table)) {
+    const child = schema.properties?.[name];
     const base = scope.base[name];
-    const here = { ...scope, path: [...scope.path, name], base: isTree(base) ? base : {} };
+    const here = { ...scope, path: [...scope.path, name], base: isTable(base) ? base : {} };
     if (!child) continue;
-    if (child.properties && isTree(value)) narrowTable(value, child, here);
-    else if (child.project) tree[name] = narrowValue(value, base, child, here);
-    if (tree[name] === undefined) delete tree[name];
+    if (child.properties && isTable(value)) restrictTable(value, child, here);
+    else if (child.project) table[name] = restrictValue(value, base, child, here);
+    if (table[name] === undefined) delete table[name];
   }
 }
 
 /** The value that counts, or undefined. */
-function narrowValue(value: unknown, base: unknown, shape: Shape, scope: Scope): unknown {
-  switch (shape.project) {
+function restrictValue(value: unknown, base: unknown, schema: JsonSchema, scope: Scope): unknown {
+  switch (schema.project) {
     case "ignored":
       if (canonicalJson(value) === canonicalJson(base)) return undefined;
       return void warn(scope, `Only your own file can set ${formatKey(scope.path)}`);
     case "stricter":
-      return looseness(value, shape) <= looseness(base, shape) ? value : widening(scope, base, value);
+      return looseness(value, schema) <= looseness(base, schema) ? value : widening(scope, base, value);
     case "off":
       return value === false || base === true ? value : widening(scope, base, value);
     case "lower":
@@ -90,8 +90,8 @@ function narrowValue(value: unknown, base: unknown, shape: Shape, scope: Scope):
   }
 }
 
-function looseness(value: unknown, shape: Shape): number {
-  return shape.enum?.indexOf(String(value)) ?? 0;
+function looseness(value: unknown, schema: JsonSchema): number {
+  return schema.enum?.indexOf(String(value)) ?? 0;
 }
 
 function isLower(value: number, base: number): boolean {
@@ -137,16 +137,16 @@ function withTrust(value: unknown, scope: Scope): unknown {
       ? value
       : undefined;
   }
-  const raw = scope.input.layer.tree[String(list)];
+  const raw = scope.input.layer.table[String(list)];
   return value.map((entry, index) => {
     const written = Array.isArray(raw) ? raw[index] : undefined;
-    if (!isTree(entry) || !isTree(written)) return undefined;
+    if (!isTable(entry) || !isTable(written)) return undefined;
     const here = { ...scope, path: [...scope.path, index] };
     return list === "providers" ? provider(written, entry, here) : plugin(written, entry, here);
   });
 }
 
-function provider(written: Tree, entry: Tree, scope: Scope): Tree | undefined {
+function provider(written: TomlTable, entry: TomlTable, scope: Scope): TomlTable | undefined {
   const verdict = judgeProvider(written, entry, scope.input.keys);
   if (verdict.use === "all") return entry;
   const kind = verdict.use === "keyless" ? "key" : "provider";
@@ -154,7 +154,7 @@ function provider(written: Tree, entry: Tree, scope: Scope): Tree | undefined {
   return verdict.use === "keyless" ? { ...entry, api_key_env: "" } : undefined;
 }
 
-function plugin(written: Tree, entry: Tree, scope: Scope): Tree | undefined {
+function plugin(written: TomlTable, entry: TomlTable, scope: Scope): TomlTable | undefined {
   const command = [written.command, ...(Array.isArray(written.args) ? written.args : [])].join(" ");
   const target = written.url ? `connect to ${written.url}` : `run "${command.slice(0, 120)}"`;
   const reason = `it would ${target} as an MCP server`;

@@ -1,4 +1,4 @@
-import { childShape, isTree, type Shape } from "./shape.ts";
+import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts";
 
 const MARK = "[secret]";
 
@@ -14,18 +14,18 @@ const QUERY = new RegExp(String.raw`([?&](?:[^=&#\s]*[-_.])?${SECRET}=)[^&#\s]+`
  * A value as it may be shown: what the schema calls secret, passwords in addresses, arguments behind `--token` and its
  * kin, and texts under such names in free tables are replaced by `[secret]`. Empty values hide nothing and stay.
  */
-export function hideSecrets(value: unknown, shape?: Shape): unknown {
-  if (shape?.secret) return isEmpty(value) ? value : MARK;
+export function hideSecrets(value: unknown, schema?: JsonSchema): unknown {
+  if (schema?.secret) return isEmpty(value) ? value : MARK;
   if (typeof value === "string") return hideInText(value);
   if (Array.isArray(value)) {
     return value.map((item, index) =>
-      typeof item === "string" ? hideInArgument(item, value[index - 1]) : hideSecrets(item, shape?.items)
+      typeof item === "string" ? hideInArgument(item, value[index - 1]) : hideSecrets(item, schema?.items)
     );
   }
-  if (!isTree(value)) return value;
+  if (!isTable(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => {
-      const child = shape && childShape(shape, name);
+      const child = schema && childSchema(schema, name);
       const hidden = !child?.type && typeof item === "string" && item !== "" && SECRET_NAME.test(name);
       return [name, hidden ? MARK : hideSecrets(item, child)];
     }),

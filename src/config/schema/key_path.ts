@@ -1,7 +1,7 @@
-import { ReasonixError } from "../core/mod.ts";
-import { nearNames } from "../util/near_names.ts";
-import { formatKey, type KeyPath } from "./problem.ts";
-import { childShape, CONFIG_SHAPE, isTree, type Shape, type Tree } from "./shape.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { suggestNames } from "../../util/suggest.ts";
+import { formatKey, type KeyPath } from "../problem.ts";
+import { childSchema, CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "./json_schema.ts";
 
 const PART = /\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^."'\[\]\s]+)|\[(\d+)\])\s*(\.|(?=\[)|$)/y;
 
@@ -23,32 +23,32 @@ export function parseKeyPath(text: string): KeyPath {
   return path;
 }
 
-/** The shape of the value at a path. Entries of named lists may be given by name or by index. */
-export function shapeAt(path: KeyPath): Shape {
-  let shape = CONFIG_SHAPE;
+/** The schema of the value at a path. Entries of named lists may be given by name or by index. */
+export function schemaAt(path: KeyPath): JsonSchema {
+  let schema = CONFIG_SCHEMA;
   path.forEach((part, index) => {
-    const named = typeof part === "string" && shape.items?.properties !== undefined;
-    const child = named ? shape.items : childShape(shape, part);
-    if (!child) throw unknownKey(path.slice(0, index + 1), shape);
-    shape = child;
+    const named = typeof part === "string" && schema.items?.properties !== undefined;
+    const child = named ? schema.items : childSchema(schema, part);
+    if (!child) throw unknownKey(path.slice(0, index + 1), schema);
+    schema = child;
   });
-  return shape;
+  return schema;
 }
 
-/** The same path with names of list entries replaced by their indexes in this tree; undefined when one is not there. */
-export function locate(tree: Tree, path: KeyPath): KeyPath | undefined {
+/** The same path with names of list entries replaced by their indexes in this table; undefined when one is not there. */
+export function locate(table: TomlTable, path: KeyPath): KeyPath | undefined {
   const located: (string | number)[] = [];
-  let value: unknown = tree;
+  let value: unknown = table;
   for (const part of path) {
     if (Array.isArray(value)) {
       const index = typeof part === "number"
         ? part
-        : value.findIndex((item) => isTree(item) && item.name === part);
+        : value.findIndex((item) => isTable(item) && item.name === part);
       if (index < 0 || index >= value.length) return undefined;
       located.push(index);
       value = value[index];
     } else {
-      if (!isTree(value) || !Object.hasOwn(value, part)) return undefined;
+      if (!isTable(value) || !Object.hasOwn(value, part)) return undefined;
       located.push(part);
       value = value[part];
     }
@@ -57,12 +57,12 @@ export function locate(tree: Tree, path: KeyPath): KeyPath | undefined {
 }
 
 /** The value at a path, undefined when there is none. */
-export function valueAt(tree: Tree, path: KeyPath): unknown {
-  return locate(tree, path)?.reduce<unknown>((value, part) => (value as Tree)[part], tree);
+export function valueAt(table: TomlTable, path: KeyPath): unknown {
+  return locate(table, path)?.reduce<unknown>((value, part) => (value as TomlTable)[part], table);
 }
 
-function unknownKey(path: KeyPath, shape: Shape): ReasonixError {
-  const near = nearNames(String(path.at(-1)), Object.keys(shape.properties ?? {}), 1)[0];
+function unknownKey(path: KeyPath, schema: JsonSchema): ReasonixError {
+  const near = suggestNames(String(path.at(-1)), Object.keys(schema.properties ?? {}), 1)[0];
   const suggestion = near && formatKey([...path.slice(0, -1), near]);
   return new ReasonixError(`Unknown key ${formatKey(path)}`, {
     exit: "usage",

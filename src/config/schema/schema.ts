@@ -1,5 +1,5 @@
 /**
- * Every key of reasonix.toml. This file is the source of the types, of shape.json (what is checked at start, without
+ * Every key of reasonix.toml. This file is the source of the types, of schema.json (what is checked at start, without
  * loading zod), of docs/config.schema.json and of the table in docs/config.md: run `deno task gen` after a change.
  */
 import * as z from "zod/mini";

@@ -1,21 +1,21 @@
-import { nearNames } from "../util/near_names.ts";
-import { isFault, readRule } from "../util/rule_syntax.ts";
+import { suggestNames } from "../../util/suggest.ts";
+import { isFault, readRule } from "../../util/rule_syntax.ts";
 import type { Finding } from "./check.ts";
-import { formatKey, type KeyPath } from "./problem.ts";
-import { isTree, type Tree } from "./shape.ts";
+import { formatKey, type KeyPath } from "../problem.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
 
 /** What types alone cannot say: entries must be told apart, and name what they need. */
-export function checkEntries(tree: Tree): Finding[] {
+export function checkEntries(table: TomlTable): Finding[] {
   return [
-    ...checkList(tree, "providers", checkProvider),
-    ...checkList(tree, "plugins", checkPlugin),
-    ...checkPermissions(tree.permissions),
+    ...checkList(table, "providers", checkProvider),
+    ...checkList(table, "plugins", checkPlugin),
+    ...checkPermissions(table.permissions),
   ];
 }
 
 /** A rule that restricts must not look as if it did when it does nothing; one that allows only leaves a question standing. */
 function checkPermissions(permissions: unknown): Finding[] {
-  if (!isTree(permissions)) return [];
+  if (!isTable(permissions)) return [];
   return (["deny", "ask", "allow"] as const).flatMap((list) => {
     const rules = permissions[list];
     return Array.isArray(rules) ? rules.flatMap((rule, index) => checkRule(rule, list, index)) : [];
@@ -32,14 +32,14 @@ function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number)
     : [{ level: "error", path, at: "value", message, remedy }];
 }
 
-type EntryCheck = (entry: Tree, path: KeyPath) => Finding[];
+type EntryCheck = (entry: TomlTable, path: KeyPath) => Finding[];
 
-function checkList(tree: Tree, list: string, check: EntryCheck): Finding[] {
-  const entries = tree[list];
+function checkList(table: TomlTable, list: string, check: EntryCheck): Finding[] {
+  const entries = table[list];
   if (!Array.isArray(entries)) return [];
   const seen = new Set<unknown>();
   return entries.flatMap((entry, index) => {
-    if (!isTree(entry)) return [];
+    if (!isTable(entry)) return [];
     const path = [list, index];
     const repeated = seen.has(entry.name);
     seen.add(entry.name);
@@ -58,12 +58,12 @@ function duplicate(path: KeyPath, name: unknown): Finding {
   };
 }
 
-function checkProvider(entry: Tree, path: KeyPath): Finding[] {
+function checkProvider(entry: TomlTable, path: KeyPath): Finding[] {
   const models = Array.isArray(entry.models) ? entry.models.filter((model) => typeof model === "string") : [];
   if (typeof entry.model === "string") models.push(entry.model);
   const chosen = entry.default;
   if (typeof chosen !== "string" || models.length === 0 || models.includes(chosen)) return [];
-  const near = nearNames(chosen, models, 1)[0] ?? models[0];
+  const near = suggestNames(chosen, models, 1)[0] ?? models[0];
   return [{
     level: "error",
     path: [...path, "default"],
@@ -75,7 +75,7 @@ function checkProvider(entry: Tree, path: KeyPath): Finding[] {
 
 const REMOTE_TYPES = ["http", "streamable-http", "sse"];
 
-function checkPlugin(entry: Tree, path: KeyPath): Finding[] {
+function checkPlugin(entry: TomlTable, path: KeyPath): Finding[] {
   const remote = REMOTE_TYPES.includes(String(entry.type));
   // A type that does not exist has been reported already.
   if (entry.enabled === false || (!remote && (entry.type ?? "stdio") !== "stdio")) return [];

@@ -1,4 +1,4 @@
-import { isTree, type Tree } from "./shape.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
 
 /** Where the keys of well-known vendors may go without a question: data, for project files only. */
 const KEY_HOSTS: Readonly<Record<string, readonly string[]>> = {
@@ -37,7 +37,7 @@ export type ProviderVerdict =
 
 export interface KnownKeys {
   /** Provider entries of the user, the preset and the built-in ones. */
-  readonly providers: readonly Tree[];
+  readonly providers: readonly TomlTable[];
   /** Whether the user saved a value under this name in the Reasonix home. */
   readonly saved: (name: string) => boolean;
 }
@@ -47,7 +47,7 @@ export interface KnownKeys {
  * its key variable could be any secret of the user. So a remote one is used only when the user has met it before: the
  * same key and address in the user's own settings, a vendor's key at that vendor, or a key saved for it in the home.
  */
-export function judgeProvider(raw: Tree, expanded: Tree, known: KnownKeys): ProviderVerdict {
+export function judgeProvider(raw: TomlTable, expanded: TomlTable, known: KnownKeys): ProviderVerdict {
   const url = String(expanded.base_url ?? "");
   const keyName = String(expanded.api_key_env ?? "");
   const target = URL.parse(url)?.origin ?? url;
@@ -84,5 +84,5 @@ function ownerOf(keyName: string, target: string, known: KnownKeys): string | un
 
 function usesVariables(value: unknown): boolean {
   if (typeof value === "string") return value.includes("${");
-  return isTree(value) && Object.values(value).some(usesVariables);
+  return isTable(value) && Object.values(value).some(usesVariables);
 }

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { configSchema } from "./schema.ts";
+import { configSchema } from "../src/config/schema/schema.ts";
 
 /** A JSON Schema node with our `x-` keywords; see {@linkcode KeyNotes}. */
 export interface JsonNode {

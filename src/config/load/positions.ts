@@ -1,4 +1,4 @@
-import type { KeyPath } from "./problem.ts";
+import type { KeyPath } from "../problem.ts";
 
 /** Offsets of a key and of its value in the text. For a table both are those of its header. */
 interface Span {

@@ -1,17 +1,22 @@
-import { DEFAULT_LAYER } from "./defaults.ts";
-import { lazyDotenv } from "./dotenv.ts";
-import { expandTree, type MissingVariable } from "./expand.ts";
-import type { KeySources } from "./keys.ts";
+import { DEFAULT_LAYER, fillDefaults } from "./defaults.ts";
+import { expandConfig, type MissingVariable } from "./expand.ts";
+import type { KeySources } from "../query/provider_keys.ts";
 import { checkLayer, type Layer, locateFinding, parseLayer, readLayer } from "./layer.ts";
-import { fillDefaults, mergeTrees } from "./merge.ts";
-import { type EnvLookup, joinPath, projectConfigFile, reasonixHome, userConfigFile } from "./paths.ts";
-import { presetText } from "./presets.ts";
-import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "./problem.ts";
-import { narrowProject, type TrustItem } from "./project_policy.ts";
-import { isReservedVariable } from "./provider_trust.ts";
-import type { Config, ConfigInput } from "./schema.ts";
-import { readProjectText, readText } from "./read_text.ts";
-import { childShape, CONFIG_SHAPE, isTree, type Shape, type Tree } from "./shape.ts";
+import { mergeTables } from "./merge.ts";
+import { type EnvLookup, joinPath, projectConfigFile, reasonixHome, userConfigFile } from "../paths.ts";
+import { presetText } from "../presets.ts";
+import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { restrictProjectConfig, type TrustItem } from "../project/project_policy.ts";
+import { isReservedVariable } from "../project/provider_trust.ts";
+import type { Config, ConfigInput } from "../schema/schema.ts";
+import { lazyDotenv, readProjectText, readText } from "./read_text.ts";
+import {
+  childSchema,
+  CONFIG_SCHEMA,
+  isTable,
+  type JsonSchema,
+  type TomlTable,
+} from "../schema/json_schema.ts";
 
 export interface LoadOptions {
   /** Working directory, absolute; the project file and the project's `.env` are looked for here. */
@@ -64,21 +69,21 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     : undefined;
   const user = readLayer("user", userConfigFile(home), problems);
   const project = readLayer("project", projectConfigFile(cwd), problems);
-  const flags: Layer = { source: "flag", tree: (options.flags ?? {}) as Tree };
+  const flags: Layer = { source: "flag", table: (options.flags ?? {}) as TomlTable };
   problems.push(...checkLayer(flags));
   const loader = new Loader(options, home, problems);
   const own = [
     DEFAULT_LAYER,
-    ...[presetLayer, user].filter((layer) => layer !== undefined).map(loader.settle),
+    ...[presetLayer, user].filter((layer) => layer !== undefined).map(loader.resolveLayer),
   ];
   failOnErrors(problems);
-  const base = stack(own);
-  const narrowed = project ? loader.settleProject(project, base) : undefined;
-  const settled = Object.keys(flags.tree).length > 0 ? loader.settle(flags) : undefined;
-  const above = [narrowed, settled].filter((layer) => layer !== undefined);
+  const base = mergeLayers(own);
+  const restricted = project ? loader.resolveProject(project, base) : undefined;
+  const flagged = Object.keys(flags.table).length > 0 ? loader.resolveLayer(flags) : undefined;
+  const above = [restricted, flagged].filter((layer) => layer !== undefined);
   const layers = [...own, ...above];
   failOnErrors(problems);
-  const config = fillDefaults(above.length > 0 ? stack(layers) : base);
+  const config = fillDefaults(above.length > 0 ? mergeLayers(layers) : base);
   return {
     config,
     warnings: problems,
@@ -100,7 +105,7 @@ function failOnErrors(problems: readonly ConfigProblem[]): void {
 }
 
 /** Lays layers over each other, the weakest first. Providers of any file replace the built-in ones. */
-function stack(layers: readonly Layer[]): Tree {
+function mergeLayers(layers: readonly Layer[]): TomlTable {
   const replaced = layers.some((layer) =>
     layer.source !== "default" && entriesOf(layer, "providers").length > 0
   );
@@ -110,13 +115,13 @@ function stack(layers: readonly Layer[]): Tree {
       providers: skip ? [] : entriesOf(layer, "providers"),
       plugins: entriesOf(layer, "plugins"),
     };
-    return mergeTrees(lower, { ...layer.tree, ...lists });
-  }, {} as Tree);
+    return mergeTables(lower, { ...layer.table, ...lists });
+  }, {} as TomlTable);
 }
 
-function entriesOf(layer: Layer, list: "providers" | "plugins"): Tree[] {
-  const entries = layer.tree[list];
-  return Array.isArray(entries) ? entries.filter(isTree) : [];
+function entriesOf(layer: Layer, list: "providers" | "plugins"): TomlTable[] {
+  const entries = layer.table[list];
+  return Array.isArray(entries) ? entries.filter(isTable) : [];
 }
 
 function keyNamesOf(layer: Layer): string[] {
@@ -140,37 +145,37 @@ class Loader {
     this.saved = lazyDotenv(() => readText(joinPath(home, ".env"), []));
   }
 
-  readonly settle = (layer: Layer): Layer => {
+  readonly resolveLayer = (layer: Layer): Layer => {
     const { cwd } = this.#options;
     const lookup = (name: string) => this.#env(name) ?? this.saved().get(name);
-    const { tree, missing } = expandTree(layer.tree, {
+    const { table, missing } = expandConfig(layer.table, {
       lookup: () => lookup,
       env: this.#options.env,
       folder: layer.source === "user" ? this.#home : cwd,
       cwd,
     });
-    this.#reportMissing(layer, tree, missing);
-    return { ...layer, tree: moveAliases(tree) };
+    this.#reportMissing(layer, table, missing);
+    return { ...layer, table: moveAliases(table) };
   };
 
-  settleProject(layer: Layer, base: Tree): Layer {
+  resolveProject(layer: Layer, base: TomlTable): Layer {
     const { cwd, env, trust = () => false } = this.#options;
     const fromFile = lazyDotenv(() => readProjectText(joinPath(cwd, ".env"), []));
-    const keyNames = new Set([DEFAULT_LAYER, { ...layer, tree: base }, layer].flatMap(keyNamesOf));
+    const keyNames = new Set([DEFAULT_LAYER, { ...layer, table: base }, layer].flatMap(keyNamesOf));
     const forPlugins = (name: string) =>
       this.#env(name) ?? (isReservedVariable(name) || keyNames.has(name) ? undefined : fromFile().get(name));
-    const { tree: expanded, missing } = expandTree(layer.tree, {
+    const { table: expanded, missing } = expandConfig(layer.table, {
       lookup: ([list]) => list === "plugins" ? forPlugins : this.#env,
       env,
       folder: cwd,
       cwd,
     });
-    const { tree, warnings, needsTrust } = narrowProject({
+    const { table, warnings, needsTrust } = restrictProjectConfig({
       layer,
       expanded: moveAliases(expanded),
       base: fillDefaults(base),
       keys: {
-        providers: [DEFAULT_LAYER, { ...layer, tree: base }].flatMap((known) =>
+        providers: [DEFAULT_LAYER, { ...layer, table: base }].flatMap((known) =>
           entriesOf(known, "providers")
         ),
         saved: (name) => this.saved().has(name),
@@ -182,8 +187,8 @@ class Loader {
     });
     this.#problems.push(...warnings);
     this.needsTrust.push(...needsTrust);
-    this.#reportMissing(layer, tree, missing);
-    return { ...layer, tree };
+    this.#reportMissing(layer, table, missing);
+    return { ...layer, table };
   }
 
   readonly #env: EnvLookup = (name) => {
@@ -192,13 +197,13 @@ class Loader {
   };
 
   /** A plugin without its variable is left out; everything else must be complete. Left-out entries do not matter. */
-  #reportMissing(layer: Layer, tree: Tree, missing: readonly MissingVariable[]): void {
+  #reportMissing(layer: Layer, table: TomlTable, missing: readonly MissingVariable[]): void {
     for (const { path, name } of missing) {
       const [list, index] = path;
-      const entries = tree[String(list)];
+      const entries = table[String(list)];
       const isEntry = Array.isArray(entries) && typeof index === "number" &&
-        CONFIG_SHAPE.properties?.[String(list)]?.items?.properties;
-      if (isEntry && (!isTree(entries[index]) || entries[index].enabled === false)) continue;
+        CONFIG_SCHEMA.properties?.[String(list)]?.items?.properties;
+      if (isEntry && (!isTable(entries[index]) || entries[index].enabled === false)) continue;
       const level = list === "plugins" ? "warning" : "error";
       this.#problems.push(locateFinding(layer, {
         level,
@@ -215,22 +220,22 @@ class Loader {
 }
 
 /** Values under older names go to the keys that took over, unless those are written, too. */
-function moveAliases(tree: Tree): Tree {
+function moveAliases(table: TomlTable): TomlTable {
   const moves: [KeyPath, unknown][] = [];
-  findAliases(tree, CONFIG_SHAPE, moves);
-  return moves.reduce<Tree>((result, [[table, key], value]) => {
-    const target = result[String(table)];
-    const current = isTree(target) ? target : {};
+  findAliases(table, CONFIG_SCHEMA, moves);
+  return moves.reduce<TomlTable>((result, [[section, key], value]) => {
+    const target = result[String(section)];
+    const current = isTable(target) ? target : {};
     return Object.hasOwn(current, String(key))
       ? result
-      : { ...result, [String(table)]: { ...current, [String(key)]: value } };
-  }, tree);
+      : { ...result, [String(section)]: { ...current, [String(key)]: value } };
+  }, table);
 }
 
-function findAliases(tree: Tree, shape: Shape, moves: [KeyPath, unknown][]): void {
-  for (const [name, value] of Object.entries(tree)) {
-    const child = childShape(shape, name);
+function findAliases(table: TomlTable, schema: JsonSchema, moves: [KeyPath, unknown][]): void {
+  for (const [name, value] of Object.entries(table)) {
+    const child = childSchema(schema, name);
     if (child?.alias) moves.push([child.alias.split("."), value]);
-    else if (child?.properties && isTree(value)) findAliases(value, child, moves);
+    else if (child?.properties && isTable(value)) findAliases(value, child, moves);
   }
 }

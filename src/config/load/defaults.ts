@@ -1,0 +1,75 @@
+import { checkConfig } from "./check.ts";
+import type { Layer } from "./layer.ts";
+import { ConfigError } from "../problem.ts";
+import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
+import type { ProviderEntry } from "../schema/provider_schema.ts";
+import type { Config, ConfigInput } from "../schema/schema.ts";
+
+/**
+ * What holds when no file says anything: one vendor, so that a key is all a new user needs. Everything else has its
+ * default in the schema.
+ */
+export const DEFAULT_LAYER: Layer = {
+  source: "default",
+  table: {
+    providers: [{
+      name: "deepseek",
+      kind: "openai",
+      base_url: "https://api.deepseek.com",
+      models: ["deepseek-v4-flash", "deepseek-v4-pro"],
+      default: "deepseek-v4-flash",
+      api_key_env: "DEEPSEEK_API_KEY",
+      context_window: 1_000_000,
+      // Its thinking models answer 400 when the reasoning of an answer with tool calls is not sent back.
+      compat: { reasoning_field: "reasoning_content" },
+    }],
+  },
+};
+
+/** The typed configuration: every key that has a default is present. The table must have passed `checkTree`. */
+export function fillDefaults(table: TomlTable): Config {
+  return fill(table, CONFIG_SCHEMA) as Config;
+}
+
+function fill(value: unknown, schema: JsonSchema | undefined): unknown {
+  if (Array.isArray(value)) return value.map((item) => fill(item, schema?.items));
+  if (!isTable(value)) return value;
+  if (!schema?.properties) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, item]) => [name, fill(item, schema?.additionalProperties)]),
+    );
+  }
+  const filled: TomlTable = schema.open ? { ...value } : {};
+  for (const [name, child] of Object.entries(schema.properties)) {
+    if (Object.hasOwn(value, name)) filled[name] = fill(value[name], child);
+    else if (child.default !== undefined) filled[name] = fill(child.default, child);
+  }
+  return filled;
+}
+
+type ProviderInput = NonNullable<ConfigInput["providers"]>[number];
+
+/**
+ * A provider entry from a plain object, with every default filled in: what `[[providers]]` is in a file.
+ *
+ * @throws {ConfigError} when a value does not fit
+ */
+export function parseProvider(input: ProviderInput): ProviderEntry {
+  const table: TomlTable = { providers: [input] };
+  const errors = checkConfig(table).filter((finding) => finding.level === "error");
+  if (errors.length > 0) throw new ConfigError(errors);
+  const [entry] = fillDefaults(table).providers;
+  if (!entry) throw new TypeError("Cannot read the provider entry: it is missing");
+  return entry;
+}
+
+/** The providers there are without any configuration. */
+export function builtInProviders(): readonly ProviderEntry[] {
+  return fillDefaults(DEFAULT_LAYER.table).providers;
+}
+
+/** Returns what `reasonix setup` writes: the defaults as a commented file that loads as it is. */
+export async function defaultConfigText(): Promise<string> {
+  const text = await import("./default_config.toml", { with: { type: "text" } });
+  return text.default;
+}

@@ -1,0 +1,72 @@
+import { type EnvLookup, resolvePath } from "../paths.ts";
+import type { KeyPath } from "../problem.ts";
+import {
+  childSchema,
+  CONFIG_SCHEMA,
+  isTable,
+  type JsonSchema,
+  type TomlTable,
+} from "../schema/json_schema.ts";
+
+const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+/** Replaces `${VAR}` and `${VAR:-default}`; the default also stands in for an empty variable. */
+export function expandText(text: string, lookup: EnvLookup, missing: (name: string) => void): string {
+  if (!text.includes("${")) return text;
+  return text.replace(VARIABLE, (whole, name: string, fallback?: string) => {
+    const value = lookup(name);
+    if (fallback !== undefined) return value || fallback;
+    if (value === undefined) missing(name);
+    return value ?? whole;
+  });
+}
+
+export interface ExpandOptions {
+  /** Variables for the key at this path; the first part decides which sources count. */
+  readonly lookup: (path: KeyPath) => EnvLookup;
+  /** For `~/`. */
+  readonly env: EnvLookup;
+  /** Folder of the file that is expanded. */
+  readonly folder: string;
+  readonly cwd: string;
+}
+
+export interface MissingVariable {
+  readonly path: KeyPath;
+  readonly name: string;
+}
+
+/** A copy of a layer's table with variables replaced and paths made absolute, where the schema says so. */
+export function expandConfig(
+  table: TomlTable,
+  options: ExpandOptions,
+): { table: TomlTable; missing: MissingVariable[] } {
+  const missing: MissingVariable[] = [];
+
+  function strings(value: unknown, schema: JsonSchema, path: KeyPath): unknown {
+    if (typeof value === "string") {
+      const text = schema.expand
+        ? expandText(value, options.lookup(path), (name) => missing.push({ path, name }))
+        : value;
+      if (!schema.path || text === "") return text;
+      return resolvePath(text, schema.path === "file" ? options.folder : options.cwd, options.env);
+    }
+    if (Array.isArray(value)) return value.map((item, index) => strings(item, schema, [...path, index]));
+    if (!isTable(value)) return value;
+    return mapTable(value, (item, name) => strings(item, schema, [...path, name]));
+  }
+
+  function walk(value: unknown, schema: JsonSchema | undefined, path: KeyPath): unknown {
+    if (!schema) return value;
+    if (schema.expand || schema.path) return strings(value, schema, path);
+    if (Array.isArray(value)) return value.map((item, index) => walk(item, schema.items, [...path, index]));
+    if (!isTable(value)) return value;
+    return mapTable(value, (item, name) => walk(item, childSchema(schema, name), [...path, name]));
+  }
+
+  return { table: walk(table, CONFIG_SCHEMA, []) as TomlTable, missing };
+}
+
+function mapTable(table: TomlTable, map: (value: unknown, name: string) => unknown): TomlTable {
+  return Object.fromEntries(Object.entries(table).map(([name, value]) => [name, map(value, name)]));
+}

@@ -1,0 +1,11 @@
+import { assertEquals } from "../../support/assert.ts";
+import { suggestNames } from "../../../src/util/suggest.ts";
+
+Deno.test("nearNames puts the most likely name first and leaves strangers out", () => {
+  const known = ["read_file", "write_file", "grep", "glob", "bash"];
+  assertEquals(suggestNames("readfile", known), ["read_file"]);
+  assertEquals(suggestNames("gerp", known), ["grep"]);
+  assertEquals(suggestNames("READ_FILE", known)[0], "read_file");
+  assertEquals(suggestNames("file", known, 2), ["read_file", "write_file"]);
+  assertEquals(suggestNames("kubernetes", known), []);
+});
