@@ -28,7 +28,7 @@ function sameFile(a: string, b: string): boolean {
 
 /**
  * Whether `path` lies in `area` on a file system that may write names in another case. A match that only folding shows is believed
- * only when the file system confirms it: two folders that differ in case are two folders where case counts.
+ * only when the file system confirms it: two directories that differ in case are two directories where case counts.
  */
 export function isWithinFolded(path: string, area: string): boolean {
   if (isWithin(path, area)) return true;

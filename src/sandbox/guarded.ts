@@ -50,7 +50,7 @@ export const PROTECTED_PATHS: readonly string[] = [
   ".vscode/tasks.json",
 ];
 
-/** Folders of programs that the user starts, or that shells and editors load, relative to the user's home. */
+/** Directories of programs that the user starts, or that shells and editors load, relative to the user's home. */
 export const HOME_PROGRAMS: readonly string[] = [
   "bin",
   ".local/bin",
@@ -90,7 +90,7 @@ export const HOME_PROGRAMS: readonly string[] = [
   ".claude",
 ];
 
-/** Whether a path relative to a root is protected. Anything in a `.git` folder counts: files there are git's to write. */
+/** Whether a path relative to a root is protected. Anything in a `.git` directory counts: files there are git's to write. */
 export function isProtected(relative: string): boolean {
   const path = relative.replaceAll("\\", "/").toLowerCase();
   if (/(?:^|\/)\.git(?:\/|$)/.test(path)) return true;

@@ -1,33 +1,37 @@
 /** Confinement: which files tools may touch, and the jail that commands run in. */
 import type { FilterProxy, ProxyOptions } from "./network/proxy.ts";
-import type { Jail, JailData, JailOptions } from "./jail.ts";
+import type { Jail, JailData, JailOptions } from "./command/jail.ts";
 
-export { createWorkspace, Workspace, type WorkspaceOptions } from "./workspace.ts";
-export { childEnvironment, type EnvironmentOptions } from "./environment.ts";
-export { type CommandOutcome, type JailDenial, looksJailDenied } from "./denied.ts";
+export { createWorkspace, Workspace, type WorkspaceOptions } from "./files/workspace.ts";
+export { childEnvironment, type EnvironmentOptions } from "./command/environment.ts";
+export { type CommandOutcome, type JailDenial, looksJailDenied } from "./command/detect_denial.ts";
 export { type TrustItem, type TrustRecord, type TrustReport, TrustStore } from "./trust.ts";
-export { type ProcessAreas, processFlags } from "./process_flags.ts";
+export { processFlags, type ProcessScope } from "./files/deno_flags.ts";
 export type { FilterProxy, ProxyOptions } from "./network/proxy.ts";
-export type { Jail, JailData, JailOptions, RejectedBackend } from "./jail.ts";
+export type { Jail, JailData, JailOptions, RejectedBackend } from "./command/jail.ts";
 
 /**
- * Chooses the strongest jail that works here (or none, as `mode` says) and prepares it. Costs a file read, at most one process;
- * meant to be called while the model is thinking.
+ * Chooses the strongest jail that works here (or none, as `mode` says) and prepares it. Costs a file read, at
+ * most one process; meant to be called while the model is thinking.
  *
  * Throws a `ReasonixError` with exit "blocked" when `mode` is "enforce" and no jail works.
  */
 export async function createJail(options: JailOptions): Promise<Jail> {
-  return await (await import("./jail.ts")).openJail(options);
-}
-
-/** The same jail in a worker, from the `data` of one made by {@linkcode createJail}. Starts nothing and reads nothing. */
-export async function createJailFromData(data: JailData): Promise<Jail> {
-  return await (await import("./jail.ts")).reopenJail(data);
+  return await (await import("./command/jail.ts")).openJail(options);
 }
 
 /**
- * Starts the proxy of `[sandbox] network_hosts`; its `address` goes into the jail's options, with network "filtered". Needs network permission,
- * so it runs beside the tool worker. Throws a `ReasonixError` with exit "config" for an entry that is not a host.
+ * The same jail in a worker, from the `data` of one made by {@linkcode createJail}. Starts nothing and reads
+ * nothing.
+ */
+export async function createJailFromData(data: JailData): Promise<Jail> {
+  return await (await import("./command/jail.ts")).reopenJail(data);
+}
+
+/**
+ * Starts the proxy of `[sandbox] network_hosts`; its `address` goes into the jail's options, with network
+ * "filtered". Needs network permission, so it runs beside the tool worker. Throws a `ReasonixError` with exit
+ * "config" for an entry that is not a host.
  */
 export async function startFilterProxy(options: ProxyOptions): Promise<FilterProxy> {
   const { FilterProxy } = await import("./network/proxy.ts");

@@ -1,13 +1,19 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
 
-/** Something a repository brings that would run: one MCP server, hook, command, skill script, shell program or verify command. */
+/**
+ * Something a repository brings that would run: one MCP server, hook, command, skill script, shell program or
+ * verify command.
+ */
 export interface TrustItem {
   /** What it is, such as "mcp", "hook", "command", "skill", "verify", "shell". */
   readonly kind: string;
   /** How the user knows it. */
   readonly name: string;
-  /** Everything that decides what would run: command, arguments, environment, URL. Plain JSON; the order of keys does not count. */
+  /**
+   * Everything that decides what would run: command, arguments, environment, URL. Plain JSON; the order of
+   * keys does not count.
+   */
   readonly definition: unknown;
   /** Absolute paths of the repository's files that it runs; their contents count too. */
   readonly files?: readonly string[];
@@ -38,8 +44,9 @@ async function sha256(data: Uint8Array<ArrayBuffer>): Promise<string> {
 }
 
 /**
- * The user's decisions about executable things of a project, in `<home>/trust.json` (0600), outside of what a repository or a tool can write.
- * A decision counts for one project folder and one content: the same server in another clone, or with another argument or script, asks again.
+ * The user's decisions about executable things of a project, in `<home>/trust.json` (0600), outside of what a
+ * repository or a tool can write. A decision counts for one project directory and one content: the same
+ * server in another clone, or with another argument or script, asks again.
  *
  * Contract: a damaged file trusts nothing; it is an error only when a decision is to be added to it.
  */
@@ -53,7 +60,10 @@ export class TrustStore {
     this.#project = options.project;
   }
 
-  /** Which of these may run. Reads the store and the files the items name; an item whose file cannot be read is not trusted. */
+  /**
+   * Which of these may run. Reads the store and the files the items name; an item whose file cannot be read
+   * is not trusted.
+   */
   async inspect(items: readonly TrustItem[]): Promise<TrustReport> {
     if (items.length === 0) return { trusted: [], untrusted: [] };
     const { trusted: known } = await this.#read().catch(() => EMPTY);

@@ -1,4 +1,4 @@
-/** What a hostile repository brings. Nothing of it may start, reach out, widen a wall or show a secret before it is trusted. */
+/** What a hostile repository brings. Nothing of it may start, reach out, widen a boundary or show a secret before it is trusted. */
 import { KEY, type Scene, SECRET } from "../conformance/sandbox/scene.ts";
 import { type Attempt, bash, exists, type Run, textOf } from "./attack_lab.ts";
 

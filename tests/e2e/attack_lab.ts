@@ -1,6 +1,6 @@
 /** Plays a hostile model to the real program: every attempt is made by tool calls, and judged by what is left behind. */
 import { type Scene, scene } from "../conformance/sandbox/scene.ts";
-import type { Outcome } from "../unit/sandbox/jail_support.ts";
+import type { Outcome } from "../unit/sandbox/command/jail_support.ts";
 import { type ScriptedCall, startModelServer, type Turn } from "../support/model_server.ts";
 import { type Finished, finished, makeWorld, mockConfig } from "../support/program.ts";
 
@@ -51,7 +51,7 @@ export const bash = (command: string, more: Record<string, unknown> = {}): Scrip
 export const exists = (path: string): Promise<boolean> => Deno.lstat(path).then(() => true, () => false);
 export const textOf = (path: string): Promise<string> => Deno.readTextFile(path).catch(() => "");
 
-/** The jail is on, everything else is allowed: only the lower walls stand. */
+/** The jail is on, everything else is allowed: only the lower layers stand. */
 export const JAILED = (s: Scene): string => `[sandbox]\nbash = "enforce"\nforbid_read = ["${s.vault}"]\n`;
 export const UNJAILED = (s: Scene): string => `[sandbox]\nbash = "off"\nforbid_read = ["${s.vault}"]\n`;
 export const ALL_ALLOWED = ["--permission-mode", "danger-full-access", "--allowed-tools", "Bash,Edit,Read"];

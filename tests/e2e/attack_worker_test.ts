@@ -43,7 +43,7 @@ Deno.test({
     const done = await finished(child);
     assertEquals([done.code, await textOf(`${s.g.ws}/made.txt`)], [0, "made"], done.stderr);
     assertEquals(words.at(-1)?.startsWith("--worker="), true, words.join(" "));
-    const probe = new URL("../unit/sandbox/permission_probe.ts", import.meta.url);
+    const probe = new URL("../unit/sandbox/files/permission_probe.ts", import.meta.url);
     const tries: [string, string, RegExp][] = [
       ["read", `${s.g.ws}/src/a.ts`, /^ok$/],
       ["write", `${s.g.ws}/src/b.ts`, /^ok$/],

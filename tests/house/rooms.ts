@@ -44,7 +44,7 @@ export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
   { folder: "src/tool/builtin", list: "src/tool/builtins.ts", entries: "folders" },
   { folder: "src/command/builtin", list: "src/command/builtins.ts", entries: ".ts" },
   { folder: "src/mcp/transport", list: "src/mcp/transports.ts", entries: ".ts" },
-  { folder: "src/sandbox/backend", list: "src/sandbox/backends.ts", entries: ".ts" },
+  { folder: "src/sandbox/command/backends", list: "src/sandbox/command/backends.ts", entries: ".ts" },
   { folder: "src/config/presets", list: "src/config/presets.ts", entries: ".toml" },
   { folder: "src/frontend", list: "src/frontend/frontends.ts", entries: "folders" },
   { folder: "cli/commands", list: "cli/app.ts", parts: /^cli\/\w+_routes\.ts$/, entries: ".ts" },

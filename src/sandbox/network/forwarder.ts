@@ -1,6 +1,7 @@
 /**
- * Runs inside the jail: listens on a loopback port of the jail's own network, hands every connection to the Unix socket of the proxy outside,
- * and runs a command meanwhile. Arguments: socket, port, program, its arguments. The exit code is the command's.
+ * Runs inside the jail: listens on a loopback port of the jail's own network, hands every connection to the
+ * Unix socket of the proxy outside, and runs a command meanwhile. Arguments: socket, port, program, its
+ * arguments. The exit code is the command's.
  *
  * Contract: uses nothing outside of its own body, because its source text is what the jail gets to run.
  */
@@ -45,8 +46,8 @@ export async function forward(args: readonly string[]): Promise<void> {
 }
 
 /**
- * The command line prefix that runs {@linkcode forward} in a jail. Source text, because a single-file program has no module of it on the disk; a
- * compiled program cannot run source text and brings a subcommand for it.
+ * The command line prefix that runs {@linkcode forward} in a jail. Source text, because a single-file program
+ * has no module of it on the disk; a compiled program cannot run source text and brings a subcommand for it.
  */
 export function forwarderCommand(): string[] {
   if (Deno.build.standalone) return [Deno.execPath(), "sandbox", "forward"];

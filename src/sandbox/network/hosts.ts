@@ -24,8 +24,8 @@ export type Verdict = "refused" | "private" | "public" | "any";
 const V4 = /^\d+\.\d+\.\d+\.\d+$/;
 
 /**
- * A host in the one form in which it is compared: lower case, ASCII, without a dot at the end, numbers as dotted address. Undefined when it is
- * not a host at all.
+ * A host in the one form in which it is compared: lower case, ASCII, without a dot at the end, numbers as
+ * dotted address. Undefined when it is not a host at all.
  */
 export function normalizeHost(host: string): string | undefined {
   const bare = host.startsWith("[") ? host : host.includes(":") ? `[${host}]` : host;
@@ -73,8 +73,9 @@ export class HostList {
   }
 
   /**
-   * How far a destination may lead. A name someone else controls may resolve to an address of this machine or network, so a wildcard only
-   * leads to public addresses, a plain name to private ones too, and loopback has to be listed as such.
+   * How far a destination may lead. A name someone else controls may resolve to an address of this machine or
+   * network, so a wildcard only leads to public addresses, a plain name to private ones too, and loopback has
+   * to be listed as such.
    */
   judge(destination: Destination): Verdict {
     const found = this.#rules.filter((rule) => matches(rule, destination));
@@ -111,7 +112,10 @@ const PRIVATE = [
   /^f[cd]/,
   /^fe[c-f]/,
 ];
-/** Prefixes behind which an IPv6 address holds an IPv4 one: mapped, compatible, translated (RFC 6052, 8215), 6to4 (RFC 3056). */
+/**
+ * Prefixes behind which an IPv6 address holds an IPv4 one: mapped, compatible, translated (RFC 6052, 8215),
+ * 6to4 (RFC 3056).
+ */
 const EMBEDDING =
   /^(?:::(?:ffff:(?:0:)?)?|64:ff9b:(?::|1:.*?:?))([0-9a-f]{1,4}):([0-9a-f]{1,4})$|^2002:([0-9a-f]{1,4}):([0-9a-f]{0,4})(?::|$)/;
 

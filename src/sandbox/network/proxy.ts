@@ -1,5 +1,5 @@
 import { errorMessage } from "../../core/mod.ts";
-import type { ProxyAddress } from "../backend.ts";
+import type { ProxyAddress } from "../command/backend.ts";
 import { coversAddress, type Destination, HostList, normalizeHost } from "./hosts.ts";
 import { openHttp } from "./http.ts";
 import { openSocks } from "./socks.ts";
@@ -26,8 +26,9 @@ export interface ProxyOptions {
 class Refused extends Error {}
 
 /**
- * Lets programs in a jail reach the listed hosts and no others. HTTP (CONNECT and plain) and SOCKS 5 arrive on the same listener. Names are
- * resolved here, so the jail needs no DNS. The listed name is checked, and the addresses it leads to; what is said inside TLS is not looked at.
+ * Lets programs in a jail reach the listed hosts and no others. HTTP (CONNECT and plain) and SOCKS 5 arrive
+ * on the same listener. Names are resolved here, so the jail needs no DNS. The listed name is checked, and
+ * the addresses it leads to; what is said inside TLS is not looked at.
  */
 export class FilterProxy implements AsyncDisposable {
   readonly address: ProxyAddress;

@@ -1,6 +1,6 @@
 import { createJail, type Jail } from "../../../src/sandbox/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { jailed, sh } from "../../unit/sandbox/jail_support.ts";
+import { jailed, sh } from "../../unit/sandbox/command/jail_support.ts";
 import { type Scene, scene } from "./scene.ts";
 import { SHELL_ATTACKS } from "./shell_attacks.ts";
 

@@ -1,6 +1,6 @@
 import { type Scene, SECRET } from "./scene.ts";
 
-/** Which wall is expected to stop an attempt when it is the only one. */
+/** Which layer is expected to stop an attempt when it is the only one. */
 export type Wall = "confinement" | "worker";
 
 /** One attempt of a hostile model at the file tools. Plain enough to be tried in a worker as well. */
@@ -13,7 +13,7 @@ export interface ToolAttack {
   readonly prepare?: (s: Scene) => Promise<void> | void;
   /** What another process does between the check of the path and its use. */
   readonly meanwhile?: (s: Scene) => Promise<void>;
-  /** Walls that stop it alone. The other one is expected to let it pass: if that changes, so should this table. */
+  /** Layers that stop it alone. The other one is expected to let it pass: if that changes, so should this table. */
   readonly stoppedBy: readonly Wall[];
 }
 

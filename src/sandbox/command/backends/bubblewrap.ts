@@ -1,0 +1,275 @@
+import {
+  ancestors,
+  type Backend,
+  type JailedCommand,
+  type JailPlan,
+  type ProbeResult,
+  type SpawnPlan,
+} from "../backend.ts";
+import { isWithin } from "../../area.ts";
+import { seccompFilter } from "../seccomp.ts";
+import { PROXY_PORT, proxyEnvironment } from "../../network/proxy_environment.ts";
+
+/** Where the program is looked for. Not on PATH: a repository may have put a directory there. */
+const PROGRAMS = [
+  "/usr/bin/bwrap",
+  "/usr/local/bin/bwrap",
+  "/bin/bwrap",
+  "/run/current-system/sw/bin/bwrap",
+];
+
+/**
+ * Root keeps what lets it use files of other owners inside the writable directories; everything else goes.
+ * Bubblewrap itself would leave root all capabilities, and with them the way to undo every mount below.
+ */
+const DROP_CAPABILITIES = ["--cap-drop", "ALL"];
+const ROOT_CAPABILITIES = ["DAC_OVERRIDE", "CHOWN", "FOWNER", "SETUID", "SETGID"]
+  .flatMap((name) => ["--cap-add", `CAP_${name}`]);
+
+/** Ways to start it, the strongest first: what a kernel or container forbids differs. */
+const VARIANTS: readonly (readonly string[])[] = [
+  [...DROP_CAPABILITIES, "--unshare-user", "--disable-userns"],
+  [...DROP_CAPABILITIES, "--unshare-user"],
+  DROP_CAPABILITIES,
+];
+const ROOT_VARIANTS: readonly (readonly string[])[] = [
+  [...DROP_CAPABILITIES, ...ROOT_CAPABILITIES],
+  ...VARIANTS,
+];
+
+const NAMESPACES = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"];
+
+/** Parts of `/run` that hold no sockets of services and that programs cannot do without. */
+const RUN_DIRECTORIES = [
+  "/run/systemd/resolve/stub-resolv.conf",
+  "/run/systemd/resolve/resolv.conf",
+  "/run/resolvconf",
+  "/run/NetworkManager/resolv.conf",
+  "/run/current-system",
+  "/run/opengl-driver",
+];
+
+/** Variables that lead to sockets the jail does not show. */
+const DANGLING = [
+  "SSH_AUTH_SOCK",
+  "DBUS_SESSION_BUS_ADDRESS",
+  "XDG_RUNTIME_DIR",
+  "WAYLAND_DISPLAY",
+  "DISPLAY",
+  "XAUTHORITY",
+];
+
+/** Size of the directories that live in memory. */
+const MEMORY = String(512 * 1024 * 1024);
+
+/** What every command gets; with a writable root directory the kernel's settings stay as they are. */
+const system = (wide: boolean): string[] =>
+  [
+    ["--die-with-parent", "--new-session"],
+    wide ? ["--bind", "/", "/", "--ro-bind-try", "/sys", "/sys"] : ["--ro-bind", "/", "/"],
+    ["--dev", "/dev"],
+    // Root owns the kernel settings under /proc, so their permissions alone do not protect them.
+    ["--proc", "/proc", "--remount-ro", "/proc"],
+    ["--size", MEMORY, "--perms", "1777", "--tmpfs", "/dev/shm"],
+    // Nothing limits how much memory files beside the devices would take.
+    ["--remount-ro", "/dev"],
+    // Sockets of services (docker, dbus, tmux) live in these directories, and a read-only mount does not stop
+    // anyone from connecting.
+    ["--size", MEMORY, "--tmpfs", "/run"],
+    RUN_DIRECTORIES.flatMap((path) => ["--ro-bind-try", path, path]),
+    ["--size", MEMORY, "--perms", "1777", "--tmpfs", "/var/tmp"],
+  ].flat();
+
+const isWhole = ({ path }: { readonly path: string }) => path === "/";
+
+function temporary(plan: JailPlan): string[] {
+  if (plan.writable.some((place) => place.path === "/tmp" || isWhole(place))) return [];
+  if (plan.privateTmp !== undefined) return ["--bind", plan.privateTmp, "/tmp"];
+  return ["--size", MEMORY, "--perms", "1777", "--tmpfs", "/tmp"];
+}
+
+/**
+ * Small shells can only name descriptors of one digit; the others are closed by bash, in the rare case that
+ * there are any.
+ */
+const BASHES = ["/bin/bash", "/usr/bin/bash", "/usr/local/bin/bash", "/run/current-system/sw/bin/bash"];
+const CLOSER = 'for fd in /proc/self/fd/??*; do fd=${fd##*/}; exec {fd}>&-; done; exec "$@"';
+
+/** Mounts in the order in which they cover each other: outer before inner, and what is hidden last. */
+function mounts(plan: JailPlan): string[] {
+  const writable = plan.writable.filter((place) => !isWhole(place));
+  const covers = (path: string) => plan.writable.some((place) => isWithin(path, place.path));
+  const fixed = plan.protectedPaths.map((place) => place.path).filter(covers);
+  const readable = plan.readable.map((place) => place.path);
+  const kept = ancestors(plan).filter((path) =>
+    ![...fixed, ...readable].some((place) => isWithin(path, place))
+  );
+  const binds = [
+    ...writable.map(({ path }) => bind("--bind", path)),
+    ...plan.replaced.flatMap(({ path, by, shown, shared }) => [
+      bind("--bind", path, by),
+      ...shared.map((part) => bind("--bind", part)),
+      ...shown.map((part) => bind("--ro-bind", part)),
+    ]),
+    ...[...readable, ...fixed].map((path) => bind("--ro-bind", path)),
+    ...kept.map((path) => bind("--bind", path)),
+  ];
+  const args = temporary(plan);
+  const seen = new Set<string>();
+  for (const { words } of binds.sort((a, b) => a.path.length - b.path.length)) {
+    const line = words.join("\0");
+    if (seen.has(line)) continue;
+    seen.add(line);
+    args.push(...words);
+  }
+  for (const { path, directory: directory } of plan.hidden) {
+    if (directory) args.push("--perms", "0000", "--tmpfs", path, "--remount-ro", path);
+    else args.push("--ro-bind", "/dev/null", path);
+  }
+  return args;
+}
+
+function bind(option: string, path: string, from = path): { path: string; words: string[] } {
+  return { path, words: [option, from, path] };
+}
+
+function wrap(command: JailedCommand): SpawnPlan {
+  const { plan, probe, cwd } = command;
+  const env: Record<string, string> = { ...command.env, TMPDIR: "/tmp" };
+  for (const name of DANGLING) delete env[name];
+  const args = [
+    ...(probe.options ?? []),
+    ...NAMESPACES,
+    ...system(plan.writable.some(isWhole)),
+    ...mounts(plan),
+  ];
+  let argv = command.argv;
+  if (plan.network !== "open" && probe.network) args.push("--unshare-net");
+  if (plan.network === "filtered" && plan.proxy?.socket !== undefined) {
+    args.push("--ro-bind", plan.proxy.socket, plan.proxy.socket);
+    argv = [...(plan.proxy.forwarder ?? []), plan.proxy.socket, String(PROXY_PORT), ...argv];
+    Object.assign(env, proxyEnvironment(PROXY_PORT));
+  }
+  const start = startWith(probe.program ?? "bwrap", probe.filter, plan.mustNotAppear);
+  return { command: start.command, args: [...start.args, ...args, "--chdir", cwd, "--", ...argv], env };
+}
+
+const CLEANER = `PATH=/usr/bin:/bin:/run/current-system/sw/bin
+set -f; IFS='
+'
+for file in $files; do
+  if [ -e "$file" ] || [ -L "$file" ]; then
+    rm -rf -- "$file" && echo "reasonix: removed $file, which would have made git run other programs" >&2
+  fi
+done`;
+
+/**
+ * The shell that starts bubblewrap. It gives it the filter on an open descriptor, as bubblewrap wants it;
+ * closes descriptors that we inherited, which could lead outside; and keeps core dumps, which are handled
+ * outside, from being made. Afterwards it removes what must not appear: by then every process of the jail is
+ * gone. It runs outside, so it looks for no program in the user's PATH, where commands may have put theirs.
+ */
+const STARTER = `exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&-; ulimit -c 0
+files=$1; shift
+for fd in /proc/self/fd/??*; do
+  [ -e "$fd" ] || continue
+  for bash in ${BASHES.join(" ")}; do
+    [ -x $bash ] && set -- $bash --norc --noprofile -c '${CLOSER}' bash "$@" && break 2
+  done
+  echo "reasonix: cannot close inherited descriptors without bash" >&2; exit 126
+done
+[ "$files" ] || exec "$@" 9<"$0"
+trap : TERM INT HUP
+"$@" 9<"$0"
+code=$?
+${CLEANER}
+exit $code`;
+
+/** The kernel takes no argument of more than 128 KiB, and a character here may be three bytes there. */
+const MAX_LIST = 40_000;
+
+function joined(paths: readonly string[]): string {
+  const text = paths.join("\n");
+  return text.length <= MAX_LIST ? text : text.slice(0, text.lastIndexOf("\n", MAX_LIST));
+}
+
+function startWith(
+  program: string,
+  filter: string | undefined,
+  mustNotAppear: readonly string[],
+): { command: string; args: string[] } {
+  const files = joined(mustNotAppear.filter((path) => !path.includes("\n")));
+  const seccomp = filter === undefined ? [] : ["--seccomp", "9"];
+  return { command: "/bin/sh", args: ["-c", STARTER, filter ?? "/dev/null", files, program, ...seccomp] };
+}
+
+async function findProgram(): Promise<{ path: string; info: Deno.FileInfo } | undefined> {
+  for (const path of PROGRAMS) {
+    const info = await Deno.stat(path).catch(() => undefined);
+    if (info?.isFile) return { path, info };
+  }
+  return undefined;
+}
+
+async function tryOut(
+  program: string,
+  options: readonly string[],
+  filter?: string,
+): Promise<string | undefined> {
+  const start = startWith(program, filter, []);
+  const args = [...start.args, ...options, ...NAMESPACES, ...system(false), "--", "/bin/sh", "-c", "exit 42"];
+  const result = await new Deno.Command(start.command, { args, env: {}, clearEnv: true, stdin: "null" })
+    .output();
+  if (result.code === 42) return undefined;
+  return new TextDecoder().decode(result.stderr).trim().split("\n")[0] || `exit code ${result.code}`;
+}
+
+/** Named by its content, so that another version of this program never takes the wrong one. */
+async function filterFile(
+  cacheDir: string | undefined,
+): Promise<{ path: string; bytes: Uint8Array } | undefined> {
+  const bytes = seccompFilter();
+  if (cacheDir === undefined || bytes === undefined) return undefined;
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex().slice(0, 16);
+  return { path: `${cacheDir}/jail-${hash}.bpf`, bytes };
+}
+
+/** Adds the filter where the kernel takes it. */
+async function withFilter(result: ProbeResult, cacheDir: string | undefined): Promise<ProbeResult> {
+  const file = await filterFile(cacheDir);
+  if (file === undefined || result.program === undefined) return result;
+  try {
+    await Deno.mkdir(cacheDir ?? "", { recursive: true, mode: 0o700 });
+    await Deno.writeFile(file.path, file.bytes, { mode: 0o600 });
+  } catch {
+    return result;
+  }
+  const reason = await tryOut(result.program, result.options ?? [], file.path);
+  return reason === undefined ? { ...result, filter: file.path } : result;
+}
+
+async function probe(cacheDir?: string): Promise<ProbeResult> {
+  const program = (await findProgram())?.path;
+  if (program === undefined) return { works: false, detail: "bwrap is not installed" };
+  let reason = "";
+  for (const options of Deno.uid() === 0 ? ROOT_VARIANTS : VARIANTS) {
+    reason = await tryOut(program, [...options, "--unshare-net"]) ?? "";
+    if (reason === "") return await withFilter({ works: true, program, options, network: true }, cacheDir);
+    if (await tryOut(program, options) === undefined) {
+      return await withFilter({ works: true, program, options, network: false, detail: reason }, cacheDir);
+    }
+  }
+  return { works: false, detail: reason };
+}
+
+/** Linux: namespaces and mounts by bubblewrap. */
+export const bubblewrap: Backend = {
+  async fingerprint(cacheDir) {
+    const found = await findProgram();
+    const filter = await filterFile(cacheDir);
+    const there = filter && await Deno.stat(filter.path).then(() => filter.path, () => "no filter");
+    return found && [found.path, found.info.mtime?.getTime(), Deno.osRelease(), Deno.uid(), there].join(" ");
+  },
+  probe,
+  wrap,
+};

@@ -1,0 +1,48 @@
+import type { BackendName } from "./backends.ts";
+
+/** What a command left behind. */
+export interface CommandOutcome {
+  readonly exitCode: number | undefined;
+  readonly output: string;
+}
+
+/** Why the jail looks like the cause of a failure. */
+export interface JailDenial {
+  readonly kind: "file" | "network" | "setup";
+  /** The line of output that says so. */
+  readonly evidence: string;
+}
+
+const FILE: { readonly [name: string]: RegExp } = {
+  bubblewrap: /read-only file system|\bEROFS\b|device or resource busy|\bos error 30\b/i,
+  seatbelt: /operation not permitted|\bEPERM\b|\bos error 1\b/i,
+};
+
+const NETWORK =
+  /could not resolve (?:host|proxy)|temporary failure in name resolution|name or service not known|nodename nor servname|network is unreachable|no address associated with hostname|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|failed to lookup address|getaddrinfo|no such host|cannot assign requested address|blocked by \[sandbox\] network_hosts/i;
+
+const SETUP = /^(?:bwrap|sandbox-exec): /;
+
+/** Output is looked at from its end: that is where programs say why they gave up. */
+const TAIL = 16_000;
+
+/**
+ * Whether a failed command probably failed because of the jail, so that one unconfined run can be offered. A
+ * guess by nature: exit codes do not carry it, and a program may print such a line for its own reasons. Never
+ * used to allow anything by itself.
+ */
+export function looksJailDenied(
+  outcome: CommandOutcome,
+  jail: { readonly backend: BackendName; readonly network: "none" | "filtered" | "open" },
+): JailDenial | undefined {
+  const pattern = FILE[jail.backend];
+  if (outcome.exitCode === 0 || outcome.exitCode === undefined || pattern === undefined) return undefined;
+  const lines = outcome.output.slice(-TAIL).split("\n");
+  for (const line of lines.reverse()) {
+    const evidence = line.trim().slice(0, 300);
+    if (SETUP.test(evidence)) return { kind: "setup", evidence };
+    if (pattern.test(evidence)) return { kind: "file", evidence };
+    if (jail.network !== "open" && NETWORK.test(evidence)) return { kind: "network", evidence };
+  }
+  return undefined;
+}

@@ -1,0 +1,55 @@
+/** What a child process gets to see of the environment. */
+export interface EnvironmentOptions {
+  /** The environment of this process; read once when absent. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Names that hold provider keys: every `api_key_env`, and every name of the Reasonix home's `.env`. */
+  readonly secretNames?: readonly string[];
+  /** Key values; a variable that holds one is dropped whatever its name. */
+  readonly secretValues?: readonly string[];
+}
+
+/** Set in every child: commands never page, prompt or open an editor, and can see who runs them. */
+const FIXED: Readonly<Record<string, string>> = {
+  REASONIX: "1",
+  AI_AGENT: "reasonix",
+  TERM: "dumb",
+  PAGER: "cat",
+  GIT_PAGER: "cat",
+  MANPAGER: "cat",
+  GIT_EDITOR: "true",
+  GIT_TERMINAL_PROMPT: "0",
+};
+
+/**
+ * Ours (settings, telemetry, the runtime's credentials), what makes a dynamic loader or a starting shell run
+ * other code, and what belongs to the terminal the user sits at. Shell functions exported by bash count as
+ * the latter.
+ */
+const DROPPED =
+  /^(?:REASONIX|OTEL|LD|DYLD)_|^DENO_(?:AUTH_TOKENS|V8_FLAGS|SERVE_ADDRESS|KV_ACCESS_TOKEN|TLS_CA_STORE)$|^(?:BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|COLORTERM|TERMCAP|STY|TMUX|TMUX_PANE|WINDOWID|SSH_TTY|FORCE_COLOR|CLICOLOR_FORCE|GIT_ASKPASS|SSH_ASKPASS|SUDO_ASKPASS)$|^BASH_FUNC_|^NODE_CHANNEL_/;
+
+/** Shorter values are too common to be told apart from ordinary settings. */
+const SHORTEST_SECRET = 8;
+
+/** The whole environment of a child process. */
+export function childEnvironment(options: EnvironmentOptions = {}): Record<string, string> {
+  const source = options.env ?? Deno.env.toObject();
+  const names = new Set(options.secretNames?.map((name) => name.toUpperCase()));
+  const values = new Set(options.secretValues?.filter((value) => value.length >= SHORTEST_SECRET));
+  for (const [name, value] of Object.entries(source)) {
+    if (names.has(name.toUpperCase()) && value.length >= SHORTEST_SECRET) values.add(value);
+  }
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(source)) {
+    if (name === "" || names.has(name.toUpperCase()) || DROPPED.test(name)) continue;
+    if (value.includes("\0") || holdsSecret(value, values)) continue;
+    result[name] = value;
+  }
+  return Object.assign(result, FIXED);
+}
+
+function holdsSecret(value: string, secrets: ReadonlySet<string>): boolean {
+  if (secrets.has(value)) return true;
+  for (const secret of secrets) if (value.includes(secret)) return true;
+  return false;
+}

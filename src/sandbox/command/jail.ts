@@ -1,0 +1,180 @@
+import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import type { Backend, ProbeResult, SpawnPlan } from "./backend.ts";
+import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
+import { DeniedFiles } from "../files/denied_files.ts";
+import { describeJail } from "./describe.ts";
+import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
+import { currentPlan, type FixedPlan, fixPlan, type HostEnvironment, type JailScope } from "./plan.ts";
+import { forgetProbe, probeCached } from "./probe.ts";
+import { boundSockets, namedSockets } from "./mounts/sockets.ts";
+
+/** How commands are confined. */
+export interface JailOptions extends JailScope {
+  /**
+   * `[sandbox] bash`: "enforce" refuses to run without a jail, "auto" takes the strongest that works, "off"
+   * none.
+   */
+  readonly mode: "enforce" | "auto" | "off";
+  /** Where probe results are kept between runs; absent = probed each time. */
+  readonly cacheDir?: string;
+  readonly environment?: EnvironmentOptions;
+}
+
+/** A backend that was looked at and does not work here. */
+export interface RejectedBackend {
+  readonly backend: BackendName;
+  readonly reason: string;
+}
+
+/** A jail as plain data: what a worker without permission to look around needs to make the same one. */
+export interface JailData {
+  readonly backend: BackendName;
+  readonly probe: ProbeResult;
+  readonly rejected: readonly RejectedBackend[];
+  readonly fixed: FixedPlan;
+  /** The whole environment of children. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly cacheDir?: string;
+}
+
+/**
+ * Wraps command lines for the OS jail. Structurally a `CommandJail`.
+ *
+ * Contract: `wrap` starts nothing; children get the environment of `childEnvironment` and nothing else.
+ * Processes that a command leaves behind end with it: the jail is gone when its first process is.
+ */
+export class Jail {
+  readonly data: JailData;
+  readonly #backend: Backend;
+  readonly #denied: DeniedFiles | undefined;
+
+  constructor(data: JailData, backend: Backend) {
+    this.data = data;
+    this.#backend = backend;
+    const { denyRead = [], roots, userHome } = data.fixed.scope;
+    const globs = data.backend === "none" ? [] : denyRead;
+    this.#denied = globs.length === 0 ? undefined : new DeniedFiles({ globs, roots, userHome });
+  }
+
+  wrap(argv: readonly string[], options: { readonly cwd: string }): SpawnPlan {
+    const { fixed, probe, env, backend } = this.data;
+    const plan = backend === "none" ? EMPTY_PLAN : currentPlan(fixed, this.#denied?.find());
+    return this.#backend.wrap({ argv, cwd: options.cwd, env, plan, probe });
+  }
+
+  /** The command as it would run without a jail, for the one unconfined run the user agreed to. */
+  unconfined(argv: readonly string[]): SpawnPlan {
+    const [command = "", ...args] = argv;
+    return { command, args, env: this.data.env };
+  }
+
+  /** For when setting the jail up failed: the next session looks again at what works. */
+  async forgetProbe(): Promise<void> {
+    if (this.data.cacheDir !== undefined) await forgetProbe(this.data.backend, this.data.cacheDir);
+  }
+
+  /** One line for the user: what is and what is not confined. */
+  describe(): string {
+    const hidden = this.#denied?.find().length;
+    const line = describeJail(this.data.backend, this.data.fixed.scope, this.data.probe);
+    if (!hidden) return line;
+    const limit = this.#denied?.capped
+      ? "; too much matches Read rules that deny: the rest stays visible to commands"
+      : "";
+    return `${line}; ${hidden} of what Read rules deny is invisible${limit}`;
+  }
+
+  /**
+   * The directory that commands see as `/tmp`, if it is another one than the real; for
+   * `WorkspaceOptions.privateTmp`.
+   */
+  get privateTmp(): string | undefined {
+    const { roots, rootAccess, privateTmp } = this.data.fixed.scope;
+    const real = rootAccess !== "read" && roots.includes("/tmp");
+    return this.data.backend === "bubblewrap" && !real ? privateTmp : undefined;
+  }
+
+  /** Whether commands are confined at all. */
+  get confined(): boolean {
+    return this.data.backend !== "none";
+  }
+}
+
+const EMPTY_PLAN = {
+  writable: [],
+  readable: [],
+  protectedPaths: [],
+  hidden: [],
+  mustNotAppear: [],
+  replaced: [],
+  network: "open",
+} as const;
+
+/** Why the settings cannot be met by what the probe found, or undefined. */
+function shortfall(probe: ProbeResult, options: JailOptions): string | undefined {
+  if (!probe.works) return probe.detail ?? "does not work here";
+  if (options.mode === "enforce" && options.network !== "open" && !probe.network) {
+    return `cannot cut off the network (${probe.detail ?? "not possible here"})`;
+  }
+  return undefined;
+}
+
+/** Chooses a backend and prepares it. */
+export async function openJail(options: JailOptions): Promise<Jail> {
+  const rejected: RejectedBackend[] = [];
+  const env = childEnvironment(options.environment);
+  for (const name of options.mode === "off" ? [] : CANDIDATES[Deno.build.os] ?? []) {
+    const backend = await BACKENDS[name]();
+    const probe = await probeCached(name, backend, options.cacheDir)
+      .catch((error): ProbeResult => ({ works: false, detail: errorMessage(error) }));
+    const reason = shortfall(probe, options);
+    if (reason === undefined) {
+      const fixed = fixPlan(await withForwarder(options), await inspectHost(env, options));
+      const cache = options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir };
+      return new Jail({ backend: name, probe, rejected, fixed, env, ...cache }, backend);
+    }
+    rejected.push({ backend: name, reason });
+  }
+  const why = rejected.map(({ backend, reason }) => `${backend}: ${reason}`).join("; ");
+  if (options.mode === "enforce") throw unjailed(why || `there is none for ${Deno.build.os}`);
+  const detail = options.mode === "off" ? '[sandbox] bash = "off"' : why || `no jail for ${Deno.build.os}`;
+  const fixed = { scope: options, writable: [], hidden: [], programs: [], replaced: [], redirects: [] };
+  return new Jail(
+    { backend: "none", probe: { works: true, detail }, rejected, fixed, env },
+    await BACKENDS.none(),
+  );
+}
+
+/** A jail with a network of its own needs somebody inside who knows the way to the proxy. */
+async function withForwarder(scope: JailScope): Promise<JailScope> {
+  if (scope.network !== "filtered" || scope.proxy?.socket === undefined || scope.proxy.forwarder) {
+    return scope;
+  }
+  const { forwarderCommand } = await import("../network/forwarder.ts");
+  return { ...scope, proxy: { ...scope.proxy, forwarder: forwarderCommand() } };
+}
+
+/** What the machine has that a jail has to mind. */
+async function inspectHost(env: Record<string, string>, options: JailOptions): Promise<HostEnvironment> {
+  const { cacheDir, environment } = options;
+  const named = namedSockets(environment?.env ?? Deno.env.toObject());
+  return {
+    searchPath: (env.PATH ?? "").split(":"),
+    sockets: [...await boundSockets(), ...named],
+    ...(env.DENO_DIR === undefined ? {} : { runtime: env.DENO_DIR }),
+    ...(cacheDir === undefined || Deno.build.os !== "linux" ? {} : { standIns: cacheDir }),
+  };
+}
+
+/** The jail of another process or worker, from its data. */
+export async function reopenJail(data: JailData): Promise<Jail> {
+  return new Jail(data, await BACKENDS[data.backend]());
+}
+
+function unjailed(why: string): ReasonixError {
+  return new ReasonixError(`Cannot confine commands as [sandbox] bash = "enforce" asks: ${why}`, {
+    exit: "blocked",
+    remedy:
+      'install bubblewrap (Linux), or set [sandbox] bash = "auto" to run commands unconfined where no jail works',
+  });
+}

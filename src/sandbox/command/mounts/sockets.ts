@@ -1,0 +1,101 @@
+import { isWithin } from "../../area.ts";
+
+/**
+ * Sockets of programs that act for whoever connects: key agents, containers, the desktop, editors, other
+ * terminals. A read-only mount stops nobody from connecting, and a network namespace only covers sockets
+ * without a path.
+ */
+
+/** Directories in the user's home where agents and connections make sockets while a session goes on. */
+const AGENT_DIRECTORIES = [
+  ".ssh",
+  ".ssh/agent",
+  ".gnupg",
+  ".1password",
+  ".docker/run",
+  ".docker/desktop",
+] as const;
+
+/** Directories that a jail replaces, so that nothing in them is seen. */
+const REPLACED = ["/run", "/tmp", "/var/tmp", "/dev", "/proc", "/sys"];
+
+/**
+ * Looks at the kernel's list; by a program, since the runtime does not let itself be shown files of /proc.
+ */
+export async function boundSockets(): Promise<string[]> {
+  if (Deno.build.os !== "linux") return [];
+  try {
+    const { stdout } = await new Deno.Command("/bin/sh", {
+      args: ["-c", "cat /proc/net/unix"],
+      clearEnv: true,
+      env: { PATH: "/usr/bin:/bin:/run/current-system/sw/bin" },
+      stdin: "null",
+      stderr: "null",
+    }).output();
+    return socketPaths(new TextDecoder().decode(stdout));
+  } catch {
+    return [];
+  }
+}
+
+/** The paths in /proc/net/unix; names that begin with @ have none. */
+function socketPaths(table: string): string[] {
+  return [...table.matchAll(/^[0-9a-f]+: (?:\S+ +){5}\d+ +(\/.*)$/gm)].map((match) => match[1] ?? "");
+}
+
+/** Sockets that variables lead to, such as SSH_AUTH_SOCK, DOCKER_HOST and TMUX. */
+export function namedSockets(env: Readonly<Record<string, string>>): string[] {
+  const found = new Set<string>();
+  for (const [name, value] of Object.entries(env)) {
+    if (name === "PATH" || value.length > 4096) continue;
+    for (const piece of value.split(/[,;:=]/)) {
+      const path = piece.replace(/^\/+/, "/");
+      if (path.startsWith("/") && isSocket(path)) found.add(path);
+    }
+  }
+  return [...found];
+}
+
+/** Sockets in the directories of agents, as they are now. */
+export function agentSockets(userHome: string | undefined): string[] {
+  return userHome === undefined ? [] : AGENT_DIRECTORIES.flatMap((name) => {
+    try {
+      return [...Deno.readDirSync(`${userHome}/${name}`)]
+        .filter((entry) => !entry.isFile && !entry.isDirectory && !entry.isSymlink)
+        .map((entry) => `${userHome}/${name}/${entry.name}`);
+    } catch {
+      return [];
+    }
+  });
+}
+
+/**
+ * Which of these a jail has to hide: those it would show. A socket in a project belongs to the project, but
+ * not in a root as wide as the home directory.
+ */
+export function foreignSockets(
+  sockets: readonly string[],
+  roots: readonly string[],
+  userHome: string | undefined,
+): string[] {
+  const projects = roots.filter((root) => !isSystemDirectory(root, userHome));
+  const covered = REPLACED.filter((directory) => !roots.some((root) => isWithin(directory, root)));
+  return sockets.filter((path) => ![...projects, ...covered].some((directory) => isWithin(path, directory)));
+}
+
+/**
+ * Whether a writable directory is more than a project: it holds the user's home, or is one of the system's
+ * own.
+ */
+export function isSystemDirectory(root: string, userHome: string | undefined): boolean {
+  return /^\/(?:|etc|home|media|mnt|opt|root|run|srv|tmp|usr|var|var\/tmp)$/.test(root) ||
+    (userHome !== undefined && isWithin(userHome, root));
+}
+
+function isSocket(path: string): boolean {
+  try {
+    return Deno.statSync(path).isSocket === true;
+  } catch {
+    return false;
+  }
+}

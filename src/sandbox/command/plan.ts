@@ -1,0 +1,203 @@
+import type { JailPlan, MountPath, NetworkMode, ProxyAddress, Replacement } from "./backend.ts";
+import { isWithin } from "../area.ts";
+import { planCaches } from "./mounts/caches.ts";
+import { gitPaths } from "./mounts/git.ts";
+import { HOME_PROGRAMS, HOME_SECRETS, PROTECTED_PATHS } from "../guarded.ts";
+import { existingMounts } from "./mount_path.ts";
+import { agentSockets, foreignSockets, isSystemDirectory } from "./mounts/sockets.ts";
+
+/** The directories and the network a jail is made of. Absolute paths; variables are already expanded. */
+export interface JailScope {
+  /** The workspace root, `allow_write`, `--add-dir`; writable unless they are to stay as they are. */
+  readonly roots: readonly string[];
+  /** "read": nothing in the roots may change. */
+  readonly rootAccess?: "read";
+  /**
+   * Further directories that are shown, as far as they exist, though what is around them may not be;
+   * read-only.
+   */
+  readonly shown?: readonly string[];
+  readonly forbidRead?: readonly string[];
+  /** Globs of permission rules that refuse to read; what matches them is as invisible. */
+  readonly denyRead?: readonly string[];
+  /** The Reasonix home: nothing in it is writable, its key files are invisible. */
+  readonly home: string;
+  readonly userHome?: string;
+  /** The directory shown as `/tmp`, kept between commands. */
+  readonly privateTmp?: string;
+  readonly network: NetworkMode;
+  readonly proxy?: ProxyAddress;
+}
+
+/**
+ * Cookies and directories of sockets that let a command have other programs act for it, relative to the
+ * user's home.
+ */
+const AGENT_FILES = [
+  ".docker/run",
+  ".docker/desktop",
+  ".colima",
+  ".orbstack/run",
+  ".rd",
+  ".lima",
+  ".gnupg/S.gpg-agent",
+  ".gnupg/S.gpg-agent.ssh",
+  ".gnupg/S.gpg-agent.extra",
+  ".local/share/containers/podman/machine",
+  ".Xauthority",
+] as const;
+
+/**
+ * The protected paths of a root that may exist. One look at the directory is cheaper than thirty failing
+ * looks at its entries.
+ */
+function protectedCandidates(root: string): string[] {
+  let names: Set<string>;
+  try {
+    names = new Set([...Deno.readDirSync(root)].map((entry) => entry.name));
+  } catch {
+    return [];
+  }
+  const there = PROTECTED_PATHS.filter((path) => names.has(path.split("/", 1)[0] ?? ""));
+  return there.map((path) => `${root}/${path}`);
+}
+
+function inHome(scope: JailScope, names: readonly string[]): string[] {
+  return scope.userHome === undefined ? [] : names.map((name) => `${scope.userHome}/${name}`);
+}
+
+/** What else is there on the machine. */
+export interface HostEnvironment {
+  /** The cache of the runtime, where the environment names it. */
+  readonly runtime?: string;
+  /** Where the directories are kept that commands get instead of the user's. */
+  readonly standIns?: string;
+  /** Directories in which programs are looked up. */
+  readonly searchPath?: readonly string[];
+  /** Sockets that programs of the user listen on. */
+  readonly sockets?: readonly string[];
+}
+
+/** The user's home, when it lies in a writable directory. */
+function homeWithin({ roots, userHome }: JailScope): string[] {
+  return userHome !== undefined && roots.some((root) => isWithin(userHome, root)) ? [userHome] : [];
+}
+
+/** The part of a plan that does not change during a session. */
+export interface FixedPlan {
+  readonly scope: JailScope;
+  readonly writable: readonly MountPath[];
+  readonly hidden: readonly MountPath[];
+  /** Programs and caches of programs; read-only although in a writable directory. */
+  readonly programs: readonly MountPath[];
+  readonly replaced: readonly Replacement[];
+  /** Files that lead git elsewhere and were there at the start, so they are the user's. */
+  readonly redirects: readonly string[];
+}
+
+/** Looks the directories up. */
+export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
+  const { roots, userHome } = scope;
+  const caches = planCaches({
+    userHome,
+    roots,
+    runtime: host.runtime,
+    standIns: host.standIns,
+    online: scope.network === "open",
+  });
+  return {
+    scope: scope,
+    writable: [...existingMounts(writableRoots(scope)), ...caches.writable],
+    hidden: existingMounts([
+      ...scope.forbidRead ?? [],
+      ...HOME_SECRETS.map((name) => `${scope.home}/${name}`),
+      ...inHome(scope, AGENT_FILES),
+      ...foreignSockets(existingMounts(host.sockets ?? []).map((place) => place.path), roots, userHome),
+    ]),
+    programs: [...caches.protectedPaths, ...programs(scope, host.searchPath ?? [])],
+    redirects: existingMounts(roots.flatMap((root) => gitPaths(root).redirects)).map((place) => place.path),
+    replaced: caches.replaced,
+  };
+}
+
+function writableRoots({ roots, rootAccess }: JailScope): readonly string[] {
+  return rootAccess === "read" ? [] : roots;
+}
+
+/**
+ * Roots that stay as they are. `/` is read-only anyhow, and commands have a `/tmp` of their own to write to.
+ */
+function readableRoots({ roots, rootAccess }: JailScope): readonly string[] {
+  return rootAccess === "read" ? roots.filter((root) => !/^\/(?:(?:private\/)?tmp)?$/.test(root)) : [];
+}
+
+/**
+ * What the user starts by name, where it lies in a writable directory that is more than a project. A
+ * project's programs are the project's.
+ */
+function programs(scope: JailScope, searchPath: readonly string[]): MountPath[] {
+  const projects = scope.roots.filter((root) => !isSystemDirectory(root, scope.userHome));
+  const paths = existingMounts([
+    ...searchPath.filter((path) => path.startsWith("/")),
+    ...inHome(scope, HOME_PROGRAMS),
+  ]);
+  return paths.filter(({ path }) => path !== "/" && !projects.some((root) => isWithin(path, root)));
+}
+
+/**
+ * Leaves out what is gone by now; what may not be looked at (a worker may not look at what is hidden) is
+ * believed to be there.
+ */
+function stillThere(paths: readonly MountPath[]): MountPath[] {
+  return paths.filter(({ path }) => {
+    try {
+      Deno.lstatSync(path);
+      return true;
+    } catch (error) {
+      return !(error instanceof Deno.errors.NotFound);
+    }
+  });
+}
+
+/**
+ * Of what rules refuse, that which is not hidden already. A root stays: commands would have nowhere to be.
+ */
+function withoutHidden(
+  hidden: readonly MountPath[],
+  denied: readonly MountPath[],
+  roots: readonly string[],
+): MountPath[] {
+  const directories = [...hidden, ...denied].filter((place) => place.directory).map((place) => place.path);
+  const known = new Set(hidden.map((place) => place.path));
+  return denied.filter(({ path }) =>
+    !known.has(path) && !roots.some((root) => isWithin(root, path)) &&
+    !directories.some((directory) => directory !== path && isWithin(path, directory))
+  );
+}
+
+/**
+ * The plan for the next command. Protected paths are looked up each time: the command before may have made
+ * one.
+ */
+export function currentPlan(fixed: FixedPlan, denied: readonly MountPath[] = []): JailPlan {
+  const { scope } = fixed;
+  const paths = writableRoots(scope).map(gitPaths);
+  const readable = readableRoots(scope).flatMap((root) => [root, ...gitPaths(root).writable]);
+  const agents = existingMounts(agentSockets(scope.userHome));
+  const hidden = [...stillThere(fixed.hidden), ...agents];
+  const candidates = [
+    ...new Set([...scope.roots, ...homeWithin(scope)].flatMap(protectedCandidates)),
+    ...paths.flatMap((git) => git.protectedPaths),
+  ];
+  return {
+    writable: [...stillThere(fixed.writable), ...existingMounts(paths.flatMap((git) => git.writable))],
+    readable: existingMounts([...readable, ...scope.shown ?? []]),
+    protectedPaths: [...existingMounts([...candidates, scope.home]), ...fixed.programs],
+    replaced: fixed.replaced,
+    mustNotAppear: paths.flatMap((git) => git.redirects).filter((path) => !fixed.redirects.includes(path)),
+    hidden: [...hidden, ...withoutHidden(hidden, denied, scope.roots)],
+    network: scope.network,
+    ...(scope.privateTmp === undefined ? {} : { privateTmp: scope.privateTmp }),
+    ...(scope.proxy === undefined ? {} : { proxy: scope.proxy }),
+  };
+}

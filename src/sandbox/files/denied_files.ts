@@ -1,0 +1,122 @@
+import { isWithin } from "../area.ts";
+import type { MountPath } from "../command/backend.ts";
+import { absoluteGlobs, foldGlob, type GlobContext, globSource, shortestGlob } from "./denied_globs.ts";
+import { realPathOf } from "../resolve.ts";
+
+/** Directories looked into, and files hidden, before the rest is left to the rules alone. */
+const MAX_DIRECTORIES = 1500;
+const MAX_FILES = 256;
+/** A directory that changed less than this before it was listed may change again without a new time (ms). */
+const SETTLED = 50;
+/**
+ * Packages and git's own files, which are many: what is in there is only hidden when a rule names it without
+ * wildcards.
+ */
+const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
+
+interface Listing {
+  readonly changed: number;
+  readonly listed: number;
+  readonly directories: readonly string[];
+  readonly matches: readonly string[];
+}
+
+/**
+ * Finds what `Read` rules refuse, so that commands cannot see it either. Files a glob means are looked up
+ * when first asked for, and again in directories that have changed since; asking again costs one look a
+ * directory.
+ */
+export class DeniedFiles {
+  readonly #plain: readonly string[];
+  readonly #pattern: RegExp | undefined;
+  /** What a rule means by its name alone, in whatever directory. */
+  readonly #names: RegExp | undefined;
+  readonly #bases: readonly string[];
+  readonly #listings = new Map<string, Listing>();
+  #capped = false;
+
+  constructor(context: GlobContext) {
+    const forms = absoluteGlobs(context);
+    this.#plain = forms.filter((form) => !/[*?]/.test(form));
+    const open = forms.filter((form) => /[*?]/.test(form));
+    this.#pattern = open.length === 0
+      ? undefined
+      : new RegExp(`^(?:${open.map(globSource).join("|")})$`, "su");
+    const names = context.globs.map(shortestGlob).filter((form) =>
+      /[^*?/.]/.test(form) && !form.includes("/")
+    );
+    this.#names = names.length === 0
+      ? undefined
+      : new RegExp(`/(?:${names.map(globSource).join("|")})$`, "su");
+    const heads = open.map((form) => form.slice(0, form.slice(0, form.search(/[*?]/)).lastIndexOf("/")));
+    // The whole file system is too much to look through; what commands can write to is not.
+    this.#bases = outermost(heads.flatMap((head) => head === "" ? context.roots : [head]));
+  }
+
+  /** Whether not all of it could be found. */
+  get capped(): boolean {
+    return this.#capped;
+  }
+
+  /** What is there now. */
+  find(): readonly MountPath[] {
+    const found = new Map<string, MountPath>();
+    for (const path of [...this.#plain, ...this.#matches()]) {
+      try {
+        Deno.lstatSync(path);
+        const real = realPathOf(path);
+        const loose = this.#names?.test(foldGlob(real)) ? { loose: true } as const : {};
+        found.set(real, { path: real, directory: Deno.statSync(real).isDirectory, ...loose });
+      } catch {
+        // Not there, or a link to nothing.
+      }
+    }
+    const paths = [...found.values()];
+    this.#capped ||= paths.length > MAX_FILES;
+    return paths.slice(0, MAX_FILES);
+  }
+
+  #matches(): string[] {
+    if (!this.#pattern) return [];
+    const matches: string[] = [];
+    const pending = [...this.#bases];
+    let looked = 0;
+    for (let directory = pending.shift(); directory !== undefined; directory = pending.shift()) {
+      if (++looked > MAX_DIRECTORIES) {
+        this.#capped = true;
+        break;
+      }
+      const listing = this.#list(directory);
+      for (const match of listing.matches) matches.push(match);
+      for (const inner of listing.directories) pending.push(inner);
+    }
+    return matches;
+  }
+
+  #list(directory: string): Listing {
+    try {
+      const changed = Deno.lstatSync(directory).mtime?.getTime() ?? NaN;
+      const known = this.#listings.get(directory);
+      if (known && known.changed === changed && known.listed - changed > SETTLED) return known;
+      const directories: string[] = [];
+      const matches: string[] = [];
+      const listed = Date.now();
+      for (const { name, isDirectory } of Deno.readDirSync(directory)) {
+        const path = `${directory === "/" ? "" : directory}/${name}`;
+        if (this.#pattern?.test(foldGlob(path))) matches.push(path);
+        else if (isDirectory && !SKIPPED.has(name)) directories.push(path);
+      }
+      const listing = { changed, listed, directories, matches };
+      this.#listings.set(directory, listing);
+      return listing;
+    } catch {
+      return { changed: 0, listed: 0, directories: [], matches: [] };
+    }
+  }
+}
+
+/** Directories that lie in none of the others. */
+function outermost(directories: readonly string[]): string[] {
+  const all = [...new Set(directories)];
+  return all.filter((directory) => !all.some((other) => other !== directory && isWithin(directory, other)));
+}

@@ -1,0 +1,244 @@
+import { ReasonixError } from "../../core/mod.ts";
+import { exists } from "../../util/look.ts";
+import { foldPath, isWithin, isWithinFolded } from "../area.ts";
+import { deniedTest } from "./denied_globs.ts";
+import { HOME_CONFIG, HOME_SECRETS, isProtected, kernelReason } from "../guarded.ts";
+import { absolutePath, normalizeLexically, type PathStyle } from "../lexical.ts";
+import { realPathOf } from "../resolve.ts";
+import { holdsInode, verifyOpenFile } from "./verify_open_file.ts";
+
+/** Which files tools may touch. Plain data, so that it can be handed to a worker. */
+export interface WorkspaceOptions {
+  /** Absolute; relative paths count from here. */
+  readonly cwd: string;
+  /**
+   * Writable directories or files: the workspace root, `allow_write`, `--add-dir`. Relative ones count from
+   * `cwd`.
+   */
+  readonly roots: readonly string[];
+  /** What may not be read, listed or searched, whole directories included. Variables are already expanded. */
+  readonly forbidRead?: readonly string[];
+  /** The Reasonix home: only its config file may be written, its key files may not be read. */
+  readonly home: string;
+  /** What `~` stands for. Without it `~` is an ordinary file name; `~name` always is. */
+  readonly userHome?: string;
+  /** Default: as the platform's usual file system. */
+  readonly caseInsensitive?: boolean;
+  /** Globs of permission rules that refuse to read: lists and searches leave out what they mean. */
+  readonly denyRead?: readonly string[];
+  /** The directory that the jail shows as `/tmp`, so that file tools and commands see the same one. */
+  readonly privateTmp?: string;
+}
+
+interface Areas {
+  readonly roots: readonly string[];
+  readonly home: string;
+  readonly forbidden: readonly string[];
+}
+
+const WINDOWS = Deno.build.os === "windows";
+
+/**
+ * Confines file tools to the workspace; what `[sandbox]` sets; see docs/security.md. Structurally a
+ * `PathPolicy`.
+ *
+ * Contract: what `read` and `write` return is a real path: no symlink, no `..`. A writer replaces the file by
+ * renaming a new one over it, which leaves other hard links of the old file alone; one that opens the file in
+ * place must call `verifyOpened(file, path, "write")`. Refusals are `ReasonixError`s that name the path, the
+ * writable roots and the remedy. Nothing is ever created.
+ */
+export class Workspace {
+  readonly options: WorkspaceOptions;
+  readonly #style: PathStyle;
+  readonly #fold: (path: string) => string;
+  readonly #within: (path: string, area: string) => boolean;
+  /**
+   * Resolved once, before any tool ran: a root that turns into a symlink later does not move the boundary.
+   */
+  readonly #areas: Areas;
+  readonly #hidden: readonly string[];
+  readonly #denied: ((path: string) => boolean) | undefined;
+  #tmp: string | undefined;
+
+  constructor(options: WorkspaceOptions) {
+    this.options = options;
+    this.#tmp = options.privateTmp;
+    const insensitive = options.caseInsensitive ?? (WINDOWS || Deno.build.os === "darwin");
+    this.#style = { cwd: options.cwd, userHome: options.userHome, windows: WINDOWS };
+    this.#fold = insensitive ? foldPath : (path) => path;
+    this.#within = insensitive ? isWithinFolded : isWithin;
+    const secrets = HOME_SECRETS.map((name) => `${options.home}/${name}`);
+    const forbidden = [...(options.forbidRead ?? []), ...secrets].map((path) => this.#absolute(path));
+    this.#areas = {
+      roots: options.roots.map((root) => realPathOf(this.#absolute(root))),
+      home: realPathOf(this.#absolute(options.home)),
+      forbidden: forbidden.map(realPathOf),
+    };
+    // Walkers hand in paths as they were reached, so the unresolved spelling of an entry must match too.
+    const spellings = forbidden.map((path) => normalizeLexically(path, WINDOWS));
+    this.#hidden = [...new Set([...this.#areas.forbidden, ...spellings].map(this.#fold))];
+    this.#denied = this.#deniedTest();
+  }
+
+  /**
+   * For when the jail is chosen after the workspace was made: what commands see as `/tmp` is what file tools
+   * see from now on.
+   */
+  usePrivateTmp(directory: string | undefined): void {
+    this.#tmp = directory;
+  }
+
+  /** Writable roots as real paths. */
+  get roots(): readonly string[] {
+    return this.#areas.roots;
+  }
+
+  /** What may not be read, as real paths; key files of the Reasonix home included. */
+  get forbidden(): readonly string[] {
+    return this.#areas.forbidden;
+  }
+
+  read(path: string): Promise<string> {
+    return attempt(() => {
+      const real = this.#resolve(path, "read");
+      this.#checkRead(path, real);
+      return real;
+    });
+  }
+
+  write(path: string): Promise<string> {
+    return attempt(() => {
+      const real = this.#resolve(path, "write");
+      this.#checkWrite(path, real);
+      return real;
+    });
+  }
+
+  #deniedTest(): ((path: string) => boolean) | undefined {
+    const { denyRead: globs = [], cwd, userHome } = this.options;
+    if (globs.length === 0) return undefined;
+    return deniedTest({ globs, roots: [...new Set([cwd, ...this.#areas.roots])], userHome });
+  }
+
+  /** Whether lists and searches leave a path out: reading it is forbidden, or refused by a rule. */
+  hidden(absolutePath: string): boolean {
+    return this.forbids(absolutePath) || this.#denied?.(absolutePath) === true;
+  }
+
+  /** Whether a path may not be read at all, whatever the rules say. */
+  forbids(absolutePath: string): boolean {
+    const path = this.#fold(absolutePath);
+    return this.#hidden.some((area) => isWithin(path, area));
+  }
+
+  /**
+   * Whether writing this real path makes other programs run code later, so that the user should be asked even
+   * where edits are free.
+   */
+  guarded(realPath: string): boolean {
+    return this.#areas.roots.some((root) =>
+      this.#within(realPath, root) && isProtected(realPath.slice(root.length).replace(/^[\\/]+/, ""))
+    );
+  }
+
+  /**
+   * Checks again, on the open file, what {@linkcode read} or {@linkcode write} said about its path: the path
+   * still leads there, and to this very file. A directory that was swapped for a symlink between the check
+   * and the open is noticed here.
+   *
+   * Contract: `path` is what `read` or `write` returned. With "write" a file that has a second name is
+   * refused, since that name may lie outside.
+   */
+  verifyOpened(file: Deno.FsFile, path: string, access: "read" | "write" = "read"): Promise<void> {
+    return attempt(() => {
+      const real = realPathOf(path);
+      if (access === "read") this.#checkRead(path, real);
+      else this.#checkWrite(path, real);
+      const info = verifyOpenFile(file, path, real);
+      if (!info.isFile || info.nlink === null || info.nlink < 2) return;
+      if (access === "write") {
+        throw refusal(
+          `Cannot write ${path} in place: the file has ${info.nlink} names, and one may lie outside`,
+          {
+            remedy: "replace the file instead of changing it in place",
+          },
+        );
+      }
+      if (holdsInode(this.#areas.forbidden, info)) throw forbidden(path, real);
+    });
+  }
+
+  #absolute(path: string): string {
+    return absolutePath(path, this.#style);
+  }
+
+  #resolve(path: string, access: "read" | "write"): string {
+    const absolute = this.#absolute(path);
+    const tmp = this.#tmp;
+    if (tmp === undefined || !/^\/tmp(?:\/|$)/.test(absolute)) return realPathOf(absolute);
+    const real = realPathOf(absolute);
+    if (real !== "/tmp" && !isWithin(real, "/tmp")) return real;
+    if ([...this.#areas.roots, tmp].some((root) => isWithin(real, root))) return real;
+    const mapped = realPathOf(tmp + real.slice("/tmp".length));
+    return access === "write" || exists(mapped) ? mapped : real;
+  }
+
+  #checkRead(path: string, real: string): void {
+    if (this.forbids(real)) throw forbidden(path, real);
+    const reason = kernelReason(real, "read");
+    if (reason) {
+      throw refusal(`Cannot read ${shown(path, real)}: ${reason}`, { remedy: "use a command instead" });
+    }
+  }
+
+  #checkWrite(path: string, real: string): void {
+    const { roots, home } = this.#areas;
+    const reason = kernelReason(real, "write");
+    if (reason) {
+      throw refusal(`Cannot write ${shown(path, real)}: ${reason}`, { remedy: "write a regular file" });
+    }
+    if (this.forbids(real)) throw forbidden(path, real, "write");
+    if (this.#tmp !== undefined && isWithin(real, this.#tmp)) return;
+    if (isWithin(this.#fold(real), this.#fold(home))) {
+      if (this.#fold(real) === this.#fold(`${home}${WINDOWS ? "\\" : "/"}${HOME_CONFIG}`)) return;
+      throw refusal(`Cannot write ${shown(path, real)}: it belongs to the state of Reasonix`, {
+        remedy: `of that directory only ${HOME_CONFIG} may be written`,
+      });
+    }
+    if (roots.some((root) => this.#within(real, root))) return;
+    throw refusal(
+      `Cannot write ${shown(path, real)}: it is outside the writable roots (${roots.join(", ") || "none"})`,
+      {
+        remedy:
+          "write inside them, or have the user restart with --add-dir DIR or add DIR to [sandbox] allow_write",
+      },
+    );
+  }
+}
+
+/** Confinement from plain data; throws a `ReasonixError` when a root cannot be resolved. */
+export function createWorkspace(options: WorkspaceOptions): Workspace {
+  return new Workspace(options);
+}
+
+function attempt<T>(run: () => T): Promise<T> {
+  try {
+    return Promise.resolve(run());
+  } catch (error) {
+    return Promise.reject(error);
+  }
+}
+
+function shown(path: string, real: string): string {
+  return path === real ? path : `${path} (really ${real})`;
+}
+
+function refusal(message: string, options: { remedy: string }): ReasonixError {
+  return new ReasonixError(message, { exit: "blocked", remedy: options.remedy });
+}
+
+function forbidden(path: string, real: string, verb = "read"): ReasonixError {
+  return refusal(`Cannot ${verb} ${shown(path, real)}: the user has forbidden it ([sandbox] forbid_read)`, {
+    remedy: "do not look for another way; ask the user for what is needed from it",
+  });
+}

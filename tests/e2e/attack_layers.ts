@@ -1,0 +1,62 @@
+/** Which layer stops what when it is the only one above the tools. A change here is a decision. */
+
+/** Attempts at the shell that the destructive-command check refuses; all others are for the layers beside it. */
+export const DESTRUCTIVE_STOPS: readonly string[] = [
+  "a user namespace of its own",
+  "rename of the workspace itself",
+  "rm -rf of the user's home",
+  "rm outside",
+  "the magic request key",
+];
+
+/** Attempts at the shell that a careful deny list does not see: a line does not show every file a program touches. The jail stops them. */
+export const POLICY_LETS_PASS: readonly string[] = [
+  "a folder in place of the one above an editor task",
+  "a folder in place of the one above the hooks",
+  "a forged working directory",
+  "a forged working directory outside",
+  "a git hook",
+  "a git hook by way of git",
+  "a git work tree elsewhere",
+  "a git work tree outside",
+  "a hook of a submodule",
+  "a hook of the project",
+  "a patch that leaves the folder",
+  "a program in git's configuration",
+  "a raw disk",
+  "a relative path from a later call",
+  "a shell start file in the workspace",
+  "a working directory inside a forbidden folder",
+  "an archive with .. in names",
+  "an archive with absolute names",
+  "an editor task",
+  "another .git in place of the real one",
+  "another file in its place",
+  "find -newer with -exec",
+  "git clone of a forbidden repository",
+  "git init outside",
+  "git over the network",
+  "git with the folder of a forbidden repository",
+  "git's own protocol",
+  "grep -r from above",
+  "objects of a forbidden repository",
+  "removing .git and making it anew",
+  "tar of a forbidden folder",
+  "the agent's key by name",
+  "the project's MCP servers",
+  "the project's configuration",
+  "the same, with a folder",
+];
+
+/** The same for the file tools: names that lead somewhere else, and places nobody thought of. Confinement stops them. */
+export const POLICY_PASSES_FILES: readonly string[] = [
+  "a path in a URL",
+  "an environment variable",
+  "apply_patch in the form of diff",
+  "grep from above",
+  "grep with a glob that leaves",
+  "ls in depth",
+  "read by a hard link to a forbidden file",
+  "write by a hard link to a file outside",
+  "write_file to a hard link",
+];

@@ -1,0 +1,89 @@
+import type { Scene } from "../conformance/sandbox/scene.ts";
+import { SHELL_ATTACKS } from "../conformance/sandbox/shell_attacks.ts";
+import { TOOL_ATTACKS } from "../conformance/sandbox/tool_attacks.ts";
+import { assert, assertEquals } from "../support/assert.ts";
+import { FILE_ATTACKS } from "./attack_files.ts";
+import { ALL_ALLOWED, type Attempt, bash, playAll, type PlayOptions, UNJAILED } from "./attack_lab.ts";
+import { CLI_ATTACKS } from "./attack_shell.ts";
+import { DESTRUCTIVE_STOPS, POLICY_LETS_PASS, POLICY_PASSES_FILES } from "./attack_layers.ts";
+
+const ignore = Deno.build.os !== "linux";
+
+const LINES: readonly Attempt[] = [
+  ...SHELL_ATTACKS.map(({ name, line }): Attempt => ({ name, calls: [bash(line)], succeeded: () => false })),
+  ...CLI_ATTACKS,
+];
+
+/** What a careful user would forbid. */
+const DENY_LIST = (s: Scene): string => {
+  const commands =
+    "kill pkill mount umount nsenter chroot unshare mknod insmod dmesg date ps ln curl getent strace";
+  const rules = [
+    ...commands.split(" ").map((command) => `Bash(${command}:*)`),
+    "Bash(git config:*)",
+    "Bash(git push:*)",
+    `Read(${s.vault}/**)`,
+    `Read(${s.g.home}/**)`,
+    "Read(/proc/**)",
+    ...[s.g.outside, s.userHome, "/proc", "/dev"].map((folder) => `Edit(${folder}/**)`),
+  ];
+  return `[permissions]\ndeny = ${JSON.stringify(rules)}\n`;
+};
+
+/** A shell that runs nothing: what the layers above it let pass does no harm. */
+const deafShell = (s: Scene): Promise<void> =>
+  Deno.writeTextFile(`${s.g.base}/bash`, "#!/bin/sh\necho RAN\n", { mode: 0o755 });
+const settings = (s: Scene): string => `${UNJAILED(s)}[tools.shell]\npath = "${s.g.base}/bash"\n`;
+
+/** Names of the attempts of which a call was refused by the gate, in words that begin so; the others were carried out. */
+async function stopped(
+  attempts: readonly Attempt[],
+  { words = "blocked", ...options }: PlayOptions & { readonly words?: string },
+): Promise<Set<string>> {
+  const runs = await playAll(attempts, { ...options, each: 60 });
+  const played = runs.flatMap((run) => run.played);
+  assertEquals(played.length, attempts.length, runs.map((run) => run.done.stderr).join());
+  return new Set(
+    played.filter(({ told }) => told.some((text) => text.startsWith(words))).map(({ name }) => name),
+  );
+}
+
+const names = (attempts: readonly Attempt[], keep: (name: string) => boolean): string[] =>
+  attempts.map(({ name }) => name).filter(keep).sort();
+
+Deno.test({
+  name: "the destructive-command check alone stops what the table says",
+  ignore,
+  fn: async () => {
+    const words = "blocked: the destructive-command check";
+    const found = await stopped(LINES, { args: ALL_ALLOWED, config: settings, prepare: deafShell, words });
+    assertEquals(names(LINES, (name) => found.has(name)), [...DESTRUCTIVE_STOPS].sort());
+  },
+});
+
+Deno.test({
+  name: "a deny list alone stops all but what the table says",
+  ignore,
+  fn: async () => {
+    const config = (s: Scene) => settings(s) + DENY_LIST(s);
+    const policy = await stopped(LINES, { args: ALL_ALLOWED, config, prepare: deafShell });
+    assertEquals(names(LINES, (name) => !policy.has(name)), [...POLICY_LETS_PASS].sort());
+  },
+});
+
+Deno.test({
+  name: "a deny list stops the file tools but where the table says so",
+  ignore,
+  fn: async () => {
+    const config = (s: Scene) => UNJAILED(s) + DENY_LIST(s);
+    const policy = await stopped(FILE_ATTACKS, { args: ALL_ALLOWED, config });
+    assertEquals(names(FILE_ATTACKS, (name) => !policy.has(name)), [...POLICY_PASSES_FILES].sort());
+  },
+});
+
+Deno.test("confinement alone stops every attempt at the file tools, the tool process most of them", () => {
+  const by = (layer: "confinement" | "worker") =>
+    TOOL_ATTACKS.filter((attack) => attack.stoppedBy.includes(layer));
+  assertEquals(by("confinement").length, TOOL_ATTACKS.length);
+  assert(by("worker").length > TOOL_ATTACKS.length / 2);
+});

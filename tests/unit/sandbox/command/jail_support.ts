@@ -1,0 +1,56 @@
+import { createJail, type Jail, type JailOptions } from "../../../../src/sandbox/mod.ts";
+import type { Ground } from "../support.ts";
+
+/** The first bubblewrap of the usual places. */
+const BWRAP = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"].find((path) => {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+});
+
+/** Options of a test that needs the real jail; the reason shows in the name when it is skipped. */
+export function jailed(name: string): { name: string; ignore: boolean } {
+  const ignore = Deno.build.os !== "linux" || BWRAP === undefined;
+  return { name: ignore ? `${name} [skipped: bubblewrap is not installed]` : name, ignore };
+}
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A jail around the ground's workspace. */
+export function groundJail(g: Ground, options: Partial<JailOptions> = {}): Promise<Jail> {
+  return createJail({
+    mode: "enforce",
+    roots: [g.ws],
+    home: g.home,
+    userHome: `${g.base}/home`,
+    network: "none",
+    cacheDir: `${g.base}/cache`,
+    ...options,
+  });
+}
+
+/** Really runs a shell line through a jail. */
+export async function sh(jail: Jail, cwd: string, line: string): Promise<Outcome> {
+  return await run(jail.wrap(["/bin/bash", "-c", line], { cwd }), cwd);
+}
+
+async function run(
+  plan: { command: string; args: readonly string[]; env: Readonly<Record<string, string>> },
+  cwd: string,
+): Promise<Outcome> {
+  const { code, stdout, stderr } = await new Deno.Command(plan.command, {
+    args: [...plan.args],
+    cwd,
+    env: plan.env,
+    clearEnv: true,
+    stdin: "null",
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, stdout: decoder.decode(stdout), stderr: decoder.decode(stderr) };
+}

@@ -1,0 +1,146 @@
+import { ReasonixError } from "../../../../src/core/mod.ts";
+import type { Backend, ProbeResult } from "../../../../src/sandbox/command/backend.ts";
+import { bubblewrap } from "../../../../src/sandbox/command/backends/bubblewrap.ts";
+import {
+  createJail,
+  createJailFromData,
+  runForwarder,
+  startFilterProxy,
+} from "../../../../src/sandbox/mod.ts";
+import { probeCached } from "../../../../src/sandbox/command/probe.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../../../support/assert.ts";
+import { groundJail, jailed, sh } from "./jail_support.ts";
+import { ground } from "../support.ts";
+
+const SET = { roots: ["/srv/ws"], home: "/srv/home", network: "none" } as const;
+
+/** A backend whose probe is counted. */
+function counting(result: ProbeResult): Backend & { probes: number; stamp: string | undefined } {
+  return {
+    probes: 0,
+    stamp: "one",
+    fingerprint() {
+      return Promise.resolve(this.stamp);
+    },
+    probe() {
+      this.probes++;
+      return Promise.resolve(result);
+    },
+    wrap: ({ argv, env }) => ({ command: argv[0] ?? "", args: argv.slice(1), env }),
+  };
+}
+
+Deno.test("probeCached starts no process while nothing that matters has changed", async () => {
+  await using g = await ground();
+  const backend = counting({ works: true, network: true });
+  for (let run = 0; run < 3; run++) {
+    assertEquals((await probeCached("x", backend, `${g.base}/cache`)).works, true);
+  }
+  assertEquals(backend.probes, 1);
+  backend.stamp = "two";
+  await probeCached("x", backend, `${g.base}/cache`);
+  assertEquals(backend.probes, 2);
+  await Deno.writeTextFile(`${g.base}/cache/jail-x.json`, "damaged");
+  await probeCached("x", backend, `${g.base}/cache`);
+  assertEquals(backend.probes, 3);
+});
+
+Deno.test("probeCached looks again after a failure and says what is not installed", async () => {
+  await using g = await ground();
+  const backend = counting({ works: false, detail: "refused" });
+  for (let run = 0; run < 2; run++) {
+    assertEquals((await probeCached("x", backend, `${g.base}/cache`)).detail, "refused");
+  }
+  assertEquals(backend.probes, 2);
+  backend.stamp = undefined;
+  assertEquals((await probeCached("x", backend, undefined)).detail, "it is not installed");
+});
+
+Deno.test("createJail runs commands as they are when it is off, and says so", async () => {
+  const jail = await createJail({ ...SET, mode: "off", environment: { env: { PATH: "/bin", OTEL_X: "1" } } });
+  const plan = jail.wrap(["/bin/sh", "-c", "true"], { cwd: "/" });
+  assertEquals([plan.command, ...plan.args], ["/bin/sh", "-c", "true"]);
+  assertEquals(plan.env.PATH, "/bin");
+  assertEquals(plan.env.OTEL_X, undefined);
+  assert(!jail.confined);
+  assertMatch(jail.describe(), /^Commands are not confined \(\[sandbox\] bash = "off"\)/);
+});
+
+Deno.test({
+  ...jailed("createJail refuses a jail that leaves the network open only when it is enforced"),
+  fn: async () => {
+    await using g = await ground();
+    const result = { ...await bubblewrap.probe(), network: false, detail: "refused" };
+    const stamp = { fingerprint: await bubblewrap.fingerprint(`${g.base}/cache`), result };
+    await Deno.mkdir(`${g.base}/cache`);
+    await Deno.writeTextFile(`${g.base}/cache/jail-bubblewrap.json`, JSON.stringify(stamp));
+    const error = await assertRejects(() => groundJail(g), ReasonixError, "Cannot confine commands");
+    assertEquals(error.exit, "blocked");
+    assertStringIncludes(error.message, "bubblewrap: cannot cut off the network (refused)");
+    const jail = await groundJail(g, { mode: "auto" });
+    assertStringIncludes(jail.describe(), "the network is NOT confined (refused)");
+    assertEquals((await sh(jail, g.ws, "echo runs")).stdout, "runs\n");
+    assert((await groundJail(g, { network: "open" })).confined);
+  },
+});
+
+Deno.test({
+  ...jailed("createJailFromData makes the same jail without probing"),
+  fn: async () => {
+    await using g = await ground();
+    const jail = await groundJail(g, { environment: { env: { PATH: "/usr/bin:/bin", MARK: "seen" } } });
+    const copy = await createJailFromData(structuredClone(jail.data));
+    assertEquals(copy.wrap(["x"], { cwd: g.ws }), jail.wrap(["x"], { cwd: g.ws }));
+    assertEquals((await sh(copy, g.ws, "echo $MARK")).stdout, "seen\n");
+    await jail.forgetProbe();
+    await assertRejects(() => Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`), Deno.errors.NotFound);
+  },
+});
+
+Deno.test({
+  ...jailed("describe says in one line what is and what is not confined"),
+  fn: async () => {
+    await using g = await ground();
+    const closed = (await groundJail(g, { forbidRead: [g.outside] })).describe();
+    assertStringIncludes(
+      closed,
+      `Commands run in a jail (bubblewrap): writes only to ${g.ws}, /tmp, tool caches; no network`,
+    );
+    assertStringIncludes(closed, "forbid_read is invisible");
+    assertStringIncludes((await groundJail(g, { network: "open" })).describe(), "network open");
+    const jail = await groundJail(g);
+    const data = { ...jail.data, probe: { ...jail.data.probe, network: false, detail: "refused" } };
+    assertStringIncludes(
+      (await createJailFromData(data)).describe(),
+      "the network is NOT confined (refused)",
+    );
+  },
+});
+
+Deno.test("runForwarder relays to the proxy and takes the exit code of its command", {
+  ignore: Deno.build.os !== "linux",
+}, async () => {
+  await using g = await ground();
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen: () => {} },
+    () => new Response("hello"),
+  );
+  await using _proxy = await startFilterProxy({
+    hosts: [`127.0.0.1:${server.addr.port}`],
+    listen: { socket: `${g.base}/p.sock` },
+  });
+  const free = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const port = String(free.addr.port);
+  free.close();
+  const line =
+    `exec 3<>/dev/tcp/127.0.0.1/${port}; printf 'GET http://127.0.0.1:${server.addr.port}/ HTTP/1.0\\r\\n\\r\\n' >&3; grep -q hello <&3 && exit 5`;
+  await runForwarder([`${g.base}/p.sock`, port, "/bin/bash", "-c", line]);
+  assertEquals(Deno.exitCode, 5);
+  Deno.exitCode = 0;
+});

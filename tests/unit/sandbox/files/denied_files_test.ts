@@ -1,0 +1,106 @@
+import { DeniedFiles } from "../../../../src/sandbox/files/denied_files.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { groundJail, jailed, sh } from "../command/jail_support.ts";
+import { type Ground, ground } from "../support.ts";
+
+const SECRET = "what-nobody-may-read";
+
+async function furnish(g: Ground): Promise<void> {
+  for (const folder of ["sub/in", "docs/deep", "node_modules/x", "keys"]) {
+    await Deno.mkdir(`${g.ws}/${folder}`, { recursive: true });
+  }
+  for (
+    const path of [".env", "sub/.env", "sub/in/.env", "docs/deep/a.md", "keys/a.pem", "node_modules/x/.env"]
+  ) {
+    await Deno.writeTextFile(`${g.ws}/${path}`, SECRET);
+  }
+}
+
+function found(g: Ground, globs: readonly string[]): string[] {
+  return new DeniedFiles({ globs, roots: [g.ws], userHome: `${g.base}/home` }).find()
+    .map(({ path }) => path.replace(`${g.ws}/`, "")).sort();
+}
+
+Deno.test("DeniedFiles finds what a glob of a Read rule means, as the rules do", async () => {
+  await using g = await ground();
+  await furnish(g);
+  assertEquals(found(g, [".env"]), [".env", "sub/.env", "sub/in/.env"]);
+  assertEquals(found(g, ["**/.env"]), [".env", "sub/.env", "sub/in/.env"]);
+  assertEquals(found(g, ["/**/.env"]), [".env", "sub/.env", "sub/in/.env"]);
+  assertEquals(found(g, ["./sub/.env"]), ["sub/.env"]);
+  assertEquals(found(g, ["sub/*.env"]), ["sub/.env", "sub/in/.env"]);
+  assertEquals(found(g, ["docs/**"]), ["docs"]);
+  assertEquals(found(g, ["*.pem", `${g.ws}/docs/deep`]), ["docs/deep", "keys/a.pem"]);
+  assertEquals(found(g, ["node_modules/x/.env", "missing"]), ["node_modules/x/.env"]);
+  assertEquals(found(g, ["**", "*"]), []);
+});
+
+Deno.test("DeniedFiles sees files that come and go", async () => {
+  await using g = await ground();
+  await furnish(g);
+  const denied = new DeniedFiles({ globs: ["*.pem"], roots: [g.ws] });
+  const names = () => denied.find().map(({ path }) => path.slice(g.ws.length + 1)).sort();
+  assertEquals(names(), ["keys/a.pem"]);
+  await Deno.writeTextFile(`${g.ws}/docs/deep/b.pem`, SECRET);
+  assertEquals(names(), ["docs/deep/b.pem", "keys/a.pem"]);
+  await Deno.rename(`${g.ws}/docs`, `${g.ws}/papers`);
+  await Deno.remove(`${g.ws}/keys/a.pem`);
+  assertEquals(names(), ["papers/deep/b.pem"]);
+  assertEquals(denied.capped, false);
+});
+
+Deno.test("DeniedFiles stops at its limit and says so", async () => {
+  await using g = await ground();
+  for (let i = 0; i < 300; i++) await Deno.writeTextFile(`${g.ws}/${i}.pem`, "");
+  const denied = new DeniedFiles({ globs: ["*.pem"], roots: [g.ws] });
+  assertEquals([denied.find().length, denied.capped], [256, true]);
+});
+
+Deno.test({
+  ...jailed("a command in the jail cannot read what a Read rule denies, whatever it is called"),
+  fn: async () => {
+    await using g = await ground();
+    await furnish(g);
+    await Deno.symlink(`${g.ws}/sub/.env`, `${g.ws}/link`);
+    const jail = await groundJail(g, { denyRead: [".env", "docs/**", "*.pem"] });
+    assertStringIncludes(jail.describe(), "5 of what Read rules deny is invisible");
+    for (
+      const line of [
+        "cat .env sub/.env link docs/deep/a.md keys/a.pem",
+        "tar cf - --exclude=node_modules . | cat",
+        "grep -rh --exclude-dir=node_modules . .",
+        "mv sub sub2; cat sub2/.env sub2/in/.env",
+        "mv sub/in x; cat x/.env",
+        "cp -r sub c; cat c/.env c/in/.env",
+        "ln .env h; cat h; ln -s .env s; cat s",
+        "mv .env x; cat x",
+        "git init -q r; cd r; git --work-tree=.. add -f ../.env; git show :.env",
+        "f=.e; cat ${f}nv; cat .e*; while read -r l; do echo $l; done < .env",
+      ]
+    ) {
+      const { stdout, stderr } = await sh(jail, g.ws, line);
+      assert(!(stdout + stderr).includes(SECRET), line);
+    }
+    // What is not denied works, beside it too.
+    assertEquals((await sh(jail, g.ws, "echo new > keys/new && cat keys/new")).stdout, "new\n");
+  },
+});
+
+Deno.test({
+  ...jailed("what is hidden or protected stays where it is when a folder above it is moved"),
+  fn: async () => {
+    await using g = await ground();
+    await furnish(g);
+    await Deno.mkdir(`${g.ws}/.vscode`);
+    await Deno.writeTextFile(`${g.ws}/.vscode/tasks.json`, "{}");
+    await Deno.mkdir(`${g.ws}/.reasonix/hooks`, { recursive: true });
+    const jail = await groundJail(g, { forbidRead: [`${g.ws}/sub/in/.env`] });
+    await sh(jail, g.ws, "mv sub sub2; mv sub/in in2");
+    const { stdout } = await sh(jail, g.ws, "cat sub2/in/.env sub/in2/.env in2/.env sub/in/.env");
+    assert(!stdout.includes(SECRET), stdout);
+    await sh(jail, g.ws, "mv .vscode v; mkdir .vscode; echo pwned > .vscode/tasks.json");
+    assertEquals(await Deno.readTextFile(`${g.ws}/.vscode/tasks.json`), "{}");
+    await sh(jail, g.ws, "mv .reasonix r; mkdir -p .reasonix/hooks; echo pwned > .reasonix/hooks/x");
+    assertEquals([...Deno.readDirSync(`${g.ws}/.reasonix/hooks`)], []);
+  },
+});

@@ -1,0 +1,365 @@
+import { ReasonixError } from "../../../../src/core/mod.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../../../support/assert.ts";
+import { ground } from "../support.ts";
+
+const POSIX = Deno.build.os !== "windows";
+
+Deno.test("write returns the real path when a relative path lies in the workspace", async () => {
+  await using g = await ground();
+  const paths = g.workspace();
+  assertEquals(await paths.write("src/a.ts"), `${g.ws}/src/a.ts`);
+  assertEquals(await paths.write("./src/../new/deep/file.ts"), `${g.ws}/new/deep/file.ts`);
+  assertEquals(await paths.write(`${g.ws}/src/b.ts`), `${g.ws}/src/b.ts`);
+});
+
+Deno.test("write creates nothing when the path does not exist", async () => {
+  await using g = await ground();
+  await g.workspace().write("new/deep/file.ts");
+  await assertRejects(() => Deno.lstat(`${g.ws}/new`), Deno.errors.NotFound);
+});
+
+Deno.test("write refuses every way out of the workspace", async () => {
+  await using g = await ground();
+  await Deno.symlink(g.outside, `${g.ws}/folder`);
+  await Deno.symlink(`${g.outside}/secret.txt`, `${g.ws}/file`);
+  await Deno.symlink(`${g.outside}/not-yet.txt`, `${g.ws}/dangling`);
+  await Deno.symlink("dangling", `${g.ws}/chain`);
+  await Deno.symlink("../outside/deep/not-yet", `${g.ws}/relative`);
+  const paths = g.workspace();
+  const ways = [
+    "../outside/secret.txt",
+    "src/../../outside/secret.txt",
+    "missing/../../outside/new.txt",
+    `${g.outside}/new.txt`,
+    "folder/new.txt",
+    "folder/../outside/new.txt",
+    "file",
+    "dangling",
+    "chain",
+    "relative/x.txt",
+    "/",
+    "..",
+    "/etc/passwd",
+    "~/x.txt",
+    `${g.ws}x/sibling.txt`,
+    "/proc/self/cwd/../outside/x",
+    "/dev/null",
+    "/dev/shm/x",
+    "/sys/x",
+  ];
+  for (const way of ways) {
+    const error = await assertRejects(() => paths.write(way), ReasonixError, "Cannot write");
+    assertEquals(error.exit, "blocked", way);
+  }
+});
+
+Deno.test("write names the path, the roots and the remedy when it refuses", async () => {
+  await using g = await ground();
+  await Deno.symlink(g.outside, `${g.ws}/folder`);
+  const error = await assertRejects(() => g.workspace().write("folder/x"), ReasonixError);
+  assertEquals(
+    error.message,
+    `Cannot write folder/x (really ${g.outside}/x): it is outside the writable roots (${g.ws})`,
+  );
+  assertStringIncludes(error.remedy ?? "", "--add-dir DIR");
+  assertStringIncludes(error.remedy ?? "", "[sandbox] allow_write");
+});
+
+Deno.test("write follows symlinks that stay in the workspace", async () => {
+  await using g = await ground();
+  await Deno.symlink("src", `${g.ws}/link`);
+  await Deno.symlink("src/later.ts", `${g.ws}/dangling`);
+  assertEquals(await g.workspace().write("link/a.ts"), `${g.ws}/src/a.ts`);
+  assertEquals(await g.workspace().write("dangling"), `${g.ws}/src/later.ts`);
+});
+
+Deno.test("write allows extra roots, real or reached through a symlink", async () => {
+  await using g = await ground();
+  await Deno.symlink(g.outside, `${g.base}/alias`);
+  const paths = g.workspace({ roots: [g.ws, `${g.base}/alias`] });
+  assertEquals(await paths.write(`${g.outside}/x`), `${g.outside}/x`);
+  assertEquals(await paths.write("../alias/x"), `${g.outside}/x`);
+});
+
+Deno.test("write keeps its roots when one turns into a symlink after the start", async () => {
+  await using g = await ground();
+  const paths = g.workspace({ roots: [g.ws, `${g.base}/later`] });
+  await Deno.symlink(g.outside, `${g.base}/later`);
+  await assertRejects(() => paths.write(`${g.base}/later/x`), ReasonixError, "outside the writable roots");
+});
+
+Deno.test("write allows only the config file of the Reasonix home, even inside a root", async () => {
+  await using g = await ground();
+  for (const roots of [[g.ws], [g.base], ["/"]]) {
+    const paths = g.workspace({ roots });
+    assertEquals(await paths.write(`${g.home}/config.toml`), `${g.home}/config.toml`);
+    for (const name of [".env", "trust.json", "projects/x/sessions/1.jsonl", "config.toml/x", ""]) {
+      await assertRejects(() => paths.write(`${g.home}/${name}`), ReasonixError, "Cannot write");
+    }
+  }
+});
+
+Deno.test("a symlinked config file does not open the Reasonix home to another file", async () => {
+  await using g = await ground();
+  await Deno.remove(`${g.home}/config.toml`);
+  await Deno.symlink("trust.json", `${g.home}/config.toml`);
+  await assertRejects(() => g.workspace().write(`${g.home}/config.toml`), ReasonixError, "state of Reasonix");
+});
+
+Deno.test("read goes anywhere but where it is forbidden", async () => {
+  await using g = await ground();
+  await Deno.mkdir(`${g.outside}/keys`);
+  await Deno.writeTextFile(`${g.outside}/keys/id`, "k");
+  await Deno.symlink(`${g.outside}/keys`, `${g.ws}/k`);
+  await Deno.symlink("k/id", `${g.ws}/one`);
+  const paths = g.workspace({ forbidRead: [`${g.outside}/keys/`] });
+  assertEquals(await paths.read("../outside/secret.txt"), `${g.outside}/secret.txt`);
+  const ways = [
+    `${g.outside}/keys/id`,
+    `${g.outside}/keys`,
+    "k/id",
+    "k",
+    "one",
+    "src/../../outside/keys/new",
+    `${g.home}/.env`,
+  ];
+  for (const way of ways) {
+    const error = await assertRejects(() => paths.read(way), ReasonixError, "the user has forbidden it");
+    assertMatch(error.remedy ?? "", /ask the user/);
+  }
+  assertEquals(await paths.read(`${g.outside}/keyserver`), `${g.outside}/keyserver`);
+});
+
+Deno.test("read forbids an entry that is itself a symlink under both names", async () => {
+  await using g = await ground();
+  await Deno.symlink(`${g.outside}/secret.txt`, `${g.base}/alias`);
+  const paths = g.workspace({ forbidRead: [`${g.base}/alias`] });
+  await assertRejects(() => paths.read(`${g.outside}/secret.txt`), ReasonixError, "forbidden");
+  assert(paths.hidden(`${g.base}/alias`));
+  assert(paths.hidden(`${g.outside}/secret.txt`));
+  assert(!paths.hidden(`${g.ws}/src/a.ts`));
+});
+
+Deno.test(
+  "read refuses processes, devices and kernel memory",
+  { ignore: Deno.build.os !== "linux" },
+  async () => {
+    await using g = await ground();
+    await Deno.symlink("/proc/self/environ", `${g.ws}/env`);
+    const paths = g.workspace();
+    const ways = [
+      "/proc/self/environ",
+      "/proc/1/environ",
+      "/proc/thread-self/maps",
+      "/proc/self/root/proc/1/mem",
+      "env",
+      "/dev/zero",
+      "/dev/stdin",
+      "/dev/fd/0",
+      "/proc/kcore",
+    ];
+    for (const way of ways) await assertRejects(() => paths.read(way), ReasonixError, "Cannot read");
+    assertEquals(await paths.read("/proc/cpuinfo"), "/proc/cpuinfo");
+  },
+);
+
+Deno.test(
+  "read resolves the /proc/self forms of ordinary files",
+  { ignore: Deno.build.os !== "linux" },
+  async () => {
+    await using g = await ground();
+    const paths = g.workspace({ forbidRead: [g.outside] });
+    assertEquals(await paths.read(`/proc/self/root${g.ws}/src/a.ts`), `${g.ws}/src/a.ts`);
+    await assertRejects(
+      () => paths.read(`/proc/self/root${g.outside}/secret.txt`),
+      ReasonixError,
+      "forbidden",
+    );
+    await assertRejects(
+      () => paths.write(`/proc/self/root${g.base}/x`),
+      ReasonixError,
+      "outside the writable roots",
+    );
+  },
+);
+
+Deno.test("paths with a NUL byte, an empty path and endless links are errors that say so", async () => {
+  await using g = await ground();
+  await Deno.symlink("loop-b", `${g.ws}/loop-a`);
+  await Deno.symlink("loop-a", `${g.ws}/loop-b`);
+  const paths = g.workspace();
+  await assertRejects(() => paths.read("a\0b"), ReasonixError, "NUL byte");
+  await assertRejects(() => paths.write(""), ReasonixError, "empty");
+  await assertRejects(() => paths.write("loop-a/x"), ReasonixError, "Too many levels of symbolic links");
+});
+
+Deno.test("a leading tilde stands for the user's home, and only there", async () => {
+  await using g = await ground();
+  const paths = g.workspace();
+  assertEquals(await paths.read("~"), `${g.base}/home`);
+  assertEquals(await paths.read("~/x"), `${g.base}/home/x`);
+  assertEquals(await paths.write("~root"), `${g.ws}/~root`);
+  assertEquals(await paths.write("./~/x"), `${g.ws}/~/x`);
+});
+
+Deno.test("names that differ in case or composition are forbidden alike when the file system ignores both", async () => {
+  await using g = await ground();
+  const paths = g.workspace({ caseInsensitive: true, forbidRead: [`${g.outside}/Caf\u00e9 Keys`] });
+  for (
+    const name of ["cafe\u0301 keys", "CAFE\u0301 KEYS/id", "Caf\u00e9 \u212aeys", "Ca\u200bf\u00e9 Keys"]
+  ) {
+    await assertRejects(() => paths.read(`${g.outside}/${name}`), ReasonixError, "forbidden");
+    assert(paths.hidden(`${g.outside}/${name}`));
+  }
+});
+
+Deno.test("a folder that only differs in case from a root is not that root", {
+  ignore: Deno.build.os !== "linux",
+}, async () => {
+  await using g = await ground();
+  await Deno.mkdir(`${g.base}/WS`);
+  const paths = g.workspace({ caseInsensitive: true });
+  await assertRejects(() => paths.write(`${g.base}/WS/x`), ReasonixError, "outside the writable roots");
+});
+
+Deno.test("guarded tells the files that run code later from the others", async () => {
+  await using g = await ground();
+  const paths = g.workspace();
+  for (
+    const name of [
+      ".git/hooks/pre-commit",
+      ".git/config",
+      "sub/.git/HEAD",
+      ".GIT/config",
+      ".bashrc",
+      ".reasonix/hooks/x.sh",
+      ".git",
+      "reasonix.toml",
+    ]
+  ) {
+    assert(paths.guarded(`${g.ws}/${name}`), name);
+  }
+  for (
+    const name of [
+      "src/a.ts",
+      ".github/workflows/ci.yml",
+      ".gitignore",
+      "docs/.bashrc.md",
+      ".reasonix/notes.md",
+    ]
+  ) {
+    assert(!paths.guarded(`${g.ws}/${name}`), name);
+  }
+  assert(!paths.guarded(`${g.outside}/.bashrc`));
+});
+
+Deno.test("verifyOpened accepts the file that was checked", async () => {
+  await using g = await ground();
+  const paths = g.workspace();
+  const path = await paths.write("src/a.ts");
+  using file = await Deno.open(path, { read: true, write: true });
+  await paths.verifyOpened(file, path);
+  await paths.verifyOpened(file, path, "write");
+});
+
+Deno.test("verifyOpened notices a folder that became a symlink between check and open", async () => {
+  await using g = await ground();
+  const paths = g.workspace();
+  await Deno.writeTextFile(`${g.outside}/a.ts`, "outside");
+  const path = await paths.write("src/a.ts");
+  await Deno.rename(`${g.ws}/src`, `${g.ws}/old`);
+  await Deno.symlink(g.outside, `${g.ws}/src`);
+  using file = await Deno.open(path, { read: true, write: true });
+  await assertRejects(() => paths.verifyOpened(file, path, "write"), ReasonixError, "Cannot write");
+  await Deno.remove(`${g.ws}/src`);
+  await Deno.rename(`${g.ws}/old`, `${g.ws}/src`);
+  await assertRejects(() => paths.verifyOpened(file, path, "write"), ReasonixError, "was replaced while");
+});
+
+Deno.test(
+  "verifyOpened refuses to change a file with a second name in place",
+  { ignore: !POSIX },
+  async () => {
+    await using g = await ground();
+    await Deno.link(`${g.outside}/secret.txt`, `${g.ws}/hard`);
+    const paths = g.workspace();
+    const path = await paths.write("hard");
+    using file = await Deno.open(path, { read: true, write: true });
+    await assertRejects(() => paths.verifyOpened(file, path, "write"), ReasonixError, "2 names");
+    await paths.verifyOpened(file, path, "read");
+  },
+);
+
+Deno.test("verifyOpened refuses to read a hard link to a forbidden file", { ignore: !POSIX }, async () => {
+  await using g = await ground();
+  await Deno.link(`${g.outside}/secret.txt`, `${g.ws}/hard`);
+  const paths = g.workspace({ forbidRead: [g.outside] });
+  const path = await paths.read("hard");
+  using file = await Deno.open(path);
+  await assertRejects(() => paths.verifyOpened(file, path), ReasonixError, "forbidden");
+});
+
+Deno.test(
+  "paths under /tmp lead to the private folder when the jail has one",
+  { ignore: !POSIX },
+  async () => {
+    await using g = await ground();
+    const privateTmp = `${g.base}/tmp`;
+    await Deno.mkdir(privateTmp);
+    await Deno.writeTextFile(`${privateTmp}/there.txt`, "x");
+    const paths = g.workspace();
+    await assertRejects(() => paths.write("/tmp/new.txt"), ReasonixError, "outside the writable roots");
+    paths.usePrivateTmp(privateTmp);
+    assertEquals(await paths.write("/tmp/new.txt"), `${privateTmp}/new.txt`);
+    assertEquals(await paths.read("/tmp/there.txt"), `${privateTmp}/there.txt`);
+    assertEquals(await paths.read("/tmp/elsewhere.txt"), "/tmp/elsewhere.txt");
+    assertEquals(await paths.write(`${g.ws}/x`), `${g.ws}/x`);
+    await assertRejects(() => paths.write("/tmp/../etc/x"), ReasonixError, "outside the writable roots");
+  },
+);
+
+Deno.test("a workspace made from the same data in a worker decides alike", async () => {
+  await using g = await ground();
+  const url = new URL("./workspace_worker.ts", import.meta.url);
+  const worker = new Worker(url, { type: "module" });
+  try {
+    const answer = new Promise<string[]>((resolve) => worker.onmessage = (event) => resolve(event.data));
+    worker.postMessage({ options: g.workspace().options, paths: ["src/a.ts", "../outside/x"] });
+    const [inside, outside] = await answer;
+    assertEquals(inside, `${g.ws}/src/a.ts`);
+    assertStringIncludes(outside ?? "", "outside the writable roots");
+  } finally {
+    worker.terminate();
+  }
+});
+
+Deno.test("what a rule refuses to read is left out of lists, and can still be written", async () => {
+  await using g = await ground();
+  await Deno.symlink(g.ws, `${g.base}/link`);
+  const denyRead = ["deny/*", "**/.env", "src/**/own.ts", `${g.base}/link/linked`, "~/notes/**", "**"];
+  const paths = g.workspace({ denyRead });
+  const seen = (names: readonly string[]) => names.filter((name) => !paths.hidden(`${g.ws}/${name}`));
+  const hidden = [
+    "deny/a",
+    "deny/b/c",
+    ".env",
+    "x/y/.env",
+    ".env/z",
+    "src/own.ts",
+    "src/a/own.ts",
+    "linked/x",
+  ];
+  assertEquals(seen(hidden), []);
+  const shown = ["deny2/a", "denyx", ".env2", "src/myown.ts", "own.ts", "linked2", "src/a.ts", ""];
+  assertEquals(seen(shown), shown);
+  const home = `${g.base}/home`;
+  assert(paths.hidden(`${home}/notes/a`) && !paths.hidden(`${home}/notes2`));
+  assertEquals(await paths.write("deny/a"), `${g.ws}/deny/a`);
+  assert(!paths.forbids(`${g.ws}/deny/a`));
+});
