@@ -59,7 +59,7 @@ export async function assemble(place: Place, flags: RunFlags, loaded: LoadedConf
     provider,
     gate,
     toolbox: tools.toolbox,
-    changes,
+    checkpointer: changes,
     ...turnRules(config),
     ...room,
     warm() {

@@ -27,10 +27,10 @@ export function keepChanges(
   const home = `${place.home}/`;
   return new TurnCheckpoints({
     recorder,
-    dir: log.place.dir,
+    dir: log.paths.dir,
     root: place.cwd,
     ...(hides ? { skip: (path) => `${path}/`.startsWith(home) || workspace.forbids(path) } : {}),
-    ...(meanwhile ? { meanwhile } : {}),
+    ...(meanwhile ? { concurrentWarmup: meanwhile } : {}),
     writesFiles: (tool) => registry?.get(tool)?.writes !== undefined,
     resolve: (path) => workspace.write(path),
   });

@@ -55,7 +55,7 @@ async function openCompaction(sources: RoomSources, window: () => number): Promi
     conversation: recorder,
     settings: { auto, ratio, strategy, prune, maxSummaryTokens: max_summary_tokens },
     window,
-    archive: async (messages) => (await loadArchive()).writeArchive(log.place, messages, new Date()),
+    archive: async (messages) => (await loadArchive()).writeArchive(log.paths, messages, new Date()),
     sendsReasoning: entry.compat.reasoning_field !== undefined,
     ...(summary_model === "" ? {} : { summaryProvider: () => providerOf(loaded, summary_model) }),
     ...(carry ? { carry } : {}),

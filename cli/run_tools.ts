@@ -38,13 +38,13 @@ export interface RunTools {
 export function buildTools(parts: ToolParts): RunTools {
   const { place, loaded, workspace, log, recorder, registry, vision, knowledge, unconfined } = parts;
   const services = buildServices(log, recorder, knowledge);
-  const outputDir = `${log.place.dir}/outputs`;
+  const outputDir = `${log.paths.dir}/outputs`;
   const jail = new LazyJail({
     place,
     loaded,
     workspace,
     unconfined,
-    sessionDir: log.place.dir,
+    sessionDir: log.paths.dir,
     outputDir,
     tell: (text) => void recorder.record({ type: "notice", level: "info", code: "sandbox", text }),
   });

@@ -7,12 +7,12 @@ import {
   projectDirs,
   SessionBusyError,
   type SessionInfo,
-  type SessionPlace,
+  type SessionPaths,
 } from "../src/session/mod.ts";
 import type { Place } from "./place.ts";
 
 /** The session a command is about: the named one, else the folder's latest. */
-export function chosenSession({ home, cwd }: Place, ref: string | undefined): SessionPlace {
+export function chosenSession({ home, cwd }: Place, ref: string | undefined): SessionPaths {
   if (ref !== undefined) return findSession(home, ref, { cwd });
   const last = lastSession(projectDir(home, cwd));
   if (last) return last;

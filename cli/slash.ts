@@ -20,8 +20,8 @@ const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
       await open();
       const report = await controller.compact(hint === "" ? undefined : hint);
       const { messages, sources } = controller.recorder.state;
-      const digest = messages[sources.findLastIndex(({ kind }) => kind === "digest")];
-      return compactionText(report, digest?.content);
+      const summary = messages[sources.findLastIndex(({ kind }) => kind === "summary")];
+      return compactionText(report, summary?.content);
     },
   },
   context: {
@@ -72,14 +72,16 @@ function nothingYet(name: string): ReasonixError {
   });
 }
 
-function compactionText(report: CompactionReport, digest: string | undefined): string {
-  const { means, tokensBefore, tokensAfter, folded = 0, archive, problem } = report;
-  if (means === "none") return `Nothing was folded: too little can be left out of ${tokensBefore} tokens\n`;
+function compactionText(report: CompactionReport, summary: string | undefined): string {
+  const { method, tokensBefore, tokensAfter, removed = 0, archive, problem } = report;
+  if (method === "none") {
+    return `Nothing was compacted: too little can be left out of ${tokensBefore} tokens\n`;
+  }
   const lines = [
-    `Folded ${folded} messages (${means}): ${tokensBefore} → ${tokensAfter} tokens`,
-    ...(problem === undefined ? [] : [`No better means worked: ${problem}`]),
+    `Compacted ${removed} messages (${method}): ${tokensBefore} → ${tokensAfter} tokens`,
+    ...(problem === undefined ? [] : [`No better method worked: ${problem}`]),
     ...(archive === undefined ? [] : [`The originals are in ${archive}`]),
-    ...(means === "drop" || digest === undefined ? [] : ["", digest]),
+    ...(method === "drop" || summary === undefined ? [] : ["", summary]),
   ];
   return `${lines.join("\n")}\n`;
 }

@@ -18,7 +18,7 @@ import {
   SessionLog,
   type SessionState,
 } from "../../src/session/mod.ts";
-import { ownWords } from "../../src/util/own_words.ts";
+import { userText } from "../../src/util/user_text.ts";
 import { oneLine, terminalSafe } from "../../src/util/terminal_text.ts";
 import { type CliContext, fail } from "../context.ts";
 import { keepChanges } from "../keep_changes.ts";
@@ -133,7 +133,7 @@ function talkPreview(state: SessionState, target: RewindTarget): string {
   if (target.scope === "code") return "Conversation: stays as it is\n";
   const left = state.turns.filter(({ from }) => from > target.to);
   if (left.length === 0) return "Conversation: no turn would be left behind\n";
-  const lines = left.map(({ turn, prompt }) => `  #${turn} ${oneLine(ownWords(prompt), 70)}\n`);
+  const lines = left.map(({ turn, prompt }) => `  #${turn} ${oneLine(userText(prompt), 70)}\n`);
   return `Conversation: would leave behind\n${lines.join("")}`;
 }
 

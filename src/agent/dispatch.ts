@@ -114,7 +114,7 @@ async function runCall(batch: Batch, entry: Entry): Promise<ToolEnd> {
       if (decision.stop) batch.outcome.blocked = reason;
       return end("blocked", { content: `blocked: ${reason}`, isError: true, summary: reason });
     }
-    if (!ready.readOnly && !decision.readsOnly) await parts.changes?.before(ready);
+    if (!ready.readOnly && !decision.readsOnly) await parts.checkpointer?.snapshotBefore(ready);
     const result = await parts.toolbox.execute(
       ready,
       signal,

@@ -30,7 +30,7 @@ export async function runTurn(
   const started = now();
   const turn = conversation.nextTurn;
   const progress: Progress = { steps: 0, usage: NO_USAGE, cost: 0, costKnown: true, answer: "" };
-  parts.changes?.begin(turn);
+  parts.checkpointer?.begin(turn);
   await conversation.record({ type: "turn.start", turn });
   await conversation.record({
     type: "message.user",
@@ -54,7 +54,7 @@ export async function runTurn(
     await conversation.record({ type: "error", code: stop.reason, text: stop.detail ?? stop.reason });
   }
   await conversation.record({ type: "turn.end", turn, ...outcome });
-  await Promise.all([conversation.sync(), parts.changes?.end()]);
+  await Promise.all([conversation.sync(), parts.checkpointer?.end()]);
   return outcome;
 }
 

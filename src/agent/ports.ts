@@ -29,12 +29,12 @@ export interface Toolbox {
  *
  * Contract: never rejects; what cannot be kept is told to the user and does not stop the turn.
  */
-export interface ChangeKeeper {
+export interface Checkpointer {
   begin(turn: number): void;
   /** The reply begins to call this tool: what it takes to undo the call can be prepared while its arguments arrive. */
-  expect(tool: string): void;
+  prefetch(tool: string): void;
   /** Awaited before a call that may change something runs. */
-  before(call: ResolvedCall): Promise<void>;
+  snapshotBefore(call: ResolvedCall): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export interface AgentParts {
   readonly conversation: Conversation;
   readonly limits: Limits;
   /** Absent: nothing can be undone. */
-  readonly changes?: ChangeKeeper;
+  readonly checkpointer?: Checkpointer;
   /** Calls executed of one message; the rest get an error result. Absent: all. */
   readonly maxCallsPerStep?: number;
   /** Go on until the model calls `submit(answer)`. */

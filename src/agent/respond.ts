@@ -88,7 +88,7 @@ function messageEnd(
 const WARM_AFTER_MS = 40;
 
 /** Has `warm` called if the model is silent for so long; the returned function says that it is not. */
-function warmInSilence(warm: () => void): () => void {
+function warmUpWhenIdle(warm: () => void): () => void {
   let silent = true;
   AbortSignal.timeout(WARM_AFTER_MS).addEventListener("abort", () => silent && warm());
   return () => void (silent = false);
@@ -97,15 +97,15 @@ function warmInSilence(warm: () => void): () => void {
 async function collect(parts: AgentParts, step: number, signal: AbortSignal): Promise<Draft> {
   const { provider, conversation } = parts;
   let draft = emptyDraft();
-  const heard = step === 1 && parts.warm ? warmInSilence(parts.warm) : undefined;
-  const { changes } = parts;
+  const cancelWarmUp = step === 1 && parts.warm ? warmUpWhenIdle(parts.warm) : undefined;
+  const { checkpointer } = parts;
   const request = {
     prefix: conversation.prefix,
     messages: conversation.messages,
-    ...(changes ? { onCall: (tool: string) => changes.expect(tool) } : {}),
+    ...(checkpointer ? { onCall: (tool: string) => checkpointer.prefetch(tool) } : {}),
   };
   for await (const chunk of provider.stream(request, signal)) {
-    heard?.();
+    cancelWarmUp?.();
     switch (chunk.type) {
       case "text":
       case "reasoning": {

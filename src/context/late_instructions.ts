@@ -54,7 +54,7 @@ export class LateInstructions {
     return parts.flatMap((_, i) => this.#folder(parts.slice(0, i + 1).join("/")) ?? []);
   }
 
-  /** A new array: a session begins or goes on, was folded or rewound. */
+  /** A new array: a session begins or goes on, was compacted or rewound. */
   #begin(messages: readonly Message[]): void {
     const resumed = this.#of === undefined;
     this.#of = messages;

@@ -4,12 +4,12 @@ export { resolveReferences } from "./references.ts";
 export { systemPrompt } from "./system_prompt.ts";
 export type {
   CompactedConversation,
-  CompactionMeans,
+  CompactionMethod,
   CompactionOptions,
   CompactionReport,
   CompactionSettings,
 } from "./compaction/options.ts";
-export { Compaction } from "./compaction/watch.ts";
+export { Compaction } from "./compaction/compaction.ts";
 export type { WindowFound, WindowOptions } from "./window.ts";
 
 /** Asks a server for the context window of a model. */

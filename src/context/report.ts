@@ -1,6 +1,6 @@
 import type { Message, Prefix } from "../core/mod.ts";
 import type { SessionState } from "../session/mod.ts";
-import { isDigest } from "./compaction/digest.ts";
+import { isSummary } from "./compaction/summary_message.ts";
 import { triggerOf } from "./compaction/options.ts";
 import type { Instructions } from "./instructions.ts";
 import type { SkillSet } from "./skills/discover.ts";
@@ -143,9 +143,9 @@ function categoryOf(message: Message, kind: string | undefined): ContextCategory
   if (message.role === "assistant") return "assistant";
   if (message.content.startsWith('<skill name="')) return "skills";
   if (message.role === "tool") return "tool results";
-  if (kind === "digest" || isDigest(message)) return "summaries";
+  if (kind === "summary" || isSummary(message)) return "summaries";
   if (message.content.startsWith("<instructions")) return "instructions";
-  return kind === "turn" ? "user" : "environment and notes";
+  return kind === "user" ? "user" : "environment and notes";
 }
 
 function loadedParts(input: ReportInput, counter: TokenCounter): LoadedPart[] {

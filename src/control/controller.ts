@@ -56,7 +56,7 @@ export class Controller {
   }
 
   /**
-   * Folds the conversation between two turns, keeping in particular what the hint names. Throws ReasonixError (interrupt,
+   * Compacts the conversation between two turns, keeping in particular what the hint names. Throws ReasonixError (interrupt,
    * terminated) when it was stopped.
    */
   async compact(hint?: string): Promise<CompactionReport> {
@@ -64,12 +64,12 @@ export class Controller {
       const made = await this.#compact?.(hint, signal);
       if (!signal.aborted) return made;
       const terminated = signal.reason instanceof StopReason && signal.reason.reason === "terminated";
-      throw new ReasonixError("Stopped before anything was folded", {
+      throw new ReasonixError("Stopped before anything was compacted", {
         exit: terminated ? "terminated" : "interrupt",
       });
     });
     await this.recorder.sync();
-    return report ?? { means: "none", tokensBefore: 0, tokensAfter: 0 };
+    return report ?? { method: "none", tokensBefore: 0, tokensAfter: 0 };
   }
 
   #run(input: UserInput): Promise<TurnOutcome> {

@@ -29,9 +29,9 @@ export async function openConversation(recorder: Recorder, wanted: WantedPrefix)
     const text =
       `<instructions>\nThe standing instructions have changed since this conversation began. These apply now:\n\n` +
       `${wanted.system}</instructions>`;
-    await sendWhenNew(recorder, text);
+    await appendIfChanged(recorder, text);
   }
-  for (const block of wanted.context ?? []) await sendWhenNew(recorder, block);
+  for (const block of wanted.context ?? []) await appendIfChanged(recorder, block);
 }
 
 function resetReason(
@@ -58,7 +58,7 @@ function toolChange(before: readonly ToolSchema[], after: readonly ToolSchema[])
 }
 
 /** Sends a context message unless the latest one with the same tag says the same. */
-async function sendWhenNew(recorder: Recorder, text: string): Promise<void> {
+async function appendIfChanged(recorder: Recorder, text: string): Promise<void> {
   const tag = text.slice(0, text.indexOf(">") + 1);
   const isTagged = (message: Message) => message.role === "user" && message.content.startsWith(tag);
   const latest = recorder.messages.findLast(isTagged);

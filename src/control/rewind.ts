@@ -47,7 +47,7 @@ export function turnTarget(state: SessionState, turn: number, scope: RewindScope
  */
 export function redoTarget(state: SessionState): RewindTarget {
   const rewinds: RewindTarget[] = [];
-  for (const { event } of state.path) {
+  for (const { event } of state.events) {
     if (event.type === "turn.start") rewinds.length = 0;
     if (event.type !== "rewind") continue;
     const last = rewinds.at(-1);

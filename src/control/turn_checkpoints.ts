@@ -1,4 +1,4 @@
-import type { ChangeKeeper } from "../agent/mod.ts";
+import type { Checkpointer } from "../agent/mod.ts";
 import { errorMessage } from "../core/mod.ts";
 import { type Checkpoints, loadCheckpoints } from "../session/mod.ts";
 import type { ResolvedCall } from "../tool/mod.ts";
@@ -15,13 +15,13 @@ export interface TurnCheckpointOptions {
   /** Whether the tool of this name does nothing but write files: its calls never turn out to be harmless. */
   readonly writesFiles?: (tool: string) => boolean;
   /** Started beside the first look before a command: what the command will need, so that neither waits for the other. */
-  readonly meanwhile?: () => Promise<unknown>;
+  readonly concurrentWarmup?: () => Promise<unknown>;
   /** Real path of a file a tool is about to write; rejects when it may not. */
   readonly resolve: (path: string) => Promise<string>;
 }
 
 /** Looks at the workspace once before the first writing call of a turn and once after the turn. */
-export class TurnCheckpoints implements ChangeKeeper {
+export class TurnCheckpoints implements Checkpointer {
   readonly #options: TurnCheckpointOptions;
   #opened: Promise<Checkpoints> | undefined;
   #turn = 0;
@@ -50,14 +50,14 @@ export class TurnCheckpoints implements ChangeKeeper {
     this.#ready = undefined;
   }
 
-  expect(tool: string): void {
+  prefetch(tool: string): void {
     if (this.#options.writesFiles?.(tool)) this.#ready ??= this.#attempt(() => this.#begin());
   }
 
-  async before({ tool, args }: ResolvedCall): Promise<void> {
+  async snapshotBefore({ tool, args }: ResolvedCall): Promise<void> {
     const paths = tool.writes?.(args) ?? [];
     if (tool.writes && paths.length === 0) return;
-    if (!this.#ready && !tool.writes) this.#options.meanwhile?.().catch(() => {});
+    if (!this.#ready && !tool.writes) this.#options.concurrentWarmup?.().catch(() => {});
     const checkpoints = await (this.#ready ??= this.#attempt(() => this.#begin()));
     if (!checkpoints) return;
     for (const path of paths) {

@@ -154,19 +154,19 @@ export const EVENT_KINDS = {
   /** Older messages are replaced to make room; one of the places where the request's prefix changes. */
   "compaction": z.object({
     reason: z.string(),
-    /** "fold" (when absent): the digest replaces messages. "prune": the digest takes the place of each long tool output. */
+    /** "fold" (when absent): a summary replaces messages. "prune": a marker replaces the middle of each long tool output. */
     action: z.optional(z.enum(["fold", "prune"])),
     /** Sequence numbers of the first and last event whose messages are concerned. */
     from: z.number(),
     to: z.number(),
-    /** What the model reads instead; with an empty one a fold only removes. */
+    /** What the model reads instead; with an empty one messages are only removed. */
     digest: z.string(),
-    /** Fold: user turns longer than this many characters are folded too. Prune: outputs up to this length stay. */
+    /** Fold: user turns longer than this many characters are removed too. Prune: outputs up to this length stay. */
     keepBelow: z.optional(z.number()),
-    /** Prune: characters of an output's beginning and end that stay, before and after the digest. */
+    /** Prune: characters of an output's beginning and end that stay, before and after the marker. */
     keepHead: z.optional(z.number()),
     keepTail: z.optional(z.number()),
-    /** Fold: earlier digests of the range are replaced as well, which happens only when nothing else makes room. */
+    /** Fold: earlier summaries of the range are replaced as well, which happens only when nothing else makes room. */
     digests: z.optional(z.boolean()),
     archive: z.optional(z.string()),
     tokensBefore: z.number(),

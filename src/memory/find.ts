@@ -1,7 +1,7 @@
 import { isFolder } from "../util/look.ts";
 import { memoryIndexText } from "./index_text.ts";
 
-export interface MemoryPlace {
+export interface MemoryPaths {
   /** Reasonix home. */
   readonly home: string;
   /** Folder kept for the project, `<home>/projects/<slug>`. */
@@ -9,8 +9,8 @@ export interface MemoryPlace {
 }
 
 /** The message about what is saved, for the start of a session. Where nothing was ever saved, this costs two stat calls. */
-export async function openingMemory(place: MemoryPlace): Promise<string | undefined> {
-  if (!isFolder(`${place.home}/memory`) && !isFolder(`${place.project}/memory`)) return undefined;
+export async function openingMemory(paths: MemoryPaths): Promise<string | undefined> {
+  if (!isFolder(`${paths.home}/memory`) && !isFolder(`${paths.project}/memory`)) return undefined;
   const { FactStore } = await import("./store.ts");
-  return memoryIndexText(await new FactStore(place).list());
+  return memoryIndexText(await new FactStore(paths).list());
 }

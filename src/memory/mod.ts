@@ -3,7 +3,7 @@ import type { MemoryPort } from "../tool/mod.ts";
 import type { FactStoreOptions } from "./store.ts";
 
 export type { StoredFact } from "./fact.ts";
-export { type MemoryPlace, openingMemory } from "./find.ts";
+export { type MemoryPaths, openingMemory } from "./find.ts";
 export type { ArchivedFact, FactStore, FactStoreOptions } from "./store.ts";
 
 /** The store of facts, for management commands. */

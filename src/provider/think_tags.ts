@@ -2,7 +2,7 @@ const OPEN = /^\s*<(think|thinking)>/;
 const LONGEST_OPEN = "<thinking>";
 
 /** A piece of a reply's text after reasoning in tags has been told apart. */
-export interface Told {
+export interface ReasoningSplit {
   readonly reasoning: string;
   readonly text: string;
 }
@@ -21,7 +21,7 @@ export class ThinkTags {
     return this.#state === "done";
   }
 
-  push(piece: string): Told {
+  push(piece: string): ReasoningSplit {
     this.#held += piece;
     let reasoning = "";
     while (true) {
@@ -41,7 +41,7 @@ export class ThinkTags {
   }
 
   /** What is still held back when the reply ends. */
-  end(): Told {
+  end(): ReasoningSplit {
     const rest = this.#take(this.#held.length);
     if (this.#state === "inside") return { reasoning: rest, text: "" };
     return { reasoning: "", text: rest.trim() === "" ? "" : rest };

@@ -1,11 +1,11 @@
-export { SessionBusyError } from "./busy.ts";
-export { findSession, listSessions, projectDirs, type SessionInfo, titleOf } from "./catalogue.ts";
-export { prunedOutput } from "./fold.ts";
-export { lastSession } from "./last.ts";
-export { type CreateOptions, type LoadedEvents, loadEvents, type LogOptions, SessionLog } from "./log.ts";
-export { projectDir, type SessionPlace } from "./paths.ts";
-export { apply, reduce } from "./reduce.ts";
-export { repair } from "./repair.ts";
+export { SessionBusyError } from "./log/busy.ts";
+export { findSession, listSessions, projectDirs, type SessionInfo, titleOf } from "./catalogue/catalogue.ts";
+export { prunedOutput } from "./state/compact.ts";
+export { lastSession } from "./catalogue/last.ts";
+export { type CreateOptions, type LoadedEvents, loadEvents, type LogOptions, SessionLog } from "./log/log.ts";
+export { projectDir, type SessionPaths } from "./paths.ts";
+export { apply, reduce } from "./state/reduce.ts";
+export { repair } from "./state/repair.ts";
 export {
   emptyState,
   type MessageKind,
@@ -15,10 +15,11 @@ export {
   type SessionState,
   type TodoItem,
   type TurnRecord,
-} from "./state.ts";
+} from "./state/state.ts";
 
 /** Copy, fork, rename, delete and prune. Loaded on demand: none of it is needed to run a turn. */
-export const loadManage = (): Promise<typeof import("./manage.ts")> => import("./manage.ts");
+export const loadManage = (): Promise<typeof import("./catalogue/manage.ts")> =>
+  import("./catalogue/manage.ts");
 
 export type { Checkpoint, CheckpointOptions, Checkpoints, RestoreReport } from "./checkpoint/checkpoints.ts";
 export type { FileRestore, RestoreFailure } from "./checkpoint/restore.ts";
@@ -30,13 +31,13 @@ export const loadCheckpoints = (): Promise<typeof import("./checkpoint/checkpoin
 export type { IndexedSession, SessionIndex } from "./index/index.ts";
 export type { SearchHit, SearchOptions, SearchResult, TranscriptPiece } from "./index/search.ts";
 export type { CacheReset, StatsOptions, StatsRow } from "./index/stats.ts";
-export type { AroundQuery, HistoryAnswer, HistoryQuery } from "./history.ts";
+export type { AroundQuery, HistoryAnswer, HistoryQuery } from "./index/history.ts";
 
 /** Lists, full-text search and statistics over many sessions (SQLite). */
 export const loadIndex = (): Promise<typeof import("./index/index.ts")> => import("./index/index.ts");
 
 /** The searches behind the `history` tool. */
-export const loadHistory = (): Promise<typeof import("./history.ts")> => import("./history.ts");
+export const loadHistory = (): Promise<typeof import("./index/history.ts")> => import("./index/history.ts");
 
 export type { ExportFormat } from "./export/export.ts";
 
@@ -44,4 +45,4 @@ export type { ExportFormat } from "./export/export.ts";
 export const loadExport = (): Promise<typeof import("./export/export.ts")> => import("./export/export.ts");
 
 /** Archives of compacted messages. */
-export const loadArchive = (): Promise<typeof import("./archive.ts")> => import("./archive.ts");
+export const loadArchive = (): Promise<typeof import("./log/archive.ts")> => import("./log/archive.ts");

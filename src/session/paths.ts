@@ -1,5 +1,5 @@
 /** Where a session's files are. */
-export interface SessionPlace {
+export interface SessionPaths {
   readonly id: string;
   /** The event log. */
   readonly path: string;
@@ -52,13 +52,13 @@ export function newSessionId(now: Date): string {
   return `${stamp}-${tail}`;
 }
 
-export function sessionPlace(project: string, id: string): SessionPlace {
+export function sessionPaths(project: string, id: string): SessionPaths {
   const base = join(sessionsDir(project), id);
   return { id, path: `${base}${SUFFIX}`, dir: base, lock: `${base}.lock` };
 }
 
-/** The place that belongs to a session file, wherever it lies. */
-export function placeOfFile(path: string): SessionPlace {
+/** The paths that belong to a session file, wherever it lies. */
+export function pathsOfFile(path: string): SessionPaths {
   const base = path.endsWith(SUFFIX) ? path.slice(0, -SUFFIX.length) : `${path}.d`;
   const id = base.split(/[\\/]/).at(-1) ?? base;
   return { id, path, dir: base, lock: `${base}.lock` };

@@ -1,4 +1,4 @@
-import { brokenPattern, hasLongRun, spellingsOf, unbroken } from "./secret_spellings.ts";
+import { brokenPattern, hasLongRun, secretEncodings, unbroken } from "./secret_encodings.ts";
 
 /** Takes secrets out of text that leaves the program: events, logs, errors, doctor output. */
 
@@ -71,7 +71,7 @@ export function createRedactor(secretValues: Iterable<string>): (text: string) =
   const values = [...secretValues].map((value) => value.trim()).filter((value) =>
     value.length >= SHORTEST_VALUE
   );
-  const spellings = values.map(spellingsOf);
+  const spellings = values.map(secretEncodings);
   const open = remover(spellings.flatMap((one) => one.open));
   const encoded = encodedRemover(spellings.flatMap((one) => one.encoded));
   return (text) => {

@@ -16,7 +16,7 @@ Deno.test("/compact folds the session with the hint in the request, prints the s
   await world.run(["run", "the word is xylophone"]);
   const done = await world.run(["run", "-c", "/compact keep the API decisions"]);
   assertEquals(done.code, 0, done.stderr);
-  assert(/^Folded 3 messages \(summary\): \d+ → \d+ tokens\n/.test(done.stdout), done.stdout);
+  assert(/^Compacted 3 messages \(summary\): \d+ → \d+ tokens\n/.test(done.stdout), done.stdout);
   assertStringIncludes(done.stdout, "SUMMARY: the API has two routes");
   const asked = server.requests[2]?.json;
   assertStringIncludes(asked.messages.at(-1).content, "keep the API decisions");
@@ -30,7 +30,7 @@ Deno.test("/compact folds the session with the hint in the request, prints the s
   assertEquals(events.match(/"type":"turn\.start"/g)?.length, 2);
 });
 
-Deno.test("/compact without the model leaves an extract; with nothing to fold it says so", async () => {
+Deno.test("/compact without the model leaves an extract; with nothing to compact it says so", async () => {
   await using server = startModelServer([{ text: "short" }], {
     fallback: { status: 401, body: { error: { message: "no" } } },
     check: { prefix: false },
@@ -42,7 +42,7 @@ Deno.test("/compact without the model leaves an extract; with nothing to fold it
   await world.run(["run", "hello"]);
   const small = await world.run(["run", "-c", "--metrics", "m.json", "/compact"]);
   assertEquals(JSON.parse(await world.read("m.json")).exit_code, 0);
-  assertEquals([small.code, small.stdout.startsWith("Nothing was folded")], [0, true], small.stderr);
+  assertEquals([small.code, small.stdout.startsWith("Nothing was compacted")], [0, true], small.stderr);
   server.push({ calls: [{ name: "bash", args: { command: "seq 4000" } }] }, { text: "counted" });
   await world.run(["run", "-c", "count"]);
   const extract = await world.run(["run", "-c", "/compact"]);
@@ -67,7 +67,7 @@ Deno.test("/compact that is interrupted changes nothing and ends like an interru
   const stopped = await finished(child);
   held.resolve();
   assertEquals([stopped.code, stopped.stdout], [130, ""], stopped.stderr);
-  assertStringIncludes(stopped.stderr, "Stopped before anything was folded");
+  assertStringIncludes(stopped.stderr, "Stopped before anything was compacted");
   assertEquals((await world.run(["run", "-c", "next"])).code, 0);
   const last = JSON.stringify(server.requests[3]?.json.messages);
   assert(last.includes("3999") && !last.includes("compaction-summary"), last.slice(-400));

@@ -111,7 +111,7 @@ const compaction = z.object({
   ),
   strategy: key(
     z._default(z.enum(["summarize", "prune"]), "summarize"),
-    "Fold old work into a summary, or drop the oldest part.",
+    "Replace old work by a summary, or drop the oldest part.",
   ),
   prune: key(flag(true), "Shorten old tool outputs first."),
   summary_model: key(text(), "Model that writes the summary; empty = the main model."),

@@ -1,19 +1,19 @@
 import { errorMessage, type Message } from "../../core/mod.ts";
-import { digestText } from "./digest.ts";
-import { Ledger, type Reason } from "./ledger.ts";
+import { summaryMessage } from "./summary_message.ts";
+import { type Reason, TokenAccountant } from "./token_accountant.ts";
 import { type CompactionOptions, type CompactionReport, triggerOf } from "./options.ts";
 import {
-  type FoldDepth,
-  type FoldPlan,
+  type CompactionDepth,
+  type CompactionPlan,
+  pendingStart,
+  planCompaction,
   planDrop,
-  planFold,
   planPrune,
   tailStart,
-  unseenStart,
 } from "./plan.ts";
 import { summarize, type SummaryOutcome } from "./summarize.ts";
 
-interface FoldRequest {
+interface CompactionRequest {
   readonly reason: Reason;
   /** Tokens the conversation should have afterwards. */
   readonly goal: number;
@@ -24,8 +24,8 @@ interface FoldRequest {
 
 /** Part of the goal that the newest messages may take. */
 const TAIL_PART = 0.2;
-/** Part of the goal that earlier digests may take before they are merged into the new one. */
-const DIGEST_PART = 0.4;
+/** Part of the goal that earlier summaries may take before they are merged into the new one. */
+const SUMMARY_PART = 0.4;
 /** A prune that frees less than this part of the window is not worth the lost cache. */
 const WORTH = 0.15;
 /** After so many outages in a row the summary is made without the model. */
@@ -35,7 +35,7 @@ const UNSEEN_STEPS = [6_000, 2_000, 600];
 
 /** Makes room in a conversation. Contract: no method rejects because a summary could not be had. */
 export class Compactor {
-  readonly ledger: Ledger;
+  readonly accountant: TokenAccountant;
   readonly #options: CompactionOptions;
   /** The server refused a request of this size, whatever the configuration says. */
   #refused = Infinity;
@@ -45,7 +45,7 @@ export class Compactor {
 
   constructor(options: CompactionOptions) {
     this.#options = options;
-    this.ledger = new Ledger(options);
+    this.accountant = new TokenAccountant(options);
   }
 
   /** The smallest size that is known not to fit. */
@@ -59,136 +59,137 @@ export class Compactor {
     const window = Math.min(this.#options.window(), this.#refused);
     if (!settings.auto || window <= 0 || signal.aborted) return;
     const trigger = triggerOf(window, settings.ratio, this.#options.provider.model.maxOutputTokens);
-    const tokens = await this.ledger.decisive(trigger);
+    const tokens = await this.accountant.preciseCount(trigger);
     if (tokens < Math.max(trigger, this.#notBelow)) return;
     if (settings.strategy === "prune") return void await this.#drop("pressure", trigger * 0.6);
     if (settings.prune && await this.#prune("pressure", { window, goal: trigger * 0.85 })) return;
-    await this.#fold({ reason: "pressure", goal: trigger * 0.8 }, signal);
+    await this.#summarizeRange({ reason: "pressure", goal: trigger * 0.8 }, signal);
   }
 
   /** Makes room after the server refused the conversation as too long; false when nothing is left to drop. */
   async onContextOverflow(signal: AbortSignal): Promise<boolean> {
     const { settings } = this.#options;
-    const tokens = this.ledger.estimate();
+    const tokens = this.accountant.estimate();
     this.#refused = Math.min(this.#refused, tokens);
     const goal = this.#limit * 0.6;
     if (settings.strategy === "prune") return await this.#drop("overflow", goal) !== undefined;
     if (settings.prune && await this.#prune("overflow", { window: tokens, goal: tokens * 0.8 })) return true;
-    const report = await this.#fold({ reason: "overflow", goal }, signal);
-    if (report.means !== "none") return true;
+    const report = await this.#summarizeRange({ reason: "overflow", goal }, signal);
+    if (report.method !== "none") return true;
     if (signal.aborted) return false;
     if (await this.#shortenUnseen(goal)) return true;
-    return (await this.#fold({ reason: "overflow", goal, lastResort: true }, signal)).means !== "none";
+    return (await this.#summarizeRange({ reason: "overflow", goal, lastResort: true }, signal)).method !==
+      "none";
   }
 
-  /** Folds at the user's wish, whatever the fill. Who asked is told by the report, not by a notice. */
+  /** Compacts at the user's wish, whatever the fill. Who asked is told by the report, not by a notice. */
   async compact(hint: string | undefined, signal: AbortSignal): Promise<CompactionReport> {
-    const tokens = await this.ledger.decisive(this.ledger.estimate());
+    const tokens = await this.accountant.preciseCount(this.accountant.estimate());
     const goal = Math.min(tokens, this.#options.window() || Infinity) * 0.5;
     if (this.#options.settings.strategy === "prune") {
-      return await this.#drop("manual", goal) ?? this.ledger.report("none", tokens);
+      return await this.#drop("manual", goal) ?? this.accountant.report("none", tokens);
     }
     this.#outages = MAX_OUTAGES;
-    return await this.#fold({ reason: "manual", goal, ...(hint ? { hint } : {}) }, signal);
+    return await this.#summarizeRange({ reason: "manual", goal, ...(hint ? { hint } : {}) }, signal);
   }
 
   /** Shortens old outputs if that alone frees enough; otherwise leaves them for the summary, which is read from cache then. */
   async #prune(reason: Reason, { window, goal }: { window: number; goal: number }): Promise<boolean> {
-    const view = this.ledger.view;
-    const end = Math.min(tailStart(view, window * TAIL_PART), unseenStart(view.messages));
+    const view = this.accountant.view;
+    const end = Math.min(tailStart(view, window * TAIL_PART), pendingStart(view.messages));
     const isKept = (message: Message) => this.#options.carry?.(message) !== undefined;
     const plans = planPrune(view, { end, keepHead: 800, keepTail: 400, isKept });
-    const before = this.ledger.estimate();
+    const before = this.accountant.estimate();
     const freed = plans.reduce((sum, plan) => sum + plan.freed, 0);
     if (freed < window * WORTH || before - freed > goal) return false;
-    await this.ledger.prune(reason, plans);
-    await this.ledger.tell(this.ledger.report("prune", before));
+    await this.accountant.prune(reason, plans);
+    await this.accountant.tell(this.accountant.report("prune", before));
     return true;
   }
 
   /** Results the model has not read are shortened only here: the server takes them in no other way. */
   async #shortenUnseen(goal: number): Promise<boolean> {
-    const before = this.ledger.estimate();
+    const before = this.accountant.estimate();
     for (const keep of UNSEEN_STEPS) {
-      const view = this.ledger.view;
+      const view = this.accountant.view;
       const plans = planPrune(view, {
         end: view.messages.length,
         keepHead: Math.floor(keep * 0.65),
         keepTail: Math.floor(keep * 0.35),
       });
       if (plans.length === 0) continue;
-      await this.ledger.prune("overflow", plans);
-      if (this.ledger.estimate() <= goal) break;
+      await this.accountant.prune("overflow", plans);
+      if (this.accountant.estimate() <= goal) break;
     }
-    const report = this.ledger.report("prune", before);
+    const report = this.accountant.report("prune", before);
     if (report.tokensAfter >= before) return false;
-    await this.ledger.tell({ ...report, problem: "the newest tool output did not fit as it was" });
+    await this.accountant.tell({ ...report, problem: "the newest tool output did not fit as it was" });
     return true;
   }
 
   async #drop(reason: Reason, goal: number): Promise<CompactionReport | undefined> {
-    const before = this.ledger.estimate();
-    const messages = this.ledger.view.messages.reduce(
-      (sum, message) => sum + this.ledger.counter.calibratedMessage(message),
+    const before = this.accountant.estimate();
+    const messages = this.accountant.view.messages.reduce(
+      (sum, message) => sum + this.accountant.counter.calibratedMessage(message),
       0,
     );
-    const plan = planDrop(this.ledger.view, Math.max(0, goal - (before - messages)));
+    const plan = planDrop(this.accountant.view, Math.max(0, goal - (before - messages)));
     if (!plan) return undefined;
-    const archive = await this.ledger.archive(plan.folded);
-    await this.ledger.fold(reason, plan, { digest: "", ...archive });
-    const report = { ...this.ledger.report("drop", before), folded: plan.folded.length, ...archive };
-    if (reason !== "manual") await this.ledger.tell(report);
+    const archive = await this.accountant.archive(plan.removed);
+    await this.accountant.compact(reason, plan, { summary: "", ...archive });
+    const report = { ...this.accountant.report("drop", before), removed: plan.removed.length, ...archive };
+    if (reason !== "manual") await this.accountant.tell(report);
     return report;
   }
 
-  async #fold(request: FoldRequest, signal: AbortSignal): Promise<CompactionReport> {
-    const before = this.ledger.estimate();
+  async #summarizeRange(request: CompactionRequest, signal: AbortSignal): Promise<CompactionReport> {
+    const before = this.accountant.estimate();
     const limit = this.#summaryLimit(request.reason, before);
     const plan = this.#choose(request, limit);
-    if (!plan) return this.ledger.report("none", before);
+    if (!plan) return this.accountant.report("none", before);
     const outcome = await this.#summarize(request, { plan, limit }, signal);
-    if (signal.aborted) return this.ledger.report("none", before);
+    if (signal.aborted) return this.accountant.report("none", before);
     if (outcome.text === undefined && this.#mayWait(outcome, before)) {
-      await this.ledger.notice(
+      await this.accountant.notice(
         "warning",
         `Compaction waits: ${outcome.problem ?? "no summary could be had"}`,
       );
-      return this.ledger.report("none", before);
+      return this.accountant.report("none", before);
     }
     this.#outages = 0;
     this.#notBelow = 0;
     const carried = this.#carried(plan);
-    const archive = await this.ledger.archive(plan.folded);
-    const digest = digestText({
+    const archive = await this.accountant.archive(plan.removed);
+    const summary = summaryMessage({
       ...(outcome.text === undefined ? {} : { summary: outcome.text }),
-      folded: plan.folded,
+      removed: plan.removed,
       todos: this.#options.conversation.state.todos,
       keepBelow: plan.keepBelow,
       maxChars: limit * 4,
       ...archive,
     });
-    await this.ledger.fold(request.reason, plan, { digest, ...archive });
+    await this.accountant.compact(request.reason, plan, { summary, ...archive });
     for (const content of carried) {
       await this.#options.conversation.record({ type: "message.user", content, origin: "context" });
     }
     const report: CompactionReport = {
-      ...this.ledger.report(outcome.text === undefined ? "extract" : outcome.means ?? "summary", before),
-      folded: plan.folded.length,
+      ...this.accountant.report(outcome.text === undefined ? "extract" : outcome.method ?? "summary", before),
+      removed: plan.removed.length,
       ...archive,
       ...(outcome.problem === undefined ? {} : { problem: outcome.problem }),
     };
-    if (request.reason !== "manual") await this.ledger.tell(report);
+    if (request.reason !== "manual") await this.accountant.tell(report);
     return report;
   }
 
   /** The shallowest fold that makes enough room, or the one that makes most. */
-  #choose(request: FoldRequest, limit: number): FoldPlan | undefined {
+  #choose(request: CompactionRequest, limit: number): CompactionPlan | undefined {
     const { goal } = request;
-    const view = this.ledger.view;
-    const before = this.ledger.estimate();
-    let best: FoldPlan | undefined;
+    const view = this.accountant.view;
+    const before = this.accountant.estimate();
+    let best: CompactionPlan | undefined;
     for (const depth of this.#depths(request, before)) {
-      const plan = planFold(view, depth);
+      const plan = planCompaction(view, depth);
       if (!plan || plan.freed <= limit * 1.1 || plan.freed <= (best?.freed ?? 0)) continue;
       best = plan;
       if (before - plan.freed + limit <= goal) return plan;
@@ -197,31 +198,39 @@ export class Compactor {
   }
 
   /**
-   * How deep a fold may go. Small user turns are safe in all but the last resort, and earlier digests as long as they do not
+   * Returns how deep a compaction may go, shallowest first. Small user turns are safe in all but the last resort, and earlier summaries as long as they do not
    * take up the room themselves.
    */
-  #depths({ goal, lastResort }: FoldRequest, tokens: number): FoldDepth[] {
+  #depths({ goal, lastResort }: CompactionRequest, tokens: number): CompactionDepth[] {
     const window = this.#limit === Infinity ? tokens : this.#limit;
     const keepBelow = Math.min(8_000, Math.max(1_000, Math.floor(window / 4)));
     if (lastResort) {
-      return [1, 4, 16].map((part) => ({ tail: 0, keepBelow: Math.floor(keepBelow / part), digests: true }));
+      return [1, 4, 16].map((part) => ({
+        tail: 0,
+        keepBelow: Math.floor(keepBelow / part),
+        summaries: true,
+      }));
     }
-    const digests = this.#digestTokens() > goal * DIGEST_PART;
-    return [{ tail: goal * TAIL_PART, keepBelow, digests }, { tail: 0, keepBelow, digests }];
+    const summaries = this.#summaryTokens() > goal * SUMMARY_PART;
+    return [{ tail: goal * TAIL_PART, keepBelow, summaries }, {
+      tail: 0,
+      keepBelow,
+      summaries,
+    }];
   }
 
-  #digestTokens(): number {
+  #summaryTokens(): number {
     const { messages, sources } = this.#options.conversation.state;
     return messages.reduce(
       (sum, message, i) =>
-        sources[i]?.kind === "digest" ? sum + this.ledger.counter.calibratedMessage(message) : sum,
+        sources[i]?.kind === "summary" ? sum + this.accountant.counter.calibratedMessage(message) : sum,
       0,
     );
   }
 
   async #summarize(
-    request: FoldRequest,
-    { plan, limit }: { plan: FoldPlan; limit: number },
+    request: CompactionRequest,
+    { plan, limit }: { plan: CompactionPlan; limit: number },
     signal: AbortSignal,
   ): Promise<SummaryOutcome> {
     const { conversation, summaryProvider, provider, guide } = this.#options;
@@ -231,11 +240,11 @@ export class Compactor {
       return await summarize({
         provider: await summaryProvider?.() ?? provider,
         conversation,
-        folded: plan.folded,
+        removed: plan.removed,
         limit,
         window: window === Infinity ? undefined : window,
-        tokens: this.ledger.estimate(),
-        replacesDigests: plan.digests,
+        tokens: this.accountant.estimate(),
+        replacesSummaries: plan.summaries,
         ...(hint === "" ? {} : { hint }),
       }, signal);
     } catch (error) {
@@ -251,7 +260,7 @@ export class Compactor {
     return true;
   }
 
-  /** Tokens of the summary; a small conversation that is folded by hand gets a small one. */
+  /** Tokens of the summary; a small conversation that is compacted by hand gets a small one. */
   #summaryLimit(reason: Reason, tokens: number): number {
     const { settings } = this.#options;
     if (settings.maxSummaryTokens > 0) return settings.maxSummaryTokens;
@@ -259,11 +268,11 @@ export class Compactor {
     return Math.max(300, Math.floor(window / 16));
   }
 
-  #carried(plan: FoldPlan): string[] {
+  #carried(plan: CompactionPlan): string[] {
     const { carry, conversation } = this.#options;
     const standing = new Set(conversation.state.messages.map((message) => message.content));
-    for (const message of plan.folded) standing.delete(message.content);
-    const texts = plan.folded.flatMap((message) => carry?.(message) ?? []);
+    for (const message of plan.removed) standing.delete(message.content);
+    const texts = plan.removed.flatMap((message) => carry?.(message) ?? []);
     return [...new Set(texts)].filter((text) => !standing.has(text));
   }
 }

@@ -2,7 +2,7 @@ import type { Message, ToolCall } from "../../core/mod.ts";
 import { middleCut } from "./transcript.ts";
 import { namedPaths } from "../../util/path_arguments.ts";
 
-/** What can be said about folded messages without a model. */
+/** The facts about removed messages that need no model. */
 export interface Extract {
   readonly changed: readonly string[];
   readonly read: readonly string[];

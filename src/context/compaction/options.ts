@@ -34,14 +34,14 @@ export interface CompactionOptions {
   readonly summaryProvider?: () => Promise<Provider>;
   /** What the summary should keep in particular, such as the output of a PreCompact hook. */
   readonly guide?: (reason: "pressure" | "overflow" | "manual") => Promise<string | undefined>;
-  /** What of a message must outlive a fold, such as an activated skill; it is sent again as a standing message. */
+  /** The part of a message that must outlive a compaction, such as an activated skill; it is sent again, pinned. */
   readonly carry?: (message: Message) => string | undefined;
   /** Whether earlier reasoning is sent back to the model. */
   readonly sendsReasoning?: boolean;
 }
 
 /** How room was made, best first. `none`: nothing could be left out. */
-export type CompactionMeans =
+export type CompactionMethod =
   | "prune"
   | "summary"
   | "summary of shortened outputs"
@@ -51,13 +51,13 @@ export type CompactionMeans =
   | "none";
 
 export interface CompactionReport {
-  readonly means: CompactionMeans;
+  readonly method: CompactionMethod;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   /** Messages that were taken out. */
-  readonly folded?: number;
+  readonly removed?: number;
   readonly archive?: string;
-  /** Why a better means was not used. */
+  /** Why a better method was not used. */
   readonly problem?: string;
 }
 

@@ -16,57 +16,61 @@ export function plannable(
   return { messages: state.messages, sources: state.sources, weigh };
 }
 
-/** What a fold may take. */
-export interface FoldDepth {
+/** The messages a compaction may remove. */
+export interface CompactionDepth {
   /** Tokens of the newest messages that stay as they are. */
   readonly tail: number;
-  /** User turns longer than this many characters are folded too. */
+  /** User turns longer than this many characters are removed too. */
   readonly keepBelow: number;
-  readonly digests: boolean;
+  readonly summaries: boolean;
 }
 
 /** A range of events and the messages of it that will be gone. */
-export interface FoldPlan extends FoldDepth {
+export interface CompactionPlan extends CompactionDepth {
   readonly from: number;
   readonly to: number;
-  readonly folded: readonly Message[];
+  readonly removed: readonly Message[];
   /** Tokens of these messages. */
   readonly freed: number;
 }
 
 /**
- * The fold of everything before the newest messages, by the survival rules of docs/context.md; undefined when nothing can go.
+ * Plans the removal of everything before the newest messages, by the survival rules of docs/context.md; undefined when nothing can go.
  * Results the model has not seen yet are never part of it, and no result is separated from its call.
  */
-export function planFold(state: Plannable, depth: FoldDepth): FoldPlan | undefined {
+export function planCompaction(state: Plannable, depth: CompactionDepth): CompactionPlan | undefined {
   const boundary = tailStart(state, depth.tail);
-  const indexes = range(0, boundary).filter((i) => canFold(state, i, depth));
-  return foldOf(state, depth, indexes);
+  const indexes = range(0, boundary).filter((i) => isRemovable(state, i, depth));
+  return planOf(state, depth, indexes);
 }
 
-/** The fold of these messages, which are in order; undefined when there are none. */
-function foldOf(state: Plannable, depth: FoldDepth, indexes: readonly number[]): FoldPlan | undefined {
+/** The plan that removes these messages, which are in order; undefined when there are none. */
+function planOf(
+  state: Plannable,
+  depth: CompactionDepth,
+  indexes: readonly number[],
+): CompactionPlan | undefined {
   const first = indexes[0];
   const last = indexes.at(-1);
   if (first === undefined || last === undefined) return undefined;
-  const folded = indexes.flatMap((i) => state.messages[i] ?? []);
+  const removed = indexes.flatMap((i) => state.messages[i] ?? []);
   return {
     ...depth,
     from: seqAt(state, first),
     to: seqAt(state, last),
-    folded,
-    freed: sum(folded, state.weigh),
+    removed,
+    freed: sum(removed, state.weigh),
   };
 }
 
-function canFold(state: Plannable, index: number, depth: FoldDepth): boolean {
+function isRemovable(state: Plannable, index: number, depth: CompactionDepth): boolean {
   const message = state.messages[index];
   switch (state.sources[index]?.kind) {
-    case "turn":
+    case "user":
       return message !== undefined && message.content.length > depth.keepBelow;
-    case "digest":
-      return depth.digests;
-    case "standing":
+    case "summary":
+      return depth.summaries;
+    case "pinned":
     case undefined:
       return false;
     default:
@@ -83,13 +87,13 @@ export function tailStart(state: Plannable, tokens: number): number {
     left -= message ? state.weigh(message) : 0;
     if (left < 0) break;
   }
-  boundary = Math.min(boundary, unseenStart(messages));
+  boundary = Math.min(boundary, pendingStart(messages));
   while (boundary > 0 && messages[boundary]?.role === "tool") boundary--;
   return boundary;
 }
 
 /** Index of the last reply when its results have not been answered yet, else of what came after it. */
-export function unseenStart(messages: readonly Message[]): number {
+export function pendingStart(messages: readonly Message[]): number {
   const last = messages.findLastIndex((message) => message.role === "assistant");
   const reply = messages[last];
   return reply?.role === "assistant" && reply.calls?.length ? last : last + 1;
@@ -144,19 +148,19 @@ export function planPrune(state: Plannable, depth: PruneDepth): PrunePlan[] {
 }
 
 /** The oldest part after the first task, so that about `tokens` stay; undefined when nothing can go. */
-export function planDrop(state: Plannable, tokens: number): FoldPlan | undefined {
+export function planDrop(state: Plannable, tokens: number): CompactionPlan | undefined {
   const { messages, sources } = state;
-  const task = sources.findIndex((source) => source.kind === "turn");
-  const end = unseenStart(messages);
+  const task = sources.findIndex((source) => source.kind === "user");
+  const end = pendingStart(messages);
   const after = weightsFromEnd(state);
   const starts = range(task + 2, end + 1).filter((i) => i < messages.length && messages[i]?.role !== "tool");
   const enough = starts.find((i) => (after[i] ?? 0) <= tokens) ?? starts.at(-1);
   if (enough === undefined) return undefined;
-  const turn = starts.find((i) => i >= enough && sources[i]?.kind === "turn");
+  const turn = starts.find((i) => i >= enough && sources[i]?.kind === "user");
   const boundary = turn !== undefined && (after[turn] ?? 0) >= tokens / 2 ? turn : enough;
-  const depth = { tail: 0, keepBelow: 0, digests: true };
-  const indexes = range(task + 1, boundary).filter((i) => canFold(state, i, depth));
-  return foldOf(state, depth, indexes);
+  const depth = { tail: 0, keepBelow: 0, summaries: true };
+  const indexes = range(task + 1, boundary).filter((i) => isRemovable(state, i, depth));
+  return planOf(state, depth, indexes);
 }
 
 /** For each index the tokens of the message there and all that follow. */

@@ -14,7 +14,7 @@ export interface SummaryTask {
   readonly provider: Provider;
   readonly conversation: CompactedConversation;
   /** Messages that will be gone. */
-  readonly folded: readonly Message[];
+  readonly removed: readonly Message[];
   /** Tokens of the summary. */
   readonly limit: number;
   /** Tokens a request may have; undefined when not known. */
@@ -24,15 +24,15 @@ export interface SummaryTask {
   /** What the user wants kept. */
   readonly hint?: string;
   /** Earlier summaries go as well. */
-  readonly replacesDigests: boolean;
+  readonly replacesSummaries: boolean;
 }
 
-export type SummaryMeans = "summary" | "summary of shortened outputs" | "summary in parts";
+export type SummaryMethod = "summary" | "summary of shortened outputs" | "summary in parts";
 
 export interface SummaryOutcome {
   /** Absent when no request gave a summary. */
   readonly text?: string;
-  readonly means?: SummaryMeans;
+  readonly method?: SummaryMethod;
   /** What went wrong on the way. */
   readonly problem?: string;
   /** The server could not be reached or was busy: another attempt later may work. */
@@ -64,7 +64,7 @@ export async function summarize(task: SummaryTask, signal: AbortSignal): Promise
   let problem: string | undefined;
   if (fits) {
     const whole = await ask(task, [...messages, closing], prompt, signal);
-    if (whole.text !== undefined) return { text: whole.text, means: "summary" };
+    if (whole.text !== undefined) return { text: whole.text, method: "summary" };
     if (signal.aborted || whole.outage) return whole;
     problem = whole.problem;
   }
@@ -76,14 +76,14 @@ export async function summarize(task: SummaryTask, signal: AbortSignal): Promise
   return parts.text === undefined ? parts : told(parts.text, "summary in parts", problem);
 }
 
-function told(text: string, means: SummaryMeans, problem: string | undefined): SummaryOutcome {
-  return { text, means, ...(problem === undefined ? {} : { problem }) };
+function told(text: string, method: SummaryMethod, problem: string | undefined): SummaryOutcome {
+  return { text, method, ...(problem === undefined ? {} : { problem }) };
 }
 
 async function inParts(task: SummaryTask, prompt: string, signal: AbortSignal): Promise<SummaryOutcome> {
   const size = Math.max(4_000, Math.floor((task.window ?? task.tokens) * 0.4 * CHARS_PER_TOKEN));
-  let parts = transcriptParts(task.folded, size);
-  if (parts.length > MAX_PARTS) parts = transcriptParts(shortened(task.folded, SHORT_OUTPUT / 2), size);
+  let parts = transcriptParts(task.removed, size);
+  if (parts.length > MAX_PARTS) parts = transcriptParts(shortened(task.removed, SHORT_OUTPUT / 2), size);
   const texts: string[] = [];
   for (const [i, part] of parts.slice(-MAX_PARTS).entries()) {
     const content = `<transcript part="${i + 1}">\n${part}\n</transcript>\n\n${prompt}`;
@@ -97,7 +97,7 @@ async function inParts(task: SummaryTask, prompt: string, signal: AbortSignal): 
 function promptText(task: SummaryTask): string {
   const fields: Readonly<Record<string, string>> = {
     words: String(Math.max(80, Math.floor(task.limit * 0.6))),
-    earlier: task.replacesDigests
+    earlier: task.replacesSummaries
       ? "\nEarlier summaries (<compaction-summary>) go as well: carry over everything in them that still matters.\n"
       : "",
     hint: task.hint ? `\nThe user asks to keep in particular: ${task.hint}\n` : "",

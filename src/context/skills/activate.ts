@@ -131,7 +131,7 @@ function withArguments(body: string, args: string | undefined): string {
 /** What a line that begins with `/name` activates. */
 export interface SlashSkill {
   readonly skill: Skill;
-  /** To be recorded as a context message before the turn, so that it outlives every fold. */
+  /** To be recorded as a context message before the turn, so that it outlives every compaction. */
   readonly context: string;
 }
 
@@ -144,7 +144,7 @@ export async function resolveSlash(text: string, skills: Skills): Promise<SlashS
   return typeof active === "string" ? undefined : { skill, context: active.content };
 }
 
-/** For `CompactionOptions.carry`: an activated body outlives every fold. Only the skill tool's own results count. */
+/** For `CompactionOptions.carry`: an activated body outlives every compaction. Only the skill tool's own results count. */
 export function carriedSkill(message: Message): string | undefined {
   if (message.role !== "tool" || message.name !== "skill") return undefined;
   return message.content.startsWith('<skill name="') ? message.content : undefined;

@@ -3,7 +3,7 @@ import type { Output } from "../output.ts";
 import type { Printer, RunResult, RunStart } from "../result.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 import { ChangedFiles } from "./changed_files.ts";
-import { type Timer, Waiting } from "./waiting.ts";
+import { SilenceNotifier, type Timer } from "./silence_notifier.ts";
 
 /** Room for what says what to do next: a reason that is cut loses its remedy. */
 const WHOLE = 1000;
@@ -28,11 +28,11 @@ export class TextPrinter implements Printer {
   #thinking = false;
   #cwd = "";
   readonly #changed = new ChangedFiles();
-  readonly #waiting: Waiting;
+  readonly #waiting: SilenceNotifier;
 
   constructor(options: TextOptions) {
     this.#options = options;
-    this.#waiting = new Waiting(
+    this.#waiting = new SilenceNotifier(
       (seconds) => void this.#note(`· Still waiting for the model: nothing for ${seconds} s`),
       options.timer,
     );

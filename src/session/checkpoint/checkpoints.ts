@@ -1,7 +1,7 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { applyRestore, type FileRestore, planRestore, type RestoreFailure } from "./restore.ts";
 import { type SnapshotKind, Timeline } from "./timeline.ts";
-import { Workspace, type WorkspaceLimits } from "./workspace.ts";
+import { ChangeDetector, type DetectorLimits } from "./change_detector.ts";
 
 export interface CheckpointOptions {
   /** The session's own folder. */
@@ -12,7 +12,7 @@ export interface CheckpointOptions {
   readonly seq: () => number;
   /** Absolute paths never looked at. */
   readonly skip?: (path: string) => boolean;
-  readonly limits?: Partial<WorkspaceLimits>;
+  readonly limits?: Partial<DetectorLimits>;
 }
 
 /** What a `checkpoint` event says. */
@@ -44,7 +44,7 @@ export const TIMELINE_FILE = "snapshots.jsonl";
  * Contract: calls are carried out one after the other, whoever makes them.
  */
 export class Checkpoints {
-  readonly #workspace: Workspace;
+  readonly #workspace: ChangeDetector;
   readonly #timeline: Timeline;
   readonly #seq: () => number;
   #turn: number;
@@ -53,7 +53,7 @@ export class Checkpoints {
   #ready = false;
   #queue: Promise<unknown> = Promise.resolve();
 
-  private constructor(workspace: Workspace, timeline: Timeline, seq: () => number) {
+  private constructor(workspace: ChangeDetector, timeline: Timeline, seq: () => number) {
     this.#workspace = workspace;
     this.#timeline = timeline;
     this.#seq = seq;
@@ -63,7 +63,7 @@ export class Checkpoints {
 
   static open(options: CheckpointOptions): Checkpoints {
     const folder = `${options.dir}/${CHECKPOINT_DIR}`;
-    const workspace = new Workspace({
+    const workspace = new ChangeDetector({
       root: Deno.realPathSync(options.root),
       blobs: `${folder}/blobs`,
       ...(options.skip ? { skip: options.skip } : {}),
@@ -74,7 +74,7 @@ export class Checkpoints {
 
   /** Makes the first look cheaper; nothing is kept, and nothing may be looked at meanwhile. */
   warm(): Promise<void> {
-    return this.#inOrder(() => this.#workspace.rehearse());
+    return this.#inOrder(() => this.#workspace.warmUp());
   }
 
   /** A turn begins. Nothing is looked at yet. */
@@ -167,7 +167,7 @@ export class Checkpoints {
 
   async #look(kind: SnapshotKind): Promise<Checkpoint> {
     const { last, current } = this.#timeline;
-    const { time, changed, found } = await this.#workspace.look(current, last?.time);
+    const { time, changed, found } = await this.#workspace.detect(current, last?.time);
     const files = Object.keys(changed).length;
     const turn = this.#turn;
     if (kind === "look" && files === 0) return { id: String(last?.id ?? 0), turn, files };

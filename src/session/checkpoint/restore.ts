@@ -3,7 +3,7 @@ import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { parentDir } from "../paths.ts";
 import { type FileEntry, isSameContent } from "./entry.ts";
 import type { Timeline } from "./timeline.ts";
-import type { Workspace } from "./workspace.ts";
+import type { ChangeDetector } from "./change_detector.ts";
 
 /** One file a rewind brings back. */
 export interface FileRestore {
@@ -44,7 +44,7 @@ export function planRestore(timeline: Timeline, to: number): FileRestore[] {
 
 /** Carries a plan out: deletions first, since a file may have to make way for a folder. */
 export async function applyRestore(
-  workspace: Workspace,
+  workspace: ChangeDetector,
   plan: readonly FileRestore[],
 ): Promise<RestoreFailure[]> {
   const failures: RestoreFailure[] = [];
@@ -64,7 +64,7 @@ export async function applyRestore(
   return failures;
 }
 
-function deleteFile(workspace: Workspace, path: string): void {
+function deleteFile(workspace: ChangeDetector, path: string): void {
   const absolute = workspace.absolute(path);
   assertInside(workspace, path, absolute);
   Deno.removeSync(absolute);
@@ -72,7 +72,7 @@ function deleteFile(workspace: Workspace, path: string): void {
 }
 
 /** Folders that held nothing but what was deleted were made for it. */
-function removeEmptyFolders(workspace: Workspace, folder: string): void {
+function removeEmptyFolders(workspace: ChangeDetector, folder: string): void {
   for (
     let dir = folder;
     dir.length > workspace.root.length && dir.startsWith(workspace.root);
@@ -86,7 +86,7 @@ function removeEmptyFolders(workspace: Workspace, folder: string): void {
   }
 }
 
-async function writeBack(workspace: Workspace, path: string, target: FileEntry): Promise<void> {
+async function writeBack(workspace: ChangeDetector, path: string, target: FileEntry): Promise<void> {
   const content = await workspace.content(target);
   if (!content) throw new Error("Its content is not kept any more");
   const absolute = workspace.absolute(path);
@@ -102,7 +102,7 @@ async function writeBack(workspace: Workspace, path: string, target: FileEntry):
 }
 
 /** A link put in the place of a folder must not lead a rewind out of the workspace. */
-function assertInside(workspace: Workspace, path: string, absolute: string): void {
+function assertInside(workspace: ChangeDetector, path: string, absolute: string): void {
   if (path === absolute) return;
   let folder = parentDir(absolute);
   while (folder.length > workspace.root.length && !lstat(folder)) folder = parentDir(folder);

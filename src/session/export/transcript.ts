@@ -1,7 +1,7 @@
 import type { Event, EventOf } from "../../core/mod.ts";
-import { loadEvents } from "../log.ts";
-import { branchEvents } from "../reduce.ts";
-import type { SessionState } from "../state.ts";
+import { loadEvents } from "../log/log.ts";
+import { branchEvents } from "../state/reduce.ts";
+import type { SessionState } from "../state/state.ts";
 
 /** One call with its result, if there is one. */
 export interface ToolBlock {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from "node:sqlite";
-import { projectDirs, type SessionInfo, titleOf } from "../catalogue.ts";
+import { projectDirs, type SessionInfo, titleOf } from "../catalogue/catalogue.ts";
 import { isBusy, openDatabase } from "./database.ts";
 import { refreshProject } from "./ingest.ts";
 import {

@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Event, EventOf } from "../../core/mod.ts";
 import { scanJsonl } from "../../util/jsonl.ts";
-import { isUsable } from "../messages.ts";
-import { sessionIds } from "../catalogue.ts";
-import { type SessionPlace, sessionPlace } from "../paths.ts";
+import { isUsable } from "../state/messages.ts";
+import { sessionIds } from "../catalogue/catalogue.ts";
+import { type SessionPaths, sessionPaths } from "../paths.ts";
 import { transaction } from "./database.ts";
 import { indexable } from "./words.ts";
 
@@ -53,19 +53,19 @@ export function refreshProject(database: DatabaseSync, project: string): void {
     "SELECT id, path, bytes, mtime, read, turn FROM sessions WHERE project = ?",
   );
   for (const row of select.all(project)) rows.set(String(row.path), row as object as Row);
-  const stale: { place: SessionPlace; stat: Deno.FileInfo; row: Row | undefined }[] = [];
+  const stale: { paths: SessionPaths; stat: Deno.FileInfo; row: Row | undefined }[] = [];
   for (const id of sessionIds(project)) {
-    const place = sessionPlace(project, id);
+    const paths = sessionPaths(project, id);
     let stat: Deno.FileInfo;
     try {
-      stat = Deno.statSync(place.path);
+      stat = Deno.statSync(paths.path);
     } catch {
       continue;
     }
-    const row = rows.get(place.path);
-    rows.delete(place.path);
+    const row = rows.get(paths.path);
+    rows.delete(paths.path);
     if (!row || row.bytes !== stat.size || row.mtime !== (stat.mtime?.getTime() ?? 0)) {
-      stale.push({ place, stat, row });
+      stale.push({ paths, stat, row });
     }
   }
   if (stale.length === 0 && rows.size === 0) return;
@@ -73,17 +73,17 @@ export function refreshProject(database: DatabaseSync, project: string): void {
     const remove = database.prepare("DELETE FROM sessions WHERE id = ?");
     for (const row of rows.values()) remove.run(row.id);
     const writer = new SessionWriter(database);
-    for (const { place, stat, row } of stale) {
+    for (const { paths, stat, row } of stale) {
       const grown = row && stat.size >= row.read ? row : undefined;
       if (row && !grown) remove.run(row.id);
-      writer.write({ project, place, stat, row: grown });
+      writer.write({ project, paths, stat, row: grown });
     }
   });
 }
 
 interface WriteJob {
   readonly project: string;
-  readonly place: SessionPlace;
+  readonly paths: SessionPaths;
   readonly stat: Deno.FileInfo;
   readonly row: Row | undefined;
 }
@@ -105,17 +105,17 @@ class SessionWriter {
     this.#reset = database.prepare("INSERT INTO resets VALUES (?, ?, ?, ?, ?)");
   }
 
-  write({ project, place, stat, row }: WriteJob): void {
+  write({ project, paths, stat, row }: WriteJob): void {
     const bytes = stat.size;
     const mtime = stat.mtime?.getTime() ?? 0;
     const from = row?.read ?? 0;
     const id = row?.id ?? Number(
       this.#database.prepare(
         "INSERT INTO sessions (path, project, session, bytes, mtime, read) VALUES (?, ?, ?, 0, 0, 0)",
-      ).run(place.path, project, place.id).lastInsertRowid,
+      ).run(paths.path, project, paths.id).lastInsertRowid,
     );
     let turn = row?.turn ?? 0;
-    const report = scanJsonl(place.path, (value, { offset, length }) => {
+    const report = scanJsonl(paths.path, (value, { offset, length }) => {
       if (!isUsable(value)) return;
       if (value.type === "turn.start") turn = value.turn;
       this.#facts(id, value);

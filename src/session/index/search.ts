@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
-import { isUsable } from "../messages.ts";
-import { titleOf } from "../catalogue.ts";
+import { isUsable } from "../state/messages.ts";
+import { titleOf } from "../catalogue/catalogue.ts";
 import { docOf, type DocRole } from "./ingest.ts";
 import { matchExpression, snippet, termsOf } from "./words.ts";
 

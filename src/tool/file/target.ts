@@ -92,7 +92,7 @@ export function kindOf(info: Deno.FileInfo): string {
 }
 
 async function missing(target: Target, context?: Surroundings): Promise<ReasonixError> {
-  const { nearPaths } = await import("./near_paths.ts");
+  const { suggestPaths: nearPaths } = await import("./suggest_paths.ts");
   const near = await nearPaths(target, context);
   const remedy = near.length > 0 ? `near names: ${near.join(", ")}` : "use glob or ls to find it";
   return new ReasonixError(`${target.shown} does not exist`, { remedy });

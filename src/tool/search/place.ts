@@ -25,7 +25,7 @@ export async function searchTarget(context: ToolContext, path: unknown): Promise
     return { path: slashes(real), isFile: !info.isDirectory, cwd: slashes(cwd) };
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw error;
-    const { nearPaths } = await import("../file/near_paths.ts");
+    const { suggestPaths: nearPaths } = await import("../file/suggest_paths.ts");
     const near = await nearPaths({ path: slashes(real), shown: wanted }, context);
     const remedy = near.length > 0 ? `near names: ${near.join(", ")}` : "list the folder above it with ls";
     throw new ReasonixError(`Cannot find ${wanted}`, { remedy });

@@ -157,7 +157,7 @@ Deno.test("what the user and a hook ask to keep is part of the request for the s
   });
   for (let n = 0; n < 8; n++) await fixture.agent.run(fact(n));
   const report = await fixture.compaction.compact("the port", new AbortController().signal);
-  assertEquals(report.means, "summary");
+  assertEquals(report.method, "summary");
   assertStringIncludes(asked[0] ?? "", "keep in particular: the port\nthe build flags (manual)");
   assert(report.tokensAfter < report.tokensBefore);
   assertEquals((await fixture.agent.run("Go on")).reason, "done");
@@ -188,6 +188,6 @@ Deno.test("folding a short conversation by hand leaves turns of normal size as t
   const brief = `Keep this: ${"a rule of the project. ".repeat(250)}`;
   await fixture.agent.run(brief);
   for (let n = 0; n < 60; n++) await fixture.agent.run(fact(n));
-  assertEquals((await fixture.compaction.compact(undefined, new AbortController().signal)).means, "summary");
+  assertEquals((await fixture.compaction.compact(undefined, new AbortController().signal)).method, "summary");
   assert(fixture.agent.recorder.messages.some((message) => message.content === brief));
 });

@@ -116,7 +116,7 @@ Deno.test("two processes on one session take turns and never interleave", async 
     const log = SessionLog.create({ home, cwd: "/two", version: "1" });
     log.append({ type: "message.user", origin: "user", content: "first" });
     log.close();
-    const { path } = log.place;
+    const { path } = log.paths;
     const runs = ["a", "b"].map((name) => deno("./hold.ts", [path, name, "25", "20"]).output());
     for (const { code } of await Promise.all(runs)) assertEquals(code, 0);
     const seqs: number[] = [];

@@ -22,7 +22,7 @@ const log = targets.map((target) =>
 
 function show(log: SessionLog, event: NewEvent): void {
   const { seq } = log.append(event);
-  Deno.stdout.writeSync(encoder.encode(`${log.place.path} ${seq}\n`));
+  Deno.stdout.writeSync(encoder.encode(`${log.paths.path} ${seq}\n`));
 }
 
 function text(): string {

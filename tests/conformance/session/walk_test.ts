@@ -65,7 +65,7 @@ class Walk {
   async open(): Promise<void> {
     const { Checkpoints } = await loadCheckpoints();
     this.#points = Checkpoints.open({
-      dir: this.#log.place.dir,
+      dir: this.#log.paths.dir,
       root: this.#root,
       seq: () => this.#log.state.lastSeq,
     });
@@ -171,7 +171,7 @@ class Walk {
 
   async #restart(): Promise<void> {
     this.#log.close();
-    this.#log = SessionLog.open(this.#log.place.path);
+    this.#log = SessionLog.open(this.#log.paths.path);
     await this.open();
   }
 
@@ -180,7 +180,7 @@ class Walk {
     if (this.#log.state.lastSeq === 0) return;
     const { copySession } = await loadManage();
     this.#log.close();
-    const place = copySession(this.#log.place.path, { version: "1" });
+    const place = copySession(this.#log.paths.path, { version: "1" });
     this.#log = SessionLog.open(place.path);
     await this.open();
   }

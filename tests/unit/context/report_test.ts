@@ -23,7 +23,7 @@ function input() {
     { role: "tool", callId: "1", name: "read_file", content: "line of code\n".repeat(200) },
     { role: "user", content: "<compaction-summary>\nearlier\n</compaction-summary>" },
   ];
-  state.sources = (["standing", "turn", "standing", "assistant", "tool", "digest"] as const)
+  state.sources = (["pinned", "user", "pinned", "assistant", "tool", "summary"] as const)
     .map((kind, i) => ({ seq: i + 1, kind }));
   return {
     state,

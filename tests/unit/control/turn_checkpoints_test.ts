@@ -43,14 +43,14 @@ async function bench(judged: { readonly readsOnly?: true } = {}): Promise<Bench>
   await openConversation(recorder, { system: "S", tools: registry.schemas(), model: "m" });
   const changes = new TurnCheckpoints({
     recorder,
-    dir: log.place.dir,
+    dir: log.paths.dir,
     root,
     skip: () => false,
     resolve: (path) => context.paths.write(path),
   });
   return {
     root,
-    dir: log.place.dir,
+    dir: log.paths.dir,
     events,
     changes,
     async turn(...replies) {
@@ -60,7 +60,7 @@ async function bench(judged: { readonly readsOnly?: true } = {}): Promise<Bench>
         gate: { check: () => ({ decision: "allow", source: "mode", ...judged }) },
         conversation: recorder,
         limits: {},
-        changes,
+        checkpointer: changes,
       };
       await runTurn(parts, { text: "go" }, new AbortController().signal);
     },

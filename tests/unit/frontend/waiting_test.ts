@@ -1,4 +1,4 @@
-import { Waiting } from "../../../src/frontend/print/waiting.ts";
+import { SilenceNotifier } from "../../../src/frontend/print/silence_notifier.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
 /** A timer that is turned by hand. */
@@ -34,7 +34,7 @@ class HandTimer {
 
 Deno.test("Waiting tells of a silence after 30 s and each time it has doubled", () => {
   const [timer, told] = [new HandTimer(), [] as number[]];
-  const waiting = new Waiting((seconds) => told.push(seconds), timer);
+  const waiting = new SilenceNotifier((seconds) => told.push(seconds), timer);
   waiting.begin();
   timer.turn(29);
   assertEquals(told, []);
@@ -47,7 +47,7 @@ Deno.test("Waiting tells of a silence after 30 s and each time it has doubled", 
 
 Deno.test("Waiting counts every silence on its own and needs one timer for all", () => {
   const [timer, told] = [new HandTimer(), [] as number[]];
-  const waiting = new Waiting((seconds) => told.push(seconds), timer);
+  const waiting = new SilenceNotifier((seconds) => told.push(seconds), timer);
   for (let step = 0; step < 100; step++) {
     waiting.begin();
     timer.turn(5);
@@ -61,7 +61,7 @@ Deno.test("Waiting counts every silence on its own and needs one timer for all",
 
 Deno.test("Waiting is as early after a long silence that ended as after none", () => {
   const [timer, told] = [new HandTimer(), [] as number[]];
-  const waiting = new Waiting((seconds) => told.push(seconds), timer);
+  const waiting = new SilenceNotifier((seconds) => told.push(seconds), timer);
   waiting.begin();
   timer.turn(121);
   waiting.begin();

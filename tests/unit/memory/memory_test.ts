@@ -7,11 +7,11 @@ async function scene() {
   const dir = await makeTempDir();
   const { FactStore } = await loadMemory();
   let now = new Date("2026-03-01T10:00:00Z");
-  const place = { home: `${dir.path}/h`, project: `${dir.path}/h/projects/p` };
+  const paths = { home: `${dir.path}/h`, project: `${dir.path}/h/projects/p` };
   return {
-    place,
+    paths,
     store: new FactStore({
-      ...place,
+      ...paths,
       now: () => now,
       redact: (text) => text.replaceAll("sk-123", "[secret]"),
     }),
@@ -32,7 +32,7 @@ Deno.test("remember writes a Markdown file with frontmatter that only its owner 
   const saved = await at.store.remember(
     fact("Test Command", "Run `deno task test`: it takes a minute. Key sk-123"),
   );
-  assertEquals(saved, { path: `${at.place.project}/memory/test-command.md`, updated: false });
+  assertEquals(saved, { path: `${at.paths.project}/memory/test-command.md`, updated: false });
   assertEquals(
     await Deno.readTextFile(saved.path),
     "---\nname: test-command\ndescription: About Test Command\nkind: project\ncreated: 2026-03-01\n" +
@@ -46,7 +46,7 @@ Deno.test("remember changes the fact of the same name and keeps where and since 
   await at.store.remember(fact("style", "tabs", { scope: "global", pinned: true }));
   at.later();
   const again = await at.store.remember(fact("style", "blanks: two of them"));
-  assertEquals([again.updated, again.path], [true, `${at.place.home}/memory/style.md`]);
+  assertEquals([again.updated, again.path], [true, `${at.paths.home}/memory/style.md`]);
   const { created: since, updated, text, pinned, scope } = await at.store.read("style");
   assertEquals([since, updated, text, pinned, scope], [
     "2026-03-01",
@@ -60,12 +60,12 @@ Deno.test("remember changes the fact of the same name and keeps where and since 
 Deno.test("remember puts what is about the user beside all projects, and refuses what is no fact", async () => {
   await using at = await scene();
   const { path } = await at.store.remember(fact("name", "Ada", { kind: "user" }));
-  assertEquals(path, `${at.place.home}/memory/name.md`);
+  assertEquals(path, `${at.paths.home}/memory/name.md`);
   for (const bad of [fact("../..", "x"), fact("empty", " "), fact("long", "x".repeat(20_000))]) {
     await assertRejects(() => at.store.remember(bad), ReasonixError, "Cannot save the fact");
   }
   const escape = await at.store.remember(fact("../../etc/passwd", "x"));
-  assertEquals(escape.path, `${at.place.project}/memory/etc-passwd.md`);
+  assertEquals(escape.path, `${at.paths.project}/memory/etc-passwd.md`);
 });
 
 Deno.test("forget archives the file and takes the fact out of search and lists", async () => {
@@ -107,7 +107,7 @@ Deno.test("search ranks by rare words, knows CJK, and drops what shares common w
 
 Deno.test("files written by hand are facts too, and damaged ones do no harm", async () => {
   await using at = await scene();
-  const folder = `${at.place.home}/memory`;
+  const folder = `${at.paths.home}/memory`;
   await Deno.mkdir(`${folder}/sub.md`, { recursive: true });
   await Deno.writeTextFile(`${folder}/My Note.md`, "# Prefers short answers\nNo filler.");
   await Deno.writeTextFile(`${folder}/broken.md`, "---\nname: [\npinned: true");
@@ -120,30 +120,30 @@ Deno.test("files written by hand are facts too, and damaged ones do no harm", as
 
 Deno.test("openingMemory names the pinned facts, counts the rest and is the same every time", async () => {
   await using at = await scene();
-  assertEquals(await openingMemory(at.place), undefined);
+  assertEquals(await openingMemory(at.paths), undefined);
   await at.store.remember(fact("plain", "x"));
   assertEquals(
-    await openingMemory(at.place),
+    await openingMemory(at.paths),
     "<memory>\n1 saved; search them with the memory tool.\n</memory>",
   );
   await at.store.remember(fact("b", "x", { pinned: true }));
   await at.store.remember(fact("a", "x", { pinned: true, scope: "global" }));
-  const text = await openingMemory(at.place);
+  const text = await openingMemory(at.paths);
   assertEquals(
     text,
     "<memory>\nFacts saved earlier; the memory tool reads them whole:\n- a: About a\n- b: About b\n" +
       "1 more saved; search them with the memory tool.\n</memory>",
   );
-  assertEquals(await openingMemory(at.place), text);
+  assertEquals(await openingMemory(at.paths), text);
   for (let n = 0; n < 60; n++) {
     await at.store.remember(fact(`pin-${n}`, "x", { description: "y".repeat(250), pinned: true }));
   }
-  assert((await openingMemory(at.place) ?? "").length < 5_000);
+  assert((await openingMemory(at.paths) ?? "").length < 5_000);
 });
 
 Deno.test("memoryPort works on the store it opens", async () => {
   await using at = await scene();
-  const port = memoryPort(at.place);
+  const port = memoryPort(at.paths);
   await port.remember(fact("one", "text of one"));
   assertEquals((await port.read("one")).text, "text of one");
   assertEquals((await port.search("text")).length + (await port.list()).length, 2);

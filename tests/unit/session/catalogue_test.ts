@@ -20,14 +20,14 @@ function make(home: string, prompt: string, options: { title?: string; cwd?: str
   return log;
 }
 
-const touch = (log: SessionLog, seconds: number) => Deno.utimeSync(log.place.path, seconds, seconds);
+const touch = (log: SessionLog, seconds: number) => Deno.utimeSync(log.paths.path, seconds, seconds);
 
 Deno.test("listSessions shows titles and prompts, latest change first, from the ends of the files", () =>
   withHome((home) => {
     const one = make(home, "fix the bug\nin main", {});
     const two = make(home, "other", { title: "Named" });
     const big = make(home, "large", { title: "Early title" });
-    const again = SessionLog.open(big.place.path);
+    const again = SessionLog.open(big.paths.path);
     again.append(user("x".repeat(300_000)));
     again.close();
     touch(one, 3000);
@@ -50,9 +50,9 @@ Deno.test("lastSession is the one begun or resumed last, found without looking a
     const one = make(home, "one");
     const two = make(home, "two");
     assertEquals(lastSession(project)?.id, two.id);
-    SessionLog.open(one.place.path).close();
+    SessionLog.open(one.paths.path).close();
     assertEquals(lastSession(project)?.id, one.id);
-    Deno.removeSync(one.place.path);
+    Deno.removeSync(one.paths.path);
     assertEquals(lastSession(project)?.id, two.id);
   }));
 
@@ -61,11 +61,11 @@ Deno.test("findSession takes a path, an id, a beginning of an id, or a piece of 
     const one = make(home, "first prompt", { title: "Parser rewrite" });
     const two = make(home, "second prompt", { cwd: "/elsewhere" });
     const find = (ref: string) => findSession(home, ref, { cwd: "/code/demo" }).path;
-    assertEquals(find(one.place.path), one.place.path);
-    assertEquals(find(two.id), two.place.path);
-    assertEquals(find("parser"), one.place.path);
-    assertEquals(find("second"), two.place.path);
-    assertEquals(find(one.id.slice(0, -1)), one.place.path);
+    assertEquals(find(one.paths.path), one.paths.path);
+    assertEquals(find(two.id), two.paths.path);
+    assertEquals(find("parser"), one.paths.path);
+    assertEquals(find("second"), two.paths.path);
+    assertEquals(find(one.id.slice(0, -1)), one.paths.path);
     assertThrows(() => find("nothing like it"), ReasonixError, 'Cannot find a session "nothing like it"');
     assertThrows(() => find("./none.jsonl"), ReasonixError, "Cannot find the session file");
   }));
@@ -84,7 +84,7 @@ Deno.test("copySession keeps numbers and messages and records its parent", () =>
     const { copySession } = await loadManage();
     using log = createLog(home);
     for (const event of [...turn(1), ...turn(2)]) log.append(event);
-    const copy = copySession(log.place.path, { version: "9" });
+    const copy = copySession(log.paths.path, { version: "9" });
     const { state } = loadEvents(copy.path);
     assertEquals(JSON.stringify(state.messages), JSON.stringify(log.state.messages));
     assertEquals([state.session, state.parent], [copy.id, { session: log.id, seq: 15 }]);
@@ -99,9 +99,9 @@ Deno.test("forkSession ends with the chosen turn, also one that was rewound late
     const log = createLog(home);
     for (const event of [...turn(1), ...turn(2), ...turn(3)]) log.append(event);
     log.close();
-    const fork = forkSession(log.place.path, 2, { version: "9" });
+    const fork = forkSession(log.paths.path, 2, { version: "9" });
     assertEquals(loadEvents(fork.path).state.turns.map((t) => t.turn), [1, 2]);
-    assertThrows(() => forkSession(log.place.path, 7, { version: "9" }), ReasonixError, "at turn 7");
+    assertThrows(() => forkSession(log.paths.path, 7, { version: "9" }), ReasonixError, "at turn 7");
   }));
 
 Deno.test("deleteSession removes file and folder but not a session in use", () =>
@@ -109,10 +109,10 @@ Deno.test("deleteSession removes file and folder but not a session in use", () =
     const { deleteSession } = await loadManage();
     const log = createLog(home);
     log.append(user("hi"));
-    assertThrows(() => deleteSession(log.place), SessionBusyError);
+    assertThrows(() => deleteSession(log.paths), SessionBusyError);
     log.close();
-    Deno.mkdirSync(`${log.place.dir}/output`, { recursive: true });
-    deleteSession(log.place);
+    Deno.mkdirSync(`${log.paths.dir}/output`, { recursive: true });
+    deleteSession(log.paths);
     assertEquals([...Deno.readDirSync(`${projectDir(home, "/code/demo")}/sessions`)].map((e) => e.name), [
       "last",
     ]);
@@ -122,7 +122,7 @@ Deno.test("renameSession gives a title that lists and finds", () =>
   withHome(async (home) => {
     const { renameSession } = await loadManage();
     const log = make(home, "prompt");
-    renameSession(log.place.path, "A better name");
+    renameSession(log.paths.path, "A better name");
     assertEquals(findSession(home, "better name").id, log.id);
   }));
 

@@ -291,7 +291,7 @@ Deno.test("a fork keeps the way back to the files at the event it begins with", 
     const write = (text: string) => Deno.writeTextFileSync(`${root}/a.txt`, text);
     write("0");
     const log = SessionLog.create({ home, cwd: root, version: "1" });
-    const points = Checkpoints.open({ dir: log.place.dir, root, seq: () => log.state.lastSeq });
+    const points = Checkpoints.open({ dir: log.paths.dir, root, seq: () => log.state.lastSeq });
     for (const n of [1, 2, 3]) {
       log.append(begin(n));
       points.begin(n);
@@ -302,7 +302,7 @@ Deno.test("a fork keeps the way back to the files at the event it begins with", 
     }
     log.close();
     const { forkSession } = await loadManage();
-    const fork = forkSession(log.place.path, 1, { version: "1" });
+    const fork = forkSession(log.paths.path, 1, { version: "1" });
     const forked = SessionLog.open(fork.path);
     const own = Checkpoints.open({ dir: fork.dir, root, seq: () => forked.state.lastSeq });
     const id = own.checkpointFor(forked.state.lastSeq) ?? "";

@@ -27,7 +27,7 @@ function session(home: string): string {
   ];
   for (const event of events) log.append(event);
   log.close();
-  return log.place.path;
+  return log.paths.path;
 }
 
 Deno.test("exportSession writes Markdown whose fences hold whatever the tools said", () =>
@@ -51,7 +51,7 @@ Deno.test("exportSession keeps an open code block and what a person pasted out o
       log.append(event);
     }
     log.close();
-    const text = exportSession(log.place.path, "markdown");
+    const text = exportSession(log.paths.path, "markdown");
     assertStringIncludes(text, "> # pasted\n> ```\n> open\n\n### Reasonix");
     assertStringIncludes(text, "~~~js\nlet a = 1;\n~~~\n\n### You\n\n> next");
   }));

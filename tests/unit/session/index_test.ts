@@ -23,12 +23,12 @@ Deno.test("SessionIndex.list shows title, turns and model, and follows what happ
     using index = await openIndex(home);
     const list = () => index.list({ project: projectDir(home, CWD) }).map((s) => [s.id, s.title, s.turns]);
     assertEquals(list(), [[one.id, "question 1", 2]]);
-    const again = SessionLog.open(one.place.path);
+    const again = SessionLog.open(one.paths.path);
     again.append({ type: "session.rename", title: "New name" });
     for (const event of turn(3)) again.append(event);
     again.close();
     assertEquals(list(), [[one.id, "New name", 3]]);
-    Deno.removeSync(one.place.path);
+    Deno.removeSync(one.paths.path);
     assertEquals(list(), []);
   }));
 
@@ -68,7 +68,7 @@ Deno.test("SessionIndex.search keeps to the project, leaves out the asking sessi
     const here = make(home, [user("rare marmalade here")]);
     const there = make(home, [user("rare marmalade there")], "/elsewhere");
     const { copySession } = await loadManage();
-    copySession(here.place.path, { version: "1" });
+    copySession(here.paths.path, { version: "1" });
     using index = await openIndex(home);
     const ids = (options: { project?: string; exclude?: string }) =>
       new Set(index.search({ query: "marmalade", ...options }).hits.map((h) => h.session));
@@ -91,7 +91,7 @@ Deno.test("SessionIndex reads only what was added to a file", () =>
     using index = await openIndex(home);
     index.refresh();
     for (let i = 0; i < 3; i++) {
-      const again = SessionLog.open(log.place.path);
+      const again = SessionLog.open(log.paths.path);
       again.append(user(`more pineapple ${i}`));
       again.close();
       assertEquals(index.search({ query: "pineapple" }).hits.length, i + 2);
@@ -124,7 +124,7 @@ Deno.test("SessionIndex.stats counts tokens and money by day, model and project,
       ({ ...reply("a"), model: `m-${currency}`, cost: { amount, currency } }) as NewEvent;
     const log = make(home, [user("q"), priced(1, "USD"), priced(2, "USD"), priced(5, "CNY"), reply("free")]);
     const { copySession } = await loadManage();
-    copySession(log.place.path, { version: "1" });
+    copySession(log.paths.path, { version: "1" });
     make(home, [user("q"), priced(10, "USD")], "/elsewhere");
     using index = await openIndex(home);
     const project = index.stats({ by: "project" });

@@ -14,10 +14,10 @@ const lines = (path: string) => Deno.readTextFileSync(path).split("\n").slice(0,
 Deno.test("SessionLog.append writes one line at once, numbered from 1, after a session.start", () =>
   withHome((home) => {
     using log = createLog(home);
-    assertThrows(() => Deno.statSync(log.place.path));
+    assertThrows(() => Deno.statSync(log.paths.path));
     const event = log.append(user("hello"));
     assertEquals(event.seq, 2);
-    const written = lines(log.place.path).map((line) => JSON.parse(line));
+    const written = lines(log.paths.path).map((line) => JSON.parse(line));
     assertEquals(written.map((e) => [e.seq, e.type]), [[1, "session.start"], [2, "message.user"]]);
     assertEquals(written[1], event);
     assertEquals(written[0].session, log.id);
@@ -30,7 +30,7 @@ Deno.test("SessionLog.append keeps live-only kinds out of the file and the numbe
     const delta = log.append({ type: "message.delta", channel: "text", text: "x" });
     assertEquals(delta.seq, 0);
     assertEquals(log.append(reply("hi")).seq, 3);
-    assertEquals(lines(log.place.path).length, 3);
+    assertEquals(lines(log.paths.path).length, 3);
   }));
 
 Deno.test(
@@ -40,9 +40,9 @@ Deno.test(
     withHome((home) => {
       using log = createLog(home);
       log.append(user("hello"));
-      assertEquals((Deno.statSync(log.place.path).mode ?? 0) & 0o777, 0o600);
-      assertEquals((Deno.statSync(log.place.lock).mode ?? 0) & 0o777, 0o600);
-      const project = log.place.path.split("/").slice(0, -2).join("/");
+      assertEquals((Deno.statSync(log.paths.path).mode ?? 0) & 0o777, 0o600);
+      assertEquals((Deno.statSync(log.paths.lock).mode ?? 0) & 0o777, 0o600);
+      const project = log.paths.path.split("/").slice(0, -2).join("/");
       assertEquals((Deno.statSync(project).mode ?? 0) & 0o777, 0o700);
     }),
 );
@@ -53,7 +53,7 @@ Deno.test("SessionLog.open goes on with the same messages, numbers and state", (
     for (const event of turn(1)) log.append(event);
     const before = JSON.stringify(log.state.messages);
     log.close();
-    using again = SessionLog.open(log.place.path);
+    using again = SessionLog.open(log.paths.path);
     assertEquals(JSON.stringify(again.state.messages), before);
     assertEquals(again.state.turns.map((t) => [t.turn, t.prompt, t.answer]), [[1, "question 1", "answer 1"]]);
     assertEquals(again.takeNotices(), []);
@@ -65,7 +65,7 @@ Deno.test("SessionLog.open names the process that holds the session and offers a
     using log = createLog(home);
     log.append(user("hello"));
     const error = assertThrows(
-      () => SessionLog.open(log.place.path),
+      () => SessionLog.open(log.paths.path),
       SessionBusyError,
       `process ${Deno.pid}`,
     );
@@ -77,8 +77,8 @@ Deno.test("SessionLog.close frees the session and leaves no lock behind", () =>
     const log = createLog(home);
     log.append(user("hello"));
     log.close();
-    assertThrows(() => Deno.statSync(log.place.lock), Deno.errors.NotFound);
-    SessionLog.open(log.place.path).close();
+    assertThrows(() => Deno.statSync(log.paths.lock), Deno.errors.NotFound);
+    SessionLog.open(log.paths.path).close();
   }));
 
 Deno.test("SessionLog.open cuts a torn last line off and says so", () =>
@@ -86,10 +86,10 @@ Deno.test("SessionLog.open cuts a torn last line off and says so", () =>
     const log = createLog(home);
     log.append(user("hello"));
     log.close();
-    const whole = Deno.readTextFileSync(log.place.path);
-    Deno.writeTextFileSync(log.place.path, '{"v":1,"seq":3,"type":"message.us', { append: true });
-    using again = SessionLog.open(log.place.path);
-    assertEquals(Deno.readTextFileSync(log.place.path), whole);
+    const whole = Deno.readTextFileSync(log.paths.path);
+    Deno.writeTextFileSync(log.paths.path, '{"v":1,"seq":3,"type":"message.us', { append: true });
+    using again = SessionLog.open(log.paths.path);
+    assertEquals(Deno.readTextFileSync(log.paths.path), whole);
     assertEquals(again.takeNotices().map((n) => n.code), ["session.torn"]);
     assertEquals(again.append(user("next")).seq, 3);
   }));
@@ -99,12 +99,12 @@ Deno.test("SessionLog.open keeps a last line that only lacks its line feed", () 
     const log = createLog(home);
     log.append(user("hello"));
     log.close();
-    const whole = Deno.readTextFileSync(log.place.path);
-    Deno.writeTextFileSync(log.place.path, whole.trimEnd());
-    using again = SessionLog.open(log.place.path);
+    const whole = Deno.readTextFileSync(log.paths.path);
+    Deno.writeTextFileSync(log.paths.path, whole.trimEnd());
+    using again = SessionLog.open(log.paths.path);
     assertEquals(again.state.messages, [{ role: "user", content: "hello" }]);
     again.append(user("next"));
-    assertEquals(lines(log.place.path).length, 3);
+    assertEquals(lines(log.paths.path).length, 3);
   }));
 
 Deno.test("SessionLog.open passes damaged lines over and loads the rest", () =>
@@ -112,14 +112,14 @@ Deno.test("SessionLog.open passes damaged lines over and loads the rest", () =>
     const log = createLog(home);
     for (const text of ["one", "two", "three"]) log.append(user(text));
     log.close();
-    const damaged = lines(log.place.path);
+    const damaged = lines(log.paths.path);
     damaged[2] = "\0".repeat(40);
     damaged.push(
       '{"v":1,"seq":5,"time":"","type":"message.user"}',
       '{"v":1,"seq":6,"time":"","type":"from.the.future"}',
     );
-    Deno.writeTextFileSync(log.place.path, damaged.join("\n") + "\n");
-    using again = SessionLog.open(log.place.path);
+    Deno.writeTextFileSync(log.paths.path, damaged.join("\n") + "\n");
+    using again = SessionLog.open(log.paths.path);
     assertEquals(again.state.messages.map((m) => m.content), ["one", "three"]);
     const [notice] = again.takeNotices();
     assertEquals(notice?.code, "session.damaged");
@@ -153,7 +153,7 @@ Deno.test("SessionLog goes on in memory while the home refuses, and catches up l
     assertEquals(log.takeNotices().map((n) => n.code), ["session.saved"]);
     log.append(user("bye"));
     log.close();
-    assertEquals(loadEvents(log.place.path).state.messages.map((m) => m.content), ["hello", "hi", "bye"]);
+    assertEquals(loadEvents(log.paths.path).state.messages.map((m) => m.content), ["hello", "hi", "bye"]);
   }));
 
 Deno.test(
@@ -169,7 +169,7 @@ Deno.test(
       const log = SessionLog.create({ home: ${JSON.stringify(home)}, cwd: "/d", version: "1" });
       for (let i = 0; i < 20; i++) log.append({ type: "message.user", origin: "user", content: "x".repeat(700) + i });
       await log.sync();
-      await Deno.stdout.write(new TextEncoder().encode(JSON.stringify({ path: log.place.path,
+      await Deno.stdout.write(new TextEncoder().encode(JSON.stringify({ path: log.paths.path,
         messages: log.state.messages.length, codes: log.takeNotices().map((n) => n.code) })));
       log.close();`;
       Deno.writeTextFileSync(`${home}/main.ts`, script);
@@ -196,14 +196,14 @@ Deno.test("SessionLog.append redacts what is stored, shown and kept", () =>
     const shown = log.append(user('key "sk-secret"'));
     assertEquals(shown.type === "message.user" && shown.content, 'key "[hidden]"');
     assertEquals(log.state.messages.at(-1)?.content, 'key "[hidden]"');
-    assert(!Deno.readTextFileSync(log.place.path).includes("sk-secret"));
+    assert(!Deno.readTextFileSync(log.paths.path).includes("sk-secret"));
   }));
 
 Deno.test("SessionLog.append redacts each text by itself, so that what follows stays", () =>
   withHome((home) => {
     using log = createLog(home, { redact: (text) => text.replace(/secret.*/s, "[hidden]") });
     log.append({ type: "notice", level: "info", code: "x", text: "the secret is 1234" });
-    const last = JSON.parse(lines(log.place.path).at(-1) ?? "");
+    const last = JSON.parse(lines(log.paths.path).at(-1) ?? "");
     assertEquals([last.code, last.text], ["x", "the [hidden]"]);
   }));
 
@@ -217,7 +217,7 @@ Deno.test("SessionLog.append redacts a token at the beginning of a line and a he
       log.state.messages.at(-1)?.content,
       'my token:\n[redacted]\n{"authorization":"Bearer [redacted]"}',
     );
-    const written = Deno.readTextFileSync(log.place.path);
+    const written = Deno.readTextFileSync(log.paths.path);
     assert(!written.includes(token) && !written.includes("0123456789"), written);
   }));
 
@@ -227,8 +227,8 @@ Deno.test("SessionLog.append writes long texts as they are", () =>
     using log = createLog(home);
     const event = log.append({ type: "message.end", step: 1, model: "m", content: long, durationMs: 1 });
     log.append(user("next"));
-    assertEquals(lines(log.place.path).at(-2), JSON.stringify(event));
-    assert(loadEvents(log.place.path).state.messages[0]?.content === long, "the text differs");
+    assertEquals(lines(log.paths.path).at(-2), JSON.stringify(event));
+    assert(loadEvents(log.paths.path).state.messages[0]?.content === long, "the text differs");
   }));
 
 Deno.test("SessionLog.close repeats a title that is far from the end", () =>
@@ -237,9 +237,9 @@ Deno.test("SessionLog.close repeats a title that is far from the end", () =>
     log.append({ type: "session.rename", title: "My title" });
     log.append(user("x".repeat(20_000)));
     log.close();
-    assertEquals(JSON.parse(lines(log.place.path).at(-1) ?? "").title, "My title");
-    SessionLog.open(log.place.path).close();
-    assertEquals(lines(log.place.path).length, 4);
+    assertEquals(JSON.parse(lines(log.paths.path).at(-1) ?? "").title, "My title");
+    SessionLog.open(log.paths.path).close();
+    assertEquals(lines(log.paths.path).length, 4);
   }));
 
 Deno.test("SessionLog keeps texts no UTF-8 file can hold", () =>
@@ -248,14 +248,14 @@ Deno.test("SessionLog keeps texts no UTF-8 file can hold", () =>
     const log = createLog(home);
     log.append(user(odd));
     log.close();
-    assertEquals(loadEvents(log.place.path).state.messages[0]?.content, odd);
+    assertEquals(loadEvents(log.paths.path).state.messages[0]?.content, odd);
   }));
 
 Deno.test("SessionLog.sync resolves when nothing was written", () =>
   withHome(async (home) => {
     using log = createLog(home);
     await log.sync();
-    await assertRejects(() => Deno.stat(log.place.path));
+    await assertRejects(() => Deno.stat(log.paths.path));
   }));
 
 Deno.test("SessionLog.open goes on where no lock can be taken", () =>
@@ -263,10 +263,10 @@ Deno.test("SessionLog.open goes on where no lock can be taken", () =>
     const log = createLog(home);
     log.append(user("hello"));
     log.close();
-    Deno.mkdirSync(log.place.lock);
-    using again = SessionLog.open(log.place.path);
+    Deno.mkdirSync(log.paths.lock);
+    using again = SessionLog.open(log.paths.path);
     again.append(user("more"));
-    assertEquals(loadEvents(log.place.path).state.messages.length, 2);
+    assertEquals(loadEvents(log.paths.path).state.messages.length, 2);
   }));
 
 Deno.test("writeArchive keeps messages one a line in the session's folder", () =>
@@ -274,7 +274,7 @@ Deno.test("writeArchive keeps messages one a line in the session's folder", () =
     const { writeArchive } = await loadArchive();
     using log = createLog(home);
     for (const event of turn(1)) log.append(event);
-    const path = writeArchive(log.place, log.state.messages, new Date("2026-01-02T03:04:05.678Z"));
-    assertEquals(path, `${log.place.dir}/archive/20260102T030405-678.jsonl`);
+    const path = writeArchive(log.paths, log.state.messages, new Date("2026-01-02T03:04:05.678Z"));
+    assertEquals(path, `${log.paths.dir}/archive/20260102T030405-678.jsonl`);
     assertEquals(lines(path).map((line) => JSON.parse(line)), log.state.messages);
   }));

@@ -3,14 +3,16 @@ const LARGEST_COPY = 256 * 1024;
 
 /** A body for `fetch` with these bytes; they must stay as they are until the reply has begun. */
 export async function requestBody(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer> | Blob> {
-  return bytes.length > LARGEST_COPY && await (lends ??= runtimeLends()) ? new BytesInPlace(bytes) : bytes;
+  return bytes.length > LARGEST_COPY && await (blobStream ??= supportsBlobStream())
+    ? new SharedBytesBlob(bytes)
+    : bytes;
 }
 
-let lends: Promise<boolean> | undefined;
+let blobStream: Promise<boolean> | undefined;
 
 /** Whether bodies are read through a blob's own `stream()`; a runtime that looked behind it would send nothing. */
-async function runtimeLends(): Promise<boolean> {
-  return (await new Response(new BytesInPlace(new Uint8Array(3))).bytes()).length === 3;
+async function supportsBlobStream(): Promise<boolean> {
+  return (await new Response(new SharedBytesBlob(new Uint8Array(3))).bytes()).length === 3;
 }
 
 /**
@@ -18,7 +20,7 @@ async function runtimeLends(): Promise<boolean> {
  * pile up to a hundred megabytes; a stream it reads piece by piece, but without a length it would go out in chunks, which many servers
  * refuse. Only a blob is both.
  */
-class BytesInPlace extends Blob {
+class SharedBytesBlob extends Blob {
   readonly #bytes: Uint8Array<ArrayBuffer>;
 
   constructor(bytes: Uint8Array<ArrayBuffer>) {

@@ -6,7 +6,7 @@ import { TextCalls } from "../../text_calls.ts";
 import { ThinkTags } from "../../think_tags.ts";
 import { type CallDelta, ToolCallCollector } from "../../tool_calls.ts";
 import type { EventReceiver } from "./events.ts";
-import type { Channel } from "./text_shape.ts";
+import type { Channel } from "./delta_template.ts";
 import { readUsage } from "./usage.ts";
 
 /** The parts of a stream event, or of a whole completion, that are read. */

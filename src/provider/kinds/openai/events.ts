@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import { BLANK, type Channel, TextShape } from "./text_shape.ts";
+import { BLANK, type Channel, DeltaTemplate } from "./delta_template.ts";
 
 /** Receives what a stream says, in order. */
 export interface EventReceiver {
@@ -18,7 +18,7 @@ const PATIENCE = 4;
  */
 export class EventReader {
   readonly #target: EventReceiver;
-  readonly #shape = new TextShape();
+  readonly #shape = new DeltaTemplate();
   readonly #parser = createParser({ onEvent: ({ data, event }) => this.#read(data, event) });
   /** Whether every event so far is over, so that the parser holds nothing back. */
   #between = false;
@@ -57,7 +57,7 @@ export class EventReader {
 
   /** Reads the events from `at` on that need no parser; returns where the first other one begins. */
   #readRun(text: string, at: number): number {
-    const { said, end } = this.#shape.readRun(text, at);
+    const { texts: said, end } = this.#shape.readRun(text, at);
     if (said.length === 0) return end;
     this.good += said.length;
     // A part of a string keeps the whole of it in memory, a joined one does not.

@@ -3,7 +3,7 @@ import { connectionFailure, reportedFailure } from "../../errors.ts";
 import { type Endpoint, nameOf, ProviderFailure } from "../../failure.ts";
 import type { ProviderDeps } from "../../kind.ts";
 import { retryAfter } from "../../retry.ts";
-import { type Limit, Watch } from "../../watch.ts";
+import { IdleTimeout, type Limit } from "../../idle_timeout.ts";
 import { requestBody } from "./body.ts";
 import { Reply, type ReplyContext } from "./reply.ts";
 
@@ -40,7 +40,7 @@ export async function* streamReply(
   const controller = new AbortController();
   const stop = () => controller.abort();
   let expired: Limit | undefined;
-  const watch = new Watch(deps.clock, (limit) => {
+  const watch = new IdleTimeout(deps.clock, (limit) => {
     expired = limit;
     controller.abort();
   });

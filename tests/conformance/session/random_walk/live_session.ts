@@ -37,7 +37,7 @@ export class LiveSession {
     this.#recorder = new Recorder(log);
     this.#changes = new TurnCheckpoints({
       recorder: this.#recorder,
-      dir: log.place.dir,
+      dir: log.paths.dir,
       root,
       resolve: (path) => makeToolContext(root).paths.write(path),
     });
@@ -74,7 +74,7 @@ export class LiveSession {
     };
     const { callId: _i, signal: _s, progress: _p, jail, ...context } = makeToolContext(this.#root, {
       seen: new MapSeenFiles(),
-      outputDir: `${this.log.place.dir}/outputs`,
+      outputDir: `${this.log.paths.dir}/outputs`,
     });
     const parts: AgentParts = {
       provider: scriptedProvider([...replies, crash ? hang : say(`answer to ${text}`)]),
@@ -88,7 +88,7 @@ export class LiveSession {
       },
       conversation: this.#recorder,
       limits: {},
-      changes: this.#changes,
+      checkpointer: this.#changes,
     };
     await Promise.race([runTurn(parts, { text }, NEVER), lost]);
   }
@@ -111,7 +111,7 @@ export class LiveSession {
   async fork(turn: number): Promise<LiveSession> {
     const { forkSession } = await loadManage();
     this.close();
-    const place = forkSession(this.log.place.path, turn, { version: "1" });
+    const place = forkSession(this.log.paths.path, turn, { version: "1" });
     return await LiveSession.open(place.path, this.#root);
   }
 

@@ -162,7 +162,7 @@ class Walk {
   }
 
   async #reopen(): Promise<void> {
-    const { path } = this.#live.log.place;
+    const { path } = this.#live.log.paths;
     this.#live.close();
     assertEquals(loadEvents(path).notices, []);
     this.#live = await LiveSession.open(path, this.#root);

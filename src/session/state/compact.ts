@@ -1,28 +1,28 @@
-import type { EventOf, Message, ToolMessage } from "../core/mod.ts";
+import type { EventOf, Message, ToolMessage } from "../../core/mod.ts";
 import type { MessageSource, SessionState } from "./state.ts";
 
 /**
- * Applies a compaction to the conversation. A fold removes the assistant and tool messages of the range, and
- * the harness's passing remarks; the user's turns, standing context and earlier digests stay as they are, and the new
- * digest follows them. A prune only shortens tool outputs. Neither can leave a tool result without its call.
+ * Applies a compaction to the conversation. A removal takes the assistant and tool messages out of the
+ * range, and the harness's ephemeral remarks; what the user wrote, pinned context and earlier summaries stay as they are,
+ * and the new summary follows them. A prune only shortens tool outputs. Neither can leave a tool result without its call.
  */
 export function compact(state: SessionState, event: EventOf<"compaction">): void {
   if (event.action === "prune") prune(state, event);
-  else fold(state, event);
+  else removeRange(state, event);
 }
 
-function fold(state: SessionState, event: EventOf<"compaction">): void {
+function removeRange(state: SessionState, event: EventOf<"compaction">): void {
   const messages: Message[] = [];
   const sources: MessageSource[] = [];
   let at = 0;
-  let replyFolded = false;
+  let replyRemoved = false;
   state.messages.forEach((message, i) => {
     const source = state.sources[i];
     if (!source) return;
     // Results share the fate of the reply that asked for them, wherever the range begins or ends.
-    const folded = source.kind === "tool" ? replyFolded : isFolded(message, source, event);
-    if (source.kind === "assistant") replyFolded = folded;
-    if (folded) return;
+    const removed = source.kind === "tool" ? replyRemoved : isRemoved(message, source, event);
+    if (source.kind === "assistant") replyRemoved = removed;
+    if (removed) return;
     messages.push(message);
     sources.push(source);
     if (source.seq <= event.to) at = messages.length;
@@ -31,20 +31,20 @@ function fold(state: SessionState, event: EventOf<"compaction">): void {
   while (messages[at]?.role === "tool") at += 1;
   if (event.digest !== "") {
     messages.splice(at, 0, { role: "user", content: event.digest });
-    sources.splice(at, 0, { seq: Math.max(event.to, sources[at - 1]?.seq ?? 0), kind: "digest" });
+    sources.splice(at, 0, { seq: Math.max(event.to, sources[at - 1]?.seq ?? 0), kind: "summary" });
   }
   state.messages = messages;
   state.sources = sources;
 }
 
-function isFolded(message: Message, source: MessageSource, event: EventOf<"compaction">): boolean {
+function isRemoved(message: Message, source: MessageSource, event: EventOf<"compaction">): boolean {
   if (source.seq < event.from || source.seq > event.to) return false;
   switch (source.kind) {
-    case "turn":
+    case "user":
       return event.keepBelow !== undefined && message.content.length > event.keepBelow;
-    case "standing":
+    case "pinned":
       return false;
-    case "digest":
+    case "summary":
       return event.digests === true;
     default:
       return true;
@@ -63,7 +63,7 @@ function prune(state: SessionState, event: EventOf<"compaction">): void {
   state.sources = [...state.sources];
 }
 
-/** What a prune makes of one tool output: its beginning and end around the digest, or the output itself when it is short. */
+/** Shortens one tool output to its beginning and end around the marker; a short one comes back as it is. */
 export function prunedOutput(
   content: string,
   prune: Pick<EventOf<"compaction">, "digest" | "keepBelow" | "keepHead" | "keepTail">,

@@ -1,13 +1,13 @@
-import { EVENT_VERSION, ReasonixError } from "../core/mod.ts";
-import { FileLock } from "../util/lock.ts";
-import { scanJsonl } from "../util/jsonl.ts";
-import { SessionBusyError } from "./busy.ts";
+import { EVENT_VERSION, ReasonixError } from "../../core/mod.ts";
+import { FileLock } from "../../util/lock.ts";
+import { scanJsonl } from "../../util/jsonl.ts";
+import { SessionBusyError } from "../log/busy.ts";
 import type { SessionInfo } from "./catalogue.ts";
-import { CHECKPOINT_DIR, TIMELINE_FILE } from "./checkpoint/checkpoints.ts";
-import { copyTimeline } from "./checkpoint/timeline.ts";
-import { loadEvents, SessionLog } from "./log.ts";
-import { isUsable } from "./messages.ts";
-import { newSessionId, parentDir, placeOfFile, type SessionPlace, sessionPlace } from "./paths.ts";
+import { CHECKPOINT_DIR, TIMELINE_FILE } from "../checkpoint/checkpoints.ts";
+import { copyTimeline } from "../checkpoint/timeline.ts";
+import { loadEvents, SessionLog } from "../log/log.ts";
+import { isUsable } from "../state/messages.ts";
+import { newSessionId, parentDir, pathsOfFile, type SessionPaths, sessionPaths } from "../paths.ts";
 
 export interface CopyOptions {
   /** Version of the program, for the new first line. */
@@ -21,12 +21,12 @@ export interface CopyOptions {
  * Copies a session, or its beginning, under a new id in the same project. Works while another process writes the original.
  * Events keep their numbers, so what refers to them stays right; checkpoints come along.
  */
-export function copySession(path: string, options: CopyOptions): SessionPlace {
-  const source = placeOfFile(path);
+export function copySession(path: string, options: CopyOptions): SessionPaths {
+  const source = pathsOfFile(path);
   const now = (options.now ?? (() => new Date()))();
   const { state } = loadEvents(path);
   const upTo = Math.min(options.upTo ?? state.lastSeq, state.lastSeq);
-  const target = sessionPlace(parentDir(parentDir(path)), newSessionId(now));
+  const target = sessionPaths(parentDir(parentDir(path)), newSessionId(now));
   const head = JSON.stringify({
     v: EVENT_VERSION,
     seq: 1,
@@ -62,19 +62,19 @@ export function copySession(path: string, options: CopyOptions): SessionPlace {
   return target;
 }
 
-function copyCheckpoints(source: SessionPlace, target: SessionPlace, upTo: number): void {
+function copyCheckpoints(source: SessionPaths, target: SessionPaths, upTo: number): void {
   const [from, to] = [source, target].map(({ dir }) => `${dir}/${CHECKPOINT_DIR}`);
   copyTimeline(`${from}/${TIMELINE_FILE}`, `${to}/${TIMELINE_FILE}`, upTo);
   linkTree(`${from}/blobs`, `${to}/blobs`);
 }
 
 /** A new session that goes on after the given turn. Throws ReasonixError (usage) when there is no such finished turn. */
-export function forkSession(path: string, turn: number, options: CopyOptions): SessionPlace {
+export function forkSession(path: string, turn: number, options: CopyOptions): SessionPaths {
   const { turns } = loadEvents(path).state;
   const record = turns.find((candidate) => candidate.turn === turn);
   if (record?.to === undefined) {
     const known = turns.filter(({ to }) => to !== undefined).map((candidate) => candidate.turn);
-    throw new ReasonixError(`Cannot fork ${placeOfFile(path).id} at turn ${turn}: no such finished turn`, {
+    throw new ReasonixError(`Cannot fork ${pathsOfFile(path).id} at turn ${turn}: no such finished turn`, {
       exit: "usage",
       remedy: known.length > 0 ? `choose one of ${known.join(", ")}` : "the session has no finished turn yet",
     });
@@ -111,13 +111,13 @@ function linkOrCopy(source: string, target: string): void {
 }
 
 /** Removes a session with everything kept for it. Throws SessionBusyError while a process writes it. */
-export function deleteSession(place: SessionPlace): void {
-  const result = FileLock.tryAcquire(place.lock);
-  if (!result.held) throw new SessionBusyError(place.id, result.owner);
+export function deleteSession(paths: SessionPaths): void {
+  const result = FileLock.tryAcquire(paths.lock);
+  if (!result.held) throw new SessionBusyError(paths.id, result.owner);
   try {
-    Deno.removeSync(place.path);
+    Deno.removeSync(paths.path);
     try {
-      Deno.removeSync(place.dir, { recursive: true });
+      Deno.removeSync(paths.dir, { recursive: true });
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     }

@@ -1,7 +1,7 @@
-import { ReasonixError } from "../core/mod.ts";
-import { projectDir } from "./paths.ts";
-import { SessionIndex } from "./index/index.ts";
-import type { SearchHit, TranscriptPiece } from "./index/search.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { projectDir } from "../paths.ts";
+import { SessionIndex } from "./index.ts";
+import type { SearchHit, TranscriptPiece } from "./search.ts";
 
 /** A question the `history` tool puts to earlier sessions. */
 export interface HistoryQuery {

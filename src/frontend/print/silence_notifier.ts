@@ -15,7 +15,7 @@ const TIMER: Timer = {
 };
 
 /** Tells how long a model has been silent: after 30 s, and whenever the silence has doubled since. */
-export class Waiting {
+export class SilenceNotifier {
   readonly #tell: (seconds: number) => void;
   readonly #timer: Timer;
   #since: number | undefined;

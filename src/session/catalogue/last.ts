@@ -1,30 +1,30 @@
-import { parentDir, type SessionPlace, sessionPlace, sessionsDir } from "./paths.ts";
+import { parentDir, type SessionPaths, sessionPaths, sessionsDir } from "../paths.ts";
 
 const POINTER = "last";
 
 /** Notes which session of its project was begun or resumed last, so that `--continue` need not look at all of them. */
-export function rememberLast(place: SessionPlace): void {
+export function rememberLast(paths: SessionPaths): void {
   try {
-    Deno.writeTextFileSync(`${parentDir(place.path)}/${POINTER}`, place.id, { mode: 0o600 });
+    Deno.writeTextFileSync(`${parentDir(paths.path)}/${POINTER}`, paths.id, { mode: 0o600 });
   } catch {
     // Only a shortcut: without it the newest file is searched.
   }
 }
 
 /** The session of a project that was begun or resumed last. */
-export function lastSession(project: string): SessionPlace | undefined {
+export function lastSession(project: string): SessionPaths | undefined {
   const folder = sessionsDir(project);
   try {
     const id = Deno.readTextFileSync(`${folder}/${POINTER}`).trim();
-    const place = sessionPlace(project, id);
-    if (id !== "" && !/[\\/]/.test(id) && Deno.statSync(place.path).isFile) return place;
+    const paths = sessionPaths(project, id);
+    if (id !== "" && !/[\\/]/.test(id) && Deno.statSync(paths.path).isFile) return paths;
   } catch {
     // No pointer, or it points to a session that was deleted.
   }
   return newestFile(project, folder);
 }
 
-function newestFile(project: string, folder: string): SessionPlace | undefined {
+function newestFile(project: string, folder: string): SessionPaths | undefined {
   let newest: { readonly id: string; readonly time: number } | undefined;
   try {
     for (const entry of Deno.readDirSync(folder)) {
@@ -35,5 +35,5 @@ function newestFile(project: string, folder: string): SessionPlace | undefined {
   } catch {
     return undefined;
   }
-  return newest && sessionPlace(project, newest.id);
+  return newest && sessionPaths(project, newest.id);
 }

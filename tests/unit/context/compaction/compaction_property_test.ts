@@ -178,7 +178,7 @@ Deno.test("folding at the user's wish leaves the newest step and shrinks the res
       const report = await scene.compaction.compact("the parser", NEVER);
       scene.check();
       assertEquals(report.tokensAfter <= report.tokensBefore, true);
-      assertEquals(report.means === "none", report.tokensAfter === report.tokensBefore);
+      assertEquals(report.method === "none", report.tokensAfter === report.tokensBefore);
     }),
     { numRuns: 40, seed: 11 },
   );

@@ -1,14 +1,14 @@
-import { ReasonixError } from "../core/mod.ts";
-import { isFile } from "../util/look.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { isFile } from "../../util/look.ts";
 import {
   parentDir,
-  placeOfFile,
+  pathsOfFile,
   projectDir,
   sessionIdOf,
-  type SessionPlace,
-  sessionPlace,
+  type SessionPaths,
+  sessionPaths,
   sessionsDir,
-} from "./paths.ts";
+} from "../paths.ts";
 
 /** What can be told about a session from the beginning and the end of its file. */
 export interface SessionInfo {
@@ -33,18 +33,18 @@ const TAIL = 24_576;
 
 /** The sessions of a project, latest change first. Of each file only the first and last piece is read. */
 export function listSessions(project: string, options: { readonly limit?: number } = {}): SessionInfo[] {
-  const files: { place: SessionPlace; bytes: number; time: number }[] = [];
+  const files: { paths: SessionPaths; bytes: number; time: number }[] = [];
   for (const id of sessionIds(project)) {
-    const place = sessionPlace(project, id);
+    const paths = sessionPaths(project, id);
     try {
-      const { size, mtime } = Deno.statSync(place.path);
-      files.push({ place, bytes: size, time: mtime?.getTime() ?? 0 });
+      const { size, mtime } = Deno.statSync(paths.path);
+      files.push({ paths, bytes: size, time: mtime?.getTime() ?? 0 });
     } catch {
       // Removed since the folder was read.
     }
   }
-  files.sort((a, b) => b.time - a.time || (a.place.id < b.place.id ? 1 : -1));
-  return files.slice(0, options.limit).map((file) => sessionInfo(file.place));
+  files.sort((a, b) => b.time - a.time || (a.paths.id < b.paths.id ? 1 : -1));
+  return files.slice(0, options.limit).map((file) => sessionInfo(file.paths));
 }
 
 /** Folders of all projects under a Reasonix home. */
@@ -66,8 +66,8 @@ export function sessionIds(project: string): string[] {
 }
 
 /** Reads what a list shows of one session. */
-function sessionInfo(place: SessionPlace): SessionInfo {
-  const file = Deno.openSync(place.path, { read: true });
+function sessionInfo(paths: SessionPaths): SessionInfo {
+  const file = Deno.openSync(paths.path, { read: true });
   try {
     const { size, mtime } = file.statSync();
     const events = parseLines(readPiece(file, 0, Math.min(size, HEAD)));
@@ -77,8 +77,8 @@ function sessionInfo(place: SessionPlace): SessionInfo {
     const { title, ...rest } = found;
     return {
       ...rest,
-      id: place.id,
-      path: place.path,
+      id: paths.id,
+      path: paths.path,
       title: title ?? titleOf(found.prompt),
       created: found.created ?? updated,
       updated,
@@ -163,18 +163,18 @@ export function findSession(
   home: string,
   ref: string,
   options: { readonly cwd?: string } = {},
-): SessionPlace {
+): SessionPaths {
   if (/[\\/]|\.jsonl$/.test(ref)) return findPath(ref);
   const own = options.cwd === undefined ? [] : [projectDir(home, options.cwd)];
   const projects = [...own, ...projectDirs(home).filter((project) => !own.includes(project))];
   for (const project of projects) {
-    const place = sessionPlace(project, ref);
-    if (isFile(place.path)) return place;
+    const paths = sessionPaths(project, ref);
+    if (isFile(paths.path)) return paths;
   }
   for (const search of [byIdPrefix, byText]) {
     for (const group of [own, projects]) {
       const hits = group.flatMap((project) => search(project, ref));
-      if (hits.length === 1 && hits[0]) return hits[0].place;
+      if (hits.length === 1 && hits[0]) return hits[0].paths;
       if (hits.length > 1) throw ambiguous(ref, hits);
     }
   }
@@ -185,12 +185,12 @@ export function findSession(
 }
 
 interface Hit {
-  readonly place: SessionPlace;
+  readonly paths: SessionPaths;
   readonly title: string;
 }
 
-function findPath(ref: string): SessionPlace {
-  if (isFile(ref)) return placeOfFile(ref);
+function findPath(ref: string): SessionPaths {
+  if (isFile(ref)) return pathsOfFile(ref);
   throw new ReasonixError(`Cannot find the session file ${ref}`, {
     exit: "usage",
     remedy: "give the path of a .jsonl session file, or a session id",
@@ -199,7 +199,7 @@ function findPath(ref: string): SessionPlace {
 
 function byIdPrefix(project: string, ref: string): Hit[] {
   return sessionIds(project).filter((id) => id.startsWith(ref)).map((id) => ({
-    place: sessionPlace(project, id),
+    paths: sessionPaths(project, id),
     title: "",
   }));
 }
@@ -211,13 +211,13 @@ function byText(project: string, ref: string): Hit[] {
   );
   const exact = hits.filter(({ title }) => title.toLowerCase() === wanted);
   return (exact.length > 0 ? exact : hits).map(({ id, title }) => ({
-    place: sessionPlace(project, id),
+    paths: sessionPaths(project, id),
     title,
   }));
 }
 
 function ambiguous(ref: string, hits: readonly Hit[]): ReasonixError {
-  const shown = hits.slice(0, 5).map(({ place, title }) => title ? `${place.id} (${title})` : place.id);
+  const shown = hits.slice(0, 5).map(({ paths, title }) => title ? `${paths.id} (${title})` : paths.id);
   const more = hits.length > 5 ? ", …" : "";
   return new ReasonixError(`"${ref}" fits ${hits.length} sessions: ${shown.join(", ")}${more}`, {
     exit: "usage",

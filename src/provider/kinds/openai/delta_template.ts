@@ -15,7 +15,7 @@ export const BLANK = "\n\n";
 
 /** Texts of events that follow each other, and where the first event begins that is not one of them. */
 interface Run {
-  readonly said: readonly string[];
+  readonly texts: readonly string[];
   readonly end: number;
 }
 
@@ -26,7 +26,7 @@ interface Run {
  * Contract: `read` gives what JSON.parse would, or undefined; then the event has to be parsed. `readRun` does the same for the events
  * of a stream as they stand, as far as they go without a gap.
  */
-export class TextShape {
+export class DeltaTemplate {
   channel: Channel = "text";
   #before = "";
   #after = "";
@@ -48,7 +48,7 @@ export class TextShape {
   readRun(text: string, at: number): Run {
     const said: string[] = [];
     const head = `${FIELD}${this.#before}`;
-    if (this.#before === "" || !text.startsWith(head, at)) return { said, end: at };
+    if (this.#before === "" || !text.startsWith(head, at)) return { texts: said, end: at };
     const tail = `${this.#after}${BLANK}`;
     const seam = tail + head;
     let end = at;
@@ -64,7 +64,7 @@ export class TextShape {
       end = quote + tail.length;
     }
     if (said.length > 0) this.#misses = 0;
-    return { said, end };
+    return { texts: said, end };
   }
 
   /** Remembers the surroundings of a parsed event when its only content is one text. */

@@ -1,7 +1,7 @@
-import { errorMessage } from "../core/mod.ts";
-import { FileLock, type LockResult } from "../util/lock.ts";
+import { errorMessage } from "../../core/mod.ts";
+import { FileLock, type LockResult } from "../../util/lock.ts";
 import { SessionBusyError } from "./busy.ts";
-import { parentDir, type SessionPlace } from "./paths.ts";
+import { parentDir, type SessionPaths } from "../paths.ts";
 
 /** Bytes handed over at once; only long lines have more. */
 const BUFFER_SIZE = 1 << 16;
@@ -13,7 +13,7 @@ const BUFFER_SIZE = 1 << 16;
  * Contract: `write` never throws; what it could not store is `backlog`, and is tried again by `flush`.
  */
 export class LogFile {
-  readonly place: SessionPlace;
+  readonly paths: SessionPaths;
   #file: Deno.FsFile | undefined;
   #lock: FileLock | undefined;
   #size: number;
@@ -22,19 +22,19 @@ export class LogFile {
   readonly #encoder = new TextEncoder();
   readonly #buffer = new Uint8Array(BUFFER_SIZE);
 
-  private constructor(place: SessionPlace, size: number) {
-    this.place = place;
+  private constructor(paths: SessionPaths, size: number) {
+    this.paths = paths;
     this.#size = size;
   }
 
   /** A file that is made when the first line is written. */
-  static fresh(place: SessionPlace): LogFile {
-    return new LogFile(place, 0);
+  static created(paths: SessionPaths): LogFile {
+    return new LogFile(paths, 0);
   }
 
   /** Locks an existing file for appending. Throws SessionBusyError, or what the system says when there is no such file. */
-  static existing(place: SessionPlace): LogFile {
-    const log = new LogFile(place, Deno.statSync(place.path).size);
+  static existing(paths: SessionPaths): LogFile {
+    const log = new LogFile(paths, Deno.statSync(paths.path).size);
     log.#takeLock();
     return log;
   }
@@ -55,7 +55,7 @@ export class LogFile {
   /** Drops what follows the last complete line; where that is refused, a line feed keeps it apart from what comes. */
   cut(end: number): void {
     try {
-      Deno.truncateSync(this.place.path, end);
+      Deno.truncateSync(this.paths.path, end);
       this.#size = end;
     } catch {
       this.write(["\n"]);
@@ -134,14 +134,14 @@ export class LogFile {
       empty();
     } catch (error) {
       // Half a line must not stay in front of the next one.
-      if (written > 0) Deno.truncateSync(this.place.path, this.#size);
+      if (written > 0) Deno.truncateSync(this.paths.path, this.#size);
       throw error;
     }
     this.#size += written;
   }
 
   #open(): Deno.FsFile {
-    const { path } = this.place;
+    const { path } = this.paths;
     if (!this.#lock) {
       Deno.mkdirSync(parentDir(path), { recursive: true, mode: 0o700 });
       this.#takeLock();
@@ -152,12 +152,12 @@ export class LogFile {
   #takeLock(): void {
     let result: LockResult;
     try {
-      result = FileLock.tryAcquire(this.place.lock);
+      result = FileLock.tryAcquire(this.paths.lock);
     } catch {
       // Read-only folder or a file system without locks: writing itself will tell whether the session can be kept.
       return;
     }
-    if (!result.held) throw new SessionBusyError(this.place.id, result.owner);
+    if (!result.held) throw new SessionBusyError(this.paths.id, result.owner);
     this.#lock = result.lock;
   }
 }

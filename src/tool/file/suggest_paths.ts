@@ -9,7 +9,7 @@ const MAX_PATHS = 3;
 const SEARCH_MS = 300;
 
 /** Existing paths somebody may have meant by one that does not exist: neighbours with a like name, else the same name elsewhere. */
-export async function nearPaths(target: Target, context?: Surroundings): Promise<string[]> {
+export async function suggestPaths(target: Target, context?: Surroundings): Promise<string[]> {
   const near = neighbours(target, context);
   return near.length > 0 || !context ? near : await sameName(target, context);
 }

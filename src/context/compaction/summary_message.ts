@@ -1,14 +1,14 @@
 import type { Message } from "../../core/mod.ts";
 import type { TodoItem } from "../../session/mod.ts";
 import { checklist } from "../../tool/mod.ts";
-import { ownWords } from "../../util/own_words.ts";
+import { userText } from "../../util/user_text.ts";
 import { extract, extractText } from "./extract.ts";
 import { middleCut } from "./transcript.ts";
 
-export interface DigestParts {
+export interface SummaryParts {
   /** Written by the model; absent: only what can be read off the messages. */
   readonly summary?: string;
-  readonly folded: readonly Message[];
+  readonly removed: readonly Message[];
   readonly todos: readonly TodoItem[];
   /** User turns up to this many characters stay verbatim. */
   readonly keepBelow: number;
@@ -20,14 +20,14 @@ export interface DigestParts {
 const TAG = "compaction-summary";
 const OPENING = `<${TAG}>`;
 
-/** Whether a message is the result of a fold. */
-export function isDigest(message: Message): boolean {
+/** Reports whether a message is the result of a compaction. */
+export function isSummary(message: Message): boolean {
   return message.role === "user" && message.content.startsWith(OPENING);
 }
 
-/** The message that takes the place of the folded ones. */
-export function digestText(parts: DigestParts): string {
-  const found = extract(parts.folded);
+/** The message that takes the place of the removed ones. */
+export function summaryMessage(parts: SummaryParts): string {
+  const found = extract(parts.removed);
   const changed = found.changed.length > 0 && parts.summary !== undefined
     ? `Files changed: ${found.changed.join(", ")}`
     : "";
@@ -38,7 +38,7 @@ export function digestText(parts: DigestParts): string {
     parts.summary === undefined
       ? middleCut(extractText(found), parts.maxChars)
       : middleCut(parts.summary, parts.maxChars),
-    parts.summary === undefined ? earlierDigests(parts) : "",
+    parts.summary === undefined ? earlierSummaries(parts) : "",
     changed,
     todoText(parts.todos),
     longMessages(parts),
@@ -51,8 +51,8 @@ function todoText(todos: readonly TodoItem[]): string {
 }
 
 /** A summary that nobody could merge into the new one is kept, the newest words of it at least. */
-function earlierDigests({ folded, maxChars }: DigestParts): string {
-  const texts = folded.filter(isDigest).map((message) =>
+function earlierSummaries({ removed, maxChars }: SummaryParts): string {
+  const texts = removed.filter(isSummary).map((message) =>
     message.content.slice(OPENING.length).replace(`</${TAG}>`, "").trim()
   );
   return texts.length === 0 ? "" : `Earlier summaries:\n${middleCut(texts.join("\n\n"), maxChars)}`;
@@ -62,10 +62,10 @@ function earlierDigests({ folded, maxChars }: DigestParts): string {
  * What the user wrote beside the files and pastes that made a message too long to be kept: a fact in there would be lost with
  * the bulk.
  */
-function longMessages({ folded, keepBelow }: DigestParts): string {
-  const words = folded.flatMap((message) => {
-    if (message.role !== "user" || isDigest(message) || message.content.length <= keepBelow) return [];
-    return [middleCut(ownWords(message.content).trim(), Math.max(keepBelow, 600))];
+function longMessages({ removed, keepBelow }: SummaryParts): string {
+  const words = removed.flatMap((message) => {
+    if (message.role !== "user" || isSummary(message) || message.content.length <= keepBelow) return [];
+    return [middleCut(userText(message.content).trim(), Math.max(keepBelow, 600))];
   });
   return words.length === 0
     ? ""

@@ -3,7 +3,7 @@ import { entryOf, existedAt, type FileEntry, isSameContent, isSameStamp } from "
 import { type GitStamp, readGitBlob, readGitIndex } from "./git.ts";
 import { scanWorkspace } from "./scan.ts";
 
-export interface WorkspaceLimits {
+export interface DetectorLimits {
   /** Files looked at; a larger workspace is only covered where tools touch it. */
   readonly files: number;
   /** Largest file whose content is kept because of a shell command; files touched by tools have `toolFileBytes`. */
@@ -13,7 +13,7 @@ export interface WorkspaceLimits {
   readonly totalBytes: number;
 }
 
-const DEFAULT_LIMITS: WorkspaceLimits = {
+const DEFAULT_LIMITS: DetectorLimits = {
   files: 30_000,
   fileBytes: 1 << 20,
   toolFileBytes: 64 << 20,
@@ -21,36 +21,36 @@ const DEFAULT_LIMITS: WorkspaceLimits = {
 };
 
 /** Files of a rehearsal. */
-const REHEARSED = 50;
+const WARM_UP_FILES = 50;
 
 /** Files whose contents are hashed at the same time. */
 const AT_ONCE = 16;
 
-export interface WorkspaceOptions {
+export interface DetectorOptions {
   /** Real absolute path. */
   readonly root: string;
   /** Folder for contents. */
   readonly blobs: string;
   readonly skip?: (path: string) => boolean;
-  readonly limits?: Partial<WorkspaceLimits>;
+  readonly limits?: Partial<DetectorLimits>;
 }
 
-export interface Look {
+export interface Changes {
   readonly time: number;
   readonly changed: Record<string, FileEntry | null>;
   readonly found: Record<string, FileEntry | null>;
 }
 
 /** Sees what changed in the workspace, keeping contents as it goes. */
-export class Workspace {
+export class ChangeDetector {
   readonly root: string;
   readonly #skip: ((path: string) => boolean) | undefined;
-  readonly #limits: WorkspaceLimits;
+  readonly #limits: DetectorLimits;
   readonly #blobs: BlobStore;
   #kept = 0;
   #git: Map<string, GitStamp> | undefined | "unread" = "unread";
 
-  constructor(options: WorkspaceOptions) {
+  constructor(options: DetectorOptions) {
     this.root = options.root;
     this.#skip = options.skip;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
@@ -69,16 +69,16 @@ export class Workspace {
   }
 
   /** Goes through the steps of a look with a few files, which keeps nothing. */
-  async rehearse(): Promise<void> {
+  async warmUp(): Promise<void> {
     const skip = this.#skip ? { skip: this.#skip } : {};
-    const { files } = await scanWorkspace({ root: this.root, maxFiles: REHEARSED, ...skip });
+    const { files } = await scanWorkspace({ root: this.root, maxFiles: WARM_UP_FILES, ...skip });
     const time = Date.now();
     for (const [path, stat] of files) this.#asKnown(path, stat, { time, before: undefined });
     this.#git = "unread";
   }
 
   /** Compares the workspace with what is known. `since` is when that was; undefined at the first look. */
-  async look(known: ReadonlyMap<string, FileEntry | null>, since: number | undefined): Promise<Look> {
+  async detect(known: ReadonlyMap<string, FileEntry | null>, since: number | undefined): Promise<Changes> {
     const time = Date.now();
     const { root } = this;
     const { files, partial } = await scanWorkspace({
@@ -89,8 +89,8 @@ export class Workspace {
     if (partial) files.clear();
     for (const path of known.keys()) if (!files.has(path)) this.#lookAt(path, files);
     const entries = await this.#entries(files, known, time);
-    const changed: Look["changed"] = {};
-    const found: Look["found"] = {};
+    const changed: Changes["changed"] = {};
+    const found: Changes["found"] = {};
     const inodes = new Set<number>();
     for (const entry of known.values()) if (entry?.i) inodes.add(entry.i);
     for (const [path, stat] of files) {

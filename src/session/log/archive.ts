@@ -1,12 +1,12 @@
-import type { Message } from "../core/mod.ts";
-import type { SessionPlace } from "./paths.ts";
+import type { Message } from "../../core/mod.ts";
+import type { SessionPaths } from "../paths.ts";
 
 /**
  * Writes the messages a compaction takes out of the conversation, one a line, and returns the file's path. The
  * session file keeps them too; this copy is for people and other programs.
  */
-export function writeArchive(place: SessionPlace, messages: readonly Message[], now: Date): string {
-  const folder = `${place.dir}/archive`;
+export function writeArchive(paths: SessionPaths, messages: readonly Message[], now: Date): string {
+  const folder = `${paths.dir}/archive`;
   Deno.mkdirSync(folder, { recursive: true, mode: 0o700 });
   const stamp = now.toISOString().replace(/[-:]/g, "").replace(".", "-").replace("Z", "");
   const path = `${folder}/${stamp}.jsonl`;

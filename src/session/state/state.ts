@@ -1,4 +1,4 @@
-import type { EventBodies } from "../core/event_schema.ts";
+import type { EventBodies } from "../../core/event_schema.ts";
 import {
   type Cost,
   type Event,
@@ -7,7 +7,7 @@ import {
   NO_USAGE,
   type Prefix,
   type Usage,
-} from "../core/mod.ts";
+} from "../../core/mod.ts";
 
 export type TodoItem = EventBodies["todo.update"]["items"][number];
 export type TurnEndReason = EventBodies["turn.end"]["reason"];
@@ -39,18 +39,18 @@ export interface PendingCall {
   started: boolean;
 }
 
-/** What a fold may do with a message: `turn` is the user's own words, `digest` an earlier fold, both kept. */
-export type MessageKind = "turn" | "standing" | "digest" | "passing" | "assistant" | "tool";
+/** How a compaction treats a message: it keeps what the user wrote, what is pinned and earlier summaries. */
+export type MessageKind = "user" | "pinned" | "summary" | "ephemeral" | "assistant" | "tool";
 
 /** Where a message came from; parallel to `messages`. */
 export interface MessageSource {
-  /** Sequence number of its event; for a digest, of the last event it covers. */
+  /** Sequence number of its event; for a summary, of the last event it covers. */
   readonly seq: number;
   readonly kind: MessageKind;
 }
 
 /** An event that shapes the conversation, with the index of the one before it on its branch (-1: none). */
-export interface PathNode {
+export interface EventNode {
   readonly event: Event;
   readonly parent: number;
 }
@@ -58,7 +58,7 @@ export interface PathNode {
 /**
  * Everything a session file says, computed by `apply`, which is the only writer.
  *
- * Contract: `messages` only grows while it is the same array object; a fold or a rewind puts a new array in its place. The
+ * Contract: `messages` only grows while it is the same array object; a compaction or a rewind puts a new array in its place. The
  * message objects are never changed and are the same, field for field and in field order, whenever the file is read.
  */
 export interface SessionState {
@@ -87,10 +87,10 @@ export interface SessionState {
   lastUsage: Usage | undefined;
   lastSeq: number;
   pending: Map<string, PendingCall>;
-  /** A fold's own request and reply are in the file but not in the conversation. */
-  aside: boolean;
-  path: PathNode[];
-  tip: number;
+  /** The request and reply of a compaction itself are in the file but not in the conversation. */
+  outOfBand: boolean;
+  events: EventNode[];
+  head: number;
 }
 
 export function emptyState(): SessionState {
@@ -116,9 +116,9 @@ export function emptyState(): SessionState {
     lastUsage: undefined,
     lastSeq: 0,
     pending: new Map(),
-    aside: false,
-    path: [],
-    tip: -1,
+    outOfBand: false,
+    events: [],
+    head: -1,
   };
 }
 

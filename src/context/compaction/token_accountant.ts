@@ -1,18 +1,18 @@
 import { errorMessage, type Message, type NewEventOf } from "../../core/mod.ts";
 import { TokenCounter } from "../tokens.ts";
-import type { CompactionMeans, CompactionOptions, CompactionReport } from "./options.ts";
-import { type FoldPlan, type Plannable, plannable, type PrunePlan } from "./plan.ts";
+import type { CompactionMethod, CompactionOptions, CompactionReport } from "./options.ts";
+import { type CompactionPlan, type Plannable, plannable, type PrunePlan } from "./plan.ts";
 
 export type Reason = "pressure" | "overflow" | "manual";
 
-/** What a fold leaves behind, besides what it takes. */
-export interface FoldResult {
-  readonly digest: string;
+/** The outcome of a compaction, besides what it removes. */
+export interface CompactionResult {
+  readonly summary: string;
   readonly archive?: string;
 }
 
 /** The conversation with its token count, and the events that shorten it. */
-export class Ledger {
+export class TokenAccountant {
   readonly counter: TokenCounter;
   readonly #options: CompactionOptions;
   #seenUsage: unknown;
@@ -40,7 +40,7 @@ export class Ledger {
   }
 
   /** The estimate; with a vocabulary when the rough one is too close to the limit to tell. */
-  async decisive(limit: number): Promise<number> {
+  async preciseCount(limit: number): Promise<number> {
     const rough = this.estimate();
     if (this.counter.exact) return rough;
     const doubt = this.counter.calibrated ? 0.05 : 0.4;
@@ -67,18 +67,18 @@ export class Ledger {
     }
   }
 
-  async fold(reason: Reason, plan: FoldPlan, result: FoldResult): Promise<void> {
+  async compact(reason: Reason, plan: CompactionPlan, result: CompactionResult): Promise<void> {
     const before = this.estimate();
-    const message: Message = { role: "user", content: result.digest };
-    const added = result.digest === "" ? 0 : this.counter.calibratedMessage(message);
+    const message: Message = { role: "user", content: result.summary };
+    const added = result.summary === "" ? 0 : this.counter.calibratedMessage(message);
     const event: NewEventOf<"compaction"> = {
       type: "compaction",
       reason,
       from: plan.from,
       to: plan.to,
-      digest: result.digest,
+      digest: result.summary,
       keepBelow: plan.keepBelow,
-      ...(plan.digests ? { digests: true } : {}),
+      ...(plan.summaries ? { digests: true } : {}),
       ...(result.archive === undefined ? {} : { archive: result.archive }),
       tokensBefore: before,
       tokensAfter: Math.max(0, Math.round(before - plan.freed + added)),
@@ -95,22 +95,24 @@ export class Ledger {
     } catch (error) {
       await this.notice(
         "warning",
-        `The folded messages could not be archived: ${errorMessage(error)}; the session file still has them`,
+        `The compacted messages could not be archived: ${
+          errorMessage(error)
+        }; the session file still has them`,
       );
       return {};
     }
   }
 
-  report(means: CompactionMeans, tokensBefore: number): CompactionReport {
-    return { means, tokensBefore, tokensAfter: this.estimate() };
+  report(method: CompactionMethod, tokensBefore: number): CompactionReport {
+    return { method, tokensBefore, tokensAfter: this.estimate() };
   }
 
   async tell(report: CompactionReport): Promise<void> {
-    const { means, tokensBefore, tokensAfter, problem, archive } = report;
-    const text = `Context shortened (${means}): ${tokensBefore} → ${tokensAfter} tokens` +
+    const { method, tokensBefore, tokensAfter, problem, archive } = report;
+    const text = `Context shortened (${method}): ${tokensBefore} → ${tokensAfter} tokens` +
       (problem === undefined ? "" : `; ${problem}`) +
       (archive === undefined ? "" : `; originals in ${archive}`);
-    await this.notice(means === "extract" || problem !== undefined ? "warning" : "info", text);
+    await this.notice(method === "extract" || problem !== undefined ? "warning" : "info", text);
   }
 
   async notice(level: "info" | "warning", text: string): Promise<void> {

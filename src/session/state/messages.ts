@@ -1,4 +1,4 @@
-import type { Event, EventOf, Message } from "../core/mod.ts";
+import type { Event, EventOf, Message } from "../../core/mod.ts";
 import type { MessageKind } from "./state.ts";
 
 /**
@@ -40,18 +40,18 @@ function assistantMessage(event: EventOf<"message.end">): Message | undefined {
   };
 }
 
-/** How a fold treats the message of this event. */
+/** Says how a compaction treats the message of this event. */
 export function kindOf(event: Event): MessageKind {
   if (event.type === "message.end") return "assistant";
   if (event.type !== "message.user") return "tool";
   switch (event.origin) {
     case "user":
     case "steer":
-      return "turn";
+      return "user";
     case "context":
-      return "standing";
+      return "pinned";
     default:
-      return "passing";
+      return "ephemeral";
   }
 }
 

@@ -37,7 +37,7 @@ export class Compaction {
 
   /** Tokens of the next request as well as they are known. */
   async estimate(): Promise<number> {
-    return (await this.#load()).ledger.estimate();
+    return (await this.#load()).accountant.estimate();
   }
 
   async #load(): Promise<Compactor> {

@@ -1,5 +1,5 @@
-import { addUsage, type Event, type EventOf, NO_USAGE } from "../core/mod.ts";
-import { compact } from "./fold.ts";
+import { addUsage, type Event, type EventOf, NO_USAGE } from "../../core/mod.ts";
+import { compact } from "./compact.ts";
 import { kindOf, messageOf } from "./messages.ts";
 import { emptyState, openTurn, type SessionState } from "./state.ts";
 
@@ -13,7 +13,7 @@ export function reduce(events: Iterable<Event>): SessionState {
 /**
  * Takes one event into the state, in place, and returns it. Kinds it does not know change nothing but `lastSeq`.
  *
- * Contract: deterministic; the cost does not grow with the session, except for a fold or a rewind.
+ * Contract: deterministic; the cost does not grow with the session, except for a compaction or a rewind.
  */
 export function apply(state: SessionState, event: Event): SessionState {
   if (event.seq > state.lastSeq) state.lastSeq = event.seq;
@@ -22,9 +22,9 @@ export function apply(state: SessionState, event: Event): SessionState {
   if (event.type === "rewind") rewind(state, event);
   else if (event.type === "tool.start") startCall(state, event);
   else if (SHAPES_CONVERSATION.has(event.type)) {
-    const kept = slim(state, event);
-    state.path.push({ event: kept, parent: state.tip });
-    state.tip = state.path.length - 1;
+    const kept = stripPayload(state, event);
+    state.events.push({ event: kept, parent: state.head });
+    state.head = state.events.length - 1;
     applyConversation(state, kept);
   }
   return state;
@@ -47,7 +47,7 @@ const SHAPES_CONVERSATION: ReadonlySet<string> = new Set(
  * Keeps what a rewind needs to rebuild the conversation, without the diffs that only readers look at. The answer of a turn is
  * nearly always its last message, which a file that was read holds as a second copy.
  */
-function slim(state: SessionState, event: Event): Event {
+function stripPayload(state: SessionState, event: Event): Event {
   if (event.type === "turn.end") {
     const last = state.messages.at(-1)?.content;
     return last === event.answer ? { ...event, answer: last } : event;
@@ -144,7 +144,7 @@ function startCall(state: SessionState, event: EventOf<"tool.start">): void {
 }
 
 function endTurn(state: SessionState, event: EventOf<"turn.end">): void {
-  state.aside = false;
+  state.outOfBand = false;
   const turn = openTurn(state);
   if (!turn) return;
   turn.to = event.seq;
@@ -156,16 +156,16 @@ function endTurn(state: SessionState, event: EventOf<"turn.end">): void {
 }
 
 function takeUserMessage(state: SessionState, event: EventOf<"message.user">): void {
-  state.aside = event.origin === "summary";
-  if (state.aside) return;
+  state.outOfBand = event.origin === "summary";
+  if (state.outOfBand) return;
   const turn = openTurn(state);
   if (turn && event.origin === "user" && turn.prompt === "") turn.prompt = event.content;
   push(state, event);
 }
 
 function takeReply(state: SessionState, event: EventOf<"message.end">): void {
-  if (state.aside) {
-    state.aside = false;
+  if (state.outOfBand) {
+    state.outOfBand = false;
     return;
   }
   push(state, event);
@@ -186,23 +186,23 @@ function takeReply(state: SessionState, event: EventOf<"message.end">): void {
  * events left behind keep their place in the file and can be returned to.
  */
 function rewind(state: SessionState, event: EventOf<"rewind">): void {
-  let branch = state.tip;
+  let branch = state.head;
   if (event.scope !== "code") {
-    branch = tipAt(state, event.to);
+    branch = headAt(state, event.to);
     clearConversation(state);
     for (const past of branchEvents(state, branch)) applyConversation(state, past);
     // Whether a call without result had begun is not kept: it may have.
     for (const call of state.pending.values()) call.started = true;
   }
-  state.path.push({ event, parent: branch });
-  state.tip = state.path.length - 1;
+  state.events.push({ event, parent: branch });
+  state.head = state.events.length - 1;
 }
 
 /** The events that made the conversation what it is, oldest first; those of branches that were left are not among them. */
-export function branchEvents(state: SessionState, tip = state.tip): Event[] {
+export function branchEvents(state: SessionState, tip = state.head): Event[] {
   const events: Event[] = [];
   for (let i = tip; i >= 0;) {
-    const node = state.path[i];
+    const node = state.events[i];
     if (!node) break;
     events.push(node.event);
     i = node.parent;
@@ -211,12 +211,12 @@ export function branchEvents(state: SessionState, tip = state.tip): Event[] {
 }
 
 /** Index of the last node whose event is `seq` or older, in file order. */
-function tipAt(state: SessionState, seq: number): number {
+function headAt(state: SessionState, seq: number): number {
   let low = 0;
-  let high = state.path.length;
+  let high = state.events.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((state.path[middle]?.event.seq ?? 0) <= seq) low = middle + 1;
+    if ((state.events[middle]?.event.seq ?? 0) <= seq) low = middle + 1;
     else high = middle;
   }
   return low - 1;
@@ -229,5 +229,5 @@ function clearConversation(state: SessionState): void {
   state.todos = [];
   state.pending = new Map();
   state.lastUsage = undefined;
-  state.aside = false;
+  state.outOfBand = false;
 }

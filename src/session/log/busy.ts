@@ -1,5 +1,5 @@
-import { ReasonixError } from "../core/mod.ts";
-import type { LockOwner } from "../util/lock.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import type { LockOwner } from "../../util/lock.ts";
 
 /** Another process is writing this session. */
 export class SessionBusyError extends ReasonixError {

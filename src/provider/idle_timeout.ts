@@ -7,9 +7,9 @@ export interface Limit {
 }
 
 /**
- * Watches over silence in one attempt with a single timer: {@linkcode Watch.touch} costs no timer of its own.
+ * Watches over silence in one attempt with a single timer: {@linkcode IdleTimeout.touch} costs no timer of its own.
  */
-export class Watch {
+export class IdleTimeout {
   readonly #clock: Clock;
   readonly #onExpire: (limit: Limit) => void;
   #limit: Limit | undefined;

@@ -1,4 +1,4 @@
-import type { NewEvent } from "../core/mod.ts";
+import type { NewEvent } from "../../core/mod.ts";
 import { openTurn, type SessionState } from "./state.ts";
 
 /**

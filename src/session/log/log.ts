@@ -6,16 +6,16 @@ import {
   type NewEvent,
   type NewEventOf,
   ReasonixError,
-} from "../core/mod.ts";
-import { jsonLine, scanJsonl } from "../util/jsonl.ts";
-import { mapTexts } from "../util/map_texts.ts";
+} from "../../core/mod.ts";
+import { jsonLine, scanJsonl } from "../../util/jsonl.ts";
+import { mapTexts } from "../../util/map_texts.ts";
 import { LogFile } from "./log_file.ts";
-import { isUsable } from "./messages.ts";
-import { newSessionId, placeOfFile, projectDir, type SessionPlace, sessionPlace } from "./paths.ts";
-import { rememberLast } from "./last.ts";
-import { apply } from "./reduce.ts";
-import { repair } from "./repair.ts";
-import { emptyState, type SessionState } from "./state.ts";
+import { isUsable } from "../state/messages.ts";
+import { newSessionId, pathsOfFile, projectDir, type SessionPaths, sessionPaths } from "../paths.ts";
+import { rememberLast } from "../catalogue/last.ts";
+import { apply } from "../state/reduce.ts";
+import { repair } from "../state/repair.ts";
+import { emptyState, type SessionState } from "../state/state.ts";
 
 export interface LogOptions {
   /** Applied to each text of an event before it is stored or shown. */
@@ -45,7 +45,7 @@ const TITLE_REACH = 16_384;
  */
 export class SessionLog {
   readonly id: string;
-  readonly place: SessionPlace;
+  readonly paths: SessionPaths;
   /** The state after every event appended so far. */
   readonly state: SessionState;
   /** The event a new session begins with; appended by itself when the first event is another one. */
@@ -64,8 +64,8 @@ export class SessionLog {
     head: NewEventOf<"session.start"> | undefined,
     options: LogOptions,
   ) {
-    this.id = file.place.id;
-    this.place = file.place;
+    this.id = file.paths.id;
+    this.paths = file.paths;
     this.state = state;
     this.head = head;
     this.#file = file;
@@ -78,15 +78,15 @@ export class SessionLog {
   /** A new session. Nothing is on disk before the first event. */
   static create(options: CreateOptions): SessionLog {
     const now = options.now ?? (() => new Date());
-    const place = sessionPlace(projectDir(options.home, options.cwd), newSessionId(now()));
+    const paths = sessionPaths(projectDir(options.home, options.cwd), newSessionId(now()));
     const head: NewEventOf<"session.start"> = {
       type: "session.start",
-      session: place.id,
+      session: paths.id,
       version: options.version,
       cwd: options.cwd,
       ...(options.parent ? { parent: options.parent } : {}),
     };
-    return new SessionLog(LogFile.fresh(place), emptyState(), head, options);
+    return new SessionLog(LogFile.created(paths), emptyState(), head, options);
   }
 
   /**
@@ -94,15 +94,15 @@ export class SessionLog {
    * Throws SessionBusyError when another process has it, ReasonixError when it cannot be read.
    */
   static open(path: string, options: LogOptions = {}): SessionLog {
-    const place = placeOfFile(path);
-    const file = lockExisting(place);
+    const paths = pathsOfFile(path);
+    const file = lockExisting(paths);
     try {
       const loaded = loadEvents(path);
       const log = new SessionLog(file, loaded.state, undefined, options);
       log.#notices.push(...loaded.notices);
       if (loaded.tail === "whole") file.write(["\n"]);
       else if (loaded.tail === "torn") log.#cutTail(loaded.end);
-      rememberLast(place);
+      rememberLast(paths);
       return log;
     } catch (error) {
       file.close();
@@ -163,7 +163,7 @@ export class SessionLog {
   }
 
   #firstWrite(): void {
-    if (this.#file.problem === undefined) rememberLast(this.place);
+    if (this.#file.problem === undefined) rememberLast(this.paths);
   }
 
   #cutTail(end: number): void {
@@ -191,17 +191,17 @@ export class SessionLog {
       level: "warning",
       code: "session.unsaved",
       text:
-        `Cannot write ${this.place.path}: ${problem}. The session goes on in memory; it is written at the end of a turn when that works again`,
+        `Cannot write ${this.paths.path}: ${problem}. The session goes on in memory; it is written at the end of a turn when that works again`,
     });
   }
 }
 
-function lockExisting(place: SessionPlace): LogFile {
+function lockExisting(paths: SessionPaths): LogFile {
   try {
-    return LogFile.existing(place);
+    return LogFile.existing(paths);
   } catch (error) {
     if (error instanceof ReasonixError) throw error;
-    throw new ReasonixError(`Cannot open session ${place.path}: ${errorMessage(error)}`, {
+    throw new ReasonixError(`Cannot open session ${paths.path}: ${errorMessage(error)}`, {
       remedy: "see the sessions there are with `reasonix session list`",
       cause: error,
     });

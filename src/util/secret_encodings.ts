@@ -1,6 +1,6 @@
 /** How a secret looks when a program has encoded it, alone or within other bytes. */
 
-export interface Spellings {
+export interface SecretEncodings {
   /** As it is, inside JSON and in a URL: may be found anywhere. */
   readonly open: readonly string[];
   /** Encoded: without exception letters, digits and `+/-_`. */
@@ -10,7 +10,7 @@ export interface Spellings {
 /** Shorter pieces are too common to be told from other encoded data. */
 const SHORTEST = 10;
 
-export function spellingsOf(value: string): Spellings {
+export function secretEncodings(value: string): SecretEncodings {
   const open = [value, JSON.stringify(value).slice(1, -1)];
   try {
     const url = encodeURIComponent(value);
