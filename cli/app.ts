@@ -1,31 +1,21 @@
 import { buildApplication, buildCommand, buildRouteMap, run, text_en } from "@stricli/core";
 import { EXIT, ReasonixError } from "../src/core/mod.ts";
-import { RUN_ALIASES, RUN_FLAGS } from "./run_flags.ts";
-import { type CliContext, processContext } from "./context.ts";
-import { contextCommand, skillRoutes } from "./context_routes.ts";
-import { fitHelp } from "./help_width.ts";
-import { argument, flag, NONE, option } from "./parameters.ts";
-import { permissionRoutes, sandboxRoutes, trustCommand } from "./safety_routes.ts";
-import { sessionRoutes, statsCommand } from "./session_routes.ts";
-import { VERSION } from "./version.ts";
-
-const runCommand = buildCommand({
-  loader: async () => (await import("./commands/run.ts")).run,
-  parameters: {
-    flags: RUN_FLAGS,
-    aliases: RUN_ALIASES,
-    positional: { kind: "array", parameter: argument("What to do; - reads standard input", "task") },
-  },
-  docs: {
-    brief: "Do one task and exit (short form: reasonix -p)",
-    fullDescription: "Does one task and exits. The answer goes to standard output, everything else to\n" +
-      "standard error. Standard input is read when there is no task or when it is -.\n" +
-      "Exit codes: 0 done, 1 failed, 2 usage, 3 blocked, 4 limit, 5 provider, 6 config,\n130 interrupted, 143 terminated.",
-  },
-});
+import { runCommand } from "./routes/run.ts";
+import { type CliContext, processContext } from "./terminal/process.ts";
+import { configRoutes } from "./routes/config.ts";
+import { contextCommand } from "./routes/context.ts";
+import { fitHelp } from "./terminal/help_width.ts";
+import { argument, flag, NONE, option } from "./routes/parameters.ts";
+import { permissionRoutes } from "./routes/permissions.ts";
+import { sandboxRoutes } from "./routes/sandbox.ts";
+import { skillRoutes } from "./routes/skills.ts";
+import { trustCommand } from "./routes/trust.ts";
+import { sessionRoutes } from "./routes/session.ts";
+import { statsCommand } from "./routes/stats.ts";
+import { VERSION } from "../src/util/version.ts";
 
 const setup = buildCommand({
-  loader: async () => (await import("./commands/setup.ts")).setup,
+  loader: async () => (await import("./commands/setup/setup.ts")).setup,
   parameters: {
     flags: { yes: flag("Ask nothing, write the default file") },
     positional: {
@@ -37,7 +27,7 @@ const setup = buildCommand({
 });
 
 const doctor = buildCommand({
-  loader: async () => (await import("./commands/doctor.ts")).doctor,
+  loader: async () => (await import("./commands/doctor/doctor.ts")).doctor,
   parameters: {
     flags: {
       json: flag("Print JSON"),
@@ -47,54 +37,6 @@ const doctor = buildCommand({
     ...NONE,
   },
   docs: { brief: "Check configuration, providers and sandbox" },
-});
-
-const config = buildRouteMap({
-  routes: {
-    show: buildCommand({
-      loader: async () => (await import("./commands/config.ts")).show,
-      parameters: {
-        flags: {
-          json: flag("Print JSON"),
-          origin: flag("Say where each value comes from"),
-          preset: option("With this preset"),
-        },
-        ...NONE,
-      },
-      docs: { brief: "Print the settings in force" },
-    }),
-    path: buildCommand({
-      loader: async () => (await import("./commands/config.ts")).path,
-      parameters: NONE,
-      docs: { brief: "Print where the files are" },
-    }),
-    get: buildCommand({
-      loader: async () => (await import("./commands/config.ts")).get,
-      parameters: {
-        positional: { kind: "tuple", parameters: [argument("Key, such as agent.max_steps", "key")] },
-      },
-      docs: { brief: "Print one value" },
-    }),
-    set: buildCommand({
-      loader: async () => (await import("./commands/config.ts")).set,
-      parameters: {
-        flags: { local: flag("In ./reasonix.toml instead of your user config") },
-        positional: { kind: "tuple", parameters: [argument("Key", "key"), argument("TOML value", "value")] },
-      },
-      docs: { brief: "Change one value, keeping comments" },
-    }),
-    presets: buildCommand({
-      loader: async () => (await import("./commands/config.ts")).presets,
-      parameters: {
-        positional: {
-          kind: "tuple",
-          parameters: [{ ...argument("Preset to print", "name"), optional: true }],
-        },
-      },
-      docs: { brief: "List presets, or print one" },
-    }),
-  },
-  docs: { brief: "Show and change settings" },
 });
 
 const replay = buildCommand({
@@ -121,7 +63,7 @@ const version = buildCommand({
 });
 
 const completion = buildCommand({
-  loader: async () => (await import("./commands/completion.ts")).completion,
+  loader: async () => (await import("./commands/completion/completion.ts")).completion,
   parameters: {
     positional: { kind: "tuple", parameters: [argument("bash, zsh, fish or powershell", "shell")] },
   },
@@ -129,7 +71,7 @@ const completion = buildCommand({
 });
 
 const complete = buildCommand({
-  loader: async () => (await import("./commands/completion.ts")).complete,
+  loader: async () => (await import("./commands/completion/completion.ts")).complete,
   parameters: { positional: { kind: "array", parameter: argument("Words of the command line", "word") } },
   docs: { brief: "Propose completions" },
 });
@@ -139,7 +81,7 @@ const root = buildRouteMap({
     run: runCommand,
     setup,
     doctor,
-    config,
+    config: configRoutes,
     session: sessionRoutes,
     stats: statsCommand,
     context: contextCommand,

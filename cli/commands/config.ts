@@ -15,9 +15,9 @@ import {
 } from "../../src/config/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
 import { projectDir } from "../../src/session/mod.ts";
-import { type CliContext, fail } from "../context.ts";
-import { originText } from "../origin_text.ts";
-import { workingPlace } from "../place.ts";
+import { type CliContext, fail } from "../terminal/process.ts";
+import { originText } from "../terminal/origin_text.ts";
+import { runPaths } from "../terminal/working_directory.ts";
 
 interface ShowFlags {
   readonly json?: boolean;
@@ -50,7 +50,7 @@ function line({ key, value, from: origin }: Setting, withOrigin: boolean): strin
 }
 
 async function load(context: CliContext, preset?: string): Promise<LoadedConfig> {
-  const { cwd, home, env } = workingPlace(context);
+  const { cwd, home, env } = runPaths(context);
   const loaded = await loadConfig({ cwd, home, env, ...(preset === undefined ? {} : { preset }) });
   for (const warning of loaded.warnings) context.process.stderr.write(`! ${formatProblem(warning)}\n`);
   return loaded;
@@ -58,7 +58,7 @@ async function load(context: CliContext, preset?: string): Promise<LoadedConfig>
 
 export function path(this: CliContext): void {
   try {
-    const { cwd, home } = workingPlace(this);
+    const { cwd, home } = runPaths(this);
     const rows = [
       ["project config", projectConfigFile(cwd)],
       ["user config", userConfigFile(home)],
@@ -90,7 +90,7 @@ export async function set(
   text: string,
 ): Promise<void> {
   try {
-    const { cwd, home } = workingPlace(this);
+    const { cwd, home } = runPaths(this);
     const shared = flags.local ?? false;
     const file = shared ? projectConfigFile(cwd) : userConfigFile(home);
     if (shared && isUserOnly(key)) {

@@ -1,14 +1,16 @@
+import { buildAccessScope, gateOptions, SandboxSession } from "../../src/assembly/mod.ts";
 import { formatProblem, loadConfig, sourceOf } from "../../src/config/mod.ts";
 import { EXIT, formatPlace, ReasonixError } from "../../src/core/mod.ts";
-import { createGate, type Explanation, type PreparedCall } from "../../src/permission/mod.ts";
+import {
+  createGate,
+  type Explanation,
+  type PermissionMode,
+  type PreparedCall,
+} from "../../src/permission/mod.ts";
 import { BUILTINS } from "../../src/tool/mod.ts";
 import { terminalSafe } from "../../src/util/terminal_text.ts";
-import { type CliContext, fail } from "../context.ts";
-import { gateOptions } from "../gate_options.ts";
-import { LazyJail } from "../lazy_jail.ts";
-import { workingPlace } from "../place.ts";
-import { buildReach } from "../parts.ts";
-import type { PermissionMode } from "../run_flags.ts";
+import { type CliContext, fail } from "../terminal/process.ts";
+import { runPaths } from "../terminal/working_directory.ts";
 
 interface CheckFlags {
   readonly json?: boolean;
@@ -19,14 +21,14 @@ interface CheckFlags {
 /** Explains what would happen to a command (or to another tool's call): segments, rules, origins, decision. */
 export async function check(this: CliContext, flags: CheckFlags, subject: string): Promise<void> {
   try {
-    const place = workingPlace(this);
-    const loaded = await loadConfig(place);
+    const paths = runPaths(this);
+    const loaded = await loadConfig(paths);
     const { permissionMode } = flags;
-    const reach = buildReach(place, loaded.config, permissionMode);
-    const jail = new LazyJail({ place, loaded, workspace: reach.workspace, unconfined: reach.full });
+    const reach = buildAccessScope(paths, loaded.config, permissionMode);
+    const jail = new SandboxSession({ paths, loaded, workspace: reach.workspace, unconfined: reach.full });
     const record = () => {};
     const gate = createGate(
-      gateOptions({ place, loaded, reach, openJail: jail.open, onAsk: "allow", permissionMode, record }),
+      gateOptions({ paths, loaded, reach, openJail: jail.open, onAsk: "allow", permissionMode, record }),
     );
     for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
     const explanation = await gate.explain(callOf(flags.tool ?? "bash", subject))
@@ -85,7 +87,7 @@ function explanationText(explanation: Explanation): string {
 /** Lists the rules in force with their place. */
 export async function list(this: CliContext): Promise<void> {
   try {
-    const loaded = await loadConfig(workingPlace(this));
+    const loaded = await loadConfig(runPaths(this));
     this.process.stdout.write(`mode ${loaded.config.permissions.mode}\n`);
     for (const name of ["deny", "ask", "allow"] as const) {
       for (const [index, rule] of loaded.config.permissions[name].entries()) {

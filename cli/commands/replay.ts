@@ -1,8 +1,8 @@
 import { type Event, EXIT, type NewEventOf } from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../src/frontend/mod.ts";
 import { findSession, loadEvents, type SessionState } from "../../src/session/mod.ts";
-import { type CliContext, fail } from "../context.ts";
-import { workingPlace } from "../place.ts";
+import { type CliContext, fail } from "../terminal/process.ts";
+import { runPaths } from "../terminal/working_directory.ts";
 
 /** Shows a session again from its file: the same readers, no model, no tools. */
 export async function replay(
@@ -11,7 +11,7 @@ export async function replay(
   ref: string,
 ): Promise<void> {
   try {
-    const { home, cwd } = workingPlace(this);
+    const { home, cwd } = runPaths(this);
     const place = findSession(home, ref, { cwd });
     const { createPrinter } = await FRONTENDS.print();
     const printer = createPrinter({

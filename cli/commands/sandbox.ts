@@ -1,10 +1,9 @@
+import { buildWorkspace, withJail } from "../../src/assembly/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { EXIT, ReasonixError } from "../../src/core/mod.ts";
 import { runForwarder } from "../../src/sandbox/mod.ts";
-import { type CliContext, fail } from "../context.ts";
-import { withJail } from "../lazy_jail.ts";
-import { buildWorkspace } from "../parts.ts";
-import { workingPlace } from "../place.ts";
+import { type CliContext, fail } from "../terminal/process.ts";
+import { runPaths } from "../terminal/working_directory.ts";
 
 /** Runs a command by hand in the jail that the agent's commands get. */
 export async function exec(this: CliContext, _flags: unknown, ...argv: string[]): Promise<void> {
@@ -15,16 +14,16 @@ export async function exec(this: CliContext, _flags: unknown, ...argv: string[])
         remedy: "write it after --: reasonix sandbox exec -- ls",
       });
     }
-    const place = workingPlace(this);
-    const loaded = await loadConfig(place);
-    const workspace = buildWorkspace(place, loaded.config);
-    const status = await withJail({ place, loaded, workspace }, (jail) => {
-      const plan = jail.wrap(argv, { cwd: place.cwd });
+    const paths = runPaths(this);
+    const loaded = await loadConfig(paths);
+    const workspace = buildWorkspace(paths, loaded.config);
+    const status = await withJail({ paths, loaded, workspace }, (jail) => {
+      const plan = jail.wrap(argv, { cwd: paths.cwd });
       return new Deno.Command(plan.command, {
         args: [...plan.args],
         env: { ...plan.env },
         clearEnv: true,
-        cwd: place.cwd,
+        cwd: paths.cwd,
       }).spawn().status;
     });
     this.process.exitCode = status.code;
@@ -47,10 +46,10 @@ export async function forward(this: CliContext, _flags: unknown, ...args: string
 /** One line: what is and what is not confined here. */
 export async function status(this: CliContext): Promise<void> {
   try {
-    const place = workingPlace(this);
-    const loaded = await loadConfig(place);
-    const workspace = buildWorkspace(place, loaded.config);
-    await withJail({ place, loaded, workspace }, (jail) => {
+    const paths = runPaths(this);
+    const loaded = await loadConfig(paths);
+    const workspace = buildWorkspace(paths, loaded.config);
+    await withJail({ paths, loaded, workspace }, (jail) => {
       this.process.stdout.write(`${jail.describe()}\n`);
       for (const { backend, reason } of jail.data.rejected) {
         this.process.stdout.write(`${backend}: ${reason}\n`);

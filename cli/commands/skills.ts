@@ -1,16 +1,16 @@
+import { findSkillSet } from "../../src/assembly/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { loadSkills } from "../../src/context/mod.ts";
 import { EXIT, formatPlace } from "../../src/core/mod.ts";
 import { oneLine, terminalSafe } from "../../src/util/terminal_text.ts";
-import { type CliContext, fail } from "../context.ts";
-import { findSkillSet } from "../knowledge.ts";
-import { workingPlace } from "../place.ts";
+import { type CliContext, fail } from "../terminal/process.ts";
+import { runPaths } from "../terminal/working_directory.ts";
 
 /** The skills of this folder with where they come from, and what was passed over. */
 export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
   try {
-    const place = workingPlace(this);
-    const found = await findSkillSet(place, await loadConfig(place));
+    const paths = runPaths(this);
+    const found = await findSkillSet(paths, await loadConfig(paths));
     if (flags.json) {
       this.process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
       return;
@@ -30,7 +30,7 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
 /** Checks one skill folder against the Agent Skills specification. */
 export async function validate(this: CliContext, _flags: unknown, folder: string): Promise<void> {
   try {
-    const { cwd } = workingPlace(this);
+    const { cwd } = runPaths(this);
     const { validateSkill } = await loadSkills();
     const findings = validateSkill(folder.startsWith("/") ? folder : `${cwd}/${folder.replace(/\/+$/, "")}`);
     for (const { level, path, line, text } of findings) {

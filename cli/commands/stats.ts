@@ -6,9 +6,9 @@ import {
   type StatsOptions,
   type StatsRow,
 } from "../../src/session/mod.ts";
-import { type CliContext, fail } from "../context.ts";
-import { workingPlace } from "../place.ts";
-import { outputWidth, printableJson, table } from "../table.ts";
+import { type CliContext, fail } from "../terminal/process.ts";
+import { runPaths } from "../terminal/working_directory.ts";
+import { outputWidth, printableJson, table } from "../terminal/table.ts";
 
 export interface StatsFlags {
   readonly by: StatsOptions["by"];
@@ -20,7 +20,7 @@ export interface StatsFlags {
 
 export async function stats(this: CliContext, flags: StatsFlags): Promise<void> {
   try {
-    const { home, cwd } = workingPlace(this);
+    const { home, cwd } = runPaths(this);
     const since = flags.since === undefined ? {} : { since: day(flags.since) };
     const scope = flags.all || flags.by === "project" ? {} : { project: projectDir(home, cwd) };
     const { SessionIndex } = await loadIndex();

@@ -1,12 +1,11 @@
+import { executables, findSkillSet, type RunPaths, trustable } from "../../src/assembly/mod.ts";
 import { loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
 import { loadSkills, type SkillTrustItem } from "../../src/context/mod.ts";
 import { formatPlace, ReasonixError } from "../../src/core/mod.ts";
 import { type TrustItem, TrustStore } from "../../src/sandbox/mod.ts";
 import { terminalSafe } from "../../src/util/terminal_text.ts";
-import { type CliContext, fail } from "../context.ts";
-import { findSkillSet } from "../knowledge.ts";
-import { type Place, workingPlace } from "../place.ts";
-import { executables, trustable } from "../trusted_config.ts";
+import { type CliContext, fail } from "../terminal/process.ts";
+import { runPaths } from "../terminal/working_directory.ts";
 
 interface TrustFlags {
   readonly yes?: boolean;
@@ -17,11 +16,11 @@ interface TrustFlags {
 /** Shows what the project brings that would run, and remembers that the user trusts it as it is now. */
 export async function trust(this: CliContext, flags: TrustFlags): Promise<void> {
   try {
-    const place = workingPlace(this);
-    const store = new TrustStore({ home: place.home, project: place.cwd });
+    const paths = runPaths(this);
+    const store = new TrustStore({ home: paths.home, project: paths.cwd });
     if (flags.revoke) {
       await store.revoke();
-      this.process.stdout.write(`Nothing in ${place.cwd} is trusted any more\n`);
+      this.process.stdout.write(`Nothing in ${paths.cwd} is trusted any more\n`);
       return;
     }
     if (flags.list) {
@@ -30,7 +29,7 @@ export async function trust(this: CliContext, flags: TrustFlags): Promise<void> 
       }
       return;
     }
-    const found = await candidates(place, await loadConfig(place));
+    const found = await candidates(paths, await loadConfig(paths));
     const { untrusted } = await store.inspect(found.map(({ item }) => item));
     const waiting = found.filter(({ item }) => untrusted.includes(item));
     if (waiting.length === 0) {
@@ -57,12 +56,12 @@ interface Candidate {
   readonly lines: readonly string[];
 }
 
-async function candidates(place: Place, loaded: LoadedConfig): Promise<Candidate[]> {
+async function candidates(paths: RunPaths, loaded: LoadedConfig): Promise<Candidate[]> {
   const configured = executables(loaded).map((item): Candidate => ({
-    item: trustable(place, item),
+    item: trustable(paths, item),
     lines: [`${item.kind} ${item.name}  ${formatPlace(item.place)}`, item.reason, item.content],
   }));
-  const set = await findSkillSet(place, loaded);
+  const set = await findSkillSet(paths, loaded);
   if (set.skills.length === 0) return configured;
   const { Skills } = await loadSkills();
   const skills = new Skills({ set }).trustItems().map((item): Candidate => ({

@@ -1,5 +1,5 @@
-import type { CliContext } from "../context.ts";
-import { VERSION } from "../version.ts";
+import type { CliContext } from "../terminal/process.ts";
+import { VERSION } from "../../src/util/version.ts";
 
 export function version(this: CliContext, flags: { readonly json?: boolean }): void {
   const versions = {

@@ -16,6 +16,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   command: 3,
   agent: 4,
   control: 5,
+  assembly: 6,
   frontend: 6,
   cli: 7,
 };
@@ -35,8 +36,8 @@ export interface ExtensionPoint {
   readonly list: string;
   /** Further files the list was split into. */
   readonly parts?: RegExp;
-  /** Whether an entry is a folder, or a file of this ending. */
-  readonly entries: "folders" | ".ts" | ".toml";
+  /** Whether an entry is a folder, a file of this ending, or either. */
+  readonly entries: "folders" | ".ts" | ".toml" | "both";
 }
 
 export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
@@ -47,7 +48,7 @@ export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
   { folder: "src/sandbox/command/backends", list: "src/sandbox/command/backends.ts", entries: ".ts" },
   { folder: "src/config/presets", list: "src/config/presets.ts", entries: ".toml" },
   { folder: "src/frontend", list: "src/frontend/frontends.ts", entries: "folders" },
-  { folder: "cli/commands", list: "cli/app.ts", parts: /^cli\/\w+_routes\.ts$/, entries: ".ts" },
+  { folder: "cli/commands", list: "cli/app.ts", parts: /^cli\/routes\/\w+\.ts$/, entries: "both" },
 ];
 
 /** Whether a file is the list of an extension point, or a part of it. */

@@ -105,12 +105,10 @@ export function unlistedExtensions(project: Project): Offence[] {
     const paths = [...project.texts.keys()].filter((path) =>
       path.startsWith(`${point.folder}/`) && !isTest(path)
     );
-    const entries = new Set(paths.flatMap((path) => entryOf(project, point, path) ?? []));
+    const entries = new Set(paths.flatMap((path) => entryOf(point, path) ?? []));
     const lists = [...project.sources.values()].filter((file) => isListOf(point, file.path));
     const targets = lists.flatMap((file) => file.edges.map((edge) => edge.to));
-    return [...entries].filter((entry) =>
-      !targets.some((target) => entryOf(project, point, target) === entry)
-    )
+    return [...entries].filter((entry) => !targets.some((target) => entryOf(point, target) === entry))
       .map((entry) => ({ path: entry, what: `not listed in ${point.list}` }));
   });
 }
@@ -119,22 +117,22 @@ export function unlistedExtensions(project: Project): Offence[] {
 export function extensionShortcuts(project: Project): Offence[] {
   return productEdges(project).flatMap((edge) =>
     EXTENSION_POINTS.flatMap((point) => {
-      const entry = entryOf(project, point, edge.to);
+      const entry = entryOf(point, edge.to);
       if (
-        entry === undefined || isListOf(point, edge.from) || entryOf(project, point, edge.from) === entry
+        entry === undefined || isListOf(point, edge.from) || entryOf(point, edge.from) === entry
       ) return [];
       return [offence(edge, `imports ${edge.to}; extensions are reached through ${point.list}`)];
     })
   );
 }
 
-/** The entry of an extension point a path belongs to, as a path; `run_flags.ts` belongs to `run.ts` beside it. */
-function entryOf(project: Project, point: ExtensionPoint, path: string): string | undefined {
+/** The entry of an extension point a path belongs to, as a path. */
+function entryOf(point: ExtensionPoint, path: string): string | undefined {
   if (!path.startsWith(`${point.folder}/`)) return undefined;
   const [first = "", deeper] = path.slice(point.folder.length + 1).split("/");
   const whole = `${point.folder}/${first}`;
   if (point.entries === "folders") return deeper === undefined ? undefined : whole;
+  if (point.entries === "both") return whole;
   if (!first.endsWith(point.entries)) return undefined;
-  const owner = `${point.folder}/${first.split("_")[0]}${point.entries}`;
-  return project.texts.has(owner) ? owner : whole;
+  return whole;
 }

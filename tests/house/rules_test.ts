@@ -110,12 +110,13 @@ Deno.test("unlistedExtensions finds the folder its list file forgot", () => {
     "src/tool/builtin/glob/tool.ts": "",
     "cli/app.ts": 'const run = () => import("./commands/run.ts");',
     "cli/commands/run.ts": "",
-    "cli/commands/run_flags.ts": "",
-    "cli/commands/setup.ts": "",
-    "cli/more_routes.ts": 'const trust = () => import("./commands/trust.ts");',
-    "cli/commands/trust.ts": "",
+    "cli/commands/setup/setup.ts": "",
+    "cli/commands/setup/wizard.ts": "",
+    "cli/routes/trust.ts": 'const trust = () => import("../commands/trust/trust.ts");',
+    "cli/commands/trust/trust.ts": "",
+    "cli/commands/trust/list.ts": "",
   };
-  assertFinds(layers.unlistedExtensions, files, ["src/tool/builtin/glob", "cli/commands/setup.ts"]);
+  assertFinds(layers.unlistedExtensions, files, ["src/tool/builtin/glob", "cli/commands/setup"]);
 });
 
 Deno.test("extensionShortcuts finds an import into an extension from outside of its list", () => {

@@ -1,4 +1,4 @@
-import { applySetup } from "../../../cli/wizard.ts";
+import { applySetup } from "../../../cli/commands/setup/wizard.ts";
 import { defaultConfigText, loadConfig } from "../../../src/config/mod.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";

@@ -1,0 +1,109 @@
+import { proposeCompletions } from "@stricli/core";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { type CliContext, fail } from "../../terminal/process.ts";
+
+/** One script per shell; each asks the hidden command `complete`, so the proposals are never out of date. */
+const SCRIPTS: Readonly<Record<string, string>> = {
+  bash: `_reasonix() {
+  local words=("\${COMP_WORDS[@]:1:COMP_CWORD}")
+  mapfile -t COMPREPLY < <(reasonix complete -- "\${words[@]}" 2>/dev/null)
+  if [[ \${#COMPREPLY[@]} -eq 1 && \${COMPREPLY[0]} == */ ]]; then compopt -o nospace; fi
+}
+complete -o default -F _reasonix reasonix
+`,
+  zsh: `#compdef reasonix
+_reasonix() {
+  local -a found
+  found=("\${(@f)$(reasonix complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  [[ -n "\${found[1]}" ]] && compadd -- "\${found[@]}" || _files
+}
+compdef _reasonix reasonix
+`,
+  fish: `function __reasonix_complete
+  set -l words (commandline -opc) (commandline -ct)
+  reasonix complete -- $words[2..-1] 2>/dev/null
+end
+complete -c reasonix -a '(__reasonix_complete)'
+`,
+  powershell: `Register-ArgumentCompleter -Native -CommandName reasonix -ScriptBlock {
+  param($word, $ast, $cursor)
+  $words = @($ast.CommandElements | Select-Object -Skip 1 | ForEach-Object { $_.ToString() })
+  if ($word -eq '') { $words += '' }
+  reasonix complete -- @words 2>$null | ForEach-Object {
+    [System.Management.Automation.CompletionResult]::new($_, $_, 'ParameterValue', $_)
+  }
+}
+`,
+};
+
+export function completion(this: CliContext, _flags: unknown, shell: string): void {
+  const script = SCRIPTS[shell];
+  if (script === undefined) {
+    fail(
+      this,
+      new ReasonixError(`Cannot write a completion script for "${shell}"`, {
+        exit: "usage",
+        remedy: `choose one of ${Object.keys(SCRIPTS).join(", ")}`,
+      }),
+    );
+    return;
+  }
+  this.process.stdout.write(script);
+}
+
+/** Commands about sessions that are not about one of them. */
+const NO_SESSION = new Set(["session list", "session search", "session prune"]);
+
+/** What stands before the command line's end, and the piece of a word that is to be completed. */
+interface Unfinished {
+  readonly before: readonly string[];
+  readonly current: string;
+  /** What a proposal has to repeat: `--flag=` where a shell replaces the whole word. */
+  readonly prefix: string;
+}
+
+/** `--flag=value` is the same as `--flag value`. Bash hands it over in three words. */
+function unfinished(words: readonly string[]): Unfinished {
+  const current = words.at(-1) ?? "";
+  const before = words.slice(0, -1);
+  if (current === "=") return { before, current: "", prefix: "" };
+  if (before.at(-1) === "=") return { before: before.slice(0, -1), current, prefix: "" };
+  const [, flag, value] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? [];
+  if (flag === undefined || value === undefined) return { before, current, prefix: "" };
+  return { before: [...before, flag], current: value, prefix: `${flag}=` };
+}
+
+/** Values that follow a flag or a command and come from this machine. */
+async function dynamicValues(before: readonly string[]): Promise<readonly string[] | undefined> {
+  const last = before.at(-1);
+  if (last === "--model" || last === "-m") return (await import("./values.ts")).modelNames();
+  if (last === "--preset") return (await import("./values.ts")).presetNames();
+  if (last === "--resume" || last === "-r") return (await import("./values.ts")).sessionIds();
+  const command = before.filter((word) => !word.startsWith("-")).join(" ");
+  if (command === "replay" || (/^session \w+$/.test(command) && !NO_SESSION.has(command))) {
+    return (await import("./values.ts")).sessionIds();
+  }
+  if (command === "config get" || command === "config set") {
+    return (await import("./values.ts")).configKeys();
+  }
+  if (command === "config presets") return (await import("./values.ts")).presetNames();
+  if (command === "completion") return Object.keys(SCRIPTS);
+}
+
+/** What may stand in place of a command, beside the commands. */
+const ROOT_FLAGS = ["-p", "--print", "--help", "--version"];
+
+export async function complete(this: CliContext, _flags: unknown, ...words: string[]): Promise<void> {
+  const { app, withShortForm } = await import("../../app.ts");
+  const { before, current, prefix } = unfinished(words);
+  const command = withShortForm(before);
+  const propose = async () => {
+    if (command.length === 0 && current.startsWith("-")) return ROOT_FLAGS;
+    const proposals = await proposeCompletions(app, [...command, current], this);
+    return proposals.map(({ completion }) => completion).filter((word) => word !== "--");
+  };
+  // Flags are proposed where values could stand, too, once a dash says that one is meant.
+  const values = current.startsWith("-") ? undefined : await dynamicValues(command);
+  const fitting = (values ?? await propose()).filter((value) => value.startsWith(current));
+  this.process.stdout.write(fitting.map((value) => `${prefix}${value}\n`).join(""));
+}

@@ -1,0 +1,97 @@
+import { errorMessage, type Event, ReasonixError } from "../../../src/core/mod.ts";
+import { resultObject, type RunResult } from "../../../src/frontend/mod.ts";
+
+interface ToolCount {
+  calls: number;
+  failed: number;
+  blocked: number;
+  durationMs: number;
+}
+
+/** Figures of one run, counted from its events. */
+export class Metrics {
+  /** Messages of the model so far. */
+  replies = 0;
+  readonly refusals: { readonly tool: string; readonly reason: string }[] = [];
+  readonly #tools = new Map<string, ToolCount>();
+  readonly #started = performance.now();
+  #requests = 0;
+  #retries = 0;
+  #firstTextMs: number | undefined;
+  #added = 0;
+  #removed = 0;
+
+  readonly #file: string | undefined;
+
+  /** Figures for `file`, or for nobody. Throws a ReasonixError when the file cannot be written: better now than after the work. */
+  constructor(file?: string) {
+    this.#file = file;
+    if (file !== undefined) writing(file, () => Deno.openSync(file, { append: true, create: true }).close());
+  }
+
+  event(event: Event): void {
+    switch (event.type) {
+      case "message.start":
+        this.#requests += 1;
+        return;
+      case "message.retry":
+        this.#retries += 1;
+        return;
+      case "message.end":
+        // Step 0 is a summary.
+        if (event.step > 0) this.replies += 1;
+        return;
+      case "message.delta":
+        this.#firstTextMs ??= performance.now() - this.#started;
+        return;
+      case "tool.end": {
+        const count = this.#tools.get(event.name) ?? { calls: 0, failed: 0, blocked: 0, durationMs: 0 };
+        count.calls += 1;
+        count.durationMs += event.durationMs;
+        if (event.outcome === "error") count.failed += 1;
+        if (event.outcome === "blocked") {
+          count.blocked += 1;
+          this.refusals.push({ tool: event.name, reason: event.summary });
+        }
+        this.#tools.set(event.name, count);
+        for (const change of event.changes ?? []) {
+          this.#added += change.added;
+          this.#removed += change.removed;
+        }
+      }
+    }
+  }
+
+  /** Writes the figures as JSON, where a file was named. */
+  write(result: RunResult): void {
+    const file = this.#file;
+    if (file === undefined) return;
+    const figures = {
+      ...resultObject(result),
+      type: "metrics",
+      requests: this.#requests,
+      retries: this.#retries,
+      first_text_ms: this.#firstTextMs === undefined ? null : Math.round(this.#firstTextMs),
+      lines_added: this.#added,
+      lines_removed: this.#removed,
+      tools: Object.fromEntries(
+        [...this.#tools].map(([name, { calls, failed, blocked, durationMs }]) => [
+          name,
+          { calls, failed, blocked, duration_ms: durationMs },
+        ]),
+      ),
+    };
+    writing(file, () => Deno.writeTextFileSync(file, `${JSON.stringify(figures, null, 2)}\n`));
+  }
+}
+
+function writing(file: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    throw new ReasonixError(`Cannot write the metrics to ${file}: ${errorMessage(error)}`, {
+      exit: "usage",
+      remedy: "name a file in an existing, writable folder",
+    });
+  }
+}

@@ -1,0 +1,72 @@
+import type { Assembly } from "../../../src/assembly/mod.ts";
+import type { TurnOutcome } from "../../../src/agent/mod.ts";
+import { EXIT, type ExitName, formatPlace, NO_USAGE, ReasonixError } from "../../../src/core/mod.ts";
+import type { RunResult } from "../../../src/frontend/mod.ts";
+import type { Metrics } from "./metrics.ts";
+
+export const REASONS: Readonly<Record<TurnOutcome["reason"], ExitName>> = {
+  done: "done",
+  failed: "failed",
+  blocked: "blocked",
+  limit: "limit",
+  provider: "provider",
+  interrupted: "interrupt",
+  terminated: "terminated",
+};
+
+export function resultOf(outcome: TurnOutcome, assembly: Assembly, metrics: Metrics): RunResult {
+  const exit = REASONS[outcome.reason];
+  return {
+    exit,
+    exitCode: EXIT[exit],
+    answer: outcome.answer,
+    session: assembly.log.id,
+    model: assembly.provider.model.id,
+    steps: outcome.steps,
+    replies: metrics.replies,
+    durationMs: outcome.durationMs,
+    usage: outcome.usage,
+    refusals: metrics.refusals,
+    ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
+    ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
+    ...(outcome.cost ? { cost: outcome.cost } : {}),
+    ...remedyOf(outcome, assembly.log.id),
+  };
+}
+
+/** Work that was cut short is not lost, which nobody knows who is not told. */
+function remedyOf({ reason, steps }: TurnOutcome, session: string): { remedy?: string } {
+  const cut = ["limit", "provider", "interrupted", "terminated"].includes(reason);
+  return cut && steps > 0 ? { remedy: `go on with: reasonix run --resume ${session} "go on"` } : {};
+}
+
+/** The result of a run that did not get as far as a turn. */
+export function failedResult(error: unknown): RunResult {
+  const known = error instanceof ReasonixError ? error : undefined;
+  const exit = known?.exit ?? "failed";
+  const text = error instanceof Error ? error.message : String(error);
+  const remedy = known ? known.remedy : "this is a defect; please report it";
+  return {
+    exit,
+    exitCode: EXIT[exit],
+    detail: known?.place ? `${formatPlace(known.place)}: ${text}` : text,
+    answer: "",
+    steps: 0,
+    replies: 0,
+    durationMs: 0,
+    usage: NO_USAGE,
+    refusals: [],
+    ...(remedy === undefined ? {} : { remedy }),
+  };
+}
+
+/** A run whose answer nobody got is not done, and was not interrupted by its user either. */
+export function withDelivery(result: RunResult, failure: Error | undefined): RunResult {
+  if (!failure || (result.exit !== "done" && result.exit !== "interrupt")) return result;
+  const gone = failure instanceof Deno.errors.BrokenPipe;
+  const exit = gone ? "interrupt" : "failed";
+  const detail = gone
+    ? "The reader of standard output went away"
+    : `Cannot write to standard output: ${failure.message}`;
+  return { ...result, exit, exitCode: EXIT[exit], detail };
+}

@@ -1,0 +1,169 @@
+import { buildWorkspace, createCheckpointer } from "../../../src/assembly/mod.ts";
+import { loadConfig } from "../../../src/config/mod.ts";
+import {
+  type FileReport,
+  previewRewind,
+  Recorder,
+  redoTarget,
+  rewind,
+  type RewindParts,
+  type RewindScope,
+  type RewindTarget,
+  turnTarget,
+} from "../../../src/control/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import {
+  type Checkpoints,
+  type FileRestore,
+  repair,
+  SessionLog,
+  type SessionState,
+} from "../../../src/session/mod.ts";
+import { userText } from "../../../src/util/user_text.ts";
+import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
+import { type CliContext, fail } from "../../terminal/process.ts";
+import { runPaths } from "../../terminal/working_directory.ts";
+import { chosenSession, withoutOthers } from "./choose.ts";
+import { isFolder } from "../../../src/util/look.ts";
+
+export interface RewindFlags {
+  /** Absent: the turn before the last one. */
+  readonly to?: number;
+  readonly code?: boolean;
+  readonly conversation?: boolean;
+  readonly preview?: boolean;
+}
+
+export async function rewindTo(this: CliContext, flags: RewindFlags, ref?: string): Promise<void> {
+  try {
+    if (flags.code && flags.conversation) {
+      throw new ReasonixError("Cannot use --code and --conversation together", {
+        exit: "usage",
+        remedy: "leave both out to rewind code and conversation",
+      });
+    }
+    const scope: RewindScope = flags.code ? "code" : flags.conversation ? "conversation" : "both";
+    let turn = flags.to ?? 0;
+    await change(this, ref, {
+      target: (state) => {
+        turn = flags.to ?? state.turns.at(-2)?.turn ?? 0;
+        return turnTarget(state, turn, scope);
+      },
+      preview: flags.preview ?? false,
+      done: (id) =>
+        `Session ${id} is back ${turn === 0 ? "before the first turn" : `at the end of turn ${turn}`} ` +
+        `(${SCOPES[scope]})\nTake it back with: reasonix session redo ${id}\n`,
+    });
+  } catch (error) {
+    fail(this, error);
+  }
+}
+
+export async function redo(
+  this: CliContext,
+  flags: { readonly preview?: boolean },
+  ref?: string,
+): Promise<void> {
+  try {
+    await change(this, ref, {
+      target: redoTarget,
+      preview: flags.preview ?? false,
+      done: (id) => `Took back the latest rewind of session ${id}\n`,
+    });
+  } catch (error) {
+    fail(this, error);
+  }
+}
+
+const SCOPES: Readonly<Record<RewindScope, string>> = {
+  both: "code and conversation",
+  code: "code only",
+  conversation: "conversation only",
+};
+
+interface Change {
+  readonly target: (state: SessionState) => RewindTarget;
+  readonly preview: boolean;
+  readonly done: (id: string) => string;
+}
+
+async function change(context: CliContext, ref: string | undefined, asked: Change): Promise<void> {
+  const session = chosenSession(runPaths(context), ref);
+  using log = await withoutOthers(() => SessionLog.open(session.path));
+  const recorder = new Recorder(log);
+  if (!asked.preview) { for (const event of repair(log.state)) await recorder.record(event); }
+  for (const notice of log.takeNotices()) await recorder.record(notice);
+  const target = asked.target(log.state);
+  let opened: Promise<Checkpoints> | undefined;
+  const parts: RewindParts = {
+    recorder,
+    checkpoints: () => opened ??= openCheckpoints(context, log, recorder),
+  };
+  if (asked.preview) {
+    const files = await previewRewind(parts, target);
+    context.process.stdout.write(talkPreview(log.state, target));
+    if (target.scope !== "conversation") await showFiles(context, files, await parts.checkpoints());
+    return;
+  }
+  const report = await rewind(parts, target);
+  context.process.stdout.write(asked.done(log.id));
+  if (target.scope !== "conversation") showReport(context, report);
+}
+
+/** Checkpoints as the run made them: of the session's own folder, wherever this command was started. */
+async function openCheckpoints(
+  context: CliContext,
+  log: SessionLog,
+  recorder: Recorder,
+): Promise<Checkpoints> {
+  const folder = log.state.cwd ?? "";
+  if (!isFolder(folder)) {
+    throw new ReasonixError(`Cannot rewind files: the session's folder ${folder || "?"} is not there`, {
+      exit: "usage",
+      remedy: "bring the folder back, or rewind with --conversation",
+    });
+  }
+  const paths = runPaths(context, folder);
+  const { config } = await loadConfig(paths);
+  return await createCheckpointer({ paths, log, recorder, workspace: buildWorkspace(paths, config) }).open();
+}
+
+function talkPreview(state: SessionState, target: RewindTarget): string {
+  if (target.scope === "code") return "Conversation: stays as it is\n";
+  const left = state.turns.filter(({ from }) => from > target.to);
+  if (left.length === 0) return "Conversation: no turn would be left behind\n";
+  const lines = left.map(({ turn, prompt }) => `  #${turn} ${oneLine(userText(prompt), 70)}\n`);
+  return `Conversation: would leave behind\n${lines.join("")}`;
+}
+
+async function showFiles(
+  context: CliContext,
+  files: readonly FileRestore[],
+  checkpoints: Checkpoints,
+): Promise<void> {
+  const { stdout } = context.process;
+  stdout.write(files.length === 0 ? "Files: nothing to bring back\n" : "Files:\n");
+  for (const file of files) {
+    const also = file.alsoByUser ? "  (changed by others too; that goes as well)" : "";
+    const not = file.unavailable === undefined ? "" : `  (cannot be brought back: ${file.unavailable})`;
+    stdout.write(`  ${file.action.padEnd(6)}  ${oneLine(file.path, 400)}${also}${not}\n`);
+  }
+  for (const file of files) {
+    const diff = file.unavailable === undefined ? await checkpoints.diff(file) : undefined;
+    if (diff !== undefined) stdout.write(`\n${terminalSafe(diff)}`);
+  }
+}
+
+function showReport(context: CliContext, { restored, failed }: FileReport): void {
+  const { stdout, stderr } = context.process;
+  if (restored.length + failed.length === 0) stdout.write("No file had to be brought back\n");
+  for (const { action, path } of restored) {
+    stdout.write(
+      `  ${{ create: "created", update: "updated", delete: "deleted" }[action]}  ${oneLine(path, 400)}\n`,
+    );
+  }
+  for (const { path, reason } of failed) {
+    stderr.write(`! Cannot bring back ${oneLine(path, 400)}: ${terminalSafe(reason)}\n`);
+  }
+  if (failed.length > 0) context.process.exitCode = 1;
+}

@@ -1,0 +1,51 @@
+import { buildCommand, buildRouteMap } from "@stricli/core";
+import { argument, flag, NONE, option } from "./parameters.ts";
+
+/** `reasonix config`: shows and changes settings. */
+export const configRoutes = buildRouteMap({
+  routes: {
+    show: buildCommand({
+      loader: async () => (await import("../commands/config.ts")).show,
+      parameters: {
+        flags: {
+          json: flag("Print JSON"),
+          origin: flag("Say where each value comes from"),
+          preset: option("With this preset"),
+        },
+        ...NONE,
+      },
+      docs: { brief: "Print the settings in force" },
+    }),
+    path: buildCommand({
+      loader: async () => (await import("../commands/config.ts")).path,
+      parameters: NONE,
+      docs: { brief: "Print where the files are" },
+    }),
+    get: buildCommand({
+      loader: async () => (await import("../commands/config.ts")).get,
+      parameters: {
+        positional: { kind: "tuple", parameters: [argument("Key, such as agent.max_steps", "key")] },
+      },
+      docs: { brief: "Print one value" },
+    }),
+    set: buildCommand({
+      loader: async () => (await import("../commands/config.ts")).set,
+      parameters: {
+        flags: { local: flag("In ./reasonix.toml instead of your user config") },
+        positional: { kind: "tuple", parameters: [argument("Key", "key"), argument("TOML value", "value")] },
+      },
+      docs: { brief: "Change one value, keeping comments" },
+    }),
+    presets: buildCommand({
+      loader: async () => (await import("../commands/config.ts")).presets,
+      parameters: {
+        positional: {
+          kind: "tuple",
+          parameters: [{ ...argument("Preset to print", "name"), optional: true }],
+        },
+      },
+      docs: { brief: "List presets, or print one" },
+    }),
+  },
+  docs: { brief: "Show and change settings" },
+});

@@ -1,0 +1,123 @@
+import { buildCommand, type FlagParametersForType } from "@stricli/core";
+import type { RunOptions } from "../../src/assembly/mod.ts";
+import { ReasonixError } from "../../src/core/mod.ts";
+import { OUTPUT_FORMATS, type OutputFormat } from "../../src/frontend/mod.ts";
+import type { CliContext } from "../terminal/process.ts";
+import { argument, PERMISSION_MODES } from "./parameters.ts";
+
+/** Flags of `reasonix run`. */
+export interface RunFlags extends RunOptions {
+  readonly model?: string;
+  readonly preset?: string;
+  readonly maxSteps?: number;
+  readonly timeLimit?: number;
+  readonly maxCost?: number;
+  readonly outputFormat: OutputFormat;
+  readonly allowedTools?: readonly string[];
+  readonly disallowedTools?: readonly string[];
+  readonly writes?: "allow" | "dry-run" | "deny";
+  readonly addDir?: readonly string[];
+  readonly dir?: string;
+  readonly metrics?: string;
+  readonly showThinking?: boolean;
+  readonly noColor?: boolean;
+  readonly quiet?: boolean;
+}
+
+const text = (value: string) => value;
+
+function positive(name: string, isFit: (value: number) => boolean, kind: string): (value: string) => number {
+  return (value) => {
+    const number = Number(value);
+    if (number > 0 && isFit(number)) return number;
+    throw new ReasonixError(`Cannot use "${value}" for ${name}: give ${kind} above zero`, { exit: "usage" });
+  };
+}
+
+/** Seconds, or a number with the unit s, m or h. */
+function duration(value: string): number {
+  const match = /^(\d+(?:\.\d+)?)([smh]?)$/.exec(value);
+  const unit = { m: 60, h: 3600 }[match?.[2] ?? ""] ?? 1;
+  const seconds = match ? Number(match[1]) * unit : 0;
+  if (!(seconds > 0)) {
+    throw new ReasonixError(
+      `Cannot use "${value}" for --time-limit: give seconds, or a number with s, m or h`,
+      { exit: "usage" },
+    );
+  }
+  return seconds;
+}
+
+const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
+  model: { kind: "parsed", parse: text, optional: true, brief: "Model: name, provider, or provider/model" },
+  preset: { kind: "parsed", parse: text, optional: true, brief: "Settings overlay; see config presets" },
+  maxSteps: {
+    kind: "parsed",
+    parse: positive("--max-steps", Number.isSafeInteger, "a whole number"),
+    optional: true,
+    brief: "Stop after N rounds of calls",
+  },
+  timeLimit: { kind: "parsed", parse: duration, optional: true, brief: "Stop after this time: 90, 5m, 1h" },
+  maxCost: {
+    kind: "parsed",
+    parse: positive("--max-cost", Number.isFinite, "a number"),
+    optional: true,
+    brief: "Stop at this cost",
+  },
+  continue: { kind: "boolean", optional: true, withNegated: false, brief: "Go on with the latest session" },
+  resume: {
+    kind: "parsed",
+    parse: text,
+    optional: true,
+    placeholder: "id",
+    brief: "Go on with this session",
+  },
+  copy: { kind: "boolean", optional: true, withNegated: false, brief: "Go on in a copy of the session" },
+  outputFormat: { kind: "enum", values: OUTPUT_FORMATS, default: "text", brief: "Form of standard output" },
+  permissionMode: {
+    kind: "enum",
+    values: PERMISSION_MODES,
+    optional: true,
+    brief: "What may run; full access has no jail",
+  },
+  allowedTools: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Extra allow rules" },
+  disallowedTools: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Extra deny rules" },
+  onAsk: { kind: "enum", values: ["allow", "deny", "fail"], default: "allow", brief: "Answer to ask rules" },
+  writes: {
+    kind: "enum",
+    values: ["allow", "dry-run", "deny"],
+    optional: true,
+    brief: "Whether files may change at all",
+  },
+  addDir: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Also writable folder" },
+  dir: { kind: "parsed", parse: text, optional: true, brief: "Work in this folder" },
+  effort: { kind: "parsed", parse: text, optional: true, brief: "Reasoning effort of the model" },
+  record: { kind: "parsed", parse: text, optional: true, brief: "Record a cassette of the replies" },
+  trustProject: { kind: "boolean", optional: true, withNegated: false, brief: "Use what the project brings" },
+  ignoreUntrusted: {
+    kind: "boolean",
+    optional: true,
+    withNegated: false,
+    brief: "Leave out what is not trusted",
+  },
+  metrics: { kind: "parsed", parse: text, optional: true, brief: "Write figures of the run to a file" },
+  showThinking: { kind: "boolean", optional: true, withNegated: false, brief: "Show the model's reasoning" },
+  noColor: { kind: "boolean", optional: true, withNegated: false, brief: "No colours" },
+  quiet: { kind: "boolean", optional: true, withNegated: false, brief: "Only the answer and errors" },
+};
+
+/** `reasonix run`. */
+export const runCommand = buildCommand({
+  loader: async () => (await import("../commands/run/run.ts")).run,
+  parameters: {
+    flags: RUN_FLAGS,
+    aliases: { c: "continue", m: "model", q: "quiet", r: "resume" },
+    positional: { kind: "array", parameter: argument("What to do; - reads standard input", "task") },
+  },
+  docs: {
+    brief: "Do one task and exit (short form: reasonix -p)",
+    fullDescription: "Does one task and exits. The answer goes to standard output, everything else to\n" +
+      "standard error. Standard input is read when there is no task or when it is -.\n" +
+      "Exit codes: 0 done, 1 failed, 2 usage, 3 blocked, 4 limit, 5 provider, 6 config,\n130 interrupted, 143 terminated.",
+  },
+});

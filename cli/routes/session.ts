@@ -1,0 +1,141 @@
+import { buildCommand, buildRouteMap } from "@stricli/core";
+import { argument, flag, NONE, option, wholeNumber } from "./parameters.ts";
+import { statsCommand } from "./stats.ts";
+
+const SESSION = argument("Id, part of an id, title, or file", "session");
+const ONE = { positional: { kind: "tuple", parameters: [SESSION] } } as const;
+const LATEST = {
+  positional: { kind: "tuple", parameters: [{ ...SESSION, optional: true }] },
+} as const;
+
+const number = (name: string, least: number, brief: string, placeholder = "n") =>
+  ({ kind: "parsed", parse: wholeNumber(name, least), optional: true, brief, placeholder }) as const;
+
+const required = (name: string, least: number, brief: string, placeholder = "n") =>
+  ({ kind: "parsed", parse: wholeNumber(name, least), brief, placeholder }) as const;
+
+const limit = (most: string) => ({ ...required("--limit", 1, "At most so many"), default: most }) as const;
+
+const list = buildCommand({
+  loader: async () => (await import("../commands/session/session.ts")).list,
+  parameters: {
+    flags: { all: flag("Of every folder"), json: flag("Print JSON"), limit: limit("20") },
+    ...NONE,
+  },
+  docs: { brief: "List this folder's sessions, newest first" },
+});
+
+const show = buildCommand({
+  loader: async () => (await import("../commands/session/session.ts")).show,
+  parameters: { flags: { json: flag("Print the events") }, ...LATEST },
+  docs: { brief: "Print a session; without a name the latest" },
+});
+
+const search = buildCommand({
+  loader: async () => (await import("../commands/session/session.ts")).search,
+  parameters: {
+    flags: { all: flag("In every folder's sessions"), json: flag("Print JSON"), limit: limit("10") },
+    positional: { kind: "array", parameter: argument("Words to find", "word"), minimum: 1 },
+  },
+  docs: { brief: "Find messages in this folder's sessions" },
+});
+
+const rename = buildCommand({
+  loader: async () => (await import("../commands/session/session.ts")).rename,
+  parameters: {
+    positional: {
+      kind: "array",
+      parameter: argument("The session, then its new title", "session title"),
+      minimum: 2,
+    },
+  },
+  docs: { brief: "Give a session a title" },
+});
+
+const exportRoute = buildCommand({
+  loader: async () => (await import("../commands/session/files.ts")).exportTo,
+  parameters: {
+    flags: {
+      format: {
+        kind: "enum",
+        values: ["markdown", "html", "json"],
+        optional: true,
+        brief: "Default: by the file's ending",
+      },
+      output: option("Write here instead of standard output", "file"),
+      force: flag("Overwrite the file"),
+    },
+    ...LATEST,
+  },
+  docs: { brief: "Write a session for others to read" },
+});
+
+const fork = buildCommand({
+  loader: async () => (await import("../commands/session/files.ts")).fork,
+  parameters: { flags: { turn: number("--turn", 1, "Copy up to the end of this turn") }, ...LATEST },
+  docs: { brief: "Copy a session, or its beginning" },
+});
+
+const remove = buildCommand({
+  loader: async () => (await import("../commands/session/files.ts")).remove,
+  parameters: { flags: { yes: flag("Do not ask") }, ...ONE },
+  docs: { brief: "Delete a session for good" },
+});
+
+const prune = buildCommand({
+  loader: async () => (await import("../commands/session/files.ts")).prune,
+  parameters: {
+    flags: {
+      olderThan: number("--older-than", 0, "Not changed for so many days", "days"),
+      keep: number("--keep", 0, "All but the latest so many"),
+      all: flag("Of every folder"),
+      dryRun: flag("Only say what would be deleted"),
+      yes: flag("Do not ask"),
+    },
+    ...NONE,
+  },
+  docs: { brief: "Delete old sessions for good" },
+});
+
+const rewind = buildCommand({
+  loader: async () => (await import("../commands/session/rewind.ts")).rewindTo,
+  parameters: {
+    flags: {
+      to: number("--to", 0, "To the end of this turn; 0: before the first", "turn"),
+      code: flag("Files only"),
+      conversation: flag("Conversation only"),
+      preview: flag("Only show what would change"),
+    },
+    ...LATEST,
+  },
+  docs: {
+    brief: "Bring files and conversation back to a turn",
+    fullDescription: "Brings files and conversation back to the end of a turn, without --to to before\n" +
+      "the last one. Files that only you changed stay as they are. Nothing is lost:\n" +
+      "`session redo` takes it back.",
+  },
+});
+
+const redo = buildCommand({
+  loader: async () => (await import("../commands/session/rewind.ts")).redo,
+  parameters: { flags: { preview: flag("Only show what would change") }, ...LATEST },
+  docs: { brief: "Take the latest rewind back" },
+});
+
+/** `reasonix session`: what can be done with recorded sessions. */
+export const sessionRoutes = buildRouteMap({
+  routes: {
+    list,
+    show,
+    search,
+    rename,
+    export: exportRoute,
+    fork,
+    rewind,
+    redo,
+    delete: remove,
+    prune,
+    stats: statsCommand,
+  },
+  docs: { brief: "List, search, rewind and manage sessions" },
+});

@@ -1,0 +1,14 @@
+import type { ConfigSource } from "../../src/config/mod.ts";
+import { formatPlace, type SourcePlace } from "../../src/core/mod.ts";
+
+/** The source of a value, as `config show --origin` and `doctor` print it. */
+export function originText(origin: ConfigSource): string {
+  const { source, file, line, column } = origin;
+  if (file === undefined) return source;
+  const place: SourcePlace = {
+    file,
+    ...(line === undefined ? {} : { line }),
+    ...(column === undefined ? {} : { column }),
+  };
+  return source === "preset" ? formatPlace(place) : `${source} ${formatPlace(place)}`;
+}

@@ -1,0 +1,68 @@
+import { errorMessage, EXIT, formatPlace, ReasonixError } from "../../src/core/mod.ts";
+
+/** What a command has of its process. */
+export interface CliContext {
+  readonly process: {
+    readonly stdout: { write(text: string): void };
+    readonly stderr: { write(text: string): void };
+    readonly env: Readonly<Record<string, string | undefined>>;
+    exitCode?: number | string | null;
+  };
+}
+
+/** Writes text at once; for commands whose output is short. */
+function writeAll(target: { writeSync(bytes: Uint8Array): number }, text: string): void {
+  const bytes = new TextEncoder().encode(text);
+  for (let at = 0; at < bytes.length;) at += target.writeSync(bytes.subarray(at));
+}
+
+/** Environment variables read on demand: listing them all at start would cost more than it gives. */
+function lazyEnv(): Record<string, string | undefined> {
+  return new Proxy({}, { get: (_target, key) => typeof key === "string" ? Deno.env.get(key) : undefined });
+}
+
+/** A reader that went away (`| head -1`) has what it wanted, so the rest is dropped and the command just ends. */
+function writeToReader(text: string): void {
+  try {
+    writeAll(Deno.stdout, text);
+  } catch (error) {
+    if (error instanceof Deno.errors.BrokenPipe) return;
+    throw new ReasonixError(`Cannot write to standard output: ${errorMessage(error)}`);
+  }
+}
+
+/** Where complaints cannot be written, there is no place left to complain about it. */
+function writeComplaint(text: string): void {
+  try {
+    writeAll(Deno.stderr, text);
+  } catch { /* nobody reads them */ }
+}
+
+export function processContext(): CliContext {
+  return {
+    process: {
+      stdout: { write: writeToReader },
+      stderr: { write: writeComplaint },
+      env: lazyEnv(),
+    },
+  };
+}
+
+/** An error as the user reads it: place, message, remedy. */
+function describeError(error: ReasonixError): string {
+  const remedy = error.remedy ? `\n       ${error.remedy}` : "";
+  const place = error.place ? `${formatPlace(error.place)}: ` : "";
+  return `error: ${place}${error.message}${remedy}\n`;
+}
+
+/** Reports an error of a command and sets the exit code. Anything that is not meant for the user is a defect and says so. */
+export function fail(context: CliContext, error: unknown): void {
+  if (error instanceof ReasonixError) {
+    context.process.stderr.write(describeError(error));
+    context.process.exitCode = EXIT[error.exit];
+    return;
+  }
+  const text = error instanceof Error ? error.stack ?? error.message : String(error);
+  context.process.stderr.write(`error: Internal error; please report it\n${text}\n`);
+  context.process.exitCode = EXIT.failed;
+}

@@ -1,0 +1,74 @@
+import type { Config } from "../config/mod.ts";
+import { isProblem, parseRule, type PermissionMode } from "../permission/mod.ts";
+import { createWorkspace, type Workspace } from "../sandbox/mod.ts";
+import type { RunPaths } from "./run_paths.ts";
+
+/** How far the commands and file tools of a run reach. */
+export interface AccessScope {
+  /** What rules count from, and what the destructive-command check protects everything outside of. */
+  readonly rooted: Workspace;
+  /** What file tools reach; the same, or more. */
+  readonly workspace: Workspace;
+  /** Commands run without a jail, and file tools write outside the workspace too. */
+  readonly full: boolean;
+  /** What the user should know about it. */
+  readonly notice?: string;
+}
+
+const MODE = "--permission-mode danger-full-access";
+
+/** Full access is only ever asked for on the command line; what a file sets more strictly stays in force. */
+export function accessOf(
+  { sandbox, tools }: Pick<Config, "sandbox" | "tools">,
+  mode: PermissionMode | undefined,
+): Pick<AccessScope, "full" | "notice"> {
+  if (mode !== "danger-full-access") return { full: false };
+  const stays = sandbox.bash === "enforce"
+    ? '[sandbox] bash = "enforce"'
+    : tools.writes !== "allow"
+    ? `[tools] writes = "${tools.writes}"`
+    : undefined;
+  return stays === undefined
+    ? {
+      full: true,
+      notice: `Commands run unconfined (${MODE}): they read, write and connect as you do, and file tools ` +
+        "write outside the workspace too",
+    }
+    : {
+      full: false,
+      notice: `Commands and file tools stay confined in spite of ${MODE}, because of ${stays}`,
+    };
+}
+
+/** `further` are folders that file tools may write to besides those of the configuration. */
+export function buildWorkspace(paths: RunPaths, config: Config, further: readonly string[] = []): Workspace {
+  const { sandbox } = config;
+  const userHome = paths.env("HOME") ?? paths.env("USERPROFILE");
+  return createWorkspace({
+    cwd: paths.cwd,
+    home: paths.home,
+    roots: [sandbox.workspace_root || paths.cwd, ...sandbox.allow_write, ...further],
+    forbidRead: sandbox.forbid_read,
+    denyRead: readDenials(config),
+    ...(userHome === undefined ? {} : { userHome }),
+  });
+}
+
+/** What permission rules refuse to read: neither commands nor searches should see it. */
+function readDenials({ permissions }: Config): string[] {
+  return permissions.deny.flatMap((text) => {
+    const rule = parseRule({ text }, "deny");
+    return !isProblem(rule) && rule.family === "Read" && rule.spec?.kind === "glob" ? [rule.spec.raw] : [];
+  });
+}
+
+/** How far a run reaches, by its configuration and its `--permission-mode`. */
+export function buildAccessScope(
+  paths: RunPaths,
+  config: Config,
+  mode: PermissionMode | undefined,
+): AccessScope {
+  const rooted = buildWorkspace(paths, config);
+  const access = accessOf(config, mode);
+  return { ...access, rooted, workspace: access.full ? buildWorkspace(paths, config, ["/"]) : rooted };
+}

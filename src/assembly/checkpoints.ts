@@ -1,0 +1,45 @@
+import { type Recorder, TurnCheckpoints } from "../control/mod.ts";
+import type { Workspace } from "../sandbox/mod.ts";
+import type { SessionLog } from "../session/mod.ts";
+import type { ToolRegistry } from "../tool/mod.ts";
+import type { RunPaths } from "./run_paths.ts";
+
+export interface CheckpointerParts {
+  readonly paths: RunPaths;
+  readonly log: SessionLog;
+  readonly recorder: Recorder;
+  readonly workspace: Workspace;
+  /** Absent where no tool runs. */
+  readonly registry?: ToolRegistry;
+  /** See {@linkcode TurnCheckpoints}. */
+  readonly meanwhile?: () => Promise<unknown>;
+}
+
+/** Checkpoints of a session's workspace: everything in it but what is hidden from tools and the Reasonix home. */
+export function createCheckpointer(
+  { paths, log, recorder, workspace, registry, meanwhile }: CheckpointerParts,
+): TurnCheckpoints {
+  const { forbidden, options } = workspace;
+  // Asked for every file, so it is asked only where the workspace has something to hide.
+  const hides = [paths.home, ...forbidden, ...options.forbidRead ?? []].some((area) =>
+    meets(area, paths.cwd)
+  );
+  const home = `${paths.home}/`;
+  return new TurnCheckpoints({
+    recorder,
+    dir: log.paths.dir,
+    root: paths.cwd,
+    ...(hides ? { skip: (path) => `${path}/`.startsWith(home) || workspace.forbids(path) } : {}),
+    ...(meanwhile ? { concurrentWarmup: meanwhile } : {}),
+    writesFiles: (tool) => registry?.get(tool)?.writes !== undefined,
+    resolve: (path) => workspace.write(path),
+  });
+}
+
+/** Whether one of the folders holds the other; what is not absolute counts from the workspace. */
+function meets(area: string, folder: string): boolean {
+  const [a, b] = [area, folder].map((path) =>
+    `${path.replaceAll("\\", "/").replace(/\/+$/, "")}/`.toLowerCase()
+  );
+  return !/^([a-z]:)?\//.test(a ?? "") || a?.startsWith(b ?? "") === true || b?.startsWith(a ?? "") === true;
+}

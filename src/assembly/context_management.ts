@@ -1,0 +1,113 @@
+import { type LoadedConfig, resolveKey, resolveModel } from "../config/mod.ts";
+import { Compaction, LateInstructions, loadSkills } from "../context/mod.ts";
+import type { ControlledParts, Recorder } from "../control/mod.ts";
+import { createProvider, type Provider } from "../provider/mod.ts";
+import type { Workspace } from "../sandbox/mod.ts";
+import { loadArchive, type SessionLog } from "../session/mod.ts";
+import type { PromptInputs } from "./prompt_inputs.ts";
+import type { RunPaths } from "./run_paths.ts";
+import { askServerWindow } from "./context_window.ts";
+import { VERSION } from "../util/version.ts";
+
+export interface ContextManagerParts {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly provider: Provider;
+  readonly recorder: Recorder;
+  readonly log: SessionLog;
+  readonly workspace: Workspace;
+  readonly knowledge: PromptInputs;
+}
+
+/** What happens between steps: instructions of folders that were touched, and room when the context fills up. */
+export type ContextManager = Required<
+  Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "compact" | "warm">
+>;
+
+export async function manageContext(sources: ContextManagerParts): Promise<ContextManager> {
+  const { recorder } = sources;
+  const window = new ContextWindow(sources);
+  const compaction = await openCompaction(sources, () => window.tokens);
+  const late = lateInstructions(sources);
+  return {
+    async betweenSteps(signal) {
+      for (const content of late.take()) {
+        await recorder.record({ type: "message.user", content, origin: "context" });
+      }
+      await compaction.betweenSteps(signal);
+    },
+    onContextOverflow: (signal) => compaction.onContextOverflow(signal),
+    async compact(hint, signal) {
+      await window.discover();
+      return await compaction.compact(hint, signal);
+    },
+    warm: () => void window.discover(),
+  };
+}
+
+async function openCompaction(sources: ContextManagerParts, window: () => number): Promise<Compaction> {
+  const { loaded, provider, recorder, log, knowledge } = sources;
+  const { auto, ratio, strategy, prune, max_summary_tokens, summary_model } = loaded.config.compaction;
+  const { entry } = resolveModel(loaded.config);
+  const carry = knowledge.skills && (await loadSkills()).carriedSkill;
+  return new Compaction({
+    provider,
+    conversation: recorder,
+    settings: { auto, ratio, strategy, prune, maxSummaryTokens: max_summary_tokens },
+    window,
+    archive: async (messages) => (await loadArchive()).writeArchive(log.paths, messages, new Date()),
+    sendsReasoning: entry.compat.reasoning_field !== undefined,
+    ...(summary_model === "" ? {} : { summaryProvider: () => providerOf(loaded, summary_model) }),
+    ...(carry ? { carry } : {}),
+  });
+}
+
+async function providerOf(loaded: LoadedConfig, reference: string): Promise<Provider> {
+  const { entry, model } = resolveModel(loaded.config, reference);
+  const apiKey = resolveKey(entry, loaded.keys);
+  return await createProvider({
+    entry,
+    model,
+    version: VERSION,
+    ...(apiKey === undefined ? {} : { apiKey }),
+  });
+}
+
+function lateInstructions({ paths, loaded, recorder, workspace }: ContextManagerParts): LateInstructions {
+  return new LateInstructions({
+    cwd: paths.cwd,
+    home: paths.home,
+    maxBytes: loaded.config.instructions_max_bytes || Infinity,
+    hidden: (path) => workspace.hidden(path),
+    messages: () => recorder.messages,
+    onNotice: ({ path, problem }) => {
+      void recorder.record({
+        type: "notice",
+        level: "warning",
+        code: "instructions",
+        text: `${path} ${problem}`,
+      });
+    },
+  });
+}
+
+/** Tokens the model accepts: what the configuration declares, else what a server on this machine says of itself. */
+class ContextWindow {
+  tokens: number;
+  readonly #sources: ContextManagerParts;
+
+  constructor(sources: ContextManagerParts) {
+    this.#sources = sources;
+    this.tokens = sources.provider.model.contextWindow;
+  }
+
+  async discover(): Promise<void> {
+    const { loaded, recorder } = this.#sources;
+    if (this.tokens > 0) return;
+    const found = await askServerWindow(loaded);
+    if (!found) return;
+    this.tokens = found.tokens;
+    const text = `The server's context window is ${found.tokens} tokens (${found.source})`;
+    await recorder.record({ type: "notice", level: "info", code: "window", text });
+  }
+}

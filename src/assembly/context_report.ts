@@ -1,0 +1,62 @@
+import { type LoadedConfig, resolveModel, sourceOf } from "../config/mod.ts";
+import { type ContextReport, loadReport } from "../context/mod.ts";
+import type { Prefix } from "../core/mod.ts";
+import type { SessionState } from "../session/mod.ts";
+import { terminalSafe } from "../util/terminal_text.ts";
+import type { PromptInputs } from "./prompt_inputs.ts";
+import { buildRegistry } from "./tools.ts";
+import { askServerWindow } from "./context_window.ts";
+
+export interface ContextReportParts {
+  readonly loaded: LoadedConfig;
+  readonly knowledge: PromptInputs;
+  /** The conversation; one that has not begun yet shows what it would begin with. */
+  readonly state: SessionState;
+}
+
+/** What a run would send next, by category: the data of `reasonix context` and `/context`. */
+export async function contextReportOf(
+  { loaded, knowledge, state }: ContextReportParts,
+): Promise<ContextReport> {
+  const { config } = loaded;
+  const { entry, model } = resolveModel(config);
+  const prefix: Prefix = state.prefix ??
+    { system: knowledge.system, tools: buildRegistry(config, knowledge.tools).schemas() };
+  const { contextReport } = await loadReport();
+  const { auto, ratio } = config.compaction;
+  const asked = await askServerWindow(loaded);
+  const declared = sourceOf(loaded, `providers.${entry.name}.context_window`).source !== "default";
+  return await contextReport({
+    prefix,
+    state,
+    model,
+    instructions: knowledge.instructions,
+    skills: knowledge.skillSet,
+    window: asked?.tokens ?? entry.context_window,
+    compaction: { auto, ratio },
+    sendsReasoning: entry.compat.reasoning_field !== undefined,
+    ...(knowledge.catalogue === undefined ? {} : { catalogue: knowledge.catalogue }),
+    ...(declared ? { windowSource: "declared" } : asked ? { windowSource: asked.source } : {}),
+    ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
+  });
+}
+
+/** The report for people. */
+export function contextText(report: ContextReport): string {
+  const share = report.percent === undefined
+    ? "window unknown"
+    : `${report.percent.toFixed(1)} % of ${report.window}`;
+  const lines = [
+    `${report.model}: ${report.tokens} tokens ${report.measure}, ${share}`,
+    ...(report.compactsAt === undefined ? [] : [`compacts at ${report.compactsAt} tokens`]),
+    "",
+    ...report.categories.map((row) => `${String(row.tokens).padStart(8)}  ${row.name}`),
+    "",
+    ...report.loaded.map((part) =>
+      `${String(part.tokens).padStart(8)}  ${part.kind} ${part.name}${part.from ? `  ${part.from}` : ""}`
+    ),
+    ...report.shadowed.map((path) => `not used: ${path}, another one goes before it`),
+    ...report.notices.map(({ path, text }) => `! ${path} ${text}`),
+  ];
+  return lines.map((line) => `${terminalSafe(line)}\n`).join("");
+}

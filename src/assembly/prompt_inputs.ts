@@ -1,0 +1,144 @@
+import { type Config, type LoadedConfig, sourceOf } from "../config/mod.ts";
+import {
+  findSkills,
+  type Instructions,
+  loadInstructionGlobs,
+  loadInstructions,
+  loadSkills,
+  type SkillActivation,
+  type Skills,
+  type SkillSet,
+  systemPrompt,
+} from "../context/mod.ts";
+import { errorMessage, type Message, ReasonixError } from "../core/mod.ts";
+import { memoryPort, openingMemory } from "../memory/mod.ts";
+import { TrustStore, type Workspace } from "../sandbox/mod.ts";
+import { loadHistory, projectDir } from "../session/mod.ts";
+import type { HistoryPort, ToolServices } from "../tool/mod.ts";
+import type { RunPaths } from "./run_paths.ts";
+
+/** What a run knows beyond its conversation: standing instructions, skills, saved facts, earlier sessions. */
+export interface PromptInputs {
+  readonly instructions: Instructions;
+  readonly skillSet: SkillSet;
+  /** Absent when there are no skills. */
+  readonly skills?: Skills;
+  /** Section of the system prompt that names the skills. */
+  readonly catalogue?: string;
+  /** The system prompt. */
+  readonly system: string;
+  /** Message that lists the saved facts; absent when there are none. */
+  readonly memory?: string;
+  readonly ports: Pick<ToolServices, "skills" | "memory" | "history">;
+  /** Built-in tools that are offered on top of the usual ones. */
+  readonly tools: readonly string[];
+}
+
+export interface PromptInputSources {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly workspace: Workspace;
+  readonly messages: () => readonly Message[];
+  readonly redact?: (text: string) => string;
+  /** The user takes what the project brings as it is, for this run. */
+  readonly trustProject?: boolean;
+  readonly onSkill?: (activation: SkillActivation) => void;
+}
+
+/** Reads instruction files and looks for skills and facts. Where there are none, this costs a few stat calls. */
+export async function gatherPromptInputs(sources: PromptInputSources): Promise<PromptInputs> {
+  const { paths, loaded, redact } = sources;
+  const project = projectDir(paths.home, paths.cwd);
+  const instructions = await readInstructions(sources);
+  const skillSet = await findSkillSet(paths, loaded);
+  const skills = skillSet.skills.length > 0 ? await activeSkills(sources, skillSet) : undefined;
+  const catalogue = skills && (await loadSkills()).skillCatalogue(skillSet.skills);
+  const memory = await openingMemory({ home: paths.home, project });
+  return {
+    instructions,
+    skillSet,
+    system: systemText(loaded.config, instructions, catalogue),
+    ports: {
+      memory: memoryPort({ home: paths.home, project, ...(redact ? { redact } : {}) }),
+      history: historyPort(paths),
+      ...(skills ? { skills } : {}),
+    },
+    tools: ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])],
+    ...(skills ? { skills } : {}),
+    ...(catalogue === undefined ? {} : { catalogue }),
+    ...(memory === undefined ? {} : { memory }),
+  };
+}
+
+async function readInstructions({ paths, loaded, workspace }: PromptInputSources): Promise<Instructions> {
+  const { instructions, instructions_max_bytes } = loaded.config;
+  const patterns = instructions.some((entry) => /[*?[{]/.test(entry));
+  return loadInstructions({
+    cwd: paths.cwd,
+    home: paths.home,
+    extra: patterns
+      ? await (await loadInstructionGlobs()).expandInstructionGlobs(instructions)
+      : instructions,
+    maxBytes: instructions_max_bytes || Infinity,
+    hidden: (path) => workspace.hidden(path),
+  });
+}
+
+/** The skills of this folder. Of configured folders those count as the project's that nobody else named. */
+export function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promise<SkillSet> {
+  const { paths: configured, excluded_paths, disabled_skills } = loaded.config.skills;
+  const userHome = paths.env("HOME") ?? paths.env("USERPROFILE");
+  const byUser = (_: string, i: number) =>
+    ["user", "flag"].includes(sourceOf(loaded, `skills.paths[${i}]`).source);
+  return findSkills({
+    cwd: paths.cwd,
+    home: paths.home,
+    paths: configured,
+    projectPaths: configured.filter((path, i) => !byUser(path, i)),
+    excluded: excluded_paths,
+    disabled: disabled_skills,
+    ...(userHome === undefined ? {} : { userHome }),
+  });
+}
+
+async function activeSkills(sources: PromptInputSources, set: SkillSet): Promise<Skills> {
+  const { paths, messages, trustProject, onSkill } = sources;
+  const { Skills } = await loadSkills();
+  const store = new TrustStore({ home: paths.home, project: paths.cwd });
+  return new Skills({
+    set,
+    messages,
+    isTrusted: async (item) => trustProject || (await store.inspect([item])).untrusted.length === 0,
+    ...(onSkill ? { onActivate: onSkill } : {}),
+  });
+}
+
+/** Search in earlier sessions; the current one counts, since parts of it may have been folded away. */
+function historyPort({ home, cwd }: RunPaths): HistoryPort {
+  return {
+    search: async (query) => await (await loadHistory()).searchHistory({ home, cwd, ...query }),
+    around: async (place) => await (await loadHistory()).readAround({ home, ...place }),
+  };
+}
+
+function systemText(config: Config, instructions: Instructions, skills?: string): string {
+  const { system_prompt, system_prompt_file, reasoning_language } = config.agent;
+  const custom = system_prompt_file === "" ? system_prompt : readPrompt(system_prompt_file);
+  return systemPrompt({
+    instructions: instructions.files,
+    reasoningLanguage: reasoning_language,
+    ...(custom === "" ? {} : { custom }),
+    ...(skills === undefined ? {} : { skills }),
+  });
+}
+
+function readPrompt(file: string): string {
+  try {
+    return Deno.readTextFileSync(file);
+  } catch (error) {
+    throw new ReasonixError(`Cannot read the system prompt file ${file}: ${errorMessage(error)}`, {
+      exit: "config",
+      remedy: "correct agent.system_prompt_file",
+    });
+  }
+}

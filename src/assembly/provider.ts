@@ -1,0 +1,92 @@
+import {
+  type Config,
+  type LoadedConfig,
+  type ProviderEntry,
+  resolveKey,
+  resolveModel,
+  sourceOf,
+} from "../config/mod.ts";
+import { ReasonixError } from "../core/mod.ts";
+import { type CreateOptions, createProvider, type Provider } from "../provider/mod.ts";
+import { VERSION } from "../util/version.ts";
+import type { RunOptions } from "./run_options.ts";
+import type { RunPaths } from "./run_paths.ts";
+
+/** Operating system and processor, as the model is told. */
+export const PLATFORM = `${Deno.build.os} ${Deno.build.arch}`;
+
+export async function buildProvider(
+  paths: RunPaths,
+  options: RunOptions,
+  loaded: LoadedConfig,
+): Promise<Provider> {
+  const untrusted = loaded.needsTrust.filter((item) => item.kind === "provider").map((item) => item.name);
+  const { default_model, providers, agent } = loaded.config;
+  const named = providers.some(({ name }) => name === default_model);
+  const { entry: configured, model } = await placed(
+    loaded,
+    named ? providerKey(default_model) : "default_model",
+    () => resolveModel(loaded.config, "", untrusted),
+  );
+  const entry = withAgentSettings(configured, agent);
+  const apiKey = resolveKey(entry, loaded.keys);
+  const wanted: CreateOptions = {
+    entry,
+    model,
+    version: VERSION,
+    values: {
+      workspace: paths.cwd,
+      home: paths.home,
+      date: new Date().toISOString().slice(0, 10),
+      platform: PLATFORM,
+    },
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(options.effort === undefined ? {} : { effort: options.effort }),
+    ...(options.record === undefined ? {} : { record: { file: options.record } }),
+  };
+  const provider = await placed(loaded, providerKey(entry.name), () => createProvider(wanted));
+  if (agent.max_cost > 0 && !provider.model.price) throw unknownPrice(provider);
+  return provider;
+}
+
+function providerKey(name: string): string {
+  return `providers.${JSON.stringify(name)}`;
+}
+
+/** What only shows when a setting is put to use still names the place it was set at. */
+async function placed<T>(loaded: LoadedConfig, key: string, use: () => T | Promise<T>): Promise<T> {
+  try {
+    return await use();
+  } catch (error) {
+    if (!(error instanceof ReasonixError) || error.exit !== "config" || error.place) throw error;
+    const { file, line, column } = sourceOf(loaded, key);
+    if (file === undefined || line === undefined || column === undefined) throw error;
+    const { message, exit, remedy, cause } = error;
+    throw new ReasonixError(message, {
+      exit,
+      place: { file, line, column },
+      cause,
+      ...(remedy === undefined ? {} : { remedy }),
+    });
+  }
+}
+
+/** What the whole agent is set to holds where the entry says nothing of its own. */
+function withAgentSettings(entry: ProviderEntry, agent: Config["agent"]): ProviderEntry {
+  return {
+    ...entry,
+    ...(agent.temperature === undefined ? {} : { temperature: entry.temperature ?? agent.temperature }),
+    // The model is told that only one call of a message will be executed.
+    ...(agent.max_calls_per_step === 1 ? { compat: { parallel_tool_calls: false, ...entry.compat } } : {}),
+  };
+}
+
+function unknownPrice(provider: Provider): ReasonixError {
+  return new ReasonixError(
+    `Cannot limit the cost: the price of ${provider.model.provider}/${provider.model.id} is unknown`,
+    {
+      exit: "config",
+      remedy: "add price = { input = …, output = … } to its provider entry, or leave --max-cost out",
+    },
+  );
+}

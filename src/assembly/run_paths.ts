@@ -1,0 +1,9 @@
+import type { EnvLookup } from "../config/mod.ts";
+
+/** Where a run works. All paths are absolute and real. */
+export interface RunPaths {
+  readonly cwd: string;
+  /** Reasonix home. */
+  readonly home: string;
+  readonly env: EnvLookup;
+}

@@ -1,0 +1,158 @@
+import type { LoadedConfig } from "../config/mod.ts";
+import type { Recorder } from "../control/mod.ts";
+import {
+  type CommandOutcome,
+  createJail,
+  type FilterProxy,
+  type Jail,
+  type JailOptions,
+  looksJailDenied,
+  startFilterProxy,
+  type Workspace,
+} from "../sandbox/mod.ts";
+import type { RunPaths } from "./run_paths.ts";
+
+export interface SandboxSessionParts {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly workspace: Workspace;
+  /** Folder of the session; its commands share one `/tmp` in it. */
+  readonly sessionDir?: string;
+  /** Folder of the full outputs of this session, which commands may read. */
+  readonly outputDir?: string;
+  /** Commands run without a jail, and the user knows. */
+  readonly unconfined?: boolean;
+  /** Hears what is confined, and which host was refused. */
+  readonly tell?: (text: string) => void;
+}
+
+const HINTS = {
+  file:
+    "The jail probably stopped this command from writing; --add-dir or [sandbox] allow_write opens a folder",
+  network:
+    "The jail probably stopped this command from reaching the network; see [sandbox] network and network_hosts",
+  readOnly: "Commands see the workspace read-only because of [tools] writes; --writes allow opens it",
+  setup: "The jail could not be set up for this command; it is probed again next time",
+};
+
+/** The command jail, chosen when the first command comes: the probe may start a process. */
+export class SandboxSession {
+  readonly #sources: SandboxSessionParts;
+  #jail: Promise<Jail> | undefined;
+  #proxy: FilterProxy | undefined;
+  #proxyFolder: string | undefined;
+  #tmp: string | undefined;
+
+  constructor(sources: SandboxSessionParts) {
+    this.#sources = sources;
+  }
+
+  /** Rejects with a ReasonixError (exit "blocked") when `[sandbox] bash = "enforce"` finds no jail. */
+  readonly open = (): Promise<Jail> => this.#jail ??= this.#create();
+
+  /** Tells once per cause when the jail seems to be why a command failed; without a person there is no way around it. */
+  watch(recorder: Recorder): void {
+    const told = new Set<string>();
+    recorder.subscribe((event) => {
+      if (event.type !== "tool.end" || event.exitCode === undefined || event.exitCode === 0) return;
+      void this.#explain({ exitCode: event.exitCode, output: event.content }).then((text) => {
+        if (text === undefined || told.has(text)) return;
+        told.add(text);
+        return recorder.record({ type: "notice", level: "warning", code: "sandbox.denied", text });
+      });
+    });
+  }
+
+  async #explain(outcome: CommandOutcome): Promise<string | undefined> {
+    const jail = await this.#jail?.catch(() => undefined);
+    if (!jail?.confined) return undefined;
+    const { sandbox: { network }, tools: { writes } } = this.#sources.loaded.config;
+    const denial = looksJailDenied(outcome, {
+      backend: jail.data.backend,
+      network: network ? "open" : "none",
+    });
+    if (denial?.kind === "setup") await jail.forgetProbe();
+    return denial && HINTS[denial.kind === "file" && writes !== "allow" ? "readOnly" : denial.kind];
+  }
+
+  async close(): Promise<void> {
+    // One that is still being chosen makes its folders and the proxy on the way.
+    await this.#jail?.catch(() => {});
+    await this.#proxy?.[Symbol.asyncDispose]();
+    if (this.#proxyFolder !== undefined) {
+      await Deno.remove(this.#proxyFolder, { recursive: true }).catch(() => {});
+    }
+    if (this.#tmp !== undefined) await Deno.remove(this.#tmp, { recursive: true }).catch(() => {});
+  }
+
+  /** A `/tmp` of the session's own; beside the system's where the session folder cannot be made. */
+  async #makeTmp(): Promise<string | undefined> {
+    const { sessionDir } = this.#sources;
+    if (sessionDir === undefined || this.#mode === "off") return undefined;
+    const path = `${sessionDir}/tmp`;
+    return await Deno.mkdir(path, { recursive: true, mode: 0o700 }).then(
+      () => path,
+      () => Deno.makeTempDir({ prefix: "reasonix-tmp-" }),
+    );
+  }
+
+  async #create(): Promise<Jail> {
+    const { tell, workspace, unconfined } = this.#sources;
+    const jail = await createJail(await this.#options());
+    workspace.usePrivateTmp(jail.privateTmp);
+    if (!unconfined) tell?.(jail.describe());
+    return jail;
+  }
+
+  get #mode(): JailOptions["mode"] {
+    return this.#sources.unconfined ? "off" : this.#sources.loaded.config.sandbox.bash;
+  }
+
+  async #options(): Promise<JailOptions> {
+    const { paths, loaded, workspace, outputDir } = this.#sources;
+    const userHome = paths.env("HOME");
+    const tmp = this.#tmp = await this.#makeTmp();
+    return {
+      mode: this.#mode,
+      roots: workspace.roots,
+      ...(loaded.config.tools.writes === "allow" ? {} : { rootAccess: "read" }),
+      ...(outputDir === undefined ? {} : { shown: [outputDir] }),
+      forbidRead: workspace.forbidden,
+      denyRead: workspace.options.denyRead ?? [],
+      home: paths.home,
+      cacheDir: `${paths.home}/cache`,
+      environment: { secretNames: loaded.keyNames, secretValues: [...loaded.keys.saved().values()] },
+      ...(userHome === undefined ? {} : { userHome }),
+      ...(tmp === undefined ? {} : { privateTmp: tmp }),
+      ...await this.#network(),
+    };
+  }
+
+  async #network(): Promise<Pick<JailOptions, "network" | "proxy">> {
+    const { network, network_hosts } = this.#sources.loaded.config.sandbox;
+    if (network || this.#mode === "off") return { network: "open" };
+    if (network_hosts.length === 0) return { network: "none" };
+    const { tell } = this.#sources;
+    const folder = await Deno.makeTempDir({ prefix: "reasonix-proxy-" });
+    this.#proxyFolder = folder;
+    this.#proxy = await startFilterProxy({
+      hosts: network_hosts,
+      listen: Deno.build.os === "linux" ? { socket: `${folder}/proxy.sock` } : { port: 0 },
+      onRefused: ({ host, port }, reason) => tell?.(`Refused a connection to ${host}:${port}: ${reason}`),
+    });
+    return { network: "filtered", proxy: this.#proxy.address };
+  }
+}
+
+/** Opens the jail for one piece of work. */
+export async function withJail<T>(
+  sources: SandboxSessionParts,
+  work: (jail: Jail) => T | Promise<T>,
+): Promise<T> {
+  const lazy = new SandboxSession(sources);
+  try {
+    return await work(await lazy.open());
+  } finally {
+    await lazy.close();
+  }
+}

@@ -1,0 +1,66 @@
+import { userConfigFile } from "../config/mod.ts";
+import { processFlags, type Workspace } from "../sandbox/mod.ts";
+import {
+  loadProcessHost,
+  LocalToolHost,
+  type ProcessGuard,
+  type ResolvedCall,
+  type ToolContext,
+  type ToolHost,
+  type ToolResult,
+} from "../tool/mod.ts";
+
+export interface ToolHostSources {
+  readonly workspace: Workspace;
+  /** Folder for full outputs. */
+  readonly outputDir: string;
+  readonly guard: ProcessGuard | undefined;
+  readonly tell: (text: string) => void;
+}
+
+/**
+ * Where the tools of a run execute. Tools that change files run in a process of their own, which may write to the workspace
+ * and do nothing else: no network, no programs, no environment. It is started when the first of them is called. Tools that only
+ * read stay here, where a call takes half the time; searches have killable processes of their own, commands the jail.
+ */
+export class RunToolHost {
+  readonly #sources: ToolHostSources;
+  readonly #local = new LocalToolHost();
+  #writers: Promise<ToolHost> | undefined;
+
+  constructor(sources: ToolHostSources) {
+    this.#sources = sources;
+  }
+
+  readonly execute = async (call: ResolvedCall, context: ToolContext): Promise<ToolResult> => {
+    const { tool, args } = call;
+    const stays = call.readOnly || !("session" in tool) || tool.session === true;
+    const host = stays ? this.#local : await (this.#writers ??= this.#open());
+    return await host.execute(tool, args, context);
+  };
+
+  async close(): Promise<void> {
+    await (await this.#writers)?.[Symbol.asyncDispose]();
+  }
+
+  async #open(): Promise<ToolHost> {
+    const { ProcessToolHost, selfCommand, TOOL_ROLE } = await loadProcessHost();
+    const { workspace, outputDir, guard, tell } = this.#sources;
+    return new ProcessToolHost({
+      command: selfCommand({
+        role: TOOL_ROLE,
+        module: import.meta.url,
+        sourceEntry: new URL("../../cli/main.ts", import.meta.url),
+        flags: processFlags({
+          writable: [...workspace.roots, outputDir],
+          keep: [userConfigFile(workspace.options.home)],
+          forbidRead: workspace.forbidden,
+        }),
+      }),
+      data: workspace.options,
+      remote: (tool) => !tool.readOnly,
+      onProblem: tell,
+      ...(guard ? { guard } : {}),
+    });
+  }
+}

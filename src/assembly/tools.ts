@@ -1,0 +1,122 @@
+import { RegistryToolbox, SUBMIT_TOOL } from "../agent/mod.ts";
+import type { Config, LoadedConfig } from "../config/mod.ts";
+import type { Recorder } from "../control/mod.ts";
+import type { Jail, Workspace } from "../sandbox/mod.ts";
+import type { SessionLog } from "../session/mod.ts";
+import {
+  BUILTINS,
+  MapSeenFiles,
+  openServices,
+  type SessionServices,
+  ToolRegistry,
+  type ToolSettings,
+} from "../tool/mod.ts";
+import type { PromptInputs } from "./prompt_inputs.ts";
+import { SandboxSession } from "./sandbox_session.ts";
+import type { RunPaths } from "./run_paths.ts";
+import { RunToolHost } from "./tool_host.ts";
+
+export interface ToolParts {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly workspace: Workspace;
+  readonly log: SessionLog;
+  readonly recorder: Recorder;
+  readonly registry: ToolRegistry;
+  readonly knowledge: PromptInputs;
+  /** Commands run without a jail, and the user knows. */
+  readonly unconfined: boolean;
+  /** Whether the model sees images. */
+  readonly vision: boolean;
+}
+
+export interface RunTools {
+  readonly toolbox: RegistryToolbox;
+  /** Where the last command left off. */
+  readonly shellFolder: () => string | undefined;
+  /** Chooses the command jail ahead of the first command. */
+  openJail(): Promise<Jail>;
+  /** Ends what runs in the background. */
+  close(): Promise<void>;
+}
+
+/** The tools of a run with what they work in: jail, services, and the files seen so far. */
+export function buildTools(parts: ToolParts): RunTools {
+  const { paths, loaded, workspace, log, recorder, registry, vision, knowledge, unconfined } = parts;
+  const services = buildServices(log, recorder, knowledge);
+  const outputDir = `${log.paths.dir}/outputs`;
+  const jail = new SandboxSession({
+    paths,
+    loaded,
+    workspace,
+    unconfined,
+    sessionDir: log.paths.dir,
+    outputDir,
+    tell: (text) => void recorder.record({ type: "notice", level: "info", code: "sandbox", text }),
+  });
+  jail.watch(recorder);
+  const host = new RunToolHost({
+    workspace,
+    outputDir,
+    guard: services.shell?.guard,
+    tell: (text) => void recorder.record({ type: "notice", level: "warning", code: "tools", text }),
+  });
+  const toolbox = new RegistryToolbox({
+    registry,
+    jail: jail.open,
+    execute: host.execute,
+    context: {
+      cwd: paths.cwd,
+      paths: workspace,
+      seen: new MapSeenFiles(),
+      outputDir,
+      settings: toolSettings(loaded.config, vision),
+      services,
+    },
+  });
+  return {
+    toolbox,
+    openJail: jail.open,
+    shellFolder: () => services.shell?.cwd,
+    async close() {
+      await host.close();
+      await services[Symbol.asyncDispose]();
+      await jail.close();
+    },
+  };
+}
+
+/** Services of the tools whose changes are events of the session. */
+function buildServices(log: SessionLog, recorder: Recorder, knowledge: PromptInputs): SessionServices {
+  return openServices({
+    knowledge: knowledge.ports,
+    todos: log.state.todos,
+    onTodos: (items) => void recorder.record({ type: "todo.update", items: [...items] }),
+    onJob: (change) => void recorder.record({ type: "job.change", ...change }),
+  });
+}
+
+/** The tools of a run; `offered` are further built-in ones unless the user named exactly which to offer. */
+export function buildRegistry(config: Config, offered: readonly string[] = []): ToolRegistry {
+  const { disabled, alias } = config.tools;
+  const enabled = config.tools.enabled.length > 0 ? config.tools.enabled : ["*", ...offered];
+  return new ToolRegistry(BUILTINS, config.agent.submit ? [SUBMIT_TOOL] : [], {
+    enabled,
+    disabled,
+    alias: Object.fromEntries(
+      Object.entries(alias).map(([name, { tool, arguments: args }]) => [name, { tool, args }]),
+    ),
+  });
+}
+
+function toolSettings(config: Config, vision: boolean): ToolSettings {
+  const { bash_timeout_seconds, min_free_disk_mb, shell, ensure_trailing_newline, writes } = config.tools;
+  return {
+    bashTimeoutSeconds: bash_timeout_seconds,
+    minFreeDiskMb: min_free_disk_mb,
+    shell: { prefer: shell.prefer, ...(shell.path === undefined ? {} : { path: shell.path }) },
+    ensureTrailingNewline: ensure_trailing_newline,
+    writes,
+    vision,
+  };
+}

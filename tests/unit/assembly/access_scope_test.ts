@@ -1,0 +1,28 @@
+import { accessOf } from "../../../src/assembly/access_scope.ts";
+import { fillDefaults } from "../../../src/config/load/defaults.ts";
+import type { Config } from "../../../src/config/mod.ts";
+import { assertEquals, assertMatch } from "../../support/assert.ts";
+
+function config(bash: Config["sandbox"]["bash"], writes: Config["tools"]["writes"]): Config {
+  return fillDefaults({ sandbox: { bash }, tools: { writes } });
+}
+
+Deno.test("accessOf is full only in danger-full-access, and says so", () => {
+  for (const mode of [undefined, "read-only", "workspace-write", "plan"] as const) {
+    assertEquals(accessOf(config("off", "allow"), mode), { full: false });
+  }
+  for (const bash of ["auto", "off"] as const) {
+    const { full, notice } = accessOf(config(bash, "allow"), "danger-full-access");
+    assertEquals(full, true);
+    assertMatch(notice ?? "", /^Commands run unconfined \(--permission-mode danger-full-access\)/);
+  }
+});
+
+Deno.test("accessOf leaves in force what is set more strictly, and names it", () => {
+  const enforced = accessOf(config("enforce", "allow"), "danger-full-access");
+  assertEquals(enforced.full, false);
+  assertMatch(enforced.notice ?? "", /stay confined .* because of \[sandbox\] bash = "enforce"$/);
+  const kept = accessOf(config("auto", "dry-run"), "danger-full-access");
+  assertEquals(kept.full, false);
+  assertMatch(kept.notice ?? "", /because of \[tools\] writes = "dry-run"$/);
+});
