@@ -64,7 +64,7 @@ export interface JobNews {
   readonly bytes: Uint8Array<ArrayBuffer>;
   /** Bytes that were passed over because there were too many. */
   readonly skipped: number;
-  /** Bytes since the last look that were not kept, because the output file or the disk is full. */
+  /** Bytes since the last look that were not kept, because the disk is full. */
   readonly dropped: number;
 }
 

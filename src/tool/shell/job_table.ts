@@ -1,12 +1,10 @@
 import type { FreeSpace, JobChange, JobNews, Jobs, JobSpec, JobView, ProcessGuard } from "../services.ts";
+import { CappedFile } from "./capped_file.ts";
 import { DiskWatch } from "./disk_watch.ts";
 import { ShellProcess } from "./process.ts";
 import { spawnSession } from "./spawn_session.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
-
-/** The file of a job stops growing here. */
-const MAX_FILE = 256 * 1024 * 1024;
 
 /** At most this much is handed out at once; the rest is in the file. */
 const MAX_NEWS = 256 * 1024;
@@ -17,8 +15,7 @@ const MAX_RUNNING = 128;
 interface Job {
   view: JobView;
   readonly process: ShellProcess;
-  readonly file: Deno.FsFile;
-  written: number;
+  readonly file: CappedFile;
   /** Bytes already handed out. */
   read: number;
   /** Bytes since the last look that there was no room for. */
@@ -32,7 +29,7 @@ export interface JobTableOptions {
   readonly guard?: ProcessGuard;
   readonly onChange?: (change: JobChange) => void;
   readonly freeSpace?: FreeSpace | undefined;
-  /** Bytes after which the output file of a job stops growing. */
+  /** Bytes that the output file of a job may take. */
   readonly maxFile?: number;
 }
 
@@ -52,13 +49,12 @@ export class JobTable implements Jobs {
     const id = `job-${++this.#started}`;
     Deno.mkdirSync(spec.dir, { recursive: true, mode: 0o700 });
     const outputFile = `${spec.dir}/${id}.txt`;
-    const file = Deno.openSync(outputFile, { write: true, create: true, truncate: true, mode: 0o600 });
+    const file = new CappedFile(outputFile, this.#options.maxFile);
     const process = this.#spawn(spec, file, (chunk) => this.#output(id, chunk));
     const job: Job = {
       view: { id, command: spec.command, status: "running", startedAt: Date.now(), outputFile },
       process,
       file,
-      written: 0,
       read: 0,
       dropped: 0,
       killed: false,
@@ -85,8 +81,8 @@ export class JobTable implements Jobs {
   news(id: string): JobNews | undefined {
     const job = this.#find(id);
     if (!job) return undefined;
-    const skipped = Math.max(0, job.written - job.read - MAX_NEWS);
-    const bytes = readRange(job.view.outputFile, job.read + skipped, job.written);
+    const { from, bytes } = job.file.read(Math.max(job.read, job.file.total - MAX_NEWS));
+    const skipped = from - job.read;
     // A character may have come only in part; it is handed out with the rest of it.
     const whole = job.view.status === "running" ? bytes.subarray(0, wholeCharacters(bytes)) : bytes;
     job.read += skipped + whole.length;
@@ -131,7 +127,7 @@ export class JobTable implements Jobs {
     return this.#jobs.get(id) ?? this.#jobs.get(`job-${id}`);
   }
 
-  #spawn(spec: JobSpec, file: Deno.FsFile, onOutput: (chunk: Bytes) => void): ShellProcess {
+  #spawn(spec: JobSpec, file: CappedFile, onOutput: (chunk: Bytes) => void): ShellProcess {
     try {
       const { guard } = this.#options;
       return new ShellProcess(spawnSession(spec.plan, { cwd: spec.cwd, guard }), {
@@ -140,7 +136,7 @@ export class JobTable implements Jobs {
         onOutput,
       });
     } catch (error) {
-      file.close();
+      file[Symbol.dispose]();
       throw error;
     }
   }
@@ -156,19 +152,11 @@ export class JobTable implements Jobs {
   #output(id: string, chunk: Bytes): void {
     const job = this.#jobs.get(id);
     if (!job) return;
-    const room = chunk.subarray(0, Math.max(0, (this.#options.maxFile ?? MAX_FILE) - job.written));
-    let at = 0;
-    try {
-      while (at < room.length) at += job.file.writeSync(room.subarray(at));
-    } catch {
-      // A full disk must not end the job; its output is lost, its end is still reported.
-    }
-    job.written += at;
-    job.dropped += chunk.length - at;
+    job.dropped += chunk.length - job.file.write(chunk);
   }
 
   #ended(job: Job, end: { readonly code: number; readonly signal?: string }): void {
-    job.file.close();
+    job.file[Symbol.dispose]();
     const status = job.killed ? "killed" : "exited";
     job.view = {
       ...job.view,
@@ -180,20 +168,6 @@ export class JobTable implements Jobs {
     for (const wake of job.waiting) wake();
     this.#options.onChange?.({ job: job.view.id, command: job.view.command, status });
   }
-}
-
-function readRange(path: string, from: number, to: number): Bytes {
-  const out = new Uint8Array(Math.max(0, to - from));
-  if (out.length === 0) return out;
-  using file = Deno.openSync(path);
-  file.seekSync(from, Deno.SeekMode.Start);
-  let filled = 0;
-  while (filled < out.length) {
-    const read = file.readSync(out.subarray(filled));
-    if (read === null) break;
-    filled += read;
-  }
-  return out.subarray(0, filled);
 }
 
 /** Length without an unfinished UTF-8 character at the end. */

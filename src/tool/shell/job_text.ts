@@ -19,9 +19,7 @@ function state(job: JobView): string {
 /** New output as the model reads it. */
 export function jobText(news: JobNews): Cut {
   const { bytes, view, skipped, dropped } = news;
-  const after = dropped > 0
-    ? `\n[${dropped} newer bytes were not kept: the output file or the disk is full]`
-    : "";
+  const after = dropped > 0 ? `\n[${dropped} newer bytes were not kept: the disk is full]` : "";
   const plain = decodeOutput(bytes);
   if (plain === undefined) {
     return { text: `[binary output, ${bytes.length} bytes; in ${view.outputFile}]${after}` };

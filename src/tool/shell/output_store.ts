@@ -1,19 +1,17 @@
 import type { Caps, Cut } from "../truncation.ts";
 import { keepEnds, whereFullText } from "../truncation.ts";
+import { CappedFile } from "./capped_file.ts";
 import { cleanText } from "./clean_text.ts";
 import { decodeOutput } from "./decode_output.ts";
 
 /** Kept in memory from the beginning and from the end of an output. */
 const KEPT = 64 * 1024;
 
-/** A full text on disk stops growing here: a runaway command must not fill the disk. */
-const MAX_FILE = 1024 ** 3;
-
 type Bytes = Uint8Array<ArrayBuffer>;
 
 /**
- * Takes in an output of any length in bounded memory: its beginning and end stay, and from a certain size on the whole goes
- * to a file.
+ * Takes in an output of any length in bounded memory: its beginning and end stay, and from a certain size on
+ * it goes to a file, whole or, when it is longer than the file may be, again by its beginning and end.
  */
 export class OutputStore {
   totalBytes = 0;
@@ -22,15 +20,15 @@ export class OutputStore {
   #headBytes = 0;
   #tail: Bytes | undefined;
   #tailBytes = 0;
-  #file: Deno.FsFile | undefined;
-  #fileBytes = 0;
+  #file: CappedFile | undefined;
   #fileFailed = false;
-  #fileCut = false;
+  /** Bytes that the file does not hold. */
+  #leftOut = 0;
   readonly #path: string;
-  readonly #maxFile: number;
+  readonly #maxFile: number | undefined;
 
   /** `path` is created only when it is needed, and grows to `maxFile` bytes. */
-  constructor(path: string, maxFile = MAX_FILE) {
+  constructor(path: string, maxFile?: number) {
     this.#path = path;
     this.#maxFile = maxFile;
   }
@@ -97,13 +95,14 @@ export class OutputStore {
   }
 
   #where(fullText: string): string {
-    return this.#fileCut
-      ? `only the first ${this.#fileBytes} bytes were kept in ${fullText}`
+    return this.#leftOut > 0
+      ? `beginning and end, without ${this.#leftOut} bytes between them, are kept in ${fullText}`
       : whereFullText(fullText);
   }
 
   close(): void {
-    this.#file?.close();
+    this.#leftOut = this.#file?.leftOut ?? this.#leftOut;
+    this.#file?.[Symbol.dispose]();
     this.#file = undefined;
   }
 
@@ -125,7 +124,7 @@ export class OutputStore {
     if (this.#fileFailed) return;
     try {
       Deno.mkdirSync(this.#path.replace(/[\\/][^\\/]*$/, ""), { recursive: true, mode: 0o700 });
-      this.#file = Deno.openSync(this.#path, { write: true, create: true, truncate: true, mode: 0o600 });
+      this.#file = new CappedFile(this.#path, this.#maxFile);
     } catch {
       // No room or no right to write: the result still has both ends.
       this.#fileFailed = true;
@@ -134,16 +133,9 @@ export class OutputStore {
   }
 
   #write(chunk: Bytes): void {
-    if (!this.#file) return;
-    const kept = chunk.subarray(0, this.#maxFile - this.#fileBytes);
-    if (kept.length < chunk.length) this.#fileCut = true;
-    try {
-      for (let at = 0; at < kept.length;) at += this.#file.writeSync(kept.subarray(at));
-      this.#fileBytes += kept.length;
-    } catch {
-      this.#fileFailed = true;
-      this.close();
-    }
+    if (!this.#file || this.#file.write(chunk) === chunk.length) return;
+    this.#fileFailed = true;
+    this.close();
   }
 }
 

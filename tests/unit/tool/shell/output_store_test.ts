@@ -3,7 +3,7 @@ import { jobText } from "../../../../src/tool/shell/job_text.ts";
 import { JobTable } from "../../../../src/tool/shell/job_table.ts";
 import { OutputStore } from "../../../../src/tool/shell/output_store.ts";
 import { DEFAULT_CAPS } from "../../../../src/tool/truncation.ts";
-import { assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 
 function filled(store: OutputStore, kilobytes: number): OutputStore {
@@ -12,12 +12,18 @@ function filled(store: OutputStore, kilobytes: number): OutputStore {
   return store;
 }
 
-Deno.test("OutputStore says so when the file holds only the beginning", async () => {
+Deno.test("OutputStore says so when the file holds only beginning and end", async () => {
   await using dir = await makeTempDir();
   const file = `${dir.path}/out.txt`;
   const cut = filled(new OutputStore(file, 100_000), 300).finish(DEFAULT_CAPS);
-  assertStringIncludes(cut.text, `only the first 100000 bytes were kept in ${file}`);
-  assertEquals((await Deno.stat(file)).size, 100_000);
+  const { size } = await Deno.stat(file);
+  assert(size > 50_000 && size <= 100_000, String(size));
+  const leftOut = 300 * 1024 - size + 35;
+  assertStringIncludes(
+    cut.text,
+    `beginning and end, without ${leftOut} bytes between them, are kept in ${file}`,
+  );
+  assertStringIncludes(await Deno.readTextFile(file), `${leftOut} bytes left out]\n`);
   assertEquals(cut.truncated?.totalBytes, 300 * 1024);
 });
 
@@ -29,20 +35,28 @@ Deno.test("OutputStore points to the file when that holds everything", async () 
   assertEquals((await Deno.stat(file)).size, 300 * 1024);
 });
 
-Deno.test("JobTable counts what the output file had no room for", async () => {
+Deno.test("JobTable keeps beginning and end of an output that is longer than its file may be", async () => {
   await using dir = await makeTempDir();
   await using services = openServices();
   await using jobs = new JobTable({
-    maxFile: 10,
+    maxFile: 4000,
     ...(services.shell ? { guard: services.shell.guard } : {}),
   });
-  const plan = { command: "/bin/sh", args: ["-c", "printf 0123456789abcdef"], env: {} };
-  const { id } = jobs.start({ command: "x", plan, cwd: dir.path, dir: dir.path, minFreeDiskMb: 0 });
+  const plan = { command: "/bin/sh", args: ["-c", "echo begin; seq 1 5000; echo end"], env: {} };
+  const { id, outputFile } = jobs.start({
+    command: "x",
+    plan,
+    cwd: dir.path,
+    dir: dir.path,
+    minFreeDiskMb: 0,
+  });
   while (jobs.get(id)?.status === "running") await new Promise((resolve) => setTimeout(resolve, 5));
   const news = jobs.news(id);
-  assertEquals(
-    news && jobText(news).text,
-    "0123456789\n[6 newer bytes were not kept: the output file or the disk is full]",
-  );
-  assertEquals(jobs.news(id)?.dropped, 0);
+  const told = news ? jobText(news).text : "";
+  assertStringIncludes(told, "bytes left out");
+  assertStringIncludes(told, "\n4999\n5000\nend");
+  const kept = await Deno.readTextFile(outputFile);
+  assert(kept.length <= 4000, String(kept.length));
+  assert(kept.startsWith("begin\n1\n2\n") && kept.endsWith("\n5000\nend\n"), kept.slice(-100));
+  assertEquals(/\[ *(\d+) bytes left out\]/.exec(kept)?.[1], String(23893 + 10 - (kept.length - 35)));
 });

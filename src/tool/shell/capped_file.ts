@@ -1,0 +1,114 @@
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Bytes that one output may take on the disk: a runaway command must not fill it. */
+const MAX_OUTPUT_FILE = 64 * 1024 * 1024;
+
+/** Bytes moved at a time. */
+const BLOCK = 1024 * 1024;
+
+/** The line between beginning and end; always of the same length, so that it can be written anew in place. */
+const gapLine = (leftOut: number): Bytes =>
+  new TextEncoder().encode(`\n[${String(leftOut).padStart(16)} bytes left out]\n`);
+const GAP_LINE = gapLine(0).length;
+
+/**
+ * A file that keeps the beginning and the end of a stream within a limit.
+ *
+ * Contract: what is in the file is in order at any time. When it is full, part of its middle goes, and a line
+ * that counts what was left out stands there. Positions are those of the stream.
+ */
+export class CappedFile implements Disposable {
+  /** Bytes taken in. */
+  total = 0;
+  #size = 0;
+  #leftOut = 0;
+  readonly #path: string;
+  readonly #file: Deno.FsFile;
+  readonly #limit: number;
+  readonly #head: number;
+
+  /** Throws when the file cannot be made. */
+  constructor(path: string, limit = MAX_OUTPUT_FILE) {
+    this.#path = path;
+    this.#file = Deno.openSync(path, { read: true, write: true, create: true, truncate: true, mode: 0o600 });
+    this.#limit = limit;
+    this.#head = Math.floor(limit / 4);
+  }
+
+  /** Bytes that are in the stream and not in the file. */
+  get leftOut(): number {
+    return this.#leftOut;
+  }
+
+  /** Takes a chunk in and returns how much of it there was room for on the disk. */
+  write(chunk: Bytes): number {
+    let at = 0;
+    try {
+      while (at < chunk.length) {
+        if (this.#size >= this.#limit) this.#dropMiddle();
+        const written = this.#file.writeSync(chunk.subarray(at, at + this.#limit - this.#size));
+        at += written;
+        this.#size += written;
+        this.total += written;
+      }
+    } catch {
+      // A full disk must not end the command: its output is lost, its end is still reported.
+    }
+    return at;
+  }
+
+  /** What is kept of the stream from a position on, and the position that it begins at; after the end as well. */
+  read(from: number): { readonly from: number; readonly bytes: Bytes } {
+    const tail = this.#leftOut > 0 ? this.#head + this.#leftOut : 0;
+    const start = Math.max(from, tail);
+    const bytes = new Uint8Array(Math.max(0, this.total - start));
+    if (bytes.length === 0) return { from: start, bytes };
+    using file = Deno.openSync(this.#path);
+    file.seekSync(start - this.#shift, Deno.SeekMode.Start);
+    return { from: start, bytes: bytes.subarray(0, fill(file, bytes)) };
+  }
+
+  [Symbol.dispose](): void {
+    this.#file.close();
+  }
+
+  /** How far what comes after the gap lies before its position in the stream. */
+  get #shift(): number {
+    return this.#leftOut > 0 ? this.#leftOut - GAP_LINE : 0;
+  }
+
+  /** Halves what comes after the beginning. */
+  #dropMiddle(): void {
+    const shift = this.#shift;
+    const kept = Math.floor((this.#limit - this.#head - GAP_LINE) / 2);
+    const block = new Uint8Array(Math.min(BLOCK, kept));
+    let to = this.#head + GAP_LINE;
+    for (let from = this.#size - kept; from < this.#size; from += block.length) {
+      this.#file.seekSync(from, Deno.SeekMode.Start);
+      const read = fill(this.#file, block);
+      this.#file.seekSync(to, Deno.SeekMode.Start);
+      this.#writeAll(block.subarray(0, read));
+      to += read;
+    }
+    this.#leftOut = this.#size + shift - kept - this.#head;
+    this.#file.seekSync(this.#head, Deno.SeekMode.Start);
+    this.#writeAll(gapLine(this.#leftOut));
+    this.#file.truncateSync(to);
+    this.#file.seekSync(to, Deno.SeekMode.Start);
+    this.#size = to;
+  }
+
+  #writeAll(bytes: Bytes): void {
+    for (let at = 0; at < bytes.length;) at += this.#file.writeSync(bytes.subarray(at));
+  }
+}
+
+function fill(file: Deno.FsFile, buffer: Bytes): number {
+  let filled = 0;
+  while (filled < buffer.length) {
+    const read = file.readSync(buffer.subarray(filled));
+    if (read === null) break;
+    filled += read;
+  }
+  return filled;
+}
