@@ -1,5 +1,6 @@
 import type { Config } from "../config/mod.ts";
-import { isProblem, parseRule, type PermissionMode } from "../permission/mod.ts";
+import type { PermissionMode } from "../permission/mod.ts";
+import { isProblem, parseRule } from "../rule/mod.ts";
 import { createWorkspace, type Workspace } from "../sandbox/mod.ts";
 import type { RunPaths } from "./run_paths.ts";
 

@@ -1,13 +1,7 @@
 import { addConfigItem, type LoadedConfig, sourceOf, userConfigFile } from "../config/mod.ts";
 import { formatPlace } from "../core/mod.ts";
-import {
-  createGate,
-  type GateOptions,
-  type PermissionGate,
-  type PermissionMode,
-  type RuleList,
-  type RuleText,
-} from "../permission/mod.ts";
+import { createGate, type GateOptions, type PermissionGate, type PermissionMode } from "../permission/mod.ts";
+import type { RuleList, RuleText } from "../rule/mod.ts";
 import type { Jail, Workspace } from "../sandbox/mod.ts";
 import { insteadOfWriting, type WritePolicy } from "../tool/mod.ts";
 import type { RunPaths } from "./run_paths.ts";

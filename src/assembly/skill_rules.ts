@@ -1,6 +1,7 @@
 import type { SkillActivation } from "../context/mod.ts";
 import type { Recorder } from "../control/mod.ts";
-import type { PermissionGate, RuleText } from "../permission/mod.ts";
+import type { PermissionGate } from "../permission/mod.ts";
+import type { RuleText } from "../rule/mod.ts";
 
 /** Lets the `allowed-tools` of a skill count from its activation to the end of that turn. */
 export class SkillRules {

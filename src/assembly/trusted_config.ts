@@ -1,7 +1,7 @@
 import type { LoadedConfig, TrustItem } from "../config/mod.ts";
 import { formatPlace, ReasonixError } from "../core/mod.ts";
 import { type TrustItem as Trustable, TrustStore } from "../sandbox/mod.ts";
-import { isFile } from "../util/look.ts";
+import { isFile } from "../path/probe.ts";
 import type { RunPaths } from "./run_paths.ts";
 import type { RunOptions } from "./run_options.ts";
 

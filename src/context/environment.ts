@@ -1,4 +1,4 @@
-import { isFile, readSmallText } from "../util/look.ts";
+import { isFile, readSmallText } from "../path/probe.ts";
 
 /** Facts about the surroundings, sent as a message of the conversation and never as part of the prefix. */
 export interface EnvironmentOptions {

@@ -1,4 +1,4 @@
-import { sortedEntries } from "../util/look.ts";
+import { sortedEntries } from "../path/probe.ts";
 
 const MAX_FILES = 100;
 const MAX_ENTRIES = 20_000;

@@ -1,4 +1,5 @@
-import { readSmallText, realPath } from "../util/look.ts";
+import { readSmallText } from "../path/probe.ts";
+import { existingRealPath } from "../path/real_path.ts";
 
 /** An instruction file as it enters the system prompt. */
 export interface InstructionFile {
@@ -129,10 +130,10 @@ class Collector implements Instructions {
 
   /** Adds a file; false when there is none. */
   file(path: string, label: string, rule: FileRule = {}): boolean {
-    const real = realPath(path);
+    const real = existingRealPath(path);
     if (real === undefined && rule.required) this.notices.push({ path, problem: "could not be read" });
     if (real === undefined || this.#options.hidden?.(path)) return false;
-    if (rule.within !== undefined && !isInside(real, realPath(rule.within) ?? rule.within)) {
+    if (rule.within !== undefined && !isInside(real, existingRealPath(rule.within) ?? rule.within)) {
       this.notices.push({ path, problem: "left out: it is a link that leads out of the repository" });
       return true;
     }
@@ -210,10 +211,10 @@ class Collector implements Instructions {
       : target.startsWith("/")
       ? target
       : `${folderOf(source.path)}/${target}`;
-    const real = realPath(file);
+    const real = existingRealPath(file);
     const { chain, fence } = source;
     if (real === undefined || chain.length > IMPORT_DEPTH || chain.includes(real)) return undefined;
-    if (!real.startsWith(`${realPath(fence)}/`) || this.#options.hidden?.(real)) return undefined;
+    if (!real.startsWith(`${existingRealPath(fence)}/`) || this.#options.hidden?.(real)) return undefined;
     if (++this.#imports > MAX_IMPORTS) return undefined;
     const text = readText(real);
     return text === undefined || text.includes("\0")

@@ -1,5 +1,5 @@
 import type { Message, ToolCall } from "../core/mod.ts";
-import { isFolder } from "../util/look.ts";
+import { isDirectory } from "../path/probe.ts";
 import { type InstructionNotice, type InstructionOptions, loadFolderInstructions } from "./instructions.ts";
 import { namedPaths } from "../util/path_arguments.ts";
 
@@ -65,7 +65,7 @@ export class LateInstructions {
   #folder(name: string): string | undefined {
     if (this.#told.has(name) || this.#empty.has(name) || this.#left <= 0) return undefined;
     const { cwd, onNotice } = this.#options;
-    if (!isFolder(`${cwd}/${name}`)) {
+    if (!isDirectory(`${cwd}/${name}`)) {
       this.#empty.add(name);
       return undefined;
     }

@@ -1,5 +1,5 @@
 import { errorMessage, type ImagePart } from "../core/mod.ts";
-import { sortedEntries } from "../util/look.ts";
+import { sortedEntries } from "../path/probe.ts";
 
 /** Files a message names with `@`. */
 export interface References {

@@ -1,4 +1,4 @@
-import { isFolder } from "../util/look.ts";
+import { isDirectory } from "../path/probe.ts";
 import { memoryIndexText } from "./index_text.ts";
 
 export interface MemoryPaths {
@@ -10,7 +10,7 @@ export interface MemoryPaths {
 
 /** The message about what is saved, for the start of a session. Where nothing was ever saved, this costs two stat calls. */
 export async function openingMemory(paths: MemoryPaths): Promise<string | undefined> {
-  if (!isFolder(`${paths.home}/memory`) && !isFolder(`${paths.project}/memory`)) return undefined;
+  if (!isDirectory(`${paths.home}/memory`) && !isDirectory(`${paths.project}/memory`)) return undefined;
   const { FactStore } = await import("./store.ts");
   return memoryIndexText(await new FactStore(paths).list());
 }

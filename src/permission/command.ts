@@ -1,5 +1,5 @@
 import { findDestructive } from "./destructive/inspect.ts";
-import type { PathMatcher, Places } from "./path_rules.ts";
+import type { PathContext, PathMatcher } from "../rule/mod.ts";
 import { type RuleBook, ruled, type ToolRules, unsure, type Verdict } from "./policy.ts";
 import type { DestructiveFinding, GateOptions, SegmentExplanation } from "./ports.ts";
 import { judgeSegment, type SegmentVerdict } from "./shell/judge.ts";
@@ -15,7 +15,7 @@ export interface CommandScene {
   readonly book: RuleBook;
   readonly tool: string;
   readonly paths: PathMatcher;
-  readonly places: Places;
+  readonly places: PathContext;
   /** Folder the line runs in. */
   readonly folder: string;
 }

@@ -3,9 +3,9 @@ import type { CommandJudge } from "./command.ts";
 import { explainOutcome } from "./explain.ts";
 import type { Decision, PreparedCall } from "./gate.ts";
 import { modeRefusal, readsOnly, trustQuestion, writerRefusal } from "./mode.ts";
-import { createPathMatcher, type PathMatcher, type Places } from "./path_rules.ts";
-import { absolutePath, normalizePath } from "./paths.ts";
-import { RealPaths } from "./real_paths.ts";
+import { createPathMatcher, type PathContext, type PathMatcher } from "../rule/mod.ts";
+import { absolutePath, normalize } from "../path/lexical.ts";
+import { RealPathCache } from "../path/real_path.ts";
 import { judgeCall, RuleBook, type Verdict } from "./policy.ts";
 import type {
   ApprovalRequest,
@@ -67,8 +67,8 @@ class SessionGate implements PermissionGate {
   /** Calls that were granted for the session as they are. */
   readonly #exact = new Set<string>();
   /** Real paths of one judgement: looked up once, never kept for the next call. */
-  readonly #real = new RealPaths();
-  #places: Places;
+  readonly #real = new RealPathCache();
+  #places: PathContext;
   #paths: PathMatcher;
   #judge: CommandJudge | undefined;
   #loading: Promise<CommandJudge> | undefined;
@@ -173,7 +173,7 @@ class SessionGate implements PermissionGate {
   /** Where a command starts: where it is told to, else where the last one left off. */
   #folder(workdir: unknown): string {
     const { cwd, home } = this.#places;
-    if (typeof workdir === "string" && workdir !== "") return normalizePath(absolutePath(workdir, cwd, home));
+    if (typeof workdir === "string" && workdir !== "") return normalize(absolutePath(workdir, { cwd, home }));
     return this.#options.shellFolder?.() ?? cwd;
   }
 

@@ -12,12 +12,6 @@ export type {
   GateOptions,
   PermissionGate,
   PermissionMode,
-  PolicySource,
   Posture,
-  RuleList,
-  RuleProblem,
-  RuleText,
   SegmentExplanation,
 } from "./ports.ts";
-export { isProblem, parseRule } from "./rule.ts";
-export type { Rule } from "./rule.ts";

@@ -1,7 +1,17 @@
-import type { PathForms, PathMatcher } from "./path_rules.ts";
-import { type Match, matchPattern, toPattern } from "./pattern.ts";
-import type { PolicySource, RuleList, RuleProblem, RuleText } from "./ports.ts";
-import { isProblem, parseRule, type Rule } from "./rule.ts";
+import {
+  isProblem,
+  type Match,
+  matchPattern,
+  parseRule,
+  type PathForms,
+  type PathMatcher,
+  type PolicySource,
+  type Rule,
+  type RuleList,
+  type RuleProblem,
+  type RuleText,
+  toPattern,
+} from "../rule/mod.ts";
 import { familyOf, type Subjects } from "./tools.ts";
 
 /** Rules that can concern one tool, in the order they were written. */

@@ -1,4 +1,5 @@
 import type { ApprovalAnswer, NewEventOf } from "../core/mod.ts";
+import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { Decision, DecisionSource, Gate, PreparedCall } from "./gate.ts";
 
 /** How far approvals are given without a person: as the policy says, writers by default, or everything not denied. */
@@ -6,32 +7,6 @@ export type Posture = "ask" | "auto" | "yolo";
 
 /** The coarse boundary of a session (`--permission-mode`); plan is the fail-closed boundary of plan mode. */
 export type PermissionMode = "read-only" | "workspace-write" | "danger-full-access" | "plan";
-
-/** A rule as it stands in a configuration file. `origin` is printed as it is, such as `reasonix.toml:12:5`. */
-export interface RuleText {
-  readonly text: string;
-  readonly origin?: string;
-}
-
-export type RuleList = "allow" | "ask" | "deny";
-
-/** A rule that was not understood. */
-export interface RuleProblem {
-  readonly rule: string;
-  readonly list: RuleList;
-  readonly origin?: string;
-  readonly message: string;
-  /** What to write instead. */
-  readonly remedy: string;
-}
-
-/** `[permissions]` after merging. `mode` is what happens to a writer that no rule matches. */
-export interface PolicySource {
-  readonly mode: "ask" | "allow" | "deny";
-  readonly allow: readonly RuleText[];
-  readonly ask: readonly RuleText[];
-  readonly deny: readonly RuleText[];
-}
 
 /** Something that will be destroyed if the call goes ahead. `files` counts what lies below, up to a bound. */
 export interface DestructiveTarget {

@@ -1,5 +1,5 @@
-import type { PathForms } from "./path_rules.ts";
-import { isWithin } from "./paths.ts";
+import type { PathForms } from "../rule/mod.ts";
+import { contains } from "../path/contains.ts";
 
 /** Git's own settings and hooks, in any repository: whoever writes them runs code later, outside of every judgement. */
 const GIT = /\/\.git(?:\/(?:.*\/)?(?:hooks(?:\/.*)?|config(?:\.worktree)?|commondir|gitdir))?$/i;
@@ -31,7 +31,7 @@ export function protectedPath(file: PathForms, places: ProtectedPlaces): string 
     if (GIT.test(path)) return "Git's own hooks and settings";
     if (OBEYED.test(path)) return "what programs run or obey when this project is next opened";
     if (PROJECT.test(path)) return "files that this project has the agent run";
-    if (isWithin(path, home) && HOME.test(path.slice(home.length))) {
+    if (contains(home, path) && HOME.test(path.slice(home.length))) {
       return "a start file of the user's shell or tools";
     }
   }
@@ -41,7 +41,7 @@ export function protectedPath(file: PathForms, places: ProtectedPlaces): string 
 /** What moving a folder here, or away from here, changes; for anything but a folder that is made empty. */
 export function protectedFolder(file: PathForms, { home }: ProtectedPlaces): string | undefined {
   const found = [file.lexical, file.real].some((path) =>
-    HOLDERS.test(path) || (isWithin(path, home) && HOME_HOLDERS.test(path.slice(home.length)))
+    HOLDERS.test(path) || (contains(home, path) && HOME_HOLDERS.test(path.slice(home.length)))
   );
   return found ? "a folder of files that programs run or obey" : undefined;
 }

@@ -1,6 +1,6 @@
 import type { CommandReport } from "./command.ts";
-import { absolutePath, relativeTo } from "./paths.ts";
-import type { Places } from "./path_rules.ts";
+import { absolutePath, relativeTo } from "../path/lexical.ts";
+import type { PathContext } from "../rule/mod.ts";
 import { familyOf, subjectsOf } from "./tools.ts";
 
 /** What a rule is proposed for. */
@@ -17,7 +17,7 @@ interface ProposedCall {
  */
 export function proposeRules(
   call: ProposedCall,
-  places: Places,
+  places: PathContext,
   proves: (rule: string) => boolean,
 ): { rule?: string; prefixRule?: string } {
   const exact = exactRule(call, places);
@@ -27,7 +27,7 @@ export function proposeRules(
   return prefix !== undefined && proves(prefix) ? { rule: exact, prefixRule: prefix } : { rule: exact };
 }
 
-function exactRule({ tool, args, subject }: ProposedCall, places: Places): string | undefined {
+function exactRule({ tool, args, subject }: ProposedCall, places: PathContext): string | undefined {
   const family = familyOf(tool);
   if (family === "Bash") {
     // Quotes and wildcards mean something in a rule; a literal rule takes the line as it is.
@@ -39,7 +39,7 @@ function exactRule({ tool, args, subject }: ProposedCall, places: Places): strin
   const paths = subjectsOf(tool, args).paths;
   const [path] = paths;
   if (path === undefined || paths.length !== 1) return undefined;
-  const real = places.realPath(absolutePath(path, places.cwd, places.home));
+  const real = places.realPath(absolutePath(path, { cwd: places.cwd, home: places.home }));
   const shown = relativeTo(real, places.realPath(places.roots[0] ?? places.cwd)) ?? real;
   return /[*?()]/.test(shown) ? undefined : `${family}(${shown})`;
 }

@@ -1,5 +1,5 @@
 import { PATH_ARGUMENTS } from "../util/path_arguments.ts";
-import { familyOf } from "../util/rule_syntax.ts";
+import { familyOf } from "../rule/mod.ts";
 
 export { familyOf };
 

@@ -1,4 +1,5 @@
-import { isFile, realPath } from "./look.ts";
+import { isFile } from "../path/probe.ts";
+import { existingRealPath } from "../path/real_path.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 
@@ -11,13 +12,13 @@ export function findProgram(
   searchPath: string,
   untrusted: readonly string[],
 ): string | undefined {
-  const areas = [...new Set(untrusted.flatMap((folder) => [folder, realPath(folder) ?? folder]))];
+  const areas = [...new Set(untrusted.flatMap((folder) => [folder, existingRealPath(folder) ?? folder]))];
   const own = (path: string) =>
     areas.some((area) => path === area || path.startsWith(area.endsWith("/") ? area : `${area}/`));
   for (const folder of searchPath.split(WINDOWS ? ";" : ":")) {
     if (!/^(?:\/|[A-Za-z]:)/.test(folder) || own(folder)) continue;
     const path = `${folder}/${name}${WINDOWS ? ".exe" : ""}`;
-    const real = realPath(path);
+    const real = existingRealPath(path);
     if (real !== undefined && !own(real) && isFile(real)) return path;
   }
   return undefined;

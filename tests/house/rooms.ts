@@ -1,9 +1,11 @@
-/** Layer of each room; a room imports only from lower layers. The leaf helpers of util may speak core's types. */
+/** Layer of each room; a room imports only from lower layers. The leaf helpers of path and util may speak core's types. */
 export const LAYERS: Readonly<Record<string, number>> = {
   core: 0,
+  path: 0.25,
   util: 0.5,
   i18n: 1,
-  config: 1,
+  rule: 1,
+  config: 1.5,
   provider: 2,
   tool: 2,
   permission: 2,
@@ -25,7 +27,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
 export const API_LAYER = 5;
 
 /** Rooms without a `mod.ts`: their files stand on their own, so that start-up pays only for those in use. */
-export const OPEN_ROOMS: readonly string[] = ["util"];
+export const OPEN_ROOMS: readonly string[] = ["path", "util"];
 
 /** Types-only doors beside the `mod.ts` of a room. */
 export const TYPE_DOORS: readonly string[] = ["src/core/event_schema.ts"];

@@ -20,7 +20,7 @@ import { listModels } from "../../../src/provider/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
-import { isFile } from "../../../src/util/look.ts";
+import { isFile } from "../../../src/path/probe.ts";
 import { originText } from "../../terminal/origin_text.ts";
 import { VERSION } from "../../../src/util/version.ts";
 

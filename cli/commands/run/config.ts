@@ -1,7 +1,7 @@
 import type { RunPaths } from "../../../src/assembly/mod.ts";
 import { type ConfigInput, loadConfig, type LoadedConfig, type TrustItem } from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { isFault, readRule } from "../../../src/util/rule_syntax.ts";
+import { isFault, readRule } from "../../../src/rule/mod.ts";
 import type { RunFlags } from "../../routes/run.ts";
 import { realDirectory } from "../../terminal/working_directory.ts";
 

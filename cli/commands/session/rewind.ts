@@ -24,7 +24,7 @@ import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import { type CliContext, fail } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession, withoutOthers } from "./choose.ts";
-import { isFolder } from "../../../src/util/look.ts";
+import { isDirectory } from "../../../src/path/probe.ts";
 
 export interface RewindFlags {
   /** Absent: the turn before the last one. */
@@ -117,7 +117,7 @@ async function openCheckpoints(
   recorder: Recorder,
 ): Promise<Checkpoints> {
   const folder = log.state.cwd ?? "";
-  if (!isFolder(folder)) {
+  if (!isDirectory(folder)) {
     throw new ReasonixError(`Cannot rewind files: the session's folder ${folder || "?"} is not there`, {
       exit: "usage",
       remedy: "bring the folder back, or rewind with --conversation",

@@ -2,7 +2,7 @@ import { defaultConfigText, userConfigFile } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
 import { type CliContext, fail } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { exists } from "../../../src/util/look.ts";
+import { exists } from "../../../src/path/probe.ts";
 
 /** Writes a commented configuration file; on a terminal a short wizard fills in provider, model and key. */
 export async function setup(

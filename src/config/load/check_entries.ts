@@ -1,5 +1,5 @@
 import { suggestNames } from "../../util/suggest.ts";
-import { isFault, readRule } from "../../util/rule_syntax.ts";
+import { isFault, readRule } from "../../rule/mod.ts";
 import type { Finding } from "./check.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";

@@ -1,4 +1,4 @@
-import { sortedEntries } from "../../util/look.ts";
+import { sortedEntries } from "../../path/probe.ts";
 import { readSkill, type Skill, type SkillWarning } from "./skill.ts";
 import type { SkillPlaces, SkillRoot } from "./roots.ts";
 

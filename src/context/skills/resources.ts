@@ -1,4 +1,4 @@
-import { sortedEntries } from "../../util/look.ts";
+import { sortedEntries } from "../../path/probe.ts";
 import type { Skill } from "./skill.ts";
 
 const MAX_FILES = 200;

@@ -1,4 +1,5 @@
-import { exists, isFolder, realPath } from "../../util/look.ts";
+import { exists, isDirectory } from "../../path/probe.ts";
+import { existingRealPath } from "../../path/real_path.ts";
 import type { SkillScope } from "./skill.ts";
 
 export interface SkillPlaces {
@@ -30,7 +31,7 @@ export function skillRoots(places: SkillPlaces): SkillRoot[] {
   const add = (root: SkillRoot) => {
     const { path } = root;
     const excluded = places.excluded?.some((other) => path === other || path.startsWith(`${other}/`));
-    if (!excluded && !roots.some((other) => other.path === path) && isFolder(path)) roots.push(root);
+    if (!excluded && !roots.some((other) => other.path === path) && isDirectory(path)) roots.push(root);
   };
   const folders = projectFolders(places);
   const within = folders.at(-1) ?? places.cwd;
@@ -39,7 +40,7 @@ export function skillRoots(places: SkillPlaces): SkillRoot[] {
   }
   for (const configured of places.paths ?? []) {
     const path = configured.replace(/(.)\/+$/, "$1");
-    const inside = `${realPath(path) ?? path}/`.startsWith(`${realPath(within) ?? within}/`);
+    const inside = `${existingRealPath(path) ?? path}/`.startsWith(`${existingRealPath(within) ?? within}/`);
     const own = inside || places.projectPaths?.includes(configured);
     add({ path, scope: own ? "project" : "configured", ...(inside ? { within } : {}) });
   }

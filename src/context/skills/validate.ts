@@ -1,5 +1,5 @@
 import { errorMessage } from "../../core/mod.ts";
-import { isProblem, parseRule } from "../../permission/mod.ts";
+import { isProblem, parseRule } from "../../rule/mod.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
 
 export interface SkillFinding {

@@ -1,4 +1,4 @@
-import { ANY, isKnown } from "../pattern.ts";
+import { ANY, isKnown } from "../../rule/mod.ts";
 import type { DestructiveFinding } from "../ports.ts";
 import { readFind } from "../shell/find.ts";
 import { readGit } from "../shell/git.ts";

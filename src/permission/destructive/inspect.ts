@@ -1,6 +1,5 @@
-import { baseName } from "../paths.ts";
-import type { Places } from "../path_rules.ts";
-import { isKnown } from "../pattern.ts";
+import { baseName } from "../../path/lexical.ts";
+import { isKnown, type PathContext } from "../../rule/mod.ts";
 import type { DestructiveFinding } from "../ports.ts";
 import { type Line, program, type Segment } from "../shell/line.ts";
 import { destroys } from "./commands.ts";
@@ -8,7 +7,7 @@ import { strictFinding } from "./strict.ts";
 import { createTargetJudge, type TargetJudge } from "./targets.ts";
 
 interface DestructiveScene {
-  readonly places: Places;
+  readonly places: PathContext;
   readonly strict: boolean;
 }
 

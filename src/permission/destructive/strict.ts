@@ -1,14 +1,13 @@
-import { absolutePath } from "../paths.ts";
-import type { Places } from "../path_rules.ts";
-import { isKnown } from "../pattern.ts";
+import { absolutePath } from "../../path/lexical.ts";
+import { isKnown, type PathContext } from "../../rule/mod.ts";
 import type { Segment } from "../shell/line.ts";
 import { isSink } from "../shell/readers.ts";
-import { isFile } from "../../util/look.ts";
+import { isFile } from "../../path/probe.ts";
 
 const COMMANDS = /^(?:rm|mv|chmod|chown|dd|mkfs(?:\..*)?|shutdown|reboot)$/;
 
 /** The wide class of `[safety] confirm = "strict"`; see docs/permissions.md. */
-export function strictFinding(name: string, segment: Segment, places: Places): string | undefined {
+export function strictFinding(name: string, segment: Segment, places: PathContext): string | undefined {
   if (COMMANDS.test(name)) return `strict mode confirms every ${name}`;
   const target = segment.uses.find((use) =>
     use.redirect && use.access === "write" && !use.append && !isSink(use.path)
@@ -16,7 +15,7 @@ export function strictFinding(name: string, segment: Segment, places: Places): s
   if (!target) return undefined;
   const cwds = segment.cwds ?? [places.cwd];
   const there = !isKnown(target.path) ||
-    cwds.some((cwd) => isFile(absolutePath(target.path, cwd, places.home)));
+    cwds.some((cwd) => isFile(absolutePath(target.path, { cwd, home: places.home })));
   return there
     ? `strict mode confirms writing over an existing file (${isKnown(target.path) ? target.path : "…"})`
     : undefined;

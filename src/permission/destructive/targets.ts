@@ -1,9 +1,9 @@
-import { absolutePath, isWithin, normalizePath } from "../paths.ts";
-import type { Places } from "../path_rules.ts";
-import { ANY, firstMark, isKnown, matchPattern, ONE, STAR } from "../pattern.ts";
+import { contains } from "../../path/contains.ts";
+import { absolutePath, normalize } from "../../path/lexical.ts";
+import { ANY, firstMark, isKnown, matchPattern, ONE, type PathContext, STAR } from "../../rule/mod.ts";
 import type { DestructiveTarget } from "../ports.ts";
 import { FRESH } from "../shell/words.ts";
-import { exists } from "../../util/look.ts";
+import { exists } from "../../path/probe.ts";
 
 /** How many files are counted, and how many names a glob may become, before it is only said that there are more. */
 const MAX_COUNT = 5000;
@@ -23,21 +23,21 @@ export interface TargetJudge {
   vital(path: string, cwds: readonly string[] | undefined): Hit[];
 }
 
-export function createTargetJudge(places: Places): TargetJudge {
+export function createTargetJudge(places: PathContext): TargetJudge {
   const roots = [...new Set(places.roots.map((root) => places.realPath(root)))];
   const home = places.realPath(places.home);
   const judge = (path: string): string | undefined => {
     if (path === "/") return "the root folder";
     if (path === home) return "the home folder";
     if (roots[0] === path) return "the workspace root";
-    if (isWithin(home, path)) return "a folder that holds the home folder";
-    if (roots.some((root) => isWithin(root, path))) return "a folder that holds the workspace";
-    return roots.some((root) => isWithin(path, root)) ? undefined : OUTSIDE;
+    if (contains(path, home)) return "a folder that holds the home folder";
+    if (roots.some((root) => contains(path, root))) return "a folder that holds the workspace";
+    return roots.some((root) => contains(root, path)) ? undefined : OUTSIDE;
   };
   const find = (path: string, cwds: readonly string[] | undefined): Hit[] => {
     if (path === ANY || path === "" || (!/^[/~]/.test(path) && !cwds)) return [unknownHit(path)];
     const bases = /^[/~]/.test(path) ? [places.cwd] : cwds ?? [];
-    return bases.flatMap((cwd) => findHits(absolutePath(path, cwd, places.home), places, judge));
+    return bases.flatMap((cwd) => findHits(absolutePath(path, { cwd, home: places.home }), places, judge));
   };
   return {
     hits: find,
@@ -58,7 +58,7 @@ function readable(path: string): string {
   return path.replaceAll(STAR, "*").replaceAll(ONE, "?").replaceAll(ANY, "…") || "…";
 }
 
-function findHits(path: string, places: Places, judge: (path: string) => string | undefined): Hit[] {
+function findHits(path: string, places: PathContext, judge: (path: string) => string | undefined): Hit[] {
   const mark = firstMark(path);
   if (mark < 0) {
     const real = removed(path, places);
@@ -73,14 +73,14 @@ function findHits(path: string, places: Places, judge: (path: string) => string 
 }
 
 /** Removing a link removes the link; with a slash behind it, what it leads to. */
-function removed(path: string, places: Places): string {
+function removed(path: string, places: PathContext): string {
   if (/\/\.{0,2}$/.test(path)) return places.realPath(path);
   const cut = path.replace(/\/+$/, "").lastIndexOf("/");
   const folder = places.realPath(path.slice(0, cut) || "/");
-  return normalizePath(`${folder}/${path.slice(cut + 1)}`);
+  return normalize(`${folder}/${path.slice(cut + 1)}`);
 }
 
-function globHits(path: string, places: Places, judge: (path: string) => string | undefined): Hit[] {
+function globHits(path: string, places: PathContext, judge: (path: string) => string | undefined): Hit[] {
   const slashless = path.replace(/\/+$/, "");
   const cut = slashless.lastIndexOf("/");
   const last = slashless.slice(cut + 1);

@@ -1,5 +1,5 @@
-import { baseName } from "../paths.ts";
-import { ANY, isKnown } from "../pattern.ts";
+import { baseName } from "../../path/lexical.ts";
+import { ANY, isKnown } from "../../rule/mod.ts";
 import { fileUses, gitFileUses } from "./file_use.ts";
 import { readFind } from "./find.ts";
 import { readGit } from "./git.ts";

@@ -1,4 +1,4 @@
-import { isKnown } from "../pattern.ts";
+import { isKnown } from "../../rule/mod.ts";
 import { type Fed, opaque } from "./fed.ts";
 import type { Input } from "./line.ts";
 

@@ -1,4 +1,4 @@
-import { isKnown } from "../pattern.ts";
+import { isKnown } from "../../rule/mod.ts";
 import type { Input } from "./line.ts";
 
 /** What a program does with code it is handed. */

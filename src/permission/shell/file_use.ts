@@ -1,4 +1,4 @@
-import { ANY } from "../pattern.ts";
+import { ANY } from "../../rule/mod.ts";
 import { editsInPlace } from "./text_programs.ts";
 import type { GitCall } from "./git.ts";
 import type { PathUse } from "./line.ts";

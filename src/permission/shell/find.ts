@@ -1,4 +1,4 @@
-import { ANY } from "../pattern.ts";
+import { ANY } from "../../rule/mod.ts";
 import type { PathUse, Supply } from "./line.ts";
 
 export interface FindCall {

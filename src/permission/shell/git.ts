@@ -1,4 +1,4 @@
-import { isKnown } from "../pattern.ts";
+import { isKnown } from "../../rule/mod.ts";
 import { isLong } from "./line.ts";
 import { isIdleProgram } from "./variables.ts";
 

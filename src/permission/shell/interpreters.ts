@@ -1,4 +1,4 @@
-import { isKnown } from "../pattern.ts";
+import { isKnown } from "../../rule/mod.ts";
 import { CODE_MODULES, CODE_OPTIONS, CODE_WORDS, FLAG_OPTIONS, STDIN_READERS } from "./code_options.ts";
 import { databaseCode } from "./databases.ts";
 import { type Fed, isOpenFile, opaque, staticCode } from "./fed.ts";

@@ -1,9 +1,14 @@
-import type { PathForms, PathMatcher, Places } from "../path_rules.ts";
-import { baseName } from "../paths.ts";
-import { ANY, type Match } from "../pattern.ts";
+import {
+  ANY,
+  type Match,
+  type PathContext,
+  type PathForms,
+  type PathMatcher,
+  type Rule,
+} from "../../rule/mod.ts";
+import { baseName } from "../../path/lexical.ts";
 import { coveringRule, type RuleBook, ruled, type ToolRules, unsure, type Verdict } from "../policy.ts";
 import { protectedFolder, protectedPath } from "../protect.ts";
-import type { Rule } from "../rule.ts";
 import { type PathUse, program, type Segment } from "./line.ts";
 import { allows, concerns } from "./match.ts";
 import { isReader, isSink } from "./readers.ts";
@@ -16,7 +21,7 @@ export type SegmentVerdict =
 interface Scene {
   readonly book: RuleBook;
   readonly paths: PathMatcher;
-  readonly places: Places;
+  readonly places: PathContext;
 }
 
 export function judgeSegment(segment: Segment, rules: ToolRules, scene: Scene): SegmentVerdict {

@@ -1,6 +1,5 @@
-import { baseName } from "../paths.ts";
-import { ANY, isKnown, type Match, matchPattern, SEP, toPattern } from "../pattern.ts";
-import type { Rule } from "../rule.ts";
+import { baseName } from "../../path/lexical.ts";
+import { ANY, isKnown, type Match, matchPattern, type Rule, SEP, toPattern } from "../../rule/mod.ts";
 import type { Segment, View } from "./line.ts";
 
 type CommandSpec = Extract<NonNullable<Rule["spec"]>, { kind: "command" }>;

@@ -1,5 +1,5 @@
-import { absolutePath, baseName, normalizePath } from "../paths.ts";
-import { ANY, isKnown } from "../pattern.ts";
+import { absolutePath, baseName, normalize } from "../../path/lexical.ts";
+import { ANY, isKnown } from "../../rule/mod.ts";
 import { program, type Segment } from "./line.ts";
 import type { Found } from "./scope.ts";
 import { steers } from "./variables.ts";
@@ -38,7 +38,7 @@ const REASON = "it runs a file that it writes itself";
 export function runsOwnFile(found: Found): string | undefined {
   const home = found.context.home;
   const places = (path: string, cwds: readonly string[] | undefined) =>
-    isKnown(path) && cwds ? cwds.map((cwd) => normalizePath(absolutePath(path, cwd, home))) : [ANY + path];
+    isKnown(path) && cwds ? cwds.map((cwd) => normalize(absolutePath(path, { cwd, home }))) : [ANY + path];
   const written = new Set<string>();
   const fresh = new Map<string, Set<Segment>>();
   for (const segment of found.segments) {
@@ -87,7 +87,7 @@ function startedNames(segment: Segment): string[] {
 /** A file in a folder of PATH, or anywhere when PATH is changed, that has the name of a command. */
 function namedByPath(found: Found, written: readonly string[]): boolean {
   const names = new Set(found.segments.flatMap(startedNames));
-  const folders = new Set((found.context.env.PATH ?? "").split(":").map(normalizePath));
+  const folders = new Set((found.context.env.PATH ?? "").split(":").map((path) => normalize(path)));
   const anywhere = found.steered || [...found.values.keys()].some(steers);
   return written.some((path) =>
     names.has(baseName(path)) &&

@@ -1,4 +1,4 @@
-import { isKnown } from "../pattern.ts";
+import { isKnown } from "../../rule/mod.ts";
 import type { Segment } from "./line.ts";
 
 /** How many words name what a program does, for programs whose further words cannot make it run something else. */

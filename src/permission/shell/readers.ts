@@ -1,5 +1,5 @@
-import { baseName } from "../paths.ts";
-import { isKnown } from "../pattern.ts";
+import { baseName } from "../../path/lexical.ts";
+import { isKnown } from "../../rule/mod.ts";
 import { riskyVariable } from "./command_words.ts";
 import { isLong, program, type Segment } from "./line.ts";
 import { readGit } from "./git.ts";

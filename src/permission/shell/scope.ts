@@ -1,6 +1,6 @@
-import { absolutePath, normalizePath } from "../paths.ts";
-import { isKnown } from "../pattern.ts";
-import { isFolder } from "../../util/look.ts";
+import { absolutePath, normalize } from "../../path/lexical.ts";
+import { isKnown } from "../../rule/mod.ts";
+import { isDirectory } from "../../path/probe.ts";
 import type { Input, Segment } from "./line.ts";
 import type { Survey } from "./syntax.ts";
 import type { Variables } from "./words.ts";
@@ -100,6 +100,6 @@ export function changeFolder(argv: readonly string[], frame: Frame, scope: Scope
     return;
   }
   const home = frame.found.context.home;
-  const next = scope.cwds.map((cwd) => normalizePath(absolutePath(target, cwd, home)));
-  scope.cwds = next.every(isFolder) ? [...new Set(next)] : joinFolders(next, scope.cwds);
+  const next = scope.cwds.map((cwd) => normalize(absolutePath(target, { cwd, home })));
+  scope.cwds = next.every(isDirectory) ? [...new Set(next)] : joinFolders(next, scope.cwds);
 }

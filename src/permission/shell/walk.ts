@@ -1,5 +1,5 @@
 import { forEachChild, type Redirection, type Statement, type SyntaxNode } from "unbash";
-import { ANY, isKnown } from "../pattern.ts";
+import { ANY, isKnown } from "../../rule/mod.ts";
 import { addCommand, type RawCommand } from "./command_words.ts";
 import { distinct, type Input, type Line, type PathUse, type Segment } from "./line.ts";
 import {

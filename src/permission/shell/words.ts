@@ -1,5 +1,5 @@
 import type { Word, WordPart } from "unbash";
-import { ANY, ONE, STAR } from "../pattern.ts";
+import { ANY, ONE, STAR } from "../../rule/mod.ts";
 
 /** What is known about variables while a line is walked. */
 export interface Variables {

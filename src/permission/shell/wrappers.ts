@@ -1,4 +1,4 @@
-import { isKnown } from "../pattern.ts";
+import { isKnown } from "../../rule/mod.ts";
 
 /** How a program that runs the command after its own arguments reads its options. */
 interface WrapperSpec {

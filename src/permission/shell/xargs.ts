@@ -1,4 +1,4 @@
-import { ANY, isKnown } from "../pattern.ts";
+import { ANY, isKnown } from "../../rule/mod.ts";
 
 const FLAGS = "0prtxo";
 const VALUES = "aEIJLnPdsRS";

@@ -1,4 +1,4 @@
-import { isWithin } from "../area.ts";
+import { contains } from "../../path/contains.ts";
 
 /** A command line ready to be spawned; `env` is the whole environment of the child. */
 export interface SpawnPlan {
@@ -107,7 +107,7 @@ export function ancestors({ writable, protectedPaths, hidden }: JailPlan): strin
   const found = new Set<string>();
   for (const { path } of [...protectedPaths, ...hidden].filter((place) => !place.loose)) {
     let directory = parentOf(path);
-    while (!found.has(directory) && roots.some((root) => directory !== root && isWithin(directory, root))) {
+    while (!found.has(directory) && roots.some((root) => directory !== root && contains(root, directory))) {
       found.add(directory);
       directory = parentOf(directory);
     }

@@ -1,5 +1,5 @@
 import type { MountPath } from "./backend.ts";
-import { realPathOf } from "../resolve.ts";
+import { realPath } from "../../path/real_path.ts";
 
 /** What is there of these paths, as real paths: nothing can be mounted on a path that does not exist. */
 export function existingMounts(paths: Iterable<string>): MountPath[] {
@@ -8,7 +8,7 @@ export function existingMounts(paths: Iterable<string>): MountPath[] {
     try {
       // Most candidates are absent, and finding that out is cheapest this way.
       Deno.lstatSync(path);
-      const real = realPathOf(path);
+      const real = realPath(path);
       found.set(real, { path: real, directory: Deno.statSync(real).isDirectory });
     } catch {
       // Not there, or a dangling link: nothing to show, hide or protect.

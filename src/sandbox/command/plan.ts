@@ -1,5 +1,5 @@
 import type { JailPlan, MountPath, NetworkMode, ProxyAddress, Replacement } from "./backend.ts";
-import { isWithin } from "../area.ts";
+import { contains } from "../../path/contains.ts";
 import { planCaches } from "./mounts/caches.ts";
 import { gitPaths } from "./mounts/git.ts";
 import { HOME_PROGRAMS, HOME_SECRETS, PROTECTED_PATHS } from "../guarded.ts";
@@ -80,7 +80,7 @@ export interface HostEnvironment {
 
 /** The user's home, when it lies in a writable directory. */
 function homeWithin({ roots, userHome }: JailScope): string[] {
-  return userHome !== undefined && roots.some((root) => isWithin(userHome, root)) ? [userHome] : [];
+  return userHome !== undefined && roots.some((root) => contains(root, userHome)) ? [userHome] : [];
 }
 
 /** The part of a plan that does not change during a session. */
@@ -141,7 +141,7 @@ function programs(scope: JailScope, searchPath: readonly string[]): MountPath[] 
     ...searchPath.filter((path) => path.startsWith("/")),
     ...inHome(scope, HOME_PROGRAMS),
   ]);
-  return paths.filter(({ path }) => path !== "/" && !projects.some((root) => isWithin(path, root)));
+  return paths.filter(({ path }) => path !== "/" && !projects.some((root) => contains(root, path)));
 }
 
 /**
@@ -170,8 +170,8 @@ function withoutHidden(
   const directories = [...hidden, ...denied].filter((place) => place.directory).map((place) => place.path);
   const known = new Set(hidden.map((place) => place.path));
   return denied.filter(({ path }) =>
-    !known.has(path) && !roots.some((root) => isWithin(root, path)) &&
-    !directories.some((directory) => directory !== path && isWithin(path, directory))
+    !known.has(path) && !roots.some((root) => contains(path, root)) &&
+    !directories.some((directory) => directory !== path && contains(directory, path))
   );
 }
 

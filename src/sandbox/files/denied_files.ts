@@ -1,7 +1,7 @@
-import { isWithin } from "../area.ts";
+import { contains } from "../../path/contains.ts";
 import type { MountPath } from "../command/backend.ts";
 import { absoluteGlobs, foldGlob, type GlobContext, globSource, shortestGlob } from "./denied_globs.ts";
-import { realPathOf } from "../resolve.ts";
+import { realPath } from "../../path/real_path.ts";
 
 /** Directories looked into, and files hidden, before the rest is left to the rules alone. */
 const MAX_DIRECTORIES = 1500;
@@ -64,7 +64,7 @@ export class DeniedFiles {
     for (const path of [...this.#plain, ...this.#matches()]) {
       try {
         Deno.lstatSync(path);
-        const real = realPathOf(path);
+        const real = realPath(path);
         const loose = this.#names?.test(foldGlob(real)) ? { loose: true } as const : {};
         found.set(real, { path: real, directory: Deno.statSync(real).isDirectory, ...loose });
       } catch {
@@ -118,5 +118,5 @@ export class DeniedFiles {
 /** Directories that lie in none of the others. */
 function outermost(directories: readonly string[]): string[] {
   const all = [...new Set(directories)];
-  return all.filter((directory) => !all.some((other) => other !== directory && isWithin(directory, other)));
+  return all.filter((directory) => !all.some((other) => other !== directory && contains(other, directory)));
 }

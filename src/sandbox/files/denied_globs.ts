@@ -1,5 +1,5 @@
-import { foldPath } from "../area.ts";
-import { realPathOf } from "../resolve.ts";
+import { foldPath } from "../../path/contains.ts";
+import { realPath } from "../../path/real_path.ts";
 
 /** What the globs count from. Absolute paths. */
 export interface GlobContext {
@@ -64,7 +64,7 @@ function withReal(form: string): string[] {
   const fixed = form.slice(0, form.search(/[*?]|$/));
   const directory = fixed === form ? form : fixed.slice(0, fixed.lastIndexOf("/"));
   try {
-    return directory === "" ? [form] : [form, realPathOf(directory) + form.slice(directory.length)];
+    return directory === "" ? [form] : [form, realPath(directory) + form.slice(directory.length)];
   } catch {
     return [form];
   }

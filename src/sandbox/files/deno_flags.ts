@@ -1,4 +1,4 @@
-import { realPathOf } from "../resolve.ts";
+import { realPath } from "../../path/real_path.ts";
 
 /** What the process that changes files has to reach. Absolute paths. */
 export interface ProcessScope {
@@ -17,13 +17,13 @@ export interface ProcessScope {
  * workspace.
  */
 export function processFlags(scope: ProcessScope): string[] {
-  const denied = scope.forbidRead.map(realPathOf);
-  const kept = [...denied, ...(scope.keep ?? []).map(realPathOf)];
+  const denied = scope.forbidRead.map(realPath);
+  const kept = [...denied, ...(scope.keep ?? []).map(realPath)];
   return [
     "--allow-read",
     ...(denied.length > 0 ? [`--deny-read=${listOf(denied)}`] : []),
     ...(kept.length > 0 ? [`--deny-write=${listOf(kept)}`] : []),
-    `--allow-write=${listOf(scope.writable.map(realPathOf))}`,
+    `--allow-write=${listOf(scope.writable.map(realPath))}`,
   ];
 }
 

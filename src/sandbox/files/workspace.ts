@@ -1,10 +1,10 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { exists } from "../../util/look.ts";
-import { foldPath, isWithin, isWithinFolded } from "../area.ts";
+import { exists } from "../../path/probe.ts";
+import { contains, containsOnDisk, foldPath, IGNORES_CASE } from "../../path/contains.ts";
 import { deniedTest } from "./denied_globs.ts";
 import { HOME_CONFIG, HOME_SECRETS, isProtected, kernelReason } from "../guarded.ts";
-import { absolutePath, normalizeLexically, type PathStyle } from "../lexical.ts";
-import { realPathOf } from "../resolve.ts";
+import { absolutePath, join, normalize, type PathBase, requireFilePath } from "../../path/lexical.ts";
+import { realPath } from "../../path/real_path.ts";
 import { holdsInode, verifyOpenFile } from "./verify_open_file.ts";
 
 /** Which files tools may touch. Plain data, so that it can be handed to a worker. */
@@ -36,8 +36,6 @@ interface Areas {
   readonly forbidden: readonly string[];
 }
 
-const WINDOWS = Deno.build.os === "windows";
-
 /**
  * Confines file tools to the workspace; what `[sandbox]` sets; see docs/security.md. Structurally a
  * `PathPolicy`.
@@ -49,9 +47,9 @@ const WINDOWS = Deno.build.os === "windows";
  */
 export class Workspace {
   readonly options: WorkspaceOptions;
-  readonly #style: PathStyle;
+  readonly #base: PathBase;
   readonly #fold: (path: string) => string;
-  readonly #within: (path: string, area: string) => boolean;
+  readonly #contains: (directory: string, path: string) => boolean;
   /**
    * Resolved once, before any tool ran: a root that turns into a symlink later does not move the boundary.
    */
@@ -63,19 +61,19 @@ export class Workspace {
   constructor(options: WorkspaceOptions) {
     this.options = options;
     this.#tmp = options.privateTmp;
-    const insensitive = options.caseInsensitive ?? (WINDOWS || Deno.build.os === "darwin");
-    this.#style = { cwd: options.cwd, userHome: options.userHome, windows: WINDOWS };
+    const insensitive = options.caseInsensitive ?? IGNORES_CASE;
+    this.#base = { cwd: options.cwd, home: options.userHome };
     this.#fold = insensitive ? foldPath : (path) => path;
-    this.#within = insensitive ? isWithinFolded : isWithin;
+    this.#contains = insensitive ? containsOnDisk : contains;
     const secrets = HOME_SECRETS.map((name) => `${options.home}/${name}`);
     const forbidden = [...(options.forbidRead ?? []), ...secrets].map((path) => this.#absolute(path));
     this.#areas = {
-      roots: options.roots.map((root) => realPathOf(this.#absolute(root))),
-      home: realPathOf(this.#absolute(options.home)),
-      forbidden: forbidden.map(realPathOf),
+      roots: options.roots.map((root) => realPath(this.#absolute(root))),
+      home: realPath(this.#absolute(options.home)),
+      forbidden: forbidden.map(realPath),
     };
     // Walkers hand in paths as they were reached, so the unresolved spelling of an entry must match too.
-    const spellings = forbidden.map((path) => normalizeLexically(path, WINDOWS));
+    const spellings = forbidden.map((path) => normalize(path));
     this.#hidden = [...new Set([...this.#areas.forbidden, ...spellings].map(this.#fold))];
     this.#denied = this.#deniedTest();
   }
@@ -128,7 +126,7 @@ export class Workspace {
   /** Whether a path may not be read at all, whatever the rules say. */
   forbids(absolutePath: string): boolean {
     const path = this.#fold(absolutePath);
-    return this.#hidden.some((area) => isWithin(path, area));
+    return this.#hidden.some((area) => contains(area, path));
   }
 
   /**
@@ -137,7 +135,7 @@ export class Workspace {
    */
   guarded(realPath: string): boolean {
     return this.#areas.roots.some((root) =>
-      this.#within(realPath, root) && isProtected(realPath.slice(root.length).replace(/^[\\/]+/, ""))
+      this.#contains(root, realPath) && isProtected(realPath.slice(root.length).replace(/^[\\/]+/, ""))
     );
   }
 
@@ -151,7 +149,7 @@ export class Workspace {
    */
   verifyOpened(file: Deno.FsFile, path: string, access: "read" | "write" = "read"): Promise<void> {
     return attempt(() => {
-      const real = realPathOf(path);
+      const real = realPath(path);
       if (access === "read") this.#checkRead(path, real);
       else this.#checkWrite(path, real);
       const info = verifyOpenFile(file, path, real);
@@ -169,17 +167,18 @@ export class Workspace {
   }
 
   #absolute(path: string): string {
-    return absolutePath(path, this.#style);
+    requireFilePath(path);
+    return absolutePath(path, this.#base);
   }
 
   #resolve(path: string, access: "read" | "write"): string {
     const absolute = this.#absolute(path);
     const tmp = this.#tmp;
-    if (tmp === undefined || !/^\/tmp(?:\/|$)/.test(absolute)) return realPathOf(absolute);
-    const real = realPathOf(absolute);
-    if (real !== "/tmp" && !isWithin(real, "/tmp")) return real;
-    if ([...this.#areas.roots, tmp].some((root) => isWithin(real, root))) return real;
-    const mapped = realPathOf(tmp + real.slice("/tmp".length));
+    if (tmp === undefined || !/^\/tmp(?:\/|$)/.test(absolute)) return realPath(absolute);
+    const real = realPath(absolute);
+    if (real !== "/tmp" && !contains("/tmp", real)) return real;
+    if ([...this.#areas.roots, tmp].some((root) => contains(root, real))) return real;
+    const mapped = realPath(tmp + real.slice("/tmp".length));
     return access === "write" || exists(mapped) ? mapped : real;
   }
 
@@ -198,14 +197,14 @@ export class Workspace {
       throw refusal(`Cannot write ${shown(path, real)}: ${reason}`, { remedy: "write a regular file" });
     }
     if (this.forbids(real)) throw forbidden(path, real, "write");
-    if (this.#tmp !== undefined && isWithin(real, this.#tmp)) return;
-    if (isWithin(this.#fold(real), this.#fold(home))) {
-      if (this.#fold(real) === this.#fold(`${home}${WINDOWS ? "\\" : "/"}${HOME_CONFIG}`)) return;
+    if (this.#tmp !== undefined && contains(this.#tmp, real)) return;
+    if (contains(this.#fold(home), this.#fold(real))) {
+      if (this.#fold(real) === this.#fold(join(home, HOME_CONFIG))) return;
       throw refusal(`Cannot write ${shown(path, real)}: it belongs to the state of Reasonix`, {
         remedy: `of that directory only ${HOME_CONFIG} may be written`,
       });
     }
-    if (roots.some((root) => this.#within(real, root))) return;
+    if (roots.some((root) => this.#contains(root, real))) return;
     throw refusal(
       `Cannot write ${shown(path, real)}: it is outside the writable roots (${roots.join(", ") || "none"})`,
       {

@@ -1,5 +1,5 @@
 import { findProgram } from "../../util/find_program.ts";
-import { readSmallText } from "../../util/look.ts";
+import { readSmallText } from "../../path/probe.ts";
 
 /** A file as git last saw it. */
 export interface GitStamp {

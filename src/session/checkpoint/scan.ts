@@ -1,4 +1,4 @@
-import { IgnoreRules } from "../../util/ignore_rules.ts";
+import { IgnoreRules } from "../../path/ignore_rules.ts";
 
 export interface ScanOptions {
   /** Real absolute path of the workspace. */

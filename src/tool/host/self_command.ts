@@ -1,4 +1,4 @@
-import { readEnv } from "../search/environment.ts";
+import { readEnv } from "../../path/read_env.ts";
 
 /** First argument by which the program knows that it was started to do a part of its own work. */
 export const WORKER_FLAG = "--worker=";

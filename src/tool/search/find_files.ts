@@ -1,5 +1,5 @@
 import { compileGlobs } from "./glob_match.ts";
-import { expandBraces } from "../../util/glob_syntax.ts";
+import { expandBraces } from "../../path/glob.ts";
 import { below, readFilter } from "./path_filter.ts";
 import { walkFiles } from "./walk.ts";
 

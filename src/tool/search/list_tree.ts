@@ -1,4 +1,4 @@
-import { IgnoreScope, isTelling } from "./ignore_scope.ts";
+import { IgnoreScope, isTelling } from "../../path/ignore_scope.ts";
 
 export interface TreeOptions {
   readonly root: string;

@@ -1,6 +1,6 @@
 import { compileGlobs } from "./glob_match.ts";
-import { expandBraces } from "../../util/glob_syntax.ts";
-import { IgnoreRules } from "../../util/ignore_rules.ts";
+import { expandBraces } from "../../path/glob.ts";
+import { IgnoreRules } from "../../path/ignore_rules.ts";
 
 /** Which files of a search count, by name. */
 export interface PathFilter {

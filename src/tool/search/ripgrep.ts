@@ -1,5 +1,5 @@
 import { findProgram } from "../../util/find_program.ts";
-import { readEnv } from "./environment.ts";
+import { readEnv } from "../../path/read_env.ts";
 import type { PathFilter } from "./path_filter.ts";
 import type { SearchRequest } from "./request.ts";
 

@@ -1,5 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { IgnoreScope } from "./ignore_scope.ts";
+import { IgnoreScope } from "../../path/ignore_scope.ts";
 import { below, type PathFilter, type PathTest } from "./path_filter.ts";
 import { type FoundFile, type SearchReport, type SearchRequest, sortedByPath } from "./request.ts";
 import { ripgrepEnv, searchArguments } from "./ripgrep.ts";

@@ -1,4 +1,4 @@
-import { IgnoreScope, isTelling } from "./ignore_scope.ts";
+import { IgnoreScope, isTelling } from "../../path/ignore_scope.ts";
 
 /** How a tree is walked. All paths are absolute and real, with `/` between names. */
 export interface WalkOptions {

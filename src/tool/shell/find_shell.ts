@@ -1,5 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { isFile } from "../../util/look.ts";
+import { isFile } from "../../path/probe.ts";
 import type { ToolSettings } from "../tool.ts";
 
 /** A shell and how a command is given to it. */

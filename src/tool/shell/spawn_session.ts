@@ -1,4 +1,4 @@
-import { isFile } from "../../util/look.ts";
+import { isFile } from "../../path/probe.ts";
 import type { ProcessGuard } from "../services.ts";
 import type { SpawnPlan } from "../tool.ts";
 

@@ -1,6 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
 import type { ToolContext } from "../tool.ts";
-import { isFolder } from "../../util/look.ts";
+import { isDirectory } from "../../path/probe.ts";
 
 export interface WorkingFolder {
   readonly path: string;
@@ -15,7 +15,7 @@ export async function workingFolder(context: ToolContext, wanted: unknown): Prom
   const memory = context.services?.shell;
   if (typeof wanted === "string" && wanted !== "") {
     const path = await context.paths.read(wanted);
-    if (!isFolder(path)) {
+    if (!isDirectory(path)) {
       throw new ReasonixError(`Cannot run in ${wanted}: it is not a folder`, {
         remedy: "name an existing folder",
       });
@@ -28,7 +28,7 @@ export async function workingFolder(context: ToolContext, wanted: unknown): Prom
     return { path, lasting: false };
   }
   if (memory?.cwd === undefined) return { path: context.cwd, lasting: memory !== undefined };
-  if (isFolder(memory.cwd)) return { path: memory.cwd, lasting: true };
+  if (isDirectory(memory.cwd)) return { path: memory.cwd, lasting: true };
   const note = `[${memory.cwd} is gone; ran in ${context.cwd}]`;
   delete memory.cwd;
   return { path: context.cwd, lasting: true, note };

@@ -6,7 +6,7 @@ import {
   type ProbeResult,
   type SpawnPlan,
 } from "../backend.ts";
-import { isWithin } from "../../area.ts";
+import { contains } from "../../../path/contains.ts";
 import { seccompFilter } from "../seccomp.ts";
 import { PROXY_PORT, proxyEnvironment } from "../../network/proxy_environment.ts";
 
@@ -98,11 +98,11 @@ const CLOSER = 'for fd in /proc/self/fd/??*; do fd=${fd##*/}; exec {fd}>&-; done
 /** Mounts in the order in which they cover each other: outer before inner, and what is hidden last. */
 function mounts(plan: JailPlan): string[] {
   const writable = plan.writable.filter((place) => !isWhole(place));
-  const covers = (path: string) => plan.writable.some((place) => isWithin(path, place.path));
+  const covers = (path: string) => plan.writable.some((place) => contains(place.path, path));
   const fixed = plan.protectedPaths.map((place) => place.path).filter(covers);
   const readable = plan.readable.map((place) => place.path);
   const kept = ancestors(plan).filter((path) =>
-    ![...fixed, ...readable].some((place) => isWithin(path, place))
+    ![...fixed, ...readable].some((place) => contains(place, path))
   );
   const binds = [
     ...writable.map(({ path }) => bind("--bind", path)),

@@ -1,4 +1,4 @@
-import { isWithin } from "../../area.ts";
+import { contains } from "../../../path/contains.ts";
 import {
   ancestors,
   type Backend,
@@ -42,7 +42,7 @@ function networkRules(plan: JailPlan): string[] {
 function writableWithin({ writable, readable }: JailPlan): MountPath[] {
   const outer = readable.map((place) => place.path);
   return writable.filter(({ path }) =>
-    outer.some((directory) => directory !== path && isWithin(path, directory))
+    outer.some((directory) => directory !== path && contains(directory, path))
   );
 }
 

@@ -1,4 +1,4 @@
-import { isWithin } from "../../area.ts";
+import { contains } from "../../../path/contains.ts";
 import type { MountPath, Replacement } from "../backend.ts";
 import { existingMounts } from "../mount_path.ts";
 
@@ -121,7 +121,7 @@ export function planCaches(sources: CacheSources): CachePlan {
   }
   // Who names the directory itself as writable means the real one.
   const chosen = (path: string) =>
-    roots.some((root) => isWithin(path, root) && !isWithin(userHome ?? "", root));
+    roots.some((root) => contains(root, path) && !contains(root, userHome ?? ""));
   const common = existingMounts(inHome(COMMON)).filter(({ path }) => !chosen(path));
   const npx = started.filter(({ path }) => path.endsWith("/_npx") && !chosen(path));
   const replaced = [

@@ -1,6 +1,6 @@
-import { exists, readSmallText } from "../../../util/look.ts";
-import { isWithin } from "../../area.ts";
-import { realPathOf } from "../../resolve.ts";
+import { exists, readSmallText } from "../../../path/probe.ts";
+import { contains } from "../../../path/contains.ts";
+import { realPath } from "../../../path/real_path.ts";
 
 /** What the jail has to know about the repository of a writable root. Absolute paths; some may not exist. */
 export interface GitPaths {
@@ -84,7 +84,7 @@ function programs(directory: string): Pick<GitPaths, "protectedPaths" | "redirec
 /** The directory a `.git` file leads to. */
 function leadsTo(root: string): string | undefined {
   const target = /^gitdir: (.+)$/m.exec(textOf(`${root}/.git`))?.[1];
-  return target && realPathOf(target.startsWith("/") ? target : `${root}/${target}`);
+  return target && realPath(target.startsWith("/") ? target : `${root}/${target}`);
 }
 
 /**
@@ -95,11 +95,11 @@ function linkedWorktree(root: string): { directory: string; common: string } | u
   try {
     const directory = leadsTo(root);
     if (directory === undefined) return undefined;
-    if (realPathOf(textOf(`${directory}/gitdir`).trim()) !== realPathOf(`${root}/.git`)) {
+    if (realPath(textOf(`${directory}/gitdir`).trim()) !== realPath(`${root}/.git`)) {
       return undefined;
     }
-    const common = realPathOf(`${directory}/${textOf(`${directory}/commondir`).trim()}`);
-    return isWithin(directory, `${common}/worktrees`) ? { directory, common } : undefined;
+    const common = realPath(`${directory}/${textOf(`${directory}/commondir`).trim()}`);
+    return contains(`${common}/worktrees`, directory) ? { directory, common } : undefined;
   } catch {
     return undefined;
   }
@@ -113,7 +113,7 @@ function submodule(root: string): string | undefined {
     const tree = /^\s*worktree\s*=\s*"?([^"\n]+?)"?\s*$/m.exec(textOf(`${directory}/config`))
       ?.[1];
     if (tree === undefined) return undefined;
-    return realPathOf(tree.startsWith("/") ? tree : `${directory}/${tree}`) === realPathOf(root)
+    return realPath(tree.startsWith("/") ? tree : `${directory}/${tree}`) === realPath(root)
       ? directory
       : undefined;
   } catch {

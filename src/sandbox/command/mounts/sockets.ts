@@ -1,4 +1,4 @@
-import { isWithin } from "../../area.ts";
+import { contains } from "../../../path/contains.ts";
 
 /**
  * Sockets of programs that act for whoever connects: key agents, containers, the desktop, editors, other
@@ -79,8 +79,8 @@ export function foreignSockets(
   userHome: string | undefined,
 ): string[] {
   const projects = roots.filter((root) => !isSystemDirectory(root, userHome));
-  const covered = REPLACED.filter((directory) => !roots.some((root) => isWithin(directory, root)));
-  return sockets.filter((path) => ![...projects, ...covered].some((directory) => isWithin(path, directory)));
+  const covered = REPLACED.filter((directory) => !roots.some((root) => contains(root, directory)));
+  return sockets.filter((path) => ![...projects, ...covered].some((directory) => contains(directory, path)));
 }
 
 /**
@@ -89,7 +89,7 @@ export function foreignSockets(
  */
 export function isSystemDirectory(root: string, userHome: string | undefined): boolean {
   return /^\/(?:|etc|home|media|mnt|opt|root|run|srv|tmp|usr|var|var\/tmp)$/.test(root) ||
-    (userHome !== undefined && isWithin(userHome, root));
+    (userHome !== undefined && contains(root, userHome));
 }
 
 function isSocket(path: string): boolean {

@@ -3,7 +3,7 @@ import { findFiles } from "../../search/find_files.ts";
 import { splitList } from "../../search/path_filter.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
-import { isFolder } from "../../../util/look.ts";
+import { isDirectory } from "../../../path/probe.ts";
 
 const DEFAULT_LIMIT = 200;
 
@@ -80,7 +80,7 @@ function shared(one: string[], other: string[]): string[] {
 }
 
 function nothing(pattern: string, rest: string, root: string): string {
-  if (isFolder(`${root}/${rest}`)) {
+  if (isDirectory(`${root}/${rest}`)) {
     return `No files match ${pattern}: it is a folder; ${
       pattern.replace(/\/$/, "")
     }/** matches what is in it`;

@@ -1,6 +1,31 @@
-import { type Family, isFault, readRule } from "../util/rule_syntax.ts";
+import { type Family, isFault, readRule } from "./syntax.ts";
 import { ANY, SEP, toPattern } from "./pattern.ts";
-import type { RuleList, RuleProblem, RuleText } from "./ports.ts";
+
+/** A rule as it stands in a configuration file. `origin` is printed as it is, such as `reasonix.toml:12:5`. */
+export interface RuleText {
+  readonly text: string;
+  readonly origin?: string;
+}
+
+export type RuleList = "allow" | "ask" | "deny";
+
+/** A rule that was not understood. */
+export interface RuleProblem {
+  readonly rule: string;
+  readonly list: RuleList;
+  readonly origin?: string;
+  readonly message: string;
+  /** What to write instead. */
+  readonly remedy: string;
+}
+
+/** `[permissions]` after merging. `mode` is what happens to a writer that no rule matches. */
+export interface PolicySource {
+  readonly mode: "ask" | "allow" | "deny";
+  readonly allow: readonly RuleText[];
+  readonly ask: readonly RuleText[];
+  readonly deny: readonly RuleText[];
+}
 
 /** What stands in a rule's parentheses. */
 export type RuleSpec =

@@ -1,4 +1,4 @@
-/** Looks at the file system that answer instead of throwing: what cannot be looked at is not there. */
+/** Questions to the file system that answer instead of throwing: what cannot be looked at is not there. */
 
 /** Whether something has this name, even if it is a link that leads nowhere. */
 export function exists(path: string): boolean {
@@ -18,19 +18,11 @@ export function isFile(path: string): boolean {
   }
 }
 
-export function isFolder(path: string): boolean {
+export function isDirectory(path: string): boolean {
   try {
     return Deno.statSync(path).isDirectory;
   } catch {
     return false;
-  }
-}
-
-export function realPath(path: string): string | undefined {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    return undefined;
   }
 }
 
@@ -47,10 +39,10 @@ export function readSmallText(path: string, maxBytes = 1024 * 1024): string | un
   }
 }
 
-/** The entries of a folder by name. */
-export function sortedEntries(folder: string): Deno.DirEntry[] {
+/** The entries of a directory by name. */
+export function sortedEntries(directory: string): Deno.DirEntry[] {
   try {
-    return [...Deno.readDirSync(folder)].sort((a, b) => a.name < b.name ? -1 : 1);
+    return [...Deno.readDirSync(directory)].sort((a, b) => a.name < b.name ? -1 : 1);
   } catch {
     return [];
   }

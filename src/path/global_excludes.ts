@@ -1,6 +1,6 @@
-import { readSmallText } from "../../util/look.ts";
-import { readEnv } from "./environment.ts";
-import { IgnoreRules } from "../../util/ignore_rules.ts";
+import { readSmallText } from "./probe.ts";
+import { readEnv } from "./read_env.ts";
+import { IgnoreRules } from "./ignore_rules.ts";
 
 /** The user's own ignore file for all repositories: `core.excludesFile`, else `git/ignore` in the configuration folder. */
 export function globalExcludes(): IgnoreRules | undefined {

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { isProblem, parseRule, type Rule } from "../../../src/permission/mod.ts";
-import { bash, call, scene } from "./scene.ts";
+import { isProblem, parseRule, type Rule } from "../../../src/rule/mod.ts";
+import { bash, call, scene } from "../permission/scene.ts";
 
 function rule(text: string): Rule {
   const parsed = parseRule({ text }, "deny");

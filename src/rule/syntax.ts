@@ -1,5 +1,5 @@
 /** How permission rules are written and which tools their names mean: the configuration checks it, the gate works with it. */
-import { suggestNames } from "./suggest.ts";
+import { suggestNames } from "../util/suggest.ts";
 
 export type Family = "Bash" | "Read" | "Edit" | "Mcp";
 

@@ -1,9 +1,9 @@
-import { absolutePath, normalizePath } from "./paths.ts";
+import { absolutePath, normalize } from "../path/lexical.ts";
 import { ANY, firstMark, isKnown, type Match, matchPattern, toPattern } from "./pattern.ts";
-import type { RuleList } from "./ports.ts";
+import type { RuleList } from "./rule.ts";
 
 /** Where paths are counted from. */
-export interface Places {
+export interface PathContext {
   readonly cwd: string;
   readonly home: string;
   readonly roots: readonly string[];
@@ -32,7 +32,7 @@ export interface PathMatcher {
  * links and `..` are resolved first. A refusal also holds for the written name, for a folder whose content is named
  * (`docs/**`), and, without a slash, for that name in any folder. An allowance holds for the real path alone.
  */
-export function createPathMatcher(places: Places): PathMatcher {
+export function createPathMatcher(places: PathContext): PathMatcher {
   const { cwd, home, roots, realPath } = places;
   const fold = (text: string) =>
     places.ignoreCase ? text.normalize("NFC").toLowerCase() : text.normalize("NFC");
@@ -59,7 +59,7 @@ export function createPathMatcher(places: Places): PathMatcher {
   };
 
   return {
-    forms: (path, from = cwd) => pathForms(absolutePath(path, from, home), realPath),
+    forms: (path, from = cwd) => pathForms(absolutePath(path, { cwd: from, home }), realPath),
     match(glob, list, forms) {
       const texts = list === "allow" ? [forms.real] : [...new Set([forms.lexical, forms.real])];
       let best: Match = "no";
@@ -107,12 +107,12 @@ function absoluteForms(glob: string, home: string, realPath: (path: string) => s
 }
 
 function collapse(glob: string): string {
-  return /(^|\/)\.{1,2}(\/|$)/.test(glob) ? normalizePath(glob).slice(glob.startsWith("/") ? 0 : 1) : glob;
+  return /(^|\/)\.{1,2}(\/|$)/.test(glob) ? normalize(glob).slice(glob.startsWith("/") ? 0 : 1) : glob;
 }
 
 /** Both names of an absolute path. In a path with unknown parts only what precedes them can be resolved. */
 function pathForms(path: string, realPath: (path: string) => string): PathForms {
-  if (isKnown(path)) return { lexical: normalizePath(path), real: realPath(path) };
+  if (isKnown(path)) return { lexical: normalize(path), real: realPath(path) };
   const mark = firstMark(path);
   const cut = path.lastIndexOf("/", mark);
   const rest = path.slice(cut);
@@ -120,5 +120,5 @@ function pathForms(path: string, realPath: (path: string) => string): PathForms 
   const folder = path.slice(0, cut) || "/";
   const tidy = (base: string) =>
     `${base === "/" ? "" : base}${rest.replace(/\/+/g, "/").replace(/(.)\/$/, "$1")}`;
-  return { lexical: tidy(normalizePath(folder)), real: tidy(realPath(folder)) };
+  return { lexical: tidy(normalize(folder)), real: tidy(realPath(folder)) };
 }

@@ -1,4 +1,4 @@
-import { escapeRegExp, expandBraces, ignoreGlobSource } from "./glob_syntax.ts";
+import { escapeRegExp, expandBraces, ignoreGlobSource } from "./glob.ts";
 
 /** What the last matching line of an ignore file says; undefined when no line matches. */
 export type IgnoreVerdict = "ignore" | "keep" | undefined;

@@ -1,4 +1,5 @@
-import { exists, isFile, isFolder, readSmallText, realPath, sortedEntries } from "../../../src/util/look.ts";
+import { exists, isDirectory, isFile, readSmallText, sortedEntries } from "../../../src/path/probe.ts";
+import { existingRealPath } from "../../../src/path/real_path.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
@@ -11,7 +12,7 @@ Deno.test("looks answer for files, folders, links and nothing", async () => {
   await Deno.symlink("nowhere", `${root}/dangling`);
   const look = (name: string) => {
     const path = `${root}/${name}`;
-    return [exists(path), isFile(path), isFolder(path), realPath(path)];
+    return [exists(path), isFile(path), isDirectory(path), existingRealPath(path)];
   };
   assertEquals(look("file"), [true, true, false, `${root}/file`]);
   assertEquals(look("folder"), [true, false, true, `${root}/folder`]);

@@ -1,6 +1,6 @@
-import { readSmallText } from "../../util/look.ts";
+import { readSmallText } from "./probe.ts";
 import { globalExcludes } from "./global_excludes.ts";
-import { IgnoreRules } from "../../util/ignore_rules.ts";
+import { IgnoreRules } from "./ignore_rules.ts";
 
 /** Rules with the folder they count from. */
 interface RuleSet {
@@ -57,10 +57,11 @@ export class IgnoreScope {
   }
 
   /** The scope inside `folder`, given the telling names among its entries. */
-  enter(folder: string, names: ReadonlySet<string>): IgnoreScope {
+  enter(directory: string, names: ReadonlySet<string>): IgnoreScope {
     if (names.size === 0) return this;
-    const read = (name: string): RuleSet[] => names.has(name) ? ruleSet(folder, `${folder}/${name}`) : [];
-    const repository = names.has(".git") ? repositoryExcludes(folder) : undefined;
+    const read = (name: string): RuleSet[] =>
+      names.has(name) ? ruleSet(directory, `${directory}/${name}`) : [];
+    const repository = names.has(".git") ? repositoryExcludes(directory) : undefined;
     const [dot, git, own] = [read(".ignore"), read(".gitignore"), read(".reasonixignore")];
     if (!repository && dot.length + git.length + own.length === 0) return this;
     return new IgnoreScope(

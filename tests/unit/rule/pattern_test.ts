@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { ANY, matchPattern, ONE, SEP, STAR, toPattern } from "../../../src/permission/pattern.ts";
+import { ANY, matchPattern, ONE, SEP, STAR, toPattern } from "../../../src/rule/pattern.ts";
 
 Deno.test("matchPattern tells certain from possible matches", () => {
   const cases: [string, string, string][] = [
