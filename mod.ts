@@ -51,6 +51,7 @@ export type {
   JsonSchema,
   Message,
   Prefix,
+  PreparedCall,
   Price,
   ProviderError,
   ProviderErrorKind,
@@ -77,6 +78,6 @@ export {
   type ToolResult,
   type Truncation,
 } from "./src/tool/mod.ts";
-export { type Decision, type Gate, type PreparedCall } from "./src/permission/mod.ts";
+export { type Decision, type Gate } from "./src/permission/mod.ts";
 export { type Limits, type TurnOutcome, type TurnReason } from "./src/agent/mod.ts";
 export { type AgentOptions, Controller, createAgent, type EmbeddedAgent } from "./src/control/mod.ts";

@@ -1,13 +1,8 @@
-import { buildAccessScope, gateOptions, SandboxSession } from "../../src/assembly/mod.ts";
+import { buildAccessScope, buildRegistry, gateOptions, SandboxSession } from "../../src/assembly/mod.ts";
 import { formatProblem, loadConfig, sourceOf } from "../../src/config/mod.ts";
-import { EXIT, formatPlace, ReasonixError } from "../../src/core/mod.ts";
-import {
-  createGate,
-  type Explanation,
-  type PermissionMode,
-  type PreparedCall,
-} from "../../src/permission/mod.ts";
-import { BUILTINS } from "../../src/tool/mod.ts";
+import { EXIT, formatPlace, type PreparedCall, ReasonixError } from "../../src/core/mod.ts";
+import { createGate, type Explanation, type PermissionMode } from "../../src/permission/mod.ts";
+import { BUILTINS, preparedCall, type Tool, type ToolRegistry } from "../../src/tool/mod.ts";
 import { terminalSafe } from "../../src/util/terminal_text.ts";
 import { type CliContext, fail } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
@@ -28,10 +23,11 @@ export async function check(this: CliContext, flags: CheckFlags, subject: string
     const jail = new SandboxSession({ paths, loaded, workspace: reach.workspace, unconfined: reach.full });
     const record = () => {};
     const gate = createGate(
-      gateOptions({ paths, loaded, reach, openJail: jail.open, onAsk: "allow", permissionMode, record }),
+      gateOptions({ paths, loaded, reach, openJail: jail.open, onAsk: undefined, permissionMode, record }),
     );
     for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
-    const explanation = await gate.explain(callOf(flags.tool ?? "bash", subject))
+    const registry = buildRegistry(loaded.config, BUILTINS.map(({ name }) => name));
+    const explanation = await gate.explain(await callOf(registry, flags.tool ?? "bash", subject))
       .finally(() => jail.close());
     this.process.stdout.write(
       flags.json ? `${JSON.stringify(explanation, null, 2)}\n` : explanationText(explanation),
@@ -42,19 +38,33 @@ export async function check(this: CliContext, flags: CheckFlags, subject: string
   }
 }
 
-function callOf(name: string, subject: string): PreparedCall {
-  const tool = BUILTINS.find((candidate) => candidate.name === name);
+/** The call of a tool, as the registry of a run prepares it: from JSON, or from the one argument that matters most. */
+async function callOf(registry: ToolRegistry, name: string, subject: string): Promise<PreparedCall> {
+  const tool = registry.get(name);
   if (!tool) {
     throw new ReasonixError(`Unknown tool "${name}"`, {
       exit: "usage",
-      remedy: `use one of ${BUILTINS.map((candidate) => candidate.name).join(", ")}`,
+      remedy: `use one of ${registry.tools().map((candidate) => candidate.name).join(", ")}`,
     });
   }
+  const call = { id: "check", name, arguments: subject };
+  if (!/^\s*\{/.test(subject) || tool.command) {
+    const args = { [argumentOf(tool, subject)]: subject };
+    return preparedCall({ ...call, arguments: JSON.stringify(args) }, tool, args);
+  }
+  const prepared = await registry.prepare(call);
+  if (typeof prepared === "string") throw new ReasonixError(prepared, { exit: "usage" });
+  return prepared;
+}
+
+/** The argument that names what the tool works on. */
+function argumentOf(tool: Tool, subject: string): string {
   const properties = Object.keys((tool.schema.properties ?? {}) as Record<string, unknown>);
-  const key = ["command", "path", "source_path", "pattern"].find((name) => properties.includes(name)) ??
-    properties[0] ?? "path";
-  const args = { [key]: subject };
-  return { call: { id: "check", name, arguments: JSON.stringify(args) }, args, readOnly: tool.readOnly };
+  const required = Array.isArray(tool.schema.required) ? tool.schema.required.map(String) : [];
+  const path = properties.find((key) =>
+    [...tool.reads?.({ [key]: subject }) ?? [], ...tool.writes?.({ [key]: subject }) ?? []].includes(subject)
+  );
+  return path ?? required[0] ?? properties[0] ?? "path";
 }
 
 function explanationText(explanation: Explanation): string {

@@ -82,7 +82,12 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   },
   allowedTools: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Extra allow rules" },
   disallowedTools: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Extra deny rules" },
-  onAsk: { kind: "enum", values: ["allow", "deny", "fail"], default: "allow", brief: "Answer to ask rules" },
+  onAsk: {
+    kind: "enum",
+    values: ["allow", "deny", "fail"],
+    optional: true,
+    brief: "Answer to ask rules (allow)",
+  },
   writes: {
     kind: "enum",
     values: ["allow", "dry-run", "deny"],

@@ -1,5 +1,5 @@
-import { errorMessage, isAbort, type NewEventOf, type ToolCall } from "../core/mod.ts";
-import { failure, type ResolvedCall, type ToolResult } from "../tool/mod.ts";
+import { errorMessage, isAbort, type NewEventOf, type PreparedCall, type ToolCall } from "../core/mod.ts";
+import { failure, type ToolResult } from "../tool/mod.ts";
 import type { RepeatGuard } from "./guard.ts";
 import type { AgentParts } from "./ports.ts";
 import { callSummary } from "./summary.ts";
@@ -16,11 +16,8 @@ export interface BatchOutcome {
   stuck?: string;
 }
 
-interface Entry {
-  readonly call: ToolCall;
-  /** A string is why the call cannot run. */
-  readonly ready: ResolvedCall | string;
-}
+/** A call of the message; a string is why it cannot run. */
+type Entry = readonly [call: ToolCall, prepared: PreparedCall | string];
 
 interface Batch {
   readonly parts: AgentParts;
@@ -56,10 +53,10 @@ async function nextGroup(parts: AgentParts, calls: readonly ToolCall[], at: numb
   const limit = parts.maxCallsPerStep ?? calls.length;
   const group: Entry[] = [];
   for (const call of calls.slice(at, at + MAX_PARALLEL)) {
-    const ready = at + group.length < limit ? await parts.toolbox.prepare(call) : tooMany(limit);
-    const writes = typeof ready !== "string" && !ready.readOnly;
+    const prepared = at + group.length < limit ? await parts.toolbox.prepare(call) : tooMany(limit);
+    const writes = typeof prepared !== "string" && !prepared.readOnly;
     if (writes && group.length > 0) break;
-    group.push({ call, ready });
+    group.push([call, prepared]);
     if (writes) break;
   }
   return group;
@@ -79,13 +76,17 @@ async function finish(batch: Batch, call: ToolCall, end: ToolEnd): Promise<void>
 }
 
 /** prepare (done) → gate → execute → finalize. Never rejects. */
-async function runCall(batch: Batch, entry: Entry): Promise<ToolEnd> {
+async function runCall(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> {
   const { parts, signal } = batch;
-  const { call, ready } = entry;
   const now = parts.now ?? performance.now.bind(performance);
   const started = now();
-  const readOnly = typeof ready !== "string" && ready.readOnly;
-  await parts.conversation.record({ type: "tool.start", call, readOnly, summary: callSummary(call) });
+  const readOnly = typeof prepared !== "string" && prepared.readOnly;
+  await parts.conversation.record({
+    type: "tool.start",
+    call,
+    readOnly,
+    summary: callSummary(call, prepared),
+  });
   const end = (outcome: ToolEnd["outcome"], result: ToolResult): ToolEnd => ({
     type: "tool.end",
     callId: call.id,
@@ -100,7 +101,7 @@ async function runCall(batch: Batch, entry: Entry): Promise<ToolEnd> {
     ...(result.exitCode === undefined ? {} : { exitCode: result.exitCode }),
     ...(result.signal === undefined ? {} : { signal: result.signal }),
   });
-  if (typeof ready === "string") return end("error", failure(ready));
+  if (typeof prepared === "string") return end("error", failure(prepared));
   if (batch.outcome.blocked) {
     return end("skipped", failure("Not executed: an earlier call of this message ended the run"));
   }
@@ -108,15 +109,15 @@ async function runCall(batch: Batch, entry: Entry): Promise<ToolEnd> {
     return end("aborted", failure("Not executed: the turn was stopped before this call began"));
   }
   try {
-    const decision = await parts.gate.check(ready, signal);
+    const decision = await parts.gate.check(prepared, signal);
     if (decision.decision === "deny") {
       const reason = (decision.reason ?? "refused by the permission policy").replace(/^blocked: /, "");
       if (decision.stop) batch.outcome.blocked = reason;
       return end("blocked", { content: `blocked: ${reason}`, isError: true, summary: reason });
     }
-    if (!ready.readOnly && !decision.readsOnly) await parts.checkpointer?.snapshotBefore(ready);
+    if (!prepared.readOnly && !decision.readsOnly) await parts.checkpointer?.snapshotBefore(prepared);
     const result = await parts.toolbox.execute(
-      ready,
+      prepared,
       signal,
       (text) => void parts.conversation.record({ type: "tool.delta", callId: call.id, text }),
     );

@@ -1,7 +1,7 @@
-import type { Message, NewEvent, Prefix, ToolCall } from "../core/mod.ts";
+import type { Message, NewEvent, Prefix, PreparedCall, ToolCall } from "../core/mod.ts";
 import type { Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
-import type { ResolvedCall, ToolResult } from "../tool/mod.ts";
+import type { ToolResult } from "../tool/mod.ts";
 
 /** The conversation an agent works on. Recording an event is the only way it changes. */
 export interface Conversation {
@@ -19,9 +19,9 @@ export interface Conversation {
 /** Finds and runs tools. */
 export interface Toolbox {
   /** A string says, for the model, why the call cannot run. */
-  prepare(call: ToolCall): ResolvedCall | string | Promise<ResolvedCall | string>;
+  prepare(call: ToolCall): PreparedCall | string | Promise<PreparedCall | string>;
   /** Contract: a failure is a result; only an abort rejects. */
-  execute(call: ResolvedCall, signal: AbortSignal, progress: (text: string) => void): Promise<ToolResult>;
+  execute(call: PreparedCall, signal: AbortSignal, progress: (text: string) => void): Promise<ToolResult>;
 }
 
 /**
@@ -34,7 +34,7 @@ export interface Checkpointer {
   /** The reply begins to call this tool: what it takes to undo the call can be prepared while its arguments arrive. */
   prefetch(tool: string): void;
   /** Awaited before a call that may change something runs. */
-  snapshotBefore(call: ResolvedCall): Promise<void>;
+  snapshotBefore(call: PreparedCall): Promise<void>;
   end(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-import type { ToolCall } from "../core/mod.ts";
-import type { ResolvedCall, ToolContext, ToolRegistry, ToolResult } from "../tool/mod.ts";
+import type { PreparedCall, ToolCall } from "../core/mod.ts";
+import type { Tool, ToolContext, ToolRegistry, ToolResult } from "../tool/mod.ts";
 import type { Toolbox } from "./ports.ts";
 
 /** What every call of a conversation shares. */
@@ -11,7 +11,7 @@ export interface ToolboxOptions {
   /** The command jail; asked for when the first call that may start a process comes. */
   readonly jail: () => ToolContext["jail"] | Promise<ToolContext["jail"]>;
   /** Runs a call somewhere else (a worker); absent: here. */
-  readonly execute?: (call: ResolvedCall, context: ToolContext) => Promise<ToolResult>;
+  readonly execute?: (call: PreparedCall, tool: Tool, context: ToolContext) => Promise<ToolResult>;
 }
 
 /** Tools of a registry, run with one shared context. */
@@ -22,24 +22,28 @@ export class RegistryToolbox implements Toolbox {
     this.#options = options;
   }
 
-  prepare(call: ToolCall): ResolvedCall | string | Promise<ResolvedCall | string> {
+  prepare(call: ToolCall): PreparedCall | string | Promise<PreparedCall | string> {
     return this.#options.registry.prepare(call);
   }
 
   async execute(
-    call: ResolvedCall,
+    call: PreparedCall,
     signal: AbortSignal,
     progress: (text: string) => void,
   ): Promise<ToolResult> {
-    const { context, jail, execute } = this.#options;
+    const { registry, context, jail, execute } = this.#options;
+    const tool = registry.get(call.tool);
+    if (!tool) {
+      throw new TypeError(`Cannot run ${call.tool}: the registry that prepared the call has no such tool`);
+    }
     const whole: ToolContext = {
       ...context,
       callId: call.call.id,
       signal,
       progress,
-      jail: call.readOnly || call.tool.writes ? NO_PROCESS : await jail(),
+      jail: call.writes ? NO_PROCESS : await jail(),
     };
-    return await (execute ? execute(call, whole) : call.tool.execute(call.args, whole));
+    return await (execute ? execute(call, tool, whole) : tool.execute(call.args, whole));
   }
 }
 

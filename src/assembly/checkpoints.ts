@@ -31,7 +31,7 @@ export function createCheckpointer(
     root: paths.cwd,
     ...(hides ? { skip: (path) => `${path}/`.startsWith(home) || workspace.forbids(path) } : {}),
     ...(meanwhile ? { concurrentWarmup: meanwhile } : {}),
-    writesFiles: (tool) => registry?.get(tool)?.writes !== undefined,
+    writesFiles: (tool) => registry?.get(tool)?.family === "Edit",
     resolve: (path) => workspace.write(path),
   });
 }

@@ -8,6 +8,7 @@ export { findSkillSet, gatherPromptInputs } from "./prompt_inputs.ts";
 export type { RunOptions } from "./run_options.ts";
 export type { RunPaths } from "./run_paths.ts";
 export { SandboxSession, withJail } from "./sandbox_session.ts";
+export { buildRegistry } from "./tools.ts";
 export type { Slash } from "./slash_commands.ts";
 export { executables, loadTrustedConfig, trustable } from "./trusted_config.ts";
 

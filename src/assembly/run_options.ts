@@ -10,7 +10,7 @@ export interface RunOptions {
   readonly copy?: boolean;
   readonly permissionMode?: PermissionMode;
   /** Answer to questions when there is nobody to ask. */
-  readonly onAsk: GateOptions["onAsk"];
+  readonly onAsk?: GateOptions["onAsk"];
   /** Reasoning effort of the model. */
   readonly effort?: string;
   /** File to record the replies of the model in. */

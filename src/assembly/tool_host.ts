@@ -1,10 +1,11 @@
 import { userConfigFile } from "../config/mod.ts";
+import type { PreparedCall } from "../core/mod.ts";
 import { processFlags, type Workspace } from "../sandbox/mod.ts";
 import {
   loadProcessHost,
   LocalToolHost,
   type ProcessGuard,
-  type ResolvedCall,
+  type Tool,
   type ToolContext,
   type ToolHost,
   type ToolResult,
@@ -32,11 +33,9 @@ export class RunToolHost {
     this.#sources = sources;
   }
 
-  readonly execute = async (call: ResolvedCall, context: ToolContext): Promise<ToolResult> => {
-    const { tool, args } = call;
-    const stays = call.readOnly || !("session" in tool) || tool.session === true;
-    const host = stays ? this.#local : await (this.#writers ??= this.#open());
-    return await host.execute(tool, args, context);
+  readonly execute = async (call: PreparedCall, tool: Tool, context: ToolContext): Promise<ToolResult> => {
+    const host = call.runsIn === "worker" ? await (this.#writers ??= this.#open()) : this.#local;
+    return await host.execute(tool, call.args, context);
   };
 
   async close(): Promise<void> {
@@ -58,7 +57,6 @@ export class RunToolHost {
         }),
       }),
       data: workspace.options,
-      remote: (tool) => !tool.readOnly,
       onProblem: tell,
       ...(guard ? { guard } : {}),
     });

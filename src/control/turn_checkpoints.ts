@@ -1,7 +1,6 @@
 import type { Checkpointer } from "../agent/mod.ts";
-import { errorMessage } from "../core/mod.ts";
+import { errorMessage, type PreparedCall } from "../core/mod.ts";
 import { type Checkpoints, loadCheckpoints } from "../session/mod.ts";
-import type { ResolvedCall } from "../tool/mod.ts";
 import type { Recorder } from "./recorder.ts";
 
 export interface TurnCheckpointOptions {
@@ -54,13 +53,12 @@ export class TurnCheckpoints implements Checkpointer {
     if (this.#options.writesFiles?.(tool)) this.#ready ??= this.#attempt(() => this.#begin());
   }
 
-  async snapshotBefore({ tool, args }: ResolvedCall): Promise<void> {
-    const paths = tool.writes?.(args) ?? [];
-    if (tool.writes && paths.length === 0) return;
-    if (!this.#ready && !tool.writes) this.#options.concurrentWarmup?.().catch(() => {});
+  async snapshotBefore({ writes }: PreparedCall): Promise<void> {
+    if (writes?.length === 0) return;
+    if (!this.#ready && !writes) this.#options.concurrentWarmup?.().catch(() => {});
     const checkpoints = await (this.#ready ??= this.#attempt(() => this.#begin()));
     if (!checkpoints) return;
-    for (const path of paths) {
+    for (const path of writes ?? []) {
       // What may not be written is refused by the tool itself.
       const real = await this.#options.resolve(path).catch(() => undefined);
       if (real !== undefined) await this.#attempt(() => checkpoints.before(real));

@@ -2,5 +2,6 @@ export * from "./chunk.ts";
 export * from "./errors.ts";
 export * from "./event.ts";
 export * from "./message.ts";
+export * from "./prepared_call.ts";
 export * from "./submission.ts";
 export * from "./usage.ts";

@@ -13,7 +13,8 @@ import { readLine } from "./shell/walk.ts";
 /** What a command line is judged against. */
 export interface CommandScene {
   readonly book: RuleBook;
-  readonly tool: string;
+  /** Rules about the tool that runs the line. */
+  readonly rules: ToolRules;
   readonly paths: PathMatcher;
   readonly places: PathContext;
   /** Folder the line runs in. */
@@ -44,7 +45,7 @@ export function createCommandJudge(options: JudgeOptions): CommandJudge {
 }
 
 function judgeLine(command: string, scene: CommandScene, options: JudgeOptions): CommandReport {
-  const rules = scene.book.for(scene.tool);
+  const { rules } = scene;
   try {
     if (options.shell === "other") throw new Unparsable("it is not written for a POSIX shell");
     const line = readLine(command, { cwd: scene.folder, home: scene.places.home, env: options.env });
@@ -60,7 +61,7 @@ function judgeLine(command: string, scene: CommandScene, options: JudgeOptions):
 }
 
 function report(command: string, line: Line, scene: CommandScene, strict: boolean): CommandReport {
-  const rules = scene.book.for(scene.tool);
+  const { rules } = scene;
   const verdicts = line.segments.map((segment) => judgeSegment(segment, rules, scene));
   const prefix = commandPrefix(line.segments.filter((_, i) => verdicts[i]?.kind !== "neutral"));
   const verdict = combine(line, verdicts, rules, wholeRule(command, rules));

@@ -1,12 +1,12 @@
-import type { ApprovalAnswer } from "../core/mod.ts";
+import { type ApprovalAnswer, type PreparedCall, subjectOf } from "../core/mod.ts";
 import type { CommandJudge } from "./command.ts";
 import { explainOutcome } from "./explain.ts";
-import type { Decision, PreparedCall } from "./gate.ts";
+import type { Decision } from "./gate.ts";
 import { modeRefusal, readsOnly, trustQuestion, writerRefusal } from "./mode.ts";
 import { createPathMatcher, type PathContext, type PathMatcher } from "../rule/mod.ts";
 import { absolutePath, normalize } from "../path/lexical.ts";
 import { RealPathCache } from "../path/real_path.ts";
-import { judgeCall, RuleBook, type Verdict } from "./policy.ts";
+import { judgeCall, RuleBook, type RuledCall, type Verdict } from "./policy.ts";
 import type {
   ApprovalRequest,
   Confirmation,
@@ -28,12 +28,17 @@ import {
   recordDecision,
 } from "./questions.ts";
 import { settleVerdict, type Stance } from "./stance.ts";
-import { familyOf, type Subjects, subjectsOf } from "./tools.ts";
 
 const REHEARSAL: PreparedCall = {
   call: { id: "", name: "bash", arguments: "" },
-  args: { command: 'cd a && for f in *.b; do c -d "$f" $(e g) | h > i; done; sudo rm -r j' },
+  tool: "bash",
+  args: {},
+  family: "Bash",
   readOnly: false,
+  reads: [],
+  subjects: [],
+  command: { line: 'cd a && for f in *.b; do c -d "$f" $(e g) | h > i; done; sudo rm -r j' },
+  runsIn: "main",
 };
 const PLAIN_READ: Decision = { decision: "allow", source: "mode" };
 const READER: Verdict = {
@@ -42,14 +47,6 @@ const READER: Verdict = {
   reason: "a read-only tool that no rule concerns",
 };
 const WRITER: Verdict = { outcome: "ask", by: "fallback", reason: "no permission rule concerns it" };
-
-/** Tools whose every call needs a person's word, whatever was allowed before. */
-const FRESH: ReadonlySet<string> = new Set(["remember", "forget"]);
-const MEMORY: Verdict = {
-  outcome: "ask",
-  by: "fresh",
-  reason: "it changes what is remembered for later sessions",
-};
 
 /** Builds the gate of a session; see docs/permissions.md. Rules that cannot be read are in `problems` and have no effect. */
 export function createGate(options: GateOptions): PermissionGate {
@@ -119,40 +116,33 @@ class SessionGate implements PermissionGate {
   }
 
   check(call: PreparedCall, signal: AbortSignal): Decision | Promise<Decision> {
-    const tool = call.call.name;
-    if (familyOf(tool) === "Bash") {
+    if (call.command) {
       if (this.#judge) return this.#settle(this.#judgeCommand(call, this.#judge), signal);
       return this.#load().then((judge) => this.#settle(this.#judgeCommand(call, judge), signal));
     }
-    if (call.readOnly && this.#unruled(tool)) return PLAIN_READ;
+    if (call.readOnly && this.#unruled(call)) return PLAIN_READ;
     return this.#settle(this.#judgeTool(call), signal);
   }
 
   /** A read that neither a rule nor a mode can concern. Such calls are not recorded. */
-  #unruled(tool: string): boolean {
-    if (this.permissionMode === "plan") return false;
-    const rules = this.#book.for(tool);
+  #unruled(call: PreparedCall): boolean {
+    if (this.permissionMode === "plan" || call.alwaysAsk !== undefined) return false;
+    const rules = this.#book.for(ruledCall(call));
     return rules.deny.length === 0 && rules.ask.length === 0;
   }
 
   #judgeTool(call: PreparedCall): Judged {
     this.#real.forget();
-    const tool = call.call.name;
-    const subjects = subjectsOf(tool, call.args);
-    const subject = [...new Set(subjects.paths.length > 0 ? subjects.paths : subjects.literals)].join(", ") ||
-      tool;
-    const ruled = judgeCall(this.#book.for(tool), subjects, this.#paths);
+    const subject = subjectOf(call) || call.tool;
+    const ruled = judgeCall(this.#book.for(ruledCall(call)), call, this.#paths);
     const verdict = ruled?.outcome === "deny"
       ? ruled
-      : FRESH.has(tool)
-      ? MEMORY
-      : this.#protected(tool, subjects, ruled);
-    return { call, tool, subject, verdict: verdict ?? ruled ?? (call.readOnly ? READER : WRITER) };
+      : alwaysAsked(call, ruled) ?? this.#protected(call, ruled);
+    return { call, subject, verdict: verdict ?? ruled ?? (call.readOnly ? READER : WRITER) };
   }
 
-  #protected(tool: string, subjects: Subjects, ruled: Verdict | undefined): Verdict | undefined {
-    if (familyOf(tool) !== "Edit") return undefined;
-    for (const path of subjects.paths) {
+  #protected({ writes = [] }: PreparedCall, ruled: Verdict | undefined): Verdict | undefined {
+    for (const path of writes) {
       const forms = this.#paths.forms(path);
       const what = protectedPath(forms, this.#places) ?? protectedFolder(forms, this.#places);
       if (what) return { ...ruled, outcome: "ask", by: "protected", reason: what };
@@ -162,18 +152,18 @@ class SessionGate implements PermissionGate {
 
   #judgeCommand(call: PreparedCall, judge: CommandJudge): Judged {
     this.#real.forget();
-    const tool = call.call.name;
-    const subject = subjectsOf(tool, call.args).command ?? "";
-    const folder = this.#folder(call.args.workdir);
-    const scene = { book: this.#book, tool, paths: this.#paths, places: this.#places, folder };
+    const subject = subjectOf(call);
+    const folder = this.#folder(call.command?.directory);
+    const rules = this.#book.for(ruledCall(call));
+    const scene = { book: this.#book, rules, paths: this.#paths, places: this.#places, folder };
     const report = judge.judge(subject, scene);
-    return { call, tool, subject, verdict: report.verdict, report, folder };
+    return { call, subject, verdict: report.verdict, report, folder };
   }
 
   /** Where a command starts: where it is told to, else where the last one left off. */
-  #folder(workdir: unknown): string {
+  #folder(named: string | undefined): string {
     const { cwd, home } = this.#places;
-    if (typeof workdir === "string" && workdir !== "") return normalize(absolutePath(workdir, { cwd, home }));
+    if (named !== undefined) return normalize(absolutePath(named, { cwd, home }));
     return this.#options.shellFolder?.() ?? cwd;
   }
 
@@ -192,18 +182,19 @@ class SessionGate implements PermissionGate {
 
   /** Denials and the mode first, then destructive commands, then the rest. Returns a decision or a question. */
   #decide(judged: Judged, attended: boolean): Decision | ApprovalRequest {
-    const { call, tool, subject, verdict, report } = judged;
+    const { call, subject, verdict, report } = judged;
+    const { tool } = call;
     const stance = { ...this.#stance, attended };
     const reads = readsOnly(call, report);
     let decision: Decision | "ask" = verdict.outcome === "deny"
       ? settleVerdict(verdict, subject, stance)
-      : modeRefusal(stance.permissionMode, tool, reads, subject) ??
+      : modeRefusal(stance.permissionMode, reads, subject) ??
         writerRefusal(this.#readersOnly, judged) ??
         settleVerdict(verdict, subject, stance);
     if (typeof decision === "object" && decision.decision === "deny" && decision.source !== "headless") {
       return decision;
     }
-    if (stance.permissionMode === "plan" && tool.startsWith("mcp__") && !this.#trusted.has(tool)) {
+    if (stance.permissionMode === "plan" && call.family === "Mcp" && !this.#trusted.has(tool)) {
       return trustQuestion(call.call.id, tool, this.#options, attended);
     }
     const bounded = stance.permissionMode === "plan" || stance.permissionMode === "read-only";
@@ -216,9 +207,9 @@ class SessionGate implements PermissionGate {
     return plainQuestion(judged, this.#options.saveRule ? this.#propose(judged) : {});
   }
 
-  #propose({ call, tool, subject, report }: Judged): { rule?: string; prefixRule?: string } {
+  #propose({ call, subject, report }: Judged): { rule?: string; prefixRule?: string } {
     return proposeRules(
-      { tool, args: call.args, subject, ...(report ? { report } : {}) },
+      { call, subject, ...(report ? { report } : {}) },
       this.#places,
       (rule) => {
         const policy = this.#options.policy;
@@ -253,8 +244,8 @@ class SessionGate implements PermissionGate {
 
   async #grant(judged: Judged, request: ApprovalRequest, answer: ApprovalAnswer): Promise<void> {
     if (answer.scope === "once" || !request.scopes.includes(answer.scope)) return;
-    const { tool, verdict } = judged;
-    if (this.permissionMode === "plan" && tool.startsWith("mcp__")) {
+    const { call: { tool, family }, verdict } = judged;
+    if (this.permissionMode === "plan" && family === "Mcp") {
       this.#trusted.add(tool);
       if (answer.scope === "always") await this.#options.saveTrust?.(tool);
       return;
@@ -267,28 +258,35 @@ class SessionGate implements PermissionGate {
       this.#book.grant(chosen, "saved by the user");
     } else if (chosen !== undefined && chosen === request.prefixRule) {
       this.#book.grant(chosen, "granted for this session");
-    } else if (familyOf(tool) !== "Bash" && verdict.by === "fallback") {
-      this.#book.grant(familyOf(tool) === "Edit" ? "Edit" : tool, "granted for this session");
+    } else if (family !== "Bash" && verdict.by === "fallback") {
+      this.#book.grant(family === "Edit" ? "Edit" : tool, "granted for this session");
     } else {
       this.#exact.add(exactKey(judged));
     }
   }
 
   confirm(call: PreparedCall, question: Confirmation, signal: AbortSignal): Promise<Decision> {
-    const { id: callId, name: tool } = call.call;
-    return confirmOnce(this.#options, { callId, tool, ...question }, signal);
+    return confirmOnce(this.#options, { callId: call.call.id, tool: call.tool, ...question }, signal);
   }
 
   async explain(call: PreparedCall): Promise<Explanation> {
-    const judged = familyOf(call.call.name) === "Bash"
-      ? this.#judgeCommand(call, await this.#load())
-      : this.#judgeTool(call);
+    const judged = call.command ? this.#judgeCommand(call, await this.#load()) : this.#judgeTool(call);
     const outcome = this.#decide(judged, true);
     const alone = this.#decide(judged, false);
     const asks = "scopes" in outcome;
     const proposal = asks && outcome.destructive === undefined ? this.#propose(judged) : {};
     return explainOutcome(judged, outcome, "scopes" in alone ? "deny" : alone.decision, proposal);
   }
+}
+
+function ruledCall({ call, tool, family }: PreparedCall): RuledCall {
+  return { tool, ...(family ? { family } : {}), ...(call.name === tool ? {} : { alias: call.name }) };
+}
+
+/** A call that a person is asked about each time, unless a rule of the user's names its tool. */
+function alwaysAsked({ alwaysAsk }: PreparedCall, ruled: Verdict | undefined): Verdict | undefined {
+  if (alwaysAsk === undefined) return undefined;
+  return { ...ruled, outcome: "ask", by: "alwaysAsk", reason: `it would ${alwaysAsk}` };
 }
 
 /** Tells what the judgement of a command found out beside the verdict. */

@@ -1,10 +1,11 @@
+import type { PreparedCall } from "../core/mod.ts";
 import type { CommandReport } from "./command.ts";
 import type { Decision } from "./gate.ts";
 import type { Verdict } from "./policy.ts";
 import type { ApprovalRequest, Explanation } from "./ports.ts";
 
 interface Explained {
-  readonly tool: string;
+  readonly call: PreparedCall;
   readonly subject: string;
   readonly verdict: Verdict;
   readonly report?: CommandReport;
@@ -12,12 +13,12 @@ interface Explained {
 
 /** Puts together what was found about a call. `headless` is what happens to it when nobody can be asked. */
 export function explainOutcome(
-  call: Explained,
+  judged: Explained,
   outcome: Decision | ApprovalRequest,
   headless: "allow" | "deny",
   proposal: { rule?: string; prefixRule?: string },
 ): Explanation {
-  const { tool, subject, verdict, report } = call;
+  const { call: { tool }, subject, verdict, report } = judged;
   const asks = "scopes" in outcome;
   const destructive = report?.destructive ?? [];
   const asker = destructive.length > 0 ? "floor" : verdict.by === "fallback" ? "mode" : "rule";

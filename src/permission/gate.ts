@@ -1,11 +1,4 @@
-import type { ToolCall } from "../core/mod.ts";
-
-/** A call whose tool exists and whose arguments were parsed and checked. */
-export interface PreparedCall {
-  readonly call: ToolCall;
-  readonly args: Record<string, unknown>;
-  readonly readOnly: boolean;
-}
+import type { PreparedCall } from "../core/mod.ts";
 
 export type DecisionSource =
   | "rule"

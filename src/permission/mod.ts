@@ -1,6 +1,6 @@
 /** Decides, call by call, what runs: rules, postures, modes, approvals and the destructive-command check; see docs/permissions.md. */
 export { createGate } from "./create_gate.ts";
-export type { Decision, DecisionSource, Gate, PreparedCall } from "./gate.ts";
+export type { Decision, DecisionSource, Gate } from "./gate.ts";
 export type {
   ApprovalRequest,
   Approver,

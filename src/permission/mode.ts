@@ -1,24 +1,21 @@
 import type { CommandReport } from "./command.ts";
-import type { Decision, PreparedCall } from "./gate.ts";
+import type { PreparedCall } from "../core/mod.ts";
+import type { Decision } from "./gate.ts";
 import type { ApprovalRequest, GateOptions, PermissionMode } from "./ports.ts";
 import type { Judged } from "./questions.ts";
 import { cite } from "./stance.ts";
-import { familyOf } from "./tools.ts";
-
-/** Read-only tools that only make sense once a plan was approved. */
-const PLAN_UNSAFE: ReadonlySet<string> = new Set(["complete_step", "remember", "forget"]);
 
 /** Whether a call only reads: the tool says so, or every command of the line is a known reader. */
 export function readsOnly(call: PreparedCall, report: CommandReport | undefined): boolean {
-  return familyOf(call.call.name) === "Bash" ? report?.readOnly === true : call.readOnly;
+  return call.command ? report?.readOnly === true : call.readOnly;
 }
 
 /** What is refused because nothing would keep the command from changing files that must not change, or undefined. */
 export function writerRefusal(
   readersOnly: string | undefined,
-  { tool, subject, report }: Judged,
+  { call, subject, report }: Judged,
 ): Decision | undefined {
-  if (readersOnly === undefined || familyOf(tool) !== "Bash" || report?.readOnly) return undefined;
+  if (readersOnly === undefined || !call.command || report?.readOnly) return undefined;
   return {
     decision: "deny",
     source: "mode",
@@ -29,11 +26,10 @@ export function writerRefusal(
 /** What the mode refuses whatever the rules allow, or undefined. */
 export function modeRefusal(
   mode: PermissionMode,
-  tool: string,
   reads: boolean,
   subject: string,
 ): Decision | undefined {
-  if (mode === "plan" && (!reads || PLAN_UNSAFE.has(tool))) {
+  if (mode === "plan" && !reads) {
     return {
       decision: "deny",
       source: "plan",

@@ -1,3 +1,4 @@
+import type { PreparedCall, ToolFamily } from "../core/mod.ts";
 import {
   isProblem,
   type Match,
@@ -12,16 +13,19 @@ import {
   type RuleText,
   toPattern,
 } from "../rule/mod.ts";
-import { familyOf, type Subjects } from "./tools.ts";
 
 /** Rules that can concern one tool, in the order they were written. */
 export interface ToolRules {
   readonly deny: readonly Rule[];
   readonly ask: readonly Rule[];
   readonly allow: readonly Rule[];
-  /** The tool gives files other names. */
-  readonly moves?: true;
 }
+
+/** What rules need to know of a call to tell whether they can concern it. */
+export type RuledCall = Pick<PreparedCall, "tool" | "family"> & {
+  /** The name under which the model called it, where that is an alias. */
+  readonly alias?: string;
+};
 
 /**
  * What the policy says, before anybody is asked.
@@ -30,7 +34,7 @@ export interface ToolRules {
  */
 export interface Verdict {
   readonly outcome: "allow" | "ask" | "deny";
-  readonly by: "rule" | "fallback" | "unsure" | "protected" | "fresh";
+  readonly by: "rule" | "fallback" | "unsure" | "protected" | "alwaysAsk";
   readonly rule?: Rule;
   readonly reason: string;
 }
@@ -66,54 +70,76 @@ export class RuleBook {
     this.#byTool.clear();
   }
 
-  for(tool: string): ToolRules {
-    let found = this.#byTool.get(tool);
+  /** Rules that can concern the calls of a tool. */
+  for(call: RuledCall): ToolRules {
+    return this.#find(`${call.tool} ${call.alias ?? ""}`, (rule) => concerns(rule, call));
+  }
+
+  /** Rules about what the tools of a family do, which hold for commands that do the same. */
+  family(family: ToolFamily): ToolRules {
+    return this.#find(
+      family,
+      (rule) => rule.family === family || (rule.list === "allow" && rule.tool === "*"),
+    );
+  }
+
+  #find(key: string, filter: (rule: Rule) => boolean): ToolRules {
+    let found = this.#byTool.get(key);
     if (!found) {
-      const concerned = [...this.#rules, ...this.#lent].filter((rule) => concerns(rule, tool));
+      const concerned = [...this.#rules, ...this.#lent].filter(filter);
       const of = (list: RuleList) => concerned.filter((rule) => rule.list === list);
-      this.#byTool.set(
-        tool,
-        found = {
-          deny: of("deny"),
-          ask: of("ask"),
-          allow: of("allow"),
-          ...(RENAMERS.has(tool) ? { moves: true } : {}),
-        },
-      );
+      this.#byTool.set(key, found = { deny: of("deny"), ask: of("ask"), allow: of("allow") });
     }
     return found;
   }
 }
 
-/** Tools that can give a file another name, under which a refusal to read it would no longer hold. */
-const RENAMERS: ReadonlySet<string> = new Set(["move_file", "apply_patch"]);
-
-function concerns(rule: Rule, tool: string): boolean {
-  if (rule.family === "Read" && rule.list === "deny" && rule.spec && RENAMERS.has(tool)) return true;
-  if (rule.family !== undefined) return familyOf(tool) === rule.family;
+function concerns(rule: Rule, { tool, family, alias }: RuledCall): boolean {
+  // Changing a file shows it, and moving it gives it a name under which a refusal to read it would no longer hold.
+  if (rule.family === "Read" && rule.list === "deny" && rule.spec && family === "Edit") return true;
+  if (rule.family !== undefined) return family === rule.family;
   const name = rule.tool ?? "";
-  if (name === tool || name === "*") return true;
+  if (name === tool || name === alias || name === "*") return true;
   if (!name.startsWith("mcp__")) return false;
   return tool.startsWith(`${name}__`) || matchPattern(toPattern(name), tool) === "yes";
 }
 
 /** Judges a call that is not a command line. Undefined when no rule matches. */
-export function judgeCall(rules: ToolRules, subjects: Subjects, paths: PathMatcher): Verdict | undefined {
+export function judgeCall(rules: ToolRules, call: PreparedCall, paths: PathMatcher): Verdict | undefined {
   if (rules.deny.length + rules.ask.length + rules.allow.length === 0) return undefined;
-  const files = subjects.paths.map((path) => paths.forms(path));
-  const match = (rule: Rule) => matchSubjects(rule, subjects, files, paths);
+  const files = filesOf(call, paths);
   for (const rule of rules.deny) {
-    // A folder takes along what a rule names in it, so that it could be read under the new name.
-    const raw = rules.moves && rule.family === "Read" && rule.spec?.kind === "glob"
-      ? rule.spec.raw
-      : undefined;
-    const found = raw !== undefined && files.some((file) => paths.holds(raw, file)) ? "yes" : match(rule);
-    if (found === "yes") return ruled("deny", rule);
-    if (found === "maybe") return unsure(rule);
+    // A folder takes along what a rule names in it: it would be moved, and could be read and written under the new name.
+    const raw = rule.family !== undefined && rule.spec?.kind === "glob" ? rule.spec.raw : undefined;
+    const held = raw !== undefined && files.writes.some((file) => paths.holds(raw, file));
+    const match = held ? "yes" : matchCall(rule, files, paths);
+    if (match === "yes") return ruled("deny", rule);
+    if (match === "maybe") return unsure(rule);
   }
-  const ask = rules.ask.find((rule) => match(rule) !== "no");
+  const ask = rules.ask.find((rule) => matchCall(rule, files, paths) !== "no");
   if (ask) return ruled("ask", ask);
-  return allowance(rules.allow, subjects, files, paths);
+  return allowance(rules.allow, files, paths);
+}
+
+/** What one call is about, with its paths resolved. */
+interface CallFiles {
+  readonly writes: readonly PathForms[];
+  readonly all: readonly PathForms[];
+  /** What an allow rule must cover: what is written where something is, else what is read. */
+  readonly decisive: readonly PathForms[];
+  /** As the model wrote them. */
+  readonly texts: readonly string[];
+}
+
+function filesOf({ reads, writes = [], subjects, family }: PreparedCall, paths: PathMatcher): CallFiles {
+  const forms = new Map([...reads, ...writes].map((path) => [path, paths.forms(path)]));
+  const of = (list: readonly string[]) => list.flatMap((path) => forms.get(path) ?? []);
+  return {
+    writes: of(writes),
+    all: [...forms.values()],
+    decisive: of(family === "Edit" ? writes : reads),
+    texts: [...forms.keys(), ...subjects],
+  };
 }
 
 export function ruled(outcome: Verdict["outcome"], rule: Rule): Verdict {
@@ -129,39 +155,32 @@ export function unsure(rule: Rule, what = "what this call acts on cannot be know
   };
 }
 
-function matchSubjects(
-  rule: Rule,
-  subjects: Subjects,
-  files: readonly PathForms[],
-  paths: PathMatcher,
-): Match {
+function matchCall(rule: Rule, files: CallFiles, paths: PathMatcher): Match {
   const spec = rule.spec;
   if (!spec) return "yes";
-  if (spec.kind === "literal") return subjects.literals.includes(spec.text) ? "yes" : "no";
-  if (files.some((file) => paths.match(spec.raw, rule.list, file) === "yes")) return "yes";
-  // A rule for one tool by name also sees arguments that are no paths, such as a search pattern.
-  const direct = rule.family === undefined &&
-    subjects.literals.some((text) => matchPattern(toPattern(spec.raw), text) === "yes");
-  if (direct) return "yes";
-  return subjects.unknownPaths ? "maybe" : "no";
+  if (spec.kind === "literal") return files.texts.includes(spec.text) ? "yes" : "no";
+  const matches = files.all.map((file) => paths.match(spec.raw, rule.list, file));
+  // A rule for one tool by name also sees what is no path, such as a search pattern.
+  if (rule.family === undefined && files.texts.some((text) => namesText(spec.raw, text))) return "yes";
+  return matches.includes("yes") ? "yes" : matches.includes("maybe") ? "maybe" : "no";
+}
+
+function namesText(glob: string, text: string): boolean {
+  return matchPattern(toPattern(glob), text) === "yes";
 }
 
 /** Every file of the call must be covered, by one rule or another. */
-function allowance(
-  rules: readonly Rule[],
-  subjects: Subjects,
-  files: readonly PathForms[],
-  paths: PathMatcher,
-): Verdict | undefined {
+function allowance(rules: readonly Rule[], files: CallFiles, paths: PathMatcher): Verdict | undefined {
+  const { texts, decisive } = files;
   const whole = rules.find((rule) =>
     !rule.spec ||
-    (rule.spec.kind === "literal" && subjects.literals.length === 1 &&
-      subjects.literals[0] === rule.spec.text) ||
-    (files.length === 0 && matchSubjects(rule, subjects, files, paths) === "yes")
+    (rule.spec.kind === "literal" && texts.length === 1 && texts[0] === rule.spec.text) ||
+    (decisive.length === 0 && texts.length > 0 && rule.spec.kind !== "literal" &&
+      texts.every((text) => namesText(rule.spec?.kind === "glob" ? rule.spec.raw : "", text)))
   );
   if (whole) return ruled("allow", whole);
-  if (files.length === 0) return undefined;
-  const covering = files.map((file) => coveringRule(rules, file, paths));
+  if (decisive.length === 0) return undefined;
+  const covering = decisive.map((file) => coveringRule(rules, file, paths));
   const last = covering.at(-1);
   return last && covering.every((rule) => rule !== undefined) ? ruled("allow", last) : undefined;
 }

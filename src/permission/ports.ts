@@ -1,6 +1,6 @@
-import type { ApprovalAnswer, NewEventOf } from "../core/mod.ts";
+import type { ApprovalAnswer, NewEventOf, PreparedCall } from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
-import type { Decision, DecisionSource, Gate, PreparedCall } from "./gate.ts";
+import type { Decision, DecisionSource, Gate } from "./gate.ts";
 
 /** How far approvals are given without a person: as the policy says, writers by default, or everything not denied. */
 export type Posture = "ask" | "auto" | "yolo";
@@ -88,8 +88,11 @@ export interface GateOptions {
   readonly policy: PolicySource;
   readonly posture: Posture;
   readonly permissionMode?: PermissionMode;
-  /** The answer when something must be asked and there is no approver. */
-  readonly onAsk: "allow" | "deny" | "fail";
+  /**
+   * The answer when something must be asked and there is no approver. Absent: nobody chose one, so it is allowed, but for calls
+   * that a person is asked about each time.
+   */
+  readonly onAsk?: "allow" | "deny" | "fail" | undefined;
   readonly approver?: Approver;
   readonly cwd: string;
   readonly home: string;

@@ -1,6 +1,6 @@
-import type { ApprovalAnswer } from "../core/mod.ts";
+import type { ApprovalAnswer, PreparedCall } from "../core/mod.ts";
 import type { CommandReport } from "./command.ts";
-import type { Decision, DecisionSource, PreparedCall } from "./gate.ts";
+import type { Decision, DecisionSource } from "./gate.ts";
 import type { Verdict } from "./policy.ts";
 import type { ApprovalRequest, DecisionEvent, GateOptions } from "./ports.ts";
 import { cite } from "./stance.ts";
@@ -8,7 +8,6 @@ import { cite } from "./stance.ts";
 /** Everything known about one call before anybody is asked. */
 export interface Judged {
   readonly call: PreparedCall;
-  readonly tool: string;
   readonly subject: string;
   readonly verdict: Verdict;
   readonly report?: CommandReport;
@@ -17,16 +16,18 @@ export interface Judged {
 }
 
 /** What identifies a call that was approved for the session as it is. */
-export function exactKey({ tool, subject, folder = "" }: Judged): string {
-  return [tool, folder, subject].join("\0");
+export function exactKey({ call, subject, folder = "" }: Judged): string {
+  const { tool, args, command, reads, writes = [] } = call;
+  const what = command || reads.length + writes.length > 0 ? subject : JSON.stringify(args);
+  return [tool, folder, what].join("\0");
 }
 
 /** Asks once, each time, about a destructive command; without a person it refuses. */
 export function destructiveQuestion(judged: Judged, attended: boolean): Decision | ApprovalRequest {
-  const { call, tool, subject, report } = judged;
+  const { call: { call, tool }, subject, report } = judged;
   const destructive = report?.destructive ?? [];
   const reason = destructive.map((finding) => finding.reason).join("; ");
-  if (attended) return { callId: call.call.id, tool, subject, reason, scopes: ["once"], destructive };
+  if (attended) return { callId: call.id, tool, subject, reason, scopes: ["once"], destructive };
   return {
     decision: "deny",
     source: "floor",
@@ -40,17 +41,17 @@ export function plainQuestion(
   judged: Judged,
   proposal: { rule?: string; prefixRule?: string },
 ): ApprovalRequest {
-  const { call, tool, subject, verdict } = judged;
+  const { call: { call, tool }, subject, verdict } = judged;
   const wide = proposal.rule === undefined
     ? ["once", "session"] as const
     : ["once", "session", "always"] as const;
   return {
-    callId: call.call.id,
+    callId: call.id,
     tool,
     subject,
     reason: verdict.by === "protected" ? `would change ${verdict.reason}` : verdict.reason,
-    scopes: verdict.by === "fresh" ? ["once"] : wide,
-    ...(verdict.by === "fresh" ? {} : proposal),
+    scopes: verdict.by === "alwaysAsk" ? ["once"] : wide,
+    ...(verdict.by === "alwaysAsk" ? {} : proposal),
   };
 }
 

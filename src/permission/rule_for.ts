@@ -1,12 +1,11 @@
+import type { PreparedCall } from "../core/mod.ts";
 import type { CommandReport } from "./command.ts";
 import { absolutePath, relativeTo } from "../path/lexical.ts";
 import type { PathContext } from "../rule/mod.ts";
-import { familyOf, subjectsOf } from "./tools.ts";
 
 /** What a rule is proposed for. */
 interface ProposedCall {
-  readonly tool: string;
-  readonly args: Record<string, unknown>;
+  readonly call: PreparedCall;
   readonly subject: string;
   readonly report?: CommandReport;
 }
@@ -27,8 +26,8 @@ export function proposeRules(
   return prefix !== undefined && proves(prefix) ? { rule: exact, prefixRule: prefix } : { rule: exact };
 }
 
-function exactRule({ tool, args, subject }: ProposedCall, places: PathContext): string | undefined {
-  const family = familyOf(tool);
+function exactRule({ call, subject }: ProposedCall, places: PathContext): string | undefined {
+  const { tool, family, reads, writes = [] } = call;
   if (family === "Bash") {
     // Quotes and wildcards mean something in a rule; a literal rule takes the line as it is.
     return /^[\w./:=@%+,-]+(?: [\w./:=@%+,-]+)*$/.test(subject) && !subject.endsWith(":*")
@@ -36,7 +35,7 @@ function exactRule({ tool, args, subject }: ProposedCall, places: PathContext): 
       : `bash=${subject}`;
   }
   if (family !== "Edit" && family !== "Read") return tool;
-  const paths = subjectsOf(tool, args).paths;
+  const paths = family === "Edit" ? writes : reads;
   const [path] = paths;
   if (path === undefined || paths.length !== 1) return undefined;
   const real = places.realPath(absolutePath(path, { cwd: places.cwd, home: places.home }));

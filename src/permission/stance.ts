@@ -44,8 +44,8 @@ export function settleVerdict(verdict: Verdict, subject: string, stance: Stance)
           cite(subject)
         } would change ${verdict.reason}, and nobody can be asked; leave it to the user`,
       };
-    case "fresh":
-      return stance.attended ? "ask" : unattended(subject, stance, {});
+    case "alwaysAsk":
+      return stance.attended ? "ask" : unattendedAlways(verdict, subject, stance);
     case "rule":
       if (approvesAll(stance)) return { decision: "allow", source: "mode", ...rule };
       return stance.attended ? "ask" : unattended(subject, stance, rule);
@@ -98,13 +98,27 @@ function unsure(verdict: Verdict, subject: string, stance: Stance): Decision | "
   };
 }
 
+/** What a person is asked about each time stays refused unless a rule names the tool or `--on-ask` was given. */
+function unattendedAlways(verdict: Verdict, subject: string, stance: Stance): Decision {
+  const { rule } = verdict;
+  if (rule?.list === "allow" && rule.tool !== "*") {
+    return { decision: "allow", source: "rule", rule: `allow ${rule.text}` };
+  }
+  if (stance.onAsk !== undefined) return unattended(subject, stance, {});
+  return {
+    decision: "deny",
+    source: "headless",
+    reason: `blocked: ${cite(subject)} is asked about each time and nobody can be asked; ` +
+      "an allow rule for the tool or --on-ask allow permits it",
+  };
+}
+
 function unattended(subject: string, stance: Stance, rule: { rule?: string }): Decision {
-  if (stance.onAsk === "allow") return { decision: "allow", source: "headless", ...rule };
-  const why = `blocked: ${
-    cite(subject)
-  } needs an approval and nobody can be asked (--on-ask ${stance.onAsk})`;
+  const { onAsk = "allow" } = stance;
+  if (onAsk === "allow") return { decision: "allow", source: "headless", ...rule };
+  const why = `blocked: ${cite(subject)} needs an approval and nobody can be asked (--on-ask ${onAsk})`;
   const base = { decision: "deny", source: "headless", ...rule } as const;
-  return stance.onAsk === "fail"
+  return onAsk === "fail"
     ? { ...base, reason: why, stop: true }
     : { ...base, reason: `${why}; find another way` };
 }

@@ -1,4 +1,5 @@
-import { type Family, isFault, readRule } from "./syntax.ts";
+import type { ToolFamily } from "../core/mod.ts";
+import { isFault, readRule } from "./syntax.ts";
 import { ANY, SEP, toPattern } from "./pattern.ts";
 
 /** A rule as it stands in a configuration file. `origin` is printed as it is, such as `reasonix.toml:12:5`. */
@@ -47,7 +48,7 @@ export interface Rule {
   readonly list: RuleList;
   /** Its `origin` is only looked at when it is shown, since finding it may cost something. */
   readonly source: RuleText;
-  readonly family?: Family;
+  readonly family?: ToolFamily;
   /** Tool name, with `*` as wildcard; absent for a family rule. */
   readonly tool?: string;
   /** Absent: every call of the tool. */

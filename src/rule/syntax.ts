@@ -1,10 +1,9 @@
 /** How permission rules are written and which tools their names mean: the configuration checks it, the gate works with it. */
+import type { ToolFamily } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 
-export type Family = "Bash" | "Read" | "Edit" | "Mcp";
-
 /** What a rule is about: a family of tools, or tools by name, with `*` as wildcard. */
-export type RuleTarget = { readonly family: Family } | { readonly tool: string };
+export type RuleTarget = { readonly family: ToolFamily } | { readonly tool: string };
 
 /** A rule taken apart. */
 export interface RuleParts {
@@ -23,29 +22,13 @@ export interface RuleFault {
   readonly remedy: string;
 }
 
-const READ_TOOLS = new Set([
-  "read_file",
-  "view_image",
-  "ls",
-  "list_dir",
-  "grep",
-  "glob",
-  "code_index",
-  "document_symbols",
-]);
-const EDIT_TOOLS = new Set([
-  "write_file",
-  "edit_file",
-  "multi_edit",
-  "move_file",
-  "apply_patch",
-  "notebook_edit",
-]);
-const SHELL_TOOLS = new Set(["bash", "shell", "powershell", "pwsh"]);
-
-/** Names of other systems that users write in rules, by the name they mean here. */
+/** Names that users write in rules, older ones and those of other systems, by the name they mean here. */
 const RULE_NAMES: Readonly<Record<string, string>> = {
   Bash: "Bash",
+  bash: "Bash",
+  shell: "Bash",
+  powershell: "Bash",
+  pwsh: "Bash",
   Shell: "Bash",
   Read: "Read",
   Edit: "Edit",
@@ -67,14 +50,6 @@ const RULE_NAMES: Readonly<Record<string, string>> = {
 };
 
 const FAMILIES: ReadonlySet<string> = new Set(["Bash", "Read", "Edit", "Mcp"]);
-
-/** The family whose rules concern a tool, if any. */
-export function familyOf(tool: string): Family | undefined {
-  if (SHELL_TOOLS.has(tool)) return "Bash";
-  if (READ_TOOLS.has(tool)) return "Read";
-  if (EDIT_TOOLS.has(tool) || tool.startsWith("delete_")) return "Edit";
-  return tool.startsWith("mcp__") ? "Mcp" : undefined;
-}
 
 /** Takes a rule apart: `Tool`, `Tool(what)` or `tool=literal`; see docs/permissions.md. */
 export function readRule(written: string): RuleParts | RuleFault {
@@ -114,19 +89,17 @@ export function isFault(read: RuleParts | RuleFault): read is RuleFault {
 function targetOf(name: string): RuleTarget | undefined {
   const known = RULE_NAMES[name];
   if (known !== undefined) return isFamily(known) ? { family: known } : { tool: known };
-  if (SHELL_TOOLS.has(name)) return { family: "Bash" };
   if (name === "*") return { tool: "*" };
   if (/^mcp__[\w.*-]+$/.test(name)) return { tool: name };
   return /^[a-z][a-z0-9_.-]*$/.test(name) ? { tool: name } : undefined;
 }
 
-function isFamily(name: string): name is Family {
+function isFamily(name: string): name is ToolFamily {
   return FAMILIES.has(name);
 }
 
 function unknownTool(name: string): RuleFault {
-  const known = [...Object.keys(RULE_NAMES), ...READ_TOOLS, ...EDIT_TOOLS, ...SHELL_TOOLS];
-  const near = suggestNames(name, known, 1)[0];
+  const near = suggestNames(name, Object.keys(RULE_NAMES), 1)[0];
   return {
     message: `Cannot read permission rule for ${quote(name)}: no tool or family has this name`,
     remedy: near ? `Did you mean ${near}?` : "Use Bash, Read, Edit, Mcp or a tool's own name",

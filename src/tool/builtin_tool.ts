@@ -1,4 +1,4 @@
-import { isAbort, type JsonSchema, ReasonixError } from "../core/mod.ts";
+import { isAbort, ReasonixError } from "../core/mod.ts";
 import { osReason } from "./file/os_reason.ts";
 import { failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
@@ -10,45 +10,27 @@ import { failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts
 export type ToolRun = (args: Record<string, unknown>, context: ToolContext) => Promise<ToolResult>;
 
 /** What a built-in tool's `tool.ts` declares: everything the first request needs, and how to get the rest. */
-export interface BuiltinSpec {
-  readonly name: string;
-  readonly description: string;
-  readonly schema: JsonSchema;
-  readonly readOnly: boolean;
+export interface BuiltinSpec extends Omit<Tool, "execute"> {
   /** Offered only when `[tools] enabled` names it. */
   readonly optional?: boolean;
-  /** Other argument names models use, by ours; `null` accepts and drops the argument. */
-  readonly synonyms?: Readonly<Record<string, string | null>>;
-  /** Paths the call would write, as the model wrote them. */
-  readonly writes?: (args: Record<string, unknown>) => readonly string[];
-  /** Needs the services of the session or starts commands, so it runs in the main process. */
-  readonly session?: boolean;
-  /** Every call is put to a person, with this preview. */
-  readonly fresh?: (args: Record<string, unknown>) => string;
   readonly load: () => Promise<ToolRun>;
 }
 
 /** A tool that comes with the program. */
 export interface BuiltinTool extends Tool {
   readonly optional: boolean;
-  readonly session: boolean;
   /** Loads the implementation ahead of the first call. */
   warm(): Promise<void>;
 }
 
 export function defineBuiltin(spec: BuiltinSpec): BuiltinTool {
+  const { load: loadRun, ...declared } = spec;
   let run: ToolRun | undefined;
-  const load = async (): Promise<ToolRun> => run ??= await spec.load();
+  const load = async (): Promise<ToolRun> => run ??= await loadRun();
   return {
-    name: spec.name,
+    ...declared,
     description: spec.description.trim(),
-    schema: spec.schema,
-    readOnly: spec.readOnly,
     optional: spec.optional ?? false,
-    session: spec.session ?? false,
-    ...(spec.synonyms ? { synonyms: spec.synonyms } : {}),
-    ...(spec.writes ? { writes: spec.writes } : {}),
-    ...(spec.fresh ? { fresh: spec.fresh } : {}),
     warm: async () => void await load(),
     execute: async (args, context) => {
       context.signal.throwIfAborted();

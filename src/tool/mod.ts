@@ -8,7 +8,8 @@ export { BUILTINS } from "./builtins.ts";
 export { insteadOfWriting, type WritePolicy } from "./write_policy.ts";
 export { checklist } from "./todo_list.ts";
 export { MapSeenFiles } from "./seen.ts";
-export { type ResolvedCall, type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
+export { preparedCall } from "./prepare.ts";
+export { type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
 
 export { WORKER_FLAG } from "./host/self_command.ts";
 export { LocalToolHost, type ToolHost } from "./host.ts";

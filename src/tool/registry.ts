@@ -1,7 +1,8 @@
-import type { JsonSchema, ToolCall, ToolSchema } from "../core/mod.ts";
+import type { JsonSchema, PreparedCall, ToolCall, ToolSchema } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { checkArguments } from "./arguments.ts";
 import type { BuiltinTool } from "./builtin_tool.ts";
+import { preparedCall } from "./prepare.ts";
 import type { Tool } from "./tool.ts";
 
 /** A name under which a tool is offered instead of its own; `args` maps the offered argument names to the tool's. */
@@ -16,17 +17,6 @@ export interface ToolSelection {
   readonly enabled?: readonly string[];
   readonly disabled?: readonly string[];
   readonly alias?: Readonly<Record<string, string | ToolAlias>>;
-}
-
-/** A call whose tool exists and whose arguments fit. `name` and `args` are the tool's own, after aliases. */
-export interface ResolvedCall {
-  readonly call: ToolCall;
-  readonly tool: Tool;
-  readonly name: string;
-  readonly args: Record<string, unknown>;
-  readonly readOnly: boolean;
-  /** What to show a person before this call, who must be asked in any case. */
-  readonly fresh?: string;
 }
 
 interface Offer {
@@ -83,7 +73,7 @@ export class ToolRegistry {
    *
    * Contract: a string says, for the model, why the call cannot run. Only text that is not JSON takes a promise.
    */
-  prepare(call: ToolCall): ResolvedCall | string | Promise<ResolvedCall | string> {
+  prepare(call: ToolCall): PreparedCall | string | Promise<PreparedCall | string> {
     const offer = this.#offers.get(call.name);
     const tool = offer?.tool ?? this.#tools.get(call.name);
     if (!tool) return this.#unknownTool(call.name);
@@ -132,22 +122,14 @@ function resolve(
   tool: Tool,
   offer: Offer | undefined,
   value: unknown,
-): ResolvedCall | string {
+): PreparedCall | string {
   const names = offer?.args ?? {};
   const checked = checkArguments(withNames(tool.schema, names), value, offeredSynonyms(tool, names));
   if ("problem" in checked) return `Invalid arguments for ${call.name}: ${checked.problem}`;
   const args = Object.fromEntries(
     Object.entries(checked.args).map(([name, one]) => [names[name] ?? name, one]),
   );
-  const fresh = tool.fresh?.(args);
-  return {
-    call,
-    tool,
-    name: tool.name,
-    args,
-    readOnly: tool.readOnly,
-    ...(fresh === undefined ? {} : { fresh }),
-  };
+  return preparedCall(call, tool, args);
 }
 
 /** The tool's synonyms, and its own names where others are offered, by the offered names. */

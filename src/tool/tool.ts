@@ -1,5 +1,5 @@
 import type { EventBodies } from "../core/event_schema.ts";
-import type { ImagePart, JsonSchema } from "../core/mod.ts";
+import type { CommandLine, ImagePart, JsonSchema, PreparedCall, ToolFamily } from "../core/mod.ts";
 import type { ToolServices } from "./services.ts";
 
 export type Truncation = NonNullable<EventBodies["tool.end"]["truncated"]>;
@@ -111,14 +111,32 @@ export interface Tool {
   readonly readOnly: boolean;
   /** Other argument names models use, by the schema's; `null` accepts and drops the argument. */
   readonly synonyms?: Readonly<Record<string, string | null>>;
-  /** Paths a call would write, as the model wrote them: what the gate and checkpoints need to know ahead. Pure. */
-  readonly writes?: (args: Record<string, unknown>) => readonly string[];
+  /** Whose permission rules concern it; absent: those that name it, and no others. */
+  readonly family?: ToolFamily;
+  /** Absent: the main process. Only a tool that declares what it writes can run in a worker. */
+  readonly runsIn?: PreparedCall["runsIn"];
+  /** Files and directories a call would read, as the model wrote them. Pure; absent: none. */
+  readonly reads?: (args: Arguments) => readonly string[];
+  /** Files a call would write, move or remove, as the model wrote them. Pure; absent: none where it only reads, else unknown. */
+  readonly writes?: (args: Arguments) => readonly string[];
+  /** The command line a call runs. Pure. */
+  readonly command?: (args: Arguments) => CommandLine;
+  /** What else a call is about. Pure; absent in a tool that declares nothing at all: every text among its arguments. */
+  readonly subjects?: (args: Arguments) => readonly string[];
   /**
-   * Every call needs a person's answer of its own, whatever rules, postures and earlier answers say; without a person it is
-   * refused. Gives the short preview to show. Pure.
+   * Every call needs a person's answer of its own, whatever modes and earlier answers say. Without a person it is refused,
+   * unless an allow rule names the tool or the user chose `--on-ask allow`. Says what the call would do. Pure.
    */
-  readonly fresh?: (args: Record<string, unknown>) => string;
+  readonly alwaysAsk?: (args: Arguments) => string;
   execute(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
+}
+
+/** Arguments that passed the schema. */
+export type Arguments = Readonly<Record<string, unknown>>;
+
+/** The texts among some values: what a path argument names, where it is given. */
+export function texts(...values: readonly unknown[]): string[] {
+  return values.filter((value) => typeof value === "string");
 }
 
 /** Failure as the model reads it. */

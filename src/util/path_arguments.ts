@@ -1,5 +1,5 @@
 /** Names under which tools, our own and those of servers, take the path of a file or folder. */
-export const PATH_ARGUMENTS: readonly string[] = [
+const PATH_ARGUMENTS: readonly string[] = [
   "path",
   "file_path",
   "notebook_path",

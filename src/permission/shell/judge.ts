@@ -45,8 +45,8 @@ function refusal(segment: Segment, rules: ToolRules, scene: Scene): Verdict | un
   const uses = segment.uses.filter((use) => !isSink(use.path)).flatMap((use) =>
     locate(use, segment, scene.paths)
   );
-  const read = familyRules(scene.book.for("read_file"));
-  const edit = familyRules(scene.book.for("write_file"));
+  const read = scene.book.family("Read");
+  const edit = scene.book.family("Edit");
   const of = (list: "deny" | "ask"): { rule: Rule; match: Match } | undefined => {
     let maybe: { rule: Rule; match: Match } | undefined;
     const note = (rule: Rule, match: Match) => {
@@ -83,11 +83,6 @@ function refusal(segment: Segment, rules: ToolRules, scene: Scene): Verdict | un
   return segment.opaque !== undefined && ask ? unsure(ask, segment.opaque) : undefined;
 }
 
-function familyRules(rules: ToolRules): Pick<ToolRules, "deny" | "ask"> {
-  const family = (list: readonly Rule[]) => list.filter((rule) => rule.family !== undefined);
-  return { deny: family(rules.deny), ask: family(rules.ask) };
-}
-
 function matchFile(rule: Rule, use: PathUse, forms: PathForms, paths: PathMatcher): Match {
   // A bare Read or Edit rule is about tools; among commands it concerns what the shell itself opens.
   if (!rule.spec) return use.redirect ? "yes" : "no";
@@ -112,7 +107,7 @@ function allowance(segment: Segment, rules: ToolRules, scene: Scene): Verdict | 
   const bare = rules.allow.find((rule) => !rule.spec);
   if (bare) return ruled("allow", bare);
   const writes = segment.uses.filter((use) => use.redirect && use.access === "write" && !isSink(use.path));
-  const edits = scene.book.for("write_file").allow;
+  const edits = scene.book.family("Edit").allow;
   const open = writes.some((use) =>
     locate(use, segment, scene.paths).some(({ forms }) =>
       coveringRule(edits, forms, scene.paths) === undefined

@@ -1,5 +1,4 @@
 import { errorMessage } from "../../core/mod.ts";
-import { BUILTINS } from "../builtins.ts";
 import { ABORT_GRACE_MS, LocalToolHost, type ToolHost } from "../host.ts";
 import type { ProcessGuard } from "../services.ts";
 import { failure, type SeenFiles, type Tool, type ToolContext, type ToolResult } from "../tool.ts";
@@ -16,8 +15,6 @@ export interface ProcessHostOptions {
   readonly command: SelfCommand;
   /** Plain data from which the process makes its path policy. */
   readonly data: unknown;
-  /** Which tools run there; absent: the built-in ones that need no session. */
-  readonly remote?: (tool: Tool) => boolean;
   /** Longest call, in milliseconds; 0 = no limit. */
   readonly callTimeoutMs?: number;
   /** Finds the process by its mark when the program is killed while a tool is in a loop. */
@@ -45,7 +42,6 @@ const MAX_FAILED_STARTS = 2;
  */
 export class ProcessToolHost implements ToolHost {
   readonly #options: ProcessHostOptions;
-  readonly #remote: (tool: Tool) => boolean;
   readonly #local = new LocalToolHost();
   readonly #pending = new Map<number, Pending>();
   #process: LineProcess<HostMessage, ToolMessage> | undefined;
@@ -56,8 +52,6 @@ export class ProcessToolHost implements ToolHost {
 
   constructor(options: ProcessHostOptions) {
     this.#options = options;
-    const names = new Set(BUILTINS.filter((tool) => !tool.session).map((tool) => tool.name));
-    this.#remote = options.remote ?? ((tool) => names.has(tool.name));
   }
 
   /** The process, when there is one. */
@@ -70,7 +64,6 @@ export class ProcessToolHost implements ToolHost {
   }
 
   async execute(tool: Tool, args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
-    if (!this.#remote(tool)) return await this.#local.execute(tool, args, context);
     context.signal.throwIfAborted();
     this.warm();
     if (!this.#process) return await this.#local.execute(tool, args, context);

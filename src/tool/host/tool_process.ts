@@ -17,7 +17,7 @@ export { TOOL_ROLE } from "./protocol.ts";
 export interface ToolProcessParts {
   /** Makes the path policy from the plain data that the host was given. */
   readonly paths: (data: unknown) => PathPolicy | Promise<PathPolicy>;
-  /** The tools it runs; absent: the built-in ones that need no session. */
+  /** The tools it runs; absent: the built-in ones that run in a worker. */
   readonly tools?: readonly Tool[];
 }
 
@@ -40,7 +40,7 @@ class ToolServer {
   constructor(parts: ToolProcessParts, port: LinePort) {
     this.#parts = parts;
     this.#port = port;
-    const tools = parts.tools ?? BUILTINS.filter((tool) => !tool.session);
+    const tools = parts.tools ?? BUILTINS.filter((tool) => tool.runsIn === "worker");
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
   }
 

@@ -1,6 +1,7 @@
 import { compileGlobs } from "./glob_match.ts";
 import { expandBraces } from "../../path/glob.ts";
 import { IgnoreRules } from "../../path/ignore_rules.ts";
+import { splitList } from "./roots.ts";
 
 /** Which files of a search count, by name. */
 export interface PathFilter {
@@ -23,21 +24,6 @@ export function readFilter(include: readonly string[], exclude: readonly string[
       ...wanted.filter((pattern) => pattern.startsWith("!")).map((pattern) => pattern.slice(1)),
     ],
   };
-}
-
-/** Splits at commas that stand in no braces. */
-export function splitList(text: string): string[] {
-  const out: string[] = [];
-  let [depth, part] = [0, ""];
-  for (const char of text) {
-    if (char === "{") depth++;
-    else if (char === "}") depth--;
-    if (char === "," && depth <= 0) {
-      out.push(part.trim());
-      part = "";
-    } else part += char;
-  }
-  return [...out, part.trim()].filter((one) => one !== "");
 }
 
 /** Tests a file by its absolute path. */

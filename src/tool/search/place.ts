@@ -2,6 +2,7 @@ import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
 import { checkedPath, kindOf } from "../file/target.ts";
 import { failure, type ToolContext, type ToolResult } from "../tool.ts";
 import { below } from "./path_filter.ts";
+import { searchRoot } from "./roots.ts";
 
 /** The folder or file a search tool was pointed at. All paths are real, with `/` between names. */
 export interface Target {
@@ -12,7 +13,7 @@ export interface Target {
 
 /** Resolves the `path` argument of a search tool; absent means the working directory. */
 export async function searchTarget(context: ToolContext, path: unknown): Promise<Target> {
-  const wanted = typeof path === "string" && path !== "" ? checkedPath(path) : ".";
+  const wanted = checkedPath(searchRoot(path));
   const [real, cwd] = await Promise.all([context.paths.read(wanted), Deno.realPath(context.cwd)]);
   try {
     const info = await Deno.stat(real);

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import type { Decision } from "../../../src/permission/mod.ts";
-import { bash, call, scene } from "./scene.ts";
+import { bash, call, type RuleTexts, scene } from "./scene.ts";
 
 const signal = new AbortController().signal;
 const edit = (path = "src/a.ts") => call("edit_file", { path });
@@ -228,7 +228,7 @@ Deno.test("read-only and plan mode let known readers run", async () => {
     assertEquals((await gate.check(call("task", {}), signal)).decision, "deny");
   }
   const { gate } = scene("/w", {}, { permissionMode: "plan" });
-  assertEquals(brief(await gate.check(call("complete_step", {}, true), signal)), "deny plan");
+  assertEquals(brief(await gate.check(call("complete_step", {}), signal)), "deny plan");
 });
 
 Deno.test("denials hold among the readers of a read-only mode", async () => {
@@ -346,8 +346,8 @@ Deno.test("a command is judged in the folder it runs in", async () => {
   }
 });
 
-Deno.test("memory is changed on a person's word only, except where --on-ask answers", async () => {
-  const remember = () => call("remember", { fact: "x" });
+Deno.test("memory is changed on a person's word only, unless a rule names the tool or --on-ask was given", async () => {
+  const remember = () => call("remember", { name: "x", description: "y", text: "z" });
   const rules = { allow: ["remember", "forget"] };
   let asked = 0;
   const approver = { ask: () => Promise.resolve({ allow: ++asked > 0, scope: "session" } as const) };
@@ -355,9 +355,23 @@ Deno.test("memory is changed on a person's word only, except where --on-ask answ
   await gate.check(remember(), signal);
   await gate.check(remember(), signal);
   assertEquals(asked, 2);
-  const alone = scene("/w", rules, { posture: "yolo", onAsk: "deny" });
-  assertEquals(brief(await alone.gate.check(remember(), signal)), "deny headless");
-  assertEquals(brief(await scene("/w").gate.check(remember(), signal)), "allow headless");
+  const headless = async (
+    rules: RuleTexts,
+    options: Parameters<typeof scene>[2] = {},
+    request = remember(),
+  ) => brief(await scene("/w", rules, options).gate.check(request, signal));
+  assertEquals(await headless({}), "deny headless");
+  assertEquals(await headless({}, { mode: "allow", posture: "yolo" }), "deny headless");
+  assertEquals(await headless({ allow: ["*", "forget"] }), "deny headless");
+  assertEquals(await headless({}, { onAsk: "deny" }), "deny headless");
+  assertEquals(await headless({}, { onAsk: "fail" }), "deny headless");
+  assertEquals(await headless({}, { onAsk: "allow" }), "allow headless");
+  assertEquals(await headless(rules, { onAsk: "deny" }), "allow rule");
+  assertEquals(await headless(rules, {}, call("forget", { name: "x" })), "allow rule");
+  assertEquals(await headless({ allow: ["remember(y*)"] }), "deny headless");
+  assertEquals(await headless({ allow: ["remember"], deny: ["remember"] }), "deny rule");
+  assertEquals(await headless({ allow: ["remember"], ask: ["remember"] }), "deny headless");
+  assertEquals(await headless(rules, { permissionMode: "plan", onAsk: "allow" }), "deny plan");
 });
 
 Deno.test("confirm asks in every posture and is refused headless", async () => {

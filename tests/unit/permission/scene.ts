@@ -1,11 +1,12 @@
+import type { PreparedCall } from "../../../src/core/mod.ts";
 import {
   type Approver,
   createGate,
   type DecisionEvent,
   type GateOptions,
   type PermissionGate,
-  type PreparedCall,
 } from "../../../src/permission/mod.ts";
+import { BUILTINS, preparedCall, type Tool, ToolRegistry } from "../../../src/tool/mod.ts";
 
 /** A gate in a folder of its own, with what it recorded. */
 export interface Scene {
@@ -37,7 +38,6 @@ export function scene(cwd: string, rules: RuleTexts = {}, overrides: Overrides =
       deny: list(rules.deny, "deny"),
     },
     posture: "ask",
-    onAsk: "allow",
     cwd,
     home: `${cwd}/home`,
     roots: [cwd],
@@ -48,10 +48,29 @@ export function scene(cwd: string, rules: RuleTexts = {}, overrides: Overrides =
   return { gate, events };
 }
 
+const REGISTRY = new ToolRegistry(BUILTINS, [], { enabled: BUILTINS.map(({ name }) => name) });
+
 let count = 0;
 
 export function call(name: string, args: Record<string, unknown>, readOnly = false): PreparedCall {
-  return { call: { id: `call-${++count}`, name, arguments: JSON.stringify(args) }, args, readOnly };
+  const made = { id: `call-${++count}`, name, arguments: JSON.stringify(args) };
+  const tool = REGISTRY.get(name);
+  if (!tool) return preparedCall(made, foreign(name, readOnly), args);
+  const prepared = REGISTRY.prepare(made);
+  return typeof prepared === "object" && "call" in prepared ? prepared : preparedCall(made, tool, args);
+}
+
+/** A tool that declares nothing but its name, such as one of a server. */
+function foreign(name: string, readOnly: boolean): Tool {
+  const result = { content: "", summary: "" };
+  return {
+    name,
+    description: "",
+    schema: { type: "object" },
+    readOnly,
+    execute: () => Promise.resolve(result),
+    ...(name.startsWith("mcp__") ? { family: "Mcp" } : {}),
+  };
 }
 
 export function bash(command: string): PreparedCall {

@@ -116,7 +116,7 @@ Deno.test("path rules see every file of a call", async () => {
     ["apply_patch", { patch }, true],
     ["apply_patch", { input: diff }, true],
     ["apply_patch", { patch: patch.replace("secret/", "") }, false],
-    ["multi_edit", { files: [{ path: "a" }, { path: "secret/b" }] }, true],
+    ["multi_edit", { path: "secret/b", edits: [{ old_string: "a", new_string: "b" }] }, true],
     ["notebook_edit", { notebook_path: "secret/n.ipynb" }, true],
   ];
   for (const [name, args, expected] of cases) {

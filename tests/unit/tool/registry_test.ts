@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { BUILTINS, type ResolvedCall, ToolRegistry, type ToolSelection } from "../../../src/tool/mod.ts";
+import type { PreparedCall } from "../../../src/core/mod.ts";
+import { BUILTINS, ToolRegistry, type ToolSelection } from "../../../src/tool/mod.ts";
 import { READ_FILE } from "../../../src/tool/builtin/read_file/tool.ts";
 
 function prepare(registry: ToolRegistry, name: string, args: string) {
@@ -41,16 +42,16 @@ Deno.test("ToolRegistry offers an alias with its argument names instead of the t
   assertEquals(schema?.name, "view");
   assertEquals(Object.keys(schema?.parameters.properties as object), ["file", "start", "limit"]);
   assertEquals(schema?.parameters.required, ["file"]);
-  const call = prepare(registry, "view", '{"file":"a.ts","start":"3"}') as ResolvedCall;
-  assertEquals([call.name, call.args], ["read_file", { path: "a.ts", offset: 3 }]);
-  const mixed = prepare(registry, "view", '{"path":"a.ts","start":0,"limit":2}') as ResolvedCall;
+  const call = prepare(registry, "view", '{"file":"a.ts","start":"3"}') as PreparedCall;
+  assertEquals([call.tool, call.args], ["read_file", { path: "a.ts", offset: 3 }]);
+  const mixed = prepare(registry, "view", '{"path":"a.ts","start":0,"limit":2}') as PreparedCall;
   assertEquals(mixed.args, { path: "a.ts", limit: 2 });
   assertEquals(
     prepare(registry, "view", '{"strat":3}'),
     "Invalid arguments for view: file is required (a string); strat is not an argument; did you mean start? " +
       "(known: file, start, limit)",
   );
-  const own = prepare(registry, "read_file", '{"path":"a.ts"}') as ResolvedCall;
+  const own = prepare(registry, "read_file", '{"path":"a.ts"}') as PreparedCall;
   assertEquals(own.args, { path: "a.ts" });
 });
 
@@ -60,7 +61,7 @@ Deno.test("ToolRegistry accepts the argument names other agents use", () => {
     registry,
     "edit_file",
     '{"file_path":"a","old_str":"b","newString":"c"}',
-  ) as ResolvedCall;
+  ) as PreparedCall;
   assertEquals(call.args, { path: "a", old_string: "b", new_string: "c" });
 });
 
@@ -75,7 +76,7 @@ Deno.test("ToolRegistry suggests near names for an unknown tool", () => {
 
 Deno.test("ToolRegistry repairs broken JSON when it has one reading and explains it when not", async () => {
   const registry = new ToolRegistry(BUILTINS);
-  const mended = await prepare(registry, "read_file", "{'path': 'a.ts', limit: 3,}") as ResolvedCall;
+  const mended = await prepare(registry, "read_file", "{'path': 'a.ts', limit: 3,}") as PreparedCall;
   assertEquals(mended.args, { path: "a.ts", limit: 3 });
   const broken = await prepare(registry, "read_file", '{"path": "a.t');
   assertStringIncludes(String(broken), "Arguments of read_file are not valid JSON");

@@ -21,16 +21,21 @@ export function parsePatch(text: string): FilePatch[] {
   );
 }
 
-/** Every path a patch would write or remove, for the gate. A patch that cannot be read writes nothing. */
-export function patchPaths(text: string): string[] {
+/** Files whose content a patch shows. A patch that cannot be read shows and writes nothing. */
+export function patchReads(text: string): string[] {
+  return pathsOf(text, ({ from }) => [from]);
+}
+
+/** Files a patch writes, moves or removes. */
+export function patchWrites(text: string): string[] {
+  return pathsOf(text, ({ from, to, copy }) => [copy ? undefined : from, to]);
+}
+
+function pathsOf(text: string, pick: (file: FilePatch) => readonly (string | undefined)[]): string[] {
   try {
-    const paths = new Set<string>();
-    for (const file of parsePatch(text)) {
-      if (file.from !== undefined && !file.copy) paths.add(file.from);
-      if (file.to !== undefined) paths.add(file.to);
-    }
-    return [...paths];
-  } catch {
-    return [];
+    return [...new Set(parsePatch(text).flatMap(pick).filter((path) => path !== undefined))];
+  } catch (error) {
+    if (error instanceof PatchError) return [];
+    throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
 import description from "./description.md" with { type: "text" };
-import { patchPaths } from "./parse.ts";
+import { patchReads, patchWrites } from "./parse.ts";
 
 export const APPLY_PATCH = defineBuiltin({
   name: "apply_patch",
@@ -13,6 +13,9 @@ export const APPLY_PATCH = defineBuiltin({
   },
   readOnly: false,
   synonyms: { input: "patch", diff: "patch" },
-  writes: (args) => patchPaths(String(args.patch)),
+  family: "Edit",
+  runsIn: "worker",
+  reads: ({ patch }) => patchReads(String(patch)),
+  writes: ({ patch }) => patchWrites(String(patch)),
   load: async () => (await import("./apply_patch.ts")).applyPatch,
 });

@@ -32,6 +32,5 @@ export const ASK = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
-  session: true,
   load: async () => (await import("./ask.ts")).ask,
 });

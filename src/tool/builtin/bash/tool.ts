@@ -16,7 +16,6 @@ export const BASH = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
-  session: true,
   synonyms: {
     cmd: "command",
     script: "command",
@@ -25,5 +24,10 @@ export const BASH = defineBuiltin({
     background: "run_in_background",
     description: null,
   },
+  family: "Bash",
+  command: ({ command, workdir }) => ({
+    line: String(command),
+    ...(typeof workdir === "string" && workdir !== "" ? { directory: workdir } : {}),
+  }),
   load: async () => (await import("./bash.ts")).bash,
 });

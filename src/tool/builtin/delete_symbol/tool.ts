@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const DELETE_SYMBOL = defineBuiltin({
@@ -17,6 +18,9 @@ export const DELETE_SYMBOL = defineBuiltin({
   readOnly: false,
   optional: true,
   synonyms: { file_path: "path", symbol: "name" },
-  writes: (args) => [String(args.path)],
+  family: "Edit",
+  runsIn: "worker",
+  reads: ({ path }) => texts(path),
+  writes: ({ path }) => texts(path),
   load: async () => (await import("./delete_symbol.ts")).deleteSymbol,
 });

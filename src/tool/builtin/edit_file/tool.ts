@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const EDIT_FILE = defineBuiltin({
@@ -25,6 +26,9 @@ export const EDIT_FILE = defineBuiltin({
     old_str: "old_string",
     new_str: "new_string",
   },
-  writes: (args) => [String(args.path)],
+  family: "Edit",
+  runsIn: "worker",
+  reads: ({ path }) => texts(path),
+  writes: ({ path }) => texts(path),
   load: async () => (await import("./edit_file.ts")).editFile,
 });

@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const FORGET = defineBuiltin({
@@ -15,7 +16,8 @@ export const FORGET = defineBuiltin({
   },
   readOnly: false,
   optional: true,
-  session: true,
-  fresh: (args) => `forget ${args.name}`,
+  writes: () => [],
+  subjects: ({ name }) => texts(name),
+  alwaysAsk: ({ name }) => `forget ${name}`,
   load: async () => (await import("./forget.ts")).forget,
 });

@@ -1,6 +1,6 @@
 import { reported, searchTarget, shown } from "../../search/place.ts";
+import { splitRoot } from "../../search/roots.ts";
 import { findFiles } from "../../search/find_files.ts";
-import { splitList } from "../../search/path_filter.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, keepHead } from "../../truncation.ts";
 import { isDirectory } from "../../../path/probe.ts";
@@ -48,35 +48,6 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
       ...(truncated ? { truncated } : {}),
     };
   });
-}
-
-const ELSEWHERE = /^(?:\/|~\/|\.\.\/|[A-Za-z]:\/)/;
-
-/** Takes the folder off patterns that do not count from `path`: `/a/src/*.ts`, `~/x/**`, `../lib/*.ts`; of several the one they share. */
-function splitRoot(pattern: string, path: unknown): { readonly folder: unknown; readonly rest: string } {
-  const parts = splitList(pattern);
-  const wanted = parts.filter((part) => !part.startsWith("!"));
-  if (!ELSEWHERE.test(wanted[0] ?? "")) return { folder: path, rest: pattern };
-  const head = wanted.filter((part) => ELSEWHERE.test(part)).map(plainFolders).reduce(shared).join("/");
-  const rest = parts.map((part) => {
-    const not = part.startsWith("!") ? "!" : "";
-    return part.startsWith(`${not}${head}/`) ? not + part.slice(not.length + head.length + 1) : part;
-  });
-  const base = head.startsWith("..") && typeof path === "string" && path !== "" ? `${path}/${head}` : head;
-  return { folder: base === "" ? "/" : base, rest: rest.filter((part) => part !== "").join(",") || "*" };
-}
-
-/** The folders a pattern begins with, as far as they are plain text. */
-function plainFolders(pattern: string): string[] {
-  const parts = pattern.split("/");
-  const special = parts.findIndex((part) => /[*?[\]{}()!+@\\]/.test(part));
-  return parts.slice(0, special < 0 ? parts.length - 1 : special);
-}
-
-/** What both begin with; all of the first when they begin in places that cannot be compared. */
-function shared(one: string[], other: string[]): string[] {
-  const differing = one.findIndex((part, at) => part !== other[at]);
-  return differing > 0 ? one.slice(0, differing) : one;
 }
 
 function nothing(pattern: string, rest: string, root: string): string {

@@ -1,4 +1,6 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { globRoots } from "../../search/roots.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const GLOB = defineBuiltin({
@@ -16,5 +18,8 @@ export const GLOB = defineBuiltin({
   },
   readOnly: true,
   synonyms: { glob: "pattern", dir: "path", directory: "path", dir_path: "path" },
+  family: "Read",
+  reads: ({ pattern, path }) => globRoots(String(pattern), path),
+  subjects: ({ pattern }) => texts(pattern),
   load: async () => (await import("./glob.ts")).glob,
 });

@@ -1,4 +1,6 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { searchRoot } from "../../search/roots.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const GREP = defineBuiltin({
@@ -36,5 +38,8 @@ export const GREP = defineBuiltin({
     max_results: "limit",
     dir_path: "path",
   },
+  family: "Read",
+  reads: ({ path }) => [searchRoot(path)],
+  subjects: ({ pattern }) => texts(pattern),
   load: async () => (await import("./grep.ts")).grep,
 });

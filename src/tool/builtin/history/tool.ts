@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const HISTORY = defineBuiltin({
@@ -21,7 +22,7 @@ export const HISTORY = defineBuiltin({
   },
   readOnly: true,
   optional: true,
-  session: true,
   synonyms: { op: "operation", q: "query", session_id: "session" },
+  subjects: ({ query, session }) => texts(query, session),
   load: async () => (await import("./history.ts")).history,
 });

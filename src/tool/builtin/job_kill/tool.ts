@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const JOB_KILL = defineBuiltin({
@@ -11,7 +12,8 @@ export const JOB_KILL = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
-  session: true,
   synonyms: { id: "job_id", shell_id: "job_id" },
+  writes: () => [],
+  subjects: ({ job_id }) => texts(job_id),
   load: async () => (await import("./job_kill.ts")).jobKill,
 });

@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const JOB_OUTPUT = defineBuiltin({
@@ -19,7 +20,7 @@ export const JOB_OUTPUT = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
-  session: true,
   synonyms: { id: "job_id", bash_id: "job_id", shell_id: "job_id", wait: "wait_seconds" },
+  subjects: ({ job_id }) => texts(job_id),
   load: async () => (await import("./job_output.ts")).jobOutput,
 });

@@ -6,6 +6,5 @@ export const JOBS = defineBuiltin({
   description,
   schema: { type: "object", properties: {}, additionalProperties: false },
   readOnly: true,
-  session: true,
   load: async () => (await import("./jobs.ts")).jobs,
 });

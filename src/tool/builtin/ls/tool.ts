@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { searchRoot } from "../../search/roots.ts";
 import description from "./description.md" with { type: "text" };
 
 export const LS = defineBuiltin({
@@ -17,5 +18,7 @@ export const LS = defineBuiltin({
   },
   readOnly: true,
   synonyms: { dir_path: "path", dir: "path", directory: "path", ignore: null },
+  family: "Read",
+  reads: ({ path }) => [searchRoot(path)],
   load: async () => (await import("./ls.ts")).ls,
 });

@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const MEMORY = defineBuiltin({
@@ -22,7 +23,7 @@ export const MEMORY = defineBuiltin({
   },
   readOnly: true,
   optional: true,
-  session: true,
   synonyms: { op: "operation", q: "query" },
+  subjects: ({ name, query }) => texts(name, query),
   load: async () => (await import("./memory.ts")).memory,
 });

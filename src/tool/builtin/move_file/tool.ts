@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const MOVE_FILE = defineBuiltin({
@@ -20,6 +21,9 @@ export const MOVE_FILE = defineBuiltin({
     from: "source_path",
     to: "destination_path",
   },
-  writes: (args) => [String(args.source_path), String(args.destination_path)],
+  family: "Edit",
+  runsIn: "worker",
+  reads: ({ source_path }) => texts(source_path),
+  writes: ({ source_path, destination_path }) => texts(source_path, destination_path),
   load: async () => (await import("./move_file.ts")).moveFile,
 });

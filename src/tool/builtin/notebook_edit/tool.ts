@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const NOTEBOOK_EDIT = defineBuiltin({
@@ -28,6 +29,9 @@ export const NOTEBOOK_EDIT = defineBuiltin({
     cell_number: "cell",
     source: "new_source",
   },
-  writes: (args) => [String(args.path)],
+  family: "Edit",
+  runsIn: "worker",
+  reads: ({ path }) => texts(path),
+  writes: ({ path }) => texts(path),
   load: async () => (await import("./notebook_edit.ts")).notebookEdit,
 });

@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const READ_FILE = defineBuiltin({
@@ -16,5 +17,7 @@ export const READ_FILE = defineBuiltin({
   },
   readOnly: true,
   synonyms: { file_path: "path", filePath: "path", filename: "path" },
+  family: "Read",
+  reads: ({ path }) => texts(path),
   load: async () => (await import("./read_file.ts")).readFile,
 });

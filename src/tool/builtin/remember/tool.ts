@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { type Arguments, texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const REMEMBER = defineBuiltin({
@@ -19,15 +20,16 @@ export const REMEMBER = defineBuiltin({
   },
   readOnly: false,
   optional: true,
-  session: true,
   synonyms: { content: "text", body: "text", type: "kind" },
-  fresh: preview,
+  writes: () => [],
+  subjects: ({ name }) => texts(name),
+  alwaysAsk: preview,
   load: async () => (await import("./remember.ts")).remember,
 });
 
 const MAX_PREVIEW = 400;
 
-function preview(args: Record<string, unknown>): string {
+function preview(args: Arguments): string {
   const where = args.scope === "global" ? "for all projects" : "for this project";
   const text = `save ${where}: ${args.name}: ${args.description} — ${args.text}`.replace(/\s+/g, " ");
   return text.length > MAX_PREVIEW ? `${text.slice(0, MAX_PREVIEW - 1)}…` : text;

@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const SKILL = defineBuiltin({
@@ -15,7 +16,7 @@ export const SKILL = defineBuiltin({
   },
   readOnly: true,
   optional: true,
-  session: true,
   synonyms: { skill: "name", skill_name: "name", args: "arguments" },
+  subjects: ({ name }) => texts(name),
   load: async () => (await import("./skill.ts")).skill,
 });

@@ -6,6 +6,5 @@ export const TODO_READ = defineBuiltin({
   description,
   schema: { type: "object", properties: {}, additionalProperties: false },
   readOnly: true,
-  session: true,
   load: async () => (await import("./todo_read.ts")).todoRead,
 });

@@ -23,7 +23,6 @@ export const TODO_WRITE = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
-  session: true,
   synonyms: { items: "todos", list: "todos" },
   load: async () => (await import("./todo_write.ts")).todoWrite,
 });

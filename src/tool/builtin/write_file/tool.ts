@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const WRITE_FILE = defineBuiltin({
@@ -15,6 +16,9 @@ export const WRITE_FILE = defineBuiltin({
   },
   readOnly: false,
   synonyms: { file_path: "path", filePath: "path", filename: "path", contents: "content", text: "content" },
-  writes: (args) => [String(args.path)],
+  family: "Edit",
+  runsIn: "worker",
+  reads: ({ path }) => texts(path),
+  writes: ({ path }) => texts(path),
   load: async () => (await import("./write_file.ts")).writeFile,
 });

@@ -3,6 +3,7 @@ import {
   BUILTINS,
   type HistoryPort,
   type SkillPort,
+  type Tool,
   ToolRegistry,
   type ToolServices,
 } from "../../../../src/tool/mod.ts";
@@ -16,7 +17,7 @@ const registry = new ToolRegistry(BUILTINS, [], { enabled: ["*", ...NAMES] });
 async function run(name: string, args: unknown, services: ToolServices = {}) {
   const call = await registry.prepare({ id: "1", name, arguments: JSON.stringify(args) });
   if (typeof call === "string") throw new Error(call);
-  return await call.tool.execute(call.args, { ...makeToolContext("/"), services });
+  return await (registry.get(call.tool) as Tool).execute(call.args, { ...makeToolContext("/"), services });
 }
 
 Deno.test("the knowledge tools are offered when they are asked for", () => {
@@ -43,7 +44,7 @@ Deno.test("the knowledge tools say what is missing where there is no data", asyn
 Deno.test("remember and forget need an answer of their own for each call, with a preview", async () => {
   const fresh = async (name: string, args: unknown) => {
     const call = await registry.prepare({ id: "1", name, arguments: JSON.stringify(args) });
-    return typeof call === "string" ? call : [call.fresh, call.readOnly];
+    return typeof call === "string" ? call : [call.alwaysAsk, call.readOnly];
   };
   assertEquals(await fresh("remember", { name: "a", description: "b", text: "c\n d" }), [
     "save for this project: a: b — c d",

@@ -9,7 +9,7 @@ const OK: ToolResult = { content: "ok", summary: "ok" };
 /** The built-in tools that run in the tool process, and some that loop, crash, wait and throw. */
 export function badTools(): Tool[] {
   return [
-    ...BUILTINS.filter((one) => !one.session),
+    ...BUILTINS,
     tool("spin", true, () => {
       while (true);
     }),

@@ -26,7 +26,7 @@ async function bench(
     flags: options.flags ?? ["--no-check", "-A"],
   });
   const { flags: _, ...rest } = options;
-  const host = new ProcessToolHost({ command, data: dir.path, remote: () => true, ...rest });
+  const host = new ProcessToolHost({ command, data: dir.path, ...rest });
   const seen = new MapSeenFiles();
   return {
     dir: dir.path,

@@ -1,0 +1,32 @@
+import type { PreparedCall, ToolCall } from "../core/mod.ts";
+import { type Arguments, texts, type Tool } from "./tool.ts";
+
+/** Fills in what a tool declares about one call; the only place where its declarations are read. */
+export function preparedCall(call: ToolCall, tool: Tool, args: Record<string, unknown>): PreparedCall {
+  const { family, readOnly, runsIn = "main" } = tool;
+  const writes = tool.writes?.(args) ?? (readOnly ? [] : undefined);
+  const command = tool.command?.(args);
+  const alwaysAsk = tool.alwaysAsk?.(args);
+  return {
+    call,
+    tool: tool.name,
+    args,
+    readOnly,
+    reads: tool.reads?.(args) ?? [],
+    subjects: tool.subjects?.(args) ?? (declaresNothing(tool) ? allTexts(args) : []),
+    runsIn,
+    ...(family ? { family } : {}),
+    ...(writes ? { writes } : {}),
+    ...(command ? { command } : {}),
+    ...(alwaysAsk === undefined ? {} : { alwaysAsk }),
+  };
+}
+
+function declaresNothing(tool: Tool): boolean {
+  return !tool.reads && !tool.writes && !tool.command;
+}
+
+/** The texts among the arguments and in their lists. */
+function allTexts(args: Arguments): string[] {
+  return texts(...Object.values(args).flat());
+}
