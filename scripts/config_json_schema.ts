@@ -25,7 +25,7 @@ export function configJsonSchema(): JsonNode {
     $schema,
     title: "Reasonix configuration",
     description: "Keys of reasonix.toml and of config.toml in the Reasonix home.",
-    ...tidy(schema),
+    ...sayIdle(tidy(schema)),
   };
 }
 
@@ -43,6 +43,23 @@ function tidy(node: JsonNode): JsonNode {
     kept.additionalProperties = tidy(kept.additionalProperties);
   }
   return kept;
+}
+
+/** Says in the description of every key that nothing reads that it has no effect. */
+function sayIdle(node: JsonNode, inherited?: unknown): JsonNode {
+  const idle = node["x-idle"] ?? inherited;
+  const isTable = node.properties !== undefined || node.items?.properties !== undefined;
+  const remark = idle === undefined || isTable
+    ? ""
+    : idle === "yet"
+    ? " Has no effect yet."
+    : " Has no effect.";
+  return {
+    ...node,
+    ...(node.description ? { description: node.description + remark } : {}),
+    ...(node.items ? { items: sayIdle(node.items, idle) } : {}),
+    ...(node.properties ? { properties: mapValues(node.properties, (child) => sayIdle(child, idle)) } : {}),
+  };
 }
 
 function mapValues<A, B>(record: Record<string, A>, map: (value: A) => B): Record<string, B> {

@@ -1,4 +1,4 @@
-import { type Config, type LoadedConfig, sourceOf } from "../config/mod.ts";
+import type { Config, LoadedConfig } from "../config/mod.ts";
 import {
   findSkills,
   type Instructions,
@@ -84,17 +84,14 @@ async function readInstructions({ paths, loaded, workspace }: PromptInputSources
   });
 }
 
-/** The skills of this folder. Of configured folders those count as the project's that nobody else named. */
+/** Finds the skills of the working directory, of the configured directories and of the user. */
 export function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promise<SkillSet> {
   const { paths: configured, excluded_paths, disabled_skills } = loaded.config.skills;
   const userHome = paths.env("HOME") ?? paths.env("USERPROFILE");
-  const byUser = (_: string, i: number) =>
-    ["user", "flag"].includes(sourceOf(loaded, `skills.paths[${i}]`).source);
   return findSkills({
     cwd: paths.cwd,
     home: paths.home,
     paths: configured,
-    projectPaths: configured.filter((path, i) => !byUser(path, i)),
     excluded: excluded_paths,
     disabled: disabled_skills,
     ...(userHome === undefined ? {} : { userHome }),

@@ -34,9 +34,9 @@ export async function loadTrustedConfig(
   return await load((item) => trusted.has(item.content));
 }
 
-/** What would run or receive the conversation; an entry that only lost its key works without it. */
+/** What would run or receive the conversation. Nothing starts plugins yet, so nobody has to decide about them. */
 export function executables(loaded: LoadedConfig): TrustItem[] {
-  return loaded.needsTrust.filter((item) => item.kind !== "key");
+  return loaded.needsTrust.filter((item) => item.kind !== "plugin");
 }
 
 /** The item as the trust store keys it: the entry as written, and the project's own files it names. */

@@ -3,7 +3,14 @@ export { addConfigItem, isUserOnly, parseConfigValue, setConfigValue } from "./e
 export { keySource, type KeySources, knownSecrets, resolveKey } from "./query/provider_keys.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
 export { type ModelChoice, modelReferences, modelsOf, resolveModel } from "./query/models.ts";
-export { type ConfigSource, getConfigValue, listSettings, type Setting, sourceOf } from "./query/settings.ts";
+export {
+  type ConfigSource,
+  getConfigValue,
+  idleSettings,
+  listSettings,
+  type Setting,
+  sourceOf,
+} from "./query/settings.ts";
 export { type EnvLookup, projectConfigFile, reasonixHome, userConfigFile } from "./paths.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";

@@ -90,6 +90,13 @@ Deno.test("doctor reports files, origins, keys and the sandbox, and hides secret
   const text = await world.run(["doctor", "--online"]);
   assertEquals(text.code, 0);
   assertStringIncludes(text.stdout, "key: set in the home  reachable, 1 models");
+  assert(!text.stdout.includes("no effect"), text.stdout);
+  await world.write("reasonix.toml", '[agent]\nplanner_model = "mock"\n');
+  assertMatch(
+    (await world.run(["doctor"])).stdout,
+    /! \S*reasonix\.toml:2:1: agent\.planner_model has no effect yet\./,
+  );
+  await Deno.remove(`${world.dir}/reasonix.toml`);
   const report = JSON.parse((await world.run(["doctor", "--json"])).stdout);
   assertEquals(report.problems, []);
   assertEquals(report.config.files.map((file: { found: boolean }) => file.found), [false, true]);

@@ -80,20 +80,41 @@ Deno.test("a project cannot widen what the user allowed", async () => {
 Deno.test("what a project brings is refused until it is trusted, and asks again when it changed", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
-  const plugin = (args: string) => `[[plugins]]\nname = "evil"\ncommand = "touch"\nargs = ["${args}"]\n`;
-  await world.write("reasonix.toml", plugin("pwned"));
+  const shell = (name: string) => `[tools.shell]\npath = "${world.dir}/${name}"\n`;
+  await world.write("evil.sh", "#!/bin/sh\ntouch pwned\n");
+  await world.write("reasonix.toml", shell("evil.sh"));
   const refused = await world.run(["run", "go"]);
   assertEquals([refused.code, server.requests.length], [3, 0]);
-  assertStringIncludes(refused.stderr, "plugin evil");
+  assertStringIncludes(refused.stderr, "evil.sh");
   assertEquals((await world.run(["run", "--ignore-untrusted", "go"])).code, 0);
   assertEquals((await world.run(["trust"])).code, 3);
   assertEquals((await world.run(["trust", "--yes"])).code, 0);
   assertEquals((await world.run(["run", "go"])).code, 0);
   assertStringIncludes((await world.run(["trust", "--list"])).stdout, "evil");
-  await world.write("reasonix.toml", plugin("pwned2"));
+  await world.write("reasonix.toml", shell("./evil.sh"));
   assertEquals((await world.run(["run", "go"])).code, 3);
   assertEquals((await world.run(["run", "--trust-project", "go"])).code, 0);
   assert(await Deno.stat(`${world.dir}/pwned`).then(() => false, () => true));
+});
+
+Deno.test("plugins of a project are named once, start nothing and stop nothing", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write(
+    "reasonix.toml",
+    '[[plugins]]\nname = "one"\ncommand = "touch"\nargs = ["pwned"]\n' +
+      '[[plugins]]\nname = "two"\ntype = "http"\nurl = "http://127.0.0.1:1"\n' +
+      '[[plugins]]\nname = "off"\ncommand = "touch"\nenabled = false\n',
+  );
+  const done = await world.run(["run", "go"]);
+  assertEquals([done.code, done.stdout, server.requests.length], [0, "ok\n", 1]);
+  assertEquals(
+    done.stderr.split('plugins of this project have no effect yet: "one", "two"').length,
+    2,
+    done.stderr,
+  );
+  assertEquals((await world.run(["trust"])).stdout, "Nothing here waits to be trusted\n");
+  assertEquals(await Deno.stat(`${world.dir}/pwned`).then(() => true, () => false), false);
 });
 
 Deno.test("sandbox exec runs a command by hand in the jail with its exit code", async () => {

@@ -108,7 +108,7 @@ Deno.test("a skill that lends every command lends neither what is denied nor wha
   assertEquals(await made(world.dir, names), ["kept/a", "plain"]);
 });
 
-Deno.test("a skill folder that only the project's own file names counts as the project's", async () => {
+Deno.test("a project's own file cannot name skills outside of the project", async () => {
   await using server = startModelServer([activate, touch("a"), { text: "done" }], {
     check: { prefix: false },
   });
@@ -117,8 +117,10 @@ Deno.test("a skill folder that only the project's own file names counts as the p
   await Deno.mkdir(`${outside}/marks`, { recursive: true });
   await Deno.writeTextFile(`${outside}/marks/SKILL.md`, SKILL);
   await world.write("reasonix.toml", '[skills]\npaths = ["../elsewhere"]\n');
-  await world.run(["run", ...DENY, "make marks"]);
+  const refused = await world.run(["run", ...DENY, "make marks"]);
   assertEquals(await made(world.dir, ["a"]), []);
+  assertStringIncludes(refused.stderr, 'skills.paths[0] may not leave the project with "../elsewhere"');
+  assert(!JSON.stringify(server.requests[0]?.json).includes("marks/SKILL.md"), "the skill was offered");
   await Deno.remove(`${world.dir}/reasonix.toml`);
   await Deno.writeTextFile(
     `${world.home}/config.toml`,

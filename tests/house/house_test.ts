@@ -2,6 +2,7 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { judge } from "./exemptions.ts";
 import { type Offence, type Project, thisProject } from "./project.ts";
 import { importSideEffects, printsOrExits, vendorSniffing } from "./rules_effects.ts";
+import { deadSettings } from "./rules_settings.ts";
 import { deadExports } from "./rules_exports.ts";
 import { denoByName, foreignPackages, looseConfig, misplacedProse, privatePlaces } from "./rules_files.ts";
 import {
@@ -38,6 +39,7 @@ const RULES: Readonly<Record<string, (project: Project) => Offence[]>> = {
   "list files": unlistedExtensions,
   "extensions through their list": extensionShortcuts,
   "no dead exports": deadExports,
+  "settings without effect say so": deadSettings,
   "safe types": unsafeTypes,
   "checkers stay on": silencedCheckers,
   "no console, no exit": printsOrExits,

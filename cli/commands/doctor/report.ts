@@ -2,6 +2,7 @@ import { buildWorkspace, type RunPaths, withJail } from "../../../src/assembly/m
 import {
   ConfigError,
   formatProblem,
+  idleSettings,
   keySource,
   knownSecrets,
   listSettings,
@@ -95,7 +96,7 @@ function configPart(loaded: LoadedConfig): Report["config"] {
       value: JSON.stringify(mapTexts(value, redact)),
       origin: originText(origin),
     })),
-    warnings: loaded.warnings.map(formatProblem),
+    warnings: [...loaded.warnings, ...idleSettings(loaded)].map(formatProblem),
   };
 }
 

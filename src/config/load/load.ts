@@ -130,6 +130,21 @@ function keyNamesOf(layer: Layer): string[] {
   );
 }
 
+/** Nothing starts plugins yet, so those of a project are only named. */
+function pluginNotice(project: Layer): ConfigProblem[] {
+  const names = entriesOf(project, "plugins").filter((entry) => entry.enabled !== false).map((entry) =>
+    JSON.stringify(String(entry.name).slice(0, 60))
+  );
+  if (names.length === 0) return [];
+  return [locateFinding(project, {
+    level: "warning",
+    path: ["plugins"],
+    at: "key",
+    message: `The plugins of this project have no effect yet: ${names.slice(0, 10).join(", ")}`,
+    remedy: "Keep them for a later version, or remove them",
+  })];
+}
+
 /** Makes of what a layer says what counts: variables replaced, paths absolute, the project narrowed. */
 class Loader {
   readonly needsTrust: TrustItem[] = [];
@@ -185,7 +200,7 @@ class Loader {
       userFile: userConfigFile(this.#home),
       trust,
     });
-    this.#problems.push(...warnings);
+    this.#problems.push(...warnings, ...pluginNotice(layer));
     this.needsTrust.push(...needsTrust);
     this.#reportMissing(layer, table, missing);
     return { ...layer, table };

@@ -1,16 +1,16 @@
 import { canonicalJson } from "../../util/canonical_json.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
 import { type EnvLookup, isInside } from "../paths.ts";
+import { valueAt } from "../schema/key_path.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { judgeProvider, type KnownKeys } from "./provider_trust.ts";
+import { type KnownKeys, needsTrust } from "./provider_trust.ts";
 import type { Config } from "../schema/schema.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
 import type { SourcePlace } from "../../core/mod.ts";
 
 /** Something a project brings that stays without effect until the user trusts exactly this content. */
 export interface TrustItem {
-  /** `key`: the entry works, but without the user's key. The others are left out altogether. */
-  readonly kind: "provider" | "key" | "plugin" | "shell";
+  readonly kind: "provider" | "plugin" | "shell";
   readonly name: string;
   /** Why it needs trust, for people. */
   readonly reason: string;
@@ -106,12 +106,15 @@ function subset(value: unknown, base: unknown, scope: Scope): unknown {
 }
 
 function inside(value: unknown, scope: Scope): unknown {
-  if (Array.isArray(value)) return value.filter((item) => inside(item, scope) !== undefined);
+  if (Array.isArray(value)) {
+    return value.filter((item, index) =>
+      inside(item, { ...scope, path: [...scope.path, index] }) !== undefined
+    );
+  }
   if (value === "" || isInside(String(value), scope.input.cwd)) return value;
-  return void warn(
-    scope,
-    `${formatKey(scope.path)} may not leave the project folder with ${JSON.stringify(value)}`,
-  );
+  // As written: what a variable in it stands for may be a secret.
+  const written = JSON.stringify(valueAt(scope.input.layer.table, scope.path));
+  return void warn(scope, `${formatKey(scope.path)} may not leave the project with ${written}`);
 }
 
 function widening(scope: Scope, base: unknown, value: unknown): undefined {
@@ -147,11 +150,11 @@ function withTrust(value: unknown, scope: Scope): unknown {
 }
 
 function provider(written: TomlTable, entry: TomlTable, scope: Scope): TomlTable | undefined {
-  const verdict = judgeProvider(written, entry, scope.input.keys);
-  if (verdict.use === "all") return entry;
-  const kind = verdict.use === "keyless" ? "key" : "provider";
-  if (isTrusted({ kind, name: String(entry.name), reason: verdict.reason, written }, scope)) return entry;
-  return verdict.use === "keyless" ? { ...entry, api_key_env: "" } : undefined;
+  const reason = needsTrust(written, entry, scope.input.keys);
+  if (reason === undefined) return entry;
+  return isTrusted({ kind: "provider", name: String(entry.name), reason, written }, scope)
+    ? entry
+    : undefined;
 }
 
 function plugin(written: TomlTable, entry: TomlTable, scope: Scope): TomlTable | undefined {

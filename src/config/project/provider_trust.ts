@@ -22,18 +22,12 @@ export function isReservedVariable(name: string): boolean {
   return name.startsWith("REASONIX_") || Object.hasOwn(KEY_HOSTS, name);
 }
 
-/** Whether an address stays on this machine. */
+/** Reports whether an address stays on this machine. */
 export function isLoopback(url: string): boolean {
   const host = URL.parse(url)?.hostname ?? "";
   return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" ||
     /^127(\.\d+){3}$/.test(host);
 }
-
-/** What a project's provider entry gets: used as it is, used without its key, or left out until trusted. */
-export type ProviderVerdict =
-  | { readonly use: "all" }
-  | { readonly use: "keyless"; readonly reason: string }
-  | { readonly use: "none"; readonly reason: string };
 
 export interface KnownKeys {
   /** Provider entries of the user, the preset and the built-in ones. */
@@ -43,43 +37,41 @@ export interface KnownKeys {
 }
 
 /**
- * Decides about one provider entry of a project file. Its server would receive the conversation and steer the tools, and
- * its key variable could be any secret of the user. So a remote one is used only when the user has met it before: the
- * same key and address in the user's own settings, a vendor's key at that vendor, or a key saved for it in the home.
+ * Decides about one provider entry of a project file: why it needs the user's trust, undefined when it needs none. Its
+ * server would receive the conversation and steer the tools, and its key variable could be any secret of the user. So it
+ * is used only when the user has met it before: the same key and address in the user's own settings, a vendor's key at
+ * that vendor, or a key saved for it in the home. An address on this machine is no exception: on a shared host its ports
+ * belong to others too.
  */
-export function judgeProvider(raw: TomlTable, expanded: TomlTable, known: KnownKeys): ProviderVerdict {
+export function needsTrust(written: TomlTable, expanded: TomlTable, known: KnownKeys): string | undefined {
   const url = String(expanded.base_url ?? "");
   const keyName = String(expanded.api_key_env ?? "");
   const target = URL.parse(url)?.origin ?? url;
-  const owner = ownerOf(keyName, target, known);
-  if (isLoopback(url)) {
-    if (owner === undefined || owner === target) return { use: "all" };
-    return { use: "keyless", reason: `the key ${keyName} belongs to ${owner}` };
+  if (expanded.kind === "replay") return "it plays recorded replies, which steer the tools";
+  if (usesVariables(written.base_url) || usesVariables(written.headers)) {
+    return `it would send environment variables to ${target}`;
   }
-  if (expanded.kind === "replay") return leaveOut("it plays recorded replies, which steer the tools");
-  if (url === "" && keyName === "") return { use: "all" };
-  if (usesVariables(raw.base_url) || usesVariables(raw.headers)) {
-    return leaveOut(`it would send environment variables to ${target}`);
-  }
-  if (owner === target) return { use: "all" };
-  if (owner !== undefined) return leaveOut(`it would send the key ${keyName} of ${owner} to ${target}`);
-  if (keyName !== "" && known.saved(keyName)) return { use: "all" };
-  return leaveOut(`it would send the conversation${keyName ? ` and ${keyName}` : ""} to ${target}`);
+  // A header can name another account of the same vendor, which then holds the conversation, or another host behind it.
+  if (hasEntries(expanded.headers)) return `it would send headers of its own to ${target}`;
+  if (url === "" && keyName === "") return undefined;
+  const owners = ownersOf(keyName, known);
+  if (owners.includes(target)) return undefined;
+  if (keyName === "") return `it would send the conversation to ${target}`;
+  if (owners[0] !== undefined) return `it would send the key ${keyName} of ${owners[0]} to ${target}`;
+  return known.saved(keyName) ? undefined : `it would send the conversation and ${keyName} to ${target}`;
 }
 
-function leaveOut(reason: string): ProviderVerdict {
-  return { use: "none", reason };
-}
-
-/** The origin a key belongs to as far as the user's side knows: `target` itself when that is one of them. */
-function ownerOf(keyName: string, target: string, known: KnownKeys): string | undefined {
-  if (keyName === "") return undefined;
+/** The origins a key belongs to as far as the user's side knows; without a key, those that are used without one. */
+function ownersOf(keyName: string, known: KnownKeys): string[] {
   const users = known.providers
-    .filter((entry) => entry.api_key_env === keyName)
+    .filter((entry) => String(entry.api_key_env ?? "") === keyName)
     .map((entry) => URL.parse(String(entry.base_url))?.origin ?? "");
   const vendors = (KEY_HOSTS[keyName] ?? []).map((host) => `https://${host}`);
-  const owners = [...users, ...vendors];
-  return owners.includes(target) ? target : owners[0];
+  return [...users, ...vendors];
+}
+
+function hasEntries(value: unknown): boolean {
+  return isTable(value) && Object.keys(value).length > 0;
 }
 
 function usesVariables(value: unknown): boolean {

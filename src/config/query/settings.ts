@@ -2,8 +2,14 @@ import { hideSecrets } from "./hide_secrets.ts";
 import { locate, parseKeyPath, schemaAt, valueAt } from "../schema/key_path.ts";
 import { type Layer, placeOf, type SourceName } from "../load/layer.ts";
 import type { LoadedConfig } from "../load/load.ts";
-import { formatKey, type KeyPath } from "../problem.ts";
-import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
+import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import {
+  childSchema,
+  CONFIG_SCHEMA,
+  isTable,
+  type JsonSchema,
+  type TomlTable,
+} from "../schema/json_schema.ts";
 
 /** Who set a value, and where. A list that several layers add to belongs to the strongest of them. */
 export interface ConfigSource {
@@ -60,6 +66,36 @@ function collect(
       );
     }
     return [{ key: formatKey(path), value: hideSecrets(value, schema), from: originAt(loaded, path) }];
+  });
+}
+
+/** What the files set and nothing reads, each with its place; of a table that is idle as a whole only the table. */
+export function idleSettings(loaded: LoadedConfig): ConfigProblem[] {
+  return loaded.layers.filter((layer) => layer.source !== "default").flatMap((layer) =>
+    idleKeys(layer.table, CONFIG_SCHEMA, []).map(({ path, obsolete }): ConfigProblem => {
+      const place = placeOf(layer, path);
+      return {
+        level: "warning",
+        message: `${formatKey(path)} has no effect${obsolete ? "" : " yet"}`,
+        remedy: obsolete ? "Remove it" : "Keep it for a later version, or remove it",
+        ...(place ? { place } : {}),
+      };
+    })
+  );
+}
+
+function idleKeys(
+  table: TomlTable,
+  schema: JsonSchema,
+  path: KeyPath,
+): { path: KeyPath; obsolete: boolean }[] {
+  return Object.entries(table).flatMap(([name, value]) => {
+    const child = childSchema(schema, name);
+    const here = [...path, name];
+    if (child?.idle && !(Array.isArray(value) && value.every((item) => item === undefined))) {
+      return [{ path: here, obsolete: child.idle === "obsolete" }];
+    }
+    return child?.properties && isTable(value) ? idleKeys(value, child, here) : [];
   });
 }
 

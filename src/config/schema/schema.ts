@@ -14,7 +14,7 @@ const agent = z.object({
     project: "inside",
   }),
   max_steps: key(count(0), "Most tool-call rounds of a turn; 0 = no limit.", { project: "ignored" }),
-  planner_max_steps: key(count(0), "The same for the planner.", { project: "ignored" }),
+  planner_max_steps: key(count(0), "The same for the planner.", { project: "ignored", idle: "yet" }),
   max_calls_per_step: key(count(0), "Most tool calls run per reply; the rest are refused; 0 = no limit."),
   submit: key(flag(false), "Go on until the model calls `submit` with its answer."),
   time_limit_seconds: key(amount(0), "Longest turn; 0 = no limit.", { project: "lower" }),
@@ -29,23 +29,23 @@ const agent = z.object({
     z._default(z.enum(["auto", "zh", "en"]), "auto"),
     "Language of visible reasoning.",
   ),
-  planner_model: key(text(), "Model that plans before the main model acts; empty = one model."),
-  subagent_model: key(text(), "Model of subagents; empty = the main model."),
-  subagent_models: key(textMap(), "Model of single subagents or skills, by name."),
+  planner_model: key(text(), "Model that plans before the main model acts; empty = one model.", {
+    idle: "yet",
+  }),
+  subagent_model: key(text(), "Model of subagents; empty = the main model.", { idle: "yet" }),
+  subagent_models: key(textMap(), "Model of single subagents or skills, by name.", { idle: "yet" }),
   plan_mode_allowed_tools: key(texts(), "Further tools that plan mode may run as read-only.", {
     merge: "concat",
     project: "ignored",
+    idle: "yet",
   }),
   memory_compiler: key(
     z.prefault(
-      z.object({
-        enabled: key(flag(true), "Accepted so that existing files load; has no effect.", {
-          project: "ignored",
-        }),
-      }),
+      z.object({ enabled: key(flag(true), "Switch of a part of earlier versions.", { project: "ignored" }) }),
       {},
     ),
     "Settings of the memory compiler of earlier versions.",
+    { idle: "obsolete" },
   ),
   compact_ratio: key(
     z.optional(z.number().check(z.minimum(0.1), z.maximum(0.99))),
@@ -66,7 +66,7 @@ const tools = z.object({
   min_free_disk_mb: key(amount(512), "A command that leaves less free disk space is ended; 0 = no limit.", {
     project: "ignored",
   }),
-  mcp_call_timeout_seconds: key(amount(300), "Longest MCP call; 0 = no limit."),
+  mcp_call_timeout_seconds: key(amount(300), "Longest MCP call; 0 = no limit.", { idle: "yet" }),
   ensure_trailing_newline: key(flag(false), "End written text files with a newline."),
   writes: key(
     z._default(z.enum(["deny", "dry-run", "allow"]), "allow"),
@@ -93,7 +93,12 @@ const tools = z.object({
 });
 
 const skills = z.object({
-  paths: key(texts(), "Further folders with skills.", { expand: true, path: "file", merge: "concat" }),
+  paths: key(texts(), "Further directories with skills.", {
+    expand: true,
+    path: "file",
+    merge: "concat",
+    project: "inside",
+  }),
   excluded_paths: key(texts(), "Usual skill folders to leave out.", {
     expand: true,
     path: "file",
@@ -174,7 +179,9 @@ const serve = z.object({
 
 export const configSchema = z.object({
   default_model: key(text(), "Provider name, model, or `provider/model`; empty = the first provider."),
-  language: key(text(), "Language of the interface, such as `en` or `zh`; empty = from the environment."),
+  language: key(text(), "Language of the interface, such as `en` or `zh`; empty = from the environment.", {
+    idle: "yet",
+  }),
   instructions: key(texts(), "Further instruction files, globs allowed.", {
     path: "file",
     merge: "concat",
@@ -211,13 +218,16 @@ export const configSchema = z.object({
     ),
     "The check for destructive commands, which no posture lifts.",
   ),
-  serve: key(z.prefault(serve, {}), "The web page of `reasonix serve`."),
+  serve: key(z.prefault(serve, {}), "The web page of `reasonix serve`.", { idle: "yet" }),
   providers: key(
     z._default(z.array(providerSchema), []),
     "Vendor endpoints; any entry replaces the built-in one.",
     { project: "trust" },
   ),
-  plugins: key(z._default(z.array(pluginSchema), []), "MCP servers.", { project: "trust" }),
+  plugins: key(z._default(z.array(pluginSchema), []), "MCP servers.", {
+    project: "trust",
+    idle: "yet",
+  }),
 });
 
 /** The whole configuration, with every default filled in. Keys are those of the file. */

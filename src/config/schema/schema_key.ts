@@ -9,7 +9,7 @@ import * as z from "zod/mini";
  * - off: may only switch it off
  * - lower: only a lower, non-zero limit
  * - subset: only a part of the user's list (anything, when the user has no list)
- * - inside: only paths inside the project folder
+ * - inside: only paths inside the project directory
  * - trust: waits until the user trusts this content
  */
 export type ProjectRule =
@@ -34,6 +34,8 @@ export interface KeyNotes {
   readonly merge?: "concat";
   /** The value is never shown in a message. */
   readonly secret?: true;
+  /** Accepted, and nothing reads it: in this version, or in any. Holds for all keys of a table or entry. */
+  readonly idle?: "yet" | "obsolete";
   /** The key that took over; a value here is read as if it were written there. */
   readonly alias?: string;
 }

@@ -10,8 +10,6 @@ export interface SkillPlaces {
   readonly userHome?: string;
   /** `[skills]` of the configuration; paths absolute. */
   readonly paths?: readonly string[];
-  /** Those of `paths` that the project itself names: what is in them counts as the project's. */
-  readonly projectPaths?: readonly string[];
   readonly excluded?: readonly string[];
   readonly disabled?: readonly string[];
 }
@@ -41,8 +39,7 @@ export function skillRoots(places: SkillPlaces): SkillRoot[] {
   for (const configured of places.paths ?? []) {
     const path = configured.replace(/(.)\/+$/, "$1");
     const inside = `${existingRealPath(path) ?? path}/`.startsWith(`${existingRealPath(within) ?? within}/`);
-    const own = inside || places.projectPaths?.includes(configured);
-    add({ path, scope: own ? "project" : "configured", ...(inside ? { within } : {}) });
+    add(inside ? { path, scope: "project", within } : { path, scope: "configured" });
   }
   add({ path: `${places.home}/skills`, scope: "user" });
   if (places.userHome !== undefined) {

@@ -143,8 +143,11 @@ Deno.test("loadConfig takes the same file in a project and says what a project c
     warnings.map(({ message, place }) => `${place?.line}: ${message.split(/;| with | from /)[0]}`),
     [
       "11: Only your own file can set agent.plan_mode_allowed_tools",
+      "38: skills.paths[0] may not leave the project",
+      "38: skills.paths[1] may not leave the project",
       "44: Only your own file can set permissions.allow",
-      "48: sandbox.allow_write may not leave the project folder",
+      "48: sandbox.allow_write[0] may not leave the project",
+      '55: The plugins of this project have no effect yet: "example", "stripe"',
     ],
   );
   assertEquals(needsTrust.map((item) => `${item.kind} ${item.place.line}`), [

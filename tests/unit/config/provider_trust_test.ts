@@ -16,26 +16,69 @@ const outcome = (loaded: LoadedConfig) => {
     : loaded.needsTrust[0]?.reason ?? "gone";
 };
 
-/** The user's own endpoint and key in these cases. */
-const USER = entry({ name: "mine", base_url: "https://llm.example.com/v1", api_key_env: "MY_KEY" });
+/** The user's own endpoints and key in these cases. */
+const USER = entry({ name: "mine", base_url: "https://llm.example.com/v1", api_key_env: "MY_KEY" }) +
+  entry({ name: "local", base_url: "http://127.0.0.1:11434/v1" });
 
 const CASES: [name: string, fields: Record<string, string>, expected: string][] = [
-  ["on loopback without a key", { base_url: "http://127.0.0.1:8080/v1" }, "used without key"],
-  ["on loopback with a key of its own", { base_url: "http://localhost:1", api_key_env: "OWN_KEY" }, "used"],
+  [
+    "on loopback without a key",
+    { base_url: "http://127.0.0.1:8080/v1" },
+    "it would send the conversation to http://127.0.0.1:8080",
+  ],
+  [
+    "on loopback with a variable as its key",
+    { base_url: "http://localhost:1", api_key_env: "OWN_KEY" },
+    "it would send the conversation and OWN_KEY to http://localhost:1",
+  ],
   [
     "on loopback with the user's key",
     { base_url: "http://[::1]:1", api_key_env: "MY_KEY" },
-    "used without key",
+    "it would send the key MY_KEY of https://llm.example.com to http://[::1]:1",
   ],
   [
     "on loopback with a vendor's key",
     { base_url: "http://127.0.0.1:1", api_key_env: "OPENAI_API_KEY" },
+    "it would send the key OPENAI_API_KEY of https://api.openai.com to http://127.0.0.1:1",
+  ],
+  [
+    "on loopback with a variable in the address",
+    { base_url: "http://127.0.0.1:${PORT}" },
+    "it would send environment variables to http://127.0.0.1:99",
+  ],
+  [
+    "on loopback with a variable in a header",
+    { base_url: "http://127.0.0.1:9", headers: '{ A = "${TOKEN}" }' },
+    "it would send environment variables to http://127.0.0.1:9",
+  ],
+  [
+    "on loopback with a default that is never needed",
+    { base_url: "http://127.0.0.1:9", headers: '{ A = "${HOME:-x}" }' },
+    "it would send environment variables to http://127.0.0.1:9",
+  ],
+  [
+    "on loopback with a key saved for it",
+    { base_url: "http://127.0.0.1:9", api_key_env: "SAVED_KEY" },
+    "used",
+  ],
+  [
+    "of kind replay on loopback",
+    { kind: "replay", base_url: "http://127.0.0.1:9", cassette: "c.jsonl" },
+    "it plays recorded replies, which steer the tools",
+  ],
+  [
+    "at the server that the user runs without a key",
+    { base_url: "http://127.0.0.1:11434/v1" },
     "used without key",
   ],
   [
-    "on loopback with variables",
-    { base_url: "http://127.0.0.1:${PORT}", headers: '{ A = "${TOKEN}" }' },
-    "used without key",
+    "at the user's endpoint with an account of its own",
+    {
+      base_url: "https://llm.example.com/v1",
+      api_key_env: "MY_KEY",
+      headers: '{ Authorization = "Bearer theirs" }',
+    },
+    "it would send headers of its own to https://llm.example.com",
   ],
   ["at the user's endpoint with its key", {
     base_url: "https://llm.example.com/other",

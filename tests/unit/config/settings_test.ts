@@ -1,4 +1,10 @@
-import { getConfigValue, listSettings, sourceOf } from "../../../src/config/mod.ts";
+import {
+  formatProblem,
+  getConfigValue,
+  idleSettings,
+  listSettings,
+  sourceOf,
+} from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
@@ -26,7 +32,7 @@ allow = ["x"]
 [[providers]]
 name = "theirs"
 model = "m"
-base_url = "http://127.0.0.1:2"
+base_url = "http://127.0.0.1:1/v2"
 [[plugins]]
 name = "evil"
 command = "x"
@@ -34,7 +40,7 @@ command = "x"
 
 const fixtureWith = () => configFixture({ "home/config.toml": USER, "project/reasonix.toml": PROJECT });
 
-Deno.test("originOf names the layer that set a value, and the place in its file", async () => {
+Deno.test("sourceOf names the layer that set a value, and the place in its file", async () => {
   await using fixture = fixtureWith();
   const loaded = await fixture.load({ preset: "offline", flags: { default_model: "mine" } });
   const user = (line: number, column = 1) => ({
@@ -153,4 +159,36 @@ token = "HIDE-10"
   ]);
   assertEquals(get("providers.mine.extra"), { top_k: 3, auth: { access_token: "[secret]" } });
   assertEquals([get("providers.mine.api_key_env"), get("serve.password_hash")], ["MY_KEY", ""]);
+});
+
+Deno.test("idleSettings names what is set without effect, once per table, and nothing that a default says", async () => {
+  await using fixture = configFixture({
+    "home/config.toml": `[agent]
+planner_model = "a"
+memory_compiler = { enabled = true }
+max_steps = 3
+[serve]
+token = "hush"
+[[plugins]]
+name = "p"
+command = "c"
+[[plugins]]
+name = "q"
+command = "c"
+`,
+    "project/reasonix.toml": 'agent.subagent_model = "b"\n[[plugins]]\nname = "theirs"\ncommand = "c"\n',
+  });
+  const loaded = await fixture.load();
+  assertEquals(
+    idleSettings(loaded).map((problem) => formatProblem(problem).replaceAll(/\S*\/(home|project)\//g, "")),
+    [
+      "reasonix.toml:1:1: agent.subagent_model has no effect yet. Keep it for a later version, or remove it",
+      "config.toml:2:1: agent.planner_model has no effect yet. Keep it for a later version, or remove it",
+      "config.toml:3:1: agent.memory_compiler has no effect. Remove it",
+      "config.toml:5:1: serve has no effect yet. Keep it for a later version, or remove it",
+      "config.toml:7:1: plugins has no effect yet. Keep it for a later version, or remove it",
+    ],
+  );
+  await using empty = configFixture();
+  assertEquals(idleSettings(await empty.load()), []);
 });

@@ -1,0 +1,168 @@
+import ts from "typescript";
+import schemaData from "../../src/config/schema/schema.json" with { type: "json" };
+import { type Offence, productFiles, type Project, visitAll } from "./project.ts";
+
+/** The part of the generated schema this needs. */
+interface Node {
+  readonly type?: string;
+  readonly enum?: readonly string[];
+  readonly default?: unknown;
+  readonly idle?: string;
+  readonly alias?: string;
+  readonly required?: readonly string[];
+  readonly properties?: Readonly<Record<string, Node>>;
+  readonly additionalProperties?: Node;
+  readonly items?: Node;
+}
+
+const SCHEMA = "src/config/schema/schema.ts";
+const PROVIDER = "src/config/schema/provider_schema.ts";
+const ROOT = "/project/";
+
+/** The type of a configuration value, spelled out so that every key is a declaration of its own. */
+function typeText(node: Node): string {
+  if (node.properties) {
+    const members = Object.entries(node.properties).map(([name, child]) => {
+      const optional = child.default === undefined && !node.required?.includes(name);
+      return `${JSON.stringify(name)}${optional ? "?" : ""}: ${typeText(child)}`;
+    });
+    return `{ ${members.join(";\n")} }`;
+  }
+  if (node.additionalProperties) return `Record<string, ${typeText(node.additionalProperties)}>`;
+  if (node.items) return `(${typeText(node.items)})[]`;
+  if (node.enum) return node.enum.map((value) => JSON.stringify(value)).join(" | ");
+  if (node.type === "integer" || node.type === "number") return "number";
+  return node.type === "string" || node.type === "boolean" ? node.type : "unknown";
+}
+
+/** Every key that holds a value, by its path in the form of docs/config.md, and whether it or a table around it is idle. */
+function leafKeys(node: Node, path = "", idle = false): Map<string, boolean> {
+  const found = new Map<string, boolean>();
+  for (const [name, child] of Object.entries(node.properties ?? {})) {
+    const here = path === "" ? name : `${path}.${name}`;
+    const isIdle = idle || child.idle !== undefined;
+    const inner = child.properties ? child : child.items ?? child.additionalProperties;
+    if (inner?.properties) {
+      const below = child.properties ? here : `${here}${child.items ? "[]" : ".*"}`;
+      for (const [key, value] of leafKeys(inner, below, isIdle)) found.set(key, value);
+    } else if (child.alias === undefined) found.set(here, isIdle);
+  }
+  return found;
+}
+
+/** The program with the configuration's type written out: zod's inference would need its whole library. */
+function typedProgram(project: Project): ts.Program {
+  const virtual = new Map([
+    [
+      SCHEMA,
+      `export type Config = ${typeText(schemaData as Node)};\nexport type ConfigInput = Partial<Config>;\n` +
+      "export declare const configSchema: unknown;",
+    ],
+    [
+      PROVIDER,
+      `import type { Config } from "./schema.ts";\n` +
+      'export type ProviderEntry = Config["providers"][number];\nexport declare const providerSchema: unknown;',
+    ],
+  ]);
+  const options: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ESNext,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    allowImportingTsExtensions: true,
+    noEmit: true,
+    strict: true,
+    lib: ["lib.esnext.d.ts"],
+    types: [],
+  };
+  const libraries = ts.getDefaultLibFilePath(options).replace(/[^/\\]+$/, "");
+  const inProject = (file: string) => file.startsWith(ROOT) ? file.slice(ROOT.length) : undefined;
+  const textOf = (file: string) => {
+    const path = inProject(file);
+    if (path === undefined) return ts.sys.readFile(file);
+    return virtual.get(path) ?? project.texts.get(path);
+  };
+  const host: ts.CompilerHost = {
+    getSourceFile(file, version) {
+      const text = textOf(file);
+      return text === undefined ? undefined : ts.createSourceFile(file, text, version, true);
+    },
+    getDefaultLibFileName: () => `${libraries}lib.esnext.d.ts`,
+    getDefaultLibLocation: () => libraries,
+    writeFile() {},
+    getCurrentDirectory: () => ROOT,
+    getCanonicalFileName: (file) => file,
+    useCaseSensitiveFileNames: () => true,
+    getNewLine: () => "\n",
+    fileExists: (file) => textOf(file) !== undefined,
+    readFile: textOf,
+  };
+  const roots = productFiles(project).map((file) => ROOT + file.path);
+  return ts.createProgram(roots, options, host);
+}
+
+/** Keys of the configuration that the program reads anywhere outside of the package that loads it. */
+function readKeys(project: Project): Set<string> {
+  const program = typedProgram(project);
+  const checker = program.getTypeChecker();
+  const schema = program.getSourceFile(ROOT + SCHEMA);
+  const paths = new Map<ts.Node, string>();
+  if (schema) nameKeys(schema, "", paths);
+  const names = new Set([...paths.values()].map((path) => path.slice(path.lastIndexOf(".") + 1)));
+  const read = new Set<string>();
+  const note = (symbol: ts.Symbol | undefined) => {
+    for (const declaration of symbol?.declarations ?? []) {
+      const path = paths.get(declaration);
+      if (path !== undefined) read.add(path);
+    }
+  };
+  for (const file of program.getSourceFiles()) {
+    if (!file.fileName.startsWith(ROOT) || file === schema) continue;
+    visitAll(file, (node) => {
+      if (ts.isPropertyAccessExpression(node) && names.has(node.name.text)) {
+        note(checker.getSymbolAtLocation(node.name));
+      } else if (ts.isElementAccessExpression(node)) notePicked(node, checker, note);
+      else if (ts.isBindingElement(node) && ts.isObjectBindingPattern(node.parent)) {
+        const name = node.propertyName ?? node.name;
+        if (ts.isIdentifier(name) && names.has(name.text)) {
+          note(checker.getTypeAtLocation(node.parent).getProperty(name.text));
+        }
+      }
+    });
+  }
+  return read;
+}
+
+/** Notes the keys that `table[name]` reads where `name` is known to be one of a few. */
+function notePicked(
+  node: ts.ElementAccessExpression,
+  checker: ts.TypeChecker,
+  note: (symbol: ts.Symbol | undefined) => void,
+): void {
+  const index = checker.getTypeAtLocation(node.argumentExpression);
+  for (const part of index.isUnion() ? index.types : [index]) {
+    if (part.isStringLiteral()) note(checker.getTypeAtLocation(node.expression).getProperty(part.value));
+  }
+}
+
+/** Pairs each property of the written-out type with the path of its key. */
+function nameKeys(node: ts.Node, path: string, paths: Map<ts.Node, string>): void {
+  ts.forEachChild(node, (child) => {
+    if (ts.isPropertySignature(child) && ts.isStringLiteral(child.name)) {
+      const here = path === "" ? child.name.text : `${path}.${child.name.text}`;
+      paths.set(child, here);
+      const list = child.type !== undefined && ts.isArrayTypeNode(child.type);
+      const map = child.type !== undefined && ts.isTypeReferenceNode(child.type);
+      nameKeys(child, `${here}${list ? "[]" : map ? ".*" : ""}`, paths);
+    } else nameKeys(child, path, paths);
+  });
+}
+
+/** Keys that no code reads and that do not say so, and keys that say so although they are read. */
+export function deadSettings(project: Project): Offence[] {
+  const read = readKeys(project);
+  return [...leafKeys(schemaData as Node)].flatMap(([key, idle]) => {
+    if (read.has(key) !== idle) return [];
+    const what = idle ? "is read: remove the note `idle` from it" : "has no reader: give it the note `idle`";
+    return [{ path: SCHEMA, what: `${key} ${what}` }];
+  });
+}
