@@ -115,12 +115,14 @@ async function runCall(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> 
       if (decision.stop) batch.outcome.blocked = reason;
       return end("blocked", { content: `blocked: ${reason}`, isError: true, summary: reason });
     }
-    if (!prepared.readOnly && !decision.readsOnly) await parts.checkpointer?.snapshotBefore(prepared);
+    // Also before a command that was judged to only read: the judgement may be wrong.
+    if (!prepared.readOnly) await parts.checkpointer?.snapshotBefore(prepared);
     const result = await parts.toolbox.execute(
       prepared,
       signal,
       (text) => void parts.conversation.record({ type: "tool.delta", callId: call.id, text }),
     );
+    if (!prepared.readOnly) parts.checkpointer?.detectAfter(prepared, decision.readsOnly === true);
     return end(result.isError ? "error" : "ok", result);
   } catch (error) {
     if (signal.aborted || isAbort(error)) {

@@ -25,7 +25,8 @@ export interface Toolbox {
 }
 
 /**
- * Keeps files as they are before they change, so that a turn can be undone. A turn without writing calls costs nothing.
+ * Keeps files as they are before they change, so that a turn can be undone. A turn that neither writes nor runs a command
+ * costs nothing.
  *
  * Contract: never rejects; what cannot be kept is told to the user and does not stop the turn.
  */
@@ -35,6 +36,8 @@ export interface Checkpointer {
   prefetch(tool: string): void;
   /** Awaited before a call that may change something runs. */
   snapshotBefore(call: PreparedCall): Promise<void>;
+  /** The call has run; `readsOnly`: it was judged to change nothing, which its effect may contradict. */
+  detectAfter(call: PreparedCall, readsOnly: boolean): void;
   end(): Promise<void>;
 }
 

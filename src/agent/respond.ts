@@ -6,6 +6,7 @@ import {
   type ToolCall,
   type Usage,
 } from "../core/mod.ts";
+import { after } from "../util/timer.ts";
 import type { AgentParts } from "./ports.ts";
 
 /** One model reply. Without an error the message is in the conversation. */
@@ -87,17 +88,10 @@ function messageEnd(
 /** Once the reply comes, or when it came faster than this, there is no time to spare for what the next step may need. */
 const WARM_AFTER_MS = 40;
 
-/** Has `warm` called if the model is silent for so long; the returned function says that it is not. */
-function warmUpWhenIdle(warm: () => void): () => void {
-  let silent = true;
-  AbortSignal.timeout(WARM_AFTER_MS).addEventListener("abort", () => silent && warm());
-  return () => void (silent = false);
-}
-
 async function collect(parts: AgentParts, step: number, signal: AbortSignal): Promise<Draft> {
   const { provider, conversation } = parts;
   let draft = emptyDraft();
-  const cancelWarmUp = step === 1 && parts.warm ? warmUpWhenIdle(parts.warm) : undefined;
+  const cancelWarmUp = step === 1 && parts.warm ? after(WARM_AFTER_MS, parts.warm) : undefined;
   const { checkpointer } = parts;
   const request = {
     prefix: conversation.prefix,

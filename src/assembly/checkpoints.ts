@@ -31,7 +31,7 @@ export function createCheckpointer(
     root: paths.cwd,
     ...(hides ? { skip: (path) => `${path}/`.startsWith(home) || workspace.forbids(path) } : {}),
     ...(meanwhile ? { concurrentWarmup: meanwhile } : {}),
-    writesFiles: (tool) => registry?.get(tool)?.family === "Edit",
+    toolNamed: (name) => registry?.get(name),
     resolve: (path) => workspace.write(path),
   });
 }

@@ -9,6 +9,7 @@ export {
   redoTarget,
   rewind,
   type RewindParts,
+  type RewindPreview,
   type RewindScope,
   type RewindTarget,
   turnTarget,

@@ -22,10 +22,18 @@ export interface RewindParts {
   readonly checkpoints: () => Promise<Checkpoints>;
 }
 
-/** What a rewind did, or would do, to files. */
-export type FileReport = Pick<RestoreReport, "restored" | "failed">;
+/** The outcome of a rewind for files. */
+export interface FileReport extends Pick<RestoreReport, "restored" | "failed"> {
+  /** See {@linkcode Checkpoints.uncovered}. */
+  readonly uncovered: readonly string[];
+}
 
-const NO_FILES: FileReport = { restored: [], failed: [] };
+/** The files a rewind would bring back. */
+export interface RewindPreview {
+  readonly files: readonly FileRestore[];
+  /** See {@linkcode Checkpoints.uncovered}. */
+  readonly uncovered: readonly string[];
+}
 
 /** The end of a turn of the conversation as it stands; 0 is the moment before the first one. Throws ReasonixError (usage). */
 export function turnTarget(state: SessionState, turn: number, scope: RewindScope): RewindTarget {
@@ -62,11 +70,13 @@ export function redoTarget(state: SessionState): RewindTarget {
   });
 }
 
-/** The files a rewind would bring back. */
-export async function previewRewind(parts: RewindParts, target: RewindTarget): Promise<FileRestore[]> {
+/** Tells what a rewind would do to files, and changes nothing. */
+export async function previewRewind(parts: RewindParts, target: RewindTarget): Promise<RewindPreview> {
   const checkpoints = await checkpointsFor(parts, target);
   const id = checkpoints?.checkpointFor(target.to);
-  return checkpoints && id !== undefined ? await checkpoints.preview(id) : [];
+  if (!checkpoints || id === undefined) return { files: [], uncovered: [] };
+  const files = await checkpoints.preview(id);
+  return { files, uncovered: checkpoints.uncovered(id) };
 }
 
 /**
@@ -82,7 +92,9 @@ export async function rewind(parts: RewindParts, target: RewindTarget): Promise<
   }
   const checkpoints = await checkpointsFor(parts, target);
   const id = checkpoints?.checkpointFor(target.to);
-  const report = checkpoints && id !== undefined ? await checkpoints.restore(id) : NO_FILES;
+  const report = checkpoints && id !== undefined
+    ? { ...await checkpoints.restore(id), uncovered: checkpoints.uncovered(id) }
+    : { restored: [], failed: [], uncovered: [] };
   await recorder.record({ type: "rewind", to: target.to, scope: target.scope });
   await recorder.sync();
   return report;

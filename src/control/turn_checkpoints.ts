@@ -1,31 +1,47 @@
 import type { Checkpointer } from "../agent/mod.ts";
 import { errorMessage, type PreparedCall } from "../core/mod.ts";
 import { type Checkpoints, loadCheckpoints } from "../session/mod.ts";
+import type { Tool } from "../tool/mod.ts";
+import { after } from "../util/timer.ts";
 import type { Recorder } from "./recorder.ts";
 
 export interface TurnCheckpointOptions {
   readonly recorder: Recorder;
-  /** The session's own folder. */
+  /** The session's own directory. */
   readonly dir: string;
   /** Working directory. */
   readonly root: string;
   /** Absolute paths never looked at. */
   readonly skip?: (path: string) => boolean;
-  /** Whether the tool of this name does nothing but write files: its calls never turn out to be harmless. */
-  readonly writesFiles?: (tool: string) => boolean;
+  /** The tool of a name, so that the first look can begin while the arguments of its call arrive. */
+  readonly toolNamed?: (name: string) => Pick<Tool, "readOnly" | "family"> | undefined;
   /** Started beside the first look before a command: what the command will need, so that neither waits for the other. */
   readonly concurrentWarmup?: () => Promise<unknown>;
   /** Real path of a file a tool is about to write; rejects when it may not. */
   readonly resolve: (path: string) => Promise<string>;
 }
 
-/** Looks at the workspace once before the first writing call of a turn and once after the turn. */
+/** A model that is silent for so long after a command leaves time to look for what the command changed. */
+const DETECT_AFTER_MS = 40;
+
+/** Paths that a notice names. */
+const NAMED_PATHS = 5;
+
+/**
+ * Looks at the workspace before the first command or writing call of a turn, after commands while the model thinks, and
+ * after the turn.
+ */
 export class TurnCheckpoints implements Checkpointer {
   readonly #options: TurnCheckpointOptions;
   #opened: Promise<Checkpoints> | undefined;
   #turn = 0;
-  /** The first look of the turn; undefined in a turn that has not written yet, false when it failed. */
+  /** The first look of the turn; undefined in a turn that has not needed one yet, false when it failed. */
   #ready: Promise<Checkpoints | false> | undefined;
+  /** Commands that ran since the last look for changes, and the timer of that look. */
+  #due = 0;
+  #armed = false;
+  /** Whether a call of this turn was meant to change something. */
+  #meantTo = false;
 
   constructor(options: TurnCheckpointOptions) {
     this.#options = options;
@@ -47,16 +63,18 @@ export class TurnCheckpoints implements Checkpointer {
   begin(turn: number): void {
     this.#turn = turn;
     this.#ready = undefined;
+    this.#due = 0;
+    this.#meantTo = false;
   }
 
-  prefetch(tool: string): void {
-    if (this.#options.writesFiles?.(tool)) this.#ready ??= this.#attempt(() => this.#begin());
+  prefetch(name: string): void {
+    const tool = this.#options.toolNamed?.(name);
+    if (tool && !tool.readOnly) this.#firstLook(tool.family === "Edit");
   }
 
   async snapshotBefore({ writes }: PreparedCall): Promise<void> {
     if (writes?.length === 0) return;
-    if (!this.#ready && !writes) this.#options.concurrentWarmup?.().catch(() => {});
-    const checkpoints = await (this.#ready ??= this.#attempt(() => this.#begin()));
+    const checkpoints = await this.#firstLook(writes !== undefined);
     if (!checkpoints) return;
     for (const path of writes ?? []) {
       // What may not be written is refused by the tool itself.
@@ -65,10 +83,52 @@ export class TurnCheckpoints implements Checkpointer {
     }
   }
 
+  detectAfter({ writes }: PreparedCall, readsOnly: boolean): void {
+    if (!readsOnly) this.#meantTo = true;
+    if (writes) return;
+    this.#due += 1;
+    this.#arm();
+  }
+
   async end(): Promise<void> {
     const checkpoints = await this.#ready;
     this.#ready = undefined;
-    if (checkpoints) await this.#attempt(() => checkpoints.end());
+    this.#due = 0;
+    if (checkpoints) await this.#attempt(async () => await this.#report(await checkpoints.end()));
+  }
+
+  /** One timer for all commands: what it finds when it fires decides. A model that answers faster is not held up. */
+  #arm(): void {
+    if (this.#armed) return;
+    this.#armed = true;
+    const due = this.#due;
+    const turn = this.#turn;
+    after(DETECT_AFTER_MS, () => {
+      this.#armed = false;
+      if (this.#due === 0 || turn !== this.#turn) return;
+      if (this.#due !== due) return this.#arm();
+      this.#due = 0;
+      void this.#attempt(async () => {
+        const checkpoints = await this.#ready;
+        if (checkpoints) await this.#report(await checkpoints.detect());
+      });
+    });
+  }
+
+  /** Tells of changes in a turn in which nothing should have changed. */
+  async #report(paths: readonly string[]): Promise<void> {
+    if (this.#meantTo || paths.length === 0) return;
+    const more = paths.length > NAMED_PATHS ? ` and ${paths.length - NAMED_PATHS} more` : "";
+    const text = `Files changed although the commands of this turn were taken to only read: ` +
+      `${
+        [...paths].sort().slice(0, NAMED_PATHS).join(", ")
+      }${more}. \`reasonix session rewind\` brings them back`;
+    await this.#options.recorder.record({ type: "notice", level: "warning", code: "checkpoint", text });
+  }
+
+  #firstLook(filesOnly: boolean): Promise<Checkpoints | false> {
+    if (!this.#ready && !filesOnly) this.#options.concurrentWarmup?.().catch(() => {});
+    return this.#ready ??= this.#attempt(() => this.#begin());
   }
 
   async #begin(): Promise<Checkpoints> {

@@ -1,4 +1,5 @@
 import type { ProviderEntry } from "../config/mod.ts";
+import { after } from "../util/timer.ts";
 import type { ModelInfo, Provider } from "./provider.ts";
 
 /** Time as the room sees it; tests hand in their own. */
@@ -39,13 +40,6 @@ export interface ProviderKind {
   create(options: KindOptions): Provider | Promise<Provider>;
   /** Identifiers of the models the endpoint offers. Rejects with a ReasonixError. */
   models?(options: KindOptions, signal?: AbortSignal): Promise<readonly string[]>;
-}
-
-/** The first `setTimeout` of a process loads a timer module for 6–7 ms, in front of the first request; this costs a tenth. */
-function after(ms: number, task: () => void): () => void {
-  let armed = true;
-  AbortSignal.timeout(ms).addEventListener("abort", () => armed && task());
-  return () => void (armed = false);
 }
 
 function sleep(ms: number, signal: AbortSignal): Promise<void> {

@@ -86,6 +86,48 @@ Deno.test("session rewind brings code and conversation back, whole or one of the
   assertEquals(await world.read("mine.txt"), "untouched");
 });
 
+Deno.test("session rewind undoes what a command did that counts as reading, in tracked and ignored files", async () => {
+  await using server = startModelServer();
+  await using world = await makeWorld(mockConfig(server.url) + NO_JAIL);
+  // A program under the name of one that only reads: no judgement of the line can see that it writes.
+  const bin = `${world.home}/bin`;
+  await Deno.mkdir(bin);
+  await Deno.writeTextFile(
+    `${bin}/ls`,
+    "#!/bin/sh\necho x > tracked.txt; echo x > env.local; rm gone.local; echo x > new.txt\n",
+    { mode: 0o755 },
+  );
+  const before: Record<string, string> = {
+    ".gitignore": "*.local\nbuild/\n",
+    "tracked.txt": "t\n",
+    "env.local": "e\n",
+  };
+  before["gone.local"] = "g\n";
+  for (const [name, text] of Object.entries(before)) await world.write(name, text);
+  for (let i = 0; i < 600; i++) await world.write(`build/${i}.o`, "");
+  const git = (...args: string[]) =>
+    new Deno.Command("git", {
+      args: ["-C", world.dir, "-c", "user.email=a@b.c", "-c", "user.name=a", ...args],
+      stdout: "null",
+      stderr: "null",
+    }).output();
+  await git("init");
+  await git("add", ".");
+  await git("commit", "-m", "first");
+  server.push(bash("ls"), { text: "listed" });
+  const run = await world.run(["run", "what is here?"], {
+    env: { PATH: `${bin}:${Deno.env.get("PATH") ?? ""}` },
+  });
+  assertEquals([run.code, await world.read("tracked.txt")], [0, "x\n"], run.stderr);
+  assertStringIncludes(run.stderr, "taken to only read: env.local, gone.local, new.txt, tracked.txt.");
+  const preview = await ok(world, "session", "rewind", "--to", "0", "--preview");
+  assertMatch(preview, /update {2}env\.local[^]*Not covered, ignored and too many files to keep: build\/\n/);
+  await ok(world, "session", "rewind", "--to", "0");
+  const after = await Promise.all(Object.keys(before).map((name) => world.read(name)));
+  assertEquals(after, Object.values(before));
+  assertEquals(await world.read("new.txt").catch(() => "-"), "-");
+});
+
 Deno.test("session rewind --preview lists files with diffs and turns, and changes nothing", async () => {
   await using server = startModelServer();
   await using world = await threeTurns(server.url, (...turns) => server.push(...turns));

@@ -7,18 +7,13 @@ import {
   redoTarget,
   rewind,
   type RewindParts,
+  type RewindPreview,
   type RewindScope,
   type RewindTarget,
   turnTarget,
 } from "../../../src/control/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
-import {
-  type Checkpoints,
-  type FileRestore,
-  repair,
-  SessionLog,
-  type SessionState,
-} from "../../../src/session/mod.ts";
+import { type Checkpoints, repair, SessionLog, type SessionState } from "../../../src/session/mod.ts";
 import { userText } from "../../../src/util/user_text.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import { type CliContext, fail } from "../../terminal/process.ts";
@@ -100,9 +95,9 @@ async function change(context: CliContext, ref: string | undefined, asked: Chang
     checkpoints: () => opened ??= openCheckpoints(context, log, recorder),
   };
   if (asked.preview) {
-    const files = await previewRewind(parts, target);
+    const preview = await previewRewind(parts, target);
     context.process.stdout.write(talkPreview(log.state, target));
-    if (target.scope !== "conversation") await showFiles(context, files, await parts.checkpoints());
+    if (target.scope !== "conversation") await showFiles(context, preview, await parts.checkpoints());
     return;
   }
   const report = await rewind(parts, target);
@@ -138,7 +133,7 @@ function talkPreview(state: SessionState, target: RewindTarget): string {
 
 async function showFiles(
   context: CliContext,
-  files: readonly FileRestore[],
+  { files, uncovered }: RewindPreview,
   checkpoints: Checkpoints,
 ): Promise<void> {
   const { stdout } = context.process;
@@ -148,13 +143,27 @@ async function showFiles(
     const not = file.unavailable === undefined ? "" : `  (cannot be brought back: ${file.unavailable})`;
     stdout.write(`  ${file.action.padEnd(6)}  ${oneLine(file.path, 400)}${also}${not}\n`);
   }
+  stdout.write(uncoveredText(uncovered));
   for (const file of files) {
     const diff = file.unavailable === undefined ? await checkpoints.diff(file) : undefined;
     if (diff !== undefined) stdout.write(`\n${terminalSafe(diff)}`);
   }
 }
 
-function showReport(context: CliContext, { restored, failed }: FileReport): void {
+const SHOWN_PATHS = 10;
+
+/** One line about ignored files that were too many to keep; empty when all were kept. */
+function uncoveredText(paths: readonly string[]): string {
+  if (paths.length === 0) return "";
+  if (paths[0] === ".") {
+    return "Not covered: what commands changed, since the workspace has too many files; what tools wrote is\n";
+  }
+  const more = paths.length > SHOWN_PATHS ? ` and ${paths.length - SHOWN_PATHS} more` : "";
+  const names = paths.slice(0, SHOWN_PATHS).map((path) => oneLine(path, 200)).join(", ");
+  return `Not covered, ignored and too many files to keep: ${names}${more}\n`;
+}
+
+function showReport(context: CliContext, { restored, failed, uncovered }: FileReport): void {
   const { stdout, stderr } = context.process;
   if (restored.length + failed.length === 0) stdout.write("No file had to be brought back\n");
   for (const { action, path } of restored) {
@@ -162,6 +171,7 @@ function showReport(context: CliContext, { restored, failed }: FileReport): void
       `  ${{ create: "created", update: "updated", delete: "deleted" }[action]}  ${oneLine(path, 400)}\n`,
     );
   }
+  stdout.write(uncoveredText(uncovered));
   for (const { path, reason } of failed) {
     stderr.write(`! Cannot bring back ${oneLine(path, 400)}: ${terminalSafe(reason)}\n`);
   }

@@ -1,3 +1,5 @@
+import { after } from "../../util/timer.ts";
+
 /** Silence of a model after which a person wants to know that it is still being waited for. */
 const FIRST_MS = 30_000;
 
@@ -8,11 +10,7 @@ export interface Timer {
   after(ms: number, call: () => void): void;
 }
 
-/** A signal's time-out, unlike `setTimeout`, costs no module to load and keeps nothing alive. */
-const TIMER: Timer = {
-  now: () => performance.now(),
-  after: (ms, call) => AbortSignal.timeout(ms).addEventListener("abort", call),
-};
+const TIMER: Timer = { now: () => performance.now(), after };
 
 /** Tells how long a model has been silent: after 30 s, and whenever the silence has doubled since. */
 export class SilenceNotifier {

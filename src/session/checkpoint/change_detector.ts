@@ -1,7 +1,7 @@
 import { BlobStore } from "./blob_store.ts";
 import { entryOf, existedAt, type FileEntry, isSameContent, isSameStamp } from "./entry.ts";
 import { type GitStamp, readGitBlob, readGitIndex } from "./git.ts";
-import { scanWorkspace } from "./scan.ts";
+import { type Scan, scanWorkspace } from "./scan.ts";
 
 export interface DetectorLimits {
   /** Files looked at; a larger workspace is only covered where tools touch it. */
@@ -11,6 +11,10 @@ export interface DetectorLimits {
   readonly toolFileBytes: number;
   /** Content kept in one session. */
   readonly totalBytes: number;
+  /** Files that ignore rules hide: how many in all and in one ignored directory, and how much content of them is kept. */
+  readonly ignoredFiles: number;
+  readonly ignoredDirectoryFiles: number;
+  readonly ignoredBytes: number;
 }
 
 const DEFAULT_LIMITS: DetectorLimits = {
@@ -18,6 +22,9 @@ const DEFAULT_LIMITS: DetectorLimits = {
   fileBytes: 1 << 20,
   toolFileBytes: 64 << 20,
   totalBytes: 256 << 20,
+  ignoredFiles: 2_000,
+  ignoredDirectoryFiles: 500,
+  ignoredBytes: 16 << 20,
 };
 
 /** Files of a rehearsal. */
@@ -39,6 +46,15 @@ export interface Changes {
   readonly time: number;
   readonly changed: Record<string, FileEntry | null>;
   readonly found: Record<string, FileEntry | null>;
+  /** What was not looked at because it is too much; `.` stands for the workspace itself. */
+  readonly skipped: readonly string[];
+}
+
+interface CaptureOptions {
+  readonly time: number;
+  readonly before: FileEntry | undefined;
+  readonly maxBytes?: number;
+  readonly ignored?: boolean;
 }
 
 /** Sees what changed in the workspace, keeping contents as it goes. */
@@ -48,6 +64,7 @@ export class ChangeDetector {
   readonly #limits: DetectorLimits;
   readonly #blobs: BlobStore;
   #kept = 0;
+  #keptIgnored = 0;
   #git: Map<string, GitStamp> | undefined | "unread" = "unread";
 
   constructor(options: DetectorOptions) {
@@ -70,8 +87,7 @@ export class ChangeDetector {
 
   /** Goes through the steps of a look with a few files, which keeps nothing. */
   async warmUp(): Promise<void> {
-    const skip = this.#skip ? { skip: this.#skip } : {};
-    const { files } = await scanWorkspace({ root: this.root, maxFiles: WARM_UP_FILES, ...skip });
+    const { files } = await this.#scan(WARM_UP_FILES);
     const time = Date.now();
     for (const [path, stat] of files) this.#asKnown(path, stat, { time, before: undefined });
     this.#git = "unread";
@@ -80,15 +96,10 @@ export class ChangeDetector {
   /** Compares the workspace with what is known. `since` is when that was; undefined at the first look. */
   async detect(known: ReadonlyMap<string, FileEntry | null>, since: number | undefined): Promise<Changes> {
     const time = Date.now();
-    const { root } = this;
-    const { files, partial } = await scanWorkspace({
-      root,
-      maxFiles: this.#limits.files,
-      ...(this.#skip ? { skip: this.#skip } : {}),
-    });
+    const { files, ignored, partial, skipped } = await this.#scan(this.#limits.files);
     if (partial) files.clear();
     for (const path of known.keys()) if (!files.has(path)) this.#lookAt(path, files);
-    const entries = await this.#entries(files, known, time);
+    const entries = await this.#entries({ files, ignored }, known, time);
     const changed: Changes["changed"] = {};
     const found: Changes["found"] = {};
     const inodes = new Set<number>();
@@ -105,12 +116,22 @@ export class ChangeDetector {
     }
     for (const [path, before] of known) if (before && !files.has(path)) changed[path] = null;
     this.#git = "unread";
-    return { time, changed, found };
+    return { time, changed, found, skipped: partial ? ["."] : skipped };
+  }
+
+  #scan(maxFiles: number): Promise<Scan> {
+    const { ignoredFiles, ignoredDirectoryFiles } = this.#limits;
+    return scanWorkspace({
+      root: this.root,
+      maxFiles,
+      maxIgnored: { files: ignoredFiles, perDirectory: ignoredDirectoryFiles },
+      ...(this.#skip ? { skip: this.#skip } : {}),
+    });
   }
 
   /** What the files are like now, with the contents of those that are new or different kept. */
   async #entries(
-    files: ReadonlyMap<string, Deno.FileInfo>,
+    { files, ignored }: Pick<Scan, "files" | "ignored">,
     known: ReadonlyMap<string, FileEntry | null>,
     time: number,
   ): Promise<Map<string, FileEntry>> {
@@ -126,7 +147,8 @@ export class ChangeDetector {
     for (let at = 0; at < read.length; at += AT_ONCE) {
       await Promise.all(
         read.slice(at, at + AT_ONCE).map(async ([path, stat]) => {
-          const entry = await this.#capture(path, stat, { time, before: known.get(path) ?? undefined });
+          const before = known.get(path) ?? undefined;
+          const entry = await this.#capture(path, stat, { time, before, ignored: ignored.has(path) });
           if (entry) entries.set(path, entry);
         }),
       );
@@ -179,7 +201,7 @@ export class ChangeDetector {
   async #capture(
     path: string,
     stat: Deno.FileInfo,
-    options: { time: number; before: FileEntry | undefined; maxBytes?: number },
+    options: CaptureOptions,
   ): Promise<FileEntry | undefined> {
     const entry = entryOf(stat, options.time);
     if (!entry) return undefined;
@@ -187,6 +209,10 @@ export class ChangeDetector {
     // What a tool asked to keep stays kept, however large.
     const limit = options.maxBytes ?? (before?.h ? this.#limits.toolFileBytes : this.#limits.fileBytes);
     if (entry.s > limit || this.#kept + entry.s > this.#limits.totalBytes) return entry;
+    if (options.ignored) {
+      if (this.#keptIgnored + entry.s > this.#limits.ignoredBytes) return entry;
+      this.#keptIgnored += entry.s;
+    }
     return await this.#store(path, entry);
   }
 

@@ -38,8 +38,8 @@ export const TIMELINE_FILE = "snapshots.jsonl";
  * Snapshots of the workspace around each turn that changes something, so that files changed by tools and by shell commands
  * can be brought back. The user's repository is read at most, never written.
  *
- * A turn without writing calls costs nothing. Otherwise the workspace is looked at before the first such call and after the
- * turn; only what differs from the look before is read and kept.
+ * A turn without commands and writing calls costs nothing. Otherwise the workspace is looked at before the first of them,
+ * after commands and after the turn; only what differs from the look before is read and kept.
  *
  * Contract: calls are carried out one after the other, whoever makes them.
  */
@@ -90,7 +90,7 @@ export class Checkpoints {
   ready(): Promise<Checkpoint | undefined> {
     return this.#inOrder(async () => {
       if (this.#ready) return undefined;
-      const checkpoint = await this.#look("start");
+      const { checkpoint } = await this.#look("start");
       this.#ready = true;
       return checkpoint;
     });
@@ -117,11 +117,20 @@ export class Checkpoints {
     return checkpoint;
   }
 
-  /** A turn is over: what changed in it is the program's doing, what changes from now on is not. */
-  end(): Promise<void> {
+  /** Looks for what a command changed. Returns the paths that differ from the look before. */
+  detect(): Promise<readonly string[]> {
+    return this.#inOrder(async () => this.#ready ? (await this.#look("look")).paths : []);
+  }
+
+  /**
+   * A turn is over: what changed in it is the program's doing, what changes from now on is not. Returns the paths that
+   * differ from the look before.
+   */
+  end(): Promise<readonly string[]> {
     return this.#inOrder(async () => {
-      if (this.#ready) await this.#look("end");
+      const paths = this.#ready ? (await this.#look("end")).paths : [];
       this.#ready = false;
+      return paths;
     });
   }
 
@@ -137,6 +146,12 @@ export class Checkpoints {
       await this.#look("look");
       return planRestore(this.#timeline, id);
     });
+  }
+
+  /** Ignored files and directories (with `/` at the end) that were too many to keep at a checkpoint or are so now. */
+  uncovered(to: string): string[] {
+    const id = this.#snapshot(to);
+    return [...new Set([...this.#timeline.skippedAt(id), ...this.#timeline.skippedAt()])].sort();
   }
 
   /** Unified diff of what a restore does to one file; undefined for binary or unavailable content. */
@@ -155,7 +170,7 @@ export class Checkpoints {
   restore(to: string): Promise<RestoreReport> {
     return this.#inOrder(async () => {
       const id = this.#snapshot(to);
-      const before = await this.#look("rewind");
+      const { checkpoint: before } = await this.#look("rewind");
       const plan = planRestore(this.#timeline, id);
       const failed = await applyRestore(this.#workspace, plan);
       await this.#look("restored");
@@ -165,15 +180,28 @@ export class Checkpoints {
     });
   }
 
-  async #look(kind: SnapshotKind): Promise<Checkpoint> {
+  async #look(kind: SnapshotKind): Promise<{ checkpoint: Checkpoint; paths: readonly string[] }> {
     const { last, current } = this.#timeline;
-    const { time, changed, found } = await this.#workspace.detect(current, last?.time);
-    const files = Object.keys(changed).length;
+    const { time, changed, found, skipped } = await this.#workspace.detect(current, last?.time);
+    const paths = Object.keys(changed);
     const turn = this.#turn;
-    if (kind === "look" && files === 0) return { id: String(last?.id ?? 0), turn, files };
-    const { id } = this.#timeline.add({ kind, by: this.#by(), seq: this.#seq(), turn, time, changed, found });
+    const checkpoint = { turn, files: paths.length };
+    if (kind === "look" && paths.length === 0) {
+      return { checkpoint: { id: String(last?.id ?? 0), ...checkpoint }, paths };
+    }
+    const isNews = skipped.join("\0") !== this.#timeline.skippedAt().join("\0");
+    const { id } = this.#timeline.add({
+      kind,
+      by: this.#by(),
+      seq: this.#seq(),
+      turn,
+      time,
+      changed,
+      found,
+      ...(isNews ? { skipped } : {}),
+    });
     this.#afterSnapshot(kind);
-    return { id: String(id), turn, files };
+    return { checkpoint: { id: String(id), ...checkpoint }, paths };
   }
 
   #by(): "program" | "user" {

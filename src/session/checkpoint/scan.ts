@@ -6,21 +6,30 @@ export interface ScanOptions {
   /** Absolute paths that are left out, such as the Reasonix home. */
   readonly skip?: (path: string) => boolean;
   readonly maxFiles: number;
+  /** Files that an ignore rule hides: how many in all, and in one ignored directory. */
+  readonly maxIgnored: { readonly files: number; readonly perDirectory: number };
 }
 
 export interface Scan {
-  /** Files and links below the root that no ignore rule hides, by path relative to the root. */
+  /** Files and links below the root, by path relative to the root. */
   readonly files: Map<string, Deno.FileInfo>;
+  /** Those of them that an ignore rule hides. */
+  readonly ignored: ReadonlySet<string>;
+  /** Files and directories (with `/` at the end) that were left out because they are ignored and too many. */
+  readonly skipped: readonly string[];
   /** Whether there are more than `maxFiles`. */
   readonly partial: boolean;
 }
 
-const NEVER: ReadonlySet<string> = new Set([".git", ".hg", ".svn", ".jj", "node_modules"]);
+/** Data of version control systems, which look after it themselves. */
+const NEVER: ReadonlySet<string> = new Set([".git", ".hg", ".svn", ".jj"]);
+/** Counts as ignored also where no rule says so. */
+const DEPENDENCIES = "node_modules";
 
 /** Work is done in slices of this many milliseconds, so that a reply that streams in meanwhile is not held up. */
 const SLICE_MS = 8;
 
-interface Folder {
+interface Directory {
   /** Relative to the root; empty for the root itself. */
   readonly path: string;
   readonly rules: readonly Rules[];
@@ -31,59 +40,109 @@ interface Rules {
   readonly list: IgnoreRules;
 }
 
-/** Looks at every file of the workspace that .gitignore files do not hide, without reading contents. */
+interface Found {
+  readonly files: Map<string, Deno.FileInfo>;
+  readonly ignored: Set<string>;
+  readonly skipped: string[];
+  readonly directories: Directory[];
+  readonly ignoredDirectories: string[];
+}
+
+/** Looks at every file of the workspace, without reading contents; at ignored ones as far as the limits go. */
 export async function scanWorkspace(options: ScanOptions): Promise<Scan> {
-  const files = new Map<string, Deno.FileInfo>();
-  const folders: Folder[] = [{ path: "", rules: [] }];
+  const found: Found = {
+    files: new Map(),
+    ignored: new Set(),
+    skipped: [],
+    directories: [{ path: "", rules: [] }],
+    ignoredDirectories: [],
+  };
+  const { files, ignored, skipped, directories } = found;
   let sliceEnd = performance.now() + SLICE_MS;
-  for (let folder = folders.pop(); folder; folder = folders.pop()) {
-    scanFolder(options, folder, { files, folders });
-    if (files.size >= options.maxFiles) return { files, partial: true };
+  for (let directory = directories.pop(); directory; directory = directories.pop()) {
+    scanDirectory(options, directory, found);
+    if (files.size >= options.maxFiles) return { files, ignored, skipped, partial: true };
     if (performance.now() > sliceEnd) {
       // Any trip through the event loop will do; the first timer of a process costs ten milliseconds.
       await Deno.lstat(options.root).catch(() => {});
       sliceEnd = performance.now() + SLICE_MS;
     }
   }
-  return { files, partial: false };
+  // Last, so that a full directory of build output leaves room for single files such as `.env`.
+  for (const path of found.ignoredDirectories) takeIgnored(options, path, found);
+  return { files, ignored, skipped: skipped.sort(), partial: false };
 }
 
-function scanFolder(
-  options: ScanOptions,
-  folder: Folder,
-  out: { files: Map<string, Deno.FileInfo>; folders: Folder[] },
-): void {
-  const absolute = folder.path === "" ? options.root : `${options.root}/${folder.path}`;
-  let entries: Deno.DirEntry[];
-  try {
-    entries = [...Deno.readDirSync(absolute)];
-  } catch {
-    return;
-  }
-  const rules = ownRules(folder, absolute, entries);
-  for (const entry of entries) {
-    const path = folder.path === "" ? entry.name : `${folder.path}/${entry.name}`;
-    if (NEVER.has(entry.name) || isIgnored(rules, path, entry)) continue;
-    if (options.skip?.(`${options.root}/${path}`)) continue;
+function scanDirectory(options: ScanOptions, directory: Directory, found: Found): void {
+  const entries = entriesOf(options, directory.path);
+  const rules = ownRules(options, directory, entries);
+  for (const { path, ...entry } of entries) {
+    const ignored = entry.name === DEPENDENCIES || isIgnored(rules, path, entry);
     if (entry.isDirectory) {
-      out.folders.push({ path, rules });
-      continue;
-    }
-    try {
-      out.files.set(path, Deno.lstatSync(`${options.root}/${path}`));
-    } catch {
-      // Removed while the folder was read.
-    }
+      if (ignored) found.ignoredDirectories.push(path);
+      else found.directories.push({ path, rules });
+    } else if (!ignored) take(options, path, found);
+    else if (found.ignored.size >= options.maxIgnored.files) found.skipped.push(path);
+    else if (take(options, path, found)) found.ignored.add(path);
   }
 }
 
-function ownRules(folder: Folder, absolute: string, entries: readonly Deno.DirEntry[]): readonly Rules[] {
-  if (!entries.some((entry) => entry.name === ".gitignore" && entry.isFile)) return folder.rules;
+interface Entry extends Deno.DirEntry {
+  /** Relative to the root. */
+  readonly path: string;
+}
+
+/** What a directory holds, without what is never looked at; nothing when it cannot be read. */
+function entriesOf({ root, skip }: ScanOptions, directory: string): Entry[] {
+  const entries: Entry[] = [];
   try {
-    const list = new IgnoreRules(Deno.readTextFileSync(`${absolute}/.gitignore`));
-    return [...folder.rules, { base: folder.path, list }];
+    for (const entry of Deno.readDirSync(directory === "" ? root : `${root}/${directory}`)) {
+      const path = directory === "" ? entry.name : `${directory}/${entry.name}`;
+      if (!NEVER.has(entry.name) && !skip?.(`${root}/${path}`)) entries.push({ ...entry, path });
+    }
   } catch {
-    return folder.rules;
+    // Removed since its parent was read, or not ours to read.
+  }
+  return entries;
+}
+
+/** Returns whether the file is still there. */
+function take({ root }: ScanOptions, path: string, { files }: Found): boolean {
+  try {
+    files.set(path, Deno.lstatSync(`${root}/${path}`));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Takes all files below an ignored directory, or none of them. */
+function takeIgnored(options: ScanOptions, directory: string, found: Found): void {
+  const { files, perDirectory } = options.maxIgnored;
+  const limit = Math.min(perDirectory, files - found.ignored.size);
+  const paths: string[] = [];
+  const open = [directory];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const entry of entriesOf(options, next)) (entry.isDirectory ? open : paths).push(entry.path);
+    if (paths.length + open.length > limit) {
+      found.skipped.push(`${directory}/`);
+      return;
+    }
+  }
+  for (const path of paths) if (take(options, path, found)) found.ignored.add(path);
+}
+
+function ownRules(
+  { root }: ScanOptions,
+  { path, rules }: Directory,
+  entries: readonly Entry[],
+): readonly Rules[] {
+  const file = entries.find((entry) => entry.name === ".gitignore" && entry.isFile);
+  if (!file) return rules;
+  try {
+    return [...rules, { base: path, list: new IgnoreRules(Deno.readTextFileSync(`${root}/${file.path}`)) }];
+  } catch {
+    return rules;
   }
 }
 

@@ -21,6 +21,8 @@ export interface Snapshot {
   readonly changed: Readonly<Record<string, FileEntry | null>>;
   /** Files that were there all along but had not been looked at. */
   readonly found?: Readonly<Record<string, FileEntry | null>>;
+  /** What was too much to look at; absent: the same as at the line before. */
+  readonly skipped?: readonly string[];
 }
 
 interface Moment {
@@ -37,8 +39,9 @@ interface Moment {
 export class Timeline {
   /** The workspace at the latest snapshot; null for files known to be absent. */
   readonly current = new Map<string, FileEntry | null>();
-  readonly snapshots: Omit<Snapshot, "changed" | "found">[] = [];
+  readonly snapshots: Omit<Snapshot, "changed" | "found" | "skipped">[] = [];
   readonly #history = new Map<string, Moment[]>();
+  readonly #skipped: { readonly id: number; readonly paths: readonly string[] }[] = [];
   readonly #byProgram = new Map<number, readonly string[]>();
   readonly #path: string;
 
@@ -57,7 +60,7 @@ export class Timeline {
     return timeline;
   }
 
-  get last(): Omit<Snapshot, "changed" | "found"> | undefined {
+  get last(): Omit<Snapshot, "changed" | "found" | "skipped"> | undefined {
     return this.snapshots.at(-1);
   }
 
@@ -70,8 +73,9 @@ export class Timeline {
   }
 
   #take(snapshot: Snapshot): void {
-    const { changed, found, ...rest } = snapshot;
+    const { changed, found, skipped, ...rest } = snapshot;
     this.snapshots.push(rest);
+    if (skipped) this.#skipped.push({ id: rest.id, paths: skipped });
     if (rest.by === "program") this.#byProgram.set(rest.id, Object.keys(changed));
     for (const [path, entry] of Object.entries(found ?? {})) this.#note(path, rest.id, entry, true);
     for (const [path, entry] of Object.entries(changed)) this.#note(path, rest.id, entry, false);
@@ -104,6 +108,11 @@ export class Timeline {
       entry = moment.entry;
     }
     return entry;
+  }
+
+  /** What was not looked at at the latest snapshot that is not younger than this one. */
+  skippedAt(id = Infinity): readonly string[] {
+    return this.#skipped.findLast((record) => record.id <= id)?.paths ?? [];
   }
 
   /** Paths the program changed after a snapshot. */

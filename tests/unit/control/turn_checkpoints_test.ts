@@ -115,19 +115,56 @@ Deno.test("TurnCheckpoints looks once before many commands and once after the tu
   assert(types.indexOf("checkpoint") < types.indexOf("tool.end"));
 });
 
-Deno.test("TurnCheckpoints takes no look for commands that were judged to only read", async () => {
+Deno.test("TurnCheckpoints undoes what a command did that was judged to only read, and tells of it", async () => {
   await using b = await bench({ readsOnly: true });
-  await b.turn(
-    [call("a", "shell", { path: "a", text: "" }), { type: "done", reason: "tool_calls" }],
-    say("ok"),
-  );
-  assertEquals(await exists(`${b.dir}/checkpoints`), false);
+  Deno.writeTextFileSync(`${b.root}/.gitignore`, "*.local\n");
+  Deno.writeTextFileSync(`${b.root}/a`, "old");
+  Deno.writeTextFileSync(`${b.root}/b.local`, "old");
+  const reply = ["a", "b.local"].map((path) => call(path, "shell", { path, text: "new" }));
+  await b.turn([...reply, { type: "done", reason: "tool_calls" }], say("ok"));
+  assertEquals(kinds(b.dir), ["start", "end"]);
+  const notices = b.events.flatMap((event) => event.type === "notice" ? [event.text] : []);
+  assertEquals(notices.length, 1);
+  assertStringIncludes(notices[0] ?? "", "taken to only read: a, b.local.");
+  await (await b.changes.open()).restore("1");
+  assertEquals([Deno.readTextFileSync(`${b.root}/a`), Deno.readTextFileSync(`${b.root}/b.local`)], [
+    "old",
+    "old",
+  ]);
 });
 
-Deno.test("TurnCheckpoints keeps a file before a tool writes it, also one that is ignored", async () => {
+Deno.test("TurnCheckpoints looks for the changes of a command while the model is silent", async () => {
+  await using b = await bench({ readsOnly: true });
+  const seen: (string | undefined)[] = [];
+  const slow: Reply = async function* () {
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    seen.push(...b.events.flatMap((event) => event.type === "notice" ? [event.code] : []));
+    yield* say("ok");
+  };
+  await b.turn(
+    [call("a", "shell", { path: "a", text: "x" }), { type: "done", reason: "tool_calls" }],
+    slow,
+  );
+  assertEquals(seen, ["checkpoint"]);
+  assertEquals(kinds(b.dir), ["start", "look", "end"]);
+});
+
+Deno.test("TurnCheckpoints tells nothing of reading commands that changed nothing or ran beside writing ones", async () => {
+  await using quiet = await bench({ readsOnly: true });
+  Deno.writeTextFileSync(`${quiet.root}/a`, "");
+  await quiet.turn([call("a", "read"), { type: "done", reason: "tool_calls" }], say("ok"));
+  await using meant = await bench();
+  await meant.turn(
+    [call("a", "shell", { path: "a", text: "x" }), { type: "done", reason: "tool_calls" }],
+    say("ok"),
+  );
+  assertEquals([...quiet.events, ...meant.events].filter((event) => event.type === "notice"), []);
+});
+
+Deno.test("TurnCheckpoints keeps a file before a tool writes it, also one that is ignored and too large for a look", async () => {
   await using b = await bench();
   Deno.writeTextFileSync(`${b.root}/.gitignore`, "*.log\n");
-  Deno.writeTextFileSync(`${b.root}/x.log`, "old");
+  Deno.writeTextFileSync(`${b.root}/x.log`, "old".repeat(1 << 20));
   await b.turn(
     [call("a", "write", { path: "x.log", text: "new" }), { type: "done", reason: "tool_calls" }],
     say("ok"),

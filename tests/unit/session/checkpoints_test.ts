@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import type { DetectorLimits } from "../../../src/session/checkpoint/change_detector.ts";
 import { Checkpoints } from "../../../src/session/checkpoint/checkpoints.ts";
 import { loadManage, SessionLog } from "../../../src/session/mod.ts";
 import { begin, end, withHome } from "./support.ts";
@@ -16,7 +17,7 @@ interface Bench {
 
 const withBench = (
   run: (bench: Bench) => Promise<void>,
-  limits: { fileBytes?: number; files?: number } = {},
+  limits: Partial<DetectorLimits> = {},
 ) =>
   withHome(async (home) => {
     const root = Deno.realPathSync(home) + "/work";
@@ -140,6 +141,63 @@ Deno.test("Checkpoints cover ignored, large and outside files that a tool announ
       ["log 1", 2000, undefined, "outside 1"],
     );
   }, { fileBytes: 1000 }));
+
+Deno.test("Checkpoints.restore undoes what a command did to ignored files, and makes none appear", () =>
+  withBench(async (b) => {
+    b.write(".gitignore", "*.local\ncache/\n");
+    for (const path of ["env.local", "gone.local", "cache/deep/state", "node_modules/a/index.js"]) {
+      b.write(path, "1");
+    }
+    const id = await b.turn(() => {
+      b.write("env.local", "2");
+      Deno.removeSync(`${b.root}/gone.local`);
+      b.write("cache/deep/state", "2");
+      b.write("cache/new", "made");
+      b.write("node_modules/a/index.js", "2");
+    });
+    const { failed } = await b.points.restore(id);
+    assertEquals([failed, b.points.uncovered(id)], [[], []]);
+    assertEquals(
+      ["env.local", "gone.local", "cache/deep/state", "cache/new", "node_modules/a/index.js"].map(b.read),
+      ["1", "1", "1", undefined, "1"],
+    );
+  }));
+
+Deno.test("Checkpoints.uncovered names ignored files that were too many, then or now", () =>
+  withBench(async (b) => {
+    b.write(".gitignore", "*.local\nbuild/\ncache/\n");
+    b.write("env.local", "1");
+    for (let i = 0; i < 4; i++) b.write(`build/${i}/out`, "1");
+    const id = await b.turn(() => {
+      b.write("env.local", "2");
+      b.write("build/0/out", "2");
+      for (let i = 0; i < 4; i++) b.write(`cache/${i}`, "made");
+    });
+    assertEquals((await b.points.preview(id)).map(({ path }) => path), ["env.local"]);
+    assertEquals(b.points.uncovered(id), ["build/", "cache/"]);
+    b.reopen();
+    Deno.removeSync(`${b.root}/build`, { recursive: true });
+    await b.points.restore(id);
+    assertEquals([b.read("env.local"), b.read("build/0/out"), b.read("cache/0")], ["1", undefined, "made"]);
+    assertEquals(b.points.uncovered(id), ["build/", "cache/"]);
+  }, { ignoredDirectoryFiles: 3 }));
+
+Deno.test("Checkpoints keep no more content of ignored files than their share, and say so", () =>
+  withBench(async (b) => {
+    b.write(".gitignore", "*.local\n");
+    for (const name of ["a", "b"]) b.write(`${name}.local`, name.repeat(600));
+    const id = await b.turn(() => ["a", "b"].forEach((name) => b.write(`${name}.local`, "gone")));
+    const { restored, failed } = await b.points.restore(id);
+    assertEquals([restored.length, failed.length], [1, 1]);
+    assertStringIncludes(failed[0]?.reason ?? "", "too large");
+  }, { ignoredBytes: 1000 }));
+
+Deno.test("Checkpoints.uncovered names the workspace itself when it has too many files", () =>
+  withBench(async (b) => {
+    for (let i = 0; i < 5; i++) b.write(`${i}`, "1");
+    const id = await b.turn(() => b.write("0", "2"));
+    assertEquals([await b.points.preview(id), b.points.uncovered(id)], [[], ["."]]);
+  }, { files: 4 }));
 
 Deno.test("Checkpoints.restore says which files a command changed that were too large to keep", () =>
   withBench(async (b) => {

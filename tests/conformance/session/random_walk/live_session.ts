@@ -116,6 +116,8 @@ export class LiveSession {
   }
 
   close(): void {
+    // A process that was lost in a turn looks for no changes any more.
+    this.#changes.begin(-1);
     this.log.close();
   }
 }
