@@ -34,7 +34,7 @@ export function gateOptions(sources: GateSources): GateOptions {
       ask: rules("ask"),
       deny: [...rules("deny"), ...forbidden(reach.workspace)],
     },
-    posture: "ask",
+    approvalMode: "ask",
     ...(permissionMode === undefined ? {} : { permissionMode }),
     onAsk,
     cwd: paths.cwd,

@@ -6,17 +6,17 @@ import type { RuleText } from "../rule/mod.ts";
 /** Lets the `allowed-tools` of a skill count from its activation to the end of that turn. */
 export class SkillRules {
   readonly #recorder: Recorder;
-  #gate: Pick<PermissionGate, "lend"> | undefined;
+  #gate: Pick<PermissionGate, "setTemporaryRules"> | undefined;
   #rules: readonly RuleText[] = [];
 
   constructor(recorder: Recorder) {
     this.#recorder = recorder;
     recorder.subscribe((event) => {
-      if (event.type === "turn.end") this.#lend([]);
+      if (event.type === "turn.end") this.#apply([]);
     });
   }
 
-  serve(gate: Pick<PermissionGate, "lend">): void {
+  serve(gate: Pick<PermissionGate, "setTemporaryRules">): void {
     this.#gate = gate;
   }
 
@@ -24,7 +24,7 @@ export class SkillRules {
     if (skill.allowedTools.length === 0) return;
     if (approved) {
       const rules = skill.allowedTools.map((text): RuleText => ({ text, origin: skill.file }));
-      this.#lend([...this.#rules, ...rules]);
+      this.#apply([...this.#rules, ...rules]);
       return;
     }
     const text = `The allowed-tools of skill ${skill.name} do not count: it comes with the project and ` +
@@ -32,9 +32,9 @@ export class SkillRules {
     void this.#recorder.record({ type: "notice", level: "warning", code: "skill", text });
   };
 
-  #lend(rules: readonly RuleText[]): void {
+  #apply(rules: readonly RuleText[]): void {
     if (rules.length + this.#rules.length === 0) return;
     this.#rules = rules;
-    this.#gate?.lend(rules);
+    this.#gate?.setTemporaryRules(rules);
   }
 }

@@ -5,7 +5,7 @@ import type { Jail, Workspace } from "../sandbox/mod.ts";
 import type { SessionLog } from "../session/mod.ts";
 import {
   BUILTINS,
-  MapSeenFiles,
+  MemoryFileReadTracker,
   openServices,
   type SessionServices,
   ToolRegistry,
@@ -68,7 +68,7 @@ export function buildTools(parts: ToolParts): RunTools {
     context: {
       cwd: paths.cwd,
       paths: workspace,
-      seen: new MapSeenFiles(),
+      seen: new MemoryFileReadTracker(),
       outputDir,
       settings: toolSettings(loaded.config, vision),
       services,

@@ -4,7 +4,7 @@ import { type EventSink, ReasonixError, type UserInput } from "../core/mod.ts";
 import type { Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import { createJail, createWorkspace, type Jail } from "../sandbox/mod.ts";
-import { MapSeenFiles, type Tool, ToolRegistry } from "../tool/mod.ts";
+import { MemoryFileReadTracker, type Tool, ToolRegistry } from "../tool/mod.ts";
 import { Controller } from "./controller.ts";
 import { MemoryStore } from "./memory_store.ts";
 import { openConversation } from "./prefix.ts";
@@ -77,7 +77,7 @@ function toolbox(registry: ToolRegistry, cwd: string, vision: boolean): Registry
     context: {
       cwd,
       paths: createWorkspace({ cwd, roots: [cwd], home }),
-      seen: new MapSeenFiles(),
+      seen: new MemoryFileReadTracker(),
       outputDir: `${home}/outputs`,
       settings: {
         bashTimeoutSeconds: 120,

@@ -141,7 +141,7 @@ export const EVENT_KINDS = {
   }),
   /** The whole todo list as it is now. */
   "todo.update": z.object({ items: z.array(todoItem) }),
-  /** The approval posture or the way of working changed; an absent field is unchanged. */
+  /** The approval mode or the way of working changed; an absent field is unchanged. */
   "mode.change": z.object({ posture: z.optional(z.string()), mode: z.optional(z.string()) }),
   /** A background command began or ended. */
   "job.change": z.object({

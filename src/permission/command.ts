@@ -1,7 +1,7 @@
 import { findDestructive } from "./destructive/inspect.ts";
 import type { PathContext, PathMatcher } from "../rule/mod.ts";
 import { type RuleBook, ruled, type ToolRules, unsure, type Verdict } from "./policy.ts";
-import type { DestructiveFinding, GateOptions, SegmentExplanation } from "./ports.ts";
+import type { DestructiveFinding, GateOptions, SegmentExplanation } from "./types.ts";
 import { judgeSegment, type SegmentVerdict } from "./shell/judge.ts";
 import type { Line } from "./shell/line.ts";
 import { matchText } from "./shell/match.ts";

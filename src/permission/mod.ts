@@ -1,7 +1,8 @@
-/** Decides, call by call, what runs: rules, postures, modes, approvals and the destructive-command check; see docs/permissions.md. */
-export { createGate } from "./create_gate.ts";
-export type { Decision, DecisionSource, Gate } from "./gate.ts";
+/** Decides, call by call, what runs: rules, modes, approvals and the destructive-command check; see docs/permissions.md. */
+export { createGate } from "./decision/gate.ts";
+export type { Decision, DecisionSource, Gate } from "./contract.ts";
 export type {
+  ApprovalMode,
   ApprovalRequest,
   Approver,
   Confirmation,
@@ -12,6 +13,5 @@ export type {
   GateOptions,
   PermissionGate,
   PermissionMode,
-  Posture,
   SegmentExplanation,
-} from "./ports.ts";
+} from "./types.ts";

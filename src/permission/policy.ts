@@ -44,7 +44,7 @@ export class RuleBook {
   readonly problems: RuleProblem[] = [];
   readonly #rules: Rule[] = [];
   readonly #byTool = new Map<string, ToolRules>();
-  #lent: readonly Rule[] = [];
+  #temporary: readonly Rule[] = [];
 
   constructor(source: PolicySource) {
     for (const list of ["deny", "ask", "allow"] as const) {
@@ -52,10 +52,10 @@ export class RuleBook {
     }
   }
 
-  /** Allow rules that hold until others are lent; what is no rule, and a rule for every tool, has no effect. */
-  lend(texts: readonly RuleText[]): void {
+  /** Allow rules that hold until others replace them; what is no rule, and a rule for every tool, has no effect. */
+  setTemporaryRules(texts: readonly RuleText[]): void {
     const parsed = texts.map((text) => parseRule(text, "allow"));
-    this.#lent = parsed.flatMap((rule) => isProblem(rule) || rule.tool === "*" ? [] : [rule]);
+    this.#temporary = parsed.flatMap((rule) => isProblem(rule) || rule.tool === "*" ? [] : [rule]);
     this.#byTool.clear();
   }
 
@@ -86,7 +86,7 @@ export class RuleBook {
   #find(key: string, filter: (rule: Rule) => boolean): ToolRules {
     let found = this.#byTool.get(key);
     if (!found) {
-      const concerned = [...this.#rules, ...this.#lent].filter(filter);
+      const concerned = [...this.#rules, ...this.#temporary].filter(filter);
       const of = (list: RuleList) => concerned.filter((rule) => rule.list === list);
       this.#byTool.set(key, found = { deny: of("deny"), ask: of("ask"), allow: of("allow") });
     }

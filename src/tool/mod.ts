@@ -1,13 +1,13 @@
 /** Tools: the contract, the registry, the built-in list and what tools share. */
 export * from "./tool.ts";
 export type { BuiltinTool } from "./builtin_tool.ts";
-export * from "./knowledge_ports.ts";
-export * from "./services.ts";
-export { openServices, type ServiceOptions, type SessionServices } from "./session_services.ts";
+export * from "./services/knowledge_ports.ts";
+export * from "./services/services.ts";
+export { openServices, type ServiceOptions, type SessionServices } from "./services/session_services.ts";
 export { BUILTINS } from "./builtins.ts";
 export { insteadOfWriting, type WritePolicy } from "./write_policy.ts";
-export { checklist } from "./todo_list.ts";
-export { MapSeenFiles } from "./seen.ts";
+export { checklist } from "./services/todo_list.ts";
+export { MemoryFileReadTracker } from "./services/file_read_tracker.ts";
 export { preparedCall } from "./prepare.ts";
 export { type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
 

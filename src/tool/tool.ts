@@ -1,6 +1,6 @@
 import type { EventBodies } from "../core/event_schema.ts";
 import type { CommandLine, ImagePart, JsonSchema, PreparedCall, ToolFamily } from "../core/mod.ts";
-import type { ToolServices } from "./services.ts";
+import type { ToolServices } from "./services/services.ts";
 
 export type Truncation = NonNullable<EventBodies["tool.end"]["truncated"]>;
 export type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number];
@@ -36,7 +36,7 @@ export interface CommandJail {
 }
 
 /** What a file looked like when the model last saw it; the base of the "changed since it was read" check. */
-export interface FileStamp {
+export interface FileVersion {
   readonly path: string;
   readonly mtimeMs: number;
   readonly size: number;
@@ -47,12 +47,12 @@ export interface FileStamp {
 }
 
 /** Files seen in this session, by real path. Survives a restart of the tool worker. */
-export interface SeenFiles {
-  get(path: string): FileStamp | undefined;
-  set(stamp: FileStamp): void;
+export interface FileReadTracker {
+  get(path: string): FileVersion | undefined;
+  set(stamp: FileVersion): void;
   delete(path: string): void;
   /** All of them, where they can be told to another process. */
-  all?(): Iterable<FileStamp>;
+  all?(): Iterable<FileVersion>;
 }
 
 /** Tool settings from the configuration, plain data so that they can cross to the worker. */
@@ -73,7 +73,7 @@ export interface ToolContext {
   readonly cwd: string;
   readonly paths: PathPolicy;
   readonly jail: CommandJail;
-  readonly seen: SeenFiles;
+  readonly seen: FileReadTracker;
   readonly settings: ToolSettings;
   /** Folder for full texts of cut outputs; created on first use. */
   readonly outputDir: string;

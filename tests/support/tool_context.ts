@@ -1,6 +1,11 @@
 /** A tool context over one folder, with the plainest path policy: reads anywhere, writes below the folder. */
 import { ReasonixError } from "../../src/core/mod.ts";
-import { MapSeenFiles, type PathPolicy, type ToolContext, type ToolSettings } from "../../src/tool/mod.ts";
+import {
+  MemoryFileReadTracker,
+  type PathPolicy,
+  type ToolContext,
+  type ToolSettings,
+} from "../../src/tool/mod.ts";
 
 export interface ContextOverrides extends Partial<Omit<ToolContext, "settings">> {
   readonly settings?: Partial<ToolSettings>;
@@ -15,7 +20,7 @@ export function makeToolContext(dir: string, overrides: ContextOverrides = {}): 
     cwd: dir,
     paths: folderPolicy(dir),
     jail: { wrap: (argv) => ({ command: argv[0] ?? "", args: argv.slice(1), env }) },
-    seen: new MapSeenFiles(),
+    seen: new MemoryFileReadTracker(),
     outputDir: `${dir}-output`,
     signal: new AbortController().signal,
     progress: () => {},

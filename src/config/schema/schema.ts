@@ -216,7 +216,7 @@ export const configSchema = z.object({
       }),
       {},
     ),
-    "The check for destructive commands, which no posture lifts.",
+    "The check for destructive commands, which no approval mode lifts.",
   ),
   serve: key(z.prefault(serve, {}), "The web page of `reasonix serve`.", { idle: "yet" }),
   providers: key(

@@ -1,5 +1,5 @@
 import { ANY, isKnown } from "../../rule/mod.ts";
-import type { DestructiveFinding } from "../ports.ts";
+import type { DestructiveFinding } from "../types.ts";
 import { readFind } from "../shell/find.ts";
 import { readGit } from "../shell/git.ts";
 import { isLong, type Segment, type Supply } from "../shell/line.ts";

@@ -1,6 +1,6 @@
 import { baseName } from "../../path/lexical.ts";
 import { isKnown, type PathContext } from "../../rule/mod.ts";
-import type { DestructiveFinding } from "../ports.ts";
+import type { DestructiveFinding } from "../types.ts";
 import { type Line, program, type Segment } from "../shell/line.ts";
 import { destroys } from "./commands.ts";
 import { strictFinding } from "./strict.ts";

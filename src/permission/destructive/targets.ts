@@ -1,7 +1,7 @@
 import { contains } from "../../path/contains.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { ANY, firstMark, isKnown, matchPattern, ONE, type PathContext, STAR } from "../../rule/mod.ts";
-import type { DestructiveTarget } from "../ports.ts";
+import type { DestructiveTarget } from "../types.ts";
 import { FRESH } from "../shell/words.ts";
 import { exists } from "../../path/probe.ts";
 

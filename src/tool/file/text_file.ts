@@ -1,6 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { decodeAs, type Decoded, decodeText, encodeText, type Encoding } from "../text/encoding.ts";
-import type { FileStamp, ToolContext } from "../tool.ts";
+import type { FileVersion, ToolContext } from "../tool.ts";
 import { digest } from "./digest.ts";
 import { readBytes } from "./read_bytes.ts";
 import { type ExistingFile, statRegular, type Target } from "./target.ts";
@@ -80,7 +80,7 @@ export function stampOf(
   path: string,
   info: Deno.FileInfo,
   content?: { readonly bytes: Uint8Array; readonly encoding: Encoding },
-): FileStamp {
+): FileVersion {
   const stamp = { path, mtimeMs: info.mtime?.getTime() ?? 0, size: info.size };
   if (!content) return stamp;
   const legacy = LEGACY.has(content.encoding) ? { encoding: content.encoding } : {};

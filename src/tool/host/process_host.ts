@@ -1,7 +1,7 @@
 import { errorMessage } from "../../core/mod.ts";
 import { ABORT_GRACE_MS, LocalToolHost, type ToolHost } from "../host.ts";
-import type { ProcessGuard } from "../services.ts";
-import { failure, type SeenFiles, type Tool, type ToolContext, type ToolResult } from "../tool.ts";
+import type { ProcessGuard } from "../services/services.ts";
+import { failure, type FileReadTracker, type Tool, type ToolContext, type ToolResult } from "../tool.ts";
 import { LineProcess } from "./line_process.ts";
 import type { HostMessage, ToolMessage } from "./protocol.ts";
 import type { SelfCommand } from "./self_command.ts";
@@ -158,7 +158,7 @@ export class ProcessToolHost implements ToolHost {
     }
   }
 
-  #apply(seen: SeenFiles, changes: Extract<ToolMessage, { type: "done" }>["seen"]): void {
+  #apply(seen: FileReadTracker, changes: Extract<ToolMessage, { type: "done" }>["seen"]): void {
     for (const stamp of changes.set) seen.set(stamp);
     for (const path of changes.delete) seen.delete(path);
     this.#mirror.learned(changes);

@@ -1,11 +1,11 @@
-import type { FileStamp, ToolContext, ToolResult } from "../tool.ts";
+import type { FileVersion, ToolContext, ToolResult } from "../tool.ts";
 
 /** Role of the process that runs tools. */
 export const TOOL_ROLE = "tools";
 
 /** Changes to the files seen in a session. */
 export interface SeenChanges {
-  readonly set: readonly FileStamp[];
+  readonly set: readonly FileVersion[];
   readonly delete: readonly string[];
 }
 

@@ -1,14 +1,14 @@
-import type { FileStamp, SeenFiles } from "../tool.ts";
+import type { FileReadTracker, FileVersion } from "../tool.ts";
 import type { SeenChanges } from "./protocol.ts";
 
 /** What the tool process knows of the files seen in the session. A new process knows nothing. */
 export class SeenMirror {
-  readonly #known = new Map<string, FileStamp>();
+  readonly #known = new Map<string, FileVersion>();
 
   /** What has to be told for the process to know what the session knows. */
-  changesSince(seen: SeenFiles): SeenChanges {
+  changesSince(seen: FileReadTracker): SeenChanges {
     if (!seen.all) return { set: [], delete: [] };
-    const set: FileStamp[] = [];
+    const set: FileVersion[] = [];
     let count = 0;
     for (const stamp of seen.all()) {
       count++;

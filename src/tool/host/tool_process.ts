@@ -1,11 +1,11 @@
 import { errorMessage } from "../../core/mod.ts";
 import { BUILTINS } from "../builtins.ts";
-import { MapSeenFiles } from "../seen.ts";
+import { MemoryFileReadTracker } from "../services/file_read_tracker.ts";
 import {
   failure,
-  type FileStamp,
+  type FileReadTracker,
+  type FileVersion,
   type PathPolicy,
-  type SeenFiles,
   type Tool,
   type ToolResult,
 } from "../tool.ts";
@@ -33,7 +33,7 @@ class ToolServer {
   readonly #parts: ToolProcessParts;
   readonly #port: LinePort;
   readonly #tools: ReadonlyMap<string, Tool>;
-  readonly #seen = new MapSeenFiles();
+  readonly #seen = new MemoryFileReadTracker();
   readonly #running = new Map<number, AbortController>();
   #paths: PathPolicy | undefined;
 
@@ -86,7 +86,7 @@ class ToolServer {
     tell(this.#port, message);
   }
 
-  async #execute(call: Call, signal: AbortSignal, seen: SeenFiles): Promise<ToolResult> {
+  async #execute(call: Call, signal: AbortSignal, seen: FileReadTracker): Promise<ToolResult> {
     const tool = this.#tools.get(call.tool);
     if (!tool || !this.#paths) return failure(`Cannot run ${call.tool} here: the process does not have it`);
     return await tool.execute(call.args, {
@@ -108,20 +108,20 @@ const NO_COMMANDS = {
 };
 
 /** Notes what one call changes, to be told to the host with its result. */
-class RecordedSeen implements SeenFiles {
-  readonly #base: SeenFiles;
-  readonly #set = new Map<string, FileStamp>();
+class RecordedSeen implements FileReadTracker {
+  readonly #base: FileReadTracker;
+  readonly #set = new Map<string, FileVersion>();
   readonly #deleted = new Set<string>();
 
-  constructor(base: SeenFiles) {
+  constructor(base: FileReadTracker) {
     this.#base = base;
   }
 
-  get(path: string): FileStamp | undefined {
+  get(path: string): FileVersion | undefined {
     return this.#base.get(path);
   }
 
-  set(stamp: FileStamp): void {
+  set(stamp: FileVersion): void {
     this.#base.set(stamp);
     this.#set.set(stamp.path, stamp);
     this.#deleted.delete(stamp.path);

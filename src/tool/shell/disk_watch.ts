@@ -1,5 +1,5 @@
 import { freeSpace } from "../../util/free_space.ts";
-import type { FreeSpace } from "../services.ts";
+import type { FreeSpace } from "../services/services.ts";
 
 /** What a command may do to the disks it can write to. */
 export interface DiskLimits {

@@ -1,4 +1,4 @@
-import type { ProcessGuard } from "../services.ts";
+import type { ProcessGuard } from "../services/services.ts";
 
 /** Environment variable that all commands of a session carry. */
 const MARK = "REASONIX_GUARD";

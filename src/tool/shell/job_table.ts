@@ -1,4 +1,12 @@
-import type { FreeSpace, JobChange, JobNews, Jobs, JobSpec, JobView, ProcessGuard } from "../services.ts";
+import type {
+  FreeSpace,
+  JobChange,
+  JobNews,
+  Jobs,
+  JobSpec,
+  JobView,
+  ProcessGuard,
+} from "../services/services.ts";
 import { CappedFile } from "./capped_file.ts";
 import { DiskWatch } from "./disk_watch.ts";
 import { ShellProcess } from "./process.ts";

@@ -1,4 +1,4 @@
-import type { JobNews, JobView } from "../services.ts";
+import type { JobNews, JobView } from "../services/services.ts";
 import { type Cut, DEFAULT_CAPS, keepEnds, whereFullText } from "../truncation.ts";
 import { cleanText } from "./clean_text.ts";
 import { decodeOutput } from "./decode_output.ts";

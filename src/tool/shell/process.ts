@@ -1,4 +1,4 @@
-import type { ProcessGuard } from "../services.ts";
+import type { ProcessGuard } from "../services/services.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

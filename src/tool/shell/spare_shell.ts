@@ -1,4 +1,4 @@
-import type { ShellStarter } from "../services.ts";
+import type { ShellStarter } from "../services/services.ts";
 import type { SpawnPlan } from "../tool.ts";
 import { type SessionOptions, spawnSession } from "./spawn_session.ts";
 

@@ -1,5 +1,5 @@
 import { isFile } from "../../path/probe.ts";
-import type { ProcessGuard } from "../services.ts";
+import type { ProcessGuard } from "../services/services.ts";
 import type { SpawnPlan } from "../tool.ts";
 
 export interface SessionOptions {

@@ -1,4 +1,4 @@
-import type { Jobs } from "../services.ts";
+import type { Jobs } from "../services/services.ts";
 import { failure, type ToolResult } from "../tool.ts";
 
 export function unknownJob(id: string, jobs: Jobs | undefined): ToolResult {

@@ -189,20 +189,20 @@ Deno.test("a tool of a plugin is approved by name", async () => {
 });
 
 Deno.test("yolo still asks when a denied command may hide", async () => {
-  const { gate, asked } = attended(ONCE, { deny: ["Bash(rm:*)"] }, { posture: "yolo" });
+  const { gate, asked } = attended(ONCE, { deny: ["Bash(rm:*)"] }, { approvalMode: "yolo" });
   assertEquals((await gate.check(bash("eval $X"), signal)).source, "user");
   assertEquals((await gate.check(bash("make"), signal)).source, "mode");
   assertEquals(asked.length, 1);
 });
 
-Deno.test("plan mode asks whether a plugin's reader can be trusted, whatever the posture", async () => {
+Deno.test("plan mode asks whether a plugin's reader can be trusted, whatever the approval mode", async () => {
   const trusted: string[] = [];
   const reader = () => call("mcp__docs__search", {}, true);
   const saveTrust = (tool: string) => Promise.resolve(void trusted.push(tool));
   for (const scope of ["once", "session", "always"] as const) {
     const { gate, asked } = attended({ allow: true, scope }, { allow: ["Mcp"] }, {
       permissionMode: "plan",
-      posture: "yolo",
+      approvalMode: "yolo",
       saveTrust,
     });
     await gate.check(reader(), signal);
@@ -211,7 +211,7 @@ Deno.test("plan mode asks whether a plugin's reader can be trusted, whatever the
     assertEquals(asked[0]?.scopes, ["once", "session", "always"]);
   }
   assertEquals(trusted, ["mcp__docs__search"]);
-  const alone = scene("/w", {}, { permissionMode: "plan", posture: "yolo" });
+  const alone = scene("/w", {}, { permissionMode: "plan", approvalMode: "yolo" });
   assertEquals((await alone.gate.check(reader(), signal)).source, "trust");
   const known = scene("/w", {}, { permissionMode: "plan", trustedReadOnly: ["mcp__docs__search"] });
   assertEquals((await known.gate.check(reader(), signal)).decision, "allow");

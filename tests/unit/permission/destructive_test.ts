@@ -28,7 +28,7 @@ type Tree = Awaited<ReturnType<typeof tree>>;
 
 function gateOf(t: Tree, overrides: Parameters<typeof scene>[2] = {}) {
   return scene(t.ws, {}, {
-    posture: "yolo",
+    approvalMode: "yolo",
     home: t.home,
     env: { HOME: t.home, OTHER: `${t.root}/other`, EMPTY: "", PATH: "/usr/bin:/bin" },
     ...overrides,

@@ -52,12 +52,12 @@ Deno.test("headless answers follow --on-ask and the fallback mode", async () => 
     [{ onAsk: "fail" }, "deny headless", true],
     [{ mode: "allow", onAsk: "deny" }, "allow mode", false],
     [{ mode: "deny", onAsk: "allow" }, "deny mode", false],
-    [{ mode: "deny", posture: "auto" }, "deny mode", false],
-    [{ posture: "auto", onAsk: "deny" }, "allow mode", false],
-    [{ posture: "yolo", onAsk: "deny" }, "allow mode", false],
+    [{ mode: "deny", approvalMode: "auto" }, "deny mode", false],
+    [{ approvalMode: "auto", onAsk: "deny" }, "allow mode", false],
+    [{ approvalMode: "yolo", onAsk: "deny" }, "allow mode", false],
     [{ permissionMode: "danger-full-access", onAsk: "deny" }, "allow mode", false],
     [{ permissionMode: "read-only" }, "deny mode", false],
-    [{ permissionMode: "plan", posture: "yolo" }, "deny plan", false],
+    [{ permissionMode: "plan", approvalMode: "yolo" }, "deny plan", false],
   ];
   for (const [options, expected, stops] of cases) {
     const { gate } = scene("/w", {}, options);
@@ -108,14 +108,14 @@ Deno.test("a refusal says in one line who refused what and why", async () => {
   }
 });
 
-Deno.test("deny comes before ask, ask before allow, and every posture keeps denials", async () => {
+Deno.test("deny comes before ask, ask before allow, and every approval mode keeps denials", async () => {
   const rules = { allow: ["Bash"], ask: ["Bash(git commit:*)"], deny: ["Bash(git push:*)"] };
-  for (const posture of ["ask", "auto", "yolo"] as const) {
-    const { gate } = scene("/w", rules, { posture, onAsk: "deny" });
+  for (const approvalMode of ["ask", "auto", "yolo"] as const) {
+    const { gate } = scene("/w", rules, { approvalMode, onAsk: "deny" });
     assertEquals(brief(await gate.check(bash("git push"), signal)), "deny rule");
     assertEquals(brief(await gate.check(bash("git status"), signal)), "allow rule");
     const asked = brief(await gate.check(bash("git commit"), signal));
-    assertEquals(asked, posture === "yolo" ? "allow mode" : "deny headless", posture);
+    assertEquals(asked, approvalMode === "yolo" ? "allow mode" : "deny headless", approvalMode);
   }
 });
 
@@ -126,17 +126,17 @@ Deno.test("an ask rule concerns reads as well", async () => {
   assertEquals(events.length, 1);
 });
 
-Deno.test("postures and modes change between calls", async () => {
+Deno.test("approval modes and sandbox modes change between calls", async () => {
   const { gate } = scene("/w", {}, { onAsk: "deny" });
   const found: string[] = [];
   const check = async () => void found.push(brief(await gate.check(edit(), signal)));
   await check();
-  gate.posture = "auto";
+  gate.approvalMode = "auto";
   await check();
   gate.permissionMode = "plan";
   await check();
   gate.permissionMode = "workspace-write";
-  gate.posture = "ask";
+  gate.approvalMode = "ask";
   gate.approvedPlan = true;
   await check();
   gate.approvedPlan = false;
@@ -144,11 +144,11 @@ Deno.test("postures and modes change between calls", async () => {
   assertEquals(found, ["deny headless", "allow mode", "deny plan", "allow mode", "deny headless"]);
 });
 
-Deno.test("where only readers may run, other commands are refused with the reason, in every mode and posture", async () => {
+Deno.test("where only readers may run, other commands are refused with the reason, in every mode", async () => {
   const readersOnly = () => Promise.resolve("files must stay as they are; answer with a diff");
   for (const permissionMode of ["workspace-write", "danger-full-access"] as const) {
     const { gate, events } = scene("/w", { allow: ["Bash"] }, { permissionMode, readersOnly });
-    gate.posture = "yolo";
+    gate.approvalMode = "yolo";
     const refused = await gate.check(bash("ls > list"), signal);
     assertEquals([refused.decision, refused.source], ["deny", "mode"]);
     assertEquals(
@@ -221,7 +221,7 @@ Deno.test("read-only and plan mode let known readers run", async () => {
     "",
   ];
   for (const permissionMode of ["read-only", "plan"] as const) {
-    const { gate } = scene("/w", { allow: ["Bash"] }, { permissionMode, posture: "yolo" });
+    const { gate } = scene("/w", { allow: ["Bash"] }, { permissionMode, approvalMode: "yolo" });
     for (const line of readers) assertEquals((await gate.check(bash(line), signal)).decision, "allow", line);
     for (const line of writers) assertEquals((await gate.check(bash(line), signal)).decision, "deny", line);
     assertEquals((await gate.check(call("read_file", { path: "a" }, true), signal)).decision, "allow");
@@ -269,7 +269,7 @@ Deno.test("protected paths are asked about even when edits are allowed", async (
     ".envrc",
     ".vscode/tasks.json",
   ];
-  const { gate } = scene("/w", { allow: ["Edit", "Bash"] }, { mode: "allow", posture: "auto" });
+  const { gate } = scene("/w", { allow: ["Edit", "Bash"] }, { mode: "allow", approvalMode: "auto" });
   for (const path of paths) {
     assertEquals(brief(await gate.check(call("write_file", { path }), signal)), "deny headless", path);
   }
@@ -287,7 +287,7 @@ Deno.test("protected paths are asked about even when edits are allowed", async (
   for (const path of [".gitignore", "src/.git-keep", ".reasonix/sessions/a", "docs/config", "src/.bashrc"]) {
     assertEquals(brief(await gate.check(call("write_file", { path }), signal)), "allow rule", path);
   }
-  gate.posture = "yolo";
+  gate.approvalMode = "yolo";
   assertEquals(brief(await gate.check(call("write_file", { path: ".git/config" }), signal)), "allow mode");
 });
 
@@ -351,7 +351,7 @@ Deno.test("memory is changed on a person's word only, unless a rule names the to
   const rules = { allow: ["remember", "forget"] };
   let asked = 0;
   const approver = { ask: () => Promise.resolve({ allow: ++asked > 0, scope: "session" } as const) };
-  const { gate } = scene("/w", rules, { posture: "yolo", approver });
+  const { gate } = scene("/w", rules, { approvalMode: "yolo", approver });
   await gate.check(remember(), signal);
   await gate.check(remember(), signal);
   assertEquals(asked, 2);
@@ -361,7 +361,7 @@ Deno.test("memory is changed on a person's word only, unless a rule names the to
     request = remember(),
   ) => brief(await scene("/w", rules, options).gate.check(request, signal));
   assertEquals(await headless({}), "deny headless");
-  assertEquals(await headless({}, { mode: "allow", posture: "yolo" }), "deny headless");
+  assertEquals(await headless({}, { mode: "allow", approvalMode: "yolo" }), "deny headless");
   assertEquals(await headless({ allow: ["*", "forget"] }), "deny headless");
   assertEquals(await headless({}, { onAsk: "deny" }), "deny headless");
   assertEquals(await headless({}, { onAsk: "fail" }), "deny headless");
@@ -374,19 +374,19 @@ Deno.test("memory is changed on a person's word only, unless a rule names the to
   assertEquals(await headless(rules, { permissionMode: "plan", onAsk: "allow" }), "deny plan");
 });
 
-Deno.test("confirm asks in every posture and is refused headless", async () => {
+Deno.test("confirm asks in every approval mode and is refused headless", async () => {
   const question = {
     subject: "make",
     reason: "wants to run without the jail",
     source: "confinement",
   } as const;
-  const alone = scene("/w", { allow: ["Bash"] }, { posture: "yolo" });
+  const alone = scene("/w", { allow: ["Bash"] }, { approvalMode: "yolo" });
   const decision = await alone.gate.confirm(bash("make"), question, signal);
   assertEquals(brief(decision), "deny confinement");
   assertEquals(decision.reason, 'blocked: "make" wants to run without the jail, and nobody can be asked');
   assertEquals(alone.events.map((event) => event.type), ["approval.decision"]);
   const approver = { ask: () => Promise.resolve({ allow: true, scope: "always" } as const) };
-  const { gate, events } = scene("/w", {}, { posture: "yolo", approver });
+  const { gate, events } = scene("/w", {}, { approvalMode: "yolo", approver });
   assertEquals(brief(await gate.confirm(bash("make"), question, signal)), "allow user");
   assertEquals(events.map((event) => event.type), ["approval.request", "approval.decision"]);
 });
@@ -407,7 +407,7 @@ Deno.test("the place of a rule is only looked up when it is shown", async () => 
 });
 
 Deno.test("huge and deeply nested lines are decided, and none slips through", async () => {
-  const { gate } = scene("/w", { deny: ["Bash(zap:*)"] }, { posture: "yolo" });
+  const { gate } = scene("/w", { deny: ["Bash(zap:*)"] }, { approvalMode: "yolo" });
   const lines = [
     `${"$(".repeat(3000)}zap${")".repeat(3000)}`,
     `${"(".repeat(500)}zap${")".repeat(500)}`,

@@ -37,7 +37,7 @@ export function scene(cwd: string, rules: RuleTexts = {}, overrides: Overrides =
       ask: list(rules.ask, "ask"),
       deny: list(rules.deny, "deny"),
     },
-    posture: "ask",
+    approvalMode: "ask",
     cwd,
     home: `${cwd}/home`,
     roots: [cwd],

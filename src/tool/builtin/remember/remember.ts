@@ -1,4 +1,4 @@
-import type { MemoryKind } from "../../knowledge_ports.ts";
+import type { MemoryKind } from "../../services/knowledge_ports.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 
 const KINDS: ReadonlySet<unknown> = new Set<MemoryKind>(["user", "project", "reference", "feedback"]);

@@ -1,4 +1,4 @@
-import { checklist, progressOf } from "../../todo_list.ts";
+import { checklist, progressOf } from "../../services/todo_list.ts";
 import type { ToolContext, ToolResult } from "../../tool.ts";
 
 export function todoRead(_args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {

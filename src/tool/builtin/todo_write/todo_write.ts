@@ -1,5 +1,5 @@
-import type { TodoItem } from "../../services.ts";
-import { checklist, progressOf } from "../../todo_list.ts";
+import type { TodoItem } from "../../services/services.ts";
+import { checklist, progressOf } from "../../services/todo_list.ts";
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 
 const MAX_ITEMS = 100;

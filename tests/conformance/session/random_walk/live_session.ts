@@ -11,7 +11,7 @@ import {
 } from "../../../../src/control/mod.ts";
 import type { Chunk } from "../../../../src/core/mod.ts";
 import { loadManage, repair, SessionLog } from "../../../../src/session/mod.ts";
-import { BUILTINS, MapSeenFiles, ToolRegistry } from "../../../../src/tool/mod.ts";
+import { BUILTINS, MemoryFileReadTracker, ToolRegistry } from "../../../../src/tool/mod.ts";
 import { call, say, scriptedProvider } from "../../../support/agent_fixture.ts";
 import { makeToolContext } from "../../../support/tool_context.ts";
 
@@ -73,7 +73,7 @@ export class LiveSession {
       yield { type: "done", reason: "stop" };
     };
     const { callId: _i, signal: _s, progress: _p, jail, ...context } = makeToolContext(this.#root, {
-      seen: new MapSeenFiles(),
+      seen: new MemoryFileReadTracker(),
       outputDir: `${this.log.paths.dir}/outputs`,
     });
     const parts: AgentParts = {

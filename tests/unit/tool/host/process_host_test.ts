@@ -1,4 +1,9 @@
-import { loadProcessHost, LocalToolHost, MapSeenFiles, type Tool } from "../../../../src/tool/mod.ts";
+import {
+  loadProcessHost,
+  LocalToolHost,
+  MemoryFileReadTracker,
+  type Tool,
+} from "../../../../src/tool/mod.ts";
 import {
   assert,
   assertEquals,
@@ -27,7 +32,7 @@ async function bench(
   });
   const { flags: _, ...rest } = options;
   const host = new ProcessToolHost({ command, data: dir.path, ...rest });
-  const seen = new MapSeenFiles();
+  const seen = new MemoryFileReadTracker();
   return {
     dir: dir.path,
     host,

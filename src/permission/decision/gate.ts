@@ -1,33 +1,33 @@
-import { type ApprovalAnswer, type PreparedCall, subjectOf } from "../core/mod.ts";
-import type { CommandJudge } from "./command.ts";
+import { type ApprovalAnswer, type PreparedCall, subjectOf } from "../../core/mod.ts";
+import type { CommandJudge } from "../command.ts";
 import { explainOutcome } from "./explain.ts";
-import type { Decision } from "./gate.ts";
+import type { Decision } from "../contract.ts";
 import { modeRefusal, readsOnly, trustQuestion, writerRefusal } from "./mode.ts";
-import { createPathMatcher, type PathContext, type PathMatcher } from "../rule/mod.ts";
-import { absolutePath, normalize } from "../path/lexical.ts";
-import { RealPathCache } from "../path/real_path.ts";
-import { judgeCall, RuleBook, type RuledCall, type Verdict } from "./policy.ts";
+import { createPathMatcher, type PathContext, type PathMatcher } from "../../rule/mod.ts";
+import { absolutePath, normalize } from "../../path/lexical.ts";
+import { RealPathCache } from "../../path/real_path.ts";
+import { judgeCall, RuleBook, type RuledCall, type Verdict } from "../policy.ts";
 import type {
+  ApprovalMode,
   ApprovalRequest,
   Confirmation,
   Explanation,
   GateOptions,
   PermissionGate,
   PermissionMode,
-  Posture,
-} from "./ports.ts";
-import { protectedFolder, protectedPath } from "./protect.ts";
-import { proposeRules } from "./rule_for.ts";
+} from "../types.ts";
+import { protectedFolder, protectedPath } from "../protect.ts";
+import { suggestRules } from "./suggest_rule.ts";
 import {
   askPerson,
   confirmOnce,
   destructiveQuestion,
+  type Evaluation,
   exactKey,
-  type Judged,
   plainQuestion,
   recordDecision,
-} from "./questions.ts";
-import { settleVerdict, type Stance } from "./stance.ts";
+} from "./approval.ts";
+import { type DecisionContext, resolveDecision } from "./resolve.ts";
 
 const REHEARSAL: PreparedCall = {
   call: { id: "", name: "bash", arguments: "" },
@@ -54,10 +54,11 @@ export function createGate(options: GateOptions): PermissionGate {
 }
 
 class SessionGate implements PermissionGate {
-  posture: Posture;
+  approvalMode: ApprovalMode;
   permissionMode: PermissionMode;
   approvedPlan = false;
-  readonly lend: PermissionGate["lend"] = (rules) => this.#book.lend(rules);
+  readonly setTemporaryRules: PermissionGate["setTemporaryRules"] = (rules) =>
+    this.#book.setTemporaryRules(rules);
   readonly #options: GateOptions;
   readonly #book: RuleBook;
   readonly #trusted: Set<string>;
@@ -73,7 +74,7 @@ class SessionGate implements PermissionGate {
 
   constructor(options: GateOptions) {
     this.#options = options;
-    this.posture = options.posture;
+    this.approvalMode = options.approvalMode;
     this.permissionMode = options.permissionMode ?? "workspace-write";
     this.#book = new RuleBook(options.policy);
     this.#trusted = new Set(options.trustedReadOnly);
@@ -108,7 +109,7 @@ class SessionGate implements PermissionGate {
   }
 
   async #load(): Promise<CommandJudge> {
-    this.#loading ??= import("./command.ts").then(async (module) => {
+    this.#loading ??= import("../command.ts").then(async (module) => {
       this.#readersOnly = await this.#options.readersOnly?.();
       return module.createCommandJudge(this.#options);
     });
@@ -131,7 +132,7 @@ class SessionGate implements PermissionGate {
     return rules.deny.length === 0 && rules.ask.length === 0;
   }
 
-  #judgeTool(call: PreparedCall): Judged {
+  #judgeTool(call: PreparedCall): Evaluation {
     this.#real.forget();
     const subject = subjectOf(call) || call.tool;
     const ruled = judgeCall(this.#book.for(ruledCall(call)), call, this.#paths);
@@ -150,7 +151,7 @@ class SessionGate implements PermissionGate {
     return undefined;
   }
 
-  #judgeCommand(call: PreparedCall, judge: CommandJudge): Judged {
+  #judgeCommand(call: PreparedCall, judge: CommandJudge): Evaluation {
     this.#real.forget();
     const subject = subjectOf(call);
     const folder = this.#folder(call.command?.directory);
@@ -167,11 +168,11 @@ class SessionGate implements PermissionGate {
     return this.#options.shellFolder?.() ?? cwd;
   }
 
-  get #stance(): Stance {
+  get #context(): DecisionContext {
     const { policy, onAsk, approver } = this.#options;
-    const { posture, permissionMode, approvedPlan } = this;
+    const { approvalMode, permissionMode, approvedPlan } = this;
     return {
-      posture,
+      approvalMode,
       permissionMode,
       approvedPlan,
       mode: policy.mode,
@@ -181,34 +182,34 @@ class SessionGate implements PermissionGate {
   }
 
   /** Denials and the mode first, then destructive commands, then the rest. Returns a decision or a question. */
-  #decide(judged: Judged, attended: boolean): Decision | ApprovalRequest {
-    const { call, subject, verdict, report } = judged;
+  #decide(evaluation: Evaluation, attended: boolean): Decision | ApprovalRequest {
+    const { call, subject, verdict, report } = evaluation;
     const { tool } = call;
-    const stance = { ...this.#stance, attended };
+    const context = { ...this.#context, attended };
     const reads = readsOnly(call, report);
     let decision: Decision | "ask" = verdict.outcome === "deny"
-      ? settleVerdict(verdict, subject, stance)
-      : modeRefusal(stance.permissionMode, reads, subject) ??
-        writerRefusal(this.#readersOnly, judged) ??
-        settleVerdict(verdict, subject, stance);
+      ? resolveDecision(verdict, subject, context)
+      : modeRefusal(context.permissionMode, reads, subject) ??
+        writerRefusal(this.#readersOnly, evaluation) ??
+        resolveDecision(verdict, subject, context);
     if (typeof decision === "object" && decision.decision === "deny" && decision.source !== "headless") {
       return decision;
     }
-    if (stance.permissionMode === "plan" && call.family === "Mcp" && !this.#trusted.has(tool)) {
+    if (context.permissionMode === "plan" && call.family === "Mcp" && !this.#trusted.has(tool)) {
       return trustQuestion(call.call.id, tool, this.#options, attended);
     }
-    const bounded = stance.permissionMode === "plan" || stance.permissionMode === "read-only";
+    const bounded = context.permissionMode === "plan" || context.permissionMode === "read-only";
     if (bounded && reads && verdict.by === "fallback") decision = { decision: "allow", source: "mode" };
-    if (decision === "ask" && this.#exact.has(exactKey(judged))) {
+    if (decision === "ask" && this.#exact.has(exactKey(evaluation))) {
       decision = { decision: "allow", source: "user", reason: "approved for this session" };
     }
-    if (report && report.destructive.length > 0) return destructiveQuestion(judged, attended);
+    if (report && report.destructive.length > 0) return destructiveQuestion(evaluation, attended);
     if (decision !== "ask") return decision;
-    return plainQuestion(judged, this.#options.saveRule ? this.#propose(judged) : {});
+    return plainQuestion(evaluation, this.#options.saveRule ? this.#propose(evaluation) : {});
   }
 
-  #propose({ call, subject, report }: Judged): { rule?: string; prefixRule?: string } {
-    return proposeRules(
+  #propose({ call, subject, report }: Evaluation): { rule?: string; prefixRule?: string } {
+    return suggestRules(
       { call, subject, ...(report ? { report } : {}) },
       this.#places,
       (rule) => {
@@ -225,26 +226,26 @@ class SessionGate implements PermissionGate {
     );
   }
 
-  #settle(judged: Judged, signal: AbortSignal): Decision | Promise<Decision> {
-    const outcome = this.#decide(judged, this.#options.approver !== undefined);
+  #settle(evaluation: Evaluation, signal: AbortSignal): Decision | Promise<Decision> {
+    const outcome = this.#decide(evaluation, this.#options.approver !== undefined);
     if ("scopes" in outcome) {
       const answered = askPerson(
         this.#options,
         outcome,
         signal,
-        (answer) => this.#grant(judged, outcome, answer),
+        (answer) => this.#grant(evaluation, outcome, answer),
       );
-      return answered.then((decision) => marked(decision, judged));
+      return answered.then((decision) => marked(decision, evaluation));
     }
-    if (outcome.decision === "allow" && judged.call.readOnly && outcome.source === "mode") return outcome;
-    const waiting = recordDecision(this.#options, judged.call.call.id, outcome);
-    const decision = marked(outcome, judged);
+    if (outcome.decision === "allow" && evaluation.call.readOnly && outcome.source === "mode") return outcome;
+    const waiting = recordDecision(this.#options, evaluation.call.call.id, outcome);
+    const decision = marked(outcome, evaluation);
     return waiting ? waiting.then(() => decision) : decision;
   }
 
-  async #grant(judged: Judged, request: ApprovalRequest, answer: ApprovalAnswer): Promise<void> {
+  async #grant(evaluation: Evaluation, request: ApprovalRequest, answer: ApprovalAnswer): Promise<void> {
     if (answer.scope === "once" || !request.scopes.includes(answer.scope)) return;
-    const { call: { tool, family }, verdict } = judged;
+    const { call: { tool, family }, verdict } = evaluation;
     if (this.permissionMode === "plan" && family === "Mcp") {
       this.#trusted.add(tool);
       if (answer.scope === "always") await this.#options.saveTrust?.(tool);
@@ -261,7 +262,7 @@ class SessionGate implements PermissionGate {
     } else if (family !== "Bash" && verdict.by === "fallback") {
       this.#book.grant(family === "Edit" ? "Edit" : tool, "granted for this session");
     } else {
-      this.#exact.add(exactKey(judged));
+      this.#exact.add(exactKey(evaluation));
     }
   }
 
@@ -270,12 +271,12 @@ class SessionGate implements PermissionGate {
   }
 
   async explain(call: PreparedCall): Promise<Explanation> {
-    const judged = call.command ? this.#judgeCommand(call, await this.#load()) : this.#judgeTool(call);
-    const outcome = this.#decide(judged, true);
-    const alone = this.#decide(judged, false);
+    const evaluation = call.command ? this.#judgeCommand(call, await this.#load()) : this.#judgeTool(call);
+    const outcome = this.#decide(evaluation, true);
+    const alone = this.#decide(evaluation, false);
     const asks = "scopes" in outcome;
-    const proposal = asks && outcome.destructive === undefined ? this.#propose(judged) : {};
-    return explainOutcome(judged, outcome, "scopes" in alone ? "deny" : alone.decision, proposal);
+    const proposal = asks && outcome.destructive === undefined ? this.#propose(evaluation) : {};
+    return explainOutcome(evaluation, outcome, "scopes" in alone ? "deny" : alone.decision, proposal);
   }
 }
 
@@ -290,6 +291,6 @@ function alwaysAsked({ alwaysAsk }: PreparedCall, ruled: Verdict | undefined): V
 }
 
 /** Tells what the judgement of a command found out beside the verdict. */
-function marked(decision: Decision, { report }: Judged): Decision {
+function marked(decision: Decision, { report }: Evaluation): Decision {
   return decision.decision === "allow" && report?.readOnly ? { ...decision, readsOnly: true } : decision;
 }

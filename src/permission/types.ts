@@ -1,9 +1,9 @@
 import type { ApprovalAnswer, NewEventOf, PreparedCall } from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
-import type { Decision, DecisionSource, Gate } from "./gate.ts";
+import type { Decision, DecisionSource, Gate } from "./contract.ts";
 
 /** How far approvals are given without a person: as the policy says, writers by default, or everything not denied. */
-export type Posture = "ask" | "auto" | "yolo";
+export type ApprovalMode = "ask" | "auto" | "yolo";
 
 /** The coarse boundary of a session (`--permission-mode`); plan is the fail-closed boundary of plan mode. */
 export type PermissionMode = "read-only" | "workspace-write" | "danger-full-access" | "plan";
@@ -86,7 +86,7 @@ export type DecisionEvent = NewEventOf<"approval.request"> | NewEventOf<"approva
 /** What a gate is made of. All paths are absolute. */
 export interface GateOptions {
   readonly policy: PolicySource;
-  readonly posture: Posture;
+  readonly approvalMode: ApprovalMode;
   readonly permissionMode?: PermissionMode;
   /**
    * The answer when something must be asked and there is no approver. Absent: nobody chose one, so it is allowed, but for calls
@@ -133,20 +133,20 @@ export interface Confirmation {
   readonly source: DecisionSource;
 }
 
-/** The gate of one session. Postures and modes may change between calls. */
+/** The gate of one session. Modes may change between calls. */
 export interface PermissionGate extends Gate {
   /** Rules that could not be understood; they have no effect. */
   readonly problems: readonly RuleProblem[];
-  posture: Posture;
+  approvalMode: ApprovalMode;
   permissionMode: PermissionMode;
   cwd: string;
   /** While an approved plan is being carried out, its calls are not asked about (denials and the destructive-command check stay). */
   approvedPlan: boolean;
   /** Allow rules for the time being, such as those of an active skill, in place of the last ones: deny, ask and the destructive-command check go first. */
-  readonly lend: (rules: readonly RuleText[]) => void;
+  readonly setTemporaryRules: (rules: readonly RuleText[]) => void;
   /** Starts loading the shell parser, so that the first command does not wait for it. */
   warm(): Promise<void>;
-  /** Asks a person, once, whatever the posture; without one it is denied under the question's source. */
+  /** Asks a person, once, whatever the approval mode; without one it is denied under the question's source. */
   confirm(call: PreparedCall, question: Confirmation, signal: AbortSignal): Promise<Decision>;
   /** The whole story of a decision, without asking, recording or running anything. */
   explain(call: PreparedCall): Promise<Explanation>;

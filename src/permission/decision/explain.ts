@@ -1,8 +1,8 @@
-import type { PreparedCall } from "../core/mod.ts";
-import type { CommandReport } from "./command.ts";
-import type { Decision } from "./gate.ts";
-import type { Verdict } from "./policy.ts";
-import type { ApprovalRequest, Explanation } from "./ports.ts";
+import type { PreparedCall } from "../../core/mod.ts";
+import type { CommandReport } from "../command.ts";
+import type { Decision } from "../contract.ts";
+import type { Verdict } from "../policy.ts";
+import type { ApprovalRequest, Explanation } from "../types.ts";
 
 interface Explained {
   readonly call: PreparedCall;
@@ -13,12 +13,12 @@ interface Explained {
 
 /** Puts together what was found about a call. `headless` is what happens to it when nobody can be asked. */
 export function explainOutcome(
-  judged: Explained,
+  evaluation: Explained,
   outcome: Decision | ApprovalRequest,
   headless: "allow" | "deny",
   proposal: { rule?: string; prefixRule?: string },
 ): Explanation {
-  const { call: { tool }, subject, verdict, report } = judged;
+  const { call: { tool }, subject, verdict, report } = evaluation;
   const asks = "scopes" in outcome;
   const destructive = report?.destructive ?? [];
   const asker = destructive.length > 0 ? "floor" : verdict.by === "fallback" ? "mode" : "rule";

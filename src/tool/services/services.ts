@@ -1,4 +1,4 @@
-import type { EventBodies } from "../core/event_schema.ts";
+import type { EventBodies } from "../../core/event_schema.ts";
 import type { HistoryPort, MemoryPort, SkillPort } from "./knowledge_ports.ts";
 
 export type TodoItem = EventBodies["todo.update"]["items"][number];

@@ -1,7 +1,7 @@
 import type { Asker, FreeSpace, JobChange, TodoItem, ToolServices } from "./services.ts";
-import { GuardProcess } from "./shell/guard.ts";
-import { JobTable } from "./shell/job_table.ts";
-import { SpareShell } from "./shell/spare_shell.ts";
+import { GuardProcess } from "../shell/guard.ts";
+import { JobTable } from "../shell/job_table.ts";
+import { SpareShell } from "../shell/spare_shell.ts";
 
 export interface ServiceOptions {
   /** The list an earlier part of the session left. */

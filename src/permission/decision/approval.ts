@@ -1,12 +1,12 @@
-import type { ApprovalAnswer, PreparedCall } from "../core/mod.ts";
-import type { CommandReport } from "./command.ts";
-import type { Decision, DecisionSource } from "./gate.ts";
-import type { Verdict } from "./policy.ts";
-import type { ApprovalRequest, DecisionEvent, GateOptions } from "./ports.ts";
-import { cite } from "./stance.ts";
+import type { ApprovalAnswer, PreparedCall } from "../../core/mod.ts";
+import type { CommandReport } from "../command.ts";
+import type { Decision, DecisionSource } from "../contract.ts";
+import type { Verdict } from "../policy.ts";
+import type { ApprovalRequest, DecisionEvent, GateOptions } from "../types.ts";
+import { quoteForMessage } from "./resolve.ts";
 
 /** Everything known about one call before anybody is asked. */
-export interface Judged {
+export interface Evaluation {
   readonly call: PreparedCall;
   readonly subject: string;
   readonly verdict: Verdict;
@@ -16,15 +16,15 @@ export interface Judged {
 }
 
 /** What identifies a call that was approved for the session as it is. */
-export function exactKey({ call, subject, folder = "" }: Judged): string {
+export function exactKey({ call, subject, folder = "" }: Evaluation): string {
   const { tool, args, command, reads, writes = [] } = call;
   const what = command || reads.length + writes.length > 0 ? subject : JSON.stringify(args);
   return [tool, folder, what].join("\0");
 }
 
 /** Asks once, each time, about a destructive command; without a person it refuses. */
-export function destructiveQuestion(judged: Judged, attended: boolean): Decision | ApprovalRequest {
-  const { call: { call, tool }, subject, report } = judged;
+export function destructiveQuestion(evaluation: Evaluation, attended: boolean): Decision | ApprovalRequest {
+  const { call: { call, tool }, subject, report } = evaluation;
   const destructive = report?.destructive ?? [];
   const reason = destructive.map((finding) => finding.reason).join("; ");
   if (attended) return { callId: call.id, tool, subject, reason, scopes: ["once"], destructive };
@@ -32,16 +32,16 @@ export function destructiveQuestion(judged: Judged, attended: boolean): Decision
     decision: "deny",
     source: "floor",
     reason: `blocked: the destructive-command check refuses ${
-      cite(subject)
+      quoteForMessage(subject)
     } because nobody can confirm it: ${reason}`,
   };
 }
 
 export function plainQuestion(
-  judged: Judged,
+  evaluation: Evaluation,
   proposal: { rule?: string; prefixRule?: string },
 ): ApprovalRequest {
-  const { call: { call, tool }, subject, verdict } = judged;
+  const { call: { call, tool }, subject, verdict } = evaluation;
   const wide = proposal.rule === undefined
     ? ["once", "session"] as const
     : ["once", "session", "always"] as const;
@@ -72,9 +72,11 @@ export async function askPerson(
   const answer = await desk.approver.ask(request, signal);
   if (answer.allow) await granted(answer);
   const note = answer.note ? `: ${answer.note}` : "";
-  const decision: Decision = answer.allow
-    ? { decision: "allow", source: "user" }
-    : { decision: "deny", source: "user", reason: `blocked: the user declined ${cite(subject)}${note}` };
+  const decision: Decision = answer.allow ? { decision: "allow", source: "user" } : {
+    decision: "deny",
+    source: "user",
+    reason: `blocked: the user declined ${quoteForMessage(subject)}${note}`,
+  };
   await recordDecision(desk, callId, decision);
   return decision;
 }
@@ -94,7 +96,7 @@ export async function confirmOnce(
   if (desk.approver) {
     return await askPerson(desk, { ...request, scopes: ["once"] }, signal, () => Promise.resolve());
   }
-  const reason = `blocked: ${cite(request.subject)} ${request.reason}, and nobody can be asked`;
+  const reason = `blocked: ${quoteForMessage(request.subject)} ${request.reason}, and nobody can be asked`;
   const decision: Decision = { decision: "deny", source, reason };
   await recordDecision(desk, request.callId, decision);
   return decision;

@@ -1,10 +1,10 @@
-import type { Decision } from "./gate.ts";
-import type { Verdict } from "./policy.ts";
-import type { GateOptions, PermissionMode, Posture } from "./ports.ts";
+import type { Decision } from "../contract.ts";
+import type { Verdict } from "../policy.ts";
+import type { ApprovalMode, GateOptions, PermissionMode } from "../types.ts";
 
 /** What besides the rules decides whether somebody is asked. */
-export interface Stance {
-  readonly posture: Posture;
+export interface DecisionContext {
+  readonly approvalMode: ApprovalMode;
   readonly permissionMode: PermissionMode;
   readonly approvedPlan: boolean;
   readonly mode: "ask" | "allow" | "deny";
@@ -13,18 +13,23 @@ export interface Stance {
 }
 
 /** Shortens what is quoted in a refusal. */
-export function cite(subject: string): string {
+export function quoteForMessage(subject: string): string {
   const line = subject.replace(/\s+/g, " ").trim();
   return JSON.stringify(line.length > 120 ? `${line.slice(0, 117)}…` : line);
 }
 
 /** Whether approvals are given without asking, as far as no denial is at stake. */
-function approvesAll(stance: Stance): boolean {
-  return stance.posture === "yolo" || stance.approvedPlan || stance.permissionMode === "danger-full-access";
+function approvesAll(context: DecisionContext): boolean {
+  return context.approvalMode === "yolo" || context.approvedPlan ||
+    context.permissionMode === "danger-full-access";
 }
 
 /** Turns a verdict into a decision, or `ask` when it needs a person and there is one. */
-export function settleVerdict(verdict: Verdict, subject: string, stance: Stance): Decision | "ask" {
+export function resolveDecision(
+  verdict: Verdict,
+  subject: string,
+  context: DecisionContext,
+): Decision | "ask" {
   const rule = verdict.rule ? { rule: `${verdict.rule.list} ${verdict.rule.text}` } : {};
   if (verdict.outcome === "deny") return ruleDenial(verdict, subject);
   if (verdict.outcome === "allow") {
@@ -32,23 +37,23 @@ export function settleVerdict(verdict: Verdict, subject: string, stance: Stance)
   }
   switch (verdict.by) {
     case "fallback":
-      return fallback(subject, stance);
+      return fallback(subject, context);
     case "unsure":
-      return unsure(verdict, subject, stance);
+      return unsure(verdict, subject, context);
     case "protected":
-      if (approvesAll(stance)) return { decision: "allow", source: "mode" };
-      return stance.attended ? "ask" : {
+      if (approvesAll(context)) return { decision: "allow", source: "mode" };
+      return context.attended ? "ask" : {
         decision: "deny",
         source: "headless",
         reason: `blocked: ${
-          cite(subject)
+          quoteForMessage(subject)
         } would change ${verdict.reason}, and nobody can be asked; leave it to the user`,
       };
     case "alwaysAsk":
-      return stance.attended ? "ask" : unattendedAlways(verdict, subject, stance);
+      return context.attended ? "ask" : unattendedAlways(verdict, subject, context);
     case "rule":
-      if (approvesAll(stance)) return { decision: "allow", source: "mode", ...rule };
-      return stance.attended ? "ask" : unattended(subject, stance, rule);
+      if (approvesAll(context)) return { decision: "allow", source: "mode", ...rule };
+      return context.attended ? "ask" : unattended(subject, context, rule);
   }
 }
 
@@ -60,63 +65,65 @@ function ruleDenial(verdict: Verdict, subject: string): Decision {
     source: "rule",
     rule: text,
     reason: `blocked: permission rule ${text}${origin} forbids ${
-      cite(subject)
+      quoteForMessage(subject)
     }; do not try the same in another form`,
   };
 }
 
-function fallback(subject: string, stance: Stance): Decision | "ask" {
-  if (stance.mode === "deny") {
+function fallback(subject: string, context: DecisionContext): Decision | "ask" {
+  if (context.mode === "deny") {
     return {
       decision: "deny",
       source: "mode",
       reason: `blocked: [permissions] mode = "deny" refuses ${
-        cite(subject)
+        quoteForMessage(subject)
       }; only what an allow rule names may run`,
     };
   }
-  if (stance.mode === "allow" || stance.posture === "auto" || approvesAll(stance)) {
+  if (context.mode === "allow" || context.approvalMode === "auto" || approvesAll(context)) {
     return { decision: "allow", source: "mode" };
   }
-  return stance.attended ? "ask" : unattended(subject, stance, {});
+  return context.attended ? "ask" : unattended(subject, context, {});
 }
 
-/** A deny rule binds in every posture, so a call it may concern is asked about even where nothing else is. */
-function unsure(verdict: Verdict, subject: string, stance: Stance): Decision | "ask" {
+/** A deny rule binds in every approvalMode, so a call it may concern is asked about even where nothing else is. */
+function unsure(verdict: Verdict, subject: string, context: DecisionContext): Decision | "ask" {
   const binding = verdict.rule?.list === "deny";
-  if (!binding && approvesAll(stance)) return { decision: "allow", source: "mode" };
-  if (stance.attended) return "ask";
+  if (!binding && approvesAll(context)) return { decision: "allow", source: "mode" };
+  if (context.attended) return "ask";
   const rule = verdict.rule ? { rule: `${verdict.rule.list} ${verdict.rule.text}` } : {};
-  if (!binding) return unattended(subject, stance, rule);
+  if (!binding) return unattended(subject, context, rule);
   return {
     decision: "deny",
     source: "rule",
     ...rule,
     reason: `blocked: ${
-      cite(subject)
+      quoteForMessage(subject)
     }: ${verdict.reason}, and nobody can be asked; write the command out plainly`,
   };
 }
 
 /** What a person is asked about each time stays refused unless a rule names the tool or `--on-ask` was given. */
-function unattendedAlways(verdict: Verdict, subject: string, stance: Stance): Decision {
+function unattendedAlways(verdict: Verdict, subject: string, context: DecisionContext): Decision {
   const { rule } = verdict;
   if (rule?.list === "allow" && rule.tool !== "*") {
     return { decision: "allow", source: "rule", rule: `allow ${rule.text}` };
   }
-  if (stance.onAsk !== undefined) return unattended(subject, stance, {});
+  if (context.onAsk !== undefined) return unattended(subject, context, {});
   return {
     decision: "deny",
     source: "headless",
-    reason: `blocked: ${cite(subject)} is asked about each time and nobody can be asked; ` +
+    reason: `blocked: ${quoteForMessage(subject)} is asked about each time and nobody can be asked; ` +
       "an allow rule for the tool or --on-ask allow permits it",
   };
 }
 
-function unattended(subject: string, stance: Stance, rule: { rule?: string }): Decision {
-  const { onAsk = "allow" } = stance;
+function unattended(subject: string, context: DecisionContext, rule: { rule?: string }): Decision {
+  const { onAsk = "allow" } = context;
   if (onAsk === "allow") return { decision: "allow", source: "headless", ...rule };
-  const why = `blocked: ${cite(subject)} needs an approval and nobody can be asked (--on-ask ${onAsk})`;
+  const why = `blocked: ${
+    quoteForMessage(subject)
+  } needs an approval and nobody can be asked (--on-ask ${onAsk})`;
   const base = { decision: "deny", source: "headless", ...rule } as const;
   return onAsk === "fail"
     ? { ...base, reason: why, stop: true }

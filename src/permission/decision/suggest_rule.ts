@@ -1,7 +1,7 @@
-import type { PreparedCall } from "../core/mod.ts";
-import type { CommandReport } from "./command.ts";
-import { absolutePath, relativeTo } from "../path/lexical.ts";
-import type { PathContext } from "../rule/mod.ts";
+import type { PreparedCall } from "../../core/mod.ts";
+import type { CommandReport } from "../command.ts";
+import { absolutePath, relativeTo } from "../../path/lexical.ts";
+import type { PathContext } from "../../rule/mod.ts";
 
 /** What a rule is proposed for. */
 interface ProposedCall {
@@ -14,7 +14,7 @@ interface ProposedCall {
  * The rules an approval could save: exactly this call, and for a plain command a wider prefix.
  * `proves` says whether the call would be allowed with the rule added; what is not proven is not proposed.
  */
-export function proposeRules(
+export function suggestRules(
   call: ProposedCall,
   places: PathContext,
   proves: (rule: string) => boolean,

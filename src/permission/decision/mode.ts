@@ -1,9 +1,9 @@
-import type { CommandReport } from "./command.ts";
-import type { PreparedCall } from "../core/mod.ts";
-import type { Decision } from "./gate.ts";
-import type { ApprovalRequest, GateOptions, PermissionMode } from "./ports.ts";
-import type { Judged } from "./questions.ts";
-import { cite } from "./stance.ts";
+import type { CommandReport } from "../command.ts";
+import type { PreparedCall } from "../../core/mod.ts";
+import type { Decision } from "../contract.ts";
+import type { ApprovalRequest, GateOptions, PermissionMode } from "../types.ts";
+import type { Evaluation } from "./approval.ts";
+import { quoteForMessage } from "./resolve.ts";
 
 /** Whether a call only reads: the tool says so, or every command of the line is a known reader. */
 export function readsOnly(call: PreparedCall, report: CommandReport | undefined): boolean {
@@ -13,13 +13,13 @@ export function readsOnly(call: PreparedCall, report: CommandReport | undefined)
 /** What is refused because nothing would keep the command from changing files that must not change, or undefined. */
 export function writerRefusal(
   readersOnly: string | undefined,
-  { call, subject, report }: Judged,
+  { call, subject, report }: Evaluation,
 ): Decision | undefined {
   if (readersOnly === undefined || !call.command || report?.readOnly) return undefined;
   return {
     decision: "deny",
     source: "mode",
-    reason: `blocked: ${cite(subject)} is not known to only read, and ${readersOnly}`,
+    reason: `blocked: ${quoteForMessage(subject)} is not known to only read, and ${readersOnly}`,
   };
 }
 
@@ -34,7 +34,7 @@ export function modeRefusal(
       decision: "deny",
       source: "plan",
       reason: `blocked: plan mode refuses ${
-        cite(subject)
+        quoteForMessage(subject)
       }; only tools and commands known to read run before the plan is approved`,
     };
   }
@@ -43,7 +43,7 @@ export function modeRefusal(
       decision: "deny",
       source: "mode",
       reason: `blocked: permission mode read-only refuses ${
-        cite(subject)
+        quoteForMessage(subject)
       }; only tools and commands known to read may run`,
     };
   }
@@ -51,7 +51,7 @@ export function modeRefusal(
 }
 
 /**
- * In plan mode an MCP tool's own claim to be read-only is not believed until the user says so. No posture
+ * In plan mode an MCP tool's own claim to be read-only is not believed until the user says so. No approval mode
  * answers this question, and without a person it stays refused.
  */
 export function trustQuestion(
