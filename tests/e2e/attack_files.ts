@@ -203,6 +203,9 @@ const PROTECTED = [
   ".reasonix/hooks/x.sh",
   ".reasonix/skills/x/SKILL.md",
   ".reasonix/agents/x.md",
+  ".reasonix/plugins/x.ts",
+  ".reasonix/settings.json",
+  ".bashrc",
 ];
 
 const protectedWrite = (path: string) => async (s: Scene): Promise<boolean> =>

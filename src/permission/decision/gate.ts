@@ -16,7 +16,7 @@ import type {
   PermissionGate,
   PermissionMode,
 } from "../types.ts";
-import { protectedFolder, protectedPath } from "../protect.ts";
+import { protectedHolder, protectedPath } from "../../path/protected.ts";
 import { suggestRules } from "./suggest_rule.ts";
 import {
   askPerson,
@@ -144,8 +144,8 @@ class SessionGate implements PermissionGate {
 
   #protected({ writes = [] }: PreparedCall, ruled: Verdict | undefined): Verdict | undefined {
     for (const path of writes) {
-      const forms = this.#paths.forms(path);
-      const what = protectedPath(forms, this.#places) ?? protectedFolder(forms, this.#places);
+      const names = Object.values(this.#paths.forms(path));
+      const what = protectedPath(names, this.#places) ?? protectedHolder(names, this.#places);
       if (what) return { ...ruled, outcome: "ask", by: "protected", reason: what };
     }
     return undefined;

@@ -8,7 +8,7 @@ import {
 } from "../../rule/mod.ts";
 import { baseName } from "../../path/lexical.ts";
 import { coveringRule, type RuleBook, ruled, type ToolRules, unsure, type Verdict } from "../policy.ts";
-import { protectedFolder, protectedPath } from "../protect.ts";
+import { protectedHolder, protectedPath } from "../../path/protected.ts";
 import { type PathUse, program, type Segment } from "./line.ts";
 import { allows, concerns } from "./match.ts";
 import { isReader, isSink } from "./readers.ts";
@@ -72,8 +72,8 @@ function refusal(segment: Segment, rules: ToolRules, scene: Scene): Verdict | un
   const harmless = /^(?:mkdir|touch)$/.test(baseName(program(segment)[0] ?? ""));
   for (const { use, forms } of uses) {
     const what = use.access === "write"
-      ? protectedPath(forms, scene.places) ??
-        (harmless ? undefined : protectedFolder(forms, scene.places))
+      ? protectedPath(Object.values(forms), scene.places) ??
+        (harmless ? undefined : protectedHolder(Object.values(forms), scene.places))
       : undefined;
     if (what) return { outcome: "ask", by: "protected", reason: what };
   }

@@ -2,9 +2,10 @@ import type { JailPlan, MountPath, NetworkMode, ProxyAddress, Replacement } from
 import { contains } from "../../path/contains.ts";
 import { planCaches } from "./mounts/caches.ts";
 import { gitPaths } from "./mounts/git.ts";
-import { HOME_PROGRAMS, HOME_SECRETS, PROTECTED_PATHS } from "../guarded.ts";
+import { isSystemDirectory, protectedCandidates, type ProtectedScope } from "../../path/protected.ts";
+import { HOME_SECRETS } from "../guarded.ts";
 import { existingMounts } from "./mount_path.ts";
-import { agentSockets, foreignSockets, isSystemDirectory } from "./mounts/sockets.ts";
+import { agentSockets, foreignSockets } from "./mounts/sockets.ts";
 
 /** The directories and the network a jail is made of. Absolute paths; variables are already expanded. */
 export interface JailScope {
@@ -47,20 +48,8 @@ const AGENT_FILES = [
   ".Xauthority",
 ] as const;
 
-/**
- * The protected paths of a root that may exist. One look at the directory is cheaper than thirty failing
- * looks at its entries.
- */
-function protectedCandidates(root: string): string[] {
-  let names: Set<string>;
-  try {
-    names = new Set([...Deno.readDirSync(root)].map((entry) => entry.name));
-  } catch {
-    return [];
-  }
-  const there = PROTECTED_PATHS.filter((path) => names.has(path.split("/", 1)[0] ?? ""));
-  return there.map((path) => `${root}/${path}`);
-}
+const IN_ROOT: readonly ProtectedScope[] = ["anywhere", "root"];
+const IN_HOME: readonly ProtectedScope[] = [...IN_ROOT, "home"];
 
 function inHome(scope: JailScope, names: readonly string[]): string[] {
   return scope.userHome === undefined ? [] : names.map((name) => `${scope.userHome}/${name}`);
@@ -139,7 +128,7 @@ function programs(scope: JailScope, searchPath: readonly string[]): MountPath[] 
   const projects = scope.roots.filter((root) => !isSystemDirectory(root, scope.userHome));
   const paths = existingMounts([
     ...searchPath.filter((path) => path.startsWith("/")),
-    ...inHome(scope, HOME_PROGRAMS),
+    ...scope.userHome === undefined ? [] : protectedCandidates(scope.userHome, ["programs"]),
   ]);
   return paths.filter(({ path }) => path !== "/" && !projects.some((root) => contains(root, path)));
 }
@@ -186,7 +175,8 @@ export function currentPlan(fixed: FixedPlan, denied: readonly MountPath[] = [])
   const agents = existingMounts(agentSockets(scope.userHome));
   const hidden = [...stillThere(fixed.hidden), ...agents];
   const candidates = [
-    ...new Set([...scope.roots, ...homeWithin(scope)].flatMap(protectedCandidates)),
+    ...scope.roots.flatMap((root) => protectedCandidates(root, IN_ROOT)),
+    ...homeWithin(scope).flatMap((home) => protectedCandidates(home, IN_HOME)),
     ...paths.flatMap((git) => git.protectedPaths),
   ];
   return {

@@ -2,7 +2,7 @@ import { ReasonixError } from "../../core/mod.ts";
 import { exists } from "../../path/probe.ts";
 import { contains, containsOnDisk, foldPath, IGNORES_CASE } from "../../path/contains.ts";
 import { deniedTest } from "./denied_globs.ts";
-import { HOME_CONFIG, HOME_SECRETS, isProtected, kernelReason } from "../guarded.ts";
+import { HOME_CONFIG, HOME_SECRETS, kernelReason } from "../guarded.ts";
 import { absolutePath, join, normalize, type PathBase, requireFilePath } from "../../path/lexical.ts";
 import { realPath } from "../../path/real_path.ts";
 import { holdsInode, verifyOpenFile } from "./verify_open_file.ts";
@@ -127,16 +127,6 @@ export class Workspace {
   forbids(absolutePath: string): boolean {
     const path = this.#fold(absolutePath);
     return this.#hidden.some((area) => contains(area, path));
-  }
-
-  /**
-   * Whether writing this real path makes other programs run code later, so that the user should be asked even
-   * where edits are free.
-   */
-  guarded(realPath: string): boolean {
-    return this.#areas.roots.some((root) =>
-      this.#contains(root, realPath) && isProtected(realPath.slice(root.length).replace(/^[\\/]+/, ""))
-    );
   }
 
   /**

@@ -68,7 +68,12 @@ async function furnish(g: Ground, vault: string): Promise<void> {
   }
   await Deno.mkdir(`${g.ws}/.vscode`);
   await Deno.writeTextFile(`${g.ws}/.vscode/tasks.json`, "{}");
-  await Deno.mkdir(`${g.ws}/.reasonix/hooks`, { recursive: true });
+  for (const name of ["hooks", "plugins", "bin"]) {
+    await Deno.mkdir(`${g.ws}/.reasonix/${name}`, { recursive: true });
+  }
+  for (const name of ["settings.json", "hooks.toml"]) {
+    await Deno.writeTextFile(`${g.ws}/.reasonix/${name}`, "");
+  }
   const template = await (repository ??= makeRepository());
   for (const folder of [g.ws, vault]) copyFolder(`${template}/.git`, `${folder}/.git`);
 }

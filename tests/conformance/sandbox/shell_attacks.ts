@@ -185,6 +185,10 @@ const PERSISTENCE: ShellAttack[] = [
   changes("the project's MCP servers", "{ws}/.mcp.json", "echo pwned > .mcp.json"),
   changes("the project's configuration", "{ws}/reasonix.toml", "echo pwned > reasonix.toml"),
   makes("a hook of the project", "{ws}/.reasonix/hooks/x.sh", "echo pwned > .reasonix/hooks/x.sh"),
+  makes("a plugin of the project", "{ws}/.reasonix/plugins/x.ts", "echo pwned > .reasonix/plugins/x.ts"),
+  makes("a program of the project", "{ws}/.reasonix/bin/x", "cp /bin/true .reasonix/bin/x"),
+  changes("the project's settings", "{ws}/.reasonix/settings.json", "echo pwned > .reasonix/settings.json"),
+  changes("the project's list of hooks", "{ws}/.reasonix/hooks.toml", "echo pwned > .reasonix/hooks.toml"),
 ];
 
 const READS: ShellAttack[] = [

@@ -1,4 +1,5 @@
 import { contains } from "../../../path/contains.ts";
+import { isSystemDirectory } from "../../../path/protected.ts";
 
 /**
  * Sockets of programs that act for whoever connects: key agents, containers, the desktop, editors, other
@@ -81,15 +82,6 @@ export function foreignSockets(
   const projects = roots.filter((root) => !isSystemDirectory(root, userHome));
   const covered = REPLACED.filter((directory) => !roots.some((root) => contains(root, directory)));
   return sockets.filter((path) => ![...projects, ...covered].some((directory) => contains(directory, path)));
-}
-
-/**
- * Whether a writable directory is more than a project: it holds the user's home, or is one of the system's
- * own.
- */
-export function isSystemDirectory(root: string, userHome: string | undefined): boolean {
-  return /^\/(?:|etc|home|media|mnt|opt|root|run|srv|tmp|usr|var|var\/tmp)$/.test(root) ||
-    (userHome !== undefined && contains(root, userHome));
 }
 
 function isSocket(path: string): boolean {

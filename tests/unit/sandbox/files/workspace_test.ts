@@ -228,37 +228,6 @@ Deno.test("a folder that only differs in case from a root is not that root", {
   await assertRejects(() => paths.write(`${g.base}/WS/x`), ReasonixError, "outside the writable roots");
 });
 
-Deno.test("guarded tells the files that run code later from the others", async () => {
-  await using g = await ground();
-  const paths = g.workspace();
-  for (
-    const name of [
-      ".git/hooks/pre-commit",
-      ".git/config",
-      "sub/.git/HEAD",
-      ".GIT/config",
-      ".bashrc",
-      ".reasonix/hooks/x.sh",
-      ".git",
-      "reasonix.toml",
-    ]
-  ) {
-    assert(paths.guarded(`${g.ws}/${name}`), name);
-  }
-  for (
-    const name of [
-      "src/a.ts",
-      ".github/workflows/ci.yml",
-      ".gitignore",
-      "docs/.bashrc.md",
-      ".reasonix/notes.md",
-    ]
-  ) {
-    assert(!paths.guarded(`${g.ws}/${name}`), name);
-  }
-  assert(!paths.guarded(`${g.outside}/.bashrc`));
-});
-
 Deno.test("verifyOpened accepts the file that was checked", async () => {
   await using g = await ground();
   const paths = g.workspace();

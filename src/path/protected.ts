@@ -1,0 +1,204 @@
+/**
+ * The one table of protected paths: files that make programs run code later, outside of every judgement. The gate asks before a tool or
+ * a command writes one, the jail mounts those that exist read-only, and docs/security.md shows the table.
+ */
+import { contains, foldPath } from "./contains.ts";
+import { expandBraces, ignoreGlobSource } from "./glob.ts";
+import { relativeTo } from "./lexical.ts";
+
+/**
+ * Where a pattern counts from: any directory; the home directory and the top of a writable directory; the home directory; the home
+ * directory, except in a project that lies there.
+ */
+export type ProtectedScope = "anywhere" | "root" | "home" | "programs";
+
+export interface ProtectedPath {
+  /** Names of files, with the wildcards of ignore files; ending in `/**` a directory with what is in it. */
+  readonly pattern: string;
+  readonly scope: ProtectedScope;
+  /** Continues "this would change …". */
+  readonly why: string;
+}
+
+const GIT = "Git's own hooks and settings";
+const OPENED = "what programs run or obey when this project is next opened";
+const PROJECT = "files that this project has the agent run";
+const START = "a start file of the user's shell or tools";
+const AGENTS = "what the user has agents run";
+const PROGRAMS = "programs and plugins of the user";
+
+/** Order matters only for which reason is given. */
+export const PROTECTED_PATHS: readonly ProtectedPath[] = [
+  ...rows("anywhere", GIT, [
+    ".git",
+    ".git/**/hooks/**",
+    ".git/**/{config,config.worktree,commondir,gitdir}",
+  ]),
+  ...rows("anywhere", OPENED, [
+    "reasonix.toml",
+    ".mcp.json",
+    ".envrc",
+    ".vscode/{settings,tasks}.json",
+  ]),
+  ...rows("anywhere", PROJECT, [
+    ".reasonix/{agents,bin,commands,hooks,plugins,skills}/**",
+    ".reasonix/{hooks,settings}.*",
+  ]),
+  ...rows("root", START, [
+    ".{bashrc,bash_profile,bash_login,bash_logout,bash_aliases,profile,inputrc}",
+    ".{zshrc,zshenv,zprofile,zlogin,zlogout}",
+    ".{kshrc,mkshrc,cshrc,tcshrc,login,logout,xprofile,xinitrc}",
+    ".config/{fish,autostart,systemd}/**",
+    ".gitconfig",
+    ".config/git/**",
+    ".ssh/**",
+  ]),
+  ...rows("home", AGENTS, [
+    ".{agents,claude}/{skills,hooks}/**",
+    ".claude/{settings,settings.local}.json",
+  ]),
+  ...rows("programs", PROGRAMS, [
+    "bin/**",
+    ".local/{bin,lib,pipx}/**",
+    ".local/share/{uv,mise,pipx,nvim,applications}/**",
+    ".{vim,emacs.d,oh-my-zsh,zsh}/**",
+    ".config/nvim/**",
+    ".cargo/{bin/**,env,config.toml}",
+    "go/bin/**",
+    ".bun/bin/**",
+    ".yarn/bin/**",
+    ".dotnet/tools/**",
+    ".{rustup,deno,npm-global,nvm,volta,pyenv,rbenv,asdf,sdkman,krew}/**",
+    ".npmrc",
+    ".vscode/extensions/**",
+    ".vscode-server/**",
+    ".{agents,claude}/**",
+  ]),
+];
+
+function rows(scope: ProtectedScope, why: string, patterns: readonly string[]): ProtectedPath[] {
+  return patterns.map((pattern) => ({ pattern, scope, why }));
+}
+
+/** Directories of a run. */
+export interface ProtectedContext {
+  /** The user's home directory. */
+  readonly home: string;
+  /** Writable directories. */
+  readonly roots: readonly string[];
+  readonly realPath: (path: string) => string;
+  /** Further protected files, as real absolute paths. */
+  readonly protectedFiles?: readonly string[] | undefined;
+}
+
+interface CompiledRow extends ProtectedPath {
+  /** The pattern without braces and `/**`. */
+  readonly forms: readonly string[];
+  readonly path: RegExp;
+  /** The directories above what the pattern names. */
+  readonly holder: RegExp;
+}
+
+let compiled: readonly CompiledRow[] | undefined;
+
+function table(): readonly CompiledRow[] {
+  return compiled ??= PROTECTED_PATHS.map(compile);
+}
+
+function compile(row: ProtectedPath): CompiledRow {
+  const forms = expandBraces(row.pattern);
+  const sources = forms.map((form) =>
+    form.endsWith("/**") ? `${ignoreGlobSource(form.slice(0, -3))}(?:/.*)?` : ignoreGlobSource(form)
+  );
+  const whole = (alternatives: readonly string[]) =>
+    new RegExp(`${row.scope === "anywhere" ? "(?:^|/)" : "^"}(?:${alternatives.join("|")})$`, "s");
+  return {
+    ...row,
+    forms: forms.map((form) => form.replace(/\/\*\*$/, "")),
+    path: whole(sources),
+    holder: whole([...forms.flatMap(holdersOf).map(ignoreGlobSource), "(?!)"]),
+  };
+}
+
+function holdersOf(form: string): string[] {
+  const names = form.replace(/\/\*\*$/, "").split("/");
+  return names.slice(1).map((_, i) => names.slice(0, i + 1).join("/")).filter((holder) => holder !== ".git");
+}
+
+/** What a protected path is, or undefined for any other. Of one file all names are looked at, so that links do not hide it. */
+export function protectedPath(names: Iterable<string>, context: ProtectedContext): string | undefined {
+  for (const name of names) {
+    if (context.protectedFiles?.includes(name)) return "the user's own settings of this program";
+    const seen = relativeNames(name, context);
+    const row = table().find(({ scope, path }) => seen[scope].some((relative) => path.test(relative)));
+    if (row) return row.why;
+  }
+  return undefined;
+}
+
+/** What moving a directory here, or away from here, changes; for anything but a directory that is made empty. */
+export function protectedHolder(names: Iterable<string>, context: ProtectedContext): string | undefined {
+  for (const name of names) {
+    // At the top of a project such a directory is not where shells look.
+    const seen = relativeNames(name, { ...context, roots: [] });
+    if (table().some(({ scope, holder }) => seen[scope].some((relative) => holder.test(relative)))) {
+      return "a directory of files that programs run or obey";
+    }
+  }
+  return undefined;
+}
+
+/** A path as the patterns of each scope see it. */
+function relativeNames(
+  path: string,
+  { home, roots, realPath }: ProtectedContext,
+): Readonly<Record<ProtectedScope, readonly string[]>> {
+  const folded = foldPath(path);
+  const below = (directory: string) =>
+    [...new Set([directory, realPath(directory)])].flatMap((base) =>
+      relativeTo(folded, foldPath(base)) ?? []
+    );
+  const inHome = below(home);
+  const inProject = roots.some((root) => !isSystemDirectory(root, home) && below(root).length > 0);
+  return {
+    anywhere: [folded],
+    root: [...inHome, ...roots.flatMap(below)],
+    home: inHome,
+    programs: inProject ? [] : inHome,
+  };
+}
+
+/**
+ * Whether a writable directory is more than a project: it holds the user's home, or is one of the system's own.
+ */
+export function isSystemDirectory(directory: string, home: string | undefined): boolean {
+  return /^\/(?:|etc|home|media|mnt|opt|root|run|srv|tmp|usr|var|var\/tmp)$/.test(directory) ||
+    (home !== undefined && contains(directory, home));
+}
+
+/**
+ * The protected paths below a directory that may exist, beside those of Git, which depend on where it keeps them. One look at the directory
+ * is cheaper than thirty failing looks at its entries.
+ */
+export function protectedCandidates(directory: string, scopes: readonly ProtectedScope[]): string[] {
+  const names = namesIn(directory);
+  return table().filter((row) => row.why !== GIT && scopes.includes(row.scope)).flatMap(({ forms }) =>
+    forms.map((form) => form.split("/")).filter(([first = ""]) => names.has(first) || first.includes("*"))
+      .flatMap((parts) => expand(directory, parts))
+  );
+}
+
+function expand(directory: string, [first = "", ...rest]: readonly string[]): string[] {
+  const test = new RegExp(`^${ignoreGlobSource(first)}$`, "s");
+  const names = first.includes("*") ? [...namesIn(directory)].filter((name) => test.test(name)) : [first];
+  const paths = names.map((name) => `${directory === "/" ? "" : directory}/${name}`);
+  return rest.length === 0 ? paths : paths.flatMap((path) => expand(path, rest));
+}
+
+function namesIn(directory: string): ReadonlySet<string> {
+  try {
+    return new Set([...Deno.readDirSync(directory)].map((entry) => entry.name));
+  } catch {
+    return new Set();
+  }
+}
