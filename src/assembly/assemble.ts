@@ -4,7 +4,7 @@ import { buildAccessScope } from "./access_scope.ts";
 import type { Assembly } from "./assembly.ts";
 import { createCheckpointer } from "./checkpoints.ts";
 import { manageContext } from "./context_management.ts";
-import { buildGate } from "./gate.ts";
+import { attachmentReader, buildGate } from "./gate.ts";
 import { gatherPromptInputs } from "./prompt_inputs.ts";
 import { buildProvider } from "./provider.ts";
 import type { RunOptions } from "./run_options.ts";
@@ -62,6 +62,8 @@ export async function assemble(
     provider,
     workspace,
     knowledge,
+    attachment: attachmentReader(gate, workspace),
+    redact,
     notices: noticesOf(reach, registry, knowledge),
     open: () =>
       beginSession(log, recorder, wantedPrefix({ paths, config, workspace, knowledge, registry, provider })),

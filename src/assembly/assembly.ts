@@ -13,6 +13,10 @@ export interface Assembly {
   readonly provider: Provider;
   readonly workspace: Workspace;
   readonly knowledge: PromptInputs;
+  /** Real path of a file that the user's message names; rejects when the model may not see it. */
+  readonly attachment: (path: string) => Promise<string>;
+  /** Takes secrets out of what leaves the run beside its events. */
+  readonly redact: (text: string) => string;
   /** Things the user should know before the turn. */
   readonly notices: readonly string[];
   /** Writes the first events of this process: the head of a session, or what a crash left open. */

@@ -1,6 +1,12 @@
 import { addConfigItem, type LoadedConfig, sourceOf, userConfigFile } from "../config/mod.ts";
-import { formatPlace } from "../core/mod.ts";
-import { createGate, type GateOptions, type PermissionGate, type PermissionMode } from "../permission/mod.ts";
+import { formatPlace, type PreparedCall, ReasonixError } from "../core/mod.ts";
+import {
+  createGate,
+  type Gate,
+  type GateOptions,
+  type PermissionGate,
+  type PermissionMode,
+} from "../permission/mod.ts";
 import type { RuleList, RuleText } from "../rule/mod.ts";
 import type { Jail, Workspace } from "../sandbox/mod.ts";
 import { insteadOfWriting, type WritePolicy } from "../tool/mod.ts";
@@ -106,4 +112,31 @@ export function buildGate({ paths, options, loaded, reach, recorder, tools }: Ga
   const { onAsk, permissionMode } = options;
   const record: GateOptions["record"] = (event) => recorder.record(event);
   return createGate(gateOptions({ paths, loaded, reach, ...tools, onAsk, permissionMode, record }));
+}
+
+/**
+ * Resolves a file that the user's message names to its real path. Rejects when the workspace hides it, or when the gate
+ * would not let a tool read it: what is attached goes to the model as well.
+ */
+export function attachmentReader(gate: Gate, workspace: Workspace): (path: string) => Promise<string> {
+  return async (path) => {
+    const real = await workspace.read(path);
+    const decision = await gate.check(readOf(path), new AbortController().signal);
+    if (decision.decision === "allow") return real;
+    throw new ReasonixError(decision.reason ?? "refused by the permission policy");
+  };
+}
+
+function readOf(path: string): PreparedCall {
+  return {
+    call: { id: "attachment", name: "read_file", arguments: JSON.stringify({ path }) },
+    tool: "read_file",
+    args: { path },
+    family: "Read",
+    readOnly: true,
+    reads: [path],
+    writes: [],
+    subjects: [],
+    runsIn: "main",
+  };
 }

@@ -159,6 +159,52 @@ Deno.test("run writes metrics, also for a failed run", async () => {
   assertEquals([metrics.exit_code, metrics.requests, metrics.tools.read_file.calls], [4, 1, 1]);
 });
 
+Deno.test("run keeps secrets that the model says out of results, metrics and logs", async () => {
+  const key = "sk-live-0123456789abcdefghij0123";
+  const script = () => [{ text: "Let me look.", calls: [{ id: "c1", name: "ls", args: { path: "." } }] }, {
+    text: `Key: ${key}`,
+  }];
+  for (const format of ["json", "stream-json", "jsonl"]) {
+    await using server = startModelServer(script());
+    await using world = await makeWorld(mockConfig(server.url, "", 'api_key_env = "MY_KEY"'));
+    const args = ["run", "--metrics", "m.json", "--output-format", format, "--max-steps", "5", "tell me"];
+    const done = await world.run(args, { env: { MY_KEY: key } });
+    const metrics = await world.read("m.json");
+    assertStringIncludes(JSON.parse(metrics).result, "Key: [redacted]");
+    // Pieces of an answer are shown as they come.
+    const shown = done.stdout.split("\n").filter((line) => !line.includes('"message.delta"')).join("\n");
+    assert(!(metrics + shown + done.stderr).includes(key), format);
+    const session = await world.run(["session", "export", "--format", "json"]);
+    assert(!session.stdout.includes(key));
+  }
+});
+
+Deno.test("run attaches no file that a Read rule denies, by any name of it", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+  const rules = '[permissions]\ndeny = ["Read(secret.txt)", "Read(hidden/**)"]\n';
+  await using world = await makeWorld(mockConfig(server.url, rules));
+  await world.write("secret.txt", "the-content\n");
+  await world.write("hidden/a.txt", "the-content\n");
+  await world.write("open.txt", "an open file\n");
+  await Deno.symlink("secret.txt", `${world.dir}/link.txt`);
+  for (
+    const name of [
+      "secret.txt",
+      "./secret.txt",
+      "secret.txt:1-2",
+      "link.txt",
+      "hidden/a.txt",
+      `${world.dir}/secret.txt`,
+    ]
+  ) {
+    const done = await world.run(["run", `see @${name} and @open.txt`]);
+    assertEquals(done.code, 0, done.stderr);
+    assertStringIncludes(done.stderr, `@${name} was not attached`);
+    const sent = JSON.stringify(server.requests.at(-1));
+    assert(sent.includes("an open file") && !sent.includes("the-content"), name);
+  }
+});
+
 Deno.test("run sends agent.temperature where the provider has none of its own", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   for (const [provider, sent] of [["", 0], ["temperature = 0.5", 0.5]] as const) {

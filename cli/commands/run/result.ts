@@ -2,6 +2,7 @@ import type { Assembly } from "../../../src/assembly/mod.ts";
 import type { TurnOutcome } from "../../../src/agent/mod.ts";
 import { EXIT, type ExitName, formatPlace, NO_USAGE, ReasonixError } from "../../../src/core/mod.ts";
 import type { RunResult } from "../../../src/frontend/mod.ts";
+import { mapTexts } from "../../../src/util/map_texts.ts";
 import type { Metrics } from "./metrics.ts";
 
 export const REASONS: Readonly<Record<TurnOutcome["reason"], ExitName>> = {
@@ -32,6 +33,11 @@ export function resultOf(outcome: TurnOutcome, assembly: Assembly, metrics: Metr
     ...(outcome.cost ? { cost: outcome.cost } : {}),
     ...remedyOf(outcome, assembly.log.id),
   };
+}
+
+/** The result without secrets, as its events are: it goes to standard output, logs of others and the file of metrics. */
+export function redacted(result: RunResult, { redact }: Assembly): RunResult {
+  return mapTexts(result, redact);
 }
 
 /** Work that was cut short is not lost, which nobody knows who is not told. */

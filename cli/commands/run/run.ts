@@ -13,7 +13,7 @@ import type { CliContext } from "../../terminal/process.ts";
 import { formatProblem } from "../../../src/config/mod.ts";
 import { loadRunConfig } from "./config.ts";
 import { Metrics } from "./metrics.ts";
-import { failedResult, REASONS, resultOf, withDelivery } from "./result.ts";
+import { failedResult, REASONS, redacted, resultOf, withDelivery } from "./result.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { readTask, type Task } from "../../terminal/stdin.ts";
@@ -83,7 +83,7 @@ async function runTask(
   try {
     const slash = task.text.startsWith("/") ? await slashOf(task.text, assembly) : undefined;
     if (slash?.kind === "command") {
-      const report = await commandResult(slash, assembly, current);
+      const report = redacted(await commandResult(slash, assembly, current), assembly);
       metrics.write(report);
       return report;
     }
@@ -104,7 +104,7 @@ async function runTask(
       input: await userInput(task, assembly, { cwd: paths.cwd, skill: slash?.context }),
     });
     if (!outcome) throw new ReasonixError("The turn ended without an outcome");
-    const result = resultOf(outcome, assembly, metrics);
+    const result = redacted(resultOf(outcome, assembly, metrics), assembly);
     metrics.write(result);
     return result;
   } finally {
@@ -159,13 +159,13 @@ async function userInput(
   assembly: Assembly,
   { cwd, skill }: { cwd: string; skill: string | undefined },
 ): Promise<UserInput> {
-  const { workspace, provider, controller } = assembly;
+  const { workspace, provider, controller, attachment } = assembly;
   if (skill !== undefined) {
     await controller.recorder.record({ type: "message.user", content: skill, origin: "context" });
   }
   const found = await resolveReferences(task.text, {
     cwd,
-    read: (path) => workspace.read(path),
+    read: attachment,
     hidden: (path) => workspace.hidden(path),
     vision: provider.model.vision,
   });
