@@ -2,7 +2,8 @@ import { failure, type ToolContext, type ToolResult } from "../tool.ts";
 import { commitText, writesDenied } from "../file/commit.ts";
 import { resolveWrite, statRegularOrNothing, type Target } from "../file/target.ts";
 import { loadText, requireSeen } from "../file/text_file.ts";
-import { applyEdit, type Edit } from "./ladder.ts";
+import type { Edit } from "./fragments.ts";
+import { applyEdit } from "./match_strategies.ts";
 
 /** One edit out of the arguments of an edit tool. */
 export function editOf(args: Record<string, unknown>): Edit {

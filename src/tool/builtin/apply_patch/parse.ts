@@ -1,4 +1,4 @@
-import { parseBeginPatch } from "./parse_begin.ts";
+import { isBeginPatch, parseBeginPatch } from "./parse_begin.ts";
 import { parseUnified } from "./parse_unified.ts";
 import { type FilePatch, PatchError } from "./patch.ts";
 
@@ -10,9 +10,7 @@ export function parsePatch(text: string): FilePatch[] {
   // CR on the header lines means that the patch was written with CRLF, not that the file has them.
   const wrapped = headers.length > 0 && headers.every((line) => line.endsWith("\r"));
   const clean = wrapped ? lines.map((line) => line.replace(/\r$/, "")) : lines;
-  const files = clean.some((line) => /^\*\*\* (Begin Patch|(Add|Update|Delete) File: )/.test(line))
-    ? parseBeginPatch(clean)
-    : parseUnified(clean);
+  const files = isBeginPatch(clean) ? parseBeginPatch(clean) : parseUnified(clean);
   if (files.length > 0) return files;
   throw new PatchError(
     text.includes("*** Begin Patch")

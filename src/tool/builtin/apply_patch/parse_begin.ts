@@ -1,8 +1,18 @@
 import { HUNK_HEADER, readLoose } from "./parse_hunk.ts";
 import { type FilePatch, type Hunk, PatchError, type PatchLine } from "./patch.ts";
 
+/** A directive, with blanks around it. */
+const DIRECTIVE =
+  /^[ \t]*(\*\*\* (?:Begin Patch|End Patch|End of File|(?:Add|Update|Delete) File: .*|Move to: .*))$/;
+
+/** Whether a patch is written in the `*** Begin Patch` form. */
+export function isBeginPatch(lines: readonly string[]): boolean {
+  return lines.some((line) => /^[ \t]*\*\*\* (Begin Patch\s*$|(Add|Update|Delete) File: )/.test(line));
+}
+
 /** Reads the `*** Begin Patch` form. Lines before it and after `*** End Patch` are ignored. */
-export function parseBeginPatch(lines: readonly string[]): FilePatch[] {
+export function parseBeginPatch(source: readonly string[]): FilePatch[] {
+  const lines = withPlainDirectives(source);
   const files: FilePatch[] = [];
   const begin = lines.findIndex((line) => line.startsWith("*** Begin Patch"));
   for (let at = begin + 1; at < lines.length;) {
@@ -11,7 +21,7 @@ export function parseBeginPatch(lines: readonly string[]): FilePatch[] {
     const header = /^\*\*\* (Add|Update|Delete) File: (.+)$/.exec(line);
     if (!header) {
       if (line.trim() !== "" && files.length > 0) {
-        throw new PatchError(`Line ${at + 1} of the patch is no header: ${line}`);
+        throw new PatchError(`Line ${at + 1} of the patch is not a file header: ${line}`);
       }
       at++;
       continue;
@@ -20,11 +30,38 @@ export function parseBeginPatch(lines: readonly string[]): FilePatch[] {
     const end = sectionEnd(lines, at + 1);
     const body = lines.slice(at + 1, end);
     files.push(
-      header[1] === "Add" ? added(path, body) : header[1] === "Delete" ? deleted(path) : updated(path, body),
+      header[1] === "Add"
+        ? added(path, body)
+        : header[1] === "Delete"
+        ? deleted(path, body)
+        : updated(path, body),
     );
     at = end;
   }
   return files;
+}
+
+/**
+ * The lines with directives at the line start and without blanks behind them. An indented directive is one only where no line of
+ * content can be: in a patch that is indented as a whole, outside of a change, and as its last line.
+ */
+function withPlainDirectives(source: readonly string[]): string[] {
+  const first = source.find((line) => DIRECTIVE.test(line.trimEnd())) ?? "";
+  const margin = /^[ \t]*/.exec(first)?.[0] ?? "";
+  const indented = margin !== "" && source.every((line) => line.trim() === "" || line.startsWith(margin));
+  const lines = indented ? source.map((line) => line.slice(margin.length)) : source;
+  const last = lines.findLastIndex((line) => line.trim() !== "");
+  let inChange = false;
+  return lines.map((line, index) => {
+    const directive = DIRECTIVE.exec(line.trimEnd())?.[1];
+    if (directive === undefined) {
+      if (line.trim() !== "") inChange = true;
+      return line;
+    }
+    if (/^[ \t]/.test(line) && inChange && index !== last) return line;
+    if (/File: |End Patch/.test(directive)) inChange = false;
+    return directive;
+  });
 }
 
 function sectionEnd(lines: readonly string[], from: number): number {
@@ -48,16 +85,24 @@ function added(path: string, body: readonly string[]): FilePatch {
   return { ...PLAIN, from: undefined, to: path, hunks: lines.length > 0 ? [hunk] : [] };
 }
 
-function deleted(path: string): FilePatch {
+function deleted(path: string, body: readonly string[]): FilePatch {
+  const line = body.find((text) => text.trim() !== "");
+  if (line !== undefined) {
+    throw new PatchError(
+      `*** Delete File: ${path} deletes the whole file and takes no lines, but "${line}" follows; ` +
+        "to remove single lines use *** Update File",
+    );
+  }
   return { ...PLAIN, from: path, to: undefined, hunks: [], unlisted: true };
 }
 
 const PLAIN = { copy: false, executable: undefined, unlisted: false };
 
 function updated(path: string, body: readonly string[]): FilePatch {
-  const move = /^\*\*\* Move to: (.+)$/.exec(body[0] ?? "")?.[1]?.trim();
+  const head = body.findIndex((line) => line.trim() !== "");
+  const move = /^\*\*\* Move to: (.+)$/.exec(body[head] ?? "")?.[1]?.trim();
   const hunks: Hunk[] = [];
-  for (let at = move === undefined ? 0 : 1; at < body.length;) {
+  for (let at = move === undefined ? 0 : head + 1; at < body.length;) {
     const anchors: string[] = [];
     let line: number | undefined;
     for (; (body[at] ?? "").startsWith("@@"); at++) {

@@ -18,6 +18,22 @@ export interface Hunk {
   readonly atEnd: boolean;
 }
 
+/** The lines that a hunk expects in the file: context and removed ones. */
+export function oldLines(hunk: Hunk): PatchLine[] {
+  return hunk.lines.filter((line) => line.kind !== "+");
+}
+
+/** Number of context lines before the first change. */
+export function leadingContext({ lines }: Hunk): number {
+  const first = lines.findIndex((line) => line.kind !== " ");
+  return first < 0 ? lines.length : first;
+}
+
+/** Number of context lines behind the last change. */
+export function trailingContext({ lines }: Hunk): number {
+  return lines.length - 1 - lines.findLastIndex((line) => line.kind !== " ");
+}
+
 /** What is to happen to one file. `from` is absent for a new file, `to` for a deleted one. */
 export interface FilePatch {
   readonly from: string | undefined;

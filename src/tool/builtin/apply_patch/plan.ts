@@ -2,10 +2,10 @@ import { ReasonixError } from "../../../core/mod.ts";
 import { encodeChecked } from "../../file/commit.ts";
 import { resolveWrite, statRegular, statRegularOrNothing, type Target } from "../../file/target.ts";
 import { decodeReversible, loadBytes, type LoadedFile, requireUnchanged } from "../../file/text_file.ts";
-import type { Encoding } from "../../text/encoding.ts";
+import { decodeText, type Encoding } from "../../text/encoding.ts";
 import type { ToolContext } from "../../tool.ts";
 import { applyHunks } from "./apply_hunks.ts";
-import type { FilePatch } from "./patch.ts";
+import type { FilePatch, Hunk } from "./patch.ts";
 
 /** One file of the patch: what is there now, and what shall be. */
 export interface PlannedFile extends Target {
@@ -96,8 +96,8 @@ class Planner {
   }
 
   #delete(patch: FilePatch, file: PlannedFile): void {
-    const rest = patch.unlisted ? 0 : this.#patched(file, patch).length;
-    if (rest > 0) {
+    // A byte order mark alone is no content.
+    if (!patch.unlisted && decodeText(this.#patched(file, patch))?.text !== "") {
       throw new ReasonixError(
         `${file.shown} has content that the patch does not list, so it is not deleted`,
         {
@@ -115,10 +115,20 @@ class Planner {
     const remembered = file.encoding ?? this.#context.seen.get(file.path)?.encoding;
     const decoded = decodeReversible({ path: file.path, shown: file.shown, bytes }, remembered);
     file.encoding = decoded.encoding;
-    const outcome = applyHunks(decoded.text, patch.hunks);
+    const marked = patch.hunks.some((hunk) => hunk.lines.some((line) => line.text.startsWith(MARK)));
+    const outcome = applyHunks(
+      marked && decoded.bom ? MARK + decoded.text : decoded.text,
+      marked && !decoded.bom ? patch.hunks.map(withoutQuotedMark) : patch.hunks,
+    );
     if ("problem" in outcome) throw new ReasonixError(`${file.shown}: ${outcome.problem}`);
     this.notes.push(...outcome.notes.map((note) => `${file.shown}: ${note}`));
-    return encodeChecked({ ...decoded, target: file, after: outcome.text });
+    const after = outcome.text.startsWith(MARK) ? outcome.text.slice(1) : outcome.text;
+    return encodeChecked({
+      ...decoded,
+      bom: marked ? after !== outcome.text : decoded.bom,
+      target: file,
+      after,
+    });
   }
 
   async #file(path: string): Promise<PlannedFile> {
@@ -144,6 +154,20 @@ class Planner {
     await statRegular(file, this.#context);
     throw new ReasonixError(`${file.shown} does not exist`, { remedy: "check the path in the patch" });
   }
+}
+
+/** A byte order mark. Git shows it as the first character of the first line; where a file begins with one is known beside its text. */
+const MARK = "\ufeff";
+
+/** A hunk for a file without a mark, whose old lines were quoted with one. */
+function withoutQuotedMark(hunk: Hunk): Hunk {
+  if (!hunk.lines.some((line) => line.kind !== "+" && line.text.startsWith(MARK))) return hunk;
+  return {
+    ...hunk,
+    lines: hunk.lines.map((line) =>
+      line.text.startsWith(MARK) ? { ...line, text: line.text.slice(1) } : line
+    ),
+  };
 }
 
 function isExecutable(file: PlannedFile): boolean | undefined {

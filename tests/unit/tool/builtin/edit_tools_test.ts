@@ -32,7 +32,10 @@ Deno.test("edit_file says how it matched and how many places it replaced", async
     { path: "a.txt", old_string: "a\nb\n", new_string: "a\nc\n" },
     context,
   );
-  assertEquals(first.content, "updated a.txt (+1 −1); matched after indenting by 2 spaces");
+  assertEquals(
+    first.content,
+    "updated a.txt (+1 −1); matched after indenting by 2 spaces; written as:\n     1→  a\n     2→  c",
+  );
   const all = await EDIT_FILE.execute(
     { path: "a.txt", old_string: "x", new_string: "y", replace_all: true },
     context,

@@ -1,15 +1,16 @@
 import { lineRuns } from "../text/diff.ts";
 import { type Eol, type EolStyle, eolStyle, type Line, splitLines } from "../text/eol.ts";
+import type { Adapt, Replaced } from "./line_blocks.ts";
 
 /** A stretch of a text and what comes in its place. */
-export interface Splice {
+export interface TextEdit {
   readonly start: number;
   readonly end: number;
   readonly text: string;
 }
 
 /** Applies splices that do not overlap, given in order. */
-export function applySplices(text: string, splices: readonly Splice[]): string {
+export function applyTextEdits(text: string, splices: readonly TextEdit[]): string {
   const parts: string[] = [];
   let at = 0;
   for (const splice of splices) {
@@ -28,10 +29,7 @@ export interface Rebuild {
   readonly fresh: readonly Line[];
   /** Line end for new lines without a neighbour that has one. */
   readonly fallback: Eol;
-  /** A CRLF that the model wrote on purpose stays. */
-  readonly keepCrlf: boolean;
-  /** Fits a new line into its surroundings (indentation). */
-  readonly adapt: (text: string) => string;
+  readonly adapt: Adapt;
 }
 
 /**
@@ -39,8 +37,13 @@ export interface Rebuild {
  * the new text are taken from the file byte for byte, new lines get the line end of their neighbour.
  */
 export function rebuildLines(parts: Rebuild): string {
+  return rebuiltLines(parts).map((line) => line.text + line.eol).join("");
+}
+
+/** The same, line by line. */
+export function rebuiltLines(parts: Rebuild): Line[] {
   const key = (line: Line) => line.eol === "" ? line.text : `${line.text}\n`;
-  const out: string[] = [];
+  const out: Line[] = [];
   let rawAt = 0;
   let freshAt = 0;
   let removed = 0;
@@ -48,24 +51,33 @@ export function rebuildLines(parts: Rebuild): string {
     for (const index of run.lines.keys()) {
       if (run.kind === " ") {
         const line = parts.raw[rawAt];
-        if (line) out.push(line.text, line.eol);
+        if (line) out.push(line);
       } else if (run.kind === "+") {
         const line = parts.fresh[freshAt];
         // A new line takes the place of the removed line across from it, as far as there are any.
         const across = rawAt - removed + Math.min(index, removed - 1);
-        if (line) out.push(parts.adapt(line.text), eolFor(parts, line, removed > 0 ? across : rawAt - 1));
+        if (line) {
+          const replaced = index < removed ? replacedAt(parts, across) : undefined;
+          const eol = eolFor(parts, line, removed > 0 ? across : rawAt - 1);
+          out.push({ text: parts.adapt(line.text, replaced), eol });
+        }
       }
       if (run.kind !== "+") rawAt++;
       if (run.kind !== "-") freshAt++;
     }
     removed = run.kind === "-" ? run.lines.length : 0;
   }
-  return out.join("");
+  return out;
+}
+
+function replacedAt({ raw, old }: Rebuild, index: number): Replaced | undefined {
+  const line = raw[index];
+  const quoted = old[index];
+  return line && quoted && { raw: line.text, old: quoted.text };
 }
 
 function eolFor(parts: Rebuild, line: Line, neighbour: number): Eol | "" {
   if (line.eol === "") return "";
-  if (line.eol === "\r\n" && parts.keepCrlf) return "\r\n";
   return parts.raw[neighbour]?.eol || parts.raw[neighbour + 1]?.eol || parts.fallback;
 }
 
@@ -87,5 +99,5 @@ export function withEolsOf(before: string, after: string): string {
   if (!style.mixed) return fresh.map((line) => line.text + (line.eol === "" ? "" : style.dominant)).join("");
   const raw = splitLines(before, style);
   const same = (text: string) => text;
-  return rebuildLines({ raw, old: raw, fresh, fallback: style.dominant, keepCrlf: false, adapt: same });
+  return rebuildLines({ raw, old: raw, fresh, fallback: style.dominant, adapt: same });
 }

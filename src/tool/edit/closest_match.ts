@@ -1,3 +1,5 @@
+import { keyOf } from "./file_lines.ts";
+import { BLANK_RUNS, clustersOf, foldLine, hasTwin } from "./fold.ts";
 import { type EolStyle, type Line, lineNumber, splitLines, toLf } from "../text/eol.ts";
 
 /** The part of an edit that matters here. */
@@ -11,13 +13,13 @@ const MAX_SIMILAR_LINES = 20_000;
 const MAX_LINE_CHARS = 200;
 
 /** What the two texts are called in the message. */
-export interface NearestOptions {
+export interface ClosestMatchOptions {
   readonly style: EolStyle;
   readonly names: { readonly old: string; readonly fresh: string };
 }
 
 /** Why `oldString` was not found: the lines of the file that come closest, with blanks made visible. */
-export function nearestLines(text: string, edit: Wanted, options: NearestOptions): string {
+export function closestMatch(text: string, edit: Wanted, options: ClosestMatchOptions): string {
   const { names } = options;
   const hint = hintFor(text, edit, names.fresh);
   if (hint) return `${names.old} was not found; ${hint}`;
@@ -31,10 +33,10 @@ export function nearestLines(text: string, edit: Wanted, options: NearestOptions
   const file = shown.filter((index) => place + index <= lines.length).map((index) => {
     const line = lines[place + index];
     return line
-      ? `${String(place + index + 1).padStart(6)}→${visible(line.text)}`
+      ? `${String(place + index + 1).padStart(6)}→${visible(line.text, old[index]?.text)}`
       : "      (end of the file)";
   });
-  const given = shown.map((index) => `      →${visible(old[index]?.text ?? "")}`);
+  const given = shown.map((index) => `      →${visible(old[index]?.text ?? "", lines[place + index]?.text)}`);
   return [
     `${names.old} was not found; the nearest place differs from line ${
       place + (shown[0] ?? 0) + 1
@@ -50,10 +52,6 @@ function hintFor(text: string, edit: Wanted, fresh: string): string | undefined 
   if (edit.newString !== "" && edit.newString.length > 10 && text.includes(edit.newString)) {
     return `${fresh} is already there, at line ${lineNumber(text, text.indexOf(edit.newString))}`;
   }
-  const bare = unescaped(edit.oldString);
-  if (bare !== edit.oldString && toLf(text).includes(toLf(bare))) {
-    return "it is escaped once too often: line ends, tabs or quotes have a backslash that the file does not have";
-  }
   const lines = edit.oldString.split("\n").filter((line) => line !== "");
   if (lines.length > 0 && lines.every((line) => /^ *\d+→/.test(line))) {
     return "it has the line numbers of read_file (`12→`), which are not part of the file";
@@ -61,25 +59,17 @@ function hintFor(text: string, edit: Wanted, fresh: string): string | undefined 
   return undefined;
 }
 
-/** The text as it was before somebody escaped it once more. */
-function unescaped(text: string): string {
-  const marks: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
-  return text.replace(/\\([ntr"'`\\])/g, (_, mark: string) => marks[mark] ?? mark);
-}
-
-/** The start for which most lines of the block stand where they should, blanks at both ends ignored. */
+/** The start for which most lines of the block stand where they should, blanks ignored. */
 function byEqualLines(lines: readonly Line[], old: readonly Line[]): number | undefined {
-  const places = new Map<string, number[]>();
+  const wanted = old.slice(0, 400).map((line) => keyOf(line.text, "bare", BLANK_RUNS));
+  const places = new Map(wanted.filter((key) => key !== "").map((key) => [key, [] as number[]]));
   for (const [index, line] of lines.entries()) {
-    const key = line.text.trim();
-    if (key === "") continue;
-    const list = places.get(key);
-    if (!list) places.set(key, [index]);
-    else if (list.length < 50) list.push(index);
+    const list = places.get(keyOf(line.text, "bare", BLANK_RUNS));
+    if (list && list.length < 50) list.push(index);
   }
   const votes = new Map<number, number>();
-  for (const [offset, line] of old.slice(0, 400).entries()) {
-    const found = places.get(line.text.trim()) ?? [];
+  for (const [offset, key] of wanted.entries()) {
+    const found = places.get(key) ?? [];
     // A line that stands in many places says little about the right one.
     for (const index of found) votes.set(index - offset, (votes.get(index - offset) ?? 0) + 1 / found.length);
   }
@@ -98,17 +88,14 @@ function bySimilarLine(lines: readonly Line[], old: readonly Line[]): number | u
   for (const [index, line] of old.entries()) {
     if (line.text.trim().length > (old[longest]?.text.trim().length ?? 0)) longest = index;
   }
-  const wanted = pairsOf(old[longest]?.text.trim() ?? "");
+  const wanted = new PairCounter(old[longest]?.text.trim() ?? "");
   if (wanted.size === 0) return undefined;
   let best: number | undefined;
   let bestScore = 0.5;
   for (const [index, line] of lines.slice(0, MAX_SIMILAR_LINES).entries()) {
     // Lines of very different length cannot reach the score.
     if (line.text.length * 3 < wanted.size || line.text.length > wanted.size * 20) continue;
-    const pairs = pairsOf(line.text.trim());
-    let common = 0;
-    for (const pair of pairs) if (wanted.has(pair)) common++;
-    const score = 2 * common / (pairs.size + wanted.size);
+    const score = wanted.similarity(line.text.trim());
     if (score > bestScore) {
       best = index;
       bestScore = score;
@@ -117,12 +104,40 @@ function bySimilarLine(lines: readonly Line[], old: readonly Line[]): number | u
   return best === undefined ? undefined : Math.max(0, best - longest);
 }
 
-function pairsOf(text: string): Set<string> {
-  const pairs = new Set<string>();
-  for (let index = 0; index + 1 < Math.min(text.length, 300); index++) {
-    pairs.add(text.slice(index, index + 2));
+/** Characters of a line that are compared. */
+const MAX_PAIRS = 300;
+
+/** Compares lines with one line by the pairs of neighbouring characters they share. */
+class PairCounter {
+  readonly #pairs = new Map<number, number>();
+  #round = 0;
+
+  constructor(text: string) {
+    for (let at = 0; at + 1 < Math.min(text.length, MAX_PAIRS); at++) this.#pairs.set(pairAt(text, at), 0);
   }
-  return pairs;
+
+  get size(): number {
+    return this.#pairs.size;
+  }
+
+  /** 1 for the same pairs, 0 for none in common. */
+  similarity(text: string): number {
+    const round = ++this.#round;
+    const end = Math.min(text.length, MAX_PAIRS) - 1;
+    let common = 0;
+    for (let at = 0; at < end; at++) {
+      const pair = pairAt(text, at);
+      const seen = this.#pairs.get(pair);
+      if (seen === undefined || seen === round) continue;
+      this.#pairs.set(pair, round);
+      common++;
+    }
+    return 2 * common / (Math.max(end, 0) + this.size);
+  }
+}
+
+function pairAt(text: string, at: number): number {
+  return text.charCodeAt(at) * 65536 + text.charCodeAt(at + 1);
 }
 
 /** Indexes into the block from the first difference on. */
@@ -132,14 +147,28 @@ function differing(lines: readonly Line[], old: readonly Line[], place: number):
   return Array.from({ length: Math.min(old.length - first, SHOWN_LINES) }, (_, index) => first + index);
 }
 
-/** Blanks at both ends, tabs and characters that cannot be seen, made visible. */
-function visible(text: string): string {
+/**
+ * Blanks at both ends, tabs and characters that cannot be seen, made visible; beside a line that looks the same, also every
+ * character that has a twin, and every blank of a run.
+ */
+function visible(text: string, other: string | undefined): string {
   const cut = text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS)}…` : text;
-  return cut.toWellFormed()
-    .replace(/^ +| +$/g, (run) => "·".repeat(run.length))
+  const alike = other !== undefined && other !== text &&
+    foldLine(other, BLANK_RUNS) === foldLine(text, BLANK_RUNS);
+  const spelled = alike
+    ? clustersOf(cut.toWellFormed()).map((cluster) =>
+      hasTwin(cluster) ? [...cluster].map(codePoint).join("") : cluster
+    ).join("")
+    : cut.toWellFormed();
+  return spelled
+    .replace(alike ? /^ +| +$| {2,}/g : /^ +| +$/g, (run) => "·".repeat(run.length))
     .replace(/\t/g, "⇥")
     .replace(/(?<=⇥) +/g, (run) => "·".repeat(run.length))
-    .replace(INVISIBLE, (char) => `<U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}>`);
+    .replace(INVISIBLE, codePoint);
+}
+
+function codePoint(char: string): string {
+  return `<U+${(char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}>`;
 }
 
 const INVISIBLE =

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { applyEdit } from "../../../../src/tool/edit/ladder.ts";
+import { applyEdit } from "../../../../src/tool/edit/match_strategies.ts";
 
 function edit(text: string, oldString: string, newString: string, replaceAll = false): string {
   const outcome = applyEdit(text, { oldString, newString, replaceAll });
@@ -20,7 +20,7 @@ Deno.test("applyEdit replaces an exact match and nothing else", () => {
 Deno.test("applyEdit gives new lines the line end of their file when the match is exact", () => {
   assertEquals(edit("a\r\nb\r\n", "b", "b\nc"), "a\r\nb\r\nc\r\n");
   assertEquals(edit("a\r\nb\r\nc\n", "c", "c\nd"), "a\r\nb\r\nc\nd\n");
-  assertEquals(edit("a\nb\n", "b", "b\r\nc"), "a\nb\r\nc\n");
+  assertEquals(edit("a\nb\n", "b", "b\r\nc"), "a\nb\nc\n");
   assertEquals(edit("a\rb\r", "b", "b\nc"), "a\rb\rc\r");
 });
 
@@ -52,6 +52,10 @@ Deno.test("applyEdit shifts the indentation when one shift fits all lines", () =
   );
   assertEquals(edit("a:\n  b\n", "    a:\n      b\n", "    a:\n      c\n\n      d\n"), "a:\n  c\n\n  d\n");
   assertEquals(noteOf(text, "f() {\n  g();\n}", ""), "matched after indenting by 4 spaces");
+  assertEquals(
+    noteOf(text, "f() {\n  g();\n}", "f() {\n  h();\n}"),
+    "matched after indenting by 4 spaces; written as:\n     2→    f() {\n     3→      h();\n     4→    }",
+  );
 });
 
 Deno.test("applyEdit takes spaces for tabs when the file has tabs", () => {
@@ -107,10 +111,16 @@ Deno.test("applyEdit points out line numbers and edits that are already made", (
   );
 });
 
-Deno.test("applyEdit says that the text was escaped twice when that is why it is not found", () => {
-  for (const old of ["a\\nb", 'say \\"hi\\"', "\\tx"]) {
-    assertStringIncludes(edit('a\r\nb\nsay "hi"\n\tx\n', old, "y"), "escaped once too often");
-  }
+Deno.test("applyEdit takes away one level of escaping when that gives the one place, and says so", () => {
+  const text = 'a\r\nb\nsay "hi"\n\tx ${y}\n';
+  assertEquals(edit(text, "a\\nb", "c\\nd"), 'c\r\nd\nsay "hi"\n\tx ${y}\n');
+  assertEquals(edit(text, 'say \\"hi\\"', 'say \\"ho\\"'), 'a\r\nb\nsay "ho"\n\tx ${y}\n');
+  assertEquals(edit(text, "x \\${y}", "x"), 'a\r\nb\nsay "hi"\n\tx\n');
+  assertStringIncludes(
+    noteOf(text, "\\tx", "\\tz") ?? "",
+    "taking away one level of escaping; written as:\n     4→\tz",
+  );
+  assertStringIncludes(edit("'a'\n'a'\n", "\\'a\\'", "b"), "occurs 2 times");
 });
 
 Deno.test("applyEdit shows where the file ends when the text goes on behind it", () => {
@@ -128,4 +138,72 @@ Deno.test("applyEdit refuses an empty old_string unless the text is empty", () =
 
 Deno.test("applyEdit leaves dollar patterns in the new text alone", () => {
   assertEquals(edit("a b c", "b", "$& $1 $$"), "a $& $1 $$ c");
+});
+
+Deno.test("applyEdit never indents twice what brings the file's indentation itself", () => {
+  assertEquals(edit("    const x = 1;\n", "const x = 1;", "    const x = 2;"), "    const x = 2;\n");
+  assertEquals(edit("    const x = 1;\n", "  const x = 1;", "    const x = 2;"), "    const x = 2;\n");
+  assertEquals(edit("    const x = 1;\n", "const x = 1;", "const x = 2;"), "    const x = 2;\n");
+  assertEquals(edit("    a;\n      b;\n", "a;\n  b;\n", "    a;\n      c;\n"), "    a;\n      c;\n");
+  // Too deep in old_string only, and in both.
+  assertEquals(edit("    a;\n", "        a;\n", "    b;\n"), "    b;\n");
+  assertEquals(edit("    a;\n", "        a;\n", "        b;\n"), "    b;\n");
+  // A line that cannot be unindented as far as the others: nothing is put at column 0.
+  assert(edit("    a;\n", "        a;\n", "        b;\n  c;\n").startsWith("! old_string was not found"));
+});
+
+Deno.test("applyEdit gives every new line the line end of the file, whichever of the two texts has CRLF", () => {
+  assertEquals(edit("a\nb\nc\n", "b\n", "x\r\ny\r\n"), "a\nx\ny\nc\n");
+  assertEquals(edit("a\nb\nc\n", "b\r\n", "x\ny\n"), "a\nx\ny\nc\n");
+  assertEquals(edit("a\r\nb\r\n", "b\r\n", "x\ny\n"), "a\r\nx\r\ny\r\n");
+});
+
+Deno.test("applyEdit refuses a placeholder for text that it would delete", () => {
+  const text = "function f() {\n  one();\n  two();\n}\n";
+  for (
+    const line of [
+      "// ... rest of the code",
+      "(existing methods)",
+      "# unchanged",
+      "/* ... */",
+      "// … existing code …",
+    ]
+  ) {
+    assertStringIncludes(edit(text, "  one();\n  two();\n", `  ${line}\n`), "placeholder");
+  }
+  assertEquals(edit("# unchanged\na\n", "# unchanged\na", "# unchanged\nb"), "# unchanged\nb\n");
+  assertEquals(edit("a\n", "a", "# Other imports\nimport b"), "# Other imports\nimport b\n");
+  assertEquals(edit("def f():\n  pass\n", "  pass", "  ..."), "def f():\n  ...\n");
+});
+
+Deno.test("applyEdit finds typographic twins in one place and changes nothing but what the model changed", () => {
+  assertEquals(
+    edit("// It’s “great” – foo(1)\n", `// It's "great" - foo(1)`, `// It's "great" - foo(2)`),
+    "// It’s “great” – foo(2)\n",
+  );
+  assertEquals(edit("a\u00a0b = 1;\nrest\n", "a b = 1;\n", "a b = 2;\n"), "a\u00a0b = 2;\nrest\n");
+  assertEquals(edit("cafe\u0301 = 1\n", "café = 1", "café = 2"), "cafe\u0301 = 2\n");
+  assertEquals(edit("x（1），y\n", "x(1),y", "x(1),z"), "x（1），z\n");
+  assertEquals(edit("  a – b;\n  c;\n", "a - b;\nc;\n", "a - b;\nd;\n"), "  a – b;\n  d;\n");
+  assert(edit("o\ufb01ce\n", "ofice", "x").startsWith("!"));
+  assert(edit("\u0430bc\n", "abc", "x").startsWith("!"), "a Cyrillic letter is not a Latin one");
+  assertStringIncludes(edit("a–b\na—b\n", "a-b", "x"), "occurs 2 times, at lines 1, 2");
+});
+
+Deno.test("applyEdit shows by its code point what looks the same", () => {
+  const message = edit("first\nq – “a”\nthird\n", 'q - "a"\nzzz\n', "x");
+  assertStringIncludes(message, "<U+2013>");
+  assertStringIncludes(message, "<U+201C>a<U+201D>");
+});
+
+Deno.test("applyEdit ignores blank lines and blanks around the text, and the number of blanks inside, for one place", () => {
+  assertEquals(edit("a\nb\nc\n", "\nb\n\n", "\nx\n\n"), "a\nx\nc\n");
+  assertEquals(edit("f(a)\n", " a ", " b "), "f(b)\n");
+  assertEquals(edit("x   =  1;\ny = 2;\n", "x = 1;", "x = 3;"), "x   =  3;\ny = 2;\n");
+  assertStringIncludes(edit("x  = 1\nx   = 1\n", "x = 1", "x = 2"), "occurs 2 times");
+});
+
+Deno.test("applyEdit takes places that overlap for several", () => {
+  assertStringIncludes(edit("}\n}\n}\n", "}\n}\n", "x\n"), "occurs 2 times, at lines 1, 2");
+  assertEquals(edit("aaaa", "aa", "b", true), "bb");
 });

@@ -1,0 +1,273 @@
+import { type EolStyle, eolStyle, type Line, lineNumber, splitLines, toLf } from "../text/eol.ts";
+import { closestMatch } from "./closest_match.ts";
+import { BLANK_RUNS, type Fold, UNICODE_TWINS } from "./fold.ts";
+import { eachPlace, type Edit, type Found, type Refusal } from "./fragments.ts";
+import { type FoldedSpan, foldedSpans } from "./folded_spans.ts";
+import { type Adapt, adaptTo, blockMatches, type LineMatch } from "./line_blocks.ts";
+import { omissionIn, omissionProblem } from "./omission.ts";
+import { crlfPositions, occurrences, Source } from "./source.ts";
+import { applyTextEdits, localEol, rebuildLines, type TextEdit } from "./text_edit.ts";
+import { unescapeOnce } from "./unescape.ts";
+
+/** The new text with the number of replacements, or why nothing was replaced. `note` says how the match was found. */
+export type EditOutcome =
+  | { readonly text: string; readonly count: number; readonly note: string | undefined }
+  | { readonly problem: string };
+
+type Strategy = (source: Source, edit: Edit) => Found | Refusal | undefined;
+
+const STRICT: readonly Strategy[] = [exactly, ignoringLineEnds, ignoringBlanks];
+
+/**
+ * Replaces `oldString` in a text, going down a cascade of strategies until one matches: exactly, ignoring line ends and a byte order
+ * mark, ignoring blanks at line ends, with one indentation shift for all lines; then, and only for a single place, without blanks
+ * around it, with typographic twins, with other runs of blanks, and with one level of escaping taken away. A strategy that matches
+ * more than once is ambiguous and ends the search.
+ *
+ * Contract: characters outside the matched place are kept as they are, and so are lines inside it that the edit repeats.
+ */
+export function applyEdit(text: string, edit: Edit): EditOutcome {
+  if (edit.oldString === "") {
+    return text === ""
+      ? { text: edit.newString, count: 1, note: undefined }
+      : { problem: "old_string is empty; give the text to replace, or use write_file for the whole file" };
+  }
+  const placeholder = omissionIn(edit.newString.split(/\r?\n/), edit.oldString.split(/\r?\n/));
+  if (placeholder !== undefined) return { problem: omissionProblem(placeholder, "new_string") };
+  const source = new Source(text);
+  for (const { variant, strategy, note, strict } of attempts(edit)) {
+    const found = strategy(source, variant);
+    if (!found) continue;
+    if ("problem" in found) return found;
+    const mayRepeat = edit.replaceAll && strict === true;
+    if (found.edits.length > 1 && !mayRepeat) {
+      return { problem: ambiguous(text, found.edits, strict === true) };
+    }
+    const edits = mayRepeat ? apart(found.edits) : found.edits;
+    const notes = [note, found.note].filter((part) => part !== undefined);
+    return {
+      text: applyTextEdits(text, edits),
+      count: edits.length,
+      note: notes.length === 0
+        ? undefined
+        : `matched after ${notes.join(" and ")}${written(source, edits, found)}`,
+    };
+  }
+  return {
+    problem: closestMatch(text, edit, {
+      style: source.style,
+      names: { old: "old_string", fresh: "new_string" },
+    }),
+  };
+}
+
+/** One try: a variant of the edit, and how to look for it. */
+interface Attempt {
+  readonly variant: Edit;
+  readonly strategy: Strategy;
+  /** What the variant itself ignores. */
+  readonly note?: string;
+  /** The match is beyond doubt, so that `replaceAll` counts. */
+  readonly strict?: true;
+}
+
+function* attempts(edit: Edit): Generator<Attempt> {
+  for (const strategy of STRICT) yield { variant: edit, strategy, strict: true };
+  const inner = withoutOuterBlanks(edit);
+  if (inner) {
+    for (const strategy of STRICT) {
+      yield { variant: inner, strategy, note: "ignoring blanks around the text" };
+    }
+  }
+  for (const fold of [UNICODE_TWINS, BLANK_RUNS]) {
+    yield { variant: edit, strategy: folded(fold) };
+    if (inner) yield { variant: inner, strategy: folded(fold) };
+  }
+  const variant = {
+    ...edit,
+    oldString: unescapeOnce(edit.oldString),
+    newString: unescapeOnce(edit.newString),
+  };
+  if (variant.oldString === edit.oldString) return;
+  for (const strategy of STRICT) {
+    yield { variant, strategy: reshaping(strategy), note: "taking away one level of escaping" };
+  }
+}
+
+function reshaping(strategy: Strategy): Strategy {
+  return (source, edit) => {
+    const found = strategy(source, edit);
+    return found && "edits" in found ? { ...found, reshaped: true } : found;
+  };
+}
+
+/** The edit without blank lines, or blanks, before and behind its text; those of the new text go with them. */
+function withoutOuterBlanks(edit: Edit): Edit | undefined {
+  const lines = /^(?:[ \t]*\r?\n)*/.exec(edit.oldString)?.[0] ?? "";
+  let oldString = edit.oldString.slice(lines.length);
+  let newString = edit.newString.startsWith(lines) ? edit.newString.slice(lines.length) : edit.newString;
+  // One final line end belongs to the last line; what follows are blank lines.
+  const tail = /(?<=\n)(?:[ \t]*\r?\n)+$/.exec(oldString)?.[0] ?? "";
+  oldString = oldString.slice(0, oldString.length - tail.length);
+  if (newString.endsWith(tail)) newString = newString.slice(0, newString.length - tail.length);
+  if (!/\n/.test(oldString)) {
+    const [, before = "", , after = ""] = /^([ \t]*)(.*?)([ \t]*)$/.exec(oldString) ?? [];
+    oldString = oldString.trim();
+    if (newString.startsWith(before)) newString = newString.slice(before.length);
+    if (newString.endsWith(after)) newString = newString.slice(0, newString.length - after.length);
+  }
+  return oldString === "" || oldString === edit.oldString ? undefined : { ...edit, oldString, newString };
+}
+
+function ambiguous(text: string, edits: readonly TextEdit[], mayRepeat: boolean): string {
+  const lines = edits.slice(0, 20).map((edit) => lineNumber(text, edit.start));
+  const more = edits.length > 20 ? `, … (${edits.length} in all)` : "";
+  return `old_string occurs ${edits.length} times, at lines ${lines.join(", ")}${more}; ` +
+    `add neighbouring lines to make it unique${mayRepeat ? ", or set replace_all" : ""}`;
+}
+
+/** Places that do not overlap, from the first one on. */
+function apart(edits: readonly TextEdit[]): TextEdit[] {
+  const kept: TextEdit[] = [];
+  for (const edit of edits) if (edit.start >= (kept.at(-1)?.end ?? 0)) kept.push(edit);
+  return kept;
+}
+
+const SHOWN_LINES = 12;
+
+/** The lines as they stand in the file now, where they are not what the model wrote. */
+function written(source: Source, edits: readonly TextEdit[], found: Found): string {
+  const [edit] = edits;
+  if (!found.reshaped || !edit || edit.text === "") return "";
+  const start = source.text.lastIndexOf("\n", edit.start - 1) + 1;
+  const first = lineNumber(source.text, edit.start);
+  const lines = (source.text.slice(start, edit.start) + edit.text).split(/\r?\n/);
+  if (lines.at(-1) === "") lines.pop();
+  const shown = lines.slice(0, SHOWN_LINES).map((line, index) =>
+    `${String(first + index).padStart(6)}→${line}`
+  );
+  if (lines.length > SHOWN_LINES) shown.push(`       … ${lines.length - SHOWN_LINES} more`);
+  return `; written as:\n${shown.join("\n")}`;
+}
+
+function exactly({ text, style }: Source, edit: Edit): Found | Refusal | undefined {
+  // Nobody sees which line ends in CRLF: in a mixed file an exact match may be one of several equal looking places.
+  if (style.mixed && edit.oldString.includes("\n")) return undefined;
+  const places = occurrences(text, edit.oldString).map((start) => ({
+    start,
+    end: start + edit.oldString.length,
+  }));
+  const old = splitLines(edit.oldString, style);
+  // Within a line there is no line end to adapt.
+  const plain = !edit.newString.includes("\n") && style.dominant !== "\r";
+  return eachPlace(text, edit, places, ({ end }, newString) => {
+    if (plain) return newString;
+    const fresh = splitLines(newString, eolStyle(newString));
+    return rebuildLines({ raw: old, old, fresh, fallback: localEol(text, end, style), adapt: asIs });
+  });
+}
+
+function ignoringLineEnds({ text, style }: Source, edit: Edit): Found | Refusal | undefined {
+  const wanted = unified(edit.oldString);
+  const normal = style.dominant === "\r" ? text.replaceAll("\r", "\n") : toLf(text);
+  if (wanted === "" || (normal === text && wanted === edit.oldString)) return undefined;
+  const position = normal.length === text.length ? (index: number) => index : crlfPositions(text);
+  const places = occurrences(normal, wanted).map((at) => ({
+    start: position(at),
+    end: position(at + wanted.length),
+  }));
+  const old = splitLines(wanted, LF);
+  const found = eachPlace(text, edit, places, ({ start, end }, newString) => {
+    const raw = splitLines(text.slice(start, end), style);
+    const fresh = splitLines(unified(newString), LF);
+    return rebuildLines({ raw, old, fresh, fallback: localEol(text, end, style), adapt: asIs });
+  });
+  // A model that writes LF for a CRLF file does the usual thing: nothing to report.
+  return withNote(found, wanted === edit.oldString ? undefined : "ignoring line ends");
+}
+
+function withNote(found: Found | Refusal | undefined, note: string | undefined): Found | Refusal | undefined {
+  if (!found || "problem" in found || note === undefined) return found;
+  return { ...found, note: found.note === undefined ? note : `${found.note} and ${note}` };
+}
+
+function ignoringBlanks(source: Source, edit: Edit): Found | undefined {
+  const parts = partsOf(edit);
+  return atBlocks(source, parts, blockMatches(source.file, parts.old.map((line) => line.text)));
+}
+
+/** Old and new text as lines with LF ends. */
+interface EditParts {
+  readonly old: readonly Line[];
+  readonly fresh: readonly Line[];
+}
+
+function partsOf(edit: Edit): EditParts {
+  return { old: splitLines(unified(edit.oldString), LF), fresh: splitLines(unified(edit.newString), LF) };
+}
+
+function atBlocks(source: Source, parts: EditParts, matches: readonly LineMatch[]): Found | undefined {
+  const { lines } = source.file;
+  const texts = parts.fresh.map((line) => line.text);
+  const edits = matches.flatMap((match) => {
+    const adapt = adaptTo(match, texts);
+    if (!adapt) return [];
+    const last = match.line + parts.old.length - 1;
+    // Without a line end in old_string, the one in the file lies outside the match.
+    const open = parts.old.at(-1)?.eol === "";
+    const span = {
+      first: match.line,
+      start: 0,
+      last: open ? last : last + 1,
+      end: open ? lines[last]?.text.length ?? 0 : 0,
+    };
+    return [editOf(source, parts, span, adapt)];
+  });
+  if (edits.length === 0) return undefined;
+  const described = matches.find((match) => match.note !== undefined);
+  return {
+    edits,
+    note: described?.note ?? "ignoring blanks at line ends",
+    reshaped: described?.shift !== undefined,
+  };
+}
+
+function folded(fold: Fold): Strategy {
+  return (source, edit) => {
+    const parts = partsOf(edit);
+    const wanted = unified(edit.oldString).split("\n");
+    const adapt = adaptTo({ line: 0, fold }, []);
+    const spans = foldedSpans(source.file, wanted, fold);
+    if (spans.length === 0 || !adapt) {
+      return atBlocks(source, parts, blockMatches(source.file, parts.old.map((line) => line.text), fold));
+    }
+    const places = spans.map((span) => ({
+      span,
+      start: source.offset(span.first) + span.start,
+      end: source.offset(span.last) + span.end,
+    }));
+    const found = eachPlace(source.text, edit, places, ({ span }, newString) => {
+      return editOf(source, { ...parts, fresh: splitLines(unified(newString), LF) }, span, adapt).text;
+    });
+    return withNote(found, fold.note);
+  };
+}
+
+/** The edit of one span; lines that both texts have are taken from the file. */
+function editOf(source: Source, { old, fresh }: EditParts, span: FoldedSpan, adapt: Adapt): TextEdit {
+  const { text, style } = source;
+  const start = source.offset(span.first) + span.start;
+  const end = source.offset(span.last) + span.end;
+  const raw = splitLines(text.slice(start, end), style);
+  return { start, end, text: rebuildLines({ raw, old, fresh, fallback: localEol(text, end, style), adapt }) };
+}
+
+const LF: EolStyle = { dominant: "\n", mixed: false, any: true };
+
+function unified(text: string): string {
+  return toLf(text).replace(/^\ufeff/, "");
+}
+
+function asIs(text: string): string {
+  return text;
+}
