@@ -41,7 +41,7 @@ export async function assemble(
   const tools = buildTools({ ...parts, registry, unconfined: reach.full, vision: provider.model.vision });
   const gate = buildGate({ paths, options, loaded, reach, recorder, tools });
   skillRules.serve(gate);
-  const room = await manageContext(parts);
+  const room = await manageContext({ ...parts, registry });
   const changes = createCheckpointer({ ...parts, registry, meanwhile: tools.openJail });
   const controller = new Controller(recorder, {
     provider,

@@ -4,6 +4,7 @@ import type { ControlledParts, Recorder } from "../control/mod.ts";
 import { createProvider, type Provider } from "../provider/mod.ts";
 import type { Workspace } from "../sandbox/mod.ts";
 import { loadArchive, type SessionLog } from "../session/mod.ts";
+import type { ToolRegistry } from "../tool/mod.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import type { RunPaths } from "./run_paths.ts";
 import { askServerWindow } from "./context_window.ts";
@@ -17,6 +18,7 @@ export interface ContextManagerParts {
   readonly log: SessionLog;
   readonly workspace: Workspace;
   readonly knowledge: PromptInputs;
+  readonly registry: ToolRegistry;
 }
 
 /** What happens between steps: instructions of folders that were touched, and room when the context fills up. */
@@ -46,7 +48,7 @@ export async function manageContext(sources: ContextManagerParts): Promise<Conte
 }
 
 async function openCompaction(sources: ContextManagerParts, window: () => number): Promise<Compaction> {
-  const { loaded, provider, recorder, log, knowledge } = sources;
+  const { loaded, provider, recorder, log, knowledge, registry } = sources;
   const { auto, ratio, strategy, prune, max_summary_tokens, summary_model } = loaded.config.compaction;
   const { entry } = resolveModel(loaded.config);
   const carry = knowledge.skills && (await loadSkills()).carriedSkill;
@@ -55,6 +57,7 @@ async function openCompaction(sources: ContextManagerParts, window: () => number
     conversation: recorder,
     settings: { auto, ratio, strategy, prune, maxSummaryTokens: max_summary_tokens },
     window,
+    describe: registry.describe,
     archive: async (messages) => (await loadArchive()).writeArchive(log.paths, messages, new Date()),
     sendsReasoning: entry.compat.reasoning_field !== undefined,
     ...(summary_model === "" ? {} : { summaryProvider: () => providerOf(loaded, summary_model) }),
@@ -73,13 +76,15 @@ async function providerOf(loaded: LoadedConfig, reference: string): Promise<Prov
   });
 }
 
-function lateInstructions({ paths, loaded, recorder, workspace }: ContextManagerParts): LateInstructions {
+function lateInstructions(parts: ContextManagerParts): LateInstructions {
+  const { paths, loaded, recorder, workspace, registry } = parts;
   return new LateInstructions({
     cwd: paths.cwd,
     home: paths.home,
     maxBytes: loaded.config.instructions_max_bytes || Infinity,
     hidden: (path) => workspace.hidden(path),
     messages: () => recorder.messages,
+    describe: registry.describe,
     onNotice: ({ path, problem }) => {
       void recorder.record({
         type: "notice",

@@ -1,11 +1,12 @@
-import type { Message, ToolCall } from "../core/mod.ts";
+import type { Message, PreparedCall, ToolCall } from "../core/mod.ts";
 import { isDirectory } from "../path/probe.ts";
 import { type InstructionNotice, type InstructionOptions, loadFolderInstructions } from "./instructions.ts";
-import { namedPaths } from "../util/path_arguments.ts";
 
 export interface LateInstructionOptions extends Omit<InstructionOptions, "extra"> {
   /** The conversation: what is in it has been said. */
   readonly messages: () => readonly Message[];
+  /** What an earlier call was about. */
+  readonly describe: (call: ToolCall) => PreparedCall | undefined;
   readonly onNotice?: (notice: InstructionNotice) => void;
 }
 
@@ -39,7 +40,8 @@ export class LateInstructions {
       if (message?.role === "user") this.#empty.clear();
       if (message?.role !== "assistant") continue;
       for (const call of message.calls ?? []) {
-        for (const path of pathsOf(call)) texts.push(...this.touch(path));
+        const { reads = [], writes = [] } = this.#options.describe(call) ?? {};
+        for (const path of [...reads, ...writes]) texts.push(...this.touch(path));
       }
     }
     return texts;
@@ -85,16 +87,6 @@ export class LateInstructions {
 function lastReply(messages: readonly Message[]): number {
   const last = messages.findLastIndex((message) => message.role === "assistant");
   return last < 0 ? messages.length : last;
-}
-
-function pathsOf(call: ToolCall): string[] {
-  try {
-    const args: unknown = JSON.parse(call.arguments);
-    if (typeof args !== "object" || args === null) return [];
-    return namedPaths(args as Record<string, unknown>);
-  } catch {
-    return [];
-  }
 }
 
 /** Without `.`, `..` and repeated or trailing slashes. */

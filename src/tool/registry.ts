@@ -90,6 +90,17 @@ export class ToolRegistry {
     }
   }
 
+  /** What an earlier call was about; undefined where there is no such tool or its arguments do not fit. */
+  readonly describe = (call: ToolCall): PreparedCall | undefined => {
+    const tool = this.get(call.name);
+    try {
+      const prepared = tool && resolve(call, tool, this.#offers.get(call.name), JSON.parse(call.arguments));
+      return typeof prepared === "string" ? undefined : prepared;
+    } catch {
+      return undefined;
+    }
+  };
+
   #offer(tool: Tool): ToolSchema {
     for (const offer of this.#offers.values()) {
       if (offer.tool !== tool) continue;

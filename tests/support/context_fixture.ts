@@ -1,7 +1,7 @@
 /** A real agent, a real provider and a scripted server with a limited context window. */
 import { Compaction, type CompactionOptions, type CompactionSettings } from "../../src/context/mod.ts";
 import type { Event, Message } from "../../src/core/mod.ts";
-import type { Tool } from "../../src/tool/mod.ts";
+import { BUILTINS, type Tool, ToolRegistry } from "../../src/tool/mod.ts";
 import { agentFixture, type Fixture } from "./agent_fixture.ts";
 import { InstantClock, openClient } from "./model_client.ts";
 import { type RecordedRequest, type ScriptedTurn, startModelServer, type Turn } from "./model_server.ts";
@@ -83,6 +83,7 @@ export async function contextFixture(options: ContextOptions): Promise<ContextFi
       ...options.settings,
     },
     window: () => provider.model.contextWindow,
+    describe: new ToolRegistry(BUILTINS).describe,
     archive: (messages) => `/archive/${archived.push(messages)}.jsonl`,
     ...(options.carry ? { carry: options.carry } : {}),
     ...(options.guide ? { guide: options.guide } : {}),

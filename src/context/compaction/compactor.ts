@@ -163,6 +163,7 @@ export class Compactor {
     const summary = summaryMessage({
       ...(outcome.text === undefined ? {} : { summary: outcome.text }),
       removed: plan.removed,
+      describe: this.#options.describe,
       todos: this.#options.conversation.state.todos,
       keepBelow: plan.keepBelow,
       maxChars: limit * 4,

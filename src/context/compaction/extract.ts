@@ -1,6 +1,5 @@
-import type { Message, ToolCall } from "../../core/mod.ts";
+import type { Message, PreparedCall, ToolCall } from "../../core/mod.ts";
 import { middleCut } from "./transcript.ts";
-import { namedPaths } from "../../util/path_arguments.ts";
 
 /** The facts about removed messages that need no model. */
 export interface Extract {
@@ -19,11 +18,11 @@ const MAX_SAID = 6;
 const LINE = 200;
 const SAID = 700;
 
-const WRITERS = /^(?:write|edit|multi_edit|move|delete|apply_patch|notebook_edit|patch|remove|create)/;
-const PATCH_PATH = /^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(.+)$/gm;
+/** Finds out what a call of the conversation was about. */
+export type DescribeCall = (call: ToolCall) => PreparedCall | undefined;
 
 /** Collects files, commands and errors from the calls and results, newest last, without repeats. */
-export function extract(messages: readonly Message[]): Extract {
+export function extract(messages: readonly Message[], describe: DescribeCall): Extract {
   const changed = new Set<string>();
   const read = new Set<string>();
   const commands: string[] = [];
@@ -34,11 +33,12 @@ export function extract(messages: readonly Message[]): Extract {
     if (message.role === "assistant") {
       if (message.content.trim() !== "") said.push(middleCut(message.content.trim(), SAID));
       for (const call of message.calls ?? []) {
-        const args = argumentsOf(call);
-        for (const path of pathsOf(args)) renew(WRITERS.test(call.name) ? changed : read, path);
-        if (typeof args.command === "string") {
-          open.set(call.id, oneLine(args.command));
-          commands.push(oneLine(args.command));
+        const { reads = [], writes = [], command } = describe(call) ?? {};
+        for (const path of reads) if (path !== ".") renew(read, path);
+        for (const path of writes) renew(changed, path);
+        if (command) {
+          open.set(call.id, oneLine(command.line));
+          commands.push(oneLine(command.line));
         }
       }
     } else if (message.role === "tool") {
@@ -77,24 +77,6 @@ function problemOf(content: string): string | undefined {
   if (!exit || exit[1] === "0") return undefined;
   const last = content.replace(/\[exit code \d+\][\s\S]*$/, "").trimEnd().slice(-LINE);
   return oneLine(`exit code ${exit[1]}: ${last}`);
-}
-
-function argumentsOf(call: ToolCall): Record<string, unknown> {
-  try {
-    const args: unknown = JSON.parse(call.arguments);
-    return typeof args === "object" && args !== null ? args as Record<string, unknown> : {};
-  } catch {
-    return {};
-  }
-}
-
-function pathsOf(args: Record<string, unknown>): string[] {
-  const named = namedPaths(args);
-  const patch = [args.patch, args.input].find((value) => typeof value === "string");
-  const patched = typeof patch === "string"
-    ? [...patch.matchAll(PATCH_PATH)].map((match) => match[1] ?? "")
-    : [];
-  return [...named, ...patched].filter((path) => path !== "");
 }
 
 /** Adds at the end, also when it was there before. */

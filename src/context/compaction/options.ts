@@ -1,4 +1,4 @@
-import type { Message, NewEvent, Prefix } from "../../core/mod.ts";
+import type { Message, NewEvent, Prefix, PreparedCall, ToolCall } from "../../core/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import type { SessionState } from "../../session/mod.ts";
 
@@ -28,6 +28,8 @@ export interface CompactionOptions {
   readonly settings: CompactionSettings;
   /** Tokens the model accepts as far as known now; 0 turns automatic compaction off. */
   readonly window: () => number;
+  /** What an earlier call was about. */
+  readonly describe: (call: ToolCall) => PreparedCall | undefined;
   /** Keeps the originals, one message a line, and returns where. A failure is a notice, nothing more. */
   readonly archive?: (messages: readonly Message[]) => string | Promise<string>;
   /** Another model that writes the summary (`compaction.summary_model`); asked for once. */

@@ -2,13 +2,14 @@ import type { Message } from "../../core/mod.ts";
 import type { TodoItem } from "../../session/mod.ts";
 import { checklist } from "../../tool/mod.ts";
 import { userText } from "../../util/user_text.ts";
-import { extract, extractText } from "./extract.ts";
+import { type DescribeCall, extract, extractText } from "./extract.ts";
 import { middleCut } from "./transcript.ts";
 
 export interface SummaryParts {
   /** Written by the model; absent: only what can be read off the messages. */
   readonly summary?: string;
   readonly removed: readonly Message[];
+  readonly describe: DescribeCall;
   readonly todos: readonly TodoItem[];
   /** User turns up to this many characters stay verbatim. */
   readonly keepBelow: number;
@@ -27,7 +28,7 @@ export function isSummary(message: Message): boolean {
 
 /** The message that takes the place of the removed ones. */
 export function summaryMessage(parts: SummaryParts): string {
-  const found = extract(parts.removed);
+  const found = extract(parts.removed, parts.describe);
   const changed = found.changed.length > 0 && parts.summary !== undefined
     ? `Files changed: ${found.changed.join(", ")}`
     : "";

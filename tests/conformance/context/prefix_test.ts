@@ -1,4 +1,5 @@
 import { environmentText, LateInstructions } from "../../../src/context/mod.ts";
+import { BUILTINS, ToolRegistry } from "../../../src/tool/mod.ts";
 import { tool } from "../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { contextFixture, isSummaryRequest, lastMessage } from "../../support/context_fixture.ts";
@@ -33,6 +34,7 @@ Deno.test("over 200 turns of changing surroundings each request extends the last
         home: `${dir.path}/home`,
         maxBytes: 10_000,
         messages: () => recorder.messages,
+        describe: new ToolRegistry(BUILTINS).describe,
       });
       for (const content of instructions.take()) {
         await recorder.record({ type: "message.user", content, origin: "context" });

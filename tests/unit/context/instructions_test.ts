@@ -1,9 +1,11 @@
 import { LateInstructions, loadInstructionGlobs, loadInstructions } from "../../../src/context/mod.ts";
 import type { Message } from "../../../src/core/mod.ts";
+import { BUILTINS, ToolRegistry } from "../../../src/tool/mod.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
 const HOME = "/nonexistent-home";
+const { describe } = new ToolRegistry(BUILTINS);
 
 async function write(folder: string, files: Record<string, string>): Promise<void> {
   for (const [name, content] of Object.entries(files)) {
@@ -20,7 +22,7 @@ const touching = (...paths: string[]): Message => ({
 });
 
 function late(cwd: string, messages: () => readonly Message[], maxBytes = 10_000) {
-  return new LateInstructions({ cwd, home: HOME, maxBytes, messages });
+  return new LateInstructions({ cwd, home: HOME, maxBytes, messages, describe });
 }
 
 Deno.test("LateInstructions tells the files of a subtree once, when a call first touches it", async () => {
@@ -71,6 +73,7 @@ Deno.test("LateInstructions stays within its bytes and says what it cut", async 
     home: HOME,
     maxBytes: 20,
     messages: () => [],
+    describe,
     onNotice: (notice) => notices.push(notice.problem),
   });
   assertStringIncludes(instructions.touch("a/x")[0] ?? "", "x".repeat(20));

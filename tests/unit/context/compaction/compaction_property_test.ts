@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { Compaction } from "../../../../src/context/mod.ts";
 import { MemoryStore, openConversation, Recorder } from "../../../../src/control/mod.ts";
 import type { Chunk, Message } from "../../../../src/core/mod.ts";
+import { BUILTINS, ToolRegistry } from "../../../../src/tool/mod.ts";
 import { reduce } from "../../../../src/session/mod.ts";
 import { checkPairing, scriptedProvider } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
@@ -66,6 +67,7 @@ class Scene {
       conversation: this.recorder,
       settings: { auto: true, ratio: 0.8, strategy: "summarize", prune: true, maxSummaryTokens: 0 },
       window: () => WINDOW,
+      describe: new ToolRegistry(BUILTINS).describe,
     });
   }
 
