@@ -140,7 +140,16 @@ function resolve(
   const args = Object.fromEntries(
     Object.entries(checked.args).map(([name, one]) => [names[name] ?? name, one]),
   );
-  return preparedCall(call, tool, args);
+  const prepared = preparedCall(call, tool, args);
+  const strange = [...prepared.reads, ...prepared.writes ?? []].find(hasMark);
+  return strange === undefined
+    ? prepared
+    : `Invalid arguments for ${call.name}: the path ${JSON.stringify(strange)} has a control character`;
+}
+
+/** Characters that permission rules keep for what is not known of a command; no path of a call may have them. */
+function hasMark(path: string): boolean {
+  return [...path].some((char) => char <= "\x04");
 }
 
 /** The tool's synonyms, and its own names where others are offered, by the offered names. */

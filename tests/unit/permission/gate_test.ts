@@ -1,5 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import type { Decision } from "../../../src/permission/mod.ts";
+import type { PreparedCall } from "../../../src/core/mod.ts";
+import { BUILTINS, ToolRegistry } from "../../../src/tool/mod.ts";
 import { bash, call, type RuleTexts, scene } from "./scene.ts";
 
 const signal = new AbortController().signal;
@@ -372,6 +374,24 @@ Deno.test("memory is changed on a person's word only, unless a rule names the to
   assertEquals(await headless({ allow: ["remember"], deny: ["remember"] }), "deny rule");
   assertEquals(await headless({ allow: ["remember"], ask: ["remember"] }), "deny headless");
   assertEquals(await headless(rules, { permissionMode: "plan", onAsk: "allow" }), "deny plan");
+});
+
+Deno.test("a tool under another name is judged as what it is, and by rules for either name", async () => {
+  const registry = new ToolRegistry(BUILTINS, [], {
+    alias: { shell_command: { tool: "bash" }, view: { tool: "read_file", args: { file: "path" } } },
+  });
+  const prepared = (name: string, args: Record<string, unknown>) =>
+    registry.prepare({ id: "1", name, arguments: JSON.stringify(args) }) as PreparedCall;
+  const push = () => prepared("shell_command", { command: "cd x && git push" });
+  const check = async (deny: string[], request: PreparedCall) =>
+    brief(await scene("/w", { deny }).gate.check(request, signal));
+  assertEquals(await check(["Bash(git push:*)"], push()), "deny rule");
+  assertEquals(await check(["shell_command"], push()), "deny rule");
+  assertEquals(await check(["Bash(git pull:*)"], push()), "allow headless");
+  assertEquals(await check([], prepared("shell_command", { command: "rm -rf /" })), "deny floor");
+  assertEquals(await check(["Read(.env)"], prepared("view", { file: ".env" })), "deny rule");
+  assertEquals(await check(["view(.env)"], prepared("view", { file: ".env" })), "deny rule");
+  assertEquals(await check(["read_file(.env)"], prepared("view", { file: ".env" })), "deny rule");
 });
 
 Deno.test("confirm asks in every approval mode and is refused headless", async () => {

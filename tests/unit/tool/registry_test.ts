@@ -65,6 +65,82 @@ Deno.test("ToolRegistry accepts the argument names other agents use", () => {
   assertEquals(call.args, { path: "a", old_string: "b", new_string: "c" });
 });
 
+Deno.test("ToolRegistry fills in what a tool declares about a call, by whatever names it was made", () => {
+  const registry = new ToolRegistry(BUILTINS, [], { alias: { shell_command: { tool: "bash", args: {} } } });
+  const facts = (name: string, args: unknown) => {
+    const { call: _, args: __, ...rest } = prepare(registry, name, JSON.stringify(args)) as PreparedCall;
+    return rest;
+  };
+  assertEquals(facts("shell_command", { cmd: "ls", cwd: "sub" }), {
+    tool: "bash",
+    family: "Bash",
+    readOnly: false,
+    reads: [],
+    subjects: [],
+    command: { line: "ls", directory: "sub" },
+    runsIn: "main",
+  });
+  const patch = 'diff --git "a/o\\153.md" b/x.md\ncopy from "o\\153.md"\ncopy to x.md\n';
+  const edit = { family: "Edit", readOnly: false, subjects: [], runsIn: "worker" } as const;
+  assertEquals(facts("apply_patch", { input: patch }), {
+    tool: "apply_patch",
+    ...edit,
+    reads: ["ok.md"],
+    writes: ["x.md"],
+  });
+  assertEquals(facts("move_file", { from: "a", to: "b" }), {
+    tool: "move_file",
+    ...edit,
+    reads: ["a"],
+    writes: ["a", "b"],
+  });
+  const read = { family: "Read", readOnly: true, writes: [], runsIn: "main" } as const;
+  assertEquals(facts("glob", { pattern: "{src,docs/a}/*.ts,!x/*" }), {
+    tool: "glob",
+    ...read,
+    reads: ["src", "docs/a"],
+    subjects: ["{src,docs/a}/*.ts,!x/*"],
+  });
+  assertEquals(facts("grep", { pattern: "x" }), { tool: "grep", ...read, reads: ["."], subjects: ["x"] });
+});
+
+Deno.test("ToolRegistry knows nothing but the texts of a tool that declares nothing", () => {
+  const tool = {
+    name: "mcp__web__fetch",
+    description: "",
+    schema: { type: "object" },
+    readOnly: false,
+    execute: () => Promise.resolve({ content: "", summary: "" }),
+  };
+  const call = prepare(new ToolRegistry([], [tool]), tool.name, '{"url":"u","list":["v",1],"path":"p"}');
+  assertEquals(call, {
+    call: { id: "1", name: tool.name, arguments: '{"url":"u","list":["v",1],"path":"p"}' },
+    tool: tool.name,
+    args: { url: "u", list: ["v", 1], path: "p" },
+    readOnly: false,
+    reads: [],
+    subjects: ["u", "v", "p"],
+    runsIn: "main",
+  });
+});
+
+Deno.test("ToolRegistry refuses a path with a character that rules keep for what they do not know", () => {
+  const registry = new ToolRegistry(BUILTINS);
+  for (const path of ["x\x02/../docs/a.md", "docs\x01", "\x03", "a\x04b", "a\0b"]) {
+    for (const args of [{ path, content: "" }, { file_path: path, content: "" }]) {
+      assertStringIncludes(
+        String(prepare(registry, "write_file", JSON.stringify(args))),
+        "a control character",
+      );
+    }
+    const patch = `--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+x\n`;
+    assertStringIncludes(
+      String(prepare(registry, "apply_patch", JSON.stringify({ patch }))),
+      "control character",
+    );
+  }
+});
+
 Deno.test("ToolRegistry suggests near names for an unknown tool", () => {
   const registry = new ToolRegistry(BUILTINS);
   assertEquals(prepare(registry, "readfile", "{}"), 'Unknown tool "readfile"; did you mean read_file?');
