@@ -1,4 +1,4 @@
-import { buildApplication, buildCommand, buildRouteMap, run, text_en } from "@stricli/core";
+import { type Application, buildApplication, buildCommand, buildRouteMap, run, text_en } from "@stricli/core";
 import { EXIT, ReasonixError } from "../src/core/mod.ts";
 import { runCommand } from "./routes/run.ts";
 import { type CliContext, processContext } from "./terminal/process.ts";
@@ -71,7 +71,10 @@ const completion = buildCommand({
 });
 
 const complete = buildCommand({
-  loader: async () => (await import("./commands/completion/completion.ts")).complete,
+  loader: async () => {
+    const { completeFor } = await import("./commands/completion/completion.ts");
+    return completeFor({ app, expand: withShortForm });
+  },
   parameters: { positional: { kind: "array", parameter: argument("Words of the command line", "word") } },
   docs: { brief: "Propose completions" },
 });
@@ -102,7 +105,7 @@ const root = buildRouteMap({
 });
 
 /** The command tree. */
-export const app = buildApplication<CliContext>(root, {
+const app: Application<CliContext> = buildApplication<CliContext>(root, {
   name: "reasonix",
   versionInfo: { currentVersion: VERSION },
   scanner: { caseStyle: "allow-kebab-for-camel", allowArgumentEscapeSequence: true },
@@ -177,7 +180,7 @@ function withFittedHelp(context: CliContext): CliContext {
 }
 
 /** `reasonix [flags] -p …` is `reasonix run [flags] …`, and `reasonix help …` is `reasonix … --help`. */
-export function withShortForm(args: readonly string[]): readonly string[] {
+function withShortForm(args: readonly string[]): readonly string[] {
   if (args[0] === "help") return [...args.slice(1), "--help"];
   const end = args.indexOf("--");
   const at = args.findIndex((arg, i) => (arg === "-p" || arg === "--print") && (end < 0 || i < end));

@@ -1,28 +1,9 @@
 import { buildCommand, type FlagParametersForType } from "@stricli/core";
-import type { RunOptions } from "../../src/assembly/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
-import { OUTPUT_FORMATS, type OutputFormat } from "../../src/frontend/mod.ts";
+import { OUTPUT_FORMATS } from "../../src/frontend/mod.ts";
+import type { RunFlags } from "../commands/run/config.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { argument, PERMISSION_MODES } from "./parameters.ts";
-
-/** Flags of `reasonix run`. */
-export interface RunFlags extends RunOptions {
-  readonly model?: string;
-  readonly preset?: string;
-  readonly maxSteps?: number;
-  readonly timeLimit?: number;
-  readonly maxCost?: number;
-  readonly outputFormat: OutputFormat;
-  readonly allowedTools?: readonly string[];
-  readonly disallowedTools?: readonly string[];
-  readonly writes?: "allow" | "dry-run" | "deny";
-  readonly addDir?: readonly string[];
-  readonly dir?: string;
-  readonly metrics?: string;
-  readonly showThinking?: boolean;
-  readonly noColor?: boolean;
-  readonly quiet?: boolean;
-}
 
 const text = (value: string) => value;
 

@@ -19,7 +19,7 @@ export interface AccessScope {
 const MODE = "--permission-mode danger-full-access";
 
 /** Full access is only ever asked for on the command line; what a file sets more strictly stays in force. */
-export function accessOf(
+function accessOf(
   { sandbox, tools }: Pick<Config, "sandbox" | "tools">,
   mode: PermissionMode | undefined,
 ): Pick<AccessScope, "full" | "notice"> {

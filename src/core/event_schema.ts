@@ -202,16 +202,3 @@ export const EVENT_KINDS = {
 
 /** The fields of each event kind, without the envelope. */
 export type EventBodies = { readonly [K in keyof typeof EVENT_KINDS]: z.infer<(typeof EVENT_KINDS)[K]> };
-
-const envelope = z.object({ v: z.literal(1), seq: z.number(), time: z.string(), type: z.string() });
-
-/**
- * Checks one parsed line of a session file or of `--output-format jsonl`.
- * Returns what is wrong with it, or undefined. A kind from a newer version is not an error.
- */
-export function eventProblem(value: unknown): string | undefined {
-  const head = envelope.safeParse(value);
-  if (!head.success) return z.prettifyError(head.error);
-  const body = (EVENT_KINDS as Record<string, z.ZodMiniType | undefined>)[head.data.type]?.safeParse(value);
-  return body && !body.success ? z.prettifyError(body.error) : undefined;
-}

@@ -6,13 +6,10 @@ export type { StoredFact } from "./fact.ts";
 export { type MemoryPaths, openingMemory } from "./find.ts";
 export type { ArchivedFact, FactStore, FactStoreOptions } from "./store.ts";
 
-/** The store of facts, for management commands. */
-export const loadMemory = (): Promise<typeof import("./store.ts")> => import("./store.ts");
-
 /** What the tools `memory`, `remember` and `forget` work with; the store is loaded by the first call. */
 export function memoryPort(options: FactStoreOptions): MemoryPort {
   let store: Promise<MemoryPort> | undefined;
-  const open = () => store ??= loadMemory().then(({ FactStore }) => new FactStore(options));
+  const open = () => store ??= import("./store.ts").then(({ FactStore }) => new FactStore(options));
   return {
     search: async (query, limit) => await (await open()).search(query, limit),
     list: async () => await (await open()).list(),

@@ -33,7 +33,7 @@ export async function createProvider(options: CreateOptions): Promise<Provider> 
 }
 
 /** Wraps a provider so that a cassette of everything it says is written, line by line as replies end. */
-export async function recordTo(provider: Provider, options: RecordOptions): Promise<Provider> {
+async function recordTo(provider: Provider, options: RecordOptions): Promise<Provider> {
   const { recordProvider } = await import("./cassette/record.ts");
   return await recordProvider(provider, options);
 }
@@ -70,7 +70,7 @@ async function loadKind(entry: ProviderEntry): Promise<ProviderKind> {
 }
 
 /** What the program knows about a model of an entry. */
-export function modelInfo(entry: ProviderEntry, model: string): ModelInfo {
+function modelInfo(entry: ProviderEntry, model: string): ModelInfo {
   const price = priceOf(entry);
   return {
     provider: entry.name,

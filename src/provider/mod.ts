@@ -1,5 +1,5 @@
 /** Speaks to models: the contract, the kinds behind it, retries, and cassettes. */
-export { type CreateOptions, createProvider, listModels, modelInfo, recordTo } from "./create_provider.ts";
+export { type CreateOptions, createProvider, listModels } from "./create_provider.ts";
 export type { RecordOptions } from "./cassette/record.ts";
 export type { Clock, ProviderDeps } from "./kind.ts";
 export type { ModelInfo, ModelRequest, Provider } from "./provider.ts";

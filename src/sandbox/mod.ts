@@ -1,9 +1,9 @@
 /** Confinement: which files tools may touch, and the jail that commands run in. */
 import type { FilterProxy, ProxyOptions } from "./network/proxy.ts";
-import type { Jail, JailData, JailOptions } from "./command/jail.ts";
+import type { Jail, JailOptions } from "./command/jail.ts";
 
 export { createWorkspace, Workspace, type WorkspaceOptions } from "./files/workspace.ts";
-export { childEnvironment, type EnvironmentOptions } from "./command/environment.ts";
+export type { EnvironmentOptions } from "./command/environment.ts";
 export { type CommandOutcome, type JailDenial, looksJailDenied } from "./command/detect_denial.ts";
 export { type TrustItem, type TrustRecord, type TrustReport, TrustStore } from "./trust.ts";
 export { processFlags, type ProcessScope } from "./files/deno_flags.ts";
@@ -18,14 +18,6 @@ export type { Jail, JailData, JailOptions, RejectedBackend } from "./command/jai
  */
 export async function createJail(options: JailOptions): Promise<Jail> {
   return await (await import("./command/jail.ts")).openJail(options);
-}
-
-/**
- * The same jail in a worker, from the `data` of one made by {@linkcode createJail}. Starts nothing and reads
- * nothing.
- */
-export async function createJailFromData(data: JailData): Promise<Jail> {
-  return await (await import("./command/jail.ts")).reopenJail(data);
 }
 
 /**

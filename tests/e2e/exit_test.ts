@@ -31,7 +31,7 @@ Deno.test("exit 2: unknown flags, commands and formats come with a near match", 
       [["run", "--dir", "/etc/hostname", "go"], "/etc/hostname: it is no folder"],
       [
         ["run", "--add-dir", "nonexistent", "go"],
-        "nonexistent to the writable folders: there is no such folder",
+        "nonexistent to the writable directories: there is no such folder",
       ],
       [["run", "--disallowed-tools", "Bash(rm", "go"], 'Cannot read permission rule "Bash(rm"'],
       [["run", "--continue", "--resume", "x", "go"], "--continue together with --resume"],

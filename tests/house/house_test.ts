@@ -4,13 +4,14 @@ import { type Offence, type Project, thisProject } from "./project.ts";
 import { importSideEffects, printsOrExits, vendorSniffing } from "./rules_effects.ts";
 import { deadSettings } from "./rules_settings.ts";
 import { deadExports } from "./rules_exports.ts";
-import { denoByName, foreignPackages, looseConfig, misplacedProse, privatePlaces } from "./rules_files.ts";
+import { denoByName, foreignPackages, looseConfig, misplacedProse, privatePaths } from "./rules_files.ts";
 import {
   cycles,
+  deepImports,
   extensionShortcuts,
-  sideDoors,
+  lostExtensionPoints,
   strayImports,
-  unknownRooms,
+  unknownPackages,
   unlistedExtensions,
   upwardImports,
 } from "./rules_layers.ts";
@@ -31,12 +32,13 @@ const RULES: Readonly<Record<string, (project: Project) => Offence[]>> = {
   "function length": longFunctions,
   "positional parameters": manyParameters,
   "imports per file": manyImports,
-  "known rooms": unknownRooms,
+  "known packages": unknownPackages,
   "layers": upwardImports,
-  "front doors": sideDoors,
+  "imports through mod.ts": deepImports,
   "program stands alone": strayImports,
   "no cycles": cycles,
   "list files": unlistedExtensions,
+  "extension directories exist": lostExtensionPoints,
   "extensions through their list": extensionShortcuts,
   "no dead exports": deadExports,
   "settings without effect say so": deadSettings,
@@ -51,7 +53,7 @@ const RULES: Readonly<Record<string, (project: Project) => Offence[]>> = {
   "test names": badTestNames,
   "error messages": badErrorMessages,
   "strict configuration": looseConfig,
-  "no private places": privatePlaces,
+  "no private paths": privatePaths,
   "plain packages": foreignPackages,
   "prose in Markdown": misplacedProse,
   "deno by its path": denoByName,

@@ -108,25 +108,34 @@ class Usage {
 
 /**
  * Exports that nothing imports and the embedding API does not show. Types in the signature of a used export count as used.
+ * A test is no user of what the program exports; only of what scripts export, whose command lines nobody imports.
  */
 export function deadExports(project: Project): Offence[] {
+  const byProgram = usageBy(project, (path) => !isTest(path));
+  const byAnyone = usageBy(project, () => true);
+  const files = [...project.sources.values()].filter((file) => file.path !== API && !isEntry(file.path));
+  return files.flatMap((file) => {
+    const usage = /^(src|cli|plugins)\//.test(file.path) ? byProgram : byAnyone;
+    const dead = declaredExports(file).filter((item) => !isUsed(usage, file.path, item));
+    return dead.map(({ name, line }) => {
+      const tested = usage === byProgram && byAnyone.has(file.path, name);
+      const what = `${tested ? "only tests import" : "nobody imports"} ${name}; do not export it`;
+      return { path: file.path, line, what };
+    });
+  });
+}
+
+function usageBy(project: Project, isUser: (path: string) => boolean): Usage {
   const usage = new Usage(project);
   usage.mark(API, "*");
   for (const file of project.sources.values()) {
+    if (!isUser(file.path)) continue;
     for (const edge of file.edges) {
       if (edge.kind === "reexport") continue;
       for (const name of edge.names) usage.mark(edge.to, name);
     }
   }
-  return [...project.sources.values()].filter((file) => file.path !== API && !isEntry(file.path)).flatMap((
-    file,
-  ) =>
-    declaredExports(file).filter((item) => !isUsed(usage, file.path, item)).map((item) => ({
-      path: file.path,
-      line: item.line,
-      what: `nobody imports ${item.name}; do not export it`,
-    }))
-  );
+  return usage;
 }
 
 /** A type may be passed on beside the functions that speak of it, whether or not somebody names it. */

@@ -47,7 +47,7 @@ const PRIVATE = [
 /** Public registries, which only pages for readers may name. */
 const REGISTRY = /registry\.npmjs\.org|registry\.yarnpkg|pypi\.org/;
 
-export function privatePlaces(project: Project): Offence[] {
+export function privatePaths(project: Project): Offence[] {
   return [...project.texts].filter(([path]) => path !== "tests/house/rules_files.ts").flatMap((
     [path, text],
   ) =>

@@ -6,10 +6,10 @@ import {
   type ExtensionPoint,
   isListOf,
   LAYERS,
-  OPEN_ROOMS,
-  roomOf,
-  TYPE_DOORS,
-} from "./rooms.ts";
+  OPEN_PACKAGES,
+  packageOf,
+  TYPE_ENTRIES,
+} from "./packages.ts";
 
 function productEdges(project: Project): Edge[] {
   return productFiles(project).flatMap((file) => [...file.edges]);
@@ -19,20 +19,19 @@ function offence(edge: Edge, what: string): Offence {
   return { path: edge.from, line: edge.line, what };
 }
 
-export function unknownRooms(project: Project): Offence[] {
-  const rooms = productFiles(project).map((file) => ({ path: file.path, room: roomOf(file.path) }));
-  return rooms.flatMap(({ path, room }) =>
-    room === undefined || room in LAYERS
-      ? []
-      : [{ path, what: `room ${room} has no layer in tests/house/rooms.ts` }]
-  );
+export function unknownPackages(project: Project): Offence[] {
+  return productFiles(project).flatMap(({ path }) => {
+    const name = packageOf(path);
+    if (name === undefined || name in LAYERS) return [];
+    return [{ path, what: `package ${name} has no layer in tests/house/packages.ts` }];
+  });
 }
 
 /** Imports, lazy ones included, that do not go strictly downwards. */
 export function upwardImports(project: Project): Offence[] {
   return productEdges(project).flatMap((edge) => {
-    const to = roomOf(edge.to);
-    const from = edge.from === "mod.ts" ? undefined : roomOf(edge.from);
+    const to = packageOf(edge.to);
+    const from = edge.from === "mod.ts" ? undefined : packageOf(edge.from);
     if (to === undefined || to === from) return [];
     const high = LAYERS[to] ?? Infinity;
     if (edge.from === "mod.ts") {
@@ -44,14 +43,14 @@ export function upwardImports(project: Project): Offence[] {
   });
 }
 
-/** Imports that reach past the `mod.ts` of another room. */
-export function sideDoors(project: Project): Offence[] {
+/** Imports that reach past the `mod.ts` of another package. */
+export function deepImports(project: Project): Offence[] {
   return productEdges(project).flatMap((edge) => {
-    const to = roomOf(edge.to);
-    if (to === undefined || to === roomOf(edge.from) || OPEN_ROOMS.includes(to)) return [];
-    if (roomOf(edge.from) === undefined && edge.from !== "mod.ts") return [];
+    const to = packageOf(edge.to);
+    if (to === undefined || to === packageOf(edge.from) || OPEN_PACKAGES.includes(to)) return [];
+    if (packageOf(edge.from) === undefined && edge.from !== "mod.ts") return [];
     if (edge.to === `src/${to}/mod.ts`) return [];
-    if (edge.typeOnly && TYPE_DOORS.includes(edge.to)) return [];
+    if (edge.typeOnly && TYPE_ENTRIES.includes(edge.to)) return [];
     return [offence(edge, `imports ${edge.to}; go through src/${to}/mod.ts`)];
   });
 }
@@ -59,7 +58,7 @@ export function sideDoors(project: Project): Offence[] {
 /** The program leans on nothing outside of it, and plugins lean on nothing inside. */
 export function strayImports(project: Project): Offence[] {
   return productEdges(project).flatMap((edge) => {
-    const fromProgram = roomOf(edge.from) !== undefined || edge.from === "mod.ts";
+    const fromProgram = packageOf(edge.from) !== undefined || edge.from === "mod.ts";
     if (fromProgram && /^(tests|scripts|demo)\//.test(edge.to)) {
       return [offence(edge, `the program may not import ${edge.to}`)];
     }
@@ -73,11 +72,11 @@ export function strayImports(project: Project): Offence[] {
   });
 }
 
-/** Circles of imports within the program, each reported once at its first file. */
+/** Circles of imports within the program, lazy ones included, each reported once at its first file. */
 export function cycles(project: Project): Offence[] {
   const next = new Map<string, string[]>();
   for (const edge of productEdges(project)) {
-    if (edge.kind === "lazy" || !project.sources.has(edge.to)) continue;
+    if (!project.sources.has(edge.to)) continue;
     next.set(edge.from, [...next.get(edge.from) ?? [], edge.to]);
   }
   const state = new Map<string, "open" | "closed">();
@@ -99,11 +98,21 @@ export function cycles(project: Project): Offence[] {
   return found;
 }
 
-/** Entries of an extension folder that its list file does not name. */
+/** Extension points whose directory is not there: a rule about them would look at nothing. */
+export function lostExtensionPoints(project: Project): Offence[] {
+  const paths = [...project.texts.keys()];
+  return EXTENSION_POINTS.filter(({ directory }) => !paths.some((path) => path.startsWith(`${directory}/`)))
+    .map(({ directory }) => ({
+      path: directory,
+      what: "no such directory, though tests/house/packages.ts names it",
+    }));
+}
+
+/** Entries of an extension directory that its list file does not name. */
 export function unlistedExtensions(project: Project): Offence[] {
   return EXTENSION_POINTS.flatMap((point) => {
     const paths = [...project.texts.keys()].filter((path) =>
-      path.startsWith(`${point.folder}/`) && !isTest(path)
+      path.startsWith(`${point.directory}/`) && !isTest(path)
     );
     const entries = new Set(paths.flatMap((path) => entryOf(point, path) ?? []));
     const lists = [...project.sources.values()].filter((file) => isListOf(point, file.path));
@@ -128,10 +137,10 @@ export function extensionShortcuts(project: Project): Offence[] {
 
 /** The entry of an extension point a path belongs to, as a path. */
 function entryOf(point: ExtensionPoint, path: string): string | undefined {
-  if (!path.startsWith(`${point.folder}/`)) return undefined;
-  const [first = "", deeper] = path.slice(point.folder.length + 1).split("/");
-  const whole = `${point.folder}/${first}`;
-  if (point.entries === "folders") return deeper === undefined ? undefined : whole;
+  if (!path.startsWith(`${point.directory}/`)) return undefined;
+  const [first = "", deeper] = path.slice(point.directory.length + 1).split("/");
+  const whole = `${point.directory}/${first}`;
+  if (point.entries === "directories") return deeper === undefined ? undefined : whole;
   if (point.entries === "both") return whole;
   if (!first.endsWith(point.entries)) return undefined;
   return whole;

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { type Offence, type Project, projectOf } from "./project.ts";
 import { importSideEffects, printsOrExits, vendorSniffing } from "./rules_effects.ts";
 import { deadExports } from "./rules_exports.ts";
-import { denoByName, foreignPackages, looseConfig, misplacedProse, privatePlaces } from "./rules_files.ts";
+import { denoByName, foreignPackages, looseConfig, misplacedProse, privatePaths } from "./rules_files.ts";
 import * as layers from "./rules_layers.ts";
 import * as size from "./rules_size.ts";
 import * as text from "./rules_text.ts";
@@ -64,11 +64,11 @@ Deno.test("upwardImports finds imports of the same and of a higher layer, lazy a
   ]);
 });
 
-Deno.test("unknownRooms finds a room without a layer", () => {
-  assertFinds(layers.unknownRooms, { "src/magic/a.ts": "", "src/core/a.ts": "" }, ["src/magic/a.ts"]);
+Deno.test("unknownRooms finds a package without a layer", () => {
+  assertFinds(layers.unknownPackages, { "src/magic/a.ts": "", "src/core/a.ts": "" }, ["src/magic/a.ts"]);
 });
 
-Deno.test("sideDoors finds imports past a room's mod.ts, but for event types and util", () => {
+Deno.test("sideDoors finds imports past a package's mod.ts, but for event types and util", () => {
   const files = {
     "src/agent/a.ts": [
       'import { a } from "../tool/registry.ts";',
@@ -79,7 +79,7 @@ Deno.test("sideDoors finds imports past a room's mod.ts, but for event types and
       'const f = await import("../mcp/client.ts");',
     ].join("\n"),
   };
-  assertFinds(layers.sideDoors, files, ["src/agent/a.ts:1", "src/agent/a.ts:3", "src/agent/a.ts:6"]);
+  assertFinds(layers.deepImports, files, ["src/agent/a.ts:1", "src/agent/a.ts:3", "src/agent/a.ts:6"]);
 });
 
 Deno.test("strayImports finds the program leaning on tests, and plugins leaning on the program", () => {
@@ -92,7 +92,7 @@ Deno.test("strayImports finds the program leaning on tests, and plugins leaning 
   assertFinds(layers.strayImports, files, ["cli/a.ts:1", "cli/a.ts:2", "plugins/echo/mod.ts:1"]);
 });
 
-Deno.test("cycles finds a circle of imports and lets a lazy import close one", () => {
+Deno.test("cycles finds a circle of imports, also one that a lazy import closes", () => {
   const files = {
     "src/core/a.ts": 'import "./b.ts";',
     "src/core/b.ts": 'export * from "./c.ts";',
@@ -100,10 +100,10 @@ Deno.test("cycles finds a circle of imports and lets a lazy import close one", (
     "src/util/a.ts": 'import "./b.ts";',
     "src/util/b.ts": 'const load = () => import("./a.ts");',
   };
-  assertFinds(layers.cycles, files, ["src/core/a.ts"]);
+  assertFinds(layers.cycles, files, ["src/core/a.ts", "src/util/a.ts"]);
 });
 
-Deno.test("unlistedExtensions finds the folder its list file forgot", () => {
+Deno.test("unlistedExtensions finds the directory its list file forgot", () => {
   const files = {
     "src/tool/builtins.ts": 'export const LIST = [() => import("./builtin/ls/tool.ts")];',
     "src/tool/builtin/ls/tool.ts": "",
@@ -117,6 +117,12 @@ Deno.test("unlistedExtensions finds the folder its list file forgot", () => {
     "cli/commands/trust/list.ts": "",
   };
   assertFinds(layers.unlistedExtensions, files, ["src/tool/builtin/glob", "cli/commands/setup"]);
+});
+
+Deno.test("lostExtensionPoints finds the directories that are not there", () => {
+  const files = { "src/tool/builtin/ls/tool.ts": "", "cli/commands/run.ts": "" };
+  const found = layers.lostExtensionPoints(projectOf(files)).map(({ path }) => path);
+  assert(found.includes("src/provider/kinds") && !found.includes("src/tool/builtin"), found.join());
 });
 
 Deno.test("extensionShortcuts finds an import into an extension from outside of its list", () => {
@@ -146,6 +152,20 @@ Deno.test("deadExports finds exports nobody names, through re-exports and lazy i
   };
   const expected = ["src/core/a.ts:3", "src/util/a.ts:3", "src/util/b.ts:3", "src/tool/mod.ts:1"];
   assertFinds(deadExports, files, expected);
+});
+
+Deno.test("deadExports counts a test as a user of scripts and of other tests, not of the program", () => {
+  const files = {
+    "src/core/a.ts": "export const tested = 1;",
+    "scripts/a.ts": "export const parse = 1;",
+    "tests/support/a.ts": "export const help = 1;",
+    "tests/unit/a_test.ts": [
+      'import { tested } from "../../src/core/a.ts";',
+      'import { parse } from "../../scripts/a.ts";',
+      'import { help } from "../support/a.ts";',
+    ].join("\n"),
+  };
+  assertFinds(deadExports, files, ["src/core/a.ts:1"]);
 });
 
 Deno.test("unsafeTypes finds any, double casts and non-null marks outside tests", () => {
@@ -256,7 +276,7 @@ Deno.test("privatePlaces finds folders of a builder's machine and registries", (
     "README.md": `see ${root}\nsee ${host}\n`,
     "docs/a.md": `https://example.com/work/flow and src/root/a, ${host}`,
   };
-  assertFinds(privatePlaces, files, ["README.md:1", "README.md:2"]);
+  assertFinds(privatePaths, files, ["README.md:1", "README.md:2"]);
 });
 
 Deno.test("foreignPackages finds what did not come from npm", () => {

@@ -1,18 +1,25 @@
-import { dropTornFiles, linesByRoom } from "../../scripts/cov.ts";
+import { dropTornFiles, linesByPackage } from "../../scripts/cov.ts";
 import { chooseStages, countTests } from "../../scripts/test.ts";
-import { STAGES } from "../../scripts/test_stages.ts";
+import { missingPaths, STAGES } from "../../scripts/test_stages.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../support/assert.ts";
 
 Deno.test("countTests reads the last summary when a test prints one of its own", () => {
   const output =
     "ok | 9 passed | 0 failed (1ms)\n\x1b[31mFAILED\x1b[0m | 3 passed (2 steps) | 1 failed (4ms)\n";
-  assertEquals(countTests(output, 1), { passed: 3, failed: 1 });
+  assertEquals(countTests(output, 1), { passed: 3, failed: 1, skipped: [] });
 });
 
 Deno.test("countTests counts a failure when the run broke without a summary or despite it", () => {
-  assertEquals(countTests("error: cannot resolve module", 1), { passed: 0, failed: 1 });
-  assertEquals(countTests("ok | 2 passed | 0 failed (1ms)", 1), { passed: 2, failed: 1 });
-  assertEquals(countTests("", 0), { passed: 0, failed: 0 });
+  const broken = (passed: number) => ({ passed, failed: 1, skipped: [] });
+  assertEquals(countTests("error: cannot resolve module", 1), broken(0));
+  assertEquals(countTests("ok | 2 passed | 0 failed (1ms)", 1), broken(2));
+  assertEquals(countTests("", 0), broken(0));
+});
+
+Deno.test("countTests names the tests that were skipped", () => {
+  const output =
+    "a does b ... ok (1ms)\nc does d ... ignored (0ms)\n\nok | 1 passed | 0 failed | 1 ignored (3ms)\n";
+  assertEquals(countTests(output, 0), { passed: 1, failed: 0, skipped: ["c does d"] });
 });
 
 Deno.test("chooseStages takes names and paths and refuses a word that is neither", () => {
@@ -24,13 +31,18 @@ Deno.test("chooseStages takes names and paths and refuses a word that is neither
   assertThrows(() => chooseStages(["unti"]), Error, '"unti"');
 });
 
-Deno.test("linesByRoom adds up the lines of each room and skips what is no room", () => {
+Deno.test("linesByPackage adds up the lines of each package and skips what is none", () => {
   const lcov = ["/p/src/core/a.ts", "/p/src/core/b.ts", "/p/cli/main.ts", "/p/tests/x.ts", "/q/src/core/a.ts"]
     .map((file) => `SF:${file}\nDA:1,1\nLH:3\nLF:4\nend_of_record`).join("\n");
   assertEquals(
-    linesByRoom(lcov, "/p"),
+    linesByPackage(lcov, "/p"),
     new Map([["core", { hit: 6, found: 8 }], ["cli", { hit: 3, found: 4 }]]),
   );
+});
+
+Deno.test("missingPaths names the directories of tests that are not there", async () => {
+  assertEquals(await missingPaths(STAGES.flatMap((stage) => stage.paths)), []);
+  assertEquals(await missingPaths(["tests/house", "tests/gone"]), ["tests/gone"]);
 });
 
 Deno.test("dropTornFiles leaves whole coverage files and takes away what a killed process left", async () => {
@@ -60,13 +72,15 @@ Deno.test("the test command ends with its count and an exit code to match", asyn
     const file = `${folder}/sample_test.ts`;
     await Deno.writeTextFile(
       file,
-      'Deno.test("a", () => {});\nDeno.test("b", () => { throw new Error("no"); });\n',
+      'Deno.test("a", () => {});\nDeno.test("b", () => { throw new Error("no"); });\n' +
+        'Deno.test({ name: "c", ignore: true, fn() {} });\n',
     );
     const script = new URL("../../scripts/test.ts", import.meta.url).pathname;
     const done = await new Deno.Command(Deno.execPath(), { args: ["run", "-A", script, file], cwd: folder })
       .output();
     const output = new TextDecoder().decode(done.stdout);
-    assertEquals(output.trimEnd().split("\n").at(-1), "1 passed, 1 failed");
+    assertEquals(output.trimEnd().split("\n").at(-1), "1 passed, 1 failed, 1 skipped");
+    assertStringIncludes(output, "Skipped:\n  c\n");
     assert(done.code === 1, `exit code ${done.code}`);
   } finally {
     await Deno.remove(folder, { recursive: true });

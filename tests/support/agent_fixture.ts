@@ -1,6 +1,7 @@
 /** An agent made of a scripted provider, small real tools and a session in memory. */
 import { type AgentParts, RegistryToolbox, runTurn, type TurnOutcome } from "../../src/agent/mod.ts";
-import { type ControlledParts, MemoryStore, openConversation, Recorder } from "../../src/control/mod.ts";
+import { type ControlledParts, openConversation, Recorder } from "../../src/control/mod.ts";
+import { MemoryStore } from "../../src/control/memory_store.ts";
 import type { Chunk, Event, Message, ToolCall } from "../../src/core/mod.ts";
 import type { Gate } from "../../src/permission/mod.ts";
 import type { ModelRequest, Provider } from "../../src/provider/mod.ts";

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { providerSchema } from "../../src/config/schema/provider_schema.ts";
 import type { Chunk, Message, ProviderError, ToolCall, Usage } from "../../src/core/mod.ts";
-import { type Clock, createProvider, type Provider } from "../../src/provider/mod.ts";
+import { type Clock, type CreateOptions, createProvider, type Provider } from "../../src/provider/mod.ts";
 import { type Part, startModelServer } from "./model_server.ts";
 
 /** A provider entry as configuration would give it, defaults included. */
@@ -35,6 +35,8 @@ export interface ClientOptions {
   readonly apiKey?: string;
   readonly clock?: Clock;
   readonly effort?: string;
+  readonly record?: CreateOptions["record"];
+  readonly values?: CreateOptions["values"];
 }
 
 export function openClient(server: { readonly url: string }, options: ClientOptions = {}): Promise<Provider> {
@@ -44,6 +46,8 @@ export function openClient(server: { readonly url: string }, options: ClientOpti
     version: "1.2.3",
     ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
     ...(options.effort === undefined ? {} : { effort: options.effort }),
+    ...(options.record === undefined ? {} : { record: options.record }),
+    ...(options.values === undefined ? {} : { values: options.values }),
     deps: { random: () => 0.5, ...(options.clock ? { clock: options.clock } : {}) },
   });
 }

@@ -1,4 +1,4 @@
-import { proposeCompletions } from "@stricli/core";
+import { type Application, proposeCompletions } from "@stricli/core";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { type CliContext, fail } from "../../terminal/process.ts";
 
@@ -93,17 +93,24 @@ async function dynamicValues(before: readonly string[]): Promise<readonly string
 /** What may stand in place of a command, beside the commands. */
 const ROOT_FLAGS = ["-p", "--print", "--help", "--version"];
 
-export async function complete(this: CliContext, _flags: unknown, ...words: string[]): Promise<void> {
-  const { app, withShortForm } = await import("../../app.ts");
-  const { before, current, prefix } = unfinished(words);
-  const command = withShortForm(before);
-  const propose = async () => {
-    if (command.length === 0 && current.startsWith("-")) return ROOT_FLAGS;
-    const proposals = await proposeCompletions(app, [...command, current], this);
-    return proposals.map(({ completion }) => completion).filter((word) => word !== "--");
-  };
-  // Flags are proposed where values could stand, too, once a dash says that one is meant.
-  const values = current.startsWith("-") ? undefined : await dynamicValues(command);
-  const fitting = (values ?? await propose()).filter((value) => value.startsWith(current));
-  this.process.stdout.write(fitting.map((value) => `${prefix}${value}\n`).join(""));
+/** The program whose command lines are completed. */
+interface Completed {
+  readonly app: Application<CliContext>;
+  /** The words with the short form of a command written out. */
+  readonly expand: (words: readonly string[]) => readonly string[];
 }
+
+export const completeFor = ({ app, expand }: Completed) =>
+  async function (this: CliContext, _flags: unknown, ...words: string[]): Promise<void> {
+    const { before, current, prefix } = unfinished(words);
+    const command = expand(before);
+    const propose = async () => {
+      if (command.length === 0 && current.startsWith("-")) return ROOT_FLAGS;
+      const proposals = await proposeCompletions(app, [...command, current], this);
+      return proposals.map(({ completion }) => completion).filter((word) => word !== "--");
+    };
+    // Flags are proposed where values could stand, too, once a dash says that one is meant.
+    const values = current.startsWith("-") ? undefined : await dynamicValues(command);
+    const fitting = (values ?? await propose()).filter((value) => value.startsWith(current));
+    this.process.stdout.write(fitting.map((value) => `${prefix}${value}\n`).join(""));
+  };

@@ -1,9 +1,29 @@
-import type { RunPaths } from "../../../src/assembly/mod.ts";
+import type { RunOptions, RunPaths } from "../../../src/assembly/mod.ts";
 import { type ConfigInput, loadConfig, type LoadedConfig, type TrustItem } from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
+import type { OutputFormat } from "../../../src/frontend/mod.ts";
+import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
-import type { RunFlags } from "../../routes/run.ts";
 import { realDirectory } from "../../terminal/working_directory.ts";
+
+/** Flags of `reasonix run`. */
+export interface RunFlags extends RunOptions {
+  readonly model?: string;
+  readonly preset?: string;
+  readonly maxSteps?: number;
+  readonly timeLimit?: number;
+  readonly maxCost?: number;
+  readonly outputFormat: OutputFormat;
+  readonly allowedTools?: readonly string[];
+  readonly disallowedTools?: readonly string[];
+  readonly writes?: "allow" | "dry-run" | "deny";
+  readonly addDir?: readonly string[];
+  readonly dir?: string;
+  readonly metrics?: string;
+  readonly showThinking?: boolean;
+  readonly noColor?: boolean;
+  readonly quiet?: boolean;
+}
 
 /** The configuration of a run: files, preset, and what its flags say. */
 export function loadRunConfig(
@@ -35,7 +55,7 @@ function flagLayer(paths: RunPaths, flags: RunFlags): ConfigInput {
     ...(flags.model === undefined ? {} : { default_model: flags.model }),
     ...(flags.writes === undefined ? {} : { tools: { writes: flags.writes } }),
     ...(flags.addDir
-      ? { sandbox: { allow_write: flags.addDir.map((dir) => existingFolder(paths, dir)) } }
+      ? { sandbox: { allow_write: flags.addDir.map((dir) => existingDirectory(paths, dir)) } }
       : {}),
     ...(Object.keys(agent).length > 0 ? { agent } : {}),
     ...(Object.keys(permissions).length > 0 ? { permissions } : {}),
@@ -54,10 +74,9 @@ function denyRules(values: readonly string[]): string[] {
   });
 }
 
-/** A folder that is not there would be granted to whoever makes it first. */
-function existingFolder({ cwd }: RunPaths, dir: string): string {
-  const isAbsolute = /^(?:[\\/]|[A-Za-z]:)/.test(dir);
-  return realDirectory(isAbsolute ? dir : `${cwd}/${dir}`, `add ${dir} to the writable folders`);
+/** A directory that is not there would be granted to whoever makes it first. */
+function existingDirectory({ cwd }: RunPaths, dir: string): string {
+  return realDirectory(isAbsolute(dir) ? dir : `${cwd}/${dir}`, `add ${dir} to the writable directories`);
 }
 
 /** Rules separated by commas or blanks; those inside parentheses belong to the rule. */

@@ -11,13 +11,12 @@ import { FRONTENDS, Output, type Printer, type RunResult } from "../../../src/fr
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { formatProblem } from "../../../src/config/mod.ts";
-import { loadRunConfig } from "./config.ts";
+import { loadRunConfig, type RunFlags } from "./config.ts";
 import { Metrics } from "./metrics.ts";
 import { failedResult, REASONS, redacted, resultOf, withDelivery } from "./result.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { readTask, type Task } from "../../terminal/stdin.ts";
-import type { RunFlags } from "../../routes/run.ts";
 
 /** `reasonix run`: one task, one turn, one result. */
 export async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {

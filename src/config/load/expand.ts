@@ -11,7 +11,7 @@ import {
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /** Replaces `${VAR}` and `${VAR:-default}`; the default also stands in for an empty variable. */
-export function expandText(text: string, lookup: EnvLookup, missing: (name: string) => void): string {
+function expandText(text: string, lookup: EnvLookup, missing: (name: string) => void): string {
   if (!text.includes("${")) return text;
   return text.replace(VARIABLE, (whole, name: string, fallback?: string) => {
     const value = lookup(name);

@@ -3,7 +3,8 @@ import { expandConfig, type MissingVariable } from "./expand.ts";
 import type { KeySources } from "../query/provider_keys.ts";
 import { checkLayer, type Layer, locateFinding, parseLayer, readLayer } from "./layer.ts";
 import { mergeTables } from "./merge.ts";
-import { type EnvLookup, joinPath, projectConfigFile, reasonixHome, userConfigFile } from "../paths.ts";
+import { join } from "../../path/lexical.ts";
+import { type EnvLookup, projectConfigFile, reasonixHome, userConfigFile } from "../paths.ts";
 import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { restrictProjectConfig, type TrustItem } from "../project/project_policy.ts";
@@ -93,7 +94,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       { source: "project", path: projectConfigFile(cwd), found: project !== undefined },
       { source: "user", path: userConfigFile(home), found: user !== undefined },
     ],
-    keys: { file: joinPath(home, ".env"), saved: loader.saved, env, useEnv: config.security.env_keys },
+    keys: { file: join(home, ".env"), saved: loader.saved, env, useEnv: config.security.env_keys },
     keyNames: [...new Set([...own, ...(project ? [project] : []), flags].flatMap(keyNamesOf))],
     layers: layers.reverse(),
   };
@@ -157,7 +158,7 @@ class Loader {
     this.#options = options;
     this.#home = home;
     this.#problems = problems;
-    this.saved = lazyDotenv(() => readText(joinPath(home, ".env"), []));
+    this.saved = lazyDotenv(() => readText(join(home, ".env"), []));
   }
 
   readonly resolveLayer = (layer: Layer): Layer => {
@@ -175,7 +176,7 @@ class Loader {
 
   resolveProject(layer: Layer, base: TomlTable): Layer {
     const { cwd, env, trust = () => false } = this.#options;
-    const fromFile = lazyDotenv(() => readProjectText(joinPath(cwd, ".env"), []));
+    const fromFile = lazyDotenv(() => readProjectText(join(cwd, ".env"), []));
     const keyNames = new Set([DEFAULT_LAYER, { ...layer, table: base }, layer].flatMap(keyNamesOf));
     const forPlugins = (name: string) =>
       this.#env(name) ?? (isReservedVariable(name) || keyNames.has(name) ? undefined : fromFile().get(name));

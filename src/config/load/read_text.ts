@@ -67,7 +67,7 @@ function reject(file: string, reason: string, problems: ConfigProblem[]): undefi
  * Reads the lines of a `.env` file: `NAME=value`, an optional `export`, single or double quotes, `#` comments.
  * Values are taken as they are: nothing is expanded, so that a key with a `$` in it survives.
  */
-export function parseDotenv(text: string): Map<string, string> {
+function parseDotenv(text: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const line of text.replace(/^\uFEFF/, "").split(/\r?\n/)) {
     const match = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_.-]*)\s*=\s*(.*)$/.exec(line);

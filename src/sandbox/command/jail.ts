@@ -166,11 +166,6 @@ async function inspectHost(env: Record<string, string>, options: JailOptions): P
   };
 }
 
-/** The jail of another process or worker, from its data. */
-export async function reopenJail(data: JailData): Promise<Jail> {
-  return new Jail(data, await BACKENDS[data.backend]());
-}
-
 function unjailed(why: string): ReasonixError {
   return new ReasonixError(`Cannot confine commands as [sandbox] bash = "enforce" asks: ${why}`, {
     exit: "blocked",

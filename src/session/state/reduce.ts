@@ -1,14 +1,7 @@
 import { addUsage, type Event, type EventOf, NO_USAGE } from "../../core/mod.ts";
 import { compact } from "./compact.ts";
 import { kindOf, messageOf } from "./messages.ts";
-import { emptyState, openTurn, type SessionState } from "./state.ts";
-
-/** State after all of these events. */
-export function reduce(events: Iterable<Event>): SessionState {
-  const state = emptyState();
-  for (const event of events) apply(state, event);
-  return state;
-}
+import { openTurn, type SessionState } from "./state.ts";
 
 /**
  * Takes one event into the state, in place, and returns it. Kinds it does not know change nothing but `lastSeq`.

@@ -1,6 +1,15 @@
 import { suggestNames } from "../../util/suggest.ts";
+import type { ToolContext } from "../tool.ts";
 import { walkFiles } from "../search/walk.ts";
-import type { Surroundings, Target } from "./target.ts";
+
+/** A path where nothing is: as it was looked for, and as messages call it. */
+interface MissingPath {
+  readonly path: string;
+  readonly shown: string;
+}
+
+/** Where else a missing file may be looked for. */
+export type Surroundings = Pick<ToolContext, "cwd" | "paths" | "signal">;
 
 const MAX_NAMES = 5000;
 const MAX_PATHS = 3;
@@ -9,13 +18,13 @@ const MAX_PATHS = 3;
 const SEARCH_MS = 300;
 
 /** Existing paths somebody may have meant by one that does not exist: neighbours with a like name, else the same name elsewhere. */
-export async function suggestPaths(target: Target, context?: Surroundings): Promise<string[]> {
+export async function suggestPaths(target: MissingPath, context?: Surroundings): Promise<string[]> {
   const near = neighbours(target, context);
   return near.length > 0 || !context ? near : await sameName(target, context);
 }
 
 /** Paths beside the first missing part of a path that look like it. */
-function neighbours(target: Target, context?: Surroundings): string[] {
+function neighbours(target: MissingPath, context?: Surroundings): string[] {
   const parts = target.path.split("/");
   for (let count = parts.length - 1; count > 0; count--) {
     const folder = parts.slice(0, count).join("/") || "/";
@@ -37,7 +46,7 @@ function neighbours(target: Target, context?: Surroundings): string[] {
 }
 
 /** Files of the same name below the working directory: models take the folder wrong more often than the name. */
-async function sameName(target: Target, { cwd, paths, signal }: Surroundings): Promise<string[]> {
+async function sameName(target: MissingPath, { cwd, paths, signal }: Surroundings): Promise<string[]> {
   const name = target.path.slice(target.path.lastIndexOf("/") + 1).toLowerCase();
   const root = await Deno.realPath(cwd).catch(() => undefined);
   if (root === undefined || name === "") return [];

@@ -1,6 +1,7 @@
 import { ReasonixError } from "../../core/mod.ts";
 import type { ToolContext } from "../tool.ts";
 import { osReason } from "./os_reason.ts";
+import type { Surroundings } from "./suggest_paths.ts";
 
 /** A path of a call after the path policy: what to open, and what to call it in messages. */
 export interface Target {
@@ -9,9 +10,6 @@ export interface Target {
   /** Relative to the working directory where it lies below it. */
   readonly shown: string;
 }
-
-/** Where else a missing file may be looked for. */
-export type Surroundings = Pick<ToolContext, "cwd" | "paths" | "signal">;
 
 export interface ExistingFile extends Target {
   readonly info: Deno.FileInfo;
@@ -92,8 +90,8 @@ export function kindOf(info: Deno.FileInfo): string {
 }
 
 async function missing(target: Target, context?: Surroundings): Promise<ReasonixError> {
-  const { suggestPaths: nearPaths } = await import("./suggest_paths.ts");
-  const near = await nearPaths(target, context);
+  const { suggestPaths } = await import("./suggest_paths.ts");
+  const near = await suggestPaths(target, context);
   const remedy = near.length > 0 ? `near names: ${near.join(", ")}` : "use glob or ls to find it";
   return new ReasonixError(`${target.shown} does not exist`, { remedy });
 }

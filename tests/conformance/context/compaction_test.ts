@@ -1,4 +1,4 @@
-import { reduce } from "../../../src/session/mod.ts";
+import { reduce } from "../../support/reduce.ts";
 import { checkPairing, tool } from "../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import {

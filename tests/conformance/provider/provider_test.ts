@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Message } from "../../../src/core/mod.ts";
-import { createProvider, type Provider, recordTo } from "../../../src/provider/mod.ts";
+import { createProvider, type Provider } from "../../../src/provider/mod.ts";
 import { PROVIDER_KINDS } from "../../../src/provider/kinds.ts";
 import {
   collect,
@@ -29,8 +29,7 @@ const HARNESSES: Readonly<Record<string, Harness>> = {
     const cassette = await Deno.makeTempFile({ suffix: ".jsonl" });
     try {
       await using server = startModelServer(script);
-      const live = await openClient(server, { clock: new InstantClock() });
-      await scenario(await recordTo(live, { file: cassette }));
+      await scenario(await openClient(server, { clock: new InstantClock(), record: { file: cassette } }));
       const entry = providerEntry({ kind: "replay", cassette });
       await scenario(await createProvider({ entry, model: "m", version: "1" }));
     } finally {

@@ -4,6 +4,7 @@ import { readFilter } from "../../../src/tool/search/path_filter.ts";
 import { findRipgrep } from "../../../src/tool/search/ripgrep.ts";
 import { type ContentSearch, searchContent } from "../../../src/tool/search/search_content.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
+import { needs } from "../../support/tools.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 import { growTree } from "./tree.ts";
 
@@ -33,8 +34,11 @@ const CASES: readonly (readonly [Case, readonly string[]])[] = [
 ];
 
 Deno.test({
-  name: "searchContent and findFiles give what ripgrep gives on 10,000 files with nested ignores",
-  ignore: findRipgrep("/nowhere") === undefined,
+  ...needs(
+    "rg",
+    findRipgrep("/nowhere") !== undefined,
+    "searchContent and findFiles give what ripgrep gives on 10,000 files with nested ignores",
+  ),
   async fn(t) {
     await using dir = await makeTempDir();
     assert(await growTree(dir.path) > 10_000);

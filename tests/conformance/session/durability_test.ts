@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Event, Message } from "../../../src/core/mod.ts";
-import { loadEvents, reduce, SessionLog } from "../../../src/session/mod.ts";
+import { loadEvents, SessionLog } from "../../../src/session/mod.ts";
+import { reduce } from "../../support/reduce.ts";
 
 const file = (name: string) => new URL(name, import.meta.url).pathname;
 const deno = (name: string, args: string[]) =>

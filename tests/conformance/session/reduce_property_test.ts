@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { type Event, type Message, type NewEvent, NO_USAGE } from "../../../src/core/mod.ts";
-import { apply, emptyState, reduce, repair, type SessionState } from "../../../src/session/mod.ts";
+import { apply, emptyState, repair, type SessionState } from "../../../src/session/mod.ts";
+import { reduce } from "../../support/reduce.ts";
 
 /** Draws for one history: each number chooses a move or a parameter of it. */
 const draws = fc.array(fc.nat(999), { minLength: 20, maxLength: 300 });

@@ -1,4 +1,4 @@
-import { accessOf } from "../../../src/assembly/access_scope.ts";
+import { buildAccessScope } from "../../../src/assembly/access_scope.ts";
 import { fillDefaults } from "../../../src/config/load/defaults.ts";
 import type { Config } from "../../../src/config/mod.ts";
 import { assertEquals, assertMatch } from "../../support/assert.ts";
@@ -7,7 +7,13 @@ function config(bash: Config["sandbox"]["bash"], writes: Config["tools"]["writes
   return fillDefaults({ sandbox: { bash }, tools: { writes } });
 }
 
-Deno.test("accessOf is full only in danger-full-access, and says so", () => {
+/** What a run with this configuration reaches, in a directory where nothing is. */
+function accessOf(config: Config, mode?: Parameters<typeof buildAccessScope>[2]) {
+  const { full, notice } = buildAccessScope({ cwd: "/w", home: "/h", env: () => undefined }, config, mode);
+  return { full, ...(notice === undefined ? {} : { notice }) };
+}
+
+Deno.test("buildAccessScope is full only in danger-full-access, and says so", () => {
   for (const mode of [undefined, "read-only", "workspace-write", "plan"] as const) {
     assertEquals(accessOf(config("off", "allow"), mode), { full: false });
   }
@@ -18,7 +24,7 @@ Deno.test("accessOf is full only in danger-full-access, and says so", () => {
   }
 });
 
-Deno.test("accessOf leaves in force what is set more strictly, and names it", () => {
+Deno.test("buildAccessScope leaves in force what is set more strictly, and names it", () => {
   const enforced = accessOf(config("enforce", "allow"), "danger-full-access");
   assertEquals(enforced.full, false);
   assertMatch(enforced.notice ?? "", /stay confined .* because of \[sandbox\] bash = "enforce"$/);

@@ -1,5 +1,5 @@
-import { parseDotenv } from "../../../src/config/load/read_text.ts";
-import { expandText } from "../../../src/config/load/expand.ts";
+import { lazyDotenv } from "../../../src/config/load/read_text.ts";
+import { expandConfig } from "../../../src/config/load/expand.ts";
 import { resolvePath } from "../../../src/config/paths.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
@@ -20,10 +20,15 @@ const TEXTS: [text: string, expanded: string, missing: string[]][] = [
 ];
 
 for (const [text, expanded, expected] of TEXTS) {
-  Deno.test(`expandText makes ${JSON.stringify(expanded)} of ${JSON.stringify(text)}`, () => {
-    const missing: string[] = [];
-    assertEquals(expandText(text, (name) => VARIABLES[name], (name) => missing.push(name)), expanded);
-    assertEquals(missing, expected);
+  Deno.test(`expandConfig makes ${JSON.stringify(expanded)} of ${JSON.stringify(text)}`, () => {
+    const { table, missing } = expandConfig({ providers: [{ base_url: text }] }, {
+      lookup: () => (name) => VARIABLES[name],
+      env: () => undefined,
+      folder: "/",
+      cwd: "/",
+    });
+    assertEquals(table, { providers: [{ base_url: expanded }] });
+    assertEquals(missing.map(({ name }) => name), expected);
   });
 }
 
@@ -92,7 +97,7 @@ Deno.test({
   },
 });
 
-Deno.test("parseDotenv reads names, quotes, comments and export, and takes values as they are", () => {
+Deno.test("lazyDotenv reads names, quotes, comments and export, and takes values as they are", () => {
   const text = [
     "\uFEFFA=plain",
     "export B = spaced  # comment",
@@ -107,7 +112,7 @@ Deno.test("parseDotenv reads names, quotes, comments and export, and takes value
     'I="open',
     "A=last",
   ].join("\r\n");
-  assertEquals(Object.fromEntries(parseDotenv(text)), {
+  assertEquals(Object.fromEntries(lazyDotenv(() => text)()), {
     A: "last",
     B: "spaced",
     C: "single # $A",

@@ -1,4 +1,5 @@
-import { MemoryStore, openConversation, Recorder } from "../../../src/control/mod.ts";
+import { openConversation, Recorder } from "../../../src/control/mod.ts";
+import { MemoryStore } from "../../../src/control/memory_store.ts";
 import type { Event } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../support/assert.ts";
 

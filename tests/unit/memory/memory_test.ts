@@ -1,11 +1,11 @@
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { loadMemory, memoryPort, openingMemory } from "../../../src/memory/mod.ts";
+import { memoryPort, openingMemory } from "../../../src/memory/mod.ts";
+import { FactStore } from "../../../src/memory/store.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
 async function scene() {
   const dir = await makeTempDir();
-  const { FactStore } = await loadMemory();
   let now = new Date("2026-03-01T10:00:00Z");
   const paths = { home: `${dir.path}/h`, project: `${dir.path}/h/projects/p` };
   return {

@@ -1,18 +1,22 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { createProvider, listModels, modelInfo } from "../../../src/provider/mod.ts";
+import { createProvider, listModels } from "../../../src/provider/mod.ts";
 import { collect, openClient, providerEntry } from "../../support/model_client.ts";
 import { startModelServer } from "../../support/model_server.ts";
 
-Deno.test("createProvider describes the model when the entry gives price and sizes", () => {
-  const entry = providerEntry({
+Deno.test("createProvider describes the model when the entry gives price and sizes", async () => {
+  const describe = async (fields: Record<string, unknown>) => {
+    const entry = providerEntry({ base_url: "http://127.0.0.1:1", ...fields });
+    return (await createProvider({ entry, model: "v4", version: "1" })).model;
+  };
+  const full = await describe({
     name: "deepseek",
     context_window: 1000,
     max_output_tokens: 50,
     vision: true,
     price: { input: 2, output: 8, cache_hit: 0.5 },
   });
-  assertEquals(modelInfo(entry, "v4"), {
+  assertEquals(full, {
     provider: "deepseek",
     id: "v4",
     contextWindow: 1000,
@@ -20,7 +24,7 @@ Deno.test("createProvider describes the model when the entry gives price and siz
     vision: true,
     price: { input: 2, cachedInput: 0.5, output: 8, currency: "USD" },
   });
-  assertEquals(modelInfo(providerEntry({ price: { input: 2, output: 8 } }), "v4").price?.cachedInput, 2);
+  assertEquals((await describe({ price: { input: 2, output: 8 } })).price?.cachedInput, 2);
 });
 
 Deno.test("createProvider names the kinds there are when the kind is unknown", async () => {

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Event, NewEvent } from "../../../src/core/mod.ts";
-import { apply, emptyState, openTurn, reduce, repair } from "../../../src/session/mod.ts";
+import { apply, emptyState, openTurn, repair } from "../../../src/session/mod.ts";
+import { reduce } from "../../support/reduce.ts";
 import { begin, end, reply, result, sequence, start, turn, user } from "./support.ts";
 
 const state = (...events: NewEvent[]) => reduce(sequence(events));

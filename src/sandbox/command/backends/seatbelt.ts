@@ -51,7 +51,7 @@ function writableWithin({ writable, readable }: JailPlan): MountPath[] {
  * protected, hidden. Everything that is not a file write or the network stays allowed, except the ways to
  * have another process act for this one.
  */
-export function seatbeltProfile(plan: JailPlan): string {
+function seatbeltProfile(plan: JailPlan): string {
   return [
     "(version 1)",
     "(allow default)",

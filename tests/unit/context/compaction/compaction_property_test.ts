@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { Compaction } from "../../../../src/context/mod.ts";
-import { MemoryStore, openConversation, Recorder } from "../../../../src/control/mod.ts";
+import { openConversation, Recorder } from "../../../../src/control/mod.ts";
+import { MemoryStore } from "../../../../src/control/memory_store.ts";
 import type { Chunk, Message } from "../../../../src/core/mod.ts";
 import { BUILTINS, ToolRegistry } from "../../../../src/tool/mod.ts";
-import { reduce } from "../../../../src/session/mod.ts";
+import { reduce } from "../../../support/reduce.ts";
 import { checkPairing, scriptedProvider } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 

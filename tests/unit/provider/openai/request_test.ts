@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { Message } from "../../../../src/core/mod.ts";
-import { modelInfo } from "../../../../src/provider/mod.ts";
 import { RequestWriter } from "../../../../src/provider/kinds/openai/request.ts";
 import { providerEntry } from "../../../support/model_client.ts";
 import { pairingProblems, rawMessages } from "../../../support/model_checks.ts";
@@ -12,7 +11,17 @@ const IMAGE = { mime: "image/png", data: "AAAA" };
 
 function writer(fields: Record<string, unknown> = {}, effort?: string): RequestWriter {
   const entry = providerEntry(fields);
-  return new RequestWriter({ entry, model: modelInfo(entry, "m"), ...(effort ? { effort } : {}) });
+  return new RequestWriter({
+    entry,
+    model: {
+      provider: entry.name,
+      id: "m",
+      contextWindow: entry.context_window,
+      vision: entry.vision,
+      ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
+    },
+    ...(effort ? { effort } : {}),
+  });
 }
 
 const decode = (bytes: Uint8Array) => new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { Message } from "../../../../src/core/mod.ts";
-import { modelInfo } from "../../../../src/provider/mod.ts";
 import { RequestWriter } from "../../../../src/provider/kinds/openai/request.ts";
 import { collect, InstantClock, openClient, PREFIX, providerEntry } from "../../../support/model_client.ts";
 import { type RecordedRequest, startModelServer } from "../../../support/model_server.ts";
@@ -25,7 +24,10 @@ const FRAMED = { length: true, chunked: false, expects: false, type: "applicatio
 
 function written(messages: readonly Message[]): string {
   const entry = providerEntry({});
-  const writer = new RequestWriter({ entry, model: modelInfo(entry, "m") });
+  const writer = new RequestWriter({
+    entry,
+    model: { provider: entry.name, id: "m", contextWindow: entry.context_window, vision: entry.vision },
+  });
   return new TextDecoder().decode(writer.body({ prefix: PREFIX, messages }));
 }
 

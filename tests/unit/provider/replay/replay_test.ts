@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";
 import { type Message, ReasonixError } from "../../../../src/core/mod.ts";
-import { createProvider, type Provider, type RecordOptions, recordTo } from "../../../../src/provider/mod.ts";
+import { createProvider, type Provider, type RecordOptions } from "../../../../src/provider/mod.ts";
 import { collect, HELLO, InstantClock, openClient, providerEntry } from "../../../support/model_client.ts";
 import { startModelServer, textEvent, type Turn } from "../../../support/model_server.ts";
 
@@ -53,10 +53,9 @@ async function record(file: string, workspace: string, options: Partial<RecordOp
     text: `Saw ${workspace}/src`,
   }];
   await using server = startModelServer(turns);
-  const provider = await recordTo(await openClient(server), {
-    file,
+  const provider = await openClient(server, {
+    record: { file, ...options },
     values: { workspace, home: "/home/ann" },
-    ...options,
   });
   await converse(
     provider,
@@ -185,21 +184,21 @@ Deno.test("replay provider waits as the cassette says and stops waiting when the
   });
 });
 
-Deno.test("recordTo keeps the time between chunks when it is asked to", async () => {
+Deno.test("createProvider with record keeps the time between chunks when it is asked to", async () => {
   await inFolder(async (file) => {
     const clock = new InstantClock();
     const turn: Turn = { stream: [textEvent("a")] };
     await using server = startModelServer([{ status: 503, headers: { "retry-after": "2" } }, turn]);
-    const provider = await recordTo(await openClient(server, { clock }), { file, clock, delays: true });
+    const provider = await openClient(server, { clock, record: { file, delays: true } });
     await collect(provider);
     assertStringIncludes(await Deno.readTextFile(file), '{"type":"text","text":"a","delay":2000}');
   });
 });
 
-Deno.test("recordTo ends a reply with an error when the cassette cannot be written", async () => {
+Deno.test("createProvider with record ends a reply with an error when the cassette cannot be written", async () => {
   const folder = await Deno.makeTempDir();
   await using server = startModelServer([{ text: "a" }]);
-  const provider = await recordTo(await openClient(server), { file: `${folder}/c.jsonl` });
+  const provider = await openClient(server, { record: { file: `${folder}/c.jsonl` } });
   await Deno.remove(folder, { recursive: true });
   const outcome = await collect(provider);
   assertEquals([outcome.text, outcome.reason], ["a", undefined]);

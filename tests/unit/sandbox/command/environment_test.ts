@@ -1,4 +1,4 @@
-import { childEnvironment } from "../../../../src/sandbox/mod.ts";
+import { childEnvironment } from "../../../../src/sandbox/command/environment.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 Deno.test("childEnvironment keeps what commands need and says who runs them", () => {

@@ -1,4 +1,5 @@
 import { createJail, type Jail, type JailOptions } from "../../../../src/sandbox/mod.ts";
+import { needs } from "../../../support/tools.ts";
 import type { Ground } from "../support.ts";
 
 /** The first bubblewrap of the usual places. */
@@ -10,10 +11,9 @@ const BWRAP = ["/usr/bin/bwrap", "/usr/local/bin/bwrap"].find((path) => {
   }
 });
 
-/** Options of a test that needs the real jail; the reason shows in the name when it is skipped. */
+/** Options of a test that needs the real jail. */
 export function jailed(name: string): { name: string; ignore: boolean } {
-  const ignore = Deno.build.os !== "linux" || BWRAP === undefined;
-  return { name: ignore ? `${name} [skipped: bubblewrap is not installed]` : name, ignore };
+  return needs("bwrap", Deno.build.os === "linux" && BWRAP !== undefined, name);
 }
 
 export interface Outcome {

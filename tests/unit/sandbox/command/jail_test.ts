@@ -1,12 +1,8 @@
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import type { Backend, ProbeResult } from "../../../../src/sandbox/command/backend.ts";
 import { bubblewrap } from "../../../../src/sandbox/command/backends/bubblewrap.ts";
-import {
-  createJail,
-  createJailFromData,
-  runForwarder,
-  startFilterProxy,
-} from "../../../../src/sandbox/mod.ts";
+import { createJail, runForwarder, startFilterProxy } from "../../../../src/sandbox/mod.ts";
+import { Jail } from "../../../../src/sandbox/command/jail.ts";
 import { probeCached } from "../../../../src/sandbox/command/probe.ts";
 import {
   assert,
@@ -91,13 +87,11 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("createJailFromData makes the same jail without probing"),
+  ...jailed("forgetProbe has the next start look again"),
   fn: async () => {
     await using g = await ground();
     const jail = await groundJail(g, { environment: { env: { PATH: "/usr/bin:/bin", MARK: "seen" } } });
-    const copy = await createJailFromData(structuredClone(jail.data));
-    assertEquals(copy.wrap(["x"], { cwd: g.ws }), jail.wrap(["x"], { cwd: g.ws }));
-    assertEquals((await sh(copy, g.ws, "echo $MARK")).stdout, "seen\n");
+    assertEquals((await sh(jail, g.ws, "echo $MARK")).stdout, "seen\n");
     await jail.forgetProbe();
     await assertRejects(() => Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`), Deno.errors.NotFound);
   },
@@ -117,7 +111,7 @@ Deno.test({
     const jail = await groundJail(g);
     const data = { ...jail.data, probe: { ...jail.data.probe, network: false, detail: "refused" } };
     assertStringIncludes(
-      (await createJailFromData(data)).describe(),
+      new Jail(data, bubblewrap).describe(),
       "the network is NOT confined (refused)",
     );
   },

@@ -1,4 +1,4 @@
-import { seatbelt, seatbeltProfile } from "../../../../src/sandbox/command/backends/seatbelt.ts";
+import { seatbelt } from "../../../../src/sandbox/command/backends/seatbelt.ts";
 import type { JailPlan } from "../../../../src/sandbox/command/backend.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 
@@ -18,15 +18,21 @@ const PLAN: JailPlan = {
   network: "none",
 };
 
-Deno.test("seatbeltProfile writes exactly the reviewed profile", async () => {
+/** The profile that a command of this plan gets. */
+function profileOf(plan: JailPlan): string {
+  const probe = { works: true, network: true };
+  return seatbelt.wrap({ argv: ["true"], cwd: "/", env: {}, plan, probe }).args[1] ?? "";
+}
+
+Deno.test("the seatbelt backend writes exactly the reviewed profile", async () => {
   const golden = await Deno.readTextFile(new URL("./seatbelt_profile.sb", import.meta.url));
-  assertEquals(seatbeltProfile(PLAN), golden);
+  assertEquals(profileOf(PLAN), golden);
 });
 
-Deno.test("seatbeltProfile refuses to write what is only shown, but not to what is writable in it", () => {
+Deno.test("the seatbelt profile refuses to write what is only shown, but not to what is writable in it", () => {
   const readable = [{ path: "/Users/me", directory: true }, { path: "/private/tmp/ws", directory: true }];
   assertStringIncludes(
-    seatbeltProfile({ ...PLAN, writable: [{ path: "/Users/me/.npm", directory: true }], readable }),
+    profileOf({ ...PLAN, writable: [{ path: "/Users/me/.npm", directory: true }], readable }),
     [
       '  (subpath "/Users/me/.npm")\n)',
       '(deny file-write*\n  (subpath "/Users/me")\n  (subpath "/private/tmp/ws")\n)',
@@ -35,16 +41,16 @@ Deno.test("seatbeltProfile refuses to write what is only shown, but not to what 
   );
 });
 
-Deno.test("seatbeltProfile opens the network as far as asked", () => {
-  assertStringIncludes(seatbeltProfile({ ...PLAN, network: "open" }), "(deny network*)\n(allow network*)\n");
-  const filtered = seatbeltProfile({ ...PLAN, network: "filtered", proxy: { port: 4711 } });
+Deno.test("the seatbelt profile opens the network as far as asked", () => {
+  assertStringIncludes(profileOf({ ...PLAN, network: "open" }), "(deny network*)\n(allow network*)\n");
+  const filtered = profileOf({ ...PLAN, network: "filtered", proxy: { port: 4711 } });
   assertStringIncludes(filtered, '(deny network*)\n(allow network-outbound (remote ip "localhost:4711"))\n');
-  assert(!seatbeltProfile(PLAN).includes("(allow network"));
+  assert(!profileOf(PLAN).includes("(allow network"));
 });
 
-Deno.test("seatbeltProfile keeps a path from ending its string", () => {
+Deno.test("the seatbelt profile keeps a path from ending its string", () => {
   const path = '/Users/me/a") (allow file-write* (subpath "/';
-  const profile = seatbeltProfile({ ...PLAN, writable: [{ path, directory: true }] });
+  const profile = profileOf({ ...PLAN, writable: [{ path, directory: true }] });
   assertStringIncludes(profile, String.raw`(subpath "/Users/me/a\") (allow file-write* (subpath \"/")`);
 });
 

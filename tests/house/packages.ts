@@ -1,0 +1,60 @@
+/** Layer of each package; a package imports only from lower layers. The leaf helpers of path and util may speak core's types. */
+export const LAYERS: Readonly<Record<string, number>> = {
+  core: 0,
+  path: 0.25,
+  util: 0.5,
+  rule: 1,
+  config: 1.5,
+  provider: 2,
+  tool: 2,
+  permission: 2,
+  sandbox: 2,
+  session: 2,
+  memory: 3,
+  context: 3,
+  agent: 4,
+  control: 5,
+  assembly: 6,
+  frontend: 6,
+  cli: 7,
+};
+
+/** The highest layer the embedding API at the top `mod.ts` may show. */
+export const API_LAYER = 5;
+
+/** Packages without a `mod.ts`: their files stand on their own, so that start-up pays only for those in use. */
+export const OPEN_PACKAGES: readonly string[] = ["path", "util"];
+
+/** Files beside the `mod.ts` of a package that may be imported for their types. */
+export const TYPE_ENTRIES: readonly string[] = ["src/core/event_schema.ts"];
+
+/** A directory that grows by one entry and one line in its list file. */
+export interface ExtensionPoint {
+  readonly directory: string;
+  readonly list: string;
+  /** Further files the list was split into. */
+  readonly parts?: RegExp;
+  /** Whether an entry is a directory, a file of this ending, or either. */
+  readonly entries: "directories" | ".ts" | ".toml" | "both";
+}
+
+export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
+  { directory: "src/provider/kinds", list: "src/provider/kinds.ts", entries: "directories" },
+  { directory: "src/tool/builtin", list: "src/tool/builtins.ts", entries: "directories" },
+  { directory: "src/sandbox/command/backends", list: "src/sandbox/command/backends.ts", entries: ".ts" },
+  { directory: "src/config/presets", list: "src/config/presets.ts", entries: ".toml" },
+  { directory: "src/frontend", list: "src/frontend/frontends.ts", entries: "directories" },
+  { directory: "cli/commands", list: "cli/app.ts", parts: /^cli\/routes\/\w+\.ts$/, entries: "both" },
+];
+
+/** Reports whether a file is the list of an extension point, or a part of it. */
+export function isListOf(point: ExtensionPoint, path: string): boolean {
+  return path === point.list || (point.parts?.test(path) ?? false);
+}
+
+/** "src/agent/loop.ts" → "agent", "cli/main.ts" → "cli"; undefined outside the layered packages. */
+export function packageOf(path: string): string | undefined {
+  const [top, second, third] = path.split("/");
+  if (top === "cli") return "cli";
+  return top === "src" && third !== undefined ? second : undefined;
+}
