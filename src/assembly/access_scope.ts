@@ -1,7 +1,13 @@
 import type { Config } from "../config/mod.ts";
 import type { PermissionMode } from "../permission/mod.ts";
 import { isProblem, parseRule } from "../rule/mod.ts";
-import { createWorkspace, type Workspace } from "../sandbox/mod.ts";
+import {
+  createWorkspace,
+  describeUnconfined,
+  forecastJail,
+  type JailForecast,
+  type Workspace,
+} from "../sandbox/mod.ts";
 import type { RunPaths } from "./run_paths.ts";
 
 /** How far the commands and file tools of a run reach. */
@@ -72,4 +78,31 @@ export function buildAccessScope(
   const rooted = buildWorkspace(paths, config);
   const access = accessOf(config, mode);
   return { ...access, rooted, workspace: access.full ? buildWorkspace(paths, config, ["/"]) : rooted };
+}
+
+/** The reach of a run that is about to begin. */
+export interface RunAccess extends AccessScope {
+  readonly forecast: JailForecast;
+  /** What the user should know about it before the first request. */
+  readonly notices: readonly string[];
+}
+
+/**
+ * Tells besides how commands will be confined. Throws a ReasonixError (exit "blocked") when
+ * `[sandbox] bash = "enforce"` finds no jail.
+ */
+export async function openAccessScope(
+  paths: RunPaths,
+  config: Config,
+  mode: PermissionMode | undefined,
+): Promise<RunAccess> {
+  const scope = buildAccessScope(paths, config, mode);
+  const { bash, network, network_hosts } = config.sandbox;
+  const forecast = await forecastJail({
+    mode: scope.full ? "off" : bash,
+    network: network ? "open" : network_hosts.length > 0 ? "filtered" : "none",
+    cacheDir: `${paths.home}/cache`,
+  });
+  const unconfined = scope.full || forecast.confined ? undefined : describeUnconfined(forecast.reason);
+  return { ...scope, forecast, notices: [scope.notice, unconfined].filter((text) => text !== undefined) };
 }

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from "../config/mod.ts";
 import { Controller, Recorder } from "../control/mod.ts";
-import { buildAccessScope } from "./access_scope.ts";
+import { openAccessScope } from "./access_scope.ts";
 import type { Assembly } from "./assembly.ts";
 import { createCheckpointer } from "./checkpoints.ts";
 import { manageContext } from "./context_management.ts";
@@ -22,7 +22,7 @@ export async function assemble(
 ): Promise<Assembly> {
   const { config } = loaded;
   const provider = await buildProvider(paths, options, loaded);
-  const reach = buildAccessScope(paths, config, options.permissionMode);
+  const reach = await openAccessScope(paths, config, options.permissionMode);
   const { workspace } = reach;
   const { log, redact } = await openSession(paths, options, loaded);
   const recorder = new Recorder(log);
@@ -38,7 +38,8 @@ export async function assemble(
   });
   const registry = buildRegistry(config, knowledge.tools);
   const parts = { paths, loaded, workspace, log, recorder, knowledge, provider };
-  const tools = buildTools({ ...parts, registry, unconfined: reach.full, vision: provider.model.vision });
+  const permissionMode = () => gate.permissionMode;
+  const tools = buildTools({ ...parts, registry, reach, permissionMode, vision: provider.model.vision });
   const gate = buildGate({ paths, options, loaded, reach, recorder, tools });
   skillRules.serve(gate);
   const room = await manageContext({ ...parts, registry });

@@ -52,21 +52,21 @@ export function gateOptions(sources: GateSources): GateOptions {
     },
     confirm: safety.confirm,
     record,
-    ...readersOnly(loaded.config.tools.writes, sources.openJail),
+    filesStay: loaded.config.tools.writes !== "allow",
+    unconfined: () => withoutJail(sources.openJail, loaded.config.tools.writes),
     saveRule: (rule) => addConfigItem(userConfigFile(paths.home), "permissions.allow", rule),
     ...(shellFolder ? { shellFolder } : {}),
     shell: Deno.build.os === "windows" ? "other" : "posix",
   };
 }
 
-/** Where files must not change and no jail sees to it, the gate lets only readers through. A jail that fails ends its command itself. */
-function readersOnly(writes: WritePolicy, openJail: () => Promise<Jail>): Pick<GateOptions, "readersOnly"> {
-  if (writes === "allow") return {};
-  const reason = `there is no jail to keep commands from changing files ([tools] writes = "${writes}"); ` +
-    insteadOfWriting(writes);
-  return {
-    readersOnly: () => openJail().then((jail) => jail.confined ? undefined : reason, () => undefined),
-  };
+/** Says why there is no jail, and what to do. One that fails ends its command itself. */
+function withoutJail(openJail: () => Promise<Jail>, writes: WritePolicy): Promise<string | undefined> {
+  const remedy = writes === "allow" ? "use the tools that read" : insteadOfWriting(writes);
+  return openJail().then(
+    (jail) => jail.confined ? undefined : `there is no jail to see to that; ${remedy}`,
+    () => undefined,
+  );
 }
 
 /**

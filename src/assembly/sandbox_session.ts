@@ -5,6 +5,7 @@ import {
   createJail,
   type FilterProxy,
   type Jail,
+  type JailForecast,
   type JailOptions,
   looksJailDenied,
   startFilterProxy,
@@ -16,12 +17,16 @@ export interface SandboxSessionParts {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly workspace: Workspace;
-  /** Folder of the session; its commands share one `/tmp` in it. */
+  /** Directory of the session; its commands share one `/tmp` in it. */
   readonly sessionDir?: string;
-  /** Folder of the full outputs of this session, which commands may read. */
+  /** Directory of the full outputs of this session, which commands may read. */
   readonly outputDir?: string;
   /** Commands run without a jail, and the user knows. */
   readonly unconfined?: boolean;
+  /** What the user was told of the jail before the first request. */
+  readonly forecast?: JailForecast;
+  /** Whether the mode of the moment keeps files as they are. */
+  readonly filesStay?: () => boolean;
   /** Hears what is confined, and which host was refused. */
   readonly tell?: (text: string) => void;
 }
@@ -32,13 +37,15 @@ const HINTS = {
   network:
     "The jail probably stopped this command from reaching the network; see [sandbox] network and network_hosts",
   readOnly: "Commands see the workspace read-only because of [tools] writes; --writes allow opens it",
+  mode: "Commands see the workspace read-only in read-only and plan mode",
   setup: "The jail could not be set up for this command; it is probed again next time",
 };
 
-/** The command jail, chosen when the first command comes: the probe may start a process. */
+/** The running jail of a session, chosen when the first command comes: the probe may start a process. */
 export class SandboxSession {
   readonly #sources: SandboxSessionParts;
   #jail: Promise<Jail> | undefined;
+  #readOnly: Jail | undefined;
   #proxy: FilterProxy | undefined;
   #proxyFolder: string | undefined;
   #tmp: string | undefined;
@@ -49,6 +56,12 @@ export class SandboxSession {
 
   /** Rejects with a ReasonixError (exit "blocked") when `[sandbox] bash = "enforce"` finds no jail. */
   readonly open = (): Promise<Jail> => this.#jail ??= this.#create();
+
+  /** The jail of the next command: in modes that only read, one in which files stay as they are. */
+  readonly current = async (): Promise<Jail> => {
+    const jail = await this.open();
+    return this.#sources.filesStay?.() ? this.#readOnly ??= jail.readOnly() : jail;
+  };
 
   /** Tells once per cause when the jail seems to be why a command failed; without a person there is no way around it. */
   watch(recorder: Recorder): void {
@@ -72,7 +85,8 @@ export class SandboxSession {
       network: network ? "open" : "none",
     });
     if (denial?.kind === "setup") await jail.forgetProbe();
-    return denial && HINTS[denial.kind === "file" && writes !== "allow" ? "readOnly" : denial.kind];
+    if (denial?.kind !== "file") return denial && HINTS[denial.kind];
+    return HINTS[writes !== "allow" ? "readOnly" : this.#sources.filesStay?.() ? "mode" : "file"];
   }
 
   async close(): Promise<void> {
@@ -97,10 +111,10 @@ export class SandboxSession {
   }
 
   async #create(): Promise<Jail> {
-    const { tell, workspace, unconfined } = this.#sources;
+    const { tell, workspace, unconfined, forecast } = this.#sources;
     const jail = await createJail(await this.#options());
     workspace.usePrivateTmp(jail.privateTmp);
-    if (!unconfined) tell?.(jail.describe());
+    if (jail.confined || !(unconfined || forecast)) tell?.(jail.describe());
     return jail;
   }
 
@@ -114,6 +128,7 @@ export class SandboxSession {
     const tmp = this.#tmp = await this.#makeTmp();
     return {
       mode: this.#mode,
+      ...(this.#sources.forecast?.confined ? { expected: true } : {}),
       roots: workspace.roots,
       ...(loaded.config.tools.writes === "allow" ? {} : { rootAccess: "read" }),
       ...(outputDir === undefined ? {} : { shown: [outputDir] }),

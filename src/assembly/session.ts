@@ -8,7 +8,7 @@ import { findSession, lastSession, loadManage, projectDir, repair, SessionLog } 
 import { insteadOfWriting, type ToolRegistry, type WritePolicy } from "../tool/mod.ts";
 import { createRedactor } from "../util/redact.ts";
 import { VERSION } from "../util/version.ts";
-import type { AccessScope } from "./access_scope.ts";
+import type { RunAccess } from "./access_scope.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import { PLATFORM } from "./provider.ts";
 import type { RunOptions } from "./run_options.ts";
@@ -101,12 +101,12 @@ function environmentOf({ cwd }: RunPaths, { roots }: Workspace, writes: WritePol
 
 /** What the user should know before the turn. */
 export function noticesOf(
-  { notice }: Pick<AccessScope, "notice">,
+  { notices }: Pick<RunAccess, "notices">,
   registry: ToolRegistry,
   { instructions, skillSet }: PromptInputs,
 ): string[] {
   return [
-    ...(notice === undefined ? [] : [notice]),
+    ...notices,
     ...registry.unknown.map((name) => `Unknown tool "${name}" in [tools] was passed over`),
     ...instructions.notices.map((notice) => `${notice.path} ${notice.problem}`),
     ...skillSet.warnings.map((warning) => `${warning.path}: ${warning.text}`),

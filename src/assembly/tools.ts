@@ -1,7 +1,8 @@
 import { RegistryToolbox, SUBMIT_TOOL } from "../agent/mod.ts";
 import type { Config, LoadedConfig } from "../config/mod.ts";
 import type { Recorder } from "../control/mod.ts";
-import type { Jail, Workspace } from "../sandbox/mod.ts";
+import { keepsFiles, type PermissionMode } from "../permission/mod.ts";
+import type { Jail } from "../sandbox/mod.ts";
 import type { SessionLog } from "../session/mod.ts";
 import {
   BUILTINS,
@@ -11,6 +12,7 @@ import {
   ToolRegistry,
   type ToolSettings,
 } from "../tool/mod.ts";
+import type { RunAccess } from "./access_scope.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import { SandboxSession } from "./sandbox_session.ts";
 import type { RunPaths } from "./run_paths.ts";
@@ -19,13 +21,13 @@ import { RunToolHost } from "./tool_host.ts";
 export interface ToolParts {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
-  readonly workspace: Workspace;
   readonly log: SessionLog;
   readonly recorder: Recorder;
   readonly registry: ToolRegistry;
   readonly knowledge: PromptInputs;
-  /** Commands run without a jail, and the user knows. */
-  readonly unconfined: boolean;
+  readonly reach: RunAccess;
+  /** The mode of the moment. */
+  readonly permissionMode: () => PermissionMode;
   /** Whether the model sees images. */
   readonly vision: boolean;
 }
@@ -42,14 +44,17 @@ export interface RunTools {
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
 export function buildTools(parts: ToolParts): RunTools {
-  const { paths, loaded, workspace, log, recorder, registry, vision, knowledge, unconfined } = parts;
+  const { paths, loaded, reach, log, recorder, registry, vision, knowledge } = parts;
+  const { workspace } = reach;
   const services = buildServices(log, recorder, knowledge);
   const outputDir = `${log.paths.dir}/outputs`;
   const jail = new SandboxSession({
     paths,
     loaded,
     workspace,
-    unconfined,
+    unconfined: reach.full,
+    forecast: reach.forecast,
+    filesStay: () => keepsFiles(parts.permissionMode()),
     sessionDir: log.paths.dir,
     outputDir,
     tell: (text) => void recorder.record({ type: "notice", level: "info", code: "sandbox", text }),
@@ -63,7 +68,7 @@ export function buildTools(parts: ToolParts): RunTools {
   });
   const toolbox = new RegistryToolbox({
     registry,
-    jail: jail.open,
+    jail: jail.current,
     execute: host.execute,
     context: {
       cwd: paths.cwd,

@@ -6,6 +6,7 @@ import { judgeSegment, type SegmentVerdict } from "./shell/judge.ts";
 import type { Line } from "./shell/line.ts";
 import { matchText } from "./shell/match.ts";
 import { commandPrefix } from "./shell/prefix.ts";
+import { isListedReader } from "./shell/listed_readers.ts";
 import { isReader } from "./shell/readers.ts";
 import { Unparsable } from "./shell/syntax.ts";
 import { readLine } from "./shell/walk.ts";
@@ -27,6 +28,8 @@ export interface CommandReport {
   readonly segments: readonly SegmentExplanation[];
   /** Every command is a known reader and nothing is written. */
   readonly readOnly: boolean;
+  /** Every command is on the list of what runs unconfined where files have to stay as they are. */
+  readonly listedReaders: boolean;
   readonly unparsable?: string;
   readonly destructive: readonly DestructiveFinding[];
   /** First words that stand for similar commands, when the line is one plain command. */
@@ -69,6 +72,8 @@ function report(command: string, line: Line, scene: CommandScene, strict: boolea
     verdict,
     segments: line.segments.map((segment, i) => explainSegment(segment.text, segment.via, verdicts[i])),
     readOnly: line.opaque === undefined && line.segments.length > 0 && line.segments.every(isReader),
+    listedReaders: line.opaque === undefined && line.segments.length > 0 &&
+      line.segments.every(isListedReader),
     // What is denied anyway need not be resolved and counted.
     destructive: verdict.outcome === "deny"
       ? []
@@ -161,5 +166,5 @@ function unreadable(command: string, why: string, rules: ToolRules): CommandRepo
   const destructive = risky === undefined
     ? []
     : [{ command, reason: `the line cannot be taken apart, but it mentions ${risky}`, targets: [] }];
-  return { verdict, segments: [], readOnly: false, unparsable: why, destructive };
+  return { verdict, segments: [], readOnly: false, listedReaders: false, unparsable: why, destructive };
 }

@@ -112,11 +112,13 @@ export interface GateOptions {
   readonly saveTrust?: (tool: string) => Promise<void>;
   /** `strict` asks for the wide class of risky commands, not only for the destructive ones. */
   readonly confirm?: "normal" | "strict";
+  /** Files stay as they are in every mode, as `[tools] writes` says. */
+  readonly filesStay?: boolean;
   /**
-   * Why only commands known to read may run, in words that end a sentence; undefined where any may. Asked once, before the first
-   * command is judged.
+   * Why there is no jail, in words that end a sentence; undefined where one works. Then only listed commands
+   * run where files have to stay as they are. Asked once, before the first command is judged.
    */
-  readonly readersOnly?: () => Promise<string | undefined>;
+  readonly unconfined?: () => Promise<string | undefined>;
   /** Language of command lines. Anything but a POSIX-like shell cannot be judged and is treated as unparsable. */
   readonly shell?: "posix" | "other";
   /** Whether paths differ only by case name the same file; by default a property of the platform. */

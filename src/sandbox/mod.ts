@@ -8,7 +8,9 @@ export { type CommandOutcome, type JailDenial, looksJailDenied } from "./command
 export { type TrustItem, type TrustRecord, type TrustReport, TrustStore } from "./trust.ts";
 export { processFlags, type ProcessScope } from "./files/deno_flags.ts";
 export type { FilterProxy, ProxyOptions } from "./network/proxy.ts";
-export type { Jail, JailData, JailOptions, RejectedBackend } from "./command/jail.ts";
+export type { Jail, JailOptions } from "./command/jail.ts";
+export { describeUnconfined } from "./command/describe.ts";
+export { forecastJail, type JailForecast } from "./command/forecast.ts";
 
 /**
  * Chooses the strongest jail that works here (or none, as `mode` says) and prepares it. Costs a file read, at

@@ -38,6 +38,8 @@ export interface RunOptions {
   readonly stdin?: string | "null" | "open";
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** A program that starts the program, with its arguments. */
+  readonly within?: readonly string[];
 }
 
 export interface World {
@@ -66,15 +68,25 @@ export async function makeWorld(config = ""): Promise<World> {
   if (config !== "") await Deno.writeTextFile(`${home}/config.toml`, config);
   const file = await programFile();
 
-  const spawn = (args: readonly string[], options: RunOptions = {}) =>
-    new Deno.Command(Deno.execPath(), {
-      args: ["run", ...PERMISSION_FLAGS, "--no-config", file, ...args],
+  const spawn = (args: readonly string[], options: RunOptions = {}) => {
+    const argv = [
+      ...options.within ?? [],
+      Deno.execPath(),
+      "run",
+      ...PERMISSION_FLAGS,
+      "--no-config",
+      file,
+      ...args,
+    ];
+    return new Deno.Command(argv[0] ?? "", {
+      args: argv.slice(1),
       cwd: options.cwd ?? dir,
       env: { REASONIX_HOME: home, NO_COLOR: "1", HOME: temp.path, ...denoDir(), ...options.env },
       stdin: options.stdin === "null" || options.stdin === undefined ? "null" : "piped",
       stdout: "piped",
       stderr: "piped",
     }).spawn();
+  };
 
   return {
     dir,

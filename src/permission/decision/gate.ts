@@ -2,7 +2,7 @@ import { type ApprovalAnswer, type PreparedCall, subjectOf } from "../../core/mo
 import type { CommandJudge } from "../command.ts";
 import { explainOutcome } from "./explain.ts";
 import type { Decision } from "../contract.ts";
-import { modeRefusal, readsOnly, trustQuestion, writerRefusal } from "./mode.ts";
+import { keepsFiles, modeRefusal, readsOnly, trustQuestion, writerRefusal } from "./mode.ts";
 import { createPathMatcher, type PathContext, type PathMatcher } from "../../rule/mod.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { RealPathCache } from "../../path/real_path.ts";
@@ -70,7 +70,7 @@ class SessionGate implements PermissionGate {
   #paths: PathMatcher;
   #judge: CommandJudge | undefined;
   #loading: Promise<CommandJudge> | undefined;
-  #readersOnly: string | undefined;
+  #unconfined: string | undefined;
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -110,7 +110,7 @@ class SessionGate implements PermissionGate {
 
   async #load(): Promise<CommandJudge> {
     this.#loading ??= import("../command.ts").then(async (module) => {
-      this.#readersOnly = await this.#options.readersOnly?.();
+      this.#unconfined = await this.#options.unconfined?.();
       return module.createCommandJudge(this.#options);
     });
     return this.#judge = await this.#loading;
@@ -181,6 +181,10 @@ class SessionGate implements PermissionGate {
     };
   }
 
+  get #filesStay(): boolean {
+    return this.#options.filesStay === true || keepsFiles(this.permissionMode);
+  }
+
   /** Denials and the mode first, then destructive commands, then the rest. Returns a decision or a question. */
   #decide(evaluation: Evaluation, attended: boolean): Decision | ApprovalRequest {
     const { call, subject, verdict, report } = evaluation;
@@ -190,7 +194,7 @@ class SessionGate implements PermissionGate {
     let decision: Decision | "ask" = verdict.outcome === "deny"
       ? resolveDecision(verdict, subject, context)
       : modeRefusal(context.permissionMode, reads, subject) ??
-        writerRefusal(this.#readersOnly, evaluation) ??
+        writerRefusal(this.#filesStay ? this.#unconfined : undefined, evaluation) ??
         resolveDecision(verdict, subject, context);
     if (typeof decision === "object" && decision.decision === "deny" && decision.source !== "headless") {
       return decision;

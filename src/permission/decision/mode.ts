@@ -5,21 +5,31 @@ import type { ApprovalRequest, GateOptions, PermissionMode } from "../types.ts";
 import type { Evaluation } from "./approval.ts";
 import { quoteForMessage } from "./resolve.ts";
 
+/** Whether files stay as they are in this mode. */
+export function keepsFiles(mode: PermissionMode): boolean {
+  return mode === "read-only" || mode === "plan";
+}
+
 /** Whether a call only reads: the tool says so, or every command of the line is a known reader. */
 export function readsOnly(call: PreparedCall, report: CommandReport | undefined): boolean {
   return call.command ? report?.readOnly === true : call.readOnly;
 }
 
-/** What is refused because nothing would keep the command from changing files that must not change, or undefined. */
+/**
+ * Refuses what is not on the list of commands that run without a jail where files have to stay as they are;
+ * `unconfined` says why there is no jail.
+ */
 export function writerRefusal(
-  readersOnly: string | undefined,
+  unconfined: string | undefined,
   { call, subject, report }: Evaluation,
 ): Decision | undefined {
-  if (readersOnly === undefined || !call.command || report?.readOnly) return undefined;
+  if (unconfined === undefined || !call.command || report?.listedReaders) return undefined;
   return {
     decision: "deny",
     source: "mode",
-    reason: `blocked: ${quoteForMessage(subject)} is not known to only read, and ${readersOnly}`,
+    reason:
+      `blocked: ${quoteForMessage(subject)} is not one of the commands that may run where files must not ` +
+      `change, and ${unconfined}`,
   };
 }
 

@@ -10,10 +10,7 @@ const NETWORK = {
 
 /** One line that says what is and what is not confined. */
 export function describeJail(backend: BackendName, scope: JailScope, probe: ProbeResult): string {
-  if (backend === "none") {
-    const why = probe.detail ? ` (${probe.detail})` : "";
-    return `Commands are not confined${why}: they read, write and connect as you do; file tools stay in the workspace`;
-  }
+  if (backend === "none") return describeUnconfined(probe.detail ?? "no jail");
   const hidden = scope.forbidRead?.length ? "; forbid_read is invisible" : "";
   const roots = scope.rootAccess === "read" ? [] : scope.roots;
   const shut = scope.rootAccess === "read" ? "the workspace is read-only, " : "";
@@ -22,4 +19,10 @@ export function describeJail(backend: BackendName, scope: JailScope, probe: Prob
     ? `the network is NOT confined (${probe.detail ?? "not possible here"})`
     : NETWORK[scope.network];
   return `Commands run in a jail (${backend}): ${writes}; ${network}${hidden}`;
+}
+
+/** One line about commands without a jail: why, and what still stands. */
+export function describeUnconfined(why: string): string {
+  return `Commands are not confined (${why}): they read, write and connect as you do; deny rules, the check ` +
+    "for destructive commands and the confinement of file tools still hold";
 }

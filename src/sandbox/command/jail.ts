@@ -1,33 +1,29 @@
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import type { Backend, ProbeResult, SpawnPlan } from "./backend.ts";
 import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
 import { DeniedFiles } from "../files/denied_files.ts";
 import { describeJail } from "./describe.ts";
 import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
 import { currentPlan, type FixedPlan, fixPlan, type HostEnvironment, type JailScope } from "./plan.ts";
+import {
+  type ForecastOptions,
+  lostJail,
+  type RejectedBackend,
+  shortfall,
+  unjailed,
+  whyNone,
+} from "./forecast.ts";
 import { forgetProbe, probeCached } from "./probe.ts";
 import { boundSockets, namedSockets } from "./mounts/sockets.ts";
 
 /** How commands are confined. */
-export interface JailOptions extends JailScope {
-  /**
-   * `[sandbox] bash`: "enforce" refuses to run without a jail, "auto" takes the strongest that works, "off"
-   * none.
-   */
-  readonly mode: "enforce" | "auto" | "off";
-  /** Where probe results are kept between runs; absent = probed each time. */
-  readonly cacheDir?: string;
+export interface JailOptions extends JailScope, ForecastOptions {
+  /** The run began because of a forecast that there is a jail: without one, nothing runs. */
+  readonly expected?: boolean;
   readonly environment?: EnvironmentOptions;
 }
 
-/** A backend that was looked at and does not work here. */
-export interface RejectedBackend {
-  readonly backend: BackendName;
-  readonly reason: string;
-}
-
-/** A jail as plain data: what a worker without permission to look around needs to make the same one. */
-export interface JailData {
+/** What was found and decided when a jail was opened. */
+interface JailData {
   readonly backend: BackendName;
   readonly probe: ProbeResult;
   readonly rejected: readonly RejectedBackend[];
@@ -60,6 +56,13 @@ export class Jail {
     const { fixed, probe, env, backend } = this.data;
     const plan = backend === "none" ? EMPTY_PLAN : currentPlan(fixed, this.#denied?.find());
     return this.#backend.wrap({ argv, cwd: options.cwd, env, plan, probe });
+  }
+
+  /** The same jail, in which nothing in the roots may change. */
+  readOnly(): Jail {
+    const { data } = this;
+    const scope: JailScope = { ...data.fixed.scope, rootAccess: "read" };
+    return new Jail({ ...data, fixed: { ...data.fixed, scope } }, this.#backend);
   }
 
   /** The command as it would run without a jail, for the one unconfined run the user agreed to. */
@@ -110,23 +113,13 @@ const EMPTY_PLAN = {
   network: "open",
 } as const;
 
-/** Why the settings cannot be met by what the probe found, or undefined. */
-function shortfall(probe: ProbeResult, options: JailOptions): string | undefined {
-  if (!probe.works) return probe.detail ?? "does not work here";
-  if (options.mode === "enforce" && options.network !== "open" && !probe.network) {
-    return `cannot cut off the network (${probe.detail ?? "not possible here"})`;
-  }
-  return undefined;
-}
-
 /** Chooses a backend and prepares it. */
 export async function openJail(options: JailOptions): Promise<Jail> {
   const rejected: RejectedBackend[] = [];
   const env = childEnvironment(options.environment);
   for (const name of options.mode === "off" ? [] : CANDIDATES[Deno.build.os] ?? []) {
     const backend = await BACKENDS[name]();
-    const probe = await probeCached(name, backend, options.cacheDir)
-      .catch((error): ProbeResult => ({ works: false, detail: errorMessage(error) }));
+    const probe = await probeCached(name, backend, options.cacheDir);
     const reason = shortfall(probe, options);
     if (reason === undefined) {
       const fixed = fixPlan(await withForwarder(options), await inspectHost(env, options));
@@ -135,10 +128,18 @@ export async function openJail(options: JailOptions): Promise<Jail> {
     }
     rejected.push({ backend: name, reason });
   }
-  const why = rejected.map(({ backend, reason }) => `${backend}: ${reason}`).join("; ");
-  if (options.mode === "enforce") throw unjailed(why || `there is none for ${Deno.build.os}`);
-  const detail = options.mode === "off" ? '[sandbox] bash = "off"' : why || `no jail for ${Deno.build.os}`;
-  const fixed = { scope: options, writable: [], hidden: [], programs: [], replaced: [], redirects: [] };
+  const detail = options.mode === "off" ? '[sandbox] bash = "off"' : whyNone(rejected);
+  if (options.mode === "enforce") throw unjailed(detail);
+  if (options.expected) throw lostJail(detail);
+  const fixed = {
+    scope: options,
+    roots: [],
+    writable: [],
+    hidden: [],
+    programs: [],
+    replaced: [],
+    redirects: [],
+  };
   return new Jail(
     { backend: "none", probe: { works: true, detail }, rejected, fixed, env },
     await BACKENDS.none(),
@@ -164,12 +165,4 @@ async function inspectHost(env: Record<string, string>, options: JailOptions): P
     ...(env.DENO_DIR === undefined ? {} : { runtime: env.DENO_DIR }),
     ...(cacheDir === undefined || Deno.build.os !== "linux" ? {} : { standIns: cacheDir }),
   };
-}
-
-function unjailed(why: string): ReasonixError {
-  return new ReasonixError(`Cannot confine commands as [sandbox] bash = "enforce" asks: ${why}`, {
-    exit: "blocked",
-    remedy:
-      'install bubblewrap (Linux), or set [sandbox] bash = "auto" to run commands unconfined where no jail works',
-  });
 }

@@ -75,6 +75,9 @@ function homeWithin({ roots, userHome }: JailScope): string[] {
 /** The part of a plan that does not change during a session. */
 export interface FixedPlan {
   readonly scope: JailScope;
+  /** The roots that were there at the start. */
+  readonly roots: readonly MountPath[];
+  /** Caches of tools. */
   readonly writable: readonly MountPath[];
   readonly hidden: readonly MountPath[];
   /** Programs and caches of programs; read-only although in a writable directory. */
@@ -95,8 +98,9 @@ export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
     online: scope.network === "open",
   });
   return {
-    scope: scope,
-    writable: [...existingMounts(writableRoots(scope)), ...caches.writable],
+    scope,
+    roots: existingMounts(roots),
+    writable: caches.writable,
     hidden: existingMounts([
       ...scope.forbidRead ?? [],
       ...HOME_SECRETS.map((name) => `${scope.home}/${name}`),
@@ -180,7 +184,10 @@ export function currentPlan(fixed: FixedPlan, denied: readonly MountPath[] = [])
     ...paths.flatMap((git) => git.protectedPaths),
   ];
   return {
-    writable: [...stillThere(fixed.writable), ...existingMounts(paths.flatMap((git) => git.writable))],
+    writable: [
+      ...stillThere(scope.rootAccess === "read" ? fixed.writable : [...fixed.roots, ...fixed.writable]),
+      ...existingMounts(paths.flatMap((git) => git.writable)),
+    ],
     readable: existingMounts([...readable, ...scope.shown ?? []]),
     protectedPaths: [...existingMounts([...candidates, scope.home]), ...fixed.programs],
     replaced: fixed.replaced,

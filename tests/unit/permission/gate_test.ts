@@ -146,26 +146,6 @@ Deno.test("approval modes and sandbox modes change between calls", async () => {
   assertEquals(found, ["deny headless", "allow mode", "deny plan", "allow mode", "deny headless"]);
 });
 
-Deno.test("where only readers may run, other commands are refused with the reason, in every mode", async () => {
-  const readersOnly = () => Promise.resolve("files must stay as they are; answer with a diff");
-  for (const permissionMode of ["workspace-write", "danger-full-access"] as const) {
-    const { gate, events } = scene("/w", { allow: ["Bash"] }, { permissionMode, readersOnly });
-    gate.approvalMode = "yolo";
-    const refused = await gate.check(bash("ls > list"), signal);
-    assertEquals([refused.decision, refused.source], ["deny", "mode"]);
-    assertEquals(
-      refused.reason,
-      'blocked: "ls > list" is not known to only read, and files must stay as they are; answer with a diff',
-    );
-    assertEquals((await gate.check(bash("ls | wc -l"), signal)).decision, "allow");
-    assertEquals((await gate.check(edit(), signal)).decision, "allow");
-    assertEquals(events[0]?.type, "approval.decision");
-    assertEquals((await gate.explain(bash("make"))).decision, "deny");
-  }
-  const jailed = scene("/w", {}, { readersOnly: () => Promise.resolve(undefined) }).gate;
-  assertEquals((await jailed.check(bash("make"), signal)).decision, "allow");
-});
-
 Deno.test("read-only and plan mode let known readers run", async () => {
   const readers = [
     "ls -la src",

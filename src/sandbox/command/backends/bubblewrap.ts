@@ -259,16 +259,17 @@ async function probe(cacheDir?: string): Promise<ProbeResult> {
       return await withFilter({ works: true, program, options, network: false, detail: reason }, cacheDir);
     }
   }
-  return { works: false, detail: reason };
+  return { works: false, program, detail: reason };
 }
 
 /** Linux: namespaces and mounts by bubblewrap. */
 export const bubblewrap: Backend = {
   async fingerprint(cacheDir) {
     const found = await findProgram();
+    if (found === undefined) return undefined;
     const filter = await filterFile(cacheDir);
     const there = filter && await Deno.stat(filter.path).then(() => filter.path, () => "no filter");
-    return found && [found.path, found.info.mtime?.getTime(), Deno.osRelease(), Deno.uid(), there].join(" ");
+    return [found.path, found.info.mtime?.getTime(), Deno.osRelease(), Deno.uid(), there].join(" ");
   },
   probe,
   wrap,

@@ -113,7 +113,7 @@ async function probe(): Promise<ProbeResult> {
   const result = await new Deno.Command(PROGRAM, { args, env: {}, clearEnv: true, stdin: "null" }).output();
   if (result.code === 42) return { works: true, program: PROGRAM, network: true };
   const detail = new TextDecoder().decode(result.stderr).trim().split("\n")[0] || `exit code ${result.code}`;
-  return { works: false, detail };
+  return { works: false, program: PROGRAM, detail };
 }
 
 /** macOS: a generated profile for sandbox-exec. */

@@ -1,9 +1,9 @@
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import type { Backend, ProbeResult } from "../../../../src/sandbox/command/backend.ts";
 import { bubblewrap } from "../../../../src/sandbox/command/backends/bubblewrap.ts";
-import { createJail, runForwarder, startFilterProxy } from "../../../../src/sandbox/mod.ts";
-import { Jail } from "../../../../src/sandbox/command/jail.ts";
-import { probeCached } from "../../../../src/sandbox/command/probe.ts";
+import { createJail, forecastJail, runForwarder, startFilterProxy } from "../../../../src/sandbox/mod.ts";
+import { describeJail } from "../../../../src/sandbox/command/describe.ts";
+import { probeCached, rememberedProbe } from "../../../../src/sandbox/command/probe.ts";
 import {
   assert,
   assertEquals,
@@ -12,7 +12,7 @@ import {
   assertStringIncludes,
 } from "../../../support/assert.ts";
 import { groundJail, jailed, sh } from "./jail_support.ts";
-import { ground } from "../support.ts";
+import { type Ground, ground } from "../support.ts";
 
 const SET = { roots: ["/srv/ws"], home: "/srv/home", network: "none" } as const;
 
@@ -34,7 +34,7 @@ function counting(result: ProbeResult): Backend & { probes: number; stamp: strin
 
 Deno.test("probeCached starts no process while nothing that matters has changed", async () => {
   await using g = await ground();
-  const backend = counting({ works: true, network: true });
+  const backend = counting({ works: true, program: "/bin/sh", network: true });
   for (let run = 0; run < 3; run++) {
     assertEquals((await probeCached("x", backend, `${g.base}/cache`)).works, true);
   }
@@ -49,7 +49,7 @@ Deno.test("probeCached starts no process while nothing that matters has changed"
 
 Deno.test("probeCached looks again after a failure and says what is not installed", async () => {
   await using g = await ground();
-  const backend = counting({ works: false, detail: "refused" });
+  const backend = counting({ works: false, program: "/bin/sh", detail: "refused" });
   for (let run = 0; run < 2; run++) {
     assertEquals((await probeCached("x", backend, `${g.base}/cache`)).detail, "refused");
   }
@@ -72,10 +72,7 @@ Deno.test({
   ...jailed("createJail refuses a jail that leaves the network open only when it is enforced"),
   fn: async () => {
     await using g = await ground();
-    const result = { ...await bubblewrap.probe(), network: false, detail: "refused" };
-    const stamp = { fingerprint: await bubblewrap.fingerprint(`${g.base}/cache`), result };
-    await Deno.mkdir(`${g.base}/cache`);
-    await Deno.writeTextFile(`${g.base}/cache/jail-bubblewrap.json`, JSON.stringify(stamp));
+    await remember(g, { network: false, detail: "refused" });
     const error = await assertRejects(() => groundJail(g), ReasonixError, "Cannot confine commands");
     assertEquals(error.exit, "blocked");
     assertStringIncludes(error.message, "bubblewrap: cannot cut off the network (refused)");
@@ -87,11 +84,88 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("forgetProbe has the next start look again"),
+  ...jailed(
+    "forecastJail tells at once what an earlier run found, and probes again before it refuses to begin",
+  ),
   fn: async () => {
     await using g = await ground();
-    const jail = await groundJail(g, { environment: { env: { PATH: "/usr/bin:/bin", MARK: "seen" } } });
-    assertEquals((await sh(jail, g.ws, "echo $MARK")).stdout, "seen\n");
+    const cacheDir = `${g.base}/cache`;
+    await remember(g, { works: false, detail: "refused" });
+    const auto = await forecastJail({ mode: "auto", network: "none", cacheDir });
+    assertEquals(auto, { confined: false, reason: "bubblewrap: refused" });
+    // The jail itself does not believe a failure.
+    assert((await groundJail(g, { mode: "auto" })).confined);
+    await remember(g, { works: false, detail: "refused" });
+    assertEquals(await forecastJail({ mode: "enforce", network: "none", cacheDir }), { confined: true });
+    assertEquals(await forecastJail({ mode: "auto", network: "none", cacheDir }), { confined: true });
+    assertEquals((await forecastJail({ mode: "off", network: "none", cacheDir })).confined, false);
+  },
+});
+
+Deno.test({
+  ...jailed("a stale forecast makes no run less safe: without the promised jail nothing runs"),
+  fn: async () => {
+    await using g = await ground();
+    const cacheDir = `${g.base}/cache`;
+    await groundJail(g);
+    assertEquals(await forecastJail({ mode: "auto", network: "none", cacheDir }), { confined: true });
+    const probe = bubblewrap.probe;
+    bubblewrap.probe = () => Promise.resolve({ works: false, detail: "gone" });
+    try {
+      await Deno.remove(`${cacheDir}/jail-bubblewrap.json`);
+      const error = await assertRejects(() => groundJail(g, { mode: "auto", expected: true }), ReasonixError);
+      assertEquals([error.exit, error.message], [
+        "blocked",
+        "Cannot confine commands any more: bubblewrap: gone",
+      ]);
+      const enforced = () => forecastJail({ mode: "enforce", network: "none", cacheDir });
+      assertEquals((await assertRejects(enforced, ReasonixError)).exit, "blocked");
+      assert(!(await groundJail(g, { mode: "auto" })).confined);
+    } finally {
+      bubblewrap.probe = probe;
+    }
+  },
+});
+
+Deno.test({
+  ...jailed("a remembered probe counts for the same program, kernel and user, and is read in a moment"),
+  fn: async () => {
+    await using g = await ground();
+    const cacheDir = `${g.base}/cache`;
+    await groundJail(g);
+    const file = `${cacheDir}/jail-bubblewrap.json`;
+    const stamp = JSON.parse(await Deno.readTextFile(file));
+    for (const part of stamp.system.split(" ")) {
+      const system = stamp.system.replace(part, `${part}x`);
+      await Deno.writeTextFile(file, JSON.stringify({ ...stamp, system }));
+      assertEquals(rememberedProbe("bubblewrap", cacheDir), undefined, part);
+    }
+    await Deno.writeTextFile(file, JSON.stringify(stamp));
+    const times: number[] = [];
+    for (let run = 0; run < 50; run++) {
+      const started = performance.now();
+      assert((await forecastJail({ mode: "enforce", network: "none", cacheDir })).confined);
+      times.push(performance.now() - started);
+    }
+    const median = times.toSorted((a, b) => a - b)[25] ?? Infinity;
+    assert(median < 1, `${median} ms`);
+  },
+});
+
+/** What an earlier run would have left behind, had it found this. */
+async function remember(g: Ground, found: Partial<ProbeResult>): Promise<void> {
+  await groundJail(g);
+  const file = `${g.base}/cache/jail-bubblewrap.json`;
+  const stamp = JSON.parse(await Deno.readTextFile(file));
+  await Deno.writeTextFile(file, JSON.stringify({ ...stamp, result: { ...stamp.result, ...found } }));
+}
+
+Deno.test({
+  ...jailed("forgetProbe makes the next jail probe again"),
+  fn: async () => {
+    await using g = await ground();
+    const jail = await groundJail(g);
+    await Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`);
     await jail.forgetProbe();
     await assertRejects(() => Deno.lstat(`${g.base}/cache/jail-bubblewrap.json`), Deno.errors.NotFound);
   },
@@ -108,11 +182,10 @@ Deno.test({
     );
     assertStringIncludes(closed, "forbid_read is invisible");
     assertStringIncludes((await groundJail(g, { network: "open" })).describe(), "network open");
-    const jail = await groundJail(g);
-    const data = { ...jail.data, probe: { ...jail.data.probe, network: false, detail: "refused" } };
+    const { data } = (await groundJail(g)).readOnly();
     assertStringIncludes(
-      new Jail(data, bubblewrap).describe(),
-      "the network is NOT confined (refused)",
+      describeJail(data.backend, data.fixed.scope, { works: true, network: false, detail: "refused" }),
+      "the workspace is read-only, writes only to /tmp, tool caches; the network is NOT confined (refused)",
     );
   },
 });

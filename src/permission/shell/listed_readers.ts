@@ -1,0 +1,35 @@
+import { isKnown } from "../../rule/mod.ts";
+import { isSink } from "./readers.ts";
+import { program, type Segment } from "./line.ts";
+
+/** Programs none of whose options and operands writes or runs anything. */
+const ANY_WORDS: ReadonlySet<string> = new Set(
+  ("ls cat head tail wc pwd echo true false basename dirname realpath readlink stat cut tr nl tac cmp comm " +
+    "grep egrep fgrep od du df md5sum sha1sum sha256sum sha512sum cksum whoami id uname nproc cd")
+    .split(" "),
+);
+
+/** Programs of which only these options are allowed; words without a dash are operands that are read. */
+const LISTED_OPTIONS: Readonly<Record<string, RegExp>> = {
+  sort: /^-(?:[bdfghnrsuVz]+|[kt].*)$/,
+  diff: /^-(?:[abBiNqrsuwyE]+|[uU]\d*)$/,
+  find: /^-(?:name|iname|path|ipath|type|maxdepth|mindepth|size|mtime|mmin|newer|empty|not|o|a|print|prune)$/,
+  rg: /^-(?:[nilcwFvSsuoHIx]+|[egtTABCm].*)$/,
+};
+
+/**
+ * Whether a command is on the short list of what may run without a jail where files have to stay as they are.
+ * Exact by intent: nothing but these programs and options, by their plain names, with nothing in front of them.
+ * git is missing since its settings can name programs that it runs.
+ */
+export function isListedReader(segment: Segment): boolean {
+  const { opaque, risk, guarded, via, carrier, views, uses } = segment;
+  if (opaque !== undefined || risk !== undefined || guarded !== undefined || carrier) return false;
+  if (via.length > 0 || views.length !== 1) return false;
+  if (uses.some((use) => use.access === "write" && !isSink(use.path))) return false;
+  const [name = "", ...words] = program(segment);
+  if (ANY_WORDS.has(name)) return true;
+  const options = Object.hasOwn(LISTED_OPTIONS, name) ? LISTED_OPTIONS[name] : undefined;
+  return options !== undefined &&
+    words.every((word) => isKnown(word) && (!/^[-(!]/.test(word) || options.test(word)));
+}

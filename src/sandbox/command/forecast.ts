@@ -1,0 +1,86 @@
+import { ReasonixError } from "../../core/mod.ts";
+import type { NetworkMode, ProbeResult } from "./backend.ts";
+import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
+import { probeCached, rememberedProbe } from "./probe.ts";
+
+/** A backend that was looked at and does not work here. */
+export interface RejectedBackend {
+  readonly backend: BackendName;
+  readonly reason: string;
+}
+
+/** What decides whether there is a jail. */
+export interface ForecastOptions {
+  /**
+   * `[sandbox] bash`: "enforce" refuses to run without a jail, "auto" takes the strongest that works, "off"
+   * none.
+   */
+  readonly mode: "enforce" | "auto" | "off";
+  readonly network: NetworkMode;
+  /** Where probe results are kept between runs; absent = probed each time. */
+  readonly cacheDir?: string;
+}
+
+/** What a run can be told about its jail before the first request; `reason` says why there is none. */
+export type JailForecast =
+  | { readonly confined: true }
+  | { readonly confined: false; readonly reason: string };
+
+/**
+ * Tells whether there will be a jail. Costs two looks at files where an earlier run probed the same machine.
+ *
+ * Contract: "yes" is a promise that `expected` of the jail's options keeps; a remembered "no" is only the
+ * news before the first request, since the jail itself probes again. Throws a `ReasonixError` with exit
+ * "blocked" when `mode` is "enforce" and no jail works.
+ */
+export async function forecastJail(
+  options: ForecastOptions,
+): Promise<JailForecast> {
+  const { mode, cacheDir } = options;
+  if (mode === "off") return { confined: false, reason: '[sandbox] bash = "off"' };
+  const rejected: RejectedBackend[] = [];
+  for (const backend of CANDIDATES[Deno.build.os] ?? []) {
+    const remembered = rememberedProbe(backend, cacheDir);
+    const known = remembered?.works || mode === "auto" ? remembered : undefined;
+    const probe = known ?? await probeCached(backend, await BACKENDS[backend](), cacheDir);
+    const reason = shortfall(probe, options);
+    if (reason === undefined) return { confined: true };
+    rejected.push({ backend, reason });
+  }
+  const reason = whyNone(rejected);
+  if (mode === "enforce") throw unjailed(reason);
+  return { confined: false, reason };
+}
+
+/** Why the settings cannot be met by what the probe found, or undefined. */
+export function shortfall(
+  probe: ProbeResult,
+  options: Pick<ForecastOptions, "mode" | "network">,
+): string | undefined {
+  if (!probe.works) return probe.detail ?? "does not work here";
+  if (options.mode === "enforce" && options.network !== "open" && !probe.network) {
+    return `cannot cut off the network (${probe.detail ?? "not possible here"})`;
+  }
+  return undefined;
+}
+
+export function whyNone(rejected: readonly RejectedBackend[]): string {
+  return rejected.map(({ backend, reason }) => `${backend}: ${reason}`).join("; ") ||
+    `there is none for ${Deno.build.os}`;
+}
+
+export function unjailed(why: string): ReasonixError {
+  return new ReasonixError(`Cannot confine commands as [sandbox] bash = "enforce" asks: ${why}`, {
+    exit: "blocked",
+    remedy:
+      'install bubblewrap (Linux), or set [sandbox] bash = "auto" to run commands unconfined where no jail works',
+  });
+}
+
+/** A run that was told of a jail runs nothing without it. */
+export function lostJail(why: string): ReasonixError {
+  return new ReasonixError(`Cannot confine commands any more: ${why}`, {
+    exit: "blocked",
+    remedy: "start again; no command runs without the jail that this run began with",
+  });
+}

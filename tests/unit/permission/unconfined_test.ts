@@ -1,0 +1,73 @@
+import { assertEquals } from "../../support/assert.ts";
+import { bash, scene } from "./scene.ts";
+
+const signal = new AbortController().signal;
+
+Deno.test("where files stay and no jail sees to it, only listed commands run, in every mode", async () => {
+  const unconfined = () => Promise.resolve("there is no jail; answer with a diff");
+  const modes = ["workspace-write", "danger-full-access", "read-only", "plan"] as const;
+  for (const permissionMode of modes) {
+    const filesStay = !["read-only", "plan"].includes(permissionMode);
+    const options = { permissionMode, unconfined, filesStay };
+    const { gate, events } = scene("/w", { allow: ["Bash"] }, options);
+    gate.approvalMode = "yolo";
+    const refused = await gate.check(bash("git status"), signal);
+    assertEquals([refused.decision, refused.source], ["deny", "mode"]);
+    assertEquals(
+      refused.reason,
+      'blocked: "git status" is not one of the commands that may run where files must not change, and ' +
+        "there is no jail; answer with a diff",
+    );
+    assertEquals(
+      (await gate.check(bash("cat a b | sort -rn | head -5 && ls -la 2>/dev/null"), signal)).decision,
+      "allow",
+    );
+    assertEquals(events[0]?.type, "approval.decision");
+    assertEquals((await gate.explain(bash("make"))).decision, "deny");
+    for (const line of UNLISTED) {
+      assertEquals((await gate.check(bash(line), signal)).decision, "deny", `${permissionMode}: ${line}`);
+    }
+  }
+  const jailed = scene("/w", {}, { filesStay: true, unconfined: () => Promise.resolve(undefined) }).gate;
+  assertEquals((await jailed.check(bash("make"), signal)).decision, "allow");
+  const free = scene("/w", {}, { unconfined }).gate;
+  assertEquals((await free.check(bash("make"), signal)).decision, "allow");
+});
+
+/** What reads, or looks as if it did, and is not on the short list. */
+const UNLISTED = [
+  "ls > list",
+  "./ls",
+  "/usr/bin/env ls",
+  "env ls",
+  "X=1 ls",
+  "PATH=. ls",
+  "sort -o out in",
+  "sort --output=out in",
+  "sort -nuo out in",
+  "uniq in out",
+  "find . -delete",
+  "find . -exec touch x ;",
+  "find . -fprint out",
+  "rg --pre ./x y",
+  "rg -z x",
+  "sed -n 1p a",
+  "awk 1 a",
+  "tree -o out",
+  "bash version",
+  ". version",
+  "make version",
+  "node --version",
+  "time -o f ls",
+  "flock f ls",
+  "xxd - out",
+  "test -v 'a[$(touch x)]'",
+  "cat a | tee b",
+  "ls; $X",
+  "eval ls",
+  "f() { ls; }; f",
+  "diff --output=x a b",
+  "if true; then sort -o x y; fi",
+  "cat <(touch x)",
+  "echo $(touch x)",
+];
