@@ -8,7 +8,11 @@
  * const add: Tool = {
  *   name: "add",
  *   description: "Add two numbers",
- *   schema: { type: "object", properties: { a: { type: "number" }, b: { type: "number" } }, required: ["a", "b"] },
+ *   schema: {
+ *     type: "object",
+ *     properties: { a: { type: "number" }, b: { type: "number" } },
+ *     required: ["a", "b"],
+ *   },
  *   readOnly: true,
  *   execute: ({ a, b }) => Promise.resolve({ content: String(Number(a) + Number(b)), summary: "added" }),
  * };

@@ -1,4 +1,7 @@
-/** Entry of the program and of the processes it starts for parts of its own work: the only place that ends the process. */
+/**
+ * Entry of the program and of the processes it starts for parts of its own work: the only place that ends the
+ * process.
+ */
 import { VERSION } from "../src/util/version.ts";
 
 const args = Deno.args;

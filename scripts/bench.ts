@@ -1,6 +1,7 @@
 /**
- * Measures Reasonix beside the floor scripts: `deno task bench [--quick] [--program "command line"] [scenario …]`.
- * Programs run in turns against a scripted model server; the table goes to standard output, everything to dist/bench.json.
+ * Measures Reasonix beside the floor scripts: `deno task bench [--quick] [--program "command line"] [scenario
+ * …]`. Programs run in turns against a scripted model server; the table goes to standard output, everything
+ * to dist/bench.json.
  */
 import { RIPGREP, type Sample, type Scenario, SCENARIOS } from "../tests/bench/figures.ts";
 import { FLOOR, NOTHING, reasonix } from "../tests/bench/programs.ts";

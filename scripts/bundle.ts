@@ -1,9 +1,10 @@
 /**
- * Builds the whole program into one file: `deno task bundle [output]`, default dist/reasonix.js. The file can be run, installed
- * from an http URL, and is what `deno task compile` embeds.
+ * Builds the whole program into one file: `deno task bundle [output]`, default dist/reasonix.js. The file can
+ * be run, installed from an http URL, and is what `deno task compile` embeds.
  *
- * Four steps: a split bundle, its chunks packed into one file, that file minified, and the functions of the start path marked for the
- * code cache. Against a plain one-file bundle this halves the time to the first request and to the version.
+ * Four steps: a split bundle, its chunks packed into one file, that file minified, and the functions of the
+ * start path marked for the code cache. Against a plain one-file bundle this halves the time to the first
+ * request and to the version.
  */
 import { compileEagerly } from "./bundle_eager.ts";
 import { type Chunk, chunkOf, pack } from "./bundle_pack.ts";
@@ -16,8 +17,8 @@ const ENTRY = "cli/main.ts";
 const DEFAULT_OUTPUT = "dist/reasonix.js";
 
 /**
- * Token vocabularies, megabytes each. In the one file they would cost every start some 20 ms and 12 MB, so they lie beside it
- * (`reasonix.o200k_base.js`, …) and may be missing.
+ * Token vocabularies, megabytes each. In the one file they would cost every start some 20 ms and 12 MB, so
+ * they lie beside it (`reasonix.o200k_base.js`, …) and may be missing.
  */
 const VOCABULARIES = ["o200k_base", "cl100k_base"];
 const VOCABULARY_MODULE = "gpt-tokenizer/encoding/";

@@ -1,6 +1,7 @@
 /**
- * Has V8 compile the functions of the start path when it compiles the file, so that Deno's code cache, which is written at that
- * moment, holds them: a function in parentheses is compiled at once, any other when it is first called, in every process anew.
+ * Has V8 compile the functions of the start path when it compiles the file, so that Deno's code cache, which
+ * is written at that moment, holds them: a function in parentheses is compiled at once, any other when it is
+ * first called, in every process anew.
  */
 import ts from "typescript";
 
@@ -33,7 +34,9 @@ function isChunk(node: ts.Node): node is ts.FunctionExpression {
     ts.isPropertyAssignment(list.parent);
 }
 
-/** Function declarations of chunks become variables at their beginning, where declarations take effect too. */
+/**
+ * Function declarations of chunks become variables at their beginning, where declarations take effect too.
+ */
 function hoistAll(
   marked: MarkedText,
   chunks: readonly ts.FunctionExpression[],

@@ -1,7 +1,8 @@
 /**
- * Puts the chunks of a split bundle into one file in which a chunk is a function. Nothing of a chunk is evaluated, and none of
- * the runtime's own modules it names is loaded, before somebody imports it. A plain one-file bundle has neither property: it
- * declares the functions of all modules at its top and imports every `node:` module at once.
+ * Puts the chunks of a split bundle into one file in which a chunk is a function. Nothing of a chunk is
+ * evaluated, and none of the runtime's own modules it names is loaded, before somebody imports it. A plain
+ * one-file bundle has neither property: it declares the functions of all modules at its top and imports every
+ * `node:` module at once.
  */
 import ts from "typescript";
 
@@ -12,7 +13,10 @@ export interface Chunk {
   readonly body: string;
 }
 
-/** Turns an ES module into the body of `async function (exports, require) {}`. Lazy imports become calls of `load`. */
+/**
+ * Turns an ES module into the body of `async function (exports, require) {}`. Lazy imports become calls of
+ * `load`.
+ */
 export function chunkOf(id: string, code: string): Chunk {
   const tree = ts.createSourceFile(id, code, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS);
   const imports = new Set<string>();

@@ -1,9 +1,11 @@
 /**
- * Builds stand-alone programs from the bundle: `deno task compile [target …]`, all six targets by default, into dist/.
+ * Builds stand-alone programs from the bundle: `deno task compile [target …]`, all six targets by default,
+ * into dist/.
  *
- * `deno compile` downloads the runtime of each target. Without a network the step can still be checked: set DENORT_BIN to any
- * executable of the target's format (ELF, Mach-O, PE), such as a `deno` binary of that platform from the npm packages
- * `@deno/<platform>`. The program is embedded as usual, but the result does not start it.
+ * `deno compile` downloads the runtime of each target. Without a network the step can still be checked: set
+ * DENORT_BIN to any executable of the target's format (ELF, Mach-O, PE), such as a `deno` binary of that
+ * platform from the npm packages `@deno/<platform>`. The program is embedded as usual, but the result does
+ * not start it.
  */
 import { bundle } from "./bundle.ts";
 import { PERMISSION_FLAGS } from "./permissions.ts";

@@ -1,4 +1,7 @@
-/** Line coverage by package, from the raw data of `deno test --coverage`. Alone: `deno task cov` prints the last run's table. */
+/**
+ * Line coverage by package, from the raw data of `deno test --coverage`. Alone: `deno task cov` prints the
+ * last run's table.
+ */
 import { run, say } from "./process.ts";
 import { missingPaths } from "./test_stages.ts";
 
@@ -45,7 +48,10 @@ function packageOf(file: string, root: string): string | undefined {
   return top === "src" ? second : top === "cli" || top === "plugins" ? top : undefined;
 }
 
-/** The table of all packages and a line for each that fell short. Packages that are not there yet are not asked for. */
+/**
+ * The table of all packages and a line for each that fell short. Packages that are not there yet are not
+ * asked for.
+ */
 export async function coverageReport(rawDir: string): Promise<CoverageReport> {
   await dropTornFiles(rawDir);
   const done = await run(Deno.execPath(), { args: ["coverage", "--quiet", "--lcov", rawDir] });
@@ -67,7 +73,10 @@ export async function coverageReport(rawDir: string): Promise<CoverageReport> {
   return { table: rows.join("\n"), problems };
 }
 
-/** Takes away what a killed child process left half written; `deno coverage` would refuse the whole folder for it. */
+/**
+ * Takes away what a killed child process left half written; `deno coverage` would refuse the whole folder for
+ * it.
+ */
 export async function dropTornFiles(rawDir: string): Promise<void> {
   if ((await missingPaths([rawDir])).length > 0) return;
   for await (const entry of Deno.readDir(rawDir)) {

@@ -1,6 +1,7 @@
 /**
- * `deno task demo`: the real agent repairs a real, broken project. The model's replies come from the recording
- * demo/cassette.jsonl; with `--live [reasonix flags]` they come from the model of your own configuration.
+ * `deno task demo`: the real agent repairs a real, broken project. The model's replies come from the
+ * recording demo/cassette.jsonl; with `--live [reasonix flags]` they come from the model of your own
+ * configuration.
  */
 import { createTwoFilesPatch } from "diff";
 import { CASSETTE, DEMO_TASK, type DemoProject, makeDemoProject, PROGRAM } from "./demo_project.ts";

@@ -1,4 +1,7 @@
-/** Writes what is derived from src/config/schema/schema.ts: the schema checked at start, the JSON Schema and the key table of the docs. */
+/**
+ * Writes what is derived from src/config/schema/schema.ts: the schema checked at start, the JSON Schema and
+ * the key table of the docs.
+ */
 import { configJsonSchema, type JsonNode } from "./config_json_schema.ts";
 
 const ROOT = new URL("../", import.meta.url);

@@ -28,8 +28,8 @@ export interface RunOptions {
 }
 
 /**
- * Runs a program to its end. The folder of the running Deno comes first in the child's PATH, so that programs which call
- * `deno` find this very one even when it was started by npx.
+ * Runs a program to its end. The folder of the running Deno comes first in the child's PATH, so that programs
+ * which call `deno` find this very one even when it was started by npx.
  */
 export async function run(command: string, options: RunOptions): Promise<Finished> {
   const child = new Deno.Command(command, {

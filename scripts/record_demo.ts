@@ -1,6 +1,6 @@
 /**
- * Records demo/cassette.jsonl: the real agent works on the real project while a scripted model server speaks. Run it when a
- * tool's output changed so that `deno task demo` reports a divergence.
+ * Records demo/cassette.jsonl: the real agent works on the real project while a scripted model server speaks.
+ * Run it when a tool's output changed so that `deno task demo` reports a divergence.
  */
 import { startModelServer } from "../tests/support/model_server.ts";
 import { CASSETTE, DEMO_TASK, makeDemoProject, PROGRAM } from "./demo_project.ts";

@@ -1,6 +1,7 @@
 /**
- * The one test command: `deno task test [stage or path …]`. Runs every gate and every test in the order of CI and ends with
- * the line `N passed, N failed, N skipped`, the skipped ones named above it. Names of stages (`deno task test unit house`) or test paths narrow the run.
+ * The one test command: `deno task test [stage or path …]`. Runs every gate and every test in the order of CI
+ * and ends with the line `N passed, N failed, N skipped`, the skipped ones named above it. Names of stages
+ * (`deno task test unit house`) or test paths narrow the run.
  */
 import { coverageReport } from "./cov.ts";
 import { run, say } from "./process.ts";

@@ -21,7 +21,9 @@ function lazyEnv(): Record<string, string | undefined> {
   return new Proxy({}, { get: (_target, key) => typeof key === "string" ? Deno.env.get(key) : undefined });
 }
 
-/** A reader that went away (`| head -1`) has what it wanted, so the rest is dropped and the command just ends. */
+/**
+ * A reader that went away (`| head -1`) has what it wanted, so the rest is dropped and the command just ends.
+ */
 function writeToReader(text: string): void {
   try {
     writeAll(Deno.stdout, text);
@@ -55,7 +57,10 @@ function describeError(error: ReasonixError): string {
   return `error: ${place}${error.message}${remedy}\n`;
 }
 
-/** Reports an error of a command and sets the exit code. Anything that is not meant for the user is a defect and says so. */
+/**
+ * Reports an error of a command and sets the exit code. Anything that is not meant for the user is a defect
+ * and says so.
+ */
 export function fail(context: CliContext, error: unknown): void {
   if (error instanceof ReasonixError) {
     context.process.stderr.write(describeError(error));

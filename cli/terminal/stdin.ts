@@ -10,8 +10,8 @@ export interface Task {
 const MAX_STDIN_BYTES = 4 * 1024 * 1024;
 
 /**
- * The task from the arguments. Standard input is read when there is none, or where `-` stands; a pipe that never closes
- * can therefore not hang a run that has its task.
+ * The task from the arguments. Standard input is read when there is none, or where `-` stands; a pipe that
+ * never closes can therefore not hang a run that has its task.
  */
 export async function readTask(words: readonly string[]): Promise<Task> {
   const text = words.filter((word) => word !== "-").join(" ").trim();

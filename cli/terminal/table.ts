@@ -1,7 +1,10 @@
 import { displayWidth, fitDisplay, padDisplay } from "../../src/util/display_width.ts";
 import { oneLine } from "../../src/util/terminal_text.ts";
 
-/** Lines under a heading, columns two blanks apart; columns named in `right` end flush. Cells are made safe for a terminal. */
+/**
+ * Lines under a heading, columns two blanks apart; columns named in `right` end flush. Cells are made safe
+ * for a terminal.
+ */
 export function table(
   heading: readonly string[],
   rows: readonly (readonly string[])[],
@@ -20,7 +23,10 @@ export function table(
   }).join("");
 }
 
-/** Columns of the terminal that standard output is, else undefined: what goes to a file or a program is not cut. */
+/**
+ * Columns of the terminal that standard output is, else undefined: what goes to a file or a program is not
+ * cut.
+ */
 export function outputWidth(): number | undefined {
   try {
     return Deno.stdout.isTerminal() ? Deno.consoleSize().columns : undefined;

@@ -33,8 +33,9 @@ function noFolder(purpose: string, reason: string): ReasonixError {
 }
 
 /**
- * Services and containers start programs without HOME. Shells then take `~` from the system's list of users; so does this
- * program, in its whole environment, because rules and confinement have to mean the folder that commands mean.
+ * Services and containers start programs without HOME. Shells then take `~` from the system's list of users;
+ * so does this program, in its whole environment, because rules and confinement have to mean the folder that
+ * commands mean.
  */
 function ensureHome(): void {
   if (Deno.env.get("HOME") || Deno.env.get("USERPROFILE")) return;

@@ -11,8 +11,8 @@ export interface RepeatVerdict {
 }
 
 /**
- * Notices a model that repeats one failing call. A call counts as repeated when name and arguments are the same and it
- * failed again without any other call having succeeded in between.
+ * Notices a model that repeats one failing call. A call counts as repeated when name and arguments are the
+ * same and it failed again without any other call having succeeded in between.
  */
 export class RepeatGuard {
   readonly #failures = new Map<string, number>();

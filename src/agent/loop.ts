@@ -18,7 +18,8 @@ interface Progress {
 /**
  * Runs one turn: asks the model, runs its calls, and repeats until it answers or a limit is reached.
  *
- * Contract: never rejects for anything the model, the provider or a tool does; records `turn.start` … `turn.end`.
+ * Contract: never rejects for anything the model, the provider or a tool does; records `turn.start` …
+ * `turn.end`.
  */
 export async function runTurn(
   parts: AgentParts,

@@ -25,14 +25,17 @@ export interface Toolbox {
 }
 
 /**
- * Keeps files as they are before they change, so that a turn can be undone. A turn that neither writes nor runs a command
- * costs nothing.
+ * Keeps files as they are before they change, so that a turn can be undone. A turn that neither writes nor
+ * runs a command costs nothing.
  *
  * Contract: never rejects; what cannot be kept is told to the user and does not stop the turn.
  */
 export interface Checkpointer {
   begin(turn: number): void;
-  /** The reply begins to call this tool: what it takes to undo the call can be prepared while its arguments arrive. */
+  /**
+   * The reply begins to call this tool: what it takes to undo the call can be prepared while its arguments
+   * arrive.
+   */
   prefetch(tool: string): void;
   /** Awaited before a call that may change something runs. */
   snapshotBefore(call: PreparedCall): Promise<void>;

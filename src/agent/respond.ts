@@ -85,7 +85,10 @@ function messageEnd(
   };
 }
 
-/** Once the reply comes, or when it came faster than this, there is no time to spare for what the next step may need. */
+/**
+ * Once the reply comes, or when it came faster than this, there is no time to spare for what the next step
+ * may need.
+ */
 const WARM_AFTER_MS = 40;
 
 async function collect(parts: AgentParts, step: number, signal: AbortSignal): Promise<Draft> {

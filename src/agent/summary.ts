@@ -2,7 +2,10 @@ import { type PreparedCall, subjectOf, type ToolCall } from "../core/mod.ts";
 
 const MAX_LENGTH = 120;
 
-/** One line for people that says what a call is about: its command, path or pattern, else its arguments as they were sent. */
+/**
+ * One line for people that says what a call is about: its command, path or pattern, else its arguments as
+ * they were sent.
+ */
 export function callSummary(call: ToolCall, prepared: PreparedCall | string): string {
   const subject = typeof prepared === "string" ? "" : subjectOf(prepared);
   const line = (subject || call.arguments).replace(/\s+/g, " ").trim();

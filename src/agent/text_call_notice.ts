@@ -1,7 +1,10 @@
 import { readTextCalls } from "../provider/mod.ts";
 import type { AgentParts } from "./ports.ts";
 
-/** Tells the user when an answer is in truth a call that the model's server did not recognise: nothing was done. */
+/**
+ * Tells the user when an answer is in truth a call that the model's server did not recognise: nothing was
+ * done.
+ */
 export async function noticeTextCalls({ conversation, provider }: AgentParts, answer: string): Promise<void> {
   const tools = new Set(conversation.prefix.tools.map(({ name }) => name));
   const [call] = readTextCalls(answer, tools);

@@ -47,7 +47,10 @@ export class RegistryToolbox implements Toolbox {
   }
 }
 
-/** Tools that read, or name the files they write, start no command of the model's choosing: they never wait for the jail's probe. */
+/**
+ * Tools that read, or name the files they write, start no command of the model's choosing: they never wait
+ * for the jail's probe.
+ */
 const NO_PROCESS: ToolContext["jail"] = {
   wrap(argv) {
     throw new TypeError(`Cannot run ${argv[0] ?? "a command"} from a tool that works on files`);

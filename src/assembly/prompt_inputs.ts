@@ -45,7 +45,9 @@ export interface PromptInputSources {
   readonly onSkill?: (activation: SkillActivation) => void;
 }
 
-/** Reads instruction files and looks for skills and facts. Where there are none, this costs a few stat calls. */
+/**
+ * Reads instruction files and looks for skills and facts. Where there are none, this costs a few stat calls.
+ */
 export async function gatherPromptInputs(sources: PromptInputSources): Promise<PromptInputs> {
   const { paths, loaded, redact } = sources;
   const project = projectDir(paths.home, paths.cwd);

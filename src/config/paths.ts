@@ -6,7 +6,10 @@ import { realPath } from "../path/real_path.ts";
 /** Looks up an environment variable. */
 export type EnvLookup = (name: string) => string | undefined;
 
-/** The directory of all that Reasonix keeps for a user: `$REASONIX_HOME`, else `~/.reasonix` (`%AppData%\reasonix`). */
+/**
+ * The directory of all that Reasonix keeps for a user: `$REASONIX_HOME`, else `~/.reasonix`
+ * (`%AppData%\reasonix`).
+ */
 export function reasonixHome(env: EnvLookup, cwd: string): string {
   const chosen = env("REASONIX_HOME");
   if (chosen) return resolvePath(chosen, cwd, env);
@@ -29,12 +32,18 @@ export function projectConfigFile(cwd: string): string {
   return join(cwd, "reasonix.toml");
 }
 
-/** Returns the path absolute and without `.` and `..`; `~/` is the user's home. Text only: links are not followed. */
+/**
+ * Returns the path absolute and without `.` and `..`; `~/` is the user's home. Text only: links are not
+ * followed.
+ */
 export function resolvePath(path: string, base: string, env: EnvLookup): string {
   return normalize(absolutePath(path, { cwd: base, home: userHome(env) }));
 }
 
-/** Reports whether a path is the directory or lies in it, links followed; what cannot be looked at lies outside. */
+/**
+ * Reports whether a path is the directory or lies in it, links followed; what cannot be looked at lies
+ * outside.
+ */
 export function isInside(path: string, directory: string): boolean {
   try {
     return contains(realPath(directory), realPath(path));

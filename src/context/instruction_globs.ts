@@ -5,7 +5,10 @@ const MAX_ENTRIES = 20_000;
 const MAX_DEPTH = 12;
 const SKIPPED = new Set([".git", "node_modules"]);
 
-/** The files that the patterns among these absolute paths stand for, sorted; paths without a pattern stay in their place. */
+/**
+ * The files that the patterns among these absolute paths stand for, sorted; paths without a pattern stay in
+ * their place.
+ */
 export async function expandInstructionGlobs(entries: readonly string[]): Promise<string[]> {
   if (!entries.some(isPattern)) return [...entries];
   const { default: picomatch } = await import("picomatch");

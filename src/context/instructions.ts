@@ -62,8 +62,8 @@ const MAX_IMPORT_NOTICES = 20;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
- * Collects the instruction files: home, then every folder from the repository root down to the working directory.
- * In a folder AGENTS.md is used, else CLAUDE.md; REASONIX.md is added on top.
+ * Collects the instruction files: home, then every folder from the repository root down to the working
+ * directory. In a folder AGENTS.md is used, else CLAUDE.md; REASONIX.md is added on top.
  */
 export function loadInstructions(options: InstructionOptions): Instructions {
   const collector = new Collector(options);
@@ -86,7 +86,10 @@ export function loadFolderInstructions(folder: string, options: InstructionOptio
   return collector;
 }
 
-/** Folders from the repository root (the nearest one with .git) down to `cwd`; only `cwd` outside a repository. */
+/**
+ * Folders from the repository root (the nearest one with .git) down to `cwd`; only `cwd` outside a
+ * repository.
+ */
 function projectFolders(cwd: string): string[] {
   const folders: string[] = [];
   for (let folder = cwd;;) {
@@ -172,8 +175,8 @@ class Collector implements Instructions {
   }
 
   /**
-   * Replaces lines that are only `@path` by that file's text, and puts what else of a CLAUDE.md names a file that way behind
-   * it. Code is left alone; cycles and escapes are as well, with a notice.
+   * Replaces lines that are only `@path` by that file's text, and puts what else of a CLAUDE.md names a file
+   * that way behind it. Code is left alone; cycles and escapes are as well, with a notice.
    */
   #withImports(source: Source, text: string): string {
     if (!text.includes("@")) return text;

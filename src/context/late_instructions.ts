@@ -13,8 +13,9 @@ export interface LateInstructionOptions extends Omit<InstructionOptions, "extra"
 const TAG = /^<instructions folder="([^"\n]*)">/;
 
 /**
- * Instruction files below the working directory, told when a call first touches their folder. They become messages and never
- * change the prefix. What was told is read off the conversation, so a resumed session does not hear it twice.
+ * Instruction files below the working directory, told when a call first touches their folder. They become
+ * messages and never change the prefix. What was told is read off the conversation, so a resumed session does
+ * not hear it twice.
  */
 export class LateInstructions {
   readonly #options: LateInstructionOptions;
@@ -47,7 +48,9 @@ export class LateInstructions {
     return texts;
   }
 
-  /** What a file or folder below the working directory brings in, outermost first; empty when nothing is new. */
+  /**
+   * What a file or folder below the working directory brings in, outermost first; empty when nothing is new.
+   */
   touch(path: string): string[] {
     const { cwd } = this.#options;
     const whole = normal(path.startsWith("/") ? path : `${cwd}/${path}`);

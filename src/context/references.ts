@@ -35,8 +35,8 @@ const IMAGE_TYPES: Record<string, string> = {
 const REFERENCE = /(?<=^|[\s("'`[{,;:])@(?:"([^"\n]+)"|([^\s"'`,;)\]}]+))/g;
 
 /**
- * Resolves `@path`, `@dir/`, `@path:10-40` and `@"path with blanks"`. Only what exists on disk is a reference;
- * everything else stays literal text.
+ * Resolves `@path`, `@dir/`, `@path:10-40` and `@"path with blanks"`. Only what exists on disk is a
+ * reference; everything else stays literal text.
  */
 export async function resolveReferences(text: string, options: ReferenceOptions): Promise<References> {
   const found: Found = { blocks: [], images: [], notices: [] };
@@ -101,7 +101,10 @@ async function resolveOne(name: string, options: ReferenceOptions, found: Found)
   else found.notices.push(`@${name} was not attached: not a regular file`);
 }
 
-/** The existence gate: the longest reading of the name that exists, without trailing punctuation or a line range. */
+/**
+ * The existence gate: the longest reading of the name that exists, without trailing punctuation or a line
+ * range.
+ */
 function locate(name: string, cwd: string): Target | undefined {
   for (const candidate of [name, name.replace(/[.!?:]+$/, "")]) {
     const stat = statOf(candidate, cwd);

@@ -76,7 +76,9 @@ const ORDER: readonly ContextCategory[] = [
   "tool results",
 ];
 
-/** Counts with a vocabulary where one can be loaded; the sum is the server's own count as far as there is one. */
+/**
+ * Counts with a vocabulary where one can be loaded; the sum is the server's own count as far as there is one.
+ */
 export async function contextReport(input: ReportInput): Promise<ContextReport> {
   const counter = new TokenCounter({
     model: input.model,

@@ -12,8 +12,8 @@ export interface SystemPromptOptions {
 }
 
 /**
- * The fixed head of every request. Contract: the same options give the same bytes; nothing that changes over time
- * (date, git state, directory listing) is in it.
+ * The fixed head of every request. Contract: the same options give the same bytes; nothing that changes over
+ * time (date, git state, directory listing) is in it.
  */
 export function systemPrompt(options: SystemPromptOptions): string {
   const parts = [(options.custom ?? template).trimEnd()];

@@ -5,7 +5,10 @@ export type Encoding = "o200k_base" | "cl100k_base";
 
 const OLD_MODELS = /^(?:.*\/)?(?:gpt-4(?![o.\d])|gpt-3\.5|gpt-35|text-embedding|text-davinci-003)/;
 
-/** The vocabulary of a model. Others than OpenAI's have their own; the newer one is the nearest and is calibrated. */
+/**
+ * The vocabulary of a model. Others than OpenAI's have their own; the newer one is the nearest and is
+ * calibrated.
+ */
 export function encodingOf(model: string): Encoding {
   return OLD_MODELS.test(model.toLowerCase()) ? "cl100k_base" : "o200k_base";
 }
@@ -18,8 +21,9 @@ const PIECE = 256;
 const REMEMBERED = 5_000;
 
 /**
- * Loads a vocabulary: tens of megabytes and hundreds of milliseconds, so only where an estimate cannot decide. The one-file
- * program has the vocabularies in files beside it; without them the estimate stays, calibrated by what the server counts.
+ * Loads a vocabulary: tens of megabytes and hundreds of milliseconds, so only where an estimate cannot
+ * decide. The one-file program has the vocabularies in files beside it; without them the estimate stays,
+ * calibrated by what the server counts.
  */
 export async function loadTokenizer(encoding: Encoding): Promise<Tokenizer> {
   const vocabulary = await loadVocabulary(encoding).catch(() => undefined);

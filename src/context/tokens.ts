@@ -28,8 +28,8 @@ const PER_TOOL = 8;
 const TELLING = 100;
 
 /**
- * Counts tokens of a conversation. Each message is counted once; what the server reports corrects the count, so that the
- * next estimate is the last report plus what came since.
+ * Counts tokens of a conversation. Each message is counted once; what the server reports corrects the count,
+ * so that the next estimate is the last report plus what came since.
  */
 export class TokenCounter {
   readonly #options: TokenCounterOptions;

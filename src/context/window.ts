@@ -29,8 +29,8 @@ const LIST_FIELDS = [
 ];
 
 /**
- * The context window of a model: as declared, else as the server tells. A server's own pages beside the API (llama.cpp
- * `/props`, Ollama `/api`) are asked only on this machine or in its network.
+ * The context window of a model: as declared, else as the server tells. A server's own pages beside the API
+ * (llama.cpp `/props`, Ollama `/api`) are asked only on this machine or in its network.
  *
  * Contract: never rejects; undefined when nobody knows.
  */
@@ -65,7 +65,9 @@ async function fromModelList(options: WindowOptions): Promise<number | undefined
   return undefined;
 }
 
-/** What one slot of a llama.cpp server was started with; the model's training length says nothing about that. */
+/**
+ * What one slot of a llama.cpp server was started with; the model's training length says nothing about that.
+ */
 async function fromProps(options: WindowOptions): Promise<number | undefined> {
   const body = record(await ask(options, `${root(options)}/props`));
   return positive(record(body.default_generation_settings).n_ctx) ?? positive(body.n_ctx);

@@ -47,7 +47,10 @@ export class Controller {
     }
   }
 
-  /** A session is known by the first line of its first prompt, which references and piped input may stand before. */
+  /**
+   * A session is known by the first line of its first prompt, which references and piped input may stand
+   * before.
+   */
   async #title({ text, references = [] }: UserInput): Promise<void> {
     const { turns, title } = this.recorder.state;
     const first = titleOf(text);
@@ -56,8 +59,8 @@ export class Controller {
   }
 
   /**
-   * Compacts the conversation between two turns, keeping in particular what the hint names. Throws ReasonixError (interrupt,
-   * terminated) when it was stopped.
+   * Compacts the conversation between two turns, keeping in particular what the hint names. Throws
+   * ReasonixError (interrupt, terminated) when it was stopped.
    */
   async compact(hint?: string): Promise<CompactionReport> {
     const report = await this.#alone(async (signal) => {

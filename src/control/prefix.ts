@@ -6,13 +6,17 @@ export interface WantedPrefix {
   readonly system: string;
   readonly tools: readonly ToolSchema[];
   readonly model: string;
-  /** Tagged blocks of what changes over time; each is sent as a message when it differs from the last one of its tag. */
+  /**
+   * Tagged blocks of what changes over time; each is sent as a message when it differs from the last one of
+   * its tag.
+   */
   readonly context?: readonly string[];
 }
 
 /**
- * Opens or goes on with a conversation. A session that is continued keeps the prefix it was started with, byte for byte,
- * unless the model or the tool set is another one; what changed in the standing instructions follows as a message.
+ * Opens or goes on with a conversation. A session that is continued keeps the prefix it was started with,
+ * byte for byte, unless the model or the tool set is another one; what changed in the standing instructions
+ * follows as a message.
  */
 export async function openConversation(recorder: Recorder, wanted: WantedPrefix): Promise<void> {
   const { prefix, model } = recorder.state;

@@ -35,7 +35,10 @@ export interface RewindPreview {
   readonly uncovered: readonly string[];
 }
 
-/** The end of a turn of the conversation as it stands; 0 is the moment before the first one. Throws ReasonixError (usage). */
+/**
+ * The end of a turn of the conversation as it stands; 0 is the moment before the first one. Throws
+ * ReasonixError (usage).
+ */
 export function turnTarget(state: SessionState, turn: number, scope: RewindScope): RewindTarget {
   const { turns } = state;
   const to = turn === 0 ? turns[0] && turns[0].from - 1 : turns.find((record) => record.turn === turn)?.to;
@@ -50,8 +53,8 @@ export function turnTarget(state: SessionState, turn: number, scope: RewindScope
 }
 
 /**
- * The moment before the latest rewind that has not been undone. Each redo takes back one rewind; a new turn ends the row.
- * Throws ReasonixError (usage) when there is nothing to redo.
+ * The moment before the latest rewind that has not been undone. Each redo takes back one rewind; a new turn
+ * ends the row. Throws ReasonixError (usage) when there is nothing to redo.
  */
 export function redoTarget(state: SessionState): RewindTarget {
   const rewinds: RewindTarget[] = [];
@@ -80,8 +83,8 @@ export async function previewRewind(parts: RewindParts, target: RewindTarget): P
 }
 
 /**
- * Brings files, conversation or both back to a moment, and records that. Files come first: a process that is killed in
- * between can simply rewind again.
+ * Brings files, conversation or both back to a moment, and records that. Files come first: a process that is
+ * killed in between can simply rewind again.
  */
 export async function rewind(parts: RewindParts, target: RewindTarget): Promise<FileReport> {
   const { recorder } = parts;

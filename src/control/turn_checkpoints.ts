@@ -15,7 +15,10 @@ export interface TurnCheckpointOptions {
   readonly skip?: (path: string) => boolean;
   /** The tool of a name, so that the first look can begin while the arguments of its call arrive. */
   readonly toolNamed?: (name: string) => Pick<Tool, "readOnly" | "family"> | undefined;
-  /** Started beside the first look before a command: what the command will need, so that neither waits for the other. */
+  /**
+   * Started beside the first look before a command: what the command will need, so that neither waits for the
+   * other.
+   */
   readonly concurrentWarmup?: () => Promise<unknown>;
   /** Real path of a file a tool is about to write; rejects when it may not. */
   readonly resolve: (path: string) => Promise<string>;
@@ -28,8 +31,8 @@ const DETECT_AFTER_MS = 40;
 const NAMED_PATHS = 5;
 
 /**
- * Looks at the workspace before the first command or writing call of a turn, after commands while the model thinks, and
- * after the turn.
+ * Looks at the workspace before the first command or writing call of a turn, after commands while the model
+ * thinks, and after the turn.
  */
 export class TurnCheckpoints implements Checkpointer {
   readonly #options: TurnCheckpointOptions;
@@ -97,7 +100,10 @@ export class TurnCheckpoints implements Checkpointer {
     if (checkpoints) await this.#attempt(async () => await this.#report(await checkpoints.end()));
   }
 
-  /** One timer for all commands: what it finds when it fires decides. A model that answers faster is not held up. */
+  /**
+   * One timer for all commands: what it finds when it fires decides. A model that answers faster is not held
+   * up.
+   */
   #arm(): void {
     if (this.#armed) return;
     this.#armed = true;

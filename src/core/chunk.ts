@@ -30,9 +30,9 @@ export interface ProviderError {
 /**
  * One piece of a model's reply.
  *
- * Adjacent text (or reasoning) deltas that arrive in one network read are joined into one chunk. Tool calls arrive complete.
- * `retry` announces a wait before the request is sent again; when `discarded` is true, what was streamed so far does not count.
- * A stream ends with exactly one `done` or `error`.
+ * Adjacent text (or reasoning) deltas that arrive in one network read are joined into one chunk. Tool calls
+ * arrive complete. `retry` announces a wait before the request is sent again; when `discarded` is true, what
+ * was streamed so far does not count. A stream ends with exactly one `done` or `error`.
  */
 export type Chunk =
   | { readonly type: "text"; readonly text: string }

@@ -26,8 +26,8 @@ export function formatPlace(place: SourcePlace): string {
 }
 
 /**
- * An error meant for the user: `message` says what could not be done with the offending value, `remedy` what to do next.
- * The exit name decides the process exit code when the error reaches the command line.
+ * An error meant for the user: `message` says what could not be done with the offending value, `remedy` what
+ * to do next. The exit name decides the process exit code when the error reaches the command line.
  */
 export class ReasonixError extends Error {
   override readonly name: string = "ReasonixError";

@@ -27,6 +27,7 @@ export const LIVE_ONLY: ReadonlySet<EventType> = new Set(["message.start", "mess
 /**
  * Receives every event in order.
  *
- * Contract: a promise is returned only when the reader is behind; whoever emits awaits it before going on (back-pressure).
+ * Contract: a promise is returned only when the reader is behind; whoever emits awaits it before going on
+ * (back-pressure).
  */
 export type EventSink = (event: Event) => void | Promise<void>;

@@ -1,6 +1,6 @@
 /**
- * The event union as a schema. This file is the source of docs/events.md and of the types in event.ts, which imports it
- * for types only: nothing on the start path evaluates a validator.
+ * The event union as a schema. This file is the source of docs/events.md and of the types in event.ts, which
+ * imports it for types only: nothing on the start path evaluates a validator.
  */
 import * as z from "zod/mini";
 
@@ -134,7 +134,10 @@ export const EVENT_KINDS = {
   "approval.decision": z.object({
     callId: z.string(),
     decision: z.enum(["allow", "deny"]),
-    /** Who decided: a rule, the mode, the user, the answer for absent users, plan mode, the destructive-command check, trust. */
+    /**
+     * Who decided: a rule, the mode, the user, the answer for absent users, plan mode, the
+     * destructive-command check, trust.
+     */
     source: z.enum(["rule", "mode", "user", "headless", "plan", "floor", "confinement", "trust"]),
     rule: z.optional(z.string()),
     reason: z.optional(z.string()),
@@ -154,19 +157,28 @@ export const EVENT_KINDS = {
   /** Older messages are replaced to make room; one of the places where the request's prefix changes. */
   "compaction": z.object({
     reason: z.string(),
-    /** "fold" (when absent): a summary replaces messages. "prune": a marker replaces the middle of each long tool output. */
+    /**
+     * "fold" (when absent): a summary replaces messages. "prune": a marker replaces the middle of each long
+     * tool output.
+     */
     action: z.optional(z.enum(["fold", "prune"])),
     /** Sequence numbers of the first and last event whose messages are concerned. */
     from: z.number(),
     to: z.number(),
     /** What the model reads instead; with an empty one messages are only removed. */
     digest: z.string(),
-    /** Fold: user turns longer than this many characters are removed too. Prune: outputs up to this length stay. */
+    /**
+     * Fold: user turns longer than this many characters are removed too. Prune: outputs up to this length
+     * stay.
+     */
     keepBelow: z.optional(z.number()),
     /** Prune: characters of an output's beginning and end that stay, before and after the marker. */
     keepHead: z.optional(z.number()),
     keepTail: z.optional(z.number()),
-    /** Fold: earlier summaries of the range are replaced as well, which happens only when nothing else makes room. */
+    /**
+     * Fold: earlier summaries of the range are replaced as well, which happens only when nothing else makes
+     * room.
+     */
     digests: z.optional(z.boolean()),
     archive: z.optional(z.string()),
     tokensBefore: z.number(),

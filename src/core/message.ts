@@ -1,6 +1,8 @@
 /** Leaf types of a conversation, independent of any vendor's wire format. */
 
-/** One function call the model asked for. `arguments` is raw JSON text, kept exactly as it will be sent back. */
+/**
+ * One function call the model asked for. `arguments` is raw JSON text, kept exactly as it will be sent back.
+ */
 export interface ToolCall {
   readonly id: string;
   readonly name: string;
@@ -35,10 +37,11 @@ export interface ToolMessage {
 }
 
 /**
- * A message after the system prompt. The system prompt and the tool list are the request's {@linkcode Prefix},
- * kept apart because they only change at a declared reset.
+ * A message after the system prompt. The system prompt and the tool list are the request's {@linkcode
+ * Prefix}, kept apart because they only change at a declared reset.
  *
- * Contract: a message object is never mutated once it is in a conversation; providers cache its serialised form by identity.
+ * Contract: a message object is never mutated once it is in a conversation; providers cache its serialised
+ * form by identity.
  */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 

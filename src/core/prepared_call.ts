@@ -10,9 +10,11 @@ export interface CommandLine {
 }
 
 /**
- * A call whose tool exists and whose arguments fit, with what others need to know about it, filled in once by the registry.
+ * A call whose tool exists and whose arguments fit, with what others need to know about it, filled in once by
+ * the registry.
  *
- * Contract: plain data. The tool touches no path of the model's choice but `reads` and `writes`, where the latter is present.
+ * Contract: plain data. The tool touches no path of the model's choice but `reads` and `writes`, where the
+ * latter is present.
  */
 export interface PreparedCall {
   readonly call: ToolCall;
@@ -24,18 +26,30 @@ export interface PreparedCall {
   readonly readOnly: boolean;
   /** Files whose content the result can show, and directories that are searched, as the model wrote them. */
   readonly reads: readonly string[];
-  /** Files that would be written, moved or removed, as the model wrote them. Absent: nobody can tell before it runs. */
+  /**
+   * Files that would be written, moved or removed, as the model wrote them. Absent: nobody can tell before it
+   * runs.
+   */
   readonly writes?: readonly string[];
   readonly command?: CommandLine;
-  /** What rules by the tool's name are compared with besides its paths and its command, such as a search pattern. */
+  /**
+   * What rules by the tool's name are compared with besides its paths and its command, such as a search
+   * pattern.
+   */
   readonly subjects: readonly string[];
   /** Why a person is asked about every such call, whatever was allowed before; continues "it would". */
   readonly alwaysAsk?: string;
-  /** The main process has the session's services and starts commands; a worker may write files and do nothing else. */
+  /**
+   * The main process has the session's services and starts commands; a worker may write files and do nothing
+   * else.
+   */
   readonly runsIn: "main" | "worker";
 }
 
-/** What a call is about, in one text for people: its command, its paths or what else it names; empty where it names nothing. */
+/**
+ * What a call is about, in one text for people: its command, its paths or what else it names; empty where it
+ * names nothing.
+ */
 export function subjectOf({ command, reads, writes = [], subjects }: PreparedCall): string {
   if (command) return command.line;
   const paths = writes.length > 0 ? writes : reads;

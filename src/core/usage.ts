@@ -1,4 +1,7 @@
-/** Tokens as the server counted them for one request. `cachedTokens` is the part of `inputTokens` read from cache. */
+/**
+ * Tokens as the server counted them for one request. `cachedTokens` is the part of `inputTokens` read from
+ * cache.
+ */
 export interface Usage {
   readonly inputTokens: number;
   readonly cachedTokens: number;

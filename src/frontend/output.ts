@@ -6,8 +6,8 @@ export interface ByteSink {
 const HIGH_WATER = 64 * 1024;
 
 /**
- * Buffers text for a slow or fast reader. Nothing is dropped and order is kept; small writes that pile up while one is
- * under way go out together.
+ * Buffers text for a slow or fast reader. Nothing is dropped and order is kept; small writes that pile up
+ * while one is under way go out together.
  */
 export class Output {
   readonly #sink: ByteSink;

@@ -10,7 +10,9 @@ const KINDS: readonly MemoryKind[] = ["user", "project", "reference", "feedback"
 const MAX_NAME = 64;
 const MAX_LINE = 300;
 
-/** A name as file name and handle: lower case, words joined by hyphens. Empty when nothing of it can be kept. */
+/**
+ * A name as file name and handle: lower case, words joined by hyphens. Empty when nothing of it can be kept.
+ */
 export function factName(given: string): string {
   return given.normalize("NFC").toLowerCase().replace(/[^\p{L}\p{N}]+/gu, "-").slice(0, MAX_NAME).replace(
     /^-+|-+$/g,
@@ -37,7 +39,10 @@ export function factFile(fact: StoredFact): string {
   return `---\n${head.join("\n")}\n---\n\n${fact.text.trim()}\n`;
 }
 
-/** Reads a fact, also one a person wrote by hand: what is missing is taken from the file's name and first line. */
+/**
+ * Reads a fact, also one a person wrote by hand: what is missing is taken from the file's name and first
+ * line.
+ */
 export function readFact(source: string, name: string, scope: MemoryScope): StoredFact {
   const read = parseFrontmatter(source);
   const text = read.body.trim();

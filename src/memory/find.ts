@@ -8,7 +8,10 @@ export interface MemoryPaths {
   readonly project: string;
 }
 
-/** The message about what is saved, for the start of a session. Where nothing was ever saved, this costs two stat calls. */
+/**
+ * The message about what is saved, for the start of a session. Where nothing was ever saved, this costs two
+ * stat calls.
+ */
 export async function openingMemory(paths: MemoryPaths): Promise<string | undefined> {
   if (!isDirectory(`${paths.home}/memory`) && !isDirectory(`${paths.project}/memory`)) return undefined;
   const { FactStore } = await import("./store.ts");

@@ -3,8 +3,8 @@ import type { MemoryEntry } from "../tool/mod.ts";
 const MAX_CHARS = 4_000;
 
 /**
- * The `<memory>` block that tells a session what is saved: the pinned facts by name, and how many more there are. A message,
- * never part of the prefix. Undefined when nothing is saved.
+ * The `<memory>` block that tells a session what is saved: the pinned facts by name, and how many more there
+ * are. A message, never part of the prefix. Undefined when nothing is saved.
  */
 export function memoryIndexText(entries: readonly MemoryEntry[]): string | undefined {
   if (entries.length === 0) return undefined;

@@ -27,7 +27,10 @@ const MAX_FACTS = 500;
 const MAX_TEXT = 16_000;
 const MAX_HITS = 10;
 
-/** Facts as Markdown files that people can read and edit. A forgotten fact moves to an archive and is not searched. */
+/**
+ * Facts as Markdown files that people can read and edit. A forgotten fact moves to an archive and is not
+ * searched.
+ */
 export class FactStore implements MemoryPort {
   readonly #options: FactStoreOptions;
 

@@ -1,4 +1,7 @@
-/** Containment of absolute, normalised paths, and the one form in which names are compared where their spelling does not count. */
+/**
+ * Containment of absolute, normalised paths, and the one form in which names are compared where their
+ * spelling does not count.
+ */
 import { slashed } from "./lexical.ts";
 
 /** Whether the usual file system of this platform ignores the case of names. */
@@ -30,8 +33,8 @@ export function contains(directory: string, path: string, { fold = false }: Cont
 }
 
 /**
- * The same on a file system that may write names in another case. A match that only folding shows is believed only when the file system
- * confirms it: two directories that differ in case are two where case counts.
+ * The same on a file system that may write names in another case. A match that only folding shows is believed
+ * only when the file system confirms it: two directories that differ in case are two where case counts.
  */
 export function containsOnDisk(directory: string, path: string): boolean {
   if (contains(directory, path)) return true;

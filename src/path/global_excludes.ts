@@ -2,7 +2,10 @@ import { readSmallText } from "./probe.ts";
 import { readEnv } from "./read_env.ts";
 import { IgnoreRules } from "./ignore_rules.ts";
 
-/** The user's own ignore file for all repositories: `core.excludesFile`, else `git/ignore` in the configuration folder. */
+/**
+ * The user's own ignore file for all repositories: `core.excludesFile`, else `git/ignore` in the
+ * configuration folder.
+ */
 export function globalExcludes(): IgnoreRules | undefined {
   const home = readEnv("HOME") ?? readEnv("USERPROFILE");
   const config = readEnv("XDG_CONFIG_HOME") ?? (home === undefined ? undefined : `${home}/.config`);

@@ -6,7 +6,10 @@ export type IgnoreVerdict = "ignore" | "keep" | undefined;
 interface Rule {
   readonly keep: boolean;
   readonly foldersOnly: boolean;
-  /** Tested against the last name when the line has no inner slash, else against the path from the file's folder. */
+  /**
+   * Tested against the last name when the line has no inner slash, else against the path from the file's
+   * folder.
+   */
   readonly byName: boolean;
   readonly test: (subject: string) => boolean;
   /** Exact name, or extension with its dot, that a subject must have; both absent: anything may match. */
@@ -17,8 +20,9 @@ interface Rule {
 /**
  * The rules of one ignore file (gitignore(5); braces are alternatives as in ripgrep).
  *
- * Compiled here, not with a package: a walk asks for every entry of the tree, and most answers must come from a look-up and
- * a few comparisons. Parents are not consulted, because a walker never descends into what is ignored.
+ * Compiled here, not with a package: a walk asks for every entry of the tree, and most answers must come from
+ * a look-up and a few comparisons. Parents are not consulted, because a walker never descends into what is
+ * ignored.
  */
 export class IgnoreRules {
   readonly #rules: readonly Rule[];

@@ -19,9 +19,9 @@ export function isTelling(name: string): boolean {
 /**
  * What is ignored in one folder and below, until a deeper folder adds rules.
  *
- * Order of precedence, as in ripgrep: `.ignore`, then `.gitignore` up to the repository, then `.git/info/exclude`, then the
- * user's global file; in each the deepest folder wins. `.reasonixignore` can only hide more.
- * `.gitignore` counts whether or not the folder is in a repository.
+ * Order of precedence, as in ripgrep: `.ignore`, then `.gitignore` up to the repository, then
+ * `.git/info/exclude`, then the user's global file; in each the deepest folder wins. `.reasonixignore` can
+ * only hide more. `.gitignore` counts whether or not the folder is in a repository.
  */
 export class IgnoreScope {
   readonly #dot: readonly RuleSet[];
@@ -44,7 +44,10 @@ export class IgnoreScope {
     this.#ordered = [...sets.dot, ...sets.git, ...sets.exclude, ...global];
   }
 
-  /** The scope that applies in `folder` through the folders above it; rules of `folder` itself come by {@linkcode enter}. */
+  /**
+   * The scope that applies in `folder` through the folders above it; rules of `folder` itself come by
+   * {@linkcode enter}.
+   */
   static above(folder: string, cwd: string, names: ReadonlySet<string> = TELLING): IgnoreScope {
     const excludes = names === TELLING ? globalExcludes() : undefined;
     const global = excludes ? [{ folder: cwd, rules: excludes }] : [];

@@ -1,6 +1,6 @@
 /**
- * Paths as text; the file system is not asked. There is one form: `/` between names, on Windows too, where `C:/` and
- * `//server/share/` are roots.
+ * Paths as text; the file system is not asked. There is one form: `/` between names, on Windows too, where
+ * `C:/` and `//server/share/` are roots.
  */
 import { ReasonixError } from "../core/mod.ts";
 
@@ -18,7 +18,10 @@ const DRIVE = /^[a-z]:/i;
 const UNC = /^\/\/[^/]+\/+[^/]+/;
 const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 
-/** The path with `/` between names. A device prefix in front of an ordinary Windows path (`\\?\C:\`) is left out. */
+/**
+ * The path with `/` between names. A device prefix in front of an ordinary Windows path (`\\?\C:\`) is left
+ * out.
+ */
 export function slashed(path: string, windows = WINDOWS): string {
   if (!windows) return path;
   return path.replaceAll("\\", "/").replace(/^\/(?:\/|\?\?\/)(?:[?.]\/)?(?=[a-z]:\/)/i, "")
@@ -29,7 +32,10 @@ export function isAbsolute(path: string, windows = WINDOWS): boolean {
   return path.startsWith("/") || (windows && /^(?:[a-z]:)?[\\/]/i.test(path));
 }
 
-/** The absolute form of a path. `..` is left in place: what it means depends on links, so only `realPath` may take it away. */
+/**
+ * The absolute form of a path. `..` is left in place: what it means depends on links, so only `realPath` may
+ * take it away.
+ */
 export function absolutePath(path: string, base: PathBase): string {
   const windows = base.windows ?? WINDOWS;
   let text = slashed(path, windows);
@@ -41,8 +47,8 @@ export function absolutePath(path: string, base: PathBase): string {
 }
 
 /**
- * Refuses what is no path of a file: NUL bytes, the empty text, and forms of the Windows name space that mean something else than the
- * file they seem to name.
+ * Refuses what is no path of a file: NUL bytes, the empty text, and forms of the Windows name space that mean
+ * something else than the file they seem to name.
  *
  * Contract: throws a `ReasonixError` with exit "blocked".
  */

@@ -1,14 +1,15 @@
 /**
- * The one table of protected paths: files that make programs run code later, outside of every judgement. The gate asks before a tool or
- * a command writes one, the jail mounts those that exist read-only, and docs/security.md shows the table.
+ * The one table of protected paths: files that make programs run code later, outside of every judgement. The
+ * gate asks before a tool or a command writes one, the jail mounts those that exist read-only, and
+ * docs/security.md shows the table.
  */
 import { contains, foldPath } from "./contains.ts";
 import { expandBraces, ignoreGlobSource } from "./glob.ts";
 import { relativeTo } from "./lexical.ts";
 
 /**
- * Where a pattern counts from: any directory; the home directory and the top of a writable directory; the home directory; the home
- * directory, except in a project that lies there.
+ * Where a pattern counts from: any directory; the home directory and the top of a writable directory; the
+ * home directory; the home directory, except in a project that lies there.
  */
 export type ProtectedScope = "anywhere" | "root" | "home" | "programs";
 
@@ -125,7 +126,10 @@ function holdersOf(form: string): string[] {
   return names.slice(1).map((_, i) => names.slice(0, i + 1).join("/")).filter((holder) => holder !== ".git");
 }
 
-/** What a protected path is, or undefined for any other. Of one file all names are looked at, so that links do not hide it. */
+/**
+ * What a protected path is, or undefined for any other. Of one file all names are looked at, so that links do
+ * not hide it.
+ */
 export function protectedPath(names: Iterable<string>, context: ProtectedContext): string | undefined {
   for (const name of names) {
     if (context.protectedFiles?.includes(name)) return "the user's own settings of this program";
@@ -136,7 +140,9 @@ export function protectedPath(names: Iterable<string>, context: ProtectedContext
   return undefined;
 }
 
-/** What moving a directory here, or away from here, changes; for anything but a directory that is made empty. */
+/**
+ * What moving a directory here, or away from here, changes; for anything but a directory that is made empty.
+ */
 export function protectedHolder(names: Iterable<string>, context: ProtectedContext): string | undefined {
   for (const name of names) {
     // At the top of a project such a directory is not where shells look.
@@ -169,7 +175,8 @@ function relativeNames(
 }
 
 /**
- * Whether a writable directory is more than a project: it holds the user's home, or is one of the system's own.
+ * Whether a writable directory is more than a project: it holds the user's home, or is one of the system's
+ * own.
  */
 export function isSystemDirectory(directory: string, home: string | undefined): boolean {
   return /^\/(?:|etc|home|media|mnt|opt|root|run|srv|tmp|usr|var|var\/tmp)$/.test(directory) ||
@@ -177,8 +184,8 @@ export function isSystemDirectory(directory: string, home: string | undefined): 
 }
 
 /**
- * The protected paths below a directory that may exist, beside those of Git, which depend on where it keeps them. One look at the directory
- * is cheaper than thirty failing looks at its entries.
+ * The protected paths below a directory that may exist, beside those of Git, which depend on where it keeps
+ * them. One look at the directory is cheaper than thirty failing looks at its entries.
  */
 export function protectedCandidates(directory: string, scopes: readonly ProtectedScope[]): string[] {
   const names = namesIn(directory);

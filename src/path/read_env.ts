@@ -1,4 +1,6 @@
-/** An environment variable, or undefined where the program may not read it (a worker with narrow permissions). */
+/**
+ * An environment variable, or undefined where the program may not read it (a worker with narrow permissions).
+ */
 export function readEnv(name: string): string | undefined {
   try {
     return Deno.env.get(name) || undefined;

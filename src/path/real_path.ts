@@ -14,7 +14,10 @@ interface Resolved {
   readonly missing: boolean;
 }
 
-/** Walks name by name as the kernel does, so that `..` leaves the directory a link leads to, and dangling links and missing ends are followed. */
+/**
+ * Walks name by name as the kernel does, so that `..` leaves the directory a link leads to, and dangling
+ * links and missing ends are followed.
+ */
 class Walk {
   #links = 0;
 
@@ -59,7 +62,8 @@ class Walk {
       if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
         return "missing";
       }
-      // The runtime forbids this process even to look at it, so nothing that comes of the path can be opened here either.
+      // The runtime forbids this process even to look at it, so nothing that comes of the path can be opened
+      // here either.
       if (error instanceof Deno.errors.NotCapable || !this.strict) return "plain";
       throw error;
     }
@@ -76,8 +80,9 @@ export function existingRealPath(path: string): string | undefined {
 }
 
 /**
- * The path with every link, `.` and `..` resolved, of the deepest existing ancestor when the end does not exist
- * (a dangling link counts as what it points to). Synchronous on purpose: a call costs 5 µs, a promise of it 60.
+ * The path with every link, `.` and `..` resolved, of the deepest existing ancestor when the end does not
+ * exist (a dangling link counts as what it points to). Synchronous on purpose: a call costs 5 µs, a promise
+ * of it 60.
  *
  * Contract: `path` is absolute; throws a `ReasonixError` when the way there cannot be looked at.
  */
@@ -97,8 +102,9 @@ export function realPath(path: string): string {
 }
 
 /**
- * Real paths, looked up directory by directory and kept until they are forgotten. Files of one directory share the look at it, and a name
- * that does not exist yet costs one failing look instead of three, which are the slow part.
+ * Real paths, looked up directory by directory and kept until they are forgotten. Files of one directory
+ * share the look at it, and a name that does not exist yet costs one failing look instead of three, which are
+ * the slow part.
  *
  * Contract: never throws; what cannot be looked at counts as what its name says.
  */

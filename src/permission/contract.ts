@@ -25,7 +25,8 @@ export interface Decision {
 /**
  * Judges every call before it runs.
  *
- * Contract: returns synchronously when no parser has to be loaded and nobody has to be asked, so that plain reads cost nothing.
+ * Contract: returns synchronously when no parser has to be loaded and nobody has to be asked, so that plain
+ * reads cost nothing.
  */
 export interface Gate {
   check(call: PreparedCall, signal: AbortSignal): Decision | Promise<Decision>;

@@ -38,7 +38,10 @@ async function recordTo(provider: Provider, options: RecordOptions): Promise<Pro
   return await recordProvider(provider, options);
 }
 
-/** Identifiers of the models the entry's endpoint offers; empty for kinds without a list. Rejects with a ReasonixError. */
+/**
+ * Identifiers of the models the entry's endpoint offers; empty for kinds without a list. Rejects with a
+ * ReasonixError.
+ */
 export async function listModels(
   options: Omit<CreateOptions, "model" | "record">,
   signal?: AbortSignal,

@@ -2,10 +2,11 @@ import { errorMessage, type ProviderError, type ProviderErrorKind } from "../cor
 import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
 
 /**
- * How vendors say that a request does not fit the model's window. Sources: OpenAI, Azure, DeepSeek, Groq and OpenRouter
- * (`context_length_exceeded`, "maximum context length"), vLLM ("maximum model length", "longer than"), llama.cpp
- * (`exceed_context_size_error`), Ollama ("exceeds context window"), Anthropic ("prompt is too long"), Gemini ("input token
- * count"), Mistral ("too large for model"), xAI ("maximum prompt length"), Moonshot, Z.AI, SGLang, LM Studio, Bedrock.
+ * How vendors say that a request does not fit the model's window. Sources: OpenAI, Azure, DeepSeek, Groq and
+ * OpenRouter (`context_length_exceeded`, "maximum context length"), vLLM ("maximum model length", "longer
+ * than"), llama.cpp (`exceed_context_size_error`), Ollama ("exceeds context window"), Anthropic ("prompt is
+ * too long"), Gemini ("input token count"), Mistral ("too large for model"), xAI ("maximum prompt length"),
+ * Moonshot, Z.AI, SGLang, LM Studio, Bedrock.
  */
 const CONTEXT_LENGTH = [
   /context[_ -]?(?:length|window|size)[_ ]?(?:_?exceeded|is exceeded|limit)/i,

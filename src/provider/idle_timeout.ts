@@ -7,7 +7,8 @@ export interface Limit {
 }
 
 /**
- * Watches over silence in one attempt with a single timer: {@linkcode IdleTimeout.touch} costs no timer of its own.
+ * Watches over silence in one attempt with a single timer: {@linkcode IdleTimeout.touch} costs no timer of
+ * its own.
  */
 export class IdleTimeout {
   readonly #clock: Clock;

@@ -30,7 +30,9 @@ export interface KindOptions {
   readonly version: string;
   /** Overrides the effort of the entry. */
   readonly effort?: string;
-  /** Values that differ between runs, by name, such as the workspace path; cassettes keep their names instead. */
+  /**
+   * Values that differ between runs, by name, such as the workspace path; cassettes keep their names instead.
+   */
   readonly values: Readonly<Record<string, string>>;
   readonly deps: ProviderDeps;
 }

@@ -15,8 +15,8 @@ export interface ModelInfo {
 }
 
 /**
- * One request. `messages` is the conversation itself, the same array object at every step and only ever appended to:
- * a provider may keep the serialised form of what it has seen.
+ * One request. `messages` is the conversation itself, the same array object at every step and only ever
+ * appended to: a provider may keep the serialised form of what it has seen.
  */
 export interface ModelRequest {
   readonly prefix: Prefix;
@@ -24,15 +24,19 @@ export interface ModelRequest {
   /** "none" declares the tools (so that the prefix stays cached) but forbids calling them. */
   readonly toolChoice?: "auto" | "none";
   readonly maxOutputTokens?: number;
-  /** Told the name of a tool when the reply begins to call it, long before the call is complete. A hint: it may be missing. */
+  /**
+   * Told the name of a tool when the reply begins to call it, long before the call is complete. A hint: it
+   * may be missing.
+   */
   readonly onCall?: (tool: string) => void;
 }
 
 /**
  * Speaks to one model.
  *
- * Contract: `stream` never throws once iteration has started; failures arrive as a chunk of type "error", an abort as
- * an error of kind "aborted". Retries happen inside and are visible as "retry" chunks. Tool calls arrive complete.
+ * Contract: `stream` never throws once iteration has started; failures arrive as a chunk of type "error", an
+ * abort as an error of kind "aborted". Retries happen inside and are visible as "retry" chunks. Tool calls
+ * arrive complete.
  */
 export interface Provider {
   readonly name: string;

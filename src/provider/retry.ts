@@ -15,9 +15,9 @@ export interface RetryPolicy {
 /**
  * Runs attempts until one succeeds, cannot be repeated, or the bounds are reached.
  *
- * Contract: `attempt` throws only ProviderFailure for what the server did; whatever it throws ends as an error chunk.
- * Tool calls come at the very end of an attempt, so nothing has been acted upon when one breaks off: it is repeated even
- * after text was shown, and the retry chunk says that the text does not count.
+ * Contract: `attempt` throws only ProviderFailure for what the server did; whatever it throws ends as an
+ * error chunk. Tool calls come at the very end of an attempt, so nothing has been acted upon when one breaks
+ * off: it is repeated even after text was shown, and the retry chunk says that the text does not count.
  */
 export async function* withRetry(
   attempt: () => AsyncIterable<Chunk>,
@@ -74,7 +74,9 @@ function backoff(number: number, random: number): number {
   return Math.round(base * (0.75 + random / 2));
 }
 
-/** Why there is no further attempt ("" when the failure speaks for itself), or undefined when there is one. */
+/**
+ * Why there is no further attempt ("" when the failure speaks for itself), or undefined when there is one.
+ */
 function reasonToStop(
   failure: ProviderFailure,
   number: number,
@@ -95,7 +97,10 @@ function withNote(error: ProviderError, note: string): ProviderError {
   return note === "" ? error : { ...error, message: `${error.message} (${note})` };
 }
 
-/** The wait a server asks for, in milliseconds: `retry-after-ms`, or `Retry-After` in seconds or as a date (RFC 9110 §10.2.3). */
+/**
+ * The wait a server asks for, in milliseconds: `retry-after-ms`, or `Retry-After` in seconds or as a date
+ * (RFC 9110 §10.2.3).
+ */
 export function retryAfter(headers: Headers, now: number): number | undefined {
   const ms = numberIn(headers.get("retry-after-ms"));
   if (ms !== undefined) return ms;

@@ -1,11 +1,14 @@
 import { plainArguments } from "./tool_arguments.ts";
 
-/** How models that know calls only as text begin one, wherever in the reply: Qwen and Hermes, Mistral, Llama. */
+/**
+ * How models that know calls only as text begin one, wherever in the reply: Qwen and Hermes, Mistral, Llama.
+ */
 const MARKS = ["<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>"];
 /** A reply that is nothing but one JSON object, perhaps in a fence. */
 const OBJECT = /^\s*(?:```[a-z_]*\s*)?\{/;
 const MAY_BECOME_OBJECT = /^\s*(?:`{0,2}|```[a-z_]*\s*)$/;
-// None looks for blanks at the end of what is inside: in a reply that runs away in blanks that would take minutes.
+// None looks for blanks at the end of what is inside: in a reply that runs away in blanks that would take
+// minutes.
 const FENCED = /^```[a-z_]*([\s\S]*)```$/;
 const BLOCK = /^<tool_call>([\s\S]*?)<\/tool_call>\s*/;
 const FUNCTION = /^<function=([\w.-]+)>([\s\S]*?)<\/function>\s*(?:<\/tool_call>\s*)?/;
@@ -62,8 +65,8 @@ export class TextCalls {
 /**
  * The calls a text consists of from its first mark on.
  *
- * Contract: all or nothing. Any other word behind the mark, a tool that was not offered, arguments that are no object, or a
- * call that is not closed make all of it text.
+ * Contract: all or nothing. Any other word behind the mark, a tool that was not offered, arguments that are
+ * no object, or a call that is not closed make all of it text.
  */
 export function readTextCalls(text: string, tools: ReadonlySet<string>): readonly TextCall[] {
   const start = OBJECT.test(text) ? 0 : firstMark(text);

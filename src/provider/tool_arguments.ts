@@ -4,7 +4,10 @@ const NUMBER_OR_WORD =
   /^(?:[\s{}[\],:]|""|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])|(?:true|false|null|True|False|None)\b|[A-Za-z_$][\w$]*(?=\s*:))*$/;
 const FENCE = /^```(?:json)?\s*([\s\S]*?)\s*```$/;
 
-/** The text when it is a JSON object as it stands, "{}" when it says nothing, or undefined when it needs {@linkcode repairArguments}. */
+/**
+ * The text when it is a JSON object as it stands, "{}" when it says nothing, or undefined when it needs
+ * {@linkcode repairArguments}.
+ */
 export function plainArguments(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed === "" || trimmed === "null" || trimmed === "{}") return "{}";
@@ -14,11 +17,12 @@ export function plainArguments(text: string): string | undefined {
 }
 
 /**
- * Repairs malformed arguments when there is one way to read them: a trailing or missing comma, closing brackets missing at
- * the end, single quotes, bare keys, Python's constants, raw line breaks in strings, a code fence.
+ * Repairs malformed arguments when there is one way to read them: a trailing or missing comma, closing
+ * brackets missing at the end, single quotes, bare keys, Python's constants, raw line breaks in strings, a
+ * code fence.
  *
- * Contract: nothing is invented. An unfinished string or number, a key without a value, an unescaped quote or an
- * unknown escape can be read in several ways: then the text comes back as it was and is not valid JSON.
+ * Contract: nothing is invented. An unfinished string or number, a key without a value, an unescaped quote or
+ * an unknown escape can be read in several ways: then the text comes back as it was and is not valid JSON.
  */
 export async function repairArguments(text: string): Promise<string> {
   const bare = text.trim().replace(FENCE, "$1");

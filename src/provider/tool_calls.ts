@@ -23,8 +23,8 @@ export interface CollectedCalls {
 }
 
 /**
- * Puts tool calls together from deltas: by index (with gaps, interleaved), by id, or by order where a server sends
- * neither; a name may be split or repeated, arguments may be an object.
+ * Puts tool calls together from deltas: by index (with gaps, interleaved), by id, or by order where a server
+ * sends neither; a name may be split or repeated, arguments may be an object.
  */
 export class ToolCallCollector {
   readonly #slots: Slot[] = [];
@@ -89,7 +89,9 @@ export class ToolCallCollector {
   }
 }
 
-/** Whether a named delta for a call with complete arguments is the next call of a server that numbers nothing. */
+/**
+ * Whether a named delta for a call with complete arguments is the next call of a server that numbers nothing.
+ */
 function startsAnew(slot: Slot, name: string, args: unknown): boolean {
   const text = slot.parts.join("");
   if (!text.trimEnd().endsWith("}") || plainArguments(text) === undefined) return false;

@@ -1,8 +1,9 @@
 /**
  * One small pattern language for rules and for what a command line is known to become.
  *
- * A text is a string in which control characters, which no judged line may contain, stand for what is not known:
- * {@linkcode ANY} any text at all, {@linkcode STAR} and {@linkcode ONE} what a glob left open. Words are joined by {@linkcode SEP}.
+ * A text is a string in which control characters, which no judged line may contain, stand for what is not
+ * known: {@linkcode ANY} any text at all, {@linkcode STAR} and {@linkcode ONE} what a glob left open. Words
+ * are joined by {@linkcode SEP}.
  */
 
 /** Boundary between two words. */

@@ -2,7 +2,9 @@ import type { ToolFamily } from "../core/mod.ts";
 import { isFault, readRule } from "./syntax.ts";
 import { ANY, SEP, toPattern } from "./pattern.ts";
 
-/** A rule as it stands in a configuration file. `origin` is printed as it is, such as `reasonix.toml:12:5`. */
+/**
+ * A rule as it stands in a configuration file. `origin` is printed as it is, such as `reasonix.toml:12:5`.
+ */
 export interface RuleText {
   readonly text: string;
   readonly origin?: string;
@@ -89,7 +91,9 @@ function commandSpec(raw: string): RuleSpec {
   return { kind: "command", raw, patterns, words };
 }
 
-/** Splits a rule's text like a shell would, so that `git commit -m "a b"` names three words and one of two. */
+/**
+ * Splits a rule's text like a shell would, so that `git commit -m "a b"` names three words and one of two.
+ */
 function splitWords(text: string): string[] {
   const words: string[] = [];
   let word = "";

@@ -1,4 +1,7 @@
-/** Places no tool may use, whatever the configuration says. Data first: reviewers should be able to check the lists. */
+/**
+ * Places no tool may use, whatever the configuration says. Data first: reviewers should be able to check the
+ * lists.
+ */
 
 /** Files of the Reasonix home that hold keys. */
 export const HOME_SECRETS = [".env", "credentials", "credentials.json", "tokens.json"] as const;

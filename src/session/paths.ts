@@ -21,7 +21,8 @@ export function projectDir(home: string, cwd: string): string {
 }
 
 /**
- * A folder name people recognise plus a short hash, since `/a/b` and `/a-b` read the same once the separators are gone.
+ * A folder name people recognise plus a short hash, since `/a/b` and `/a-b` read the same once the separators
+ * are gone.
  */
 function projectSlug(cwd: string): string {
   const trimmed = cwd.length > 1 ? cwd.replace(/[\\/]+$/, "") : cwd;

@@ -5,7 +5,8 @@ import { failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts
 /**
  * The work of a tool, in a module of its own so that start-up does not pay for it.
  *
- * Contract: what it throws becomes a failure the model reads (a `ReasonixError` word by word); an abort is passed on.
+ * Contract: what it throws becomes a failure the model reads (a `ReasonixError` word by word); an abort is
+ * passed on.
  */
 export type ToolRun = (args: Record<string, unknown>, context: ToolContext) => Promise<ToolResult>;
 

@@ -15,7 +15,10 @@ export interface ToolHost extends AsyncDisposable {
 /** What a tool may take to clean up after an abort before nobody waits for it any more. */
 export const ABORT_GRACE_MS = 180;
 
-/** Runs tools right here. An abort ends the wait for a tool, though not a tool that never gives the event loop its turn. */
+/**
+ * Runs tools right here. An abort ends the wait for a tool, though not a tool that never gives the event loop
+ * its turn.
+ */
 export class LocalToolHost implements ToolHost {
   warm(): void {}
 

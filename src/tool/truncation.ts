@@ -1,4 +1,7 @@
-/** The one place where text is shortened for the model: every cut leaves a marker in the text and a record beside it. */
+/**
+ * The one place where text is shortened for the model: every cut leaves a marker in the text and a record
+ * beside it.
+ */
 import { byteLength } from "../util/byte_length.ts";
 import type { ToolContext, Truncation } from "./tool.ts";
 

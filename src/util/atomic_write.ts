@@ -8,8 +8,8 @@ export interface AtomicWriteOptions {
   /** Wait until the content is on the disk itself. */
   readonly sync?: boolean;
   /**
-   * Looks at each file that was opened for writing, before anything is written; rejects to stop. With it the path is taken
-   * as it stands: it was resolved before, and a symlink found there now was not there then.
+   * Looks at each file that was opened for writing, before anything is written; rejects to stop. With it the
+   * path is taken as it stands: it was resolved before, and a symlink found there now was not there then.
    */
   readonly verify?: ((file: Deno.FsFile, path: string) => Promise<void>) | undefined;
 }
@@ -38,8 +38,8 @@ export async function writeFileAtomic(
 }
 
 /**
- * First half of an atomic write. Where a new file beside the old one cannot be made or would change the owner, the commit
- * writes into the old file instead.
+ * First half of an atomic write. Where a new file beside the old one cannot be made or would change the
+ * owner, the commit writes into the old file instead.
  */
 export async function stageFile(
   path: string,

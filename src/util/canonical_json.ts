@@ -1,4 +1,7 @@
-/** JSON with sorted keys: equal for values that differ only in the order of their keys. Trust decisions hash it. */
+/**
+ * JSON with sorted keys: equal for values that differ only in the order of their keys. Trust decisions hash
+ * it.
+ */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   if (typeof value !== "object" || value === null || value instanceof Date) {

@@ -1,6 +1,6 @@
 /**
- * The part of YAML that heads Markdown files: texts, quoted texts, block scalars, lists of texts, and one level of map. What
- * strict YAML would refuse but has one sensible meaning is read all the same and noted.
+ * The part of YAML that heads Markdown files: texts, quoted texts, block scalars, lists of texts, and one
+ * level of map. What strict YAML would refuse but has one sensible meaning is read all the same and noted.
  */
 export type FrontmatterValue = string | readonly string[] | Readonly<Record<string, string>>;
 

@@ -12,8 +12,8 @@ export type LockResult =
   | { readonly held: false; readonly owner: LockOwner };
 
 /**
- * An operating-system lock on a small file beside what it guards. The kernel drops it when the process dies, however it
- * dies, so a left-over file is never in the way.
+ * An operating-system lock on a small file beside what it guards. The kernel drops it when the process dies,
+ * however it dies, so a left-over file is never in the way.
  */
 export class FileLock {
   readonly #file: Deno.FsFile;
@@ -39,7 +39,8 @@ export class FileLock {
         file.close();
         return { held: false, owner: readOwner(path) };
       }
-      // The previous holder removes the file while it still has the lock: what was opened may no longer be what is there.
+      // The previous holder removes the file while it still has the lock: what was opened may no longer be
+      // what is there.
       if (!isCurrent(file, path)) {
         file.close();
         continue;

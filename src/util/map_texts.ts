@@ -1,4 +1,7 @@
-/** A JSON value with every text in it mapped, names of fields excepted. The same object comes back when no text changes. */
+/**
+ * A JSON value with every text in it mapped, names of fields excepted. The same object comes back when no
+ * text changes.
+ */
 export function mapTexts<T>(value: T, map: (text: string) => string): T;
 export function mapTexts(value: unknown, map: (text: string) => string): unknown {
   if (typeof value === "string") return map(value);

@@ -11,7 +11,10 @@ const SHORTEST_VALUE = 8;
 /** A token does not start inside a longer word. One start for each word also keeps the search linear. */
 const START = "(?<![A-Za-z0-9_-])";
 
-/** Token shapes that are secret whoever issued them: a fixed start, and a length that prose and hashes do not have. */
+/**
+ * Token shapes that are secret whoever issued them: a fixed start, and a length that prose and hashes do not
+ * have.
+ */
 const SHAPES = [
   // GitHub, GitLab, npm, PyPI, Hugging Face.
   String.raw`\bgh[pousr]_[A-Za-z0-9]{36,}\b`,
@@ -31,7 +34,10 @@ const SHAPES = [
     .raw`-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----|$)`,
 ];
 
-/** What model vendors and payment services issue. Words joined by dashes look alike, so {@linkcode isRandom} has the last word. */
+/**
+ * What model vendors and payment services issue. Words joined by dashes look alike, so {@linkcode isRandom}
+ * has the last word.
+ */
 const DASHED = START + "(?:sk|rk|pk)[-_][A-Za-z0-9_-]{20,}";
 
 /** Shapes whose name stays readable: `$<head>` is kept. */
@@ -64,8 +70,9 @@ function escaped(text: string): string {
 }
 
 /**
- * A function that replaces the given secret values and common token shapes in a text by `[redacted]`. Text without any comes back as the same
- * string. Values shorter than 8 characters are left alone: replacing them would shred ordinary text.
+ * A function that replaces the given secret values and common token shapes in a text by `[redacted]`. Text
+ * without any comes back as the same string. Values shorter than 8 characters are left alone: replacing them
+ * would shred ordinary text.
  */
 export function createRedactor(secretValues: Iterable<string>): (text: string) => string {
   const values = [...secretValues].map((value) => value.trim()).filter((value) =>
@@ -88,7 +95,10 @@ function remover(texts: readonly string[]): (text: string) => string {
   return (text) => known.some((value) => text.includes(value)) ? text.replace(pattern, MARK) : text;
 }
 
-/** The same for encoded ones. Most texts hold nothing that could be one, and one look finds that out for all of them. */
+/**
+ * The same for encoded ones. Most texts hold nothing that could be one, and one look finds that out for all
+ * of them.
+ */
 function encodedRemover(texts: readonly string[]): (text: string) => string {
   if (texts.length === 0) return (text) => text;
   const shortest = Math.min(...texts.map((text) => text.length));
@@ -109,7 +119,10 @@ function replaceShape(match: string, ...rest: unknown[]): string {
   return match.endsWith(MARK) ? match : head + MARK;
 }
 
-/** Whether a part between dashes is long and mixes digits with letters, or the whole mixes digits and both cases, as no words do. */
+/**
+ * Whether a part between dashes is long and mixes digits with letters, or the whole mixes digits and both
+ * cases, as no words do.
+ */
 function isRandom(token: string): boolean {
   const count = (pattern: RegExp) => token.match(pattern)?.length ?? 0;
   return token.split(/[-_]/).some((part) => part.length >= 16 && /\d/.test(part) && /[A-Za-z]/.test(part)) ||

@@ -31,7 +31,10 @@ export function secretEncodings(value: string): SecretEncodings {
   };
 }
 
-/** The characters that are the same whatever stands before and behind, when the value begins at this place in a group of three bytes. */
+/**
+ * The characters that are the same whatever stands before and behind, when the value begins at this place in
+ * a group of three bytes.
+ */
 function base64At(bytes: Uint8Array, offset: number): string {
   const padded = new Uint8Array(offset + bytes.length);
   padded.set(bytes, offset);
@@ -44,7 +47,10 @@ const CODE = Uint8Array.from(
   (_, code) => /[\w+/-]/.test(String.fromCharCode(code)) ? 1 : 0,
 );
 
-/** Whether that many characters in a row could be encoded data. Looks from the end of each stretch, so that most of a text is passed over. */
+/**
+ * Whether that many characters in a row could be encoded data. Looks from the end of each stretch, so that
+ * most of a text is passed over.
+ */
 export function hasLongRun(text: string, length: number): boolean {
   for (let end = length - 1; end < text.length;) {
     let at = end;

@@ -1,6 +1,7 @@
 /**
- * The smallest agent there can be on this runtime: one request per step, the tools the scenarios need, the answer printed, each
- * message serialised once. No sessions, no permissions, no retries: what is above it is the price of being a product.
+ * The smallest agent there can be on this runtime: one request per step, the tools the scenarios need, the
+ * answer printed, each message serialised once. No sessions, no permissions, no retries: what is above it is
+ * the price of being a product.
  */
 interface Call {
   readonly id: string;

@@ -126,8 +126,9 @@ async function drain(stream: ReadableStream<Uint8Array>): Promise<string> {
 }
 
 /**
- * Follows the high-water mark of a process until it ends. The mark only grows, so that a look every few milliseconds misses no
- * more than the last of them; a measure by wait4 would count the memory of the process that started it.
+ * Follows the high-water mark of a process until it ends. The mark only grows, so that a look every few
+ * milliseconds misses no more than the last of them; a measure by wait4 would count the memory of the process
+ * that started it.
  */
 function watchMemory(pid: number): { stop(): number | undefined } {
   let kilobytes: number | undefined;

@@ -24,7 +24,9 @@ function searchStep(index: number): ScriptedAnswer {
     : calls("glob", { pattern: GLOB_PATTERN });
 }
 
-/** The reply to request `index` (from 0) of a run. The stream scenario is bytes of its own: see the server. */
+/**
+ * The reply to request `index` (from 0) of a run. The stream scenario is bytes of its own: see the server.
+ */
 export const SCRIPTS: Readonly<Record<string, (index: number) => ScriptedAnswer>> = {
   hello: () => ({ text: "Hello." }),
   reads: (index) => index < READS ? calls("read_file", { path: `src/part_${index % 500}.ts` }) : DONE,

@@ -1,4 +1,7 @@
-/** What a hostile repository brings. Nothing of it may start, reach out, widen a boundary or show a secret before it is trusted. */
+/**
+ * What a hostile repository brings. Nothing of it may start, reach out, widen a boundary or show a secret
+ * before it is trusted.
+ */
 import { KEY, type Scene, SECRET } from "../conformance/sandbox/scene.ts";
 import { type Attempt, bash, exists, type Run, textOf } from "./attack_lab.ts";
 
@@ -7,7 +10,10 @@ const PRIVATE = "the-users-private-key";
 
 export interface Clone {
   readonly name: string;
-  /** Paths below the workspace, and their text; one that begins with `-> ` is a link, `|` a pipe that nobody writes to. */
+  /**
+   * Paths below the workspace, and their text; one that begins with `-> ` is a link, `|` a pipe that nobody
+   * writes to.
+   */
   readonly files: Readonly<Record<string, string>>;
   /** Whether a run without a decision about trust is refused; absent: it may also go on without. */
   readonly refused?: true;
@@ -312,7 +318,10 @@ export const THROUGH_THE_DOOR: readonly Attempt[] = [
   },
 ];
 
-/** What of the scene shows that the repository got something; `jailed` commands may start its programs inside the jail. */
+/**
+ * What of the scene shows that the repository got something; `jailed` commands may start its programs inside
+ * the jail.
+ */
 export async function gotSomething(s: Scene, run: Run, jailed: boolean): Promise<string[]> {
   const found: string[] = [];
   for (const { name } of Deno.readDirSync(s.g.ws)) {

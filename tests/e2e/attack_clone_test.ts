@@ -3,7 +3,10 @@ import { jailed } from "../unit/sandbox/command/jail_support.ts";
 import { type Clone, CLONES, DOORS, gotSomething, plant, THROUGH_THE_DOOR } from "./attack_clone.ts";
 import { ALL_ALLOWED, play, through } from "./attack_lab.ts";
 
-/** The whole program in the fresh clone, without a decision about trust: [what the repository got, exit code, requests]. */
+/**
+ * The whole program in the fresh clone, without a decision about trust: [what the repository got, exit code,
+ * requests].
+ */
 async function enter(clone: Clone, args: readonly string[]): Promise<[string[], number, number]> {
   const got: string[] = [];
   const { done, sent } = await play([], {
@@ -37,7 +40,8 @@ Deno.test({
   },
 });
 
-// A model that writes these files itself gains as little: for the next run they are files that the repository brings.
+// A model that writes these files itself gains as little: for the next run they are files that the repository
+// brings.
 Deno.test({
   ...jailed("a hostile clone opens no door for a hostile model while it is not trusted"),
   fn: async () => {

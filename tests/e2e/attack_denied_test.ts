@@ -1,4 +1,7 @@
-/** What a Read rule denies, and what is forbidden inside the workspace: in the program, with everything else allowed. */
+/**
+ * What a Read rule denies, and what is forbidden inside the workspace: in the program, with everything else
+ * allowed.
+ */
 import type { Scene } from "../conformance/sandbox/scene.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
 import { assert, assertEquals } from "../support/assert.ts";

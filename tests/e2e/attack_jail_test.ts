@@ -5,7 +5,10 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { type Attempt, bash, playAll, type Run, through } from "./attack_lab.ts";
 import { CLI_ATTACKS } from "./attack_shell.ts";
 
-/** The compile cache of these tests is the real one, not one in the scene's home; that one is attacked by another attempt. */
+/**
+ * The compile cache of these tests is the real one, not one in the scene's home; that one is attacked by
+ * another attempt.
+ */
 const ELSEWHERE = "the code cache of our runtime";
 
 const fromTable = ({ name, line, succeeded }: ShellAttack): Attempt => ({
@@ -15,7 +18,10 @@ const fromTable = ({ name, line, succeeded }: ShellAttack): Attempt => ({
 });
 const table = SHELL_ATTACKS.filter((attack) => attack.name !== ELSEWHERE).map(fromTable);
 
-/** Nothing secret went to the model, to the screen, or into a file; nor in a spelling that a search for it misses. */
+/**
+ * Nothing secret went to the model, to the screen, or into a file; nor in a spelling that a search for it
+ * misses.
+ */
 function assertNoLeak(runs: readonly Run[]): void {
   const shapes = [SECRET, KEY].flatMap((
     text,

@@ -1,4 +1,7 @@
-/** Plays a hostile model to the real program: every attempt is made by tool calls, and judged by what is left behind. */
+/**
+ * Plays a hostile model to the real program: every attempt is made by tool calls, and judged by what is left
+ * behind.
+ */
 import { type Scene, scene } from "../conformance/sandbox/scene.ts";
 import type { Outcome } from "../unit/sandbox/command/jail_support.ts";
 import { type ScriptedCall, startModelServer, type Turn } from "../support/model_server.ts";
@@ -6,7 +9,10 @@ import { type Finished, finished, makeWorld, mockConfig } from "../support/progr
 
 export interface Attempt {
   readonly name: string;
-  /** Made one after the other; `{out}`, `{vault}` … are places of the scene, `{agent}` is the process of the program. */
+  /**
+   * Made one after the other; `{out}`, `{vault}` … are places of the scene, `{agent}` is the process of the
+   * program.
+   */
   readonly calls: readonly ScriptedCall[];
   /** What a repository or another program has prepared. */
   readonly prepare?: (s: Scene) => Promise<unknown> | void;

@@ -1,6 +1,8 @@
 /** Which layer stops what when it is the only one above the tools. A change here is a decision. */
 
-/** Attempts at the shell that the destructive-command check refuses; all others are for the layers beside it. */
+/**
+ * Attempts at the shell that the destructive-command check refuses; all others are for the layers beside it.
+ */
 export const DESTRUCTIVE_STOPS: readonly string[] = [
   "a user namespace of its own",
   "rename of the workspace itself",
@@ -9,7 +11,10 @@ export const DESTRUCTIVE_STOPS: readonly string[] = [
   "the magic request key",
 ];
 
-/** Attempts at the shell that a careful deny list does not see: a line does not show every file a program touches. The jail stops them. */
+/**
+ * Attempts at the shell that a careful deny list does not see: a line does not show every file a program
+ * touches. The jail stops them.
+ */
 export const POLICY_LETS_PASS: readonly string[] = [
   "a folder in place of the one above an editor task",
   "a folder in place of the one above the hooks",
@@ -48,7 +53,10 @@ export const POLICY_LETS_PASS: readonly string[] = [
   "the same, with a folder",
 ];
 
-/** The same for the file tools: names that lead somewhere else, and places nobody thought of. Confinement stops them. */
+/**
+ * The same for the file tools: names that lead somewhere else, and places nobody thought of. Confinement
+ * stops them.
+ */
 export const POLICY_PASSES_FILES: readonly string[] = [
   "a path in a URL",
   "an environment variable",

@@ -35,7 +35,10 @@ const deafShell = (s: Scene): Promise<void> =>
   Deno.writeTextFile(`${s.g.base}/bash`, "#!/bin/sh\necho RAN\n", { mode: 0o755 });
 const settings = (s: Scene): string => `${UNJAILED(s)}[tools.shell]\npath = "${s.g.base}/bash"\n`;
 
-/** Names of the attempts of which a call was refused by the gate, in words that begin so; the others were carried out. */
+/**
+ * Names of the attempts of which a call was refused by the gate, in words that begin so; the others were
+ * carried out.
+ */
 async function stopped(
   attempts: readonly Attempt[],
   { words = "blocked", ...options }: PlayOptions & { readonly words?: string },

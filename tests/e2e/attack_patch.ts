@@ -1,4 +1,7 @@
-/** Patches that try to reach a file without seeming to name it: every way of writing a name, by every kind of change. */
+/**
+ * Patches that try to reach a file without seeming to name it: every way of writing a name, by every kind of
+ * change.
+ */
 import type { Scene } from "../conformance/sandbox/scene.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
 import { type Attempt, textOf } from "./attack_lab.ts";
@@ -42,7 +45,10 @@ const PREFIXES = [["a/", "b/"], ["i/", "w/"], ["c/", "i/"], ["c/", "w/"], ["o/",
   "",
 ]];
 
-/** The files of one attempt: `old` holds one line, `empty` nothing, `fresh` is missing; `other` may be changed. */
+/**
+ * The files of one attempt: `old` holds one line, `empty` nothing, `fresh` is missing; `other` may be
+ * changed.
+ */
 interface Files {
   readonly old: string;
   readonly empty: string;

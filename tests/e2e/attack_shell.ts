@@ -1,4 +1,7 @@
-/** Attempts at the shell that need the whole program: several calls, its process, its files, what it leaves running. */
+/**
+ * Attempts at the shell that need the whole program: several calls, its process, its files, what it leaves
+ * running.
+ */
 import { SECRET } from "../conformance/sandbox/scene.ts";
 import { type Attempt, bash, exists, textOf } from "./attack_lab.ts";
 

@@ -1,4 +1,7 @@
-/** What a command finds around the workspace: sockets of the user's programs, caches, inherited descriptors, folders of PATH. */
+/**
+ * What a command finds around the workspace: sockets of the user's programs, caches, inherited descriptors,
+ * folders of PATH.
+ */
 import type { Scene } from "../conformance/sandbox/scene.ts";
 import { assertEquals } from "../support/assert.ts";
 import { jailed } from "../unit/sandbox/command/jail_support.ts";

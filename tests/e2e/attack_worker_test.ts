@@ -1,4 +1,7 @@
-/** The process that changes files, as the program really starts it: what could its code do, were it turned against the user? */
+/**
+ * The process that changes files, as the program really starts it: what could its code do, were it turned
+ * against the user?
+ */
 import { scene } from "../conformance/sandbox/scene.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { finished, makeWorld, mockConfig } from "../support/program.ts";

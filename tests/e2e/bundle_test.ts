@@ -83,7 +83,10 @@ Deno.test("the program is embedded into a stand-alone executable when a runtime 
   }
 });
 
-/** Minifying puts a resource that is used only once in the place of its name, and then nobody closes it: write try and finally there. */
+/**
+ * Minifying puts a resource that is used only once in the place of its name, and then nobody closes it: write
+ * try and finally there.
+ */
 Deno.test("the bundle closes every resource that the sources declare with using", async () => {
   const count = (source: string, form: RegExp) => source.match(form)?.length ?? 0;
   let declared = 0;

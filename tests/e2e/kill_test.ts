@@ -14,7 +14,10 @@ function below(n: number): number {
 }
 
 let ids = 0;
-/** What the model does next: mostly one or two calls of tools that read, write and run commands, now and then an answer. */
+/**
+ * What the model does next: mostly one or two calls of tools that read, write and run commands, now and then
+ * an answer.
+ */
 function reply(): Turn {
   const id = () => `call-${++ids}`;
   const name = `f${below(3)}.txt`;
@@ -40,7 +43,10 @@ function shown(stdout: string): Event[] {
   return stdout.split("\n").slice(0, -1).map((line) => JSON.parse(line)).filter((event) => event.seq > 0);
 }
 
-/** Runs until it is killed: after so many lines of output and so many milliseconds more, or when it ends by itself. */
+/**
+ * Runs until it is killed: after so many lines of output and so many milliseconds more, or when it ends by
+ * itself.
+ */
 async function runAndKill(
   world: World,
   args: readonly string[],
@@ -108,7 +114,10 @@ Deno.test("a run killed at 64 random points loses nothing it has shown and goes 
   assertEquals((await world.run(["run", "-c", "--quiet", "the end"])).stdout, "at last\n");
 });
 
-/** Every event that was shown is in the file as it was shown, and the file has no damaged line but a torn last one. */
+/**
+ * Every event that was shown is in the file as it was shown, and the file has no damaged line but a torn last
+ * one.
+ */
 function checkFile(path: string, events: readonly Event[]): void {
   const stored = new Map<number, Event>();
   const loaded = loadEvents(path, (event) => stored.set(event.seq, event));

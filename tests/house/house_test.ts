@@ -23,6 +23,7 @@ import {
   badTestNames,
   commentShare,
   talkativeFiles,
+  wideComments,
 } from "./rules_text.ts";
 import { silencedCheckers, unsafeTypes } from "./rules_types.ts";
 
@@ -48,6 +49,7 @@ const RULES: Readonly<Record<string, (project: Project) => Offence[]>> = {
   "imports do nothing": importSideEffects,
   "vendors are data": vendorSniffing,
   "plain comments": badComments,
+  "comments within the width": wideComments,
   "comments per file": talkativeFiles,
   "file names": badFileNames,
   "test names": badTestNames,

@@ -1,4 +1,7 @@
-/** Layer of each package; a package imports only from lower layers. The leaf helpers of path and util may speak core's types. */
+/**
+ * Layer of each package; a package imports only from lower layers. The leaf helpers of path and util may
+ * speak core's types.
+ */
 export const LAYERS: Readonly<Record<string, number>> = {
   core: 0,
   path: 0.25,
@@ -22,7 +25,9 @@ export const LAYERS: Readonly<Record<string, number>> = {
 /** The highest layer the embedding API at the top `mod.ts` may show. */
 export const API_LAYER = 5;
 
-/** Packages without a `mod.ts`: their files stand on their own, so that start-up pays only for those in use. */
+/**
+ * Packages without a `mod.ts`: their files stand on their own, so that start-up pays only for those in use.
+ */
 export const OPEN_PACKAGES: readonly string[] = ["path", "util"];
 
 /** Files beside the `mod.ts` of a package that may be imported for their types. */

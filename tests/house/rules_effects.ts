@@ -39,7 +39,10 @@ export function printsOrExits(project: Project): Offence[] {
 
 const ENTRIES = /^(cli\/main\.ts|scripts\/|plugins\/)/;
 
-/** Importing a module must do nothing but define: no calls at its top level, no exported variable that changes. */
+/**
+ * Importing a module must do nothing but define: no calls at its top level, no exported variable that
+ * changes.
+ */
 export function importSideEffects(project: Project): Offence[] {
   return productFiles(project).filter((file) => !ENTRIES.test(file.path)).flatMap((file) =>
     file.tree.statements.flatMap((statement) => {

@@ -44,7 +44,10 @@ function exportedNames(statement: ts.Statement): string[] {
   return isDefault ? ["default"] : declaredNames(statement);
 }
 
-/** Names in the signature of an exported declaration: what its users have to deal with, function bodies left out. */
+/**
+ * Names in the signature of an exported declaration: what its users have to deal with, function bodies left
+ * out.
+ */
 function signatureNames(file: SourceFile, name: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
@@ -107,8 +110,9 @@ class Usage {
 }
 
 /**
- * Exports that nothing imports and the embedding API does not show. Types in the signature of a used export count as used.
- * A test is no user of what the program exports; only of what scripts export, whose command lines nobody imports.
+ * Exports that nothing imports and the embedding API does not show. Types in the signature of a used export
+ * count as used. A test is no user of what the program exports; only of what scripts export, whose command
+ * lines nobody imports.
  */
 export function deadExports(project: Project): Offence[] {
   const byProgram = usageBy(project, (path) => !isTest(path));

@@ -35,7 +35,10 @@ function typeText(node: Node): string {
   return node.type === "string" || node.type === "boolean" ? node.type : "unknown";
 }
 
-/** Every key that holds a value, by its path in the form of docs/config.md, and whether it or a table around it is idle. */
+/**
+ * Every key that holds a value, by its path in the form of docs/config.md, and whether it or a table around
+ * it is idle.
+ */
 function leafKeys(node: Node, path = "", idle = false): Map<string, boolean> {
   const found = new Map<string, boolean>();
   for (const [name, child] of Object.entries(node.properties ?? {})) {

@@ -218,9 +218,17 @@ Deno.test("badComments finds banners and notes of unfinished work", () => {
   ]);
 });
 
+Deno.test("wideComments finds a comment beyond column 110, and leaves code to the formatter", () => {
+  const wide = (start: string) => start + "x".repeat(111 - start.length);
+  const code = [wide("// "), wide("  // ").slice(1), wide(" * "), wide('const a = "')].join("\n");
+  assertFinds(text.wideComments, { "src/core/a.ts": code }, ["src/core/a.ts:1", "src/core/a.ts:3"]);
+});
+
 Deno.test("talkativeFiles finds a file that is mostly comment", () => {
   const code = "// why\n".repeat(30) + lines(30);
-  assertFinds(text.talkativeFiles, { "src/core/a.ts": code, "src/core/b.ts": lines(60) }, ["src/core/a.ts"]);
+  const types = "/** Why. */\ninterface A {}\n".repeat(60);
+  const files = { "src/core/a.ts": code, "src/core/b.ts": lines(60), "src/core/c.ts": types };
+  assertFinds(text.talkativeFiles, files, ["src/core/a.ts"]);
   assert(Math.round(text.commentShare(projectOf({ "src/core/a.ts": code }))) === 50);
 });
 

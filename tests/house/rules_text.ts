@@ -5,9 +5,13 @@ import {
   type Offence,
   productFiles,
   type Project,
+  projectOf,
   type SourceFile,
   visitAll,
 } from "./project.ts";
+
+/** Packages that are being rewritten, and whose comments are not all within the width yet. */
+const PENDING = /^(src\/(tool|permission|rule|assembly|path)|cli|tests\/(e2e|conformance|support))\//;
 
 const BANNER = /^\s*(\/\/|\/\*+|\*)\s*([-=#*~_─═]{4,}|[-=#*~─═]{3,}.*[-=#*~─═]{3,}\s*(\*\/)?)\s*$/;
 const HISTORY = /^\s*(\/\/|\*|\/\*+).*\b(TODO|FIXME|XXX|HACK)\b/;
@@ -21,6 +25,19 @@ export function badComments(project: Project): Offence[] {
       const note = HISTORY.exec(text);
       return note === null ? [] : [{ path: file.path, line, what: `${note[2]} note: do it or leave it` }];
     })
+  );
+}
+
+const WIDTH = 110;
+
+/** Lines of comment that are wider than the lines of code may be. */
+export function wideComments(project: Project): Offence[] {
+  return [...project.sources.values()].filter((file) => !PENDING.test(file.path)).flatMap((file) =>
+    file.lines.flatMap((text, index) =>
+      text.length > WIDTH && /^\s*(\/\/|\/?\*)/.test(text)
+        ? [{ path: file.path, line: index + 1, what: `comment of ${text.length} columns; at most ${WIDTH}` }]
+        : []
+    )
   );
 }
 
@@ -47,10 +64,10 @@ function countComments(file: SourceFile): CommentCount {
 const MOST_OF_A_FILE = 40;
 const SMALL_FILE = 40;
 
-/** Files that are mostly comment. Small files of contracts may be. */
+/** Files that are mostly comment, the comments of types left out. Small files may be. */
 export function talkativeFiles(project: Project): Offence[] {
   return productFiles(project).flatMap((file) => {
-    const { comments, lines } = countComments(file);
+    const { comments, lines } = countComments(withoutTypes(file));
     const value = Math.round((100 * comments) / Math.max(lines, 1));
     if (lines <= SMALL_FILE || value <= MOST_OF_A_FILE) return [];
     return [{
@@ -59,6 +76,15 @@ export function talkativeFiles(project: Project): Offence[] {
       what: `${value} % of the lines are comment; at most ${MOST_OF_A_FILE} %`,
     }];
   });
+}
+
+/** The file without its types, whose comments are the contract. */
+function withoutTypes(file: SourceFile): SourceFile {
+  const kept = file.tree.statements.filter((statement) =>
+    !ts.isInterfaceDeclaration(statement) && !ts.isTypeAliasDeclaration(statement)
+  );
+  const text = kept.map((statement) => statement.getFullText(file.tree)).join("");
+  return projectOf({ [file.path]: text }).sources.get(file.path) ?? file;
 }
 
 /** Share of comment lines of the whole program, in percent. */
@@ -71,7 +97,9 @@ export function commentShare(project: Project): number {
 const SNAKE = /^[a-z0-9]+(_[a-z0-9]+)*(\.(ts|tsx|md|toml|json|d\.ts))+$/;
 const VAGUE = /(^|_)(utils?|helpers?|misc|common|stuff|v\d+|new|old|tmp)\.tsx?$/;
 
-/** TypeScript files, and whatever lies beside them in src and cli, are snake_case and named for what they do. */
+/**
+ * TypeScript files, and whatever lies beside them in src and cli, are snake_case and named for what they do.
+ */
 export function badFileNames(project: Project): Offence[] {
   return [...project.texts.keys()].flatMap((path) => {
     const name = path.split("/").at(-1) ?? path;

@@ -10,7 +10,10 @@ interface WireMessage {
   readonly tool_call_id?: string;
 }
 
-/** Every assistant tool call has exactly one result, directly after it and in call order; no result is an orphan. */
+/**
+ * Every assistant tool call has exactly one result, directly after it and in call order; no result is an
+ * orphan.
+ */
 export function pairingProblems(messages: readonly unknown[]): string[] {
   const problems: string[] = [];
   let open: string[] = [];

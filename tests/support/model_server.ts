@@ -1,8 +1,9 @@
 /**
  * A scripted model server that speaks chat completions over loopback TCP.
  *
- * Every request is recorded and checked: each assistant tool call has exactly one result in order, and the message
- * array is a byte-prefix extension of the request before. Violations are thrown when the server is closed.
+ * Every request is recorded and checked: each assistant tool call has exactly one result in order, and the
+ * message array is a byte-prefix extension of the request before. Violations are thrown when the server is
+ * closed.
  */
 import { pairingProblems, prefixProblem, rawMessages } from "./model_checks.ts";
 import { HttpConnection, type HttpRequest } from "./model_http.ts";

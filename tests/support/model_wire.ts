@@ -1,6 +1,9 @@
 /** Builders for the bytes a chat-completions server streams. */
 
-/** One piece of a scripted body: an event (object), text or bytes sent as they are, or something to wait for first. */
+/**
+ * One piece of a scripted body: an event (object), text or bytes sent as they are, or something to wait for
+ * first.
+ */
 export type Part = string | Uint8Array | Promise<unknown> | Readonly<Record<string, unknown>>;
 
 export interface ScriptedCall {

@@ -1,4 +1,7 @@
-/** Runs a module in a process of its own that has only the permissions of these flags; input and output are JSON. */
+/**
+ * Runs a module in a process of its own that has only the permissions of these flags; input and output are
+ * JSON.
+ */
 export async function runRestricted(flags: readonly string[], module: URL, input: unknown): Promise<unknown> {
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--quiet", "--no-prompt", "--no-lock", "--no-config", "--no-check", ...flags, module.href],

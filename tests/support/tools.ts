@@ -2,8 +2,8 @@
 type Tool = "bwrap" | "rg";
 
 /**
- * Options of a test that needs a program. The reason shows in the name when it is skipped; where CI has installed the program
- * (`.ci/run` says so), the test runs even if the program is not found, and fails.
+ * Options of a test that needs a program. The reason shows in the name when it is skipped; where CI has
+ * installed the program (`.ci/run` says so), the test runs even if the program is not found, and fails.
  */
 export function needs(tool: Tool, isThere: boolean, name: string): { name: string; ignore: boolean } {
   const promised = (Deno.env.get("REASONIX_CI_TOOLS") ?? "").split(" ").includes(tool);

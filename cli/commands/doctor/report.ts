@@ -143,7 +143,9 @@ async function reach(entry: ProviderEntry, loaded: LoadedConfig, problems: strin
   }
 }
 
-/** A server of one's own usually starts with a small window, and then drops the beginning of what it is sent. */
+/**
+ * A server of one's own usually starts with a small window, and then drops the beginning of what it is sent.
+ */
 async function windowProblem(entry: ProviderEntry, apiKey: string | undefined): Promise<string[]> {
   const [model] = modelsOf(entry);
   if (model === undefined || entry.context_window === 0) return [];

@@ -23,7 +23,10 @@ export class Metrics {
 
   readonly #file: string | undefined;
 
-  /** Figures for `file`, or for nobody. Throws a ReasonixError when the file cannot be written: better now than after the work. */
+  /**
+   * Figures for `file`, or for nobody. Throws a ReasonixError when the file cannot be written: better now
+   * than after the work.
+   */
   constructor(file?: string) {
     this.#file = file;
     if (file !== undefined) writing(file, () => Deno.openSync(file, { append: true, create: true }).close());

@@ -19,8 +19,8 @@ export function isUserOnly(key: string): boolean {
 }
 
 /**
- * Changes one key of a configuration file and keeps everything else as it is: comments, order, line ends. The file is
- * created when it is missing and replaced in one step. `undefined` removes the key.
+ * Changes one key of a configuration file and keeps everything else as it is: comments, order, line ends. The
+ * file is created when it is missing and replaced in one step. `undefined` removes the key.
  *
  * @param key such as `sandbox.bash` or `providers.deepseek.effort`
  * @throws {ReasonixError} when the key, the value or the file is not valid; the file is then unchanged
@@ -42,7 +42,10 @@ export async function setConfigValue(
   });
 }
 
-/** Adds an item to a list in a configuration file, unless it is in it. Otherwise like {@linkcode setConfigValue}. */
+/**
+ * Adds an item to a list in a configuration file, unless it is in it. Otherwise like {@linkcode
+ * setConfigValue}.
+ */
 export async function addConfigItem(file: string, key: string, item: unknown): Promise<void> {
   const path = parseKeyPath(key);
   if (schemaAt(path).type !== "array") {
@@ -61,7 +64,10 @@ export async function addConfigItem(file: string, key: string, item: unknown): P
   });
 }
 
-/** Reads a value as a person types it: by the type of the key, so that `config set default_model x` needs no quotes. */
+/**
+ * Reads a value as a person types it: by the type of the key, so that `config set default_model x` needs no
+ * quotes.
+ */
 export function parseConfigValue(key: string, text: string): unknown {
   const schema = schemaAt(parseKeyPath(key));
   if (schema.type === "string") return text;

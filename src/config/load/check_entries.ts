@@ -13,7 +13,10 @@ export function checkEntries(table: TomlTable): Finding[] {
   ];
 }
 
-/** A rule that restricts must not look as if it did when it does nothing; one that allows only leaves a question standing. */
+/**
+ * A rule that restricts must not look as if it did when it does nothing; one that allows only leaves a
+ * question standing.
+ */
 function checkPermissions(permissions: unknown): Finding[] {
   if (!isTable(permissions)) return [];
   return (["deny", "ask", "allow"] as const).flatMap((list) => {

@@ -6,8 +6,8 @@ import type { ProviderEntry } from "../schema/provider_schema.ts";
 import type { Config, ConfigInput } from "../schema/schema.ts";
 
 /**
- * What holds when no file says anything: one vendor, so that a key is all a new user needs. Everything else has its
- * default in the schema.
+ * What holds when no file says anything: one vendor, so that a key is all a new user needs. Everything else
+ * has its default in the schema.
  */
 export const DEFAULT_LAYER: Layer = {
   source: "default",
@@ -26,7 +26,9 @@ export const DEFAULT_LAYER: Layer = {
   },
 };
 
-/** The typed configuration: every key that has a default is present. The table must have passed `checkTree`. */
+/**
+ * The typed configuration: every key that has a default is present. The table must have passed `checkTree`.
+ */
 export function fillDefaults(table: TomlTable): Config {
   return fill(table, CONFIG_SCHEMA) as Config;
 }

@@ -19,7 +19,8 @@ export interface Layer {
 }
 
 /**
- * Reads and checks one file. A missing file is no layer; a file that cannot be used reports why and is no layer either.
+ * Reads and checks one file. A missing file is no layer; a file that cannot be used reports why and is no
+ * layer either.
  */
 export function readLayer(source: SourceName, file: string, problems: ConfigProblem[]): Layer | undefined {
   const text = source === "project" ? readProjectText(file, problems) : readText(file, problems);

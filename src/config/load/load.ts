@@ -47,21 +47,25 @@ export interface LoadedConfig {
     readonly found: boolean;
   }[];
   readonly keys: KeySources;
-  /** Names of all variables that hold provider keys, also of entries that were left out; children must not see them. */
+  /**
+   * Names of all variables that hold provider keys, also of entries that were left out; children must not see
+   * them.
+   */
   readonly keyNames: readonly string[];
   /** What counts of each source, the strongest first. */
   readonly layers: readonly Layer[];
 }
 
 /**
- * Reads the configuration: flags over project file over user file over preset over defaults; see docs/config.md.
+ * Reads the configuration: flags over project file over user file over preset over defaults; see
+ * docs/config.md.
  *
  * @throws {ConfigError} with every error of every file
  */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const { cwd, env, preset } = options;
-  // An error made while the program's top level is still on the stack costs 2 ms in the bundle: V8 parses all of it
-  // again to number the lines. A missing file is such an error, so the stack is left first.
+  // An error made while the program's top level is still on the stack costs 2 ms in the bundle: V8 parses all
+  // of it again to number the lines. A missing file is such an error, so the stack is left first.
   await null;
   const home = options.home ?? reasonixHome(env, cwd);
   const problems: ConfigProblem[] = [];
@@ -212,7 +216,10 @@ class Loader {
     return env(name) ?? (name === "HOME" ? env("USERPROFILE") : undefined);
   };
 
-  /** A plugin without its variable is left out; everything else must be complete. Left-out entries do not matter. */
+  /**
+   * A plugin without its variable is left out; everything else must be complete. Left-out entries do not
+   * matter.
+   */
   #reportMissing(layer: Layer, table: TomlTable, missing: readonly MissingVariable[]): void {
     for (const { path, name } of missing) {
       const [list, index] = path;

@@ -7,8 +7,8 @@ import {
 } from "../schema/json_schema.ts";
 
 /**
- * Lays one table over another: tables join key by key, lists marked so are joined, entries with a name (providers,
- * plugins) replace their namesakes and come first, anything else is replaced.
+ * Lays one table over another: tables join key by key, lists marked so are joined, entries with a name
+ * (providers, plugins) replace their namesakes and come first, anything else is replaced.
  */
 export function mergeTables(
   lower: TomlTable,

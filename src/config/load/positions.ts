@@ -10,8 +10,8 @@ const SEPARATOR = "\u0000";
 const BARE_KEY = /[A-Za-z0-9_-]/;
 
 /**
- * Finds where keys and values stand in a TOML text. Only problems need this, so it is no part of parsing: the text has
- * been accepted by the parser, and this walk only has to agree with it on where things begin.
+ * Finds where keys and values stand in a TOML text. Only problems need this, so it is no part of parsing: the
+ * text has been accepted by the parser, and this walk only has to agree with it on where things begin.
  */
 export class Positions {
   readonly #text: string;
@@ -25,7 +25,10 @@ export class Positions {
     this.#document();
   }
 
-  /** 1-based line and column, counted in UTF-16 units; the nearest enclosing key when the path itself is not written. */
+  /**
+   * 1-based line and column, counted in UTF-16 units; the nearest enclosing key when the path itself is not
+   * written.
+   */
   find(path: KeyPath, at: "key" | "value"): { line: number; column: number } | undefined {
     for (let length = path.length; length > 0; length--) {
       const span = this.#spans.get(path.slice(0, length).join(SEPARATOR));

@@ -4,7 +4,10 @@ import type { ConfigProblem } from "../problem.ts";
 /** Larger files are not configuration; reading them would only use up memory. */
 const MAX_BYTES = 1 << 20;
 
-/** The text of a file of the user; undefined when there is none, or none that can be read (a problem says why). */
+/**
+ * The text of a file of the user; undefined when there is none, or none that can be read (a problem says
+ * why).
+ */
 export function readText(file: string, problems: ConfigProblem[]): string | undefined {
   try {
     return checkText(file, Deno.readTextFileSync(file), problems);
@@ -64,8 +67,8 @@ function reject(file: string, reason: string, problems: ConfigProblem[]): undefi
 }
 
 /**
- * Reads the lines of a `.env` file: `NAME=value`, an optional `export`, single or double quotes, `#` comments.
- * Values are taken as they are: nothing is expanded, so that a key with a `$` in it survives.
+ * Reads the lines of a `.env` file: `NAME=value`, an optional `export`, single or double quotes, `#`
+ * comments. Values are taken as they are: nothing is expanded, so that a key with a `$` in it survives.
  */
 function parseDotenv(text: string): Map<string, string> {
   const values = new Map<string, string>();

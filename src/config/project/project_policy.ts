@@ -34,7 +34,10 @@ export interface ProjectInput {
 }
 
 export interface ProjectResult {
-  /** What the project may say. Entries of lists of tables that were left out are `undefined`, so that indexes stay. */
+  /**
+   * What the project may say. Entries of lists of tables that were left out are `undefined`, so that indexes
+   * stay.
+   */
   readonly table: TomlTable;
   readonly warnings: ConfigProblem[];
   readonly needsTrust: TrustItem[];

@@ -37,11 +37,11 @@ export interface KnownKeys {
 }
 
 /**
- * Decides about one provider entry of a project file: why it needs the user's trust, undefined when it needs none. Its
- * server would receive the conversation and steer the tools, and its key variable could be any secret of the user. So it
- * is used only when the user has met it before: the same key and address in the user's own settings, a vendor's key at
- * that vendor, or a key saved for it in the home. An address on this machine is no exception: on a shared host its ports
- * belong to others too.
+ * Decides about one provider entry of a project file: why it needs the user's trust, undefined when it needs
+ * none. Its server would receive the conversation and steer the tools, and its key variable could be any
+ * secret of the user. So it is used only when the user has met it before: the same key and address in the
+ * user's own settings, a vendor's key at that vendor, or a key saved for it in the home. An address on this
+ * machine is no exception: on a shared host its ports belong to others too.
  */
 export function needsTrust(written: TomlTable, expanded: TomlTable, known: KnownKeys): string | undefined {
   const url = String(expanded.base_url ?? "");
@@ -51,7 +51,8 @@ export function needsTrust(written: TomlTable, expanded: TomlTable, known: Known
   if (usesVariables(written.base_url) || usesVariables(written.headers)) {
     return `it would send environment variables to ${target}`;
   }
-  // A header can name another account of the same vendor, which then holds the conversation, or another host behind it.
+  // A header can name another account of the same vendor, which then holds the conversation, or another host
+  // behind it.
   if (hasEntries(expanded.headers)) return `it would send headers of its own to ${target}`;
   if (url === "" && keyName === "") return undefined;
   const owners = ownersOf(keyName, known);
@@ -61,7 +62,10 @@ export function needsTrust(written: TomlTable, expanded: TomlTable, known: Known
   return known.saved(keyName) ? undefined : `it would send the conversation and ${keyName} to ${target}`;
 }
 
-/** The origins a key belongs to as far as the user's side knows; without a key, those that are used without one. */
+/**
+ * The origins a key belongs to as far as the user's side knows; without a key, those that are used without
+ * one.
+ */
 function ownersOf(keyName: string, known: KnownKeys): string[] {
   const users = known.providers
     .filter((entry) => String(entry.api_key_env ?? "") === keyName)

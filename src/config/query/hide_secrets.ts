@@ -11,8 +11,9 @@ const USER_INFO = /\b([a-z][a-z0-9+.-]*:\/\/)[^\/?#\s@]+@/gi;
 const QUERY = new RegExp(String.raw`([?&](?:[^=&#\s]*[-_.])?${SECRET}=)[^&#\s]+`, "gi");
 
 /**
- * A value as it may be shown: what the schema calls secret, passwords in addresses, arguments behind `--token` and its
- * kin, and texts under such names in free tables are replaced by `[secret]`. Empty values hide nothing and stay.
+ * A value as it may be shown: what the schema calls secret, passwords in addresses, arguments behind
+ * `--token` and its kin, and texts under such names in free tables are replaced by `[secret]`. Empty values
+ * hide nothing and stay.
  */
 export function hideSecrets(value: unknown, schema?: JsonSchema): unknown {
   if (schema?.secret) return isEmpty(value) ? value : MARK;

@@ -18,7 +18,8 @@ type KeyOwner = Pick<ProviderEntry, "name" | "api_key_env" | "base_url">;
 /**
  * The key of a provider; undefined when it needs none.
  *
- * @throws {ReasonixError} (exit "config") when it names a variable that nobody set, unless it runs on this machine
+ * @throws {ReasonixError} (exit "config") when it names a variable that nobody set, unless it runs on this
+ * machine
  */
 export function resolveKey(entry: KeyOwner, sources: KeySources): string | undefined {
   const name = entry.api_key_env;
@@ -41,7 +42,10 @@ export function keySource(entry: KeyOwner, sources: KeySources): "home" | "env" 
   return lookUp(entry.api_key_env, sources) === undefined ? "missing" : "env";
 }
 
-/** Every secret the configuration knows of, for redaction: all of the home's `.env`, and the keys of all providers. */
+/**
+ * Every secret the configuration knows of, for redaction: all of the home's `.env`, and the keys of all
+ * providers.
+ */
 export function knownSecrets(entries: readonly KeyOwner[], sources: KeySources): string[] {
   const keys = entries.map((entry) => sources.env(entry.api_key_env || "-")).filter((key) =>
     key !== undefined

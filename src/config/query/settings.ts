@@ -28,7 +28,8 @@ export interface Setting {
 }
 
 /**
- * The value of a key such as `sandbox.bash` or `providers.deepseek.effort`, fit to be shown: secrets are replaced.
+ * The value of a key such as `sandbox.bash` or `providers.deepseek.effort`, fit to be shown: secrets are
+ * replaced.
  *
  * @throws {ReasonixError} (exit "usage") for a key that does not exist
  */
@@ -37,7 +38,10 @@ export function getConfigValue(loaded: LoadedConfig, key: string): unknown {
   return hideSecrets(valueAt(loaded.config as TomlTable, path), schemaAt(path));
 }
 
-/** Where the value of a key, or an item such as `permissions.deny[2]`, comes from; throws like {@linkcode getConfigValue}. */
+/**
+ * Where the value of a key, or an item such as `permissions.deny[2]`, comes from; throws like {@linkcode
+ * getConfigValue}.
+ */
 export function sourceOf(loaded: LoadedConfig, key: string): ConfigSource {
   const path = parseKeyPath(key);
   schemaAt(path);
@@ -69,7 +73,10 @@ function collect(
   });
 }
 
-/** What the files set and nothing reads, each with its place; of a table that is idle as a whole only the table. */
+/**
+ * What the files set and nothing reads, each with its place; of a table that is idle as a whole only the
+ * table.
+ */
 export function idleSettings(loaded: LoadedConfig): ConfigProblem[] {
   return loaded.layers.filter((layer) => layer.source !== "default").flatMap((layer) =>
     idleKeys(layer.table, CONFIG_SCHEMA, []).map(({ path, obsolete }): ConfigProblem => {
@@ -107,7 +114,9 @@ function originAt(loaded: LoadedConfig, path: KeyPath): ConfigSource {
   return { source: "default" };
 }
 
-/** Indexes of the path count in the merged lists; a single layer is asked for the same entry or item instead. */
+/**
+ * Indexes of the path count in the merged lists; a single layer is asked for the same entry or item instead.
+ */
 function inLayer(loaded: LoadedConfig, layer: Layer, path: KeyPath): KeyPath {
   const at = path.findIndex((part) => typeof part === "number");
   if (at < 0) return path;

@@ -22,8 +22,8 @@ export interface JsonSchema extends KeyNotes {
 }
 
 /**
- * The schema of a configuration file, generated from schema.ts. Start-up checks files against this table, because
- * evaluating the zod schema would cost more than everything else in this package together.
+ * The schema of a configuration file, generated from schema.ts. Start-up checks files against this table,
+ * because evaluating the zod schema would cost more than everything else in this package together.
  */
 export const CONFIG_SCHEMA = schemaData as JsonSchema;
 

@@ -35,7 +35,10 @@ export function schemaAt(path: KeyPath): JsonSchema {
   return schema;
 }
 
-/** The same path with names of list entries replaced by their indexes in this table; undefined when one is not there. */
+/**
+ * The same path with names of list entries replaced by their indexes in this table; undefined when one is not
+ * there.
+ */
 export function locate(table: TomlTable, path: KeyPath): KeyPath | undefined {
   const located: (string | number)[] = [];
   let value: unknown = table;

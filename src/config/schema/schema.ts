@@ -1,6 +1,7 @@
 /**
- * Every key of reasonix.toml. This file is the source of the types, of schema.json (what is checked at start, without
- * loading zod), of docs/config.schema.json and of the table in docs/config.md: run `deno task gen` after a change.
+ * Every key of reasonix.toml. This file is the source of the types, of schema.json (what is checked at start,
+ * without loading zod), of docs/config.schema.json and of the table in docs/config.md: run `deno task gen`
+ * after a change.
  */
 import * as z from "zod/mini";
 import { pluginSchema } from "./plugin_schema.ts";

@@ -28,7 +28,10 @@ export interface KeyNotes {
   readonly project?: ProjectRule;
   /** `${VAR}` and `${VAR:-default}` are replaced in its strings. */
   readonly expand?: true;
-  /** Strings are paths: `~/` is replaced, relative ones count from the file that names them or from the working directory. */
+  /**
+   * Strings are paths: `~/` is replaced, relative ones count from the file that names them or from the
+   * working directory.
+   */
   readonly path?: "file" | "cwd";
   /** The lists of all layers are joined instead of the highest one winning. */
   readonly merge?: "concat";

@@ -93,7 +93,10 @@ export class Compactor {
     return await this.#summarizeRange({ reason: "manual", goal, ...(hint ? { hint } : {}) }, signal);
   }
 
-  /** Shortens old outputs if that alone frees enough; otherwise leaves them for the summary, which is read from cache then. */
+  /**
+   * Shortens old outputs if that alone frees enough; otherwise leaves them for the summary, which is read
+   * from cache then.
+   */
   async #prune(reason: Reason, { window, goal }: { window: number; goal: number }): Promise<boolean> {
     const view = this.accountant.view;
     const end = Math.min(tailStart(view, window * TAIL_PART), pendingStart(view.messages));
@@ -199,8 +202,8 @@ export class Compactor {
   }
 
   /**
-   * Returns how deep a compaction may go, shallowest first. Small user turns are safe in all but the last resort, and earlier summaries as long as they do not
-   * take up the room themselves.
+   * Returns how deep a compaction may go, shallowest first. Small user turns are safe in all but the last
+   * resort, and earlier summaries as long as they do not take up the room themselves.
    */
   #depths({ goal, lastResort }: CompactionRequest, tokens: number): CompactionDepth[] {
     const window = this.#limit === Infinity ? tokens : this.#limit;

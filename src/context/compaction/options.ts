@@ -36,7 +36,10 @@ export interface CompactionOptions {
   readonly summaryProvider?: () => Promise<Provider>;
   /** What the summary should keep in particular, such as the output of a PreCompact hook. */
   readonly guide?: (reason: "pressure" | "overflow" | "manual") => Promise<string | undefined>;
-  /** The part of a message that must outlive a compaction, such as an activated skill; it is sent again, pinned. */
+  /**
+   * The part of a message that must outlive a compaction, such as an activated skill; it is sent again,
+   * pinned.
+   */
   readonly carry?: (message: Message) => string | undefined;
   /** Whether earlier reasoning is sent back to the model. */
   readonly sendsReasoning?: boolean;

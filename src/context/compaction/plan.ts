@@ -35,8 +35,9 @@ export interface CompactionPlan extends CompactionDepth {
 }
 
 /**
- * Plans the removal of everything before the newest messages, by the survival rules of docs/context.md; undefined when nothing can go.
- * Results the model has not seen yet are never part of it, and no result is separated from its call.
+ * Plans the removal of everything before the newest messages, by the survival rules of docs/context.md;
+ * undefined when nothing can go. Results the model has not seen yet are never part of it, and no result is
+ * separated from its call.
  */
 export function planCompaction(state: Plannable, depth: CompactionDepth): CompactionPlan | undefined {
   const boundary = tailStart(state, depth.tail);
@@ -78,7 +79,10 @@ function isRemovable(state: Plannable, index: number, depth: CompactionDepth): b
   }
 }
 
-/** Where the part begins that stays: enough of the newest messages, never beginning with a result, never cutting unseen ones off. */
+/**
+ * Where the part begins that stays: enough of the newest messages, never beginning with a result, never
+ * cutting unseen ones off.
+ */
 export function tailStart(state: Plannable, tokens: number): number {
   const { messages } = state;
   let boundary = messages.length;

@@ -53,8 +53,9 @@ const MAX_PARTS = 6;
 const CHARS_PER_TOKEN = 3;
 
 /**
- * Has the model write the summary. The first request is the conversation as it is plus one message, so all of it is read from
- * the cache; where that is too long, outputs are shortened, and then the parts are summarised one by one.
+ * Has the model write the summary. The first request is the conversation as it is plus one message, so all of
+ * it is read from the cache; where that is too long, outputs are shortened, and then the parts are summarised
+ * one by one.
  */
 export async function summarize(task: SummaryTask, signal: AbortSignal): Promise<SummaryOutcome> {
   const { messages } = task.conversation.state;

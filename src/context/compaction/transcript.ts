@@ -37,7 +37,10 @@ export function transcriptParts(messages: readonly Message[], size: number): str
   return parts;
 }
 
-/** The same messages with tool outputs and call arguments shortened, for a request that would be too long otherwise. */
+/**
+ * The same messages with tool outputs and call arguments shortened, for a request that would be too long
+ * otherwise.
+ */
 export function shortened(messages: readonly Message[], max: number): Message[] {
   return messages.map((message): Message => {
     if (message.role === "tool" && message.content.length > max) {

@@ -6,7 +6,10 @@ import type { SkillSet } from "./discover.ts";
 import { isScript, resourcesOf } from "./resources.ts";
 import type { Skill } from "./skill.ts";
 
-/** What a repository's skill would run, or have run without a question; the shape of an item of the trust store. */
+/**
+ * What a repository's skill would run, or have run without a question; the shape of an item of the trust
+ * store.
+ */
 export interface SkillTrustItem {
   readonly kind: "skill";
   readonly name: string;
@@ -108,7 +111,10 @@ function contentOf(
   return `<skill name="${skill.name}" folder="${skill.dir}">\n${parts.join("\n\n")}\n</skill>`;
 }
 
-/** Undefined when nothing about the skill needs trust. Its instructions count where they can use what it pre-approves. */
+/**
+ * Undefined when nothing about the skill needs trust. Its instructions count where they can use what it
+ * pre-approves.
+ */
 function trustItem(skill: Skill, scripts: readonly string[]): SkillTrustItem | undefined {
   const { name, dir, file, scope, allowedTools } = skill;
   if (scope !== "project" || scripts.length + allowedTools.length === 0) return undefined;
@@ -144,7 +150,10 @@ export async function resolveSlash(text: string, skills: Skills): Promise<SlashS
   return typeof active === "string" ? undefined : { skill, context: active.content };
 }
 
-/** For `CompactionOptions.carry`: an activated body outlives every compaction. Only the skill tool's own results count. */
+/**
+ * For `CompactionOptions.carry`: an activated body outlives every compaction. Only the skill tool's own
+ * results count.
+ */
 export function carriedSkill(message: Message): string | undefined {
   if (message.role !== "tool" || message.name !== "skill") return undefined;
   return message.content.startsWith('<skill name="') ? message.content : undefined;

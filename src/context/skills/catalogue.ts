@@ -3,7 +3,10 @@ import type { Skill } from "./skill.ts";
 const MAX_LINE = 400;
 const MAX_TOTAL = 12_000;
 
-/** The section of the system prompt that names the skills, one line each; undefined when there are none to name. */
+/**
+ * The section of the system prompt that names the skills, one line each; undefined when there are none to
+ * name.
+ */
 export function skillCatalogue(skills: readonly Skill[]): string | undefined {
   const lines: string[] = [];
   let left = MAX_TOTAL;

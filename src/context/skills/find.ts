@@ -3,7 +3,10 @@ import { type SkillPlaces, skillRoots } from "./roots.ts";
 
 const NONE: SkillSet = { skills: [], warnings: [], shadowed: [] };
 
-/** All skills of the user and the project. Where there is no skill folder, this costs a few stat calls and loads nothing. */
+/**
+ * All skills of the user and the project. Where there is no skill folder, this costs a few stat calls and
+ * loads nothing.
+ */
 export async function findSkills(places: SkillPlaces): Promise<SkillSet> {
   const roots = skillRoots(places);
   if (roots.length === 0) return NONE;

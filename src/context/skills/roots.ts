@@ -23,7 +23,10 @@ export interface SkillRoot {
 
 const FOLDERS = [".reasonix", ".agents", ".claude"];
 
-/** The skill folders that exist, strongest first: the project's nearest to the working directory, configured ones, the user's. */
+/**
+ * The skill folders that exist, strongest first: the project's nearest to the working directory, configured
+ * ones, the user's.
+ */
 export function skillRoots(places: SkillPlaces): SkillRoot[] {
   const roots: SkillRoot[] = [];
   const add = (root: SkillRoot) => {

@@ -2,7 +2,9 @@ import type { Event, EventOf } from "../../core/mod.ts";
 import type { Output } from "../output.ts";
 import { type Printer, resultObject, type RunResult, type RunStart } from "../result.ts";
 
-/** `stream-json`: the line shapes that SDK parsers of headless agents know (system, assistant, user, result). */
+/**
+ * `stream-json`: the line shapes that SDK parsers of headless agents know (system, assistant, user, result).
+ */
 export class StreamJsonPrinter implements Printer {
   readonly #out: Output;
   readonly #permissionMode: string;

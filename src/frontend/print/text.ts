@@ -145,7 +145,10 @@ export class TextPrinter implements Printer {
     return this.#err(`${this.#dim(indent + oneLine(text, max))}\n`);
   }
 
-  /** Both streams may be the same terminal, so one waits until the other has been taken: the order is what the user sees. */
+  /**
+   * Both streams may be the same terminal, so one waits until the other has been taken: the order is what the
+   * user sees.
+   */
   #out(text: string): void | Promise<void> {
     const { out, err } = this.#options;
     return err.busy ? err.flush().then(() => out.write(text)) : out.write(text);

@@ -5,8 +5,8 @@ import type { Segment, View } from "./line.ts";
 type CommandSpec = Extract<NonNullable<Rule["spec"]>, { kind: "command" }>;
 
 /**
- * Whether a refusing or asking rule concerns a segment, under any of the names it may go by: behind wrappers, with a
- * path in front, with options in another order or in between.
+ * Whether a refusing or asking rule concerns a segment, under any of the names it may go by: behind wrappers,
+ * with a path in front, with options in another order or in between.
  */
 export function concerns(rule: Rule, segment: Segment): Match {
   const spec = rule.spec;
@@ -47,7 +47,10 @@ function matchView(spec: CommandSpec, view: View): Match {
   return sameOptions(spec, view.argv) ? "yes" : best;
 }
 
-/** The words as they are, with the program's bare name, and without the options in front of the first plain word. */
+/**
+ * The words as they are, with the program's bare name, and without the options in front of the first plain
+ * word.
+ */
 function spellings(argv: readonly string[]): (readonly string[])[] {
   const [word = "", ...args] = argv;
   const forms: (readonly string[])[] = [argv];
@@ -82,8 +85,8 @@ function sameOptions(spec: CommandSpec, argv: readonly string[]): boolean {
 }
 
 /**
- * Whether an allow rule covers a segment: the program that runs in the end is named, nothing in front of it changes what
- * that means, and what is not known falls under the rule's own `*`.
+ * Whether an allow rule covers a segment: the program that runs in the end is named, nothing in front of it
+ * changes what that means, and what is not known falls under the rule's own `*`.
  */
 export function allows(rule: Rule, segment: Segment): boolean {
   const spec = rule.spec;

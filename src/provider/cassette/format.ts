@@ -51,7 +51,9 @@ export type RecordedChunk = Chunk & {
 
 /** Every further line: a request and what came back. */
 export interface Exchange {
-  /** Tells conversations apart that run side by side; exchanges without one serve any conversation in order. */
+  /**
+   * Tells conversations apart that run side by side; exchanges without one serve any conversation in order.
+   */
   readonly conversation?: number;
   /** Absent = any request is answered. */
   readonly request?: RecordedRequest;

@@ -155,9 +155,9 @@ export function titleOf(prompt: string): string {
 }
 
 /**
- * Finds a session by path, id, unique beginning of an id, or a piece of its title or first prompt. The project of `cwd`
- * comes first: what is unique there is taken, whatever other projects have. Throws ReasonixError (usage) when nothing, or
- * more than one, fits.
+ * Finds a session by path, id, unique beginning of an id, or a piece of its title or first prompt. The
+ * project of `cwd` comes first: what is unique there is taken, whatever other projects have. Throws
+ * ReasonixError (usage) when nothing, or more than one, fits.
  */
 export function findSession(
   home: string,

@@ -2,7 +2,10 @@ import { parentDir, type SessionPaths, sessionPaths, sessionsDir } from "../path
 
 const POINTER = "last";
 
-/** Notes which session of its project was begun or resumed last, so that `--continue` need not look at all of them. */
+/**
+ * Notes which session of its project was begun or resumed last, so that `--continue` need not look at all of
+ * them.
+ */
 export function rememberLast(paths: SessionPaths): void {
   try {
     Deno.writeTextFileSync(`${parentDir(paths.path)}/${POINTER}`, paths.id, { mode: 0o600 });

@@ -18,8 +18,8 @@ export interface CopyOptions {
 }
 
 /**
- * Copies a session, or its beginning, under a new id in the same project. Works while another process writes the original.
- * Events keep their numbers, so what refers to them stays right; checkpoints come along.
+ * Copies a session, or its beginning, under a new id in the same project. Works while another process writes
+ * the original. Events keep their numbers, so what refers to them stays right; checkpoints come along.
  */
 export function copySession(path: string, options: CopyOptions): SessionPaths {
   const source = pathsOfFile(path);
@@ -68,7 +68,10 @@ function copyCheckpoints(source: SessionPaths, target: SessionPaths, upTo: numbe
   linkTree(`${from}/blobs`, `${to}/blobs`);
 }
 
-/** A new session that goes on after the given turn. Throws ReasonixError (usage) when there is no such finished turn. */
+/**
+ * A new session that goes on after the given turn. Throws ReasonixError (usage) when there is no such
+ * finished turn.
+ */
 export function forkSession(path: string, turn: number, options: CopyOptions): SessionPaths {
   const { turns } = loadEvents(path).state;
   const record = turns.find((candidate) => candidate.turn === turn);
@@ -145,7 +148,9 @@ export interface PruneRule {
   readonly keep?: number;
 }
 
-/** The sessions a rule lets go, oldest last; `sessions` as {@linkcode SessionInfo} lists come, latest first. */
+/**
+ * The sessions a rule lets go, oldest last; `sessions` as {@linkcode SessionInfo} lists come, latest first.
+ */
 export function pruneCandidates(sessions: readonly SessionInfo[], rule: PruneRule): SessionInfo[] {
   const before = rule.olderThanDays === undefined
     ? Infinity

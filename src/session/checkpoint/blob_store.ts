@@ -8,11 +8,11 @@ interface Location {
 }
 
 /**
- * Contents of files by their git blob id. SHA-1 is git's choice; sharing it means that what the user's repository already
- * holds need not be stored a second time.
+ * Contents of files by their git blob id. SHA-1 is git's choice; sharing it means that what the user's
+ * repository already holds need not be stored a second time.
  *
- * Many contents share one file, because making files is what costs time: each writer appends to a pack of its own, and to
- * a list of what is where in it. A pack is never touched by anybody else, so a fork can link it.
+ * Many contents share one file, because making files is what costs time: each writer appends to a pack of its
+ * own, and to a list of what is where in it. A pack is never touched by anybody else, so a fork can link it.
  *
  * Contract: what `put` returned can be read by other processes after `flush`.
  */
@@ -42,7 +42,10 @@ export class BlobStore {
     return id;
   }
 
-  /** Writes what waits: contents first, so that the list never names what is not there. Throws what the system says. */
+  /**
+   * Writes what waits: contents first, so that the list never names what is not there. Throws what the system
+   * says.
+   */
   flush(): void {
     if (this.#waiting.length === 0) return;
     const bytes = new Uint8Array(this.#waitingBytes);

@@ -6,12 +6,18 @@ import { type Scan, scanWorkspace } from "./scan.ts";
 export interface DetectorLimits {
   /** Files looked at; a larger workspace is only covered where tools touch it. */
   readonly files: number;
-  /** Largest file whose content is kept because of a shell command; files touched by tools have `toolFileBytes`. */
+  /**
+   * Largest file whose content is kept because of a shell command; files touched by tools have
+   * `toolFileBytes`.
+   */
   readonly fileBytes: number;
   readonly toolFileBytes: number;
   /** Content kept in one session. */
   readonly totalBytes: number;
-  /** Files that ignore rules hide: how many in all and in one ignored directory, and how much content of them is kept. */
+  /**
+   * Files that ignore rules hide: how many in all and in one ignored directory, and how much content of them
+   * is kept.
+   */
   readonly ignoredFiles: number;
   readonly ignoredDirectoryFiles: number;
   readonly ignoredBytes: number;
@@ -138,7 +144,8 @@ export class ChangeDetector {
     const entries = new Map<string, FileEntry>();
     const read: [path: string, stat: Deno.FileInfo][] = [];
     for (const [path, stat] of files) {
-      // Most files are as they were, or as git has them: a promise for each would cost more than the look itself.
+      // Most files are as they were, or as git has them: a promise for each would cost more than the look
+      // itself.
       const entry = this.#asKnown(path, stat, { time, before: known.get(path) ?? undefined });
       if (entry) entries.set(path, entry);
       else read.push([path, stat]);

@@ -35,11 +35,11 @@ export const CHECKPOINT_DIR = "checkpoints";
 export const TIMELINE_FILE = "snapshots.jsonl";
 
 /**
- * Snapshots of the workspace around each turn that changes something, so that files changed by tools and by shell commands
- * can be brought back. The user's repository is read at most, never written.
+ * Snapshots of the workspace around each turn that changes something, so that files changed by tools and by
+ * shell commands can be brought back. The user's repository is read at most, never written.
  *
- * A turn without commands and writing calls costs nothing. Otherwise the workspace is looked at before the first of them,
- * after commands and after the turn; only what differs from the look before is read and kept.
+ * A turn without commands and writing calls costs nothing. Otherwise the workspace is looked at before the
+ * first of them, after commands and after the turn; only what differs from the look before is read and kept.
  *
  * Contract: calls are carried out one after the other, whoever makes them.
  */
@@ -84,8 +84,8 @@ export class Checkpoints {
   }
 
   /**
-   * Must be awaited before the first call of a turn that may change files. Returns the checkpoint when this call took it
-   * (to be reported as an event), else undefined.
+   * Must be awaited before the first call of a turn that may change files. Returns the checkpoint when this
+   * call took it (to be reported as an event), else undefined.
    */
   ready(): Promise<Checkpoint | undefined> {
     return this.#inOrder(async () => {
@@ -96,7 +96,10 @@ export class Checkpoints {
     });
   }
 
-  /** Must be awaited before a tool changes this file (real absolute path): also covers ignored, large and outside files. */
+  /**
+   * Must be awaited before a tool changes this file (real absolute path): also covers ignored, large and
+   * outside files.
+   */
   async before(path: string): Promise<Checkpoint | undefined> {
     const checkpoint = await this.ready();
     await this.#inOrder(async () => {
@@ -123,8 +126,8 @@ export class Checkpoints {
   }
 
   /**
-   * A turn is over: what changed in it is the program's doing, what changes from now on is not. Returns the paths that
-   * differ from the look before.
+   * A turn is over: what changed in it is the program's doing, what changes from now on is not. Returns the
+   * paths that differ from the look before.
    */
   end(): Promise<readonly string[]> {
     return this.#inOrder(async () => {
@@ -148,7 +151,10 @@ export class Checkpoints {
     });
   }
 
-  /** Ignored files and directories (with `/` at the end) that were too many to keep at a checkpoint or are so now. */
+  /**
+   * Ignored files and directories (with `/` at the end) that were too many to keep at a checkpoint or are so
+   * now.
+   */
   uncovered(to: string): string[] {
     const id = this.#snapshot(to);
     return [...new Set([...this.#timeline.skippedAt(id), ...this.#timeline.skippedAt()])].sort();

@@ -51,8 +51,8 @@ export function isSameContent(a: FileEntry | null, b: FileEntry | null): boolean
 }
 
 /**
- * Whether a file that was not known before existed at `time` already: it was only hidden (an ignore rule went away). Change
- * times come in whole seconds, so within that second birth and modification decide.
+ * Whether a file that was not known before existed at `time` already: it was only hidden (an ignore rule went
+ * away). Change times come in whole seconds, so within that second birth and modification decide.
  */
 export function existedAt(stat: Deno.FileInfo, time: number): boolean {
   const changed = stat.ctime?.getTime();

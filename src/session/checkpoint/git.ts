@@ -11,8 +11,8 @@ export interface GitStamp {
 }
 
 /**
- * Reads the repository's index: the ids of files that are unchanged since git looked at them. Undefined when there is none,
- * or when checked-out bytes may differ from stored ones (line-ending conversion, filters).
+ * Reads the repository's index: the ids of files that are unchanged since git looked at them. Undefined when
+ * there is none, or when checked-out bytes may differ from stored ones (line-ending conversion, filters).
  *
  * Only reads. Format: git's Documentation/gitformat-index.txt, versions 2 and 3.
  */
@@ -52,7 +52,8 @@ function readEntries(view: DataView, count: number, written: number): Map<string
     if (to < 0) return undefined;
     const path = decoder.decode(bytes.subarray(from, to));
     if (path === ".gitattributes" || path.endsWith("/.gitattributes")) return undefined;
-    // A file as young as the index may have changed after git looked ("racy"); in conflict (stage > 0) nothing is certain.
+    // A file as young as the index may have changed after git looked ("racy"); in conflict (stage > 0)
+    // nothing is certain.
     if (mtimeMs < written && (flags & 0x3000) === 0) {
       files.set(path, {
         id: bytes.subarray(at + 40, at + 60).toHex(),
@@ -82,7 +83,10 @@ function convertsContent(root: string): boolean {
   return (readSmallText(`${root}/.git/info/attributes`) ?? "") !== "";
 }
 
-/** Content of a blob of the repository, or undefined when it has none with that id. Changes nothing in the repository. */
+/**
+ * Content of a blob of the repository, or undefined when it has none with that id. Changes nothing in the
+ * repository.
+ */
 export async function readGitBlob(root: string, id: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
   // Not one that came with the repository, or that a command of the agent has put there.
   const git = findProgram("git", Deno.env.get("PATH") ?? "", [root]);

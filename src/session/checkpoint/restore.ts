@@ -23,7 +23,10 @@ export interface RestoreFailure {
   readonly reason: string;
 }
 
-/** What has to happen so that the files the program changed are as they were at a snapshot. Other files are left alone. */
+/**
+ * What has to happen so that the files the program changed are as they were at a snapshot. Other files are
+ * left alone.
+ */
 export function planRestore(timeline: Timeline, to: number): FileRestore[] {
   const plan: FileRestore[] = [];
   for (const path of timeline.changedSince(to)) {

@@ -26,7 +26,9 @@ const NEVER: ReadonlySet<string> = new Set([".git", ".hg", ".svn", ".jj"]);
 /** Counts as ignored also where no rule says so. */
 const DEPENDENCIES = "node_modules";
 
-/** Work is done in slices of this many milliseconds, so that a reply that streams in meanwhile is not held up. */
+/**
+ * Work is done in slices of this many milliseconds, so that a reply that streams in meanwhile is not held up.
+ */
 const SLICE_MS = 8;
 
 interface Directory {
@@ -48,7 +50,9 @@ interface Found {
   readonly ignoredDirectories: string[];
 }
 
-/** Looks at every file of the workspace, without reading contents; at ignored ones as far as the limits go. */
+/**
+ * Looks at every file of the workspace, without reading contents; at ignored ones as far as the limits go.
+ */
 export async function scanWorkspace(options: ScanOptions): Promise<Scan> {
   const found: Found = {
     files: new Map(),

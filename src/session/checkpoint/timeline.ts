@@ -33,8 +33,8 @@ interface Moment {
 }
 
 /**
- * How the workspace looked, snapshot by snapshot. The workspace moves forward in time even when the conversation goes back,
- * so this is a line, not a tree; it is kept in an append-only file of its own.
+ * How the workspace looked, snapshot by snapshot. The workspace moves forward in time even when the
+ * conversation goes back, so this is a line, not a tree; it is kept in an append-only file of its own.
  */
 export class Timeline {
   /** The workspace at the latest snapshot; null for files known to be absent. */
@@ -130,13 +130,19 @@ export class Timeline {
     return this.#history.get(path)?.some((moment) => !moment.always && users.has(moment.id)) ?? false;
   }
 
-  /** The first snapshot that shows the workspace as it was at an event: none was changed by the program in between. */
+  /**
+   * The first snapshot that shows the workspace as it was at an event: none was changed by the program in
+   * between.
+   */
   snapshotFor(seq: number): number | undefined {
     return this.snapshots.find((s) => s.seq >= seq && (s.kind === "start" || s.kind === "rewind"))?.id;
   }
 }
 
-/** Takes the snapshots over into a fork that ends with event `upTo`: later ones stay reachable as "after that event". */
+/**
+ * Takes the snapshots over into a fork that ends with event `upTo`: later ones stay reachable as "after that
+ * event".
+ */
 export function copyTimeline(from: string, to: string, upTo: number): void {
   const lines: string[] = [];
   try {

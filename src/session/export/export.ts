@@ -5,8 +5,8 @@ import { readTranscript, type Transcript } from "./transcript.ts";
 export type ExportFormat = "markdown" | "html" | "json";
 
 /**
- * A session for other people's eyes: the current branch, with everything the user saw. Does not lock or change the session.
- * Throws ReasonixError when the file is no session.
+ * A session for other people's eyes: the current branch, with everything the user saw. Does not lock or
+ * change the session. Throws ReasonixError when the file is no session.
  */
 export function exportSession(path: string, format: ExportFormat): string {
   const transcript = readTranscript(path);

@@ -34,7 +34,10 @@ export interface Transcript {
   readonly blocks: readonly Block[];
 }
 
-/** Reads a session as its reader would tell it: the current branch, including what compactions took from the model. */
+/**
+ * Reads a session as its reader would tell it: the current branch, including what compactions took from the
+ * model.
+ */
 export function readTranscript(path: string): Transcript {
   const ends = new Map<number, EventOf<"tool.end">>();
   const { state } = loadEvents(path, (event) => {
@@ -43,7 +46,8 @@ export function readTranscript(path: string): Transcript {
   const events = branchEvents(state).map((event) => ends.get(event.seq) ?? event);
   const results = new Map<string, EventOf<"tool.end">>();
   const blocks: Block[] = [];
-  // Ids may repeat from turn to turn, so that results are looked up only from the reply on that made the call.
+  // Ids may repeat from turn to turn, so that results are looked up only from the reply on that made the
+  // call.
   for (const event of [...events].reverse()) {
     if (event.type === "tool.end") results.set(event.callId, event);
     blocks.push(...blocksOf(event, results).reverse());

@@ -65,8 +65,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [[
 ]];
 
 /**
- * Opens the index, making or bringing it up to date. It can always be made again from the sessions: what cannot be read is
- * thrown away, and where nothing can be written it lives in memory.
+ * Opens the index, making or bringing it up to date. It can always be made again from the sessions: what
+ * cannot be read is thrown away, and where nothing can be written it lives in memory.
  */
 export async function openDatabase(path: string): Promise<DatabaseSync> {
   const { DatabaseSync } = await import("node:sqlite");

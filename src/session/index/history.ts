@@ -22,8 +22,8 @@ export interface HistoryAnswer {
 }
 
 /**
- * Searches what was said and seen in earlier sessions. A session file keeps everything, also what compactions took out of
- * the conversation, so there is no second place to look.
+ * Searches what was said and seen in earlier sessions. A session file keeps everything, also what compactions
+ * took out of the conversation, so there is no second place to look.
  */
 export async function searchHistory(question: HistoryQuery): Promise<HistoryAnswer> {
   using index = await SessionIndex.open(question.home);

@@ -19,8 +19,9 @@ export interface IndexedSession extends SessionInfo {
 }
 
 /**
- * Titles, full text and spending of the sessions under a Reasonix home, in `<home>/index.sqlite`. Derived from the session
- * files: each call first takes in what changed in the projects it is about, so the file may be deleted at any time.
+ * Titles, full text and spending of the sessions under a Reasonix home, in `<home>/index.sqlite`. Derived
+ * from the session files: each call first takes in what changed in the projects it is about, so the file may
+ * be deleted at any time.
  */
 export class SessionIndex {
   readonly #database: DatabaseSync;

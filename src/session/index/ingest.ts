@@ -46,7 +46,10 @@ interface Row {
   readonly turn: number;
 }
 
-/** Brings the index up to date with the files of a project. A file that only grew is read from where it was left. */
+/**
+ * Brings the index up to date with the files of a project. A file that only grew is read from where it was
+ * left.
+ */
 export function refreshProject(database: DatabaseSync, project: string): void {
   const rows = new Map<string, Row>();
   const select = database.prepare(

@@ -89,8 +89,8 @@ function candidates(
 }
 
 /**
- * Leaves common words out as long as there are others: every passage that has one would have to be weighed, for next to no
- * difference.
+ * Leaves common words out as long as there are others: every passage that has one would have to be weighed,
+ * for next to no difference.
  */
 function tellingWords(database: DatabaseSync, terms: readonly string[]): readonly string[] {
   const total = Number(database.prepare("SELECT COUNT(*) AS n FROM docs").get()?.n ?? 0);

@@ -27,8 +27,8 @@ const KEYS: Readonly<Record<StatsOptions["by"], string>> = {
 };
 
 /**
- * Usage as the servers reported it, grouped. A copied session repeats its parent's requests under their numbers and times;
- * they are counted once, where they were made.
+ * Usage as the servers reported it, grouped. A copied session repeats its parent's requests under their
+ * numbers and times; they are counted once, where they were made.
  */
 export function statsRows(database: DatabaseSync, options: StatsOptions): StatsRow[] {
   const conditions = [

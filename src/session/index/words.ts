@@ -1,4 +1,7 @@
-/** Scripts written without spaces: each character becomes a word of its own, and queries look for pairs of them. */
+/**
+ * Scripts written without spaces: each character becomes a word of its own, and queries look for pairs of
+ * them.
+ */
 const CJK = "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}";
 const CJK_CHARACTER = new RegExp(`[${CJK}]`, "gu");
 const CJK_ANY = new RegExp(`[${CJK}]`, "u");

@@ -2,8 +2,8 @@ import type { Message } from "../../core/mod.ts";
 import type { SessionPaths } from "../paths.ts";
 
 /**
- * Writes the messages a compaction takes out of the conversation, one a line, and returns the file's path. The
- * session file keeps them too; this copy is for people and other programs.
+ * Writes the messages a compaction takes out of the conversation, one a line, and returns the file's path.
+ * The session file keeps them too; this copy is for people and other programs.
  */
 export function writeArchive(paths: SessionPaths, messages: readonly Message[], now: Date): string {
   const folder = `${paths.dir}/archive`;

@@ -33,15 +33,18 @@ export interface CreateOptions extends LogOptions {
   readonly parent?: { readonly session: string; readonly seq: number };
 }
 
-/** A title further than this many bytes from the end is written again at close, so that a list finds it without the whole file. */
+/**
+ * A title further than this many bytes from the end is written again at close, so that a list finds it
+ * without the whole file.
+ */
 const TITLE_REACH = 16_384;
 
 /**
  * The event log of one session: the truth everything else about it is computed from.
  *
- * Contract: when `append` returns, the kernel has the line, so a killed process loses nothing that was shown. A disk that
- * refuses never stops the turn: lines wait in memory, a notice says so, and `sync` and `close` try again. Nothing that was
- * written is ever changed. Only one process has a session open.
+ * Contract: when `append` returns, the kernel has the line, so a killed process loses nothing that was shown.
+ * A disk that refuses never stops the turn: lines wait in memory, a notice says so, and `sync` and `close`
+ * try again. Nothing that was written is ever changed. Only one process has a session open.
  */
 export class SessionLog {
   readonly id: string;

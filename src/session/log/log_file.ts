@@ -7,8 +7,8 @@ import { parentDir, type SessionPaths } from "../paths.ts";
 const BUFFER_SIZE = 1 << 16;
 
 /**
- * The append-only file under a session log: holds the lock, hands whole lines to the kernel, and keeps lines in memory
- * while the disk refuses them.
+ * The append-only file under a session log: holds the lock, hands whole lines to the kernel, and keeps lines
+ * in memory while the disk refuses them.
  *
  * Contract: `write` never throws; what it could not store is `backlog`, and is tried again by `flush`.
  */
@@ -32,7 +32,10 @@ export class LogFile {
     return new LogFile(paths, 0);
   }
 
-  /** Locks an existing file for appending. Throws SessionBusyError, or what the system says when there is no such file. */
+  /**
+   * Locks an existing file for appending. Throws SessionBusyError, or what the system says when there is no
+   * such file.
+   */
   static existing(paths: SessionPaths): LogFile {
     const log = new LogFile(paths, Deno.statSync(paths.path).size);
     log.#takeLock();
@@ -52,7 +55,10 @@ export class LogFile {
     return this.#size;
   }
 
-  /** Drops what follows the last complete line; where that is refused, a line feed keeps it apart from what comes. */
+  /**
+   * Drops what follows the last complete line; where that is refused, a line feed keeps it apart from what
+   * comes.
+   */
   cut(end: number): void {
     try {
       Deno.truncateSync(this.paths.path, end);
@@ -154,7 +160,8 @@ export class LogFile {
     try {
       result = FileLock.tryAcquire(this.paths.lock);
     } catch {
-      // Read-only folder or a file system without locks: writing itself will tell whether the session can be kept.
+      // Read-only folder or a file system without locks: writing itself will tell whether the session can be
+      // kept.
       return;
     }
     if (!result.held) throw new SessionBusyError(this.paths.id, result.owner);

@@ -3,8 +3,9 @@ import type { MessageSource, SessionState } from "./state.ts";
 
 /**
  * Applies a compaction to the conversation. A removal takes the assistant and tool messages out of the
- * range, and the harness's ephemeral remarks; what the user wrote, pinned context and earlier summaries stay as they are,
- * and the new summary follows them. A prune only shortens tool outputs. Neither can leave a tool result without its call.
+ * range, and the harness's ephemeral remarks; what the user wrote, pinned context and earlier summaries stay
+ * as they are, and the new summary follows them. A prune only shortens tool outputs. Neither can leave a tool
+ * result without its call.
  */
 export function compact(state: SessionState, event: EventOf<"compaction">): void {
   if (event.action === "prune") prune(state, event);

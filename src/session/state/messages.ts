@@ -2,8 +2,8 @@ import type { Event, EventOf, Message } from "../../core/mod.ts";
 import type { MessageKind } from "./state.ts";
 
 /**
- * The message an event adds to the conversation, or undefined when it adds none. This is the whole mapping; live turns and
- * resumed sessions both go through it, which is what keeps their requests byte-identical.
+ * The message an event adds to the conversation, or undefined when it adds none. This is the whole mapping;
+ * live turns and resumed sessions both go through it, which is what keeps their requests byte-identical.
  */
 export function messageOf(event: Event): Message | undefined {
   switch (event.type) {
@@ -28,7 +28,10 @@ export function messageOf(event: Event): Message | undefined {
   }
 }
 
-/** A reply that broke off keeps what was shown; its calls were never acted on and would wait for results forever. */
+/**
+ * A reply that broke off keeps what was shown; its calls were never acted on and would wait for results
+ * forever.
+ */
 function assistantMessage(event: EventOf<"message.end">): Message | undefined {
   const calls = event.interrupted ? [] : event.calls ?? [];
   if (event.content === "" && calls.length === 0) return undefined;
@@ -58,8 +61,8 @@ export function kindOf(event: Event): MessageKind {
 const isText = (value: unknown): value is string => typeof value === "string";
 
 /**
- * Whether a parsed line can be used. Only what the conversation is made of is looked at: a field that is missing there
- * would make every later request invalid, so such a line counts as damaged.
+ * Whether a parsed line can be used. Only what the conversation is made of is looked at: a field that is
+ * missing there would make every later request invalid, so such a line counts as damaged.
  */
 export function isUsable(value: unknown): value is Event {
   if (typeof value !== "object" || value === null) return false;

@@ -4,7 +4,8 @@ import { kindOf, messageOf } from "./messages.ts";
 import { openTurn, type SessionState } from "./state.ts";
 
 /**
- * Takes one event into the state, in place, and returns it. Kinds it does not know change nothing but `lastSeq`.
+ * Takes one event into the state, in place, and returns it. Kinds it does not know change nothing but
+ * `lastSeq`.
  *
  * Contract: deterministic; the cost does not grow with the session, except for a compaction or a rewind.
  */
@@ -37,8 +38,8 @@ const SHAPES_CONVERSATION: ReadonlySet<string> = new Set(
 );
 
 /**
- * Keeps what a rewind needs to rebuild the conversation, without the diffs that only readers look at. The answer of a turn is
- * nearly always its last message, which a file that was read holds as a second copy.
+ * Keeps what a rewind needs to rebuild the conversation, without the diffs that only readers look at. The
+ * answer of a turn is nearly always its last message, which a file that was read holds as a second copy.
  */
 function stripPayload(state: SessionState, event: Event): Event {
   if (event.type === "turn.end") {
@@ -175,8 +176,8 @@ function takeReply(state: SessionState, event: EventOf<"message.end">): void {
 }
 
 /**
- * Goes back (or, after a rewind, forward again: redo) to the branch that ends with event `to`. Nothing is forgotten: the
- * events left behind keep their place in the file and can be returned to.
+ * Goes back (or, after a rewind, forward again: redo) to the branch that ends with event `to`. Nothing is
+ * forgotten: the events left behind keep their place in the file and can be returned to.
  */
 function rewind(state: SessionState, event: EventOf<"rewind">): void {
   let branch = state.head;
@@ -191,7 +192,10 @@ function rewind(state: SessionState, event: EventOf<"rewind">): void {
   state.head = state.events.length - 1;
 }
 
-/** The events that made the conversation what it is, oldest first; those of branches that were left are not among them. */
+/**
+ * The events that made the conversation what it is, oldest first; those of branches that were left are not
+ * among them.
+ */
 export function branchEvents(state: SessionState, tip = state.head): Event[] {
   const events: Event[] = [];
   for (let i = tip; i >= 0;) {

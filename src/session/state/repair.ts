@@ -2,8 +2,9 @@ import type { NewEvent } from "../../core/mod.ts";
 import { openTurn, type SessionState } from "./state.ts";
 
 /**
- * Events that close what a crash (or a rewind into the middle of a turn) left open, so that the next request is valid:
- * one result for each call without one, then the end of the turn. Empty when nothing is open, so repairing twice adds nothing.
+ * Events that close what a crash (or a rewind into the middle of a turn) left open, so that the next request
+ * is valid: one result for each call without one, then the end of the turn. Empty when nothing is open, so
+ * repairing twice adds nothing.
  */
 export function repair(state: SessionState): NewEvent[] {
   const events: NewEvent[] = [];

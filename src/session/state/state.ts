@@ -58,8 +58,9 @@ export interface EventNode {
 /**
  * Everything a session file says, computed by `apply`, which is the only writer.
  *
- * Contract: `messages` only grows while it is the same array object; a compaction or a rewind puts a new array in its place. The
- * message objects are never changed and are the same, field for field and in field order, whenever the file is read.
+ * Contract: `messages` only grows while it is the same array object; a compaction or a rewind puts a new
+ * array in its place. The message objects are never changed and are the same, field for field and in field
+ * order, whenever the file is read.
  */
 export interface SessionState {
   session: string | undefined;

@@ -148,8 +148,8 @@ function differing(lines: readonly Line[], old: readonly Line[], place: number):
 }
 
 /**
- * Blanks at both ends, tabs and characters that cannot be seen, made visible; beside a line that looks the same, also every
- * character that has a twin, and every blank of a run.
+ * Blanks at both ends, tabs and characters that cannot be seen, made visible; beside a line that looks the
+ * same, also every character that has a twin, and every blank of a run.
  */
 function visible(text: string, other: string | undefined): string {
   const cut = text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS)}…` : text;

@@ -1,7 +1,10 @@
 import type { Line } from "../text/eol.ts";
 import { type Fold, foldLine } from "./fold.ts";
 
-/** What of a line is compared: all of it, all but blanks at its end, or nothing but what stands between blanks. */
+/**
+ * What of a line is compared: all of it, all but blanks at its end, or nothing but what stands between
+ * blanks.
+ */
 export type LineKey = "text" | "ended" | "bare";
 
 /** Lookups that scan the lines; after so many a map pays. */

@@ -1,11 +1,14 @@
-/** Ways to fold a line so that texts which differ in blanks or in twins of a character compare equal, with the way back. */
+/**
+ * Ways to fold a line so that texts which differ in blanks or in twins of a character compare equal, with the
+ * way back.
+ */
 
 /** A base letter with its marks, conjoining jamo of one syllable, or marks that stand alone. */
 const CLUSTER = /[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|\P{M}\p{M}*|\p{M}+/gu;
 
 /**
- * Punctuation that keyboards, editors and models write for one another. Letters and digits never have a twin: a ligature is not
- * its letters, and a Cyrillic letter is not the Latin one that looks like it.
+ * Punctuation that keyboards, editors and models write for one another. Letters and digits never have a twin:
+ * a ligature is not its letters, and a Cyrillic letter is not the Latin one that looks like it.
  */
 const TWINS: ReadonlyMap<string, string> = new Map([
   ...["\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2015", "\u2212", "\ufe58", "\ufe63"].map(
@@ -78,8 +81,8 @@ function foldCluster(cluster: string): string {
 }
 
 /**
- * For every index of the folded line, and its end, the index in `text` where that character begins: `offsets[i]` in UTF-16 units,
- * `foldLine(text).length + 1` entries.
+ * For every index of the folded line, and its end, the index in `text` where that character begins:
+ * `offsets[i]` in UTF-16 units, `foldLine(text).length + 1` entries.
  */
 export function foldOffsets(text: string, fold: Fold): number[] {
   const offsets: number[] = [];

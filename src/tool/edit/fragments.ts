@@ -28,7 +28,10 @@ interface Place {
   readonly end: number;
 }
 
-/** The edits of places that may begin within a line; `replace` makes the text for one of them. Undefined without a place. */
+/**
+ * The edits of places that may begin within a line; `replace` makes the text for one of them. Undefined
+ * without a place.
+ */
 export function eachPlace<P extends Place>(
   text: string,
   edit: Edit,
@@ -48,9 +51,9 @@ export function eachPlace<P extends Place>(
 }
 
 /**
- * What to put at a match that begins behind the indentation of its line, and from where: an indentation that new_string brings itself is
- * not put there twice, and where the line goes away so does the indentation. Refused where the lines that follow may be meant with
- * or without it.
+ * What to put at a match that begins behind the indentation of its line, and from where: an indentation that
+ * new_string brings itself is not put there twice, and where the line goes away so does the indentation.
+ * Refused where the lines that follow may be meant with or without it.
  */
 function behindIndent(
   text: string,

@@ -23,8 +23,8 @@ export interface LineMatch {
 }
 
 /**
- * Whole-line matches of a block: first ignoring blanks at line ends, else with one indentation shift that holds for every
- * line. Blank lines match blank lines; places may overlap.
+ * Whole-line matches of a block: first ignoring blanks at line ends, else with one indentation shift that
+ * holds for every line. Blank lines match blank lines; places may overlap.
  */
 export function blockMatches(file: FileLines, block: readonly string[], fold?: Fold): LineMatch[] {
   const wanted = block.map((text) => keyOf(text, "ended", fold));
@@ -47,8 +47,8 @@ export function blockMatches(file: FileLines, block: readonly string[], fold?: F
 }
 
 /**
- * How new lines are fitted to a match; undefined when one of them cannot be unindented as far. `head` is the line that the first
- * of them takes the place of, by default the first line of the block.
+ * How new lines are fitted to a match; undefined when one of them cannot be unindented as far. `head` is the
+ * line that the first of them takes the place of, by default the first line of the block.
  */
 export function adaptTo(match: LineMatch, fresh: readonly string[], head?: Replaced): Adapt | undefined {
   const { fold } = match;

@@ -9,7 +9,10 @@ import { crlfPositions, occurrences, Source } from "./source.ts";
 import { applyTextEdits, localEol, rebuildLines, type TextEdit } from "./text_edit.ts";
 import { unescapeOnce } from "./unescape.ts";
 
-/** The new text with the number of replacements, or why nothing was replaced. `note` says how the match was found. */
+/**
+ * The new text with the number of replacements, or why nothing was replaced. `note` says how the match was
+ * found.
+ */
 export type EditOutcome =
   | { readonly text: string; readonly count: number; readonly note: string | undefined }
   | { readonly problem: string };
@@ -19,12 +22,14 @@ type Strategy = (source: Source, edit: Edit) => Found | Refusal | undefined;
 const STRICT: readonly Strategy[] = [exactly, ignoringLineEnds, ignoringBlanks];
 
 /**
- * Replaces `oldString` in a text, going down a cascade of strategies until one matches: exactly, ignoring line ends and a byte order
- * mark, ignoring blanks at line ends, with one indentation shift for all lines; then, and only for a single place, without blanks
- * around it, with typographic twins, with other runs of blanks, and with one level of escaping taken away. A strategy that matches
- * more than once is ambiguous and ends the search.
+ * Replaces `oldString` in a text, going down a cascade of strategies until one matches: exactly, ignoring
+ * line ends and a byte order mark, ignoring blanks at line ends, with one indentation shift for all lines;
+ * then, and only for a single place, without blanks around it, with typographic twins, with other runs of
+ * blanks, and with one level of escaping taken away. A strategy that matches more than once is ambiguous and
+ * ends the search.
  *
- * Contract: characters outside the matched place are kept as they are, and so are lines inside it that the edit repeats.
+ * Contract: characters outside the matched place are kept as they are, and so are lines inside it that the
+ * edit repeats.
  */
 export function applyEdit(text: string, edit: Edit): EditOutcome {
   if (edit.oldString === "") {
@@ -101,7 +106,9 @@ function reshaping(strategy: Strategy): Strategy {
   };
 }
 
-/** The edit without blank lines, or blanks, before and behind its text; those of the new text go with them. */
+/**
+ * The edit without blank lines, or blanks, before and behind its text; those of the new text go with them.
+ */
 function withoutOuterBlanks(edit: Edit): Edit | undefined {
   const lines = /^(?:[ \t]*\r?\n)*/.exec(edit.oldString)?.[0] ?? "";
   let oldString = edit.oldString.slice(lines.length);
@@ -151,7 +158,8 @@ function written(source: Source, edits: readonly TextEdit[], found: Found): stri
 }
 
 function exactly({ text, style }: Source, edit: Edit): Found | Refusal | undefined {
-  // Nobody sees which line ends in CRLF: in a mixed file an exact match may be one of several equal looking places.
+  // Nobody sees which line ends in CRLF: in a mixed file an exact match may be one of several equal looking
+  // places.
   if (style.mixed && edit.oldString.includes("\n")) return undefined;
   const places = occurrences(text, edit.oldString).map((start) => ({
     start,

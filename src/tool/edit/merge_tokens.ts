@@ -9,8 +9,9 @@ export interface ChangedLine {
 }
 
 /**
- * The new line, in which every word, blank or sign that the model did not change is taken from the file: a typographic quote stays one,
- * although the model quoted it as a plain one. `indent` shifts an indentation that is new.
+ * The new line, in which every word, blank or sign that the model did not change is taken from the file: a
+ * typographic quote stays one, although the model quoted it as a plain one. `indent` shifts an indentation
+ * that is new.
  *
  * Contract: `raw` and `old` are equal once folded and unindented.
  */

@@ -1,4 +1,6 @@
-/** Finds lines by which a model means "and the rest stays as it is", where it should have written the rest. */
+/**
+ * Finds lines by which a model means "and the rest stays as it is", where it should have written the rest.
+ */
 
 const NOUN =
   "(?:code|files?|class(?:es)?|functions?|methods?|implementations?|contents?|body|bodies|lines?|imports?|logic|" +
@@ -43,8 +45,8 @@ function readMark(line: string): "omission" | "dots" | undefined {
 }
 
 /**
- * The first of `fresh` that stands for text left out and that is not among `old`; undefined for an honest edit. A comment of
- * nothing but dots counts only where lines go away.
+ * The first of `fresh` that stands for text left out and that is not among `old`; undefined for an honest
+ * edit. A comment of nothing but dots counts only where lines go away.
  */
 export function omissionIn(fresh: readonly string[], old: readonly string[]): string | undefined {
   const known = new Set(old.map((line) => line.trim()));

@@ -33,8 +33,9 @@ export interface Rebuild {
 }
 
 /**
- * The replacement of some lines that leaves alone what the model did not mean to change: lines that are in both the old and
- * the new text are taken from the file byte for byte, new lines get the line end of their neighbour.
+ * The replacement of some lines that leaves alone what the model did not mean to change: lines that are in
+ * both the old and the new text are taken from the file byte for byte, new lines get the line end of their
+ * neighbour.
  */
 export function rebuildLines(parts: Rebuild): string {
   return rebuiltLines(parts).map((line) => line.text + line.eol).join("");
@@ -81,7 +82,10 @@ function eolFor(parts: Rebuild, line: Line, neighbour: number): Eol | "" {
   return parts.raw[neighbour]?.eol || parts.raw[neighbour + 1]?.eol || parts.fallback;
 }
 
-/** The line end used next to `index`: that of its own line, else that of the line before, else the dominant one. */
+/**
+ * The line end used next to `index`: that of its own line, else that of the line before, else the dominant
+ * one.
+ */
 export function localEol(text: string, index: number, style: EolStyle): Eol {
   if (!style.mixed) return style.dominant;
   const next = text.indexOf("\n", index);

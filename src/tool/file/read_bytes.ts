@@ -12,7 +12,10 @@ function hasTrueSize(file: ExistingFile): boolean {
   return file.info.size > 0 && !/^\/(proc|sys|dev)\//.test(file.path);
 }
 
-/** All of a file of at most `cap` bytes; of one without a true size, what it gives within the cap and a deadline. */
+/**
+ * All of a file of at most `cap` bytes; of one without a true size, what it gives within the cap and a
+ * deadline.
+ */
 export async function readBytes(
   file: ExistingFile,
   context: Pick<ToolContext, "signal" | "paths">,

@@ -17,7 +17,10 @@ const MAX_PATHS = 3;
 /** A hint is not worth more time than this. */
 const SEARCH_MS = 300;
 
-/** Existing paths somebody may have meant by one that does not exist: neighbours with a like name, else the same name elsewhere. */
+/**
+ * Existing paths somebody may have meant by one that does not exist: neighbours with a like name, else the
+ * same name elsewhere.
+ */
 export async function suggestPaths(target: MissingPath, context?: Surroundings): Promise<string[]> {
   const near = neighbours(target, context);
   return near.length > 0 || !context ? near : await sameName(target, context);
@@ -45,7 +48,9 @@ function neighbours(target: MissingPath, context?: Surroundings): string[] {
   return [];
 }
 
-/** Files of the same name below the working directory: models take the folder wrong more often than the name. */
+/**
+ * Files of the same name below the working directory: models take the folder wrong more often than the name.
+ */
 async function sameName(target: MissingPath, { cwd, paths, signal }: Surroundings): Promise<string[]> {
   const name = target.path.slice(target.path.lastIndexOf("/") + 1).toLowerCase();
   const root = await Deno.realPath(cwd).catch(() => undefined);

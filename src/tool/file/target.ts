@@ -48,8 +48,9 @@ function shownPath(context: ToolContext, real: string): string {
 }
 
 /**
- * The status of something that can be read as a file without blocking. A folder, device, pipe or socket is refused before
- * it is opened, since opening alone can hang. With `context`, the error about a missing one names files of that name elsewhere.
+ * The status of something that can be read as a file without blocking. A folder, device, pipe or socket is
+ * refused before it is opened, since opening alone can hang. With `context`, the error about a missing one
+ * names files of that name elsewhere.
  */
 export async function statRegular(target: Target, context?: Surroundings): Promise<ExistingFile> {
   let info: Deno.FileInfo;

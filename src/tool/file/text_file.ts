@@ -40,8 +40,8 @@ export async function loadText(context: ToolContext, target: Target): Promise<Te
 }
 
 /**
- * Decodes a file whose encoding may be remembered from an earlier look at it. The memory counts where the bytes alone are
- * no proof: a legacy encoding is guessed, and plain ASCII fits them all.
+ * Decodes a file whose encoding may be remembered from an earlier look at it. The memory counts where the
+ * bytes alone are no proof: a legacy encoding is guessed, and plain ASCII fits them all.
  */
 export function decodeRemembering(bytes: Uint8Array, remembered: string | undefined): Decoded | undefined {
   const decoded = decodeText(bytes);
@@ -53,8 +53,8 @@ export function decodeRemembering(bytes: Uint8Array, remembered: string | undefi
 }
 
 /**
- * Text that encodes to the same bytes again. Falls back to Latin-1, which every byte survives, where the likelier encoding
- * would not give them back.
+ * Text that encodes to the same bytes again. Falls back to Latin-1, which every byte survives, where the
+ * likelier encoding would not give them back.
  */
 export function decodeReversible(
   file: Target & { readonly bytes: Uint8Array },

@@ -2,7 +2,10 @@
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
-/** The values of a stream of lines. A line that is not JSON is left out: something printed where it should not. */
+/**
+ * The values of a stream of lines. A line that is not JSON is left out: something printed where it should
+ * not.
+ */
 export async function* readLines<T>(stream: ReadableStream<Bytes>): AsyncGenerator<T> {
   const decoder = new TextDecoder();
   let rest: string[] = [];
@@ -34,7 +37,9 @@ export function asLine(message: unknown): Bytes {
   return ENCODER.encode(`${JSON.stringify(message)}\n`);
 }
 
-/** Where a process of ours hears and answers. Its entry module fills it in: libraries own no standard streams. */
+/**
+ * Where a process of ours hears and answers. Its entry module fills it in: libraries own no standard streams.
+ */
 export interface LinePort {
   readonly input: ReadableStream<Bytes>;
   /** Writes at once, as much as fits; returns the number of bytes written. */

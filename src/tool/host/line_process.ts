@@ -3,15 +3,17 @@ import type { SelfCommand } from "./self_command.ts";
 
 export interface LineHandlers<Out> {
   readonly onMessage: (message: Out) => void;
-  /** The process ended without having been told to; `remarks` is the end of what it wrote on standard error. */
+  /**
+   * The process ended without having been told to; `remarks` is the end of what it wrote on standard error.
+   */
   readonly onEnd: (remarks: string) => void;
 }
 
 /**
  * A child process spoken to in lines of JSON.
  *
- * A process and not a worker thread: the runtime's `Worker.terminate()` returns at once, but a thread in a loop goes on for ever and
- * keeps a core busy. A process ends when it is killed, whatever it does.
+ * A process and not a worker thread: the runtime's `Worker.terminate()` returns at once, but a thread in a
+ * loop goes on for ever and keeps a core busy. A process ends when it is killed, whatever it does.
  */
 export class LineProcess<In, Out> {
   readonly #child: Deno.ChildProcess;

@@ -37,8 +37,9 @@ const CALL_TIMEOUT_MS = 120_000;
 const MAX_FAILED_STARTS = 2;
 
 /**
- * Runs file and search tools in a process that is killed when a call does not end: an abort or a deadline takes effect even in a
- * busy loop, and the session goes on with a new process. Calls that were in flight beside it run again if they only read.
+ * Runs file and search tools in a process that is killed when a call does not end: an abort or a deadline
+ * takes effect even in a busy loop, and the session goes on with a new process. Calls that were in flight
+ * beside it run again if they only read.
  */
 export class ProcessToolHost implements ToolHost {
   readonly #options: ProcessHostOptions;

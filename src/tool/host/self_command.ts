@@ -46,7 +46,8 @@ export function selfCommand(options: SelfOptions): SelfCommand {
   if (Deno.build.standalone) return limited({ command, args: [role], env }, options.cpuSeconds);
   const bundled = !options.module.endsWith(".ts");
   const entry = bundled ? options.module : options.sourceEntry.href;
-  // The bundle needs no import map, and must not take one from where it happens to lie. It also holds all packages it needs.
+  // The bundle needs no import map, and must not take one from where it happens to lie. It also holds all
+  // packages it needs.
   const own = bundled ? ["--no-config", "--no-npm"] : [];
   // Without these, code from some well-known hosts would be fetched whatever else is permitted.
   const still = ["--quiet", "--no-prompt", "--no-lock", "--no-remote", "--deny-import"];

@@ -10,7 +10,10 @@ interface Match {
 
 /** Finds the matches in one text, one after the other. */
 export class Finder {
-  /** The search of this text ended because it may take longer than a thread can be kept busy that has other things to do. */
+  /**
+   * The search of this text ended because it may take longer than a thread can be kept busy that has other
+   * things to do.
+   */
   gaveUp = false;
   readonly next: (from: number) => Match | undefined;
   readonly #text: string;

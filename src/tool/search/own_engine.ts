@@ -41,7 +41,9 @@ export async function searchOurselves(
   };
 }
 
-/** Scans here what is sure to be quick, and the rest in a process that can be killed in the middle of a match. */
+/**
+ * Scans here what is sure to be quick, and the rest in a process that can be killed in the middle of a match.
+ */
 class OwnSearch {
   readonly #place: SearchPlace;
   #scanner: Scanner | undefined;

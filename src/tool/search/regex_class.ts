@@ -1,11 +1,17 @@
 import { ReasonixError } from "../../core/mod.ts";
 
-/** How sets of characters are written for a given text: ASCII sets are faster and enough when the text is ASCII. */
+/**
+ * How sets of characters are written for a given text: ASCII sets are faster and enough when the text is
+ * ASCII.
+ */
 export interface CharSets {
   readonly digit: string;
   readonly word: string;
   readonly space: string;
-  /** Members that no set may contain: the line end when lines are matched alone, and what stands for broken bytes. */
+  /**
+   * Members that no set may contain: the line end when lines are matched alone, and what stands for broken
+   * bytes.
+   */
   readonly never: string;
 }
 
@@ -51,7 +57,10 @@ export type Escape = { readonly char: string; readonly next: number } | {
   readonly next: number;
 };
 
-/** Reads the escape at `at` as far as it means the same inside and outside a class; undefined for anchors and the like. */
+/**
+ * Reads the escape at `at` as far as it means the same inside and outside a class; undefined for anchors and
+ * the like.
+ */
 export function readEscape(pattern: string, at: number, sets: CharSets): Escape | undefined {
   const name = pattern.charAt(at + 1);
   const next = at + 2;

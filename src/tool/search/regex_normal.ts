@@ -10,8 +10,8 @@ export interface NormalPattern {
 const META = new Set("\\.+*?()|[]{}^$#&-~");
 
 /**
- * Mends what has one meaning but is an error in ripgrep's syntax: escapes of plain punctuation (`\"`, `\/`), a `{` that starts no
- * repetition (`interface{}`), and `(?<name>`.
+ * Mends what has one meaning but is an error in ripgrep's syntax: escapes of plain punctuation (`\"`, `\/`),
+ * a `{` that starts no repetition (`interface{}`), and `(?<name>`.
  */
 export function normalizePattern(pattern: string): NormalPattern {
   let source = "";

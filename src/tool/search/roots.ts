@@ -33,7 +33,10 @@ export function splitList(text: string): string[] {
 const SPECIAL = /[*?[\]{}()!+@\\]/;
 const ELSEWHERE = /^(?:\/|~\/|\.\.\/|[A-Za-z]:\/)/;
 
-/** Takes the folder off patterns that do not count from `path`: `/a/src/*.ts`, `~/x/**`, `../lib/*.ts`; of several the one they share. */
+/**
+ * Takes the folder off patterns that do not count from `path`: `/a/src/*.ts`, `~/x/**`, `../lib/*.ts`; of
+ * several the one they share.
+ */
 export function splitRoot(
   pattern: string,
   path: unknown,
@@ -57,7 +60,10 @@ function plainFolders(pattern: string): string[] {
   return parts.slice(0, special < 0 ? parts.length - 1 : special);
 }
 
-/** What a pattern finds at most: what it names where it is plain text as a whole, else the directory it begins with. */
+/**
+ * What a pattern finds at most: what it names where it is plain text as a whole, else the directory it begins
+ * with.
+ */
 function plainHead(pattern: string): string[] {
   return SPECIAL.test(pattern) ? plainFolders(pattern) : pattern.split("/");
 }

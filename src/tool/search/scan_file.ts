@@ -12,12 +12,18 @@ const MAX_WHOLE = 256 * 1024 * 1024;
 
 const UTF8 = new TextDecoder();
 
-/** Most files fit; one buffer saves an allocation and a `stat` a file. Results are strings, so nothing keeps it. */
+/**
+ * Most files fit; one buffer saves an allocation and a `stat` a file. Results are strings, so nothing keeps
+ * it.
+ */
 const BUFFER = new Uint8Array(256 * 1024);
 
 type Scanned = ReturnType<typeof scanText>;
 
-/** Searches one file as ripgrep does: by lines, broken UTF-8 tolerated, UTF-16 by its mark, binary files left out. */
+/**
+ * Searches one file as ripgrep does: by lines, broken UTF-8 tolerated, UTF-16 by its mark, binary files left
+ * out.
+ */
 export function scanFile(path: string, matcher: Matcher, request: SearchRequest): Scanned {
   try {
     using file = Deno.openSync(path);

@@ -31,8 +31,8 @@ interface Folder {
 }
 
 /**
- * Reports every regular file below the root that is neither ignored nor hidden, dot files included, `.git` left out.
- * Symbolic links are not followed and not reported. Order is the file system's.
+ * Reports every regular file below the root that is neither ignored nor hidden, dot files included, `.git`
+ * left out. Symbolic links are not followed and not reported. Order is the file system's.
  */
 export async function walkFiles(options: WalkOptions, found: (path: string) => void): Promise<WalkReport> {
   const stack: Folder[] = [{ path: options.root, scope: IgnoreScope.above(options.root, options.cwd) }];

@@ -84,7 +84,10 @@ export interface HistoryAround {
   readonly after?: number;
 }
 
-/** What was said and seen in this and earlier sessions. Methods reject with a ReasonixError the model can act on. */
+/**
+ * What was said and seen in this and earlier sessions. Methods reject with a ReasonixError the model can act
+ * on.
+ */
 export interface HistoryPort {
   search(query: HistorySearch): Promise<{ readonly hits: readonly HistoryHit[]; readonly guidance?: string }>;
   around(place: HistoryAround): Promise<readonly HistoryPiece[]>;

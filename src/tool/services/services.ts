@@ -23,8 +23,8 @@ export interface ShellMemory {
 /** Keeps a shell ready for the next command. */
 export interface ShellStarter {
   /**
-   * The shell that waits, which has been given the command, or undefined when none that was started like this is waiting. Either
-   * way the next one is started.
+   * The shell that waits, which has been given the command, or undefined when none that was started like this
+   * is waiting. Either way the next one is started.
    */
   run(
     command: string,

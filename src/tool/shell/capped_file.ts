@@ -57,7 +57,9 @@ export class CappedFile implements Disposable {
     return at;
   }
 
-  /** What is kept of the stream from a position on, and the position that it begins at; after the end as well. */
+  /**
+   * What is kept of the stream from a position on, and the position that it begins at; after the end as well.
+   */
   read(from: number): { readonly from: number; readonly bytes: Bytes } {
     const tail = this.#leftOut > 0 ? this.#head + this.#leftOut : 0;
     const start = Math.max(from, tail);

@@ -22,8 +22,9 @@ const SHORTEST_MS = 50;
 const LONGEST_MS = 1000;
 
 /**
- * Looks at the free space while a command runs and tells once when it falls below the floor. A volume that was below it at the
- * first look may lose half of what it had left: a nearly full disk is no reason to stop everything.
+ * Looks at the free space while a command runs and tells once when it falls below the floor. A volume that
+ * was below it at the first look may lose half of what it had left: a nearly full disk is no reason to stop
+ * everything.
  */
 export class DiskWatch implements Disposable {
   readonly #limits: DiskLimits;

@@ -6,24 +6,31 @@ import type { ToolSettings } from "../tool.ts";
 export interface Shell {
   readonly kind: "posix" | "powershell";
   readonly path: string;
-  /** The argument vector that runs a command; `reporting` also reports where it left off (see {@linkcode DIRECTORY_MARK}). */
+  /**
+   * The argument vector that runs a command; `reporting` also reports where it left off (see {@linkcode
+   * DIRECTORY_MARK}).
+   */
   argv(command: string, reporting: boolean): string[];
-  /** Reads its command up to a NUL from standard input, then does what the reporting `argv` does; absent where that cannot be. */
+  /**
+   * Reads its command up to a NUL from standard input, then does what the reporting `argv` does; absent where
+   * that cannot be.
+   */
   readonly waiting?: readonly string[];
 }
 
 /** On standard error: everything after this is the folder in which the command ended, not output. */
 export const DIRECTORY_MARK = "\u001e";
 
-// By way of a variable, so that the command has no arguments and its syntax errors show nothing but its own text.
+// By way of a variable, so that the command has no arguments and its syntax errors show nothing but its own
+// text.
 const TAKE = `REASONIX_LINE=$1; set --;`;
 const RUN = `eval "$REASONIX_LINE";`;
 
 // A command should find the input it always has, and no trace of the time that was waited.
 const AWAIT = `IFS= read -r -d '' REASONIX_LINE || exit; exec </dev/null; SECONDS=0;`;
 
-// Both streams go through one pipe, so that lines keep their order; the other pipe carries the folder. The command runs without
-// the descriptor of that second pipe, and `exit` inside it still runs the trap.
+// Both streams go through one pipe, so that lines keep their order; the other pipe carries the folder. The
+// command runs without the descriptor of that second pipe, and `exit` inside it still runs the trap.
 const REPORTING = `exec 9>&2 2>&1; trap '{ printf "\\036"; pwd -P; } 2>/dev/null >&9' EXIT; { ${RUN} } 9>&-`;
 const PLAIN = `exec 2>&1; ${TAKE} ${RUN}`;
 

@@ -4,8 +4,9 @@ import type { ProcessGuard } from "../services/services.ts";
 const MARK = "REASONIX_GUARD";
 
 /**
- * Reads `+group` and `-group` lines until its input ends, which happens when the program ends, however that comes about. Then it
- * ends the groups that are left and, where /proc shows environments, every process that carries the mark of this session.
+ * Reads `+group` and `-group` lines until its input ends, which happens when the program ends, however that
+ * comes about. Then it ends the groups that are left and, where /proc shows environments, every process that
+ * carries the mark of this session.
  */
 const SCRIPT = `trap '' HUP INT TERM QUIT
 groups=' '
@@ -27,8 +28,8 @@ for round in 1 2 3; do
 done`;
 
 /**
- * One small shell a session, started with its first command and outside of every group, so that not even a SIGKILL of the
- * program leaves a process behind. It works wherever there is a shell, on all Unix systems.
+ * One small shell a session, started with its first command and outside of every group, so that not even a
+ * SIGKILL of the program leaves a process behind. It works wherever there is a shell, on all Unix systems.
  */
 export class GuardProcess implements ProcessGuard {
   readonly mark: Readonly<Record<string, string>>;
@@ -53,7 +54,9 @@ export class GuardProcess implements ProcessGuard {
     this.#tell(`-${group}\n`);
   }
 
-  /** Lets the guard do its work, which goes on after the program if need be. Nothing can be added afterwards. */
+  /**
+   * Lets the guard do its work, which goes on after the program if need be. Nothing can be added afterwards.
+   */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#off = true;
     await this.#writer?.close().catch(() => {});

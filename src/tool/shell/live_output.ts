@@ -4,7 +4,10 @@ import { stripEscapes } from "./clean_text.ts";
 const WINDOW_MS = 200;
 const WINDOW_BYTES = 32 * 1024;
 
-/** Passes output on to readers as it comes, within limits: they want to see that something happens, not each of a billion bytes. */
+/**
+ * Passes output on to readers as it comes, within limits: they want to see that something happens, not each
+ * of a billion bytes.
+ */
 export class LiveOutput {
   #left = WINDOW_BYTES;
   #windowEnd = 0;

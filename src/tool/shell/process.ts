@@ -20,7 +20,10 @@ export interface ProcessOptions {
 /** How long a program may take to end by itself when somebody waits for it to be gone. */
 const GRACE_MS = 100;
 
-/** How long output is waited for after the shell has ended: what is left in the pipe, or comes from `>(tee …)`. */
+/**
+ * How long output is waited for after the shell has ended: what is left in the pipe, or comes from `>(tee
+ * …)`.
+ */
 const DRAIN_MS = 40;
 
 const UNANNOUNCED_MS = 50;
@@ -71,7 +74,8 @@ export class ShellProcess {
     }
     if (!this.#signal("SIGTERM")) return;
     const end = performance.now() + graceMs;
-    // Where nobody reaps orphans a dead group looks alive; closed pipes tell as well that nothing is left to wait for.
+    // Where nobody reaps orphans a dead group looks alive; closed pipes tell as well that nothing is left to
+    // wait for.
     while (performance.now() < end && groupAlive(this.pid) && !(this.#exited && this.#drained)) {
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
@@ -84,7 +88,9 @@ export class ShellProcess {
     return !this.#exited && signalProcess(this.pid, signal);
   }
 
-  /** A short command need not be announced: should the program go just now, the guard finds it by its mark. */
+  /**
+   * A short command need not be announced: should the program go just now, the guard finds it by its mark.
+   */
   async #guarded(): Promise<ProcessEnd> {
     const { guard, lasting } = this.#options;
     if (!guard) return await this.#run();
@@ -141,7 +147,9 @@ async function within(work: Promise<unknown>, milliseconds: number): Promise<boo
   }
 }
 
-/** Sends a signal to a process, or to a group by its negative number; false when there is no such any more. */
+/**
+ * Sends a signal to a process, or to a group by its negative number; false when there is no such any more.
+ */
 function signalProcess(target: number, signal: Deno.Signal): boolean {
   try {
     Deno.kill(target, signal);

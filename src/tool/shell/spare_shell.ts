@@ -12,10 +12,11 @@ interface Waiting {
 }
 
 /**
- * One shell that was started ahead and waits for its command, because starting it takes longer than most commands take. It runs
- * that one command and ends with it. Nothing of a command can reach the next one.
+ * One shell that was started ahead and waits for its command, because starting it takes longer than most
+ * commands take. It runs that one command and ends with it. Nothing of a command can reach the next one.
  *
- * Contract: the shell that waits ends at disposal, and whenever the program does, since its input closes then.
+ * Contract: the shell that waits ends at disposal, and whenever the program does, since its input closes
+ * then.
  */
 export class SpareShell implements ShellStarter, AsyncDisposable {
   #waiting: Waiting | undefined;
@@ -69,7 +70,10 @@ export class SpareShell implements ShellStarter, AsyncDisposable {
   }
 }
 
-/** What makes two shells the same: how they were started, and the folder itself, which may be a new one of the same name. */
+/**
+ * What makes two shells the same: how they were started, and the folder itself, which may be a new one of the
+ * same name.
+ */
 function keyOf(plan: SpawnPlan, cwd: string): string | undefined {
   try {
     const { dev, ino } = Deno.statSync(cwd);

@@ -11,7 +11,9 @@ export interface SessionOptions {
 
 const WINDOWS = Deno.build.os === "windows";
 
-/** Starts a process in a session and process group of its own: no terminal, and one signal reaches all of it. */
+/**
+ * Starts a process in a session and process group of its own: no terminal, and one signal reaches all of it.
+ */
 export function spawnSession(plan: SpawnPlan, options: SessionOptions): Deno.ChildProcess {
   const session = sessionStarter();
   return new Deno.Command(session ?? plan.command, {
@@ -29,8 +31,8 @@ export function spawnSession(plan: SpawnPlan, options: SessionOptions): Deno.Chi
 let starter: string | undefined | null = null;
 
 /**
- * The program that starts another in a session of its own. `detached` does the same, but makes the runtime copy its whole
- * address space: 2 ms a command in a process of 160 MB, during which nothing else runs.
+ * The program that starts another in a session of its own. `detached` does the same, but makes the runtime
+ * copy its whole address space: 2 ms a command in a process of 160 MB, during which nothing else runs.
  */
 function sessionStarter(): string | undefined {
   if (starter === null) {

@@ -34,7 +34,10 @@ export async function workingFolder(context: ToolContext, wanted: unknown): Prom
   return { path: context.cwd, lasting: true, note };
 }
 
-/** Remembers where a command left off, as long as that is inside the workspace; returns what the model should know. */
+/**
+ * Remembers where a command left off, as long as that is inside the workspace; returns what the model should
+ * know.
+ */
 export async function leftOff(context: ToolContext, folder: string): Promise<string | undefined> {
   const memory = context.services?.shell;
   if (!memory || !folder.startsWith("/")) return undefined;

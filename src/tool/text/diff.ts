@@ -1,4 +1,7 @@
-/** The one diff module: line diffs by the `diff` package, printed in the form `git apply` and our apply_patch read. */
+/**
+ * The one diff module: line diffs by the `diff` package, printed in the form `git apply` and our apply_patch
+ * read.
+ */
 import { diffArrays } from "diff";
 
 export interface DiffResult {
@@ -116,7 +119,10 @@ interface Hunk {
   readonly lines: string[];
 }
 
-/** Groups runs into printed hunks, each hunk one string. `skipped` is the number of equal lines before the first run. */
+/**
+ * Groups runs into printed hunks, each hunk one string. `skipped` is the number of equal lines before the
+ * first run.
+ */
 function hunks(runs: readonly Run[], skipped: number, context: number): string[] {
   const out: string[] = [];
   let oldLine = skipped;

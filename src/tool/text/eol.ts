@@ -8,7 +8,9 @@ export interface EolStyle {
   readonly any: boolean;
 }
 
-/** Which line ends a text uses. A lone CR counts only where no LF is used at all (the old Macintosh style). */
+/**
+ * Which line ends a text uses. A lone CR counts only where no LF is used at all (the old Macintosh style).
+ */
 export function eolStyle(text: string): EolStyle {
   let crlf = 0;
   let lf = 0;
@@ -26,7 +28,10 @@ export interface Line {
   readonly eol: Eol | "";
 }
 
-/** Splits at the line ends of `style`; joining `text + eol` of all gives the text back. No empty line after a final end. */
+/**
+ * Splits at the line ends of `style`; joining `text + eol` of all gives the text back. No empty line after a
+ * final end.
+ */
 export function splitLines(text: string, style: EolStyle): Line[] {
   const lines: Line[] = [];
   const mark = style.dominant === "\r" ? "\r" : "\n";

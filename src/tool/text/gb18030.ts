@@ -1,9 +1,13 @@
-/** GB18030 (and GBK, its two-byte part). The platform only decodes it; the reverse table is built from the decoder. */
+/**
+ * GB18030 (and GBK, its two-byte part). The platform only decodes it; the reverse table is built from the
+ * decoder.
+ */
 
 /**
- * Whether bytes that are not UTF-8 are GB18030 rather than a single-byte Western encoding: they decode without an error,
- * and the two-byte pairs are mostly the everyday characters (GB 2312 level 1 and its punctuation). In Western text the
- * high bytes stand alone among ASCII letters, which gives pairs outside that area.
+ * Whether bytes that are not UTF-8 are GB18030 rather than a single-byte Western encoding: they decode
+ * without an error, and the two-byte pairs are mostly the everyday characters (GB 2312 level 1 and its
+ * punctuation). In Western text the high bytes stand alone among ASCII letters, which gives pairs outside
+ * that area.
  */
 export function looksLikeGb18030(bytes: Uint8Array, complete: boolean): boolean {
   try {

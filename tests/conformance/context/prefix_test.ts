@@ -61,7 +61,8 @@ Deno.test("over 200 turns of changing surroundings each request extends the last
     }
     assertEquals((await agent.run(`Turn ${turn}`)).reason, "done");
   }
-  // The server has compared every message array with the one before it; what is left is the count of departures.
+  // The server has compared every message array with the one before it; what is left is the count of
+  // departures.
   assert(fixture.compactions().length >= 2);
   const { requests } = fixture.server;
   const heads = new Set(

@@ -1,4 +1,7 @@
-/** Random commits of files that look like code: long, with near-equal blocks, in the encodings and line ends of real projects. */
+/**
+ * Random commits of files that look like code: long, with near-equal blocks, in the encodings and line ends
+ * of real projects.
+ */
 import { type Encoding } from "../../../src/tool/text/encoding.ts";
 import { Random } from "../file_tools/random.ts";
 

@@ -1,4 +1,7 @@
-/** A random history of text files, made with git itself: what each commit changed, as git prints it, and what must result. */
+/**
+ * A random history of text files, made with git itself: what each commit changed, as git prints it, and what
+ * must result.
+ */
 import { Random } from "./random.ts";
 
 export interface HistoryFile {
@@ -102,7 +105,10 @@ class History {
   }
 }
 
-/** Makes `count` commits in an empty folder; `options` go to `git log`. The first commit is made of new files only. */
+/**
+ * Makes `count` commits in an empty folder; `options` go to `git log`. The first commit is made of new files
+ * only.
+ */
 export async function makeHistory(
   folder: string,
   count: number,

@@ -1,6 +1,6 @@
 /**
- * Random shell lines around a fake program `zap`. Nothing here knows how the gate works: the lines are made from the
- * shell's own ways of running a command, and a real shell says which of them ran it.
+ * Random shell lines around a fake program `zap`. Nothing here knows how the gate works: the lines are made
+ * from the shell's own ways of running a command, and a real shell says which of them ran it.
  */
 
 /** Numbers from a fixed seed (mulberry32), so that a failure can be repeated. */

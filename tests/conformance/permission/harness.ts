@@ -9,7 +9,10 @@ export interface Harness {
   runs(line: string): Promise<boolean>;
 }
 
-/** Each line has a folder of its own, so that what an earlier line left running is not taken for a later one's. */
+/**
+ * Each line has a folder of its own, so that what an earlier line left running is not taken for a later
+ * one's.
+ */
 export async function harness(root: string, id: number): Promise<Harness> {
   const cwd = `${root}/${id}`;
   await Deno.mkdir(`${cwd}/bin`, { recursive: true });

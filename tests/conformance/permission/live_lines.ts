@@ -1,5 +1,7 @@
 // deno-fmt-ignore-file: one line of shell a line
-/** Lines that run `zap` (also `$BIN/zap`, `bin/zap`) in the shell of the harness, each in a way of its own. */
+/**
+ * Lines that run `zap` (also `$BIN/zap`, `bin/zap`) in the shell of the harness, each in a way of its own.
+ */
 export const LIVE: readonly string[] = [
   "env \"A B=1\" zap now",
   "env 'A-B=1' zap now",

@@ -45,7 +45,8 @@ Deno.test({
   ...posix,
   fn: () =>
     inFolder(async (root) => {
-      // Those that need no program beside the shell's usual ones; some end the shell in ways that depend on its version.
+      // Those that need no program beside the shell's usual ones; some end the shell in ways that depend on
+      // its version.
       const plain = LIVE.filter((line, i) =>
         i % 4 === 0 &&
         !/\b(?:git|make|python3|perl|node|cmake|sqlite3|gdb|vim|ex|ed|zip|npm|awk|script|dpkg|watch|strace)\b/

@@ -1,5 +1,7 @@
 // deno-fmt-ignore-file: one line of shell a line
-/** Ordinary lines in which `zap` is only a word, and settings and options that are harmless with these values. */
+/**
+ * Ordinary lines in which `zap` is only a word, and settings and options that are harmless with these values.
+ */
 export const TEXT: readonly string[] = [
   "echo 'sudo zap now'",
   "echo \"run: env -S 'zap now'\"",

@@ -1,6 +1,6 @@
 /**
- * What every provider kind promises, run on each kind of the list. A kind joins with an entry in `HARNESSES` that gives a
- * scenario a provider which answers with the scripted turns.
+ * What every provider kind promises, run on each kind of the list. A kind joins with an entry in `HARNESSES`
+ * that gives a scenario a provider which answers with the scripted turns.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Message } from "../../../src/core/mod.ts";

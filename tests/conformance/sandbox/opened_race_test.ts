@@ -3,7 +3,10 @@ import { BUILTINS } from "../../../src/tool/mod.ts";
 import { assert, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../support/tool_context.ts";
 
-/** A policy whose answer is right when it is given and wrong when it is used: the folder becomes a link in between. */
+/**
+ * A policy whose answer is right when it is given and wrong when it is used: the folder becomes a link in
+ * between.
+ */
 function racingPolicy(dir: string, outside: string) {
   const workspace = createWorkspace({ cwd: dir, roots: [dir], home: `${dir}-home` });
   const swap = async (real: string) => {

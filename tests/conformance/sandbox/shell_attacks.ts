@@ -7,7 +7,10 @@ export interface ShellAttack {
   readonly line: string;
   /** Whether the attempt got what it wanted. */
   succeeded(s: Scene, outcome: Outcome): Promise<boolean> | boolean;
-  /** Whether it works without any jail, which proves that the attempt is real; false where that depends on the machine or would harm it. */
+  /**
+   * Whether it works without any jail, which proves that the attempt is real; false where that depends on the
+   * machine or would harm it.
+   */
   readonly proven: boolean;
 }
 

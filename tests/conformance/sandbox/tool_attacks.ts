@@ -13,7 +13,10 @@ export interface ToolAttack {
   readonly prepare?: (s: Scene) => Promise<void> | void;
   /** What another process does between the check of the path and its use. */
   readonly meanwhile?: (s: Scene) => Promise<void>;
-  /** Layers that stop it alone. The other one is expected to let it pass: if that changes, so should this table. */
+  /**
+   * Layers that stop it alone. The other one is expected to let it pass: if that changes, so should this
+   * table.
+   */
   readonly stoppedBy: readonly Wall[];
 }
 
@@ -27,7 +30,10 @@ async function swapFolder(s: Scene, target: string): Promise<void> {
   await Deno.symlink(target, `${s.g.ws}/src`);
 }
 
-/** What counts: `{out}` and the Reasonix home are unchanged, and nothing of `{vault}`, a key or a process is seen. */
+/**
+ * What counts: `{out}` and the Reasonix home are unchanged, and nothing of `{vault}`, a key or a process is
+ * seen.
+ */
 export const TOOL_ATTACKS: readonly ToolAttack[] = [
   { name: "an absolute path", deed: "write", path: "{out}/secret.txt", stoppedBy: BOTH },
   { name: "a new file outside", deed: "write", path: "{out}/pwn", stoppedBy: BOTH },

@@ -25,7 +25,10 @@ function assertValid(messages: readonly Message[]): void {
   assertEquals(open.size, 0, "A call has no result");
 }
 
-/** Runs the driver, kills it after it has shown so many events, and returns the last one shown of each session. */
+/**
+ * Runs the driver, kills it after it has shown so many events, and returns the last one shown of each
+ * session.
+ */
 async function runAndKill(seed: number, targets: string[], shown: number): Promise<Map<string, number>> {
   const child = deno("./kill.ts", [String(seed), ...targets]).spawn();
   const last = new Map<string, number>();

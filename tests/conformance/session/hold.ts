@@ -1,4 +1,7 @@
-/** Appends blocks of events to one session, opening it anew for each block and trying again while another process has it. */
+/**
+ * Appends blocks of events to one session, opening it anew for each block and trying again while another
+ * process has it.
+ */
 import { SessionBusyError, SessionLog } from "../../../src/session/mod.ts";
 
 const [path = "", name = "", blocks = "1", size = "1"] = Deno.args;

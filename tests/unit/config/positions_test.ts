@@ -77,7 +77,9 @@ Deno.test("Positions finds the nearest enclosing key of a path that is not writt
   assertEquals(new Positions(TEXT).find(["nowhere"], "key"), undefined);
 });
 
-/** TOML texts made of random keys and values, each value a number of its own so that it can be found again. */
+/**
+ * TOML texts made of random keys and values, each value a number of its own so that it can be found again.
+ */
 const document = fc.array(
   fc.record({
     header: fc.constantFrom("", "[t]", "[[a]]", "[t.u]", "[[a.b]]"),

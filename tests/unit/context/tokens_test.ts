@@ -22,7 +22,10 @@ const PREFIX: Prefix = {
   tools: [{ name: "read_file", description: "Reads a file", parameters: { type: "object", properties: {} } }],
 };
 
-/** A growing conversation, and what a server with a vocabulary of its own would report for its first `count` messages. */
+/**
+ * A growing conversation, and what a server with a vocabulary of its own would report for its first `count`
+ * messages.
+ */
 async function scene() {
   const tokenize = await loadTokenizer("o200k_base");
   const messages: Message[] = [];

@@ -18,7 +18,10 @@ interface Bench extends AsyncDisposable {
 
 const ok = () => Promise.resolve({ content: "ok", summary: "" });
 
-/** A session on disk, a workspace, and three tools: one that reads, one that writes a file, one that is a shell. */
+/**
+ * A session on disk, a workspace, and three tools: one that reads, one that writes a file, one that is a
+ * shell.
+ */
 async function bench(judged: { readonly readsOnly?: true } = {}): Promise<Bench> {
   const temp = await makeTempDir();
   const root = `${temp.path}/work`;

@@ -161,7 +161,8 @@ Deno.test(
   { ignore: Deno.build.os !== "linux" },
   () =>
     withHome(async (home) => {
-      // A file size limit makes the kernel refuse the way a full disk does, after part of the line went through.
+      // A file size limit makes the kernel refuse the way a full disk does, after part of the line went
+      // through.
       const script = `
       import { SessionLog } from ${
         JSON.stringify(new URL("../../../src/session/mod.ts", import.meta.url).href)

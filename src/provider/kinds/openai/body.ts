@@ -10,15 +10,18 @@ export async function requestBody(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8
 
 let blobStream: Promise<boolean> | undefined;
 
-/** Whether bodies are read through a blob's own `stream()`; a runtime that looked behind it would send nothing. */
+/**
+ * Whether bodies are read through a blob's own `stream()`; a runtime that looked behind it would send
+ * nothing.
+ */
 async function supportsBlobStream(): Promise<boolean> {
   return (await new Response(new SharedBytesBlob(new Uint8Array(3))).bytes()).length === 3;
 }
 
 /**
- * A blob that lends its bytes instead of holding a copy. `fetch` copies bytes that it is given, and the collector lets those copies
- * pile up to a hundred megabytes; a stream it reads piece by piece, but without a length it would go out in chunks, which many servers
- * refuse. Only a blob is both.
+ * A blob that lends its bytes instead of holding a copy. `fetch` copies bytes that it is given, and the
+ * collector lets those copies pile up to a hundred megabytes; a stream it reads piece by piece, but without a
+ * length it would go out in chunks, which many servers refuse. Only a blob is both.
  */
 class SharedBytesBlob extends Blob {
   readonly #bytes: Uint8Array<ArrayBuffer>;

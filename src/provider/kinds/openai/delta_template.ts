@@ -20,11 +20,12 @@ interface Run {
 }
 
 /**
- * Reads text deltas without parsing them: nearly all events of a stream are the same JSON around a different string, so the
- * first one is parsed and its surroundings are remembered. Parsing every event is most of the cost of a long answer.
+ * Reads text deltas without parsing them: nearly all events of a stream are the same JSON around a different
+ * string, so the first one is parsed and its surroundings are remembered. Parsing every event is most of the
+ * cost of a long answer.
  *
- * Contract: `read` gives what JSON.parse would, or undefined; then the event has to be parsed. `readRun` does the same for the events
- * of a stream as they stand, as far as they go without a gap.
+ * Contract: `read` gives what JSON.parse would, or undefined; then the event has to be parsed. `readRun` does
+ * the same for the events of a stream as they stand, as far as they go without a gap.
  */
 export class DeltaTemplate {
   channel: Channel = "text";
@@ -86,7 +87,10 @@ export class DeltaTemplate {
   }
 }
 
-/** A JSON string without its quotes, read; undefined when it is none, because a quote or a line ends inside it. */
+/**
+ * A JSON string without its quotes, read; undefined when it is none, because a quote or a line ends inside
+ * it.
+ */
 function unescaped(inner: string): string | undefined {
   if (!inner.includes("\\")) return inner.includes('"') || inner.includes("\r") ? undefined : inner;
   try {

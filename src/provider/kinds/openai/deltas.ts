@@ -200,7 +200,10 @@ export class ReplyCollector implements EventReceiver {
     this.spoke = true;
   }
 
-  /** Makes a chunk of the pending text. Unless it is `final`, half a surrogate pair at its end waits for the other half. */
+  /**
+   * Makes a chunk of the pending text. Unless it is `final`, half a surrogate pair at its end waits for the
+   * other half.
+   */
   #flush(final = false): void {
     if (this.#pending === "" && !(final && this.#half !== "")) return;
     let text = this.#half + this.#pending;

@@ -13,8 +13,8 @@ export interface EventReceiver {
 const PATIENCE = 4;
 
 /**
- * Turns the text of a stream into events. Broken events are counted, not thrown: one bad event among good ones is
- * tolerable as long as no tool call was in it.
+ * Turns the text of a stream into events. Broken events are counted, not thrown: one bad event among good
+ * ones is tolerable as long as no tool call was in it.
  */
 export class EventReader {
   readonly #target: EventReceiver;
@@ -97,8 +97,8 @@ function hasError(event: unknown): boolean {
 }
 
 /**
- * The JSON of an event: as it stands, else with line breaks taken out (a value cut in two by a `data:` line), else line by
- * line (events without a blank line between them).
+ * The JSON of an event: as it stands, else with line breaks taken out (a value cut in two by a `data:` line),
+ * else line by line (events without a blank line between them).
  */
 function parseData(data: string): readonly unknown[] | undefined {
   try {

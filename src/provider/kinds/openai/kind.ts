@@ -66,7 +66,9 @@ function parseBase(entry: KindOptions["entry"]): URL {
   );
 }
 
-/** Keeps the query of the base URL, which some gateways need; a base URL may already name the completion path. */
+/**
+ * Keeps the query of the base URL, which some gateways need; a base URL may already name the completion path.
+ */
 function endpointUrl(entry: KindOptions["entry"], path: string): string {
   const url = parseBase(entry);
   url.pathname = url.pathname.replace(/\/+$/, "").replace(/\/chat\/completions$/, "") + path;

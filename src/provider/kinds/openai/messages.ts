@@ -110,7 +110,10 @@ function wireName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_") || "_";
 }
 
-/** Servers parse the arguments of earlier calls and refuse what is not an object, so unreadable text travels inside one. */
+/**
+ * Servers parse the arguments of earlier calls and refuse what is not an object, so unreadable text travels
+ * inside one.
+ */
 function wireArguments(text: string): string {
   try {
     const value: unknown = JSON.parse(text);

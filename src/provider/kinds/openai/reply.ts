@@ -20,7 +20,9 @@ export interface ReplyContext {
 
 type Form = "unknown" | "events" | "json" | "html";
 
-/** Reads the text of one successful response, whatever form it turns out to have, and says what came of it. */
+/**
+ * Reads the text of one successful response, whatever form it turns out to have, and says what came of it.
+ */
 export class Reply {
   readonly #context: ReplyContext;
   readonly #collector: ReplyCollector;

@@ -30,9 +30,10 @@ export interface BodyOptions {
 }
 
 /**
- * Writes request bodies. Each message is serialised and encoded once into a buffer that grows with the conversation, and
- * `messages` is the last part of the body before the few fields that vary between requests: so request n is a byte
- * prefix of request n+1 up to the end of its messages, and a step costs one copy of the body.
+ * Writes request bodies. Each message is serialised and encoded once into a buffer that grows with the
+ * conversation, and `messages` is the last part of the body before the few fields that vary between requests:
+ * so request n is a byte prefix of request n+1 up to the end of its messages, and a step costs one copy of
+ * the body.
  */
 export class RequestWriter {
   readonly #options: BodyOptions;
@@ -89,7 +90,10 @@ export class RequestWriter {
   }
 }
 
-/** Room for a conversation that begins with this many messages: growing to it would leave as many bytes behind. */
+/**
+ * Room for a conversation that begins with this many messages: growing to it would leave as many bytes
+ * behind.
+ */
 function capacityFor(messages: readonly Message[]): number {
   let characters = 0;
   for (const message of messages) {
@@ -112,7 +116,8 @@ function append(conversation: Conversation, texts: readonly string[]): void {
 }
 
 function write(conversation: Conversation, text: string): void {
-  // Three bytes per UTF-16 unit is the worst case; large texts are measured first instead of reserving that much.
+  // Three bytes per UTF-16 unit is the worst case; large texts are measured first instead of reserving that
+  // much.
   if (text.length > FIRST_CAPACITY) {
     const bytes = encoder.encode(text);
     reserve(conversation, bytes.length);

@@ -8,7 +8,10 @@ import { requestBody } from "./body.ts";
 import { Reply, type ReplyContext } from "./reply.ts";
 
 const READ_SIZE = 64 * 1024;
-/** Text in the hands of the reader when the collector comes by is moved, and makes it keep more room: little at a time is kept small. */
+/**
+ * Text in the hands of the reader when the collector comes by is moved, and makes it keep more room: little
+ * at a time is kept small.
+ */
 const DECODE_SIZE = 16 * 1024;
 const LONGEST_ERROR_BODY = 64 * 1024;
 /** How long to wait for the end of a reply that is complete, so that its connection can be used again. */
@@ -29,8 +32,8 @@ export interface Attempt {
 /**
  * Sends a request and reads its reply.
  *
- * Contract: throws ProviderFailure for whatever goes wrong, and anything at all once `signal` is aborted; a consumer that stops
- * reading closes the connection.
+ * Contract: throws ProviderFailure for whatever goes wrong, and anything at all once `signal` is aborted; a
+ * consumer that stops reading closes the connection.
  */
 export async function* streamReply(
   attempt: Attempt,
@@ -109,7 +112,10 @@ function* decoded(decoder: TextDecoder, bytes: Uint8Array): Generator<string, vo
   }
 }
 
-/** Reads a body into one reused buffer where the runtime allows it: several times faster than a fresh one per read. */
+/**
+ * Reads a body into one reused buffer where the runtime allows it: several times faster than a fresh one per
+ * read.
+ */
 function byteReader(
   body: ReadableStream<Uint8Array<ArrayBuffer>> | null,
 ): () => Promise<Uint8Array | undefined> {

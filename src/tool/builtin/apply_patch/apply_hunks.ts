@@ -12,8 +12,8 @@ export type HunksOutcome = { readonly text: string; readonly notes: readonly str
 };
 
 /**
- * Applies the hunks of one file. Nothing is guessed: more than one way to place them is an error. A byte order mark in the text or
- * the hunks is a character like any other.
+ * Applies the hunks of one file. Nothing is guessed: more than one way to place them is an error. A byte
+ * order mark in the text or the hunks is a character like any other.
  */
 export function applyHunks(text: string, hunks: readonly Hunk[]): HunksOutcome {
   const label = (index: number) => hunks.length > 1 ? `hunk ${index + 1} of ${hunks.length}` : "the hunk";

@@ -9,8 +9,8 @@ import { equalBytes, type PlannedFile } from "./plan.ts";
 type Undo = () => Promise<void>;
 
 /**
- * Carries a plan out: every new content is written beside its target first, then all are renamed into place. When a step
- * fails, those before it are taken back.
+ * Carries a plan out: every new content is written beside its target first, then all are renamed into place.
+ * When a step fails, those before it are taken back.
  */
 export async function executePlan(context: ToolContext, files: readonly PlannedFile[]): Promise<void> {
   const verify = verifierOf(context);

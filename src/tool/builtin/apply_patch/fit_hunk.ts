@@ -16,8 +16,9 @@ export interface WrittenLine {
 }
 
 /**
- * The lines of a hunk whose old lines match a place in all but blanks or twins: context lines stay as the file has them, new lines
- * take on its line ends and indentation. Undefined where a new line cannot be unindented as far as the others.
+ * The lines of a hunk whose old lines match a place in all but blanks or twins: context lines stay as the
+ * file has them, new lines take on its line ends and indentation. Undefined where a new line cannot be
+ * unindented as far as the others.
  */
 export function fitHunk(file: PatchedFile, hunk: Hunk, match: LineMatch): WrittenLine[] | undefined {
   const { lines, style } = file;

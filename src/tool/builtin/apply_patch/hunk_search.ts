@@ -67,7 +67,8 @@ export class HunkSearch {
     ];
     for (const [variant, fold, note] of attempts) {
       const loose = variant ? this.#loose(variant, fold, note) : [];
-      // Nobody sees which line ends in CRLF: in a mixed file an exact match may be one of several equal looking places.
+      // Nobody sees which line ends in CRLF: in a mixed file an exact match may be one of several equal
+      // looking places.
       if (exact.length > 0 && loose.length <= exact.length) return exact;
       if (loose.length > 0) return loose;
     }

@@ -42,8 +42,9 @@ export function parseBeginPatch(source: readonly string[]): FilePatch[] {
 }
 
 /**
- * The lines with directives at the line start and without blanks behind them. An indented directive is one only where no line of
- * content can be: in a patch that is indented as a whole, outside of a change, and as its last line.
+ * The lines with directives at the line start and without blanks behind them. An indented directive is one
+ * only where no line of content can be: in a patch that is indented as a whole, outside of a change, and as
+ * its last line.
  */
 function withPlainDirectives(source: readonly string[]): string[] {
   const first = source.find((line) => DIRECTIVE.test(line.trimEnd())) ?? "";

@@ -10,7 +10,10 @@ export interface PatchLine {
 
 export interface Hunk {
   readonly lines: readonly PatchLine[];
-  /** Number of the first old line, from 1 (for a pure insertion: of the line before); undefined when not given. */
+  /**
+   * Number of the first old line, from 1 (for a pure insertion: of the line before); undefined when not
+   * given.
+   */
   readonly line: number | undefined;
   /** Lines that stand somewhere above, from `@@ text`. */
   readonly anchors: readonly string[];

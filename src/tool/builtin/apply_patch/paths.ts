@@ -10,8 +10,8 @@ export function headerPath(line: string): string | undefined {
 }
 
 /**
- * Takes git's `a/` and `b/` (or its mnemonic letters, in either order) off a pair of names, when both have one and they
- * differ. Beside /dev/null only `a/` and `b/` count.
+ * Takes git's `a/` and `b/` (or its mnemonic letters, in either order) off a pair of names, when both have
+ * one and they differ. Beside /dev/null only `a/` and `b/` count.
  */
 export function withoutPrefixes(
   from: string | undefined,

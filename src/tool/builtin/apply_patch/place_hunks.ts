@@ -10,8 +10,9 @@ export interface Misfit {
 }
 
 /**
- * Places all hunks of a file together: they are placed if and only if there is exactly one way to place them all in order, each
- * by the strictest comparison that finds it at all. An anchor stands somewhere above its hunk, also above the hunk before.
+ * Places all hunks of a file together: they are placed if and only if there is exactly one way to place them
+ * all in order, each by the strictest comparison that finds it at all. An anchor stands somewhere above its
+ * hunk, also above the hunk before.
  */
 export function placeHunks(file: PatchedFile, hunks: readonly Hunk[]): readonly Placement[] | Misfit {
   const search = new HunkSearch(file);

@@ -26,7 +26,8 @@ export interface Plan {
 }
 
 /**
- * Works the whole patch out in memory, without touching a file. Later sections see the result of earlier ones.
+ * Works the whole patch out in memory, without touching a file. Later sections see the result of earlier
+ * ones.
  *
  * Contract: rejects with a `ReasonixError` when any part does not fit.
  */
@@ -156,7 +157,10 @@ class Planner {
   }
 }
 
-/** A byte order mark. Git shows it as the first character of the first line; where a file begins with one is known beside its text. */
+/**
+ * A byte order mark. Git shows it as the first character of the first line; where a file begins with one is
+ * known beside its text.
+ */
 const MARK = "\ufeff";
 
 /** A hunk for a file without a mark, whose old lines were quoted with one. */

@@ -28,7 +28,9 @@ export async function deleteRange(args: Record<string, unknown>, context: ToolCo
   return await commitText(context, { ...before, target, before, after, note });
 }
 
-/** The start anchor must be unique; the end anchor is the next place after it. A string says what is wrong. */
+/**
+ * The start anchor must be unique; the end anchor is the next place after it. A string says what is wrong.
+ */
 function findRange(lines: readonly Line[], start: string, end: string): Range | string {
   const starts = anchorLines(lines, start);
   const first = starts[0];
@@ -43,7 +45,10 @@ function findRange(lines: readonly Line[], start: string, end: string): Range | 
     : `end_anchor ${JSON.stringify(end)} was not found at or below line ${first.first + 1}`;
 }
 
-/** Where an anchor of one or more lines stands; the first of its lines may be the end of a line, the last a beginning. */
+/**
+ * Where an anchor of one or more lines stands; the first of its lines may be the end of a line, the last a
+ * beginning.
+ */
 function anchorLines(lines: readonly Line[], anchor: string): Range[] {
   const parts = toLf(anchor).replace(/\n$/, "").split("\n");
   const found: Range[] = [];

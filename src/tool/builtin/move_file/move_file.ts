@@ -31,8 +31,8 @@ export async function moveFile(args: Record<string, unknown>, context: ToolConte
 }
 
 /**
- * The real path of the entry itself: a link is moved as a link. Its folder goes through the path policy; so does what the
- * link points to, since a link to a forbidden place is not to be handled either.
+ * The real path of the entry itself: a link is moved as a link. Its folder goes through the path policy; so
+ * does what the link points to, since a link to a forbidden place is not to be handled either.
  */
 async function entryAt(context: ToolContext, path: string): Promise<Target> {
   const resolved = await resolveWrite(context, path);

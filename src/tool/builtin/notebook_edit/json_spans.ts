@@ -1,4 +1,7 @@
-/** Where values stand in a JSON text that is known to be valid, so that one can be replaced without touching the rest. */
+/**
+ * Where values stand in a JSON text that is known to be valid, so that one can be replaced without touching
+ * the rest.
+ */
 
 export interface Span {
   readonly start: number;

@@ -27,7 +27,8 @@ interface Notebook {
 /**
  * Changes one cell of a notebook.
  *
- * Contract: the text outside that cell stays as it is, byte for byte; numbers and escapes of outputs are not reprinted.
+ * Contract: the text outside that cell stays as it is, byte for byte; numbers and escapes of outputs are not
+ * reprinted.
  */
 export function editNotebook(text: string, edit: CellEdit): NotebookOutcome {
   const notebook = parseNotebook(text);

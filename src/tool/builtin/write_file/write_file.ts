@@ -19,7 +19,10 @@ export async function writeFile(args: Record<string, unknown>, context: ToolCont
   return await commitText(context, replacement(target, before, content));
 }
 
-/** The new content in the encoding and with the line ends of the old, or in UTF-8 where that has not all its characters. */
+/**
+ * The new content in the encoding and with the line ends of the old, or in UTF-8 where that has not all its
+ * characters.
+ */
 function replacement(target: Target, before: TextFile, content: string): TextChange {
   const { text, bom } = withoutMark(content);
   const after = withEolsOf(before.text, text);

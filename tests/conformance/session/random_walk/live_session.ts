@@ -1,4 +1,7 @@
-/** A session in this process, made of the real parts: log, tools, checkpoints and the loop; only the model is scripted. */
+/**
+ * A session in this process, made of the real parts: log, tools, checkpoints and the loop; only the model is
+ * scripted.
+ */
 import { type AgentParts, RegistryToolbox, runTurn } from "../../../../src/agent/mod.ts";
 import {
   openConversation,
@@ -60,7 +63,9 @@ export class LiveSession {
     return session;
   }
 
-  /** One turn with the given steps. With `crash` the process is lost after them: nothing that follows happens. */
+  /**
+   * One turn with the given steps. With `crash` the process is lost after them: nothing that follows happens.
+   */
   async turn(text: string, steps: readonly (readonly Call[])[], crash = false): Promise<void> {
     const replies: Chunk[][] = steps.map((calls) => [
       ...calls.map(({ name, args }) => call(`call-${this.log.state.lastSeq}-${++this.#calls}`, name, args)),

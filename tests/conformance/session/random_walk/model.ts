@@ -1,4 +1,7 @@
-/** What workspace and conversation should be, told in the plainest way: whole trees and lists, nothing shared with the product. */
+/**
+ * What workspace and conversation should be, told in the plainest way: whole trees and lists, nothing shared
+ * with the product.
+ */
 
 /** Files by path; a leading "x" or "-" tells whether the file is executable. */
 export type Tree = Readonly<Record<string, string>>;
@@ -65,7 +68,10 @@ export class Model {
     this.#rewound = [];
   }
 
-  /** The tree after bringing files back to the end of a turn (0: before the first). `now` is the tree, `seq` the last event. */
+  /**
+   * The tree after bringing files back to the end of a turn (0: before the first). `now` is the tree, `seq`
+   * the last event.
+   */
   rewind(turn: number, scope: string, now: Tree, seq: number): Tree {
     const to = turn === 0 ? (this.talk[0]?.start ?? NaN) - 1 : this.talk[turn - 1]?.end ?? NaN;
     const last = this.#rewound.at(-1);
@@ -90,7 +96,8 @@ export class Model {
     const expected: Record<string, string> = { ...now };
     const moment = this.#stretches[at]?.files ?? {};
     for (const path of new Set(this.#stretches.slice(at).flatMap(({ changed }) => changed ?? []))) {
-      // Known from the first stretch on that saw it: nobody but the program changed it in between, or it is the user's.
+      // Known from the first stretch on that saw it: nobody but the program changed it in between, or it is
+      // the user's.
       const text = moment[path];
       if (text === undefined) delete expected[path];
       else expected[path] = text;

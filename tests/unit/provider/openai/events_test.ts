@@ -40,7 +40,9 @@ function said(text: string, id = 1): string {
   return JSON.stringify({ id, choices: [{ index: 0, delta: { content: text } }] });
 }
 
-/** Blocks of a stream: mostly the same event around another text, and everything that can come between them. */
+/**
+ * Blocks of a stream: mostly the same event around another text, and everything that can come between them.
+ */
 const BLOCKS = [
   ...["word ", "two words ", "line\n", "", "é任务🦊", "a\\b", "\\", "tab\t", 'say "so"', "data: ", '"}}]}']
     .map((text) => `data: ${said(text)}\n\n`),

@@ -4,7 +4,9 @@ import { RequestWriter } from "../../../../src/provider/kinds/openai/request.ts"
 import { collect, InstantClock, openClient, PREFIX, providerEntry } from "../../../support/model_client.ts";
 import { type RecordedRequest, startModelServer } from "../../../support/model_server.ts";
 
-/** A user message of so many kilobytes, no two of them alike and some of it in characters of several bytes. */
+/**
+ * A user message of so many kilobytes, no two of them alike and some of it in characters of several bytes.
+ */
 function large(kilobytes: number, name = "x"): Message {
   const line = (at: number) => `${name} ${at} → “quoted” \u{1F98A}\n`.padEnd(64, ".");
   return { role: "user", content: Array.from({ length: kilobytes * 16 }, (_, at) => line(at)).join("") };
@@ -95,7 +97,10 @@ async function withDeafServer(
   }
 }
 
-/** More than the buffers of both ends of a connection take, so that it cannot have been sent when nobody reads. */
+/**
+ * More than the buffers of both ends of a connection take, so that it cannot have been sent when nobody
+ * reads.
+ */
 const ENDLESS = [large(32 * 1024)];
 
 Deno.test("openai provider stops at once when it is interrupted while its request is on the way", async () => {
