@@ -9,16 +9,22 @@ type Checked = { readonly value: unknown } | { readonly problem: string };
 /**
  * Checks arguments against the JSON Schema subset tools use (type, properties, required, enum, items, minimum, maximum,
  * additionalProperties: false) and mends what has only one meaning: "5" for 5, "true" for true, JSON text for a list, null
- * for an absent option, also 0 where counting begins at 1. Parts of a schema outside the subset are not judged.
+ * for an absent option, also 0 where counting begins at 1. Parts of a schema outside the subset are not judged. `unoffered` are
+ * arguments that are understood but not named in a message.
  */
 export function checkArguments(
   schema: JsonSchema,
   given: unknown,
   synonyms: Readonly<Record<string, string | null>> = {},
+  unoffered: Readonly<Record<string, JsonSchema>> = {},
 ): CheckedArguments {
   const object = typeof given === "string" ? parsed(given) : given ?? {};
   if (!isRecord(object)) return { problem: `arguments must be an object, got ${show(given)}` };
-  const checked = checkObject(schema, renamed(schema, object, synonyms), "");
+  const marked = Object.entries(unoffered).map(([name, one]) => [name, { ...one, unoffered: true }]);
+  const understood = marked.length === 0
+    ? schema
+    : { ...schema, properties: { ...propertiesOf(schema), ...Object.fromEntries(marked) } };
+  const checked = checkObject(understood, renamed(understood, object, synonyms), "");
   return "problem" in checked ? checked : { args: checked.value as Record<string, unknown> };
 }
 
@@ -46,7 +52,7 @@ function checkObject(schema: JsonSchema, given: Record<string, unknown>, at: str
     const property = Object.hasOwn(properties, key) ? properties[key] : undefined;
     if (!property) {
       if (schema.additionalProperties === false) {
-        problems.push(unknownKey(at + key, key, Object.keys(properties)));
+        problems.push(unknownKey(at + key, key, offered(properties)));
       } else out[key] = value;
       continue;
     }
@@ -61,6 +67,10 @@ function checkObject(schema: JsonSchema, given: Record<string, unknown>, at: str
     problems.unshift(`${at}${key} is required (${expected(properties[key] ?? {})})`);
   }
   return problems.length > 0 ? { problem: problems.slice(0, 3).join("; ") } : { value: out };
+}
+
+function offered(properties: Readonly<Record<string, JsonSchema>>): string[] {
+  return Object.keys(properties).filter((name) => properties[name]?.unoffered !== true);
 }
 
 function unknownKey(field: string, key: string, known: string[]): string {
@@ -193,6 +203,6 @@ function allowsNull(schema: JsonSchema): boolean {
   return typeof schema.type !== "string" || schema.type === "null";
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

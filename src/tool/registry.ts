@@ -1,7 +1,8 @@
 import type { JsonSchema, PreparedCall, ToolCall, ToolSchema } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
-import { checkArguments } from "./arguments.ts";
+import { checkArguments, isRecord } from "./arguments.ts";
 import type { BuiltinTool } from "./builtin_tool.ts";
+import { foreignCall, patchOfCommand } from "./foreign_calls.ts";
 import { preparedCall } from "./prepare.ts";
 import type { Tool } from "./tool.ts";
 
@@ -74,32 +75,42 @@ export class ToolRegistry {
    * Contract: a string says, for the model, why the call cannot run. Only text that is not JSON takes a promise.
    */
   prepare(call: ToolCall): PreparedCall | string | Promise<PreparedCall | string> {
-    const offer = this.#offers.get(call.name);
-    const tool = offer?.tool ?? this.#tools.get(call.name);
-    if (!tool) return this.#unknownTool(call.name);
     const text = call.arguments.trim() === "" ? "{}" : call.arguments;
     try {
-      return resolve(call, tool, offer, JSON.parse(text));
+      return this.#resolve(call, JSON.parse(text));
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       return repaired(text).then((value) =>
         value === undefined
           ? `Arguments of ${call.name} are not valid JSON: ${error.message}; send the call again`
-          : resolve(call, tool, offer, value)
+          : this.#resolve(call, value)
       );
     }
   }
 
   /** What an earlier call was about; undefined where there is no such tool or its arguments do not fit. */
   readonly describe = (call: ToolCall): PreparedCall | undefined => {
-    const tool = this.get(call.name);
     try {
-      const prepared = tool && resolve(call, tool, this.#offers.get(call.name), JSON.parse(call.arguments));
+      const prepared = this.#resolve(call, JSON.parse(call.arguments));
       return typeof prepared === "string" ? undefined : prepared;
     } catch {
       return undefined;
     }
   };
+
+  #resolve(call: ToolCall, value: unknown): PreparedCall | string {
+    const offer = this.#offers.get(call.name);
+    const tool = offer?.tool ?? this.#tools.get(call.name);
+    if (!isRecord(value)) return tool ? resolve(call, tool, offer, value) : this.#unknownTool(call.name);
+    const foreign = tool ? { tool: tool.name, args: value } : foreignCall(call.name, value);
+    const meant = foreign && this.#tools.get(foreign.tool);
+    if (!foreign || !meant) return this.#unknownTool(call.name);
+    const patch = foreign.tool === "bash"
+      ? patchOfCommand(foreign.args.command ?? foreign.args.cmd)
+      : undefined;
+    const patcher = patch === undefined ? undefined : this.#tools.get("apply_patch");
+    return patcher ? resolve(call, patcher, undefined, { patch }) : resolve(call, meant, offer, foreign.args);
+  }
 
   #offer(tool: Tool): ToolSchema {
     for (const offer of this.#offers.values()) {
@@ -135,7 +146,13 @@ function resolve(
   value: unknown,
 ): PreparedCall | string {
   const names = offer?.args ?? {};
-  const checked = checkArguments(withNames(tool.schema, names), value, offeredSynonyms(tool, names));
+  const given = tool.translate && isRecord(value) ? tool.translate(value) : value;
+  const checked = checkArguments(
+    withNames(tool.schema, names),
+    given,
+    offeredSynonyms(tool, names),
+    tool.unoffered,
+  );
   if ("problem" in checked) return `Invalid arguments for ${call.name}: ${checked.problem}`;
   const args = Object.fromEntries(
     Object.entries(checked.args).map(([name, one]) => [names[name] ?? name, one]),

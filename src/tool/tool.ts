@@ -111,6 +111,10 @@ export interface Tool {
   readonly readOnly: boolean;
   /** Other argument names models use, by the schema's; `null` accepts and drops the argument. */
   readonly synonyms?: Readonly<Record<string, string | null>>;
+  /** Further arguments that are understood but not offered: models bring them from other agents. */
+  readonly unoffered?: Readonly<Record<string, JsonSchema>>;
+  /** Turns arguments of another shape into the tool's own before they are checked. Pure. */
+  readonly translate?: (args: Arguments) => Arguments;
   /** Whose permission rules concern it; absent: those that name it, and no others. */
   readonly family?: ToolFamily;
   /** Absent: the main process. Only a tool that declares what it writes can run in a worker. */

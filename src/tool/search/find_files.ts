@@ -9,6 +9,7 @@ export interface FindOptions {
   readonly cwd: string;
   readonly hidden: (path: string) => boolean;
   readonly signal: AbortSignal;
+  readonly ignoreCase?: boolean;
 }
 
 /** A walk over a slow or endless tree ends with what it has. */
@@ -24,10 +25,10 @@ export async function findFiles(
 ): Promise<{ readonly files: string[]; readonly timedOut: boolean }> {
   const filter = readFilter([pattern.replace(/^(?:\.\/)+/, "")], []);
   const patterns = filter.include.length > 0 ? filter.include : ["**"];
-  const matches = await compileGlobs(patterns);
+  const matches = await compileGlobs(patterns, options);
   const unwanted = filter.exclude.length > 0 ? await compileGlobs(filter.exclude) : undefined;
   const { root } = options;
-  const start = startFolder(patterns, root);
+  const start = options.ignoreCase ? root || "/" : startFolder(patterns, root);
   const skip = root.endsWith("/") ? root.length : root.length + 1;
   const deepest = deepestLevel(patterns);
   const files: { readonly path: string; readonly modified: number }[] = [];

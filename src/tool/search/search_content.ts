@@ -33,13 +33,19 @@ export interface ContentSearch {
 /** Matches beyond this are not counted. */
 const MAX_LINES = 50_000;
 
+/** The end of a line (`$`) lies before its CR. */
+function endingBeforeReturn(pattern: string): string {
+  if (!pattern.includes("$")) return pattern;
+  return pattern.replace(/\\[^]|\[\^?\]?(?:\\[^]|[^\]\\])*\]|\$/g, (part) => part === "$" ? "\\r?$" : part);
+}
+
 /**
  * Finds lines in the files of a tree. With ripgrep and without, the result is the same.
  *
  * Rejects with a `ReasonixError` when the pattern cannot be used.
  */
 export async function searchContent(search: ContentSearch): Promise<SearchReport> {
-  const source = search.literal ? literalPattern(search.pattern) : search.pattern;
+  const source = search.literal ? literalPattern(search.pattern) : endingBeforeReturn(search.pattern);
   const normal = normalizePattern(source);
   const request: SearchRequest = {
     pattern: normal.source,

@@ -18,19 +18,19 @@ type Case =
 
 const CASES: readonly (readonly [Case, readonly string[]])[] = [
   [{ pattern: "needle_here" }, []],
-  [{ pattern: "needle_\\w+ \\d+$" }, []],
+  [{ pattern: "needle_\\w+ \\d+$" }, ["--crlf"]],
   [{ pattern: "NEEDLE", ignoreCase: true }, ["-i"]],
   [{ pattern: "(?i)NEEDLE_(here|there)" }, []],
   [{ pattern: "^\\s*needle_there \\(x\\)" }, []],
   [{ pattern: "na.ve|変数 \\w+" }, []],
   [{ pattern: "\\bvalue\\b.*[^0-9;]=\\s\\d{5}" }, []],
   [{ pattern: "caf." }, []],
-  [{ pattern: "^$" }, []],
+  [{ pattern: "^$" }, ["--crlf"]],
   [{ pattern: "[[:upper:]]|\\p{Han}{2} =" }, []],
   [{ pattern: "(x)", literal: true }, ["-F"]],
   [{ pattern: "needle_here", before: 1, after: 2 }, ["-B1", "-A2"]],
   [{ pattern: "half\\r?\\nsecond" }, ["-U", "--multiline-dotall"]],
-  [{ pattern: "first.+?half$", multiline: true }, ["-U", "--multiline-dotall"]],
+  [{ pattern: "first.+?half$", multiline: true }, ["-U", "--multiline-dotall", "--crlf"]],
 ];
 
 Deno.test({

@@ -12,7 +12,7 @@ export const APPLY_PATCH = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
-  synonyms: { input: "patch", diff: "patch" },
+  synonyms: { input: "patch", diff: "patch", patchText: "patch", patch_text: "patch" },
   family: "Edit",
   runsIn: "worker",
   reads: ({ patch }) => patchReads(String(patch)),

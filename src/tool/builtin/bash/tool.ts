@@ -1,4 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { commandLine } from "../../foreign_calls.ts";
 import description from "./description.md" with { type: "text" };
 
 export const BASH = defineBuiltin({
@@ -24,6 +25,10 @@ export const BASH = defineBuiltin({
     background: "run_in_background",
     description: null,
   },
+  translate: (args) => ({
+    ...args,
+    ...(args.command === undefined ? {} : { command: commandLine(args.command) }),
+  }),
   family: "Bash",
   command: ({ command, workdir }) => ({
     line: String(command),

@@ -21,6 +21,7 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
       cwd: target.cwd,
       hidden: (path) => context.paths.hidden(path),
       signal: context.signal,
+      ignoreCase: args.case_sensitive === false,
     });
     const limit = typeof args.limit === "number" ? args.limit : DEFAULT_LIMIT;
     const notes: string[] = [];

@@ -18,6 +18,7 @@ export const GLOB = defineBuiltin({
   },
   readOnly: true,
   synonyms: { glob: "pattern", dir: "path", directory: "path", dir_path: "path" },
+  unoffered: { case_sensitive: { type: "boolean" } },
   family: "Read",
   reads: ({ pattern, path }) => globRoots(String(pattern), path),
   subjects: ({ pattern }) => texts(pattern),

@@ -21,6 +21,7 @@ export function grep(args: Record<string, unknown>, context: ToolContext): Promi
     const target = await searchTarget(context, args.path);
     const mode = (args.output_mode ?? "content") as Mode;
     const limit = typeof args.limit === "number" ? args.limit : DEFAULT_LIMIT;
+    const skip = typeof args.offset === "number" ? args.offset : 0;
     const around = typeof args.context === "number" ? args.context : 0;
     const report = await searchContent({
       pattern,
@@ -35,11 +36,11 @@ export function grep(args: Record<string, unknown>, context: ToolContext): Promi
       cwd: target.cwd,
       hidden: (path) => context.paths.hidden(path),
       writable: context.paths.roots ?? [],
-      shownLines: limit,
+      shownLines: skip + limit,
       signal: context.signal,
       deadlineMs: DEADLINE_MS,
     });
-    return rendered(report, mode, limit, target);
+    return rendered(report, { mode, limit, skip, target });
   });
 }
 
@@ -47,10 +48,21 @@ function texts(value: unknown): string[] {
   return typeof value === "string" ? [value] : [];
 }
 
-function rendered(report: SearchReport, mode: Mode, limit: number, target: Target): ToolResult {
+/** Which of the matches are shown, and how. */
+interface View {
+  readonly mode: Mode;
+  readonly limit: number;
+  /** Matches, or files, left out before the first one. */
+  readonly skip: number;
+  readonly target: Target;
+}
+
+function rendered(report: SearchReport, view: View): ToolResult {
+  const { mode, skip, target } = view;
+  const limit = skip + view.limit;
   const lines = mode === "content"
-    ? contentLines(report.files, limit, target)
-    : report.files.slice(0, limit).map((file) => {
+    ? contentLines(report.files, view)
+    : report.files.slice(skip, limit).map((file) => {
       const path = shown(file.path, target);
       return mode === "count" ? `${path}:${file.count}` : path;
     });
@@ -90,14 +102,19 @@ function remarks(report: SearchReport, mode: Mode, limit: number, target: Target
   return out;
 }
 
-function contentLines(files: readonly FoundFile[], limit: number, target: Target): string[] {
+function contentLines(files: readonly FoundFile[], { limit, skip, target }: View): string[] {
   const out: string[] = [];
   let left = limit;
+  let before = skip;
   for (const file of files) {
     const path = shown(file.path, target);
     let previous: number | undefined;
     for (const line of file.lines) {
       const matched = line.column !== undefined;
+      if (before > 0) {
+        if (matched) before--;
+        continue;
+      }
       if (matched && left-- <= 0) return out;
       const withContext = file.lines.length > file.count;
       if (withContext && previous !== line.number - 1 && out.length > 0) out.push("--");

@@ -1,6 +1,6 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { searchRoot } from "../../search/roots.ts";
-import { texts } from "../../tool.ts";
+import { type Arguments, texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const GREP = defineBuiltin({
@@ -34,12 +34,68 @@ export const GREP = defineBuiltin({
     "-A": "context",
     "-B": "context",
     "-n": null,
-    head_limit: "limit",
     max_results: "limit",
     dir_path: "path",
+    include_pattern: "include",
+    exclude_pattern: "exclude",
+    fixed_strings: "literal",
+    "-F": "literal",
   },
+  unoffered: { offset: { type: "integer", minimum: 1 } },
+  translate: ownSearch,
   family: "Read",
   reads: ({ path }) => [searchRoot(path)],
   subjects: ({ pattern }) => texts(pattern),
   load: async () => (await import("./grep.ts")).grep,
 });
+
+/** Most matches where a model asks for all of them; the bytes of a result are bounded all the same. */
+const ALL = 100_000;
+
+/** File types by the names that ripgrep gives them. */
+const TYPES: Readonly<Record<string, string>> = {
+  c: "*.{c,h}",
+  cpp: "*.{cpp,cc,cxx,hpp,hh,hxx,h,inl}",
+  cs: "*.cs",
+  css: "*.{css,scss}",
+  go: "*.go",
+  html: "*.{html,htm,ejs}",
+  java: "*.java",
+  js: "*.{js,jsx,mjs,cjs,vue}",
+  json: "*.json",
+  kotlin: "*.{kt,kts}",
+  lua: "*.lua",
+  markdown: "*.{md,markdown,mdx}",
+  md: "*.{md,markdown,mdx}",
+  php: "*.php",
+  py: "*.{py,pyi}",
+  python: "*.{py,pyi}",
+  ruby: "*.{rb,gemspec}",
+  rust: "*.rs",
+  sh: "*.{sh,bash,zsh,ksh}",
+  sql: "*.sql",
+  svelte: "*.svelte",
+  swift: "*.swift",
+  toml: "*.toml",
+  ts: "*.{ts,tsx,mts,cts}",
+  typescript: "*.{ts,tsx,mts,cts}",
+  vue: "*.vue",
+  xml: "*.xml",
+  yaml: "*.{yaml,yml}",
+};
+
+/** `type` as the names of its files, and a `head_limit` of 0 as all matches. */
+function ownSearch({ type, ...args }: Arguments): Arguments {
+  const files = typeof type === "string" && Object.hasOwn(TYPES, type) ? TYPES[type] : undefined;
+  const named = args.include ?? args.glob ?? args.include_pattern;
+  const { head_limit, ...rest } = args;
+  return {
+    ...rest,
+    ...(type === undefined || type === null
+      ? {}
+      : files !== undefined && named === undefined
+      ? { include: files }
+      : { type }),
+    ...(head_limit === undefined ? {} : { limit: head_limit === 0 || head_limit === "0" ? ALL : head_limit }),
+  };
+}

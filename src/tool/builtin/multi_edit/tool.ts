@@ -29,9 +29,31 @@ export const MULTI_EDIT = defineBuiltin({
   },
   readOnly: false,
   synonyms: { file_path: "path", filePath: "path" },
+  translate: (args) => ({
+    ...args,
+    ...(Array.isArray(args.edits) ? { edits: args.edits.map(ownNames) } : {}),
+  }),
   family: "Edit",
   runsIn: "worker",
   reads: ({ path }) => texts(path),
   writes: ({ path }) => texts(path),
   load: async () => (await import("./multi_edit.ts")).multiEdit,
 });
+
+/** The names of an edit that other agents use. */
+const EDIT_NAMES: Readonly<Record<string, string>> = {
+  oldString: "old_string",
+  newString: "new_string",
+  replaceAll: "replace_all",
+  old_str: "old_string",
+  new_str: "new_string",
+  oldText: "old_string",
+  newText: "new_string",
+  old_text: "old_string",
+  new_text: "new_string",
+};
+
+function ownNames(edit: unknown): unknown {
+  if (typeof edit !== "object" || edit === null) return edit;
+  return Object.fromEntries(Object.entries(edit).map(([name, value]) => [EDIT_NAMES[name] ?? name, value]));
+}

@@ -1,4 +1,4 @@
-import type { ToolContext, ToolResult } from "../../tool.ts";
+import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { readBytes } from "../../file/read_bytes.ts";
 import { resolveRead, statRegular } from "../../file/target.ts";
 import { decodeRemembering, stampOf } from "../../file/text_file.ts";
@@ -14,18 +14,28 @@ const WHOLE_BYTES = 8 * 1024 * 1024;
 export async function readFile(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const page = pageOf(args);
   const file = await statRegular(await resolveRead(context, String(args.path)), context);
-  if (file.info.size > WHOLE_BYTES) return await readLarge(context, file, page);
+  if (file.info.size > WHOLE_BYTES) {
+    if (args.last === undefined) return await readLarge(context, file, page);
+    return failure(`${file.shown} is too large to count its lines from the end`, "use bash: tail -n");
+  }
   const bytes = await readBytes(file, context);
   const image = imageInfo(bytes);
   if (image) return describeImage(context, file, bytes, image);
   const decoded = decodeRemembering(bytes, context.seen.get(file.path)?.encoding);
   if (!decoded) return describeBinary(file, bytes);
   context.seen.set(stampOf(file.path, file.info, { bytes, encoding: decoded.encoding }));
-  return showPage(windowOf(decoded.text, page), page, {
+  const wanted = typeof args.last === "number" ? lastPage(decoded.text, args.last, page) : page;
+  return showPage(windowOf(decoded.text, wanted), wanted, {
     ...decoded,
     totalBytes: bytes.length,
     shown: file.shown,
   });
+}
+
+/** The page that begins so many lines before the end. */
+function lastPage(text: string, count: number, { limit }: Page): Page {
+  const total = windowOf(text, { offset: Infinity, limit: 1 }).total;
+  return { offset: Math.max(1, total - count + 1), limit: limit ?? count };
 }
 
 function pageOf(args: Record<string, unknown>): Page {

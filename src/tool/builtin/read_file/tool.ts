@@ -1,5 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
-import { texts } from "../../tool.ts";
+import { type Arguments, texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const READ_FILE = defineBuiltin({
@@ -17,7 +17,23 @@ export const READ_FILE = defineBuiltin({
   },
   readOnly: true,
   synonyms: { file_path: "path", filePath: "path", filename: "path" },
+  unoffered: { last: { type: "integer", minimum: 1 } },
+  translate: ownPage,
   family: "Read",
   reads: ({ path }) => texts(path),
   load: async () => (await import("./read_file.ts")).readFile,
 });
+
+/** `start_line` and `end_line`, `view_range`, and a negative offset, which counts from the end. */
+function ownPage({ start_line, end_line, view_range, ...args }: Arguments): Arguments {
+  const [first, last] = Array.isArray(view_range) ? view_range : [start_line, end_line];
+  const offset = Number(args.offset ?? first ?? 1);
+  if (Number.isInteger(offset) && offset < 0) return { ...args, offset: undefined, last: -offset };
+  if (first === undefined && last === undefined) return args;
+  const end = Number(last ?? -1);
+  return {
+    ...args,
+    ...(first === undefined ? {} : { offset: first }),
+    ...(end >= offset ? { limit: end - offset + 1 } : {}),
+  };
+}

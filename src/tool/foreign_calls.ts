@@ -1,0 +1,101 @@
+/** Calls as models learned to write them for other agents, turned into calls of the tools here. */
+import type { Arguments } from "./tool.ts";
+
+/** A call under another agent's name. */
+export interface ForeignCall {
+  readonly tool: string;
+  readonly args: Arguments;
+}
+
+/** Tool names of other agents with the tool here that does the same. */
+const NAMES: Readonly<Record<string, string>> = {
+  edit: "edit_file",
+  replace: "edit_file",
+  str_replace: "edit_file",
+  search_replace: "edit_file",
+  multiedit: "multi_edit",
+  read: "read_file",
+  view: "read_file",
+  write: "write_file",
+  create_file: "write_file",
+  bash: "bash",
+  shell: "bash",
+  shell_command: "bash",
+  run_shell_command: "bash",
+  glob: "glob",
+  find: "glob",
+  grep: "grep",
+  search_file_content: "grep",
+  ls: "ls",
+  list_dir: "ls",
+  list_directory: "ls",
+  todowrite: "todo_write",
+  patch: "apply_patch",
+};
+
+/** The call that a name no tool has stands for, or undefined. */
+export function foreignCall(name: string, args: Arguments): ForeignCall | undefined {
+  const lower = name.toLowerCase();
+  if (/^str_replace(?:_based)?_edit(?:or|_tool)$/.test(lower)) return editorCall(args);
+  const tool = Object.hasOwn(NAMES, lower) ? NAMES[lower] : undefined;
+  return tool === undefined ? undefined : { tool, args };
+}
+
+/** The editor tool that takes a command: view, create, str_replace, insert. */
+function editorCall({ command, ...args }: Arguments): ForeignCall | undefined {
+  switch (command) {
+    case "view":
+      return { tool: "read_file", args };
+    case "create":
+      return { tool: "write_file", args: { path: args.path, content: args.file_text ?? "" } };
+    case "str_replace":
+      return { tool: "edit_file", args: { new_str: "", ...args } };
+    case "insert":
+      return insertion(args);
+    default:
+      return undefined;
+  }
+}
+
+/** New lines behind a numbered one, as a patch. */
+function insertion({ path, insert_line, new_str, insert_text }: Arguments): ForeignCall | undefined {
+  const text = new_str ?? insert_text;
+  if (typeof path !== "string" || typeof text !== "string" || !Number.isInteger(insert_line)) {
+    return undefined;
+  }
+  const lines = text.replace(/\n$/, "").split("\n");
+  const at = Number(insert_line);
+  const header = `--- ${quoted(`a/${path}`)}\n+++ ${quoted(`b/${path}`)}\n@@ -${at},0 +${
+    at + 1
+  },${lines.length} @@\n`;
+  return { tool: "apply_patch", args: { patch: header + lines.map((line) => `+${line}\n`).join("") } };
+}
+
+function quoted(path: string): string {
+  return /[\s"\\]/.test(path) ? `"${path.replace(/["\\]/g, "\\$&")}"` : path;
+}
+
+const HEREDOC = /^\s*apply_patch\s+<<-?\s*(['"]?)([A-Za-z_]\w*)\1[ \t]*\n([^]*?)\n[ \t]*\2\s*$/;
+
+/** The patch of a command line that does nothing but call `apply_patch` with it. */
+export function patchOfCommand(command: unknown): string | undefined {
+  if (Array.isArray(command) && command.length === 2 && command[0] === "apply_patch") {
+    return String(command[1]);
+  }
+  const line = commandLine(command);
+  return typeof line === "string" ? HEREDOC.exec(line)?.[3] : undefined;
+}
+
+/** A command given as a list: the script of `bash -lc SCRIPT`, or the words quoted. Anything else stays as it is. */
+export function commandLine(command: unknown): unknown {
+  if (!Array.isArray(command) || command.length === 0 || !command.every((word) => typeof word === "string")) {
+    return command;
+  }
+  const [program = "", option = "", script] = command;
+  const isShell = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da)?sh$/.test(program) && /^-l?c$/.test(option);
+  if (isShell && script !== undefined && command.length === 3) return script;
+  return command.map((word: string) =>
+    /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
+  )
+    .join(" ");
+}
