@@ -30,8 +30,8 @@ async function reportOf(paths: RunPaths, latest: boolean): Promise<ContextReport
   const loaded = await loadConfig(paths);
   const state = latest ? latestState(paths) : emptyState();
   const workspace = buildWorkspace(paths, loaded.config);
-  const knowledge = await gatherPromptInputs({ paths, loaded, workspace, messages: () => state.messages });
-  return await contextReportOf({ loaded, knowledge, state });
+  const inputs = await gatherPromptInputs({ paths, loaded, workspace, messages: () => state.messages });
+  return await contextReportOf({ loaded, inputs, state });
 }
 
 function latestState({ home, cwd }: RunPaths): SessionState {

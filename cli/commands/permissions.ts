@@ -19,14 +19,14 @@ export async function check(this: CliContext, flags: CheckFlags, subject: string
     const paths = runPaths(this);
     const loaded = await loadConfig(paths);
     const { permissionMode } = flags;
-    const reach = buildAccessScope(paths, loaded.config, permissionMode);
-    const jail = new SandboxSession({ paths, loaded, workspace: reach.workspace, unconfined: reach.full });
+    const scope = buildAccessScope(paths, loaded.config, permissionMode);
+    const jail = new SandboxSession({ paths, loaded, workspace: scope.workspace, unconfined: scope.full });
     const record = () => {};
     const gate = createGate(
-      gateOptions({ paths, loaded, reach, openJail: jail.open, onAsk: undefined, permissionMode, record }),
+      gateOptions({ paths, loaded, scope, openJail: jail.open, onAsk: undefined, permissionMode, record }),
     );
     for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
-    const registry = buildRegistry(loaded.config, BUILTINS.map(({ name }) => name));
+    const registry = buildRegistry(loaded.config, { builtin: BUILTINS.map(({ name }) => name) });
     const explanation = await gate.explain(await callOf(registry, flags.tool ?? "bash", subject))
       .finally(() => jail.close());
     this.process.stdout.write(

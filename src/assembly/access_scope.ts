@@ -81,7 +81,7 @@ export function buildAccessScope(
 }
 
 /** The reach of a run that is about to begin. */
-export interface RunAccess extends AccessScope {
+export interface RunScope extends AccessScope {
   readonly forecast: JailForecast;
   /** What the user should know about it before the first request. */
   readonly notices: readonly string[];
@@ -95,7 +95,7 @@ export async function openAccessScope(
   paths: RunPaths,
   config: Config,
   mode: PermissionMode | undefined,
-): Promise<RunAccess> {
+): Promise<RunScope> {
   const scope = buildAccessScope(paths, config, mode);
   const { bash, network, network_hosts } = config.sandbox;
   const forecast = await forecastJail({

@@ -1,33 +1,31 @@
-import type { LoadedConfig } from "../config/mod.ts";
+import { formatProblem } from "../config/mod.ts";
 import { Controller, Recorder } from "../control/mod.ts";
-import { openAccessScope } from "./access_scope.ts";
-import type { Assembly } from "./assembly.ts";
+import type { Gate, PermissionGate } from "../permission/mod.ts";
+import type { ToolRegistry } from "../tool/mod.ts";
+import { openAccessScope, type RunScope } from "./access_scope.ts";
+import { Assembly } from "./assembly.ts";
 import { createCheckpointer } from "./checkpoints.ts";
 import { manageContext } from "./context_management.ts";
-import { attachmentReader, buildGate } from "./gate.ts";
-import { gatherPromptInputs } from "./prompt_inputs.ts";
-import { buildProvider } from "./provider.ts";
-import type { RunOptions } from "./run_options.ts";
-import type { RunPaths } from "./run_paths.ts";
-import { beginSession, noticesOf, openSession, wantedPrefix } from "./session.ts";
-import { SkillRules } from "./skill_rules.ts";
+import { buildGate, SkillRules } from "./gate.ts";
+import { gatherPromptInputs, type PromptInputs } from "./prompt_inputs.ts";
+import { buildModel } from "./provider.ts";
+import type { AssemblyOptions } from "./run_options.ts";
+import { openSession } from "./session.ts";
 import { buildRegistry, buildTools } from "./tools.ts";
 import { turnRules } from "./turn_limits.ts";
 
-/** The composition root: builds every part and connects them. */
-export async function assemble(
-  paths: RunPaths,
-  options: RunOptions,
-  loaded: LoadedConfig,
-): Promise<Assembly> {
+/** The composition root: builds every part of a run and connects them. Nothing is recorded before the run is opened. */
+export async function assemble(options: AssemblyOptions): Promise<Assembly> {
+  const { paths, loaded } = options;
   const { config } = loaded;
-  const provider = await buildProvider(paths, options, loaded);
-  const reach = await openAccessScope(paths, config, options.permissionMode);
-  const { workspace } = reach;
-  const { log, redact } = await openSession(paths, options, loaded);
-  const recorder = new Recorder(log);
+  const model = await buildModel(options);
+  const { provider } = model;
+  const scope = await openAccessScope(paths, config, options.permissionMode);
+  const { workspace } = scope;
+  const { session, redact } = await openSession(options);
+  const recorder = new Recorder(session);
   const skillRules = new SkillRules(recorder);
-  const knowledge = await gatherPromptInputs({
+  const inputs = await gatherPromptInputs({
     paths,
     loaded,
     workspace,
@@ -36,41 +34,46 @@ export async function assemble(
     trustProject: options.trustProject ?? false,
     onSkill: skillRules.activated,
   });
-  const registry = buildRegistry(config, knowledge.tools);
-  const parts = { paths, loaded, workspace, log, recorder, knowledge, provider };
-  const permissionMode = () => gate.permissionMode;
-  const tools = buildTools({ ...parts, registry, reach, permissionMode, vision: provider.model.vision });
-  const gate = buildGate({ paths, options, loaded, reach, recorder, tools });
-  skillRules.serve(gate);
-  const room = await manageContext({ ...parts, registry });
-  const changes = createCheckpointer({ ...parts, registry, meanwhile: tools.openJail });
+  const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [] });
+  const parts = { paths, loaded, workspace, session, recorder, inputs, registry, asker: options.asker };
+  const permissionMode = () => gate.permissionMode ?? options.permissionMode ?? "workspace-write";
+  const tools = buildTools({ ...parts, scope, permissionMode, vision: provider.model.vision });
+  const { openJail, shellFolder } = tools;
+  const ruled = { options, scope, recorder, openJail, shellFolder, temporaryRules: skillRules.current };
+  const gate: Gate & Partial<Pick<PermissionGate, "warm" | "permissionMode">> = options.gate ??
+    buildGate(ruled);
+  const context = await manageContext({ ...parts, model });
+  const checkpointer = createCheckpointer({ ...parts, meanwhile: openJail });
+  const warming: Promise<unknown>[] = [];
   const controller = new Controller(recorder, {
     provider,
     gate,
     toolbox: tools.toolbox,
-    checkpointer: changes,
+    checkpointer,
     ...turnRules(config),
-    ...room,
+    ...context,
     warm() {
-      room.warm();
-      gate.warm().then(() => changes.warm()).catch(() => {});
+      const files = (async () => (await gate.warm?.(), await checkpointer.warm()))();
+      warming.push(context.warm(), files.catch(() => {}));
     },
   });
-  return {
-    controller,
-    loaded,
-    log,
+  return new Assembly({
+    ...parts,
     provider,
-    workspace,
-    knowledge,
-    attachment: attachmentReader(gate, workspace),
+    controller,
+    gate,
     redact,
-    notices: noticesOf(reach, registry, knowledge),
-    open: () =>
-      beginSession(log, recorder, wantedPrefix({ paths, config, workspace, knowledge, registry, provider })),
-    async close() {
-      await tools.close();
-      log.close();
-    },
-  };
+    warnings: [...loaded.warnings.map(formatProblem), ...remarks(scope, registry, inputs)],
+    warmedUp: () => Promise.allSettled(warming),
+    closeTools: tools.close,
+  });
+}
+
+function remarks({ notices }: RunScope, registry: ToolRegistry, inputs: PromptInputs): string[] {
+  return [
+    ...notices,
+    ...registry.unknown.map((name) => `Unknown tool "${name}" in [tools] was passed over`),
+    ...inputs.instructions.notices.map(({ path, problem }) => `${path} ${problem}`),
+    ...inputs.skillSet.warnings.map(({ path, text }) => `${path}: ${text}`),
+  ];
 }

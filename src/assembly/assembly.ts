@@ -1,26 +1,140 @@
+import type { TurnOutcome } from "../agent/mod.ts";
 import type { LoadedConfig } from "../config/mod.ts";
 import type { Controller } from "../control/mod.ts";
+import { ReasonixError } from "../core/mod.ts";
+import type { Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
-import type { Workspace } from "../sandbox/mod.ts";
-import type { SessionLog } from "../session/mod.ts";
+import { type OpeningParts, recordOpening } from "./opening.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
+import type { RunSession } from "./session.ts";
+import type { Line } from "./slash_commands.ts";
+import { resolveInput, type TurnInput } from "./turn_input.ts";
 
-/** Everything a run is made of. */
-export interface Assembly {
+/** The parts of a run, connected. */
+export interface AssemblyParts extends OpeningParts {
   readonly controller: Controller;
-  readonly loaded: LoadedConfig;
-  readonly log: SessionLog;
-  readonly provider: Provider;
-  readonly workspace: Workspace;
-  readonly knowledge: PromptInputs;
-  /** Real path of a file that the user's message names; rejects when the model may not see it. */
-  readonly attachment: (path: string) => Promise<string>;
+  readonly gate: Gate;
   /** Takes secrets out of what leaves the run beside its events. */
   readonly redact: (text: string) => string;
-  /** Things the user should know before the turn. */
-  readonly notices: readonly string[];
-  /** Writes the first events of this process: the head of a session, or what a crash left open. */
-  open(): Promise<void>;
-  /** Ends what runs in the background and closes the log. */
-  close(): Promise<void>;
+  /** What the user should know before the first turn. */
+  readonly warnings: readonly string[];
+  /** Resolves when nothing that was started ahead is running any more. */
+  readonly warmedUp: () => Promise<unknown>;
+  /** Ends what runs in the background. */
+  readonly closeTools: () => Promise<void>;
+}
+
+/** What a front end shows of a session that begins. */
+export interface SessionStart {
+  readonly session: string;
+  readonly cwd: string;
+  readonly model: string;
+  readonly tools: readonly string[];
+}
+
+/** A run that is put together: opened, given turns, closed. The same for every front end and for programs that embed it. */
+export class Assembly implements AsyncDisposable {
+  readonly controller: Controller;
+  readonly session: RunSession;
+  readonly provider: Provider;
+  readonly loaded: LoadedConfig;
+  readonly inputs: PromptInputs;
+  readonly redact: AssemblyParts["redact"];
+  readonly #parts: AssemblyParts;
+  readonly #running = new Set<Promise<unknown>>();
+  #opened: Promise<SessionStart> | undefined;
+  #closed: Promise<void> | undefined;
+  #warnings: readonly string[];
+
+  constructor(parts: AssemblyParts) {
+    this.#parts = parts;
+    this.controller = parts.controller;
+    this.session = parts.session;
+    this.provider = parts.provider;
+    this.loaded = parts.loaded;
+    this.inputs = parts.inputs;
+    this.redact = parts.redact;
+    this.#warnings = parts.warnings;
+  }
+
+  /** Writes the first events of this process, once: the head of a session, or what a crash left open, and the prefix. */
+  open(): Promise<SessionStart> {
+    return this.#opened ??= this.#open();
+  }
+
+  async #open(): Promise<SessionStart> {
+    const { session, controller: { recorder }, paths, provider } = this.#parts;
+    await recordOpening(recorder, this.#parts);
+    const tools = recorder.prefix.tools.map((tool) => tool.name);
+    return { session: session.id, cwd: paths.cwd, model: provider.model.id, tools };
+  }
+
+  /** Reads a line as front ends take it: a command of the program, or text for the model. */
+  async read(line: string): Promise<Line> {
+    if (!line.startsWith("/")) return { kind: "text" };
+    return await (await import("./slash_commands.ts")).readLine(line, this);
+  }
+
+  /**
+   * Runs one turn, opening the session before the first. Rejects only for misuse and when the signal stopped it before it
+   * began; see {@linkcode TurnOutcome} for how it ended. An abort with the reason "terminated" ends the turn as that.
+   */
+  async run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
+    return await this.stoppable(signal, async () => {
+      const { paths: { cwd }, workspace, provider, controller, gate } = this.#parts;
+      const { recorder } = controller;
+      await this.open();
+      const warnings = this.#warnings;
+      this.#warnings = [];
+      for (const text of warnings) {
+        await recorder.record({ type: "notice", level: "warning", code: "config", text });
+      }
+      const turn = typeof input === "string" ? { text: input } : input;
+      const resolved = await resolveInput(turn, { cwd, workspace, provider, recorder, gate });
+      throwIfStopped(signal);
+      const outcome = await controller.submit({ type: "turn", input: resolved });
+      if (!outcome) throw new TypeError("Cannot run a turn: the controller returned no outcome");
+      return outcome;
+    });
+  }
+
+  /** Does a piece of work that an abort interrupts through the controller. */
+  async stoppable<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
+    throwIfStopped(signal);
+    const stop = () => void this.controller.submit({ type: "interrupt", reason: reasonOf(signal) });
+    signal?.addEventListener("abort", stop, { once: true });
+    const running = work();
+    this.#running.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(running);
+      signal?.removeEventListener("abort", stop);
+    }
+  }
+
+  /** Ends what runs in the background and closes the session. What was started ahead may still be on its way. */
+  close(): Promise<void> {
+    return this.#closed ??= this.#parts.closeTools().then(() => this.session.close());
+  }
+
+  /** Interrupts a turn that is running, waits for everything that was started, and closes. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#closed) {
+      await this.controller.submit({ type: "interrupt", reason: "interrupted" });
+      await Promise.allSettled(this.#running);
+      await this.#parts.warmedUp();
+    }
+    await this.close();
+  }
+}
+
+function reasonOf(signal: AbortSignal | undefined): "interrupted" | "terminated" {
+  return signal?.reason === "terminated" ? "terminated" : "interrupted";
+}
+
+function throwIfStopped(signal: AbortSignal | undefined): void {
+  if (!signal?.aborted) return;
+  const exit = reasonOf(signal) === "terminated" ? "terminated" : "interrupt";
+  throw new ReasonixError("Stopped before the turn began", { exit });
 }

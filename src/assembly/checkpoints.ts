@@ -1,12 +1,12 @@
 import { type Recorder, TurnCheckpoints } from "../control/mod.ts";
 import type { Workspace } from "../sandbox/mod.ts";
-import type { SessionLog } from "../session/mod.ts";
 import type { ToolRegistry } from "../tool/mod.ts";
 import type { RunPaths } from "./run_paths.ts";
+import type { RunSession } from "./session.ts";
 
 export interface CheckpointerParts {
   readonly paths: RunPaths;
-  readonly log: SessionLog;
+  readonly session: Pick<RunSession, "paths">;
   readonly recorder: Recorder;
   readonly workspace: Workspace;
   /** Absent where no tool runs. */
@@ -17,7 +17,7 @@ export interface CheckpointerParts {
 
 /** Checkpoints of a session's workspace: everything in it but what is hidden from tools and the Reasonix home. */
 export function createCheckpointer(
-  { paths, log, recorder, workspace, registry, meanwhile }: CheckpointerParts,
+  { paths, session, recorder, workspace, registry, meanwhile }: CheckpointerParts,
 ): TurnCheckpoints {
   const { forbidden, options } = workspace;
   // Asked for every file, so it is asked only where the workspace has something to hide.
@@ -27,7 +27,7 @@ export function createCheckpointer(
   const home = `${paths.home}/`;
   return new TurnCheckpoints({
     recorder,
-    dir: log.paths.dir,
+    dir: session.paths.dir,
     root: paths.cwd,
     ...(hides ? { skip: (path) => `${path}/`.startsWith(home) || workspace.forbids(path) } : {}),
     ...(meanwhile ? { concurrentWarmup: meanwhile } : {}),

@@ -3,28 +3,32 @@ import { Compaction, LateInstructions, loadSkills } from "../context/mod.ts";
 import type { ControlledParts, Recorder } from "../control/mod.ts";
 import { createProvider, type Provider } from "../provider/mod.ts";
 import type { Workspace } from "../sandbox/mod.ts";
-import { loadArchive, type SessionLog } from "../session/mod.ts";
+import { loadArchive } from "../session/mod.ts";
 import type { ToolRegistry } from "../tool/mod.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
+import type { RunModel } from "./provider.ts";
 import type { RunPaths } from "./run_paths.ts";
+import type { RunSession } from "./session.ts";
 import { askServerWindow } from "./context_window.ts";
 import { VERSION } from "../util/version.ts";
 
 export interface ContextManagerParts {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
-  readonly provider: Provider;
+  readonly model: RunModel;
   readonly recorder: Recorder;
-  readonly log: SessionLog;
+  readonly session: RunSession;
   readonly workspace: Workspace;
-  readonly knowledge: PromptInputs;
+  readonly inputs: PromptInputs;
   readonly registry: ToolRegistry;
 }
 
-/** What happens between steps: instructions of folders that were touched, and room when the context fills up. */
-export type ContextManager = Required<
-  Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "compact" | "warm">
->;
+/** What happens between steps: instructions of directories that were touched, and compaction when the context fills up. */
+export interface ContextManager
+  extends Required<Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "compact">> {
+  /** Looks up the context window while the model is thinking. */
+  warm(): Promise<void>;
+}
 
 export async function manageContext(sources: ContextManagerParts): Promise<ContextManager> {
   const { recorder } = sources;
@@ -43,23 +47,22 @@ export async function manageContext(sources: ContextManagerParts): Promise<Conte
       await window.discover();
       return await compaction.compact(hint, signal);
     },
-    warm: () => void window.discover(),
+    warm: () => window.discover(),
   };
 }
 
 async function openCompaction(sources: ContextManagerParts, window: () => number): Promise<Compaction> {
-  const { loaded, provider, recorder, log, knowledge, registry } = sources;
+  const { loaded, model: { provider, choice }, recorder, session, inputs, registry } = sources;
   const { auto, ratio, strategy, prune, max_summary_tokens, summary_model } = loaded.config.compaction;
-  const { entry } = resolveModel(loaded.config);
-  const carry = knowledge.skills && (await loadSkills()).carriedSkill;
+  const carry = inputs.skills && (await loadSkills()).carriedSkill;
   return new Compaction({
     provider,
     conversation: recorder,
     settings: { auto, ratio, strategy, prune, maxSummaryTokens: max_summary_tokens },
     window,
     describe: registry.describe,
-    archive: async (messages) => (await loadArchive()).writeArchive(log.paths, messages, new Date()),
-    sendsReasoning: entry.compat.reasoning_field !== undefined,
+    archive: async (messages) => (await loadArchive()).writeArchive(session.paths, messages, new Date()),
+    sendsReasoning: choice?.entry.compat.reasoning_field !== undefined,
     ...(summary_model === "" ? {} : { summaryProvider: () => providerOf(loaded, summary_model) }),
     ...(carry ? { carry } : {}),
   });
@@ -103,13 +106,13 @@ class ContextWindow {
 
   constructor(sources: ContextManagerParts) {
     this.#sources = sources;
-    this.tokens = sources.provider.model.contextWindow;
+    this.tokens = sources.model.provider.model.contextWindow;
   }
 
   async discover(): Promise<void> {
-    const { loaded, recorder } = this.#sources;
-    if (this.tokens > 0) return;
-    const found = await askServerWindow(loaded);
+    const { loaded, recorder, model: { choice } } = this.#sources;
+    if (this.tokens > 0 || !choice) return;
+    const found = await askServerWindow(loaded, choice);
     if (!found) return;
     this.tokens = found.tokens;
     const text = `The server's context window is ${found.tokens} tokens (${found.source})`;

@@ -9,33 +9,34 @@ import { askServerWindow } from "./context_window.ts";
 
 export interface ContextReportParts {
   readonly loaded: LoadedConfig;
-  readonly knowledge: PromptInputs;
+  readonly inputs: PromptInputs;
   /** The conversation; one that has not begun yet shows what it would begin with. */
   readonly state: SessionState;
 }
 
 /** What a run would send next, by category: the data of `reasonix context` and `/context`. */
 export async function contextReportOf(
-  { loaded, knowledge, state }: ContextReportParts,
+  { loaded, inputs, state }: ContextReportParts,
 ): Promise<ContextReport> {
   const { config } = loaded;
-  const { entry, model } = resolveModel(config);
+  const choice = resolveModel(config);
+  const { entry, model } = choice;
   const prefix: Prefix = state.prefix ??
-    { system: knowledge.system, tools: buildRegistry(config, knowledge.tools).schemas() };
+    { system: inputs.system, tools: buildRegistry(config, { builtin: inputs.tools }).schemas() };
   const { contextReport } = await loadReport();
   const { auto, ratio } = config.compaction;
-  const asked = await askServerWindow(loaded);
+  const asked = await askServerWindow(loaded, choice);
   const declared = sourceOf(loaded, `providers.${entry.name}.context_window`).source !== "default";
   return await contextReport({
     prefix,
     state,
     model,
-    instructions: knowledge.instructions,
-    skills: knowledge.skillSet,
+    instructions: inputs.instructions,
+    skills: inputs.skillSet,
     window: asked?.tokens ?? entry.context_window,
     compaction: { auto, ratio },
     sendsReasoning: entry.compat.reasoning_field !== undefined,
-    ...(knowledge.catalogue === undefined ? {} : { catalogue: knowledge.catalogue }),
+    ...(inputs.catalogue === undefined ? {} : { catalogue: inputs.catalogue }),
     ...(declared ? { windowSource: "declared" } : asked ? { windowSource: asked.source } : {}),
     ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
   });

@@ -1,9 +1,11 @@
-import { isLoopback, type LoadedConfig, resolveKey, resolveModel, sourceOf } from "../config/mod.ts";
+import { isLoopback, type LoadedConfig, type ModelChoice, resolveKey, sourceOf } from "../config/mod.ts";
 import { loadWindow, type WindowFound } from "../context/mod.ts";
 
 /** What a server on this machine says its context window is; undefined when the configuration says it, or nobody. */
-export async function askServerWindow(loaded: LoadedConfig): Promise<WindowFound | undefined> {
-  const { entry, model } = resolveModel(loaded.config);
+export async function askServerWindow(
+  loaded: LoadedConfig,
+  { entry, model }: ModelChoice,
+): Promise<WindowFound | undefined> {
   const declared = sourceOf(loaded, `providers.${entry.name}.context_window`).source !== "default";
   if (declared || entry.context_window > 0 || !isLoopback(entry.base_url)) return undefined;
   const { discoverWindow } = await loadWindow();

@@ -1,61 +1,53 @@
 import { addConfigItem, type LoadedConfig, sourceOf, userConfigFile } from "../config/mod.ts";
-import { formatPlace, type PreparedCall, ReasonixError } from "../core/mod.ts";
-import {
-  createGate,
-  type Gate,
-  type GateOptions,
-  type PermissionGate,
-  type PermissionMode,
-} from "../permission/mod.ts";
+import type { SkillActivation } from "../context/mod.ts";
+import type { Recorder } from "../control/mod.ts";
+import { formatPlace } from "../core/mod.ts";
+import { createGate, type GateOptions, type PermissionGate, type PermissionMode } from "../permission/mod.ts";
 import type { RuleList, RuleText } from "../rule/mod.ts";
 import type { Jail, Workspace } from "../sandbox/mod.ts";
 import { insteadOfWriting, type WritePolicy } from "../tool/mod.ts";
-import type { RunPaths } from "./run_paths.ts";
 import type { AccessScope } from "./access_scope.ts";
+import type { AssemblyOptions } from "./run_options.ts";
+import type { RunPaths } from "./run_paths.ts";
 
-import type { Recorder } from "../control/mod.ts";
-import type { RunOptions } from "./run_options.ts";
-interface GateSources {
+interface GateSources extends Pick<GateOptions, "onAsk" | "record"> {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
-  readonly reach: Pick<AccessScope, "rooted" | "workspace">;
+  readonly scope: Pick<AccessScope, "rooted" | "workspace">;
   readonly openJail: () => Promise<Jail>;
-  readonly onAsk: GateOptions["onAsk"];
-  readonly permissionMode: PermissionMode | undefined;
-  readonly record: GateOptions["record"];
-  readonly shellFolder?: () => string | undefined;
+  readonly permissionMode?: PermissionMode | undefined;
 }
 
 /** What a gate takes from the configuration. The environment is listed when a command is judged: it takes milliseconds. */
 export function gateOptions(sources: GateSources): GateOptions {
-  const { paths, loaded, reach, onAsk, permissionMode, record, shellFolder } = sources;
+  const { paths, loaded, scope, openJail, onAsk, permissionMode, record } = sources;
   let env: Record<string, string> | undefined;
   const { permissions, safety } = loaded.config;
   const rules = (list: RuleList): RuleText[] =>
     permissions[list].map((text, index) => ruleText(loaded, list, { text, index }));
+  const saveRule = (rule: string) => addConfigItem(userConfigFile(paths.home), "permissions.allow", rule);
   return {
     policy: {
       mode: permissions.mode,
       allow: rules("allow"),
       ask: rules("ask"),
-      deny: [...rules("deny"), ...forbidden(reach.workspace)],
+      deny: [...rules("deny"), ...forbidden(scope.workspace)],
     },
     approvalMode: "ask",
-    ...(permissionMode === undefined ? {} : { permissionMode }),
     onAsk,
+    record,
+    ...(permissionMode === undefined ? {} : { permissionMode }),
     cwd: paths.cwd,
     home: paths.env("HOME") ?? paths.env("USERPROFILE") ?? paths.home,
     protectedFiles: [userConfigFile(paths.home)],
-    roots: reach.rooted.roots,
+    roots: scope.rooted.roots,
     get env() {
       return env ??= Deno.env.toObject();
     },
     confirm: safety.confirm,
-    record,
     filesStay: loaded.config.tools.writes !== "allow",
-    unconfined: () => withoutJail(sources.openJail, loaded.config.tools.writes),
-    saveRule: (rule) => addConfigItem(userConfigFile(paths.home), "permissions.allow", rule),
-    ...(shellFolder ? { shellFolder } : {}),
+    unconfined: () => withoutJail(openJail, loaded.config.tools.writes),
+    ...(loaded.files.length > 0 ? { saveRule } : {}),
     shell: Deno.build.os === "windows" ? "other" : "posix",
   };
 }
@@ -95,48 +87,45 @@ function ruleText(loaded: LoadedConfig, list: RuleList, rule: { text: string; in
   };
 }
 
-export interface GateParts {
-  readonly paths: RunPaths;
-  readonly options: RunOptions;
-  readonly loaded: LoadedConfig;
-  readonly reach: AccessScope;
+interface GateParts extends Required<Pick<GateOptions, "shellFolder" | "temporaryRules">> {
+  readonly options: AssemblyOptions;
+  readonly scope: AccessScope;
   readonly recorder: Recorder;
-  readonly tools: {
-    readonly shellFolder: () => string | undefined;
-    readonly openJail: () => Promise<Jail>;
-  };
+  readonly openJail: () => Promise<Jail>;
 }
 
-/** The permission gate of a run without a person in front of it. */
-export function buildGate({ paths, options, loaded, reach, recorder, tools }: GateParts): PermissionGate {
-  const { onAsk, permissionMode } = options;
+/** The permission gate of a run. */
+export function buildGate({ options, scope, recorder, openJail, ...asked }: GateParts): PermissionGate {
+  const { approver } = options;
   const record: GateOptions["record"] = (event) => recorder.record(event);
-  return createGate(gateOptions({ paths, loaded, reach, ...tools, onAsk, permissionMode, record }));
+  const configured = gateOptions({ ...options, scope, openJail, record });
+  return createGate({ ...configured, ...asked, ...(approver ? { approver } : {}) });
 }
 
-/**
- * Resolves a file that the user's message names to its real path. Rejects when the workspace hides it, or when the gate
- * would not let a tool read it: what is attached goes to the model as well.
- */
-export function attachmentReader(gate: Gate, workspace: Workspace): (path: string) => Promise<string> {
-  return async (path) => {
-    const real = await workspace.read(path);
-    const decision = await gate.check(readOf(path), new AbortController().signal);
-    if (decision.decision === "allow") return real;
-    throw new ReasonixError(decision.reason ?? "refused by the permission policy");
-  };
-}
+/** The `allowed-tools` of active skills: each counts from its activation to the end of that turn. */
+export class SkillRules {
+  readonly #recorder: Recorder;
+  #rules: readonly RuleText[] = [];
 
-function readOf(path: string): PreparedCall {
-  return {
-    call: { id: "attachment", name: "read_file", arguments: JSON.stringify({ path }) },
-    tool: "read_file",
-    args: { path },
-    family: "Read",
-    readOnly: true,
-    reads: [path],
-    writes: [],
-    subjects: [],
-    runsIn: "main",
+  constructor(recorder: Recorder) {
+    this.#recorder = recorder;
+    recorder.subscribe((event) => {
+      if (event.type === "turn.end" && this.#rules.length > 0) this.#rules = [];
+    });
+  }
+
+  /** The rules in force; another array whenever they change. */
+  readonly current = (): readonly RuleText[] => this.#rules;
+
+  readonly activated = ({ skill, approved }: SkillActivation): void => {
+    if (skill.allowedTools.length === 0) return;
+    if (approved) {
+      const rules = skill.allowedTools.map((text): RuleText => ({ text, origin: skill.file }));
+      this.#rules = [...this.#rules, ...rules];
+      return;
+    }
+    const text = `The allowed-tools of skill ${skill.name} do not count: the project brings it, and nobody ` +
+      "trusted it yet with `reasonix trust`";
+    void this.#recorder.record({ type: "notice", level: "warning", code: "skill", text });
   };
 }

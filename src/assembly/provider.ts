@@ -1,6 +1,7 @@
 import {
   type Config,
   type LoadedConfig,
+  type ModelChoice,
   type ProviderEntry,
   resolveKey,
   resolveModel,
@@ -9,30 +10,38 @@ import {
 import { ReasonixError } from "../core/mod.ts";
 import { type CreateOptions, createProvider, type Provider } from "../provider/mod.ts";
 import { VERSION } from "../util/version.ts";
-import type { RunOptions } from "./run_options.ts";
-import type { RunPaths } from "./run_paths.ts";
+import type { AssemblyOptions } from "./run_options.ts";
 
 /** Operating system and processor, as the model is told. */
 export const PLATFORM = `${Deno.build.os} ${Deno.build.arch}`;
 
-export async function buildProvider(
-  paths: RunPaths,
-  options: RunOptions,
-  loaded: LoadedConfig,
-): Promise<Provider> {
+/** The model of a run, and how the configuration names it unless the run brought its own. */
+export interface RunModel {
+  readonly provider: Provider;
+  readonly choice?: ModelChoice;
+}
+
+export async function buildModel(options: AssemblyOptions): Promise<RunModel> {
+  const { config } = options.loaded;
+  const model = options.provider ? { provider: options.provider } : await configuredModel(options);
+  if (config.agent.max_cost > 0 && !model.provider.model.price) throw unknownPrice(model.provider);
+  return model;
+}
+
+async function configuredModel({ paths, loaded, effort, record }: AssemblyOptions): Promise<RunModel> {
   const untrusted = loaded.needsTrust.filter((item) => item.kind === "provider").map((item) => item.name);
   const { default_model, providers, agent } = loaded.config;
   const named = providers.some(({ name }) => name === default_model);
-  const { entry: configured, model } = await placed(
+  const choice = await placed(
     loaded,
     named ? providerKey(default_model) : "default_model",
     () => resolveModel(loaded.config, "", untrusted),
   );
-  const entry = withAgentSettings(configured, agent);
+  const entry = withAgentSettings(choice.entry, agent);
   const apiKey = resolveKey(entry, loaded.keys);
-  const wanted: CreateOptions = {
+  const options: CreateOptions = {
     entry,
-    model,
+    model: choice.model,
     version: VERSION,
     values: {
       workspace: paths.cwd,
@@ -41,12 +50,11 @@ export async function buildProvider(
       platform: PLATFORM,
     },
     ...(apiKey === undefined ? {} : { apiKey }),
-    ...(options.effort === undefined ? {} : { effort: options.effort }),
-    ...(options.record === undefined ? {} : { record: { file: options.record } }),
+    ...(effort === undefined ? {} : { effort }),
+    ...(record === undefined ? {} : { record: { file: record } }),
   };
-  const provider = await placed(loaded, providerKey(entry.name), () => createProvider(wanted));
-  if (agent.max_cost > 0 && !provider.model.price) throw unknownPrice(provider);
-  return provider;
+  const provider = await placed(loaded, providerKey(entry.name), () => createProvider(options));
+  return { provider, choice };
 }
 
 function providerKey(name: string): string {

@@ -1,4 +1,8 @@
-import type { GateOptions, PermissionMode } from "../permission/mod.ts";
+import type { LoadedConfig } from "../config/mod.ts";
+import type { Approver, Gate, GateOptions, PermissionMode } from "../permission/mod.ts";
+import type { Provider } from "../provider/mod.ts";
+import type { Asker, Tool } from "../tool/mod.ts";
+import type { RunPaths } from "./run_paths.ts";
 
 /** What a run is asked for beside its configuration. */
 export interface RunOptions {
@@ -19,4 +23,22 @@ export interface RunOptions {
   readonly trustProject?: boolean;
   /** Leaves out what the project brings and nobody trusted. */
   readonly ignoreUntrusted?: boolean;
+}
+
+/** Everything an assembly is made from. */
+export interface AssemblyOptions extends RunOptions {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  /** Keeps the events in memory instead of a session file. */
+  readonly inMemory?: boolean;
+  /** Talks to the model in place of the configured provider. */
+  readonly provider?: Provider;
+  /** Tools beside the built-in ones. */
+  readonly tools?: readonly Tool[];
+  /** Judges calls in place of the permission rules. */
+  readonly gate?: Gate;
+  /** Answers questions about calls; absent: `onAsk` does. */
+  readonly approver?: Approver;
+  /** Answers the model's questions; absent: nobody does. */
+  readonly asker?: Asker;
 }

@@ -1,5 +1,5 @@
 import type { LoadedConfig } from "../config/mod.ts";
-import type { Recorder } from "../control/mod.ts";
+import type { EventSource } from "../control/mod.ts";
 import {
   type CommandOutcome,
   createJail,
@@ -44,6 +44,7 @@ const HINTS = {
 /** The running jail of a session, chosen when the first command comes: the probe may start a process. */
 export class SandboxSession {
   readonly #sources: SandboxSessionParts;
+  readonly #explained = new Set<string>();
   #jail: Promise<Jail> | undefined;
   #readOnly: Jail | undefined;
   #proxy: FilterProxy | undefined;
@@ -63,18 +64,15 @@ export class SandboxSession {
     return this.#sources.filesStay?.() ? this.#readOnly ??= jail.readOnly() : jail;
   };
 
-  /** Tells once per cause when the jail seems to be why a command failed; without a person there is no way around it. */
-  watch(recorder: Recorder): void {
-    const told = new Set<string>();
-    recorder.subscribe((event) => {
-      if (event.type !== "tool.end" || event.exitCode === undefined || event.exitCode === 0) return;
-      void this.#explain({ exitCode: event.exitCode, output: event.content }).then((text) => {
-        if (text === undefined || told.has(text)) return;
-        told.add(text);
-        return recorder.record({ type: "notice", level: "warning", code: "sandbox.denied", text });
-      });
+  /** Says once per cause that the jail seems to be why a command failed; without a person there is no way around it. */
+  readonly denialNotice: EventSource = (event) => {
+    if (event.type !== "tool.end" || event.exitCode === undefined || event.exitCode === 0) return undefined;
+    return this.#explain({ exitCode: event.exitCode, output: event.content }).then((text) => {
+      if (text === undefined || this.#explained.has(text)) return undefined;
+      this.#explained.add(text);
+      return { type: "notice", level: "warning", code: "sandbox.denied", text };
     });
-  }
+  };
 
   async #explain(outcome: CommandOutcome): Promise<string | undefined> {
     const jail = await this.#jail?.catch(() => undefined);

@@ -1,37 +1,44 @@
-import { type Config, knownSecrets, type LoadedConfig } from "../config/mod.ts";
-import { environmentText } from "../context/mod.ts";
-import { openConversation, type Recorder, type WantedPrefix } from "../control/mod.ts";
-import { ReasonixError } from "../core/mod.ts";
-import type { Provider } from "../provider/mod.ts";
-import type { Workspace } from "../sandbox/mod.ts";
-import { findSession, lastSession, loadManage, projectDir, repair, SessionLog } from "../session/mod.ts";
-import { insteadOfWriting, type ToolRegistry, type WritePolicy } from "../tool/mod.ts";
+import { knownSecrets } from "../config/mod.ts";
+import { type EventStore, MemoryStore } from "../control/mod.ts";
+import { type NewEvent, ReasonixError } from "../core/mod.ts";
+import {
+  findSession,
+  lastSession,
+  loadManage,
+  projectDir,
+  SessionLog,
+  type SessionPaths,
+} from "../session/mod.ts";
 import { createRedactor } from "../util/redact.ts";
 import { VERSION } from "../util/version.ts";
-import type { RunAccess } from "./access_scope.ts";
-import type { PromptInputs } from "./prompt_inputs.ts";
-import { PLATFORM } from "./provider.ts";
-import type { RunOptions } from "./run_options.ts";
+import type { AssemblyOptions, RunOptions } from "./run_options.ts";
 import type { RunPaths } from "./run_paths.ts";
 
+/** Where the events of a run are kept: a session file, or memory. */
+export interface RunSession extends EventStore {
+  readonly id: string;
+  readonly paths: SessionPaths;
+  /** The event a new session begins with. */
+  readonly head?: NewEvent | undefined;
+  /** Why events are not on disk; undefined when they all are. */
+  readonly problem?: string | undefined;
+}
+
 interface OpenedSession {
-  readonly log: SessionLog;
+  readonly session: RunSession;
   /** Takes known secrets out of what is kept. */
   readonly redact: (text: string) => string;
 }
 
-/** The session a run writes to: a new one, or the one its flags name (or a copy of that). */
-export async function openSession(
-  paths: RunPaths,
-  options: Pick<RunOptions, "continue" | "resume" | "copy">,
-  { config, keys }: LoadedConfig,
-): Promise<OpenedSession> {
+/** The session a run writes to: a new one, or the one its options name (or a copy of that). */
+export async function openSession(options: AssemblyOptions): Promise<OpenedSession> {
+  const { paths, loaded: { config, keys } } = options;
   const redact = createRedactor(knownSecrets(config.providers, keys));
+  if (options.inMemory) return { session: new MemorySession(redact), redact };
   const path = chosenSession(paths, options);
   if (path !== undefined) {
-    if (!options.copy) return { log: SessionLog.open(path, { redact }), redact };
-    const { copySession } = await loadManage();
-    return { log: SessionLog.open(copySession(path, { version: VERSION }).path, { redact }), redact };
+    const file = options.copy ? (await loadManage()).copySession(path, { version: VERSION }).path : path;
+    return { session: SessionLog.open(file, { redact }), redact };
   }
   if (options.copy) {
     throw new ReasonixError("Cannot copy a session: none was named", {
@@ -39,76 +46,39 @@ export async function openSession(
       remedy: "add --continue or --resume ID",
     });
   }
-  const log = SessionLog.create({ home: paths.home, cwd: paths.cwd, version: VERSION, redact });
-  return { log, redact };
+  const session = SessionLog.create({ home: paths.home, cwd: paths.cwd, version: VERSION, redact });
+  return { session, redact };
 }
 
-function chosenSession(
-  paths: RunPaths,
-  options: Pick<RunOptions, "continue" | "resume">,
-): string | undefined {
+function chosenSession({ home, cwd }: RunPaths, options: RunOptions): string | undefined {
   if (options.resume !== undefined && options.continue) {
     throw new ReasonixError("Cannot use --continue together with --resume", {
       exit: "usage",
       remedy: "--continue takes the latest session, --resume the one it names",
     });
   }
-  if (options.resume !== undefined) return findSession(paths.home, options.resume, { cwd: paths.cwd }).path;
+  if (options.resume !== undefined) return findSession(home, options.resume, { cwd }).path;
   if (!options.continue) return undefined;
-  const last = lastSession(projectDir(paths.home, paths.cwd));
+  const last = lastSession(projectDir(home, cwd));
   if (last) return last.path;
-  throw new ReasonixError(`Cannot continue: there is no session for ${paths.cwd} yet`, {
+  throw new ReasonixError(`Cannot continue: there is no session for ${cwd} yet`, {
     exit: "usage",
     remedy: "run without --continue to begin one",
   });
 }
 
-/** The first events of this process: the head of a new session, or what a crash left open in an old one, and the prefix. */
-export async function beginSession(log: SessionLog, recorder: Recorder, wanted: WantedPrefix): Promise<void> {
-  if (log.head && log.state.lastSeq === 0) await recorder.record(log.head);
-  for (const event of repair(log.state)) await recorder.record(event);
-  for (const notice of log.takeNotices()) await recorder.record(notice);
-  await openConversation(recorder, wanted);
-}
+/** A session in memory. Its outputs and checkpoints are in a temporary directory, which goes when it is closed. */
+class MemorySession extends MemoryStore implements RunSession {
+  readonly id: string = crypto.randomUUID();
+  readonly paths: SessionPaths;
 
-interface PrefixParts {
-  readonly paths: RunPaths;
-  readonly config: Config;
-  readonly workspace: Workspace;
-  readonly knowledge: PromptInputs;
-  readonly registry: ToolRegistry;
-  readonly provider: Provider;
-}
+  constructor(redact: (text: string) => string) {
+    super(redact);
+    const dir = Deno.makeTempDirSync({ prefix: "reasonix-session-" });
+    this.paths = { id: this.id, path: `${dir}/events.jsonl`, dir, lock: `${dir}/lock` };
+  }
 
-/** The head of the conversation as this run would begin it. */
-export function wantedPrefix(parts: PrefixParts): WantedPrefix {
-  const { paths, config, workspace, knowledge: { system, memory }, registry, provider } = parts;
-  const environment = environmentOf(paths, workspace, config.tools.writes);
-  return {
-    system,
-    tools: registry.schemas(),
-    model: provider.model.id,
-    context: memory === undefined ? [environment] : [environment, memory],
-  };
-}
-
-function environmentOf({ cwd }: RunPaths, { roots }: Workspace, writes: WritePolicy): string {
-  const files = writes === "allow" ? { writableRoots: roots } : {
-    files: `not to be changed in this run, commands see them read-only; ${insteadOfWriting(writes)}`,
-  };
-  return environmentText({ cwd, now: new Date(), platform: PLATFORM, ...files });
-}
-
-/** What the user should know before the turn. */
-export function noticesOf(
-  { notices }: Pick<RunAccess, "notices">,
-  registry: ToolRegistry,
-  { instructions, skillSet }: PromptInputs,
-): string[] {
-  return [
-    ...notices,
-    ...registry.unknown.map((name) => `Unknown tool "${name}" in [tools] was passed over`),
-    ...instructions.notices.map((notice) => `${notice.path} ${notice.problem}`),
-    ...skillSet.warnings.map((warning) => `${warning.path}: ${warning.text}`),
-  ];
+  override close(): void {
+    Deno.removeSync(this.paths.dir, { recursive: true });
+  }
 }

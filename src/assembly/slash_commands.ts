@@ -1,14 +1,30 @@
+import type { LoadedConfig } from "../config/mod.ts";
 import { type CompactionReport, loadSkills } from "../context/mod.ts";
-import { ReasonixError } from "../core/mod.ts";
+import type { Controller } from "../control/mod.ts";
+import { addUsage, type Cost, NO_USAGE, ReasonixError, type Usage } from "../core/mod.ts";
+import type { Provider } from "../provider/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
-import type { Assembly } from "./assembly.ts";
+import type { PromptInputs } from "./prompt_inputs.ts";
+import type { RunSession } from "./session.ts";
+
+/** What the commands of the program work on. */
+interface RunningSession {
+  readonly controller: Controller;
+  readonly session: RunSession;
+  readonly provider: Provider;
+  readonly loaded: LoadedConfig;
+  readonly inputs: PromptInputs;
+  open(): Promise<unknown>;
+  /** Does a piece of work that an abort interrupts. */
+  stoppable<T>(signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T>;
+}
 
 /** A command that the program itself carries out: nothing of it is said to the model. */
 interface SlashCommand {
   /** Whether it works on a conversation that has begun. */
   readonly needsSession?: true;
   /** Returns what the user is told. Throws ReasonixError. */
-  run(assembly: Assembly, argument: string): Promise<string>;
+  run(running: RunningSession, argument: string): Promise<string>;
 }
 
 /** By name; every front end has the same ones. */
@@ -16,8 +32,9 @@ const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   compact: {
     // What follows the name is kept in particular.
     needsSession: true,
-    async run({ controller, open }, hint) {
-      await open();
+    async run(running, hint) {
+      const { controller } = running;
+      await running.open();
       const report = await controller.compact(hint === "" ? undefined : hint);
       const { messages, sources } = controller.recorder.state;
       const summary = messages[sources.findLastIndex(({ kind }) => kind === "summary")];
@@ -25,44 +42,76 @@ const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
     },
   },
   context: {
-    async run({ loaded, knowledge, log }) {
+    async run({ loaded, inputs, session }) {
       const { contextReportOf, contextText } = await import("./context_report.ts");
-      return contextText(await contextReportOf({ loaded, knowledge, state: log.state }));
+      return contextText(await contextReportOf({ loaded, inputs, state: session.state }));
     },
   },
 };
 
-/** What a line that begins with `/` means. */
-export type Slash =
-  | { readonly kind: "command"; readonly command: SlashCommand; readonly argument: string }
-  /** The task goes to the model, after these instructions. */
-  | { readonly kind: "skill"; readonly context: string };
+/** What a line means. */
+export type Line =
+  | { readonly kind: "command"; readonly run: (signal?: AbortSignal) => Promise<CommandReport> }
+  /** Text for the model, after these instructions of a skill. */
+  | { readonly kind: "text"; readonly skill?: string };
+
+/** What a command told the user, and what it took. */
+export interface CommandReport {
+  readonly text: string;
+  readonly usage: Usage;
+  /** Absent when the price is unknown. */
+  readonly cost?: Cost;
+  readonly durationMs: number;
+}
 
 /**
- * Reads a line that may begin with `/name`. Undefined for everything that is only text, such as a path. Throws ReasonixError
+ * Reads a line that may begin with `/name`. Everything that is no command, such as a path, is only text. Throws ReasonixError
  * (usage) for a name that is nearly one.
  */
-export async function readSlash(text: string, assembly: Assembly): Promise<Slash | undefined> {
+export async function readLine(text: string, running: RunningSession): Promise<Line> {
   const match = /^\/([A-Za-z][^\s/]*)(?:\s+([\s\S]*))?$/.exec(text.trim());
   const [, name = "", argument = ""] = match ?? [];
-  if (!match) return undefined;
+  if (!match) return { kind: "text" };
   const command = Object.hasOwn(SLASH_COMMANDS, name) ? SLASH_COMMANDS[name] : undefined;
   if (command) {
-    if (command.needsSession && assembly.log.state.lastSeq === 0) throw nothingYet(name);
-    return { kind: "command", command, argument: argument.trim() };
+    if (command.needsSession && running.session.state.lastSeq === 0) throw nothingYet(name);
+    const work = () => measured(running, () => command.run(running, argument.trim()));
+    return { kind: "command", run: (signal) => running.stoppable(signal, work) };
   }
-  const { skills } = assembly.knowledge;
+  const { skills } = running.inputs;
   const skill = skills && await (await loadSkills()).resolveSlash(text, skills);
-  if (skill) return { kind: "skill", context: skill.context };
+  if (skill) return { kind: "text", skill: skill.context };
   const known = skills?.set.skills.filter(({ slash }) => slash).map((each) => each.name) ?? [];
   const near = suggestNames(name, [...Object.keys(SLASH_COMMANDS), ...known]).filter((other) =>
     Math.abs(other.length - name.length) <= 2
   );
-  if (near.length === 0) return undefined;
+  if (near.length === 0) return { kind: "text" };
   throw new ReasonixError(`Cannot run /${name}: there is no such command or skill`, {
     exit: "usage",
     remedy: `write /${near.join(" or /")}; with a word in front of it the line is sent as it is`,
   });
+}
+
+async function measured(
+  { controller, provider }: RunningSession,
+  work: () => Promise<string>,
+): Promise<CommandReport> {
+  const started = performance.now();
+  let usage = NO_USAGE;
+  let spent: number | undefined = 0;
+  const unsubscribe = controller.subscribe((event) => {
+    if (event.type !== "message.end") return;
+    if (event.usage) usage = addUsage(usage, event.usage);
+    spent = spent === undefined || !event.cost ? undefined : spent + event.cost.amount;
+  });
+  try {
+    const text = await work();
+    const currency = provider.model.price?.currency;
+    const cost = currency === undefined || spent === undefined ? {} : { cost: { amount: spent, currency } };
+    return { text, usage, durationMs: Math.round(performance.now() - started), ...cost };
+  } finally {
+    unsubscribe();
+  }
 }
 
 function nothingYet(name: string): ReasonixError {

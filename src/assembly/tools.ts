@@ -3,31 +3,35 @@ import type { Config, LoadedConfig } from "../config/mod.ts";
 import type { Recorder } from "../control/mod.ts";
 import { keepsFiles, type PermissionMode } from "../permission/mod.ts";
 import type { Jail } from "../sandbox/mod.ts";
-import type { SessionLog } from "../session/mod.ts";
 import {
+  type Asker,
   BUILTINS,
   MemoryFileReadTracker,
   openServices,
   type SessionServices,
+  type Tool,
   ToolRegistry,
   type ToolSettings,
 } from "../tool/mod.ts";
-import type { RunAccess } from "./access_scope.ts";
+import type { RunScope } from "./access_scope.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import { SandboxSession } from "./sandbox_session.ts";
 import type { RunPaths } from "./run_paths.ts";
+import type { RunSession } from "./session.ts";
 import { RunToolHost } from "./tool_host.ts";
 
 export interface ToolParts {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
-  readonly log: SessionLog;
+  readonly session: RunSession;
   readonly recorder: Recorder;
   readonly registry: ToolRegistry;
-  readonly knowledge: PromptInputs;
-  readonly reach: RunAccess;
+  readonly inputs: PromptInputs;
+  readonly scope: RunScope;
   /** The mode of the moment. */
   readonly permissionMode: () => PermissionMode;
+  /** Answers the model's questions; absent: nobody does. */
+  readonly asker?: Asker | undefined;
   /** Whether the model sees images. */
   readonly vision: boolean;
 }
@@ -44,22 +48,22 @@ export interface RunTools {
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
 export function buildTools(parts: ToolParts): RunTools {
-  const { paths, loaded, reach, log, recorder, registry, vision, knowledge } = parts;
-  const { workspace } = reach;
-  const services = buildServices(log, recorder, knowledge);
-  const outputDir = `${log.paths.dir}/outputs`;
+  const { paths, loaded, scope, session, recorder, registry, vision } = parts;
+  const { workspace } = scope;
+  const services = buildServices(parts);
+  const outputDir = `${session.paths.dir}/outputs`;
   const jail = new SandboxSession({
     paths,
     loaded,
     workspace,
-    unconfined: reach.full,
-    forecast: reach.forecast,
+    unconfined: scope.full,
+    forecast: scope.forecast,
     filesStay: () => keepsFiles(parts.permissionMode()),
-    sessionDir: log.paths.dir,
+    sessionDir: session.paths.dir,
     outputDir,
     tell: (text) => void recorder.record({ type: "notice", level: "info", code: "sandbox", text }),
   });
-  jail.watch(recorder);
+  recorder.follow(jail.denialNotice);
   const host = new RunToolHost({
     workspace,
     outputDir,
@@ -92,20 +96,28 @@ export function buildTools(parts: ToolParts): RunTools {
 }
 
 /** Services of the tools whose changes are events of the session. */
-function buildServices(log: SessionLog, recorder: Recorder, knowledge: PromptInputs): SessionServices {
+function buildServices({ session, recorder, inputs, asker }: ToolParts): SessionServices {
   return openServices({
-    knowledge: knowledge.ports,
-    todos: log.state.todos,
+    knowledge: inputs.ports,
+    todos: session.state.todos,
     onTodos: (items) => void recorder.record({ type: "todo.update", items: [...items] }),
     onJob: (change) => void recorder.record({ type: "job.change", ...change }),
+    ...(asker ? { asker } : {}),
   });
 }
 
-/** The tools of a run; `offered` are further built-in ones unless the user named exactly which to offer. */
-export function buildRegistry(config: Config, offered: readonly string[] = []): ToolRegistry {
+/** What the model may call. */
+export interface OfferedTools {
+  /** Built-in tools offered on top of the usual ones unless the user named exactly which to offer. */
+  readonly builtin: readonly string[];
+  /** Tools that are not built in. */
+  readonly own?: readonly Tool[];
+}
+
+export function buildRegistry(config: Config, { builtin, own = [] }: OfferedTools): ToolRegistry {
   const { disabled, alias } = config.tools;
-  const enabled = config.tools.enabled.length > 0 ? config.tools.enabled : ["*", ...offered];
-  return new ToolRegistry(BUILTINS, config.agent.submit ? [SUBMIT_TOOL] : [], {
+  const enabled = config.tools.enabled.length > 0 ? config.tools.enabled : ["*", ...builtin];
+  return new ToolRegistry(BUILTINS, config.agent.submit ? [SUBMIT_TOOL, ...own] : own, {
     enabled,
     disabled,
     alias: Object.fromEntries(

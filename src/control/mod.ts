@@ -1,7 +1,8 @@
 export { type AgentOptions, createAgent, type EmbeddedAgent } from "./embed.ts";
 export { type ControlledParts, Controller } from "./controller.ts";
+export { MemoryStore } from "./memory_store.ts";
 export { openConversation, type WantedPrefix } from "./prefix.ts";
-export { type EventStore, Recorder } from "./recorder.ts";
+export { type EventSource, type EventStore, Recorder } from "./recorder.ts";
 export {
   type FileReport,
   previewRewind,

@@ -13,12 +13,18 @@ export interface EventStore {
   close(): void;
 }
 
+/** Makes an event that follows from another one, or nothing. */
+export type EventSource = (event: Event) => NewEvent | undefined | Promise<NewEvent | undefined>;
+
 /**
- * The one way into a session: an event is kept first, then taken into the state, then shown to every reader.
+ * The one way into a session: an event is kept first, then taken into the state, then shown to every sink.
+ *
+ * Contract: a sink records nothing; what follows from an event comes from a source given to `follow`.
  */
 export class Recorder implements Conversation {
   readonly #store: EventStore;
   readonly #sinks = new Set<EventSink>();
+  readonly #sources: EventSource[] = [];
 
   constructor(store: EventStore) {
     this.#store = store;
@@ -47,6 +53,11 @@ export class Recorder implements Conversation {
     return () => this.#sinks.delete(sink);
   }
 
+  /** Records what the source makes of an event once that event was shown to every sink. */
+  follow(source: EventSource): void {
+    this.#sources.push(source);
+  }
+
   record(event: NewEvent): void | Promise<void> {
     const kept = this.#store.append(event);
     let behind: Promise<unknown> | undefined;
@@ -54,7 +65,20 @@ export class Recorder implements Conversation {
       const wait = sink(kept);
       if (wait) behind = behind ? Promise.all([behind, wait]) : wait;
     }
+    for (const source of this.#sources) {
+      const next = source(kept);
+      if (next) behind = this.#recordAfter(behind, next);
+    }
     if (behind) return behind.then(() => {});
+  }
+
+  async #recordAfter(
+    behind: Promise<unknown> | undefined,
+    next: NewEvent | Promise<NewEvent | undefined>,
+  ): Promise<void> {
+    await behind;
+    const event = await next;
+    if (event) await this.record(event);
   }
 
   async sync(): Promise<void> {

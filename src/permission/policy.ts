@@ -39,23 +39,31 @@ export interface Verdict {
   readonly reason: string;
 }
 
+const NO_RULES: readonly RuleText[] = [];
+
 /** The rules of a session: parsed once, looked up by tool name. */
 export class RuleBook {
   readonly problems: RuleProblem[] = [];
   readonly #rules: Rule[] = [];
   readonly #byTool = new Map<string, ToolRules>();
-  #temporary: readonly Rule[] = [];
+  readonly #temporary: () => readonly RuleText[];
+  #texts: readonly RuleText[] = NO_RULES;
+  #parsed: readonly Rule[] = [];
 
-  constructor(source: PolicySource) {
+  constructor(source: PolicySource, temporary: () => readonly RuleText[] = () => NO_RULES) {
+    this.#temporary = temporary;
     for (const list of ["deny", "ask", "allow"] as const) {
       for (const text of source[list]) this.#add(parseRule(text, list));
     }
   }
 
-  /** Allow rules that hold until others replace them; what is no rule, and a rule for every tool, has no effect. */
-  setTemporaryRules(texts: readonly RuleText[]): void {
+  /** Takes the temporary allow rules over when they changed; what is no rule, and a rule for every tool, has no effect. */
+  #refresh(): void {
+    const texts = this.#temporary();
+    if (texts === this.#texts) return;
+    this.#texts = texts;
     const parsed = texts.map((text) => parseRule(text, "allow"));
-    this.#temporary = parsed.flatMap((rule) => isProblem(rule) || rule.tool === "*" ? [] : [rule]);
+    this.#parsed = parsed.flatMap((rule) => isProblem(rule) || rule.tool === "*" ? [] : [rule]);
     this.#byTool.clear();
   }
 
@@ -84,9 +92,10 @@ export class RuleBook {
   }
 
   #find(key: string, filter: (rule: Rule) => boolean): ToolRules {
+    this.#refresh();
     let found = this.#byTool.get(key);
     if (!found) {
-      const concerned = [...this.#rules, ...this.#temporary].filter(filter);
+      const concerned = [...this.#rules, ...this.#parsed].filter(filter);
       const of = (list: RuleList) => concerned.filter((rule) => rule.list === list);
       this.#byTool.set(key, found = { deny: of("deny"), ask: of("ask"), allow: of("allow") });
     }

@@ -123,6 +123,11 @@ export interface GateOptions {
   readonly shell?: "posix" | "other";
   /** Whether paths differ only by case name the same file; by default a property of the platform. */
   readonly ignoreCase?: boolean;
+  /**
+   * Allow rules for a limited time, such as those of an active skill: deny, ask and the destructive-command check go first.
+   * Asked for at every judgement; another array means that they changed.
+   */
+  readonly temporaryRules?: () => readonly RuleText[];
   /** Where the next command starts when its call names no `workdir`; `cwd` when absent or undefined. */
   readonly shellFolder?: () => string | undefined;
 }
@@ -144,8 +149,6 @@ export interface PermissionGate extends Gate {
   cwd: string;
   /** While an approved plan is being carried out, its calls are not asked about (denials and the destructive-command check stay). */
   approvedPlan: boolean;
-  /** Allow rules for the time being, such as those of an active skill, in place of the last ones: deny, ask and the destructive-command check go first. */
-  readonly setTemporaryRules: (rules: readonly RuleText[]) => void;
   /** Starts loading the shell parser, so that the first command does not wait for it. */
   warm(): Promise<void>;
   /** Asks a person, once, whatever the approval mode; without one it is denied under the question's source. */

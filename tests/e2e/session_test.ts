@@ -392,5 +392,5 @@ Deno.test("a session that could not be written does not stop the turn, and its l
   const done = await world.run(["run", "-q", "hello"]);
   assertEquals(await world.read("made.txt"), "x\n");
   assertEquals([done.code, done.stdout], [0, "answered\n"], done.stderr);
-  assertStringIncludes(done.stderr, "is not whole on the disk");
+  assertStringIncludes(done.stderr, "is not fully saved on disk");
 });

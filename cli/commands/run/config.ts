@@ -1,5 +1,5 @@
-import type { RunOptions, RunPaths } from "../../../src/assembly/mod.ts";
-import { type ConfigInput, loadConfig, type LoadedConfig, type TrustItem } from "../../../src/config/mod.ts";
+import { loadTrustedConfig, type RunOptions, type RunPaths } from "../../../src/assembly/mod.ts";
+import type { ConfigInput, LoadedConfig } from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import type { OutputFormat } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
@@ -25,20 +25,13 @@ export interface RunFlags extends RunOptions {
   readonly quiet?: boolean;
 }
 
-/** The configuration of a run: files, preset, and what its flags say. */
-export function loadRunConfig(
-  paths: RunPaths,
-  flags: RunFlags,
-  trust: (item: TrustItem) => boolean,
-): Promise<LoadedConfig> {
-  return loadConfig({
-    cwd: paths.cwd,
-    home: paths.home,
-    env: paths.env,
+/** The configuration of a run: files, preset, what its flags say, and what the user trusts of the project. */
+export function loadRunConfig(paths: RunPaths, flags: RunFlags): Promise<LoadedConfig> {
+  return loadTrustedConfig({
+    ...paths,
     flags: flagLayer(paths, flags),
     ...(flags.preset === undefined ? {} : { preset: flags.preset }),
-    trust,
-  });
+  }, flags);
 }
 
 function flagLayer(paths: RunPaths, flags: RunFlags): ConfigInput {

@@ -1,11 +1,11 @@
-import type { Assembly } from "../../../src/assembly/mod.ts";
+import type { Assembly, CommandReport } from "../../../src/assembly/mod.ts";
 import type { TurnOutcome } from "../../../src/agent/mod.ts";
 import { EXIT, type ExitName, formatPlace, NO_USAGE, ReasonixError } from "../../../src/core/mod.ts";
 import type { RunResult } from "../../../src/frontend/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
 import type { Metrics } from "./metrics.ts";
 
-export const REASONS: Readonly<Record<TurnOutcome["reason"], ExitName>> = {
+const REASONS: Readonly<Record<TurnOutcome["reason"], ExitName>> = {
   done: "done",
   failed: "failed",
   blocked: "blocked",
@@ -21,7 +21,7 @@ export function resultOf(outcome: TurnOutcome, assembly: Assembly, metrics: Metr
     exit,
     exitCode: EXIT[exit],
     answer: outcome.answer,
-    session: assembly.log.id,
+    session: assembly.session.id,
     model: assembly.provider.model.id,
     steps: outcome.steps,
     replies: metrics.replies,
@@ -31,7 +31,26 @@ export function resultOf(outcome: TurnOutcome, assembly: Assembly, metrics: Metr
     ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
     ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
     ...(outcome.cost ? { cost: outcome.cost } : {}),
-    ...remedyOf(outcome, assembly.log.id),
+    ...remedyOf(outcome, assembly.session.id),
+  };
+}
+
+/** The result of a command of the program itself: what it reports is the answer. */
+export function reportResult(report: CommandReport, { session, provider }: Assembly): RunResult {
+  const { text, usage, cost, durationMs } = report;
+  return {
+    exit: "done",
+    exitCode: EXIT.done,
+    answer: text,
+    report: true,
+    ...(session.state.session === undefined ? {} : { session: session.id }),
+    model: provider.model.id,
+    steps: 0,
+    replies: 0,
+    durationMs,
+    usage,
+    refusals: [],
+    ...(cost ? { cost } : {}),
   };
 }
 

@@ -120,7 +120,8 @@ async function openCheckpoints(
   }
   const paths = runPaths(context, folder);
   const { config } = await loadConfig(paths);
-  return await createCheckpointer({ paths, log, recorder, workspace: buildWorkspace(paths, config) }).open();
+  return await createCheckpointer({ paths, session: log, recorder, workspace: buildWorkspace(paths, config) })
+    .open();
 }
 
 function talkPreview(state: SessionState, target: RewindTarget): string {

@@ -30,7 +30,9 @@ export interface LoadOptions {
   /** Name of a preset to lay under the user's settings. */
   readonly preset?: string;
   /** Whether the user trusts this piece of the project; absent = nothing is trusted. */
-  readonly trust?: (item: TrustItem) => boolean;
+  readonly trust?: (item: TrustItem) => boolean | Promise<boolean>;
+  /** Reads no file: only the defaults, the preset and `flags` count. */
+  readonly noFiles?: boolean;
 }
 
 export interface LoadedConfig {
@@ -72,8 +74,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const presetLayer = preset
     ? parseLayer({ source: "preset", file: `preset ${preset}`, text: await presetText(preset) }, problems)
     : undefined;
-  const user = readLayer("user", userConfigFile(home), problems);
-  const project = readLayer("project", projectConfigFile(cwd), problems);
+  const user = options.noFiles ? undefined : readLayer("user", userConfigFile(home), problems);
+  const project = options.noFiles ? undefined : readLayer("project", projectConfigFile(cwd), problems);
   const flags: Layer = { source: "flag", table: (options.flags ?? {}) as TomlTable };
   problems.push(...checkLayer(flags));
   const loader = new Loader(options, home, problems);
@@ -83,7 +85,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   ];
   failOnErrors(problems);
   const base = mergeLayers(own);
-  const restricted = project ? loader.resolveProject(project, base) : undefined;
+  const restricted = project ? await loader.resolveProject(project, base) : undefined;
   const flagged = Object.keys(flags.table).length > 0 ? loader.resolveLayer(flags) : undefined;
   const above = [restricted, flagged].filter((layer) => layer !== undefined);
   const layers = [...own, ...above];
@@ -94,7 +96,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     warnings: problems,
     needsTrust: loader.needsTrust,
     home,
-    files: [
+    files: options.noFiles ? [] : [
       { source: "project", path: projectConfigFile(cwd), found: project !== undefined },
       { source: "user", path: userConfigFile(home), found: user !== undefined },
     ],
@@ -178,7 +180,7 @@ class Loader {
     return { ...layer, table: moveAliases(table) };
   };
 
-  resolveProject(layer: Layer, base: TomlTable): Layer {
+  async resolveProject(layer: Layer, base: TomlTable): Promise<Layer> {
     const { cwd, env, trust = () => false } = this.#options;
     const fromFile = lazyDotenv(() => readProjectText(join(cwd, ".env"), []));
     const keyNames = new Set([DEFAULT_LAYER, { ...layer, table: base }, layer].flatMap(keyNamesOf));
@@ -190,7 +192,7 @@ class Loader {
       folder: cwd,
       cwd,
     });
-    const { table, warnings, needsTrust } = restrictProjectConfig({
+    const { table, warnings, withholdable } = restrictProjectConfig({
       layer,
       expanded: moveAliases(expanded),
       base: fillDefaults(base),
@@ -203,10 +205,13 @@ class Loader {
       cwd,
       env,
       userFile: userConfigFile(this.#home),
-      trust,
     });
     this.#problems.push(...warnings, ...pluginNotice(layer));
-    this.needsTrust.push(...needsTrust);
+    for (const { item, withhold } of withholdable) {
+      if (await trust(item)) continue;
+      withhold();
+      this.needsTrust.push(item);
+    }
     this.#reportMissing(layer, table, missing);
     return { ...layer, table };
   }

@@ -30,7 +30,12 @@ export interface ProjectInput {
   readonly cwd: string;
   readonly env: EnvLookup;
   readonly userFile: string;
-  readonly trust: (item: TrustItem) => boolean;
+}
+
+/** Something that counts only when the user trusts it, and how to take it out of the table otherwise. */
+export interface Withholdable {
+  readonly item: TrustItem;
+  withhold(): void;
 }
 
 export interface ProjectResult {
@@ -40,18 +45,27 @@ export interface ProjectResult {
    */
   readonly table: TomlTable;
   readonly warnings: ConfigProblem[];
-  readonly needsTrust: TrustItem[];
+  /** What is still in the table and waits for a decision. */
+  readonly withholdable: Withholdable[];
 }
 
 /** Keeps of a project file what narrows or is harmless; see the table in docs/config.md. */
 export function restrictProjectConfig(input: ProjectInput): ProjectResult {
-  const result: ProjectResult = { table: input.expanded, warnings: [], needsTrust: [] };
-  restrictTable(result.table, CONFIG_SCHEMA, { path: [], base: input.base as TomlTable, input, result });
+  const result: ProjectResult = { table: input.expanded, warnings: [], withholdable: [] };
+  restrictTable(result.table, CONFIG_SCHEMA, {
+    path: [],
+    table: result.table,
+    base: input.base as TomlTable,
+    input,
+    result,
+  });
   return result;
 }
 
 interface Scope {
   readonly path: KeyPath;
+  /** The table that the value stands in. */
+  readonly table: TomlTable;
   /** The same table without the project. */
   readonly base: TomlTable;
   readonly input: ProjectInput;
@@ -65,7 +79,7 @@ function restrictTable(table: TomlTable, schema: JsonSchema, scope: Scope): void
     const here = { ...scope, path: [...scope.path, name], base: isTable(base) ? base : {} };
     if (!child) continue;
     if (child.properties && isTable(value)) restrictTable(value, child, here);
-    else if (child.project) table[name] = restrictValue(value, base, child, here);
+    else if (child.project) table[name] = restrictValue(value, base, child, { ...here, table });
     if (table[name] === undefined) delete table[name];
   }
 }
@@ -139,40 +153,51 @@ function withTrust(value: unknown, scope: Scope): unknown {
   const [list] = scope.path;
   if (!Array.isArray(value)) {
     const reason = `it would run ${JSON.stringify(value)} as the shell`;
-    return isTrusted({ kind: "shell", name: String(value), reason, written: value }, scope)
-      ? value
-      : undefined;
+    const withhold = () => delete scope.table[String(scope.path.at(-1))];
+    mark({ kind: "shell", name: String(value), reason, written: value }, scope, withhold);
+    return value;
   }
   const raw = scope.input.layer.table[String(list)];
-  return value.map((entry, index) => {
+  const entries: (TomlTable | undefined)[] = value.map((entry, index) =>
+    isTable(entry) && Array.isArray(raw) && isTable(raw[index]) ? entry : undefined
+  );
+  for (const [index, entry] of entries.entries()) {
     const written = Array.isArray(raw) ? raw[index] : undefined;
-    if (!isTable(entry) || !isTable(written)) return undefined;
-    const here = { ...scope, path: [...scope.path, index] };
-    return list === "providers" ? provider(written, entry, here) : plugin(written, entry, here);
-  });
+    if (!entry || !isTable(written)) continue;
+    const place = {
+      scope: { ...scope, path: [...scope.path, index] },
+      withhold: () => entries[index] = undefined,
+    };
+    if (list === "providers") provider(written, entry, place);
+    else plugin(written, entry, place);
+  }
+  return entries;
 }
 
-function provider(written: TomlTable, entry: TomlTable, scope: Scope): TomlTable | undefined {
+/** An entry of a list, and how to take it out. */
+interface EntryPlace {
+  readonly scope: Scope;
+  readonly withhold: () => void;
+}
+
+function provider(written: TomlTable, entry: TomlTable, { scope, withhold }: EntryPlace): void {
   const reason = needsTrust(written, entry, scope.input.keys);
-  if (reason === undefined) return entry;
-  return isTrusted({ kind: "provider", name: String(entry.name), reason, written }, scope)
-    ? entry
-    : undefined;
+  if (reason === undefined) return;
+  mark({ kind: "provider", name: String(entry.name), reason, written }, scope, withhold);
 }
 
-function plugin(written: TomlTable, entry: TomlTable, scope: Scope): TomlTable | undefined {
+function plugin(written: TomlTable, entry: TomlTable, { scope, withhold }: EntryPlace): void {
   const command = [written.command, ...(Array.isArray(written.args) ? written.args : [])].join(" ");
   const target = written.url ? `connect to ${written.url}` : `run "${command.slice(0, 120)}"`;
   const reason = `it would ${target} as an MCP server`;
-  return isTrusted({ kind: "plugin", name: String(entry.name), reason, written }, scope) ? entry : undefined;
+  mark({ kind: "plugin", name: String(entry.name), reason, written }, scope, withhold);
 }
 
 type Candidate = Pick<TrustItem, "kind" | "name" | "reason"> & { readonly written: unknown };
 
-function isTrusted({ written, ...candidate }: Candidate, { input, path, result }: Scope): boolean {
+function mark({ written, ...candidate }: Candidate, scope: Scope, withhold: () => void): void {
+  const { input, path, result } = scope;
   const place = placeOf(input.layer, path) ?? { file: input.layer.file ?? "" };
   const item = { ...candidate, content: canonicalJson(written), place };
-  const trusted = input.trust(item);
-  if (!trusted) result.needsTrust.push(item);
-  return trusted;
+  result.withholdable.push({ item, withhold });
 }

@@ -57,8 +57,6 @@ class SessionGate implements PermissionGate {
   approvalMode: ApprovalMode;
   permissionMode: PermissionMode;
   approvedPlan = false;
-  readonly setTemporaryRules: PermissionGate["setTemporaryRules"] = (rules) =>
-    this.#book.setTemporaryRules(rules);
   readonly #options: GateOptions;
   readonly #book: RuleBook;
   readonly #trusted: Set<string>;
@@ -76,7 +74,7 @@ class SessionGate implements PermissionGate {
     this.#options = options;
     this.approvalMode = options.approvalMode;
     this.permissionMode = options.permissionMode ?? "workspace-write";
-    this.#book = new RuleBook(options.policy);
+    this.#book = new RuleBook(options.policy, options.temporaryRules);
     this.#trusted = new Set(options.trustedReadOnly);
     this.#places = {
       cwd: options.cwd,

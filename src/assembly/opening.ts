@@ -1,0 +1,49 @@
+import type { LoadedConfig } from "../config/mod.ts";
+import { environmentText } from "../context/mod.ts";
+import { openConversation, type Recorder, type WantedPrefix } from "../control/mod.ts";
+import type { Provider } from "../provider/mod.ts";
+import type { Workspace } from "../sandbox/mod.ts";
+import { repair } from "../session/mod.ts";
+import { insteadOfWriting, type ToolRegistry, type WritePolicy } from "../tool/mod.ts";
+import type { PromptInputs } from "./prompt_inputs.ts";
+import { PLATFORM } from "./provider.ts";
+import type { RunPaths } from "./run_paths.ts";
+import type { RunSession } from "./session.ts";
+
+export interface OpeningParts {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly workspace: Workspace;
+  readonly inputs: PromptInputs;
+  readonly registry: ToolRegistry;
+  readonly provider: Provider;
+  readonly session: RunSession;
+}
+
+/** Records the first events of this process: the head of a new session, or what a crash left open in an old one, and the prefix. */
+export async function recordOpening(recorder: Recorder, parts: OpeningParts): Promise<void> {
+  const { session } = parts;
+  if (session.head && session.state.lastSeq === 0) await recorder.record(session.head);
+  for (const event of repair(session.state)) await recorder.record(event);
+  for (const notice of session.takeNotices?.() ?? []) await recorder.record(notice);
+  await openConversation(recorder, wantedPrefix(parts));
+}
+
+/** The head of the conversation as this run would begin it. */
+function wantedPrefix(parts: OpeningParts): WantedPrefix {
+  const { paths, loaded, workspace, inputs: { system, memory }, registry, provider } = parts;
+  const environment = environmentOf(paths, workspace, loaded.config.tools.writes);
+  return {
+    system,
+    tools: registry.schemas(),
+    model: provider.model.id,
+    context: memory === undefined ? [environment] : [environment, memory],
+  };
+}
+
+function environmentOf({ cwd }: RunPaths, { roots }: Workspace, writes: WritePolicy): string {
+  const files = writes === "allow" ? { writableRoots: roots } : {
+    files: `not to be changed in this run, commands see them read-only; ${insteadOfWriting(writes)}`,
+  };
+  return environmentText({ cwd, now: new Date(), platform: PLATFORM, ...files });
+}

@@ -1,0 +1,68 @@
+import { resolveReferences } from "../context/mod.ts";
+import type { Recorder } from "../control/mod.ts";
+import { type PreparedCall, ReasonixError, type UserInput } from "../core/mod.ts";
+import type { Gate } from "../permission/mod.ts";
+import type { Provider } from "../provider/mod.ts";
+import type { Workspace } from "../sandbox/mod.ts";
+
+/** What the user hands over for one turn; `@path` in the text is resolved. */
+export interface TurnInput extends UserInput {
+  /** Instructions of a skill that go before the text. */
+  readonly skill?: string;
+}
+
+export interface TurnInputParts {
+  readonly cwd: string;
+  readonly workspace: Workspace;
+  readonly provider: Provider;
+  readonly recorder: Recorder;
+  readonly gate: Gate;
+}
+
+/** Records the instructions of the skill and adds what the text refers to. */
+export async function resolveInput(input: TurnInput, parts: TurnInputParts): Promise<UserInput> {
+  const { cwd, workspace, provider, recorder, gate } = parts;
+  const { skill, references = [], images = [], ...rest } = input;
+  if (skill !== undefined) await recorder.record({ type: "message.user", content: skill, origin: "context" });
+  const found = await resolveReferences(input.text, {
+    cwd,
+    read: attachmentReader(gate, workspace),
+    hidden: (path) => workspace.hidden(path),
+    vision: provider.model.vision,
+  });
+  for (const text of found.notices) {
+    await recorder.record({ type: "notice", level: "warning", code: "reference", text });
+  }
+  return {
+    ...rest,
+    references: [...references, ...found.blocks],
+    images: [...images, ...found.images],
+  };
+}
+
+/**
+ * Resolves a file that the user's message names to its real path. Rejects when the workspace hides it, or when the gate
+ * would not let a tool read it: what is attached goes to the model as well.
+ */
+function attachmentReader(gate: Gate, workspace: Workspace): (path: string) => Promise<string> {
+  return async (path) => {
+    const real = await workspace.read(path);
+    const decision = await gate.check(readOf(path), new AbortController().signal);
+    if (decision.decision === "allow") return real;
+    throw new ReasonixError(decision.reason ?? "refused by the permission policy");
+  };
+}
+
+function readOf(path: string): PreparedCall {
+  return {
+    call: { id: "attachment", name: "read_file", arguments: JSON.stringify({ path }) },
+    tool: "read_file",
+    args: { path },
+    family: "Read",
+    readOnly: true,
+    reads: [path],
+    writes: [],
+    subjects: [],
+    runsIn: "main",
+  };
+}
