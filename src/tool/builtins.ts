@@ -9,7 +9,6 @@ import { TODO_READ } from "./builtin/todo_read/tool.ts";
 import { TODO_WRITE } from "./builtin/todo_write/tool.ts";
 import { APPLY_PATCH } from "./builtin/apply_patch/tool.ts";
 import { DELETE_RANGE } from "./builtin/delete_range/tool.ts";
-import { DELETE_SYMBOL } from "./builtin/delete_symbol/tool.ts";
 import { EDIT_FILE } from "./builtin/edit_file/tool.ts";
 import { GLOB } from "./builtin/glob/tool.ts";
 import { GREP } from "./builtin/grep/tool.ts";
@@ -33,7 +32,6 @@ export const BUILTINS: readonly BuiltinTool[] = [
   APPLY_PATCH,
   MOVE_FILE,
   DELETE_RANGE,
-  DELETE_SYMBOL,
   NOTEBOOK_EDIT,
   LS,
   GLOB,

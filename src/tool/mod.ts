@@ -15,8 +15,8 @@ export { WORKER_FLAG } from "./host/self_command.ts";
 export { LocalToolHost, type ToolHost } from "./host.ts";
 
 /** The body of the process that runs searches, for the module that the program starts with. */
-export const loadSearchProcess = (): Promise<typeof import("./search/search_process.ts")> =>
-  import("./search/search_process.ts");
+export const loadSearchProcess = (): Promise<typeof import("./search/fallback/search_process.ts")> =>
+  import("./search/fallback/search_process.ts");
 
 /** Running tools in a process of their own: the host for the main process … */
 export const loadProcessHost = (): Promise<typeof import("./host/process_host.ts")> =>

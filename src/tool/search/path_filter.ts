@@ -1,4 +1,4 @@
-import { compileGlobs } from "./glob_match.ts";
+import { compileGlobs } from "./glob/compile_globs.ts";
 import { expandBraces } from "../../path/glob.ts";
 import { IgnoreRules } from "../../path/ignore_rules.ts";
 import { splitList } from "./roots.ts";

@@ -1,10 +1,10 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { searchOurselves } from "./own_engine.ts";
+import { fallbackSearch } from "./fallback/fallback_search.ts";
 import { includeTest, type PathFilter } from "./path_filter.ts";
-import { literalPattern, normalizePattern } from "./regex_normal.ts";
+import { literalPattern, normalizePattern } from "./normalize_pattern.ts";
 import type { SearchReport, SearchRequest } from "./request.ts";
-import { findRipgrep } from "./ripgrep.ts";
-import { RipgrepUnusable, searchWithRipgrep } from "./ripgrep_engine.ts";
+import { findRipgrep } from "./ripgrep/ripgrep.ts";
+import { RipgrepUnusable, searchWithRipgrep } from "./ripgrep/search.ts";
 
 export interface ContentSearch {
   readonly pattern: string;
@@ -27,7 +27,7 @@ export interface ContentSearch {
   readonly signal: AbortSignal;
   readonly deadlineMs: number;
   /** Which engine; absent: ripgrep where there is one. */
-  readonly engine?: "ripgrep" | "own";
+  readonly engine?: "ripgrep" | "fallback";
 }
 
 /** Matches beyond this are not counted. */
@@ -61,7 +61,7 @@ export async function searchContent(search: ContentSearch): Promise<SearchReport
     included: await includeTest(search.filter, search.root, search.cwd),
     deadline: Date.now() + search.deadlineMs,
   };
-  const command = normal.needsBacktracking || search.engine === "own"
+  const command = normal.needsBacktracking || search.engine === "fallback"
     ? undefined
     : findRipgrep(search.cwd, search.writable);
   if (command !== undefined) {
@@ -72,7 +72,7 @@ export async function searchContent(search: ContentSearch): Promise<SearchReport
     }
   }
   try {
-    return await searchOurselves(request, place, search.shownLines);
+    return await fallbackSearch(request, place, search.shownLines);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     throw new ReasonixError(`Cannot use the pattern: ${error.message}`, {

@@ -1,7 +1,7 @@
 /** Both engines and glob against the real ripgrep, on more than 10,000 files with nested ignore files. */
-import { findFiles } from "../../../src/tool/search/find_files.ts";
+import { findFiles } from "../../../src/tool/search/glob/find_files.ts";
 import { readFilter } from "../../../src/tool/search/path_filter.ts";
-import { findRipgrep } from "../../../src/tool/search/ripgrep.ts";
+import { findRipgrep } from "../../../src/tool/search/ripgrep/ripgrep.ts";
 import { type ContentSearch, searchContent } from "../../../src/tool/search/search_content.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { needs } from "../../support/tools.ts";
@@ -44,7 +44,7 @@ Deno.test({
     assert(await growTree(dir.path) > 10_000);
     for (const [options, flags] of CASES) {
       const expected = await ripgrepLines(dir.path, [...flags, "-n", "-e", options.pattern]);
-      for (const engine of ["ripgrep", "own"] as const) {
+      for (const engine of ["ripgrep", "fallback"] as const) {
         await t.step(`${engine}: ${JSON.stringify(options)}`, async () => {
           assertEquals(await ourLines(dir.path, { ...options, engine }), expected);
         });
@@ -53,7 +53,7 @@ Deno.test({
     await t.step("files and counts", async () => {
       const listed = await ripgrepLines(dir.path, ["-l", "needle_here"]);
       const counted = await ripgrepLines(dir.path, ["-c", "value"]);
-      for (const engine of ["ripgrep", "own"] as const) {
+      for (const engine of ["ripgrep", "fallback"] as const) {
         const files = await search(dir.path, { pattern: "needle_here", mode: "files", engine });
         assertEquals(files.files.map((file) => file.path.slice(dir.path.length + 1)).sort(), listed);
         const counts = await search(dir.path, { pattern: "value", mode: "count", engine });
@@ -64,7 +64,7 @@ Deno.test({
       }
     });
     await t.step("too many matches: both engines show the same first ones", async () => {
-      const [one, two] = await Promise.all((["ripgrep", "own"] as const).map(async (engine) => {
+      const [one, two] = await Promise.all((["ripgrep", "fallback"] as const).map(async (engine) => {
         const report = await search(dir.path, { pattern: "=", engine });
         assertEquals(report.stopped, "limit");
         return report.files.flatMap((file) => file.lines.map((line) => `${file.path}:${line.number}`)).slice(
@@ -86,7 +86,7 @@ Deno.test({
     });
     await t.step("include and exclude", async () => {
       const all = await ripgrepLines(dir.path, ["-n", "value"]);
-      for (const engine of ["ripgrep", "own"] as const) {
+      for (const engine of ["ripgrep", "fallback"] as const) {
         const filter = readFilter(["*.{ts,md}"], ["part5", "/pack1/**/file2*"]);
         const found = await ourLines(dir.path, { pattern: "value", engine, filter });
         const expected = all.filter((line) =>

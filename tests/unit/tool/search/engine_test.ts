@@ -1,5 +1,5 @@
 import { readFilter } from "../../../../src/tool/search/path_filter.ts";
-import { findRipgrep } from "../../../../src/tool/search/ripgrep.ts";
+import { findRipgrep } from "../../../../src/tool/search/ripgrep/ripgrep.ts";
 import { type ContentSearch, searchContent } from "../../../../src/tool/search/search_content.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
@@ -19,7 +19,7 @@ function search(dir: string, options: Partial<ContentSearch> & { pattern: string
     shownLines: 100,
     signal: new AbortController().signal,
     deadlineMs: 30_000,
-    engine: "own",
+    engine: "fallback",
     ...options,
   });
 }
@@ -64,7 +64,7 @@ Deno.test("searchContent gives the same with both engines when some files may ta
   await Deno.writeTextFile(`${dir.path}/c.txt`, "x\r\n34Error\r\n");
   const PATTERNS = ["[0-9]+Error", "\\d+Er+or$", "^\\d{1,3}Error", "(?i)[0-9]+ERROR", "(1|2)+7?Error|no"];
   const views = async (pattern: string, options: Partial<ContentSearch> = {}) => {
-    const reports = ["own", "ripgrep"] as const;
+    const reports = ["fallback", "ripgrep"] as const;
     return await Promise.all(reports.map((engine) => search(dir.path, { pattern, engine, ...options })));
   };
   for (const pattern of PATTERNS) {
@@ -114,14 +114,14 @@ Deno.test("searchContent gives the same lines with both engines for patterns of 
   ];
   for (const [index, pattern] of patterns.entries()) {
     for (const ignoreCase of index % 4 === 0 ? [false, true] : [false]) {
-      const shown = async (engine: "own" | "ripgrep") =>
+      const shown = async (engine: "fallback" | "ripgrep") =>
         (await search(dir.path, { pattern, ignoreCase, engine })).files
           .flatMap((file) =>
             file.lines.map((line) =>
               `${file.path.slice(dir.path.length)}:${line.number}:${line.column}:${line.text}`
             )
           );
-      assertEquals(await shown("own"), await shown("ripgrep"), `${pattern} ${ignoreCase}`);
+      assertEquals(await shown("fallback"), await shown("ripgrep"), `${pattern} ${ignoreCase}`);
     }
   }
 });

@@ -1,4 +1,4 @@
-import type { SearchRequest } from "./request.ts";
+import type { SearchRequest } from "../request.ts";
 import { type Matcher, scanText, type TextMatches } from "./scan_text.ts";
 
 /** ripgrep reads this much at once and gives up a file at the piece that holds a NUL byte. */

@@ -13,11 +13,11 @@ export interface Translated {
   readonly byLine: boolean;
   /** The pattern is exactly `required`. */
   readonly isLiteral: boolean;
-  readonly effort: Effort;
+  readonly matchCost: MatchCost;
 }
 
 /** Why matching may take long: `length × longest line ^ repetitions × 2 ^ choices` steps at most, or so. */
-export interface Effort {
+export interface MatchCost {
   /** Infinity: nobody can tell how many steps it takes. */
   readonly repetitions: number;
   readonly choices: number;
@@ -55,7 +55,7 @@ export function translatePattern(pattern: string, options: TranslateOptions): Tr
     others,
     byLine: !options.multiline && !ascii.looksAround,
     isLiteral: required !== "" && required === ascii.onlyLiterals,
-    effort: ascii.effort,
+    matchCost: ascii.matchCost,
   };
 }
 
@@ -85,7 +85,7 @@ class Translator {
     this.#flags = { ignoreCase: options.ignoreCase, dotAll: options.multiline, verbose: false };
   }
 
-  get effort(): Effort {
+  get matchCost(): MatchCost {
     return { repetitions: this.#repetitions, choices: this.#choices };
   }
 

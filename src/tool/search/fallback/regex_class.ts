@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../core/mod.ts";
+import { ReasonixError } from "../../../core/mod.ts";
 
 /**
  * How sets of characters are written for a given text: ASCII sets are faster and enough when the text is

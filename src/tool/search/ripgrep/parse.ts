@@ -1,4 +1,4 @@
-import type { FoundFile, FoundLine, SearchRequest } from "./request.ts";
+import type { FoundFile, FoundLine, SearchRequest } from "../request.ts";
 
 interface OpenFile {
   readonly path: string;

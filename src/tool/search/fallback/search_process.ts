@@ -1,6 +1,6 @@
-import { type LinePort, readLines, tell } from "../host/json_lines.ts";
-import type { FoundFile, SearchRequest } from "./request.ts";
-import { ScanRun } from "./scan_run.ts";
+import { type LinePort, readLines, tell } from "../../host/json_lines.ts";
+import type { FoundFile, SearchRequest } from "../request.ts";
+import { ScanJob } from "./scan_job.ts";
 
 /** Role of the process that runs {@linkcode runSearchProcess}. */
 export const SEARCH_ROLE = "search";
@@ -23,7 +23,7 @@ const REPORT_MS = 100;
 /** Body of the search process: takes jobs until there are no more. */
 export async function runSearchProcess(port: LinePort): Promise<void> {
   for await (const job of readLines<SearchJob>(port.input)) {
-    const run = new ScanRun(job.files, job.request);
+    const run = new ScanJob(job.files, job.request);
     while (true) {
       const found = run.step(REPORT_MS);
       tell(port, { found, next: run.next, done: run.done, full: run.full } satisfies SearchPart);

@@ -1,12 +1,12 @@
-import { LineProcess } from "../host/line_process.ts";
-import { selfCommand } from "../host/self_command.ts";
-import { excludeTest } from "./path_filter.ts";
-import { type FoundFile, type SearchReport, type SearchRequest, sortedByPath } from "./request.ts";
-import type { SearchPlace } from "./ripgrep_engine.ts";
-import { ScanRun } from "./scan_run.ts";
+import { LineProcess } from "../../host/line_process.ts";
+import { selfCommand } from "../../host/self_command.ts";
+import { excludeTest } from "../path_filter.ts";
+import { type FoundFile, type SearchReport, type SearchRequest, sortedByPath } from "../request.ts";
+import type { SearchRoot } from "../ripgrep/search.ts";
+import { ScanJob } from "./scan_job.ts";
 import { compileMatcher } from "./scan_text.ts";
 import { SEARCH_ROLE, type SearchJob, type SearchPart } from "./search_process.ts";
-import { walkFiles } from "./walk.ts";
+import { walkFiles } from "../walk.ts";
 
 interface Outcome {
   readonly found: FoundFile[];
@@ -15,17 +15,17 @@ interface Outcome {
 }
 
 /** Event-loop turns are given between steps of this length. */
-const STEP_MS = 25;
+const SLICE_MS = 25;
 
 /** Searches without ripgrep, with the same results. */
-export async function searchOurselves(
+export async function fallbackSearch(
   request: SearchRequest,
-  place: SearchPlace,
+  root: SearchRoot,
   shownLines: number,
 ): Promise<SearchReport> {
-  await using search = new OwnSearch(request, place);
+  await using search = new FallbackSearch(request, root);
   const files: string[] = [];
-  const walk = await listFiles(place, files);
+  const walk = await listFiles(root, files);
   let outcome = await search.scan(files, request);
   if (outcome.stopped === "limit") {
     outcome = await search.scan(sortedByPath(files, (path) => path), { ...request, maxLines: shownLines });
@@ -44,23 +44,23 @@ export async function searchOurselves(
 /**
  * Scans here what is sure to be quick, and the rest in a process that can be killed in the middle of a match.
  */
-class OwnSearch {
-  readonly #place: SearchPlace;
+class FallbackSearch {
+  readonly #root: SearchRoot;
   #scanner: Scanner | undefined;
   /** Where no process may be started, whoever forbade it has to put an end to the search. */
   #alone = false;
 
-  constructor(request: SearchRequest, place: SearchPlace) {
-    this.#place = place;
-    const { effort, required } = compileMatcher(request).pattern;
+  constructor(request: SearchRequest, root: SearchRoot) {
+    this.#root = root;
+    const { matchCost, required } = compileMatcher(request).pattern;
     // Every file could take for ever: the process starts while the tree is walked.
-    if (effort.repetitions === Infinity && required === "") this.#start();
+    if (matchCost.repetitions === Infinity && required === "") this.#start();
   }
 
   async scan(files: readonly string[], request: SearchRequest): Promise<Outcome> {
     const scanner = this.#scanner;
-    if (scanner) return await scanner.scan(files, request, this.#place);
-    const run = new ScanRun(files, request, !this.#alone);
+    if (scanner) return await scanner.scan(files, request, this.#root);
+    const run = new ScanJob(files, request, !this.#alone);
     const outcome = await this.#scanHere(run);
     if (run.left.length === 0 || outcome.stopped === "deadline") return outcome;
     // The first matches are wanted, and some of them may be in files that were left out.
@@ -70,11 +70,11 @@ class OwnSearch {
     return { ...rest, found: [...outcome.found, ...rest.found] };
   }
 
-  async #scanHere(run: ScanRun): Promise<Outcome> {
-    const { signal, deadline } = this.#place;
+  async #scanHere(run: ScanJob): Promise<Outcome> {
+    const { signal, deadline } = this.#root;
     const found: FoundFile[] = [];
     while (true) {
-      for (const file of run.step(STEP_MS)) found.push(file);
+      for (const file of run.step(SLICE_MS)) found.push(file);
       if (run.left.length > 0) this.#start();
       if (run.done) return { found, ...(run.full ? { stopped: "limit" as const } : {}) };
       await new Promise((resolve) => setTimeout(resolve, 0));
@@ -98,16 +98,16 @@ class OwnSearch {
   }
 }
 
-async function listFiles(place: SearchPlace, files: string[]): Promise<{ readonly timedOut: boolean }> {
-  if ((await Deno.stat(place.root)).isFile) {
-    files.push(place.root);
+async function listFiles(root: SearchRoot, files: string[]): Promise<{ readonly timedOut: boolean }> {
+  if ((await Deno.stat(root.root)).isFile) {
+    files.push(root.root);
     return { timedOut: false };
   }
-  const excluded = excludeTest(place.filter, place.cwd);
+  const excluded = excludeTest(root.filter, root.cwd);
   return await walkFiles(
-    { ...place, ...(excluded ? { prune: (path, name) => excluded(path, name, true) } : {}) },
+    { ...root, ...(excluded ? { prune: (path, name) => excluded(path, name, true) } : {}) },
     (path) => {
-      if (place.included && !place.included(path)) return;
+      if (root.included && !root.included(path)) return;
       if (!excluded?.(path, path.slice(path.lastIndexOf("/") + 1), false)) files.push(path);
     },
   );
@@ -133,17 +133,17 @@ class Scanner {
     });
   }
 
-  async scan(files: readonly string[], request: SearchRequest, place: SearchPlace): Promise<Outcome> {
+  async scan(files: readonly string[], request: SearchRequest, root: SearchRoot): Promise<Outcome> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome>();
     const found: FoundFile[] = [];
     let next = 0;
     const timer = setTimeout(() => {
       const stuckAt = files[next];
       resolve({ found, stopped: "deadline", ...(stuckAt === undefined ? {} : { stuckAt }) });
-    }, Math.max(0, place.deadline - Date.now()));
-    const aborted = () => reject(place.signal.reason);
-    place.signal.addEventListener("abort", aborted, { once: true });
-    if (place.signal.aborted) aborted();
+    }, Math.max(0, root.deadline - Date.now()));
+    const aborted = () => reject(root.signal.reason);
+    root.signal.addEventListener("abort", aborted, { once: true });
+    if (root.signal.aborted) aborted();
     this.#onPart = (part) => {
       for (const file of part.found) found.push(file);
       next = part.next;
@@ -155,7 +155,7 @@ class Scanner {
       return await promise;
     } finally {
       clearTimeout(timer);
-      place.signal.removeEventListener("abort", aborted);
+      root.signal.removeEventListener("abort", aborted);
     }
   }
 

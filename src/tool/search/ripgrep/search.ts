@@ -1,12 +1,12 @@
-import { ReasonixError } from "../../core/mod.ts";
-import { IgnoreScope } from "../../path/ignore_scope.ts";
-import { below, type PathFilter, type PathTest } from "./path_filter.ts";
-import { type FoundFile, type SearchReport, type SearchRequest, sortedByPath } from "./request.ts";
+import { ReasonixError } from "../../../core/mod.ts";
+import { IgnoreScope } from "../../../path/ignore_scope.ts";
+import { below, type PathFilter, type PathTest } from "../path_filter.ts";
+import { type FoundFile, type SearchReport, type SearchRequest, sortedByPath } from "../request.ts";
 import { ripgrepEnv, searchArguments } from "./ripgrep.ts";
-import { RipgrepParser } from "./ripgrep_parse.ts";
+import { RipgrepParser } from "./parse.ts";
 
 /** Where a search runs. All paths are absolute and real. */
-export interface SearchPlace {
+export interface SearchRoot {
   readonly root: string;
   readonly cwd: string;
   readonly hidden: (path: string) => boolean;
@@ -30,7 +30,7 @@ interface Outcome {
 export async function searchWithRipgrep(
   command: string,
   request: SearchRequest,
-  place: SearchPlace,
+  place: SearchRoot,
   shownLines: number,
 ): Promise<SearchReport> {
   const whole = await run(command, request, place, false);
@@ -39,7 +39,7 @@ export async function searchWithRipgrep(
   return { ...report(first, place), stopped: first.stopped ?? "limit" };
 }
 
-function report(outcome: Outcome, place: SearchPlace): SearchReport {
+function report(outcome: Outcome, place: SearchRoot): SearchReport {
   const isHidden = hiddenTest(place);
   const shown = outcome.files
     .map((file) => ({ ...file, path: absolute(file.path, place.cwd) }))
@@ -57,7 +57,7 @@ function absolute(path: string, cwd: string): string {
 async function run(
   command: string,
   request: SearchRequest,
-  place: SearchPlace,
+  place: SearchRoot,
   sorted: boolean,
 ): Promise<Outcome> {
   place.signal.throwIfAborted();
@@ -114,7 +114,7 @@ async function readAll(stream: ReadableStream<Uint8Array>): Promise<string> {
 }
 
 /** The root as ripgrep is told it; relative, so that its output is short. */
-function target(place: SearchPlace): string {
+function target(place: SearchRoot): string {
   const relative = below(place.root, place.cwd);
   return relative === "." || relative.startsWith("/") ? relative : `./${relative}`;
 }
@@ -133,7 +133,7 @@ function complain(remarks: string): void {
 }
 
 /** Whether a file found by ripgrep lies in something a walker would have skipped. */
-function hiddenTest(place: SearchPlace): PathTest {
+function hiddenTest(place: SearchRoot): PathTest {
   const own = new Set([".reasonixignore"]);
   const folders = new Map<string, { readonly hidden: boolean; readonly scope: IgnoreScope }>();
   const folder = (path: string): { readonly hidden: boolean; readonly scope: IgnoreScope } => {

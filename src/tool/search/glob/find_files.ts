@@ -1,7 +1,7 @@
-import { compileGlobs } from "./glob_match.ts";
-import { expandBraces } from "../../path/glob.ts";
-import { below, readFilter } from "./path_filter.ts";
-import { walkFiles } from "./walk.ts";
+import { compileGlobs } from "./compile_globs.ts";
+import { expandBraces } from "../../../path/glob.ts";
+import { below, readFilter } from "../path_filter.ts";
+import { walkFiles } from "../walk.ts";
 
 export interface FindOptions {
   /** Absolute and real, like `cwd`. */

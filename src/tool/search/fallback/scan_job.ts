@@ -1,9 +1,9 @@
-import { type FoundFile, type SearchRequest } from "./request.ts";
+import { type FoundFile, type SearchRequest } from "../request.ts";
 import { scanFile } from "./scan_file.ts";
 import { compileMatcher, type Matcher } from "./scan_text.ts";
 
 /** Searches a list of files one after the other, in steps of a given time. */
-export class ScanRun {
+export class ScanJob {
   total = 0;
   next = 0;
   /** Files that were left out because searching them may take long. */
@@ -14,12 +14,12 @@ export class ScanRun {
   readonly #matcher: Matcher;
   readonly #isQuick: boolean;
 
-  /** `brief`: no step takes much longer than it should; files that could do that are left out. */
-  constructor(files: readonly string[], request: SearchRequest, brief = false) {
+  /** `timeBoxed`: no step takes much longer than it should; files that could do that are left out. */
+  constructor(files: readonly string[], request: SearchRequest, timeBoxed = false) {
     this.#files = files;
     this.#request = request;
-    this.#matcher = compileMatcher(request, brief);
-    this.#isQuick = this.#matcher.pattern.effort.repetitions === 0;
+    this.#matcher = compileMatcher(request, timeBoxed);
+    this.#isQuick = this.#matcher.pattern.matchCost.repetitions === 0;
   }
 
   get full(): boolean {

@@ -1,7 +1,7 @@
-import { findProgram } from "../../util/find_program.ts";
-import { readEnv } from "../../path/read_env.ts";
-import type { PathFilter } from "./path_filter.ts";
-import type { SearchRequest } from "./request.ts";
+import { findProgram } from "../../../util/find_program.ts";
+import { readEnv } from "../../../path/read_env.ts";
+import type { PathFilter } from "../path_filter.ts";
+import type { SearchRequest } from "../request.ts";
 
 /** Where ripgrep is, by the search path it was looked up in. */
 const found = new Map<string, string | undefined>();

@@ -1,4 +1,4 @@
-import type { Effort, Translated } from "./regex_translate.ts";
+import type { MatchCost, Translated } from "./regex_translate.ts";
 
 /** Half a second, or so: a step costs some nanoseconds, and the fewer the more repetitions there are. */
 const MOST_STEPS = 200_000_000;
@@ -9,12 +9,12 @@ interface Match {
 }
 
 /** Finds the matches in one text, one after the other. */
-export class Finder {
+export class MatchFinder {
   /**
    * The search of this text ended because it may take longer than a thread can be kept busy that has other
    * things to do.
    */
-  gaveUp = false;
+  outOfBudget = false;
   readonly next: (from: number) => Match | undefined;
   readonly #text: string;
   readonly #pattern: Translated;
@@ -22,16 +22,16 @@ export class Finder {
   /** Steps that are left; Infinity: whoever started this process watches over it. */
   #left: number;
 
-  constructor(text: string, pattern: Translated, expression: RegExp, brief: boolean) {
-    const { repetitions, choices } = pattern.effort;
+  constructor(text: string, pattern: Translated, expression: RegExp, timeBoxed: boolean) {
+    const { repetitions, choices } = pattern.matchCost;
     this.#text = text;
     this.#pattern = pattern;
     this.#expression = expression;
-    this.#left = !brief || (repetitions === 0 && choices <= 4)
+    this.#left = !timeBoxed || (repetitions === 0 && choices <= 4)
       ? Infinity
       : MOST_STEPS * Math.max(1, repetitions) ** 2 / 2 ** choices;
-    this.gaveUp = brief && repetitions === Infinity;
-    this.next = this.gaveUp
+    this.outOfBudget = timeBoxed && repetitions === Infinity;
+    this.next = this.outOfBudget
       ? () => undefined
       : pattern.isLiteral
       ? this.#literal
@@ -48,13 +48,13 @@ export class Finder {
 
   /** Only lines that have everything a match contains are searched. */
   readonly #inLines = (from: number): Match | undefined => {
-    const { required, others, effort } = this.#pattern;
+    const { required, others, matchCost } = this.#pattern;
     for (let at = this.#text.indexOf(required, from); at >= 0;) {
       const start = this.#text.lastIndexOf("\n", at) + 1;
       const newline = this.#text.indexOf("\n", at);
       const line = this.#text.slice(start, newline < 0 ? undefined : newline);
       if (others.every((other) => line.includes(other))) {
-        if (this.#left !== Infinity && !this.#spend(line.length, line.length, effort)) return undefined;
+        if (this.#left !== Infinity && !this.#spend(line.length, line.length, matchCost)) return undefined;
         this.#expression.lastIndex = 0;
         const found = this.#expression.exec(line);
         if (found) return { start: start + found.index, end: start + found.index + found[0].length };
@@ -65,10 +65,10 @@ export class Finder {
   };
 
   readonly #inText = (from: number): Match | undefined => {
-    const { byLine, effort } = this.#pattern;
+    const { byLine, matchCost } = this.#pattern;
     if (this.#left !== Infinity) {
       const longest = byLine ? longestLine(this.#text) : this.#text.length;
-      if (!this.#spend(this.#text.length, longest, effort)) return undefined;
+      if (!this.#spend(this.#text.length, longest, matchCost)) return undefined;
       this.#left = Infinity;
     }
     this.#expression.lastIndex = from;
@@ -76,10 +76,10 @@ export class Finder {
     return found === null ? undefined : { start: found.index, end: found.index + found[0].length };
   };
 
-  #spend(characters: number, line: number, { repetitions }: Effort): boolean {
+  #spend(characters: number, line: number, { repetitions }: MatchCost): boolean {
     this.#left -= characters * line ** repetitions;
-    this.gaveUp = this.#left < 0;
-    return !this.gaveUp;
+    this.outOfBudget = this.#left < 0;
+    return !this.outOfBudget;
   }
 }
 

@@ -1,5 +1,5 @@
-import type { FoundLine, SearchRequest } from "./request.ts";
-import { Finder } from "./finder.ts";
+import type { FoundLine, SearchRequest } from "../request.ts";
+import { MatchFinder } from "./match_finder.ts";
 import { type Translated, translatePattern } from "./regex_translate.ts";
 
 /** A compiled search. */
@@ -8,17 +8,17 @@ export interface Matcher {
   readonly ascii: RegExp;
   readonly unicode: RegExp;
   /** Leaves out texts that may take long. */
-  readonly brief: boolean;
+  readonly timeBoxed: boolean;
 }
 
 export function compileMatcher(
   request: Pick<SearchRequest, "pattern" | "ignoreCase" | "multiline">,
-  brief = false,
+  timeBoxed = false,
 ): Matcher {
   const pattern = translatePattern(request.pattern, request);
   const flags = `gv${request.ignoreCase ? "i" : ""}`;
   const [ascii, unicode] = [new RegExp(pattern.ascii, flags), new RegExp(pattern.unicode, flags)];
-  return { pattern, ascii, unicode, brief };
+  return { pattern, ascii, unicode, timeBoxed };
 }
 
 /** Lines `first` to `last` (0-based) that one or more matches touch. */
@@ -46,15 +46,15 @@ export function scanText(
   if (text === "" || !text.includes(pattern.required)) return undefined;
   if (!pattern.others.every((other) => text.includes(other))) return undefined;
   const plain = isAscii && !text.includes("\r");
-  const finder = new Finder(text, pattern, plain ? matcher.ascii : matcher.unicode, matcher.brief);
+  const finder = new MatchFinder(text, pattern, plain ? matcher.ascii : matcher.unicode, matcher.timeBoxed);
   const hits = collectHits(text, finder, request);
-  if (finder.gaveUp) return "long";
+  if (finder.outOfBudget) return "long";
   if (hits.length === 0) return undefined;
   const count = hits.reduce((sum, hit) => sum + hit.last - hit.first + 1, 0);
   return { count, lines: request.mode === "content" ? linesAround(text, hits, request) : [] };
 }
 
-function collectHits(text: string, finder: Finder, request: SearchRequest): Hit[] {
+function collectHits(text: string, finder: MatchFinder, request: SearchRequest): Hit[] {
   const hits: Hit[] = [];
   let line = 0;
   let counted = 0;
