@@ -43,7 +43,7 @@ export class FactStore implements MemoryPort {
   }
 
   async search(query: string, limit = MAX_HITS): Promise<readonly MemoryHit[]> {
-    return searchFacts(await this.facts(), query, limit).map(({ fact, snippet }) => ({
+    return (await searchFacts(await this.facts(), query, limit)).map(({ fact, snippet }) => ({
       ...entryOf(fact),
       snippet,
     }));

@@ -5,7 +5,7 @@ import { isUsable } from "../state/messages.ts";
 import { sessionIds } from "../catalogue/catalogue.ts";
 import { type SessionPaths, sessionPaths } from "../paths.ts";
 import { transaction } from "./database.ts";
-import { indexable } from "./words.ts";
+import { indexable } from "../../util/search_words.ts";
 
 /** Who is heard in a piece of the transcript. */
 export type DocRole = "user" | "assistant" | "tool" | "digest";

@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 import { isUsable } from "../state/messages.ts";
 import { titleOf } from "../catalogue/catalogue.ts";
 import { docOf, type DocRole } from "./ingest.ts";
-import { matchExpression, snippet, termsOf } from "./words.ts";
+import { matchExpression, snippet, termsOf } from "../../util/search_words.ts";
 
 export interface SearchOptions {
   readonly query: string;

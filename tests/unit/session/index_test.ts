@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import type { NewEvent } from "../../../src/core/mod.ts";
 import { loadHistory, loadIndex, loadManage, projectDir, SessionLog } from "../../../src/session/mod.ts";
-import { indexable, matchExpression, snippet } from "../../../src/session/index/words.ts";
+import { indexable, matchExpression, snippet } from "../../../src/util/search_words.ts";
 import { createLog, reply, result, turn, user, withHome } from "./support.ts";
 
 const CWD = "/code/demo";
