@@ -11,7 +11,7 @@ export interface FactHit {
   readonly snippet: string;
 }
 
-/** The facts that fit the query, best first, by BM25 with a floor relative to the best; equal ones by name. */
+/** Finds the facts that fit the query, best first, by BM25 with a floor relative to the best. */
 export async function searchFacts(
   facts: readonly StoredFact[],
   query: string,
