@@ -1,0 +1,54 @@
+/**
+ * A changed byte of a prompt changes the cached prefix of every user: a decision, recorded with
+ * UPDATE_GOLDEN=1.
+ */
+import { summarize, type SummaryTask } from "../../../src/context/compaction/summarize.ts";
+import { systemPrompt } from "../../../src/context/mod.ts";
+import { openConversation, Recorder } from "../../../src/control/mod.ts";
+import { MemoryStore } from "../../../src/control/memory_store.ts";
+import { say, scriptedProvider } from "../../support/agent_fixture.ts";
+import { assertEquals } from "../../support/assert.ts";
+
+const DIRECTORY = new URL("../../golden/prompts/", import.meta.url);
+
+/** The last message of the request for a summary. */
+async function summaryPrompt(more: Partial<SummaryTask>): Promise<string> {
+  const conversation = new Recorder(new MemoryStore());
+  await openConversation(conversation, { system: "Be brief.", tools: [], model: "m" });
+  const provider = scriptedProvider([say("a summary")]);
+  const task = { provider, conversation, removed: [], limit: 1000, window: undefined, tokens: 0 };
+  await summarize({ ...task, replacesSummaries: false, ...more }, new AbortController().signal);
+  return String(provider.requests[0]?.at(-1)?.content);
+}
+
+const PROMPTS: Readonly<Record<string, () => string | Promise<string>>> = {
+  "system.md": () => systemPrompt({ instructions: [] }),
+  "system_with_everything.md": () =>
+    systemPrompt({
+      reasoningLanguage: "en",
+      skills: "# Skills\n- marks: Makes marks",
+      instructions: [
+        { path: "/h/AGENTS.md", label: "AGENTS.md (user)", text: "Use tabs\n" },
+        { path: "/w/AGENTS.md", label: "AGENTS.md (project)", text: "Run the tests\n" },
+      ],
+    }),
+  "summary.md": () => summaryPrompt({}),
+  "summary_with_everything.md": () => summaryPrompt({ replacesSummaries: true, hint: "the port numbers" }),
+};
+
+for (const [name, prompt] of Object.entries(PROMPTS)) {
+  Deno.test(`the prompt is sent as recorded in tests/golden/prompts/${name}`, async () => {
+    const file = new URL(name, DIRECTORY);
+    const now = await prompt();
+    if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(file, now);
+    assertEquals(
+      now,
+      await Deno.readTextFile(file),
+      "a changed prompt is a decision: UPDATE_GOLDEN=1 records it",
+    );
+  });
+}
+
+Deno.test("tests/golden/prompts has no file without a prompt", () => {
+  assertEquals([...Deno.readDirSync(DIRECTORY)].map(({ name }) => name).sort(), Object.keys(PROMPTS).sort());
+});
