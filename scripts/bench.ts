@@ -3,6 +3,7 @@
  * …]`. Programs run in turns against a scripted model server; the table goes to standard output, everything
  * to dist/bench.json.
  */
+import { editRows } from "../tests/bench/edits.ts";
 import { RIPGREP, type Sample, type Scenario, SCENARIOS } from "../tests/bench/figures.ts";
 import { FLOOR, NOTHING, reasonix } from "../tests/bench/programs.ts";
 import { rowsOf, type Samples, table } from "../tests/bench/report.ts";
@@ -75,7 +76,10 @@ async function main(options: Options): Promise<void> {
     const floor = scenario.plain === undefined ? FLOOR : NOTHING;
     byScenario.set(scenario.name, await interleave(runner, scenario, [program, floor]));
   }
-  const rows = rowsOf(byScenario, searches ? await ripgrepTimes(stage.tree, 5) : new Map());
+  const rows = [
+    ...rowsOf(byScenario, searches ? await ripgrepTimes(stage.tree, 5) : new Map()),
+    ...(options.scenarios.length === SCENARIOS.length ? editRows(options.quick ? 3 : 9) : []),
+  ];
   say(table(rows));
   const result = {
     time: new Date().toISOString(),

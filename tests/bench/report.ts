@@ -19,7 +19,8 @@ export interface Row {
   readonly programs: Readonly<Record<string, Spread>>;
 }
 
-function spread(values: readonly number[]): Spread | undefined {
+/** Median, least and greatest of some values; undefined for none. */
+export function spread(values: readonly number[]): Spread | undefined {
   const middle = median(values);
   return middle === undefined
     ? undefined

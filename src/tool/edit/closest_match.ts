@@ -106,18 +106,24 @@ function bySimilarLine(lines: readonly Line[], old: readonly Line[]): number | u
 
 /** Characters of a line that are compared. */
 const MAX_PAIRS = 300;
+const BUCKETS = 1 << 16;
+const ABSENT = -1;
 
-/** Compares lines with one line by the pairs of neighbouring characters they share. */
+/** Compares lines with one line by the pairs of neighbouring characters they share; pairs are told apart by a hash. */
 class PairCounter {
-  readonly #pairs = new Map<number, number>();
+  /** For every pair of the line the round that saw it last. */
+  readonly #rounds = new Int32Array(BUCKETS).fill(ABSENT);
+  readonly size: number;
   #round = 0;
 
   constructor(text: string) {
-    for (let at = 0; at + 1 < Math.min(text.length, MAX_PAIRS); at++) this.#pairs.set(pairAt(text, at), 0);
-  }
-
-  get size(): number {
-    return this.#pairs.size;
+    let size = 0;
+    for (let at = 0; at + 1 < Math.min(text.length, MAX_PAIRS); at++) {
+      const pair = pairAt(text, at);
+      if (this.#rounds[pair] === ABSENT) size++;
+      this.#rounds[pair] = 0;
+    }
+    this.size = size;
   }
 
   /** 1 for the same pairs, 0 for none in common. */
@@ -127,9 +133,9 @@ class PairCounter {
     let common = 0;
     for (let at = 0; at < end; at++) {
       const pair = pairAt(text, at);
-      const seen = this.#pairs.get(pair);
-      if (seen === undefined || seen === round) continue;
-      this.#pairs.set(pair, round);
+      const seen = this.#rounds[pair];
+      if (seen === ABSENT || seen === round) continue;
+      this.#rounds[pair] = round;
       common++;
     }
     return 2 * common / (Math.max(end, 0) + this.size);
@@ -137,7 +143,7 @@ class PairCounter {
 }
 
 function pairAt(text: string, at: number): number {
-  return text.charCodeAt(at) * 65536 + text.charCodeAt(at + 1);
+  return (text.charCodeAt(at) * 251 + text.charCodeAt(at + 1)) & (BUCKETS - 1);
 }
 
 /** Indexes into the block from the first difference on. */

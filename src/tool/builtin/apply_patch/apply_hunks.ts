@@ -32,7 +32,7 @@ export function applyHunks(text: string, hunks: readonly Hunk[]): HunksOutcome {
     };
   }
   const notes = placed.flatMap(({ note }, index) => note === undefined ? [] : [`${label(index)} ${note}`]);
-  return { text: rewritten(file, placed), notes };
+  return { text: rewritten(text, file, placed), notes };
 }
 
 /** A diff program knows no lone CR as a line end: when its hunks carry one, it is a character. */
@@ -48,21 +48,29 @@ function textsOf(hunk: Hunk, kind: PatchLine["kind"]): string[] {
 }
 
 /** The whole file with all hunks in place. */
-function rewritten(file: PatchedFile, placements: readonly Placement[]): string {
+function rewritten(text: string, file: PatchedFile, placements: readonly Placement[]): string {
   const { lines, style } = file;
   const out: string[] = [];
   let cursor = 0;
+  let at = 0;
+  const advance = (to: number) => {
+    const from = at;
+    for (; cursor < to; cursor++) at += (lines[cursor]?.text.length ?? 0) + (lines[cursor]?.eol.length ?? 0);
+    return text.slice(from, at);
+  };
   for (const placement of [...placements].sort((a, b) => a.line - b.line)) {
-    for (const line of lines.slice(cursor, placement.line)) out.push(line.text, line.eol);
+    const shared = Math.max(0, cursor - placement.line);
+    const kept = advance(placement.line);
+    if (kept !== "") out.push(kept);
     // Context that the hunk before has in common with this one is there already.
-    const put = (placement.fitted ?? verbatim(file, placement)).slice(Math.max(0, cursor - placement.line));
+    const put = (placement.fitted ?? verbatim(file, placement)).slice(shared);
+    const open = out.length > 0 && !/[\r\n]$/.test(out.at(-1) ?? "");
     // The last line of a file may have no newline; it gets one when more comes behind it.
-    if (put.length > 0 && out.at(-1) === "") out.push(style.dominant);
-    for (const line of put) out.push(line.text, line.eol);
-    cursor = placement.line + oldLines(placement.hunk).length;
+    if (put.length > 0 && open) out.push(style.dominant);
+    for (const line of put) if (line.text + line.eol !== "") out.push(line.text + line.eol);
+    advance(placement.line + oldLines(placement.hunk).length);
   }
-  for (const line of lines.slice(cursor)) out.push(line.text, line.eol);
-  return out.join("");
+  return out.join("") + advance(lines.length);
 }
 
 /** Old lines are there byte for byte, so new lines are taken byte for byte too. */
