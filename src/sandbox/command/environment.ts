@@ -8,7 +8,7 @@ export interface EnvironmentOptions {
   readonly secretValues?: readonly string[];
 }
 
-/** Set in every child: commands never page, prompt or open an editor, and can see who runs them. */
+/** Set in every child: nothing pages, prompts or edits, git only looks, and programs see who runs them. */
 const FIXED: Readonly<Record<string, string>> = {
   REASONIX: "1",
   AI_AGENT: "reasonix",
@@ -18,6 +18,7 @@ const FIXED: Readonly<Record<string, string>> = {
   MANPAGER: "cat",
   GIT_EDITOR: "true",
   GIT_TERMINAL_PROMPT: "0",
+  GIT_OPTIONAL_LOCKS: "0",
 };
 
 /**

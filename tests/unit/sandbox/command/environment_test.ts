@@ -11,7 +11,7 @@ Deno.test("childEnvironment keeps what commands need and says who runs them", ()
   assertEquals(env.TERM, "dumb");
   assertEquals(env.REASONIX, "1");
   assertEquals(env.AI_AGENT, "reasonix");
-  assertEquals(env.GIT_TERMINAL_PROMPT, "0");
+  assertEquals([env.GIT_TERMINAL_PROMPT, env.GIT_OPTIONAL_LOCKS], ["0", "0"]);
 });
 
 Deno.test("childEnvironment drops provider keys by name, by value and inside other values", () => {
