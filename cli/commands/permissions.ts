@@ -9,6 +9,7 @@ import { runPaths } from "../terminal/working_directory.ts";
 
 interface CheckFlags {
   readonly json?: boolean;
+  readonly explain?: boolean;
   readonly tool?: string;
   readonly permissionMode?: PermissionMode;
 }
@@ -27,11 +28,12 @@ export async function check(this: CliContext, flags: CheckFlags, subject: string
     );
     for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
     const registry = buildRegistry(loaded.config, { builtin: BUILTINS.map(({ name }) => name) });
-    const explanation = await gate.explain(await callOf(registry, flags.tool ?? "bash", subject))
+    const { passes, ...explanation } = await gate.explain(
+      await callOf(registry, flags.tool ?? "bash", subject),
+    )
       .finally(() => jail.close());
-    this.process.stdout.write(
-      flags.json ? `${JSON.stringify(explanation, null, 2)}\n` : explanationText(explanation),
-    );
+    const shown = flags.explain && passes ? { ...explanation, passes } : explanation;
+    this.process.stdout.write(flags.json ? `${JSON.stringify(shown, null, 2)}\n` : explanationText(shown));
     this.process.exitCode = explanation.headless === "allow" ? EXIT.done : EXIT.blocked;
   } catch (error) {
     fail(this, error);
@@ -90,6 +92,10 @@ function explanationText(explanation: Explanation): string {
     ]),
     ...(explanation.always === undefined ? [] : [`  "always" would save: ${explanation.always}`]),
     ...(explanation.alwaysPrefix === undefined ? [] : [`  or, wider: ${explanation.alwaysPrefix}`]),
+    ...Object.entries(explanation.passes ?? {}).flatMap(([name, found]) => [
+      `  ${name}:`,
+      ...found.map((text: string) => `    ${text}`),
+    ]),
   ];
   return lines.map((line) => `${terminalSafe(line)}\n`).join("");
 }

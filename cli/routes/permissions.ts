@@ -10,6 +10,7 @@ export const permissionRoutes = buildRouteMap({
       parameters: {
         flags: {
           json: flag("Print JSON"),
+          explain: flag("Also print what each pass over a command line understood"),
           tool: option("Another tool than bash"),
           permissionMode: {
             kind: "enum",

@@ -47,6 +47,7 @@ export function gateOptions(sources: GateSources): GateOptions {
     confirm: safety.confirm,
     filesStay: loaded.config.tools.writes !== "allow",
     unconfined: () => withoutJail(openJail, loaded.config.tools.writes),
+    privateTmp: () => openJail().then((jail) => jail.privateTmp !== undefined, () => false),
     ...(loaded.files.length > 0 ? { saveRule } : {}),
     shell: Deno.build.os === "windows" ? "other" : "posix",
   };

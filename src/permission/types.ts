@@ -1,5 +1,6 @@
 import type { ApprovalAnswer, NewEventOf, PreparedCall } from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
+import type { LineDescription } from "./command/describe.ts";
 import type { Decision, DecisionSource, Gate } from "./contract.ts";
 
 /** How far approvals are given without a person: as the policy says, writers by default, or everything not denied. */
@@ -75,6 +76,8 @@ export interface Explanation {
   readonly segments: readonly SegmentExplanation[];
   /** Why the line could not be taken apart, if so. */
   readonly unparsable?: string;
+  /** What each pass over a command line understood. */
+  readonly passes?: LineDescription;
   readonly destructive: readonly DestructiveFinding[];
   /** What "always" would save, where that is proven to work. */
   readonly always?: string;
@@ -119,6 +122,8 @@ export interface GateOptions {
    * run where files have to stay as they are. Asked once, before the first command is judged.
    */
   readonly unconfined?: () => Promise<string | undefined>;
+  /** Whether what commands see as `/tmp` is their own, so that nothing of the user's can be lost there. Asked once, too. */
+  readonly privateTmp?: () => Promise<boolean>;
   /** Language of command lines. Anything but a POSIX-like shell cannot be judged and is treated as unparsable. */
   readonly shell?: "posix" | "other";
   /** Whether paths differ only by case name the same file; by default a property of the platform. */

@@ -1,5 +1,5 @@
 import type { ApprovalAnswer, PreparedCall } from "../../core/mod.ts";
-import type { CommandReport } from "../command.ts";
+import type { CommandReport } from "../command/evaluate.ts";
 import type { Decision, DecisionSource } from "../contract.ts";
 import type { Verdict } from "../policy.ts";
 import type { ApprovalRequest, DecisionEvent, GateOptions } from "../types.ts";

@@ -1,5 +1,5 @@
 import type { PreparedCall } from "../../core/mod.ts";
-import type { CommandReport } from "../command.ts";
+import type { CommandReport } from "../command/evaluate.ts";
 import type { Decision } from "../contract.ts";
 import type { Verdict } from "../policy.ts";
 import type { ApprovalRequest, Explanation } from "../types.ts";

@@ -1,12 +1,12 @@
 import { type ApprovalAnswer, type PreparedCall, subjectOf } from "../../core/mod.ts";
-import type { CommandJudge } from "../command.ts";
+import type { CommandJudge, CommandScene } from "../command/evaluate.ts";
 import { explainOutcome } from "./explain.ts";
 import type { Decision } from "../contract.ts";
 import { keepsFiles, modeRefusal, readsOnly, trustQuestion, writerRefusal } from "./mode.ts";
 import { createPathMatcher, type PathContext, type PathMatcher } from "../../rule/mod.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { RealPathCache } from "../../path/real_path.ts";
-import { judgeCall, RuleBook, type RuledCall, type Verdict } from "../policy.ts";
+import { judgeCall, RuleBook, type RuledCall, type ToolRules, type Verdict } from "../policy.ts";
 import type {
   ApprovalMode,
   ApprovalRequest,
@@ -18,6 +18,7 @@ import type {
 } from "../types.ts";
 import { protectedHolder, protectedPath } from "../../path/protected.ts";
 import { suggestRules } from "./suggest_rule.ts";
+import { WrittenFiles } from "./written_files.ts";
 import {
   askPerson,
   confirmOnce,
@@ -29,17 +30,6 @@ import {
 } from "./approval.ts";
 import { type DecisionContext, resolveDecision } from "./resolve.ts";
 
-const REHEARSAL: PreparedCall = {
-  call: { id: "", name: "bash", arguments: "" },
-  tool: "bash",
-  args: {},
-  family: "Bash",
-  readOnly: false,
-  reads: [],
-  subjects: [],
-  command: { line: 'cd a && for f in *.b; do c -d "$f" $(e g) | h > i; done; sudo rm -r j' },
-  runsIn: "main",
-};
 const PLAIN_READ: Decision = { decision: "allow", source: "mode" };
 const READER: Verdict = {
   outcome: "allow",
@@ -62,6 +52,7 @@ class SessionGate implements PermissionGate {
   readonly #trusted: Set<string>;
   /** Calls that were granted for the session as they are. */
   readonly #exact = new Set<string>();
+  readonly #written = new WrittenFiles();
   /** Real paths of one judgement: looked up once, never kept for the next call. */
   readonly #real = new RealPathCache();
   #places: PathContext;
@@ -101,15 +92,13 @@ class SessionGate implements PermissionGate {
   }
 
   async warm(): Promise<void> {
-    const judge = await this.#load();
-    // The first line costs ten times the second, because functions are compiled when they are first called.
-    this.#judgeCommand(REHEARSAL, judge);
+    (await this.#load()).warm(this.#scene({ deny: [], ask: [], allow: [] }, this.cwd));
   }
 
   async #load(): Promise<CommandJudge> {
-    this.#loading ??= import("../command.ts").then(async (module) => {
+    this.#loading ??= import("../command/evaluate.ts").then(async (module) => {
       this.#unconfined = await this.#options.unconfined?.();
-      return module.createCommandJudge(this.#options);
+      return module.createCommandJudge(this.#options, await this.#options.privateTmp?.() ?? false);
     });
     return this.#judge = await this.#loading;
   }
@@ -153,10 +142,14 @@ class SessionGate implements PermissionGate {
     this.#real.forget();
     const subject = subjectOf(call);
     const folder = this.#folder(call.command?.directory);
-    const rules = this.#book.for(ruledCall(call));
-    const scene = { book: this.#book, rules, paths: this.#paths, places: this.#places, folder };
-    const report = judge.judge(subject, scene);
+    const report = judge.judge(subject, this.#scene(this.#book.for(ruledCall(call)), folder));
     return { call, subject, verdict: report.verdict, report, folder };
+  }
+
+  #scene(rules: ToolRules, folder: string): CommandScene {
+    const paths = this.#paths;
+    const wrote = (path: string) => this.#written.has(path, paths);
+    return { book: this.#book, rules, paths, places: this.#places, folder, wrote };
   }
 
   /** Where a command starts: where it is told to, else where the last one left off. */
@@ -237,12 +230,19 @@ class SessionGate implements PermissionGate {
         signal,
         (answer) => this.#grant(evaluation, outcome, answer),
       );
-      return answered.then((decision) => marked(decision, evaluation));
+      return answered.then((decision) => this.#marked(decision, evaluation));
     }
     if (outcome.decision === "allow" && evaluation.call.readOnly && outcome.source === "mode") return outcome;
     const waiting = recordDecision(this.#options, evaluation.call.call.id, outcome);
-    const decision = marked(outcome, evaluation);
+    const decision = this.#marked(outcome, evaluation);
     return waiting ? waiting.then(() => decision) : decision;
+  }
+
+  /** Tells what the judgement of a command found out beside the verdict, and notes what an allowed call writes. */
+  #marked(decision: Decision, evaluation: Evaluation): Decision {
+    if (decision.decision !== "allow") return decision;
+    this.#written.add(evaluation, this.#paths);
+    return evaluation.report?.readOnly ? { ...decision, readsOnly: true } : decision;
   }
 
   async #grant(evaluation: Evaluation, request: ApprovalRequest, answer: ApprovalAnswer): Promise<void> {
@@ -278,7 +278,10 @@ class SessionGate implements PermissionGate {
     const alone = this.#decide(evaluation, false);
     const asks = "scopes" in outcome;
     const proposal = asks && outcome.destructive === undefined ? this.#propose(evaluation) : {};
-    return explainOutcome(evaluation, outcome, "scopes" in alone ? "deny" : alone.decision, proposal);
+    const { subject, report: { line } = {} } = evaluation;
+    const passes = line && this.#judge?.describe(subject, line);
+    const found = explainOutcome(evaluation, outcome, "scopes" in alone ? "deny" : alone.decision, proposal);
+    return passes ? { ...found, passes } : found;
   }
 }
 
@@ -290,9 +293,4 @@ function ruledCall({ call, tool, family }: PreparedCall): RuledCall {
 function alwaysAsked({ alwaysAsk }: PreparedCall, ruled: Verdict | undefined): Verdict | undefined {
   if (alwaysAsk === undefined) return undefined;
   return { ...ruled, outcome: "ask", by: "alwaysAsk", reason: `it would ${alwaysAsk}` };
-}
-
-/** Tells what the judgement of a command found out beside the verdict. */
-function marked(decision: Decision, { report }: Evaluation): Decision {
-  return decision.decision === "allow" && report?.readOnly ? { ...decision, readsOnly: true } : decision;
 }

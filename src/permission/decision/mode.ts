@@ -1,4 +1,4 @@
-import type { CommandReport } from "../command.ts";
+import type { CommandReport } from "../command/evaluate.ts";
 import type { PreparedCall } from "../../core/mod.ts";
 import type { Decision } from "../contract.ts";
 import type { ApprovalRequest, GateOptions, PermissionMode } from "../types.ts";

@@ -86,13 +86,16 @@ function fallback(subject: string, context: DecisionContext): Decision | "ask" {
   return context.attended ? "ask" : unattended(subject, context, {});
 }
 
-/** A deny rule binds in every approvalMode, so a call it may concern is asked about even where nothing else is. */
+/**
+ * A deny rule binds in every approval mode, so a call it may concern is asked about even where nothing else is; with nobody to ask
+ * it is refused, unless `--on-ask` says what to do with what cannot be known.
+ */
 function unsure(verdict: Verdict, subject: string, context: DecisionContext): Decision | "ask" {
   const binding = verdict.rule?.list === "deny";
   if (!binding && approvesAll(context)) return { decision: "allow", source: "mode" };
   if (context.attended) return "ask";
   const rule = verdict.rule ? { rule: `${verdict.rule.list} ${verdict.rule.text}` } : {};
-  if (!binding) return unattended(subject, context, rule);
+  if (!binding || context.onAsk !== undefined) return unattended(subject, context, rule);
   return {
     decision: "deny",
     source: "rule",

@@ -1,17 +1,18 @@
-import { baseName } from "../../path/lexical.ts";
 import { isKnown, type PathContext } from "../../rule/mod.ts";
-import type { DestructiveFinding } from "../types.ts";
-import { type Line, program, type Segment } from "../shell/line.ts";
-import { destroys } from "./commands.ts";
+import { baseName } from "../../path/lexical.ts";
+import { type Effects, type Line, program } from "../command/types.ts";
+import type { DestructiveFinding, DestructiveTarget } from "../types.ts";
 import { strictFinding } from "./strict.ts";
-import { createTargetJudge, type TargetJudge } from "./targets.ts";
+import { createTargetJudge, type Hit, type TargetJudge } from "./targets.ts";
 
 interface DestructiveScene {
   readonly places: PathContext;
   readonly strict: boolean;
+  /** What commands see as `/tmp` and `/var/tmp` is their own. */
+  readonly privateTmp: boolean;
 }
 
-/** Whatever an opaque part of a line is handed, these words in it (all of one row) are reason enough to ask. */
+/** Whatever a dynamic part of a line is handed, these words in it (all of one row) are reason enough to ask. */
 const MENTIONS: readonly (readonly RegExp[])[] = [
   [/\brm\b/, /\s-\w*[rR]|\s--r/],
   [/\bmkfs\b|\bwipefs\b|\bshutdown\b|\breboot\b|\bpoweroff\b/],
@@ -27,27 +28,23 @@ function mentioned(text: string): string | undefined {
 
 /**
  * Finds the destructive commands (decisions.md, 6): what would destroy data outside of the workspace, the workspace itself, a
- * device, the running system or the history of a remote. Targets are resolved before they are judged.
+ * device, the running system or the history of a remote. Programs' tables say what they destroy; here their targets are resolved.
  */
 export function findDestructive(line: Line, command: string, scene: DestructiveScene): DestructiveFinding[] {
   const findings: DestructiveFinding[] = [];
   if (line.forkBomb) {
     findings.push({ command, reason: "a function starts itself over and over (fork bomb)", targets: [] });
   }
-  const judge = createTargetJudge(scene.places);
+  const judge = createTargetJudge(scene.places, scene.privateTmp);
   let rest = command;
-  for (const segment of line.segments) {
-    const found = inspectSegment(segment, judge, scene);
-    findings.push(...found);
-    if (segment.opaque === undefined && !segment.carrier && segment.views.length > 0) {
-      rest = rest.replaceAll(segment.text, "");
+  for (const each of line.commands) {
+    findings.push(...inspectCommand(each, judge, scene));
+    if (each.dynamic === undefined && !each.wrapper && each.runs.length > 0) {
+      rest = rest.replaceAll(each.command.text, "");
     }
   }
   if (findings.length > 0) return unique(findings);
-  const hidden = line.opaque !== undefined || line.segments.some((segment) => segment.opaque !== undefined);
-  const mention = hidden
-    ? mentioned(line.opaque === undefined ? `${rest}\n${opaqueText(line)}` : command) ?? piped(line)
-    : undefined;
+  const mention = line.dynamic === undefined ? hiddenMention(line, rest) : mentioned(command) ?? piped(line);
   if (mention === undefined) return [];
   return [{
     command,
@@ -56,16 +53,19 @@ export function findDestructive(line: Line, command: string, scene: DestructiveS
   }];
 }
 
-/** Commands that cannot be looked into, with what stands in their substitutions. */
-function opaqueText({ segments }: Line): string {
-  return segments.filter((segment) => segment.opaque !== undefined && !segment.carrier)
-    .map((segment) => segment.text).join("\n");
+/** Returns what is mentioned in commands that cannot be looked into, in what they are handed, and in code of other languages. */
+function hiddenMention(line: Line, rest: string): string | undefined {
+  const codes = line.commands.flatMap(({ code }) => code === undefined ? [] : [code]).join("\n");
+  const dynamic = line.commands.filter((each) => each.dynamic !== undefined);
+  const texts = dynamic.filter(({ wrapper }) => !wrapper).map(({ command }) => command.text);
+  return mentioned(codes) ??
+    (dynamic.length === 0 ? undefined : mentioned([rest, ...texts].join("\n")) ?? piped(line));
 }
 
-/** What is piped or written into an interpreter. */
-function piped(line: Line): string | undefined {
-  for (const { input, opaque } of line.segments) {
-    if (opaque === undefined || input.kind === "inherited" || input.kind === "file") continue;
+/** Returns what is piped or written into an interpreter. */
+function piped({ commands }: Line): string | undefined {
+  for (const { command: { input }, dynamic } of commands) {
+    if (dynamic === undefined || input.kind === "inherited" || input.kind === "file") continue;
     const text = input.kind === "text" ? input.text ?? "" : input.from.map((each) => each.text).join("\n");
     const found = mentioned(text);
     if (found !== undefined) return found;
@@ -73,38 +73,39 @@ function piped(line: Line): string | undefined {
   return undefined;
 }
 
-function inspectSegment(segment: Segment, judge: TargetJudge, scene: DestructiveScene): DestructiveFinding[] {
+function inspectCommand(effects: Effects, judge: TargetJudge, scene: DestructiveScene): DestructiveFinding[] {
   const findings: DestructiveFinding[] = [];
-  const note = (reason: string, targets: DestructiveFinding["targets"] = []) =>
-    findings.push({ command: segment.text, reason, targets });
-  for (const use of segment.uses) {
-    if (use.access === "write" && DEVICE.test(use.path)) {
-      note(`it writes over the device ${use.path}`);
-    }
+  const { command: { text }, cwds } = effects;
+  const note = (reason: string, targets: readonly DestructiveTarget[] = []) =>
+    findings.push({ command: text, reason, targets });
+  for (const { path } of effects.writes) if (DEVICE.test(path)) note(`it writes over the device ${path}`);
+  for (const { reason, paths, among } of effects.destructive) {
+    if (!paths) note(reason);
+    const hits = (paths ?? []).flatMap((path) =>
+      among === "vital" ? judge.vital(path, cwds) : judge.hits(path, cwds)
+    )
+      .filter((hit) => among !== "notRoot" || hit.reason !== "the workspace root");
+    for (const hit of hits) note(`${reason} ${described(hit)}`, [hit.target]);
   }
-  // Behind a wrapper that cannot be read, each ending of the words may be the command.
-  const views = segment.opaque === undefined ? [program(segment)] : segment.views.map((view) => view.argv);
-  for (const argv of views) {
-    const word = argv[0];
-    if (word === undefined) continue;
-    // What only the shell will know may be the worst its words allow.
-    const name = isKnown(word) ? baseName(word) : "rm";
-    for (const { reason, targets } of destroys({ argv, name, segment }, judge)) {
-      note(reason, targets);
-    }
-    if (scene.strict && findings.length === 0) {
-      const reason = strictFinding(name, segment, scene.places);
-      if (reason !== undefined) note(reason);
-    }
-  }
-  if (scene.strict && views.every((argv) => argv.length === 0)) {
-    const reason = strictFinding("", segment, scene.places);
+  if (scene.strict && findings.length === 0) {
+    const words = effects.dynamic === undefined ? [program(effects)] : effects.runs.map(({ argv }) => argv);
+    const names = words.map(([word = ""]) => isKnown(word) ? baseName(word) : "rm");
+    const reason = [...names, ""].map((name) => strictFinding(name, effects, scene.places)).find((each) =>
+      each
+    );
     if (reason !== undefined) note(reason);
   }
   return findings;
 }
 
-/** Devices with contents; the ones that keep nothing are sinks. */
+function described({ reason, target: { path, files, more } }: Hit): string {
+  const count = files === undefined
+    ? ""
+    : `, ${more ? "at least " : ""}${files} file${files === 1 ? "" : "s"}`;
+  return `${path} (${reason}${count})`;
+}
+
+/** Devices with contents; the ones that keep nothing are left out. */
 const DEVICE =
   /^\/dev\/(?!null$|zero$|full$|stdout$|stderr$|stdin$|tty|fd\/|shm\/|pts\/|tcp\/|udp\/|random$|urandom$)|^\/proc\/sysrq-trigger$/;
 

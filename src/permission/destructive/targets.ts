@@ -2,7 +2,7 @@ import { contains } from "../../path/contains.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { ANY, firstMark, isKnown, matchPattern, ONE, type PathContext, STAR } from "../../rule/mod.ts";
 import type { DestructiveTarget } from "../types.ts";
-import { FRESH } from "../shell/words.ts";
+import { MKTEMP_NAME } from "../command/words.ts";
 import { exists } from "../../path/probe.ts";
 
 /** How many files are counted, and how many names a glob may become, before it is only said that there are more. */
@@ -23,7 +23,8 @@ export interface TargetJudge {
   vital(path: string, cwds: readonly string[] | undefined): Hit[];
 }
 
-export function createTargetJudge(places: PathContext): TargetJudge {
+/** `privateTmp`: what commands see as `/tmp` and `/var/tmp` is their own, so that nothing of the user's is lost there. */
+export function createTargetJudge(places: PathContext, privateTmp = false): TargetJudge {
   const roots = [...new Set(places.roots.map((root) => places.realPath(root)))];
   const home = places.realPath(places.home);
   const judge = (path: string): string | undefined => {
@@ -32,6 +33,7 @@ export function createTargetJudge(places: PathContext): TargetJudge {
     if (roots[0] === path) return "the workspace root";
     if (contains(path, home)) return "a folder that holds the home folder";
     if (roots.some((root) => contains(path, root))) return "a folder that holds the workspace";
+    if (privateTmp && /^\/(?:var\/)?tmp(?:\/|$)/.test(path)) return undefined;
     return roots.some((root) => contains(root, path)) ? undefined : OUTSIDE;
   };
   const find = (path: string, cwds: readonly string[] | undefined): Hit[] => {
@@ -65,8 +67,8 @@ function findHits(path: string, places: PathContext, judge: (path: string) => st
     const reason = judge(real);
     return reason === undefined ? [] : [{ reason, target: count(real) }];
   }
-  if (path.includes(`/${FRESH}`)) {
-    return path.slice(path.indexOf(`/${FRESH}`)).includes("..") ? [unknownHit(path)] : [];
+  if (path.includes(`/${MKTEMP_NAME}`)) {
+    return path.slice(path.indexOf(`/${MKTEMP_NAME}`)).includes("..") ? [unknownHit(path)] : [];
   }
   if (path.includes(ANY)) return [unknownHit(path)];
   return globHits(path, places, judge);

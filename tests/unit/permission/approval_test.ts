@@ -117,7 +117,7 @@ Deno.test("every proposed rule lets exactly its call pass next time", async () =
     "x:*",
     "FOO=1 make",
     "if",
-    "echo $X",
+    "touch $X",
   ];
   for (const line of lines) {
     const { rule } = (await ask(line)) ?? {};
@@ -142,7 +142,7 @@ Deno.test("no rule is offered where none would help", async () => {
     "session",
   ]]);
   const hidden = attended(ONCE, { deny: ["Bash(rm:*)"] });
-  await hidden.gate.check(bash("python -c x"), signal);
+  await hidden.gate.check(bash('python -c "$X"'), signal);
   assertEquals(hidden.asked[0]?.scopes, ["once", "session"]);
   const unsaved = scene("/w", {}, {
     approver: { ask: (request) => (assertEquals(request.rule, undefined), Promise.resolve(ONCE)) },

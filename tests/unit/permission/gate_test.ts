@@ -94,8 +94,8 @@ Deno.test("a refusal says in one line who refused what and why", async () => {
       'plan mode refuses "src/a.ts"',
     ],
     [
-      await scene("/w", rules).gate.check(bash("python -c x"), signal),
-      "python is handed code or a command (-c), and deny Bash(rm -rf*) could concern it, and nobody can be asked",
+      await scene("/w", rules).gate.check(bash('python -c "$X"'), signal),
+      "it runs code that only the shell will know, and deny Bash(rm -rf*) could concern it, and nobody can be asked",
     ],
     [
       await scene("/w").gate.check(call("write_file", { path: ".git/hooks/pre-commit" }), signal),

@@ -1,0 +1,226 @@
+import { findDestructive } from "../destructive/inspect.ts";
+import { isDirectory, readSmallText } from "../../path/probe.ts";
+import type { PathContext, PathMatcher, Rule } from "../../rule/mod.ts";
+import { type RuleBook, ruled, type ToolRules, unsure, type Verdict } from "../policy.ts";
+import type { DestructiveFinding, GateOptions, SegmentExplanation } from "../types.ts";
+import { describeLine, type LineDescription } from "./describe.ts";
+import { evaluateCommand } from "./evaluate_command.ts";
+import { readLine } from "./line.ts";
+import { isListedReader } from "./listed_readers.ts";
+import { matchText } from "./match_rule.ts";
+import { Unparsable } from "./parse.ts";
+import { programNamed } from "./programs.ts";
+import { type Effects, type Line, program } from "./types.ts";
+
+/** What a command line is judged against. */
+export interface CommandScene {
+  readonly book: RuleBook;
+  /** Rules about the tool that runs the line. */
+  readonly rules: ToolRules;
+  readonly paths: PathMatcher;
+  readonly places: PathContext;
+  /** Directory the line runs in. */
+  readonly folder: string;
+  /** Reports whether this session wrote a file, so that running it is judged by its content. */
+  readonly wrote?: ((path: string) => boolean) | undefined;
+}
+
+/** A command line taken apart and judged. */
+export interface CommandReport {
+  readonly verdict: Verdict;
+  readonly segments: readonly SegmentExplanation[];
+  /** Every command is proven to only read, and nothing is written. */
+  readonly readOnly: boolean;
+  /** Every command is on the list of what runs unconfined where files have to stay as they are. */
+  readonly listedReaders: boolean;
+  readonly unparsable?: string;
+  readonly destructive: readonly DestructiveFinding[];
+  /** First words that stand for similar commands, when the line is one plain command. */
+  readonly prefix?: readonly string[];
+  /** Absent when the line cannot be taken apart. */
+  readonly line?: Line;
+}
+
+export interface CommandJudge {
+  judge(command: string, scene: CommandScene): CommandReport;
+  /** The first line costs ten times the second, because functions are compiled when they are first called. */
+  warm(scene: CommandScene): void;
+  /** Says what each pass understood of a line. */
+  describe(command: string, line: Line): LineDescription;
+}
+
+type JudgeOptions = Pick<GateOptions, "env" | "confirm" | "shell">;
+
+/** Creates the part of the gate that needs the shell parser; loaded when the first command comes. */
+export function createCommandJudge(options: JudgeOptions, privateTmp: boolean): CommandJudge {
+  return {
+    judge: (command, scene) => judgeLine(command, scene, options, privateTmp),
+    warm: (scene) => void judgeLine(WARM_UP, scene, options, privateTmp),
+    describe: describeLine,
+  };
+}
+
+const WARM_UP = 'cd a && for f in *.b; do c -d "$f" $(e g) | h > i; done; sudo rm -r j';
+const MAX_SCRIPT = 256 * 1024;
+
+function judgeLine(
+  command: string,
+  scene: CommandScene,
+  options: JudgeOptions,
+  privateTmp: boolean,
+): CommandReport {
+  const { rules, places, folder, wrote } = scene;
+  try {
+    if (options.shell === "other") throw new Unparsable("it is not written for a POSIX shell");
+    const line = readLine(command, {
+      cwd: folder,
+      home: places.home,
+      env: options.env,
+      isDirectory,
+      realPath,
+      ignoreCase: places.ignoreCase,
+      ownScript: (path) => wrote?.(path) ? readSmallText(path, MAX_SCRIPT) : undefined,
+    });
+    const strict = options.confirm === "strict";
+    return report(command, line, scene, { strict, privateTmp });
+  } catch (error) {
+    // Whatever goes wrong here, such as a stack that is too small for the line, must not let the line through.
+    return unreadable(
+      command,
+      error instanceof Unparsable ? error.message : "it is too complex to be judged",
+      rules,
+    );
+  }
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return Deno.realPathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function report(
+  command: string,
+  line: Line,
+  scene: CommandScene,
+  check: { readonly strict: boolean; readonly privateTmp: boolean },
+): CommandReport {
+  const { rules, places } = scene;
+  const verdicts = line.commands.map((each) => evaluateCommand(each, rules, scene));
+  const prefix = commandPrefix(line.commands.filter((_, i) => verdicts[i] !== undefined));
+  const readOnly = line.dynamic === undefined && line.commands.length > 0 &&
+    line.commands.every((each) => each.readOnly);
+  const verdict = combine(line, verdicts, rules, { whole: wholeRule(command, rules), readOnly });
+  return {
+    verdict,
+    segments: line.commands.map((each, i) => explainSegment(each, verdicts[i])),
+    readOnly,
+    listedReaders: readOnly && line.commands.every(isListedReader),
+    // What is denied anyway need not be resolved and counted.
+    destructive: verdict.outcome === "deny" ? [] : findDestructive(line, command, { places, ...check }),
+    line,
+    ...(prefix === undefined || line.dynamic !== undefined ? {} : { prefix }),
+  };
+}
+
+/** Returns the allow rule that names the line as a whole, word for word. */
+function wholeRule(command: string, rules: ToolRules): Rule | undefined {
+  return rules.allow.find(({ spec }) =>
+    spec?.kind === "literal" ? spec.text === command : spec?.kind === "command" && spec.raw === command.trim()
+  );
+}
+
+function explainSegment(effects: Effects, found: Verdict | undefined): SegmentExplanation {
+  const { command: { text }, via, wrapper } = effects;
+  const rule = found?.rule;
+  const neutral = wrapper ? "judged by the commands it runs" : "it only reads";
+  return {
+    text,
+    via,
+    outcome: !found ? "allow" : found.by === "fallback" ? "fallback" : found.outcome,
+    reason: found?.reason ?? neutral,
+    ...(rule === undefined ? {} : { rule: `${rule.list} ${rule.text}` }),
+    ...(rule?.source.origin === undefined ? {} : { origin: rule.source.origin }),
+  };
+}
+
+/**
+ * Strictest first: denied, possibly denied, protected, asked; then allowed if every command is, by a rule or because it only
+ * reads; else the fallback. A command without a verdict of its own is neutral.
+ */
+function combine(
+  line: Line,
+  verdicts: readonly (Verdict | undefined)[],
+  rules: ToolRules,
+  { whole, readOnly }: { whole: Rule | undefined; readOnly: boolean },
+): Verdict {
+  const found = verdicts.flatMap((each) => each ? [each] : []);
+  const pick = (test: (verdict: Verdict) => boolean) => found.find(test);
+  const strict = pick((each) => each.outcome === "deny") ??
+    pick((each) => each.by === "unsure" && each.rule?.list === "deny") ??
+    (line.dynamic === undefined ? undefined : hidden(line.dynamic, rules)) ??
+    pick((each) => each.by === "protected") ??
+    pick((each) => each.outcome === "ask" && each.by !== "fallback");
+  if (strict) return strict;
+  if (whole) return ruled("allow", whole);
+  const bare = rules.allow.find((rule) => !rule.spec);
+  if (bare) return ruled("allow", bare);
+  if (line.dynamic === undefined && found.every((each) => each.outcome === "allow")) {
+    const [granted] = found;
+    if (granted) return granted;
+    if (readOnly) return { outcome: "allow", by: "fallback", reason: "it only reads" };
+  }
+  const open = pick((each) => each.by === "fallback");
+  return {
+    outcome: "ask",
+    by: "fallback",
+    reason: line.dynamic ?? open?.reason ?? "no permission rule concerns it",
+  };
+}
+
+/** What could be any command takes the strictest of what any command could get. */
+function hidden(reason: string, rules: ToolRules): Verdict | undefined {
+  const rule = rules.deny[0] ?? rules.ask[0];
+  return rule ? unsure(rule, reason) : undefined;
+}
+
+/** Returns the words of a prefix rule for a line of one plain command; undefined when none is safe to offer. */
+function commandPrefix([only, ...others]: readonly Effects[]): readonly string[] | undefined {
+  if (!only || others.length > 0 || only.runs.length !== 1) return undefined;
+  if (only.dynamic !== undefined || only.guarded !== undefined || only.risk !== undefined) return undefined;
+  const argv = program(only);
+  const offers = programNamed(argv[0] ?? "")?.offers?.split(" ") ?? [];
+  const depth = offers.includes(".")
+    ? 1
+    : offers.includes(argv[1] ?? "")
+    ? 2
+    : offers.includes(`${argv[1]}+`)
+    ? 3
+    : 0;
+  const words = argv.slice(0, depth);
+  return depth > 0 && words.length === depth && words.every((word) => /^[\w:./-]+$/.test(word))
+    ? words
+    : undefined;
+}
+
+function unreadable(command: string, why: string, rules: ToolRules): CommandReport {
+  const reason = `this line cannot be taken apart: ${why}`;
+  const pieces = [command, ...command.split(/[;&|\n(){}`]+/)].map((piece) =>
+    piece.replace(/\s+/g, " ").trim()
+  );
+  const named = [...rules.deny, ...rules.ask].find((rule) =>
+    !rule.spec ||
+    (rule.spec.kind === "command" &&
+      pieces.some((piece) => rule.spec?.kind === "command" && matchText(rule.spec, piece) === "yes"))
+  );
+  const covered = rules.allow.find((rule) => !rule.spec) ?? wholeRule(command, rules);
+  const verdict: Verdict = named?.list === "deny" ? ruled("deny", named) : hidden(reason, rules) ??
+    (covered ? ruled("allow", covered) : { outcome: "ask", by: "fallback", reason });
+  const risky = /\b(?:rm|mkfs\S*|dd|shutdown|reboot|shred|wipefs)\b/.exec(command)?.[0];
+  const destructive = risky === undefined
+    ? []
+    : [{ command, reason: `the line cannot be taken apart, but it mentions ${risky}`, targets: [] }];
+  return { verdict, segments: [], readOnly: false, listedReaders: false, unparsable: why, destructive };
+}

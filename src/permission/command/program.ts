@@ -1,0 +1,197 @@
+import { isKnown } from "../../rule/mod.ts";
+import type { Destruction, Effects, FileUse, Input, Invocation, Nested, Supply } from "./types.ts";
+
+/**
+ * What is known of a program. Adding one is a row in a file of programs/.
+ *
+ * Options are written as getopt takes them, then the long ones: `"vo: verbose output= color=?"` (`:` and `=` take a
+ * value, `::` and `=?` only an attached one).
+ */
+export interface Program {
+  /** Names, separated by spaces. `python#` also stands for names with a version behind them. */
+  readonly names: string;
+  /** Subcommands that the row is about; absent: the program as a whole. */
+  readonly sub?: string;
+  /** Its effects when it only reads, whatever its words say (`true`) or with these options and as many operands. */
+  readonly readOnly?: true | { readonly options: string; readonly operands?: RegExp; readonly most?: number };
+  /** Words that alone make it print something about itself. */
+  readonly prints?: string;
+  /** What its plain words are, for rules that refuse: files read, written, those behind a first word, or a copy's. */
+  readonly files?: "reads" | "searches" | "writes" | "writes rest" | "copies" | "moves";
+  /** What it does to a directory it does to everything below. */
+  readonly deep?: true;
+  /** Options whose value is a file it writes. */
+  readonly outputs?: string;
+  /** It runs the command that follows its own words. */
+  readonly wraps?: Wrapper;
+  /** It runs other programs in ways that are not read here. */
+  readonly runs?: "anything";
+  /** Plain words from this one on may name a program although it is not known that they do: refusals look at them. */
+  readonly mentions?: "first" | "afterFirst";
+  /** Options that hand it code or a command: as a pattern, and long ones that may be shortened. */
+  readonly code?: RegExp;
+  readonly codeLong?: string;
+  /** Files of a project that it runs by itself. */
+  readonly obeys?: RegExp;
+  /** It talks to other machines: always, or with one of these words. */
+  readonly network?: true | RegExp;
+  /** Prefix rules that may be offered: for subcommands (`+` takes one more word), or `.` for the name alone. */
+  readonly offers?: string;
+  /** Reads a grammar of its own. */
+  readonly read?: (call: Call) => Found | undefined;
+  readonly destroys?: (call: Call) => readonly Destruction[];
+}
+
+/** How a program that runs the command after its own arguments reads its options. */
+export interface Wrapper {
+  readonly options?: string;
+  /** Words before the command, such as the duration of `timeout`. */
+  readonly operands?: number;
+  /** Words with `=` before the command, whatever stands in front of it. */
+  readonly assigns?: true;
+  /** A number may stand as an option (`nice -5`), a lone dash too (`env -`). */
+  readonly numeric?: true;
+  readonly dash?: true;
+  /** Options that only ask about the command. */
+  readonly queries?: string;
+  /** Options whose value is a file it writes; `operand` when the first operand is one. */
+  readonly writes?: string;
+  /** Why a rule for the inner command does not cover this. */
+  readonly guarded?: string;
+  /** Without a command it only prints, or it runs a shell. */
+  readonly prints?: true;
+  readonly shell?: true;
+}
+
+/** What a program's own grammar says. */
+export type Found =
+  & Partial<Pick<Effects, "reads" | "writes" | "network" | "readOnly" | "dynamic" | "code" | "wrapper">>
+  & {
+    readonly runs?: readonly Invocation[];
+    readonly nested?: readonly Nested[];
+    readonly scripts?: readonly string[];
+    readonly interpreter?: string;
+  };
+
+/** The words of a program that is about to run. */
+export interface Call {
+  readonly name: string;
+  readonly argv: readonly string[];
+  readonly args: readonly string[];
+  readonly input: Input;
+  /** Index of the words in the command's. */
+  readonly at: number;
+  readonly supply?: Supply | undefined;
+  readonly ownScript: (path: string) => string | undefined;
+}
+
+export function dynamic(reason: string): Found {
+  return { dynamic: reason };
+}
+
+/** Reports whether a word is one of these long options, or a shortening of one as GNU programs and git accept it. */
+export function isLong(word: string, names: readonly string[]): boolean {
+  if (!word.startsWith("--")) return false;
+  const name = word.slice(2).split("=", 1)[0] ?? "";
+  return name !== "" && names.some((each) => each.startsWith(name));
+}
+
+/** Returns the words that are no options; after `--` all are operands. */
+export function operands(words: readonly string[]): string[] {
+  const end = words.indexOf("--");
+  const before = end < 0 ? words : words.slice(0, end);
+  return [...before.filter((word) => !/^-./.test(word)), ...(end < 0 ? [] : words.slice(end + 1))];
+}
+
+export function reads(paths: readonly string[]): FileUse[] {
+  return paths.map((path) => ({ path }));
+}
+
+interface Spec {
+  readonly short: ReadonlyMap<string, string>;
+  readonly long: ReadonlyMap<string, string>;
+}
+
+const specs = new Map<string, Spec>();
+
+function specOf(text: string): Spec {
+  let spec = specs.get(text);
+  if (!spec) {
+    const [letters = "", ...names] = text.split(" ");
+    const short = [...letters.matchAll(/([^:])(:{0,2})/g)].map(([, letter = "", value = ""]) =>
+      [letter, value] as const
+    );
+    const long = names.map((name) => {
+      const at = name.indexOf("=");
+      const value = at < 0 ? "" : name.slice(at) === "=?" ? "::" : ":";
+      return [at < 0 ? name : name.slice(0, at), value] as const;
+    });
+    specs.set(text, spec = { short: new Map(short), long: new Map(long) });
+  }
+  return spec;
+}
+
+/** Options and operands of a call as getopt would take them. */
+export interface Parsed {
+  readonly options: readonly { readonly name: string; readonly value?: string | undefined }[];
+  readonly operands: readonly string[];
+  /** Index of the first operand, or of what follows `--`. */
+  readonly end: number;
+  /** An option that the specification does not know, or a word that only the shell will know. */
+  readonly unknown?: string | undefined;
+}
+
+/** Reads words by a specification (see {@linkcode Program}). `inOrder` stops at the first operand. */
+export function getopt(args: readonly string[], text: string, inOrder = false): Parsed {
+  const spec = specOf(text);
+  const options: { name: string; value?: string | undefined }[] = [];
+  const rest: string[] = [];
+  let at = 0;
+  for (; at < args.length; at++) {
+    const word = args[at] ?? "";
+    if (word === "--") {
+      rest.push(...args.slice(++at));
+      break;
+    }
+    if (!isKnown(word) && !/^[\w./~@:+=,%]/.test(word)) {
+      return { options, operands: rest, end: at, unknown: word };
+    }
+    if (!/^-./.test(word)) {
+      if (inOrder) break;
+      rest.push(word);
+      continue;
+    }
+    const found = word.startsWith("--") ? longOption(word, spec) : shortOptions(word, spec);
+    if (!found) return { options, operands: rest, end: at, unknown: word };
+    options.push(...found.options);
+    const last = found.open ? options.at(-1) : undefined;
+    if (last) last.value = args[++at] ?? "";
+  }
+  return { options, operands: rest, end: at };
+}
+
+type ReadOption = { options: { name: string; value?: string | undefined }[]; open: boolean };
+
+function longOption(word: string, spec: Spec): ReadOption | undefined {
+  const [name = "", value] = word.slice(2).split(/=(.*)/s, 2);
+  const takes = spec.long.get(name);
+  if (takes === undefined || (takes === "" && value !== undefined)) return undefined;
+  return { options: [{ name, value }], open: takes === ":" && value === undefined };
+}
+
+function shortOptions(word: string, spec: Spec): ReadOption | undefined {
+  const options: { name: string; value?: string }[] = [];
+  for (let i = 1; i < word.length; i++) {
+    const name = word[i] ?? "";
+    const takes = spec.short.get(name) ?? (/\d/.test(name) ? spec.short.get("#") : undefined);
+    if (takes === undefined) return undefined;
+    if (takes === "") {
+      options.push({ name });
+      continue;
+    }
+    const value = word.slice(i + 1);
+    options.push(value === "" && takes === ":" ? { name } : { name, value });
+    return { options, open: takes === ":" && value === "" };
+  }
+  return { options, open: false };
+}

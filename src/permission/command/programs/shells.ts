@@ -1,0 +1,147 @@
+import { isKnown } from "../../../rule/mod.ts";
+import { type Call, dynamic, type Found, type Program } from "../program.ts";
+import type { Input } from "../types.ts";
+import { riskyVariable } from "../variables.ts";
+import { embeddedCode, inputText, isOpenFile, languageOf } from "./embedded_code.ts";
+
+const VALUES = new Set(["-o", "+o", "-O", "+O"]);
+/** Options, with one dash too, by which a shell reads a file before anything else. */
+const START_FILE = /^--?(?:rcfile|init-file)(?:=|$)/;
+
+/** Reads the code that a shell is handed by its words or its input. */
+function shell(call: Call): Found | undefined {
+  const { name, args, input } = call;
+  for (let i = 0; i < args.length; i++) {
+    const word = args[i] ?? "";
+    if (!isKnown(word)) return dynamic(`${name} is given words that only the shell will know`);
+    if (word === "--version" || word === "--help") return { readOnly: args.length === 1 };
+    if (START_FILE.test(word)) return dynamic(`${name} reads a start file (${word})`);
+    if (VALUES.has(word)) {
+      i++;
+      continue;
+    }
+    // Bash takes its long options with one dash as well, so that not every `c` is the option.
+    if (/^-(?:no|login|posix|restricted|verbose|protected|pretty|dump|debug)/.test(word)) continue;
+    if (/^[-+][A-Za-z]*c[A-Za-z]*$/.test(word)) return argument(args.slice(i + 1), name);
+    if (/^-[A-Za-z]*s[A-Za-z]*$/.test(word)) return fromInput(name, input);
+    if (/^--$|^-$/.test(word)) {
+      return i + 1 < args.length ? script(args[i + 1] ?? "", call) : fromInput(name, input);
+    }
+    if (/^[-+]/.test(word)) continue;
+    return script(word, call);
+  }
+  return fromInput(name, input);
+}
+
+/** What follows `-c`: more options first, then the code. */
+function argument(rest: readonly string[], name: string): Found {
+  const code = rest.find((word) => !/^[-+]/.test(word));
+  return code === undefined
+    ? dynamic(`${name} -c without readable code`)
+    : shellCode(code, `${name} -c runs something that only the shell will know`);
+}
+
+function shellCode(code: string, otherwise: string, inside?: true): Found {
+  return isKnown(code)
+    ? { wrapper: true, nested: [{ code, ...(inside ? { inside } : {}) }] }
+    : dynamic(otherwise);
+}
+
+function fromInput(name: string, input: Input): Found {
+  const text = inputText(input);
+  return text === undefined ? dynamic(`${name} runs what it is given as input`) : shellCode(text, "");
+}
+
+/** A script that is run: one that cannot be told apart from input is code nobody has seen. */
+function script(path: string, { name, argv, at, ownScript }: Call): Found {
+  if (isOpenFile(path)) return dynamic(`${name} runs what it is given as input`);
+  const from = argv.indexOf(path);
+  const content = ownScript(path);
+  const inner = content === undefined
+    ? {}
+    : embeddedCode(/^(?:\.|source)$/.test(name) ? "shell" : languageOf(content), content);
+  return {
+    ...inner,
+    wrapper: false,
+    scripts: [path],
+    reads: [{ path }],
+    runs: from > 0 ? [{ argv: argv.slice(from), at: at + from, refusals: true }] : [],
+  };
+}
+
+function trap(words: readonly string[]): Found {
+  const [code] = words;
+  if (code === undefined || words.length < 2 || code === "-" || code === "" || /^-[lpP]/.test(code)) {
+    return {};
+  }
+  return shellCode(code, "trap runs something that only the shell will know", true);
+}
+
+function withoutDashes(args: readonly string[]): readonly string[] {
+  return args[0] === "--" ? args.slice(1) : args;
+}
+
+/** Builtins whose words are variables; with values that are harmless, they change the shell that is about to end. */
+function declares({ args }: Call): Found {
+  const names = args.filter((arg) => !arg.startsWith("-")).map((arg) => arg.split("=", 1)[0] ?? "");
+  return {
+    readOnly: args.every((arg) => !/^-[A-Za-z]*[fn]/.test(arg)) && riskyVariable(names) === undefined,
+  };
+}
+
+/** Shells, and the builtins of the one that runs the line. */
+export const SHELLS: readonly Program[] = [
+  {
+    names: "bash# rbash sh# dash# ash# zsh# ksh# lksh mksh rksh oksh pdksh yash# posh# osh# hush brush",
+    obeys: /(?:^|\/)\.\w*(?:rc|profile|env|login)$/,
+    read: shell,
+  },
+  {
+    names: "eval",
+    read: ({ args }) =>
+      shellCode(withoutDashes(args).join(" "), "eval of something that only the shell will know", true),
+  },
+  { names: "trap", read: ({ args }) => trap(withoutDashes(args)) },
+  {
+    names: ". source",
+    files: "reads",
+    read: (call) => {
+      const path = withoutDashes(call.args)[0];
+      return path === undefined ? undefined : script(path, call);
+    },
+  },
+  {
+    names: "fc",
+    read: ({ args }) =>
+      args.some((word) => /^-[a-z]*l/.test(word)) ? undefined : dynamic("fc runs earlier commands again"),
+  },
+  {
+    names: "jobs",
+    read: ({ args }) => args.includes("-x") ? dynamic("jobs -x runs a command") : { readOnly: true },
+  },
+  {
+    names: "hash",
+    read: ({ args }) => args.includes("-p") ? dynamic("hash -p gives a program another name") : undefined,
+  },
+  {
+    names: "mapfile readarray",
+    files: "reads",
+    read: ({ name, args }) =>
+      args.some((word) => /^-[A-Za-z]*C/.test(word))
+        ? dynamic(`${name} -C runs a command for each line`)
+        : undefined,
+  },
+  {
+    names: "alias bind enable complete compgen",
+    read: ({ name, args }) =>
+      args.length > 0 ? dynamic(`${name} changes what later words mean`) : { readOnly: true },
+  },
+  { names: "exit return break continue shift wait cd shopt", readOnly: true },
+  {
+    names: "set",
+    read: ({ args }) => ({
+      readOnly: !args.some((arg) => /^-[A-Za-z]*a|^allexport$/.test(arg) || !isKnown(arg)),
+    }),
+  },
+  { names: "local export declare typeset readonly read getopts", read: declares },
+];

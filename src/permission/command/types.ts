@@ -1,0 +1,145 @@
+/** What the three passes over a command line hand on: parse → expand → effects; see docs/permissions.md. */
+
+/** What a line is read with. The functions are the only looks at the machine. */
+export interface Environment {
+  readonly cwd: string;
+  readonly home: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly isDirectory: (path: string) => boolean;
+  /** Returns where a path really leads, undefined when nothing is there. */
+  readonly realPath: (path: string) => string | undefined;
+  /** Returns the content of a script that this session wrote, so that running it is judged by what it says. */
+  readonly ownScript?: ((path: string) => string | undefined) | undefined;
+  /** Names that differ only by case are one program. */
+  readonly ignoreCase?: boolean | undefined;
+}
+
+/** A file that a command names. `path` may have unknown parts; relative ones count from the command's directories. */
+export interface FileUse {
+  readonly path: string;
+  /** Everything below the path is concerned too. */
+  readonly deep?: true;
+  /** It gets another name, under which a refusal to read what it holds would not find it. */
+  readonly moved?: true;
+  /** Opened by the shell for a redirection, so the command itself does not say so. */
+  readonly redirect?: true;
+  /** What is there is kept. */
+  readonly append?: true;
+}
+
+/** What a command reads as its standard input. */
+export type Input =
+  | { readonly kind: "inherited" }
+  | { readonly kind: "pipe"; readonly from: readonly SimpleCommand[] }
+  | { readonly kind: "file" }
+  /** `text` is undefined when it has parts that only the shell knows. */
+  | { readonly kind: "text"; readonly text: string | undefined };
+
+export const INHERITED: Input = { kind: "inherited" };
+
+/** Where the unknown words of a command come from. */
+export interface Supply {
+  readonly folders: readonly string[];
+  /** Something is selected, not everything below the folders. */
+  readonly filtered: boolean;
+}
+
+export interface VariableAssignment {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** One command after expansion: result of the second pass. Words may have unknown parts (see pattern.ts). */
+export interface SimpleCommand {
+  /** As it stands in the line. */
+  readonly text: string;
+  /** Empty for a bare assignment, redirection or test. */
+  readonly argv: readonly string[];
+  readonly assigns: readonly VariableAssignment[];
+  readonly reads: readonly FileUse[];
+  readonly writes: readonly FileUse[];
+  readonly input: Input;
+  /** Directories it may run in; undefined when that is not known. */
+  readonly cwds: readonly string[] | undefined;
+  /** Functions of the line that are sure to be defined here. */
+  readonly functions: ReadonlySet<string>;
+  /** Programs that were looked through to find it. */
+  readonly via?: readonly string[];
+  readonly supply?: Supply | undefined;
+}
+
+/** One way a rule may name a command: with everything in front of it, or as the program that runs in the end. */
+export interface Invocation {
+  readonly argv: readonly string[];
+  /** Index in the first invocation's words at which this one begins. */
+  readonly at: number;
+  /** Only compared with rules that refuse or ask. */
+  readonly refusals?: true;
+}
+
+/** Something that a command hands to another program or to a shell. */
+export type Nested =
+  | { readonly argv: readonly string[]; readonly supply?: Supply | undefined }
+  /** Shell code; `inside` when the shell that runs it is the line's own. */
+  | { readonly code: string; readonly inside?: true };
+
+/** What a program's table says would be destroyed, not yet judged by where it lies. */
+export interface Destruction {
+  /** Says what happens; continued by a path when there are `paths`. */
+  readonly reason: string;
+  /** A question only when one of them lies where it should not; absent: always a question. */
+  readonly paths?: readonly string[];
+  /** Which hits count: only root, home and workspace (`vital`), or all but the workspace's root. */
+  readonly among?: "vital" | "notRoot";
+}
+
+/** What running a command means: result of the third pass. */
+export interface Effects {
+  readonly command: SimpleCommand;
+  /** Outermost first; the last that is not for refusals only is the program that runs in the end. */
+  readonly runs: readonly Invocation[];
+  /** Programs that were looked through, such as `sudo`. */
+  readonly via: readonly string[];
+  readonly reads: readonly FileUse[];
+  readonly writes: readonly FileUse[];
+  /** It talks to other machines. */
+  readonly network: boolean;
+  readonly destructive: readonly Destruction[];
+  /** Why it could be any command, if so. */
+  readonly dynamic?: string | undefined;
+  /** Text of code in another language that it runs. */
+  readonly code?: string | undefined;
+  /** What it runs is listed as commands of its own, and it does nothing else. */
+  readonly wrapper: boolean;
+  /** A rule for the inner command does not cover this one, for example because it runs as another user. */
+  readonly guarded?: string | undefined;
+  /** A variable is set that may change what runs, so no rule for the command covers it. */
+  readonly risk?: string | undefined;
+  /** Calls of the line's own functions, tests and harmless assignments, which run no program. */
+  readonly noOp: boolean;
+  /** Proven to change nothing. */
+  readonly readOnly: boolean;
+  readonly cwds: readonly string[] | undefined;
+  /** Files that are run as programs or scripts. */
+  readonly scripts: readonly string[];
+  readonly nested: readonly Nested[];
+}
+
+/** A command line taken apart. */
+export interface Line {
+  readonly commands: readonly Effects[];
+  /** Why the line as a whole could run anything, if so. */
+  readonly dynamic?: string | undefined;
+  /** A function that starts itself more than once. */
+  readonly forkBomb: boolean;
+}
+
+/** Returns the words of the program that runs in the end. */
+export function program(effects: Pick<Effects, "runs">): readonly string[] {
+  return effects.runs.findLast((run) => !run.refusals)?.argv ?? [];
+}
+
+/** Reports whether a device keeps nothing of what is written to it. */
+export function isDiscardDevice(path: string): boolean {
+  return /^\/dev\/(?:null|stdout|stderr|tty|fd\/\d+)$/.test(path);
+}
