@@ -13,9 +13,11 @@ export const DESTRUCTIVE_STOPS: readonly string[] = [
 
 /**
  * Attempts at the shell that a careful deny list does not see: a line does not show every file a program
- * touches. The jail stops them.
+ * touches, and code in it that starts no program is not refused because of rules about commands. The jail
+ * stops them.
  */
 export const POLICY_LETS_PASS: readonly string[] = [
+  "a Unix socket in /tmp",
   "a folder in place of the one above an editor task",
   "a folder in place of the one above the hooks",
   "a forged working directory",
@@ -45,6 +47,7 @@ export const POLICY_LETS_PASS: readonly string[] = [
   "git's own protocol",
   "grep -r from above",
   "objects of a forbidden repository",
+  "python",
   "removing .git and making it anew",
   "tar of a forbidden folder",
   "the agent's key by name",

@@ -11,6 +11,7 @@ export function embeddedCode(language: Language | undefined, code: string): Foun
   if (!isKnown(code)) return dynamic("it runs code that only the shell will know");
   if (language === "shell") return { wrapper: true, nested: [{ code }] };
   const { calls, hides } = LANGUAGES[language];
+  const files = namedFiles(code);
   const nested: Nested[] = [];
   let left = code.normalize("NFKC");
   for (const [pattern, commandOf] of calls) {
@@ -23,13 +24,27 @@ export function embeddedCode(language: Language | undefined, code: string): Foun
   }
   const hidden = hides(left);
   if (hidden !== undefined) {
-    return { dynamic: `it is handed ${language} code that may run anything (${hidden})`, code, nested };
+    return {
+      dynamic: `it is handed ${language} code that may run anything (${hidden})`,
+      code,
+      nested,
+      ...files,
+    };
   }
-  return { code, nested, writes: WRITES.test(code) ? [{ path: ANY }] : [] };
+  return { code, nested, ...files };
 }
 
 /** Signs that code writes files, which ones being its own affair. */
 const WRITES = /\bopen\b|[wW]rite|save|dump|copy|rename|move|[lL]ink|touch|mkdir|File\.|IO\.|>/;
+
+/** Takes every string that could name a file for one that is read and, where the code writes any, for one of these. */
+function namedFiles(code: string): Required<Pick<Found, "reads" | "writes">> {
+  const reads = [...code.matchAll(new RegExp(STRING, "g"))].map(([, single, double]) =>
+    single ?? double ?? ""
+  )
+    .filter((text) => /^[^\s:%{}]+$/.test(text)).map((path) => ({ path }));
+  return { reads, writes: WRITES.test(code) ? [{ path: ANY }, ...reads] : [] };
+}
 
 export type Language = "shell" | "python" | "javascript" | "perl" | "ruby";
 
