@@ -168,7 +168,9 @@ function matchCall(rule: Rule, files: CallFiles, paths: PathMatcher): Match {
   const spec = rule.spec;
   if (!spec) return "yes";
   if (spec.kind === "literal") return files.texts.includes(spec.text) ? "yes" : "no";
-  const matches = files.all.map((file) => paths.match(spec.raw, rule.list, file));
+  // What a call only reads, such as the source of a copy, is nothing to a rule about edits.
+  const concerned = rule.family === "Edit" ? files.writes : files.all;
+  const matches = concerned.map((file) => paths.match(spec.raw, rule.list, file));
   // A rule for one tool by name also sees what is no path, such as a search pattern.
   if (rule.family === undefined && files.texts.some((text) => namesText(spec.raw, text))) return "yes";
   return matches.includes("yes") ? "yes" : matches.includes("maybe") ? "maybe" : "no";

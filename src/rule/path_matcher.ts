@@ -1,4 +1,4 @@
-import { absolutePath, normalize } from "../path/lexical.ts";
+import { absolutePath, baseName, join as joinPath, normalize, parentOf } from "../path/lexical.ts";
 import { ANY, firstMark, isKnown, type Match, matchPattern, toPattern } from "./pattern.ts";
 import type { RuleList } from "./rule.ts";
 
@@ -17,6 +17,8 @@ export interface PathContext {
 export interface PathForms {
   readonly lexical: string;
   readonly real: string;
+  /** The name itself in its real directory, which a move or a removal changes; absent where it is one of the others. */
+  readonly entry?: string;
 }
 
 /** Compares paths with the globs of path rules. */
@@ -61,7 +63,7 @@ export function createPathMatcher(places: PathContext): PathMatcher {
   return {
     forms: (path, from = cwd) => pathForms(absolutePath(path, { cwd: from, home }), realPath),
     match(glob, list, forms) {
-      const texts = list === "allow" ? [forms.real] : [...new Set([forms.lexical, forms.real])];
+      const texts = list === "allow" ? [forms.real] : [...new Set<string>(Object.values(forms))];
       let best: Match = "no";
       for (const pattern of patterns(glob, list)) {
         for (const text of texts) {
@@ -73,9 +75,7 @@ export function createPathMatcher(places: PathContext): PathMatcher {
       return best;
     },
     holds(glob, folder) {
-      const below = [folder.lexical, folder.real].filter(isKnown).map((path) =>
-        fold(`${path === "/" ? "" : path}/`)
-      );
+      const below = Object.values(folder).filter(isKnown).map((path) => fold(`${path === "/" ? "" : path}/`));
       return patterns(glob, "deny").some((pattern) => below.some((head) => pattern.startsWith(head)));
     },
   };
@@ -110,9 +110,18 @@ function collapse(glob: string): string {
   return /(^|\/)\.{1,2}(\/|$)/.test(glob) ? normalize(glob).slice(glob.startsWith("/") ? 0 : 1) : glob;
 }
 
-/** Both names of an absolute path. In a path with unknown parts only what precedes them can be resolved. */
+function knownForms(path: string, realPath: (path: string) => string): PathForms {
+  const forms = { lexical: normalize(path), real: realPath(path) };
+  const tidy = path.replace(/(?<=.)\/+$/, "");
+  const name = baseName(tidy);
+  if (/^\.{0,2}$/.test(name)) return forms;
+  const entry = joinPath(realPath(parentOf(tidy)), name);
+  return entry === forms.real || entry === forms.lexical ? forms : { ...forms, entry };
+}
+
+/** The names of an absolute path. In a path with unknown parts only what precedes them can be resolved. */
 function pathForms(path: string, realPath: (path: string) => string): PathForms {
-  if (isKnown(path)) return { lexical: normalize(path), real: realPath(path) };
+  if (isKnown(path)) return knownForms(path, realPath);
   const mark = firstMark(path);
   const cut = path.lastIndexOf("/", mark);
   const rest = path.slice(cut);

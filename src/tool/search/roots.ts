@@ -15,6 +15,11 @@ export function globRoots(pattern: string, path: unknown): string[] {
   return roots.length > 0 ? [...new Set(roots)] : [base];
 }
 
+/** The directory from which all parts of a glob pattern count. */
+export function globBase(pattern: string, path: unknown): string {
+  return searchRoot(splitRoot(pattern.trim(), path).folder);
+}
+
 /** Splits at commas that stand in no braces. */
 export function splitList(text: string): string[] {
   const out: string[] = [];

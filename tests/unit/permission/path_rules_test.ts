@@ -1,4 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
 import { call, scene } from "./scene.ts";
 
 const signal = new AbortController().signal;
@@ -129,4 +130,23 @@ Deno.test("a search is judged by the folder it looks into", async () => {
   assertEquals(await check("ls", { path: "./secret/" }), "deny");
   assertEquals(await check("grep", { pattern: "secret/" }), "allow");
   assertEquals(await check("glob", { pattern: "**/*.ts" }), "allow");
+});
+
+Deno.test("a link is also judged by its own name in the directory it really lies in", async () => {
+  await using dir = await makeTempDir();
+  await Deno.mkdir(`${dir.path}/docs`);
+  await Deno.writeTextFile(`${dir.path}/ok.md`, "x");
+  await Deno.symlink("../ok.md", `${dir.path}/docs/inner`);
+  await Deno.symlink("docs", `${dir.path}/link`);
+  const check = async (deny: string, path: string) => {
+    const { gate } = scene(dir.path, { deny: [deny] });
+    const request = call("move_file", { source_path: path, destination_path: "new.md" });
+    return (await gate.check(request, signal)).decision;
+  };
+  for (const path of ["docs/inner", "link/inner", "link/inner/", "./link//inner"]) {
+    for (const rule of ["Edit(docs/**)", "Edit(docs/inner)", "Edit(ok.md)", "Read(docs/**)"]) {
+      assertEquals(await check(rule, path), "deny", `${rule} ${path}`);
+    }
+    assertEquals(await check("Edit(other/**)", path), "allow", path);
+  }
 });

@@ -1,5 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
-import { globRoots } from "../../search/roots.ts";
+import { globBase, globRoots } from "../../search/roots.ts";
 import { texts } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
@@ -20,7 +20,9 @@ export const GLOB = defineBuiltin({
   synonyms: { glob: "pattern", dir: "path", directory: "path", dir_path: "path" },
   unoffered: { case_sensitive: { type: "boolean" } },
   family: "Read",
-  reads: ({ pattern, path }) => globRoots(String(pattern), path),
+  // In another case the names in the pattern may be those of other directories.
+  reads: ({ pattern, path, case_sensitive }) =>
+    case_sensitive === false ? [globBase(String(pattern), path)] : globRoots(String(pattern), path),
   subjects: ({ pattern }) => texts(pattern),
   load: async () => (await import("./glob.ts")).glob,
 });

@@ -36,9 +36,9 @@ export async function moveFile(args: Record<string, unknown>, context: ToolConte
  */
 async function entryAt(context: ToolContext, path: string): Promise<Target> {
   const resolved = await resolveWrite(context, path);
-  const name = /[^/\\]+(?=[/\\]*$)/.exec(path)?.[0];
-  if (name === undefined || name === "." || name === "..") return resolved;
-  const bare = path.replace(/[/\\]+$/, "");
+  const bare = (Deno.build.os === "windows" ? path.replaceAll("\\", "/") : path).replace(/\/+$/, "");
+  const name = bare.slice(bare.lastIndexOf("/") + 1);
+  if (name === "" || name === "." || name === "..") return resolved;
   const folder = bare.slice(0, bare.length - name.length) || ".";
   const parent = await context.paths.write(folder).catch(() => undefined);
   if (parent === undefined) return resolved;

@@ -1,0 +1,273 @@
+/** What the gate judges of a call is what the tool touches, as seen on the disk. */
+import { memoryPort } from "../../../src/memory/mod.ts";
+import { createGate, type PermissionGate } from "../../../src/permission/mod.ts";
+import type { PreparedCall } from "../../../src/core/mod.ts";
+import { realPath } from "../../../src/path/real_path.ts";
+import { createPathMatcher, type PathMatcher } from "../../../src/rule/mod.ts";
+import { createWorkspace, type Workspace } from "../../../src/sandbox/mod.ts";
+import {
+  BUILTINS,
+  type FileReadTracker,
+  openServices,
+  type PathPolicy,
+  ToolRegistry,
+  type ToolResult,
+} from "../../../src/tool/mod.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+import { makeToolContext } from "../../support/tool_context.ts";
+import { Random } from "../file_tools/random.ts";
+import { anyPatch, ARGUMENTS, TREE } from "./touched_calls.ts";
+
+const RECORDS = 10_000;
+const registry = new ToolRegistry(BUILTINS, [], { enabled: BUILTINS.map(({ name }) => name) });
+const EDITORS = BUILTINS.filter(({ family }) => family === "Edit").map(({ name }) => name);
+const SEARCHES = ["ls", "glob", "grep"];
+const signal = new AbortController().signal;
+
+/** A tree that is put in order after each call that changed it. */
+class Ground {
+  readonly ws: string;
+  readonly #base: string;
+  readonly #before: ReadonlyMap<string, string>;
+
+  constructor(base: string) {
+    this.#base = base;
+    Deno.mkdirSync(base);
+    this.ws = `${base}/ws`;
+    Deno.writeTextFileSync(`${base}/outside.txt`, "token-outside");
+    Deno.mkdirSync(`${base}/home`);
+    this.#fill();
+    this.#before = this.#look(base);
+  }
+
+  #fill(): void {
+    for (const [path, text] of Object.entries(TREE)) {
+      const whole = `${this.ws}/${path}`;
+      Deno.mkdirSync(whole.replace(/\/[^/]*$/, ""), { recursive: true });
+      if (text.startsWith("-> ")) Deno.symlinkSync(text.slice(3), whole);
+      else Deno.writeTextFileSync(whole, text);
+    }
+  }
+
+  #look(folder: string, found = new Map<string, string>()): Map<string, string> {
+    for (const entry of Deno.readDirSync(folder)) {
+      const path = `${folder}/${entry.name}`;
+      if (entry.isDirectory) {
+        found.set(path, "directory");
+        this.#look(path, found);
+      } else if (entry.isSymlink) found.set(path, `-> ${Deno.readLinkSync(path)}`);
+      else found.set(path, `${Deno.lstatSync(path).mode} ${Deno.readTextFileSync(path)}`);
+    }
+    return found;
+  }
+
+  /** What differs from the beginning; then everything is as it was. */
+  takeChanges(): string[] {
+    const now = this.#look(this.#base);
+    const changed = [...new Set([...this.#before.keys(), ...now.keys()])]
+      .filter((path) => this.#before.get(path) !== now.get(path));
+    if (changed.length > 0) {
+      Deno.removeSync(this.ws, { recursive: true });
+      this.#fill();
+    }
+    return changed;
+  }
+}
+
+/** A gate and a workspace that keep one file from being written and read. */
+interface Guarded {
+  readonly file: string;
+  readonly edits: PermissionGate;
+  readonly reads: PermissionGate;
+  readonly hiding: Workspace;
+}
+
+function guard(ws: string, home: string, file: string): Guarded {
+  const gate = (rule: string) =>
+    createGate({
+      policy: { mode: "allow", allow: [], ask: [], deny: [{ text: rule }] },
+      approvalMode: "yolo",
+      cwd: ws,
+      home,
+      roots: [ws],
+      env: {},
+      record: () => {},
+    });
+  const path = `${ws}/${file}`;
+  return {
+    file: path,
+    edits: gate(`Edit(${path})`),
+    reads: gate(`Read(${path})`),
+    hiding: createWorkspace({ cwd: ws, roots: [ws], home: `${home}/r`, userHome: home, denyRead: [path] }),
+  };
+}
+
+/** A policy that notes the real path of everything that is asked for. */
+function watched(paths: Workspace, seen: Set<string>): PathPolicy {
+  const note = (path: string) => {
+    seen.add(path);
+    return path;
+  };
+  return {
+    roots: paths.roots,
+    read: async (path) => note(await paths.read(path)),
+    write: async (path) => note(await paths.write(path)),
+    hidden: (path) => paths.hidden(path),
+    verifyOpened: (...args) => paths.verifyOpened(...args),
+  };
+}
+
+const below = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
+const meets = (path: string, judged: readonly string[]): boolean =>
+  judged.some((one) => below(path, one) || below(one, path));
+
+/** As if the model had just read every file. */
+const ALL_READ: FileReadTracker = {
+  get(path) {
+    const info = stat(path);
+    return info?.isFile ? { path, mtimeMs: info.mtime?.getTime() ?? 0, size: info.size } : undefined;
+  },
+  set() {},
+  delete() {},
+};
+
+function stat(path: string): Deno.FileInfo | undefined {
+  try {
+    return Deno.statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+interface Observed {
+  readonly call: PreparedCall;
+  readonly result: ToolResult | undefined;
+  readonly changes: readonly string[];
+  readonly asked: ReadonlySet<string>;
+  readonly guarded: Guarded;
+  readonly allowed: { readonly edit: boolean; readonly read: boolean };
+}
+
+class Bench {
+  readonly #ground: Ground;
+  readonly #home: string;
+  readonly #open: Workspace;
+  readonly #guarded: readonly Guarded[];
+  readonly #matcher: PathMatcher;
+  readonly #services;
+
+  constructor(base: string) {
+    this.#ground = new Ground(`${base}/ground`);
+    this.#home = `${base}/ground/home`;
+    const { ws } = this.#ground;
+    this.#open = createWorkspace({ cwd: ws, roots: [ws], home: `${this.#home}/r`, userHome: this.#home });
+    this.#guarded = [...Object.keys(TREE), "docs/fresh.md"].map((file) => guard(ws, this.#home, file));
+    const ignoreCase = false;
+    this.#matcher = createPathMatcher({ cwd: ws, home: this.#home, roots: [ws], realPath, ignoreCase });
+    this.#services = openServices({
+      knowledge: { memory: memoryPort({ home: `${base}/memory`, project: `${base}/memory/project` }) },
+    });
+  }
+
+  fill(args: Record<string, unknown>): string {
+    return JSON.stringify(args).replaceAll("{ws}", this.#ground.ws);
+  }
+
+  /** Makes a call, whatever the gates say of it; undefined when it cannot be made. */
+  async observe(r: Random, name: string, args: string): Promise<Observed | undefined> {
+    const call = await registry.prepare({ id: "1", name, arguments: args });
+    if (typeof call === "string") return undefined;
+    const guarded = r.pick(this.#guarded);
+    const [edit, read] = [await guarded.edits.check(call, signal), await guarded.reads.check(call, signal)];
+    const allowed = { edit: edit.decision === "allow", read: read.decision === "allow" };
+    const asked = new Set<string>();
+    const judged = this.judged([...call.reads, ...call.writes ?? []]);
+    // Searches begin at a directory; what is in it and may not be read is left out on the way.
+    const paths = watched(SEARCHES.includes(call.tool) ? guarded.hiding : this.#open, asked);
+    const context = makeToolContext(this.#ground.ws, { paths, services: this.#services, seen: ALL_READ });
+    const result = call.command ? undefined : await registry.get(call.tool)?.execute(call.args, context);
+    const changes = this.#ground.takeChanges();
+    for (const path of [...changes, ...asked]) {
+      assert(meets(path, judged), `${path} is touched, judged are ${judged.join(", ")}`);
+    }
+    return { call, result, changes, asked, guarded, allowed };
+  }
+
+  judged(paths: readonly string[]): string[] {
+    return paths.flatMap((path) => Object.values(this.#matcher.forms(path)));
+  }
+
+  async close(): Promise<void> {
+    await this.#services[Symbol.asyncDispose]();
+  }
+}
+
+const isLink = (path: string): boolean =>
+  TREE[path.slice(path.indexOf("/ws/") + 4)]?.startsWith("-> ") ?? false;
+const nfc = (path: string): string => path.normalize("NFC");
+
+/** What must hold of every call; `single` when each path it names is sure to change once it succeeds. */
+function verify(bench: Bench, seen: Observed, single: boolean): void {
+  const { call, result, changes, guarded, allowed } = seen;
+  const { file } = guarded;
+  const writes = bench.judged(call.writes ?? []);
+  for (const path of changes) {
+    assert(
+      writes.some((one) => below(path, one) || below(one, path)),
+      `${path} changed, declared are ${writes}`,
+    );
+  }
+  if (allowed.edit) assert(!changes.includes(file), `${file} changed, which the gate allowed`);
+  const changed = changes.some((path) => below(nfc(path), nfc(file)) || below(nfc(file), nfc(path)));
+  const done = result?.isError !== true && changes.length > 0;
+  if (single && done) {
+    for (const path of call.writes ?? []) {
+      const forms = bench.judged([path]);
+      assert(changes.some((one) => forms.includes(one)), `${path} was declared, and did not change`);
+    }
+    // Who may not touch a file may not move a link to it either, and a rule that names a link is one about its target.
+    const linked = isLink(file) || (call.writes ?? []).some((path) => new Set(bench.judged([path])).size > 1);
+    if (!linked) assertEquals([file, !allowed.edit], [file, changed && meets(file, writes)]);
+  }
+  const shown = /token-(\w+)/.exec(TREE[file.slice(file.indexOf("/ws/") + 4)] ?? "")?.[0];
+  if (shown !== undefined && allowed.read) {
+    assert(!JSON.stringify(result ?? "").includes(shown), `${file} was shown, which the gate allowed`);
+  }
+}
+
+Deno.test("what the gate judges of a call is what its tool touches, for 10,000 calls of all built-in tools", async () => {
+  assertEquals(Object.keys(ARGUMENTS), BUILTINS.map(({ name }) => name).sort(byOrder));
+  // In memory, where there is such a directory: every write is flushed.
+  const shm = stat("/dev/shm")?.isDirectory ? { dir: "/dev/shm" } : {};
+  const base = await Deno.realPath(await Deno.makeTempDir({ ...shm, prefix: "reasonix-test-" }));
+  const bench = new Bench(base);
+  const counts = new Map<string, { made: number; effective: number }>();
+  for (let seed = 0; seed < RECORDS; seed++) {
+    const r = new Random(seed);
+    const name = r.pick(seed % 4 === 0 ? Object.keys(ARGUMENTS) : seed % 4 === 1 ? EDITORS : ["apply_patch"]);
+    const made = name === "apply_patch" ? anyPatch(r) : undefined;
+    const record = made ? { [r.pick(["patch", "input", "diff"])]: made.text } : ARGUMENTS[name]?.(r) ?? {};
+    const args = bench.fill(record);
+    try {
+      const seen = await bench.observe(r, name, args);
+      if (seen) verify(bench, seen, made?.plain ?? name !== "multi_edit");
+      const count = counts.get(name) ?? { made: 0, effective: 0 };
+      count.made += seen ? 1 : 0;
+      count.effective += seen && seen.changes.length > 0 ? 1 : 0;
+      counts.set(name, count);
+    } catch (error) {
+      throw new Error(`seed ${seed}: ${name} ${args}`, { cause: error });
+    }
+  }
+  await bench.close();
+  await Deno.remove(base, { recursive: true });
+  for (const name of EDITORS) {
+    const { effective = 0 } = counts.get(name) ?? {};
+    assert(effective >= 30, `${name} changed something in ${effective} calls only`);
+  }
+});
+
+function byOrder(a: string, b: string): number {
+  const names = Object.keys(ARGUMENTS);
+  return names.indexOf(a) - names.indexOf(b);
+}
