@@ -8,6 +8,7 @@ export { findSkillSet, gatherPromptInputs } from "./prompt_inputs.ts";
 export type { AssemblyOptions, RunOptions } from "./run_options.ts";
 export type { RunPaths } from "./run_paths.ts";
 export { SandboxSession, withJail } from "./sandbox_session.ts";
+export { redactorOf } from "./secrets.ts";
 export { buildRegistry } from "./tools.ts";
 export type { CommandReport, Line } from "./slash_commands.ts";
 export type { TurnInput } from "./turn_input.ts";

@@ -12,6 +12,7 @@ import {
   type Workspace,
 } from "../sandbox/mod.ts";
 import type { RunPaths } from "./run_paths.ts";
+import { secretsOf } from "./secrets.ts";
 
 export interface SandboxSessionParts {
   readonly paths: RunPaths;
@@ -31,6 +32,9 @@ export interface SandboxSessionParts {
   readonly tell?: (text: string) => void;
 }
 
+/** Names of variables that one notice lists. */
+const MAX_NAMES = 20;
+
 const HINTS = {
   file:
     "The jail probably stopped this command from writing; --add-dir or [sandbox] allow_write opens a folder",
@@ -47,6 +51,8 @@ export class SandboxSession {
   readonly #explained = new Set<string>();
   #jail: Promise<Jail> | undefined;
   #readOnly: Jail | undefined;
+  /** Names of variables that commands do not get, until the user was told. */
+  #heldBack: readonly string[] = [];
   #proxy: FilterProxy | undefined;
   #proxyFolder: string | undefined;
   #tmp: string | undefined;
@@ -61,10 +67,25 @@ export class SandboxSession {
   /** The jail of the next command: in modes that only read, one in which files stay as they are. */
   readonly current = async (): Promise<Jail> => {
     const jail = await this.open();
+    this.#tellHeldBack();
     return this.#sources.filesStay?.() ? this.#readOnly ??= jail.readOnly() : jail;
   };
 
-  /** Says once per cause that the jail seems to be why a command failed; without a person there is no way around it. */
+  #tellHeldBack(): void {
+    const names = this.#heldBack;
+    if (names.length === 0) return;
+    this.#heldBack = [];
+    const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
+    this.#sources.tell?.(
+      `Held back from commands, since they look secret: ${names.slice(0, MAX_NAMES).join(", ")}${more}; ` +
+        "[tools.shell] pass_env lets them through",
+    );
+  }
+
+  /**
+   * Says once per cause that the jail seems to be why a command failed; without a person there is no way
+   * around it.
+   */
   readonly denialNotice: EventSource = (event) => {
     if (event.type !== "tool.end" || event.exitCode === undefined || event.exitCode === 0) return undefined;
     return this.#explain({ exitCode: event.exitCode, output: event.content }).then((text) => {
@@ -123,6 +144,8 @@ export class SandboxSession {
   async #options(): Promise<JailOptions> {
     const { paths, loaded, workspace, outputDir } = this.#sources;
     const userHome = paths.env("HOME");
+    const { keyNames, heldBack, values } = secretsOf(loaded);
+    this.#heldBack = heldBack;
     const tmp = this.#tmp = await this.#makeTmp();
     return {
       mode: this.#mode,
@@ -134,7 +157,7 @@ export class SandboxSession {
       denyRead: workspace.options.denyRead ?? [],
       home: paths.home,
       cacheDir: `${paths.home}/cache`,
-      environment: { secretNames: loaded.keyNames, secretValues: [...loaded.keys.saved().values()] },
+      environment: { secretNames: [...keyNames, ...heldBack], secretValues: values },
       ...(userHome === undefined ? {} : { userHome }),
       ...(tmp === undefined ? {} : { privateTmp: tmp }),
       ...await this.#network(),

@@ -1,4 +1,3 @@
-import { knownSecrets } from "../config/mod.ts";
 import { type EventStore, MemoryStore } from "../control/mod.ts";
 import { type NewEvent, ReasonixError } from "../core/mod.ts";
 import {
@@ -9,10 +8,10 @@ import {
   SessionLog,
   type SessionPaths,
 } from "../session/mod.ts";
-import { createRedactor } from "../util/redact.ts";
 import { VERSION } from "../util/version.ts";
 import type { AssemblyOptions, RunOptions } from "./run_options.ts";
 import type { RunPaths } from "./run_paths.ts";
+import { redactorOf } from "./secrets.ts";
 
 /** Where the events of a run are kept: a session file, or memory. */
 export interface RunSession extends EventStore {
@@ -32,8 +31,8 @@ interface OpenedSession {
 
 /** The session a run writes to: a new one, or the one its options name (or a copy of that). */
 export async function openSession(options: AssemblyOptions): Promise<OpenedSession> {
-  const { paths, loaded: { config, keys } } = options;
-  const redact = createRedactor(knownSecrets(config.providers, keys));
+  const { paths, loaded } = options;
+  const redact = redactorOf(loaded);
   if (options.inMemory) return { session: new MemorySession(redact), redact };
   const path = chosenSession(paths, options);
   if (path !== undefined) {
@@ -67,7 +66,10 @@ function chosenSession({ home, cwd }: RunPaths, options: RunOptions): string | u
   });
 }
 
-/** A session in memory. Its outputs and checkpoints are in a temporary directory, which goes when it is closed. */
+/**
+ * A session in memory. Its outputs and checkpoints are in a temporary directory, which goes when it is
+ * closed.
+ */
 class MemorySession extends MemoryStore implements RunSession {
   readonly id: string = crypto.randomUUID();
   readonly paths: SessionPaths;

@@ -1,6 +1,7 @@
 export { builtInProviders, defaultConfigText, parseProvider } from "./load/defaults.ts";
 export { addConfigItem, isUserOnly, parseConfigValue, setConfigValue } from "./edit/edit.ts";
-export { keySource, type KeySources, knownSecrets, resolveKey } from "./query/provider_keys.ts";
+export { keySource, type KeySources, resolveKey } from "./query/provider_keys.ts";
+export { type EnvironmentSecrets, environmentSecrets } from "./query/secrets.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
 export { type ModelChoice, modelReferences, modelsOf, resolveModel } from "./query/models.ts";
 export {

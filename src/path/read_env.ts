@@ -8,3 +8,12 @@ export function readEnv(name: string): string | undefined {
     return undefined;
   }
 }
+
+/** The whole environment; empty where the program may not read it. */
+export function processEnvironment(): Record<string, string> {
+  try {
+    return Deno.env.toObject();
+  } catch {
+    return {};
+  }
+}

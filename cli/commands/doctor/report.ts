@@ -1,10 +1,9 @@
-import { buildWorkspace, type RunPaths, withJail } from "../../../src/assembly/mod.ts";
+import { buildWorkspace, redactorOf, type RunPaths, withJail } from "../../../src/assembly/mod.ts";
 import {
   ConfigError,
   formatProblem,
   idleSettings,
   keySource,
-  knownSecrets,
   listSettings,
   loadConfig,
   type LoadedConfig,
@@ -20,7 +19,6 @@ import { errorMessage } from "../../../src/core/mod.ts";
 import { listModels } from "../../../src/provider/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
-import { createRedactor } from "../../../src/util/redact.ts";
 import { isFile } from "../../../src/path/probe.ts";
 import { originText } from "../../terminal/origin_text.ts";
 import { VERSION } from "../../../src/util/version.ts";
@@ -87,7 +85,7 @@ function checkModel(loaded: LoadedConfig, problems: string[]): void {
 }
 
 function configPart(loaded: LoadedConfig): Report["config"] {
-  const redact = createRedactor(knownSecrets(loaded.config.providers, loaded.keys));
+  const redact = redactorOf(loaded);
   const changed = listSettings(loaded).filter((setting) => setting.from.source !== "default");
   return {
     files: loaded.files.map(({ path, found }) => ({ path, found })),

@@ -54,8 +54,11 @@ export function reportResult(report: CommandReport, { session, provider }: Assem
   };
 }
 
-/** The result without secrets, as its events are: it goes to standard output, logs of others and the file of metrics. */
-export function redacted(result: RunResult, { redact }: Assembly): RunResult {
+/**
+ * The result without secrets, as its events are: it goes to standard output, logs of others and the file of
+ * metrics.
+ */
+export function redacted(result: RunResult, { redact }: Pick<Assembly, "redact">): RunResult {
   return mapTexts(result, redact);
 }
 

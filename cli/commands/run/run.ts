@@ -1,5 +1,6 @@
-import { assemble, type Assembly } from "../../../src/assembly/mod.ts";
+import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
 import { FRONTENDS, Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
+import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
@@ -18,11 +19,13 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
   });
   const out = new Output(Deno.stdout, () => stop.abort("interrupted"));
   const printer = await printerFor(this, flags, out);
+  // Secrets are known once the configuration is.
+  const secrets = { redact: createRedactor([]) };
   let result: RunResult;
   try {
-    result = await runTask(this, flags, { words, printer, signal: stop.signal });
+    result = await runTask(this, flags, { words, printer, secrets, signal: stop.signal });
   } catch (error) {
-    result = failedResult(error);
+    result = redacted(failedResult(error), secrets);
   }
   const told = out.failure !== undefined && flags.outputFormat === "text";
   await printer.result(withDelivery(result, out.failure));
@@ -37,17 +40,20 @@ interface RunParts {
   readonly words: readonly string[];
   readonly printer: Printer;
   readonly signal: AbortSignal;
+  /** Takes secrets out of what is said of the run when it fails. */
+  readonly secrets: { redact: (text: string) => string };
 }
 
 async function runTask(
   context: CliContext,
   flags: RunFlags,
-  { words, printer, signal }: RunParts,
+  { words, printer, signal, secrets }: RunParts,
 ): Promise<RunResult> {
   const task = await readTask(words);
   const metrics = new Metrics(flags.metrics);
   const paths = runPaths(context, flags.dir);
   const loaded = await loadRunConfig(paths, flags);
+  secrets.redact = redactorOf(loaded);
   const assembly = await assemble({ ...flags, paths, loaded });
   assembly.controller.subscribe((event) => metrics.event(event));
   assembly.controller.subscribe((event) => printer.event(event));

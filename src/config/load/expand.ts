@@ -10,6 +10,10 @@ import {
 
 const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
+/** Variables that every program gets and that keep nothing secret. */
+const ORDINARY =
+  /^(?:HOME|USER|USERNAME|LOGNAME|USERPROFILE|PATH|PWD|SHELL|LANG|LC_\w+|TZ|TMPDIR|TMP|TEMP|HOSTNAME|XDG_\w+|APPDATA|LOCALAPPDATA)$/i;
+
 /** Replaces `${VAR}` and `${VAR:-default}`; the default also stands in for an empty variable. */
 function expandText(text: string, lookup: EnvLookup, missing: (name: string) => void): string {
   if (!text.includes("${")) return text;
@@ -36,17 +40,32 @@ export interface MissingVariable {
   readonly name: string;
 }
 
-/** A copy of a layer's table with variables replaced and paths made absolute, where the schema says so. */
+/**
+ * A copy of a layer's table with variables replaced and paths made absolute, where the schema says so. `used`
+ * are the variables whose values could be secrets.
+ */
 export function expandConfig(
   table: TomlTable,
   options: ExpandOptions,
-): { table: TomlTable; missing: MissingVariable[] } {
+): { table: TomlTable; missing: MissingVariable[]; used: Map<string, string> } {
   const missing: MissingVariable[] = [];
+  const used = new Map<string, string>();
+
+  function recording(path: KeyPath, schema: JsonSchema): EnvLookup {
+    const lookup = options.lookup(path);
+    // A path that begins with a variable keeps no secret in it.
+    if (schema.path) return lookup;
+    return (name) => {
+      const value = lookup(name);
+      if (value && !ORDINARY.test(name)) used.set(name, value);
+      return value;
+    };
+  }
 
   function strings(value: unknown, schema: JsonSchema, path: KeyPath): unknown {
     if (typeof value === "string") {
       const text = schema.expand
-        ? expandText(value, options.lookup(path), (name) => missing.push({ path, name }))
+        ? expandText(value, recording(path, schema), (name) => missing.push({ path, name }))
         : value;
       if (!schema.path || text === "") return text;
       return resolvePath(text, schema.path === "file" ? options.folder : options.cwd, options.env);
@@ -64,7 +83,7 @@ export function expandConfig(
     return mapTable(value, (item, name) => walk(item, childSchema(schema, name), [...path, name]));
   }
 
-  return { table: walk(table, CONFIG_SCHEMA, []) as TomlTable, missing };
+  return { table: walk(table, CONFIG_SCHEMA, []) as TomlTable, missing, used };
 }
 
 function mapTable(table: TomlTable, map: (value: unknown, name: string) => unknown): TomlTable {

@@ -54,6 +54,8 @@ export interface LoadedConfig {
    * them.
    */
   readonly keyNames: readonly string[];
+  /** Variables that the configuration expands outside of paths, with their values. */
+  readonly expanded: ReadonlyMap<string, string>;
   /** What counts of each source, the strongest first. */
   readonly layers: readonly Layer[];
 }
@@ -102,6 +104,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     ],
     keys: { file: join(home, ".env"), saved: loader.saved, env, useEnv: config.security.env_keys },
     keyNames: [...new Set([...own, ...(project ? [project] : []), flags].flatMap(keyNamesOf))],
+    expanded: loader.expanded,
     layers: layers.reverse(),
   };
 }
@@ -155,6 +158,7 @@ function pluginNotice(project: Layer): ConfigProblem[] {
 /** Makes of what a layer says what counts: variables replaced, paths absolute, the project narrowed. */
 class Loader {
   readonly needsTrust: TrustItem[] = [];
+  readonly expanded = new Map<string, string>();
   readonly saved: () => ReadonlyMap<string, string>;
   readonly #options: LoadOptions;
   readonly #home: string;
@@ -170,12 +174,13 @@ class Loader {
   readonly resolveLayer = (layer: Layer): Layer => {
     const { cwd } = this.#options;
     const lookup = (name: string) => this.#env(name) ?? this.saved().get(name);
-    const { table, missing } = expandConfig(layer.table, {
+    const { table, missing, used } = expandConfig(layer.table, {
       lookup: () => lookup,
       env: this.#options.env,
       folder: layer.source === "user" ? this.#home : cwd,
       cwd,
     });
+    this.#remember(used);
     this.#reportMissing(layer, table, missing);
     return { ...layer, table: moveAliases(table) };
   };
@@ -186,7 +191,7 @@ class Loader {
     const keyNames = new Set([DEFAULT_LAYER, { ...layer, table: base }, layer].flatMap(keyNamesOf));
     const forPlugins = (name: string) =>
       this.#env(name) ?? (isReservedVariable(name) || keyNames.has(name) ? undefined : fromFile().get(name));
-    const { table: expanded, missing } = expandConfig(layer.table, {
+    const { table: expanded, missing, used } = expandConfig(layer.table, {
       lookup: ([list]) => list === "plugins" ? forPlugins : this.#env,
       env,
       folder: cwd,
@@ -207,6 +212,7 @@ class Loader {
       userFile: userConfigFile(this.#home),
     });
     this.#problems.push(...warnings, ...pluginNotice(layer));
+    this.#remember(used);
     for (const { item, withhold } of withholdable) {
       if (await trust(item)) continue;
       withhold();
@@ -214,6 +220,10 @@ class Loader {
     }
     this.#reportMissing(layer, table, missing);
     return { ...layer, table };
+  }
+
+  #remember(used: ReadonlyMap<string, string>): void {
+    for (const [name, value] of used) this.expanded.set(name, value);
   }
 
   readonly #env: EnvLookup = (name) => {

@@ -19,7 +19,12 @@ const KEY_HOSTS: Readonly<Record<string, readonly string[]>> = {
 
 /** Variables that a project's `.env` may never supply. */
 export function isReservedVariable(name: string): boolean {
-  return name.startsWith("REASONIX_") || Object.hasOwn(KEY_HOSTS, name);
+  return name.startsWith("REASONIX_") || isVendorVariable(name);
+}
+
+/** Reports whether a variable usually holds the key of a well-known vendor. */
+export function isVendorVariable(name: string): boolean {
+  return Object.hasOwn(KEY_HOSTS, name);
 }
 
 /** Reports whether an address stays on this machine. */

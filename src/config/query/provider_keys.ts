@@ -42,17 +42,6 @@ export function keySource(entry: KeyOwner, sources: KeySources): "home" | "env" 
   return lookUp(entry.api_key_env, sources) === undefined ? "missing" : "env";
 }
 
-/**
- * Every secret the configuration knows of, for redaction: all of the home's `.env`, and the keys of all
- * providers.
- */
-export function knownSecrets(entries: readonly KeyOwner[], sources: KeySources): string[] {
-  const keys = entries.map((entry) => sources.env(entry.api_key_env || "-")).filter((key) =>
-    key !== undefined
-  );
-  return [...new Set([...sources.saved().values(), ...keys])].filter((secret) => secret !== "");
-}
-
 function lookUp(name: string, sources: KeySources): string | undefined {
   return sources.saved().get(name) || (sources.useEnv && sources.env(name)) || undefined;
 }

@@ -82,6 +82,10 @@ const tools = z.object({
           "Interpreter of the shell tool.",
         ),
         path: key(z.optional(z.string()), "Executable of that interpreter.", { project: "trust" }),
+        pass_env: key(texts(), "Variables that commands get although their names look secret.", {
+          merge: "concat",
+          project: "ignored",
+        }),
       }),
       {},
     ),

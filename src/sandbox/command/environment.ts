@@ -2,9 +2,12 @@
 export interface EnvironmentOptions {
   /** The environment of this process; read once when absent. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Names that hold provider keys: every `api_key_env`, and every name of the Reasonix home's `.env`. */
+  /**
+   * Variables that are dropped: those that hold provider keys, or whose names look secret and that the user
+   * does not pass on.
+   */
   readonly secretNames?: readonly string[];
-  /** Key values; a variable that holds one is dropped whatever its name. */
+  /** Secrets; a variable that holds one is dropped whatever its name. */
   readonly secretValues?: readonly string[];
 }
 
@@ -29,6 +32,9 @@ const FIXED: Readonly<Record<string, string>> = {
 const DROPPED =
   /^(?:REASONIX|OTEL|LD|DYLD)_|^DENO_(?:AUTH_TOKENS|V8_FLAGS|SERVE_ADDRESS|KV_ACCESS_TOKEN|TLS_CA_STORE)$|^(?:BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|COLORTERM|TERMCAP|STY|TMUX|TMUX_PANE|WINDOWID|SSH_TTY|FORCE_COLOR|CLICOLOR_FORCE|GIT_ASKPASS|SSH_ASKPASS|SUDO_ASKPASS)$|^BASH_FUNC_|^NODE_CHANNEL_/;
 
+/** What nothing works without; whoever keeps a secret in it has told everyone. */
+const ESSENTIAL = /^(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|TMPDIR|LANG)$/i;
+
 /** Shorter values are too common to be told apart from ordinary settings. */
 const SHORTEST_SECRET = 8;
 
@@ -37,13 +43,10 @@ export function childEnvironment(options: EnvironmentOptions = {}): Record<strin
   const source = options.env ?? Deno.env.toObject();
   const names = new Set(options.secretNames?.map((name) => name.toUpperCase()));
   const values = new Set(options.secretValues?.filter((value) => value.length >= SHORTEST_SECRET));
-  for (const [name, value] of Object.entries(source)) {
-    if (names.has(name.toUpperCase()) && value.length >= SHORTEST_SECRET) values.add(value);
-  }
   const result: Record<string, string> = {};
   for (const [name, value] of Object.entries(source)) {
     if (name === "" || names.has(name.toUpperCase()) || DROPPED.test(name)) continue;
-    if (value.includes("\0") || holdsSecret(value, values)) continue;
+    if (value.includes("\0") || (!ESSENTIAL.test(name) && holdsSecret(value, values))) continue;
     result[name] = value;
   }
   return Object.assign(result, FIXED);

@@ -1,4 +1,5 @@
 import { findProgram } from "../../util/find_program.ts";
+import { readEnv } from "../../path/read_env.ts";
 import { readSmallText } from "../../path/probe.ts";
 
 /** A file as git last saw it. */
@@ -83,6 +84,15 @@ function convertsContent(root: string): boolean {
   return (readSmallText(`${root}/.git/info/attributes`) ?? "") !== "";
 }
 
+/** Where git finds the user's settings, which say which repositories are safe. */
+function ownSettings(): Record<string, string> {
+  const names = ["HOME", "XDG_CONFIG_HOME", "PATH", "USERPROFILE", "SYSTEMROOT"];
+  return Object.fromEntries(names.flatMap((name) => {
+    const value = readEnv(name);
+    return value === undefined ? [] : [[name, value]];
+  }));
+}
+
 /**
  * Content of a blob of the repository, or undefined when it has none with that id. Changes nothing in the
  * repository.
@@ -95,7 +105,8 @@ export async function readGitBlob(root: string, id: string): Promise<Uint8Array<
     const { success, stdout } = await new Deno.Command(git, {
       // Older versions would fetch a missing blob, by a program that the repository names.
       args: ["-C", root, "--no-optional-locks", "-c", "protocol.allow=never", "cat-file", "blob", id],
-      env: { GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0", GIT_NO_LAZY_FETCH: "1" },
+      clearEnv: true,
+      env: { ...ownSettings(), GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0", GIT_NO_LAZY_FETCH: "1" },
       stdin: "null",
       stdout: "piped",
       stderr: "null",

@@ -1,4 +1,4 @@
-import { keySource, knownSecrets, resolveKey } from "../../../src/config/mod.ts";
+import { keySource, resolveKey } from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
@@ -57,13 +57,4 @@ Deno.test("resolveKey needs no key on this machine, or where none is named", asy
     undefined,
   );
   assertEquals(keySource({ ...entry, api_key_env: "" }, keys), "none");
-});
-
-Deno.test("knownSecrets lists everything in the home's .env and the keys of all providers", async () => {
-  await using fixture = configFixture({
-    "home/config.toml": PROVIDER,
-    "home/.env": "OTHER=o-secret\nBLANK=\n",
-  });
-  const { config, keys } = await fixture.load({ variables: { P_KEY: "p-secret" } });
-  assertEquals(knownSecrets(config.providers, keys), ["o-secret", "p-secret"]);
 });

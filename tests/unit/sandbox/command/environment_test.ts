@@ -27,7 +27,7 @@ Deno.test("childEnvironment drops provider keys by name, by value and inside oth
       FLAG: "1",
     },
     secretNames: ["DEEPSEEK_API_KEY", "SHORT"],
-    secretValues: ["value-of-the-env-file"],
+    secretValues: ["sk-deep-0123456789", "value-of-the-env-file"],
   });
   const kept = Object.keys(env).filter((name) =>
     ["COPY", "URL", "FROM_FILE", "SHORT", "FLAG", "GITHUB_TOKEN"].includes(name)
@@ -55,4 +55,18 @@ Deno.test("childEnvironment drops what loads code into children and what is ours
   ];
   const env = childEnvironment({ env: Object.fromEntries(dropped.map((name) => [name, "some value"])) });
   assertEquals(dropped.filter((name) => name in env), []);
+});
+
+Deno.test("childEnvironment keeps what nothing works without, though a secret's value is part of it", () => {
+  const env = childEnvironment({
+    env: { PATH: "/usr/local/bin:/bin", HOME: "/usr/local", ROOT: "/usr/local", ROOT_KEY: "/usr/local" },
+    secretNames: ["ROOT_KEY"],
+    secretValues: ["/usr/local"],
+  });
+  assertEquals([env.PATH, env.HOME, env.ROOT, env.ROOT_KEY], [
+    "/usr/local/bin:/bin",
+    "/usr/local",
+    undefined,
+    undefined,
+  ]);
 });
