@@ -1,5 +1,6 @@
 /**
- * Reasonix as a library: run the agent from a program of your own, with your own tools and provider.
+ * Reasonix as a library: run the agent from a program of your own, with the built-in tools, your own, and the
+ * model of your choice. It is the agent of the command line; only the terminal is missing.
  *
  * @example An agent with one tool
  * ```ts
@@ -26,9 +27,30 @@
  *     yield { type: "done", reason: "stop" };
  *   },
  * };
- * const agent = await createAgent({ provider, tools: [add] });
+ * await using agent = await createAgent({ provider, tools: [add] });
  * const { answer } = await agent.run("What is 2 + 3?");
  * if (answer !== "The sum is 5") throw new Error(answer);
+ * ```
+ *
+ * @example Settings as an object: files may be edited, commands may not run
+ * ```ts
+ * import { createAgent, type Provider } from "./mod.ts";
+ *
+ * const provider: Provider = {
+ *   name: "scripted",
+ *   model: { provider: "scripted", id: "demo", contextWindow: 0, vision: false },
+ *   async *stream({ messages }) {
+ *     const last = messages.at(-1);
+ *     const call = { id: "1", name: "bash", arguments: '{"command":"touch made"}' };
+ *     if (last?.role === "tool") yield { type: "text", text: last.content };
+ *     else yield { type: "tool_call", call };
+ *     yield { type: "done", reason: "stop" };
+ *   },
+ * };
+ * const config = { permissions: { allow: ["Edit(docs/**)"] } };
+ * await using agent = await createAgent({ provider, config });
+ * const { answer } = await agent.run("Make a file");
+ * if (!answer.startsWith("blocked")) throw new Error(answer);
  * ```
  *
  * @example A model behind an OpenAI-compatible server
@@ -37,8 +59,18 @@
  *
  * const entry = parseProvider({ name: "local", base_url: "http://127.0.0.1:8080/v1", model: "qwen3" });
  * const provider = await createProvider({ entry, model: "qwen3", version: "1.0.0" });
- * const agent = await createAgent({ provider });
+ * await using agent = await createAgent({ provider, session: "memory" });
  * console.log((await agent.run("Say hello")).answer);
+ * ```
+ *
+ * @example The user's own configuration, a session file, and a person who is asked
+ * ```ts ignore
+ * import { createAgent } from "./mod.ts";
+ *
+ * const approver = {
+ *   ask: ({ tool, subject }) => Promise.resolve({ allow: confirm(`${tool} ${subject}?`), scope: "once" }),
+ * };
+ * await using agent = await createAgent({ config: "load", session: "file", approver });
  * ```
  *
  * @module
@@ -74,7 +106,7 @@ export {
   type ModelRequest,
   type Provider,
 } from "./src/provider/mod.ts";
-export { parseProvider, type ProviderEntry } from "./src/config/mod.ts";
+export { type ConfigInput, parseProvider, type ProviderEntry } from "./src/config/mod.ts";
 export {
   type FileChange,
   type Tool,
@@ -84,4 +116,11 @@ export {
 } from "./src/tool/mod.ts";
 export { type Decision, type Gate } from "./src/permission/mod.ts";
 export { type Limits, type TurnOutcome, type TurnReason } from "./src/agent/mod.ts";
-export { type AgentOptions, Controller, createAgent, type EmbeddedAgent } from "./src/control/mod.ts";
+export { Controller } from "./src/control/mod.ts";
+export {
+  type AgentOptions,
+  createAgent,
+  type EmbeddedAgent,
+  runWorker,
+  type TurnInput,
+} from "./src/assembly/mod.ts";

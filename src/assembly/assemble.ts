@@ -65,7 +65,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     redact,
     warnings: [...loaded.warnings.map(formatProblem), ...remarks(scope, registry, inputs)],
     warmedUp: () => Promise.allSettled(warming),
-    closeTools: tools.close,
+    tools,
   });
 }
 

@@ -8,6 +8,7 @@ import { type OpeningParts, recordOpening } from "./opening.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import type { RunSession } from "./session.ts";
 import type { Line } from "./slash_commands.ts";
+import type { RunTools } from "./tools.ts";
 import { resolveInput, type TurnInput } from "./turn_input.ts";
 
 /** The parts of a run, connected. */
@@ -20,8 +21,8 @@ export interface AssemblyParts extends OpeningParts {
   readonly warnings: readonly string[];
   /** Resolves when nothing that was started ahead is running any more. */
   readonly warmedUp: () => Promise<unknown>;
-  /** Ends what runs in the background. */
-  readonly closeTools: () => Promise<void>;
+  /** The background of the tools. */
+  readonly tools: Pick<RunTools, "close" | "ended">;
 }
 
 /** What a front end shows of a session that begins. */
@@ -115,7 +116,7 @@ export class Assembly implements AsyncDisposable {
 
   /** Ends what runs in the background and closes the session. What was started ahead may still be on its way. */
   close(): Promise<void> {
-    return this.#closed ??= this.#parts.closeTools().then(() => this.session.close());
+    return this.#closed ??= this.#parts.tools.close().then(() => this.session.close());
   }
 
   /** Interrupts a turn that is running, waits for everything that was started, and closes. */
@@ -126,6 +127,7 @@ export class Assembly implements AsyncDisposable {
       await this.#parts.warmedUp();
     }
     await this.close();
+    await this.#parts.tools.ended();
   }
 }
 

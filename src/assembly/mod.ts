@@ -1,3 +1,4 @@
+export { type AgentOptions, createAgent, type EmbeddedAgent } from "./agent.ts";
 export { buildAccessScope, buildWorkspace } from "./access_scope.ts";
 export { assemble } from "./assemble.ts";
 export type { Assembly, SessionStart } from "./assembly.ts";
@@ -13,3 +14,4 @@ export { buildRegistry } from "./tools.ts";
 export type { CommandReport, Line } from "./slash_commands.ts";
 export type { TurnInput } from "./turn_input.ts";
 export { executables, loadTrustedConfig, trustable } from "./trusted_config.ts";
+export { runWorker } from "./worker.ts";

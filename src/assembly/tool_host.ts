@@ -50,7 +50,7 @@ export class RunToolHost {
       command: selfCommand({
         role: TOOL_ROLE,
         module: import.meta.url,
-        sourceEntry: new URL("../../cli/main.ts", import.meta.url),
+        sourceEntry: new URL("./worker.ts", import.meta.url),
         flags: processFlags({
           writable: [...workspace.roots, outputDir],
           keep: [userConfigFile(workspace.options.home)],

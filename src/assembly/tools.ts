@@ -44,6 +44,8 @@ export interface RunTools {
   openJail(): Promise<Jail>;
   /** Ends what runs in the background. */
   close(): Promise<void>;
+  /** Resolves when helper processes have ended, some time after `close`. */
+  ended(): Promise<void>;
 }
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
@@ -87,6 +89,7 @@ export function buildTools(parts: ToolParts): RunTools {
     toolbox,
     openJail: jail.open,
     shellFolder: () => services.shell?.cwd,
+    ended: () => services.ended(),
     async close() {
       await host.close();
       await services[Symbol.asyncDispose]();

@@ -1,4 +1,3 @@
-export { type AgentOptions, createAgent, type EmbeddedAgent } from "./embed.ts";
 export { type ControlledParts, Controller } from "./controller.ts";
 export { MemoryStore } from "./memory_store.ts";
 export { openConversation, type WantedPrefix } from "./prefix.ts";

@@ -22,8 +22,9 @@ export const LAYERS: Readonly<Record<string, number>> = {
   cli: 7,
 };
 
-/** The highest layer the embedding API at the top `mod.ts` may show. */
+/** The highest layer the embedding API at the top `mod.ts` may show, besides the package that composes it. */
 export const API_LAYER = 5;
+export const API_PACKAGE = "assembly";
 
 /**
  * Packages without a `mod.ts`: their files stand on their own, so that start-up pays only for those in use.
@@ -32,6 +33,9 @@ export const OPEN_PACKAGES: readonly string[] = ["path", "util"];
 
 /** Files beside the `mod.ts` of a package that may be imported for their types. */
 export const TYPE_ENTRIES: readonly string[] = ["src/core/event_schema.ts"];
+
+/** Modules that a process starts with; the entry of the program imports them late, past the `mod.ts`. */
+export const PROCESS_ENTRIES: readonly string[] = ["src/assembly/worker.ts"];
 
 /** A directory that grows by one entry and one line in its list file. */
 export interface ExtensionPoint {

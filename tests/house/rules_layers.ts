@@ -2,12 +2,14 @@ import type { Edge } from "./edges.ts";
 import { isTest, type Offence, productFiles, type Project } from "./project.ts";
 import {
   API_LAYER,
+  API_PACKAGE,
   EXTENSION_POINTS,
   type ExtensionPoint,
   isListOf,
   LAYERS,
   OPEN_PACKAGES,
   packageOf,
+  PROCESS_ENTRIES,
   TYPE_ENTRIES,
 } from "./packages.ts";
 
@@ -35,7 +37,9 @@ export function upwardImports(project: Project): Offence[] {
     if (to === undefined || to === from) return [];
     const high = LAYERS[to] ?? Infinity;
     if (edge.from === "mod.ts") {
-      return high <= API_LAYER ? [] : [offence(edge, `the embedding API may not show ${edge.to}`)];
+      return high <= API_LAYER || to === API_PACKAGE
+        ? []
+        : [offence(edge, `the embedding API may not show ${edge.to}`)];
     }
     const low = from === undefined ? undefined : LAYERS[from];
     if (low === undefined || high < low) return [];
@@ -51,6 +55,7 @@ export function deepImports(project: Project): Offence[] {
     if (packageOf(edge.from) === undefined && edge.from !== "mod.ts") return [];
     if (edge.to === `src/${to}/mod.ts`) return [];
     if (edge.typeOnly && TYPE_ENTRIES.includes(edge.to)) return [];
+    if (edge.kind === "lazy" && PROCESS_ENTRIES.includes(edge.to)) return [];
     return [offence(edge, `imports ${edge.to}; go through src/${to}/mod.ts`)];
   });
 }

@@ -16,7 +16,10 @@ export interface ServiceOptions {
 }
 
 /** The services of one session, and their end: no command outlives the disposal. */
-export interface SessionServices extends ToolServices, AsyncDisposable {}
+export interface SessionServices extends ToolServices, AsyncDisposable {
+  /** Resolves when the helper processes of the session have ended, some time after the disposal. */
+  ended(): Promise<void>;
+}
 
 export function openServices(options: ServiceOptions = {}): SessionServices {
   const guard = new GuardProcess();
@@ -37,6 +40,7 @@ export function openServices(options: ServiceOptions = {}): SessionServices {
     ...(freeSpace ? { freeSpace } : {}),
     ...(options.asker ? { asker: options.asker } : {}),
     ...options.knowledge,
+    ended: () => guard.ended(),
     async [Symbol.asyncDispose]() {
       await Promise.all([jobs[Symbol.asyncDispose](), spare[Symbol.asyncDispose]()]);
       await guard[Symbol.asyncDispose]();

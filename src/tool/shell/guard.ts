@@ -33,6 +33,7 @@ done`;
  */
 export class GuardProcess implements ProcessGuard {
   readonly mark: Readonly<Record<string, string>>;
+  #child: Deno.ChildProcess | undefined;
   #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
   #off: boolean;
   readonly #value = crypto.randomUUID();
@@ -62,6 +63,12 @@ export class GuardProcess implements ProcessGuard {
     await this.#writer?.close().catch(() => {});
   }
 
+  /** Resolves when the guard has ended, some time after its disposal. */
+  async ended(): Promise<void> {
+    this.#child?.ref();
+    await this.#child?.status;
+  }
+
   #tell(line: string): void {
     this.start();
     this.#writer?.write(new TextEncoder().encode(line)).catch(() => {});
@@ -80,6 +87,7 @@ export class GuardProcess implements ProcessGuard {
         detached: true,
       }).spawn();
       child.unref();
+      this.#child = child;
       this.#writer = child.stdin.getWriter();
     } catch {
       // No such shell, or not allowed to run one: commands still end with their call.

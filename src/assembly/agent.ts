@@ -1,0 +1,137 @@
+import type { TurnOutcome } from "../agent/mod.ts";
+import { type ConfigInput, type EnvLookup, reasonixHome } from "../config/mod.ts";
+import type { Controller } from "../control/mod.ts";
+import { errorMessage, type EventSink, ReasonixError } from "../core/mod.ts";
+import type { Approver, Gate } from "../permission/mod.ts";
+import type { Provider } from "../provider/mod.ts";
+import type { Tool } from "../tool/mod.ts";
+import { assemble } from "./assemble.ts";
+import type { Assembly } from "./assembly.ts";
+import type { RunOptions } from "./run_options.ts";
+import { loadTrustedConfig } from "./trusted_config.ts";
+import type { TurnInput } from "./turn_input.ts";
+
+/** What an agent in a program of your own is made of. */
+export interface AgentOptions extends Omit<RunOptions, "continue" | "resume" | "copy" | "record"> {
+  /**
+   * Settings by the names of docs/config.md, or "load" to read the user's and the project's files as the program
+   * does. Default: the defaults alone; no file is read.
+   */
+  readonly config?: ConfigInput | "load";
+  /** Talks to the model. Default: as the configuration says. */
+  readonly provider?: Provider;
+  /** Tools of your own, beside the built-in ones. */
+  readonly tools?: readonly Tool[];
+  /** Working directory, and with the default settings the only one that can be written. Default: the current one. */
+  readonly cwd?: string;
+  /**
+   * Directory of keys, skills, saved facts and sessions. Default: the Reasonix home where the configuration is
+   * loaded, else a private one that goes with the agent.
+   */
+  readonly home?: string;
+  /** Where the conversation is kept: in memory (the default), in a new file of `home`, or in the file named. */
+  readonly session?: "memory" | "file" | { readonly resume: string };
+  /** Judges every call. Default: the permission rules of the configuration. */
+  readonly gate?: Gate;
+  /** Answers what the rules ask about. Default: nobody, which refuses the call unless `onAsk` says otherwise. */
+  readonly approver?: Approver;
+  /** Receives everything that happens. */
+  readonly onEvent?: EventSink;
+}
+
+/** An agent with one conversation. Dispose of it: it may have started processes. */
+export interface EmbeddedAgent extends AsyncDisposable {
+  readonly controller: Controller;
+  /**
+   * Runs one turn; the signal interrupts it. Rejects only for misuse and for a signal that was aborted before the
+   * turn began; see {@linkcode TurnOutcome} for how it ended.
+   */
+  run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome>;
+  /** Interrupts a turn that is running, ends what runs in the background and closes the session. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+/**
+ * Builds an agent with the built-in tools and your own. What the permission rules ask about is refused unless
+ * `approver`, `onAsk` or an allow rule says otherwise; nothing is allowed only because nobody could be asked.
+ *
+ * Throws a {@linkcode ReasonixError} when the configuration has errors, names no usable model, or when a jail is
+ * enforced and none works.
+ */
+export async function createAgent(options: AgentOptions = {}): Promise<EmbeddedAgent> {
+  const home = homeOf(options);
+  try {
+    const assembly = await assembleAgent(options, home.path);
+    if (options.onEvent) assembly.controller.subscribe(options.onEvent);
+    return new Agent(assembly, home);
+  } catch (error) {
+    home.remove();
+    throw error;
+  }
+}
+
+class Agent implements EmbeddedAgent {
+  readonly controller: Controller;
+  readonly #assembly: Assembly;
+  readonly #home: AgentHome;
+
+  constructor(assembly: Assembly, home: AgentHome) {
+    this.controller = assembly.controller;
+    this.#assembly = assembly;
+    this.#home = home;
+  }
+
+  run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
+    return this.#assembly.run(input, signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#assembly[Symbol.asyncDispose]();
+    this.#home.remove();
+  }
+}
+
+async function assembleAgent(options: AgentOptions, home: string): Promise<Assembly> {
+  const { config = {}, session = "memory", cwd = Deno.cwd(), onEvent: _sink, ...rest } = options;
+  const paths = { cwd: realDirectory(cwd), home, env };
+  const files = config === "load" ? {} : { flags: config, noFiles: true };
+  return await assemble({
+    onAsk: "deny",
+    ...rest,
+    paths,
+    loaded: await loadTrustedConfig({ ...paths, ...files }, options),
+    inMemory: session === "memory",
+    ...(typeof session === "object" ? { resume: session.resume } : {}),
+  });
+}
+
+const env: EnvLookup = (name) => Deno.env.get(name);
+
+function realDirectory(path: string): string {
+  try {
+    return Deno.realPathSync(path);
+  } catch (error) {
+    throw new ReasonixError(`Cannot work in ${path}: ${errorMessage(error)}`, {
+      exit: "usage",
+      remedy: "name an existing directory",
+    });
+  }
+}
+
+interface AgentHome {
+  readonly path: string;
+  remove(): void;
+}
+
+function homeOf({ home, config, session = "memory", cwd = Deno.cwd() }: AgentOptions): AgentHome {
+  const kept = home ?? (config === "load" ? reasonixHome(env, cwd) : undefined);
+  if (kept !== undefined) return { path: kept, remove() {} };
+  if (session !== "memory") {
+    throw new ReasonixError("Cannot keep a session file: the agent has no home", {
+      exit: "usage",
+      remedy: "name `home`, or load the configuration",
+    });
+  }
+  const path = Deno.makeTempDirSync({ prefix: "reasonix-home-" });
+  return { path, remove: () => Deno.removeSync(path, { recursive: true }) };
+}

@@ -1,0 +1,25 @@
+import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
+
+Deno.test({
+  name:
+    "disposing of agents, also in the middle of a turn, leaves no process, timer, descriptor or directory",
+  ignore: Deno.build.os !== "linux",
+  fn: async () => {
+    await using temp = await makeTempDir();
+    const [cwd, tmp] = [`${temp.path}/work`, `${temp.path}/tmp`];
+    await Deno.mkdir(cwd);
+    await Deno.mkdir(tmp);
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-check", new URL("./lives.ts", import.meta.url).pathname, cwd],
+      env: { TMPDIR: tmp },
+      signal: AbortSignal.timeout(60_000),
+    }).output();
+    assertEquals(code, 0, new TextDecoder().decode(stderr));
+    const { said, reason, before, after } = JSON.parse(new TextDecoder().decode(stdout));
+    assertStringIncludes(said, "made");
+    assertEquals(reason, "interrupted");
+    assertEquals(after, before);
+    assertEquals([before.children, before.directories], [[], []]);
+  },
+});
