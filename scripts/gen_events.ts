@@ -22,7 +22,11 @@ function readComments(source: string): Map<string, string> {
   const comments = new Map<string, string>();
   let kind = "";
   let pending = "";
-  for (const line of source.split("\n")) {
+  const joined = source.replace(
+    /\/\*\*(.*?)\*\//gs,
+    (_, text: string) => `/** ${text.replace(/\s*\n\s*\*?\s*/g, " ").trim()} */`,
+  );
+  for (const line of joined.split("\n")) {
     const comment = line.match(/^\s*\/\*\* (.*) \*\/$/);
     const key = line.match(/^ {2}(?:"([\w.]+)"|(\w+)): z\./);
     const field = line.match(/^ {4}(\w+): z|^ {4}(\w+),$/);

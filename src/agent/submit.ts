@@ -1,5 +1,6 @@
 import type { ToolCall } from "../core/mod.ts";
 import type { Tool } from "../tool/mod.ts";
+import { isRecord, parseJson } from "../util/json.ts";
 
 /** The tool that ends a submit-enabled run. */
 export const SUBMIT_TOOL: Tool = {
@@ -23,11 +24,6 @@ export const CONTINUE_TEXT =
 export function submittedAnswer(calls: readonly ToolCall[]): string | undefined {
   const first = calls[0];
   if (first?.name !== SUBMIT_TOOL.name) return undefined;
-  try {
-    const args: unknown = JSON.parse(first.arguments);
-    if (typeof args === "object" && args !== null && "answer" in args) return String(args.answer);
-  } catch {
-    return undefined;
-  }
-  return undefined;
+  const args = parseJson(first.arguments);
+  return isRecord(args) && "answer" in args ? String(args.answer) : undefined;
 }

@@ -1,4 +1,5 @@
 import type { ProviderEntry } from "../config/mod.ts";
+import { isRecord } from "../util/json.ts";
 
 export interface WindowOptions {
   readonly entry: Pick<ProviderEntry, "base_url" | "context_window" | "headers">;
@@ -125,7 +126,7 @@ function isNear(url: string): boolean {
 }
 
 function record(value: unknown): Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? value as Json : {};
+  return isRecord(value) ? value : {};
 }
 
 function positive(value: unknown): number | undefined {

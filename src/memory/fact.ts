@@ -1,5 +1,6 @@
 import type { MemoryFact, MemoryKind, MemoryScope } from "../tool/mod.ts";
 import { parseFrontmatter, scalarText, textField } from "../util/frontmatter.ts";
+import { oneLine } from "../util/terminal_text.ts";
 
 /** A fact with the day it was first saved. */
 export interface StoredFact extends MemoryFact {
@@ -8,7 +9,8 @@ export interface StoredFact extends MemoryFact {
 
 const KINDS: readonly MemoryKind[] = ["user", "project", "reference", "feedback"];
 const MAX_NAME = 64;
-const MAX_LINE = 300;
+/** Characters of a description. */
+export const MAX_DESCRIPTION = 300;
 
 /**
  * A name as file name and handle: lower case, words joined by hyphens. Empty when nothing of it can be kept.
@@ -18,12 +20,6 @@ export function factName(given: string): string {
     /^-+|-+$/g,
     "",
   );
-}
-
-/** One line, bounded. */
-export function oneLine(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length > MAX_LINE ? `${line.slice(0, MAX_LINE - 1)}…` : line;
 }
 
 /** The Markdown file of a fact. */
@@ -51,7 +47,10 @@ export function readFact(source: string, name: string, scope: MemoryScope): Stor
   return {
     name,
     scope,
-    description: oneLine(textField(read, "description") || (text.split("\n")[0] ?? "").replace(/^#+\s*/, "")),
+    description: oneLine(
+      textField(read, "description") || (text.split("\n")[0] ?? "").replace(/^#+\s*/, ""),
+      MAX_DESCRIPTION,
+    ),
     kind: kind ?? (scope === "global" ? "user" : "project"),
     pinned: textField(read, "pinned") === "true",
     created: textField(read, "created") ?? updated,

@@ -2,8 +2,9 @@ import { ReasonixError } from "../core/mod.ts";
 import type { MemoryEntry, MemoryHit, MemoryPort, MemoryScope, NewMemory } from "../tool/mod.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { suggestNames } from "../util/suggest.ts";
-import { factFile, factName, oneLine, readFact, type StoredFact } from "./fact.ts";
+import { factFile, factName, MAX_DESCRIPTION, readFact, type StoredFact } from "./fact.ts";
 import { searchFacts } from "./search.ts";
+import { oneLine } from "../util/terminal_text.ts";
 
 export interface FactStoreOptions {
   /** Reasonix home; facts for all projects are in `<home>/memory`. */
@@ -83,7 +84,7 @@ export class FactStore implements MemoryPort {
         scope,
         kind,
         text,
-        description: oneLine(redact(given.description)),
+        description: oneLine(redact(given.description), MAX_DESCRIPTION),
         pinned: given.pinned ?? old?.pinned ?? false,
         created: old?.created || today,
         updated: today,

@@ -1,4 +1,5 @@
 import { plainArguments } from "./tool_arguments.ts";
+import { parseJson } from "../util/json.ts";
 
 /**
  * How models that know calls only as text begin one, wherever in the reply: Qwen and Hermes, Mistral, Llama.
@@ -94,12 +95,8 @@ function readCalls(text: string): TextCall[] | undefined {
 }
 
 function fromJson(text: string): TextCall[] | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const value = parseJson(text);
+  if (value === undefined) return undefined;
   const calls: TextCall[] = [];
   for (const item of Array.isArray(value) ? value : [value]) {
     const { name, arguments: args, parameters, ...other } = Object(item) as Record<string, unknown>;

@@ -1,3 +1,5 @@
+import { isRecord, parseJson } from "../util/json.ts";
+
 const STRINGS =
   /"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"|'(?:[^'"\\]|\\(?:["'\\/bfnrt]|u[0-9a-fA-F]{4}))*'/g;
 const NUMBER_OR_WORD =
@@ -11,9 +13,9 @@ const FENCE = /^```(?:json)?\s*([\s\S]*?)\s*```$/;
 export function plainArguments(text: string): string | undefined {
   const trimmed = text.trim();
   if (trimmed === "" || trimmed === "null" || trimmed === "{}") return "{}";
-  const value = parse(trimmed);
-  if (isObject(value)) return text;
-  return typeof value === "string" && isObject(parse(value)) ? value : undefined;
+  const value = parseJson(trimmed);
+  if (isRecord(value)) return text;
+  return typeof value === "string" && isRecord(parseJson(value)) ? value : undefined;
 }
 
 /**
@@ -36,22 +38,12 @@ export async function repairArguments(text: string): Promise<string> {
   } catch {
     return text;
   }
-  if (!isObject(parse(repaired)) || nulls(repaired.replace(STRINGS, '""')) !== nulls(outside)) return text;
+  if (!isRecord(parseJson(repaired)) || nulls(repaired.replace(STRINGS, '""')) !== nulls(outside)) {
+    return text;
+  }
   return repaired;
 }
 
 function nulls(text: string): number {
   return text.match(/\b(?:null|None)\b/g)?.length ?? 0;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

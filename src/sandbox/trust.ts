@@ -1,5 +1,7 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
+import { writeFileAtomic } from "../util/atomic_write.ts";
+import { FileLock } from "../util/lock.ts";
 
 /**
  * Something a repository brings that would run: one MCP server, hook, command, skill script, shell program or
@@ -120,24 +122,17 @@ export class TrustStore {
   }
 
   async #update(change: (known: TrustFile["trusted"]) => TrustFile["trusted"]): Promise<void> {
-    const temporary = `${this.#file}.${crypto.randomUUID()}`;
     try {
       await Deno.mkdir(this.#file.slice(0, this.#file.lastIndexOf("/")), { recursive: true, mode: 0o700 });
       // Two sessions may be asked at once, and neither answer may be lost.
-      const lock = await Deno.open(`${this.#file}.lock`, { create: true, write: true, mode: 0o600 });
+      const lock = await FileLock.acquire(`${this.#file}.lock`);
       try {
-        await lock.lock(true);
         const next: TrustFile = { version: 1, trusted: change((await this.#read()).trusted) };
-        await Deno.writeTextFile(temporary, `${JSON.stringify(next, undefined, 2)}\n`, {
-          mode: 0o600,
-          createNew: true,
-        });
-        await Deno.rename(temporary, this.#file);
+        await writeFileAtomic(this.#file, `${JSON.stringify(next, undefined, 2)}\n`, { setMode: 0o600 });
       } finally {
-        lock.close();
+        lock.release();
       }
     } catch (error) {
-      await Deno.remove(temporary).catch(() => {});
       throw new ReasonixError(`Cannot save the trust decision in ${this.#file}: ${errorMessage(error)}`, {
         remedy: "make the file writable, or remove it to start over without any trusted project",
         cause: error,

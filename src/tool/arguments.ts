@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../core/mod.ts";
+import { isRecord, parseJson } from "../util/json.ts";
 import { suggestNames } from "../util/suggest.ts";
 
 /** Arguments in the schema's shape, or what is wrong with them in one line for the model. */
@@ -18,7 +19,7 @@ export function checkArguments(
   synonyms: Readonly<Record<string, string | null>> = {},
   unoffered: Readonly<Record<string, JsonSchema>> = {},
 ): CheckedArguments {
-  const object = typeof given === "string" ? parsed(given) : given ?? {};
+  const object = typeof given === "string" ? parseJson(given) : given ?? {};
   if (!isRecord(object)) return { problem: `arguments must be an object, got ${show(given)}` };
   const marked = Object.entries(unoffered).map(([name, one]) => [name, { ...one, unoffered: true }]);
   const understood = marked.length === 0
@@ -160,7 +161,7 @@ function coerced(schema: JsonSchema, type: string, given: unknown): unknown {
       return word === "true" ? true : word === "false" ? false : typeof word === "boolean" ? word : undefined;
     }
     case "array": {
-      const list = typeof given === "string" ? parsed(given) : given;
+      const list = typeof given === "string" ? parseJson(given) : given;
       if (Array.isArray(list)) return list;
       // One entry where a list of entries is wanted.
       const item = isRecord(schema.items) ? schema.items.type : undefined;
@@ -168,7 +169,7 @@ function coerced(schema: JsonSchema, type: string, given: unknown): unknown {
       return item === "string" && typeof given === "string" ? [given] : undefined;
     }
     case "object": {
-      const object = typeof given === "string" ? parsed(given) : given;
+      const object = typeof given === "string" ? parseJson(given) : given;
       return isRecord(object) ? object : undefined;
     }
     default:
@@ -187,22 +188,10 @@ function show(value: unknown): string {
   return text.length > 80 ? `${text.slice(0, 77)}…` : text;
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
 function propertiesOf(schema: JsonSchema): Record<string, JsonSchema> {
   return isRecord(schema.properties) ? schema.properties as Record<string, JsonSchema> : {};
 }
 
 function allowsNull(schema: JsonSchema): boolean {
   return typeof schema.type !== "string" || schema.type === "null";
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

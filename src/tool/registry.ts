@@ -1,10 +1,11 @@
 import type { JsonSchema, PreparedCall, ToolCall, ToolSchema } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
-import { checkArguments, isRecord } from "./arguments.ts";
+import { checkArguments } from "./arguments.ts";
 import type { BuiltinTool } from "./builtin_tool.ts";
 import { foreignCall, patchOfCommand } from "./foreign_calls.ts";
 import { preparedCall } from "./prepare.ts";
 import type { Tool } from "./tool.ts";
+import { isRecord } from "../util/json.ts";
 
 /** A name under which a tool is offered instead of its own; `args` maps the offered argument names to the tool's. */
 export interface ToolAlias {

@@ -1,4 +1,5 @@
 import { errorMessage } from "../core/mod.ts";
+import { isRecord, parseJson } from "./json.ts";
 
 /** Who holds a lock, as far as the lock file tells. */
 export interface LockOwner {
@@ -27,29 +28,49 @@ export class FileLock {
   /** Takes the lock at once or says who has it. Throws only when the file cannot be made or locked at all. */
   static tryAcquire(path: string): LockResult {
     for (;;) {
-      const file = Deno.openSync(path, { read: true, write: true, create: true, mode: 0o600 });
+      const file = open(path);
       let locked: boolean;
       try {
         locked = file.tryLockSync(true);
       } catch (error) {
-        file.close();
-        throw new Error(`Cannot lock ${path}: ${errorMessage(error)}`, { cause: error });
+        throw refused(file, path, error);
       }
       if (!locked) {
         file.close();
         return { held: false, owner: readOwner(path) };
       }
-      // The previous holder removes the file while it still has the lock: what was opened may no longer be
-      // what is there.
-      if (!isCurrent(file, path)) {
-        file.close();
-        continue;
-      }
-      const owner = { pid: Deno.pid, since: new Date().toISOString() };
-      file.truncateSync(0);
-      file.writeSync(new TextEncoder().encode(JSON.stringify(owner)));
-      return { held: true, lock: new FileLock(file, path) };
+      const lock = FileLock.#claim(file, path);
+      if (lock) return { held: true, lock };
     }
+  }
+
+  /** Takes the lock, and waits for it while somebody else has it. Throws like `tryAcquire`. */
+  static async acquire(path: string): Promise<FileLock> {
+    for (;;) {
+      const file = open(path);
+      try {
+        await file.lock(true);
+      } catch (error) {
+        throw refused(file, path, error);
+      }
+      const lock = FileLock.#claim(file, path);
+      if (lock) return lock;
+    }
+  }
+
+  /**
+   * The previous holder removes the file while it still has the lock: what was opened may no longer be what is
+   * there.
+   */
+  static #claim(file: Deno.FsFile, path: string): FileLock | undefined {
+    if (!isCurrent(file, path)) {
+      file.close();
+      return undefined;
+    }
+    const owner = { pid: Deno.pid, since: new Date().toISOString() };
+    file.truncateSync(0);
+    file.writeSync(new TextEncoder().encode(JSON.stringify(owner)));
+    return new FileLock(file, path);
   }
 
   release(): void {
@@ -66,6 +87,15 @@ export class FileLock {
   }
 }
 
+function open(path: string): Deno.FsFile {
+  return Deno.openSync(path, { read: true, write: true, create: true, mode: 0o600 });
+}
+
+function refused(file: Deno.FsFile, path: string, error: unknown): Error {
+  file.close();
+  return new Error(`Cannot lock ${path}: ${errorMessage(error)}`, { cause: error });
+}
+
 function isCurrent(file: Deno.FsFile, path: string): boolean {
   try {
     const opened = file.statSync();
@@ -78,9 +108,9 @@ function isCurrent(file: Deno.FsFile, path: string): boolean {
 
 function readOwner(path: string): LockOwner {
   try {
-    const value: unknown = JSON.parse(Deno.readTextFileSync(path));
-    if (typeof value !== "object" || value === null) return {};
-    const { pid, since } = value as { pid?: unknown; since?: unknown };
+    const value = parseJson(Deno.readTextFileSync(path));
+    if (!isRecord(value)) return {};
+    const { pid, since } = value;
     return {
       ...(typeof pid === "number" ? { pid } : {}),
       ...(typeof since === "string" ? { since } : {}),

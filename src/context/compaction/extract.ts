@@ -1,5 +1,6 @@
 import type { Message, PreparedCall, ToolCall } from "../../core/mod.ts";
 import { middleCut } from "./transcript.ts";
+import { oneLine } from "../../util/terminal_text.ts";
 
 /** The facts about removed messages that need no model. */
 export interface Extract {
@@ -37,8 +38,8 @@ export function extract(messages: readonly Message[], describe: DescribeCall): E
         for (const path of reads) if (path !== ".") renew(read, path);
         for (const path of writes) renew(changed, path);
         if (command) {
-          open.set(call.id, oneLine(command.line));
-          commands.push(oneLine(command.line));
+          open.set(call.id, oneLine(command.line, LINE));
+          commands.push(oneLine(command.line, LINE));
         }
       }
     } else if (message.role === "tool") {
@@ -72,20 +73,15 @@ export function extractText(found: Extract): string {
 
 /** A failure as one line: its own message, or the last words before a bad exit. */
 function problemOf(content: string): string | undefined {
-  if (/^(?:error|blocked):/.test(content)) return oneLine(content);
+  if (/^(?:error|blocked):/.test(content)) return oneLine(content, LINE);
   const exit = /\[exit code (\d+)\]/.exec(content.slice(-200));
   if (!exit || exit[1] === "0") return undefined;
   const last = content.replace(/\[exit code \d+\][\s\S]*$/, "").trimEnd().slice(-LINE);
-  return oneLine(`exit code ${exit[1]}: ${last}`);
+  return oneLine(`exit code ${exit[1]}: ${last}`, LINE);
 }
 
 /** Adds at the end, also when it was there before. */
 function renew(set: Set<string>, item: string): void {
   set.delete(item);
   set.add(item);
-}
-
-function oneLine(text: string): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length > LINE ? `${line.slice(0, LINE - 1)}…` : line;
 }

@@ -9,6 +9,7 @@ import {
   sessionPaths,
   sessionsDir,
 } from "../paths.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
 
 /** What can be told about a session from the beginning and the end of its file. */
 export interface SessionInfo {
@@ -102,16 +103,8 @@ function readPiece(file: Deno.FsFile, from: number, length: number): string {
 }
 
 function parseLines(text: string): Record<string, unknown>[] {
-  const events: Record<string, unknown>[] = [];
-  for (const line of text.split("\n")) {
-    if (!line.startsWith("{")) continue;
-    try {
-      events.push(JSON.parse(line));
-    } catch {
-      // Cut by the edge of the piece, or damaged.
-    }
-  }
-  return events;
+  // Lines that the edge of the piece cuts, or that are damaged, are left out.
+  return text.split("\n").map(parseJson).filter(isRecord);
 }
 
 interface Found {

@@ -1,4 +1,5 @@
 import { type Block, spendingLine, type ToolBlock, type Transcript } from "./transcript.ts";
+import { oneLine } from "../../util/terminal_text.ts";
 
 /** The session as a Markdown page. */
 export function toMarkdown({ title, state, blocks }: Transcript): string {
@@ -8,7 +9,12 @@ export function toMarkdown({ title, state, blocks }: Transcript): string {
     state.cwd && code(state.cwd),
     state.model && code(state.model),
   ].filter((fact) => fact);
-  const parts = [`# ${oneLine(title)}`, facts.join(" · "), spendingLine(state), ...blocks.map(blockText)];
+  const parts = [
+    `# ${oneLine(title, Infinity)}`,
+    facts.join(" · "),
+    spendingLine(state),
+    ...blocks.map(blockText),
+  ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
@@ -32,14 +38,14 @@ function blockText(block: Block): string {
     case "tool":
       return toolText(block);
     case "note":
-      return `> ${oneLine(block.text)}`;
+      return `> ${oneLine(block.text, Infinity)}`;
   }
 }
 
 function toolText(block: ToolBlock): string {
   const diffs = block.diffs.map((diff) => fenced(diff, "diff"));
   const parts = [fenced(block.arguments, "json"), ...diffs, fenced(block.output, "")];
-  return details(`${block.name}: ${block.outcome}, ${oneLine(block.summary)}`, parts.join("\n\n"));
+  return details(`${block.name}: ${block.outcome}, ${oneLine(block.summary, Infinity)}`, parts.join("\n\n"));
 }
 
 function details(summary: string, body: string): string {
@@ -74,8 +80,4 @@ function closed(text: string): string {
 
 function code(text: string): string {
   return text.includes("`") ? text : `\`${text}\``;
-}
-
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").trim();
 }

@@ -16,6 +16,7 @@ import { rememberLast } from "../catalogue/last.ts";
 import { apply } from "../state/reduce.ts";
 import { repair } from "../state/repair.ts";
 import { emptyState, type SessionState } from "../state/state.ts";
+import { parseJson } from "../../util/json.ts";
 
 export interface LogOptions {
   /** Applied to each text of an event before it is stored or shown. */
@@ -237,7 +238,11 @@ export function loadEvents(path: string, visit?: (event: Event) => void): Loaded
   const report = scanJsonl(path, (value, { line }) => {
     if (!take(value)) strange.push(line);
   });
-  const tail = report.tail.length === 0 ? "none" : take(parsed(report.tail)) ? "whole" : "torn";
+  const tail = report.tail.length === 0
+    ? "none"
+    : take(parseJson(new TextDecoder().decode(report.tail)))
+    ? "whole"
+    : "torn";
   const bad = [...report.damaged, ...strange].sort((a, b) => a - b);
   const seen = report.lines - bad.length + (tail === "whole" ? 1 : 0);
   if (seen === 0 && bad.length > 0) {
@@ -252,12 +257,4 @@ export function loadEvents(path: string, visit?: (event: Event) => void): Loaded
     text: `${bad.length} damaged line(s) of ${path} were passed over: ${bad.slice(0, 10).join(", ")}`,
   }];
   return { state, notices, end: report.end, tail };
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
 }

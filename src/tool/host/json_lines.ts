@@ -1,4 +1,5 @@
 /** Messages as lines of JSON over the pipes of a child process. */
+import { parseJson } from "../../util/json.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
@@ -15,18 +16,10 @@ export async function* readLines<T>(stream: ReadableStream<Bytes>): AsyncGenerat
     for (const part of parts) {
       const line = rest.length > 0 ? rest.join("") + part : part;
       rest = [];
-      const value = parsed<T>(line);
+      const value = parseJson(line) as T | undefined;
       if (value !== undefined) yield value;
     }
     if (last !== "") rest.push(last);
-  }
-}
-
-function parsed<T>(line: string): T | undefined {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
   }
 }
 

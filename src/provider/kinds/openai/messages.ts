@@ -8,6 +8,7 @@ import type {
 } from "../../../core/mod.ts";
 import type { ProviderEntry } from "../../../config/mod.ts";
 import { safeText } from "../../safe_text.ts";
+import { isRecord, parseJson } from "../../../util/json.ts";
 
 type Compat = ProviderEntry["compat"];
 
@@ -115,9 +116,5 @@ function wireName(name: string): string {
  * inside one.
  */
 function wireArguments(text: string): string {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return text;
-  } catch { /* the model's slip; sent back as it was */ }
-  return JSON.stringify({ invalid_json: safeText(text) });
+  return isRecord(parseJson(text)) ? text : JSON.stringify({ invalid_json: safeText(text) });
 }

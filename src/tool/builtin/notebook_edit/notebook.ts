@@ -1,5 +1,6 @@
 import { eolStyle } from "../../text/eol.ts";
 import { arrayUnder, type Span } from "./json_spans.ts";
+import { isRecord } from "../../../util/json.ts";
 
 export interface CellEdit {
   readonly mode: "replace" | "insert" | "delete";
@@ -52,9 +53,7 @@ function parseNotebook(text: string): Notebook | string {
   } catch (error) {
     return error instanceof Error ? error.message : String(error);
   }
-  const found = typeof value === "object" && value !== null && !Array.isArray(value)
-    ? arrayUnder(text, "cells")
-    : undefined;
+  const found = isRecord(value) ? arrayUnder(text, "cells") : undefined;
   if (!value || !found || !Array.isArray(value.cells)) return "it has no list of cells (nbformat 4)";
   const hasIds = (value.nbformat ?? 4) > 4 || (value.nbformat_minor ?? 0) >= 5;
   return { text, cells: value.cells as Cell[], array: found.array, spans: found.elements, hasIds };
