@@ -59,8 +59,7 @@ export class FileLock {
   }
 
   /**
-   * The previous holder removes the file while it still has the lock: what was opened may no longer be what is
-   * there.
+   * The previous holder removes the file while it still has the lock: what was opened may be gone from there.
    */
   static #claim(file: Deno.FsFile, path: string): FileLock | undefined {
     if (!isCurrent(file, path)) {
