@@ -118,10 +118,7 @@ export function judgeCall(rules: ToolRules, call: PreparedCall, paths: PathMatch
   if (rules.deny.length + rules.ask.length + rules.allow.length === 0) return undefined;
   const files = filesOf(call, paths);
   for (const rule of rules.deny) {
-    // A folder takes along what a rule names in it: it would be moved, and could be read and written under the new name.
-    const raw = rule.family !== undefined && rule.spec?.kind === "glob" ? rule.spec.raw : undefined;
-    const held = raw !== undefined && files.writes.some((file) => paths.holds(raw, file));
-    const match = held ? "yes" : matchCall(rule, files, paths);
+    const match = matchCall(rule, files, paths);
     if (match === "yes") return ruled("deny", rule);
     if (match === "maybe") return unsure(rule);
   }
@@ -168,6 +165,8 @@ function matchCall(rule: Rule, files: CallFiles, paths: PathMatcher): Match {
   const spec = rule.spec;
   if (!spec) return "yes";
   if (spec.kind === "literal") return files.texts.includes(spec.text) ? "yes" : "no";
+  // A directory takes along what a rule names in it, which could be read and written under the new name.
+  if (rule.list !== "allow" && files.writes.some((file) => paths.holds(spec.raw, file))) return "yes";
   // What a call only reads, such as the source of a copy, is nothing to a rule about edits.
   const concerned = rule.family === "Edit" ? files.writes : files.all;
   const matches = concerned.map((file) => paths.match(spec.raw, rule.list, file));

@@ -76,23 +76,37 @@ Deno.test("a server that refuses the length gets a shorter request and the run g
   assertEquals([done.code, done.stdout.trim().endsWith("fits now")], [0, true]);
 });
 
-Deno.test("facts are remembered only as the answer to ask allows, and open the next session", async () => {
-  await using server = startModelServer([
-    {
-      calls: [{
-        name: "remember",
-        args: { name: "tabs", description: "Indentation", text: "Use tabs", pinned: true },
-      }],
-    },
-    { text: "ok" },
-    { text: "hi" },
-  ], { check: { prefix: false } });
-  await using world = await makeWorld(mockConfig(server.url));
-  await world.run(["run", "remember tabs"]);
-  await world.run(["run", "hello"]);
-  const result = texts(server.requests[1]).at(-1) ?? "";
-  const opening = texts(server.requests[2]).join("\n");
-  assertEquals(opening.includes("Indentation"), !/^(error|blocked)/.test(result), result);
+Deno.test("headless, facts change only by --on-ask allow or a rule that names the tool, and open the next session", async () => {
+  const saved = { name: "tabs", description: "Indentation", text: "Use tabs", pinned: true };
+  const cases: readonly [settings: string, args: readonly string[], kept: boolean][] = [
+    ["", [], false],
+    ['mode = "allow"\nallow = ["*", "Edit", "Bash"]', [], false],
+    ["", ["--on-ask", "deny"], false],
+    ["", ["--on-ask", "allow"], true],
+    ['allow = ["remember", "forget"]', [], true],
+    ['allow = ["remember", "forget"]', ["--on-ask", "deny"], true],
+    ['allow = ["remember", "forget"]', ["--permission-mode", "read-only"], false],
+    ['allow = ["remember"]\ndeny = ["remember"]', ["--on-ask", "allow"], false],
+  ];
+  for (const [settings, args, kept] of cases) {
+    await using server = startModelServer([
+      { calls: [{ name: "remember", args: saved }] },
+      { text: "ok" },
+      { calls: [{ name: "forget", args: { name: "tabs" } }] },
+      { text: "ok" },
+      { text: "hi" },
+    ], { check: { prefix: false } });
+    await using world = await makeWorld(mockConfig(server.url, `[permissions]\n${settings}\n`));
+    const name = `${settings} ${args.join(" ")}`;
+    for (let run = 0; run < 2; run++) await world.run(["run", ...args, "go"]);
+    await world.run(["run", "hello"]);
+    const [remembered = "", opening = "", forgotten = "", last = ""] = [1, 2, 3, 4].map((index) => {
+      const found = texts(server.requests[index]);
+      return index % 2 === 1 ? found.at(-1) : found.join("\n");
+    });
+    assertEquals([/^blocked/.test(remembered), opening.includes("Indentation")], [!kept, kept], name);
+    assertEquals([/^(?:blocked|error)/.test(forgotten), last.includes("Indentation")], [!kept, false], name);
+  }
 });
 
 Deno.test("context shows what is loaded, by category and in percent", async () => {

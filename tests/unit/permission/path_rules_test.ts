@@ -150,3 +150,28 @@ Deno.test("a link is also judged by its own name in the directory it really lies
     assertEquals(await check("Edit(other/**)", path), "allow", path);
   }
 });
+
+Deno.test("a rule for what lies in a directory also concerns moving or replacing the directory", async () => {
+  await using dir = await makeTempDir();
+  await Deno.mkdir(`${dir.path}/sub/docs`, { recursive: true });
+  await Deno.symlink("sub", `${dir.path}/link`);
+  const decided = async (rules: Parameters<typeof scene>[1], from: string, to: string) => {
+    const { gate } = scene(dir.path, rules, { onAsk: "deny", mode: "allow" });
+    const request = call("move_file", { source_path: from, destination_path: to });
+    return (await gate.check(request, signal)).decision;
+  };
+  for (
+    const rule of ["Edit(sub/docs/**)", "Read(sub/docs/**)", "move_file(sub/docs/*)", "Edit(sub/docs/x.md)"]
+  ) {
+    for (const list of ["deny", "ask"]) {
+      if (list === "ask" && rule.startsWith("Read")) continue;
+      const rules = { [list]: [rule] };
+      assertEquals(await decided(rules, "sub", "s2"), "deny", `${list} ${rule}`);
+      assertEquals(await decided(rules, "link/../sub/", "s2"), "deny", `${list} ${rule}`);
+      assertEquals(await decided(rules, "prep", "sub"), "deny", `${list} ${rule}`);
+      assertEquals(await decided(rules, "prep", "sub/docs"), "deny", `${list} ${rule}`);
+      assertEquals(await decided(rules, "sub/other", "s2"), "allow", `${list} ${rule}`);
+      assertEquals(await decided(rules, "submarine", "s2"), "allow", `${list} ${rule}`);
+    }
+  }
+});
