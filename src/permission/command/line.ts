@@ -81,8 +81,12 @@ const NONE: ReadonlySet<string> = new Set();
 
 /** Each different command once: the rounds of a loop are mostly the same ones, and judging is what takes time. */
 function distinct(commands: readonly Effects[]): readonly Effects[] {
-  const seen = new Map(commands.map((each) => [keyOf(each), each]).reverse() as [string, Effects][]);
-  return seen.size === commands.length ? commands : [...seen.values()].reverse();
+  if (new Set(commands.map(({ command }) => command.text)).size === commands.length) return commands;
+  const seen = new Set<string>();
+  return commands.filter((each) => {
+    const { size } = seen;
+    return seen.add(keyOf(each)).size > size;
+  });
 }
 
 function keyOf({ command, runs, via, reads, writes, cwds, dynamic, guarded, risk }: Effects): string {

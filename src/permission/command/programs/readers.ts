@@ -133,6 +133,7 @@ export const READERS: readonly Program[] = [
     readOnly: { options: "diDw:b: decode wrap= ignore-garbage" },
   },
   { names: "bat source-highlight iconv pandoc csplit split", files: "reads", outputs: "-o --output" },
-  { names: "openssl gpg", files: "reads", outputs: "-o -out --output" },
+  { names: "openssl", files: "reads", outputs: "-out" },
+  { names: "gpg", files: "reads", outputs: "-o --output" },
   { names: "man", code: /^-[A-Za-z]*[PH]/, codeLong: "pager html" },
 ];

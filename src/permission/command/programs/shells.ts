@@ -104,7 +104,6 @@ export const SHELLS: readonly Program[] = [
   { names: "trap", read: ({ args }) => trap(withoutDashes(args)) },
   {
     names: ". source",
-    files: "reads",
     read: (call) => {
       const path = withoutDashes(call.args)[0];
       return path === undefined ? undefined : script(path, call);
