@@ -6,7 +6,7 @@ import type { Edit } from "./fragments.ts";
 import { applyEdit } from "./match_strategies.ts";
 
 /** One edit out of the arguments of an edit tool. */
-export function editOf(args: Record<string, unknown>): Edit {
+function editOf(args: Record<string, unknown>): Edit {
   return {
     oldString: String(args.old_string),
     newString: String(args.new_string),
@@ -15,7 +15,7 @@ export function editOf(args: Record<string, unknown>): Edit {
 }
 
 /** Applies edits in order to one file and writes the result once, or nothing when one of them fails. */
-export async function editWith(
+async function editWith(
   context: ToolContext,
   path: string,
   edits: readonly Edit[],
@@ -73,4 +73,13 @@ function applyAll(
   }
   if (replacements > 1) notes.unshift(`${replacements} replacements`);
   return { text, note: notes.length > 0 ? notes.join("; ") : undefined };
+}
+
+export async function editFile(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  return await editWith(context, String(args.path), [editOf(args)]);
+}
+
+export async function multiEdit(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  const edits = args.edits as readonly Record<string, unknown>[];
+  return await editWith(context, String(args.path), edits.map(editOf));
 }

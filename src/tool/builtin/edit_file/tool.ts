@@ -36,5 +36,5 @@ export const EDIT_FILE = defineBuiltin({
   runsIn: "worker",
   reads: ({ path }) => texts(path),
   writes: ({ path }) => texts(path),
-  load: async () => (await import("./edit_file.ts")).editFile,
+  load: async () => (await import("../../edit/edit_file.ts")).editFile,
 });

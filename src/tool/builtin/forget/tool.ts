@@ -1,5 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
-import { texts } from "../../tool.ts";
+import { failure, texts, type ToolContext, type ToolResult } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const FORGET = defineBuiltin({
@@ -19,5 +19,13 @@ export const FORGET = defineBuiltin({
   writes: () => [],
   subjects: ({ name }) => texts(name),
   alwaysAsk: ({ name }) => `forget ${name}`,
-  load: async () => (await import("./forget.ts")).forget,
+  load: () => Promise.resolve(forget),
 });
+
+async function forget(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  const port = context.services?.memory;
+  if (!port) return failure("Cannot forget a fact: no memory is kept here");
+  const scope = args.scope === "global" || args.scope === "project" ? args.scope : undefined;
+  const { archived } = await port.forget(String(args.name), scope);
+  return { content: `Forgotten; the file is kept as ${archived}`, summary: `forgot ${args.name}` };
+}

@@ -15,5 +15,5 @@ export const JOB_KILL = defineBuiltin({
   synonyms: { id: "job_id", shell_id: "job_id" },
   writes: () => [],
   subjects: ({ job_id }) => texts(job_id),
-  load: async () => (await import("./job_kill.ts")).jobKill,
+  load: async () => (await import("../../shell/job_tools.ts")).jobKill,
 });

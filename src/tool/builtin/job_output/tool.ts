@@ -22,5 +22,5 @@ export const JOB_OUTPUT = defineBuiltin({
   readOnly: true,
   synonyms: { id: "job_id", bash_id: "job_id", shell_id: "job_id", wait: "wait_seconds" },
   subjects: ({ job_id }) => texts(job_id),
-  load: async () => (await import("./job_output.ts")).jobOutput,
+  load: async () => (await import("../../shell/job_tools.ts")).jobOutput,
 });

@@ -6,5 +6,5 @@ export const JOBS = defineBuiltin({
   description,
   schema: { type: "object", properties: {}, additionalProperties: false },
   readOnly: true,
-  load: async () => (await import("./jobs.ts")).jobs,
+  load: async () => (await import("../../shell/job_tools.ts")).jobs,
 });

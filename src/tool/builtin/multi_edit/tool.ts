@@ -37,7 +37,7 @@ export const MULTI_EDIT = defineBuiltin({
   runsIn: "worker",
   reads: ({ path }) => texts(path),
   writes: ({ path }) => texts(path),
-  load: async () => (await import("./multi_edit.ts")).multiEdit,
+  load: async () => (await import("../../edit/edit_file.ts")).multiEdit,
 });
 
 /** The names of an edit that other agents use. */

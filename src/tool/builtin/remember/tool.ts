@@ -1,5 +1,6 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
-import { type Arguments, texts } from "../../tool.ts";
+import type { MemoryKind } from "../../services/knowledge_ports.ts";
+import { type Arguments, failure, texts, type ToolContext, type ToolResult } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const REMEMBER = defineBuiltin({
@@ -24,7 +25,7 @@ export const REMEMBER = defineBuiltin({
   writes: () => [],
   subjects: ({ name }) => texts(name),
   alwaysAsk: preview,
-  load: async () => (await import("./remember.ts")).remember,
+  load: () => Promise.resolve(remember),
 });
 
 const MAX_PREVIEW = 400;
@@ -33,4 +34,28 @@ function preview(args: Arguments): string {
   const where = args.scope === "global" ? "for all projects" : "for this project";
   const text = `save ${where}: ${args.name}: ${args.description} — ${args.text}`.replace(/\s+/g, " ");
   return text.length > MAX_PREVIEW ? `${text.slice(0, MAX_PREVIEW - 1)}…` : text;
+}
+
+const KINDS: ReadonlySet<unknown> = new Set<MemoryKind>(["user", "project", "reference", "feedback"]);
+
+async function remember(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  const port = context.services?.memory;
+  if (!port) return failure("Cannot save a fact: no memory is kept here", "tell the user instead");
+  const { name, description, text, scope, kind, pinned } = args;
+  const { path, updated } = await port.remember({
+    name: String(name),
+    description: String(description),
+    text: String(text),
+    ...(scope === "global" || scope === "project" ? { scope } : {}),
+    ...(isKind(kind) ? { kind } : {}),
+    ...(typeof pinned === "boolean" ? { pinned } : {}),
+  });
+  return {
+    content: `${updated ? "Changed" : "Saved"} ${path}`,
+    summary: `${updated ? "changed" : "saved"} ${name}`,
+  };
+}
+
+function isKind(value: unknown): value is MemoryKind {
+  return KINDS.has(value);
 }

@@ -1,5 +1,5 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
-import { texts } from "../../tool.ts";
+import { failure, texts, type ToolContext, type ToolResult } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const SKILL = defineBuiltin({
@@ -18,5 +18,13 @@ export const SKILL = defineBuiltin({
   optional: true,
   synonyms: { skill: "name", skill_name: "name", args: "arguments" },
   subjects: ({ name }) => texts(name),
-  load: async () => (await import("./skill.ts")).skill,
+  load: () => Promise.resolve(skill),
 });
+
+async function skill(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  const port = context.services?.skills;
+  if (!port) return failure("Cannot load a skill: there are none here", "go on without it");
+  const given = args.arguments;
+  const found = await port.activate(String(args.name), typeof given === "string" ? given : undefined);
+  return typeof found === "string" ? failure(found) : { content: found.content, summary: found.summary };
+}

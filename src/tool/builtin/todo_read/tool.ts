@@ -1,4 +1,6 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import { checklist, progressOf } from "../../services/todo_list.ts";
+import type { ToolContext, ToolResult } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const TODO_READ = defineBuiltin({
@@ -6,5 +8,10 @@ export const TODO_READ = defineBuiltin({
   description,
   schema: { type: "object", properties: {}, additionalProperties: false },
   readOnly: true,
-  load: async () => (await import("./todo_read.ts")).todoRead,
+  load: () => Promise.resolve(todoRead),
 });
+
+function todoRead(_args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  const items = context.services?.todos?.get() ?? [];
+  return Promise.resolve({ content: checklist(items), summary: progressOf(items) });
+}

@@ -1,4 +1,7 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
+import type { TodoItem } from "../../services/services.ts";
+import { checklist, progressOf } from "../../services/todo_list.ts";
+import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import description from "./description.md" with { type: "text" };
 
 export const TODO_WRITE = defineBuiltin({
@@ -24,5 +27,29 @@ export const TODO_WRITE = defineBuiltin({
   },
   readOnly: true,
   synonyms: { items: "todos", list: "todos" },
-  load: async () => (await import("./todo_write.ts")).todoWrite,
+  load: () => Promise.resolve(todoWrite),
 });
+
+const MAX_ITEMS = 100;
+const MAX_LENGTH = 500;
+
+function todoWrite(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
+  return Promise.resolve(write(args.todos as readonly TodoItem[], context));
+}
+
+function write(given: readonly TodoItem[], context: ToolContext): ToolResult {
+  const store = context.services?.todos;
+  if (!store) return failure("Cannot keep a todo list: this session has none");
+  if (given.length > MAX_ITEMS) {
+    return failure(`Cannot keep ${given.length} todos`, `write at most ${MAX_ITEMS}`);
+  }
+  const items = given.map(({ content, status }): TodoItem => ({
+    content: content.replace(/\s+/g, " ").trim().slice(0, MAX_LENGTH),
+    status,
+  }));
+  if (items.some((item) => item.content === "")) {
+    return failure("Cannot keep a todo without content", "say what to do");
+  }
+  store.set(items);
+  return { content: checklist(items), summary: progressOf(items) };
+}
