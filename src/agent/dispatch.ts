@@ -1,8 +1,14 @@
-import { errorMessage, isAbort, type NewEventOf, type PreparedCall, type ToolCall } from "../core/mod.ts";
+import {
+  errorMessage,
+  isAbort,
+  type NewEventOf,
+  type PreparedCall,
+  subjectOf,
+  type ToolCall,
+} from "../core/mod.ts";
 import { failure, type ToolResult } from "../tool/mod.ts";
 import type { RepeatGuard } from "./guard.ts";
 import type { AgentParts } from "./ports.ts";
-import { callSummary } from "./summary.ts";
 
 const MAX_PARALLEL = 8;
 
@@ -133,4 +139,16 @@ async function runCall(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> 
     }
     return end("error", failure(errorMessage(error)));
   }
+}
+
+const MAX_LENGTH = 120;
+
+/**
+ * One line for people that says what a call is about: its command, path or pattern, else its arguments as
+ * they were sent.
+ */
+function callSummary(call: ToolCall, prepared: PreparedCall | string): string {
+  const subject = typeof prepared === "string" ? "" : subjectOf(prepared);
+  const line = (subject || call.arguments).replace(/\s+/g, " ").trim();
+  return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH - 1)}…` : line;
 }

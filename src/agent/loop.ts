@@ -5,7 +5,7 @@ import { providerFailure, type Stop, stopped, StopReason, type TurnOutcome } fro
 import type { AgentParts } from "./ports.ts";
 import { respond } from "./respond.ts";
 import { CONTINUE_TEXT, submittedAnswer } from "./submit.ts";
-import { noticeTextCalls } from "./text_call_notice.ts";
+import { readTextCalls } from "../provider/mod.ts";
 
 interface Progress {
   steps: number;
@@ -158,4 +158,21 @@ class Deadline {
     // Even clearing nothing would load the timer module, which takes milliseconds.
     if (this.#timer !== undefined) clearTimeout(this.#timer);
   }
+}
+
+/**
+ * Tells the user when an answer is in truth a call that the model's server did not recognise: nothing was
+ * done.
+ */
+async function noticeTextCalls({ conversation, provider }: AgentParts, answer: string): Promise<void> {
+  const tools = new Set(conversation.prefix.tools.map(({ name }) => name));
+  const [call] = readTextCalls(answer, tools);
+  if (!call) return;
+  await conversation.record({
+    type: "notice",
+    level: "warning",
+    code: "text-call",
+    text: `The model wrote a call of ${call.name} as text, which is not executed; ` +
+      `if that was its intention, set compat = { text_calls = true } for provider "${provider.name}"`,
+  });
 }

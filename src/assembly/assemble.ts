@@ -1,5 +1,5 @@
-import { formatProblem } from "../config/mod.ts";
-import { Controller, Recorder } from "../control/mod.ts";
+import { type Config, formatProblem } from "../config/mod.ts";
+import { type ControlledParts, Controller, Recorder } from "../control/mod.ts";
 import type { Gate, PermissionGate } from "../permission/mod.ts";
 import type { ToolRegistry } from "../tool/mod.ts";
 import { openAccessScope, type RunScope } from "./access_scope.ts";
@@ -12,7 +12,7 @@ import { buildModel } from "./provider.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 import { openSession } from "./session.ts";
 import { buildRegistry, buildTools } from "./tools.ts";
-import { turnRules } from "./turn_limits.ts";
+import type { Limits } from "../agent/mod.ts";
 
 /** The composition root: builds every part of a run and connects them. Nothing is recorded before the run is opened. */
 export async function assemble(options: AssemblyOptions): Promise<Assembly> {
@@ -76,4 +76,23 @@ function remarks({ notices }: RunScope, registry: ToolRegistry, inputs: PromptIn
     ...inputs.instructions.notices.map(({ path, problem }) => `${path} ${problem}`),
     ...inputs.skillSet.warnings.map(({ path, text }) => `${path}: ${text}`),
   ];
+}
+
+/** Limits of each turn, and how it ends, by the configuration. */
+function turnRules(config: Config): Pick<ControlledParts, "limits" | "maxCallsPerStep" | "submit"> {
+  const { max_calls_per_step, submit } = config.agent;
+  return {
+    limits: limitsOf(config),
+    submit,
+    ...(max_calls_per_step > 0 ? { maxCallsPerStep: max_calls_per_step } : {}),
+  };
+}
+
+function limitsOf(config: Config): Limits {
+  const { max_steps, time_limit_seconds, max_cost } = config.agent;
+  return {
+    ...(max_steps > 0 ? { maxSteps: max_steps } : {}),
+    ...(time_limit_seconds > 0 ? { timeMs: time_limit_seconds * 1000 } : {}),
+    ...(max_cost > 0 ? { cost: max_cost } : {}),
+  };
 }

@@ -12,7 +12,7 @@ export {
   type Setting,
   sourceOf,
 } from "./query/settings.ts";
-export { type EnvLookup, projectConfigFile, reasonixHome, userConfigFile } from "./paths.ts";
+export { type EnvLookup, projectConfigFile, reasonixHome, userConfigFile } from "./config_paths.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
 export type { TrustItem } from "./project/project_policy.ts";

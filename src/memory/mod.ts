@@ -3,7 +3,7 @@ import type { MemoryPort } from "../tool/mod.ts";
 import type { FactStoreOptions } from "./store.ts";
 
 export type { StoredFact } from "./fact.ts";
-export { type MemoryPaths, openingMemory } from "./find.ts";
+export { type MemoryPaths, openingMemory } from "./opening_memory.ts";
 export type { ArchivedFact, FactStore, FactStoreOptions } from "./store.ts";
 
 /** What the tools `memory`, `remember` and `forget` work with; the store is loaded by the first call. */

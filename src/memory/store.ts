@@ -3,7 +3,7 @@ import type { MemoryEntry, MemoryHit, MemoryPort, MemoryScope, NewMemory } from 
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { factFile, factName, MAX_DESCRIPTION, readFact, type StoredFact } from "./fact.ts";
-import { searchFacts } from "./search.ts";
+import { searchFacts } from "./fact_search.ts";
 import { oneLine } from "../util/terminal_text.ts";
 
 export interface FactStoreOptions {

@@ -51,6 +51,36 @@ const EXEMPTIONS: readonly Exemption[] = [
     path: "src/tool/search/fallback/search_entry.ts",
     reason: "The module the search process is started from when the program runs from its sources",
   },
+  {
+    rule: "files per directory",
+    path: "scripts",
+    limit: 18,
+    reason: "Each script is a command line of its own; deno.json names them",
+  },
+  {
+    rule: "files per directory",
+    path: "src/util",
+    limit: 18,
+    reason: "Leaf helpers that know nothing of each other; there is nothing in between to name",
+  },
+  {
+    rule: "files per directory",
+    path: "src/assembly",
+    limit: 22,
+    reason: "One file for each part that a run is assembled from",
+  },
+  {
+    rule: "files per directory",
+    path: "src/permission/shell",
+    limit: 25,
+    reason: "Being replaced by src/permission/command",
+  },
+  {
+    rule: "files per directory",
+    path: "src/tool/shell",
+    limit: 15,
+    reason: "One file for each part of running a command: start, watch, read, keep, end",
+  },
 ];
 
 function excuses(exemption: Exemption, rule: string, offence: Offence): boolean {

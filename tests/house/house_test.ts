@@ -4,7 +4,16 @@ import { type Offence, type Project, thisProject } from "./project.ts";
 import { importSideEffects, printsOrExits, vendorSniffing } from "./rules_effects.ts";
 import { deadSettings } from "./rules_settings.ts";
 import { deadExports } from "./rules_exports.ts";
-import { denoByName, foreignPackages, looseConfig, misplacedProse, privatePaths } from "./rules_files.ts";
+import {
+  crowdedDirectories,
+  denoByName,
+  foreignPackages,
+  lonelyFiles,
+  looseConfig,
+  misplacedProse,
+  privatePaths,
+  sharedNames,
+} from "./rules_files.ts";
 import {
   cycles,
   deepImports,
@@ -52,6 +61,9 @@ const RULES: Readonly<Record<string, (project: Project) => Offence[]>> = {
   "comments within the width": wideComments,
   "comments per file": talkativeFiles,
   "file names": badFileNames,
+  "names of files": sharedNames,
+  "files per directory": crowdedDirectories,
+  "small files": lonelyFiles,
   "test names": badTestNames,
   "error messages": badErrorMessages,
   "strict configuration": looseConfig,

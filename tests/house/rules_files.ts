@@ -1,4 +1,6 @@
 import ts from "typescript";
+import type { Edge } from "./edges.ts";
+import { EXTENSION_POINTS, isListOf } from "./packages.ts";
 import { isTest, lineOf, type Offence, productFiles, type Project, visitAll } from "./project.ts";
 
 const STRICT = [
@@ -113,4 +115,64 @@ export function denoByName(project: Project): Offence[] {
         : []
     )
   );
+}
+
+const MOST_FILES = 14;
+
+/** Directories whose listing is too long to tell what is in them. */
+export function crowdedDirectories(project: Project): Offence[] {
+  const counts = new Map<string, number>();
+  for (const { path } of productFiles(project)) {
+    const directory = path.slice(0, path.lastIndexOf("/"));
+    counts.set(directory, (counts.get(directory) ?? 0) + 1);
+  }
+  return [...counts].filter(([, count]) => count > MOST_FILES).map(([path, count]) => ({
+    path,
+    value: count,
+    what: `${count} source files; at most ${MOST_FILES}, so find the directories in it`,
+  }));
+}
+
+const MOST_NAMESAKES = 2;
+
+/** Names that too many files share to find one by its name. Commands are called as their packages are. */
+export function sharedNames(project: Project): Offence[] {
+  const files = new Map<string, string[]>();
+  for (const { path } of productFiles(project)) {
+    const name = path.slice(path.lastIndexOf("/") + 1);
+    if (/^(mod|tool|kind)\.ts$/.test(name) || !/^(src|cli)\//.test(path)) continue;
+    if (/^cli\/(routes|commands)\//.test(path)) continue;
+    files.set(name, [...files.get(name) ?? [], path]);
+  }
+  return [...files.values()].filter((paths) => paths.length > MOST_NAMESAKES).flatMap((paths) =>
+    paths.slice(MOST_NAMESAKES).map((path) => ({
+      path,
+      what: `shares its name with ${paths.slice(0, MOST_NAMESAKES).join(" and ")}`,
+    }))
+  );
+}
+
+const SMALL = 30;
+
+/**
+ * Small files that a single file uses: usually a piece of that file. Entries of a list file, what a `mod.ts`
+ * shows, what is loaded late and what has tests of its own stand alone.
+ */
+export function lonelyFiles(project: Project): Offence[] {
+  const users = new Map<string, Edge[]>();
+  for (const edge of [...project.sources.values()].flatMap((file) => file.edges)) {
+    users.set(edge.to, [...users.get(edge.to) ?? [], edge]);
+  }
+  return productFiles(project).flatMap(({ path, lines }) => {
+    const edges = users.get(path) ?? [];
+    const [user] = new Set(edges.map((edge) => edge.from));
+    const standsAlone = user === undefined || edges.some((edge) =>
+      edge.from !== user || edge.kind === "lazy"
+    ) ||
+      user.endsWith("mod.ts") || path.endsWith("mod.ts") ||
+      EXTENSION_POINTS.some((point) => isListOf(point, user) || isListOf(point, path));
+    const value = lines.length - 1;
+    if (standsAlone || value >= SMALL || !/^(src|cli)\//.test(path)) return [];
+    return [{ path, value, what: `${value} lines for ${user} alone; make it a part of that file` }];
+  });
 }

@@ -2,7 +2,16 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { type Offence, type Project, projectOf } from "./project.ts";
 import { importSideEffects, printsOrExits, vendorSniffing } from "./rules_effects.ts";
 import { deadExports } from "./rules_exports.ts";
-import { denoByName, foreignPackages, looseConfig, misplacedProse, privatePaths } from "./rules_files.ts";
+import {
+  crowdedDirectories,
+  denoByName,
+  foreignPackages,
+  lonelyFiles,
+  looseConfig,
+  misplacedProse,
+  privatePaths,
+  sharedNames,
+} from "./rules_files.ts";
 import * as layers from "./rules_layers.ts";
 import * as size from "./rules_size.ts";
 import * as text from "./rules_text.ts";
@@ -307,4 +316,36 @@ Deno.test("misplacedProse finds unused Markdown, tools without description and p
 Deno.test("denoByName finds a program started by the bare name deno", () => {
   const code = 'new Deno.Command("de' + 'no", {});\nnew Deno.Command(Deno.execPath(), {});';
   assertFinds(denoByName, { "tests/e2e/a_test.ts": code }, ["tests/e2e/a_test.ts:1"]);
+});
+
+Deno.test("crowdedDirectories finds a directory of more than fourteen files", () => {
+  const files = (directory: string, count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`${directory}/f${n}.ts`, ""]));
+  assertFinds(crowdedDirectories, { ...files("src/tool/a", 15), ...files("src/tool/b", 14) }, ["src/tool/a"]);
+});
+
+Deno.test("sharedNames finds the third file of a name, names that the layout gives left out", () => {
+  const paths = ["src/core/a.ts", "src/tool/a.ts", "src/agent/a.ts", "cli/routes/a.ts"];
+  const mods = ["src/core/mod.ts", "src/tool/mod.ts", "src/agent/mod.ts"];
+  const files = Object.fromEntries([...paths, ...mods].map((path) => [path, ""]));
+  assertFinds(sharedNames, files, ["src/agent/a.ts"]);
+});
+
+Deno.test("lonelyFiles finds a small file for a single other, unless it is loaded late, listed or tested", () => {
+  const files = {
+    "src/agent/loop.ts": [
+      'import { a } from "./a.ts";',
+      'import { b } from "./b.ts";',
+      'import { c } from "./c.ts";',
+      'const d = () => import("./d.ts");',
+    ].join("\n"),
+    "src/agent/a.ts": "export const a = 1;\n",
+    "src/agent/b.ts": lines(30),
+    "src/agent/c.ts": "export const c = 1;\n",
+    "src/agent/d.ts": "export const d = 1;\n",
+    "src/agent/e.ts": "export const e = 1;\n",
+    "src/agent/mod.ts": 'export { e } from "./e.ts";',
+    "tests/unit/agent/c_test.ts": 'import { c } from "../../../src/agent/c.ts";',
+  };
+  assertFinds(lonelyFiles, files, ["src/agent/a.ts"]);
 });

@@ -1,4 +1,4 @@
-import { type EnvLookup, resolvePath } from "../paths.ts";
+import { type EnvLookup, resolvePath } from "../config_paths.ts";
 import type { KeyPath } from "../problem.ts";
 import {
   childSchema,

@@ -4,7 +4,7 @@ import type { KeySources } from "../query/provider_keys.ts";
 import { checkLayer, type Layer, locateFinding, parseLayer, readLayer } from "./layer.ts";
 import { mergeTables } from "./merge.ts";
 import { join } from "../../path/lexical.ts";
-import { type EnvLookup, projectConfigFile, reasonixHome, userConfigFile } from "../paths.ts";
+import { type EnvLookup, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { restrictProjectConfig, type TrustItem } from "../project/project_policy.ts";

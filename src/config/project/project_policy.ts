@@ -1,6 +1,6 @@
 import { canonicalJson } from "../../util/canonical_json.ts";
 import { type Layer, placeOf } from "../load/layer.ts";
-import { type EnvLookup, isInside } from "../paths.ts";
+import { type EnvLookup, isInside } from "../config_paths.ts";
 import { valueAt } from "../schema/key_path.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { type KnownKeys, needsTrust } from "./provider_trust.ts";

@@ -1,5 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
-import type { EnvLookup } from "../paths.ts";
+import type { EnvLookup } from "../config_paths.ts";
 import type { ProviderEntry } from "../schema/provider_schema.ts";
 import { isLoopback } from "../project/provider_trust.ts";
 

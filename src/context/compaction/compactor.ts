@@ -10,7 +10,7 @@ import {
   planDrop,
   planPrune,
   tailStart,
-} from "./plan.ts";
+} from "./compaction_plan.ts";
 import { summarize, type SummaryOutcome } from "./summarize.ts";
 
 interface CompactionRequest {

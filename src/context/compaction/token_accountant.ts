@@ -1,7 +1,7 @@
 import { errorMessage, type Message, type NewEventOf } from "../../core/mod.ts";
 import { TokenCounter } from "../tokens.ts";
 import type { CompactionMethod, CompactionOptions, CompactionReport } from "./options.ts";
-import { type CompactionPlan, type Plannable, plannable, type PrunePlan } from "./plan.ts";
+import { type CompactionPlan, type Plannable, plannable, type PrunePlan } from "./compaction_plan.ts";
 
 export type Reason = "pressure" | "overflow" | "manual";
 

@@ -3,8 +3,8 @@ import type { ActivatedSkill, SkillPort } from "../../tool/mod.ts";
 import { parseFrontmatter } from "../../util/frontmatter.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import type { SkillSet } from "./discover.ts";
-import { isScript, resourcesOf } from "./resources.ts";
 import type { Skill } from "./skill.ts";
+import { sortedEntries } from "../../path/probe.ts";
 
 /**
  * What a repository's skill would run, or have run without a question; the shape of an item of the trust
@@ -157,4 +157,30 @@ export async function resolveSlash(text: string, skills: Skills): Promise<SlashS
 export function carriedSkill(message: Message): string | undefined {
   if (message.role !== "tool" || message.name !== "skill") return undefined;
   return message.content.startsWith('<skill name="') ? message.content : undefined;
+}
+
+const MAX_FILES = 200;
+const MAX_DEPTH = 3;
+const SCRIPT = /\.(?:sh|bash|zsh|fish|py|rb|pl|js|mjs|cjs|ts|mts|ps1|bat|cmd|exe|lua|php)$|^scripts\/|^bin\//;
+
+/** Files of a skill besides its SKILL.md, relative to its folder, in a stable order. */
+function resourcesOf(skill: Pick<Skill, "dir">): string[] {
+  const files: string[] = [];
+  const visit = (folder: string, prefix: string, depth: number): void => {
+    for (const entry of sortedEntries(folder)) {
+      if (entry.name.startsWith(".") || entry.isSymlink || files.length >= MAX_FILES) continue;
+      if (entry.isDirectory && depth < MAX_DEPTH) {
+        visit(`${folder}/${entry.name}`, `${prefix}${entry.name}/`, depth + 1);
+      } else if (entry.isFile && `${prefix}${entry.name}` !== "SKILL.md") {
+        files.push(`${prefix}${entry.name}`);
+      }
+    }
+  };
+  visit(skill.dir, "", 0);
+  return files;
+}
+
+/** Whether a resource is meant to be run. */
+function isScript(path: string): boolean {
+  return SCRIPT.test(path);
 }

@@ -2,7 +2,6 @@ import type { Cost, Event, EventOf, Usage } from "../../core/mod.ts";
 import type { Output } from "../output.ts";
 import type { Printer, RunResult, RunStart } from "../result.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
-import { ChangedFiles } from "./changed_files.ts";
 import { SilenceNotifier, type Timer } from "./silence_notifier.ts";
 
 /** Room for what says what to do next: a reason that is cut loses its remedy. */
@@ -182,4 +181,31 @@ function tokenLine(result: { steps: number; usage: Usage; cost?: Cost; durationM
 
 function money({ amount, currency }: Cost): string {
   return amount > 0 && amount < 0.0001 ? `<0.0001 ${currency}` : `${amount.toFixed(4)} ${currency}`;
+}
+
+type Change = NonNullable<EventOf<"tool.end">["changes"]>[number];
+
+const SHOWN = 6;
+
+/** Adds up what the file tools changed, file by file. */
+class ChangedFiles {
+  readonly #files = new Map<string, { added: number; removed: number }>();
+
+  add(changes: readonly Change[] = []): void {
+    for (const { path, change, written, added, removed } of changes) {
+      if (change === "unchanged" || written === false) continue;
+      const before = this.#files.get(path) ?? { added: 0, removed: 0 };
+      this.#files.set(path, { added: before.added + added, removed: before.removed + removed });
+    }
+  }
+
+  /** "a.txt +2 −0, b.txt +1 −1" with paths as seen from a folder, or nothing. */
+  describe(cwd: string): string {
+    const files = [...this.#files].map(([path, { added, removed }]) => {
+      const shown = path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
+      return `${shown} +${added} −${removed}`;
+    });
+    const more = files.length - SHOWN;
+    return files.slice(0, SHOWN).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  }
 }

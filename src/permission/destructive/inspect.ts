@@ -1,9 +1,9 @@
 import { isKnown, type PathContext } from "../../rule/mod.ts";
-import { baseName } from "../../path/lexical.ts";
-import { type Effects, type Line, program } from "../command/types.ts";
+import { absolutePath, baseName } from "../../path/lexical.ts";
+import { type Effects, isDiscardDevice, type Line, program } from "../command/types.ts";
 import type { DestructiveFinding, DestructiveTarget } from "../types.ts";
-import { strictFinding } from "./strict.ts";
 import { createTargetJudge, type Hit, type TargetJudge } from "./targets.ts";
+import { isFile } from "../../path/probe.ts";
 
 interface DestructiveScene {
   readonly places: PathContext;
@@ -115,4 +115,23 @@ function unique(findings: readonly DestructiveFinding[]): DestructiveFinding[] {
     const key = `${finding.reason}\0${finding.targets.map((target) => target.path).join("\0")}`;
     return seen.has(key) ? false : seen.add(key);
   });
+}
+
+const COMMANDS = /^(?:rm|mv|chmod|chown|dd|mkfs(?:\..*)?|shutdown|reboot)$/;
+
+/** The wide class of `[safety] confirm = "strict"`; see docs/permissions.md. */
+function strictFinding(
+  name: string,
+  { writes, cwds: directories }: Effects,
+  places: PathContext,
+): string | undefined {
+  if (COMMANDS.test(name)) return `strict mode confirms every ${name}`;
+  const target = writes.find((use) => use.redirect && !use.append && !isDiscardDevice(use.path));
+  if (!target) return undefined;
+  const cwds = directories ?? [places.cwd];
+  const there = !isKnown(target.path) ||
+    cwds.some((cwd) => isFile(absolutePath(target.path, { cwd, home: places.home })));
+  return there
+    ? `strict mode confirms writing over an existing file (${isKnown(target.path) ? target.path : "…"})`
+    : undefined;
 }

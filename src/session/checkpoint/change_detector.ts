@@ -1,6 +1,6 @@
 import { BlobStore } from "./blob_store.ts";
 import { entryOf, existedAt, type FileEntry, isSameContent, isSameStamp } from "./entry.ts";
-import { type GitStamp, readGitBlob, readGitIndex } from "./git.ts";
+import { type GitStamp, readGitBlob, readGitIndex } from "./git_index.ts";
 import { type Scan, scanWorkspace } from "./scan.ts";
 
 export interface DetectorLimits {

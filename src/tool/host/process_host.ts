@@ -1,11 +1,17 @@
 import { errorMessage } from "../../core/mod.ts";
 import { ABORT_GRACE_MS, LocalToolHost, type ToolHost } from "../host.ts";
 import type { ProcessGuard } from "../services/services.ts";
-import { failure, type FileReadTracker, type Tool, type ToolContext, type ToolResult } from "../tool.ts";
+import {
+  failure,
+  type FileReadTracker,
+  type FileVersion,
+  type Tool,
+  type ToolContext,
+  type ToolResult,
+} from "../tool.ts";
 import { LineProcess } from "./line_process.ts";
-import type { HostMessage, ToolMessage } from "./protocol.ts";
+import type { HostMessage, SeenChanges, ToolMessage } from "./protocol.ts";
 import type { SelfCommand } from "./self_command.ts";
-import { SeenMirror } from "./seen_mirror.ts";
 
 export { type SelfCommand, selfCommand, type SelfOptions } from "./self_command.ts";
 export { TOOL_ROLE } from "./protocol.ts";
@@ -210,5 +216,32 @@ export class ProcessToolHost implements ToolHost {
   #finish(id: number, result: ToolResult): void {
     this.#pending.get(id)?.settle.resolve(result);
     this.#pending.delete(id);
+  }
+}
+
+/** What the tool process knows of the files seen in the session. A new process knows nothing. */
+class SeenMirror {
+  readonly #known = new Map<string, FileVersion>();
+
+  /** What has to be told for the process to know what the session knows. */
+  changesSince(seen: FileReadTracker): SeenChanges {
+    if (!seen.all) return { set: [], delete: [] };
+    const set: FileVersion[] = [];
+    let count = 0;
+    for (const stamp of seen.all()) {
+      count++;
+      if (this.#known.get(stamp.path) === stamp) continue;
+      set.push(stamp);
+      this.#known.set(stamp.path, stamp);
+    }
+    const gone = count === this.#known.size ? [] : [...this.#known.keys()].filter((path) => !seen.get(path));
+    for (const path of gone) this.#known.delete(path);
+    return { set, delete: gone };
+  }
+
+  /** What came from the process is known there. */
+  learned(changes: SeenChanges): void {
+    for (const stamp of changes.set) this.#known.set(stamp.path, stamp);
+    for (const path of changes.delete) this.#known.delete(path);
   }
 }

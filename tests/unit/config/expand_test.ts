@@ -1,6 +1,6 @@
 import { lazyDotenv } from "../../../src/config/load/read_text.ts";
 import { expandConfig } from "../../../src/config/load/expand.ts";
-import { resolvePath } from "../../../src/config/paths.ts";
+import { resolvePath } from "../../../src/config/config_paths.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
 

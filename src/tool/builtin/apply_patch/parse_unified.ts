@@ -1,6 +1,6 @@
 import { HUNK_HEADER, isFileHeader, readCounted, readLoose } from "./parse_hunk.ts";
 import { type FilePatch, type Hunk, PatchError } from "./patch.ts";
-import { gitHeaderPaths, headerPath, unquotePath, withoutPrefixes } from "./paths.ts";
+import { gitHeaderPaths, headerPath, unquotePath, withoutPrefixes } from "./patch_paths.ts";
 
 /** The header of one file while it is read. */
 interface Header {

@@ -4,9 +4,9 @@ import { resolveRead, statRegular } from "../../file/target.ts";
 import { decodeRemembering, stampOf } from "../../file/text_file.ts";
 import { imageInfo } from "../../file/media.ts";
 import { describeBinary, describeImage } from "./describe.ts";
-import { type Page, showPage } from "./page.ts";
+import { LineWindow, type Page, showPage } from "./page.ts";
 import { readLarge } from "./large.ts";
-import { windowOf } from "./window.ts";
+import { eolStyle } from "../../text/eol.ts";
 
 /** Up to this size a file is read in one piece; above it, it is streamed up to the last line wanted. */
 const WHOLE_BYTES = 8 * 1024 * 1024;
@@ -43,4 +43,23 @@ function pageOf(args: Record<string, unknown>): Page {
     offset: typeof args.offset === "number" ? args.offset : 1,
     limit: typeof args.limit === "number" ? args.limit : undefined,
   };
+}
+
+/** The lines of a page, out of a whole text in memory. Only the lines of the page are cut out. */
+function windowOf(text: string, page: Page): LineWindow {
+  const style = eolStyle(text);
+  const mark = style.dominant === "\r" ? "\r" : "\n";
+  const window = new LineWindow(page, style);
+  let start = 0;
+  while (start < text.length) {
+    const found = text.indexOf(mark, start);
+    const end = found < 0 ? text.length : found;
+    if (window.wantsMore) {
+      const crlf = mark === "\n" && found > start && text.charCodeAt(found - 1) === 13;
+      window.push(window.inPage ? text.slice(start, crlf ? end - 1 : end) : "");
+    } else window.skip();
+    start = end + 1;
+  }
+  window.finish(text.length > 0 && !text.endsWith(mark));
+  return window;
 }

@@ -1,4 +1,22 @@
+import { isDirectory } from "../path/probe.ts";
 import type { MemoryEntry } from "../tool/mod.ts";
+
+export interface MemoryPaths {
+  /** Reasonix home. */
+  readonly home: string;
+  /** Folder kept for the project, `<home>/projects/<slug>`. */
+  readonly project: string;
+}
+
+/**
+ * The message about what is saved, for the start of a session. Where nothing was ever saved, this costs two
+ * stat calls.
+ */
+export async function openingMemory(paths: MemoryPaths): Promise<string | undefined> {
+  if (!isDirectory(`${paths.home}/memory`) && !isDirectory(`${paths.project}/memory`)) return undefined;
+  const { FactStore } = await import("./store.ts");
+  return memoryIndexText(await new FactStore(paths).list());
+}
 
 const MAX_CHARS = 4_000;
 
@@ -6,7 +24,7 @@ const MAX_CHARS = 4_000;
  * The `<memory>` block that tells a session what is saved: the pinned facts by name, and how many more there
  * are. A message, never part of the prefix. Undefined when nothing is saved.
  */
-export function memoryIndexText(entries: readonly MemoryEntry[]): string | undefined {
+function memoryIndexText(entries: readonly MemoryEntry[]): string | undefined {
   if (entries.length === 0) return undefined;
   const lines: string[] = [];
   let left = MAX_CHARS;
