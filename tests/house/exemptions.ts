@@ -60,20 +60,25 @@ const EXEMPTIONS: readonly Exemption[] = [
   {
     rule: "files per directory",
     path: "src/util",
-    limit: 18,
+    limit: 21,
     reason: "Leaf helpers that know nothing of each other; there is nothing in between to name",
   },
   {
     rule: "files per directory",
     path: "src/assembly",
-    limit: 22,
+    limit: 26,
     reason: "One file for each part that a run is assembled from",
   },
   {
     rule: "files per directory",
-    path: "src/permission/shell",
-    limit: 25,
-    reason: "Being replaced by src/permission/command",
+    path: "src/permission/command",
+    limit: 24,
+    reason: "Grows while src/permission/shell moves here",
+  },
+  {
+    rule: "small files",
+    path: "src/permission/decision/written_files.ts",
+    reason: "A memory of its own that the gate keeps; the gate is at its limit of lines",
   },
   {
     rule: "files per directory",

@@ -133,7 +133,7 @@ export function crowdedDirectories(project: Project): Offence[] {
   }));
 }
 
-const MOST_NAMESAKES = 2;
+const MOST_NAMESAKES = 3;
 
 /** Names that too many files share to find one by its name. Commands are called as their packages are. */
 export function sharedNames(project: Project): Offence[] {

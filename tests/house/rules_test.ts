@@ -324,9 +324,9 @@ Deno.test("crowdedDirectories finds a directory of more than fourteen files", ()
   assertFinds(crowdedDirectories, { ...files("src/tool/a", 15), ...files("src/tool/b", 14) }, ["src/tool/a"]);
 });
 
-Deno.test("sharedNames finds the third file of a name, names that the layout gives left out", () => {
-  const paths = ["src/core/a.ts", "src/tool/a.ts", "src/agent/a.ts", "cli/routes/a.ts"];
-  const mods = ["src/core/mod.ts", "src/tool/mod.ts", "src/agent/mod.ts"];
+Deno.test("sharedNames finds the fourth file of a name, names that the layout gives left out", () => {
+  const paths = ["src/core/a.ts", "src/tool/a.ts", "src/util/a.ts", "src/agent/a.ts", "cli/routes/a.ts"];
+  const mods = ["src/core/mod.ts", "src/tool/mod.ts", "src/util/mod.ts", "src/agent/mod.ts"];
   const files = Object.fromEntries([...paths, ...mods].map((path) => [path, ""]));
   assertFinds(sharedNames, files, ["src/agent/a.ts"]);
 });
