@@ -1,4 +1,4 @@
-import { addUsage, NO_USAGE, type Usage, type UserInput } from "../core/mod.ts";
+import { addSpending, NO_SPENDING, type Spending, totalCost, type UserInput } from "../core/mod.ts";
 import { dispatch } from "./dispatch.ts";
 import { RepeatGuard } from "./guard.ts";
 import { providerFailure, type Stop, stopped, StopReason, type TurnOutcome } from "./outcome.ts";
@@ -9,9 +9,7 @@ import { readTextCalls } from "../provider/mod.ts";
 
 interface Progress {
   steps: number;
-  usage: Usage;
-  cost: number;
-  costKnown: boolean;
+  spending: Spending;
   answer: string;
 }
 
@@ -30,7 +28,7 @@ export async function runTurn(
   const now = parts.now ?? performance.now.bind(performance);
   const started = now();
   const turn = conversation.nextTurn;
-  const progress: Progress = { steps: 0, usage: NO_USAGE, cost: 0, costKnown: true, answer: "" };
+  const progress: Progress = { steps: 0, spending: NO_SPENDING, answer: "" };
   parts.checkpointer?.begin(turn);
   await conversation.record({ type: "turn.start", turn });
   await conversation.record({
@@ -42,13 +40,13 @@ export async function runTurn(
   const deadline = new Deadline(limits.timeMs, signal);
   const stop = await steps(parts, progress, deadline.signal);
   deadline.clear();
-  const currency = parts.provider.model.price?.currency;
+  const cost = totalCost(progress.spending, parts.provider.model.price?.currency);
   const outcome: TurnOutcome = {
     ...stop,
     answer: progress.answer,
     steps: progress.steps,
-    usage: progress.usage,
-    ...(currency && progress.costKnown ? { cost: { amount: progress.cost, currency } } : {}),
+    usage: progress.spending.usage,
+    ...(cost ? { cost } : {}),
     durationMs: Math.round(now() - started),
   };
   if (stop.reason !== "done") {
@@ -68,11 +66,11 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       await conversation.record({ type: "message.user", content: text, origin: "steer" });
     }
     if (signal.aborted) return stopped(signal);
-    const overspent = limits.cost === undefined ? undefined : costStop(progress, limits.cost);
+    const overspent = limits.cost === undefined ? undefined : costStop(progress.spending, limits.cost);
     if (overspent) return overspent;
     await parts.betweenSteps?.(signal);
     const reply = await respond(parts, progress.steps + 1, signal);
-    account(progress, reply);
+    progress.spending = addSpending(progress.spending, reply);
     if (reply.error) {
       if (reply.error.kind === "context_length" && await parts.onContextOverflow?.(signal)) continue;
       return providerFailure(reply.error, signal);
@@ -111,18 +109,13 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
 }
 
 /** Money that nobody counted may have been any amount, so a limit on it ends the turn. */
-function costStop({ cost, costKnown }: Progress, limit: number): Stop | undefined {
-  if (costKnown && cost < limit) return undefined;
-  const why = costKnown
+function costStop({ costs, unpriced }: Spending, limit: number): Stop | undefined {
+  const amount = Object.values(costs).reduce((sum, each) => sum + each, 0);
+  if (unpriced === 0 && amount < limit) return undefined;
+  const why = unpriced === 0
     ? `cost limit of ${limit} reached`
     : `the provider reported no usage, so the cost limit of ${limit} cannot be kept`;
   return { reason: "limit", limit: "cost", detail: `Stopped before the next request: ${why}` };
-}
-
-function account(progress: Progress, reply: { usage?: Usage; costAmount?: number }): void {
-  if (reply.usage) progress.usage = addUsage(progress.usage, reply.usage);
-  if (reply.costAmount === undefined) progress.costKnown = false;
-  else progress.cost += reply.costAmount;
 }
 
 function endOfAnswer(finish: string | undefined): Stop {

@@ -1,4 +1,5 @@
 import {
+  type Cost,
   costOf,
   type FinishReason,
   type NewEventOf,
@@ -15,7 +16,7 @@ export interface Reply {
   readonly calls: readonly ToolCall[];
   readonly finish?: FinishReason;
   readonly usage?: Usage;
-  readonly costAmount?: number;
+  readonly cost?: Cost;
   readonly error?: ProviderError;
 }
 
@@ -60,7 +61,7 @@ export async function respond(parts: AgentParts, step: number, signal: AbortSign
     calls: draft.error ? [] : draft.calls,
     ...(draft.finish ? { finish: draft.finish } : {}),
     ...(draft.usage ? { usage: draft.usage } : {}),
-    ...(cost ? { costAmount: cost.amount } : {}),
+    ...(cost ? { cost } : {}),
     ...(draft.error ? { error: draft.error } : {}),
   };
 }

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../config/mod.ts";
 import { type CompactionReport, loadSkills } from "../context/mod.ts";
 import type { Controller } from "../control/mod.ts";
-import { addUsage, type Cost, NO_USAGE, ReasonixError, type Usage } from "../core/mod.ts";
+import { addSpending, type Cost, NO_SPENDING, ReasonixError, totalCost, type Usage } from "../core/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
@@ -97,18 +97,15 @@ async function measured(
   work: () => Promise<string>,
 ): Promise<CommandReport> {
   const started = performance.now();
-  let usage = NO_USAGE;
-  let spent: number | undefined = 0;
+  let spending = NO_SPENDING;
   const unsubscribe = controller.subscribe((event) => {
-    if (event.type !== "message.end") return;
-    if (event.usage) usage = addUsage(usage, event.usage);
-    spent = spent === undefined || !event.cost ? undefined : spent + event.cost.amount;
+    if (event.type === "message.end") spending = addSpending(spending, event);
   });
   try {
     const text = await work();
-    const currency = provider.model.price?.currency;
-    const cost = currency === undefined || spent === undefined ? {} : { cost: { amount: spent, currency } };
-    return { text, usage, durationMs: Math.round(performance.now() - started), ...cost };
+    const cost = totalCost(spending, provider.model.price?.currency);
+    const durationMs = Math.round(performance.now() - started);
+    return { text, usage: spending.usage, durationMs, ...(cost ? { cost } : {}) };
   } finally {
     unsubscribe();
   }

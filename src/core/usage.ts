@@ -35,6 +35,35 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
+/** Tokens and money of several requests. */
+export interface Spending {
+  readonly usage: Usage;
+  /** Money by currency. */
+  readonly costs: Readonly<Record<string, number>>;
+  /** Requests whose price is not known. */
+  readonly unpriced: number;
+}
+
+export const NO_SPENDING: Spending = { usage: NO_USAGE, costs: {}, unpriced: 0 };
+
+/** Adds one request; without `cost` its price is not known. */
+export function addSpending(
+  { usage, costs, unpriced }: Spending,
+  request: { readonly usage?: Usage | undefined; readonly cost?: Cost | undefined },
+): Spending {
+  const { cost } = request;
+  return {
+    usage: request.usage ? addUsage(usage, request.usage) : usage,
+    costs: cost ? { ...costs, [cost.currency]: (costs[cost.currency] ?? 0) + cost.amount } : costs,
+    unpriced: cost ? unpriced : unpriced + 1,
+  };
+}
+
+/** Returns the whole cost in a currency, or undefined when part of it is not known. */
+export function totalCost({ costs, unpriced }: Spending, currency: string | undefined): Cost | undefined {
+  return currency === undefined || unpriced > 0 ? undefined : { amount: costs[currency] ?? 0, currency };
+}
+
 /** Cost of one request, or undefined when the price is unknown. */
 export function costOf(usage: Usage, price: Price | undefined): Cost | undefined {
   if (!price) return undefined;

@@ -1,4 +1,4 @@
-import { addUsage, type Event, type EventOf, NO_USAGE } from "../../core/mod.ts";
+import { addSpending, addUsage, type Event, type EventOf, NO_USAGE } from "../../core/mod.ts";
 import { compact } from "./compact.ts";
 import { kindOf, messageOf } from "./messages.ts";
 import { openTurn, type SessionState } from "./state.ts";
@@ -73,17 +73,9 @@ function applyFacts(state: SessionState, event: Event): void {
       state.title = event.title;
       break;
     case "message.end":
-      countCost(state, event);
+      if (event.usage) Object.assign(state, addSpending(state, event));
       break;
   }
-}
-
-function countCost(state: SessionState, event: EventOf<"message.end">): void {
-  if (!event.usage) return;
-  state.usage = addUsage(state.usage, event.usage);
-  if (event.cost) {
-    state.costs[event.cost.currency] = (state.costs[event.cost.currency] ?? 0) + event.cost.amount;
-  } else state.unpriced += 1;
 }
 
 function applyConversation(state: SessionState, event: Event): void {

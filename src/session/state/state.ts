@@ -81,7 +81,7 @@ export interface SessionState {
   /** Sum over every request of the file, rewound turns included. */
   usage: Usage;
   /** Money by currency. */
-  costs: Record<string, number>;
+  costs: Readonly<Record<string, number>>;
   /** Requests whose price is not known. */
   unpriced: number;
   /** What the server counted for the latest request of the conversation. */
