@@ -2,7 +2,13 @@ import { addConfigItem, type LoadedConfig, sourceOf, userConfigFile } from "../c
 import type { SkillActivation } from "../context/mod.ts";
 import type { Recorder } from "../control/mod.ts";
 import { formatPlace } from "../core/mod.ts";
-import { createGate, type GateOptions, type PermissionGate, type PermissionMode } from "../permission/mod.ts";
+import {
+  type CommandSurroundings,
+  createGate,
+  type GateOptions,
+  type PermissionGate,
+  type PermissionMode,
+} from "../permission/mod.ts";
 import type { RuleList, RuleText } from "../rule/mod.ts";
 import type { Jail, Workspace } from "../sandbox/mod.ts";
 import { insteadOfWriting, type WritePolicy } from "../tool/mod.ts";
@@ -47,10 +53,18 @@ export function gateOptions(sources: GateSources): GateOptions {
     confirm: safety.confirm,
     filesStay: loaded.config.tools.writes !== "allow",
     unconfined: () => withoutJail(openJail, loaded.config.tools.writes),
-    privateTmp: () => openJail().then((jail) => jail.privateTmp !== undefined, () => false),
+    surroundings: () => surroundings(openJail),
     ...(loaded.files.length > 0 ? { saveRule } : {}),
     shell: Deno.build.os === "windows" ? "other" : "posix",
   };
+}
+
+/** Says what commands find around them; without a jail, that is the open machine. */
+function surroundings(openJail: () => Promise<Jail>): Promise<CommandSurroundings> {
+  return openJail().then(
+    ({ privateDirectories, network }) => ({ privateDirectories, network }),
+    () => ({ privateDirectories: [], network: true }),
+  );
 }
 
 /** Says why there is no jail, and what to do. One that fails ends its command itself. */

@@ -6,6 +6,7 @@ export type {
   ApprovalMode,
   ApprovalRequest,
   Approver,
+  CommandSurroundings,
   Confirmation,
   DecisionEvent,
   DestructiveFinding,

@@ -86,6 +86,14 @@ export interface Explanation {
 
 export type DecisionEvent = NewEventOf<"approval.request"> | NewEventOf<"approval.decision">;
 
+/** What commands find around them, as far as it decides who is asked. */
+export interface CommandSurroundings {
+  /** Temporary directories that commands have to themselves: nothing of the user's can be lost there. */
+  readonly privateDirectories: readonly string[];
+  /** Commands can reach other machines. */
+  readonly network: boolean;
+}
+
 /** What a gate is made of. All paths are absolute. */
 export interface GateOptions {
   readonly policy: PolicySource;
@@ -122,8 +130,8 @@ export interface GateOptions {
    * run where files have to stay as they are. Asked once, before the first command is judged.
    */
   readonly unconfined?: () => Promise<string | undefined>;
-  /** Whether what commands see as `/tmp` is their own, so that nothing of the user's can be lost there. Asked once, too. */
-  readonly privateTmp?: () => Promise<boolean>;
+  /** What commands find around them; absent: an open machine. Asked once, too. */
+  readonly surroundings?: () => Promise<CommandSurroundings>;
   /** Language of command lines. Anything but a POSIX-like shell cannot be judged and is treated as unparsable. */
   readonly shell?: "posix" | "other";
   /** Whether paths differ only by case name the same file; by default a property of the platform. */

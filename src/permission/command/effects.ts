@@ -4,6 +4,7 @@ import { fileUses } from "./file_uses.ts";
 import { type Call, type Found, getopt, isLong, type Program } from "./program.ts";
 import { programNamed } from "./programs.ts";
 import { embeddedCode, languageOf } from "./programs/embedded_code.ts";
+import { remoteDeletion } from "./remote_deletion.ts";
 import {
   type Destruction,
   type Effects,
@@ -221,7 +222,9 @@ function apply(found: Found, draft: Draft): void {
 }
 
 function addDestruction(draft: Draft, run: Invocation, row: Program | undefined): void {
-  if (row?.destroys) draft.destructive.push(...row.destroys(callOf(run, draft)));
+  const call = callOf(run, draft);
+  if (row?.destroys) draft.destructive.push(...row.destroys(call));
+  if (row?.remote) draft.destructive.push(...remoteDeletion(call, row.remote));
 }
 
 /** Returns the name a path really leads to, when it is another one. */

@@ -2,7 +2,7 @@ import { findDestructive } from "../destructive/inspect.ts";
 import { isDirectory, readSmallText } from "../../path/probe.ts";
 import type { PathContext, PathMatcher, Rule } from "../../rule/mod.ts";
 import { type RuleBook, ruled, type ToolRules, unsure, type Verdict } from "../policy.ts";
-import type { DestructiveFinding, GateOptions, SegmentExplanation } from "../types.ts";
+import type { CommandSurroundings, DestructiveFinding, GateOptions, SegmentExplanation } from "../types.ts";
 import { describeLine, type LineDescription } from "./describe.ts";
 import { evaluateCommand } from "./evaluate_command.ts";
 import { readLine } from "./line.ts";
@@ -52,14 +52,18 @@ export interface CommandJudge {
 type JudgeOptions = Pick<GateOptions, "env" | "confirm" | "shell">;
 
 /** Creates the part of the gate that needs the shell parser; loaded when the first command comes. */
-export function createCommandJudge(options: JudgeOptions, privateTmp: boolean): CommandJudge {
+export function createCommandJudge(
+  options: JudgeOptions,
+  surroundings: CommandSurroundings = OPEN_MACHINE,
+): CommandJudge {
   return {
-    judge: (command, scene) => judgeLine(command, scene, options, privateTmp),
-    warm: (scene) => void judgeLine(WARM_UP, scene, options, privateTmp),
+    judge: (command, scene) => judgeLine(command, scene, options, surroundings),
+    warm: (scene) => void judgeLine(WARM_UP, scene, options, surroundings),
     describe: describeLine,
   };
 }
 
+const OPEN_MACHINE: CommandSurroundings = { privateDirectories: [], network: true };
 const WARM_UP = 'cd a && for f in *.b; do c -d "$f" $(e g) | h > i; done; sudo rm -r j';
 const MAX_SCRIPT = 256 * 1024;
 
@@ -67,7 +71,7 @@ function judgeLine(
   command: string,
   scene: CommandScene,
   options: JudgeOptions,
-  privateTmp: boolean,
+  surroundings: CommandSurroundings,
 ): CommandReport {
   const { rules, places, folder, wrote } = scene;
   try {
@@ -75,14 +79,16 @@ function judgeLine(
     const line = readLine(command, {
       cwd: folder,
       home: places.home,
-      env: options.env,
+      env: surroundings.privateDirectories.includes("/tmp")
+        ? { ...options.env, TMPDIR: "/tmp" }
+        : options.env,
       isDirectory,
       realPath,
       ignoreCase: places.ignoreCase,
       ownScript: (path) => wrote?.(path) ? readSmallText(path, MAX_SCRIPT) : undefined,
     });
     const strict = options.confirm === "strict";
-    return report(command, line, scene, { strict, privateTmp });
+    return report(command, line, scene, { strict, ...surroundings });
   } catch (error) {
     // Whatever goes wrong here, such as a stack that is too small for the line, must not let the line through.
     return unreadable(
@@ -105,7 +111,7 @@ function report(
   command: string,
   line: Line,
   scene: CommandScene,
-  check: { readonly strict: boolean; readonly privateTmp: boolean },
+  check: CommandSurroundings & { readonly strict: boolean },
 ): CommandReport {
   const { rules, places } = scene;
   const verdicts = line.commands.map((each) => evaluateCommand(each, rules, scene));

@@ -40,6 +40,19 @@ export interface Program {
   /** Reads a grammar of its own. */
   readonly read?: (call: Call) => Found | undefined;
   readonly destroys?: (call: Call) => readonly Destruction[];
+  /** How it deletes on another machine: a question while the network is open. */
+  readonly remote?: RemoteDeletion;
+}
+
+/** Words by which the client of a service deletes there. `*` stands for any text; case makes no difference. */
+export interface RemoteDeletion {
+  /** Subcommands, among the first `depth` plain words. */
+  readonly words?: string;
+  readonly depth?: number;
+  /** Options; one whose value matters is written with `=`. */
+  readonly options?: string;
+  /** Statements in its words or its input. */
+  readonly text?: RegExp;
 }
 
 /** How a program that runs the command after its own arguments reads its options. */

@@ -29,9 +29,12 @@ const TABLES: readonly (readonly Program[])[] = [
   SYSTEM,
 ];
 
+/** Everything that is known of programs, a row each. */
+const PROGRAMS: readonly Program[] = TABLES.flat();
+
 /** Rows by name; a name ending in `#` is that of a program whose versions have names of their own. */
 const BY_NAME: ReadonlyMap<string, Program> = new Map(
-  TABLES.flat().flatMap((row) => namesOf(row).map((name) => [name, row] as const)),
+  PROGRAMS.flatMap((row) => namesOf(row).map((name) => [name, row] as const)),
 );
 
 function namesOf({ names, sub }: Program): string[] {

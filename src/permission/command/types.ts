@@ -91,6 +91,8 @@ export interface Destruction {
   readonly paths?: readonly string[];
   /** Which hits count: only root, home and workspace (`vital`), or all but the workspace's root. */
   readonly among?: "vital" | "notRoot";
+  /** It happens on another machine, so that it takes an open network. */
+  readonly elsewhere?: true;
 }
 
 /** What running a command means: result of the third pass. */

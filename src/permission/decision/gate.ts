@@ -98,7 +98,7 @@ class SessionGate implements PermissionGate {
   async #load(): Promise<CommandJudge> {
     this.#loading ??= import("../command/evaluate.ts").then(async (module) => {
       this.#unconfined = await this.#options.unconfined?.();
-      return module.createCommandJudge(this.#options, await this.#options.privateTmp?.() ?? false);
+      return module.createCommandJudge(this.#options, await this.#options.surroundings?.());
     });
     return this.#judge = await this.#loading;
   }

@@ -1,24 +1,31 @@
 import { isKnown, type PathContext } from "../../rule/mod.ts";
 import { absolutePath, baseName } from "../../path/lexical.ts";
 import { type Effects, isDiscardDevice, type Line, program } from "../command/types.ts";
-import type { DestructiveFinding, DestructiveTarget } from "../types.ts";
+import type { CommandSurroundings, DestructiveFinding, DestructiveTarget } from "../types.ts";
 import { createTargetJudge, type Hit, type TargetJudge } from "./targets.ts";
 import { isFile } from "../../path/probe.ts";
 
-interface DestructiveScene {
+interface DestructiveScene extends CommandSurroundings {
   readonly places: PathContext;
   readonly strict: boolean;
-  /** What commands see as `/tmp` and `/var/tmp` is their own. */
-  readonly privateTmp: boolean;
 }
 
-/** Whatever a dynamic part of a line is handed, these words in it (all of one row) are reason enough to ask. */
+/**
+ * Words in code of other languages, and in whatever a dynamic part of a line is handed, that are reason enough
+ * to ask: all of one row. Options may stand in quotes, as in `["rm", "-rf", "/"]`.
+ */
 const MENTIONS: readonly (readonly RegExp[])[] = [
-  [/\brm\b/, /\s-\w*[rR]|\s--r/],
-  [/\bmkfs\b|\bwipefs\b|\bshutdown\b|\breboot\b|\bpoweroff\b/],
+  [/\brm\b/, /[\s"'`]-\w*[rR]|[\s"'`]--r/],
+  [/\b(?:mkfs|wipefs|shutdown|reboot|poweroff|killall5|badblocks)\b/],
   [/\bdd\b/, /\bof=\/dev\//],
-  [/\b(?:rmtree|rmSync|rmdirSync|rm_rf|rm_r|remove_tree|remove_dir_all|RemoveAll|delete_recursively|Deno\.remove)\b/],
-  [/\bpush\b/, /--force|--mirror|\s-f\b/],
+  [
+    /\b(?:rmtree|rmSync|rmdirSync|rm_rf?|remove_tree|remove_dir|remove_entry\w*|remove_dir_all|RemoveAll|deleteRecursively)\b/,
+  ],
+  [/\bdelete_recursively\b|\bRemove-Item\b[^;|\n]*\s-r/i],
+  [/\b(?:rm|rmdir|remove)(?:Sync)?\b/, /\brecursive\b/],
+  [/\bDeno\.remove/],
+  [/\bkill\s*\(\s*-1\b/],
+  [/\b(?:push|send-pack)\b/, /--force|--mirror|[\s"'`]-f\b/],
 ];
 
 function mentioned(text: string): string | undefined {
@@ -35,7 +42,7 @@ export function findDestructive(line: Line, command: string, scene: DestructiveS
   if (line.forkBomb) {
     findings.push({ command, reason: "a function starts itself over and over (fork bomb)", targets: [] });
   }
-  const judge = createTargetJudge(scene.places, scene.privateTmp);
+  const judge = createTargetJudge(scene.places, scene.privateDirectories);
   let rest = command;
   for (const each of line.commands) {
     findings.push(...inspectCommand(each, judge, scene));
@@ -79,7 +86,8 @@ function inspectCommand(effects: Effects, judge: TargetJudge, scene: Destructive
   const note = (reason: string, targets: readonly DestructiveTarget[] = []) =>
     findings.push({ command: text, reason, targets });
   for (const { path } of effects.writes) if (DEVICE.test(path)) note(`it writes over the device ${path}`);
-  for (const { reason, paths, among } of effects.destructive) {
+  for (const { reason, paths, among, elsewhere } of effects.destructive) {
+    if (elsewhere && !scene.network) continue;
     if (!paths) note(reason);
     const hits = (paths ?? []).flatMap((path) =>
       among === "vital" ? judge.vital(path, cwds) : judge.hits(path, cwds)

@@ -23,8 +23,8 @@ export interface TargetJudge {
   vital(path: string, cwds: readonly string[] | undefined): Hit[];
 }
 
-/** `privateTmp`: what commands see as `/tmp` and `/var/tmp` is their own, so that nothing of the user's is lost there. */
-export function createTargetJudge(places: PathContext, privateTmp = false): TargetJudge {
+/** In `privateDirectories`, which are the commands' own, nothing of the user's is lost. */
+export function createTargetJudge(places: PathContext, privateDirectories: readonly string[]): TargetJudge {
   const roots = [...new Set(places.roots.map((root) => places.realPath(root)))];
   const home = places.realPath(places.home);
   const judge = (path: string): string | undefined => {
@@ -33,8 +33,7 @@ export function createTargetJudge(places: PathContext, privateTmp = false): Targ
     if (roots[0] === path) return "the workspace root";
     if (contains(path, home)) return "a folder that holds the home folder";
     if (roots.some((root) => contains(path, root))) return "a folder that holds the workspace";
-    if (privateTmp && /^\/(?:var\/)?tmp(?:\/|$)/.test(path)) return undefined;
-    return roots.some((root) => contains(root, path)) ? undefined : OUTSIDE;
+    return [...roots, ...privateDirectories].some((root) => contains(root, path)) ? undefined : OUTSIDE;
   };
   const find = (path: string, cwds: readonly string[] | undefined): Hit[] => {
     if (path === ANY || path === "" || (!/^[/~]/.test(path) && !cwds)) return [unknownHit(path)];
@@ -87,12 +86,12 @@ function globHits(path: string, places: PathContext, judge: (path: string) => st
   const cut = slashless.lastIndexOf("/");
   const last = slashless.slice(cut + 1);
   const folder = slashless.slice(0, cut) || "/";
+  const real = isKnown(folder) ? places.realPath(folder) : undefined;
+  const reason = real === undefined ? undefined : judge(real);
+  if (real !== undefined && reason === undefined && !path.endsWith("/")) return [];
   const everything = [...last].every((char) => char === STAR || char === ".");
-  if (everything && isKnown(folder)) {
-    const real = places.realPath(folder);
-    const reason = judge(real);
-    if (reason === OUTSIDE) return [{ reason: `everything ${OUTSIDE}`, target: count(real) }];
-    if (reason !== undefined) return [{ reason: `everything in ${reason}`, target: count(real) }];
+  if (real !== undefined && reason !== undefined && everything) {
+    return [{ reason: `everything ${reason === OUTSIDE ? OUTSIDE : `in ${reason}`}`, target: count(real) }];
   }
   const names = expandGlob(path);
   if (names.length > MAX_NAMES) {

@@ -97,6 +97,21 @@ export class Jail {
     return this.data.backend === "bubblewrap" && !real ? privateTmp : undefined;
   }
 
+  /** The temporary directories that commands have to themselves. */
+  get privateDirectories(): string[] {
+    const { roots, rootAccess } = this.data.fixed.scope;
+    const open = rootAccess === "read" ? [] : roots;
+    if (this.data.backend !== "bubblewrap") return [];
+    return ["/tmp", "/var/tmp"].filter((path) =>
+      ![path, ...(path === "/tmp" ? ["/"] : [])].some((root) => open.includes(root))
+    );
+  }
+
+  /** Whether commands can reach other machines, if only some. */
+  get network(): boolean {
+    return !this.confined || this.data.fixed.scope.network !== "none";
+  }
+
   /** Whether commands are confined at all. */
   get confined(): boolean {
     return this.data.backend !== "none";

@@ -282,4 +282,90 @@ export const ROWS: readonly (readonly [line: string, understood: string])[] = [
   ["gpg -o b a", "runs gpg -o b a; reads b, a; writes b"],
   ["R --file=a", "runs R --file=a; R is handed code or a command (--file=a)"],
   ["perl a.pl", "runs perl a.pl; reads a.pl"],
+  ["adb devices", "runs adb devices; uses the network"],
+  [
+    "mongosh --eval 'db.a.drop()'",
+    "runs mongosh --eval db.a.drop(); uses the network; may destroy: mongosh deletes on another machine (.drop(); mongosh is handed code or a command (--eval)",
+  ],
+  [
+    "helm uninstall web",
+    "runs helm uninstall web; uses the network; may destroy: helm deletes on another machine (uninstall)",
+  ],
+  [
+    "terraform state rm a.b",
+    "runs terraform state rm a.b; uses the network; may destroy: terraform deletes on another machine (rm)",
+  ],
+  [
+    "pulumi destroy",
+    "runs pulumi destroy; uses the network; may destroy: pulumi deletes on another machine (destroy)",
+  ],
+  [
+    "aws ec2 terminate-instances --instance-ids i",
+    "runs aws ec2 terminate-instances --instance-ids i; uses the network; may destroy: aws deletes on another machine (terminate-instances)",
+  ],
+  [
+    "gcloud compute instances delete x",
+    "runs gcloud compute instances delete x; uses the network; may destroy: gcloud deletes on another machine (delete)",
+  ],
+  [
+    "gsutil rm gs://b/x",
+    "runs gsutil rm gs://b/x; uses the network; may destroy: gsutil deletes on another machine (rm)",
+  ],
+  ["bq rm d.t", "runs bq rm d.t; uses the network; may destroy: bq deletes on another machine (rm)"],
+  [
+    "azcopy remove https://x.example",
+    "runs azcopy remove https://x.example; uses the network; may destroy: azcopy deletes on another machine (remove)",
+  ],
+  [
+    "fly apps destroy x",
+    "runs fly apps destroy x; uses the network; may destroy: fly deletes on another machine (destroy)",
+  ],
+  [
+    "heroku pg:reset",
+    "runs heroku pg:reset; uses the network; may destroy: heroku deletes on another machine (pg:reset)",
+  ],
+  [
+    "docker-compose rm web",
+    "runs docker-compose rm web; uses the network; may destroy: docker-compose deletes on another machine (rm)",
+  ],
+  [
+    "vagrant destroy",
+    "runs vagrant destroy; uses the network; may destroy: vagrant deletes on another machine (destroy)",
+  ],
+  [
+    "mysqladmin drop shop",
+    "runs mysqladmin drop shop; uses the network; may destroy: mysqladmin deletes on another machine (drop)",
+  ],
+  [
+    "dropdb shop",
+    "runs dropdb shop; uses the network; may destroy: dropdb deletes on another machine (shop)",
+  ],
+  [
+    "redis-cli flushall",
+    "runs redis-cli flushall; uses the network; may destroy: redis-cli deletes on another machine (flushall)",
+  ],
+  [
+    "cqlsh -e 'drop keyspace k'",
+    "runs cqlsh -e drop keyspace k; uses the network; may destroy: cqlsh deletes on another machine (drop keyspace)",
+  ],
+  [
+    "etcdctl del /a",
+    "runs etcdctl del /a; uses the network; may destroy: etcdctl deletes on another machine (del)",
+  ],
+  [
+    "rabbitmqctl delete_queue q",
+    "runs rabbitmqctl delete_queue q; uses the network; may destroy: rabbitmqctl deletes on another machine (delete_queue)",
+  ],
+  [
+    "kafka-topics --delete --topic t",
+    "runs kafka-topics --delete --topic t; uses the network; may destroy: kafka-topics deletes on another machine (--delete)",
+  ],
+  [
+    "rclone purge remote:x",
+    "runs rclone purge remote:x; uses the network; may destroy: rclone deletes on another machine (purge)",
+  ],
+  [
+    "gh repo delete o/r",
+    "runs gh repo delete o/r; uses the network; may destroy: gh deletes on another machine (delete)",
+  ],
 ];

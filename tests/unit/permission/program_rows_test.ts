@@ -25,7 +25,11 @@ Deno.test("each row of the tables of programs has a line that names it", async (
   const missing: string[] = [];
   for await (const { name } of Deno.readDir(PROGRAMS)) {
     const source = await Deno.readTextFile(new URL(name, PROGRAMS));
-    for (const [, text = ""] of source.matchAll(/(?:names: |wrapper\(\s*)((?:"[^"]*"(?:\s*\+\s*)?)+)/g)) {
+    for (
+      const [, text = ""] of source.matchAll(
+        /(?:names: |(?:wrapper|service)\(\s*)((?:"[^"]*"(?:\s*\+\s*)?)+)/g,
+      )
+    ) {
       const names = text.replace(/"\s*\+\s*"|"/g, "").split(" ").map((each) => each.replace("#", ""));
       if (
         !names.some((each) => lines.some((line) => line.includes(` ${each} `) || line.includes(` ${each}3 `)))

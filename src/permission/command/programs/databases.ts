@@ -1,6 +1,7 @@
 import { isKnown } from "../../../rule/mod.ts";
 import { type Call, dynamic, type Found, type Program } from "../program.ts";
 import { DOT_FILES } from "./interpreters.ts";
+import { SQL_DELETION } from "./network.ts";
 
 /** Commands of these clients that only ask or format; all others may run or write something. */
 const PLAIN_DOT =
@@ -29,9 +30,11 @@ function isPlain(text: string, name: string): boolean {
     slashes.every((rest) => PLAIN_BACKSLASH.test(rest));
 }
 
+const SQL = { text: SQL_DELETION };
+
 export const DATABASES: readonly Program[] = [
   { names: "sqlite3", files: "reads", obeys: DOT_FILES, read: client, prints: "--version -version" },
   { names: "sqlite duckdb", read: client },
-  { names: "psql", network: true, obeys: DOT_FILES, read: client, prints: "--version -V" },
-  { names: "mysql mariadb", network: true, read: client, prints: "--version -V" },
+  { names: "psql", network: true, obeys: DOT_FILES, read: client, prints: "--version -V", remote: SQL },
+  { names: "mysql mariadb", network: true, read: client, prints: "--version -V", remote: SQL },
 ];

@@ -1,6 +1,7 @@
 import { isKnown } from "../../../rule/mod.ts";
 import { type Call, dynamic, type Found, type Program } from "../program.ts";
 import { embeddedCode, inputText, isOpenFile, type Language, languageOf } from "./embedded_code.ts";
+import { MONGO_DELETION } from "./network.ts";
 
 /** How an interpreter is handed code. */
 interface Interpreter {
@@ -245,9 +246,14 @@ export const INTERPRETERS: readonly Program[] = [
   interpreter({ names: "swipl", code: /^-{1,2}[gtf]/, input: ANY_FLAG }),
   interpreter({ names: "gprolog prolog", code: /^-{1,2}[gtf]/ }),
   interpreter({
-    names: "gnuplot ocaml utop raku iex mongo mongosh gforth bpython ptpython irb ghci",
+    names: "gnuplot ocaml utop raku iex gforth bpython ptpython irb ghci",
     code: /^-{1,2}(?:e|c|eval|command)/,
     input: ANY_FLAG,
   }),
+  {
+    ...interpreter({ names: "mongo mongosh", code: /^-{1,2}(?:e|c|eval|command)/, input: ANY_FLAG }),
+    network: true,
+    remote: { text: MONGO_DELETION },
+  },
   interpreter({ names: "perl6 hy janet fennel zx", code: /^-{1,2}(?:e|c|eval|command)/ }),
 ];

@@ -1,0 +1,121 @@
+import type { CommandSurroundings, GateOptions } from "../../../src/permission/mod.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+import { CASES, EMBEDDED, SERVICE_READS, SERVICES, SYSTEM, UPPER } from "./destructive_forms.ts";
+import { bash, scene } from "./scene.ts";
+
+const signal = new AbortController().signal;
+
+/** A gate in yolo, where only denials and the destructive-command check stand in the way. */
+function freeGate(more: Partial<GateOptions> & { deny?: readonly string[] } = {}) {
+  const { deny = [], ...options } = more;
+  return scene("/w/ws", { deny }, {
+    approvalMode: "yolo",
+    home: "/home/me",
+    env: { HOME: "/home/me", PATH: "/usr/bin:/bin" },
+    ...options,
+  }).gate;
+}
+
+function around(surroundings: Partial<CommandSurroundings>): Pick<GateOptions, "surroundings"> {
+  return { surroundings: () => Promise.resolve({ privateDirectories: [], network: false, ...surroundings }) };
+}
+
+/** The lines of a list that are not judged as expected, with the reason. */
+async function wrong(
+  gate: ReturnType<typeof freeGate>,
+  lines: readonly string[],
+  expected: "floor" | "rule" | "allow",
+): Promise<string[]> {
+  const found: string[] = [];
+  for (const line of lines) {
+    const { decision, source, reason } = await gate.check(bash(line), signal);
+    if ((decision === "allow" ? "allow" : source) !== expected) {
+      found.push(`${line} → ${decision}: ${reason}`);
+    }
+  }
+  return found;
+}
+
+Deno.test("the gate asks about destruction in code of other languages, form by form", async () => {
+  assert(EMBEDDED.every((form) => form.length >= 4));
+  assertEquals(await wrong(freeGate(), EMBEDDED.flat(), "floor"), []);
+});
+
+Deno.test("the gate asks about erased disks, pools, processes and remote histories, form by form", async () => {
+  assert(SYSTEM.every((form) => form.length >= 4));
+  assertEquals(await wrong(freeGate(), SYSTEM.flat(), "floor"), []);
+});
+
+Deno.test("where case makes no difference, programs are known by any spelling of their names", async () => {
+  for (const [rule, lines] of CASES) {
+    assertEquals(await wrong(freeGate({ deny: [rule], ignoreCase: true }), lines, "rule"), [], rule);
+    assertEquals(await wrong(freeGate({ deny: [rule], ignoreCase: false }), lines.slice(0, 1), "allow"), []);
+  }
+  assertEquals(await wrong(freeGate({ ignoreCase: true }), UPPER.flat(), "floor"), []);
+  assertEquals(await wrong(freeGate({ ignoreCase: false }), ["RM -rf ~", "GIT push --force"], "allow"), []);
+});
+
+Deno.test("with an open network the gate asks about what clients of services delete there", async () => {
+  assert(SERVICES.every((form) => form.length >= 4));
+  assertEquals(await wrong(freeGate(around({ network: true })), SERVICES.flat(), "floor"), []);
+  assertEquals(await wrong(freeGate(), SERVICES.flat(), "floor"), []);
+  assertEquals(await wrong(freeGate(around({ network: true })), SERVICE_READS, "allow"), []);
+});
+
+Deno.test("without a network nothing can be deleted on other machines, and nobody is asked", async () => {
+  const local = SERVICES.flat().filter((line) => !/rm -rf|mongo/.test(line));
+  assertEquals(await wrong(freeGate(around({})), local, "allow"), []);
+});
+
+const OWN_TEMPORARY = [
+  "rm -rf /tmp/x",
+  "rm -rf /tmp/x /tmp/y/",
+  "rm -rf /tmp/build-*",
+  "rm -rf /tmp/*",
+  "cd /tmp && rm -rf x",
+  "cd /tmp; rm -rf *",
+  "find /tmp/x -delete",
+  'rm -rf "$TMPDIR/x"',
+];
+const OWN_VARIABLE = [
+  "rm -rf /var/tmp/x",
+  "rm -r /var/tmp/a /var/tmp/b",
+  "cd /var/tmp && rm -rf x",
+  "find /var/tmp -delete",
+];
+const FRESH = [
+  "cd $(mktemp -d) && rm -rf *",
+  'cd "$(mktemp -d)" && rm -rf ./*',
+  'd=$(mktemp -d); cd "$d" && rm -rf *',
+  'd=$(mktemp -d) && touch "$d/a" && rm -rf "$d"',
+];
+const STILL_ASKED = [
+  "rm -rf /tmp/../etc",
+  "rm -rf /var/tmpx",
+  "rm -rf /",
+  "rm -rf /var",
+  "rm -rf ~",
+  "cd $(mktemp -d); rm -rf ../../etc",
+];
+
+Deno.test("temporary directories of the commands' own may be emptied unasked, others not", async () => {
+  const own = freeGate(around({ privateDirectories: ["/tmp", "/var/tmp"] }));
+  assertEquals(await wrong(own, [...OWN_TEMPORARY, ...OWN_VARIABLE, ...FRESH], "allow"), []);
+  assertEquals(await wrong(own, STILL_ASKED, "floor"), []);
+  const shared = freeGate(around({}));
+  assertEquals(await wrong(shared, [...OWN_TEMPORARY.slice(0, 2), ...OWN_VARIABLE], "floor"), []);
+  assertEquals(await wrong(shared, FRESH, "allow"), []);
+});
+
+Deno.test("a workspace in /tmp is not the commands' own", async () => {
+  const { gate } = scene("/tmp/me/ws", {}, {
+    approvalMode: "yolo",
+    home: "/home/me",
+    ...around({ privateDirectories: ["/tmp", "/var/tmp"] }),
+  });
+  assertEquals(
+    await wrong(gate, ["rm -rf /tmp/me", "rm -rf /tmp/*", "rm -rf /tmp/me/*", "rm -rf ."], "floor"),
+    [],
+  );
+  assertEquals(await wrong(gate, ["rm -rf /tmp/other", "rm -rf build"], "allow"), []);
+});
