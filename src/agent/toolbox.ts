@@ -9,7 +9,7 @@ export interface ToolboxOptions {
   readonly registry: ToolRegistry;
   readonly context: SharedContext;
   /** The command jail; asked for when the first call that may start a process comes. */
-  readonly jail: () => ToolContext["jail"] | Promise<ToolContext["jail"]>;
+  readonly jail: (call: PreparedCall) => ToolContext["jail"] | Promise<ToolContext["jail"]>;
   /** Runs a call somewhere else (a worker); absent: here. */
   readonly execute?: (call: PreparedCall, tool: Tool, context: ToolContext) => Promise<ToolResult>;
 }
@@ -41,7 +41,7 @@ export class RegistryToolbox implements Toolbox {
       callId: call.call.id,
       signal,
       progress,
-      jail: call.writes ? NO_PROCESS : await jail(),
+      jail: call.writes ? NO_PROCESS : await jail(call),
     };
     return await (execute ? execute(call, tool, whole) : tool.execute(call.args, whole));
   }

@@ -56,16 +56,16 @@ export function buildWorkspace(paths: RunPaths, config: Config, further: readonl
     home: paths.home,
     roots: [sandbox.workspace_root || paths.cwd, ...sandbox.allow_write, ...further],
     forbidRead: sandbox.forbid_read,
-    denyRead: readDenials(config),
+    denyRead: deniedGlobs(config, "Read"),
     ...(userHome === undefined ? {} : { userHome }),
   });
 }
 
-/** What permission rules refuse to read: neither commands nor searches should see it. */
-function readDenials({ permissions }: Config): string[] {
+/** What permission rules refuse to read or edit: commands and searches should not reach it either. */
+export function deniedGlobs({ permissions }: Pick<Config, "permissions">, family: "Read" | "Edit"): string[] {
   return permissions.deny.flatMap((text) => {
     const rule = parseRule({ text }, "deny");
-    return !isProblem(rule) && rule.family === "Read" && rule.spec?.kind === "glob" ? [rule.spec.raw] : [];
+    return !isProblem(rule) && rule.family === family && rule.spec?.kind === "glob" ? [rule.spec.raw] : [];
   });
 }
 

@@ -1,6 +1,6 @@
 import { type Config, formatProblem } from "../config/mod.ts";
 import { type ControlledParts, Controller, Recorder } from "../control/mod.ts";
-import type { Gate, PermissionGate } from "../permission/mod.ts";
+import type { Decision, Gate, PermissionGate } from "../permission/mod.ts";
 import type { ToolRegistry } from "../tool/mod.ts";
 import { openAccessScope, type RunScope } from "./access_scope.ts";
 import { Assembly } from "./assembly.ts";
@@ -14,7 +14,12 @@ import { openSession } from "./session.ts";
 import { buildRegistry, buildTools } from "./tools.ts";
 import type { Limits } from "../agent/mod.ts";
 
-/** The composition root: builds every part of a run and connects them. Nothing is recorded before the run is opened. */
+const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "nobody can be asked" };
+
+/**
+ * The composition root: builds every part of a run and connects them. Nothing is recorded before the run is
+ * opened.
+ */
 export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   const { paths, loaded } = options;
   const { config } = loaded;
@@ -37,10 +42,13 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [] });
   const parts = { paths, loaded, workspace, session, recorder, inputs, registry, asker: options.asker };
   const permissionMode = () => gate.permissionMode ?? options.permissionMode ?? "workspace-write";
-  const tools = buildTools({ ...parts, scope, permissionMode, vision: provider.model.vision });
+  const confirm: PermissionGate["confirm"] | undefined = options.approver && !options.gate
+    ? async (...question) => await gate.confirm?.(...question) ?? NOBODY_ASKED
+    : undefined;
+  const tools = buildTools({ ...parts, scope, permissionMode, confirm, vision: provider.model.vision });
   const { openJail, shellFolder } = tools;
   const ruled = { options, scope, recorder, openJail, shellFolder, temporaryRules: skillRules.current };
-  const gate: Gate & Partial<Pick<PermissionGate, "warm" | "permissionMode">> = options.gate ??
+  const gate: Gate & Partial<Pick<PermissionGate, "warm" | "permissionMode" | "confirm">> = options.gate ??
     buildGate(ruled);
   const context = await manageContext({ ...parts, model });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: openJail });

@@ -1,5 +1,7 @@
 import type { LoadedConfig } from "../config/mod.ts";
 import type { EventSource } from "../control/mod.ts";
+import type { PreparedCall } from "../core/mod.ts";
+import type { PermissionGate } from "../permission/mod.ts";
 import {
   type CommandOutcome,
   createJail,
@@ -7,10 +9,13 @@ import {
   type Jail,
   type JailForecast,
   type JailOptions,
-  looksJailDenied,
+  type MadeFiles,
   startFilterProxy,
   type Workspace,
 } from "../sandbox/mod.ts";
+import type { CommandJail } from "../tool/mod.ts";
+import { deniedGlobs } from "./access_scope.ts";
+import { offerEscape } from "./escape.ts";
 import type { RunPaths } from "./run_paths.ts";
 import { secretsOf } from "./secrets.ts";
 
@@ -29,10 +34,12 @@ export interface SandboxSessionParts {
   /** Whether the mode of the moment keeps files as they are. */
   readonly filesStay?: () => boolean;
   /** Hears what is confined, and which host was refused. */
-  readonly tell?: (text: string) => void;
+  readonly tell?: (text: string, level?: "warning") => void;
+  /** Asks a person about a call; absent: nobody can be asked. */
+  readonly confirm?: PermissionGate["confirm"];
 }
 
-/** Names of variables that one notice lists. */
+/** Names that one notice lists. */
 const MAX_NAMES = 20;
 
 const HINTS = {
@@ -64,22 +71,41 @@ export class SandboxSession {
   /** Rejects with a ReasonixError (exit "blocked") when `[sandbox] bash = "enforce"` finds no jail. */
   readonly open = (): Promise<Jail> => this.#jail ??= this.#create();
 
-  /** The jail of the next command: in modes that only read, one in which files stay as they are. */
-  readonly current = async (): Promise<Jail> => {
-    const jail = await this.open();
+  /** The jail of a call's command: in modes that only read, one in which files stay as they are. */
+  readonly current = async (call: PreparedCall): Promise<CommandJail> => {
+    const opened = await this.open();
     this.#tellHeldBack();
-    return this.#sources.filesStay?.() ? this.#readOnly ??= jail.readOnly() : jail;
+    const { filesStay, confirm, loaded: { config: { sandbox, tools } } } = this.#sources;
+    const reads = filesStay?.() ?? false;
+    const jail = reads ? this.#readOnly ??= opened.readOnly() : opened;
+    const wrap: CommandJail["wrap"] = (argv, options) => {
+      const made = jail.watchMade();
+      return { ...jail.wrap(argv, options), ended: () => this.#madeNotes(made()) };
+    };
+    if (!confirm || !jail.confined || reads || tools.writes !== "allow" || sandbox.bash === "enforce") {
+      return { wrap };
+    }
+    return { wrap, escape: (command, signal) => offerEscape({ jail, call, ask: confirm }, command, signal) };
   };
+
+  /** What the model and the user should know of files that could not be protected before they were there. */
+  #madeNotes({ protectedPaths, denied }: MadeFiles): string[] {
+    const notes = [
+      ...named("made files that other programs run or obey", protectedPaths),
+      ...named("made files that an Edit rule denies", denied),
+    ];
+    for (const note of notes) {
+      this.#sources.tell?.(`A command ${note}; look at them before you trust them`, "warning");
+    }
+    return notes.map((note) => `this command ${note}; the user was told`);
+  }
 
   #tellHeldBack(): void {
     const names = this.#heldBack;
     if (names.length === 0) return;
     this.#heldBack = [];
-    const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : "";
-    this.#sources.tell?.(
-      `Held back from commands, since they look secret: ${names.slice(0, MAX_NAMES).join(", ")}${more}; ` +
-        "[tools.shell] pass_env lets them through",
-    );
+    const [text = ""] = named("Held back from commands, since they look secret", names);
+    this.#sources.tell?.(`${text}; [tools.shell] pass_env lets them through`);
   }
 
   /**
@@ -98,11 +124,8 @@ export class SandboxSession {
   async #explain(outcome: CommandOutcome): Promise<string | undefined> {
     const jail = await this.#jail?.catch(() => undefined);
     if (!jail?.confined) return undefined;
-    const { sandbox: { network }, tools: { writes } } = this.#sources.loaded.config;
-    const denial = looksJailDenied(outcome, {
-      backend: jail.data.backend,
-      network: network ? "open" : "none",
-    });
+    const { writes } = this.#sources.loaded.config.tools;
+    const denial = jail.denialOf(outcome);
     if (denial?.kind === "setup") await jail.forgetProbe();
     if (denial?.kind !== "file") return denial && HINTS[denial.kind];
     return HINTS[writes !== "allow" ? "readOnly" : this.#sources.filesStay?.() ? "mode" : "file"];
@@ -155,6 +178,7 @@ export class SandboxSession {
       ...(outputDir === undefined ? {} : { shown: [outputDir] }),
       forbidRead: workspace.forbidden,
       denyRead: workspace.options.denyRead ?? [],
+      denyWrite: deniedGlobs(loaded.config, "Edit"),
       home: paths.home,
       cacheDir: `${paths.home}/cache`,
       environment: { secretNames: [...keyNames, ...heldBack], secretValues: values },
@@ -178,6 +202,12 @@ export class SandboxSession {
     });
     return { network: "filtered", proxy: this.#proxy.address };
   }
+}
+
+function named(what: string, paths: readonly string[]): string[] {
+  if (paths.length === 0) return [];
+  const more = paths.length > MAX_NAMES ? ` and ${paths.length - MAX_NAMES} more` : "";
+  return [`${what}: ${paths.slice(0, MAX_NAMES).join(", ")}${more}`];
 }
 
 /** Opens the jail for one piece of work. */

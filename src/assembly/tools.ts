@@ -1,7 +1,7 @@
 import { RegistryToolbox, SUBMIT_TOOL } from "../agent/mod.ts";
 import type { Config, LoadedConfig } from "../config/mod.ts";
 import type { Recorder } from "../control/mod.ts";
-import { keepsFiles, type PermissionMode } from "../permission/mod.ts";
+import { keepsFiles, type PermissionGate, type PermissionMode } from "../permission/mod.ts";
 import type { Jail } from "../sandbox/mod.ts";
 import {
   type Asker,
@@ -32,6 +32,8 @@ export interface ToolParts {
   readonly permissionMode: () => PermissionMode;
   /** Answers the model's questions; absent: nobody does. */
   readonly asker?: Asker | undefined;
+  /** Asks a person about a call; absent: nobody can be asked. */
+  readonly confirm?: PermissionGate["confirm"] | undefined;
   /** Whether the model sees images. */
   readonly vision: boolean;
 }
@@ -63,7 +65,9 @@ export function buildTools(parts: ToolParts): RunTools {
     filesStay: () => keepsFiles(parts.permissionMode()),
     sessionDir: session.paths.dir,
     outputDir,
-    tell: (text) => void recorder.record({ type: "notice", level: "info", code: "sandbox", text }),
+    tell: (text, level) =>
+      void recorder.record({ type: "notice", level: level ?? "info", code: "sandbox", text }),
+    ...(parts.confirm ? { confirm: parts.confirm } : {}),
   });
   recorder.follow(jail.denialNotice);
   const host = new RunToolHost({

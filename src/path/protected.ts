@@ -183,16 +183,20 @@ export function isSystemDirectory(directory: string, home: string | undefined): 
     (home !== undefined && contains(directory, home));
 }
 
+/** The patterns of these scopes, beside those of Git, without braces and `/**`. */
+export function protectedForms(scopes: readonly ProtectedScope[]): string[] {
+  return table().filter((row) => row.why !== GIT && scopes.includes(row.scope)).flatMap(({ forms }) => forms);
+}
+
 /**
  * The protected paths below a directory that may exist, beside those of Git, which depend on where it keeps
  * them. One look at the directory is cheaper than thirty failing looks at its entries.
  */
 export function protectedCandidates(directory: string, scopes: readonly ProtectedScope[]): string[] {
   const names = namesIn(directory);
-  return table().filter((row) => row.why !== GIT && scopes.includes(row.scope)).flatMap(({ forms }) =>
-    forms.map((form) => form.split("/")).filter(([first = ""]) => names.has(first) || first.includes("*"))
-      .flatMap((parts) => expand(directory, parts))
-  );
+  return protectedForms(scopes).map((form) => form.split("/"))
+    .filter(([first = ""]) => names.has(first) || first.includes("*"))
+    .flatMap((parts) => expand(directory, parts));
 }
 
 function expand(directory: string, [first = "", ...rest]: readonly string[]): string[] {

@@ -4,7 +4,8 @@ import type { Jail, JailOptions } from "./command/jail.ts";
 
 export { createWorkspace, Workspace, type WorkspaceOptions } from "./files/workspace.ts";
 export type { EnvironmentOptions } from "./command/environment.ts";
-export { type CommandOutcome, type JailDenial, looksJailDenied } from "./command/detect_denial.ts";
+export type { CommandOutcome, JailDenial } from "./command/detect_denial.ts";
+export type { MadeFiles } from "./command/made_files.ts";
 export { type TrustItem, type TrustRecord, type TrustReport, TrustStore } from "./trust.ts";
 export { processFlags, type ProcessScope } from "./files/deno_flags.ts";
 export type { FilterProxy, ProxyOptions } from "./network/proxy.ts";

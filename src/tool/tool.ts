@@ -28,11 +28,26 @@ export interface SpawnPlan {
   readonly args: readonly string[];
   /** The whole environment of the child; nothing else is inherited. */
   readonly env: Readonly<Record<string, string>>;
+  /** To be called once the command has ended: what the model should know of files that it made. */
+  readonly ended?: () => readonly string[];
+}
+
+/** A command that failed in the jail. */
+export interface FailedCommand {
+  readonly argv: readonly string[];
+  readonly exitCode: number;
+  readonly output: string;
 }
 
 /** Turns a shell program and its arguments into what is really spawned (inside the OS jail when there is one). */
 export interface CommandJail {
   wrap(argv: readonly string[], options: { readonly cwd: string }): SpawnPlan;
+  /**
+   * Offers a person to run a command once more without the jail, when the jail seems to be why it failed.
+   * Absent: nobody can be asked, or nothing may run without it. Undefined: the jail is not the cause; a string
+   * says why it was declined.
+   */
+  escape?(command: FailedCommand, signal: AbortSignal): Promise<SpawnPlan | string | undefined>;
 }
 
 /** What a file looked like when the model last saw it; the base of the "changed since it was read" check. */

@@ -1,6 +1,8 @@
 import type { Backend, ProbeResult, SpawnPlan } from "./backend.ts";
 import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
 import { DeniedFiles } from "../files/denied_files.ts";
+import { meansEveryFile } from "../files/denied_globs.ts";
+import { type CommandOutcome, type JailDenial, looksJailDenied } from "./detect_denial.ts";
 import { describeJail } from "./describe.ts";
 import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
 import { currentPlan, type FixedPlan, fixPlan, type HostEnvironment, type JailScope } from "./plan.ts";
@@ -12,6 +14,7 @@ import {
   unjailed,
   whyNone,
 } from "./forecast.ts";
+import { type MadeFiles, MadeFilesWatch } from "./made_files.ts";
 import { forgetProbe, probeCached } from "./probe.ts";
 import { boundSockets, namedSockets } from "./mounts/sockets.ts";
 
@@ -43,19 +46,43 @@ export class Jail {
   readonly data: JailData;
   readonly #backend: Backend;
   readonly #denied: DeniedFiles | undefined;
+  /** What rules refuse to edit. */
+  readonly #kept: DeniedFiles | undefined;
+  #made: MadeFilesWatch | undefined;
 
   constructor(data: JailData, backend: Backend) {
     this.data = data;
     this.#backend = backend;
-    const { denyRead = [], roots, userHome } = data.fixed.scope;
-    const globs = data.backend === "none" ? [] : denyRead;
-    this.#denied = globs.length === 0 ? undefined : new DeniedFiles({ globs, roots, userHome });
+    const { denyRead = [], denyWrite = [], roots, userHome } = data.fixed.scope;
+    const finder = (globs: readonly string[]) =>
+      globs.length === 0 || data.backend === "none" ? undefined : new DeniedFiles({ globs, roots, userHome });
+    this.#denied = finder(denyRead);
+    this.#kept = finder(denyWrite);
   }
 
   wrap(argv: readonly string[], options: { readonly cwd: string }): SpawnPlan {
     const { fixed, probe, env, backend } = this.data;
-    const plan = backend === "none" ? EMPTY_PLAN : currentPlan(fixed, this.#denied?.find());
+    const plan = backend === "none" ? EMPTY_PLAN : currentPlan(fixed, {
+      read: this.#denied?.find() ?? [],
+      write: this.#kept?.find() ?? [],
+    });
     return this.#backend.wrap({ argv, cwd: options.cwd, env, plan, probe });
+  }
+
+  /**
+   * A command begins; the function returned says, when it has ended, which protected files it made. Nothing
+   * in a jail that keeps files as they are, and without one.
+   */
+  watchMade(): () => MadeFiles {
+    const { fixed: { scope }, backend } = this.data;
+    if (backend === "none" || scope.rootAccess === "read") return () => ({ protectedPaths: [], denied: [] });
+    return (this.#made ??= new MadeFilesWatch(scope)).begin();
+  }
+
+  /** Why a command seems to have failed in this jail, or undefined. */
+  denialOf(outcome: CommandOutcome): JailDenial | undefined {
+    const { backend, fixed: { scope: { network } } } = this.data;
+    return looksJailDenied(outcome, { backend, network });
   }
 
   /** The same jail, in which nothing in the roots may change. */
@@ -137,7 +164,8 @@ export async function openJail(options: JailOptions): Promise<Jail> {
     const probe = await probeCached(name, backend, options.cacheDir);
     const reason = shortfall(probe, options);
     if (reason === undefined) {
-      const fixed = fixPlan(await withForwarder(options), await inspectHost(env, options));
+      const scope = await withForwarder(withRules(options));
+      const fixed = fixPlan(scope, await inspectHost(env, options));
       const cache = options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir };
       return new Jail({ backend: name, probe, rejected, fixed, env, ...cache }, backend);
     }
@@ -159,6 +187,11 @@ export async function openJail(options: JailOptions): Promise<Jail> {
     { backend: "none", probe: { works: true, detail }, rejected, fixed, env },
     await BACKENDS.none(),
   );
+}
+
+/** A rule that refuses to edit every file leaves nothing writable. */
+function withRules(scope: JailScope): JailScope {
+  return scope.denyWrite?.some(meansEveryFile) ? { ...scope, rootAccess: "read" } : scope;
 }
 
 /** A jail with a network of its own needs somebody inside who knows the way to the proxy. */

@@ -21,6 +21,8 @@ export interface JailScope {
   readonly forbidRead?: readonly string[];
   /** Globs of permission rules that refuse to read; what matches them is as invisible. */
   readonly denyRead?: readonly string[];
+  /** Globs of permission rules that refuse to edit; what matches them and is there is read-only. */
+  readonly denyWrite?: readonly string[];
   /** The Reasonix home: nothing in it is writable, its key files are invisible. */
   readonly home: string;
   readonly userHome?: string;
@@ -168,11 +170,19 @@ function withoutHidden(
   );
 }
 
+/** What rules refuse to read or to edit, as it is now. */
+export interface DeniedMounts {
+  readonly read: readonly MountPath[];
+  readonly write: readonly MountPath[];
+}
+
+const NOTHING_DENIED: DeniedMounts = { read: [], write: [] };
+
 /**
  * The plan for the next command. Protected paths are looked up each time: the command before may have made
  * one.
  */
-export function currentPlan(fixed: FixedPlan, denied: readonly MountPath[] = []): JailPlan {
+export function currentPlan(fixed: FixedPlan, denied: DeniedMounts = NOTHING_DENIED): JailPlan {
   const { scope } = fixed;
   const paths = writableRoots(scope).map(gitPaths);
   const readable = readableRoots(scope).flatMap((root) => [root, ...gitPaths(root).writable]);
@@ -189,10 +199,10 @@ export function currentPlan(fixed: FixedPlan, denied: readonly MountPath[] = [])
       ...existingMounts(paths.flatMap((git) => git.writable)),
     ],
     readable: existingMounts([...readable, ...scope.shown ?? []]),
-    protectedPaths: [...existingMounts([...candidates, scope.home]), ...fixed.programs],
+    protectedPaths: [...existingMounts([...candidates, scope.home]), ...fixed.programs, ...denied.write],
     replaced: fixed.replaced,
     mustNotAppear: paths.flatMap((git) => git.redirects).filter((path) => !fixed.redirects.includes(path)),
-    hidden: [...hidden, ...withoutHidden(hidden, denied, scope.roots)],
+    hidden: [...hidden, ...withoutHidden(hidden, denied.read, scope.roots)],
     network: scope.network,
     ...(scope.privateTmp === undefined ? {} : { privateTmp: scope.privateTmp }),
     ...(scope.proxy === undefined ? {} : { proxy: scope.proxy }),

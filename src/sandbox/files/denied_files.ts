@@ -22,7 +22,7 @@ interface Listing {
 }
 
 /**
- * Finds what `Read` rules refuse, so that commands cannot see it either. Files a glob means are looked up
+ * Finds what rules refuse, so that commands cannot reach it either. Files a glob means are looked up
  * when first asked for, and again in directories that have changed since; asking again costs one look a
  * directory.
  */

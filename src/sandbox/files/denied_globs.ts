@@ -3,7 +3,7 @@ import { realPath } from "../../path/real_path.ts";
 
 /** What the globs count from. Absolute paths. */
 export interface GlobContext {
-  /** Globs of `Read` rules that refuse, as they are written. */
+  /** Globs of rules that refuse, as they are written. */
   readonly globs: readonly string[];
   /** The directories that relative globs count from. */
   readonly roots: readonly string[];
@@ -27,8 +27,7 @@ export function deniedTest(context: GlobContext): ((path: string) => boolean) | 
 export function absoluteGlobs({ globs, roots, userHome }: GlobContext): string[] {
   const forms = globs.flatMap((glob) => {
     const form = shortestGlob(glob);
-    // A rule about every file would leave commands nothing to work with.
-    if (!/[^*?/.]/.test(form)) return [];
+    if (meansEveryFile(glob)) return [];
     if (form.startsWith("~/")) return userHome === undefined ? [] : withReal(userHome + form.slice(1));
     if (form.startsWith("/")) return withReal(form);
     return roots.flatMap((root) =>
@@ -36,6 +35,11 @@ export function absoluteGlobs({ globs, roots, userHome }: GlobContext): string[]
     );
   });
   return [...new Set(forms)];
+}
+
+/** Reports whether a rule is about every file, which would leave commands nothing to work with. */
+export function meansEveryFile(glob: string): boolean {
+  return !/[^*?/.]/.test(shortestGlob(glob));
 }
 
 /**

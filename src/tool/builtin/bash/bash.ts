@@ -6,7 +6,7 @@ import { OutputStore } from "../../shell/output_store.ts";
 import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
 import { spawnSession } from "../../shell/spawn_session.ts";
 import { leftOff, workingFolder } from "../../shell/working_folder.ts";
-import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
+import { failure, type SpawnPlan, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, spillPath } from "../../truncation.ts";
 import { readOnlyRemark } from "../../write_policy.ts";
 import { startJob } from "./start_job.ts";
@@ -21,12 +21,32 @@ export async function bash(args: Record<string, unknown>, context: ToolContext):
     const shell = findShell(context.settings.shell, searchPath());
     const folder = await workingFolder(context, args.workdir);
     if (args.run_in_background === true) return await startJob(command, shell, folder.path, context);
-    return await new Foreground(command, shell, folder, context).run(args.timeout_ms);
+    return await runForeground(new Foreground(command, shell, folder, context), context, args.timeout_ms);
   } catch (error) {
     context.signal.throwIfAborted();
     if (error instanceof ReasonixError) return failure(error.message, error.remedy);
     return failure(`Cannot run the command: ${errorMessage(error)}`);
   }
+}
+
+/** Runs a command, and once more without the jail when that stopped it and a person agrees. */
+async function runForeground(
+  foreground: Foreground,
+  { jail, signal }: ToolContext,
+  wanted: unknown,
+): Promise<ToolResult> {
+  const { argv, cwd } = foreground;
+  const result = await foreground.run(jail.wrap(argv, { cwd }), wanted);
+  const { exitCode = 0, content: output } = result;
+  if (!result.isError || exitCode === 0 || !jail.escape) return result;
+  const plan = await jail.escape({ argv, exitCode, output }, signal);
+  if (plan === undefined) return result;
+  if (typeof plan === "string") return { ...result, content: `${output}\n[${plan}]` };
+  const free = await foreground.again().run(plan, wanted);
+  return {
+    ...free,
+    content: `[the jail stopped this command; run again without it, as the user allowed]\n${free.content}`,
+  };
 }
 
 function searchPath(): string {
@@ -57,7 +77,25 @@ class Foreground {
     this.#context = context;
   }
 
-  async run(wanted: unknown): Promise<ToolResult> {
+  /** The words of the shell that runs the command. */
+  get argv(): readonly string[] {
+    return this.#shell.argv(this.#command, this.#reporting);
+  }
+
+  get cwd(): string {
+    return this.#folder.path;
+  }
+
+  /** The same command, not yet run. */
+  again(): Foreground {
+    return new Foreground(this.#command, this.#shell, this.#folder, this.#context);
+  }
+
+  get #reporting(): boolean {
+    return this.#shell.kind === "posix";
+  }
+
+  async run(plan: SpawnPlan, wanted: unknown): Promise<ToolResult> {
     const { signal, settings, services } = this.#context;
     signal.throwIfAborted();
     const limit = timeLimit(settings.bashTimeoutSeconds * 1000, wanted);
@@ -67,14 +105,13 @@ class Foreground {
       store.push(chunk);
       live.push(chunk);
     };
-    const reporting = this.#shell.kind === "posix";
     const decoder = new TextDecoder();
     const child = new ShellProcess(
-      this.#start(reporting),
+      this.#start(plan),
       {
         guard: services?.shell?.guard,
         onOutput: output,
-        ...(reporting
+        ...(this.#reporting
           ? { onSide: (chunk) => this.#onSide(decoder.decode(chunk, { stream: true }), chunk, output) }
           : {}),
       },
@@ -89,7 +126,7 @@ class Foreground {
     try {
       const end = await child.ended;
       signal.throwIfAborted();
-      return await this.#result(end, store, limit);
+      return await this.#result(end, store, { limit, notes: plan.ended?.() ?? [] });
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", aborted);
@@ -97,11 +134,10 @@ class Foreground {
     }
   }
 
-  #start(reporting: boolean): Deno.ChildProcess {
-    const { jail, services } = this.#context;
+  #start(plan: SpawnPlan): Deno.ChildProcess {
+    const { services } = this.#context;
     const { path: cwd } = this.#folder;
     const { guard, spare } = services?.shell ?? {};
-    const plan = jail.wrap(this.#shell.argv(this.#command, reporting), { cwd });
     const { waiting, path } = this.#shell;
     // What a jail lets through is decided when it starts, so that a jailed command always starts its own.
     const ahead = waiting && plan.command === path ? { ...plan, args: waiting.slice(1) } : undefined;
@@ -133,7 +169,11 @@ class Foreground {
     this.#side = text.slice(mark);
   }
 
-  async #result(end: ProcessEnd, store: OutputStore, limit: number): Promise<ToolResult> {
+  async #result(
+    end: ProcessEnd,
+    store: OutputStore,
+    { limit, notes: made }: { readonly limit: number; readonly notes: readonly string[] },
+  ): Promise<ToolResult> {
     const cut = store.finish(DEFAULT_CAPS);
     const notes = this.#folder.note === undefined ? [] : [this.#folder.note];
     if (this.#diskFull !== undefined) notes.push(`[stopped: ${this.#diskFull}]`);
@@ -147,6 +187,7 @@ class Foreground {
     const failed = this.#timedOut || this.#diskFull !== undefined || end.code !== 0;
     const remark = failed ? readOnlyRemark(this.#context.settings.writes, cut.text) : undefined;
     if (remark !== undefined) notes.push(remark);
+    notes.push(...made.map((note) => `[${note}]`));
     const text = cut.text === "" && notes.length === 0 ? "(no output)" : cut.text;
     return {
       content: [...(text === "" ? [] : [text]), ...notes].join("\n"),

@@ -1,4 +1,4 @@
-import { looksJailDenied } from "../../../../src/sandbox/mod.ts";
+import { looksJailDenied } from "../../../../src/sandbox/command/detect_denial.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 const LINUX = { backend: "bubblewrap", network: "none" } as const;

@@ -1,0 +1,110 @@
+/** One run without the jail: offered to a person where the jail stopped a command, in the assembled agent. */
+import { createAgent } from "../../mod.ts";
+import type { ApprovalAnswer, Event } from "../../src/core/mod.ts";
+import type { ApprovalRequest } from "../../src/permission/mod.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { bash } from "./attack_lab.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { jailed } from "../unit/sandbox/command/jail_support.ts";
+import { type Ground, ground } from "../unit/sandbox/support.ts";
+
+interface Told {
+  /** What the model was told of its command. */
+  readonly result: string;
+  readonly asked: readonly ApprovalRequest[];
+  readonly events: readonly Event[];
+}
+
+interface Scenario {
+  readonly command: string;
+  /** Absent: nobody can be asked. */
+  readonly answer?: Partial<ApprovalAnswer>;
+  readonly config?: Record<string, unknown>;
+  readonly permissionMode?: "read-only" | "plan";
+}
+
+async function runWith(g: Ground, { command, answer, config = {}, permissionMode }: Scenario): Promise<Told> {
+  await using server = startModelServer([{ calls: [bash(command)] }, { text: "done" }]);
+  const asked: ApprovalRequest[] = [];
+  const events: Event[] = [];
+  const approver = {
+    ask(request: ApprovalRequest) {
+      asked.push(request);
+      return Promise.resolve<ApprovalAnswer>({ allow: false, scope: "once", ...answer });
+    },
+  };
+  const providers = [{ name: "mock", kind: "openai", base_url: server.url, model: "mock-1" }];
+  await using agent = await createAgent({
+    config: { default_model: "mock", providers, permissions: { allow: ["Bash"] }, ...config },
+    cwd: g.ws,
+    home: g.home,
+    ...(answer ? { approver } : {}),
+    ...(permissionMode ? { permissionMode } : {}),
+    onEvent: (event) => void events.push(event),
+  });
+  await agent.run("go");
+  return { result: server.requests[1]?.json.messages.at(-1).content as string, asked, events };
+}
+
+const exists = (path: string) => Deno.lstat(path).then(() => true, () => false);
+const COUNT = "echo run >> runs; cat runs";
+
+Deno.test({
+  ...jailed("a command that the jail stopped runs once without it when the user allows that, and only once"),
+  fn: async () => {
+    await using g = await ground();
+    const command = `${COUNT}; touch ${g.outside}/made && echo out`;
+    const { result, asked, events } = await runWith(g, { command, answer: { allow: true } });
+    assertEquals(asked.length, 1);
+    assertEquals([asked[0]?.subject, asked[0]?.scopes], [command, ["once"]]);
+    assertMatch(
+      asked[0]?.reason ?? "",
+      /seems to have been stopped by the jail \(".*Read-only file system"\)/,
+    );
+    assertEquals(
+      result.trim(),
+      "[the jail stopped this command; run again without it, as the user allowed]\nrun\nrun\nout",
+    );
+    assert(await exists(`${g.outside}/made`));
+    const decisions = events.flatMap((event) => event.type === "approval.decision" ? [event.decision] : []);
+    assertEquals(decisions.at(-1), "allow");
+    assert(events.some((event) => event.type === "approval.request" && event.subject === command));
+  },
+});
+
+Deno.test({
+  ...jailed("a declined or unasked escape leaves the failure as it is"),
+  fn: async () => {
+    await using g = await ground();
+    const command = `${COUNT}; touch ${g.outside}/made`;
+    const declined = await runWith(g, { command, answer: { allow: false, note: "not today" } });
+    assertStringIncludes(declined.result, "Read-only file system");
+    assertMatch(declined.result, /\[the user declined .*not today\]/);
+    await Deno.remove(`${g.ws}/runs`);
+    const alone = await runWith(g, { command });
+    assertStringIncludes(alone.result, "Read-only file system");
+    assert(!alone.events.some((event) => event.type === "approval.request"));
+    assertEquals(await Deno.readTextFile(`${g.ws}/runs`), "run\n");
+    assert(!await exists(`${g.outside}/made`));
+  },
+});
+
+Deno.test({
+  ...jailed("no escape is offered where files must stay, where the jail is enforced, and for other failures"),
+  fn: async () => {
+    await using g = await ground();
+    const command = `cat ${g.ws}/missing; touch ${g.outside}/made`;
+    const answer = { allow: true };
+    const scenarios: Scenario[] = [
+      { command, answer, config: { tools: { writes: "deny" } } },
+      { command, answer, config: { sandbox: { bash: "enforce" } } },
+      { command: "cat /missing-file", answer },
+      { command: "cat /missing; echo Read-only file system >&2; false", answer, permissionMode: "plan" },
+    ];
+    for (const scenario of scenarios) {
+      const { asked } = await runWith(g, scenario);
+      assertEquals(asked.filter((request) => request.reason.includes("jail")), [], JSON.stringify(scenario));
+    }
+    assert(!await exists(`${g.outside}/made`));
+  },
+});
