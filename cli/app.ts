@@ -1,7 +1,7 @@
 import { type Application, buildApplication, buildCommand, buildRouteMap, run, text_en } from "@stricli/core";
 import { EXIT, ReasonixError } from "../src/core/mod.ts";
 import { runCommand } from "./routes/run.ts";
-import { type CliContext, processContext } from "./terminal/process.ts";
+import { type CliContext, errorText, exitCodeOf, processContext } from "./terminal/process.ts";
 import { configRoutes } from "./routes/config.ts";
 import { contextCommand } from "./routes/context.ts";
 import { fitHelp } from "./terminal/help_width.ts";
@@ -108,6 +108,7 @@ const root = buildRouteMap({
 const app: Application<CliContext> = buildApplication<CliContext>(root, {
   name: "reasonix",
   versionInfo: { currentVersion: VERSION },
+  determineExitCode: exitCodeOf,
   scanner: { caseStyle: "allow-kebab-for-camel", allowArgumentEscapeSequence: true },
   documentation: {
     caseStyle: "convert-camel-to-kebab",
@@ -119,8 +120,7 @@ const app: Application<CliContext> = buildApplication<CliContext>(root, {
       ...text_en,
       briefs: { ...text_en.briefs, argumentEscapeSequence: "Everything after it is an argument" },
       formatException: (error) => error instanceof Error ? error.message : String(error),
-      exceptionWhileRunningCommand: (error) =>
-        errorLine(error instanceof Error ? error.message : String(error)),
+      exceptionWhileRunningCommand: errorText,
       exceptionWhileParsingArguments: (error, color) => {
         const own = error instanceof Error && "exception" in error ? error.exception : undefined;
         return errorLine(

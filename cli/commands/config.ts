@@ -15,7 +15,7 @@ import {
 } from "../../src/config/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
 import { projectDir } from "../../src/session/mod.ts";
-import { type CliContext, fail } from "../terminal/process.ts";
+import type { CliContext } from "../terminal/process.ts";
 import { originText } from "../terminal/origin_text.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
@@ -26,22 +26,18 @@ interface ShowFlags {
 }
 
 export async function show(this: CliContext, flags: ShowFlags): Promise<void> {
-  try {
-    const loaded = await load(this, flags.preset);
-    const settings = listSettings(loaded);
-    if (flags.json) {
-      const rows = settings.map((row) => ({
-        key: row.key,
-        value: row.value,
-        ...(flags.origin ? { origin: row.from } : {}),
-      }));
-      this.process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
-      return;
-    }
-    this.process.stdout.write(settings.map((row) => line(row, flags.origin ?? false)).join(""));
-  } catch (error) {
-    fail(this, error);
+  const loaded = await load(this, flags.preset);
+  const settings = listSettings(loaded);
+  if (flags.json) {
+    const rows = settings.map((row) => ({
+      key: row.key,
+      value: row.value,
+      ...(flags.origin ? { origin: row.from } : {}),
+    }));
+    this.process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    return;
   }
+  this.process.stdout.write(settings.map((row) => line(row, flags.origin ?? false)).join(""));
 }
 
 function line({ key, value, from: origin }: Setting, withOrigin: boolean): string {
@@ -57,30 +53,22 @@ async function load(context: CliContext, preset?: string): Promise<LoadedConfig>
 }
 
 export function path(this: CliContext): void {
-  try {
-    const { cwd, home } = runPaths(this);
-    const rows = [
-      ["project config", projectConfigFile(cwd)],
-      ["user config", userConfigFile(home)],
-      ["keys", `${home}/.env`],
-      ["home", home],
-      ["sessions", `${projectDir(home, cwd)}/sessions`],
-      ["cache", `${home}/cache`],
-    ];
-    this.process.stdout.write(rows.map(([name = "", value]) => `${name.padEnd(15)} ${value}\n`).join(""));
-  } catch (error) {
-    fail(this, error);
-  }
+  const { cwd, home } = runPaths(this);
+  const rows = [
+    ["project config", projectConfigFile(cwd)],
+    ["user config", userConfigFile(home)],
+    ["keys", `${home}/.env`],
+    ["home", home],
+    ["sessions", `${projectDir(home, cwd)}/sessions`],
+    ["cache", `${home}/cache`],
+  ];
+  this.process.stdout.write(rows.map(([name = "", value]) => `${name.padEnd(15)} ${value}\n`).join(""));
 }
 
 export async function get(this: CliContext, _flags: unknown, key: string): Promise<void> {
-  try {
-    const value = getConfigValue(await load(this), key);
-    const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
-    this.process.stdout.write(`${text}\n`);
-  } catch (error) {
-    fail(this, error);
-  }
+  const value = getConfigValue(await load(this), key);
+  const text = typeof value === "string" ? value : JSON.stringify(value ?? null);
+  this.process.stdout.write(`${text}\n`);
 }
 
 export async function set(
@@ -89,31 +77,23 @@ export async function set(
   key: string,
   text: string,
 ): Promise<void> {
-  try {
-    const { cwd, home } = runPaths(this);
-    const shared = flags.local ?? false;
-    const file = shared ? projectConfigFile(cwd) : userConfigFile(home);
-    if (shared && isUserOnly(key)) {
-      throw new ReasonixError(`Cannot set ${key} in ${file}: only your own file can`, {
-        exit: "usage",
-        remedy: "leave --local out",
-      });
-    }
-    await setConfigValue(file, key, parseConfigValue(key, text), { shared });
-    this.process.stdout.write(`${key} is set in ${file}\n`);
-  } catch (error) {
-    fail(this, error);
+  const { cwd, home } = runPaths(this);
+  const shared = flags.local ?? false;
+  const file = shared ? projectConfigFile(cwd) : userConfigFile(home);
+  if (shared && isUserOnly(key)) {
+    throw new ReasonixError(`Cannot set ${key} in ${file}: only your own file can`, {
+      exit: "usage",
+      remedy: "leave --local out",
+    });
   }
+  await setConfigValue(file, key, parseConfigValue(key, text), { shared });
+  this.process.stdout.write(`${key} is set in ${file}\n`);
 }
 
 export async function presets(this: CliContext, _flags: unknown, name?: string): Promise<void> {
-  try {
-    this.process.stdout.write(
-      name === undefined
-        ? PRESETS.map((preset) => `${preset.name.padEnd(9)} ${preset.summary}\n`).join("")
-        : await presetText(name),
-    );
-  } catch (error) {
-    fail(this, error);
-  }
+  this.process.stdout.write(
+    name === undefined
+      ? PRESETS.map((preset) => `${preset.name.padEnd(9)} ${preset.summary}\n`).join("")
+      : await presetText(name),
+  );
 }

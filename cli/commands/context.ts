@@ -8,7 +8,7 @@ import {
 import { loadConfig } from "../../src/config/mod.ts";
 import type { ContextReport } from "../../src/context/mod.ts";
 import { emptyState, lastSession, loadEvents, projectDir, type SessionState } from "../../src/session/mod.ts";
-import { type CliContext, fail } from "../terminal/process.ts";
+import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
 interface ContextFlags {
@@ -18,12 +18,8 @@ interface ContextFlags {
 
 /** What a run would send here, by category: of a new conversation, or of the latest session. */
 export async function context(this: CliContext, flags: ContextFlags): Promise<void> {
-  try {
-    const report = await reportOf(runPaths(this), flags.continue ?? false);
-    this.process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : contextText(report));
-  } catch (error) {
-    fail(this, error);
-  }
+  const report = await reportOf(runPaths(this), flags.continue ?? false);
+  this.process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : contextText(report));
 }
 
 async function reportOf(paths: RunPaths, latest: boolean): Promise<ContextReport> {

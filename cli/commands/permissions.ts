@@ -4,7 +4,7 @@ import { EXIT, formatPlace, type PreparedCall, ReasonixError } from "../../src/c
 import { createGate, type Explanation, type PermissionMode } from "../../src/permission/mod.ts";
 import { BUILTINS, preparedCall, type Tool, type ToolRegistry } from "../../src/tool/mod.ts";
 import { terminalSafe } from "../../src/util/terminal_text.ts";
-import { type CliContext, fail } from "../terminal/process.ts";
+import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
 interface CheckFlags {
@@ -16,28 +16,24 @@ interface CheckFlags {
 
 /** Explains what would happen to a command (or to another tool's call): segments, rules, origins, decision. */
 export async function check(this: CliContext, flags: CheckFlags, subject: string): Promise<void> {
-  try {
-    const paths = runPaths(this);
-    const loaded = await loadConfig(paths);
-    const { permissionMode } = flags;
-    const scope = buildAccessScope(paths, loaded.config, permissionMode);
-    const jail = new SandboxSession({ paths, loaded, workspace: scope.workspace, unconfined: scope.full });
-    const record = () => {};
-    const gate = createGate(
-      gateOptions({ paths, loaded, scope, openJail: jail.open, onAsk: undefined, permissionMode, record }),
-    );
-    for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
-    const registry = buildRegistry(loaded.config, { builtin: BUILTINS.map(({ name }) => name) });
-    const { passes, ...explanation } = await gate.explain(
-      await callOf(registry, flags.tool ?? "bash", subject),
-    )
-      .finally(() => jail.close());
-    const shown = flags.explain && passes ? { ...explanation, passes } : explanation;
-    this.process.stdout.write(flags.json ? `${JSON.stringify(shown, null, 2)}\n` : explanationText(shown));
-    this.process.exitCode = explanation.headless === "allow" ? EXIT.done : EXIT.blocked;
-  } catch (error) {
-    fail(this, error);
-  }
+  const paths = runPaths(this);
+  const loaded = await loadConfig(paths);
+  const { permissionMode } = flags;
+  const scope = buildAccessScope(paths, loaded.config, permissionMode);
+  const jail = new SandboxSession({ paths, loaded, workspace: scope.workspace, unconfined: scope.full });
+  const record = () => {};
+  const gate = createGate(
+    gateOptions({ paths, loaded, scope, openJail: jail.open, onAsk: undefined, permissionMode, record }),
+  );
+  for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
+  const registry = buildRegistry(loaded.config, { builtin: BUILTINS.map(({ name }) => name) });
+  const { passes, ...explanation } = await gate.explain(
+    await callOf(registry, flags.tool ?? "bash", subject),
+  )
+    .finally(() => jail.close());
+  const shown = flags.explain && passes ? { ...explanation, passes } : explanation;
+  this.process.stdout.write(flags.json ? `${JSON.stringify(shown, null, 2)}\n` : explanationText(shown));
+  this.process.exitCode = explanation.headless === "allow" ? EXIT.done : EXIT.blocked;
 }
 
 /** The call of a tool, as the registry of a run prepares it: from JSON, or from the one argument that matters most. */
@@ -102,19 +98,15 @@ function explanationText(explanation: Explanation): string {
 
 /** Lists the rules in force with their place. */
 export async function list(this: CliContext): Promise<void> {
-  try {
-    const loaded = await loadConfig(runPaths(this));
-    this.process.stdout.write(`mode ${loaded.config.permissions.mode}\n`);
-    for (const name of ["deny", "ask", "allow"] as const) {
-      for (const [index, rule] of loaded.config.permissions[name].entries()) {
-        const { file, line, column } = sourceOf(loaded, `permissions.${name}[${index}]`);
-        const place = file === undefined
-          ? ""
-          : formatPlace({ file, ...(line ? { line } : {}), ...(column ? { column } : {}) });
-        this.process.stdout.write(`${name.padEnd(5)} ${rule}  ${place}\n`);
-      }
+  const loaded = await loadConfig(runPaths(this));
+  this.process.stdout.write(`mode ${loaded.config.permissions.mode}\n`);
+  for (const name of ["deny", "ask", "allow"] as const) {
+    for (const [index, rule] of loaded.config.permissions[name].entries()) {
+      const { file, line, column } = sourceOf(loaded, `permissions.${name}[${index}]`);
+      const place = file === undefined
+        ? ""
+        : formatPlace({ file, ...(line ? { line } : {}), ...(column ? { column } : {}) });
+      this.process.stdout.write(`${name.padEnd(5)} ${rule}  ${place}\n`);
     }
-  } catch (error) {
-    fail(this, error);
   }
 }

@@ -1,7 +1,7 @@
 import { type Event, EXIT, type NewEventOf } from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../src/frontend/mod.ts";
 import { findSession, loadEvents, type SessionState } from "../../src/session/mod.ts";
-import { type CliContext, fail } from "../terminal/process.ts";
+import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
 /** Shows a session again from its file: the same readers, no model, no tools. */
@@ -10,38 +10,34 @@ export async function replay(
   flags: { readonly outputFormat: OutputFormat; readonly showThinking?: boolean },
   ref: string,
 ): Promise<void> {
-  try {
-    const { home, cwd } = runPaths(this);
-    const place = findSession(home, ref, { cwd });
-    const { createPrinter } = await FRONTENDS.print();
-    const printer = createPrinter({
-      format: flags.outputFormat,
-      out: new Output(Deno.stdout),
-      err: new Output(Deno.stderr),
-      showThinking: flags.showThinking ?? false,
-      quiet: false,
-      color: false,
-      terminal: Deno.stdout.isTerminal(),
-      permissionMode: "replay",
-    });
-    const events: Event[] = [];
-    const { state, notices } = loadEvents(place.path, (event) => events.push(event));
-    for (const notice of notices) this.process.stderr.write(`! ${notice.text}\n`);
-    await printer.begin?.({
-      session: state.session ?? "",
-      cwd: state.cwd ?? "",
-      model: state.model ?? "",
-      tools: state.prefix?.tools.map((tool) => tool.name) ?? [],
-    });
-    for (const event of events) {
-      for (const shown of flags.outputFormat === "text" ? asStreamed(event) : [event]) {
-        await printer.event(shown);
-      }
+  const { home, cwd } = runPaths(this);
+  const place = findSession(home, ref, { cwd });
+  const { createPrinter } = await FRONTENDS.print();
+  const printer = createPrinter({
+    format: flags.outputFormat,
+    out: new Output(Deno.stdout),
+    err: new Output(Deno.stderr),
+    showThinking: flags.showThinking ?? false,
+    quiet: false,
+    color: false,
+    terminal: Deno.stdout.isTerminal(),
+    permissionMode: "replay",
+  });
+  const events: Event[] = [];
+  const { state, notices } = loadEvents(place.path, (event) => events.push(event));
+  for (const notice of notices) this.process.stderr.write(`! ${notice.text}\n`);
+  await printer.begin?.({
+    session: state.session ?? "",
+    cwd: state.cwd ?? "",
+    model: state.model ?? "",
+    tools: state.prefix?.tools.map((tool) => tool.name) ?? [],
+  });
+  for (const event of events) {
+    for (const shown of flags.outputFormat === "text" ? asStreamed(event) : [event]) {
+      await printer.event(shown);
     }
-    await printer.result(resultOf(state, events));
-  } catch (error) {
-    fail(this, error);
   }
+  await printer.result(resultOf(state, events));
 }
 
 /** Whole messages as the live pieces a text reader shows; the user's own lines as notices. */

@@ -6,7 +6,7 @@ import {
   type StatsOptions,
   type StatsRow,
 } from "../../src/session/mod.ts";
-import { type CliContext, fail } from "../terminal/process.ts";
+import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 import { outputWidth, printableJson, table } from "../terminal/table.ts";
 
@@ -19,24 +19,20 @@ export interface StatsFlags {
 }
 
 export async function stats(this: CliContext, flags: StatsFlags): Promise<void> {
-  try {
-    const { home, cwd } = runPaths(this);
-    const since = flags.since === undefined ? {} : { since: day(flags.since) };
-    const scope = flags.all || flags.by === "project" ? {} : { project: projectDir(home, cwd) };
-    const { SessionIndex } = await loadIndex();
-    using index = await SessionIndex.open(home);
-    const rows = index.stats({ by: flags.by, ...scope, ...since });
-    const resets = flags.cache
-      ? index.cacheResets(scope).filter(({ time }) => time >= (since.since ?? ""))
-      : undefined;
-    if (flags.json) {
-      const value = resets === undefined ? rows : { rows, resets };
-      this.process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
-    } else if (rows.length === 0) this.process.stdout.write("No requests yet\n");
-    else this.process.stdout.write(resets === undefined ? spending(rows, flags.by) : cache(rows, resets));
-  } catch (error) {
-    fail(this, error);
-  }
+  const { home, cwd } = runPaths(this);
+  const since = flags.since === undefined ? {} : { since: day(flags.since) };
+  const scope = flags.all || flags.by === "project" ? {} : { project: projectDir(home, cwd) };
+  const { SessionIndex } = await loadIndex();
+  using index = await SessionIndex.open(home);
+  const rows = index.stats({ by: flags.by, ...scope, ...since });
+  const resets = flags.cache
+    ? index.cacheResets(scope).filter(({ time }) => time >= (since.since ?? ""))
+    : undefined;
+  if (flags.json) {
+    const value = resets === undefined ? rows : { rows, resets };
+    this.process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
+  } else if (rows.length === 0) this.process.stdout.write("No requests yet\n");
+  else this.process.stdout.write(resets === undefined ? spending(rows, flags.by) : cache(rows, resets));
 }
 
 function day(text: string): string {

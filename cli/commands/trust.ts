@@ -4,7 +4,7 @@ import { loadSkills, type SkillTrustItem } from "../../src/context/mod.ts";
 import { formatPlace, ReasonixError } from "../../src/core/mod.ts";
 import { type TrustItem, TrustStore } from "../../src/sandbox/mod.ts";
 import { terminalSafe } from "../../src/util/terminal_text.ts";
-import { type CliContext, fail } from "../terminal/process.ts";
+import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
 interface TrustFlags {
@@ -15,39 +15,35 @@ interface TrustFlags {
 
 /** Shows what the project brings that would run, and remembers that the user trusts it as it is now. */
 export async function trust(this: CliContext, flags: TrustFlags): Promise<void> {
-  try {
-    const paths = runPaths(this);
-    const store = new TrustStore({ home: paths.home, project: paths.cwd });
-    if (flags.revoke) {
-      await store.revoke();
-      this.process.stdout.write(`Nothing in ${paths.cwd} is trusted any more\n`);
-      return;
-    }
-    if (flags.list) {
-      for (const { kind, name, time } of await store.list()) {
-        this.process.stdout.write(`${time.slice(0, 10)}  ${kind}  ${terminalSafe(name)}\n`);
-      }
-      return;
-    }
-    const found = await candidates(paths, await loadConfig(paths));
-    const { untrusted } = await store.inspect(found.map(({ item }) => item));
-    const waiting = found.filter(({ item }) => untrusted.includes(item));
-    if (waiting.length === 0) {
-      this.process.stdout.write("Nothing here waits to be trusted\n");
-      return;
-    }
-    for (const { lines } of waiting) this.process.stdout.write(`${lines.map(terminalSafe).join("\n  ")}\n`);
-    if (!flags.yes && !confirmed()) {
-      this.process.stdout.write("Nothing was trusted\n");
-      return;
-    }
-    await store.trust(untrusted);
-    this.process.stdout.write(
-      `Trusted ${waiting.length} of this project; a change of any of them asks again\n`,
-    );
-  } catch (error) {
-    fail(this, error);
+  const paths = runPaths(this);
+  const store = new TrustStore({ home: paths.home, project: paths.cwd });
+  if (flags.revoke) {
+    await store.revoke();
+    this.process.stdout.write(`Nothing in ${paths.cwd} is trusted any more\n`);
+    return;
   }
+  if (flags.list) {
+    for (const { kind, name, time } of await store.list()) {
+      this.process.stdout.write(`${time.slice(0, 10)}  ${kind}  ${terminalSafe(name)}\n`);
+    }
+    return;
+  }
+  const found = await candidates(paths, await loadConfig(paths));
+  const { untrusted } = await store.inspect(found.map(({ item }) => item));
+  const waiting = found.filter(({ item }) => untrusted.includes(item));
+  if (waiting.length === 0) {
+    this.process.stdout.write("Nothing here waits to be trusted\n");
+    return;
+  }
+  for (const { lines } of waiting) this.process.stdout.write(`${lines.map(terminalSafe).join("\n  ")}\n`);
+  if (!flags.yes && !confirmed()) {
+    this.process.stdout.write("Nothing was trusted\n");
+    return;
+  }
+  await store.trust(untrusted);
+  this.process.stdout.write(
+    `Trusted ${waiting.length} of this project; a change of any of them asks again\n`,
+  );
 }
 
 interface Candidate {

@@ -50,24 +50,21 @@ export function processContext(): CliContext {
   };
 }
 
-/** An error as the user reads it: place, message, remedy. */
-function describeError(error: ReasonixError): string {
+/**
+ * Returns an error of a command as the user reads it: place, message, remedy. Anything that is not meant for
+ * the user is a defect and says so.
+ */
+export function errorText(error: unknown): string {
+  if (!(error instanceof ReasonixError)) {
+    const text = error instanceof Error ? error.stack ?? error.message : String(error);
+    return `error: Internal error; please report it\n${text}`;
+  }
   const remedy = error.remedy ? `\n       ${error.remedy}` : "";
   const place = error.place ? `${formatPlace(error.place)}: ` : "";
-  return `error: ${place}${error.message}${remedy}\n`;
+  return `error: ${place}${error.message}${remedy}`;
 }
 
-/**
- * Reports an error of a command and sets the exit code. Anything that is not meant for the user is a defect
- * and says so.
- */
-export function fail(context: CliContext, error: unknown): void {
-  if (error instanceof ReasonixError) {
-    context.process.stderr.write(describeError(error));
-    context.process.exitCode = EXIT[error.exit];
-    return;
-  }
-  const text = error instanceof Error ? error.stack ?? error.message : String(error);
-  context.process.stderr.write(`error: Internal error; please report it\n${text}\n`);
-  context.process.exitCode = EXIT.failed;
+/** Returns the exit code of an error; a defect counts as a failure. */
+export function exitCodeOf(error: unknown): number {
+  return EXIT[error instanceof ReasonixError ? error.exit : "failed"];
 }

@@ -2,6 +2,7 @@ import { addConfigItem, type LoadedConfig, sourceOf, userConfigFile } from "../c
 import type { SkillActivation } from "../context/mod.ts";
 import type { Recorder } from "../control/mod.ts";
 import { formatPlace } from "../core/mod.ts";
+import { processEnvironment } from "../path/read_env.ts";
 import {
   type CommandSurroundings,
   createGate,
@@ -24,10 +25,9 @@ interface GateSources extends Pick<GateOptions, "onAsk" | "record"> {
   readonly permissionMode?: PermissionMode | undefined;
 }
 
-/** What a gate takes from the configuration. The environment is listed when a command is judged: it takes milliseconds. */
+/** Returns what a gate takes from the configuration. */
 export function gateOptions(sources: GateSources): GateOptions {
   const { paths, loaded, scope, openJail, onAsk, permissionMode, record } = sources;
-  let env: Record<string, string> | undefined;
   const { permissions, safety } = loaded.config;
   const rules = (list: RuleList): RuleText[] =>
     permissions[list].map((text, index) => ruleText(loaded, list, { text, index }));
@@ -47,9 +47,7 @@ export function gateOptions(sources: GateSources): GateOptions {
     home: paths.env("HOME") ?? paths.env("USERPROFILE") ?? paths.home,
     protectedFiles: [userConfigFile(paths.home)],
     roots: scope.rooted.roots,
-    get env() {
-      return env ??= Deno.env.toObject();
-    },
+    env: processEnvironment,
     confirm: safety.confirm,
     filesStay: loaded.config.tools.writes !== "allow",
     unconfined: () => withoutJail(openJail, loaded.config.tools.writes),

@@ -10,6 +10,7 @@ import {
   type ToolHost,
   type ToolResult,
 } from "../tool/mod.ts";
+import { lazy } from "../util/lazy.ts";
 
 export interface ToolHostSources {
   readonly workspace: Workspace;
@@ -28,22 +29,24 @@ export interface ToolHostSources {
 export class RunToolHost {
   readonly #sources: ToolHostSources;
   readonly #local = new LocalToolHost();
-  #writers: Promise<ToolHost> | undefined;
+  #opened = false;
+  readonly #writers = lazy(() => this.#open());
 
   constructor(sources: ToolHostSources) {
     this.#sources = sources;
   }
 
   readonly execute = async (call: PreparedCall, tool: Tool, context: ToolContext): Promise<ToolResult> => {
-    const host = call.runsIn === "worker" ? await (this.#writers ??= this.#open()) : this.#local;
+    const host = call.runsIn === "worker" ? await this.#writers() : this.#local;
     return await host.execute(tool, call.args, context);
   };
 
   async close(): Promise<void> {
-    await (await this.#writers)?.[Symbol.asyncDispose]();
+    if (this.#opened) await (await this.#writers())[Symbol.asyncDispose]();
   }
 
   async #open(): Promise<ToolHost> {
+    this.#opened = true;
     const { ProcessToolHost, selfCommand, TOOL_ROLE } = await loadProcessHost();
     const { workspace, outputDir, guard, tell } = this.#sources;
     return new ProcessToolHost({

@@ -1,3 +1,5 @@
+import { lazy } from "../util/lazy.ts";
+
 export { environmentText } from "./environment.ts";
 export { type InstructionFile, type Instructions, loadInstructions } from "./instructions.ts";
 export { resolveReferences } from "./references.ts";
@@ -13,7 +15,7 @@ export { Compaction } from "./compaction/compaction.ts";
 export type { WindowFound, WindowOptions } from "./window.ts";
 
 /** Asks a server for the context window of a model. */
-export const loadWindow = (): Promise<typeof import("./window.ts")> => import("./window.ts");
+export const loadWindow = lazy(() => import("./window.ts"));
 
 export type { SkillSet } from "./skills/discover.ts";
 export { findSkills } from "./skills/find.ts";
@@ -29,15 +31,14 @@ export type {
 } from "./skills/mod.ts";
 
 /** Catalogue, activation and validation of skills. Loaded when there are any. */
-export const loadSkills = (): Promise<typeof import("./skills/mod.ts")> => import("./skills/mod.ts");
+export const loadSkills = lazy(() => import("./skills/mod.ts"));
 
 export { type LateInstructionOptions, LateInstructions } from "./late_instructions.ts";
 
 /** Instruction files by pattern. Loaded when an entry of `instructions` has one. */
-export const loadInstructionGlobs = (): Promise<typeof import("./instruction_globs.ts")> =>
-  import("./instruction_globs.ts");
+export const loadInstructionGlobs = lazy(() => import("./instruction_globs.ts"));
 
 export type { ContextCategory, ContextReport, LoadedPart, ReportInput } from "./report.ts";
 
 /** What is in the context, for `reasonix context` and `/context`. */
-export const loadReport = (): Promise<typeof import("./report.ts")> => import("./report.ts");
+export const loadReport = lazy(() => import("./report.ts"));

@@ -111,8 +111,8 @@ export interface GateOptions {
   readonly protectedFiles?: readonly string[];
   /** Folders that may be written: the workspace root first, then `allow_write` and `--add-dir`. */
   readonly roots: readonly string[];
-  /** The environment commands will see, for resolving `$NAME` in their targets. */
-  readonly env: Readonly<Record<string, string>>;
+  /** Lists the environment commands will see, for resolving `$NAME` in their targets; called once. */
+  readonly env: () => Readonly<Record<string, string>>;
   /** Takes decision events. A promise means the log is behind; the gate waits for it. */
   readonly record: (event: DecisionEvent) => void | Promise<void>;
   /** Persists an "always" answer. Without it, "always" is not offered. */

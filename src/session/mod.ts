@@ -1,3 +1,5 @@
+import { lazy } from "../util/lazy.ts";
+
 export { SessionBusyError } from "./log/busy.ts";
 export { findSession, listSessions, projectDirs, type SessionInfo, titleOf } from "./catalogue/catalogue.ts";
 export { prunedOutput } from "./state/compact.ts";
@@ -18,15 +20,13 @@ export {
 } from "./state/state.ts";
 
 /** Copy, fork, rename, delete and prune. Loaded on demand: none of it is needed to run a turn. */
-export const loadManage = (): Promise<typeof import("./catalogue/manage.ts")> =>
-  import("./catalogue/manage.ts");
+export const loadManage = lazy(() => import("./catalogue/manage.ts"));
 
 export type { Checkpoint, CheckpointOptions, Checkpoints, RestoreReport } from "./checkpoint/checkpoints.ts";
 export type { FileRestore, RestoreFailure } from "./checkpoint/restore.ts";
 
 /** Snapshots of the workspace and rewinding of files. Loaded when a turn is about to change something. */
-export const loadCheckpoints = (): Promise<typeof import("./checkpoint/checkpoints.ts")> =>
-  import("./checkpoint/checkpoints.ts");
+export const loadCheckpoints = lazy(() => import("./checkpoint/checkpoints.ts"));
 
 export type { IndexedSession, SessionIndex } from "./index/index.ts";
 export type { SearchHit, SearchOptions, SearchResult, TranscriptPiece } from "./index/search.ts";
@@ -34,15 +34,15 @@ export type { CacheReset, StatsOptions, StatsRow } from "./index/stats.ts";
 export type { AroundQuery, HistoryAnswer, HistoryQuery } from "./index/history.ts";
 
 /** Lists, full-text search and statistics over many sessions (SQLite). */
-export const loadIndex = (): Promise<typeof import("./index/index.ts")> => import("./index/index.ts");
+export const loadIndex = lazy(() => import("./index/index.ts"));
 
 /** The searches behind the `history` tool. */
-export const loadHistory = (): Promise<typeof import("./index/history.ts")> => import("./index/history.ts");
+export const loadHistory = lazy(() => import("./index/history.ts"));
 
 export type { ExportFormat } from "./export/export.ts";
 
 /** Markdown, HTML and JSON renderings of a session. */
-export const loadExport = (): Promise<typeof import("./export/export.ts")> => import("./export/export.ts");
+export const loadExport = lazy(() => import("./export/export.ts"));
 
 /** Archives of compacted messages. */
-export const loadArchive = (): Promise<typeof import("./log/archive.ts")> => import("./log/archive.ts");
+export const loadArchive = lazy(() => import("./log/archive.ts"));

@@ -1,6 +1,7 @@
 import { isAbort, ReasonixError } from "../core/mod.ts";
 import { osReason } from "./file/os_reason.ts";
 import { failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
+import { lazy } from "../util/lazy.ts";
 
 /**
  * The work of a tool, in a module of its own so that start-up does not pay for it.
@@ -26,8 +27,7 @@ export interface BuiltinTool extends Tool {
 
 export function defineBuiltin(spec: BuiltinSpec): BuiltinTool {
   const { load: loadRun, ...declared } = spec;
-  let run: ToolRun | undefined;
-  const load = async (): Promise<ToolRun> => run ??= await loadRun();
+  const load = lazy(loadRun);
   return {
     ...declared,
     description: spec.description.trim(),
@@ -36,7 +36,7 @@ export function defineBuiltin(spec: BuiltinSpec): BuiltinTool {
     execute: async (args, context) => {
       context.signal.throwIfAborted();
       try {
-        return await bounded(await (run ?? await load())(args, context));
+        return await bounded(await (await load())(args, context));
       } catch (error) {
         if (context.signal.aborted || isAbort(error)) throw error;
         if (error instanceof ReasonixError) return await bounded(failure(error.message, error.remedy));

@@ -1,4 +1,6 @@
 /** Tools: the contract, the registry, the built-in list and what tools share. */
+import { lazy } from "../util/lazy.ts";
+
 export * from "./tool.ts";
 export type { BuiltinTool } from "./builtin_tool.ts";
 export * from "./services/knowledge_ports.ts";
@@ -15,13 +17,10 @@ export { WORKER_FLAG } from "./host/self_command.ts";
 export { LocalToolHost, type ToolHost } from "./host.ts";
 
 /** The body of the process that runs searches, for the module that the program starts with. */
-export const loadSearchProcess = (): Promise<typeof import("./search/fallback/search_process.ts")> =>
-  import("./search/fallback/search_process.ts");
+export const loadSearchProcess = lazy(() => import("./search/fallback/search_process.ts"));
 
 /** Running tools in a process of their own: the host for the main process … */
-export const loadProcessHost = (): Promise<typeof import("./host/process_host.ts")> =>
-  import("./host/process_host.ts");
+export const loadProcessHost = lazy(() => import("./host/process_host.ts"));
 
 /** … and the body of that process, for the module that the program starts with. */
-export const loadToolProcess = (): Promise<typeof import("./host/tool_process.ts")> =>
-  import("./host/tool_process.ts");
+export const loadToolProcess = lazy(() => import("./host/tool_process.ts"));

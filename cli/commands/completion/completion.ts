@@ -1,6 +1,6 @@
 import { type Application, proposeCompletions } from "@stricli/core";
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { type CliContext, fail } from "../../terminal/process.ts";
+import type { CliContext } from "../../terminal/process.ts";
 
 /** One script per shell; each asks the hidden command `complete`, so the proposals are never out of date. */
 const SCRIPTS: Readonly<Record<string, string>> = {
@@ -39,14 +39,10 @@ complete -c reasonix -a '(__reasonix_complete)'
 export function completion(this: CliContext, _flags: unknown, shell: string): void {
   const script = SCRIPTS[shell];
   if (script === undefined) {
-    fail(
-      this,
-      new ReasonixError(`Cannot write a completion script for "${shell}"`, {
-        exit: "usage",
-        remedy: `choose one of ${Object.keys(SCRIPTS).join(", ")}`,
-      }),
-    );
-    return;
+    throw new ReasonixError(`Cannot write a completion script for "${shell}"`, {
+      exit: "usage",
+      remedy: `choose one of ${Object.keys(SCRIPTS).join(", ")}`,
+    });
   }
   this.process.stdout.write(script);
 }

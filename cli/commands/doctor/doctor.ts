@@ -1,6 +1,6 @@
 import { EXIT } from "../../../src/core/mod.ts";
 import { diagnose, type Report } from "./report.ts";
-import { type CliContext, fail } from "../../terminal/process.ts";
+import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 
 interface DoctorFlags {
@@ -11,17 +11,13 @@ interface DoctorFlags {
 
 /** Looks at everything a run depends on and says what is wrong. Secrets never appear. */
 export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void> {
-  try {
-    const report = await diagnose(runPaths(this, flags.dir), { online: flags.online ?? false });
-    this.process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : asText(report));
-    this.process.exitCode = report.problems.length === 0
-      ? EXIT.done
-      : report.config.error
-      ? EXIT.config
-      : EXIT.failed;
-  } catch (error) {
-    fail(this, error);
-  }
+  const report = await diagnose(runPaths(this, flags.dir), { online: flags.online ?? false });
+  this.process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : asText(report));
+  this.process.exitCode = report.problems.length === 0
+    ? EXIT.done
+    : report.config.error
+    ? EXIT.config
+    : EXIT.failed;
 }
 
 function asText(report: Report): string {

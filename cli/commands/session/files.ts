@@ -7,7 +7,7 @@ import {
   type SessionInfo,
 } from "../../../src/session/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
-import { type CliContext, fail } from "../../terminal/process.ts";
+import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession, confirmed, sessionsOf, withoutOthers } from "./choose.ts";
 import { VERSION } from "../../../src/util/version.ts";
@@ -29,21 +29,17 @@ const ENDINGS: Readonly<Record<string, ExportFormat>> = {
 };
 
 export async function exportTo(this: CliContext, flags: ExportFlags, ref?: string): Promise<void> {
-  try {
-    const { output } = flags;
-    const session = chosenSession(runPaths(this), ref);
-    const ending = /\.(\w+)$/.exec(output ?? "")?.[1]?.toLowerCase() ?? "";
-    const { exportSession } = await loadExport();
-    const text = exportSession(session.path, flags.format ?? ENDINGS[ending] ?? "markdown");
-    if (output === undefined || output === "-") {
-      this.process.stdout.write(Deno.stdout.isTerminal() ? terminalSafe(text) : text);
-      return;
-    }
-    writeExport(output, text, flags.force ?? false);
-    this.process.stdout.write(`Exported session ${session.id} to ${terminalSafe(output)}\n`);
-  } catch (error) {
-    fail(this, error);
+  const { output } = flags;
+  const session = chosenSession(runPaths(this), ref);
+  const ending = /\.(\w+)$/.exec(output ?? "")?.[1]?.toLowerCase() ?? "";
+  const { exportSession } = await loadExport();
+  const text = exportSession(session.path, flags.format ?? ENDINGS[ending] ?? "markdown");
+  if (output === undefined || output === "-") {
+    this.process.stdout.write(Deno.stdout.isTerminal() ? terminalSafe(text) : text);
+    return;
   }
+  writeExport(output, text, flags.force ?? false);
+  this.process.stdout.write(`Exported session ${session.id} to ${terminalSafe(output)}\n`);
 }
 
 function writeExport(path: string, text: string, force: boolean): void {
@@ -62,19 +58,15 @@ function writeExport(path: string, text: string, force: boolean): void {
 }
 
 export async function fork(this: CliContext, flags: { readonly turn?: number }, ref?: string): Promise<void> {
-  try {
-    const session = chosenSession(runPaths(this), ref);
-    const { copySession, forkSession } = await loadManage();
-    const made = flags.turn === undefined
-      ? copySession(session.path, { version: VERSION })
-      : forkSession(session.path, flags.turn, { version: VERSION });
-    const what = flags.turn === undefined ? session.id : `${session.id} up to turn ${flags.turn}`;
-    this.process.stdout.write(
-      `${made.id} is a copy of ${what}\nGo on with: reasonix run --resume ${made.id} "…"\n`,
-    );
-  } catch (error) {
-    fail(this, error);
-  }
+  const session = chosenSession(runPaths(this), ref);
+  const { copySession, forkSession } = await loadManage();
+  const made = flags.turn === undefined
+    ? copySession(session.path, { version: VERSION })
+    : forkSession(session.path, flags.turn, { version: VERSION });
+  const what = flags.turn === undefined ? session.id : `${session.id} up to turn ${flags.turn}`;
+  this.process.stdout.write(
+    `${made.id} is a copy of ${what}\nGo on with: reasonix run --resume ${made.id} "…"\n`,
+  );
 }
 
 export async function remove(
@@ -82,18 +74,14 @@ export async function remove(
   flags: { readonly yes?: boolean },
   ref: string,
 ): Promise<void> {
-  try {
-    const session = chosenSession(runPaths(this), ref);
-    if (!flags.yes && !confirmed(`Delete session ${session.id} for good?`, `session ${session.id}`)) {
-      this.process.stdout.write("Nothing was deleted\n");
-      return;
-    }
-    const { deleteSession } = await loadManage();
-    await withoutOthers(() => deleteSession(session));
-    this.process.stdout.write(`Deleted session ${session.id}\n`);
-  } catch (error) {
-    fail(this, error);
+  const session = chosenSession(runPaths(this), ref);
+  if (!flags.yes && !confirmed(`Delete session ${session.id} for good?`, `session ${session.id}`)) {
+    this.process.stdout.write("Nothing was deleted\n");
+    return;
   }
+  const { deleteSession } = await loadManage();
+  await withoutOthers(() => deleteSession(session));
+  this.process.stdout.write(`Deleted session ${session.id}\n`);
 }
 
 export interface PruneFlags {
@@ -105,32 +93,28 @@ export interface PruneFlags {
 }
 
 export async function prune(this: CliContext, flags: PruneFlags): Promise<void> {
-  try {
-    const { olderThan, keep, all = false } = flags;
-    if (olderThan === undefined && keep === undefined) {
-      throw new ReasonixError("Cannot prune without a rule", {
-        exit: "usage",
-        remedy: "give --older-than DAYS, --keep N, or both",
-      });
-    }
-    const { pruneCandidates } = await loadManage();
-    const doomed = pruneCandidates(sessionsOf(runPaths(this), all), {
-      now: new Date(),
-      ...(olderThan === undefined ? {} : { olderThanDays: olderThan }),
-      ...(keep === undefined ? {} : { keep }),
+  const { olderThan, keep, all = false } = flags;
+  if (olderThan === undefined && keep === undefined) {
+    throw new ReasonixError("Cannot prune without a rule", {
+      exit: "usage",
+      remedy: "give --older-than DAYS, --keep N, or both",
     });
-    if (doomed.length === 0) {
-      this.process.stdout.write("Nothing to delete\n");
-      return;
-    }
-    this.process.stdout.write(sessionTable(doomed, all));
-    const what = doomed.length === 1 ? "this session" : `these ${doomed.length} sessions`;
-    if (flags.dryRun) this.process.stdout.write(`Would delete ${what}\n`);
-    else if (flags.yes || confirmed(`Delete ${what} for good?`, what)) await deleteAll(this, doomed);
-    else this.process.stdout.write("Nothing was deleted\n");
-  } catch (error) {
-    fail(this, error);
   }
+  const { pruneCandidates } = await loadManage();
+  const doomed = pruneCandidates(sessionsOf(runPaths(this), all), {
+    now: new Date(),
+    ...(olderThan === undefined ? {} : { olderThanDays: olderThan }),
+    ...(keep === undefined ? {} : { keep }),
+  });
+  if (doomed.length === 0) {
+    this.process.stdout.write("Nothing to delete\n");
+    return;
+  }
+  this.process.stdout.write(sessionTable(doomed, all));
+  const what = doomed.length === 1 ? "this session" : `these ${doomed.length} sessions`;
+  if (flags.dryRun) this.process.stdout.write(`Would delete ${what}\n`);
+  else if (flags.yes || confirmed(`Delete ${what} for good?`, what)) await deleteAll(this, doomed);
+  else this.process.stdout.write("Nothing was deleted\n");
 }
 
 /** Deletes what nobody is writing at the moment. */

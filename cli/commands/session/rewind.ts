@@ -16,7 +16,7 @@ import { ReasonixError } from "../../../src/core/mod.ts";
 import { type Checkpoints, repair, SessionLog, type SessionState } from "../../../src/session/mod.ts";
 import { userText } from "../../../src/util/user_text.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
-import { type CliContext, fail } from "../../terminal/process.ts";
+import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession, withoutOthers } from "./choose.ts";
 import { isDirectory } from "../../../src/path/probe.ts";
@@ -30,28 +30,24 @@ export interface RewindFlags {
 }
 
 export async function rewindTo(this: CliContext, flags: RewindFlags, ref?: string): Promise<void> {
-  try {
-    if (flags.code && flags.conversation) {
-      throw new ReasonixError("Cannot use --code and --conversation together", {
-        exit: "usage",
-        remedy: "leave both out to rewind code and conversation",
-      });
-    }
-    const scope: RewindScope = flags.code ? "code" : flags.conversation ? "conversation" : "both";
-    let turn = flags.to ?? 0;
-    await change(this, ref, {
-      target: (state) => {
-        turn = flags.to ?? state.turns.at(-2)?.turn ?? 0;
-        return turnTarget(state, turn, scope);
-      },
-      preview: flags.preview ?? false,
-      done: (id) =>
-        `Session ${id} is back ${turn === 0 ? "before the first turn" : `at the end of turn ${turn}`} ` +
-        `(${SCOPES[scope]})\nTake it back with: reasonix session redo ${id}\n`,
+  if (flags.code && flags.conversation) {
+    throw new ReasonixError("Cannot use --code and --conversation together", {
+      exit: "usage",
+      remedy: "leave both out to rewind code and conversation",
     });
-  } catch (error) {
-    fail(this, error);
   }
+  const scope: RewindScope = flags.code ? "code" : flags.conversation ? "conversation" : "both";
+  let turn = flags.to ?? 0;
+  await change(this, ref, {
+    target: (state) => {
+      turn = flags.to ?? state.turns.at(-2)?.turn ?? 0;
+      return turnTarget(state, turn, scope);
+    },
+    preview: flags.preview ?? false,
+    done: (id) =>
+      `Session ${id} is back ${turn === 0 ? "before the first turn" : `at the end of turn ${turn}`} ` +
+      `(${SCOPES[scope]})\nTake it back with: reasonix session redo ${id}\n`,
+  });
 }
 
 export async function redo(
@@ -59,15 +55,11 @@ export async function redo(
   flags: { readonly preview?: boolean },
   ref?: string,
 ): Promise<void> {
-  try {
-    await change(this, ref, {
-      target: redoTarget,
-      preview: flags.preview ?? false,
-      done: (id) => `Took back the latest rewind of session ${id}\n`,
-    });
-  } catch (error) {
-    fail(this, error);
-  }
+  await change(this, ref, {
+    target: redoTarget,
+    preview: flags.preview ?? false,
+    done: (id) => `Took back the latest rewind of session ${id}\n`,
+  });
 }
 
 const SCOPES: Readonly<Record<RewindScope, string>> = {

@@ -9,7 +9,7 @@ import {
   type SessionState,
 } from "../../../src/session/mod.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
-import { type CliContext, fail } from "../../terminal/process.ts";
+import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession, sessionsOf, withoutOthers } from "./choose.ts";
 import { outputWidth, printableJson, table } from "../../terminal/table.ts";
@@ -21,19 +21,15 @@ export interface ListFlags {
 }
 
 export function list(this: CliContext, flags: ListFlags): void {
-  try {
-    const paths = runPaths(this);
-    const sessions = sessionsOf(paths, flags.all ?? false, flags.limit);
-    if (flags.json) return printJson(this, sessions);
-    if (sessions.length === 0) {
-      const where = flags.all ? "" : ` for ${terminalSafe(paths.cwd)}`;
-      this.process.stdout.write(`No sessions${where} yet\n`);
-      return;
-    }
-    this.process.stdout.write(sessionTable(sessions, flags.all ?? false));
-  } catch (error) {
-    fail(this, error);
+  const paths = runPaths(this);
+  const sessions = sessionsOf(paths, flags.all ?? false, flags.limit);
+  if (flags.json) return printJson(this, sessions);
+  if (sessions.length === 0) {
+    const where = flags.all ? "" : ` for ${terminalSafe(paths.cwd)}`;
+    this.process.stdout.write(`No sessions${where} yet\n`);
+    return;
   }
+  this.process.stdout.write(sessionTable(sessions, flags.all ?? false));
 }
 
 /** Sessions as a table; with their folders when they are of more than one. */
@@ -66,18 +62,14 @@ function printJson(context: CliContext, value: unknown): void {
 }
 
 export function show(this: CliContext, flags: { readonly json?: boolean }, ref?: string): void {
-  try {
-    const session = chosenSession(runPaths(this), ref);
-    if (flags.json) {
-      this.process.stdout.write(printableJson(Deno.readTextFileSync(session.path)));
-      return;
-    }
-    const { state, notices } = loadEvents(session.path);
-    for (const notice of notices) this.process.stderr.write(`! ${terminalSafe(notice.text)}\n`);
-    this.process.stdout.write(terminalSafe(transcript(state, session.path)));
-  } catch (error) {
-    fail(this, error);
+  const session = chosenSession(runPaths(this), ref);
+  if (flags.json) {
+    this.process.stdout.write(printableJson(Deno.readTextFileSync(session.path)));
+    return;
   }
+  const { state, notices } = loadEvents(session.path);
+  for (const notice of notices) this.process.stderr.write(`! ${terminalSafe(notice.text)}\n`);
+  this.process.stdout.write(terminalSafe(transcript(state, session.path)));
 }
 
 function transcript(state: SessionState, path: string): string {
@@ -119,30 +111,26 @@ function shortened(prompt: string): string {
 }
 
 export async function search(this: CliContext, flags: ListFlags, ...words: string[]): Promise<void> {
-  try {
-    const { home, cwd } = runPaths(this);
-    const query = words.join(" ");
-    if (query.trim() === "") {
-      throw new ReasonixError("Cannot search for nothing", {
-        exit: "usage",
-        remedy: "give one or more words",
-      });
-    }
-    const { SessionIndex } = await loadIndex();
-    using index = await SessionIndex.open(home);
-    const { hits } = index.search({
-      query,
-      limit: flags.limit,
-      ...(flags.all ? {} : { project: projectDir(home, cwd) }),
+  const { home, cwd } = runPaths(this);
+  const query = words.join(" ");
+  if (query.trim() === "") {
+    throw new ReasonixError("Cannot search for nothing", {
+      exit: "usage",
+      remedy: "give one or more words",
     });
-    if (flags.json) return printJson(this, hits);
-    if (hits.length > 0) this.process.stdout.write(hits.map(hitText).join("\n"));
-    else {
-      const more = flags.all ? "try fewer or rarer words" : "--all searches the sessions of every folder";
-      this.process.stdout.write(`No message matches "${oneLine(query)}"; ${more}\n`);
-    }
-  } catch (error) {
-    fail(this, error);
+  }
+  const { SessionIndex } = await loadIndex();
+  using index = await SessionIndex.open(home);
+  const { hits } = index.search({
+    query,
+    limit: flags.limit,
+    ...(flags.all ? {} : { project: projectDir(home, cwd) }),
+  });
+  if (flags.json) return printJson(this, hits);
+  if (hits.length > 0) this.process.stdout.write(hits.map(hitText).join("\n"));
+  else {
+    const more = flags.all ? "try fewer or rarer words" : "--all searches the sessions of every folder";
+    this.process.stdout.write(`No message matches "${oneLine(query)}"; ${more}\n`);
   }
 }
 
@@ -158,19 +146,15 @@ export async function rename(
   ref: string,
   ...words: string[]
 ): Promise<void> {
-  try {
-    const title = oneLine(words.join(" "), 200);
-    if (title === "") {
-      throw new ReasonixError("Cannot rename a session to nothing", {
-        exit: "usage",
-        remedy: "give a title",
-      });
-    }
-    const session = chosenSession(runPaths(this), ref);
-    const { renameSession } = await loadManage();
-    await withoutOthers(() => renameSession(session.path, title));
-    this.process.stdout.write(`Session ${session.id} is now "${title}"\n`);
-  } catch (error) {
-    fail(this, error);
+  const title = oneLine(words.join(" "), 200);
+  if (title === "") {
+    throw new ReasonixError("Cannot rename a session to nothing", {
+      exit: "usage",
+      remedy: "give a title",
+    });
   }
+  const session = chosenSession(runPaths(this), ref);
+  const { renameSession } = await loadManage();
+  await withoutOthers(() => renameSession(session.path, title));
+  this.process.stdout.write(`Session ${session.id} is now "${title}"\n`);
 }

@@ -1,6 +1,6 @@
 import { defaultConfigText, userConfigFile } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
-import { type CliContext, fail } from "../../terminal/process.ts";
+import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { exists } from "../../../src/path/probe.ts";
 
@@ -10,28 +10,24 @@ export async function setup(
   flags: { readonly yes?: boolean },
   path?: string,
 ): Promise<void> {
-  try {
-    const { cwd, home } = runPaths(this);
-    const file = path === undefined ? userConfigFile(home) : path.startsWith("/") ? path : `${cwd}/${path}`;
-    if (exists(file)) {
-      throw new ReasonixError(`Cannot write ${file}: it exists and is not overwritten`, {
-        exit: "usage",
-        remedy: "change it with `reasonix config set KEY VALUE`, or remove it first",
-      });
-    }
-    const interactive = !flags.yes && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
-    const answers = interactive ? await (await import("./wizard.ts")).askSetup() : undefined;
-    if (interactive && !answers) {
-      this.process.stdout.write("Nothing was written\n");
-      return;
-    }
-    writeNew(file, await defaultConfigText());
-    if (answers) await (await import("./wizard.ts")).applySetup(file, `${home}/.env`, answers);
-    this.process.stdout.write(`Wrote ${file}\n${answers?.key ? `Saved the key in ${home}/.env\n` : ""}`);
-    this.process.stdout.write('Next: reasonix doctor, then reasonix run "explain this project"\n');
-  } catch (error) {
-    fail(this, error);
+  const { cwd, home } = runPaths(this);
+  const file = path === undefined ? userConfigFile(home) : path.startsWith("/") ? path : `${cwd}/${path}`;
+  if (exists(file)) {
+    throw new ReasonixError(`Cannot write ${file}: it exists and is not overwritten`, {
+      exit: "usage",
+      remedy: "change it with `reasonix config set KEY VALUE`, or remove it first",
+    });
   }
+  const interactive = !flags.yes && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
+  const answers = interactive ? await (await import("./wizard.ts")).askSetup() : undefined;
+  if (interactive && !answers) {
+    this.process.stdout.write("Nothing was written\n");
+    return;
+  }
+  writeNew(file, await defaultConfigText());
+  if (answers) await (await import("./wizard.ts")).applySetup(file, `${home}/.env`, answers);
+  this.process.stdout.write(`Wrote ${file}\n${answers?.key ? `Saved the key in ${home}/.env\n` : ""}`);
+  this.process.stdout.write('Next: reasonix doctor, then reasonix run "explain this project"\n');
 }
 
 function writeNew(file: string, text: string): void {

@@ -1,5 +1,5 @@
 import type { Message } from "../../core/mod.ts";
-import type { Compactor } from "./compactor.ts";
+import { lazy } from "../../util/lazy.ts";
 import { type CompactionOptions, type CompactionReport, triggerOf } from "./options.ts";
 
 /**
@@ -9,8 +9,8 @@ import { type CompactionOptions, type CompactionReport, triggerOf } from "./opti
  */
 export class Compaction {
   readonly #options: CompactionOptions;
+  readonly #load = lazy(async () => new (await import("./compactor.ts")).Compactor(this.#options));
   readonly #sum: { of: readonly Message[]; count: number; chars: number } = { of: [], count: 0, chars: 0 };
-  #compactor: Promise<Compactor> | undefined;
 
   constructor(options: CompactionOptions) {
     this.#options = options;
@@ -38,11 +38,6 @@ export class Compaction {
   /** Tokens of the next request as well as they are known. */
   async estimate(): Promise<number> {
     return (await this.#load()).accountant.estimate();
-  }
-
-  async #load(): Promise<Compactor> {
-    this.#compactor ??= import("./compactor.ts").then(({ Compactor }) => new Compactor(this.#options));
-    return await this.#compactor;
   }
 
   /** No text has more tokens than characters by much: an upper bound that needs no counting. */

@@ -49,13 +49,14 @@ export interface CommandJudge {
   describe(command: string, line: Line): LineDescription;
 }
 
-type JudgeOptions = Pick<GateOptions, "env" | "confirm" | "shell">;
+type JudgeOptions = Pick<GateOptions, "confirm" | "shell"> & { readonly env: ReturnType<GateOptions["env"]> };
 
 /** Creates the part of the gate that needs the shell parser; loaded when the first command comes. */
 export function createCommandJudge(
-  options: JudgeOptions,
+  { env: environment, ...rest }: Pick<GateOptions, "env" | "confirm" | "shell">,
   surroundings: CommandSurroundings = OPEN_MACHINE,
 ): CommandJudge {
+  const options = { ...rest, env: environment() };
   return {
     judge: (command, scene) => judgeLine(command, scene, options, surroundings),
     warm: (scene) => void judgeLine(WARM_UP, scene, options, surroundings),

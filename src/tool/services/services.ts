@@ -124,6 +124,6 @@ export interface ToolServices {
   readonly freeSpace?: FreeSpace;
   readonly asker?: Asker;
   readonly skills?: SkillPort;
-  readonly memory?: MemoryPort;
+  readonly memory?: () => Promise<MemoryPort>;
   readonly history?: HistoryPort;
 }

@@ -18,7 +18,10 @@ export async function harness(root: string, id: number): Promise<Harness> {
   await Deno.mkdir(`${cwd}/bin`, { recursive: true });
   await Deno.writeTextFile(`${cwd}/bin/zap`, `#!/bin/sh\necho ran > ${cwd}/started\n`, { mode: 0o755 });
   const env = { BIN: `${cwd}/bin`, PATH: `${cwd}/bin:/usr/bin:/bin`, HOME: cwd, FUNCNEST: "40", LC_ALL: "C" };
-  const { gate } = scene(cwd, { allow: ["Bash"], deny: ["Bash(zap:*)"] }, { approvalMode: "yolo", env });
+  const { gate } = scene(cwd, { allow: ["Bash"], deny: ["Bash(zap:*)"] }, {
+    approvalMode: "yolo",
+    env: () => env,
+  });
   return {
     gate,
     allows: async (line) => (await gate.check(bash(line), new AbortController().signal)).decision === "allow",

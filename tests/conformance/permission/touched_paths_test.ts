@@ -90,7 +90,7 @@ function guard(ws: string, home: string, file: string): Guarded {
       cwd: ws,
       home,
       roots: [ws],
-      env: {},
+      env: () => ({}),
       record: () => {},
     });
   const path = `${ws}/${file}`;

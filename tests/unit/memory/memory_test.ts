@@ -143,7 +143,7 @@ Deno.test("openingMemory names the pinned facts, counts the rest and is the same
 
 Deno.test("memoryPort works on the store it opens", async () => {
   await using at = await scene();
-  const port = memoryPort(at.paths);
+  const port = await memoryPort(at.paths)();
   await port.remember(fact("one", "text of one"));
   assertEquals((await port.read("one")).text, "text of one");
   assertEquals((await port.search("text")).length + (await port.list()).length, 2);

@@ -11,7 +11,7 @@ function freeGate(more: Partial<GateOptions> & { deny?: readonly string[] } = {}
   return scene("/w/ws", { deny }, {
     approvalMode: "yolo",
     home: "/home/me",
-    env: { HOME: "/home/me", PATH: "/usr/bin:/bin" },
+    env: () => ({ HOME: "/home/me", PATH: "/usr/bin:/bin" }),
     ...options,
   }).gate;
 }

@@ -30,7 +30,7 @@ function gateOf(t: Tree, overrides: Parameters<typeof scene>[2] = {}) {
   return scene(t.ws, {}, {
     approvalMode: "yolo",
     home: t.home,
-    env: { HOME: t.home, OTHER: `${t.root}/other`, EMPTY: "", PATH: "/usr/bin:/bin" },
+    env: () => ({ HOME: t.home, OTHER: `${t.root}/other`, EMPTY: "", PATH: "/usr/bin:/bin" }),
     ...overrides,
   });
 }

@@ -41,7 +41,7 @@ export function scene(cwd: string, rules: RuleTexts = {}, overrides: Overrides =
     cwd,
     home: `${cwd}/home`,
     roots: [cwd],
-    env: { HOME: `${cwd}/home`, PATH: "/usr/bin:/bin" },
+    env: () => ({ HOME: `${cwd}/home`, PATH: "/usr/bin:/bin" }),
     record: (event) => void events.push(event),
     ...rest,
   });

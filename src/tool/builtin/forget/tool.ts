@@ -23,7 +23,7 @@ export const FORGET = defineBuiltin({
 });
 
 async function forget(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
-  const port = context.services?.memory;
+  const port = await context.services?.memory?.();
   if (!port) return failure("Cannot forget a fact: no memory is kept here");
   const scope = args.scope === "global" || args.scope === "project" ? args.scope : undefined;
   const { archived } = await port.forget(String(args.name), scope);

@@ -8,7 +8,7 @@ const NOTHING =
   "No saved fact matches. For the exact wording of something said or seen earlier, use the history tool.";
 
 export async function memory(args: Args, context: ToolContext): Promise<ToolResult> {
-  const port = context.services?.memory;
+  const port = await context.services?.memory?.();
   if (!port) return failure("Cannot look into saved facts: none are kept here", "ask the user instead");
   if (args.operation === "read") return await read(port, args);
   return args.operation === "search" ? await search(port, args) : await list(port);

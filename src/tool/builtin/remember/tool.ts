@@ -39,7 +39,7 @@ function preview(args: Arguments): string {
 const KINDS: ReadonlySet<unknown> = new Set<MemoryKind>(["user", "project", "reference", "feedback"]);
 
 async function remember(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
-  const port = context.services?.memory;
+  const port = await context.services?.memory?.();
   if (!port) return failure("Cannot save a fact: no memory is kept here", "tell the user instead");
   const { name, description, text, scope, kind, pinned } = args;
   const { path, updated } = await port.remember({

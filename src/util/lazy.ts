@@ -1,0 +1,5 @@
+/** Makes a function that does its work when it is first called and returns the same promise from then on. */
+export function lazy<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => loading ??= load();
+}
