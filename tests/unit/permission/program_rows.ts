@@ -368,4 +368,12 @@ export const ROWS: readonly (readonly [line: string, understood: string])[] = [
     "gh repo delete o/r",
     "runs gh repo delete o/r; uses the network; may destroy: gh deletes on another machine (delete)",
   ],
+  ["bc -l a", "runs bc -l a; reads a; only reads"],
+  ["ss -tlnp", "runs ss -tlnp; only reads"],
+  ["ss -K dst 1", "runs ss -K dst 1"],
+  ["lsof -i :80", "runs lsof -i :80; only reads"],
+  ["crontab -l", "runs crontab -l; only reads"],
+  ["crontab a", "runs crontab a; crontab runs what its arguments say"],
+  ["split --filter=x a", "runs split --filter=x a; reads a; split is handed code or a command (--filter=x)"],
+  ["arch", "runs arch; only reads"],
 ];

@@ -12,7 +12,9 @@ function tar({ name, args }: Call): Found {
   if (/^[A-Za-z]*[IF]/.test(first)) return dynamic(`${name} is handed a command (${first})`);
   const bundled = /^[tvzjJaf]*t[tvzjJaf]*$/.test(first);
   const { options, unknown } = getopt(bundled ? rest : args, TAR_LIST);
-  if (unknown === undefined && (bundled || options.some((each) => /^(?:t|list)$/.test(each.name)))) {
+  // A colon in a name means another machine.
+  const local = !args.some((word) => word.includes(":"));
+  if (local && unknown === undefined && (bundled || options.some((each) => /^(?:t|list)$/.test(each.name)))) {
     return { readOnly: true };
   }
   const into = args.flatMap((word, i) => /^(?:-C|--directory)$/.test(word) ? [args[i + 1] ?? ""] : []);

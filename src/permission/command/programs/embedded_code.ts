@@ -22,7 +22,11 @@ export function embeddedCode(language: Language | undefined, code: string): Foun
       return "0";
     });
   }
-  const hidden = hides(left);
+  // Where it moves or changes the environment, what it starts is another command than it seems.
+  const moves = nested.length > 0 && /\b(?:chdir|cd|environ|putenv|env|ENV)\b/.test(code)
+    ? "chdir"
+    : undefined;
+  const hidden = moves ?? hides(left);
   if (hidden !== undefined) {
     return {
       dynamic: `it is handed ${language} code that may run anything (${hidden})`,
@@ -91,6 +95,8 @@ interface Reader {
 }
 
 const STRING = String.raw`(?:'([^'\\\n]*)'|"([^"\\\n]*)")`;
+/** The same in languages that expand double-quoted strings. */
+const PLAIN = String.raw`(?:'([^'\\\n]*)'|"([^"\\\n$@#]*)")`;
 const LIST = String.raw`\[((?:\s*(?:'[^'\\\n]*'|"[^"\\\n]*")\s*,?)*)\]`;
 
 function words(list: string): string[] {
@@ -106,14 +112,27 @@ const PY_KEYWORDS = String
   .raw`((?:\s*,\s*(?:check|text|capture_output|shell|timeout|universal_newlines|stdout|stderr)\s*=\s*[\w.]+)*)\s*\)`;
 /** Modules of Python that run programs or code. */
 const PY_MODULES =
-  /\b(?:import|from)\s[^\n;]*\b(?:pty|importlib|runpy|ctypes|cffi|multiprocessing|asyncio|concurrent|code|codeop|pdb|bdb|timeit|cProfile|profile|trace|pickle|_pickle|shelve|marshal|webbrowser|imp|pkgutil|posix|nt|builtins|operator|inspect|gc|doctest|unittest|pip|distutils|setuptools|pydoc|platform\s+as|os\s+as|subprocess\s+as|IPython|sh|plumbum|pexpect|invoke|fabric|yaml|numpy\.f2py|_posixsubprocess|test|idlelib|xmlrpc|socketserver|http\.server|antigravity|site|zipimport|sched)\b/;
+  /\b(?:import|from)\s[^\n;]*\b(?:_[a-z]\w*|tkinter|turtle|mailcap|imaplib|jinja2|mako|joblib|torch|dill|cloudpickle|pty|importlib|runpy|ctypes|cffi|multiprocessing|asyncio|concurrent|code|codeop|pdb|bdb|timeit|cProfile|profile|trace|pickle|_pickle|shelve|marshal|webbrowser|imp|pkgutil|posix|nt|builtins|operator|inspect|gc|doctest|unittest|pip|distutils|setuptools|pydoc|platform\s+as|os\s+as|subprocess\s+as|IPython|sh|plumbum|pexpect|invoke|fabric|yaml|numpy\.f2py|_posixsubprocess|test|idlelib|xmlrpc|socketserver|http\.server|antigravity|site|zipimport|sched)\b/;
 const PY_NAMES =
-  /(?<!\bre\s*\.\s*)\bcompile\b|\b(?:exec|eval|getattr|setattr|globals|locals|vars|breakpoint|attrgetter|methodcaller|modules|_?subprocess|popen\w*|Popen|check_call|check_output|getoutput|getstatusoutput|exec[lv]p?e?|spawn[lv]?p?e?|posix_spawnp?|fork(?:pty)?|startfile|run_module|run_path|f_\w*globals|f_builtins|\w+_frame|_getframe|meta_path|settrace|setprofile|_os|Formatter|get_field|get_type_hints|ForwardRef|\w*load_extension|dictConfig|fileConfig|exec_\w+)\b|(?<!\bplatform\.)\bsystem\b|\b__(?!(?:name|file|version|doc|main|init|str|repr|len|eq|future|enter|exit|iter)__)\w+/;
+  /(?<!\bre\s*\.\s*)\bcompile\b|\b(?:exec|eval|getattr|setattr|globals|locals|vars|breakpoint|attrgetter|methodcaller|modules|_?subprocess|popen\w*|Popen|check_call|check_output|getoutput|getstatusoutput|exec[lv]p?e?|spawn[lv]?p?e?|posix_spawnp?|fork(?:pty)?|startfile|run_module|run_path|f_\w*globals|f_builtins|\w+_frame|_getframe|meta_path|settrace|setprofile|_os|Formatter|get_field|get_type_hints|ForwardRef|\w*load_extension|dictConfig|fileConfig|exec_\w+|allow_pickle)\b|(?<!\bplatform\.)\bsystem\b|\b__(?!(?:name|file|version|doc|main|init|str|repr|len|eq|future|enter|exit|iter)__)\w+/;
+/** Modules that come with Python; others are files, which code that writes files may have put there itself. */
+const PY_LIBRARY =
+  /^(?:abc|argparse|array|ast|base64|bisect|bz2|calendar|collections|configparser|contextlib|copy|csv|dataclasses|datetime|decimal|difflib|email|enum|errno|fnmatch|fractions|functools|glob|gzip|hashlib|heapq|hmac|html|http|io|ipaddress|itertools|json|locale|logging|lzma|math|mimetypes|numbers|os|pathlib|platform|pprint|queue|random|re|secrets|shlex|shutil|socket|sqlite3|ssl|stat|statistics|string|struct|subprocess|sys|tarfile|tempfile|textwrap|threading|time|tomllib|traceback|types|typing|unicodedata|urllib|uuid|warnings|weakref|xml|zipfile|zlib|zoneinfo|numpy|pandas|requests|toml|__future__)\b/;
+const PY_IMPORT = /(?:^|[;\n:])\s*(?:from\s+([\w.]+)\s+import\b|import\s+([\w., ]+))/g;
+
+function foreignImport(code: string): string | undefined {
+  return [...code.matchAll(PY_IMPORT)].flatMap(([, from, list = ""]) => from ?? list.split(/\s*,\s*/))
+    .find((name) => !PY_LIBRARY.test(name.trim()));
+}
+
 /** Modules of Node that run programs or code. */
 const JS_MODULES =
-  /\b(?:require|from|import)\b[\s(]*["'`](?:node:)?(?:child_process|cluster|worker_threads|vm|module|repl|inspector|wasi|test|execa|shelljs|cross-spawn|zx|node-pty|tinyexec|\/(?:dev|proc)\/|data:|https?:)/;
+  /\b(?:require|from|import)\b[\s(]*["'`](?:node:)?(?:child_process|cluster|worker_threads|vm|module|repl|inspector|wasi|v8|sqlite|test|bun|execa|shelljs|cross-spawn|zx|node-pty|tinyexec|\/(?:dev|proc)\/|data:|https?:)/;
 const JS_NAMES =
-  /\b(?:child_process|eval|Function|GeneratorFunction|AsyncFunction|constructor|binding|_linkedBinding|mainModule|getBuiltinModule|dlopen|Reflect|Proxy|__proto__|getPrototypeOf|getOwnProperty\w*|callee|WebAssembly|spawn\w*|fork|execFile\w*|execSync|createRequire|Worker)\b|\bDeno\s*\.\s*(?:Command|run|dlopen)|\bBun\s*\.\s*(?:spawn|\$)|\bimport\s*\.\s*meta|\b(?:require|import)\s*\(\s*(?!["'][^"'\\]*["']\s*\))|\brequire\b(?!\s*\(|\.resolve\()|\\u|\bwith\s*\(|(?:globalThis|global|process|window|self)\s*\[|\]\s*(?:\(|`)/;
+  /\b(?:child_process|eval|Function|GeneratorFunction|AsyncFunction|constructor|binding|_linkedBinding|mainModule|getBuiltinModule|dlopen|Reflect|Proxy|__proto__|getPrototypeOf|getOwnProperty\w*|callee|WebAssembly|spawn\w*|fork|execFile\w*|execSync|execve|createRequire|Worker|Command)\b|\b(?:Deno|Bun|globalThis)\b(?!\s*\.\s*(?!run\b|\$)\w)|(?:[=(,:[]|\b(?:in|of|return))\s*(?:process|module|global|require)\s*[),;\]}]|\bimport\s*\.\s*meta|\b(?:require|import)\s*\(\s*(?!["'][^"'\\]*["']\s*\))|\brequire\b(?!\s*\(|\.resolve\()|\\u|\bwith\s*\(|(?:globalThis|global|process|window|self)\s*\[|\]\s*\)*\s*(?:\(|`)/;
+/** Modules that are files, which code that writes files may have put there itself; JSON runs nothing. */
+const JS_FILES =
+  /\b(?:require\(|import\s*\(?|from)\s*["'](?!node:|(?:fs|fs\/promises|path|os|util|url|assert|crypto|events|stream|zlib|https?|net|readline|querystring|timers|buffer|perf_hooks)["']|[^"']*\.json["'])[^"']*["']/;
 const JS_BUILDS =
   /\b(?:join|concat|fromCharCode|fromCodePoint|atob|Buffer|decodeURI\w*|unescape|reverse|replace\w*|substr\w*|slice|at|charAt|toString|String|raw)\b|\$\{|\\x|\+\s*["'`]|["'`]\s*\+/;
 const JS_COMPUTED = /[{,]\s*\[[^\]]*\]\s*:|[\w$)\]]\s*\[\s*(?!\d+\s*\]|["'][^"'\\]*["']\s*\])[^\]]/;
@@ -132,7 +151,8 @@ function withoutImports(left: string): string {
 }
 
 const JS_CALLER = String.raw`(?:\brequire\(\s*["'](?:node:)?child_process["']\s*\)\s*\.\s*|\b[\w$]+\.)?`;
-const JS_TAIL = String.raw`\s*(?:,\s*\{[^{}()]*\})?\s*\)(?:\s*\.toString\(\))?`;
+const JS_OPTION = String.raw`(?:encoding|stdio|timeout|maxBuffer)\s*:\s*(?:["'][\w-]+["']|\d+)\s*,?\s*`;
+const JS_TAIL = String.raw`\s*(?:,\s*\{\s*(?:${JS_OPTION})*\})?\s*\)(?:\s*\.toString\(\))?`;
 
 const LANGUAGES: Readonly<Record<Exclude<Language, "shell">, Reader>> = {
   python: {
@@ -168,7 +188,8 @@ const LANGUAGES: Readonly<Record<Exclude<Language, "shell">, Reader>> = {
     hides: (left) => {
       const rest = left.replace(/\bimport\s+subprocess\s*(?=;|\n|$|,)/g, "import re")
         .replace(/(\bimport\s[^\n;]*)\bsubprocess\b(?!\s+as\b)/g, "$1re");
-      return first(PY_MODULES)(rest) ?? first(PY_NAMES)(rest);
+      return first(PY_MODULES)(rest) ?? first(PY_NAMES)(rest) ??
+        (WRITES.test(rest) ? foreignImport(rest) : undefined);
     },
   },
   javascript: {
@@ -201,13 +222,14 @@ const LANGUAGES: Readonly<Record<Exclude<Language, "shell">, Reader>> = {
     hides: (left) => {
       const rest = withoutImports(left);
       return first(JS_MODULES)(rest) ?? first(JS_NAMES)(rest) ??
+        (WRITES.test(rest) ? first(JS_FILES)(rest) : undefined) ??
         (JS_BUILDS.test(rest) ? first(JS_COMPUTED)(rest) : undefined);
     },
   },
   perl: {
     calls: [
       [
-        new RegExp(String.raw`(?<![\w$@%&>:])(?:system|exec)\s*\(?\s*${STRING}\s*\)?\s*(?=;|$|\n|\})`, "g"),
+        new RegExp(String.raw`(?<![\w$@%&>:])(?:system|exec)\s*\(?\s*${PLAIN}\s*\)?\s*(?=;|$|\n|\})`, "g"),
         shellText,
       ],
       [
@@ -216,25 +238,25 @@ const LANGUAGES: Readonly<Record<Exclude<Language, "shell">, Reader>> = {
       ],
     ],
     hides: first(
-      /`|\b(?:system|exec|qx|eval|require|fork|syscall|readpipe|dbmopen|CORE|AUTOLOAD|do\s*[^{\s]|BEGIN|import|can|sub\s+\w+\s*:|Inline|Symbol)\b|\bI(?:PC|O)::|\bs\s*([^\w\s])(?:(?!\1).)*\1(?:(?!\1).)*\1\w*e\w*e|[}\])>]\s*\w*e\w*e\w*(?=\s*;|\s*$)|\(\?\??\{|->\s*[$@&{(]|&\s*[${]|&\$|\bopen\b(?!\s*\(?\s*(?:my\s+)?[$\w]+\s*,\s*["'][<>])|\buse\s+(?!strict|warnings|utf8|POSIX|List::Util|Data::Dumper|JSON::PP|Time::|File::(?:Basename|Spec|Find)|Getopt::|feature|v?5)/,
+      /`|\b(?:system|exec|qx|eval|require|fork|syscall|readpipe|dbmopen|CORE|AUTOLOAD|BEGIN|import|can|sub\s+\w+\s*:|Inline|Symbol)\b|\bdo\s*[^{\s]|@ARGV|\bI(?:PC|O)::|\bs\s*([^\w\s])(?:(?!\1).)*\1(?:(?!\1).)*\1\w*e\w*e|[}\])>]\s*\w*e\w*e\w*(?=\s*;|\s*$)|\(\?\??\{|->\s*[$@&{(]|&\s*[${]|&\$|\bopen\b(?!\s*\(?\s*(?:my\s+)?[$\w]+\s*,\s*["'][<>])|\buse\s+(?!strict|warnings|utf8|POSIX|List::Util|Data::Dumper|JSON::PP|Time::|File::(?:Basename|Spec|Find)|Getopt::|feature|v?5)/,
     ),
   },
   ruby: {
     calls: [
       [
         new RegExp(
-          String.raw`(?<![\w.$@:])(?:system|exec|spawn)\s*\(?\s*${STRING}\s*\)?\s*(?=;|$|\n|\})`,
+          String.raw`(?<![\w.$@:])(?:system|exec|spawn)\s*\(?\s*${PLAIN}\s*\)?\s*(?=;|$|\n|\})`,
           "g",
         ),
         shellText,
       ],
       [
-        /(?<![\w.$@:])(?:system|exec|spawn)\s*\(?((?:\s*(?:'[^'\\\n]*'|"[^"\\\n#]*")\s*,?){2,})\)?\s*(?=;|$|\n|\})/g,
+        /(?<![\w.$@:])(?:system|exec|spawn)\s*\(?((?:\s*(?:'[^'\\\n]*'|"[^"\\\n$@#]*")\s*,?){2,})\)?\s*(?=;|$|\n|\})/g,
         listed,
       ],
     ],
     hides: first(
-      /`|%x|\b(?:system|exec|spawn|fork|eval|instance_eval|class_eval|module_eval|instance_exec|class_exec|send|public_send|__send__|method|methods|popen\w*|Open3|load|Kernel|Process|PTY|binding|const_get|define_method|ObjectSpace|Marshal|YAML|require_relative|autoload|trap|at_exit|syscall|Fiddle|IO|test|callcc|URI|to_proc|intern|instance_method\w*|define_singleton_method)\b|\(\s*&(?!:)|(?<!\bFile\.)\bopen\b|\brequire\b(?!\s*\(?\s*["'](?:json|set|time|date|csv|pp|fileutils|securerandom|digest)["'])/,
+      /`|%x|\b(?:system|exec|spawn|fork|eval|instance_eval|class_eval|module_eval|instance_exec|class_exec|send|public_send|__send__|method|methods|popen\w*|Open3|load|Kernel|Process|PTY|binding|TOPLEVEL_BINDING|const_get|define_method|ObjectSpace|Marshal|YAML|require_relative|autoload|trap|at_exit|syscall|Fiddle|IO|test|callcc|URI|to_proc|intern|instance_method\w*|define_singleton_method)\b|\(\s*&(?!:)|(?<!\bFile\.)\bopen\b|\brequire\b(?!\s*\(?\s*["'](?:json|set|time|date|csv|pp|fileutils|securerandom|digest)["'])/,
     ),
   },
 };

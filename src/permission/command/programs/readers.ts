@@ -27,7 +27,7 @@ export const READERS: readonly Program[] = [
   {
     names:
       "pwd true false : [ test which type df whoami id uname nproc uptime basename dirname tr seq sleep echo " +
-      "printenv groups arch getconf locale ps free cal factor numfmt expr who users tty logname pgrep pidof lscpu whereis",
+      "printenv groups getconf locale ps free cal factor numfmt expr who users tty logname pgrep pidof lscpu whereis",
     readOnly: true,
   },
   { names: "grep egrep fgrep zgrep", files: "searches", readOnly: true, offers: "." },
@@ -43,7 +43,7 @@ export const READERS: readonly Program[] = [
     offers: ".",
   },
   {
-    names: "sort",
+    names: "sort gsort",
     files: "reads",
     outputs: "-o --output",
     codeLong: "compress-program",
@@ -132,8 +132,12 @@ export const READERS: readonly Program[] = [
     outputs: "-o",
     readOnly: { options: "diDw:b: decode wrap= ignore-garbage" },
   },
-  { names: "bat source-highlight iconv pandoc csplit split", files: "reads", outputs: "-o --output" },
+  { names: "bat source-highlight iconv pandoc csplit", files: "reads", outputs: "-o --output" },
+  { names: "split gsplit", files: "reads", codeLong: "filter" },
   { names: "openssl", files: "reads", outputs: "-out" },
   { names: "gpg", files: "reads", outputs: "-o --output" },
+  { names: "bc", files: "reads", readOnly: { options: "lqsw" } },
+  { names: "ss", readOnly: { options: "tulnpaxr46eimosHO" } },
+  { names: "lsof", readOnly: { options: "i::nPtp:u:c:" } },
   { names: "man", code: /^-[A-Za-z]*[PH]/, codeLong: "pager html" },
 ];

@@ -87,7 +87,7 @@ export const WRAPPERS: readonly Program[] = [
     names: "runuser pkexec setpriv strace ltrace watch parallel sem fakeroot firejail bwrap proot " +
       "systemd-run start-stop-daemon run-parts entr rlwrap xvfb-run dbus-run-session ssh-agent valgrind perf " +
       "proxychains proxychains4 torsocks tsocks faketime numactl prlimit cgexec cpulimit catchsegv expect " +
-      "crontab direnv conda asdf rustup nix nix-shell pdm rye hatch pixi doas-edit " +
+      "direnv conda asdf rustup nix nix-shell pdm rye hatch pixi doas-edit " +
       "runcon sg capsh setarch linux32 linux64 i386 x86_64 eatmydata stdbuf-static hyperfine watchexec " +
       "nodemon chpst softlimit envdir s6-setuidgid gosu su-exec tini dumb-init apptainer singularity winpty wine logsave choom " +
       "ld.so systemd-nspawn machinectl run0 sshpass autossh mosh flatpak-spawn distrobox daemonize daemon rr uftrace " +
@@ -96,5 +96,7 @@ export const WRAPPERS: readonly Program[] = [
       "rbenv jenv micromamba mamba pipx aws-vault chamber sops retry pdsh pssh zellij dtach abduco update-alternatives",
     runs: "anything",
   },
-  { names: "tmux screen", runs: "anything", obeys: DOT_FILES },
+  { names: "tmux screen", runs: "anything", obeys: DOT_FILES, prints: "ls list-sessions -ls" },
+  { names: "arch", runs: "anything", readOnly: true },
+  { names: "crontab", runs: "anything", prints: "-l" },
 ];
