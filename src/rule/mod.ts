@@ -4,3 +4,13 @@ export { isProblem, parseRule } from "./rule.ts";
 export type { PolicySource, Rule, RuleList, RuleProblem, RuleText } from "./rule.ts";
 export { ANY, firstMark, isKnown, type Match, matchPattern, ONE, SEP, STAR, toPattern } from "./pattern.ts";
 export { createPathMatcher, type PathContext, type PathForms, type PathMatcher } from "./path_matcher.ts";
+export {
+  coveringRule,
+  judgeCall,
+  ruled,
+  type RuledCall,
+  RuleSet,
+  type Ruling,
+  type ToolRules,
+  unsure,
+} from "./rule_set.ts";

@@ -1,7 +1,15 @@
 import { findDestructive } from "../destructive/inspect.ts";
 import { isDirectory, readSmallText } from "../../path/probe.ts";
-import type { PathContext, PathMatcher, Rule } from "../../rule/mod.ts";
-import { type RuleBook, ruled, type ToolRules, unsure, type Verdict } from "../policy.ts";
+import {
+  type PathContext,
+  type PathMatcher,
+  type Rule,
+  ruled,
+  type RuleSet,
+  type Ruling,
+  type ToolRules,
+  unsure,
+} from "../../rule/mod.ts";
 import type { CommandSurroundings, DestructiveFinding, GateOptions, SegmentExplanation } from "../types.ts";
 import { describeLine, type LineDescription } from "./describe.ts";
 import { evaluateCommand } from "./evaluate_command.ts";
@@ -14,20 +22,20 @@ import { type Effects, type Line, program } from "./types.ts";
 
 /** What a command line is judged against. */
 export interface CommandScene {
-  readonly book: RuleBook;
+  readonly ruleSet: RuleSet;
   /** Rules about the tool that runs the line. */
   readonly rules: ToolRules;
   readonly paths: PathMatcher;
   readonly places: PathContext;
   /** Directory the line runs in. */
-  readonly folder: string;
+  readonly directory: string;
   /** Reports whether this session wrote a file, so that running it is judged by its content. */
   readonly wrote?: ((path: string) => boolean) | undefined;
 }
 
 /** A command line taken apart and judged. */
 export interface CommandReport {
-  readonly verdict: Verdict;
+  readonly ruling: Ruling;
   readonly segments: readonly SegmentExplanation[];
   /** Every command is proven to only read, and nothing is written. */
   readonly readOnly: boolean;
@@ -74,11 +82,11 @@ function judgeLine(
   options: JudgeOptions,
   surroundings: CommandSurroundings,
 ): CommandReport {
-  const { rules, places, folder, wrote } = scene;
+  const { rules, places, directory, wrote } = scene;
   try {
     if (options.shell === "other") throw new Unparsable("it is not written for a POSIX shell");
     const line = readLine(command, {
-      cwd: folder,
+      cwd: directory,
       home: places.home,
       env: surroundings.privateDirectories.includes("/tmp")
         ? { ...options.env, TMPDIR: "/tmp" }
@@ -115,18 +123,18 @@ function report(
   check: CommandSurroundings & { readonly strict: boolean },
 ): CommandReport {
   const { rules, places } = scene;
-  const verdicts = line.commands.map((each) => evaluateCommand(each, rules, scene));
-  const prefix = commandPrefix(line.commands.filter((_, i) => verdicts[i] !== undefined));
+  const rulings = line.commands.map((each) => evaluateCommand(each, rules, scene));
+  const prefix = commandPrefix(line.commands.filter((_, i) => rulings[i] !== undefined));
   const readOnly = line.dynamic === undefined && line.commands.length > 0 &&
     line.commands.every((each) => each.readOnly);
-  const verdict = combine(line, verdicts, rules, { whole: wholeRule(command, rules), readOnly });
+  const ruling = combine(line, rulings, rules, { whole: wholeRule(command, rules), readOnly });
   return {
-    verdict,
-    segments: line.commands.map((each, i) => explainSegment(each, verdicts[i])),
+    ruling,
+    segments: line.commands.map((each, i) => explainSegment(each, rulings[i])),
     readOnly,
     listedReaders: readOnly && line.commands.every(isListedReader),
     // What is denied anyway need not be resolved and counted.
-    destructive: verdict.outcome === "deny" ? [] : findDestructive(line, command, { places, ...check }),
+    destructive: ruling.outcome === "deny" ? [] : findDestructive(line, command, { places, ...check }),
     line,
     ...(prefix === undefined || line.dynamic !== undefined ? {} : { prefix }),
   };
@@ -139,7 +147,7 @@ function wholeRule(command: string, rules: ToolRules): Rule | undefined {
   );
 }
 
-function explainSegment(effects: Effects, found: Verdict | undefined): SegmentExplanation {
+function explainSegment(effects: Effects, found: Ruling | undefined): SegmentExplanation {
   const { command: { text }, via, wrapper } = effects;
   const rule = found?.rule;
   const neutral = wrapper ? "judged by the commands it runs" : "it only reads";
@@ -155,16 +163,16 @@ function explainSegment(effects: Effects, found: Verdict | undefined): SegmentEx
 
 /**
  * Strictest first: denied, possibly denied, protected, asked; then allowed if every command is, by a rule or because it only
- * reads; else the fallback. A command without a verdict of its own is neutral.
+ * reads; else the fallback. A command without a ruling of its own is neutral.
  */
 function combine(
   line: Line,
-  verdicts: readonly (Verdict | undefined)[],
+  rulings: readonly (Ruling | undefined)[],
   rules: ToolRules,
   { whole, readOnly }: { whole: Rule | undefined; readOnly: boolean },
-): Verdict {
-  const found = verdicts.flatMap((each) => each ? [each] : []);
-  const pick = (test: (verdict: Verdict) => boolean) => found.find(test);
+): Ruling {
+  const found = rulings.flatMap((each) => each ? [each] : []);
+  const pick = (test: (ruling: Ruling) => boolean) => found.find(test);
   const strict = pick((each) => each.outcome === "deny") ??
     pick((each) => each.by === "unsure" && each.rule?.list === "deny") ??
     (line.dynamic === undefined ? undefined : hidden(line.dynamic, rules)) ??
@@ -188,7 +196,7 @@ function combine(
 }
 
 /** What could be any command takes the strictest of what any command could get. */
-function hidden(reason: string, rules: ToolRules): Verdict | undefined {
+function hidden(reason: string, rules: ToolRules): Ruling | undefined {
   const rule = rules.deny[0] ?? rules.ask[0];
   return rule ? unsure(rule, reason) : undefined;
 }
@@ -223,11 +231,18 @@ function unreadable(command: string, why: string, rules: ToolRules): CommandRepo
       pieces.some((piece) => rule.spec?.kind === "command" && matchText(rule.spec, piece) === "yes"))
   );
   const covered = rules.allow.find((rule) => !rule.spec) ?? wholeRule(command, rules);
-  const verdict: Verdict = named?.list === "deny" ? ruled("deny", named) : hidden(reason, rules) ??
+  const ruling: Ruling = named?.list === "deny" ? ruled("deny", named) : hidden(reason, rules) ??
     (covered ? ruled("allow", covered) : { outcome: "ask", by: "fallback", reason });
   const risky = /\b(?:rm|mkfs\S*|dd|shutdown|reboot|shred|wipefs)\b/.exec(command)?.[0];
   const destructive = risky === undefined
     ? []
     : [{ command, reason: `the line cannot be taken apart, but it mentions ${risky}`, targets: [] }];
-  return { verdict, segments: [], readOnly: false, listedReaders: false, unparsable: why, destructive };
+  return {
+    ruling,
+    segments: [],
+    readOnly: false,
+    listedReaders: false,
+    unparsable: why,
+    destructive,
+  };
 }

@@ -2,26 +2,31 @@ import { baseName } from "../../path/lexical.ts";
 import { protectedHolder, protectedPath } from "../../path/protected.ts";
 import {
   ANY,
+  coveringRule,
   type Match,
   type PathContext,
   type PathForms,
   type PathMatcher,
   type Rule,
+  ruled,
+  type RuleSet,
+  type Ruling,
+  type ToolRules,
+  unsure,
 } from "../../rule/mod.ts";
-import { coveringRule, type RuleBook, ruled, type ToolRules, unsure, type Verdict } from "../policy.ts";
 import { allows, concerns } from "./match_rule.ts";
 import { type Effects, type FileUse, isDiscardDevice, program } from "./types.ts";
 
 interface Scene {
-  readonly book: RuleBook;
+  readonly ruleSet: RuleSet;
   readonly paths: PathMatcher;
   readonly places: PathContext;
 }
 
 /** Judges one command of a line. Undefined when it is neutral: it needs no rule of its own beside commands that are allowed. */
-export function evaluateCommand(effects: Effects, rules: ToolRules, scene: Scene): Verdict | undefined {
-  const verdict = refusal(effects, rules, scene) ?? allowance(effects, rules, scene);
-  if (verdict || effects.readOnly) return verdict;
+export function evaluateCommand(effects: Effects, rules: ToolRules, scene: Scene): Ruling | undefined {
+  const ruling = refusal(effects, rules, scene) ?? allowance(effects, rules, scene);
+  if (ruling || effects.readOnly) return ruling;
   const writes = redirectedWrites(effects).length > 0 ? "it writes to a file by redirection" : undefined;
   const reason = effects.dynamic ?? effects.risk ?? effects.guarded ?? writes ??
     "no permission rule concerns it";
@@ -33,13 +38,13 @@ function redirectedWrites({ writes }: Effects): FileUse[] {
 }
 
 /** Says what denies it, may deny it, protects what it writes, or asks; in this order. */
-function refusal(effects: Effects, rules: ToolRules, scene: Scene): Verdict | undefined {
+function refusal(effects: Effects, rules: ToolRules, scene: Scene): Ruling | undefined {
   const { dynamic } = effects;
   const { paths, places } = scene;
   const writes = located(effects.writes.filter(({ path }) => !isDiscardDevice(path)), effects, paths);
   const reads = located(effects.reads.filter(({ path }) => !isDiscardDevice(path)), effects, paths);
-  const read = scene.book.family("Read");
-  const edit = scene.book.family("Edit");
+  const read = scene.ruleSet.family("Read");
+  const edit = scene.ruleSet.family("Edit");
   const find = (list: "deny" | "ask"): { rule: Rule; match: Match } | undefined => {
     let maybe: { rule: Rule; match: Match } | undefined;
     const note = (rule: Rule, match: Match) => {
@@ -104,11 +109,11 @@ function located(uses: readonly FileUse[], { cwds }: Effects, paths: PathMatcher
 }
 
 /** Returns the rule that covers the command, if its redirections are covered as well. */
-function allowance(effects: Effects, rules: ToolRules, scene: Scene): Verdict | undefined {
+function allowance(effects: Effects, rules: ToolRules, scene: Scene): Ruling | undefined {
   const bare = rules.allow.find((rule) => !rule.spec);
   if (bare) return ruled("allow", bare);
   const writes = redirectedWrites(effects);
-  const edits = scene.book.family("Edit").allow;
+  const edits = scene.ruleSet.family("Edit").allow;
   const open = located(writes, effects, scene.paths).some(({ forms }) =>
     coveringRule(edits, forms, scene.paths) === undefined
   );

@@ -1,29 +1,30 @@
-import type { ApprovalAnswer, PreparedCall } from "../../core/mod.ts";
-import type { CommandReport } from "../command/evaluate.ts";
+import type { ApprovalAnswer } from "../../core/mod.ts";
 import type { Decision, DecisionSource } from "../contract.ts";
-import type { Verdict } from "../policy.ts";
 import type { ApprovalRequest, DecisionEvent, GateOptions } from "../types.ts";
-import { quoteForMessage } from "./resolve.ts";
+import type { Evaluation } from "./evaluate.ts";
+import { type QuestionKind, quoteForMessage } from "./resolve.ts";
 
-/** Everything known about one call before anybody is asked. */
-export interface Evaluation {
-  readonly call: PreparedCall;
-  readonly subject: string;
-  readonly verdict: Verdict;
-  readonly report?: CommandReport;
-  /** Folder a command runs in. */
-  readonly folder?: string;
+interface QuestionOptions {
+  /** Where nobody can be asked, what only a person may allow is refused. */
+  readonly attended: boolean;
+  /** Rules that an answer could save. */
+  readonly suggested: { rule?: string; prefixRule?: string };
+  /** Whether "always" can be offered for a tool's claim to be read-only. */
+  readonly savesTrust: boolean;
 }
 
-/** What identifies a call that was approved for the session as it is. */
-export function exactKey({ call, subject, folder = "" }: Evaluation): string {
-  const { tool, args, command, reads, writes = [] } = call;
-  const what = command || reads.length + writes.length > 0 ? subject : JSON.stringify(args);
-  return [tool, folder, what].join("\0");
+/** The question for the person, or the refusal where there is none. */
+export function questionOf(
+  kind: QuestionKind,
+  evaluation: Evaluation,
+  options: QuestionOptions,
+): Decision | ApprovalRequest {
+  if (kind === "destructive") return destructiveQuestion(evaluation, options.attended);
+  return kind === "trust" ? trustQuestion(evaluation, options) : plainQuestion(evaluation, options.suggested);
 }
 
-/** Asks once, each time, about a destructive command; without a person it refuses. */
-export function destructiveQuestion(evaluation: Evaluation, attended: boolean): Decision | ApprovalRequest {
+/** Asks once, each time, about a destructive command. */
+function destructiveQuestion(evaluation: Evaluation, attended: boolean): Decision | ApprovalRequest {
   const { call: { call, tool }, subject, report } = evaluation;
   const destructive = report?.destructive ?? [];
   const reason = destructive.map((finding) => finding.reason).join("; ");
@@ -37,21 +38,39 @@ export function destructiveQuestion(evaluation: Evaluation, attended: boolean): 
   };
 }
 
-export function plainQuestion(
-  evaluation: Evaluation,
-  proposal: { rule?: string; prefixRule?: string },
+/**
+ * In plan mode an MCP tool's own claim to be read-only is not believed until the user says so. No approval
+ * mode answers this question.
+ */
+function trustQuestion(
+  { call: { call, tool } }: Evaluation,
+  { attended, savesTrust }: QuestionOptions,
+): Decision | ApprovalRequest {
+  if (!attended) {
+    const reason = `blocked: plan mode does not trust ${tool} to be read-only, and nobody can be asked; ` +
+      `list it in trusted_read_only_tools to let it run`;
+    return { decision: "deny", source: "trust", reason };
+  }
+  const scopes = savesTrust ? ["once", "session", "always"] as const : ["once", "session"] as const;
+  const reason = `${tool} says of itself that it only reads; plan mode needs your word for it`;
+  return { callId: call.id, tool, subject: tool, reason, scopes };
+}
+
+function plainQuestion(
+  { call: { call, tool }, subject, ruling }: Evaluation,
+  suggested: QuestionOptions["suggested"],
 ): ApprovalRequest {
-  const { call: { call, tool }, subject, verdict } = evaluation;
-  const wide = proposal.rule === undefined
+  const once = ruling.by === "alwaysAsk";
+  const wide = suggested.rule === undefined
     ? ["once", "session"] as const
     : ["once", "session", "always"] as const;
   return {
     callId: call.id,
     tool,
     subject,
-    reason: verdict.by === "protected" ? `would change ${verdict.reason}` : verdict.reason,
-    scopes: verdict.by === "alwaysAsk" ? ["once"] : wide,
-    ...(verdict.by === "alwaysAsk" ? {} : proposal),
+    reason: ruling.by === "protected" ? `would change ${ruling.reason}` : ruling.reason,
+    scopes: once ? ["once"] : wide,
+    ...(once ? {} : suggested),
   };
 }
 

@@ -1,8 +1,9 @@
 import type { Decision } from "../contract.ts";
-import type { Verdict } from "../policy.ts";
+import type { Ruling } from "../../rule/mod.ts";
 import type { ApprovalMode, GateOptions, PermissionMode } from "../types.ts";
+import { type Evaluation, exactKey } from "./evaluate.ts";
 
-/** What besides the rules decides whether somebody is asked. */
+/** What besides the evaluation of a call decides whether it runs. */
 export interface DecisionContext {
   readonly approvalMode: ApprovalMode;
   readonly permissionMode: PermissionMode;
@@ -10,6 +11,44 @@ export interface DecisionContext {
   readonly mode: "ask" | "allow" | "deny";
   readonly onAsk: GateOptions["onAsk"];
   readonly attended: boolean;
+  /** Files stay as they are in every mode. */
+  readonly filesStay?: boolean;
+  /** Why there is no jail. */
+  readonly unconfined?: string;
+  /** MCP tools whose claim to be read-only is believed. */
+  readonly trusted: ReadonlySet<string>;
+  /** Keys of calls that were granted for the session as they are. */
+  readonly granted: ReadonlySet<string>;
+}
+
+/** What a person has to be asked about: a destructive command, whether a tool only reads, or the call as such. */
+export type QuestionKind = "destructive" | "trust" | "plain";
+
+/** Decides about an evaluated call: denials and modes first, then destructive commands, then the rest. */
+export function resolveDecision(evaluation: Evaluation, context: DecisionContext): Decision | QuestionKind {
+  const { call, subject, ruling, report } = evaluation;
+  const { permissionMode } = context;
+  const reads = call.command ? report?.readOnly === true : call.readOnly;
+  let decision = ruling.outcome === "deny"
+    ? ruleDenial(ruling, subject)
+    : modeRefusal(evaluation, reads, context) ?? resolveRuling(ruling, subject, context);
+  if (typeof decision === "object" && decision.decision === "deny" && decision.source !== "headless") {
+    return decision;
+  }
+  if (permissionMode === "plan" && call.family === "Mcp" && !context.trusted.has(call.tool)) return "trust";
+  if (keepsFiles(permissionMode) && reads && ruling.by === "fallback") decision = ALLOWED_BY_MODE;
+  if (decision === "ask" && context.granted.has(exactKey(evaluation))) {
+    decision = { decision: "allow", source: "user", reason: "approved for this session" };
+  }
+  if (report && report.destructive.length > 0) return "destructive";
+  return decision === "ask" ? "plain" : decision;
+}
+
+const ALLOWED_BY_MODE: Decision = { decision: "allow", source: "mode" };
+
+/** Reports whether files stay as they are in a mode. */
+export function keepsFiles(mode: PermissionMode): boolean {
+  return mode === "read-only" || mode === "plan";
 }
 
 /** Shortens what is quoted in a refusal. */
@@ -18,48 +57,67 @@ export function quoteForMessage(subject: string): string {
   return JSON.stringify(line.length > 120 ? `${line.slice(0, 117)}…` : line);
 }
 
+/** What the mode refuses whatever the rules allow, or undefined. */
+function modeRefusal(
+  { call, subject, report }: Evaluation,
+  reads: boolean,
+  { permissionMode, filesStay, unconfined }: DecisionContext,
+): Decision | undefined {
+  const what = quoteForMessage(subject);
+  if (permissionMode === "plan" && !reads) {
+    const reason =
+      `blocked: plan mode refuses ${what}; only tools and commands known to read run before the plan is approved`;
+    return { decision: "deny", source: "plan", reason };
+  }
+  if (permissionMode === "read-only" && !reads) {
+    const reason =
+      `blocked: permission mode read-only refuses ${what}; only tools and commands known to read may run`;
+    return { decision: "deny", source: "mode", reason };
+  }
+  const stays = filesStay === true || keepsFiles(permissionMode);
+  if (!stays || unconfined === undefined || !call.command || report?.listedReaders) return undefined;
+  const reason =
+    `blocked: ${what} is not one of the commands that may run where files must not change, and ${unconfined}`;
+  return { decision: "deny", source: "mode", reason };
+}
+
 /** Whether approvals are given without asking, as far as no denial is at stake. */
 function approvesAll(context: DecisionContext): boolean {
   return context.approvalMode === "yolo" || context.approvedPlan ||
     context.permissionMode === "danger-full-access";
 }
 
-/** Turns a verdict into a decision, or `ask` when it needs a person and there is one. */
-export function resolveDecision(
-  verdict: Verdict,
-  subject: string,
-  context: DecisionContext,
-): Decision | "ask" {
-  const rule = verdict.rule ? { rule: `${verdict.rule.list} ${verdict.rule.text}` } : {};
-  if (verdict.outcome === "deny") return ruleDenial(verdict, subject);
-  if (verdict.outcome === "allow") {
-    return { decision: "allow", source: verdict.by === "rule" ? "rule" : "mode", ...rule };
+/** Turns what the policy says into a decision, or `ask` when it needs a person and there is one. */
+function resolveRuling(ruling: Ruling, subject: string, context: DecisionContext): Decision | "ask" {
+  const rule = ruling.rule ? { rule: `${ruling.rule.list} ${ruling.rule.text}` } : {};
+  if (ruling.outcome === "allow") {
+    return { decision: "allow", source: ruling.by === "rule" ? "rule" : "mode", ...rule };
   }
-  switch (verdict.by) {
+  switch (ruling.by) {
     case "fallback":
       return fallback(subject, context);
     case "unsure":
-      return unsure(verdict, subject, context);
+      return unsure(ruling, subject, context);
     case "protected":
-      if (approvesAll(context)) return { decision: "allow", source: "mode" };
+      if (approvesAll(context)) return ALLOWED_BY_MODE;
       return context.attended ? "ask" : {
         decision: "deny",
         source: "headless",
         reason: `blocked: ${
           quoteForMessage(subject)
-        } would change ${verdict.reason}, and nobody can be asked; leave it to the user`,
+        } would change ${ruling.reason}, and nobody can be asked; leave it to the user`,
       };
     case "alwaysAsk":
-      return context.attended ? "ask" : unattendedAlways(verdict, subject, context);
+      return context.attended ? "ask" : unattendedAlways(ruling, subject, context);
     case "rule":
       if (approvesAll(context)) return { decision: "allow", source: "mode", ...rule };
       return context.attended ? "ask" : unattended(subject, context, rule);
   }
 }
 
-function ruleDenial(verdict: Verdict, subject: string): Decision {
-  const text = verdict.rule ? `deny ${verdict.rule.text}` : verdict.reason;
-  const origin = verdict.rule?.source.origin === undefined ? "" : ` (${verdict.rule.source.origin})`;
+function ruleDenial(ruling: Ruling, subject: string): Decision {
+  const text = ruling.rule ? `deny ${ruling.rule.text}` : ruling.reason;
+  const origin = ruling.rule?.source.origin === undefined ? "" : ` (${ruling.rule.source.origin})`;
   return {
     decision: "deny",
     source: "rule",
@@ -81,7 +139,7 @@ function fallback(subject: string, context: DecisionContext): Decision | "ask" {
     };
   }
   if (context.mode === "allow" || context.approvalMode === "auto" || approvesAll(context)) {
-    return { decision: "allow", source: "mode" };
+    return ALLOWED_BY_MODE;
   }
   return context.attended ? "ask" : unattended(subject, context, {});
 }
@@ -90,11 +148,11 @@ function fallback(subject: string, context: DecisionContext): Decision | "ask" {
  * A deny rule binds in every approval mode, so a call it may concern is asked about even where nothing else is; with nobody to ask
  * it is refused, unless `--on-ask` says what to do with what cannot be known.
  */
-function unsure(verdict: Verdict, subject: string, context: DecisionContext): Decision | "ask" {
-  const binding = verdict.rule?.list === "deny";
-  if (!binding && approvesAll(context)) return { decision: "allow", source: "mode" };
+function unsure(ruling: Ruling, subject: string, context: DecisionContext): Decision | "ask" {
+  const binding = ruling.rule?.list === "deny";
+  if (!binding && approvesAll(context)) return ALLOWED_BY_MODE;
   if (context.attended) return "ask";
-  const rule = verdict.rule ? { rule: `${verdict.rule.list} ${verdict.rule.text}` } : {};
+  const rule = ruling.rule ? { rule: `${ruling.rule.list} ${ruling.rule.text}` } : {};
   if (!binding || context.onAsk !== undefined) return unattended(subject, context, rule);
   return {
     decision: "deny",
@@ -102,13 +160,13 @@ function unsure(verdict: Verdict, subject: string, context: DecisionContext): De
     ...rule,
     reason: `blocked: ${
       quoteForMessage(subject)
-    }: ${verdict.reason}, and nobody can be asked; write the command out plainly`,
+    }: ${ruling.reason}, and nobody can be asked; write the command out plainly`,
   };
 }
 
 /** What a person is asked about each time stays refused unless a rule names the tool or `--on-ask` was given. */
-function unattendedAlways(verdict: Verdict, subject: string, context: DecisionContext): Decision {
-  const { rule } = verdict;
+function unattendedAlways(ruling: Ruling, subject: string, context: DecisionContext): Decision {
+  const { rule } = ruling;
   if (rule?.list === "allow" && rule.tool !== "*") {
     return { decision: "allow", source: "rule", rule: `allow ${rule.text}` };
   }

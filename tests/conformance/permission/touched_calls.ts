@@ -209,7 +209,6 @@ export const ARGUMENTS: Readonly<Record<string, (r: Random) => Record<string, un
     start_anchor: r.pick(["one", "zz"]),
     end_anchor: r.pick(["one", "t"]),
   }),
-  delete_symbol: (r) => ({ path: r.pick([anyPath(r), "up/y.ts", "docs/deep/y.ts"]), name: "target" }),
   notebook_edit: (r) => ({
     [r.pick(["path", "notebook_path"])]: r.chance(0.6) ? "n.ipynb" : anyPath(r),
     cell: "c",

@@ -1,18 +1,15 @@
 import type { PreparedCall, ToolFamily } from "../core/mod.ts";
+import type { PathForms, PathMatcher } from "./path_matcher.ts";
+import { type Match, matchPattern, toPattern } from "./pattern.ts";
 import {
   isProblem,
-  type Match,
-  matchPattern,
   parseRule,
-  type PathForms,
-  type PathMatcher,
   type PolicySource,
   type Rule,
   type RuleList,
   type RuleProblem,
   type RuleText,
-  toPattern,
-} from "../rule/mod.ts";
+} from "./rule.ts";
 
 /** Rules that can concern one tool, in the order they were written. */
 export interface ToolRules {
@@ -32,7 +29,7 @@ export type RuledCall = Pick<PreparedCall, "tool" | "family"> & {
  *
  * `unsure` means that a denied command could hide in what cannot be judged; `fallback` that no rule matched.
  */
-export interface Verdict {
+export interface Ruling {
   readonly outcome: "allow" | "ask" | "deny";
   readonly by: "rule" | "fallback" | "unsure" | "protected" | "alwaysAsk";
   readonly rule?: Rule;
@@ -42,7 +39,7 @@ export interface Verdict {
 const NO_RULES: readonly RuleText[] = [];
 
 /** The rules of a session: parsed once, looked up by tool name. */
-export class RuleBook {
+export class RuleSet {
   readonly problems: RuleProblem[] = [];
   readonly #rules: Rule[] = [];
   readonly #byTool = new Map<string, ToolRules>();
@@ -114,7 +111,7 @@ function concerns(rule: Rule, { tool, family, alias }: RuledCall): boolean {
 }
 
 /** Judges a call that is not a command line. Undefined when no rule matches. */
-export function judgeCall(rules: ToolRules, call: PreparedCall, paths: PathMatcher): Verdict | undefined {
+export function judgeCall(rules: ToolRules, call: PreparedCall, paths: PathMatcher): Ruling | undefined {
   if (rules.deny.length + rules.ask.length + rules.allow.length === 0) return undefined;
   const files = filesOf(call, paths);
   for (const rule of rules.deny) {
@@ -148,11 +145,11 @@ function filesOf({ reads, writes = [], subjects, family }: PreparedCall, paths: 
   };
 }
 
-export function ruled(outcome: Verdict["outcome"], rule: Rule): Verdict {
+export function ruled(outcome: Ruling["outcome"], rule: Rule): Ruling {
   return { outcome, by: "rule", rule, reason: `Matched permission rule: ${outcome} ${rule.text}` };
 }
 
-export function unsure(rule: Rule, what = "what this call acts on cannot be known beforehand"): Verdict {
+export function unsure(rule: Rule, what = "what this call acts on cannot be known beforehand"): Ruling {
   return {
     outcome: "ask",
     by: "unsure",
@@ -180,7 +177,7 @@ function namesText(glob: string, text: string): boolean {
 }
 
 /** Every file of the call must be covered, by one rule or another. */
-function allowance(rules: readonly Rule[], files: CallFiles, paths: PathMatcher): Verdict | undefined {
+function allowance(rules: readonly Rule[], files: CallFiles, paths: PathMatcher): Ruling | undefined {
   const { texts, decisive } = files;
   const whole = rules.find((rule) =>
     !rule.spec ||
