@@ -103,7 +103,7 @@ const skills = z.object({
     merge: "concat",
     project: "inside",
   }),
-  excluded_paths: key(texts(), "Usual skill folders to leave out.", {
+  excluded_paths: key(texts(), "Usual skill directories to leave out.", {
     expand: true,
     path: "file",
     merge: "concat",
@@ -144,18 +144,18 @@ const sandbox = z.object({
     "Jail of shell commands: refuse to run without one, use the strongest there is, or none.",
     { project: "stricter" },
   ),
-  workspace_root: key(text(), "Folder that file tools may write to; empty = the working directory.", {
+  workspace_root: key(text(), "Directory that file tools may write to; empty = the working directory.", {
     expand: true,
     path: "cwd",
     project: "inside",
   }),
-  allow_write: key(texts(), "Further folders that may be written to.", {
+  allow_write: key(texts(), "Further directories that may be written to.", {
     expand: true,
     path: "cwd",
     merge: "concat",
     project: "inside",
   }),
-  forbid_read: key(texts(), "Files and folders that may not be read, listed or searched.", {
+  forbid_read: key(texts(), "Files and directories that may not be read, listed or searched.", {
     expand: true,
     path: "cwd",
     merge: "concat",
