@@ -1,6 +1,7 @@
 import { type Event, EXIT, type NewEventOf } from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../src/frontend/mod.ts";
 import { findSession, loadEvents, type SessionState } from "../../src/session/mod.ts";
+import { displayOf } from "../terminal/display.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
@@ -18,9 +19,10 @@ export async function replay(
     out: new Output(Deno.stdout),
     err: new Output(Deno.stderr),
     showThinking: flags.showThinking ?? false,
+    ...displayOf(this),
     quiet: false,
-    color: false,
-    terminal: Deno.stdout.isTerminal(),
+    verbose: false,
+    stream: true,
     permissionMode: "replay",
   });
   const events: Event[] = [];

@@ -90,6 +90,8 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   showThinking: { kind: "boolean", optional: true, withNegated: false, brief: "Show the model's reasoning" },
   noColor: { kind: "boolean", optional: true, withNegated: false, brief: "No colours" },
   quiet: { kind: "boolean", optional: true, withNegated: false, brief: "Only the answer and errors" },
+  verbose: { kind: "boolean", optional: true, withNegated: false, brief: "Whole diffs and outputs" },
+  stream: { kind: "boolean", optional: true, withNegated: false, brief: "All the model writes, as it comes" },
 };
 
 /** `reasonix run`. */

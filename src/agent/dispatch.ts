@@ -91,7 +91,7 @@ async function runCall(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> 
     type: "tool.start",
     call,
     readOnly,
-    summary: callSummary(call, prepared),
+    ...callSummary(call, prepared),
   });
   const end = (outcome: ToolEnd["outcome"], result: ToolResult): ToolEnd => ({
     type: "tool.end",
@@ -142,13 +142,26 @@ async function runCall(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> 
 }
 
 const MAX_LENGTH = 120;
+const MAX_TITLE = 300;
 
 /**
- * One line for people that says what a call is about: its command, path or pattern, else its arguments as
- * they were sent.
+ * Lines for people: what a call is about (its command, path or pattern, else its arguments as they were
+ * sent), and what it does.
  */
-function callSummary(call: ToolCall, prepared: PreparedCall | string): string {
-  const subject = typeof prepared === "string" ? "" : subjectOf(prepared);
-  const line = (subject || call.arguments).replace(/\s+/g, " ").trim();
-  return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH - 1)}…` : line;
+function callSummary(call: ToolCall, prepared: PreparedCall | string): { summary: string; title: string } {
+  if (typeof prepared === "string") {
+    return {
+      summary: shortened(call.arguments),
+      title: shortened(`${call.name} ${call.arguments}`, MAX_TITLE),
+    };
+  }
+  return {
+    summary: shortened(subjectOf(prepared) || call.arguments),
+    title: shortened(prepared.title, MAX_TITLE),
+  };
+}
+
+function shortened(text: string, max = MAX_LENGTH): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > max ? `${line.slice(0, max - 1)}…` : line;
 }

@@ -58,6 +58,7 @@ function readOf(path: string): PreparedCall {
     call: { id: "attachment", name: "read_file", arguments: JSON.stringify({ path }) },
     tool: "read_file",
     args: { path },
+    title: `read ${path}`,
     family: "Read",
     readOnly: true,
     reads: [path],

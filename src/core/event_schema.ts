@@ -102,7 +102,14 @@ export const EVENT_KINDS = {
     durationMs: z.number(),
   }),
   /** A call was allowed and begins. */
-  "tool.start": z.object({ call: toolCall, readOnly: z.boolean(), summary: z.string() }),
+  "tool.start": z.object({
+    call: toolCall,
+    readOnly: z.boolean(),
+    /** What the call is about: its command, path or pattern. */
+    summary: z.string(),
+    /** One line that says what the call does, in place of its name and summary. */
+    title: z.optional(z.string()),
+  }),
   /** Output of a running call. Live only. */
   "tool.delta": z.object({ callId: z.string(), text: z.string() }),
   /** A call is over. Every call of a reply gets exactly one. */

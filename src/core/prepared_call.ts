@@ -22,6 +22,8 @@ export interface PreparedCall {
   readonly tool: string;
   /** By the tool's own argument names, checked against its schema. */
   readonly args: Record<string, unknown>;
+  /** One line for people that says what the call does. */
+  readonly title: string;
   readonly family?: ToolFamily;
   readonly readOnly: boolean;
   /** Files whose content the result can show, and directories that are searched, as the model wrote them. */
@@ -50,7 +52,9 @@ export interface PreparedCall {
  * What a call is about, in one text for people: its command, its paths or what else it names; empty where it
  * names nothing.
  */
-export function subjectOf({ command, reads, writes = [], subjects }: PreparedCall): string {
+export function subjectOf(
+  { command, reads, writes = [], subjects }: Pick<PreparedCall, "command" | "reads" | "writes" | "subjects">,
+): string {
   if (command) return command.line;
   const paths = writes.length > 0 ? writes : reads;
   return [...new Set(subjects.length > 0 ? subjects : paths)].join(", ");

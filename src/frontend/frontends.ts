@@ -2,3 +2,4 @@
 export const FRONTENDS = {
   print: () => import("./print/mod.ts"),
 };
+export type { PrinterOptions } from "./print/mod.ts";

@@ -1,4 +1,4 @@
 /** Readers of events and what they share. */
-export { FRONTENDS } from "./frontends.ts";
+export { FRONTENDS, type PrinterOptions } from "./frontends.ts";
 export { Output } from "./output.ts";
 export { OUTPUT_FORMATS, type OutputFormat, type Printer, resultObject, type RunResult } from "./result.ts";

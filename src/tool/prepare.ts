@@ -1,4 +1,4 @@
-import type { PreparedCall, ToolCall } from "../core/mod.ts";
+import { type PreparedCall, subjectOf, type ToolCall } from "../core/mod.ts";
 import { type Arguments, texts, type Tool } from "./tool.ts";
 
 /** Fills in what a tool declares about one call; the only place where its declarations are read. */
@@ -7,17 +7,21 @@ export function preparedCall(call: ToolCall, tool: Tool, args: Record<string, un
   const writes = tool.writes?.(args) ?? (readOnly ? [] : undefined);
   const command = tool.command?.(args);
   const alwaysAsk = tool.alwaysAsk?.(args);
+  const facts = {
+    reads: tool.reads?.(args) ?? [],
+    subjects: tool.subjects?.(args) ?? (declaresNothing(tool) ? allTexts(args) : []),
+    ...(writes ? { writes } : {}),
+    ...(command ? { command } : {}),
+  };
   return {
     call,
     tool: tool.name,
     args,
+    title: tool.title?.(args) ?? `${tool.name} ${subjectOf(facts) || call.arguments}`,
     readOnly,
-    reads: tool.reads?.(args) ?? [],
-    subjects: tool.subjects?.(args) ?? (declaresNothing(tool) ? allTexts(args) : []),
     runsIn,
+    ...facts,
     ...(family ? { family } : {}),
-    ...(writes ? { writes } : {}),
-    ...(command ? { command } : {}),
     ...(alwaysAsk === undefined ? {} : { alwaysAsk }),
   };
 }

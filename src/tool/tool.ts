@@ -130,6 +130,8 @@ export interface Tool {
   readonly unoffered?: Readonly<Record<string, JsonSchema>>;
   /** Turns arguments of another shape into the tool's own before they are checked. Pure. */
   readonly translate?: (args: Arguments) => Arguments;
+  /** One line for people that says what a call does: `edit src/a.ts`. Pure; absent: the name and what it is about. */
+  readonly title?: (args: Arguments) => string;
   /** Whose permission rules concern it; absent: those that name it, and no others. */
   readonly family?: ToolFamily;
   /** Absent: the main process. Only a tool that declares what it writes can run in a worker. */

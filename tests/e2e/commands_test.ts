@@ -138,7 +138,7 @@ Deno.test("session list, show, delete and replay work on what a run left", async
   assertStringIncludes((await world.run(["session", "show", id.slice(0, 12)])).stdout, "the answer");
   const replay = await world.run(["replay", id]);
   assertEquals(replay.stdout, "look\nthe answer\n");
-  assertStringIncludes(replay.stderr, "→ ls");
+  assertStringIncludes(replay.stderr, "✓ list .");
   const events = (await world.run(["replay", id, "--output-format", "jsonl"])).stdout.trimEnd().split("\n");
   assertEquals(JSON.parse(events.at(-1) ?? "").type, "result");
   assertEquals((await world.run(["session", "delete", id])).code, 2);
@@ -191,7 +191,7 @@ Deno.test("a recorded run replays without the server, and says where it diverges
   const replayed =
     `default_model = "tape"\n[[providers]]\nname = "tape"\nkind = "replay"\nmodel = "x"\ncassette = "${world.dir}/tape.jsonl"\n`;
   await Deno.writeTextFile(`${world.home}/config.toml`, replayed);
-  assertEquals((await world.run(["run", "read a.txt"])).stdout, "hm\nit is A\n");
+  assertEquals((await world.run(["run", "read a.txt"])).stdout, "it is A\n");
   await world.write("a.txt", "B\n");
   const other = await world.run(["run", "read a.txt"]);
   assertEquals(other.code, 5);

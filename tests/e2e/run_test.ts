@@ -15,8 +15,8 @@ Deno.test("run reads, edits and answers with the answer alone on standard output
   await using world = await makeWorld(mockConfig(server.url));
   await world.write("a.txt", "hello\r\n");
   const { code, stdout, stderr } = await world.run(["run", "change", "it"]);
-  assertEquals([code, stdout], [0, "Let me look.\nDone.\n"]);
-  assertStringIncludes(stderr, "→ edit_file a.txt\n  ✓ +1 −1");
+  assertEquals([code, stdout], [0, "Done.\n"]);
+  assertStringIncludes(stderr, "Let me look.\n✓ read a.txt · 1 line\n✓ edit a.txt · +1 −1\n");
   assertEquals(await world.read("a.txt"), "bye\r\n");
 });
 

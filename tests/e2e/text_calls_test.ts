@@ -9,7 +9,7 @@ Deno.test("run completes a task with a model that writes its calls as text, when
   await using server = startModelServer([{ text: `I write.\n${CALL}` }, { text: "Done." }]);
   await using world = await makeWorld(mockConfig(server.url, "", "compat = { text_calls = true }"));
   const { code, stdout } = await world.run(["run", "write"]);
-  assertEquals([code, stdout, await world.read("a.txt")], [0, "I write.\nDone.\n", "x"]);
+  assertEquals([code, stdout, await world.read("a.txt")], [0, "Done.\n", "x"]);
 });
 
 Deno.test("run says that a call was written as text, and how to have it executed", async () => {

@@ -7,6 +7,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   path: 0.25,
   util: 0.5,
   rule: 1,
+  view: 1,
   config: 1.5,
   provider: 2,
   tool: 2,

@@ -23,6 +23,8 @@ export interface RunFlags extends RunOptions {
   readonly showThinking?: boolean;
   readonly noColor?: boolean;
   readonly quiet?: boolean;
+  readonly verbose?: boolean;
+  readonly stream?: boolean;
 }
 
 /** The configuration of a run: files, preset, what its flags say, and what the user trusts of the project. */

@@ -2,6 +2,7 @@ import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.t
 import { FRONTENDS, Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
+import { displayOf } from "../../terminal/display.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { readTask, type Task } from "../../terminal/stdin.ts";
@@ -86,16 +87,16 @@ async function resultOfTask({ text, piped }: Task, parts: TaskParts): Promise<Ru
 }
 
 async function printerFor(context: CliContext, flags: RunFlags, out: Output): Promise<Printer> {
-  const { env } = context.process;
   const { createPrinter } = await FRONTENDS.print();
   return createPrinter({
+    ...displayOf(context, flags.noColor),
     format: flags.outputFormat,
     out,
     err: new Output(Deno.stderr),
     showThinking: flags.showThinking ?? false,
     quiet: flags.quiet ?? false,
-    color: !flags.noColor && !env.NO_COLOR && env.TERM !== "dumb" && Deno.stderr.isTerminal(),
-    terminal: Deno.stdout.isTerminal(),
+    verbose: flags.verbose ?? false,
+    stream: flags.stream ?? false,
     permissionMode: flags.permissionMode ?? "workspace-write",
   });
 }

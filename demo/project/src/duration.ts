@@ -3,10 +3,7 @@ const UNITS: [string, number][] = [["d", 86400], ["h", 3600], ["min", 60], [
   1,
 ]];
 
-/**
- * Writes a number of seconds with its two largest units, such as "1 h 5 min". Units that are zero are left
- * out.
- */
+/** Writes a number of seconds with its two largest units ("1 h 5 min"), without those that are zero. */
 export function duration(seconds: number): string {
   const parts: string[] = [];
   let rest = Math.round(seconds);

@@ -1,6 +1,4 @@
-/**
- * Breaks text into lines of at most `width` characters, between words. A longer word gets a line of its own.
- */
+/** Breaks text into lines of at most `width` characters, between words. A longer word stands alone. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

@@ -1,26 +1,17 @@
-import { after } from "../../util/timer.ts";
+import { CLOCK, type Clock } from "./live_line.ts";
 
 /** Silence of a model after which a person wants to know that it is still being waited for. */
 const FIRST_MS = 30_000;
 
-export interface Timer {
-  /** Milliseconds, monotonic. */
-  now(): number;
-  /** Calls back once; must not keep the program alive. */
-  after(ms: number, call: () => void): void;
-}
-
-const TIMER: Timer = { now: () => performance.now(), after };
-
 /** Tells how long a model has been silent: after 30 s, and whenever the silence has doubled since. */
 export class SilenceNotifier {
   readonly #tell: (seconds: number) => void;
-  readonly #timer: Timer;
+  readonly #timer: Clock;
   #since: number | undefined;
   #next = FIRST_MS;
   #armed = false;
 
-  constructor(tell: (seconds: number) => void, timer: Timer = TIMER) {
+  constructor(tell: (seconds: number) => void, timer: Clock = CLOCK) {
     this.#tell = tell;
     this.#timer = timer;
   }

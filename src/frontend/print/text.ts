@@ -1,8 +1,12 @@
 import type { Cost, Event, EventOf, Usage } from "../../core/mod.ts";
+import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 import type { Output } from "../output.ts";
 import type { Printer, RunResult, RunStart } from "../result.ts";
-import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
-import { SilenceNotifier, type Timer } from "./silence_notifier.ts";
+import { type Palette, palette } from "../../view/mod.ts";
+import { type AnswerView, RenderedAnswer, StreamedAnswer } from "./answer.ts";
+import { callLines, callTitle, type CallView } from "./call_lines.ts";
+import { type Clock, LiveLine } from "./live_line.ts";
+import { SilenceNotifier } from "./silence_notifier.ts";
 
 /** Room for what says what to do next: a reason that is cut loses its remedy. */
 const WHOLE = 1000;
@@ -11,137 +15,228 @@ export interface TextOptions {
   readonly out: Output;
   readonly err: Output;
   readonly showThinking: boolean;
+  /** Nothing but the answer and errors. */
   readonly quiet: boolean;
+  /** Whole diffs and outputs. */
+  readonly verbose: boolean;
+  /** Every text of the model goes to standard output as it streams. */
+  readonly stream: boolean;
+  /** Colours on standard error, and on standard output. */
   readonly color: boolean;
-  /** Standard output is a terminal: control characters of the model are not passed on. */
+  readonly outColor: boolean;
+  /** Standard output is a terminal: Markdown is rendered, control characters are not passed on. */
   readonly terminal: boolean;
-  /** What tells the time while the model is silent; the clock when absent. */
-  readonly timer?: Timer;
+  /** Standard error is a terminal that can write over a line. */
+  readonly live: boolean;
+  /** Width of the terminal. */
+  readonly columns: () => number;
+  /** Fits a text to a number of columns. */
+  readonly fit: (text: string, columns: number) => string;
+  /** What tells the time; the clock when absent. */
+  readonly clock?: Clock;
 }
 
-/** The answer on standard output as it streams, everything else on standard error. */
+/** A call that has begun. */
+interface Running {
+  readonly title: string;
+  readonly since: number;
+}
+
+/** The answer on standard output, everything else on standard error. */
 export class TextPrinter implements Printer {
   readonly #options: TextOptions;
-  /** The last thing on standard output was not a newline. */
-  #midLine = false;
+  readonly #palette: Palette;
+  readonly #view: CallView;
+  readonly #answer: AnswerView;
+  /** Texts of the model go to standard output as they come, not only the last one. */
+  readonly #streams: boolean;
+  readonly #live: LiveLine | undefined;
+  readonly #waiting: SilenceNotifier | undefined;
+  readonly #running = new Map<string, Running>();
+  readonly #changed = new ChangedFiles();
+  #model = "the model";
   #thinking = false;
   #cwd = "";
-  readonly #changed = new ChangedFiles();
-  readonly #waiting: SilenceNotifier;
+  /** What the last thing on the terminal was, so that texts and calls stand apart. */
+  #last: "nothing" | "text" | "line" = "nothing";
+  #retryReason = "";
 
   constructor(options: TextOptions) {
+    const { terminal, stream, quiet, live, clock } = options;
     this.#options = options;
-    this.#waiting = new SilenceNotifier(
-      (seconds) => void this.#note(`· Still waiting for the model: nothing for ${seconds} s`),
-      options.timer,
-    );
+    this.#palette = palette(options.color);
+    this.#streams = stream || (terminal && !quiet);
+    this.#answer = terminal && !stream
+      ? new RenderedAnswer(palette(options.outColor), options.columns)
+      : new StreamedAnswer(terminal);
+    const fit = (line: string, reserved = 0) =>
+      live ? options.fit(line, Math.max(10, options.columns() - reserved)) : line;
+    this.#view = { palette: this.#palette, fit, details: live, verbose: options.verbose };
+    if (live && !quiet) {
+      this.#live = new LiveLine((text) => void this.#err(text), (text) => fit(text, 1), clock);
+    } else if (!quiet) {
+      this.#waiting = new SilenceNotifier(
+        (seconds) => void this.#note(`· Still waiting for the model: nothing for ${seconds} s`),
+        clock,
+      );
+    }
   }
 
   begin(start: RunStart): void {
     this.#cwd = start.cwd;
+    this.#model = start.model;
   }
 
   event(event: Event): void | Promise<void> {
     switch (event.type) {
       case "message.start":
-        return this.#waiting.begin();
+        this.#waiting?.begin();
+        if (this.#streams) this.#answer.warm();
+        return this.#live?.show(`waiting for ${oneLine(event.model || this.#model, 40)}`);
       case "message.delta":
-        this.#waiting.end();
+        this.#waiting?.end();
         return this.#delta(event);
       case "message.end":
-        this.#waiting.end();
-        // Step 0 is a summary: paid for, but never shown or said.
-        return event.step === 0 ? undefined : this.#endLine();
+        this.#waiting?.end();
+        return this.#messageEnd(event);
       case "message.retry":
-        this.#waiting.begin();
+        this.#waiting?.begin();
         return this.#retry(event);
       case "tool.start":
-        this.#waiting.end();
-        return this.#note(`→ ${event.call.name} ${event.summary}`);
+        this.#running.set(event.call.id, { title: callTitle(event), since: this.#now() });
+        return this.#showRunning();
       case "tool.end":
         return this.#toolEnd(event);
       case "context.prefix":
         if (event.reason === "start") return;
         return this.#note(
-          `· The cached prefix begins anew: ${event.reason} ${event.detail ?? "changed"}`,
+          `· The cached prefix was rebuilt: ${event.reason} ${event.detail ?? "changed"}`,
           WHOLE,
         );
-      case "notice":
-        return this.#note(`${event.level === "warning" ? "!" : "·"} ${event.text}`, WHOLE);
+      case "notice": {
+        const warning = event.level === "warning";
+        const text = `${warning ? "!" : "·"} ${event.text}`;
+        return this.#note(text, WHOLE, warning ? this.#palette.warning : this.#palette.dim);
+      }
       case "turn.end":
-        this.#waiting.end();
-        return this.#endLine();
+        this.#waiting?.end();
+        this.#live?.hide();
+        return this.#endThinking();
     }
   }
 
   async result(result: RunResult): Promise<void> {
-    await this.#endLine();
-    if (result.report) await this.#out(this.#options.terminal ? terminalSafe(result.answer) : result.answer);
+    this.#live?.hide();
+    await this.#endThinking();
+    if (!this.#streams || result.report) await this.#finalAnswer(result);
     const changed = this.#changed.describe(this.#cwd);
     if (changed !== "") await this.#note(`· changed ${changed}`, WHOLE);
-    if (result.steps > 0 || result.usage.inputTokens > 0) {
-      await this.#note(`· ${tokenLine(result)}`);
-    }
+    if (result.steps > 0 || result.usage.inputTokens > 0) await this.#note(`· ${tokenLine(result)}`, WHOLE);
     if (result.exit !== "done") {
       const remedy = result.remedy ? `\n       ${terminalSafe(result.remedy)}` : "";
-      await this.#err(`error: ${terminalSafe(result.detail ?? result.exit)}${remedy}\n`);
+      const detail = terminalSafe(result.detail ?? result.exit);
+      await this.#err(`${this.#palette.bad("error:")} ${detail}${remedy}\n`);
     }
     await this.#options.out.flush();
     await this.#options.err.flush();
   }
 
+  async #finalAnswer({ answer }: RunResult): Promise<void> {
+    if (answer.trim() === "") return;
+    const view = this.#options.terminal
+      ? new RenderedAnswer(palette(this.#options.outColor), this.#options.columns)
+      : new StreamedAnswer(false);
+    await this.#text(await view.push(answer) + await view.end());
+  }
+
   #delta(event: EventOf<"message.delta">): void | Promise<void> {
     if (event.channel === "reasoning") {
-      if (!this.#options.showThinking) return;
+      if (!this.#options.showThinking || this.#options.quiet) {
+        return this.#live?.show(`${this.#model} is thinking`);
+      }
       this.#thinking = true;
-      return this.#err(this.#dim(terminalSafe(event.text)));
+      this.#live?.hide();
+      return this.#err(this.#palette.dim(terminalSafe(event.text)));
     }
-    this.#endThinking();
-    const text = this.#options.terminal ? terminalSafe(event.text) : event.text;
-    if (text === "") return;
-    this.#midLine = !text.endsWith("\n");
-    return this.#out(text);
+    if (!this.#streams) return this.#live?.show(`${this.#model} is writing`);
+    const text = this.#answer.push(event.text);
+    return typeof text === "string" ? this.#text(text) : text.then((shown) => this.#text(shown));
   }
 
-  #endThinking(): void {
+  async #messageEnd(event: EventOf<"message.end">): Promise<void> {
+    this.#live?.hide();
+    // Step 0 is a summary: paid for, but never shown or said.
+    if (event.step === 0) return;
+    await this.#endThinking();
+    if (this.#streams) return await this.#text(await this.#answer.end());
+    // Only the last message is the answer; what is said on the way is progress.
+    if (event.calls?.length && event.content.trim() !== "") {
+      for (const line of event.content.trim().split("\n")) await this.#note(line, WHOLE);
+    }
+  }
+
+  #endThinking(): void | Promise<void> {
     if (!this.#thinking) return;
     this.#thinking = false;
-    void this.#err("\n");
-  }
-
-  #endLine(): void | Promise<void> {
-    this.#endThinking();
-    if (!this.#midLine) return;
-    this.#midLine = false;
-    return this.#out("\n");
+    return this.#err("\n");
   }
 
   async #retry(event: EventOf<"message.retry">): Promise<void> {
-    await this.#endLine();
+    await this.#endThinking();
+    if (this.#streams) await this.#text(await this.#answer.end());
     if (event.discarded) await this.#note("! the reply broke off; what was shown of it does not count");
     const seconds = (event.waitMs / 1000).toFixed(1);
+    const known = event.reason === this.#retryReason;
+    this.#retryReason = event.reason;
     await this.#note(
-      `! attempt ${event.attempt} of ${event.maxAttempts} in ${seconds} s: ${event.reason}`,
+      `! attempt ${event.attempt} of ${event.maxAttempts} in ${seconds} s${known ? "" : `: ${event.reason}`}`,
       WHOLE,
+      this.#palette.warning,
     );
+    this.#live?.show(`waiting to try again (${event.attempt} of ${event.maxAttempts})`);
   }
 
-  #toolEnd(event: EventOf<"tool.end">): void | Promise<void> {
+  async #toolEnd(event: EventOf<"tool.end">): Promise<void> {
     this.#changed.add(event.changes);
-    const mark = {
-      ok: "✓",
-      error: "✗",
-      blocked: "⊘ blocked:",
-      aborted: "✗ stopped:",
-      skipped: "– skipped:",
-    }[event.outcome];
-    return this.#note(`  ${mark} ${event.summary}`, event.outcome === "ok" ? undefined : WHOLE);
+    const running = this.#running.get(event.callId);
+    this.#running.delete(event.callId);
+    const lines = callLines(running?.title ?? event.name, event, this.#view);
+    await this.#line(lines.join("\n"));
+    this.#showRunning();
   }
 
-  #note(text: string, max?: number): void | Promise<void> {
+  #showRunning(): void {
+    const [first, ...others] = this.#running.values();
+    if (!first) return this.#live?.hide();
+    const more = others.length > 0 ? ` (and ${others.length} more)` : "";
+    this.#live?.show(first.title + more, first.since);
+  }
+
+  /** A text of the model, apart from the lines about calls where both are on one terminal. */
+  #text(text: string): void | Promise<void> {
+    if (text === "") return;
+    this.#live?.hide();
+    const gap = this.#last === "line" && this.#options.terminal ? "\n" : "";
+    this.#last = "text";
+    return this.#out(gap + text);
+  }
+
+  #note(text: string, max?: number, colour = this.#palette.dim): void | Promise<void> {
+    const line = oneLine(text, max);
+    const lines = this.#options.live ? wrapped(line, this.#options.columns()) : [line];
+    return this.#line(lines.map(colour).join("\n"));
+  }
+
+  #line(text: string): void | Promise<void> {
     if (this.#options.quiet) return;
-    const indent = /^ */.exec(text)?.[0] ?? "";
-    return this.#err(`${this.#dim(indent + oneLine(text, max))}\n`);
+    this.#live?.erase();
+    const gap = this.#last === "text" && this.#options.terminal && this.#options.live ? "\n" : "";
+    this.#last = "line";
+    return this.#err(`${gap}${text}\n`);
+  }
+
+  #now(): number {
+    return this.#options.clock?.now() ?? performance.now();
   }
 
   /**
@@ -157,10 +252,20 @@ export class TextPrinter implements Printer {
     const { out, err } = this.#options;
     return out.busy ? out.flush().then(() => err.write(text)) : err.write(text);
   }
+}
 
-  #dim(text: string): string {
-    return this.#options.color ? `\x1b[2m${text}\x1b[22m` : text;
+/** A line broken at blanks, continued under the text behind its mark. */
+function wrapped(line: string, columns: number): string[] {
+  if (line.length < columns) return [line];
+  const lines: string[] = [];
+  let current = "";
+  for (const word of line.split(" ")) {
+    if (current !== "" && current.length + word.length + 1 >= columns) {
+      lines.push(current);
+      current = `  ${word}`;
+    } else current = current === "" ? word : `${current} ${word}`;
   }
+  return [...lines, current];
 }
 
 /** Tokens, money and time of a run, for people. */

@@ -68,7 +68,7 @@ const EARLY = 2;
 async function play(
   format: OutputFormat,
   tape = TAPE,
-  options: { quiet?: boolean; result?: RunResult } = {},
+  options: { quiet?: boolean; stream?: boolean; result?: RunResult } = {},
 ) {
   const [out, err] = [new Sink(), new Sink()];
   const { createPrinter } = await FRONTENDS.print();
@@ -78,8 +78,14 @@ async function play(
     err: new Output(err),
     showThinking: false,
     quiet: options.quiet ?? false,
+    verbose: false,
+    stream: options.stream ?? false,
     color: false,
+    outColor: false,
     terminal: false,
+    live: false,
+    columns: () => 80,
+    fit: (text) => text,
     permissionMode: "workspace-write",
   });
   for (const [index, event] of tape.entries()) {
@@ -91,17 +97,23 @@ async function play(
   return { out: out.text, err: err.text };
 }
 
-Deno.test("text format puts only the model's text on standard output", async () => {
+Deno.test("text format puts only the last message on standard output when it is no terminal", async () => {
   const { out, err } = await play("text");
-  assertEquals(out, "Let me look.\nhi\n");
-  assertStringIncludes(err, "→ bash ls\n  ✗ exit code 7\n");
+  assertEquals(out, "hi\n");
+  assertStringIncludes(err, "Let me look.\n✗ bash ls · exit code 7\n");
   assertStringIncludes(err, "attempt 2 of 6 in 1.5 s: HTTP 503");
   assertStringIncludes(err, "· 1 step · in 12,345 (10,000 cached, 81 %) · out 20 · cost unknown · 1.5 s");
   assert(!err.includes("hmm"));
 });
 
-Deno.test("text format with quiet writes nothing but errors to standard error", async () => {
-  assertEquals((await play("text", TAPE, { quiet: true })).err, "");
+Deno.test("text format with stream puts every text of the model on standard output as it comes", async () => {
+  const { out, err } = await play("text", TAPE, { stream: true });
+  assertEquals(out, "Let me look.\nhi\n");
+  assert(!err.includes("Let me look."));
+});
+
+Deno.test("text format with quiet writes the answer, and nothing but errors to standard error", async () => {
+  assertEquals(await play("text", TAPE, { quiet: true }), { out: "hi\n", err: "" });
   const failed = {
     ...RESULT,
     exit: "provider",
@@ -172,7 +184,7 @@ Deno.test("text format says why the cached prefix begins anew, and nothing when 
     model: "n",
   };
   const { err } = await play("text", [...TAPE.slice(0, EARLY + 1), reset]);
-  assertStringIncludes(err, "· The cached prefix begins anew: model m → n\n");
+  assertStringIncludes(err, "· The cached prefix was rebuilt: model m → n\n");
   assertEquals(err.match(/prefix/g)?.length, 1);
 });
 

@@ -119,6 +119,7 @@ Deno.test("ToolRegistry knows nothing but the texts of a tool that declares noth
   assertEquals(call, {
     call: { id: "1", name: tool.name, arguments: '{"url":"u","list":["v",1],"path":"p"}' },
     tool: tool.name,
+    title: "mcp__web__fetch u, v, p",
     args: { url: "u", list: ["v", 1], path: "p" },
     readOnly: false,
     reads: [],

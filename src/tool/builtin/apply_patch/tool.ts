@@ -12,6 +12,7 @@ export const APPLY_PATCH = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
+  title: ({ patch }) => `patch ${patchWrites(String(patch)).join(", ")}`,
   synonyms: { input: "patch", diff: "patch", patchText: "patch", patch_text: "patch" },
   family: "Edit",
   runsIn: "worker",

@@ -17,6 +17,7 @@ export const BASH = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
+  title: ({ command }) => `$ ${command}`,
   synonyms: {
     cmd: "command",
     script: "command",

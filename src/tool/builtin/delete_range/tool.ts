@@ -17,6 +17,7 @@ export const DELETE_RANGE = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
+  title: ({ path }) => `edit ${path}`,
   optional: true,
   synonyms: { file_path: "path" },
   family: "Edit",

@@ -17,6 +17,7 @@ export const EDIT_FILE = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
+  title: ({ path }) => `edit ${path}`,
   synonyms: {
     file_path: "path",
     filePath: "path",

@@ -15,6 +15,7 @@ export const FORGET = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
+  title: ({ name }) => `forget ${name}`,
   optional: true,
   writes: () => [],
   subjects: ({ name }) => texts(name),

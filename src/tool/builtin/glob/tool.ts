@@ -17,6 +17,7 @@ export const GLOB = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
+  title: ({ pattern, path }) => `find ${pattern}${typeof path === "string" ? ` in ${path}` : ""}`,
   synonyms: { glob: "pattern", dir: "path", directory: "path", dir_path: "path" },
   unoffered: { case_sensitive: { type: "boolean" } },
   family: "Read",

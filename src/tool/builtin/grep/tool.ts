@@ -24,6 +24,7 @@ export const GREP = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
+  title: ({ pattern, path }) => `grep "${pattern}" in ${searchRoot(path)}`,
   synonyms: {
     query: "pattern",
     regex: "pattern",

@@ -21,6 +21,8 @@ export const HISTORY = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
+  title: ({ query, session }) =>
+    query === undefined ? `read session ${session}` : `search sessions for "${query}"`,
   optional: true,
   synonyms: { op: "operation", q: "query", session_id: "session" },
   subjects: ({ query, session }) => texts(query, session),

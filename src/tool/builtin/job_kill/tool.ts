@@ -12,6 +12,7 @@ export const JOB_KILL = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
+  title: ({ job_id }) => `stop job ${job_id}`,
   synonyms: { id: "job_id", shell_id: "job_id" },
   writes: () => [],
   subjects: ({ job_id }) => texts(job_id),

@@ -20,6 +20,7 @@ export const JOB_OUTPUT = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
+  title: ({ job_id }) => `output of job ${job_id}`,
   synonyms: { id: "job_id", bash_id: "job_id", shell_id: "job_id", wait: "wait_seconds" },
   subjects: ({ job_id }) => texts(job_id),
   load: async () => (await import("../../shell/job_tools.ts")).jobOutput,

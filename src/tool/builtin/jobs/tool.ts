@@ -6,5 +6,6 @@ export const JOBS = defineBuiltin({
   description,
   schema: { type: "object", properties: {}, additionalProperties: false },
   readOnly: true,
+  title: () => "list jobs",
   load: async () => (await import("../../shell/job_tools.ts")).jobs,
 });

@@ -17,6 +17,7 @@ export const LS = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
+  title: ({ path }) => `list ${searchRoot(path)}`,
   synonyms: { dir_path: "path", dir: "path", directory: "path", ignore: null },
   family: "Read",
   reads: ({ path }) => [searchRoot(path)],

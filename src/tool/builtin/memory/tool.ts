@@ -22,6 +22,12 @@ export const MEMORY = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
+  title: ({ name, query }) =>
+    name !== undefined
+      ? `recall ${name}`
+      : query !== undefined
+      ? `search memory for "${query}"`
+      : "list memory",
   optional: true,
   synonyms: { op: "operation", q: "query" },
   subjects: ({ name, query }) => texts(name, query),

@@ -15,6 +15,7 @@ export const MOVE_FILE = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
+  title: ({ source_path, destination_path }) => `move ${source_path} → ${destination_path}`,
   synonyms: {
     source: "source_path",
     destination: "destination_path",

@@ -28,6 +28,7 @@ export const MULTI_EDIT = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
+  title: ({ path }) => `edit ${path}`,
   synonyms: { file_path: "path", filePath: "path" },
   translate: (args) => ({
     ...args,

@@ -21,6 +21,7 @@ export const NOTEBOOK_EDIT = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
+  title: ({ path }) => `edit ${path}`,
   optional: true,
   synonyms: {
     notebook_path: "path",

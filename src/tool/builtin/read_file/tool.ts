@@ -16,6 +16,7 @@ export const READ_FILE = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
+  title: ({ path, offset }) => `read ${path}${offset === undefined ? "" : ` from line ${offset}`}`,
   synonyms: { file_path: "path", filePath: "path", filename: "path" },
   unoffered: { last: { type: "integer", minimum: 1 } },
   translate: ownPage,

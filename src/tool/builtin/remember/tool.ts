@@ -20,6 +20,7 @@ export const REMEMBER = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
+  title: ({ name }) => `remember ${name}`,
   optional: true,
   synonyms: { content: "text", body: "text", type: "kind" },
   writes: () => [],

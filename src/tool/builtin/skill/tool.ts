@@ -15,6 +15,7 @@ export const SKILL = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
+  title: ({ name }) => `skill ${name}`,
   optional: true,
   synonyms: { skill: "name", skill_name: "name", args: "arguments" },
   subjects: ({ name }) => texts(name),

@@ -8,6 +8,7 @@ export const TODO_READ = defineBuiltin({
   description,
   schema: { type: "object", properties: {}, additionalProperties: false },
   readOnly: true,
+  title: () => "read the todo list",
   load: () => Promise.resolve(todoRead),
 });
 

@@ -26,6 +26,10 @@ export const TODO_WRITE = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
+  title: ({ todos }) => {
+    const list = todos as readonly { status: string }[];
+    return `todo list: ${list.filter(({ status }) => status === "completed").length} of ${list.length} done`;
+  },
   synonyms: { items: "todos", list: "todos" },
   load: () => Promise.resolve(todoWrite),
 });

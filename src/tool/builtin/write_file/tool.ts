@@ -15,6 +15,7 @@ export const WRITE_FILE = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: false,
+  title: ({ path }) => `write ${path}`,
   synonyms: { file_path: "path", filePath: "path", filename: "path", contents: "content", text: "content" },
   family: "Edit",
   runsIn: "worker",

@@ -1,0 +1,79 @@
+import { terminalSafe } from "../../util/terminal_text.ts";
+import { loadMarkdown, MarkdownBlocks, type Palette, type RenderMarkdown } from "../../view/mod.ts";
+
+/**
+ * What the model writes, on its way to standard output. Text goes in as it streams; what comes out is to be
+ * written. `end` closes a message.
+ */
+export interface AnswerView {
+  /** Something will be written soon. */
+  warm(): void;
+  push(text: string): string | Promise<string>;
+  end(): string | Promise<string>;
+}
+
+/** The text as it comes, with a newline at the end of each message. */
+export class StreamedAnswer implements AnswerView {
+  readonly #safe: boolean;
+  #midLine = false;
+
+  /** `safe`: control characters of the model are not passed on. */
+  constructor(safe: boolean) {
+    this.#safe = safe;
+  }
+
+  warm(): void {}
+
+  push(text: string): string {
+    const shown = this.#safe ? terminalSafe(text) : text;
+    if (shown !== "") this.#midLine = !shown.endsWith("\n");
+    return shown;
+  }
+
+  end(): string {
+    const line = this.#midLine ? "\n" : "";
+    this.#midLine = false;
+    return line;
+  }
+}
+
+/** Markdown rendered block by block, for a terminal of so many columns. */
+export class RenderedAnswer implements AnswerView {
+  readonly #palette: Palette;
+  readonly #columns: () => number;
+  readonly #blocks = new MarkdownBlocks();
+  #loading: Promise<RenderMarkdown> | undefined;
+  #written = false;
+
+  constructor(palette: Palette, columns: () => number) {
+    this.#palette = palette;
+    this.#columns = columns;
+  }
+
+  warm(): void {
+    this.#loading ??= loadMarkdown(this.#palette);
+    this.#loading.catch(() => {});
+  }
+
+  push(text: string): string | Promise<string> {
+    const blocks = this.#blocks.push(terminalSafe(text));
+    return blocks.length === 0 ? "" : this.#rendered(blocks);
+  }
+
+  async end(): Promise<string> {
+    const rest = this.#blocks.end();
+    const text = rest === "" ? "" : await this.#rendered([rest]);
+    this.#written = false;
+    return text;
+  }
+
+  async #rendered(blocks: readonly string[]): Promise<string> {
+    this.warm();
+    const render = await this.#loading;
+    if (!render) return blocks.join("\n\n");
+    const parts = blocks.map((block) => `${render(block, this.#columns()).join("\n")}\n`);
+    const gap = this.#written ? "\n" : "";
+    this.#written = true;
+    return gap + parts.join("\n");
+  }
+}
