@@ -71,7 +71,11 @@ Deno.test("ToolRegistry accepts the argument names other agents use", () => {
 Deno.test("ToolRegistry fills in what a tool declares about a call, by whatever names it was made", () => {
   const registry = new ToolRegistry(BUILTINS, [], { alias: { shell_command: { tool: "bash", args: {} } } });
   const facts = (name: string, args: unknown) => {
-    const { call: _, args: __, ...rest } = prepare(registry, name, JSON.stringify(args)) as PreparedCall;
+    const { call: _, args: __, title: ___, ...rest } = prepare(
+      registry,
+      name,
+      JSON.stringify(args),
+    ) as PreparedCall;
     return rest;
   };
   assertEquals(facts("shell_command", { cmd: "ls", cwd: "sub" }), {
