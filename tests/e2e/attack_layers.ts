@@ -29,7 +29,9 @@ export const POLICY_LETS_PASS: readonly string[] = [
   "a hook of a submodule",
   "a hook of the project",
   "a patch that leaves the folder",
+  "a plugin of the project",
   "a program in git's configuration",
+  "a program of the project",
   "a raw disk",
   "a relative path from a later call",
   "a shell start file in the workspace",
@@ -53,6 +55,8 @@ export const POLICY_LETS_PASS: readonly string[] = [
   "the agent's key by name",
   "the project's MCP servers",
   "the project's configuration",
+  "the project's list of hooks",
+  "the project's settings",
   "the same, with a folder",
 ];
 
@@ -69,5 +73,6 @@ export const POLICY_PASSES_FILES: readonly string[] = [
   "ls in depth",
   "read by a hard link to a forbidden file",
   "write by a hard link to a file outside",
+  "write by a NUL byte that ends the path early",
   "write_file to a hard link",
 ];

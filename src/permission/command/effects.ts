@@ -190,7 +190,9 @@ function readProgram(running: Running, row: Program | undefined, draft: Draft): 
     const real = realName(word, draft);
     if (real !== undefined) draft.runs.push({ argv: [real, ...argv.slice(1)], at, refusals: true });
     const content = row ? undefined : ownScript(word, draft);
-    if (content !== undefined) apply(embeddedCode(languageOf(content), content), draft);
+    if (content !== undefined) {
+      apply(embeddedCode(languageOf(content), content, (path) => ownScript(path, draft)), draft);
+    }
   }
   if (!row) return;
   const call = callOf(running, draft);

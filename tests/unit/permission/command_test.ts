@@ -269,6 +269,10 @@ Deno.test("a script that the session wrote is judged by its content when it runs
     await write("evil.sh", "#!/bin/sh\nzap now\n");
     await write("evil.py", "import os\nos.system('zap')\n");
     await write("good.sh", "ls\n");
+    await write("helper.py", "import os\nos.system('zap')\n");
+    await write("main.py", "from helper import x\n");
+    await write("main.js", 'require("./lib").run();\n');
+    await write("lib.js", 'require("child_process").execSync("zap now");\n');
     await write("wipe.sh", "rm -rf /\n");
     await Deno.writeTextFile(`${cwd}/theirs.sh`, "zap now\n", { mode: 0o755 });
     const decided = async (line: string) => (await gate.check(bash(line), signal)).decision;
@@ -280,6 +284,10 @@ Deno.test("a script that the session wrote is judged by its content when it runs
         "bash -x evil.sh",
         "python3 evil.py",
         "cd . && ./wipe.sh",
+        "python3 main.py",
+        "python3 -m helper",
+        "python3 -c 'import helper'",
+        "node main.js",
       ]
     ) {
       assertEquals(await decided(line), "deny", line);

@@ -2,16 +2,41 @@ import { ANY, isKnown } from "../../../rule/mod.ts";
 import { dynamic, type Found } from "../program.ts";
 import type { Input, Nested } from "../types.ts";
 
+/** Returns the content of a file that the session wrote itself. */
+type OwnScript = (path: string) => string | undefined;
+
 /**
- * Reads code in other languages that a command is handed. What it starts by literal words becomes commands of the line;
- * code that could start something in another way stays dynamic. Names are looked for in strings and comments too.
+ * Reads code in other languages that a command is handed. What it starts by literal words becomes commands of
+ * the line; code that could start something in another way stays dynamic. Names are looked for in strings and
+ * comments too. Modules that the session wrote itself are read with it, `depth` files down.
  */
-export function embeddedCode(language: Language | undefined, code: string): Found {
+export function embeddedCode(
+  language: Language | undefined,
+  code: string,
+  ownScript: OwnScript,
+  depth = 4,
+): Found {
   if (language === undefined) return dynamic("it runs code in a language that is not read here");
   if (!isKnown(code)) return dynamic("it runs code that only the shell will know");
   if (language === "shell") return { wrapper: true, nested: [{ code }] };
+  const found = readCode(language, code);
+  const modules = depth > 0 ? importedFiles(language, code) : [];
+  const inner = modules.flatMap((path) => {
+    const content = ownScript(path);
+    return content === undefined ? [] : [embeddedCode(language, content, ownScript, depth - 1)];
+  });
+  return inner.reduce((all, each) => ({
+    ...all,
+    dynamic: all.dynamic ?? each.dynamic,
+    code: `${all.code}\n${each.code}`,
+    nested: [...all.nested ?? [], ...each.nested ?? []],
+    reads: [...all.reads ?? [], ...each.reads ?? []],
+    writes: [...all.writes ?? [], ...each.writes ?? []],
+  }), found);
+}
+
+function readCode(language: Exclude<Language, "shell">, code: string): Found {
   const { calls, hides } = LANGUAGES[language];
-  const files = namedFiles(code);
   const nested: Nested[] = [];
   let left = code.normalize("NFKC");
   for (const [pattern, commandOf] of calls) {
@@ -22,20 +47,30 @@ export function embeddedCode(language: Language | undefined, code: string): Foun
       return "0";
     });
   }
-  // Where it moves or changes the environment, what it starts is another command than it seems.
-  const moves = nested.length > 0 && /\b(?:chdir|cd|environ|putenv|env|ENV)\b/.test(code)
-    ? "chdir"
-    : undefined;
-  const hidden = moves ?? hides(left);
-  if (hidden !== undefined) {
-    return {
-      dynamic: `it is handed ${language} code that may run anything (${hidden})`,
-      code,
-      nested,
-      ...files,
-    };
+  const found = { code, nested, ...namedFiles(code) };
+  const hidden = (nested.length > 0 ? MOVES.exec(code)?.[0] : undefined) ?? hides(left);
+  return hidden === undefined
+    ? found
+    : { ...found, dynamic: `it is handed ${language} code that may run anything (${hidden})` };
+}
+
+/** Where code moves or changes the environment, what it starts is another command than it seems. */
+const MOVES =
+  /\b(?:chdir|putenv)\b|\benviron\.(?:update|setdefault|pop|clear)\b|\b(?:environ|env|ENV)\b\s*[.[{][^\n;=]{0,40}=(?!=)/;
+
+/** Files of the project that code takes modules from. */
+function importedFiles(language: Language, code: string): string[] {
+  if (language === "python") {
+    return [...code.matchAll(PY_IMPORT)].flatMap(([, from, list = ""]) => from ?? list.split(/\s*,\s*/))
+      .flatMap((name) => {
+        const path = (name.trim().split(/\s/, 1)[0] ?? "").replaceAll(".", "/");
+        return [`${path}.py`, `${path}/__init__.py`];
+      });
   }
-  return { code, nested, ...files };
+  return [
+    ...code.matchAll(/\b(?:require(?:_relative)?\s*\(?|import\s*\(?|from)\s*["'](\.{0,2}\/?[^"'\n]+)["']/g),
+  ]
+    .flatMap(([, path = ""]) => [path, `${path}.js`, `${path}.ts`, `${path}.rb`]);
 }
 
 /** Signs that code writes files, which ones being its own affair. */

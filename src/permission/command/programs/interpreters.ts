@@ -34,7 +34,7 @@ function interpreter(spec: Interpreter): Program {
 }
 
 /** Code behind an option, when nothing but flags stands in front of it. */
-function given({ args }: Call, { option, language }: Interpreter): Found | undefined {
+function given({ args, ownScript }: Call, { option, language }: Interpreter): Found | undefined {
   if (!option || !language) return undefined;
   const codes: string[] = [];
   let at = 0;
@@ -57,7 +57,7 @@ function given({ args }: Call, { option, language }: Interpreter): Found | undef
   if (opened) return dynamic(`${language} may run what its words say`);
   // Options of Node count wherever they stand.
   if (language === "javascript" && rest.some((word) => /^-./.test(word) || !isKnown(word))) return undefined;
-  return embeddedCode(language, codes.join("\n"));
+  return embeddedCode(language, codes.join("\n"), ownScript);
 }
 
 /** The words an interpreter takes for itself; what follows its script or module is that one's business. */
@@ -78,12 +78,15 @@ function told(call: Call, { code }: Interpreter): Found | undefined {
 }
 
 /** Some of Python's modules run what they are handed, and others a file that may be the input. */
-function moduleCode({ name, args }: Call): Found | undefined {
+function moduleCode(call: Call): Found | undefined {
+  const { name, args } = call;
   const at = PYTHON.test(name) ? args.findIndex((word) => /^-[A-Za-z]*m/.test(word)) : -1;
   if (at < 0) return undefined;
   const module = args[at]?.replace(/^-[A-Za-z]*?m/, "") || args[at + 1] || "";
   const fed = args.slice(at).some((word) => /^\/(?:dev|proc)\/(?!null$)/.test(word));
-  return fed || CODE_MODULES.test(module) ? dynamic(`${name} -m ${module} runs code`) : {};
+  if (fed || CODE_MODULES.test(module)) return dynamic(`${name} -m ${module} runs code`);
+  const file = `${module.replaceAll(".", "/")}.py`;
+  return call.ownScript(file) === undefined ? {} : script(file, call);
 }
 
 /** The script of an interpreter, or what it reads from its input for lack of one. */
@@ -104,19 +107,19 @@ function fromFile(call: Call, spec: Interpreter): Found | undefined {
   return file === undefined || !sure ? fromInput(call, spec) : script(file, call);
 }
 
-function fromInput({ name, args, input }: Call, { language, input: flags }: Interpreter): Found {
+function fromInput({ name, args, input, ownScript }: Call, { language, input: flags }: Interpreter): Found {
   const text = inputText(input);
   const plain = args.every((word) => word === "-" || flags?.test(word));
   return text === undefined || language === undefined || !plain
     ? dynamic(`${name} runs what it is given as input`)
-    : embeddedCode(language, text);
+    : embeddedCode(language, text, ownScript);
 }
 
 function script(file: string | undefined, { argv, at, ownScript }: Call): Found | undefined {
   if (file === undefined || isOpenFile(file)) return undefined;
   const from = argv.indexOf(file);
   const content = ownScript(file);
-  const inner = content === undefined ? {} : embeddedCode(languageOfFile(file, content), content);
+  const inner = content === undefined ? {} : embeddedCode(languageOfFile(file, content), content, ownScript);
   return {
     ...inner,
     wrapper: false,

@@ -59,7 +59,7 @@ function script(path: string, { name, argv, at, ownScript }: Call): Found {
   const content = ownScript(path);
   const inner = content === undefined
     ? {}
-    : embeddedCode(/^(?:\.|source)$/.test(name) ? "shell" : languageOf(content), content);
+    : embeddedCode(/^(?:\.|source)$/.test(name) ? "shell" : languageOf(content), content, ownScript);
   return {
     ...inner,
     wrapper: false,
