@@ -14,7 +14,7 @@ const MAX_PARALLEL = 8;
 
 type ToolEnd = NewEventOf<"tool.end">;
 
-/** What a batch of calls means for the turn. */
+/** The effect of a batch of calls on the turn. */
 export interface BatchOutcome {
   /** A refusal that ends the run (`--on-ask fail`). */
   blocked?: string;

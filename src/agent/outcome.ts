@@ -4,14 +4,14 @@ type TurnEnd = NewEventOf<"turn.end">;
 
 export type TurnReason = TurnEnd["reason"];
 
-/** Why a turn ended. */
+/** The reason a turn ended. */
 export interface Stop {
   readonly reason: TurnReason;
   readonly limit?: NonNullable<TurnEnd["limit"]>;
   readonly detail?: string;
 }
 
-/** How a turn ended. `answer` is the model's last text, also when the turn was cut short. */
+/** The end of a turn. `answer` is the model's last text, also when the turn was cut short. */
 export interface TurnOutcome extends Stop {
   readonly answer: string;
   readonly steps: number;
@@ -20,7 +20,7 @@ export interface TurnOutcome extends Stop {
   readonly durationMs: number;
 }
 
-/** Why a signal was aborted, as the controller and the time limit set it. */
+/** The reason a signal was aborted, as the controller and the time limit set it. */
 export class StopReason extends DOMException {
   readonly reason: "interrupted" | "terminated" | "limit";
   readonly detail: string;
@@ -32,7 +32,7 @@ export class StopReason extends DOMException {
   }
 }
 
-/** What an aborted signal means for the turn. */
+/** Returns how an aborted signal ends the turn. */
 export function stopped(signal: AbortSignal): Stop {
   const why: unknown = signal.reason;
   if (why instanceof StopReason) {
@@ -43,7 +43,7 @@ export function stopped(signal: AbortSignal): Stop {
   return { reason: "interrupted", detail: "Interrupted" };
 }
 
-/** What a failed request means for the turn. */
+/** Returns how a failed request ends the turn. */
 export function providerFailure(
   error: ProviderError,
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import type { PreparedCall, ToolCall } from "../core/mod.ts";
 import type { Tool, ToolContext, ToolRegistry, ToolResult } from "../tool/mod.ts";
 import type { Toolbox } from "./ports.ts";
 
-/** What every call of a conversation shares. */
+/** The context that every call of a conversation shares. */
 export type SharedContext = Omit<ToolContext, "callId" | "signal" | "progress" | "jail">;
 
 export interface ToolboxOptions {

@@ -6,7 +6,7 @@ export interface EnvironmentOptions {
   readonly now: Date;
   readonly platform: string;
   readonly writableRoots?: readonly string[];
-  /** What holds for all files. */
+  /** A remark that holds for all files. */
   readonly files?: string;
 }
 

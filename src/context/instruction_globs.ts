@@ -28,7 +28,7 @@ function isPattern(entry: string): boolean {
   return /[*?[{]/.test(entry);
 }
 
-/** The folder before the first part with a pattern. */
+/** The directory before the first part with a pattern. */
 function staticPart(pattern: string): string {
   const parts = pattern.split("/");
   const first = parts.findIndex(isPattern);

@@ -5,7 +5,7 @@ import { existingRealPath } from "../path/real_path.ts";
 export interface InstructionFile {
   /** Absolute path. */
   readonly path: string;
-  /** How the model sees where it comes from, such as "AGENTS.md (project)". */
+  /** The source as the model sees it, such as "AGENTS.md (project)". */
   readonly label: string;
   readonly text: string;
 }
@@ -18,7 +18,7 @@ export interface InstructionNotice {
 export interface Instructions {
   readonly files: readonly InstructionFile[];
   readonly notices: readonly InstructionNotice[];
-  /** Files that exist but lost against a better name in the same folder. */
+  /** Files that exist but lost against a better name in the same directory. */
   readonly shadowed: readonly string[];
 }
 
@@ -30,14 +30,14 @@ export interface InstructionOptions {
   readonly extra?: readonly string[];
   /** Bytes for all files together. */
   readonly maxBytes: number;
-  /** Whether a path must not be read. */
+  /** Reports whether a path must not be read. */
   readonly hidden?: (path: string) => boolean;
 }
 
 interface FileRule {
   /** Say so when there is none. */
   readonly required?: boolean;
-  /** A link may not lead out of this folder. */
+  /** A link may not lead out of this directory. */
   readonly within?: string;
 }
 
@@ -46,9 +46,9 @@ interface Source {
   readonly path: string;
   /** Files that led here, this one included. */
   readonly chain: readonly string[];
-  /** Imports may not lead out of this folder. */
+  /** Imports may not lead out of this directory. */
   readonly fence: string;
-  /** Whether `@path` in the middle of a line counts, too. */
+  /** True when `@path` in the middle of a line counts, too. */
   readonly mentions: boolean;
 }
 
@@ -62,8 +62,8 @@ const MAX_IMPORT_NOTICES = 20;
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
- * Collects the instruction files: home, then every folder from the repository root down to the working
- * directory. In a folder AGENTS.md is used, else CLAUDE.md; REASONIX.md is added on top.
+ * Collects the instruction files: home, then every directory from the repository root down to the working
+ * directory. In a directory AGENTS.md is used, else CLAUDE.md; REASONIX.md is added on top.
  */
 export function loadInstructions(options: InstructionOptions): Instructions {
   const collector = new Collector(options);
@@ -79,7 +79,7 @@ export function loadInstructions(options: InstructionOptions): Instructions {
   return collector;
 }
 
-/** The instruction files of one folder below the working directory. */
+/** The instruction files of one directory below the working directory. */
 export function loadFolderInstructions(folder: string, options: InstructionOptions): Instructions {
   const collector = new Collector(options);
   collector.folder(folder, "project", projectFolders(options.cwd)[0]);
@@ -87,7 +87,7 @@ export function loadFolderInstructions(folder: string, options: InstructionOptio
 }
 
 /**
- * Folders from the repository root (the nearest one with .git) down to `cwd`; only `cwd` outside a
+ * Directories from the repository root (the nearest one with .git) down to `cwd`; only `cwd` outside a
  * repository.
  */
 function projectFolders(cwd: string): string[] {
@@ -115,7 +115,7 @@ class Collector implements Instructions {
     this.#left = options.maxBytes;
   }
 
-  /** Files of the folder; links among them may not lead out of `within`. */
+  /** Files of the directory; links among them may not lead out of `within`. */
   folder(folder: string, scope: string, within?: string): void {
     const fence = within === undefined ? {} : { within };
     let found = false;

@@ -5,7 +5,7 @@ import { type InstructionNotice, type InstructionOptions, loadFolderInstructions
 export interface LateInstructionOptions extends Omit<InstructionOptions, "extra"> {
   /** The conversation: what is in it has been said. */
   readonly messages: () => readonly Message[];
-  /** What an earlier call was about. */
+  /** Tells what an earlier call was about. */
   readonly describe: (call: ToolCall) => PreparedCall | undefined;
   readonly onNotice?: (notice: InstructionNotice) => void;
 }
@@ -13,13 +13,16 @@ export interface LateInstructionOptions extends Omit<InstructionOptions, "extra"
 const TAG = /^<instructions folder="([^"\n]*)">/;
 
 /**
- * Instruction files below the working directory, told when a call first touches their folder. They become
+ * Instruction files below the working directory, told when a call first touches their directory. They become
  * messages and never change the prefix. What was told is read off the conversation, so a resumed session does
  * not hear it twice.
  */
 export class LateInstructions {
   readonly #options: LateInstructionOptions;
-  /** Folders without instruction files, and paths that are no folders; looked at again in the next turn. */
+  /**
+   * Directories without instruction files, and paths that are no directories; looked at again in the next
+   * turn.
+   */
   readonly #empty = new Set<string>();
   #told = new Set<string>();
   #of: readonly Message[] | undefined;
@@ -31,7 +34,9 @@ export class LateInstructions {
     this.#left = options.maxBytes;
   }
 
-  /** Texts for folders that calls have touched since the last time; to be recorded as context messages. */
+  /**
+   * Texts for directories that calls have touched since the last time; to be recorded as context messages.
+   */
   take(): string[] {
     const messages = this.#options.messages();
     if (messages !== this.#of) this.#begin(messages);
@@ -49,7 +54,8 @@ export class LateInstructions {
   }
 
   /**
-   * What a file or folder below the working directory brings in, outermost first; empty when nothing is new.
+   * Returns the instructions that a file or directory below the working directory brings in, outermost first;
+   * empty when nothing is new.
    */
   touch(path: string): string[] {
     const { cwd } = this.#options;

@@ -40,5 +40,5 @@ export const loadInstructionGlobs = lazy(() => import("./instruction_globs.ts"))
 
 export type { ContextCategory, ContextReport, LoadedPart, ReportInput } from "./report.ts";
 
-/** What is in the context, for `reasonix context` and `/context`. */
+/** Loads the report of the context, for `reasonix context` and `/context`. */
 export const loadReport = lazy(() => import("./report.ts"));

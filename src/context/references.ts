@@ -14,7 +14,7 @@ export interface ReferenceOptions {
   /** Resolves a path for reading; rejects when it may not be read. */
   readonly read: (path: string) => Promise<string>;
   readonly hidden: (absolutePath: string) => boolean;
-  /** Whether images may be attached. */
+  /** True when images may be attached. */
   readonly vision: boolean;
   /** Reads a resource of a connected MCP server for `@server:uri`; undefined when there is no such server. */
   readonly resource?: (server: string, uri: string) => Promise<string> | undefined;

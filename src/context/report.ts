@@ -16,7 +16,7 @@ export interface ReportInput {
   readonly catalogue?: string;
   /** Tokens; 0 when not known. */
   readonly window: number;
-  /** Where the window is known from, such as "declared". */
+  /** The source of the window's size, such as "declared". */
   readonly windowSource?: string;
   readonly compaction: { readonly auto: boolean; readonly ratio: number };
   readonly maxOutputTokens?: number;
@@ -37,12 +37,14 @@ export type ContextCategory =
 export interface LoadedPart {
   readonly kind: "instructions" | "late instructions" | "skill" | "active skill";
   readonly name: string;
-  /** File or folder it comes from. */
+  /** File or directory it comes from. */
   readonly from?: string;
   readonly tokens: number;
 }
 
-/** What is in the context, from where, and how full it is: the data of `reasonix context` and `/context`. */
+/**
+ * The content of the context, its sources and how full it is: the data of `reasonix context` and `/context`.
+ */
 export interface ContextReport {
   readonly model: string;
   /** Tokens of the next request. */

@@ -4,11 +4,11 @@ import { encodingOf, loadTokenizer, roughTokens, type Tokenizer } from "./tokeni
 export interface TokenCounterOptions {
   /** Model whose vocabulary is used when one is loaded. */
   readonly model: string;
-  /** Whether earlier reasoning is sent back and so takes room. */
+  /** True when earlier reasoning is sent back and so takes room. */
   readonly reasoning?: boolean;
 }
 
-/** What the server counted for one request, and what it was counted for. */
+/** The count of the server for one request, and what it was counted for. */
 interface Observation {
   readonly prefix: Prefix;
   readonly messages: readonly Message[];
@@ -49,12 +49,12 @@ export class TokenCounter {
     this.#options = options;
   }
 
-  /** Whether a vocabulary is in use, or the estimate by scripts. */
+  /** True when a vocabulary is in use, false for the estimate by scripts. */
   get exact(): boolean {
     return this.#tokenizer !== undefined;
   }
 
-  /** Whether the server has reported a count yet. */
+  /** True once the server has reported a count. */
   get calibrated(): boolean {
     return this.#last !== undefined;
   }
@@ -116,7 +116,7 @@ export class TokenCounter {
     return prefix.tools.reduce((sum, tool) => sum + PER_TOOL + this.text(JSON.stringify(tool)), 0);
   }
 
-  /** What a message weighs by the server's measure. */
+  /** Returns the tokens of a message by the server's measure. */
   calibratedMessage(message: Message): number {
     return this.message(message) * this.#slope;
   }

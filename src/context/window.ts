@@ -67,7 +67,8 @@ async function fromModelList(options: WindowOptions): Promise<number | undefined
 }
 
 /**
- * What one slot of a llama.cpp server was started with; the model's training length says nothing about that.
+ * Reads the window that one slot of a llama.cpp server was started with; the model's training length says
+ * nothing about that.
  */
 async function fromProps(options: WindowOptions): Promise<number | undefined> {
   const body = record(await ask(options, `${root(options)}/props`));

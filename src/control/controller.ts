@@ -4,7 +4,7 @@ import { type EventSink, ReasonixError, type Submission, type UserInput } from "
 import { titleOf } from "../session/mod.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** What the controller adds to the parts of an agent itself. */
+/** The parts of an agent without those that the controller adds itself. */
 export interface ControlledParts extends Omit<AgentParts, "conversation" | "takeSteering"> {
   /** Makes room at the user's wish; absent where nothing can. */
   readonly compact?: (hint: string | undefined, signal: AbortSignal) => Promise<CompactionReport>;

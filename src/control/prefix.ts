@@ -1,7 +1,7 @@
 import type { Message, Prefix, ToolSchema } from "../core/mod.ts";
 import type { Recorder } from "./recorder.ts";
 
-/** What this process would send as the head of a new conversation. */
+/** The head that this process would send of a new conversation. */
 export interface WantedPrefix {
   readonly system: string;
   readonly tools: readonly ToolSchema[];

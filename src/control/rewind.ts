@@ -10,7 +10,7 @@ import type { Recorder } from "./recorder.ts";
 
 export type RewindScope = EventOf<"rewind">["scope"];
 
-/** Where a rewind leads: the moment after event `to`. */
+/** The goal of a rewind: the moment after event `to`. */
 export interface RewindTarget {
   readonly to: number;
   readonly scope: RewindScope;

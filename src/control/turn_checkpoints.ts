@@ -43,7 +43,7 @@ export class TurnCheckpoints implements Checkpointer {
   /** Commands that ran since the last look for changes, and the timer of that look. */
   #due = 0;
   #armed = false;
-  /** Whether a call of this turn was meant to change something. */
+  /** True once a call of this turn was meant to change something. */
   #meantTo = false;
 
   constructor(options: TurnCheckpointOptions) {

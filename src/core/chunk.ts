@@ -17,13 +17,13 @@ export type ProviderErrorKind =
   | "mismatch"
   | "aborted";
 
-/** Why a model request failed. `message` is ready for the user and carries no secret. */
+/** The reason a model request failed. `message` is ready for the user and carries no secret. */
 export interface ProviderError {
   readonly kind: ProviderErrorKind;
   readonly message: string;
   /** HTTP status, when there was one. */
   readonly status?: number;
-  /** What the server asked us to wait, in milliseconds. */
+  /** Wait that the server asked for, in milliseconds. */
   readonly retryAfterMs?: number;
 }
 

@@ -51,7 +51,7 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether an error is the result of an abort signal. */
+/** Reports whether an error is the result of an abort signal. */
 export function isAbort(error: unknown): boolean {
   return error instanceof DOMException && (error.name === "AbortError" || error.name === "TimeoutError");
 }

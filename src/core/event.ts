@@ -5,7 +5,7 @@ export const EVENT_VERSION = 1;
 
 export type EventType = keyof EventBodies;
 
-/** What a part of the program reports; the log adds the envelope. */
+/** An event as a part of the program reports it; the log adds the envelope. */
 export type NewEvent = { [K in EventType]: { readonly type: K } & Readonly<EventBodies[K]> }[EventType];
 
 /** Version, place in the session (1, 2, …; 0 for live-only kinds) and time (RFC 3339, UTC). */

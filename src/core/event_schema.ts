@@ -21,9 +21,9 @@ const toolSchema = z.object({
 });
 const todoItem = z.object({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) });
 
-/** What was left out of a tool output before it was stored, and where the whole is. */
+/** The part of a tool output that was left out before it was stored, and where the whole is. */
 const truncation = z.object({
-  /** Which part was cut away. */
+  /** The part that was cut away. */
   cut: z.enum(["head", "middle", "tail", "lines"]),
   reason: z.enum(["bytes", "lines", "matches", "line_length"]),
   totalBytes: z.optional(z.number()),
@@ -58,9 +58,9 @@ export const EVENT_KINDS = {
   }),
   /** The cache-stable head of every request that follows, up to the next one of these. */
   "context.prefix": z.object({
-    /** Why the head of the request changes here: start, resume, tools, model, system, preset. */
+    /** The reason the head of the request changes here: start, resume, tools, model, system, preset. */
     reason: z.string(),
-    /** What exactly is another one, for people: "a → b" of models, "+x −y" of tools. */
+    /** The difference, for people: "a → b" of models, "+x −y" of tools. */
     detail: z.optional(z.string()),
     system: z.string(),
     tools: z.array(toolSchema),
@@ -72,7 +72,7 @@ export const EVENT_KINDS = {
   "message.user": z.object({
     content: z.string(),
     images: z.optional(z.array(image)),
-    /** Who speaks: the user, or the harness on one of its declared occasions. */
+    /** The author: the user, or the harness on one of its declared occasions. */
     origin: z.enum(["user", "context", "reminder", "continue", "steer", "summary"]),
   }),
   /** The model begins to answer. Live only. */
@@ -137,12 +137,12 @@ export const EVENT_KINDS = {
     /** The rule an "always" answer would save. */
     rule: z.optional(z.string()),
   }),
-  /** What was decided about a call, whoever decided. */
+  /** The decision about a call, whoever made it. */
   "approval.decision": z.object({
     callId: z.string(),
     decision: z.enum(["allow", "deny"]),
     /**
-     * Who decided: a rule, the mode, the user, the answer for absent users, plan mode, the
+     * The one who decided: a rule, the mode, the user, the answer for absent users, plan mode, the
      * destructive-command check, trust.
      */
     source: z.enum(["rule", "mode", "user", "headless", "plan", "floor", "confinement", "trust"]),
@@ -172,7 +172,7 @@ export const EVENT_KINDS = {
     /** Sequence numbers of the first and last event whose messages are concerned. */
     from: z.number(),
     to: z.number(),
-    /** What the model reads instead; with an empty one messages are only removed. */
+    /** The text the model reads instead; with an empty one messages are only removed. */
     digest: z.string(),
     /**
      * Fold: user turns longer than this many characters are removed too. Prune: outputs up to this length
@@ -207,9 +207,9 @@ export const EVENT_KINDS = {
   "turn.end": z.object({
     turn: z.number(),
     reason: z.enum(["done", "failed", "blocked", "limit", "provider", "interrupted", "terminated"]),
-    /** Which limit, when the reason is one. */
+    /** The limit, when the reason is one. */
     limit: z.optional(z.enum(["steps", "time", "cost"])),
-    /** What the reason was, for people. */
+    /** The reason in words, for people. */
     detail: z.optional(z.string()),
     answer: z.string(),
     steps: z.number(),

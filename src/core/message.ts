@@ -48,7 +48,7 @@ export type Message = UserMessage | AssistantMessage | ToolMessage;
 /** A JSON Schema object describing a tool's arguments. */
 export type JsonSchema = { readonly [key: string]: unknown };
 
-/** What the model is told about one tool. */
+/** A tool as the model is told about it. */
 export interface ToolSchema {
   readonly name: string;
   readonly description: string;

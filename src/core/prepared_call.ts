@@ -5,7 +5,7 @@ export type ToolFamily = "Bash" | "Read" | "Edit" | "Mcp";
 
 export interface CommandLine {
   readonly line: string;
-  /** Where it starts, as the model wrote it; absent: where the last command left off. */
+  /** The directory it starts in, as the model wrote it; absent: where the last command left off. */
   readonly directory?: string;
 }
 
@@ -35,11 +35,13 @@ export interface PreparedCall {
   readonly writes?: readonly string[];
   readonly command?: CommandLine;
   /**
-   * What rules by the tool's name are compared with besides its paths and its command, such as a search
-   * pattern.
+   * The texts that rules by the tool's name are compared with besides its paths and its command, such as a
+   * search pattern.
    */
   readonly subjects: readonly string[];
-  /** Why a person is asked about every such call, whatever was allowed before; continues "it would". */
+  /**
+   * The reason a person is asked about every such call, whatever was allowed before; continues "it would".
+   */
   readonly alwaysAsk?: string;
   /**
    * The main process has the session's services and starts commands; a worker may write files and do nothing
@@ -49,8 +51,8 @@ export interface PreparedCall {
 }
 
 /**
- * What a call is about, in one text for people: its command, its paths or what else it names; empty where it
- * names nothing.
+ * Returns what a call is about, in one text for people: its command, its paths or what else it names; empty
+ * where it names nothing.
  */
 export function subjectOf(
   { command, reads, writes = [], subjects }: Pick<PreparedCall, "command" | "reads" | "writes" | "subjects">,

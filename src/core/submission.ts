@@ -1,6 +1,6 @@
 import type { ImagePart } from "./message.ts";
 
-/** What the user hands over for one turn, after references are resolved. */
+/** The user's input for one turn, after references are resolved. */
 export interface UserInput {
   readonly text: string;
   readonly images?: readonly ImagePart[];
@@ -12,7 +12,7 @@ export interface UserInput {
 export interface ApprovalAnswer {
   readonly allow: boolean;
   readonly scope: "once" | "session" | "always";
-  /** Which of the proposed rules the scope covers; the exact one when absent. */
+  /** The proposed rule that the scope covers; the exact one when absent. */
   readonly rule?: string;
   /** Passed on to the model with a refusal. */
   readonly note?: string;

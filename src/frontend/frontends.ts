@@ -1,4 +1,4 @@
-/** The list of front ends: one line per folder. */
+/** The list of front ends: one line per directory. */
 export const FRONTENDS = {
   print: () => import("./print/mod.ts"),
 };

@@ -1,4 +1,4 @@
-/** Where bytes go; a part of `Deno.stdout`. */
+/** A receiver of bytes; a part of `Deno.stdout`. */
 export interface ByteSink {
   write(bytes: Uint8Array): Promise<number>;
 }
@@ -23,12 +23,12 @@ export class Output {
     this.#onBroken = onBroken;
   }
 
-  /** Why nothing more can be written: the reader has gone away, or the disk is full. */
+  /** The reason nothing more can be written: the reader has gone away, or the disk is full. */
   get failure(): Error | undefined {
     return this.#failure;
   }
 
-  /** Whether something written has not been taken yet. */
+  /** True while something written has not been taken. */
   get busy(): boolean {
     return this.#running !== undefined;
   }

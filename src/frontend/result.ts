@@ -3,11 +3,11 @@ import type { Cost, Event, ExitName, Usage } from "../core/mod.ts";
 export const OUTPUT_FORMATS = ["text", "json", "jsonl", "stream-json"] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
 
-/** What a run came to: the one object of `json` and the last line of the other machine formats. */
+/** The result of a run: the one object of `json` and the last line of the other machine formats. */
 export interface RunResult {
   readonly exit: ExitName;
   readonly exitCode: number;
-  /** Why the run did not end with an answer. */
+  /** The reason the run did not end with an answer. */
   readonly detail?: string;
   readonly remedy?: string;
   readonly answer: string;
@@ -19,7 +19,7 @@ export interface RunResult {
   readonly steps: number;
   /** Messages of the model, the last one included. */
   readonly replies: number;
-  /** Which limit ended the run. */
+  /** The limit that ended the run. */
   readonly limit?: "steps" | "time" | "cost";
   readonly durationMs: number;
   readonly usage: Usage;

@@ -4,7 +4,7 @@ import type { MemoryEntry } from "../tool/mod.ts";
 export interface MemoryPaths {
   /** Reasonix home. */
   readonly home: string;
-  /** Folder kept for the project, `<home>/projects/<slug>`. */
+  /** Directory kept for the project, `<home>/projects/<slug>`. */
   readonly project: string;
 }
 

@@ -9,7 +9,7 @@ import { oneLine } from "../util/terminal_text.ts";
 export interface FactStoreOptions {
   /** Reasonix home; facts for all projects are in `<home>/memory`. */
   readonly home: string;
-  /** Folder kept for the project, `<home>/projects/<slug>`; its facts are in `memory` below it. */
+  /** Directory kept for the project, `<home>/projects/<slug>`; its facts are in `memory` below it. */
   readonly project: string;
   /** Takes secrets out of what is saved. */
   readonly redact?: (text: string) => string;

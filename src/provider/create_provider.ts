@@ -72,7 +72,7 @@ async function loadKind(entry: ProviderEntry): Promise<ProviderKind> {
   });
 }
 
-/** What the program knows about a model of an entry. */
+/** Returns what the program knows about a model of an entry. */
 function modelInfo(entry: ProviderEntry, model: string): ModelInfo {
   const price = priceOf(entry);
   return {

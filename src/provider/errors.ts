@@ -2,11 +2,11 @@ import { errorMessage, type ProviderError, type ProviderErrorKind } from "../cor
 import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
 
 /**
- * How vendors say that a request does not fit the model's window. Sources: OpenAI, Azure, DeepSeek, Groq and
- * OpenRouter (`context_length_exceeded`, "maximum context length"), vLLM ("maximum model length", "longer
- * than"), llama.cpp (`exceed_context_size_error`), Ollama ("exceeds context window"), Anthropic ("prompt is
- * too long"), Gemini ("input token count"), Mistral ("too large for model"), xAI ("maximum prompt length"),
- * Moonshot, Z.AI, SGLang, LM Studio, Bedrock.
+ * Phrases by which vendors say that a request does not fit the model's window. Sources: OpenAI, Azure,
+ * DeepSeek, Groq and OpenRouter (`context_length_exceeded`, "maximum context length"), vLLM ("maximum model
+ * length", "longer than"), llama.cpp (`exceed_context_size_error`), Ollama ("exceeds context window"),
+ * Anthropic ("prompt is too long"), Gemini ("input token count"), Mistral ("too large for model"), xAI
+ * ("maximum prompt length"), Moonshot, Z.AI, SGLang, LM Studio, Bedrock.
  */
 const CONTEXT_LENGTH = [
   /context[_ -]?(?:length|window|size)[_ ]?(?:_?exceeded|is exceeded|limit)/i,
@@ -31,7 +31,7 @@ const AUTH = /invalid[_ ]api[_ ]key|authentication|unauthori[sz]ed|permission[_ 
 const NOT_FOUND = /model[_ ]not[_ ]found|model .{1,80}(?:not found|does not exist)|not_found_error/i;
 const BAD_REQUEST = /invalid[_ ]request|bad[_ ]request|invalid_(?:argument|parameter|type|value)/i;
 
-/** What a server reported, over HTTP or inside a stream. */
+/** An error a server reported, over HTTP or inside a stream. */
 export interface Reported {
   /** HTTP status, or the numeric code of an error object. */
   readonly status: number | undefined;
@@ -177,7 +177,7 @@ function proxyHint({ host }: Endpoint): string {
   return name ? `${name} is set: put ${host.replace(/:\d+$/, "")} into NO_PROXY if it needs no proxy` : "";
 }
 
-/** What a repetition cannot change, by what the runtime says, and what can. */
+/** Failures that a repetition cannot change, by what the runtime says, and what can. */
 const LASTING: readonly (readonly [said: RegExp, remedy: string])[] = [
   [
     /certificate|UnknownIssuer|NotValidForName/i,

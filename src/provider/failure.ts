@@ -1,10 +1,10 @@
 import type { ProviderError } from "../core/mod.ts";
 
-/** How one attempt at a request failed. Stays inside the room: outside, failures are chunks. */
+/** The failure of one attempt at a request. Stays inside the package: outside, failures are chunks. */
 export class ProviderFailure extends Error {
   override readonly name = "ProviderFailure";
   readonly error: ProviderError;
-  /** Whether the same request may succeed a moment later. */
+  /** True when the same request may succeed a moment later. */
   readonly retryable: boolean;
 
   constructor(error: ProviderError, retryable: boolean) {
@@ -17,20 +17,20 @@ export class ProviderFailure extends Error {
 const LONGEST_QUOTE = 500;
 const KEY_SHAPES = /\b(?:sk|pk|gsk|xai|key|api)[-_][A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/=-]{8,}/gi;
 
-/** Where requests go, as far as messages may tell. */
+/** The receiver of requests, as far as messages may tell. */
 export interface Endpoint {
   readonly provider: string;
   readonly host: string;
   readonly model: string;
   /** Name of the key's environment variable; empty when the provider uses none. */
   readonly keyName: string;
-  /** Whether a key was sent. */
+  /** True when a key was sent. */
   readonly keyed: boolean;
   /** Texts that must never appear in a message. */
   readonly secrets: readonly string[];
 }
 
-/** What the server said, on one line, bounded, and without secrets. */
+/** Returns what the server said, on one line, bounded, and without secrets. */
 export function quote(text: string, endpoint: Endpoint): string {
   let out = text;
   for (const secret of endpoint.secrets) out = out.replaceAll(secret, "[redacted]");

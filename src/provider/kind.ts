@@ -12,7 +12,7 @@ export interface Clock {
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
-/** What a provider takes from the outside world. */
+/** The parts of the outside world that a provider uses. */
 export interface ProviderDeps {
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface KindOptions {
   readonly deps: ProviderDeps;
 }
 
-/** One wire format or source of replies: what a folder under kinds/ exports. */
+/** One wire format or source of replies: what a directory under kinds/ exports. */
 export interface ProviderKind {
   create(options: KindOptions): Provider | Promise<Provider>;
   /** Identifiers of the models the endpoint offers. Rejects with a ReasonixError. */

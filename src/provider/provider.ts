@@ -10,7 +10,7 @@ export interface ModelInfo {
   readonly contextWindow: number;
   readonly maxOutputTokens?: number;
   readonly price?: Price;
-  /** Whether image parts may be sent. */
+  /** True when image parts may be sent. */
   readonly vision: boolean;
 }
 

@@ -75,7 +75,8 @@ function backoff(number: number, random: number): number {
 }
 
 /**
- * Why there is no further attempt ("" when the failure speaks for itself), or undefined when there is one.
+ * Returns why there is no further attempt ("" when the failure speaks for itself), or undefined when there is
+ * one.
  */
 function reasonToStop(
   failure: ProviderFailure,

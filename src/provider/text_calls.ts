@@ -2,7 +2,8 @@ import { plainArguments } from "./tool_arguments.ts";
 import { parseJson } from "../util/json.ts";
 
 /**
- * How models that know calls only as text begin one, wherever in the reply: Qwen and Hermes, Mistral, Llama.
+ * Marks by which models that know calls only as text begin one, wherever in the reply: Qwen and Hermes,
+ * Mistral, Llama.
  */
 const MARKS = ["<tool_call>", "<function=", "[TOOL_CALLS]", "<|python_tag|>"];
 /** A reply that is nothing but one JSON object, perhaps in a fence. */
@@ -32,7 +33,7 @@ export class TextCalls {
     this.#tools = tools;
   }
 
-  /** What of the reply so far is text for certain. */
+  /** Returns what of the reply so far is text for certain. */
   push(piece: string): string {
     this.#held += piece;
     if (this.#state === "held") return "";
@@ -46,7 +47,7 @@ export class TextCalls {
     return this.#take(mark >= 0 ? mark : this.#held.length - partialMark(this.#held));
   }
 
-  /** What is held back. */
+  /** The text that is held back. */
   get rest(): string {
     return this.#held;
   }

@@ -16,7 +16,7 @@ export class ThinkTags {
   #held = "";
   #close = "";
 
-  /** Whether text may be passed on as it is from here on. */
+  /** True when text may be passed on as it is from here on. */
   get done(): boolean {
     return this.#state === "done";
   }
@@ -40,7 +40,7 @@ export class ThinkTags {
     }
   }
 
-  /** What is still held back when the reply ends. */
+  /** Returns what is still held back when the reply ends. */
   end(): ReasoningSplit {
     const rest = this.#take(this.#held.length);
     if (this.#state === "inside") return { reasoning: rest, text: "" };

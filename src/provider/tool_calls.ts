@@ -45,7 +45,7 @@ export class ToolCallCollector {
     } else if (args !== null && typeof args === "object") slot.parts = [JSON.stringify(args)];
   }
 
-  /** Whether every call has arguments that are complete as they stand. */
+  /** Reports whether every call has arguments that are complete as they stand. */
   complete(): boolean {
     return this.#slots.every((slot) => plainArguments(slot.parts.join("")) !== undefined);
   }
@@ -90,7 +90,8 @@ export class ToolCallCollector {
 }
 
 /**
- * Whether a named delta for a call with complete arguments is the next call of a server that numbers nothing.
+ * Reports whether a named delta for a call with complete arguments is the next call of a server that numbers
+ * nothing.
  */
 function startsAnew(slot: Slot, name: string, args: unknown): boolean {
   const text = slot.parts.join("");

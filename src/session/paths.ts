@@ -1,9 +1,9 @@
-/** Where a session's files are. */
+/** Paths of a session's files. */
 export interface SessionPaths {
   readonly id: string;
   /** The event log. */
   readonly path: string;
-  /** Folder for full tool outputs, checkpoints and archives; made on first use. */
+  /** Directory for full tool outputs, checkpoints and archives; made on first use. */
   readonly dir: string;
   readonly lock: string;
 }
@@ -15,14 +15,14 @@ function join(...parts: string[]): string {
   return parts.map((part, i) => i === 0 ? part.replace(/[\\/]+$/, "") : part).join("/");
 }
 
-/** Folder of everything kept for one working directory: `<home>/projects/<slug>`. */
+/** Directory of everything kept for one working directory: `<home>/projects/<slug>`. */
 export function projectDir(home: string, cwd: string): string {
   return join(home, "projects", projectSlug(cwd));
 }
 
 /**
- * A folder name people recognise plus a short hash, since `/a/b` and `/a-b` read the same once the separators
- * are gone.
+ * A directory name people recognise plus a short hash, since `/a/b` and `/a-b` read the same once the
+ * separators are gone.
  */
 function projectSlug(cwd: string): string {
   const trimmed = cwd.length > 1 ? cwd.replace(/[\\/]+$/, "") : cwd;

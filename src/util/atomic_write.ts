@@ -16,7 +16,7 @@ export interface AtomicWriteOptions {
 
 /** New content that lies beside its target, waiting to take its place. */
 export interface StagedFile {
-  /** What will be replaced: the target of a symlink, not the link. */
+  /** The file that will be replaced: the target of a symlink, not the link. */
   readonly path: string;
   commit(): Promise<void>;
   discard(): Promise<void>;

@@ -4,8 +4,8 @@ import { existingRealPath } from "../path/real_path.ts";
 const WINDOWS = Deno.build.os === "windows";
 
 /**
- * An installed program, or undefined. Folders in which a repository or a jailed command may have put one do
- * not count, nor do links to such folders: what they hold is not run unasked, and not without a jail.
+ * An installed program, or undefined. Directories in which a repository or a jailed command may have put one
+ * do not count, nor do links to such directories: what they hold is not run unasked, and not without a jail.
  */
 export function findProgram(
   name: string,

@@ -1,6 +1,6 @@
 /**
- * Bytes that are left for ordinary programs on the volume of a folder, or of the nearest folder above it that
- * exists; undefined where the system does not say.
+ * Bytes that are left for ordinary programs on the volume of a directory, or of the nearest directory above
+ * it that exists; undefined where the system does not say.
  */
 export async function freeSpace(folder: string): Promise<number | undefined> {
   const { statfs } = await import("node:fs/promises");

@@ -12,7 +12,7 @@ export interface FrontmatterProblem {
 
 export interface Frontmatter {
   readonly fields: Readonly<Record<string, FrontmatterValue>>;
-  /** What follows the block; the whole text when there is none. */
+  /** The text after the block; the whole text when there is none. */
   readonly body: string;
   readonly problems: readonly FrontmatterProblem[];
 }

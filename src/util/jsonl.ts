@@ -1,4 +1,4 @@
-/** What a scan of a JSON Lines file found besides its values. */
+/** The findings of a scan of a JSON Lines file besides its values. */
 export interface JsonlReport {
   /** Bytes up to the end of the last complete line. */
   readonly end: number;
@@ -10,7 +10,7 @@ export interface JsonlReport {
   readonly lines: number;
 }
 
-/** Where a value stands in its file. */
+/** The position of a value in its file. */
 export interface LinePlace {
   /** 1-based. */
   readonly line: number;

@@ -1,7 +1,7 @@
 import { errorMessage } from "../core/mod.ts";
 import { isRecord, parseJson } from "./json.ts";
 
-/** Who holds a lock, as far as the lock file tells. */
+/** The holder of a lock, as far as the lock file tells. */
 export interface LockOwner {
   readonly pid?: number;
   /** RFC 3339. */

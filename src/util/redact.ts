@@ -2,7 +2,7 @@ import { brokenPattern, hasLongRun, secretEncodings, unbroken } from "./secret_e
 
 /** Takes secrets out of text that leaves the program: events, logs, errors, doctor output. */
 
-/** What stands in place of a secret. */
+/** The mark in place of a secret. */
 const MARK = "[redacted]";
 
 /** Shorter values are too common in ordinary text to be taken out wherever they occur. */
@@ -35,8 +35,8 @@ const SHAPES = [
 ];
 
 /**
- * What model vendors and payment services issue. Words joined by dashes look alike, so {@linkcode isRandom}
- * has the last word.
+ * Keys that model vendors and payment services issue. Words joined by dashes look alike, so {@linkcode
+ * isRandom} has the last word.
  */
 const DASHED = START + "(?:sk|rk|pk)[-_][A-Za-z0-9_-]{20,}";
 
@@ -46,7 +46,7 @@ const NAMED = [
   String.raw`\bx-api-key["']?\s*[:=]\s*["']?`,
 ];
 
-/** Where a match can start at all: one cheap look decides whether the big expression runs. */
+/** Places where a match can start at all: one cheap look decides whether the big expression runs. */
 const HINTS =
   /[srp]k[-_]|gh[pousr]_|github_pat_|glpat-|npm_|pypi-|hf_|xox|AIza|AKIA|ASIA|eyJ|PRIVATE KEY|authorization|x-api-key/i;
 
@@ -120,8 +120,8 @@ function replaceShape(match: string, ...rest: unknown[]): string {
 }
 
 /**
- * Whether a part between dashes is long and mixes digits with letters, or the whole mixes digits and both
- * cases, as no words do.
+ * Reports whether a part between dashes is long and mixes digits with letters, or the whole mixes digits and
+ * both cases, as no words do.
  */
 function isRandom(token: string): boolean {
   const count = (pattern: RegExp) => token.match(pattern)?.length ?? 0;

@@ -7,7 +7,7 @@ const CJK_CHARACTER = new RegExp(`[${CJK}]`, "gu");
 const CJK_ANY = new RegExp(`[${CJK}]`, "u");
 const TERM = new RegExp(`[${CJK}]+|(?:(?![${CJK}])[\\p{L}\\p{N}\\p{M}])+`, "gu");
 
-/** What of a long text is indexed: outputs say what matters at their beginning and end. */
+/** Characters of a long text that are indexed: outputs say what matters at their beginning and end. */
 const HEAD = 12_000;
 const TAIL = 4_000;
 

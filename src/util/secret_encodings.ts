@@ -1,4 +1,4 @@
-/** How a secret looks when a program has encoded it, alone or within other bytes. */
+/** The forms of a secret that a program has encoded, alone or within other bytes. */
 
 export interface SecretEncodings {
   /** As it is, inside JSON and in a URL: may be found anywhere. */
@@ -41,15 +41,15 @@ function base64At(bytes: Uint8Array, offset: number): string {
   return padded.toBase64().slice(Math.ceil(offset * 8 / 6), Math.floor(padded.length * 8 / 6));
 }
 
-/** Which of the first 128 characters encoded data is made of. */
+/** The characters, of the first 128, that encoded data is made of. */
 const CODE = Uint8Array.from(
   { length: 128 },
   (_, code) => /[\w+/-]/.test(String.fromCharCode(code)) ? 1 : 0,
 );
 
 /**
- * Whether that many characters in a row could be encoded data. Looks from the end of each stretch, so that
- * most of a text is passed over.
+ * Reports whether that many characters in a row could be encoded data. Looks from the end of each stretch, so
+ * that most of a text is passed over.
  */
 export function hasLongRun(text: string, length: number): boolean {
   for (let end = length - 1; end < text.length;) {

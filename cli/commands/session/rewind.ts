@@ -132,7 +132,7 @@ async function showFiles(
   const { stdout } = context.process;
   stdout.write(files.length === 0 ? "Files: nothing to bring back\n" : "Files:\n");
   for (const file of files) {
-    const also = file.alsoByUser ? "  (changed by others too; that goes as well)" : "";
+    const also = file.alsoByUser ? "  (also changed by someone else, whose change would be lost)" : "";
     const not = file.unavailable === undefined ? "" : `  (cannot be brought back: ${file.unavailable})`;
     stdout.write(`  ${file.action.padEnd(6)}  ${oneLine(file.path, 400)}${also}${not}\n`);
   }

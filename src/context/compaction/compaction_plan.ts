@@ -80,8 +80,8 @@ function isRemovable(state: Plannable, index: number, depth: CompactionDepth): b
 }
 
 /**
- * Where the part begins that stays: enough of the newest messages, never beginning with a result, never
- * cutting unseen ones off.
+ * Returns where the part begins that stays: enough of the newest messages, never beginning with a result,
+ * never cutting unseen ones off.
  */
 export function tailStart(state: Plannable, tokens: number): number {
   const { messages } = state;

@@ -256,7 +256,7 @@ export class Compactor {
     }
   }
 
-  /** Whether an outage can be sat out: there is still room, and it has not lasted long. */
+  /** Reports whether an outage can be sat out: there is still room, and it has not lasted long. */
   #mayWait(outcome: SummaryOutcome, tokens: number): boolean {
     const window = Math.min(this.#options.window() || 0, this.#refused);
     if (!outcome.outage || tokens > window * 0.93 || ++this.#outages >= MAX_OUTAGES) return false;

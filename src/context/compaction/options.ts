@@ -28,24 +28,24 @@ export interface CompactionOptions {
   readonly settings: CompactionSettings;
   /** Tokens the model accepts as far as known now; 0 turns automatic compaction off. */
   readonly window: () => number;
-  /** What an earlier call was about. */
+  /** Tells what an earlier call was about. */
   readonly describe: (call: ToolCall) => PreparedCall | undefined;
   /** Keeps the originals, one message a line, and returns where. A failure is a notice, nothing more. */
   readonly archive?: (messages: readonly Message[]) => string | Promise<string>;
   /** Another model that writes the summary (`compaction.summary_model`); asked for once. */
   readonly summaryProvider?: () => Promise<Provider>;
-  /** What the summary should keep in particular, such as the output of a PreCompact hook. */
+  /** Returns what the summary should keep in particular, such as the output of a PreCompact hook. */
   readonly guide?: (reason: "pressure" | "overflow" | "manual") => Promise<string | undefined>;
   /**
    * The part of a message that must outlive a compaction, such as an activated skill; it is sent again,
    * pinned.
    */
   readonly carry?: (message: Message) => string | undefined;
-  /** Whether earlier reasoning is sent back to the model. */
+  /** True when earlier reasoning is sent back to the model. */
   readonly sendsReasoning?: boolean;
 }
 
-/** How room was made, best first. `none`: nothing could be left out. */
+/** The ways of making room, best first. `none`: nothing could be left out. */
 export type CompactionMethod =
   | "prune"
   | "summary"
@@ -62,11 +62,14 @@ export interface CompactionReport {
   /** Messages that were taken out. */
   readonly removed?: number;
   readonly archive?: string;
-  /** Why a better method was not used. */
+  /** The reason a better method was not used. */
   readonly problem?: string;
 }
 
-/** Where compaction begins: a part of the window, and never so late that the answer has no room. */
+/**
+ * Returns the fill at which compaction begins: a part of the window, and never so late that the answer has no
+ * room.
+ */
 export function triggerOf(window: number, ratio: number, maxOutputTokens = 0): number {
   const room = maxOutputTokens < window / 2 ? window - maxOutputTokens : window;
   return Math.floor(Math.min(window * ratio, room));

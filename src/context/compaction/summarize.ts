@@ -21,7 +21,7 @@ export interface SummaryTask {
   readonly window: number | undefined;
   /** Tokens of the conversation as it is. */
   readonly tokens: number;
-  /** What the user wants kept. */
+  /** The user's wish for what is kept. */
   readonly hint?: string;
   /** Earlier summaries go as well. */
   readonly replacesSummaries: boolean;
@@ -33,7 +33,7 @@ export interface SummaryOutcome {
   /** Absent when no request gave a summary. */
   readonly text?: string;
   readonly method?: SummaryMethod;
-  /** What went wrong on the way. */
+  /** Problems met on the way. */
   readonly problem?: string;
   /** The server could not be reached or was busy: another attempt later may work. */
   readonly outage?: boolean;

@@ -60,7 +60,7 @@ function earlierSummaries({ removed, maxChars }: SummaryParts): string {
 }
 
 /**
- * What the user wrote beside the files and pastes that made a message too long to be kept: a fact in there
+ * The user's own text beside the files and pastes that made a message too long to be kept: a fact in there
  * would be lost with the bulk.
  */
 function longMessages({ removed, keepBelow }: SummaryParts): string {

@@ -7,8 +7,8 @@ import type { Skill } from "./skill.ts";
 import { sortedEntries } from "../../path/probe.ts";
 
 /**
- * What a repository's skill would run, or have run without a question; the shape of an item of the trust
- * store.
+ * The things a repository's skill would run, or have run without a question; the shape of an item of the
+ * trust store.
  */
 export interface SkillTrustItem {
   readonly kind: "skill";
@@ -20,13 +20,13 @@ export interface SkillTrustItem {
 /** A skill was activated. */
 export interface SkillActivation {
   readonly skill: Skill;
-  /** Whether its `allowed-tools` count: a project's only when the user trusts it. */
+  /** True when its `allowed-tools` count: a project's only when the user trusts it. */
   readonly approved: boolean;
 }
 
 export interface SkillsOptions {
   readonly set: SkillSet;
-  /** Whether the user trusts these scripts; absent: no project's scripts are trusted. */
+  /** Reports whether the user trusts these scripts; absent: no project's scripts are trusted. */
   readonly isTrusted?: (item: SkillTrustItem) => Promise<boolean>;
   /** Told of each activation before its instructions are given. */
   readonly onActivate?: (activation: SkillActivation) => void;
@@ -80,7 +80,7 @@ export class Skills implements SkillPort {
       : `There is no skill "${name}"; there are ${names.join(", ")}`;
   }
 
-  /** What waits for the user's trust among the project's skills, for `reasonix trust`. */
+  /** Returns what waits for the user's trust among the project's skills, for `reasonix trust`. */
   trustItems(): SkillTrustItem[] {
     return this.set.skills.flatMap((skill) => trustItem(skill, resourcesOf(skill).filter(isScript)) ?? []);
   }
@@ -134,7 +134,7 @@ function withArguments(body: string, args: string | undefined): string {
     : `${body}\n\nArguments: ${args}`;
 }
 
-/** What a line that begins with `/name` activates. */
+/** The skill that a line beginning with `/name` activates. */
 export interface SlashSkill {
   readonly skill: Skill;
   /** To be recorded as a context message before the turn, so that it outlives every compaction. */
@@ -163,7 +163,7 @@ const MAX_FILES = 200;
 const MAX_DEPTH = 3;
 const SCRIPT = /\.(?:sh|bash|zsh|fish|py|rb|pl|js|mjs|cjs|ts|mts|ps1|bat|cmd|exe|lua|php)$|^scripts\/|^bin\//;
 
-/** Files of a skill besides its SKILL.md, relative to its folder, in a stable order. */
+/** Files of a skill besides its SKILL.md, relative to its directory, in a stable order. */
 function resourcesOf(skill: Pick<Skill, "dir">): string[] {
   const files: string[] = [];
   const visit = (folder: string, prefix: string, depth: number): void => {
@@ -180,7 +180,7 @@ function resourcesOf(skill: Pick<Skill, "dir">): string[] {
   return files;
 }
 
-/** Whether a resource is meant to be run. */
+/** Reports whether a resource is meant to be run. */
 function isScript(path: string): boolean {
   return SCRIPT.test(path);
 }

@@ -38,7 +38,7 @@ export function discoverSkills(roots: readonly SkillRoot[], places: SkillPlaces)
   return { skills, warnings, shadowed };
 }
 
-/** Folders with a SKILL.md, in a stable order. Nothing is looked for below one. */
+/** Directories with a SKILL.md, in a stable order. Nothing is looked for below one. */
 function skillFolders(root: SkillRoot, warnings: SkillWarning[]): string[] {
   const found: string[] = [];
   const fence = root.within === undefined ? undefined : Deno.realPathSync(root.within);
@@ -68,7 +68,7 @@ function skillFolders(root: SkillRoot, warnings: SkillWarning[]): string[] {
   };
   visit(root.path, 0);
   if (left < 0) {
-    warnings.push({ path: root.path, text: `only its first ${MAX_FOLDERS} folders were looked at` });
+    warnings.push({ path: root.path, text: `only its first ${MAX_FOLDERS} directories were looked at` });
   }
   return found;
 }

@@ -4,7 +4,7 @@ import { type SkillPlaces, skillRoots } from "./roots.ts";
 const NONE: SkillSet = { skills: [], warnings: [], shadowed: [] };
 
 /**
- * All skills of the user and the project. Where there is no skill folder, this costs a few stat calls and
+ * All skills of the user and the project. Where there is no skill directory, this costs a few stat calls and
  * loads nothing.
  */
 export async function findSkills(places: SkillPlaces): Promise<SkillSet> {

@@ -17,15 +17,15 @@ export interface SkillPlaces {
 export interface SkillRoot {
   readonly path: string;
   readonly scope: SkillScope;
-  /** Links may not lead out of this folder. */
+  /** Links may not lead out of this directory. */
   readonly within?: string;
 }
 
 const FOLDERS = [".reasonix", ".agents", ".claude"];
 
 /**
- * The skill folders that exist, strongest first: the project's nearest to the working directory, configured
- * ones, the user's.
+ * The skill directories that exist, strongest first: the project's nearest to the working directory,
+ * configured ones, the user's.
  */
 export function skillRoots(places: SkillPlaces): SkillRoot[] {
   const roots: SkillRoot[] = [];

@@ -5,7 +5,7 @@ export type SkillScope = "project" | "configured" | "user";
 /** One skill as its SKILL.md describes it (Agent Skills specification). The body is read on activation. */
 export interface Skill {
   readonly name: string;
-  /** What it does and when to use it, on one line. */
+  /** Its purpose and when to use it, on one line. */
   readonly description: string;
   /** The SKILL.md, absolute. */
   readonly file: string;
@@ -17,9 +17,9 @@ export interface Skill {
   readonly runAs: "inline" | "subagent";
   readonly model?: string;
   readonly argumentHint?: string;
-  /** Whether the model is told about it, or only the user can start it. */
+  /** True when the model is told about it; else only the user can start it. */
   readonly listed: boolean;
-  /** Whether `/name` starts it. */
+  /** True when `/name` starts it. */
   readonly slash: boolean;
 }
 

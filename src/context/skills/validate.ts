@@ -3,7 +3,7 @@ import { isProblem, parseRule } from "../../rule/mod.ts";
 import { type Frontmatter, listField, parseFrontmatter, textField } from "../../util/frontmatter.ts";
 
 export interface SkillFinding {
-  /** The SKILL.md, or the folder without one. */
+  /** The SKILL.md, or the directory without one. */
   readonly path: string;
   readonly level: "error" | "warning";
   readonly line?: number;
@@ -27,7 +27,7 @@ const KNOWN = new Set([
 ]);
 const MAX_LINES = 500;
 
-/** Checks one skill folder against the Agent Skills specification, more strictly than loading does. */
+/** Checks one skill directory against the Agent Skills specification, more strictly than loading does. */
 export function validateSkill(dir: string): SkillFinding[] {
   const path = `${dir}/SKILL.md`;
   const findings: SkillFinding[] = [];

@@ -9,7 +9,7 @@ export class StreamJsonPrinter implements Printer {
   readonly #out: Output;
   readonly #permissionMode: string;
   #session = "";
-  /** What came before the conversation was open waits: the first line says which one it is. */
+  /** Events from before the conversation was open wait: the first line says which one it is. */
   #early: Event[] | undefined = [];
 
   constructor(out: Output, permissionMode: string) {

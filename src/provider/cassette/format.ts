@@ -3,7 +3,7 @@ import { type Chunk, errorMessage, ReasonixError } from "../../core/mod.ts";
 /** Version of the cassette format; docs/cassette.md describes it. */
 export const CASSETTE_VERSION = 1;
 
-/** What a replay does not compare. */
+/** The parts that a replay does not compare. */
 export type Looseness = "system" | "tools" | "messages";
 
 /** A text that varies between runs and is compared by its replacement. */

@@ -67,7 +67,7 @@ class Recorder {
     } catch (error) {
       throw new ReasonixError(`Cannot record to ${file}: ${errorMessage(error)}`, {
         exit: "usage",
-        remedy: "name a file in an existing, writable folder",
+        remedy: "name a file in an existing, writable directory",
       });
     }
   }
@@ -101,7 +101,7 @@ class Recorder {
     return this.#options.delays ? this.#options.clock?.now() ?? Date.now() : 0;
   }
 
-  /** What is new in the request since the last one of its conversation. */
+  /** Returns what is new in the request since the last one of its conversation. */
   #request({ messages, prefix }: ModelRequest): { conversation: number; recorded: RecordedRequest } {
     let progress = this.#progress.get(messages);
     if (progress === undefined) {

@@ -63,7 +63,7 @@ function escapeJson(value: string): string {
   return JSON.stringify(value).slice(1, -1);
 }
 
-/** What differs between two honest runs: line ends, times, dates, durations, addresses. */
+/** Texts that differ between two honest runs: line ends, times, dates, durations, addresses. */
 const ALWAYS_IGNORED: readonly (readonly [RegExp, string])[] = [
   [/\r\n?/g, "\n"],
   [/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?/g, "<time>"],

@@ -11,7 +11,7 @@ import {
 } from "../paths.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 
-/** What can be told about a session from the beginning and the end of its file. */
+/** The facts of a session that can be read from the beginning and the end of its file. */
 export interface SessionInfo {
   readonly id: string;
   readonly path: string;
@@ -41,14 +41,14 @@ export function listSessions(project: string, options: { readonly limit?: number
       const { size, mtime } = Deno.statSync(paths.path);
       files.push({ paths, bytes: size, time: mtime?.getTime() ?? 0 });
     } catch {
-      // Removed since the folder was read.
+      // Removed since the directory was read.
     }
   }
   files.sort((a, b) => b.time - a.time || (a.paths.id < b.paths.id ? 1 : -1));
   return files.slice(0, options.limit).map((file) => sessionInfo(file.paths));
 }
 
-/** Folders of all projects under a Reasonix home. */
+/** Directories of all projects under a Reasonix home. */
 export function projectDirs(home: string): string[] {
   const folder = parentDir(projectDir(home, "/"));
   return namesIn(folder).map((name) => `${folder}/${name}`);
@@ -141,7 +141,7 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-/** What stands for a title while there is none. */
+/** Returns what stands for a title while there is none. */
 export function titleOf(prompt: string): string {
   const line = prompt.trimStart().split("\n", 1)[0] ?? "";
   return line.length > 80 ? `${line.slice(0, 79)}…` : line;

@@ -139,7 +139,7 @@ export function renameSession(path: string, title: string): void {
   }
 }
 
-/** What `session prune` may remove. */
+/** The sessions that `session prune` may remove. */
 export interface PruneRule {
   readonly now: Date;
   /** Sessions not changed for so many days. */

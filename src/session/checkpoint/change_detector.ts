@@ -42,7 +42,7 @@ const AT_ONCE = 16;
 export interface DetectorOptions {
   /** Real absolute path. */
   readonly root: string;
-  /** Folder for contents. */
+  /** Directory for contents. */
   readonly blobs: string;
   readonly skip?: (path: string) => boolean;
   readonly limits?: Partial<DetectorLimits>;
@@ -52,7 +52,7 @@ export interface Changes {
   readonly time: number;
   readonly changed: Record<string, FileEntry | null>;
   readonly found: Record<string, FileEntry | null>;
-  /** What was not looked at because it is too much; `.` stands for the workspace itself. */
+  /** Paths that were not looked at because they are too much; `.` stands for the workspace itself. */
   readonly skipped: readonly string[];
 }
 
@@ -135,7 +135,7 @@ export class ChangeDetector {
     });
   }
 
-  /** What the files are like now, with the contents of those that are new or different kept. */
+  /** Returns the files as they are now, with the contents of those that are new or different kept. */
   async #entries(
     { files, ignored }: Pick<Scan, "files" | "ignored">,
     known: ReadonlyMap<string, FileEntry | null>,
@@ -169,7 +169,7 @@ export class ChangeDetector {
       const stat = Deno.lstatSync(this.absolute(path));
       if (stat.isFile || stat.isSymlink) files.set(path, stat);
     } catch {
-      // Absent, or below something that is no folder any more.
+      // Absent, or below something that is no directory any more.
     }
   }
 

@@ -4,7 +4,7 @@ import { type SnapshotKind, Timeline } from "./timeline.ts";
 import { ChangeDetector, type DetectorLimits } from "./change_detector.ts";
 
 export interface CheckpointOptions {
-  /** The session's own folder. */
+  /** The session's own directory. */
   readonly dir: string;
   /** Working directory; resolved to its real path. */
   readonly root: string;
@@ -15,7 +15,7 @@ export interface CheckpointOptions {
   readonly limits?: Partial<DetectorLimits>;
 }
 
-/** What a `checkpoint` event says. */
+/** The content of a `checkpoint` event. */
 export interface Checkpoint {
   readonly id: string;
   readonly turn: number;
@@ -30,7 +30,7 @@ export interface RestoreReport {
   readonly failed: readonly RestoreFailure[];
 }
 
-/** Folder of a session's checkpoints, below the session's own folder. */
+/** Directory of a session's checkpoints, below the session's own directory. */
 export const CHECKPOINT_DIR = "checkpoints";
 export const TIMELINE_FILE = "snapshots.jsonl";
 
@@ -48,7 +48,7 @@ export class Checkpoints {
   readonly #timeline: Timeline;
   readonly #seq: () => number;
   #turn: number;
-  /** Whether changes since the last snapshot are the program's. */
+  /** True while changes since the last snapshot are the program's. */
   #active = false;
   #ready = false;
   #queue: Promise<unknown> = Promise.resolve();
@@ -137,12 +137,15 @@ export class Checkpoints {
     });
   }
 
-  /** Which checkpoint shows the files as they were at an event; undefined when nothing changed since. */
+  /**
+   * Returns the checkpoint that shows the files as they were at an event; undefined when nothing changed
+   * since.
+   */
   checkpointFor(seq: number): string | undefined {
     return this.#timeline.snapshotFor(seq)?.toString();
   }
 
-  /** What `restore` would do. */
+  /** Returns what `restore` would do. */
   preview(to: string): Promise<FileRestore[]> {
     return this.#inOrder(async () => {
       const id = this.#snapshot(to);

@@ -1,4 +1,4 @@
-/** What is kept of one file at one moment. Field names are short: a snapshot line holds one per file. */
+/** The record of one file at one moment. Field names are short: a snapshot line holds one per file. */
 export interface FileEntry {
   /** Content id (git's blob id); null when the content is not kept. */
   readonly h: string | null;
@@ -37,13 +37,13 @@ export function entryOf(stat: Deno.FileInfo, now: number, h: string | null = nul
   };
 }
 
-/** Whether nothing can have changed between the two looks. */
+/** Reports whether nothing can have changed between the two looks. */
 export function isSameStamp(before: FileEntry, now: FileEntry): boolean {
   return !before.r && before.s === now.s && before.m === now.m && before.i === now.i && before.c === now.c &&
     before.x === now.x && before.l === now.l;
 }
 
-/** Whether both hold the same content with the same permissions, as far as it is known. */
+/** Reports whether both hold the same content with the same permissions, as far as it is known. */
 export function isSameContent(a: FileEntry | null, b: FileEntry | null): boolean {
   if (a === null || b === null) return a === b;
   if (a.l !== b.l || a.x !== b.x || a.s !== b.s) return false;
@@ -51,8 +51,8 @@ export function isSameContent(a: FileEntry | null, b: FileEntry | null): boolean
 }
 
 /**
- * Whether a file that was not known before existed at `time` already: it was only hidden (an ignore rule went
- * away). Change times come in whole seconds, so within that second birth and modification decide.
+ * Reports whether a file that was not known before existed at `time` already: it was only hidden (an ignore
+ * rule went away). Change times come in whole seconds, so within that second birth and modification decide.
  */
 export function existedAt(stat: Deno.FileInfo, time: number): boolean {
   const changed = stat.ctime?.getTime();

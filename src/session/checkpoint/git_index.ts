@@ -84,7 +84,7 @@ function convertsContent(root: string): boolean {
   return (readSmallText(`${root}/.git/info/attributes`) ?? "") !== "";
 }
 
-/** Where git finds the user's settings, which say which repositories are safe. */
+/** Returns where git finds the user's settings, which say which repositories are safe. */
 function ownSettings(): Record<string, string> {
   const names = ["HOME", "XDG_CONFIG_HOME", "PATH", "USERPROFILE", "SYSTEMROOT"];
   return Object.fromEntries(names.flatMap((name) => {

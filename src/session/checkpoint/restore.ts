@@ -14,7 +14,7 @@ export interface FileRestore {
   readonly target: FileEntry | null;
   /** Somebody else changed it too since then; that change would go as well. */
   readonly alsoByUser: boolean;
-  /** Why it cannot be brought back. */
+  /** The reason it cannot be brought back. */
   readonly unavailable?: string;
 }
 
@@ -24,8 +24,8 @@ export interface RestoreFailure {
 }
 
 /**
- * What has to happen so that the files the program changed are as they were at a snapshot. Other files are
- * left alone.
+ * Returns what has to happen so that the files the program changed are as they were at a snapshot. Other
+ * files are left alone.
  */
 export function planRestore(timeline: Timeline, to: number): FileRestore[] {
   const plan: FileRestore[] = [];
@@ -45,7 +45,7 @@ export function planRestore(timeline: Timeline, to: number): FileRestore[] {
   return plan.sort((a, b) => a.path < b.path ? -1 : 1);
 }
 
-/** Carries a plan out: deletions first, since a file may have to make way for a folder. */
+/** Carries a plan out: deletions first, since a file may have to make way for a directory. */
 export async function applyRestore(
   workspace: ChangeDetector,
   plan: readonly FileRestore[],
@@ -74,7 +74,7 @@ function deleteFile(workspace: ChangeDetector, path: string): void {
   removeEmptyFolders(workspace, parentDir(absolute));
 }
 
-/** Folders that held nothing but what was deleted were made for it. */
+/** Directories that held nothing but what was deleted were made for it. */
 function removeEmptyFolders(workspace: ChangeDetector, folder: string): void {
   for (
     let dir = folder;
@@ -104,13 +104,13 @@ async function writeBack(workspace: ChangeDetector, path: string, target: FileEn
   else await writeFileAtomic(absolute, content, { setMode: target.x });
 }
 
-/** A link put in the place of a folder must not lead a rewind out of the workspace. */
+/** A link put in the place of a directory must not lead a rewind out of the workspace. */
 function assertInside(workspace: ChangeDetector, path: string, absolute: string): void {
   if (path === absolute) return;
   let folder = parentDir(absolute);
   while (folder.length > workspace.root.length && !lstat(folder)) folder = parentDir(folder);
   const real = Deno.realPathSync(folder);
-  if (real !== folder) throw new Error(`Its folder leads to ${real}`);
+  if (real !== folder) throw new Error(`Its directory leads to ${real}`);
 }
 
 function removeEmptyTree(folder: string): void {

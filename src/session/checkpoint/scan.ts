@@ -17,7 +17,7 @@ export interface Scan {
   readonly ignored: ReadonlySet<string>;
   /** Files and directories (with `/` at the end) that were left out because they are ignored and too many. */
   readonly skipped: readonly string[];
-  /** Whether there are more than `maxFiles`. */
+  /** True when there are more than `maxFiles`. */
   readonly partial: boolean;
 }
 
@@ -96,7 +96,7 @@ interface Entry extends Deno.DirEntry {
   readonly path: string;
 }
 
-/** What a directory holds, without what is never looked at; nothing when it cannot be read. */
+/** Returns what a directory holds, without what is never looked at; nothing when it cannot be read. */
 function entriesOf({ root, skip }: ScanOptions, directory: string): Entry[] {
   const entries: Entry[] = [];
   try {

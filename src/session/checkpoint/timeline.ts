@@ -2,7 +2,7 @@ import { scanJsonl } from "../../util/jsonl.ts";
 import { parentDir } from "../paths.ts";
 import { type FileEntry, isSameContent } from "./entry.ts";
 
-/** Why the workspace was looked at. */
+/** The reason the workspace was looked at. */
 export type SnapshotKind = "start" | "before" | "end" | "look" | "rewind" | "restored";
 
 /** One line of the snapshot file: what changed in the workspace since the line before. */
@@ -15,25 +15,25 @@ export interface Snapshot {
   readonly turn: number;
   /** Milliseconds since 1970. */
   readonly time: number;
-  /** Who made the changes: the program (tools, commands, a rewind) or somebody else between turns. */
+  /** The author of the changes: the program (tools, commands, a rewind) or somebody else between turns. */
   readonly by: "program" | "user";
   /** By path: relative to the workspace, or absolute outside of it. Null: not there any more. */
   readonly changed: Readonly<Record<string, FileEntry | null>>;
   /** Files that were there all along but had not been looked at. */
   readonly found?: Readonly<Record<string, FileEntry | null>>;
-  /** What was too much to look at; absent: the same as at the line before. */
+  /** Paths that were too much to look at; absent: the same as at the line before. */
   readonly skipped?: readonly string[];
 }
 
 interface Moment {
   readonly id: number;
   readonly entry: FileEntry | null;
-  /** Whether it was so before, too. */
+  /** True when it was so before, too. */
   readonly always: boolean;
 }
 
 /**
- * How the workspace looked, snapshot by snapshot. The workspace moves forward in time even when the
+ * The history of the workspace, snapshot by snapshot. The workspace moves forward in time even when the
  * conversation goes back, so this is a line, not a tree; it is kept in an append-only file of its own.
  */
 export class Timeline {
@@ -110,7 +110,7 @@ export class Timeline {
     return entry;
   }
 
-  /** What was not looked at at the latest snapshot that is not younger than this one. */
+  /** Returns what the latest snapshot up to this one did not look at. */
   skippedAt(id = Infinity): readonly string[] {
     return this.#skipped.findLast((record) => record.id <= id)?.paths ?? [];
   }
@@ -124,7 +124,7 @@ export class Timeline {
     return paths;
   }
 
-  /** Whether somebody else changed the file after a snapshot. */
+  /** Reports whether somebody else changed the file after a snapshot. */
   touchedByUser(path: string, id: number): boolean {
     const users = new Set(this.snapshots.filter((s) => s.id > id && s.by === "user").map((s) => s.id));
     return this.#history.get(path)?.some((moment) => !moment.always && users.has(moment.id)) ?? false;

@@ -63,7 +63,7 @@ function fenced(text: string, language: string): string {
   return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}`;
 }
 
-/** What a person typed may be anything; as a quotation nothing in it reaches beyond it. */
+/** Quotes what a person typed, which may be anything; as a quotation nothing in it reaches beyond it. */
 function quoted(text: string): string {
   return text.split("\n").map((line) => `> ${line}`.trimEnd()).join("\n");
 }

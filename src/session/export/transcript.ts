@@ -14,7 +14,7 @@ export interface ToolBlock {
   readonly diffs: readonly string[];
 }
 
-/** What a reader of an export sees, in order. */
+/** A part of an export, in reading order. */
 export type Block =
   | { readonly kind: "turn"; readonly turn: number; readonly time: string }
   | { readonly kind: "user"; readonly text: string; readonly images: number }

@@ -120,7 +120,7 @@ export function transaction(database: DatabaseSync, work: () => void): void {
   }
 }
 
-/** Whether another process is writing the index right now. */
+/** Reports whether another process is writing the index right now. */
 export function isBusy(error: unknown): boolean {
   return error instanceof Error && /database is locked|busy/i.test(error.message);
 }

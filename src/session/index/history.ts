@@ -17,7 +17,7 @@ export interface HistoryQuery {
 
 export interface HistoryAnswer {
   readonly hits: readonly SearchHit[];
-  /** What to try next; set when there is no hit. */
+  /** Advice on what to try next; set when there is no hit. */
   readonly guidance?: string;
 }
 

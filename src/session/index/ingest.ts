@@ -7,7 +7,7 @@ import { type SessionPaths, sessionPaths } from "../paths.ts";
 import { transaction } from "./database.ts";
 import { indexable } from "../../util/search_words.ts";
 
-/** Who is heard in a piece of the transcript. */
+/** The speaker of a piece of the transcript. */
 export type DocRole = "user" | "assistant" | "tool" | "digest";
 
 /** Tools that look things up here: a question would find itself, and an answer what it was made of. */

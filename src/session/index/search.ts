@@ -6,7 +6,7 @@ import { matchExpression, snippet, termsOf } from "../../util/search_words.ts";
 
 export interface SearchOptions {
   readonly query: string;
-  /** Project folder to search; all projects when absent. */
+  /** Project directory to search; all projects when absent. */
   readonly project?: string;
   /** Session id left out, such as the one that asks. */
   readonly exclude?: string;

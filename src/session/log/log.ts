@@ -138,7 +138,9 @@ export class SessionLog {
     return this.#notices.splice(0);
   }
 
-  /** Why events are not on disk, or undefined when they all are. To be reported when the session ends. */
+  /**
+   * The reason events are not on disk, or undefined when they all are. To be reported when the session ends.
+   */
   get problem(): string | undefined {
     return this.#file.backlog > 0 ? this.#file.problem : undefined;
   }
@@ -184,7 +186,7 @@ export class SessionLog {
 
   #recovered(): void {
     this.#warned = false;
-    const text = `Session ${this.id} is on disk again, nothing is missing`;
+    const text = `Session ${this.id} is on disk again; nothing is missing`;
     this.#notices.push({ type: "notice", level: "info", code: "session.saved", text });
   }
 
@@ -194,8 +196,8 @@ export class SessionLog {
       type: "notice",
       level: "warning",
       code: "session.unsaved",
-      text:
-        `Cannot write ${this.paths.path}: ${problem}. The session goes on in memory; it is written at the end of a turn when that works again`,
+      text: `Cannot write ${this.paths.path}: ${problem}. The session goes on in memory and is ` +
+        `saved at the end of a turn once writing works again`,
     });
   }
 }
@@ -218,7 +220,7 @@ export interface LoadedEvents {
   readonly notices: readonly NewEventOf<"notice">[];
   /** Bytes up to the end of the last complete line. */
   readonly end: number;
-  /** What follows it: nothing, an event that only lacks its line feed, or part of a line. */
+  /** The rest behind it: nothing, an event that only lacks its line feed, or part of a line. */
   readonly tail: "none" | "whole" | "torn";
 }
 

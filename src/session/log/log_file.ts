@@ -42,7 +42,7 @@ export class LogFile {
     return log;
   }
 
-  /** Why lines are only in memory, or undefined when all is on disk. */
+  /** The reason lines are only in memory, or undefined when all is on disk. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -160,8 +160,8 @@ export class LogFile {
     try {
       result = FileLock.tryAcquire(this.paths.lock);
     } catch {
-      // Read-only folder or a file system without locks: writing itself will tell whether the session can be
-      // kept.
+      // Read-only directory or a file system without locks: writing itself will tell whether the session can
+      // be kept.
       return;
     }
     if (!result.held) throw new SessionBusyError(this.paths.id, result.owner);

@@ -61,8 +61,8 @@ export function kindOf(event: Event): MessageKind {
 const isText = (value: unknown): value is string => typeof value === "string";
 
 /**
- * Whether a parsed line can be used. Only what the conversation is made of is looked at: a field that is
- * missing there would make every later request invalid, so such a line counts as damaged.
+ * Reports whether a parsed line can be used. Only what the conversation is made of is looked at: a field that
+ * is missing there would make every later request invalid, so such a line counts as damaged.
  */
 export function isUsable(value: unknown): value is Event {
   if (typeof value !== "object" || value === null) return false;

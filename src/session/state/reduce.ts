@@ -51,7 +51,7 @@ function stripPayload(state: SessionState, event: Event): Event {
   return rest;
 }
 
-/** What stays true when the conversation is rewound: identity, settings, and money that was spent. */
+/** Applies what stays true when the conversation is rewound: identity, settings, and money that was spent. */
 function applyFacts(state: SessionState, event: Event): void {
   switch (event.type) {
     case "session.start":

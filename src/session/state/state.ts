@@ -20,7 +20,7 @@ export interface TurnRecord {
   /** Sequence number of its turn.end; absent while it runs. */
   to?: number;
   readonly started: string;
-  /** What the user asked, whole. */
+  /** The user's text, whole. */
   prompt: string;
   reason?: TurnEndReason;
   answer?: string;
@@ -35,14 +35,17 @@ export interface TurnRecord {
 export interface PendingCall {
   readonly id: string;
   readonly name: string;
-  /** Whether it was allowed to begin. */
+  /** True once it was allowed to begin. */
   started: boolean;
 }
 
-/** How a compaction treats a message: it keeps what the user wrote, what is pinned and earlier summaries. */
+/**
+ * The treatment of a message by compaction: it keeps what the user wrote, what is pinned and earlier
+ * summaries.
+ */
 export type MessageKind = "user" | "pinned" | "summary" | "ephemeral" | "assistant" | "tool";
 
-/** Where a message came from; parallel to `messages`. */
+/** The source of a message; parallel to `messages`. */
 export interface MessageSource {
   /** Sequence number of its event; for a summary, of the last event it covers. */
   readonly seq: number;
@@ -84,7 +87,7 @@ export interface SessionState {
   costs: Readonly<Record<string, number>>;
   /** Requests whose price is not known. */
   unpriced: number;
-  /** What the server counted for the latest request of the conversation. */
+  /** The server's count for the latest request of the conversation. */
   lastUsage: Usage | undefined;
   lastSeq: number;
   pending: Map<string, PendingCall>;

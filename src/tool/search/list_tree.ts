@@ -14,7 +14,7 @@ export interface TreeEntry {
   readonly name: string;
   /** 1 for the entries of the root. */
   readonly level: number;
-  /** `/` for folders, ` -> target` for links, ` (unreadable)` and the like. */
+  /** `/` for directories, ` -> target` for links, ` (unreadable)` and the like. */
   readonly mark: string;
 }
 
@@ -27,7 +27,7 @@ export interface Tree {
 
 const MAX_ENTRIES = 20_000;
 
-/** Lists a folder and what is below it, depth first, by name. */
+/** Lists a directory and what is below it, depth first, by name. */
 export async function listTree(options: TreeOptions): Promise<Tree> {
   const listing = new Listing(options);
   await listing.folder(options.root, 1, IgnoreScope.above(options.root, options.cwd));

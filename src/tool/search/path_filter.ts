@@ -3,11 +3,14 @@ import { expandBraces } from "../../path/glob.ts";
 import { IgnoreRules } from "../../path/ignore_rules.ts";
 import { splitList } from "./roots.ts";
 
-/** Which files of a search count, by name. */
+/** The files of a search that count, by name. */
 export interface PathFilter {
   /** Patterns a file must match one of; matched against the name, or against the path when they contain `/`. */
   readonly include: readonly string[];
-  /** Patterns of files and folders to leave out, in the syntax of an ignore file, from the working directory. */
+  /**
+   * Patterns of files and directories to leave out, in the syntax of an ignore file, from the working
+   * directory.
+   */
   readonly exclude: readonly string[];
 }
 
@@ -56,7 +59,7 @@ export function excludeTest(
   return (path, name, isFolder) => rules.match(below(path, cwd), name, isFolder) === "ignore";
 }
 
-/** `path` without the folder it is in; unchanged when it lies elsewhere. */
+/** `path` without the directory it is in; unchanged when it lies elsewhere. */
 export function below(path: string, folder: string): string {
   const prefix = folder.endsWith("/") ? folder : `${folder}/`;
   return path.startsWith(prefix) ? path.slice(prefix.length) : path === folder ? "." : path;

@@ -4,7 +4,7 @@ import { failure, type ToolContext, type ToolResult } from "../tool.ts";
 import { below } from "./path_filter.ts";
 import { searchRoot } from "./roots.ts";
 
-/** The folder or file a search tool was pointed at. All paths are real, with `/` between names. */
+/** The directory or file a search tool was pointed at. All paths are real, with `/` between names. */
 export interface Target {
   readonly path: string;
   readonly isFile: boolean;

@@ -1,4 +1,4 @@
-/** What a content search looks for; plain data, so that it can cross to a worker. */
+/** The goal of a content search; plain data, so that it can cross to a worker. */
 export interface SearchRequest {
   readonly pattern: string;
   readonly ignoreCase: boolean;
@@ -32,13 +32,13 @@ export interface SearchReport {
   readonly files: readonly FoundFile[];
   /** Matching lines in all files, as far as they were searched. */
   readonly total: number;
-  /** Why files are missing from the report, when they are. */
+  /** The reason files are missing from the report, when they are. */
   readonly stopped?: "limit" | "deadline";
   /** File being searched at the deadline. */
   readonly stuckAt?: string;
 }
 
-/** Sorted by path, part by part, as a walk through sorted folders does. */
+/** Sorted by path, part by part, as a walk through sorted directories does. */
 export function sortedByPath<T>(items: readonly T[], pathOf: (item: T) => string): T[] {
   const keyed = items.map((item) => ({ item, key: pathOf(item).replaceAll("/", "\0") }));
   keyed.sort((a, b) => a.key < b.key ? -1 : a.key > b.key ? 1 : 0);

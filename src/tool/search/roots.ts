@@ -1,6 +1,6 @@
 import { expandBraces } from "../../path/glob.ts";
 
-/** Where a search begins that was pointed at `path`; absent means the working directory. */
+/** Returns where a search begins that was pointed at `path`; absent means the working directory. */
 export function searchRoot(path: unknown): string {
   return typeof path === "string" && path !== "" ? path : ".";
 }
@@ -39,7 +39,7 @@ const SPECIAL = /[*?[\]{}()!+@\\]/;
 const ELSEWHERE = /^(?:\/|~\/|\.\.\/|[A-Za-z]:\/)/;
 
 /**
- * Takes the folder off patterns that do not count from `path`: `/a/src/*.ts`, `~/x/**`, `../lib/*.ts`; of
+ * Takes the directory off patterns that do not count from `path`: `/a/src/*.ts`, `~/x/**`, `../lib/*.ts`; of
  * several the one they share.
  */
 export function splitRoot(
@@ -58,7 +58,7 @@ export function splitRoot(
   return { folder: base === "" ? "/" : base, rest: rest.filter((part) => part !== "").join(",") || "*" };
 }
 
-/** The folders a pattern begins with, as far as they are plain text. */
+/** The directories a pattern begins with, as far as they are plain text. */
 function plainFolders(pattern: string): string[] {
   const parts = pattern.split("/");
   const special = parts.findIndex((part) => SPECIAL.test(part));
@@ -66,14 +66,14 @@ function plainFolders(pattern: string): string[] {
 }
 
 /**
- * What a pattern finds at most: what it names where it is plain text as a whole, else the directory it begins
- * with.
+ * Returns what a pattern finds at most: what it names where it is plain text as a whole, else the directory
+ * it begins with.
  */
 function plainHead(pattern: string): string[] {
   return SPECIAL.test(pattern) ? plainFolders(pattern) : pattern.split("/");
 }
 
-/** What both begin with; all of the first when they begin in places that cannot be compared. */
+/** Returns what both begin with; all of the first when they begin in places that cannot be compared. */
 function shared(one: string[], other: string[]): string[] {
   const differing = one.findIndex((part, at) => part !== other[at]);
   return differing > 0 ? one.slice(0, differing) : one;

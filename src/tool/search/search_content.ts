@@ -20,13 +20,13 @@ export interface ContentSearch {
   readonly root: string;
   readonly cwd: string;
   readonly hidden: (path: string) => boolean;
-  /** Folders from which no program is started. */
+  /** Directories from which no program is started. */
   readonly writable?: readonly string[];
   /** Lines worth keeping when there are too many. */
   readonly shownLines: number;
   readonly signal: AbortSignal;
   readonly deadlineMs: number;
-  /** Which engine; absent: ripgrep where there is one. */
+  /** The engine; absent: ripgrep where there is one. */
   readonly engine?: "ripgrep" | "fallback";
 }
 

@@ -1,15 +1,15 @@
 import { IgnoreScope, isTelling } from "../../path/ignore_scope.ts";
 
-/** How a tree is walked. All paths are absolute and real, with `/` between names. */
+/** Options of a walk through a tree. All paths are absolute and real, with `/` between names. */
 export interface WalkOptions {
   readonly root: string;
-  /** Folder that anchored patterns of the user's global ignore file count from. */
+  /** Directory that anchored patterns of the user's global ignore file count from. */
   readonly cwd: string;
   /** Paths that may not be seen at all. */
   readonly hidden: (path: string) => boolean;
   /** Lists what ignore files hide, too. */
   readonly all?: boolean;
-  /** Folders not worth entering. */
+  /** Directories not worth entering. */
   readonly prune?: (path: string, name: string) => boolean;
   readonly signal: AbortSignal;
   /** Time (ms since the epoch) after which the walk stops and says so. */
@@ -17,7 +17,7 @@ export interface WalkOptions {
 }
 
 export interface WalkReport {
-  /** Folders that could not be listed. */
+  /** Directories that could not be listed. */
   readonly unreadable: number;
   readonly timedOut: boolean;
 }

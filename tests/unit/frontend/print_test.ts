@@ -174,7 +174,7 @@ Deno.test("text format sums up what file tools changed, as seen from the working
   );
 });
 
-Deno.test("text format says why the cached prefix begins anew, and nothing when a session begins", async () => {
+Deno.test("text format says why the cached prefix starts over, and nothing when a session begins", async () => {
   const reset: NewEvent = {
     type: "context.prefix",
     reason: "model",

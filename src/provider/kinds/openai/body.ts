@@ -11,7 +11,7 @@ export async function requestBody(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8
 let blobStream: Promise<boolean> | undefined;
 
 /**
- * Whether bodies are read through a blob's own `stream()`; a runtime that looked behind it would send
+ * Reports whether bodies are read through a blob's own `stream()`; a runtime that looked behind it would send
  * nothing.
  */
 async function supportsBlobStream(): Promise<boolean> {

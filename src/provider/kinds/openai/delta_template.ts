@@ -1,4 +1,4 @@
-/** Where the text of a delta goes. */
+/** The channel that the text of a delta belongs to. */
 export type Channel = "text" | "reasoning";
 
 const FIELDS: readonly (readonly [field: string, channel: Channel])[] = [

@@ -73,7 +73,7 @@ export class ReplyCollector implements EventReceiver {
   #chunks: Chunk[] = [];
   /** First half of a surrogate pair whose second half is due in the next delta. */
   #half = "";
-  /** Whether any text or reasoning has been seen. */
+  /** True once text or reasoning has been seen. */
   spoke = false;
   usage: Usage | undefined;
   finish: FinishReason | undefined;
@@ -104,7 +104,7 @@ export class ReplyCollector implements EventReceiver {
     else this.#append("reasoning", text);
   }
 
-  /** What has come since the last call, adjacent pieces joined. */
+  /** Returns what has come since the last call, adjacent pieces joined. */
   take(): readonly Chunk[] {
     this.#flush();
     const chunks = this.#chunks;
@@ -112,7 +112,7 @@ export class ReplyCollector implements EventReceiver {
     return chunks;
   }
 
-  /** What was held back until the end of the reply. */
+  /** Returns what was held back until the end of the reply. */
   end(): readonly Chunk[] {
     const rest = this.#tags?.done === false ? this.#tags.end() : undefined;
     if (rest) {

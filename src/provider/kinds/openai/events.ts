@@ -20,15 +20,15 @@ export class EventReader {
   readonly #target: EventReceiver;
   readonly #shape = new DeltaTemplate();
   readonly #parser = createParser({ onEvent: ({ data, event }) => this.#read(data, event) });
-  /** Whether every event so far is over, so that the parser holds nothing back. */
+  /** True when every event so far is over, so that the parser holds nothing back. */
   #between = false;
   /** Events that could be read. */
   good = 0;
   /** Events that could not be read. */
   broken = 0;
-  /** Whether one of the broken events was about a tool call. */
+  /** True when one of the broken events was about a tool call. */
   brokenCall = false;
-  /** Whether the server has said that it is done. */
+  /** True once the server has said that it is done. */
   done = false;
 
   constructor(target: EventReceiver) {

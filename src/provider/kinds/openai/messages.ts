@@ -12,7 +12,7 @@ import { isRecord, parseJson } from "../../../util/json.ts";
 
 type Compat = ProviderEntry["compat"];
 
-/** How messages of one conversation are put on the wire. */
+/** The wire form of one conversation's messages. */
 export interface WireStyle {
   readonly compat: Compat;
   readonly vision: boolean;
@@ -46,7 +46,7 @@ export class MessageWriter {
     return [...images, JSON.stringify(wire)];
   }
 
-  /** What has to follow the messages written so far before the request can go out. */
+  /** Returns what has to follow the messages written so far before the request can go out. */
   flush(): string[] {
     if (this.#pendingImages.length === 0) return [];
     const images = this.#pendingImages;

@@ -4,7 +4,7 @@ import { type Endpoint, quote } from "../../failure.ts";
 import { ReplyCollector } from "./deltas.ts";
 import { EventReader } from "./events.ts";
 
-/** What a reply needs to know about its request. */
+/** The facts of its request that a reply needs. */
 export interface ReplyContext {
   readonly endpoint: Endpoint;
   readonly thinkTags: boolean;
@@ -37,7 +37,7 @@ export class Reply {
     this.#events = new EventReader(this.#collector);
   }
 
-  /** Whether everything that matters has come, so that waiting for more is optional. */
+  /** Tells whether everything that matters has come, so that waiting for more is optional. */
   get over(): "no" | "finished" | "done" {
     if (this.#events.done) return "done";
     return this.#collector.finish !== undefined && this.#form === "events" ? "finished" : "no";

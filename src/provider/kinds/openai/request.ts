@@ -17,12 +17,12 @@ interface Conversation {
   last: Message | undefined;
   buffer: Uint8Array<ArrayBuffer>;
   length: number;
-  /** Whether a message has been written, so that the next one needs a comma. */
+  /** True once a message has been written, so that the next one needs a comma. */
   started: boolean;
   readonly callIds: Set<string>;
 }
 
-/** What a request body depends on besides the conversation. */
+/** The facts a request body depends on besides the conversation. */
 export interface BodyOptions {
   readonly entry: ProviderEntry;
   readonly model: ModelInfo;

@@ -14,9 +14,9 @@ const READ_SIZE = 64 * 1024;
  */
 const DECODE_SIZE = 16 * 1024;
 const LONGEST_ERROR_BODY = 64 * 1024;
-/** How long to wait for the end of a reply that is complete, so that its connection can be used again. */
+/** Wait for the end of a reply that is complete, so that its connection can be used again. */
 const GRACE_AFTER_DONE_MS = 100;
-/** How long usage may come after the finish reason. */
+/** Wait for usage after the finish reason. */
 const GRACE_AFTER_FINISH_MS = 5000;
 
 /** One request, ready to be sent. */
@@ -94,7 +94,7 @@ export async function* streamReply(
   }
 }
 
-/** What is ready to be shown, also when the text ends in a reported error. */
+/** Yields what is ready to be shown, also when the text ends in a reported error. */
 function* feed(reply: Reply, texts: Iterable<string>): Generator<Chunk, void> {
   let failure: unknown;
   try {

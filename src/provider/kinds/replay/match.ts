@@ -10,7 +10,7 @@ export interface Matcher {
   readonly loose: ReadonlySet<string>;
 }
 
-/** Where a request departs from the recorded one, in words, or undefined when it does not. */
+/** Describes where a request departs from the recorded one, or undefined when it does not. */
 export function divergence(
   recorded: RecordedRequest,
   request: ModelRequest,

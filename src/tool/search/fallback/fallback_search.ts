@@ -47,7 +47,7 @@ export async function fallbackSearch(
 class FallbackSearch {
   readonly #root: SearchRoot;
   #scanner: Scanner | undefined;
-  /** Where no process may be started, whoever forbade it has to put an end to the search. */
+  /** True where no process may be started: whoever forbade it has to put an end to the search. */
   #alone = false;
 
   constructor(request: SearchRequest, root: SearchRoot) {

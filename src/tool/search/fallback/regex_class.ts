@@ -1,7 +1,7 @@
 import { ReasonixError } from "../../../core/mod.ts";
 
 /**
- * How sets of characters are written for a given text: ASCII sets are faster and enough when the text is
+ * The spelling of sets of characters for a given text: ASCII sets are faster and enough when the text is
  * ASCII.
  */
 export interface CharSets {

@@ -9,14 +9,16 @@ export interface Translated {
   readonly required: string;
   /** Other texts that every match contains. */
   readonly others: readonly string[];
-  /** Whether a line can be searched by itself: nothing in the pattern looks at the text around it. */
+  /** True when a line can be searched by itself: nothing in the pattern looks at the text around it. */
   readonly byLine: boolean;
   /** The pattern is exactly `required`. */
   readonly isLiteral: boolean;
   readonly matchCost: MatchCost;
 }
 
-/** Why matching may take long: `length × longest line ^ repetitions × 2 ^ choices` steps at most, or so. */
+/**
+ * The bound of a match's duration: `length × longest line ^ repetitions × 2 ^ choices` steps at most, or so.
+ */
 export interface MatchCost {
   /** Infinity: nobody can tell how many steps it takes. */
   readonly repetitions: number;

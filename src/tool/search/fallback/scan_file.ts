@@ -57,7 +57,9 @@ function wideEncoding(bytes: Uint8Array): string | undefined {
   return bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : undefined;
 }
 
-/** How much of a file is text to be searched: all of it, or the pieces before the one with a NUL byte. */
+/**
+ * Returns how much of a file is text to be searched: all of it, or the pieces before the one with a NUL byte.
+ */
 function textEnd(bytes: Uint8Array, request: SearchRequest): number {
   const nul = bytes.indexOf(0);
   if (nul < 0) return bytes.length;

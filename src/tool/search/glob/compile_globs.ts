@@ -1,4 +1,4 @@
-/** Whether a path, written with `/` from some folder, matches one of the patterns. */
+/** Reports whether a path, written with `/` from some directory, matches one of the patterns. */
 export type GlobTest = (path: string) => boolean;
 
 /**

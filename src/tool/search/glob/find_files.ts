@@ -56,7 +56,7 @@ function modifiedAt(path: string): number {
   }
 }
 
-/** The deepest existing folder that all patterns share in plain text. */
+/** The deepest existing directory that all patterns share in plain text. */
 function startFolder(patterns: readonly string[], root: string): string {
   const heads = patterns.map((pattern) => {
     const parts = pattern.split("/");
@@ -77,7 +77,7 @@ function startFolder(patterns: readonly string[], root: string): string {
   return root || "/";
 }
 
-/** How many names the longest match can have. */
+/** Returns how many names the longest match can have. */
 function deepestLevel(patterns: readonly string[]): number {
   const levels = patterns.flatMap(expandBraces).map((pattern) =>
     pattern.includes("**") || pattern.includes("(") ? Infinity : pattern.split("/").length

@@ -3,13 +3,13 @@ import { readEnv } from "../../../path/read_env.ts";
 import type { PathFilter } from "../path_filter.ts";
 import type { SearchRequest } from "../request.ts";
 
-/** Where ripgrep is, by the search path it was looked up in. */
+/** Path of ripgrep, by the search path it was looked up in. */
 const found = new Map<string, string | undefined>();
 
 /** A whole disk: commands may write all of it only where nothing confines them. */
 const EVERYTHING = /^(?:[A-Za-z]:)?[\\/]$/;
 
-/** The installed ripgrep, or undefined. Not one from the working directory or from `writable` folders. */
+/** The installed ripgrep, or undefined. Not one from the working directory or from `writable` directories. */
 export function findRipgrep(cwd: string, writable: readonly string[] = []): string | undefined {
   const searchPath = readEnv("PATH") ?? "";
   const key = [cwd, ...writable, searchPath].join("\0");
@@ -65,7 +65,7 @@ function typeGlobs(filter: PathFilter): string[] {
   return names.every((name) => /^[\w.*? -]+$/.test(name) && !name.includes("**")) ? names : [];
 }
 
-/** What ripgrep may know of the environment: where the user's ignore file is. */
+/** Returns what ripgrep may know of the environment: where the user's ignore file is. */
 export function ripgrepEnv(): Record<string, string> {
   const env: Record<string, string> = {};
   for (const name of ["HOME", "USERPROFILE", "XDG_CONFIG_HOME", "PATH", "SystemRoot"]) {

@@ -5,7 +5,7 @@ import { type FoundFile, type SearchReport, type SearchRequest, sortedByPath } f
 import { ripgrepEnv, searchArguments } from "./ripgrep.ts";
 import { RipgrepParser } from "./parse.ts";
 
-/** Where a search runs. All paths are absolute and real. */
+/** The scope of a search. All paths are absolute and real. */
 export interface SearchRoot {
   readonly root: string;
   readonly cwd: string;
@@ -132,7 +132,7 @@ function complain(remarks: string): void {
   });
 }
 
-/** Whether a file found by ripgrep lies in something a walker would have skipped. */
+/** Builds a test whether a file found by ripgrep lies in something a walker would have skipped. */
 function hiddenTest(place: SearchRoot): PathTest {
   const own = new Set([".reasonixignore"]);
   const folders = new Map<string, { readonly hidden: boolean; readonly scope: IgnoreScope }>();
