@@ -101,7 +101,7 @@ export class RuleSet {
 }
 
 function concerns(rule: Rule, { tool, family, alias }: RuledCall): boolean {
-  // Changing a file shows it, and moving it gives it a name under which a refusal to read it would no longer hold.
+  // An edit shows the file, and a move gives it a name under which a refusal to read it would no longer hold.
   if (rule.family === "Read" && rule.list === "deny" && rule.spec && family === "Edit") return true;
   if (rule.family !== undefined) return family === rule.family;
   const name = rule.tool ?? "";
@@ -126,8 +126,8 @@ export function judgeCall(rules: ToolRules, call: PreparedCall, paths: PathMatch
 
 /** What one call is about, with its paths resolved. */
 interface CallFiles {
+  readonly reads: readonly PathForms[];
   readonly writes: readonly PathForms[];
-  readonly all: readonly PathForms[];
   /** What an allow rule must cover: what is written where something is, else what is read. */
   readonly decisive: readonly PathForms[];
   /** As the model wrote them. */
@@ -138,8 +138,8 @@ function filesOf({ reads, writes = [], subjects, family }: PreparedCall, paths: 
   const forms = new Map([...reads, ...writes].map((path) => [path, paths.forms(path)]));
   const of = (list: readonly string[]) => list.flatMap((path) => forms.get(path) ?? []);
   return {
+    reads: of(reads),
     writes: of(writes),
-    all: [...forms.values()],
     decisive: of(family === "Edit" ? writes : reads),
     texts: [...forms.keys(), ...subjects],
   };
@@ -164,8 +164,9 @@ function matchCall(rule: Rule, files: CallFiles, paths: PathMatcher): Match {
   if (spec.kind === "literal") return files.texts.includes(spec.text) ? "yes" : "no";
   // A directory takes along what a rule names in it, which could be read and written under the new name.
   if (rule.list !== "allow" && files.writes.some((file) => paths.holds(spec.raw, file))) return "yes";
-  // What a call only reads, such as the source of a copy, is nothing to a rule about edits.
-  const concerned = rule.family === "Edit" ? files.writes : files.all;
+  // What a call only reads, such as the source of a copy, is nothing to a rule about edits, nor the other way round.
+  const { reads, writes } = files;
+  const concerned = rule.family === "Edit" ? writes : rule.family === "Read" ? reads : [...reads, ...writes];
   const matches = concerned.map((file) => paths.match(spec.raw, rule.list, file));
   // A rule for one tool by name also sees what is no path, such as a search pattern.
   if (rule.family === undefined && files.texts.some((text) => namesText(spec.raw, text))) return "yes";

@@ -136,7 +136,7 @@ export interface Tool {
   readonly family?: ToolFamily;
   /** Absent: the main process. Only a tool that declares what it writes can run in a worker. */
   readonly runsIn?: PreparedCall["runsIn"];
-  /** Files and directories a call would read, as the model wrote them. Pure; absent: none. */
+  /** Files whose content the model could see, and directories a call searches, as it wrote them. Pure; absent: none. */
   readonly reads?: (args: Arguments) => readonly string[];
   /** Files a call would write, move or remove, as the model wrote them. Pure; absent: none where it only reads, else unknown. */
   readonly writes?: (args: Arguments) => readonly string[];

@@ -19,7 +19,6 @@ export const WRITE_FILE = defineBuiltin({
   synonyms: { file_path: "path", filePath: "path", filename: "path", contents: "content", text: "content" },
   family: "Edit",
   runsIn: "worker",
-  reads: ({ path }) => texts(path),
   writes: ({ path }) => texts(path),
   load: async () => (await import("./write_file.ts")).writeFile,
 });
