@@ -116,7 +116,7 @@ export {
 } from "./src/tool/mod.ts";
 export { type Decision, type Gate } from "./src/permission/mod.ts";
 export { type Limits, type TurnOutcome, type TurnReason } from "./src/agent/mod.ts";
-export { Controller } from "./src/control/mod.ts";
+export { Controller, type FileReport, type RewindScope } from "./src/control/mod.ts";
 export {
   type AgentOptions,
   createAgent,

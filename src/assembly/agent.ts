@@ -1,6 +1,6 @@
 import type { TurnOutcome } from "../agent/mod.ts";
 import { type ConfigInput, type EnvLookup, reasonixHome } from "../config/mod.ts";
-import type { Controller } from "../control/mod.ts";
+import type { Controller, FileReport, RewindScope } from "../control/mod.ts";
 import { errorMessage, type EventSink, ReasonixError } from "../core/mod.ts";
 import type { Approver, Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
@@ -47,6 +47,11 @@ export interface EmbeddedAgent extends AsyncDisposable {
    * turn began; see {@linkcode TurnOutcome} for how it ended.
    */
   run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome>;
+  /**
+   * Brings files, conversation or both (the default) back to the end of a turn; 0 is before the first. Rejects
+   * with a {@linkcode ReasonixError} when there is no such finished turn.
+   */
+  rewind(turn: number, scope?: RewindScope): Promise<FileReport>;
   /** Interrupts a turn that is running, ends what runs in the background and closes the session. */
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -83,6 +88,10 @@ class Agent implements EmbeddedAgent {
 
   run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
     return this.#assembly.run(input, signal);
+  }
+
+  rewind(turn: number, scope?: RewindScope): Promise<FileReport> {
+    return this.#assembly.rewind(turn, scope);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

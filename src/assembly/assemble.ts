@@ -70,6 +70,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     provider,
     controller,
     gate,
+    checkpointer,
     redact,
     warnings: [...loaded.warnings.map(formatProblem), ...remarks(scope, registry, inputs)],
     warmedUp: () => Promise.allSettled(warming),

@@ -1,6 +1,13 @@
 import type { TurnOutcome } from "../agent/mod.ts";
 import type { LoadedConfig } from "../config/mod.ts";
-import type { Controller } from "../control/mod.ts";
+import {
+  type Controller,
+  type FileReport,
+  rewind,
+  type RewindScope,
+  type TurnCheckpoints,
+  turnTarget,
+} from "../control/mod.ts";
 import { ReasonixError } from "../core/mod.ts";
 import type { Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
@@ -15,6 +22,7 @@ import { resolveInput, type TurnInput } from "./turn_input.ts";
 export interface AssemblyParts extends OpeningParts {
   readonly controller: Controller;
   readonly gate: Gate;
+  readonly checkpointer: Pick<TurnCheckpoints, "open">;
   /** Takes secrets out of what leaves the run beside its events. */
   readonly redact: (text: string) => string;
   /** What the user should know before the first turn. */
@@ -97,6 +105,16 @@ export class Assembly implements AsyncDisposable {
       if (!outcome) throw new TypeError("Cannot run a turn: the controller returned no outcome");
       return outcome;
     });
+  }
+
+  /**
+   * Brings files, conversation or both back to the end of a turn; 0 is before the first. Throws a ReasonixError
+   * (usage) when there is no such finished turn, and while one is running.
+   */
+  async rewind(turn: number, scope: RewindScope = "both"): Promise<FileReport> {
+    const { controller: { recorder }, checkpointer } = this.#parts;
+    const target = turnTarget(recorder.state, turn, scope);
+    return await rewind({ recorder, checkpoints: () => checkpointer.open() }, target);
   }
 
   /** Does a piece of work that an abort interrupts through the controller. */

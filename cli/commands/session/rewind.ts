@@ -1,25 +1,21 @@
-import { buildWorkspace, createCheckpointer } from "../../../src/assembly/mod.ts";
-import { loadConfig } from "../../../src/config/mod.ts";
+import { openForRewind } from "../../../src/assembly/mod.ts";
 import {
   type FileReport,
   previewRewind,
-  Recorder,
   redoTarget,
   rewind,
-  type RewindParts,
   type RewindPreview,
   type RewindScope,
   type RewindTarget,
   turnTarget,
 } from "../../../src/control/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { type Checkpoints, repair, SessionLog, type SessionState } from "../../../src/session/mod.ts";
+import { type Checkpoints, SessionLog, type SessionState } from "../../../src/session/mod.ts";
 import { userText } from "../../../src/util/user_text.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession, withoutOthers } from "./choose.ts";
-import { isDirectory } from "../../../src/path/probe.ts";
 
 export interface RewindFlags {
   /** Absent: the turn before the last one. */
@@ -75,17 +71,11 @@ interface Change {
 }
 
 async function change(context: CliContext, ref: string | undefined, asked: Change): Promise<void> {
-  const session = chosenSession(runPaths(context), ref);
+  const paths = runPaths(context);
+  const session = chosenSession(paths, ref);
   using log = await withoutOthers(() => SessionLog.open(session.path));
-  const recorder = new Recorder(log);
-  if (!asked.preview) { for (const event of repair(log.state)) await recorder.record(event); }
-  for (const notice of log.takeNotices()) await recorder.record(notice);
+  const parts = await openForRewind({ paths, log, preview: asked.preview });
   const target = asked.target(log.state);
-  let opened: Promise<Checkpoints> | undefined;
-  const parts: RewindParts = {
-    recorder,
-    checkpoints: () => opened ??= openCheckpoints(context, log, recorder),
-  };
   if (asked.preview) {
     const preview = await previewRewind(parts, target);
     context.process.stdout.write(talkPreview(log.state, target));
@@ -95,25 +85,6 @@ async function change(context: CliContext, ref: string | undefined, asked: Chang
   const report = await rewind(parts, target);
   context.process.stdout.write(asked.done(log.id));
   if (target.scope !== "conversation") showReport(context, report);
-}
-
-/** Checkpoints as the run made them: of the session's own folder, wherever this command was started. */
-async function openCheckpoints(
-  context: CliContext,
-  log: SessionLog,
-  recorder: Recorder,
-): Promise<Checkpoints> {
-  const folder = log.state.cwd ?? "";
-  if (!isDirectory(folder)) {
-    throw new ReasonixError(`Cannot rewind files: the session's folder ${folder || "?"} is not there`, {
-      exit: "usage",
-      remedy: "bring the folder back, or rewind with --conversation",
-    });
-  }
-  const paths = runPaths(context, folder);
-  const { config } = await loadConfig(paths);
-  return await createCheckpointer({ paths, session: log, recorder, workspace: buildWorkspace(paths, config) })
-    .open();
 }
 
 function talkPreview(state: SessionState, target: RewindTarget): string {

@@ -163,6 +163,21 @@ Deno.test("createAgent keeps a session file and goes on with it in another proce
   await assertRejects(() => createAgent({ provider, cwd, session: "file" }), Error, "the agent has no home");
 });
 
+Deno.test("createAgent rewinds the files and the conversation of a turn", async () => {
+  await using temp = await makeTempDir();
+  const provider = scriptedProvider([write("file"), say("made"), say("again")]);
+  const config = { permissions: { allow: ["Edit"] } };
+  await using agent = await createAgent({ cwd: temp.path, provider, config });
+  await agent.run("make it");
+  assertEquals(await exists(`${temp.path}/file`), true);
+  const { restored } = await agent.rewind(0);
+  assertEquals(restored.map(({ action }) => action), ["delete"]);
+  assertEquals(await exists(`${temp.path}/file`), false);
+  await agent.run("say it");
+  assertEquals(JSON.stringify(provider.requests[2]).includes("make it"), false);
+  await assertRejects(() => agent.rewind(7), Error, "no such finished turn");
+});
+
 Deno.test("the controller refuses a second turn and passes steering into the running one", async () => {
   const gate = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
