@@ -3,6 +3,7 @@ import type { PermissionMode } from "../permission/mod.ts";
 import { isProblem, parseRule } from "../rule/mod.ts";
 import {
   createWorkspace,
+  describeFullAccess,
   describeUnconfined,
   forecastJail,
   type JailForecast,
@@ -38,8 +39,7 @@ function accessOf(
   return stays === undefined
     ? {
       full: true,
-      notice: `Commands run unconfined (${MODE}): they read, write and connect as you do, and file tools ` +
-        "write outside the workspace too",
+      notice: describeFullAccess(MODE),
     }
     : {
       full: false,

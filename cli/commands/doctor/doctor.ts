@@ -40,7 +40,12 @@ function asText(report: Report): string {
         }`
       ),
     ),
-    section("Sandbox", [sandbox.summary, ...sandbox.rejected.map((row) => `${row.backend}: ${row.reason}`)]),
+    section("Sandbox", [
+      sandbox.summary,
+      ...sandbox.rejected.map((row) => `${row.backend}: ${row.reason}`),
+      ...listed("Still in force without a jail:", sandbox.standing),
+      ...listed("In force with --permission-mode danger-full-access:", sandbox.fullAccess),
+    ]),
     section("Sessions", [
       `${sessions.count} of this folder, ${size(sessions.bytes)}; ${size(sessions.homeBytes)} in the home`,
     ]),
@@ -53,4 +58,8 @@ function asText(report: Report): string {
 function size(bytes: number): string {
   if (bytes < 1000) return `${bytes} bytes`;
   return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+}
+
+function listed(title: string, rows: readonly string[] = []): string[] {
+  return rows.length === 0 ? [] : [title, ...rows.map((row) => `- ${row}`)];
 }

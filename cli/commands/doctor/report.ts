@@ -18,6 +18,7 @@ import { loadWindow } from "../../../src/context/mod.ts";
 import { errorMessage } from "../../../src/core/mod.ts";
 import { listModels } from "../../../src/provider/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
+import { standingLayers } from "../../../src/sandbox/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
 import { isFile } from "../../../src/path/probe.ts";
 import { originText } from "../../terminal/origin_text.ts";
@@ -43,6 +44,10 @@ export interface Report {
   readonly sandbox: {
     readonly summary: string;
     readonly rejected: readonly { readonly backend: string; readonly reason: string }[];
+    /** What stands without the jail, where there is none. */
+    readonly standing?: readonly string[];
+    /** What would stand in `--permission-mode danger-full-access`. */
+    readonly fullAccess?: readonly string[];
   };
   readonly sessions: { readonly count: number; readonly bytes: number; readonly homeBytes: number };
   readonly problems: readonly string[];
@@ -171,6 +176,8 @@ async function sandboxPart(
     return await withJail({ paths, loaded, workspace }, (jail) => ({
       summary: jail.describe(),
       rejected: jail.data.rejected,
+      ...(jail.confined ? {} : { standing: standingLayers(false) }),
+      fullAccess: standingLayers(true),
     }));
   } catch (error) {
     problems.push(errorMessage(error));

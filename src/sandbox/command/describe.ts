@@ -1,6 +1,7 @@
 import type { ProbeResult } from "./backend.ts";
 import type { BackendName } from "./backends.ts";
 import type { JailScope } from "./plan.ts";
+import { describeUnconfined } from "./unconfined.ts";
 
 const NETWORK = {
   none: "no network",
@@ -19,10 +20,4 @@ export function describeJail(backend: BackendName, scope: JailScope, probe: Prob
     ? `the network is NOT confined (${probe.detail ?? "not possible here"})`
     : NETWORK[scope.network];
   return `Commands run in a jail (${backend}): ${writes}; ${network}${hidden}`;
-}
-
-/** One line about commands without a jail: why, and what still stands. */
-export function describeUnconfined(why: string): string {
-  return `Commands are not confined (${why}): they read, write and connect as you do; deny rules, the check ` +
-    "for destructive commands and the confinement of file tools still hold";
 }
