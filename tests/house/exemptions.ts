@@ -71,12 +71,6 @@ const EXEMPTIONS: readonly Exemption[] = [
   },
   {
     rule: "files per directory",
-    path: "src/permission/command",
-    limit: 24,
-    reason: "Grows while src/permission/shell moves here",
-  },
-  {
-    rule: "files per directory",
     path: "src/tool/shell",
     limit: 15,
     reason: "One file for each part of running a command: start, watch, read, keep, end",

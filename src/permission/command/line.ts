@@ -1,7 +1,7 @@
-import { effects } from "./effects.ts";
-import { expand, type Start } from "./expand.ts";
+import { effects } from "./effects/effects.ts";
+import { expand, type Start } from "./expand/expand.ts";
 import { parseScript, Unparsable } from "./parse.ts";
-import { runsOwnFile } from "./self_written.ts";
+import { runsOwnFile } from "./effects/self_written.ts";
 import { type Effects, type Environment, INHERITED, type Line, type SimpleCommand } from "./types.ts";
 
 const MAX_NESTED_CODE = 12;

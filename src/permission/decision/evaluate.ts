@@ -12,7 +12,7 @@ import {
   type Ruling,
   type ToolRules,
 } from "../../rule/mod.ts";
-import type { CommandJudge, CommandReport, CommandScene } from "../command/evaluate.ts";
+import type { CommandJudge, CommandReport, CommandScene } from "../command/evaluate/evaluate.ts";
 import type { GateOptions } from "../types.ts";
 
 /** Everything known about one call before anybody is asked. */
@@ -81,7 +81,7 @@ export class Evaluator {
   }
 
   async #load(): Promise<CommandJudge> {
-    this.#loading ??= import("../command/evaluate.ts").then(async (module) => {
+    this.#loading ??= import("../command/evaluate/evaluate.ts").then(async (module) => {
       this.unconfined = await this.#options.unconfined?.();
       return module.createCommandJudge(this.#options, await this.#options.surroundings?.());
     });

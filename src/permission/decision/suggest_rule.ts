@@ -1,5 +1,5 @@
 import type { PreparedCall } from "../../core/mod.ts";
-import type { CommandReport } from "../command/evaluate.ts";
+import type { CommandReport } from "../command/evaluate/evaluate.ts";
 import { absolutePath, relativeTo } from "../../path/lexical.ts";
 import type { PathContext } from "../../rule/mod.ts";
 

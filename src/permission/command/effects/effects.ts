@@ -1,9 +1,9 @@
-import { baseName } from "../../path/lexical.ts";
-import { isKnown } from "../../rule/mod.ts";
+import { baseName } from "../../../path/lexical.ts";
+import { isKnown } from "../../../rule/mod.ts";
 import { fileUses } from "./file_uses.ts";
-import { type Call, type Found, getopt, isLong, type Program } from "./program.ts";
-import { programNamed } from "./programs.ts";
-import { embeddedCode, languageOf } from "./programs/embedded_code.ts";
+import { type Call, type Found, getopt, isLong, type Program } from "../program.ts";
+import { programNamed } from "../programs.ts";
+import { embeddedCode, languageOf } from "../programs/embedded_code.ts";
 import { remoteDeletion } from "./remote_deletion.ts";
 import {
   type Destruction,
@@ -14,9 +14,9 @@ import {
   isDiscardDevice,
   type Nested,
   type SimpleCommand,
-} from "./types.ts";
+} from "../types.ts";
 import { unwrap, type Unwrapped } from "./unwrap.ts";
-import { codeReason, namesProgram, riskyAssignment, riskyVariable, setsCode } from "./variables.ts";
+import { codeReason, namesProgram, riskyAssignment, riskyVariable, setsCode } from "../variables.ts";
 
 /** Effects while they are gathered. */
 interface Draft {

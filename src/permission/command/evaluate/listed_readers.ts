@@ -1,5 +1,5 @@
-import { isKnown } from "../../rule/mod.ts";
-import { type Effects, isDiscardDevice, program } from "./types.ts";
+import { isKnown } from "../../../rule/mod.ts";
+import { type Effects, isDiscardDevice, program } from "../types.ts";
 
 /** Programs none of whose options and operands writes or runs anything. */
 const ANY_WORDS: ReadonlySet<string> = new Set(

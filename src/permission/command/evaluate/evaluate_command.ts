@@ -1,5 +1,5 @@
-import { baseName } from "../../path/lexical.ts";
-import { protectedHolder, protectedPath } from "../../path/protected.ts";
+import { baseName } from "../../../path/lexical.ts";
+import { protectedHolder, protectedPath } from "../../../path/protected.ts";
 import {
   ANY,
   coveringRule,
@@ -13,9 +13,9 @@ import {
   type Ruling,
   type ToolRules,
   unsure,
-} from "../../rule/mod.ts";
+} from "../../../rule/mod.ts";
 import { allows, concerns } from "./match_rule.ts";
-import { type Effects, type FileUse, isDiscardDevice, program } from "./types.ts";
+import { type Effects, type FileUse, isDiscardDevice, program } from "../types.ts";
 
 interface Scene {
   readonly ruleSet: RuleSet;

@@ -1,5 +1,5 @@
 import type { Word, WordPart } from "unbash";
-import { ANY, ONE, STAR } from "../../rule/mod.ts";
+import { ANY, ONE, STAR } from "../../../rule/mod.ts";
 
 /** Variables as they are known at a place of a script. */
 export interface Variables {

@@ -1,6 +1,6 @@
-import { absolutePath, normalize } from "../../path/lexical.ts";
-import { isKnown } from "../../rule/mod.ts";
-import type { Environment, Input } from "./types.ts";
+import { absolutePath, normalize } from "../../../path/lexical.ts";
+import { isKnown } from "../../../rule/mod.ts";
+import type { Environment, Input } from "../types.ts";
 import { MKTEMP_NAME, type Variables } from "./words.ts";
 
 /** Where in a script the second pass is. `cwds` changes as it goes on. */

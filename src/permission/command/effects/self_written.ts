@@ -1,9 +1,9 @@
-import { absolutePath, baseName, normalize } from "../../path/lexical.ts";
-import { ANY, isKnown } from "../../rule/mod.ts";
-import { programNamed } from "./programs.ts";
-import { unpackDirectories } from "./programs/archives.ts";
-import { type Effects, type Environment, program } from "./types.ts";
-import { affectsProgramLookup } from "./variables.ts";
+import { absolutePath, baseName, normalize } from "../../../path/lexical.ts";
+import { ANY, isKnown } from "../../../rule/mod.ts";
+import { programNamed } from "../programs.ts";
+import { unpackDirectories } from "../programs/archives.ts";
+import { type Effects, type Environment, program } from "../types.ts";
+import { affectsProgramLookup } from "../variables.ts";
 
 /** In-place editors change what is there; what they bring in is not looked at, as with a script of an earlier call. */
 const IN_PLACE = /^(?:sed|gsed|patch|truncate)$/;

@@ -1,6 +1,6 @@
 import type { Redirection } from "unbash";
-import { ANY, isKnown } from "../../rule/mod.ts";
-import type { FileUse, Input } from "./types.ts";
+import { ANY, isKnown } from "../../../rule/mod.ts";
+import type { FileUse, Input } from "../types.ts";
 import { expandWhole, type Variables } from "./words.ts";
 
 interface Redirects {

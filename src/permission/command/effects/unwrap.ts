@@ -1,7 +1,7 @@
-import { ANY, isKnown } from "../../rule/mod.ts";
-import { getopt, type Program } from "./program.ts";
-import { programNamed } from "./programs.ts";
-import type { VariableAssignment } from "./types.ts";
+import { ANY, isKnown } from "../../../rule/mod.ts";
+import { getopt, type Program } from "../program.ts";
+import { programNamed } from "../programs.ts";
+import type { VariableAssignment } from "../types.ts";
 
 /** What a wrapper's words say about the command it runs. */
 export type Unwrapped =

@@ -1,10 +1,10 @@
 import { forEachChild, type Statement, type SyntaxNode } from "unbash";
-import { ANY } from "../../rule/mod.ts";
-import { type Script, Unparsable } from "./parse.ts";
+import { ANY } from "../../../rule/mod.ts";
+import { type Script, Unparsable } from "../parse.ts";
 import { readRedirects } from "./redirects.ts";
 import { changeDirectory, child, join, type Scope } from "./scope.ts";
-import { type Environment, INHERITED, type Input, type SimpleCommand } from "./types.ts";
-import { affectsProgramLookup } from "./variables.ts";
+import { type Environment, INHERITED, type Input, type SimpleCommand } from "../types.ts";
+import { affectsProgramLookup } from "../variables.ts";
 import { expandWhole, expandWord, type Variables } from "./words.ts";
 
 /** What a script finds when it starts: the session's shell, or a command that hands it on. */

@@ -1,6 +1,6 @@
-import { ANY } from "../../rule/mod.ts";
-import { type Call, operands, type Program } from "./program.ts";
-import type { FileUse } from "./types.ts";
+import { ANY } from "../../../rule/mod.ts";
+import { type Call, operands, type Program } from "../program.ts";
+import type { FileUse } from "../types.ts";
 
 interface FileUses {
   readonly reads: readonly FileUse[];

@@ -1,5 +1,5 @@
-import { findDestructive } from "../destructive/inspect.ts";
-import { isDirectory, readSmallText } from "../../path/probe.ts";
+import { findDestructive } from "../../destructive/inspect.ts";
+import { isDirectory, readSmallText } from "../../../path/probe.ts";
 import {
   type PathContext,
   type PathMatcher,
@@ -9,16 +9,21 @@ import {
   type Ruling,
   type ToolRules,
   unsure,
-} from "../../rule/mod.ts";
-import type { CommandSurroundings, DestructiveFinding, GateOptions, SegmentExplanation } from "../types.ts";
-import { describeLine, type LineDescription } from "./describe.ts";
+} from "../../../rule/mod.ts";
+import type {
+  CommandSurroundings,
+  DestructiveFinding,
+  GateOptions,
+  SegmentExplanation,
+} from "../../types.ts";
+import { describeLine, type LineDescription } from "../describe.ts";
 import { evaluateCommand } from "./evaluate_command.ts";
-import { readLine } from "./line.ts";
+import { readLine } from "../line.ts";
 import { isListedReader } from "./listed_readers.ts";
 import { matchText } from "./match_rule.ts";
-import { Unparsable } from "./parse.ts";
-import { programNamed } from "./programs.ts";
-import { type Effects, type Line, program } from "./types.ts";
+import { Unparsable } from "../parse.ts";
+import { programNamed } from "../programs.ts";
+import { type Effects, type Line, program } from "../types.ts";
 
 /** What a command line is judged against. */
 export interface CommandScene {
