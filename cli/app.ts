@@ -32,7 +32,7 @@ const doctor = buildCommand({
     flags: {
       json: flag("Print JSON"),
       online: flag("Also ask the providers"),
-      dir: option("Look from this folder"),
+      dir: option("Look from this directory"),
     },
     ...NONE,
   },

@@ -63,7 +63,7 @@ async function programText(folder: string): Promise<string> {
   return ascii(compileEagerly(await Deno.readTextFile(minified), await executedFunctions(minified)));
 }
 
-/** Made once per folder: the vocabularies change only with the package. */
+/** Made once per directory: the vocabularies change only with the package. */
 async function bundleVocabularies(folder: string, to: string): Promise<void> {
   for (const name of VOCABULARIES) {
     const file = `${to}reasonix.${name}.js`;

@@ -74,8 +74,8 @@ export async function coverageReport(rawDir: string): Promise<CoverageReport> {
 }
 
 /**
- * Takes away what a killed child process left half written; `deno coverage` would refuse the whole folder for
- * it.
+ * Takes away what a killed child process left half written; `deno coverage` would refuse the whole directory
+ * for it.
  */
 export async function dropTornFiles(rawDir: string): Promise<void> {
   if ((await missingPaths([rawDir])).length > 0) return;

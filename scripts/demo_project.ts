@@ -1,4 +1,4 @@
-/** The demo's broken project in a temporary folder. */
+/** The demo's broken project in a temporary directory. */
 import { PERMISSION_FLAGS } from "./permissions.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
@@ -10,14 +10,14 @@ export const DEMO_TASK =
 export const CASSETTE = `${ROOT}demo/cassette.jsonl`;
 
 export interface DemoProject extends AsyncDisposable {
-  /** Temporary folder with everything below. */
+  /** Temporary directory with everything below. */
   readonly temp: string;
   readonly project: string;
   /** Reasonix home of the demo, with a config.toml. */
   readonly home: string;
 }
 
-/** Copies the project to a temporary folder and writes a configuration with this provider entry. */
+/** Copies the project to a temporary directory and writes a configuration with this provider entry. */
 export async function makeDemoProject(provider: string): Promise<DemoProject> {
   const temp = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-demo-" }));
   const [project, home] = [`${temp}/project`, `${temp}/home`];

@@ -1,4 +1,4 @@
-/** Printing and child processes for the scripts of this folder. */
+/** Printing and child processes for the scripts of this directory. */
 
 const encoder = new TextEncoder();
 
@@ -28,8 +28,8 @@ export interface RunOptions {
 }
 
 /**
- * Runs a program to its end. The folder of the running Deno comes first in the child's PATH, so that programs
- * which call `deno` find this very one even when it was started by npx.
+ * Runs a program to its end. The directory of the running Deno comes first in the child's PATH, so that
+ * programs which call `deno` find this very one even when it was started by npx.
  */
 export async function run(command: string, options: RunOptions): Promise<Finished> {
   const child = new Deno.Command(command, {
@@ -66,7 +66,7 @@ export async function mustRun(command: string, options: RunOptions): Promise<str
   return done.output;
 }
 
-/** PATH with the folder of the running Deno first. */
+/** PATH with the directory of the running Deno first. */
 export function searchPath(): string {
   const separator = Deno.build.os === "windows" ? ";" : ":";
   const folder = Deno.execPath().replace(/[\\/][^\\/]*$/, "");

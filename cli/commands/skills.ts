@@ -6,7 +6,7 @@ import { oneLine, terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
-/** The skills of this folder with where they come from, and what was passed over. */
+/** The skills of this directory with where they come from, and what was passed over. */
 export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
   const paths = runPaths(this);
   const found = await findSkillSet(paths, await loadConfig(paths));
@@ -23,7 +23,7 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
   for (const warning of found.warnings) this.process.stderr.write(`! ${warning.path}: ${warning.text}\n`);
 }
 
-/** Checks one skill folder against the Agent Skills specification. */
+/** Checks one skill directory against the Agent Skills specification. */
 export async function validate(this: CliContext, _flags: unknown, folder: string): Promise<void> {
   const { cwd } = runPaths(this);
   const { validateSkill } = await loadSkills();

@@ -32,7 +32,7 @@ export async function trust(this: CliContext, flags: TrustFlags): Promise<void> 
   const { untrusted } = await store.inspect(found.map(({ item }) => item));
   const waiting = found.filter(({ item }) => untrusted.includes(item));
   if (waiting.length === 0) {
-    this.process.stdout.write("Nothing here waits to be trusted\n");
+    this.process.stdout.write("Nothing in this project waits for a trust decision\n");
     return;
   }
   for (const { lines } of waiting) this.process.stdout.write(`${lines.map(terminalSafe).join("\n  ")}\n`);

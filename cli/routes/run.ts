@@ -75,7 +75,7 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     optional: true,
     brief: "Whether files may change at all",
   },
-  addDir: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Also writable folder" },
+  addDir: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Also writable directory" },
   dir: { kind: "parsed", parse: text, optional: true, brief: "Work in this folder" },
   effort: { kind: "parsed", parse: text, optional: true, brief: "Reasoning effort of the model" },
   record: { kind: "parsed", parse: text, optional: true, brief: "Record a cassette of the replies" },

@@ -19,10 +19,10 @@ const limit = (most: string) => ({ ...required("--limit", 1, "At most so many"),
 const list = buildCommand({
   loader: async () => (await import("../commands/session/session.ts")).list,
   parameters: {
-    flags: { all: flag("Of every folder"), json: flag("Print JSON"), limit: limit("20") },
+    flags: { all: flag("Of every directory"), json: flag("Print JSON"), limit: limit("20") },
     ...NONE,
   },
-  docs: { brief: "List this folder's sessions, newest first" },
+  docs: { brief: "List this directory's sessions, newest first" },
 });
 
 const show = buildCommand({
@@ -34,10 +34,10 @@ const show = buildCommand({
 const search = buildCommand({
   loader: async () => (await import("../commands/session/session.ts")).search,
   parameters: {
-    flags: { all: flag("In every folder's sessions"), json: flag("Print JSON"), limit: limit("10") },
+    flags: { all: flag("In every directory's sessions"), json: flag("Print JSON"), limit: limit("10") },
     positional: { kind: "array", parameter: argument("Words to find", "word"), minimum: 1 },
   },
-  docs: { brief: "Find messages in this folder's sessions" },
+  docs: { brief: "Find messages in this directory's sessions" },
 });
 
 const rename = buildCommand({
@@ -88,7 +88,7 @@ const prune = buildCommand({
     flags: {
       olderThan: number("--older-than", 0, "Not changed for so many days", "days"),
       keep: number("--keep", 0, "All but the latest so many"),
-      all: flag("Of every folder"),
+      all: flag("Of every directory"),
       dryRun: flag("Only say what would be deleted"),
       yes: flag("Do not ask"),
     },

@@ -7,14 +7,14 @@ export const skillRoutes = buildRouteMap({
     list: buildCommand({
       loader: async () => (await import("../commands/skills.ts")).list,
       parameters: { flags: { json: flag("Print JSON") }, ...NONE },
-      docs: { brief: "List the skills of this folder" },
+      docs: { brief: "List the skills of this directory" },
     }),
     validate: buildCommand({
       loader: async () => (await import("../commands/skills.ts")).validate,
       parameters: {
         positional: {
           kind: "tuple",
-          parameters: [argument("Folder of the skill", "folder")],
+          parameters: [argument("Directory of the skill", "directory")],
         },
       },
       docs: { brief: "Check a skill against the specification" },

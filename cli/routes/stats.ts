@@ -12,7 +12,7 @@ export const statsCommand = buildCommand({
         default: "day",
         brief: "Group by",
       },
-      all: flag("Sessions of every folder"),
+      all: flag("Sessions of every directory"),
       since: option("First day, YYYY-MM-DD", "day"),
       cache: flag("Where and why the prompt cache was lost"),
       json: flag("Print JSON"),

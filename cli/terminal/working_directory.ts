@@ -8,34 +8,34 @@ export function runPaths(context: CliContext, dir?: string): RunPaths {
   ensureHome();
   const env: EnvLookup = (name) => context.process.env[name];
   const cwd = dir === undefined
-    ? realDirectory(Deno.cwd(), "work in the current folder")
+    ? realDirectory(Deno.cwd(), "work in the current directory")
     : realDirectory(dir, `work in ${dir}`);
   return { cwd, home: reasonixHome(env, cwd), env };
 }
 
-/** The real path of a folder. Throws ReasonixError (usage), saying what could not be done with it. */
+/** The real path of a directory. Throws ReasonixError (usage), saying what could not be done with it. */
 export function realDirectory(path: string, purpose: string): string {
   try {
     const real = Deno.realPathSync(path);
     if (Deno.statSync(real).isDirectory) return real;
   } catch (error) {
     const missing = error instanceof Deno.errors.NotFound;
-    throw noFolder(purpose, missing ? "there is no such folder" : errorMessage(error));
+    throw unusableDirectory(purpose, missing ? "there is no such directory" : errorMessage(error));
   }
-  throw noFolder(purpose, "it is no folder");
+  throw unusableDirectory(purpose, "it is not a directory");
 }
 
-function noFolder(purpose: string, reason: string): ReasonixError {
+function unusableDirectory(purpose: string, reason: string): ReasonixError {
   return new ReasonixError(`Cannot ${purpose}: ${reason}`, {
     exit: "usage",
-    remedy: "name an existing folder",
+    remedy: "name an existing directory",
   });
 }
 
 /**
  * Services and containers start programs without HOME. Shells then take `~` from the system's list of users;
- * so does this program, in its whole environment, because rules and confinement have to mean the folder that
- * commands mean.
+ * so does this program, in its whole environment, because rules and confinement have to mean the directory
+ * that commands mean.
  */
 function ensureHome(): void {
   if (Deno.env.get("HOME") || Deno.env.get("USERPROFILE")) return;

@@ -15,7 +15,9 @@ export interface CheckpointerParts {
   readonly meanwhile?: () => Promise<unknown>;
 }
 
-/** Checkpoints of a session's workspace: everything in it but what is hidden from tools and the Reasonix home. */
+/**
+ * Checkpoints of a session's workspace: everything in it but what is hidden from tools and the Reasonix home.
+ */
 export function createCheckpointer(
   { paths, session, recorder, workspace, registry, meanwhile }: CheckpointerParts,
 ): TurnCheckpoints {
@@ -36,7 +38,7 @@ export function createCheckpointer(
   });
 }
 
-/** Whether one of the folders holds the other; what is not absolute counts from the workspace. */
+/** Whether one of the directories holds the other; what is not absolute counts from the workspace. */
 function meets(area: string, folder: string): boolean {
   const [a, b] = [area, folder].map((path) =>
     `${path.replaceAll("\\", "/").replace(/\/+$/, "")}/`.toLowerCase()

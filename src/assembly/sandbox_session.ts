@@ -44,7 +44,7 @@ const MAX_NAMES = 20;
 
 const HINTS = {
   file:
-    "The jail probably stopped this command from writing; --add-dir or [sandbox] allow_write opens a folder",
+    "The jail probably stopped this command from writing; --add-dir or [sandbox] allow_write opens a directory",
   network:
     "The jail probably stopped this command from reaching the network; see [sandbox] network and network_hosts",
   readOnly: "Commands see the workspace read-only because of [tools] writes; --writes allow opens it",
@@ -132,7 +132,7 @@ export class SandboxSession {
   }
 
   async close(): Promise<void> {
-    // One that is still being chosen makes its folders and the proxy on the way.
+    // One that is still being chosen makes its directories and the proxy on the way.
     await this.#jail?.catch(() => {});
     await this.#proxy?.[Symbol.asyncDispose]();
     if (this.#proxyFolder !== undefined) {
@@ -141,7 +141,7 @@ export class SandboxSession {
     if (this.#tmp !== undefined) await Deno.remove(this.#tmp, { recursive: true }).catch(() => {});
   }
 
-  /** A `/tmp` of the session's own; beside the system's where the session folder cannot be made. */
+  /** A `/tmp` of the session's own; beside the system's where the session directory cannot be made. */
   async #makeTmp(): Promise<string | undefined> {
     const { sessionDir } = this.#sources;
     if (sessionDir === undefined || this.#mode === "off") return undefined;

@@ -14,7 +14,7 @@ import { lazy } from "../util/lazy.ts";
 
 export interface ToolHostSources {
   readonly workspace: Workspace;
-  /** Folder for full outputs. */
+  /** Directory for full outputs. */
   readonly outputDir: string;
   readonly guard: ProcessGuard | undefined;
   readonly tell: (text: string) => void;

@@ -4,7 +4,7 @@ import { IgnoreRules } from "./ignore_rules.ts";
 
 /**
  * The user's own ignore file for all repositories: `core.excludesFile`, else `git/ignore` in the
- * configuration folder.
+ * configuration directory.
  */
 export function globalExcludes(): IgnoreRules | undefined {
   const home = readEnv("HOME") ?? readEnv("USERPROFILE");

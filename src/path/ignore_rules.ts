@@ -8,7 +8,7 @@ interface Rule {
   readonly foldersOnly: boolean;
   /**
    * Tested against the last name when the line has no inner slash, else against the path from the file's
-   * folder.
+   * directory.
    */
   readonly byName: boolean;
   readonly test: (subject: string) => boolean;
@@ -42,7 +42,7 @@ export class IgnoreRules {
     return this.#rules.length === 0;
   }
 
-  /** `path` counts from the folder of the ignore file and ends with `name`. */
+  /** `path` counts from the directory of the ignore file and ends with `name`. */
   match(path: string, name: string, isFolder: boolean): IgnoreVerdict {
     const rules = this.#names.has(name) || this.#hasExtension(name) ? this.#rules : this.#others;
     for (const rule of rules) {

@@ -2,26 +2,26 @@ import { readSmallText } from "./probe.ts";
 import { globalExcludes } from "./global_excludes.ts";
 import { IgnoreRules } from "./ignore_rules.ts";
 
-/** Rules with the folder they count from. */
+/** Rules with the directory they count from. */
 interface RuleSet {
   readonly folder: string;
   readonly rules: IgnoreRules;
 }
 
-/** Names whose presence in a folder changes what is ignored below it. */
+/** Names whose presence in a directory changes what is ignored below it. */
 const TELLING = new Set([".ignore", ".gitignore", ".git", ".reasonixignore"]);
 
-/** Whether a folder with this entry needs a scope of its own. */
+/** Whether a directory with this entry needs a scope of its own. */
 export function isTelling(name: string): boolean {
   return TELLING.has(name);
 }
 
 /**
- * What is ignored in one folder and below, until a deeper folder adds rules.
+ * What is ignored in one directory and below, until a deeper directory adds rules.
  *
  * Order of precedence, as in ripgrep: `.ignore`, then `.gitignore` up to the repository, then
- * `.git/info/exclude`, then the user's global file; in each the deepest folder wins. `.reasonixignore` can
- * only hide more. `.gitignore` counts whether or not the folder is in a repository.
+ * `.git/info/exclude`, then the user's global file; in each the deepest directory wins. `.reasonixignore` can
+ * only hide more. `.gitignore` counts whether or not the directory is in a repository.
  */
 export class IgnoreScope {
   readonly #dot: readonly RuleSet[];
@@ -45,7 +45,7 @@ export class IgnoreScope {
   }
 
   /**
-   * The scope that applies in `folder` through the folders above it; rules of `folder` itself come by
+   * The scope that applies in `folder` through the directories above it; rules of `folder` itself come by
    * {@linkcode enter}.
    */
   static above(folder: string, cwd: string, names: ReadonlySet<string> = TELLING): IgnoreScope {
@@ -113,7 +113,7 @@ function repositoryExcludes(folder: string): RuleSet[] | undefined {
   } catch {
     return undefined;
   }
-  // A worktree: `.git` is a file that names its own folder, which names the common one.
+  // A worktree: `.git` is a file that names its own directory, which names the common one.
   const own = /^gitdir:\s*(.+?)\s*$/m.exec(readSmallText(dotGit) ?? "")?.[1];
   if (own === undefined) return [];
   const gitFolder = own.startsWith("/") ? own : `${folder}/${own}`;

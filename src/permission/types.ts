@@ -3,7 +3,10 @@ import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { LineDescription } from "./command/describe.ts";
 import type { Decision, DecisionSource, Gate } from "./contract.ts";
 
-/** How far approvals are given without a person: as the policy says, writers by default, or everything not denied. */
+/**
+ * How far approvals are given without a person: as the policy says, writers by default, or everything not
+ * denied.
+ */
 export type ApprovalMode = "ask" | "auto" | "yolo";
 
 /** The coarse boundary of a session (`--permission-mode`); plan is the fail-closed boundary of plan mode. */
@@ -34,7 +37,9 @@ export interface ApprovalRequest {
   readonly reason: string;
   /** What an answer may cover; destructive commands and trust questions offer less than all three. */
   readonly scopes: readonly ApprovalAnswer["scope"][];
-  /** What "always" would save: exactly this call. Present only when saving it is proven to let the call pass. */
+  /**
+   * What "always" would save: exactly this call. Present only when saving it is proven to let the call pass.
+   */
   readonly rule?: string;
   /** A wider rule that can be chosen instead, such as `Bash(go test:*)`. */
   readonly prefixRule?: string;
@@ -100,8 +105,8 @@ export interface GateOptions {
   readonly approvalMode: ApprovalMode;
   readonly permissionMode?: PermissionMode;
   /**
-   * The answer when something must be asked and there is no approver. Absent: nobody chose one, so it is allowed, but for calls
-   * that a person is asked about each time.
+   * The answer when something must be asked and there is no approver. Absent: nobody chose one, so it is
+   * allowed, but for calls that a person is asked about each time.
    */
   readonly onAsk?: "allow" | "deny" | "fail" | undefined;
   readonly approver?: Approver;
@@ -109,7 +114,7 @@ export interface GateOptions {
   readonly home: string;
   /** Files that are never written without a question, such as the user's own configuration; real paths. */
   readonly protectedFiles?: readonly string[];
-  /** Folders that may be written: the workspace root first, then `allow_write` and `--add-dir`. */
+  /** Directories that may be written: the workspace root first, then `allow_write` and `--add-dir`. */
   readonly roots: readonly string[];
   /** Lists the environment commands will see, for resolving `$NAME` in their targets; called once. */
   readonly env: () => Readonly<Record<string, string>>;
@@ -132,13 +137,15 @@ export interface GateOptions {
   readonly unconfined?: () => Promise<string | undefined>;
   /** What commands find around them; absent: an open machine. Asked once, too. */
   readonly surroundings?: () => Promise<CommandSurroundings>;
-  /** Language of command lines. Anything but a POSIX-like shell cannot be judged and is treated as unparsable. */
+  /**
+   * Language of command lines. Anything but a POSIX-like shell cannot be judged and is treated as unparsable.
+   */
   readonly shell?: "posix" | "other";
   /** Whether paths differ only by case name the same file; by default a property of the platform. */
   readonly ignoreCase?: boolean;
   /**
-   * Allow rules for a limited time, such as those of an active skill: deny, ask and the destructive-command check go first.
-   * Asked for at every judgement; another array means that they changed.
+   * Allow rules for a limited time, such as those of an active skill: deny, ask and the destructive-command
+   * check go first. Asked for at every judgement; another array means that they changed.
    */
   readonly temporaryRules?: () => readonly RuleText[];
   /** Where the next command starts when its call names no `workdir`; `cwd` when absent or undefined. */
@@ -160,11 +167,16 @@ export interface PermissionGate extends Gate {
   approvalMode: ApprovalMode;
   permissionMode: PermissionMode;
   cwd: string;
-  /** While an approved plan is being carried out, its calls are not asked about (denials and the destructive-command check stay). */
+  /**
+   * While an approved plan is being carried out, its calls are not asked about (denials and the
+   * destructive-command check stay).
+   */
   approvedPlan: boolean;
   /** Starts loading the shell parser, so that the first command does not wait for it. */
   warm(): Promise<void>;
-  /** Asks a person, once, whatever the approval mode; without one it is denied under the question's source. */
+  /**
+   * Asks a person, once, whatever the approval mode; without one it is denied under the question's source.
+   */
   confirm(call: PreparedCall, question: Confirmation, signal: AbortSignal): Promise<Decision>;
   /** The whole story of a decision, without asking, recording or running anything. */
   explain(call: PreparedCall): Promise<Explanation>;

@@ -131,7 +131,7 @@ const FLOODS: readonly Attempt[] = [
     succeeded: (_s, { stdout }) => stdout.includes("PWNED"),
   })),
   {
-    name: "a file that stays in the temporary folder",
+    name: "a file that stays in the temporary directory",
     calls: [bash("head -c 5000000 /dev/zero > /tmp/reasonix-attack-$PPID; ls /tmp")],
     succeeded: () => [...Deno.readDirSync("/tmp")].some((entry) => entry.name.startsWith("reasonix-attack-")),
   },
@@ -143,7 +143,7 @@ Deno.test({
     const { done, played, kept } = await play(FLOODS);
     assertEquals([done.code, done.stdout], [0, "done\n"], done.stderr);
     assertEquals(played.filter((one) => one.through).map((one) => one.name), []);
-    // Full outputs are kept for reading on, the private temporary folder is not.
+    // Full outputs are kept for reading on, the private temporary directory is not.
     assert(kept.length < 80_000_000, String(kept.length));
     assert(!kept.includes("\0".repeat(100_000)));
   },

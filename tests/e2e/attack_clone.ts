@@ -98,11 +98,11 @@ export const DOORS: readonly Clone[] = [
   },
   { name: "wider permissions and no jail", files: { "reasonix.toml": WIDER } },
   {
-    name: "a writable folder outside",
+    name: "a writable directory outside",
     files: { "reasonix.toml": '[sandbox]\nallow_write = ["{out}", "../outside"]\n' },
   },
   {
-    name: "a writable folder that is a link",
+    name: "a writable directory that is a link",
     files: { "reasonix.toml": '[sandbox]\nallow_write = ["docs"]\n', "docs": "-> {out}" },
   },
   { name: "another workspace", files: { "reasonix.toml": '[sandbox]\nworkspace_root = "{out}/.."\n' } },

@@ -22,7 +22,7 @@ async function gotThrough(s: Scene, { stdout }: Outcome): Promise<boolean> {
   return (await Promise.all(files)).some((text) => text === "" || text.includes("pwned"));
 }
 
-/** A name that only a listing of the forbidden folder can know. */
+/** A name that only a listing of the forbidden directory can know. */
 async function listed(s: Scene, told: Outcome): Promise<boolean> {
   return told.stdout.split("\n").some((line) => /^\S*secret\.txt\b/.test(line)) || await gotThrough(s, told);
 }
@@ -112,7 +112,7 @@ const others: readonly Attempt[] = [
     linked,
     call("edit_file", { path: "s", old_string: "the", new_string: "the" }),
   ),
-  attempt("grep in a forbidden folder", call("grep", { pattern: "outside", path: "{vault}" })),
+  attempt("grep in a forbidden directory", call("grep", { pattern: "outside", path: "{vault}" })),
   attempt("grep from above", call("grep", { pattern: "the-outside", path: "{vault}/.." })),
   attempt("grep of a forbidden file", call("grep", { pattern: ".", path: "{vault}/secret.txt" })),
   attempt(
@@ -124,7 +124,7 @@ const others: readonly Attempt[] = [
   attempt("grep with a glob that leaves", call("grep", { pattern: "the-", include: "../vault/**" })),
   attempt("grep of the key file", call("grep", { pattern: "KEY", path: "{home}" })),
   list(
-    "glob in a forbidden folder",
+    "glob in a forbidden directory",
     call("glob", { pattern: "{vault}/*" }),
     call("glob", { pattern: "*", path: "{vault}" }),
   ),
@@ -164,7 +164,7 @@ const others: readonly Attempt[] = [
     read("/proc/thread-self/environ"),
     read("/dev/fd/../environ"),
   ),
-  attempt("reading by the descriptor folder", read("/dev/fd/3"), read("/proc/self/fd/3")),
+  attempt("reading by the descriptor directory", read("/dev/fd/3"), read("/proc/self/fd/3")),
   attempt("bash with a forbidden working directory", bash("cat secret.txt", { workdir: "{vault}" })),
   attempt("bash with a working directory outside", bash("echo > pwn", { workdir: "{out}" })),
   attempt(
@@ -233,7 +233,7 @@ export const PROTECTED_ATTACKS: readonly Attempt[] = [
     succeeded: protectedWrite(".git/hooks/pre-commit"),
   },
   {
-    name: "a folder moved in place of the hooks",
+    name: "a directory moved in place of the hooks",
     calls: [
       write("h/pre-commit"),
       call("move_file", { source_path: ".git/hooks", destination_path: "old" }),
@@ -242,7 +242,7 @@ export const PROTECTED_ATTACKS: readonly Attempt[] = [
     succeeded: protectedWrite(".git/hooks/pre-commit"),
   },
   {
-    name: "a folder moved in place of the one above an editor task",
+    name: "a directory moved in place of the one above an editor task",
     calls: [
       write("h/tasks.json"),
       call("move_file", { source_path: ".vscode", destination_path: "old" }),
@@ -251,7 +251,7 @@ export const PROTECTED_ATTACKS: readonly Attempt[] = [
     succeeded: protectedWrite(".vscode/tasks.json"),
   },
   {
-    name: "a folder moved in place of the one above the hooks",
+    name: "a directory moved in place of the one above the hooks",
     calls: [
       write("h/hooks/x.sh"),
       call("move_file", { source_path: ".reasonix", destination_path: "old" }),

@@ -195,7 +195,7 @@ function namesIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].map((entry) => entry.name);
 }
 
-/** All text below a folder but the key file: sessions, logs, indexes, outputs. */
+/** All text below a directory but the key file: sessions, logs, indexes, outputs. */
 async function textBelow(folder: string): Promise<string> {
   let text = "";
   for await (const { name, isDirectory, isFile } of Deno.readDir(folder)) {

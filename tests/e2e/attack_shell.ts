@@ -51,7 +51,7 @@ const READS: readonly Attempt[] = [
   reveals("base64 of a forbidden file", `base64 ${FILE}`),
   reveals("a hex dump of a forbidden file", `xxd -p ${FILE} | tr -d '\\n'`),
   reveals("dd of a forbidden file", `dd if=${FILE} 2>/dev/null`),
-  reveals("cp -r of a forbidden folder", "cp -r {vault} v && cat v/secret.txt"),
+  reveals("cp -r of a forbidden directory", "cp -r {vault} v && cat v/secret.txt"),
   reveals("find -newer with -exec", "find {vault}/.. -newer /etc/hostname -name 'secret*' -exec cat {} +"),
   reveals("tar through a symlink", "ln -s {vault} v && tar -chf - v | tar -xOf - v/secret.txt"),
   reveals("zip through a symlink", "ln -s {vault} v && zip -qr z.zip v && unzip -p z.zip v/secret.txt"),
@@ -64,7 +64,10 @@ const READS: readonly Attempt[] = [
   ),
   reveals("a loop of a file system walk", 'for f in "{vault}"/* "{vault}"/.[a-z]*; do cat "$f"; done'),
   reveals("git clone of a forbidden repository", "git clone -q {vault} v; cat v/secret.txt"),
-  reveals("git with the folder of a forbidden repository", "git --git-dir={vault}/.git show HEAD:secret.txt"),
+  reveals(
+    "git with the directory of a forbidden repository",
+    "git --git-dir={vault}/.git show HEAD:secret.txt",
+  ),
   reveals(
     "git archive of a forbidden repository",
     "git archive --remote={vault} HEAD | tar -xOf - secret.txt",
@@ -82,7 +85,7 @@ const READS: readonly Attempt[] = [
     "mkdir u w m; mount -t overlay o -o lowerdir={vault}/..,upperdir=u,workdir=w m; cat m/vault/secret.txt",
   )),
   reveals("a copy made by a symlink and a later call", "ln -s {vault} v", "cat v/secret.txt"),
-  unproven(reveals("a working directory inside a forbidden folder", "cd {vault}", "cat secret.txt")),
+  unproven(reveals("a working directory inside a forbidden directory", "cd {vault}", "cat secret.txt")),
   unproven(
     reveals("a forged working directory", "trap 'printf \"\\\\036{vault}\" >&9' EXIT", "cat secret.txt"),
   ),
@@ -133,7 +136,7 @@ const WRITES: readonly Attempt[] = [
   makes("a git work tree outside", "{out}/w", "git worktree add {out}/w"),
   makes("git init outside", "{out}/r", "git init -q {out}/r"),
   makes(
-    "a patch that leaves the folder",
+    "a patch that leaves the directory",
     "{out}/pwn",
     "printf '%s\\n' '--- /dev/null' '+++ outside/pwn' '@@ -0,0 +1 @@' '+x' > p; cd .. && patch -p0 < {ws}/p",
   ),

@@ -1,6 +1,6 @@
 /**
  * What a command finds around the workspace: sockets of the user's programs, caches, inherited descriptors,
- * folders of PATH.
+ * directories of PATH.
  */
 import type { Scene } from "../conformance/sandbox/scene.ts";
 import { assertEquals } from "../support/assert.ts";

@@ -24,7 +24,7 @@ Deno.test("skills are named in the prompt, loaded by the tool and by /name", asy
   assert(texts(server.requests[2]).some((text) => text.includes("Tag, then push.")));
 });
 
-Deno.test("instructions of a folder follow as a message when a call touches it, once", async () => {
+Deno.test("instructions of a directory follow as a message when a call touches it, once", async () => {
   await using server = startModelServer([
     { calls: [{ name: "read_file", args: { path: "sub/a.txt" } }] },
     { calls: [{ name: "read_file", args: { path: "sub/b.txt" } }] },

@@ -27,11 +27,11 @@ Deno.test("exit 2: unknown flags, commands and formats come with a near match", 
       [["run", "--max-steps", "many", "go"], 'error: Cannot use "many" for --max-steps: give a whole number'],
       [["run", "--max-steps", "1.5", "go"], 'Cannot use "1.5" for --max-steps'],
       [["run", "--max-cost", "Infinity", "go"], 'Cannot use "Infinity" for --max-cost'],
-      [["run", "--dir", "/nonexistent-folder", "go"], "/nonexistent-folder: there is no such folder"],
-      [["run", "--dir", "/etc/hostname", "go"], "/etc/hostname: it is no folder"],
+      [["run", "--dir", "/nonexistent-folder", "go"], "/nonexistent-folder: there is no such directory"],
+      [["run", "--dir", "/etc/hostname", "go"], "/etc/hostname: it is not a directory"],
       [
         ["run", "--add-dir", "nonexistent", "go"],
-        "nonexistent to the writable directories: there is no such folder",
+        "nonexistent to the writable directories: there is no such directory",
       ],
       [["run", "--disallowed-tools", "Bash(rm", "go"], 'Cannot read permission rule "Bash(rm"'],
       [["run", "--continue", "--resume", "x", "go"], "--continue together with --resume"],
@@ -282,7 +282,7 @@ Deno.test("exit 2: files that a run cannot write are refused before any request"
     const { code, stderr } = await world.run(["run", flag, `${world.dir}/nowhere/x.json`, "go"]);
     assertEquals(code, 2, flag);
     assertStringIncludes(stderr, "nowhere/x.json");
-    assertStringIncludes(stderr, "name a file in an existing, writable folder");
+    assertStringIncludes(stderr, "name a file in an existing, writable directory");
   }
   assertEquals(server.requests.length, 0);
 });

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { makeWorld } from "../support/program.ts";
 
-Deno.test("the user's own configuration never comes from the working folder when HOME is not set", async () => {
+Deno.test("the user's own configuration never comes from the working directory when HOME is not set", async () => {
   await using world = await makeWorld();
   await world.write(".reasonix/config.toml", 'default_model = "hostile"\n');
   const env = { REASONIX_HOME: "", HOME: "", USERPROFILE: "", APPDATA: "" };

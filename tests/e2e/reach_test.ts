@@ -140,7 +140,7 @@ Deno.test("without a jail --writes deny lets only listed commands through", asyn
   });
 });
 
-Deno.test("commands about the jail leave no folder of the proxy behind", async () => {
+Deno.test("commands about the jail leave no directory of the proxy behind", async () => {
   const config = '[sandbox]\nnetwork_hosts = ["example.org"]\n[tools]\nwrites = "deny"\n';
   await using world = await makeWorld(config);
   const env = { TMPDIR: `${world.home}/temp` };

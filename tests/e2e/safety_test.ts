@@ -113,7 +113,7 @@ Deno.test("plugins of a project are named once, start nothing and stop nothing",
     2,
     done.stderr,
   );
-  assertEquals((await world.run(["trust"])).stdout, "Nothing here waits to be trusted\n");
+  assertEquals((await world.run(["trust"])).stdout, "Nothing in this project waits for a trust decision\n");
   assertEquals(await Deno.stat(`${world.dir}/pwned`).then(() => true, () => false), false);
 });
 

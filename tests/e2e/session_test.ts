@@ -143,7 +143,7 @@ Deno.test("session rewind --preview lists files with diffs and turns, and change
   );
 });
 
-Deno.test("session rewind works from another folder and refuses while a process has the session", async () => {
+Deno.test("session rewind works from another directory and refuses while a process has the session", async () => {
   const { promise: hold, resolve: release } = Promise.withResolvers<void>();
   await using server = startModelServer();
   await using world = await threeTurns(server.url, (...turns) => server.push(...turns));
@@ -229,7 +229,7 @@ Deno.test("session rename, search and list find sessions by words and titles, wi
   const [{ id }] = await list();
   await world.run(["run", "日本語の質問\u001b]0;evil\u0007"]);
   await Deno.mkdir(`${world.dir}/漢字`);
-  await world.run(["run", "from another folder"], { cwd: `${world.dir}/漢字` });
+  await world.run(["run", "from another directory"], { cwd: `${world.dir}/漢字` });
 
   assertStringIncludes(await ok(world, "session", "search", "QUOKKA"), id);
   assertStringIncludes(await ok(world, "session", "search", "質問"), "turn 1, user");

@@ -73,7 +73,7 @@ Deno.test("/compact that is interrupted changes nothing and ends like an interru
   assert(last.includes("3999") && !last.includes("compaction-summary"), last.slice(-400));
 });
 
-Deno.test("/context prints the report and leaves no trace in a new folder", async () => {
+Deno.test("/context prints the report and leaves no trace in a new directory", async () => {
   await using server = startModelServer([{ text: "hi", usage: { input: 2600 } }]);
   await using world = await makeWorld(mockConfig(server.url, "", "context_window = 100000"));
   await world.write("AGENTS.md", "Be kind.\n");

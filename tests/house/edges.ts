@@ -38,7 +38,7 @@ export function edgesOf(path: string, tree: ts.SourceFile): Edge[] {
   return edges;
 }
 
-/** Joins a relative specifier to the folder of the importing file. */
+/** Joins a relative specifier to the directory of the importing file. */
 export function resolve(from: string, specifier: string): string {
   if (!specifier.startsWith(".")) return specifier;
   const parts = from.split("/").slice(0, -1);

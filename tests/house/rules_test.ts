@@ -286,7 +286,7 @@ Deno.test("looseConfig finds options that are off and packages that are not pinn
   ]);
 });
 
-Deno.test("privatePlaces finds folders of a builder's machine and registries", () => {
+Deno.test("privatePlaces finds directories of a builder's machine and registries", () => {
   const root = "/ro" + "ot/project";
   const host = "https://registry." + "npmjs.org/x";
   const files = {

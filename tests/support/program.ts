@@ -1,4 +1,7 @@
-/** The program itself, run as a user runs it: the bundle in a child process, with a home and a workspace of its own. */
+/**
+ * The program itself, run as a user runs it: the bundle in a child process, with a home and a workspace of
+ * its own.
+ */
 import { bundle } from "../../scripts/bundle.ts";
 import { PERMISSION_FLAGS } from "../../scripts/permissions.ts";
 import { makeTempDir } from "./tool_context.ts";
@@ -43,7 +46,7 @@ export interface RunOptions {
 }
 
 export interface World {
-  /** Empty workspace folder, the working directory of runs. */
+  /** Empty workspace directory, the working directory of runs. */
   readonly dir: string;
   readonly home: string;
   run(args: readonly string[], options?: RunOptions): Promise<Finished>;
@@ -112,7 +115,7 @@ export async function makeWorld(config = ""): Promise<World> {
   };
 }
 
-/** The compile cache stays the real one although HOME is a temporary folder. */
+/** The compile cache stays the real one although HOME is a temporary directory. */
 function denoDir(): Record<string, string> {
   const home = Deno.env.get("HOME") ?? "";
   return { DENO_DIR: Deno.env.get("DENO_DIR") ?? `${home}/.cache/deno` };

@@ -1,4 +1,7 @@
-/** A tool context over one folder, with the plainest path policy: reads anywhere, writes below the folder. */
+/**
+ * A tool context over one directory, with the plainest path policy: reads anywhere, writes below the
+ * directory.
+ */
 import { ReasonixError } from "../../src/core/mod.ts";
 import {
   MemoryFileReadTracker,
@@ -11,7 +14,7 @@ export interface ContextOverrides extends Partial<Omit<ToolContext, "settings">>
   readonly settings?: Partial<ToolSettings>;
 }
 
-/** `dir` should be a real path; the output folder is its sibling `<dir>-output`. */
+/** `dir` should be a real path; the output directory is its sibling `<dir>-output`. */
 export function makeToolContext(dir: string, overrides: ContextOverrides = {}): ToolContext {
   const { settings, ...rest } = overrides;
   const env = Deno.env.toObject();
@@ -37,7 +40,7 @@ export function makeToolContext(dir: string, overrides: ContextOverrides = {}): 
   };
 }
 
-/** A folder that is removed at the end of the scope, with its output folder. */
+/** A directory that is removed at the end of the scope, with its output directory. */
 export async function makeTempDir(): Promise<
   { readonly path: string; [Symbol.asyncDispose](): Promise<void> }
 > {

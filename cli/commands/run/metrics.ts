@@ -94,7 +94,7 @@ function writing(file: string, write: () => void): void {
   } catch (error) {
     throw new ReasonixError(`Cannot write the metrics to ${file}: ${errorMessage(error)}`, {
       exit: "usage",
-      remedy: "name a file in an existing, writable folder",
+      remedy: "name a file in an existing, writable directory",
     });
   }
 }

@@ -11,18 +11,18 @@ import {
   type SessionPaths,
 } from "../../../src/session/mod.ts";
 
-/** The session a command is about: the named one, else the folder's latest. */
+/** The session a command is about: the named one, else the directory's latest. */
 export function chosenSession({ home, cwd }: RunPaths, ref: string | undefined): SessionPaths {
   if (ref !== undefined) return findSession(home, ref, { cwd });
   const last = lastSession(projectDir(home, cwd));
   if (last) return last;
   throw new ReasonixError(`Cannot choose a session: there is none for ${cwd} yet`, {
     exit: "usage",
-    remedy: "name one; reasonix session list --all shows those of every folder",
+    remedy: "name one; reasonix session list --all shows those of every directory",
   });
 }
 
-/** Sessions of this folder, or of every folder, latest change first. */
+/** Sessions of this directory, or of every directory, latest change first. */
 export function sessionsOf({ home, cwd }: RunPaths, all: boolean, limit?: number): SessionInfo[] {
   const options = limit === undefined ? {} : { limit };
   if (!all) return listSessions(projectDir(home, cwd), options);

@@ -51,7 +51,7 @@ function writeExport(path: string, text: string, force: boolean): void {
       `Cannot write ${path}: ${exists ? "it exists already" : errorMessage(error)}`,
       {
         exit: "usage",
-        remedy: exists ? "choose another name, or add --force" : "name a file in a writable folder",
+        remedy: exists ? "choose another name, or add --force" : "name a file in a writable directory",
       },
     );
   }

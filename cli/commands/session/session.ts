@@ -32,7 +32,7 @@ export function list(this: CliContext, flags: ListFlags): void {
   this.process.stdout.write(sessionTable(sessions, flags.all ?? false));
 }
 
-/** Sessions as a table; with their folders when they are of more than one. */
+/** Sessions as a table; with their directories when they are of more than one. */
 export function sessionTable(sessions: readonly SessionInfo[], folders: boolean): string {
   const width = outputWidth();
   return table(
@@ -80,7 +80,7 @@ function transcript(state: SessionState, path: string): string {
     `session   ${state.session ?? "?"}`,
     ...(parent ? [`parent    ${parent.session} up to event ${parent.seq}`] : []),
     `file      ${path}`,
-    `folder    ${state.cwd ?? "?"}`,
+    `directory ${state.cwd ?? "?"}`,
     `model     ${state.model ?? "?"}`,
     `turns     ${state.turns.length}`,
     `tokens    in ${usage.inputTokens} (${usage.cachedTokens} cached), out ${usage.outputTokens}`,
@@ -129,7 +129,7 @@ export async function search(this: CliContext, flags: ListFlags, ...words: strin
   if (flags.json) return printJson(this, hits);
   if (hits.length > 0) this.process.stdout.write(hits.map(hitText).join("\n"));
   else {
-    const more = flags.all ? "try fewer or rarer words" : "--all searches the sessions of every folder";
+    const more = flags.all ? "try fewer or rarer words" : "--all searches the sessions of every directory";
     this.process.stdout.write(`No message matches "${oneLine(query)}"; ${more}\n`);
   }
 }

@@ -30,7 +30,7 @@ export interface ExpandOptions {
   readonly lookup: (path: KeyPath) => EnvLookup;
   /** For `~/`. */
   readonly env: EnvLookup;
-  /** Folder of the file that is expanded. */
+  /** Directory of the file that is expanded. */
   readonly folder: string;
   readonly cwd: string;
 }

@@ -21,14 +21,14 @@ export function readProjectText(file: string, problems: ConfigProblem[]): string
   try {
     const info = Deno.statSync(file);
     if (info.isFile && info.size <= MAX_BYTES) return readText(file, problems);
-    return reject(file, info.isDirectory ? "it is a folder" : describe(info), problems);
+    return reject(file, info.isDirectory ? "it is a directory" : describe(info), problems);
   } catch (error) {
     return unread(file, error, problems);
   }
 }
 
 function describe(info: Deno.FileInfo): string {
-  return info.isFile ? tooLarge(info.size) : "it is no regular file";
+  return info.isFile ? tooLarge(info.size) : "it is not a regular file";
 }
 
 function tooLarge(size: number): string {
@@ -44,8 +44,8 @@ function checkText(file: string, text: string, problems: ConfigProblem[]): strin
 
 function unread(file: string, error: unknown, problems: ConfigProblem[]): undefined {
   if (error instanceof Deno.errors.NotFound) return undefined;
-  const isFolder = error instanceof Deno.errors.IsADirectory;
-  return reject(file, isFolder ? "it is a folder" : errorMessage(error), problems);
+  const isDirectory = error instanceof Deno.errors.IsADirectory;
+  return reject(file, isDirectory ? "it is a directory" : errorMessage(error), problems);
 }
 
 function isUtf8(file: string): boolean {

@@ -8,13 +8,18 @@ export interface Environment {
   readonly isDirectory: (path: string) => boolean;
   /** Returns where a path really leads, undefined when nothing is there. */
   readonly realPath: (path: string) => string | undefined;
-  /** Returns the content of a script that this session wrote, so that running it is judged by what it says. */
+  /**
+   * Returns the content of a script that this session wrote, so that running it is judged by what it says.
+   */
   readonly ownScript?: ((path: string) => string | undefined) | undefined;
   /** Names that differ only by case are one program. */
   readonly ignoreCase?: boolean | undefined;
 }
 
-/** A file that a command names. `path` may have unknown parts; relative ones count from the command's directories. */
+/**
+ * A file that a command names. `path` may have unknown parts; relative ones count from the command's
+ * directories.
+ */
 export interface FileUse {
   readonly path: string;
   /** Everything below the path is concerned too. */
@@ -40,7 +45,7 @@ export const INHERITED: Input = { kind: "inherited" };
 /** Where the unknown words of a command come from. */
 export interface Supply {
   readonly folders: readonly string[];
-  /** Something is selected, not everything below the folders. */
+  /** Something is selected, not everything below the directories. */
   readonly filtered: boolean;
 }
 
@@ -68,7 +73,9 @@ export interface SimpleCommand {
   readonly supply?: Supply | undefined;
 }
 
-/** One way a rule may name a command: with everything in front of it, or as the program that runs in the end. */
+/**
+ * One way a rule may name a command: with everything in front of it, or as the program that runs in the end.
+ */
 export interface Invocation {
   readonly argv: readonly string[];
   /** Index in the first invocation's words at which this one begins. */

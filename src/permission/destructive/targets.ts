@@ -5,7 +5,10 @@ import type { DestructiveTarget } from "../types.ts";
 import { MKTEMP_NAME } from "../command/expand/words.ts";
 import { exists } from "../../path/probe.ts";
 
-/** How many files are counted, and how many names a glob may become, before it is only said that there are more. */
+/**
+ * How many files are counted, and how many names a glob may become, before it is only said that there are
+ * more.
+ */
 const MAX_COUNT = 5000;
 const MAX_NAMES = 200;
 
@@ -17,9 +20,9 @@ export interface Hit {
 
 /** Judges the targets of one destructive command. Paths may have unknown parts (see pattern.ts). */
 export interface TargetJudge {
-  /** What lies outside of the roots, or is a root, the home folder or the root folder, or holds one. */
+  /** What lies outside of the roots, or is a root, the home directory or the root directory, or holds one. */
   hits(path: string, cwds: readonly string[] | undefined): Hit[];
-  /** Only the root folder, the home folder and the roots themselves, or what holds them. */
+  /** Only the root directory, the home directory and the roots themselves, or what holds them. */
   vital(path: string, cwds: readonly string[] | undefined): Hit[];
 }
 
@@ -28,11 +31,11 @@ export function createTargetJudge(places: PathContext, privateDirectories: reado
   const roots = [...new Set(places.roots.map((root) => places.realPath(root)))];
   const home = places.realPath(places.home);
   const judge = (path: string): string | undefined => {
-    if (path === "/") return "the root folder";
-    if (path === home) return "the home folder";
+    if (path === "/") return "the root directory";
+    if (path === home) return "the home directory";
     if (roots[0] === path) return "the workspace root";
-    if (contains(path, home)) return "a folder that holds the home folder";
-    if (roots.some((root) => contains(path, root))) return "a folder that holds the workspace";
+    if (contains(path, home)) return "a directory that holds the home directory";
+    if (roots.some((root) => contains(path, root))) return "a directory that holds the workspace";
     return [...roots, ...privateDirectories].some((root) => contains(root, path)) ? undefined : OUTSIDE;
   };
   const find = (path: string, cwds: readonly string[] | undefined): Hit[] => {
@@ -100,7 +103,9 @@ function globHits(path: string, places: PathContext, judge: (path: string) => st
   return names.flatMap((name) => findHits(name, places, judge));
 }
 
-/** The existing paths a glob with marks becomes. Hidden names only match where the pattern begins with a dot. */
+/**
+ * The existing paths a glob with marks becomes. Hidden names only match where the pattern begins with a dot.
+ */
 function expandGlob(path: string): string[] {
   let found = [""];
   for (const part of path.split("/").filter((each) => each !== "")) {

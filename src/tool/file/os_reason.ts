@@ -5,8 +5,8 @@ const KINDS: readonly (readonly [new (...args: never[]) => Error, string])[] = [
   [Deno.errors.PermissionDenied, "permission denied"],
   [Deno.errors.NotCapable, "outside what this session may touch"],
   [Deno.errors.AlreadyExists, "it already exists"],
-  [Deno.errors.IsADirectory, "it is a folder"],
-  [Deno.errors.NotADirectory, "a part of the path is not a folder"],
+  [Deno.errors.IsADirectory, "it is a directory"],
+  [Deno.errors.NotADirectory, "a part of the path is not a directory"],
   [Deno.errors.FilesystemLoop, "too many levels of symbolic links"],
 ];
 
@@ -17,7 +17,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
   "28": "no space left on the device",
   "30": "read-only file system",
   "36": "file name too long",
-  "39": "the folder is not empty",
+  "39": "the directory is not empty",
   "122": "disk quota exceeded",
 };
 

@@ -49,7 +49,8 @@ function neighbours(target: MissingPath, context?: Surroundings): string[] {
 }
 
 /**
- * Files of the same name below the working directory: models take the folder wrong more often than the name.
+ * Files of the same name below the working directory: models take the directory wrong more often than the
+ * name.
  */
 async function sameName(target: MissingPath, { cwd, paths, signal }: Surroundings): Promise<string[]> {
   const name = target.path.slice(target.path.lastIndexOf("/") + 1).toLowerCase();

@@ -48,7 +48,7 @@ function shownPath(context: ToolContext, real: string): string {
 }
 
 /**
- * The status of something that can be read as a file without blocking. A folder, device, pipe or socket is
+ * The status of something that can be read as a file without blocking. A directory, device, pipe or socket is
  * refused before it is opened, since opening alone can hang. With `context`, the error about a missing one
  * names files of that name elsewhere.
  */
@@ -64,7 +64,7 @@ export async function statRegular(target: Target, context?: Surroundings): Promi
     throw new ReasonixError(`Cannot read ${target.shown}: ${osReason(error)}`);
   }
   if (info.isDirectory) {
-    throw new ReasonixError(`${target.shown} is a folder`, { remedy: "use ls to list it" });
+    throw new ReasonixError(`${target.shown} is a directory`, { remedy: "use ls to list it" });
   }
   if (!info.isFile) {
     throw new ReasonixError(`Cannot read ${target.shown}: it is a ${kindOf(info)}, not a regular file`);

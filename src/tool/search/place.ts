@@ -20,7 +20,7 @@ export async function searchTarget(context: ToolContext, path: unknown): Promise
     if (!info.isDirectory && !info.isFile) {
       // Opening one can block for ever.
       throw new ReasonixError(`Cannot look into ${wanted}: it is a ${kindOf(info)}`, {
-        remedy: "name a folder or a file",
+        remedy: "name a directory or a file",
       });
     }
     return { path: slashes(real), isFile: !info.isDirectory, cwd: slashes(cwd) };

@@ -68,7 +68,7 @@ export interface JobNews {
   readonly dropped: number;
 }
 
-/** Bytes that programs can still write on the volume of a folder; undefined where nobody can tell. */
+/** Bytes that programs can still write on the volume of a directory; undefined where nobody can tell. */
 export type FreeSpace = (folder: string) => Promise<number | undefined>;
 
 export interface JobSpec {
@@ -80,9 +80,9 @@ export interface JobSpec {
     readonly env: Readonly<Record<string, string>>;
   };
   readonly cwd: string;
-  /** Folder for the output. */
+  /** Directory for the output. */
   readonly dir: string;
-  /** Megabytes that must stay free on the disks of both folders; 0: none. */
+  /** Megabytes that must stay free on the disks of both directories; 0: none. */
   readonly minFreeDiskMb: number;
 }
 

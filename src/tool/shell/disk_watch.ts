@@ -3,7 +3,7 @@ import type { FreeSpace } from "../services/services.ts";
 
 /** What a command may do to the disks it can write to. */
 export interface DiskLimits {
-  /** Folders whose volumes count; they need not exist yet. */
+  /** Directories whose volumes count; they need not exist yet. */
   readonly folders: readonly string[];
   /** Megabytes (1024 × 1024 bytes) that must stay free; 0 turns the watch off. */
   readonly floorMb: number;
@@ -29,7 +29,7 @@ const LONGEST_MS = 1000;
 export class DiskWatch implements Disposable {
   readonly #limits: DiskLimits;
   readonly #onLow: (why: string) => void;
-  /** Bytes by folder; undefined where nobody can tell. */
+  /** Bytes by directory; undefined where nobody can tell. */
   readonly #floors = new Map<string, number | undefined>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #over = false;

@@ -18,7 +18,7 @@ export interface Shell {
   readonly waiting?: readonly string[];
 }
 
-/** On standard error: everything after this is the folder in which the command ended, not output. */
+/** On standard error: everything after this is the directory in which the command ended, not output. */
 export const DIRECTORY_MARK = "\u001e";
 
 // By way of a variable, so that the command has no arguments and its syntax errors show nothing but its own
@@ -29,7 +29,7 @@ const RUN = `eval "$REASONIX_LINE";`;
 // A command should find the input it always has, and no trace of the time that was waited.
 const AWAIT = `IFS= read -r -d '' REASONIX_LINE || exit; exec </dev/null; SECONDS=0;`;
 
-// Both streams go through one pipe, so that lines keep their order; the other pipe carries the folder. The
+// Both streams go through one pipe, so that lines keep their order; the other pipe carries the directory. The
 // command runs without the descriptor of that second pipe, and `exit` inside it still runs the trap.
 const REPORTING = `exec 9>&2 2>&1; trap '{ printf "\\036"; pwd -P; } 2>/dev/null >&9' EXIT; { ${RUN} } 9>&-`;
 const PLAIN = `exec 2>&1; ${TAKE} ${RUN}`;
@@ -72,7 +72,7 @@ function candidates(prefer: ToolSettings["shell"]["prefer"], windows: boolean): 
 function inSearchPath(name: string, searchPath: string, windows: boolean): string | undefined {
   const usual = windows ? [] : ["/bin", "/usr/bin", "/usr/local/bin"];
   for (const folder of [...usual, ...searchPath.split(windows ? ";" : ":")]) {
-    // A relative folder would let the workspace choose the shell.
+    // A relative directory would let the workspace choose the shell.
     if (!/^(?:\/|[A-Za-z]:)/.test(folder)) continue;
     const path = windows ? `${folder}\\${name}.exe` : `${folder}/${name}`;
     if (isFile(path)) return path;

@@ -13,7 +13,7 @@ export interface ProcessOptions {
   readonly lasting?: boolean;
   /** The chunk is only valid during the call. */
   readonly onOutput: (chunk: Bytes) => void;
-  /** Standard error, which the reporting shell line uses for the folder; absent: it counts as output. */
+  /** Standard error, which the reporting shell line uses for the directory; absent: it counts as output. */
   readonly onSide?: (chunk: Bytes) => void;
 }
 

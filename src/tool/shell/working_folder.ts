@@ -10,14 +10,14 @@ export interface WorkingFolder {
   readonly note?: string;
 }
 
-/** The folder a command starts in: the one asked for, else where the last command left off. */
+/** The directory a command starts in: the one asked for, else where the last command left off. */
 export async function workingFolder(context: ToolContext, wanted: unknown): Promise<WorkingFolder> {
   const memory = context.services?.shell;
   if (typeof wanted === "string" && wanted !== "") {
     const path = await context.paths.read(wanted);
     if (!isDirectory(path)) {
-      throw new ReasonixError(`Cannot run in ${wanted}: it is not a folder`, {
-        remedy: "name an existing folder",
+      throw new ReasonixError(`Cannot run in ${wanted}: it is not a directory`, {
+        remedy: "name an existing directory",
       });
     }
     if (!(await isInside(context, path))) {
@@ -51,7 +51,7 @@ export async function leftOff(context: ToolContext, folder: string): Promise<str
   return `[${folder} is outside the workspace; the next command starts in ${before} again]`;
 }
 
-/** Inside the working directory, or in another folder that tools may write to. */
+/** Inside the working directory, or in another directory that tools may write to. */
 async function isInside(context: ToolContext, folder: string): Promise<boolean> {
   const [root, real] = await Promise.all([
     Deno.realPath(context.cwd),

@@ -106,8 +106,8 @@ class History {
 }
 
 /**
- * Makes `count` commits in an empty folder; `options` go to `git log`. The first commit is made of new files
- * only.
+ * Makes `count` commits in an empty directory; `options` go to `git log`. The first commit is made of new
+ * files only.
  */
 export async function makeHistory(
   folder: string,

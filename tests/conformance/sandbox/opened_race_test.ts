@@ -4,7 +4,7 @@ import { assert, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir, makeToolContext } from "../../support/tool_context.ts";
 
 /**
- * A policy whose answer is right when it is given and wrong when it is used: the folder becomes a link in
+ * A policy whose answer is right when it is given and wrong when it is used: the directory becomes a link in
  * between.
  */
 function racingPolicy(dir: string, outside: string) {
@@ -29,7 +29,7 @@ for (
     ["write_file", { path: "sub/new.txt", content: "pwned" }],
   ] as const
 ) {
-  Deno.test(`${name} notices that a folder became a link after the path was checked`, async () => {
+  Deno.test(`${name} notices that a directory became a link after the path was checked`, async () => {
     await using temp = await makeTempDir();
     const [dir, outside] = [`${temp.path}/w`, `${temp.path}/outside`];
     await Deno.mkdir(`${dir}/sub`, { recursive: true });

@@ -38,7 +38,9 @@ function copyFolder(from: string, to: string): void {
 
 let repository: Promise<string> | undefined;
 
-/** A `.git` folder with one commit of `src/a.ts` and `secret.txt`; made once, since each scene needs two. */
+/**
+ * A `.git` directory with one commit of `src/a.ts` and `secret.txt`; made once, since each scene needs two.
+ */
 async function makeRepository(): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "reasonix-repository-" });
   globalThis.addEventListener("unload", () => Deno.removeSync(folder, { recursive: true }));

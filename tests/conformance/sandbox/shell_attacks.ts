@@ -89,7 +89,7 @@ const WRITES: ShellAttack[] = [
     succeeded: async (s) => !await exists(`${s.userHome}/.bashrc`),
   },
   {
-    name: "mv of a folder outside",
+    name: "mv of a directory outside",
     line: "mv {out} {out}2",
     proven: true,
     succeeded: async (s) => !await exists(s.g.outside),
@@ -140,7 +140,7 @@ const PERSISTENCE: ShellAttack[] = [
     "{ws}/.git/hooks/pre-commit",
     "mkdir t && echo > t/pre-commit && cp -r t/. .git/hooks/",
   ),
-  changes("git's hook folder elsewhere", "{ws}/.git/config", "git config core.hooksPath pwned"),
+  changes("git's hook directory elsewhere", "{ws}/.git/config", "git config core.hooksPath pwned"),
   changes(
     "a program in git's configuration",
     "{ws}/.git/config",
@@ -157,11 +157,11 @@ const PERSISTENCE: ShellAttack[] = [
     "rm -rf .git; mkdir -p .git/hooks && echo > .git/hooks/pre-commit",
   ),
   makes(
-    "settings of git from another folder",
+    "settings of git from another directory",
     "{ws}/.git/commondir",
     "mkdir evil && cp -r .git/. evil && git config --file evil/config core.fsmonitor pwned && echo ../evil > .git/commondir",
   ),
-  makes("the same, with a folder", "{ws}/.git/commondir", "mkdir .git/commondir"),
+  makes("the same, with a directory", "{ws}/.git/commondir", "mkdir .git/commondir"),
   makes(
     "a second file of git's settings",
     "{ws}/.git/config.worktree",
@@ -176,12 +176,12 @@ const PERSISTENCE: ShellAttack[] = [
   changes("another file in its place", "{ws}/.envrc", "echo pwned > x && mv -f x .envrc"),
   changes("an editor task", "{ws}/.vscode/tasks.json", "echo pwned > .vscode/tasks.json"),
   changes(
-    "a folder in place of the one above an editor task",
+    "a directory in place of the one above an editor task",
     "{ws}/.vscode/tasks.json",
     "mv .vscode v && mkdir .vscode && echo pwned > .vscode/tasks.json",
   ),
   makes(
-    "a folder in place of the one above the hooks",
+    "a directory in place of the one above the hooks",
     "{ws}/.reasonix/hooks/x.sh",
     "mv .reasonix r && mkdir -p .reasonix/hooks && echo pwned > .reasonix/hooks/x.sh",
   ),
@@ -198,7 +198,7 @@ const READS: ShellAttack[] = [
   reveals("cat of a forbidden file", SECRET, "cat {vault}/secret.txt"),
   reveals("a redirect from a forbidden file", SECRET, "cat < {vault}/secret.txt"),
   reveals("a builtin that reads", SECRET, 'echo "$(<{vault}/secret.txt)"'),
-  reveals("tar of a forbidden folder", SECRET, "tar -cf - {vault} 2>/dev/null"),
+  reveals("tar of a forbidden directory", SECRET, "tar -cf - {vault} 2>/dev/null"),
   reveals("cp into the workspace", SECRET, "cp {vault}/secret.txt x && cat x"),
   reveals("a hard link to a forbidden file", SECRET, "ln {vault}/secret.txt x && cat x"),
   reveals("a symlink to a forbidden file", SECRET, "ln -s {vault}/secret.txt x && cat x"),
@@ -210,8 +210,8 @@ const READS: ShellAttack[] = [
   reveals("git diff --no-index", SECRET, "git diff --no-index /dev/null {vault}/secret.txt"),
   reveals("grep -r from above", SECRET, "grep -r the-outside {vault}/.."),
   reveals("a path through /proc/self/root", SECRET, "cat /proc/self/root{vault}/secret.txt"),
-  reveals("moving the forbidden folder", SECRET, "mv {vault} {ws}/v && cat v/secret.txt"),
-  reveals("names in a forbidden folder", "secret.txt", "ls {vault}"),
+  reveals("moving the forbidden directory", SECRET, "mv {vault} {ws}/v && cat v/secret.txt"),
+  reveals("names in a forbidden directory", "secret.txt", "ls {vault}"),
   reveals("undoing the mask", SECRET, "umount {vault}; cat {vault}/secret.txt"),
   reveals(
     "a bind mount of the parent",

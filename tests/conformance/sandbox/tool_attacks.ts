@@ -38,8 +38,13 @@ export const TOOL_ATTACKS: readonly ToolAttack[] = [
   { name: "an absolute path", deed: "write", path: "{out}/secret.txt", stoppedBy: BOTH },
   { name: "a new file outside", deed: "write", path: "{out}/pwn", stoppedBy: BOTH },
   { name: "..", deed: "write", path: "../outside/pwn", stoppedBy: BOTH },
-  { name: ".. behind a folder", deed: "write", path: "src/../../outside/pwn", stoppedBy: BOTH },
-  { name: ".. behind a missing folder", deed: "write", path: "missing/../../outside/pwn", stoppedBy: BOTH },
+  { name: ".. behind a directory", deed: "write", path: "src/../../outside/pwn", stoppedBy: BOTH },
+  {
+    name: ".. behind a missing directory",
+    deed: "write",
+    path: "missing/../../outside/pwn",
+    stoppedBy: BOTH,
+  },
   {
     name: "doubled and dotted separators",
     deed: "write",
@@ -47,7 +52,7 @@ export const TOOL_ATTACKS: readonly ToolAttack[] = [
     stoppedBy: BOTH,
   },
   {
-    name: "a symlinked folder",
+    name: "a symlinked directory",
     deed: "write",
     path: "l/pwn",
     prepare: link("{out}", "{ws}/l"),
@@ -109,7 +114,7 @@ export const TOOL_ATTACKS: readonly ToolAttack[] = [
     stoppedBy: PATHS,
   },
   {
-    name: "a folder whose name starts like the workspace",
+    name: "a directory whose name starts like the workspace",
     deed: "write",
     path: "{ws}/../outside/pwn",
     stoppedBy: BOTH,
@@ -120,7 +125,7 @@ export const TOOL_ATTACKS: readonly ToolAttack[] = [
   { name: "the user's shell start file", deed: "write", path: "~/.bashrc", stoppedBy: BOTH },
   { name: "a NUL byte that ends the path early", deed: "write", path: "{out}/pwn\0.txt", stoppedBy: BOTH },
   {
-    name: "a folder that becomes a symlink after the check",
+    name: "a directory that becomes a symlink after the check",
     deed: "write",
     path: "src/pwn",
     meanwhile: (s) => swapFolder(s, s.g.outside),
@@ -152,7 +157,7 @@ export const TOOL_ATTACKS: readonly ToolAttack[] = [
     stoppedBy: PATHS,
   },
   {
-    name: "a symlink to a forbidden folder",
+    name: "a symlink to a forbidden directory",
     deed: "read",
     path: "l/secret.txt",
     prepare: link("{vault}", "{ws}/l"),
@@ -166,16 +171,16 @@ export const TOOL_ATTACKS: readonly ToolAttack[] = [
     stoppedBy: PATHS,
   },
   {
-    name: "a folder that becomes a symlink to a forbidden one",
+    name: "a directory that becomes a symlink to a forbidden one",
     deed: "read",
     path: "src/secret.txt",
     prepare: (s) => Deno.writeTextFile(`${s.g.ws}/src/secret.txt`, "harmless"),
     meanwhile: (s) => swapFolder(s, s.vault),
     stoppedBy: PATHS,
   },
-  { name: "names in a forbidden folder", deed: "list", path: "{vault}", stoppedBy: BOTH },
+  { name: "names in a forbidden directory", deed: "list", path: "{vault}", stoppedBy: BOTH },
   {
-    name: "names in a forbidden folder through a symlink",
+    name: "names in a forbidden directory through a symlink",
     deed: "list",
     path: "l",
     prepare: link("{vault}", "{ws}/l"),

@@ -92,7 +92,7 @@ Deno.test("addConfigItem appends a whole entry to a list of tables", async () =>
   assertEquals(config.providers.map((entry) => entry.name), ["a", "b", "c"]);
 });
 
-Deno.test("setConfigValue creates a missing file and its folder for the user alone", async () => {
+Deno.test("setConfigValue creates a missing file and its directory for the user alone", async () => {
   await using fixture = configFixture();
   const file = `${fixture.home}/new/config.toml`;
   await setConfigValue(file, "language", "zh");

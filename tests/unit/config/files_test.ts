@@ -60,7 +60,7 @@ for (const file of ["home/config.toml", "project/reasonix.toml"]) {
       assertStringIncludes(error.message, reason);
       assertStringIncludes(error.place?.file ?? "", file);
     });
-  refuse("a folder", (path) => Deno.mkdirSync(path), "it is a folder");
+  refuse("a directory", (path) => Deno.mkdirSync(path), "it is a directory");
   refuse("a link to itself", (path) => Deno.symlinkSync(path, path), "");
   refuse("2 MiB", (path) => Deno.writeTextFileSync(path, `# ${"x".repeat(2 << 20)}\n`), "1 MiB");
   refuse(
@@ -81,7 +81,7 @@ Deno.test({
   fn: async () => {
     await using fixture = configFixture();
     Deno.symlinkSync("/dev/zero", `${fixture.cwd}/reasonix.toml`);
-    await assertRejects(() => fixture.load(), ConfigError, "it is no regular file");
+    await assertRejects(() => fixture.load(), ConfigError, "it is not a regular file");
   },
 });
 

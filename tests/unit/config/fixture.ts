@@ -1,10 +1,10 @@
-/** A Reasonix home and a project in real folders. */
+/** A Reasonix home and a project in real directories. */
 import { loadConfig, type LoadedConfig, type LoadOptions } from "../../../src/config/mod.ts";
 
 export interface Fixture extends AsyncDisposable {
   readonly home: string;
   readonly cwd: string;
-  /** Writes a file below the root of both folders, such as `home/config.toml`, and returns its path. */
+  /** Writes a file below the root of both directories, such as `home/config.toml`, and returns its path. */
   write(path: string, text: string | Uint8Array): string;
   load(options?: Partial<LoadOptions> & { variables?: Record<string, string> }): Promise<LoadedConfig>;
 }

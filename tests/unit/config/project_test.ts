@@ -263,7 +263,7 @@ Deno.test("a project file may name paths inside the project, also absolute ones"
 
 const texts = (problems: readonly ConfigProblem[]) => problems.map((problem) => problem.message).join("\n");
 
-Deno.test("a project file cannot leave the project through a link, a parent folder or a variable", async () => {
+Deno.test("a project file cannot leave the project through a link, a parent directory or a variable", async () => {
   await using fixture = configFixture();
   fixture.write("home/secret", "hush");
   Deno.symlinkSync(`${fixture.home}/secret`, `${fixture.cwd}/prompt.md`);

@@ -48,7 +48,7 @@ Deno.test("loadInstructions prefers AGENTS.md to CLAUDE.md and says what it shad
   assertEquals(found.shadowed, [`${dir.path}/CLAUDE.md`]);
 });
 
-Deno.test("loadInstructions follows imports inside the folder, but no cycle and no escape", async () => {
+Deno.test("loadInstructions follows imports inside the directory, but no cycle and no escape", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, {
     "p/AGENTS.md": "top\n@more.md\n@../secret.md\nmail me @home",
@@ -135,7 +135,7 @@ async function references(text: string, cwd: string, vision = false) {
   });
 }
 
-Deno.test("resolveReferences attaches files, line ranges and folders that exist, and nothing else", async () => {
+Deno.test("resolveReferences attaches files, line ranges and directories that exist, and nothing else", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, {
     "a.txt": "1\n2\n3\n",

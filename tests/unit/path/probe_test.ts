@@ -3,7 +3,7 @@ import { existingRealPath } from "../../../src/path/real_path.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
-Deno.test("looks answer for files, folders, links and nothing", async () => {
+Deno.test("looks answer for files, directories, links and nothing", async () => {
   await using dir = await makeTempDir();
   const root = await Deno.realPath(dir.path);
   await Deno.writeTextFile(`${root}/file`, "");

@@ -4,7 +4,7 @@ import { bash, scene } from "./scene.ts";
 
 const signal = new AbortController().signal;
 
-/** `ws` is the workspace, `home` the home folder, `other` lies beside them. */
+/** `ws` is the workspace, `home` the home directory, `other` lies beside them. */
 async function tree(): Promise<{ root: string; ws: string; home: string } & AsyncDisposable> {
   const root = await Deno.realPath(await Deno.makeTempDir());
   for (const folder of ["ws/build/deep", "ws/src", "ws/.git", "home/docs", "other/data"]) {
@@ -220,7 +220,7 @@ Deno.test("the destructive-command check asks once only, with what would be dele
   assertEquals(asked.length, 2);
   assertEquals(asked[0]?.scopes, ["once"]);
   assertEquals(asked[0]?.destructive?.[0]?.targets, [{ path: t.home, files: 1 }]);
-  assertStringIncludes(asked[0]?.reason ?? "", `it deletes ${t.home} (the home folder, 1 file)`);
+  assertStringIncludes(asked[0]?.reason ?? "", `it deletes ${t.home} (the home directory, 1 file)`);
 });
 
 Deno.test("the destructive-command check holds when an allow rule names the very command", async () => {

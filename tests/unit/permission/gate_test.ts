@@ -316,7 +316,7 @@ Deno.test("an aborted question rejects", async () => {
   await assertRejects(() => Promise.resolve(waiting), DOMException);
 });
 
-Deno.test("a command is judged in the folder it runs in", async () => {
+Deno.test("a command is judged in the directory it runs in", async () => {
   let folder: string | undefined = "/w/secret";
   const { gate } = scene("/w", { deny: ["Edit(secret/**)"] }, { shellFolder: () => folder });
   assertEquals(brief(await gate.check(bash("echo x > a"), signal)), "deny rule");

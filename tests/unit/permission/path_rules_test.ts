@@ -64,7 +64,7 @@ Deno.test("an allowed glob holds for the real path alone", async () => {
   assertEquals(await decisions(t.ws, { allow: ["Edit(docs/**)"] }, paths), "AA---A-");
 });
 
-Deno.test("a name without a slash is denied in any folder and allowed only where it stands", async () => {
+Deno.test("a name without a slash is denied in any directory and allowed only where it stands", async () => {
   await using t = await workspace();
   const paths = [".env", "docs/.env", `${t.root}/.env`, "docs/x.env"];
   assertEquals(await decisions(t.ws, { deny: ["Edit(.env)"] }, paths), "DDD-");
@@ -120,7 +120,7 @@ Deno.test("a move is allowed when both of its ends are", async () => {
   ]);
 });
 
-Deno.test("a search is judged by the folder it looks into", async () => {
+Deno.test("a search is judged by the directory it looks into", async () => {
   await using t = await workspace();
   const { gate } = scene(t.ws, { deny: ["Read(secret/**)"] });
   const check = async (name: string, args: Record<string, unknown>) =>

@@ -1,6 +1,6 @@
 import { createWorkspace, type Workspace, type WorkspaceOptions } from "../../../src/sandbox/mod.ts";
 
-/** A real workspace beside real folders that must stay out of reach. */
+/** A real workspace beside real directories that must stay out of reach. */
 export interface Ground extends AsyncDisposable {
   /** Holds everything below; itself not writable for tools. */
   readonly base: string;
@@ -11,7 +11,7 @@ export interface Ground extends AsyncDisposable {
 }
 
 export async function ground(): Promise<Ground> {
-  // Not under /tmp, which is another folder inside the jail.
+  // Not under /tmp, which is another directory inside the jail.
   const dir = Deno.env.get("HOME");
   const base = await Deno.realPath(
     await Deno.makeTempDir({ ...dir && { dir }, prefix: ".reasonix-ground-" }),

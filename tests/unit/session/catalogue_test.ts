@@ -104,7 +104,7 @@ Deno.test("forkSession ends with the chosen turn, also one that was rewound late
     assertThrows(() => forkSession(log.paths.path, 7, { version: "9" }), ReasonixError, "at turn 7");
   }));
 
-Deno.test("deleteSession removes file and folder but not a session in use", () =>
+Deno.test("deleteSession removes file and directory but not a session in use", () =>
   withHome(async (home) => {
     const { deleteSession } = await loadManage();
     const log = createLog(home);

@@ -270,7 +270,7 @@ Deno.test("SessionLog.open goes on where no lock can be taken", () =>
     assertEquals(loadEvents(log.paths.path).state.messages.length, 2);
   }));
 
-Deno.test("writeArchive keeps messages one a line in the session's folder", () =>
+Deno.test("writeArchive keeps messages one a line in the session's directory", () =>
   withHome(async (home) => {
     const { writeArchive } = await loadArchive();
     using log = createLog(home);

@@ -54,7 +54,7 @@ Deno.test("cutLine says how long the line was", () => {
   assertEquals(cutLine("好好", 6), "好好");
 });
 
-Deno.test("spillPath stays in the output folder whatever the call is called", () => {
+Deno.test("spillPath stays in the output directory whatever the call is called", () => {
   const context = makeToolContext("/tmp/x", { callId: "call/../1" });
   assertEquals(spillPath(context), "/tmp/x-output/call____1.txt");
 });

@@ -53,7 +53,7 @@ Deno.test("stageFile leaves the target alone until it is committed", async () =>
   assert(((await Deno.stat(`${dir.path}/a`)).mode ?? 0) & 0o100);
 });
 
-Deno.test("writeFileAtomic rejects and cleans up when the folder does not exist", async () => {
+Deno.test("writeFileAtomic rejects and cleans up when the directory does not exist", async () => {
   await using dir = await makeTempDir();
   await assertRejects(() => writeFileAtomic(`${dir.path}/no/a`, "x"), Deno.errors.NotFound);
   assertEquals(names(dir.path), []);

@@ -2,7 +2,7 @@ import { freeSpace } from "../../../src/util/free_space.ts";
 import { assert } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
-Deno.test("freeSpace asks the volume, also for a folder that does not exist yet", async () => {
+Deno.test("freeSpace asks the volume, also for a directory that does not exist yet", async () => {
   await using dir = await makeTempDir();
   for (const folder of [dir.path, `${dir.path}/not/yet`, "/", "/no-such-folder"]) {
     const bytes = await freeSpace(folder);

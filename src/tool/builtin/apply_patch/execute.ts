@@ -95,7 +95,7 @@ async function moveAside(file: PlannedFile, undo: Undo[]): Promise<string> {
   return aside;
 }
 
-/** Makes missing folders; the steps back remove exactly those. */
+/** Makes missing directories; the steps back remove exactly those. */
 async function makeFolders(folder: string): Promise<Undo[]> {
   const missing: string[] = [];
   for (let at = folder; at !== "/" && !await exists(at); at = parentOf(at)) missing.unshift(at);

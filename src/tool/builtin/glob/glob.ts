@@ -14,7 +14,7 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
     const { folder, rest } = splitRoot(pattern, args.path);
     const target = await searchTarget(context, folder);
     if (target.isFile) {
-      return failure(`Cannot look for files in ${String(folder)}: it is a file`, "name a folder");
+      return failure(`Cannot look for files in ${String(folder)}: it is a file`, "name a directory");
     }
     const { files, timedOut } = await findFiles(rest, {
       root: target.path,
@@ -28,7 +28,7 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
     if (files.length > limit) {
       notes.push(`[${limit} of ${files.length} files, newest first; narrow the pattern or raise limit]`);
     }
-    if (timedOut) notes.push("[stopped at the time limit; name a folder with path]");
+    if (timedOut) notes.push("[stopped at the time limit; name a directory with path]");
     if (files.length === 0) {
       return { content: [nothing(pattern, rest, target.path), ...notes].join("\n"), summary: "no files" };
     }
@@ -53,12 +53,12 @@ export function glob(args: Record<string, unknown>, context: ToolContext): Promi
 
 function nothing(pattern: string, rest: string, root: string): string {
   if (isDirectory(`${root}/${rest}`)) {
-    return `No files match ${pattern}: it is a folder; ${
+    return `No files match ${pattern}: it is a directory; ${
       pattern.replace(/\/$/, "")
     }/** matches what is in it`;
   }
   const hint = pattern.includes("/") || pattern.includes("**")
     ? ""
-    : `; a pattern without / looks in one folder only, **/${pattern} looks in all`;
+    : `; a pattern without / looks in one directory only, **/${pattern} looks in all`;
   return `No files match ${pattern}${hint}`;
 }

@@ -29,7 +29,7 @@ export function ls(args: Record<string, unknown>, context: ToolContext): Promise
     else if (next <= total) {
       notes.push(`[entries ${offset}-${next - 1} of ${total}; go on with offset ${next}]`);
     }
-    if (tree.more) notes.push("[too many entries to count; list a folder below]");
+    if (tree.more) notes.push("[too many entries to count; list a directory below]");
     if (tree.ignored > 0) notes.push(`[${tree.ignored} ignored not shown; all shows them]`);
     const cut = keepHead(page.map(line).join("\n"), DEFAULT_CAPS, {
       next: "use offset, limit or a smaller depth",

@@ -31,8 +31,8 @@ export async function moveFile(args: Record<string, unknown>, context: ToolConte
 }
 
 /**
- * The real path of the entry itself: a link is moved as a link. Its folder goes through the path policy; so
- * does what the link points to, since a link to a forbidden place is not to be handled either.
+ * The real path of the entry itself: a link is moved as a link. Its directory goes through the path policy;
+ * so does what the link points to, since a link to a forbidden place is not to be handled either.
  */
 async function entryAt(context: ToolContext, path: string): Promise<Target> {
   const resolved = await resolveWrite(context, path);
@@ -76,7 +76,7 @@ async function rename(from: string, to: string, info: Deno.FileInfo | undefined)
   }
 }
 
-/** What the model has seen counts for the new place, also in a moved folder. */
+/** What the model has seen counts for the new place, also in a moved directory. */
 function moveStamps({ seen }: ToolContext, from: string, to: string): void {
   const own = seen.get(from);
   const below = [...seen.all?.() ?? []].filter((stamp) => stamp.path.startsWith(`${from}/`));

@@ -32,7 +32,7 @@ async function scene(files: Files): Promise<Scene> {
   };
 }
 
-Deno.test("findSkills reads every convention folder, sorted by name, the project's first", async () => {
+Deno.test("findSkills reads every convention directory, sorted by name, the project's first", async () => {
   await using at = await scene({
     "p/.reasonix/skills/zeta/SKILL.md": skill("zeta", "Last"),
     "p/.claude/skills/both/SKILL.md": skill("both", "From the project"),
@@ -57,8 +57,8 @@ Deno.test("findSkills looks from the working directory up to the repository, and
   await using at = await scene({
     ".claude/skills/outside/SKILL.md": skill("outside", "Not of this project"),
     "p/.claude/skills/root/SKILL.md": skill("root", "Of the repository"),
-    "p/a/b/.claude/skills/near/SKILL.md": skill("near", "Of the folder"),
-    "p/c/.claude/skills/other/SKILL.md": skill("other", "Of another folder"),
+    "p/a/b/.claude/skills/near/SKILL.md": skill("near", "Of the directory"),
+    "p/c/.claude/skills/other/SKILL.md": skill("other", "Of another directory"),
   });
   const set = await findSkills({ ...at.places, cwd: `${at.path}/p/a/b` });
   assertEquals(set.skills.map((found) => found.name), ["near", "root"]);
@@ -70,7 +70,7 @@ Deno.test("findSkills is lenient: it warns and loads, or warns and skips", async
     [`${base}/renamed/SKILL.md`]: skill("other-name", "Loads under its own name"),
     [`${base}/silent/SKILL.md`]: "---\nname: silent\n---\nNo description",
     [`${base}/colon/SKILL.md`]: "---\nname: colon\ndescription: Use when: asked\n---\nBody",
-    [`${base}/unnamed/SKILL.md`]: "---\ndescription: Named like its folder\n---\n",
+    [`${base}/unnamed/SKILL.md`]: "---\ndescription: Named like its directory\n---\n",
     [`${base}/block/SKILL.md`]:
       "---\nname: block\ndescription: >\n  Over\n  lines\nmetadata:\n  author: me\nallowed-tools: Read Bash(git:*)\n---\n",
     [`${base}/empty/README.md`]: "no skill",
@@ -80,7 +80,7 @@ Deno.test("findSkills is lenient: it warns and loads, or warns and skips", async
     ["block", "Over lines"],
     ["colon", "Use when: asked"],
     ["other-name", "Loads under its own name"],
-    ["unnamed", "Named like its folder"],
+    ["unnamed", "Named like its directory"],
   ]);
   assertEquals(set.skills[0]?.allowedTools, ["Read", "Bash(git:*)"]);
   const warned = set.warnings.map((warning) => warning.path.split("/").at(-2));

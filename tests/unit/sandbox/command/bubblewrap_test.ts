@@ -50,7 +50,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("/tmp is private and kept between commands when a folder is given"),
+  ...jailed("/tmp is private and kept between commands when a directory is given"),
   fn: async () => {
     await using g = await ground();
     await Deno.mkdir(`${g.base}/tmp`);
@@ -127,7 +127,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("a further folder is shown read-only below a /tmp of the jail, from when it exists"),
+  ...jailed("a further directory is shown read-only below a /tmp of the jail, from when it exists"),
   fn: async () => {
     await using g = await ground();
     const folder = await Deno.makeTempDir({ dir: "/tmp" });
@@ -191,7 +191,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("a hook folder that a command makes is protected from the next command on"),
+  ...jailed("a hook directory that a command makes is protected from the next command on"),
   fn: async () => {
     await using g = await ground();
     const jail = await groundJail(g);
@@ -280,7 +280,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("folders that are gone by the time of a command do not break it"),
+  ...jailed("directories that are gone by the time of a command do not break it"),
   fn: async () => {
     await using g = await ground();
     await Deno.mkdir(`${g.base}/extra`);

@@ -66,7 +66,7 @@ Deno.test({
   },
 });
 
-/** A repository with a submodule in a folder of a folder, one in that, and a repository beside. */
+/** A repository with a submodule in a directory of a directory, one in that, and a repository beside. */
 async function family(base: string): Promise<string> {
   const [lib, top] = [`${base}/lib`, `${base}/top`];
   for (const path of [lib, top, `${top}/other`]) {

@@ -1,4 +1,4 @@
-/** What a jail has to keep away that belongs to neither the workspace nor the folders it was told of. */
+/** What a jail has to keep away that belongs to neither the workspace nor the directories it was told of. */
 import { currentPlan, fixPlan } from "../../../../src/sandbox/command/plan.ts";
 import { foreignSockets } from "../../../../src/sandbox/command/mounts/sockets.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
@@ -166,7 +166,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("programs in a folder of PATH that belongs to the project stay the project's"),
+  ...jailed("programs in a directory of PATH that belongs to the project stay the project's"),
   fn: async () => {
     await using g = await ground();
     const bin = `${g.ws}/node_modules/.bin`;

@@ -77,7 +77,7 @@ Deno.test("seccompFilter has its own numbers for ARM and none for processors it 
 
 Deno.test({
   ...jailed(
-    "a jail with a cache folder runs under the filter, without core dumps and without its descriptor",
+    "a jail with a cache directory runs under the filter, without core dumps and without its descriptor",
   ),
   fn: async () => {
     await using g = await ground();

@@ -87,7 +87,7 @@ Deno.test({
 });
 
 Deno.test({
-  ...jailed("what is hidden or protected stays where it is when a folder above it is moved"),
+  ...jailed("what is hidden or protected stays where it is when a directory above it is moved"),
   fn: async () => {
     await using g = await ground();
     await furnish(g);

@@ -36,7 +36,7 @@ Deno.test("processFlags let the process do its work and nothing else", POSIX, as
   }
 });
 
-Deno.test("processFlags keep a file as it is in a writable folder", POSIX, async () => {
+Deno.test("processFlags keep a file as it is in a writable directory", POSIX, async () => {
   await using g = await ground();
   const kept = `${g.home}/config.toml`;
   const flags = processFlags({ writable: ["/"], keep: [kept], forbidRead: [] });

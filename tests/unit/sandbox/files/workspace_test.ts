@@ -219,7 +219,7 @@ Deno.test("names that differ in case or composition are forbidden alike when the
   }
 });
 
-Deno.test("a folder that only differs in case from a root is not that root", {
+Deno.test("a directory that only differs in case from a root is not that root", {
   ignore: Deno.build.os !== "linux",
 }, async () => {
   await using g = await ground();
@@ -237,7 +237,7 @@ Deno.test("verifyOpened accepts the file that was checked", async () => {
   await paths.verifyOpened(file, path, "write");
 });
 
-Deno.test("verifyOpened notices a folder that became a symlink between check and open", async () => {
+Deno.test("verifyOpened notices a directory that became a symlink between check and open", async () => {
   await using g = await ground();
   const paths = g.workspace();
   await Deno.writeTextFile(`${g.outside}/a.ts`, "outside");
@@ -275,7 +275,7 @@ Deno.test("verifyOpened refuses to read a hard link to a forbidden file", { igno
 });
 
 Deno.test(
-  "paths under /tmp lead to the private folder when the jail has one",
+  "paths under /tmp lead to the private directory when the jail has one",
   { ignore: !POSIX },
   async () => {
     await using g = await ground();

@@ -93,7 +93,7 @@ Deno.test("multi_edit applies edits in order, or none of them", async () => {
   assertEquals(await Deno.readTextFile(`${dir.path}/a.txt`), "y\nz\n");
 });
 
-Deno.test("move_file moves files and folders and never overwrites", async () => {
+Deno.test("move_file moves files and directories and never overwrites", async () => {
   await using dir = await makeTempDir();
   const context = await seen(dir.path, "a.txt", "a\n");
   const move = async (source_path: string, destination_path: string) =>

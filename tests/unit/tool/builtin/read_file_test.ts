@@ -84,12 +84,12 @@ Deno.test("read_file suggests near names when the file is missing", async () => 
   assertEquals(result.content, "error: src/praser.ts does not exist; near names: src/parser.ts");
 });
 
-Deno.test("read_file refuses folders, pipes, sockets and devices without opening them", async () => {
+Deno.test("read_file refuses directories, pipes, sockets and devices without opening them", async () => {
   await using dir = await makeTempDir();
   await new Deno.Command("mkfifo", { args: [`${dir.path}/pipe`] }).output();
   using _socket = Deno.listen({ transport: "unix", path: `${dir.path}/sock` });
   for (
-    const [path, word] of [[".", "folder"], ["pipe", "named pipe"], ["sock", "socket"], [
+    const [path, word] of [[".", "directory"], ["pipe", "named pipe"], ["sock", "socket"], [
       "/dev/zero",
       "device",
     ]]
@@ -182,7 +182,7 @@ const PNG = new Uint8Array([
   2,
 ]);
 
-Deno.test("read_file names files of the same name elsewhere when the folder was wrong, but no forbidden ones", async () => {
+Deno.test("read_file names files of the same name elsewhere when the directory was wrong, but no forbidden ones", async () => {
   await using dir = await makeTempDir();
   for (const folder of ["pkg/core/src", "pkg/secret", "node_modules/x"]) {
     await Deno.mkdir(`${dir.path}/${folder}`, { recursive: true });

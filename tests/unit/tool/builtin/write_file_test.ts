@@ -4,7 +4,7 @@ import { APPLY_PATCH } from "../../../../src/tool/builtin/apply_patch/tool.ts";
 import { READ_FILE } from "../../../../src/tool/builtin/read_file/tool.ts";
 import { WRITE_FILE } from "../../../../src/tool/builtin/write_file/tool.ts";
 
-Deno.test("write_file creates a file with its folders and reports the lines", async () => {
+Deno.test("write_file creates a file with its directories and reports the lines", async () => {
   await using dir = await makeTempDir();
   const result = await WRITE_FILE.execute(
     { path: "a/b/c.txt", content: "x\ny\n" },
@@ -131,11 +131,11 @@ Deno.test("write_file says in one line why the system refused", async () => {
   await Deno.writeTextFile(`${dir.path}/file`, "");
   const inside = await WRITE_FILE.execute({ path: "file/x", content: "" }, makeToolContext(dir.path));
   assertEquals(inside.isError, true);
-  assertStringIncludes(inside.content, "a part of the path is not a folder");
+  assertStringIncludes(inside.content, "a part of the path is not a directory");
   const outside = await WRITE_FILE.execute({ path: "/etc/x", content: "" }, makeToolContext(dir.path));
   assertStringIncludes(outside.content, "outside the workspace");
   const folder = await WRITE_FILE.execute({ path: ".", content: "" }, makeToolContext(dir.path));
-  assertStringIncludes(folder.content, "is a folder");
+  assertStringIncludes(folder.content, "is a directory");
 });
 
 Deno.test("write_file and the other writers refuse a pipe without opening it", async () => {

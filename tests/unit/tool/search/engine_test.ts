@@ -141,7 +141,7 @@ Deno.test("searchContent finds lines and their numbers in a file of many parts",
   );
 });
 
-Deno.test("findRipgrep takes no program from writable folders, and the installed one with full access", () => {
+Deno.test("findRipgrep takes no program from writable directories, and the installed one with full access", () => {
   const installed = findRipgrep("/nowhere");
   assertEquals(findRipgrep("/nowhere", ["/"]), installed);
   const folder = installed?.replace(/\/[^/]*$/, "");

@@ -53,7 +53,7 @@ Deno.test("ls goes on at an offset and says where", async () => {
   );
 });
 
-Deno.test("ls fails with one clear line when the folder is a file or missing", async () => {
+Deno.test("ls fails with one clear line when the directory is a file or missing", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "a.txt": "x" });
   const context = makeToolContext(dir.path);
@@ -91,13 +91,13 @@ Deno.test("glob sorts by age, newest first, then by name", async () => {
   assertEquals(capped.truncated?.reason, "matches");
 });
 
-Deno.test("glob says that a pattern without folders looks in one folder", async () => {
+Deno.test("glob says that a pattern without directories looks in one directory", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "sub/b.ts": "" });
   const result = await tool("glob").execute({ pattern: "*.ts" }, makeToolContext(dir.path));
   assertStringIncludes(
     result.content,
-    "No files match *.ts; a pattern without / looks in one folder only, **/*.ts",
+    "No files match *.ts; a pattern without / looks in one directory only, **/*.ts",
   );
 });
 
@@ -186,7 +186,7 @@ Deno.test("grep of a single binary file finds nothing in either engine", async (
   );
 });
 
-Deno.test("glob takes patterns that begin elsewhere: absolute, above, and in a folder of the call", async () => {
+Deno.test("glob takes patterns that begin elsewhere: absolute, above, and in a directory of the call", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "src/a.ts": "", "src/b.tsx": "", "lib/c.ts": "" });
   const context = makeToolContext(dir.path);
@@ -203,7 +203,7 @@ Deno.test("glob takes patterns that begin elsewhere: absolute, above, and in a f
   assertEquals(await glob({ pattern: `!**/b.*,${dir.path}/src/*` }), ["src/a.ts"]);
   assertEquals(await glob({ pattern: "../lib/*", path: "src" }), ["lib/c.ts"]);
   assertEquals(await glob({ pattern: "src" }), [
-    "No files match src: it is a folder; src/** matches what is in it",
+    "No files match src: it is a directory; src/** matches what is in it",
   ]);
   assertEquals(await glob({ pattern: `${dir.path}/scr/*.ts` }), [
     `error: Cannot find ${dir.path}/scr; near names: ${dir.path}/src/`,
@@ -216,6 +216,9 @@ Deno.test("search tools refuse a pipe without opening it", async () => {
   const context = makeToolContext(dir.path);
   for (const name of ["grep", "glob", "ls"]) {
     const result = await tool(name).execute({ pattern: "x", path: "pipe" }, context);
-    assertEquals(result.content, "error: Cannot look into pipe: it is a named pipe; name a folder or a file");
+    assertEquals(
+      result.content,
+      "error: Cannot look into pipe: it is a named pipe; name a directory or a file",
+    );
   }
 });

@@ -58,7 +58,7 @@ Deno.test({ name: "commands do the same in a shell that waited", ignore: !UNIX }
 });
 
 Deno.test(
-  { name: "a shell waits for commands in the folder where the last one ended", ignore: !UNIX },
+  { name: "a shell waits for commands in the directory where the last one ended", ignore: !UNIX },
   async () => {
     await session(async (run, dir) => {
       assertEquals(await run(WAITED), "new");
@@ -66,7 +66,7 @@ Deno.test(
       assertEquals(await run("mkdir sub; cd sub"), `[now in ${dir}/sub]`);
       assertEquals(await run(WAITED), "new");
       assertEquals(await run(`${WAITED}; pwd`), `waited\n${dir}/sub`);
-      // Another folder of that name: what waits in the one that is gone is of no use.
+      // Another directory of that name: what waits in the one that is gone is of no use.
       await run("cd ..; mv sub old; mkdir sub; cd sub");
       assertEquals(await run(`${WAITED}; touch here`), "new");
       assert((await Deno.stat(`${dir}/sub/here`)).isFile);

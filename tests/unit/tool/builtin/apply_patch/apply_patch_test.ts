@@ -99,7 +99,7 @@ Deno.test("apply_patch takes everything back when writing fails half-way", async
   await Deno.writeTextFile(`${dir.path}/del.txt`, "bye\n");
   const patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-line 1\n+LINE 1\n*** Delete File: del.txt\n" +
     "*** Add File: new/x/n.txt\n+n\n*** Add File: taken/inner.txt\n+n\n*** End Patch\n";
-  // A dangling name with a file for a folder makes the last creation fail at staging time.
+  // A dangling name with a file for a directory makes the last creation fail at staging time.
   const context = makeToolContext(dir.path);
   const write = context.paths.write;
   const paths = {
