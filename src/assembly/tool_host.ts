@@ -53,7 +53,7 @@ export class RunToolHost {
       command: selfCommand({
         role: TOOL_ROLE,
         module: import.meta.url,
-        sourceEntry: new URL("./worker.ts", import.meta.url),
+        sourceEntry: new URL("./worker_entry.ts", import.meta.url),
         flags: processFlags({
           writable: [...workspace.roots, outputDir],
           keep: [userConfigFile(workspace.options.home)],

@@ -21,5 +21,3 @@ export async function runWorker(args: readonly string[]): Promise<boolean> {
   else throw new ReasonixError(`Cannot start as "${role}": no such worker`, { exit: "usage" });
   return true;
 }
-
-if (import.meta.main) await runWorker(Deno.args);
