@@ -8,8 +8,8 @@ import type { Tool } from "../tool/mod.ts";
 import { assemble } from "./assemble.ts";
 import type { Assembly } from "./assembly.ts";
 import type { RunOptions } from "./run_options.ts";
-import { loadTrustedConfig } from "./trusted_config.ts";
-import type { TurnInput } from "./turn_input.ts";
+import { loadTrustedConfig } from "./access/trusted_config.ts";
+import type { TurnInput } from "./context/turn_input.ts";
 
 /** What an agent in a program of your own is made of. */
 export interface AgentOptions extends Omit<RunOptions, "continue" | "resume" | "copy" | "record"> {

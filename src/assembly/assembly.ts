@@ -11,12 +11,12 @@ import {
 import { ReasonixError } from "../core/mod.ts";
 import type { Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
-import { type OpeningParts, recordOpening } from "./opening.ts";
-import type { PromptInputs } from "./prompt_inputs.ts";
-import type { RunSession } from "./session.ts";
-import type { Line } from "./slash_commands.ts";
-import type { RunTools } from "./tools.ts";
-import { resolveInput, type TurnInput } from "./turn_input.ts";
+import { type OpeningParts, recordOpening } from "./session/opening.ts";
+import type { PromptInputs } from "./context/prompt_inputs.ts";
+import type { RunSession } from "./session/session.ts";
+import type { Line } from "./context/slash_commands.ts";
+import type { RunTools } from "./tools/tools.ts";
+import { resolveInput, type TurnInput } from "./context/turn_input.ts";
 
 /** The parts of a run, connected. */
 export interface AssemblyParts extends OpeningParts {
@@ -81,7 +81,7 @@ export class Assembly implements AsyncDisposable {
   /** Reads a line as front ends take it: a command of the program, or text for the model. */
   async read(line: string): Promise<Line> {
     if (!line.startsWith("/")) return { kind: "text" };
-    return await (await import("./slash_commands.ts")).readLine(line, this);
+    return await (await import("./context/slash_commands.ts")).readLine(line, this);
   }
 
   /**

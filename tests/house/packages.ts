@@ -36,7 +36,7 @@ export const OPEN_PACKAGES: readonly string[] = ["path", "util"];
 export const TYPE_ENTRIES: readonly string[] = ["src/core/event_schema.ts"];
 
 /** Modules that a process starts with; the entry of the program imports them late, past the `mod.ts`. */
-export const PROCESS_ENTRIES: readonly string[] = ["src/assembly/worker.ts"];
+export const PROCESS_ENTRIES: readonly string[] = ["src/assembly/tools/worker.ts"];
 
 /** A directory that grows by one entry and one line in its list file. */
 export interface ExtensionPoint {

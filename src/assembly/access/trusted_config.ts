@@ -1,9 +1,9 @@
-import { loadConfig, type LoadedConfig, type LoadOptions, type TrustItem } from "../config/mod.ts";
-import { formatPlace, ReasonixError } from "../core/mod.ts";
-import { type TrustItem as Trustable, TrustStore } from "../sandbox/mod.ts";
-import { isFile } from "../path/probe.ts";
-import type { RunOptions } from "./run_options.ts";
-import type { RunPaths } from "./run_paths.ts";
+import { loadConfig, type LoadedConfig, type LoadOptions, type TrustItem } from "../../config/mod.ts";
+import { formatPlace, ReasonixError } from "../../core/mod.ts";
+import { type TrustItem as Trustable, TrustStore } from "../../sandbox/mod.ts";
+import { isFile } from "../../path/probe.ts";
+import type { RunOptions } from "../run_options.ts";
+import type { RunPaths } from "../run_paths.ts";
 
 /**
  * The configuration of a run with what the user trusts of the project. Anything executable that the project brings and that

@@ -1,6 +1,6 @@
-import { userConfigFile } from "../config/mod.ts";
-import type { PreparedCall } from "../core/mod.ts";
-import { processFlags, type Workspace } from "../sandbox/mod.ts";
+import { userConfigFile } from "../../config/mod.ts";
+import type { PreparedCall } from "../../core/mod.ts";
+import { processFlags, type Workspace } from "../../sandbox/mod.ts";
 import {
   loadProcessHost,
   LocalToolHost,
@@ -9,8 +9,8 @@ import {
   type ToolContext,
   type ToolHost,
   type ToolResult,
-} from "../tool/mod.ts";
-import { lazy } from "../util/lazy.ts";
+} from "../../tool/mod.ts";
+import { lazy } from "../../util/lazy.ts";
 
 export interface ToolHostSources {
   readonly workspace: Workspace;

@@ -1,16 +1,16 @@
-import { type LoadedConfig, resolveKey, resolveModel } from "../config/mod.ts";
-import { Compaction, LateInstructions, loadSkills } from "../context/mod.ts";
-import type { ControlledParts, Recorder } from "../control/mod.ts";
-import { createProvider, type Provider } from "../provider/mod.ts";
-import type { Workspace } from "../sandbox/mod.ts";
-import { loadArchive } from "../session/mod.ts";
-import type { ToolRegistry } from "../tool/mod.ts";
+import { type LoadedConfig, resolveKey, resolveModel } from "../../config/mod.ts";
+import { Compaction, LateInstructions, loadSkills } from "../../context/mod.ts";
+import type { ControlledParts, Recorder } from "../../control/mod.ts";
+import { createProvider, type Provider } from "../../provider/mod.ts";
+import type { Workspace } from "../../sandbox/mod.ts";
+import { loadArchive } from "../../session/mod.ts";
+import type { ToolRegistry } from "../../tool/mod.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
-import type { RunModel } from "./provider.ts";
-import type { RunPaths } from "./run_paths.ts";
-import type { RunSession } from "./session.ts";
+import type { RunModel } from "../provider.ts";
+import type { RunPaths } from "../run_paths.ts";
+import type { RunSession } from "../session/session.ts";
 import { askServerWindow } from "./context_window.ts";
-import { VERSION } from "../util/version.ts";
+import { VERSION } from "../../util/version.ts";
 
 export interface ContextManagerParts {
   readonly paths: RunPaths;

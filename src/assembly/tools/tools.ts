@@ -1,8 +1,8 @@
-import { RegistryToolbox, SUBMIT_TOOL } from "../agent/mod.ts";
-import type { Config, LoadedConfig } from "../config/mod.ts";
-import type { Recorder } from "../control/mod.ts";
-import { keepsFiles, type PermissionGate, type PermissionMode } from "../permission/mod.ts";
-import type { Jail } from "../sandbox/mod.ts";
+import { RegistryToolbox, SUBMIT_TOOL } from "../../agent/mod.ts";
+import type { Config, LoadedConfig } from "../../config/mod.ts";
+import type { Recorder } from "../../control/mod.ts";
+import { keepsFiles, type PermissionGate, type PermissionMode } from "../../permission/mod.ts";
+import type { Jail } from "../../sandbox/mod.ts";
 import {
   type Asker,
   BUILTINS,
@@ -12,12 +12,12 @@ import {
   type Tool,
   ToolRegistry,
   type ToolSettings,
-} from "../tool/mod.ts";
-import type { RunScope } from "./access_scope.ts";
-import type { PromptInputs } from "./prompt_inputs.ts";
-import { SandboxSession } from "./sandbox_session.ts";
-import type { RunPaths } from "./run_paths.ts";
-import type { RunSession } from "./session.ts";
+} from "../../tool/mod.ts";
+import type { RunScope } from "../access/access_scope.ts";
+import type { PromptInputs } from "../context/prompt_inputs.ts";
+import { SandboxSession } from "../access/sandbox_session.ts";
+import type { RunPaths } from "../run_paths.ts";
+import type { RunSession } from "../session/session.ts";
 import { RunToolHost } from "./tool_host.ts";
 
 export interface ToolParts {

@@ -1,9 +1,9 @@
-import { resolveReferences } from "../context/mod.ts";
-import type { Recorder } from "../control/mod.ts";
-import { type PreparedCall, ReasonixError, type UserInput } from "../core/mod.ts";
-import type { Gate } from "../permission/mod.ts";
-import type { Provider } from "../provider/mod.ts";
-import type { Workspace } from "../sandbox/mod.ts";
+import { resolveReferences } from "../../context/mod.ts";
+import type { Recorder } from "../../control/mod.ts";
+import { type PreparedCall, ReasonixError, type UserInput } from "../../core/mod.ts";
+import type { Gate } from "../../permission/mod.ts";
+import type { Provider } from "../../provider/mod.ts";
+import type { Workspace } from "../../sandbox/mod.ts";
 
 /** What the user hands over for one turn; `@path` in the text is resolved. */
 export interface TurnInput extends UserInput {

@@ -1,7 +1,7 @@
-import { type PreparedCall, subjectOf } from "../core/mod.ts";
-import type { PermissionGate } from "../permission/mod.ts";
-import type { Jail } from "../sandbox/mod.ts";
-import type { FailedCommand, SpawnPlan } from "../tool/mod.ts";
+import { type PreparedCall, subjectOf } from "../../core/mod.ts";
+import type { PermissionGate } from "../../permission/mod.ts";
+import type { Jail } from "../../sandbox/mod.ts";
+import type { FailedCommand, SpawnPlan } from "../../tool/mod.ts";
 
 export interface EscapeParts {
   readonly jail: Jail;

@@ -1,10 +1,10 @@
-import { type LoadedConfig, resolveModel, sourceOf } from "../config/mod.ts";
-import { type ContextReport, loadReport } from "../context/mod.ts";
-import type { Prefix } from "../core/mod.ts";
-import type { SessionState } from "../session/mod.ts";
-import { terminalSafe } from "../util/terminal_text.ts";
+import { type LoadedConfig, resolveModel, sourceOf } from "../../config/mod.ts";
+import { type ContextReport, loadReport } from "../../context/mod.ts";
+import type { Prefix } from "../../core/mod.ts";
+import type { SessionState } from "../../session/mod.ts";
+import { terminalSafe } from "../../util/terminal_text.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
-import { buildRegistry } from "./tools.ts";
+import { buildRegistry } from "../tools/tools.ts";
 import { askServerWindow } from "./context_window.ts";
 
 export interface ContextReportParts {

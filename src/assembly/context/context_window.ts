@@ -1,5 +1,5 @@
-import { isLoopback, type LoadedConfig, type ModelChoice, resolveKey, sourceOf } from "../config/mod.ts";
-import { loadWindow, type WindowFound } from "../context/mod.ts";
+import { isLoopback, type LoadedConfig, type ModelChoice, resolveKey, sourceOf } from "../../config/mod.ts";
+import { loadWindow, type WindowFound } from "../../context/mod.ts";
 
 /** What a server on this machine says its context window is; undefined when the configuration says it, or nobody. */
 export async function askServerWindow(

@@ -1,6 +1,6 @@
-import type { Config } from "../config/mod.ts";
-import type { PermissionMode } from "../permission/mod.ts";
-import { isProblem, parseRule } from "../rule/mod.ts";
+import type { Config } from "../../config/mod.ts";
+import type { PermissionMode } from "../../permission/mod.ts";
+import { isProblem, parseRule } from "../../rule/mod.ts";
 import {
   createWorkspace,
   describeFullAccess,
@@ -8,8 +8,8 @@ import {
   forecastJail,
   type JailForecast,
   type Workspace,
-} from "../sandbox/mod.ts";
-import type { RunPaths } from "./run_paths.ts";
+} from "../../sandbox/mod.ts";
+import type { RunPaths } from "../run_paths.ts";
 
 /** How far the commands and file tools of a run reach. */
 export interface AccessScope {

@@ -1,4 +1,4 @@
-import type { Config, LoadedConfig } from "../config/mod.ts";
+import type { Config, LoadedConfig } from "../../config/mod.ts";
 import {
   findSkills,
   type Instructions,
@@ -9,13 +9,13 @@ import {
   type Skills,
   type SkillSet,
   systemPrompt,
-} from "../context/mod.ts";
-import { errorMessage, type Message, ReasonixError } from "../core/mod.ts";
-import { memoryPort, openingMemory } from "../memory/mod.ts";
-import { TrustStore, type Workspace } from "../sandbox/mod.ts";
-import { loadHistory, projectDir } from "../session/mod.ts";
-import type { HistoryPort, ToolServices } from "../tool/mod.ts";
-import type { RunPaths } from "./run_paths.ts";
+} from "../../context/mod.ts";
+import { errorMessage, type Message, ReasonixError } from "../../core/mod.ts";
+import { memoryPort, openingMemory } from "../../memory/mod.ts";
+import { TrustStore, type Workspace } from "../../sandbox/mod.ts";
+import { loadHistory, projectDir } from "../../session/mod.ts";
+import type { HistoryPort, ToolServices } from "../../tool/mod.ts";
+import type { RunPaths } from "../run_paths.ts";
 
 /** What a run knows beyond its conversation: standing instructions, skills, saved facts, earlier sessions. */
 export interface PromptInputs {

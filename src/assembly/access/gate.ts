@@ -1,21 +1,21 @@
-import { addConfigItem, type LoadedConfig, sourceOf, userConfigFile } from "../config/mod.ts";
-import type { SkillActivation } from "../context/mod.ts";
-import type { Recorder } from "../control/mod.ts";
-import { formatPlace } from "../core/mod.ts";
-import { processEnvironment } from "../path/read_env.ts";
+import { addConfigItem, type LoadedConfig, sourceOf, userConfigFile } from "../../config/mod.ts";
+import type { SkillActivation } from "../../context/mod.ts";
+import type { Recorder } from "../../control/mod.ts";
+import { formatPlace } from "../../core/mod.ts";
+import { processEnvironment } from "../../path/read_env.ts";
 import {
   type CommandSurroundings,
   createGate,
   type GateOptions,
   type PermissionGate,
   type PermissionMode,
-} from "../permission/mod.ts";
-import type { RuleList, RuleText } from "../rule/mod.ts";
-import type { Jail, Workspace } from "../sandbox/mod.ts";
-import { insteadOfWriting, type WritePolicy } from "../tool/mod.ts";
+} from "../../permission/mod.ts";
+import type { RuleList, RuleText } from "../../rule/mod.ts";
+import type { Jail, Workspace } from "../../sandbox/mod.ts";
+import { insteadOfWriting, type WritePolicy } from "../../tool/mod.ts";
 import type { AccessScope } from "./access_scope.ts";
-import type { AssemblyOptions } from "./run_options.ts";
-import type { RunPaths } from "./run_paths.ts";
+import type { AssemblyOptions } from "../run_options.ts";
+import type { RunPaths } from "../run_paths.ts";
 
 interface GateSources extends Pick<GateOptions, "onAsk" | "record"> {
   readonly paths: RunPaths;

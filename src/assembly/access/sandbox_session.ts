@@ -1,7 +1,7 @@
-import type { LoadedConfig } from "../config/mod.ts";
-import type { EventSource } from "../control/mod.ts";
-import type { PreparedCall } from "../core/mod.ts";
-import type { PermissionGate } from "../permission/mod.ts";
+import type { LoadedConfig } from "../../config/mod.ts";
+import type { EventSource } from "../../control/mod.ts";
+import type { PreparedCall } from "../../core/mod.ts";
+import type { PermissionGate } from "../../permission/mod.ts";
 import {
   type CommandOutcome,
   createJail,
@@ -12,11 +12,11 @@ import {
   type MadeFiles,
   startFilterProxy,
   type Workspace,
-} from "../sandbox/mod.ts";
-import type { CommandJail } from "../tool/mod.ts";
+} from "../../sandbox/mod.ts";
+import type { CommandJail } from "../../tool/mod.ts";
 import { deniedGlobs } from "./access_scope.ts";
 import { offerEscape } from "./escape.ts";
-import type { RunPaths } from "./run_paths.ts";
+import type { RunPaths } from "../run_paths.ts";
 import { secretsOf } from "./secrets.ts";
 
 export interface SandboxSessionParts {

@@ -1,13 +1,13 @@
-import type { LoadedConfig } from "../config/mod.ts";
-import { environmentText } from "../context/mod.ts";
-import { openConversation, type Recorder, type WantedPrefix } from "../control/mod.ts";
-import type { Provider } from "../provider/mod.ts";
-import type { Workspace } from "../sandbox/mod.ts";
-import { repair } from "../session/mod.ts";
-import { insteadOfWriting, type ToolRegistry, type WritePolicy } from "../tool/mod.ts";
-import type { PromptInputs } from "./prompt_inputs.ts";
-import { PLATFORM } from "./provider.ts";
-import type { RunPaths } from "./run_paths.ts";
+import type { LoadedConfig } from "../../config/mod.ts";
+import { environmentText } from "../../context/mod.ts";
+import { openConversation, type Recorder, type WantedPrefix } from "../../control/mod.ts";
+import type { Provider } from "../../provider/mod.ts";
+import type { Workspace } from "../../sandbox/mod.ts";
+import { repair } from "../../session/mod.ts";
+import { insteadOfWriting, type ToolRegistry, type WritePolicy } from "../../tool/mod.ts";
+import type { PromptInputs } from "../context/prompt_inputs.ts";
+import { PLATFORM } from "../provider.ts";
+import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "./session.ts";
 
 export interface OpeningParts {

@@ -1,5 +1,5 @@
-import { type EventStore, MemoryStore } from "../control/mod.ts";
-import { type NewEvent, ReasonixError } from "../core/mod.ts";
+import { type EventStore, MemoryStore } from "../../control/mod.ts";
+import { type NewEvent, ReasonixError } from "../../core/mod.ts";
 import {
   findSession,
   lastSession,
@@ -7,11 +7,11 @@ import {
   projectDir,
   SessionLog,
   type SessionPaths,
-} from "../session/mod.ts";
-import { VERSION } from "../util/version.ts";
-import type { AssemblyOptions, RunOptions } from "./run_options.ts";
-import type { RunPaths } from "./run_paths.ts";
-import { redactorOf } from "./secrets.ts";
+} from "../../session/mod.ts";
+import { VERSION } from "../../util/version.ts";
+import type { AssemblyOptions, RunOptions } from "../run_options.ts";
+import type { RunPaths } from "../run_paths.ts";
+import { redactorOf } from "../access/secrets.ts";
 
 /** Where the events of a run are kept: a session file, or memory. */
 export interface RunSession extends EventStore {

@@ -1,11 +1,11 @@
-import type { LoadedConfig } from "../config/mod.ts";
-import { type CompactionReport, loadSkills } from "../context/mod.ts";
-import type { Controller } from "../control/mod.ts";
-import { addSpending, type Cost, NO_SPENDING, ReasonixError, totalCost, type Usage } from "../core/mod.ts";
-import type { Provider } from "../provider/mod.ts";
-import { suggestNames } from "../util/suggest.ts";
+import type { LoadedConfig } from "../../config/mod.ts";
+import { type CompactionReport, loadSkills } from "../../context/mod.ts";
+import type { Controller } from "../../control/mod.ts";
+import { addSpending, type Cost, NO_SPENDING, ReasonixError, totalCost, type Usage } from "../../core/mod.ts";
+import type { Provider } from "../../provider/mod.ts";
+import { suggestNames } from "../../util/suggest.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
-import type { RunSession } from "./session.ts";
+import type { RunSession } from "../session/session.ts";
 
 /** What the commands of the program work on. */
 interface RunningSession {

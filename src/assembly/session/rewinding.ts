@@ -1,12 +1,12 @@
-import { loadConfig } from "../config/mod.ts";
-import { Recorder, type RewindParts } from "../control/mod.ts";
-import { ReasonixError } from "../core/mod.ts";
-import { isDirectory } from "../path/probe.ts";
-import { type Checkpoints, repair, type SessionLog } from "../session/mod.ts";
-import { lazy } from "../util/lazy.ts";
-import { buildWorkspace } from "./access_scope.ts";
+import { loadConfig } from "../../config/mod.ts";
+import { Recorder, type RewindParts } from "../../control/mod.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { isDirectory } from "../../path/probe.ts";
+import { type Checkpoints, repair, type SessionLog } from "../../session/mod.ts";
+import { lazy } from "../../util/lazy.ts";
+import { buildWorkspace } from "../access/access_scope.ts";
 import { createCheckpointer } from "./checkpoints.ts";
-import type { RunPaths } from "./run_paths.ts";
+import type { RunPaths } from "../run_paths.ts";
 
 export interface RewindableSession {
   readonly paths: Omit<RunPaths, "cwd">;

@@ -1,6 +1,6 @@
-import { ReasonixError } from "../core/mod.ts";
-import { createWorkspace, type WorkspaceOptions } from "../sandbox/mod.ts";
-import { loadSearchProcess, loadToolProcess, WORKER_FLAG } from "../tool/mod.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { createWorkspace, type WorkspaceOptions } from "../../sandbox/mod.ts";
+import { loadSearchProcess, loadToolProcess, WORKER_FLAG } from "../../tool/mod.ts";
 
 /**
  * Does the part of an agent's work that this process was started for, named by its first argument. Returns

@@ -1,6 +1,6 @@
-import { type EnvironmentSecrets, environmentSecrets, type LoadedConfig } from "../config/mod.ts";
-import { processEnvironment } from "../path/read_env.ts";
-import { createRedactor } from "../util/redact.ts";
+import { type EnvironmentSecrets, environmentSecrets, type LoadedConfig } from "../../config/mod.ts";
+import { processEnvironment } from "../../path/read_env.ts";
+import { createRedactor } from "../../util/redact.ts";
 
 /** What of this process's environment stays out of children and texts. */
 export function secretsOf(loaded: LoadedConfig): EnvironmentSecrets {

@@ -1,7 +1,7 @@
-import { type Recorder, TurnCheckpoints } from "../control/mod.ts";
-import type { Workspace } from "../sandbox/mod.ts";
-import type { ToolRegistry } from "../tool/mod.ts";
-import type { RunPaths } from "./run_paths.ts";
+import { type Recorder, TurnCheckpoints } from "../../control/mod.ts";
+import type { Workspace } from "../../sandbox/mod.ts";
+import type { ToolRegistry } from "../../tool/mod.ts";
+import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "./session.ts";
 
 export interface CheckpointerParts {
