@@ -1,6 +1,6 @@
 import type { EventBodies } from "../core/event_schema.ts";
 import type { CommandLine, ImagePart, JsonSchema, PreparedCall, ToolFamily } from "../core/mod.ts";
-import type { ToolServices } from "./services/services.ts";
+import type { SpawnPlan, ToolServices } from "./services/services.ts";
 
 export type Truncation = NonNullable<EventBodies["tool.end"]["truncated"]>;
 export type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number];
@@ -20,16 +20,6 @@ export interface PathPolicy {
   hidden(absolutePath: string): boolean;
   /** Checks again on the open file that the path still leads to this very file, so that a swapped folder does not win. */
   verifyOpened?(file: Deno.FsFile, path: string, access?: "read" | "write"): Promise<void>;
-}
-
-/** A command line ready to be spawned. */
-export interface SpawnPlan {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** The whole environment of the child; nothing else is inherited. */
-  readonly env: Readonly<Record<string, string>>;
-  /** To be called once the command has ended: what the model should know of files that it made. */
-  readonly ended?: () => readonly string[];
 }
 
 /** A command that failed in the jail. */

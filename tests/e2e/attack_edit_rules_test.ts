@@ -110,7 +110,7 @@ Deno.test({
       bash(command),
       bash("touch sub/plain2.txt"),
       bash("sleep 0.2; touch sub/later.txt sub/.vscode/settings.json", { run_in_background: true }),
-      bash("sleep 0.6"),
+      { name: "job_output", args: { job_id: "job-1", wait_seconds: 10 } },
       bash("mkdir -p from/docs kept && cp -r from/. kept/"),
     ];
     const config = (s: Scene) => `[permissions]\ndeny = ["Edit(kept/docs/**)"]\n${JAILED(s)}`;

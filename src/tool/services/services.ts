@@ -71,14 +71,20 @@ export interface JobNews {
 /** Bytes that programs can still write on the volume of a directory; undefined where nobody can tell. */
 export type FreeSpace = (folder: string) => Promise<number | undefined>;
 
+/** A command line ready to be spawned. */
+export interface SpawnPlan {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment of the child; nothing else is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  /** To be called once the command has ended: what the model should know of files that it made. */
+  readonly ended?: () => readonly string[];
+}
+
 export interface JobSpec {
   readonly command: string;
   /** What is spawned, as the jail made it. */
-  readonly plan: {
-    readonly command: string;
-    readonly args: readonly string[];
-    readonly env: Readonly<Record<string, string>>;
-  };
+  readonly plan: SpawnPlan;
   readonly cwd: string;
   /** Directory for the output. */
   readonly dir: string;

@@ -14,6 +14,8 @@ import { spawnSession } from "./spawn_session.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
+const encoder = new TextEncoder();
+
 /** At most this much is handed out at once; the rest is in the file. */
 const MAX_NEWS = 256 * 1024;
 
@@ -73,6 +75,7 @@ export class JobTable implements Jobs {
     const watch = this.#watchDisk(job, spec);
     void process.ended.then((end) => {
       watch[Symbol.dispose]();
+      for (const note of spec.plan.ended?.() ?? []) this.#output(id, encoder.encode(`[${note}]\n`));
       this.#ended(job, end);
     });
     return job.view;

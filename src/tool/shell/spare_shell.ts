@@ -1,5 +1,5 @@
 import type { ShellStarter } from "../services/services.ts";
-import type { SpawnPlan } from "../tool.ts";
+import type { SpawnPlan } from "../services/services.ts";
 import { type SessionOptions, spawnSession } from "./spawn_session.ts";
 
 /** A shell reads its command byte by byte; from here on starting another one is faster. */

@@ -1,6 +1,6 @@
 import { isFile } from "../../path/probe.ts";
 import type { ProcessGuard } from "../services/services.ts";
-import type { SpawnPlan } from "../tool.ts";
+import type { SpawnPlan } from "../services/services.ts";
 
 export interface SessionOptions {
   readonly cwd: string;

@@ -6,7 +6,8 @@ import { OutputStore } from "../../shell/output_store.ts";
 import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
 import { spawnSession } from "../../shell/spawn_session.ts";
 import { leftOff, workingFolder } from "../../shell/working_folder.ts";
-import { failure, type SpawnPlan, type ToolContext, type ToolResult } from "../../tool.ts";
+import type { SpawnPlan } from "../../services/services.ts";
+import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, spillPath } from "../../truncation.ts";
 import { readOnlyRemark } from "../../write_policy.ts";
 import { startJob } from "./start_job.ts";
@@ -125,8 +126,9 @@ class Foreground {
     }, limit);
     try {
       const end = await child.ended;
+      const notes = plan.ended?.() ?? [];
       signal.throwIfAborted();
-      return await this.#result(end, store, { limit, notes: plan.ended?.() ?? [] });
+      return await this.#result(end, store, { limit, notes });
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", aborted);
