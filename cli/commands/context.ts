@@ -16,7 +16,7 @@ interface ContextFlags {
   readonly continue?: boolean;
 }
 
-/** What a run would send here, by category: of a new conversation, or of the latest session. */
+/** Shows what a run would send here, by category: of a new conversation, or of the latest session. */
 export async function context(this: CliContext, flags: ContextFlags): Promise<void> {
   const report = await reportOf(runPaths(this), flags.continue ?? false);
   this.process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : contextText(report));

@@ -48,7 +48,7 @@ export async function trust(this: CliContext, flags: TrustFlags): Promise<void> 
 
 interface Candidate {
   readonly item: TrustItem;
-  /** What the user is shown of it. */
+  /** The lines that the user is shown of it. */
   readonly lines: readonly string[];
 }
 

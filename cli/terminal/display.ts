@@ -4,7 +4,7 @@ import type { CliContext } from "./process.ts";
 
 type Display = Pick<PrinterOptions, "color" | "outColor" | "terminal" | "live" | "columns" | "fit">;
 
-/** What standard output and standard error can show. */
+/** The abilities of standard output and standard error. */
 export function displayOf(context: CliContext, noColor = false): Display {
   const { env } = context.process;
   const isDumb = env.TERM === "dumb";
@@ -28,7 +28,9 @@ function columns(): number {
   }
 }
 
-/** Cuts texts to a width. The tables of wide characters load with the first text, which is cut by characters. */
+/**
+ * Cuts texts to a width. The tables of wide characters load with the first text, which is cut by characters.
+ */
 function fitting(): Display["fit"] {
   let exact: Display["fit"] | undefined;
   let loading: Promise<unknown> | undefined;

@@ -1,6 +1,6 @@
 import { errorMessage, EXIT, formatPlace, ReasonixError } from "../../src/core/mod.ts";
 
-/** What a command has of its process. */
+/** The part of its process that a command sees. */
 export interface CliContext {
   readonly process: {
     readonly stdout: { write(text: string): void };
@@ -33,7 +33,7 @@ function writeToReader(text: string): void {
   }
 }
 
-/** Where complaints cannot be written, there is no place left to complain about it. */
+/** A complaint that cannot be written has nowhere else to go. */
 function writeComplaint(text: string): void {
   try {
     writeAll(Deno.stderr, text);

@@ -1,6 +1,6 @@
 import { EXIT } from "../../src/core/mod.ts";
 
-/** What a signal does to a run. */
+/** The effect of a signal on a run. */
 export interface SignalHandlers {
   /** The first Ctrl-C, or a request to terminate: stop cleanly. */
   readonly stop: (reason: "interrupted" | "terminated") => void;

@@ -1,6 +1,6 @@
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
 
-/** What was asked on the command line. */
+/** The task of the command line. */
 export interface Task {
   readonly text: string;
   /** Standard input that came with a task of its own. */

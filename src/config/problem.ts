@@ -1,14 +1,14 @@
 import { formatPlace, ReasonixError, type SourcePlace } from "../core/mod.ts";
 
-/** Where a value is: keys of tables and indexes of arrays, from the top of the file. */
+/** The path of a value: keys of tables and indexes of arrays, from the top of the file. */
 export type KeyPath = readonly (string | number)[];
 
 /** One thing that is wrong, or only odd, in the configuration. */
 export interface ConfigProblem {
   readonly level: "error" | "warning";
-  /** What could not be used, with the offending value. */
+  /** The thing that could not be used, with the offending value. */
   readonly message: string;
-  /** What to do next. */
+  /** The next step for the user. */
   readonly remedy: string;
   readonly place?: SourcePlace;
 }

@@ -50,11 +50,11 @@ export function completion(this: CliContext, _flags: unknown, shell: string): vo
 /** Commands about sessions that are not about one of them. */
 const NO_SESSION = new Set(["session list", "session search", "session prune"]);
 
-/** What stands before the command line's end, and the piece of a word that is to be completed. */
+/** The words before the command line's end, and the piece of a word that is to be completed. */
 interface Unfinished {
   readonly before: readonly string[];
   readonly current: string;
-  /** What a proposal has to repeat: `--flag=` where a shell replaces the whole word. */
+  /** The text that a proposal has to repeat: `--flag=` where a shell replaces the whole word. */
   readonly prefix: string;
 }
 
@@ -86,7 +86,7 @@ async function dynamicValues(before: readonly string[]): Promise<readonly string
   if (command === "completion") return Object.keys(SCRIPTS);
 }
 
-/** What may stand in place of a command, beside the commands. */
+/** Words that may stand in place of a command, beside the commands. */
 const ROOT_FLAGS = ["-p", "--print", "--help", "--version"];
 
 /** The program whose command lines are completed. */

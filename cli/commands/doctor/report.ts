@@ -24,7 +24,7 @@ import { isFile } from "../../../src/path/probe.ts";
 import { originText } from "../../terminal/origin_text.ts";
 import { VERSION } from "../../../src/util/version.ts";
 
-/** What `doctor` found; safe to attach to an issue. */
+/** The findings of `doctor`; safe to attach to an issue. */
 export interface Report {
   readonly versions: Readonly<Record<string, string>>;
   readonly paths: Readonly<Record<string, string>>;
@@ -44,9 +44,9 @@ export interface Report {
   readonly sandbox: {
     readonly summary: string;
     readonly rejected: readonly { readonly backend: string; readonly reason: string }[];
-    /** What stands without the jail, where there is none. */
+    /** The layers of defence that stand without the jail, where there is none. */
     readonly standing?: readonly string[];
-    /** What would stand in `--permission-mode danger-full-access`. */
+    /** Those that would stand in `--permission-mode danger-full-access`. */
     readonly fullAccess?: readonly string[];
   };
   readonly sessions: { readonly count: number; readonly bytes: number; readonly homeBytes: number };

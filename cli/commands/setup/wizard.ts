@@ -2,7 +2,7 @@ import { cancel, intro, isCancel, outro, password, select, text } from "@clack/p
 import { builtInProviders, modelsOf, type ProviderEntry, setConfigValue } from "../../../src/config/mod.ts";
 import { VENDORS } from "./vendors.ts";
 
-/** What the wizard found out. */
+/** The answers that the wizard collected. */
 export interface SetupAnswers {
   readonly name: string;
   readonly baseUrl: string;

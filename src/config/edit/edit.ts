@@ -13,7 +13,9 @@ export interface EditOptions {
   readonly shared?: boolean;
 }
 
-/** Whether a project file has no say about this key, so that setting it there would change nothing. */
+/**
+ * Reports whether a project file has no say about this key, so that setting it there would change nothing.
+ */
 export function isUserOnly(key: string): boolean {
   return schemaAt(parseKeyPath(key)).project === "ignored";
 }

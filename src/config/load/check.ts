@@ -190,7 +190,7 @@ function unknownKey(name: string, schema: JsonSchema, path: KeyPath): Finding {
   };
 }
 
-/** Where a key of this name exists: people often forget the table header. */
+/** Finds the tables that have a key of this name: people often forget the table header. */
 function homesOf(schema: JsonSchema, name: string, path: KeyPath): KeyPath[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, child]) => {
     const here = [...path, key];

@@ -4,7 +4,7 @@ import type { Finding } from "./check.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 
-/** What types alone cannot say: entries must be told apart, and name what they need. */
+/** Checks what types alone cannot say: entries must be told apart, and name what they need. */
 export function checkEntries(table: TomlTable): Finding[] {
   return [
     ...checkList(table, "providers", checkProvider),

@@ -6,7 +6,7 @@ import type { ProviderEntry } from "../schema/provider_schema.ts";
 import type { Config, ConfigInput } from "../schema/schema.ts";
 
 /**
- * What holds when no file says anything: one vendor, so that a key is all a new user needs. Everything else
+ * The settings when no file says anything: one vendor, so that a key is all a new user needs. Everything else
  * has its default in the schema.
  */
 export const DEFAULT_LAYER: Layer = {

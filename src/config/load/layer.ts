@@ -39,7 +39,7 @@ export function parseLayer(
   return layer;
 }
 
-/** What is wrong with a layer, with positions. */
+/** Finds what is wrong with a layer, with positions. */
 export function checkLayer(layer: Layer): ConfigProblem[] {
   const findings = [...checkConfig(layer.table), ...checkEntries(layer.table)];
   return findings.map((finding) => locateFinding(layer, finding)).sort(inFileOrder);
@@ -57,7 +57,7 @@ export function locateFinding(layer: Layer, { level, message, remedy, path, at }
 
 const positions = new WeakMap<Layer, Positions>();
 
-/** Where a layer says something; only the file when the text does not show it. */
+/** Returns the place where a layer says something; only the file when the text does not show it. */
 export function placeOf(layer: Layer, path: KeyPath, at: "key" | "value" = "key"): SourcePlace | undefined {
   if (layer.file === undefined) return undefined;
   if (layer.text === undefined) return { file: layer.file };

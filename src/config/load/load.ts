@@ -25,11 +25,11 @@ export interface LoadOptions {
   readonly env: EnvLookup;
   /** Reasonix home; found through `env` when absent. */
   readonly home?: string;
-  /** What the command line says. */
+  /** Settings from the command line. */
   readonly flags?: ConfigInput;
   /** Name of a preset to lay under the user's settings. */
   readonly preset?: string;
-  /** Whether the user trusts this piece of the project; absent = nothing is trusted. */
+  /** Says that the user trusts this piece of the project; absent = nothing is trusted. */
   readonly trust?: (item: TrustItem) => boolean | Promise<boolean>;
   /** Reads no file: only the defaults, the preset and `flags` count. */
   readonly noFiles?: boolean;
@@ -56,7 +56,7 @@ export interface LoadedConfig {
   readonly keyNames: readonly string[];
   /** Variables that the configuration expands outside of paths, with their values. */
   readonly expanded: ReadonlyMap<string, string>;
-  /** What counts of each source, the strongest first. */
+  /** The part of each source that counts, the strongest first. */
   readonly layers: readonly Layer[];
 }
 

@@ -16,7 +16,7 @@ const BARE_KEY = /[A-Za-z0-9_-]/;
 export class Positions {
   readonly #text: string;
   readonly #spans = new Map<string, Span>();
-  /** How many entries each array of tables has so far. */
+  /** Number of entries of each array of tables so far. */
   readonly #entries = new Map<string, number>();
   #at = 0;
 
@@ -104,7 +104,7 @@ export class Positions {
     while (this.#more("}")) this.#pair(path);
   }
 
-  /** Whether another item follows; steps over commas, or over the closing bracket. */
+  /** Reports whether another item follows; steps over commas, or over the closing bracket. */
   #more(close: string): boolean {
     this.#skipSpace();
     while (this.#peek() === ",") {

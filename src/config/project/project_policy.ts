@@ -12,7 +12,7 @@ import type { SourcePlace } from "../../core/mod.ts";
 export interface TrustItem {
   readonly kind: "provider" | "plugin" | "shell";
   readonly name: string;
-  /** Why it needs trust, for people. */
+  /** The reason why it needs trust, for people. */
   readonly reason: string;
   /** Canonical text of the entry as written (variables not replaced); what a trust decision is keyed by. */
   readonly content: string;
@@ -40,12 +40,12 @@ export interface Withholdable {
 
 export interface ProjectResult {
   /**
-   * What the project may say. Entries of lists of tables that were left out are `undefined`, so that indexes
-   * stay.
+   * The settings that the project may make. Entries of lists of tables that were left out are `undefined`, so
+   * that indexes stay.
    */
   readonly table: TomlTable;
   readonly warnings: ConfigProblem[];
-  /** What is still in the table and waits for a decision. */
+  /** The entries that are still in the table and wait for a decision. */
   readonly withholdable: Withholdable[];
 }
 

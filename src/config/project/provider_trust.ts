@@ -1,6 +1,6 @@
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 
-/** Where the keys of well-known vendors may go without a question: data, for project files only. */
+/** Hosts to which the keys of well-known vendors may go without a question: data, for project files only. */
 const KEY_HOSTS: Readonly<Record<string, readonly string[]>> = {
   ANTHROPIC_API_KEY: ["api.anthropic.com"],
   DASHSCOPE_API_KEY: ["dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"],
@@ -37,7 +37,7 @@ export function isLoopback(url: string): boolean {
 export interface KnownKeys {
   /** Provider entries of the user, the preset and the built-in ones. */
   readonly providers: readonly TomlTable[];
-  /** Whether the user saved a value under this name in the Reasonix home. */
+  /** Says that the user saved a value under this name in the Reasonix home. */
   readonly saved: (name: string) => boolean;
 }
 

@@ -3,7 +3,7 @@ import type { EnvLookup } from "../config_paths.ts";
 import type { ProviderEntry } from "../schema/provider_schema.ts";
 import { isLoopback } from "../project/provider_trust.ts";
 
-/** Where provider keys come from. */
+/** The sources of provider keys. */
 export interface KeySources {
   /** The `.env` file of the Reasonix home: its path, and its values (read on first use). */
   readonly file: string;
@@ -35,7 +35,7 @@ export function resolveKey(entry: KeyOwner, sources: KeySources): string | undef
   });
 }
 
-/** Whether a key would be found, and where; for `doctor`. */
+/** Tells where a key would be found, if at all; for `doctor`. */
 export function keySource(entry: KeyOwner, sources: KeySources): "home" | "env" | "missing" | "none" {
   if (entry.api_key_env === "") return "none";
   if (sources.saved().get(entry.api_key_env)) return "home";

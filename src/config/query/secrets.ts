@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../load/load.ts";
 import { isVendorVariable } from "../project/provider_trust.ts";
 
-/** What of the environment stays out of children and of texts. */
+/** The part of the environment that stays out of children and of texts. */
 export interface EnvironmentSecrets {
   /**
    * Variables that no child gets, whatever is set: the keys of providers and what the home's `.env` names.
@@ -20,7 +20,7 @@ type SecretSources = Pick<LoadedConfig, "config" | "keys" | "keyNames" | "expand
 /** Names under which people keep what nobody else may see. */
 const SECRET_NAME = /(?:^|_)(?:TOKEN|KEY)$|_SECRET|^SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;
 
-/** What holds a secret, or names an account, though its name does not look so. */
+/** Variables that hold a secret, or name an account, though their names do not look so. */
 const FURTHER_NAMES: ReadonlySet<string> = new Set([
   "AWS_ACCESS_KEY_ID",
   "AZURE_DEVOPS_EXT_PAT",

@@ -39,7 +39,7 @@ export function getConfigValue(loaded: LoadedConfig, key: string): unknown {
 }
 
 /**
- * Where the value of a key, or an item such as `permissions.deny[2]`, comes from; throws like {@linkcode
+ * Returns the source of a key's value, or of an item such as `permissions.deny[2]`; throws like {@linkcode
  * getConfigValue}.
  */
 export function sourceOf(loaded: LoadedConfig, key: string): ConfigSource {
@@ -74,8 +74,8 @@ function collect(
 }
 
 /**
- * What the files set and nothing reads, each with its place; of a table that is idle as a whole only the
- * table.
+ * Lists what the files set and nothing reads, each with its place; of a table that is idle as a whole only
+ * the table.
  */
 export function idleSettings(loaded: LoadedConfig): ConfigProblem[] {
   return loaded.layers.filter((layer) => layer.source !== "default").flatMap((layer) =>

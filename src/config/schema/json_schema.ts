@@ -4,7 +4,7 @@ import type { KeyNotes } from "./schema_key.ts";
 /** Plain data as it comes out of a TOML parser. */
 export type TomlTable = { [key: string]: unknown };
 
-/** What a value must look like: the subset of JSON Schema that schema.json uses, plus our notes. */
+/** The form of a value: the subset of JSON Schema that schema.json uses, plus our notes. */
 export interface JsonSchema extends KeyNotes {
   readonly type?: "object" | "array" | "string" | "number" | "integer" | "boolean";
   readonly default?: unknown;

@@ -12,7 +12,7 @@ const priceSchema = z.object({
   currency: key(text("USD"), "Currency of the prices."),
 });
 
-/** How a vendor departs from the reference wire format. Data, so that no code knows vendor names. */
+/** Departures of a vendor from the reference wire format. Data, so that no code knows vendor names. */
 const compatSchema = z.object({
   max_tokens_field: key(
     z._default(z.enum(["max_tokens", "max_completion_tokens"]), "max_tokens"),

@@ -261,5 +261,5 @@ export const configSchema = z.object({
 /** The whole configuration, with every default filled in. Keys are those of the file. */
 export type Config = z.infer<typeof configSchema>;
 
-/** What a file or the command line may say: everything is optional. */
+/** The input of a file or of the command line: everything is optional. */
 export type ConfigInput = z.input<typeof configSchema>;

@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 
 /**
- * What a project file may do with a key. A repository is not the user: it may narrow, never widen.
+ * The rights of a project file over a key. A repository is not the user: it may narrow, never widen.
  * - any: set it freely
  * - ignored: only the user's own file counts
  * - adds: its items join the user's list
