@@ -111,6 +111,18 @@ Deno.test("ToolRegistry fills in what a tool declares about a call, by whatever 
   assertEquals(facts("grep", { pattern: "x" }), { tool: "grep", ...read, reads: ["."], subjects: ["x"] });
 });
 
+Deno.test("every built-in tool says what it changes, and those that change files run in a worker", () => {
+  for (const tool of BUILTINS) {
+    const edits = tool.family === "Edit";
+    assertEquals(tool.runsIn ?? "main", edits ? "worker" : "main", tool.name);
+    assertEquals(tool.readOnly || tool.writes !== undefined || tool.command !== undefined, true, tool.name);
+    if (edits || tool.family === "Read") {
+      assertEquals(tool.optional || tool.readOnly !== edits, true, tool.name);
+    }
+    if (tool.family === "Read") assertEquals(tool.reads?.({}) !== undefined, true, tool.name);
+  }
+});
+
 Deno.test("ToolRegistry knows nothing but the texts of a tool that declares nothing", () => {
   const tool = {
     name: "mcp__web__fetch",

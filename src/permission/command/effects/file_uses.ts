@@ -60,10 +60,14 @@ function copies(
   const named = target === undefined ? words.slice(0, -1) : words.filter((word) => word !== target);
   const sources = uses(named);
   const last = target ?? words.at(-1);
-  // Into a directory, a file keeps its name.
-  const inside = named.map((path) => ({ path: `${last}/${path.slice(path.lastIndexOf("/") + 1)}` }));
+  // Into a directory, a file keeps its name; `from/.` and, for some, `from/` give what is in them.
+  const inside = uses(named.map((path) => `${last}/${path.slice(path.lastIndexOf("/") + 1)}`));
+  const whole = args.some((word) => /^(?:-[A-Za-z]*T[A-Za-z]*|--no-target-directory)$/.test(word));
   return {
     reads: moves ? sources.map((use) => ({ ...use, moved: true })) : sources,
-    writes: [...moves ? sources : [], ...last === undefined ? [] : [{ path: last }, ...inside]],
+    writes: [
+      ...moves ? sources : [],
+      ...last === undefined ? [] : [...whole ? uses([last]) : [{ path: last }], ...inside],
+    ],
   };
 }
