@@ -1,4 +1,5 @@
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
+import { after } from "../../src/util/timer.ts";
 
 /** The task of the command line. */
 export interface Task {
@@ -7,56 +8,104 @@ export interface Task {
   readonly piped?: string;
 }
 
-const MAX_STDIN_BYTES = 4 * 1024 * 1024;
+const MAX_STDIN_BYTES = 16 * 1024 * 1024;
+/** How long a pipe may be silent before it is left alone, and after which the user is told of the wait. */
+const FIRST_BYTE_MS = 3000;
+const TELL_MS = 1000;
 
 /**
- * The task from the arguments. Standard input is read when there is none, or where `-` stands; a pipe that
- * never closes can therefore not hang a run that has its task.
+ * The task from the arguments. Standard input is the task when there is none; `-` waits for it for ever. Beside a
+ * task a file or a pipe is context, read when its first byte comes within 3 s: a pipe that nobody writes to hangs
+ * nothing. `tell` takes lines for the user.
  */
-export async function readTask(words: readonly string[]): Promise<Task> {
+export async function readTask(words: readonly string[], tell: (text: string) => void): Promise<Task> {
   const text = words.filter((word) => word !== "-").join(" ").trim();
   const dash = words.includes("-");
-  if (!dash && text !== "") return { text };
-  if (!dash && Deno.stdin.isTerminal()) {
-    throw new ReasonixError("No task given", {
-      exit: "usage",
-      remedy: 'say what to do: reasonix run "fix the failing test"',
-    });
+  if (text === "" && !dash && Deno.stdin.isTerminal()) throw noTask("No task given");
+  const wanted = dash || text === "";
+  const piped = (wanted ? await readAll() : Deno.stdin.isTerminal() ? "" : await readOffered(tell)).trim();
+  if (piped.includes("\ufffd")) {
+    tell("Standard input is not valid UTF-8; what cannot be read is shown as \ufffd");
   }
-  const piped = (await readStdin()).trim();
   if (text !== "") return piped === "" ? { text } : { text, piped };
-  if (piped === "") {
-    throw new ReasonixError("No task given: standard input is empty", {
-      exit: "usage",
-      remedy: 'say what to do: reasonix run "fix the failing test"',
-    });
-  }
+  if (piped === "") throw noTask("No task given: standard input is empty");
   return { text: piped };
 }
 
-async function readStdin(): Promise<string> {
-  const parts: Uint8Array[] = [];
+function noTask(message: string): ReasonixError {
+  return new ReasonixError(message, {
+    exit: "usage",
+    remedy: 'say what to do: reasonix run "fix the failing test"',
+  });
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+type FirstPart = ReturnType<Reader["read"]>;
+
+/** Everything on standard input, however long it takes. */
+async function readAll(): Promise<string> {
+  const reader = Deno.stdin.readable.getReader();
+  return await readRest(reader, reader.read());
+}
+
+/** What a file or a pipe offers; empty when it is something else, or when nothing comes in time. */
+async function readOffered(tell: (text: string) => void): Promise<string> {
+  const reader = Deno.stdin.readable.getReader();
+  // A read that waits keeps nothing alive: the program ends by itself.
+  const first = reader.read();
+  first.catch(() => {});
+  if (await endsAtOnce(first) || !await isFileOrPipe()) return "";
+  return await comesInTime(first, tell) ? await readRest(reader, first) : "";
+}
+
+/** Without input (the null device, a closed descriptor) the end comes at once, and nothing else is looked at. */
+async function endsAtOnce(first: FirstPart): Promise<boolean> {
+  const waited = new Promise<undefined>((resolve) => after(1, () => resolve(undefined)));
+  return (await Promise.race([first.catch(() => ({ done: true })), waited]))?.done === true;
+}
+
+/** Terminals, sockets and devices are never read unasked. What can tell takes as long to load as the program. */
+async function isFileOrPipe(): Promise<boolean> {
+  const { fstatSync } = await import("node:fs");
+  const kind = fstatSync(0);
+  return kind.isFile() || kind.isFIFO();
+}
+
+async function readRest(reader: Reader, first: FirstPart): Promise<string> {
+  const parts: Uint8Array<ArrayBuffer>[] = [];
   let length = 0;
   try {
-    for await (const part of Deno.stdin.readable) {
-      parts.push(part);
-      length += part.length;
-      if (length > MAX_STDIN_BYTES) {
-        throw new ReasonixError(`Standard input is larger than ${MAX_STDIN_BYTES} bytes`, {
-          exit: "usage",
-          remedy: "write it to a file and name the file in the task",
-        });
-      }
+    for (let part = await first; !part.done; part = await reader.read()) {
+      parts.push(part.value as Uint8Array<ArrayBuffer>);
+      length += part.value.length;
+      if (length > MAX_STDIN_BYTES) throw tooLarge();
     }
   } catch (error) {
     if (error instanceof ReasonixError) throw error;
     throw new ReasonixError(`Cannot read standard input: ${errorMessage(error)}`, { exit: "usage" });
   }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
-  }
-  return new TextDecoder().decode(whole);
+  return new TextDecoder().decode(await new Blob(parts).arrayBuffer());
+}
+
+function tooLarge(): ReasonixError {
+  return new ReasonixError(`Standard input is larger than ${MAX_STDIN_BYTES / 1024 / 1024} MB`, {
+    exit: "usage",
+    remedy: "write it to a file and name the file in the task",
+  });
+}
+
+/** Whether something comes before the pipe is left alone. */
+function comesInTime(first: FirstPart, tell: (text: string) => void): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const notTold = after(TELL_MS, () => tell("Waiting for standard input, which is a pipe …"));
+    const notLate = after(FIRST_BYTE_MS, () => {
+      tell("Nothing came on standard input; going on without it (- waits for it)");
+      resolve(false);
+    });
+    first.then(() => {
+      notTold();
+      notLate();
+      resolve(true);
+    }, reject);
+  });
 }

@@ -71,6 +71,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     controller,
     gate,
     checkpointer,
+    window: model.choice?.entry.context_window,
     redact,
     warnings: [...loaded.warnings.map(formatProblem), ...remarks(scope, registry, inputs)],
     warmedUp: () => Promise.allSettled(warming),

@@ -23,6 +23,8 @@ export interface AssemblyParts extends OpeningParts {
   readonly controller: Controller;
   readonly gate: Gate;
   readonly checkpointer: Pick<TurnCheckpoints, "open">;
+  /** Tokens that a conversation of the model can have, where declared. */
+  readonly window: number | undefined;
   /** Takes secrets out of what leaves the run beside its events. */
   readonly redact: (text: string) => string;
   /** What the user should know before the first turn. */
@@ -90,7 +92,7 @@ export class Assembly implements AsyncDisposable {
    */
   async run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
     return await this.stoppable(signal, async () => {
-      const { paths: { cwd }, workspace, provider, controller, gate } = this.#parts;
+      const { paths: { cwd }, workspace, provider, controller, gate, window } = this.#parts;
       const { recorder } = controller;
       await this.open();
       const warnings = this.#warnings;
@@ -99,7 +101,7 @@ export class Assembly implements AsyncDisposable {
         await recorder.record({ type: "notice", level: "warning", code: "config", text });
       }
       const turn = typeof input === "string" ? { text: input } : input;
-      const resolved = await resolveInput(turn, { cwd, workspace, provider, recorder, gate });
+      const resolved = await resolveInput(turn, { cwd, workspace, provider, recorder, gate, window });
       throwIfStopped(signal);
       const outcome = await controller.submit({ type: "turn", input: resolved });
       if (!outcome) throw new TypeError("Cannot run a turn: the controller returned no outcome");

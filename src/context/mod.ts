@@ -14,6 +14,9 @@ export type {
 export { Compaction } from "./compaction/compaction.ts";
 export type { WindowFound, WindowOptions } from "./window.ts";
 
+/** Estimates tokens without a vocabulary. */
+export const loadRoughTokens = lazy(() => import("./tokenizer.ts"));
+
 /** Asks a server for the context window of a model. */
 export const loadWindow = lazy(() => import("./window.ts"));
 

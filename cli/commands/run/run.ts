@@ -50,7 +50,9 @@ async function runTask(
   flags: RunFlags,
   { words, printer, signal, secrets }: RunParts,
 ): Promise<RunResult> {
-  const task = await readTask(words);
+  const task = await readTask(words, (text) => {
+    if (!flags.quiet) context.process.stderr.write(`· ${text}\n`);
+  });
   const metrics = new Metrics(flags.metrics);
   const paths = runPaths(context, flags.dir);
   const loaded = await loadRunConfig(paths, flags);

@@ -1,4 +1,4 @@
-import { resolveReferences } from "../../context/mod.ts";
+import { loadRoughTokens, resolveReferences } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { type PreparedCall, ReasonixError, type UserInput } from "../../core/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
@@ -17,6 +17,8 @@ export interface TurnInputParts {
   readonly provider: Provider;
   readonly recorder: Recorder;
   readonly gate: Gate;
+  /** Tokens that a conversation of the model can have, where declared; 0 or absent: unknown. */
+  readonly window: number | undefined;
 }
 
 /** Records the instructions of the skill and adds what the text refers to. */
@@ -33,11 +35,31 @@ export async function resolveInput(input: TurnInput, parts: TurnInputParts): Pro
   for (const text of found.notices) {
     await recorder.record({ type: "notice", level: "warning", code: "reference", text });
   }
+  const blocks = [...references, ...found.blocks];
+  await requireRoom([rest.text, ...blocks], parts);
   return {
     ...rest,
-    references: [...references, ...found.blocks],
+    references: blocks,
     images: [...images, ...found.images],
   };
+}
+
+/** Refuses what cannot fit the model's window, before it is paid for or turned down. */
+async function requireRoom(texts: readonly string[], { window, provider }: TurnInputParts): Promise<void> {
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  // No script takes more than three tokens for a character.
+  if (!window || length * 3 < window) return;
+  const { roughTokens } = await loadRoughTokens();
+  const tokens = texts.reduce((sum, text) => sum + roughTokens(text), 0);
+  if (tokens < window) return;
+  const number = (value: number) => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+  throw new ReasonixError(
+    `The input is too long for ${provider.model.id}: about ${number(tokens)} tokens of ${number(window)}`,
+    {
+      exit: "usage",
+      remedy: "write it to a file and name the file in the task, so that parts of it can be read",
+    },
+  );
 }
 
 /**
