@@ -11,7 +11,7 @@ export type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number]
  *
  * Contract: rejects with a `ReasonixError` whose message the model can act on; never creates anything.
  */
-export interface PathPolicy {
+export interface WorkspacePolicy {
   read(path: string): Promise<string>;
   write(path: string): Promise<string>;
   /** Folders that can be written, as real paths. */
@@ -76,7 +76,7 @@ export interface ToolSettings {
 export interface ToolContext {
   readonly callId: string;
   readonly cwd: string;
-  readonly paths: PathPolicy;
+  readonly paths: WorkspacePolicy;
   readonly jail: CommandJail;
   readonly seen: FileReadTracker;
   readonly settings: ToolSettings;

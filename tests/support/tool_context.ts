@@ -5,9 +5,9 @@
 import { ReasonixError } from "../../src/core/mod.ts";
 import {
   MemoryFileReadTracker,
-  type PathPolicy,
   type ToolContext,
   type ToolSettings,
+  type WorkspacePolicy,
 } from "../../src/tool/mod.ts";
 
 export interface ContextOverrides extends Partial<Omit<ToolContext, "settings">> {
@@ -54,7 +54,7 @@ export async function makeTempDir(): Promise<
   };
 }
 
-function folderPolicy(dir: string): PathPolicy {
+function folderPolicy(dir: string): WorkspacePolicy {
   return {
     read: (path) => realOrFuture(absolute(dir, path)),
     async write(path) {

@@ -38,7 +38,7 @@ interface Areas {
 
 /**
  * Confines file tools to the workspace; what `[sandbox]` sets; see docs/security.md. Structurally a
- * `PathPolicy`.
+ * `WorkspacePolicy`.
  *
  * Contract: what `read` and `write` return is a real path: no symlink, no `..`. A writer replaces the file by
  * renaming a new one over it, which leaves other hard links of the old file alone; one that opens the file in

@@ -5,9 +5,9 @@ import {
   failure,
   type FileReadTracker,
   type FileVersion,
-  type PathPolicy,
   type Tool,
   type ToolResult,
+  type WorkspacePolicy,
 } from "../tool.ts";
 import { type LinePort, readLines, tell } from "./json_lines.ts";
 import type { HostMessage, SeenChanges, ToolMessage } from "./protocol.ts";
@@ -16,7 +16,7 @@ export { TOOL_ROLE } from "./protocol.ts";
 
 export interface ToolProcessParts {
   /** Makes the path policy from the plain data that the host was given. */
-  readonly paths: (data: unknown) => PathPolicy | Promise<PathPolicy>;
+  readonly paths: (data: unknown) => WorkspacePolicy | Promise<WorkspacePolicy>;
   /** The tools it runs; absent: the built-in ones that run in a worker. */
   readonly tools?: readonly Tool[];
 }
@@ -35,7 +35,7 @@ class ToolServer {
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #seen = new MemoryFileReadTracker();
   readonly #running = new Map<number, AbortController>();
-  #paths: PathPolicy | undefined;
+  #paths: WorkspacePolicy | undefined;
 
   constructor(parts: ToolProcessParts, port: LinePort) {
     this.#parts = parts;

@@ -9,9 +9,9 @@ import {
   BUILTINS,
   type FileReadTracker,
   openServices,
-  type PathPolicy,
   ToolRegistry,
   type ToolResult,
+  type WorkspacePolicy,
 } from "../../../src/tool/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { makeToolContext } from "../../support/tool_context.ts";
@@ -103,7 +103,7 @@ function guard(ws: string, home: string, file: string): Guarded {
 }
 
 /** A policy that notes the real path of everything that is asked for. */
-function watched(paths: Workspace, seen: Set<string>): PathPolicy {
+function watched(paths: Workspace, seen: Set<string>): WorkspacePolicy {
   const note = (path: string) => {
     seen.add(path);
     return path;
