@@ -79,7 +79,10 @@ class LineReader {
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Each different command once: the rounds of a loop are mostly the same ones, and judging is what takes time. */
+/**
+ * Each different command once: the rounds of a loop are mostly the same ones, and judging is what takes
+ * time.
+ */
 function distinct(commands: readonly Effects[]): readonly Effects[] {
   if (new Set(commands.map(({ command }) => command.text)).size === commands.length) return commands;
   const seen = new Set<string>();

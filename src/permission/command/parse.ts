@@ -4,7 +4,10 @@ import { codeReason, setsCode } from "./variables.ts";
 /** Longest line that is taken apart, in UTF-16 units. */
 const MAX_LENGTH = 64 * 1024;
 const MAX_DEPTH = 64;
-/** Node kinds whose meaning is known here. A newer parser's new kinds make a line unparsable instead of unnoticed. */
+/**
+ * Node kinds whose meaning is known here. A newer parser's new kinds make a line unparsable instead of
+ * unnoticed.
+ */
 const KINDS: ReadonlySet<string> = new Set([
   ..."Script Statement CompoundList CaseItem Elif Pipeline Time Negation AndOr Word Assignment ArrayValue"
     .split(" "),

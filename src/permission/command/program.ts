@@ -4,19 +4,25 @@ import type { Destruction, Effects, FileUse, Input, Invocation, Nested, Supply }
 /**
  * What is known of a program. Adding one is a row in a file of programs/.
  *
- * Options are written as getopt takes them, then the long ones: `"vo: verbose output= color=?"` (`:` and `=` take a
- * value, `::` and `=?` only an attached one).
+ * Options are written as getopt takes them, then the long ones: `"vo: verbose output= color=?"` (`:` and `=`
+ * take a value, `::` and `=?` only an attached one).
  */
 export interface Program {
   /** Names, separated by spaces. `python#` also stands for names with a version behind them. */
   readonly names: string;
   /** Subcommands that the row is about; absent: the program as a whole. */
   readonly sub?: string;
-  /** Its effects when it only reads, whatever its words say (`true`) or with these options and as many operands. */
+  /**
+   * Its effects when it only reads, whatever its words say (`true`) or with these options and as many
+   * operands.
+   */
   readonly readOnly?: true | { readonly options: string; readonly operands?: RegExp; readonly most?: number };
   /** Words that alone make it print something about itself. */
   readonly prints?: string;
-  /** What its plain words are, for rules that refuse: files read, written, those behind a first word, or a copy's. */
+  /**
+   * What its plain words are, for rules that refuse: files read, written, those behind a first word, or a
+   * copy's.
+   */
   readonly files?: "reads" | "searches" | "writes" | "writes rest" | "copies" | "moves";
   /** What it does to a directory it does to everything below. */
   readonly deep?: true;
@@ -26,7 +32,10 @@ export interface Program {
   readonly wraps?: Wrapper;
   /** It runs other programs in ways that are not read here. */
   readonly runs?: "anything";
-  /** Plain words from this one on may name a program although it is not known that they do: refusals look at them. */
+  /**
+   * Plain words from this one on may name a program although it is not known that they do: refusals look at
+   * them.
+   */
   readonly mentions?: "first" | "afterFirst";
   /** Options that hand it code or a command: as a pattern, and long ones that may be shortened. */
   readonly code?: RegExp;
@@ -35,7 +44,9 @@ export interface Program {
   readonly obeys?: RegExp;
   /** It talks to other machines: always, or with one of these words. */
   readonly network?: true | RegExp;
-  /** Prefix rules that may be offered: for subcommands (`+` takes one more word), or `.` for the name alone. */
+  /**
+   * Prefix rules that may be offered: for subcommands (`+` takes one more word), or `.` for the name alone.
+   */
   readonly offers?: string;
   /** Reads a grammar of its own. */
   readonly read?: (call: Call) => Found | undefined;
@@ -44,7 +55,9 @@ export interface Program {
   readonly remote?: RemoteDeletion;
 }
 
-/** Words by which the client of a service deletes there. `*` stands for any text; case makes no difference. */
+/**
+ * Words by which the client of a service deletes there. `*` stands for any text; case makes no difference.
+ */
 export interface RemoteDeletion {
   /** Subcommands, among the first `depth` plain words. */
   readonly words?: string;
@@ -102,7 +115,10 @@ export function dynamic(reason: string): Found {
   return { dynamic: reason };
 }
 
-/** Reports whether a word is one of these long options, or a shortening of one as GNU programs and git accept it. */
+/**
+ * Reports whether a word is one of these long options, or a shortening of one as GNU programs and git
+ * accept it.
+ */
 export function isLong(word: string, names: readonly string[]): boolean {
   if (!word.startsWith("--")) return false;
   const name = word.slice(2).split("=", 1)[0] ?? "";

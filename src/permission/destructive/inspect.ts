@@ -11,8 +11,8 @@ interface DestructiveScene extends CommandSurroundings {
 }
 
 /**
- * Words in code of other languages, and in whatever a dynamic part of a line is handed, that are reason enough
- * to ask: all of one row. Options may stand in quotes, as in `["rm", "-rf", "/"]`.
+ * Words in code of other languages, and in whatever a dynamic part of a line is handed, that are reason
+ * enough to ask: all of one row. Options may stand in quotes, as in `["rm", "-rf", "/"]`.
  */
 const MENTIONS: readonly (readonly RegExp[])[] = [
   [/\brm\b/, /[\s"'`]-\w*[rR]|[\s"'`]--r/],
@@ -34,8 +34,9 @@ function mentioned(text: string): string | undefined {
 }
 
 /**
- * Finds the destructive commands (decisions.md, 6): what would destroy data outside of the workspace, the workspace itself, a
- * device, the running system or the history of a remote. Programs' tables say what they destroy; here their targets are resolved.
+ * Finds the destructive commands (decisions.md, 6): what would destroy data outside of the workspace, the
+ * workspace itself, a device, the running system or the history of a remote. Programs' tables say what they
+ * destroy; here their targets are resolved.
  */
 export function findDestructive(line: Line, command: string, scene: DestructiveScene): DestructiveFinding[] {
   const findings: DestructiveFinding[] = [];
@@ -60,7 +61,10 @@ export function findDestructive(line: Line, command: string, scene: DestructiveS
   }];
 }
 
-/** Returns what is mentioned in commands that cannot be looked into, in what they are handed, and in code of other languages. */
+/**
+ * Returns what is mentioned in commands that cannot be looked into, in what they are handed, and in code of
+ * other languages.
+ */
 function hiddenMention(line: Line, rest: string): string | undefined {
   const codes = line.commands.flatMap(({ code }) => code === undefined ? [] : [code]).join("\n");
   const dynamic = line.commands.filter((each) => each.dynamic !== undefined);

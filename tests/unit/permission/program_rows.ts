@@ -376,4 +376,5 @@ export const ROWS: readonly (readonly [line: string, understood: string])[] = [
   ["crontab a", "runs crontab a; crontab runs what its arguments say"],
   ["split --filter=x a", "runs split --filter=x a; reads a; split is handed code or a command (--filter=x)"],
   ["arch", "runs arch; only reads"],
+  ["fdisk /dev/sda", "runs fdisk /dev/sda; may destroy: fdisk changes or erases a disk"],
 ];

@@ -3,7 +3,7 @@ import { isKnown } from "../../../rule/mod.ts";
 import { fileUses } from "./file_uses.ts";
 import { type Call, type Found, getopt, isLong, type Program } from "../program.ts";
 import { programNamed } from "../programs.ts";
-import { embeddedCode, languageOf } from "../programs/embedded_code.ts";
+import { embeddedCode, languageOf } from "../languages/embedded_code.ts";
 import { remoteDeletion } from "./remote_deletion.ts";
 import {
   type Destruction,
@@ -42,7 +42,10 @@ interface Draft {
   risk?: string | undefined;
 }
 
-/** Says what running a command means: the third pass. What it hands on is in `nested`, for the caller to follow. */
+/**
+ * Says what running a command means: the third pass. What it hands on is in `nested`, for the caller to
+ * follow.
+ */
 export function effects(command: SimpleCommand, environment: Environment): Effects {
   const { argv, assigns } = command;
   const draft: Draft = {

@@ -11,7 +11,10 @@ interface FileUses {
 const PATTERN = /^(?:-[A-Za-z]*[ef]|--(?:regexp|file|expression))/;
 const EVERYTHING_BELOW = /^(?:-[A-Za-z]*[rRa][A-Za-z]*|--recursive|--archive)$/;
 
-/** Returns the files that a program names in its words, as far as its row tells; used to refuse, never to allow. */
+/**
+ * Returns the files that a program names in its words, as far as its row tells; used to refuse, never to
+ * allow.
+ */
 export function fileUses({ args }: Call, row: Program): FileUses {
   const deep = row.deep || args.some((word) => EVERYTHING_BELOW.test(word)) ? { deep: true } as const : {};
   const words = operands(args);

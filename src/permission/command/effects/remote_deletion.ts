@@ -1,6 +1,6 @@
 import { isKnown } from "../../../rule/mod.ts";
 import type { Call, RemoteDeletion } from "../program.ts";
-import { inputText } from "../programs/embedded_code.ts";
+import { inputText } from "../languages/embedded_code.ts";
 import type { Destruction } from "../types.ts";
 
 /** Nothing is deleted with one of these, and `help` in front. */

@@ -5,7 +5,10 @@ import { unpackDirectories } from "../programs/archives.ts";
 import { type Effects, type Environment, program } from "../types.ts";
 import { affectsProgramLookup } from "../variables.ts";
 
-/** In-place editors change what is there; what they bring in is not looked at, as with a script of an earlier call. */
+/**
+ * In-place editors change what is there; what they bring in is not looked at, as with a script of an
+ * earlier call.
+ */
 const IN_PLACE = /^(?:sed|gsed|patch|truncate)$/;
 /** These bring nothing into a file that is there. */
 const CONTENTLESS = /^(?:touch|mkdir|rm|rmdir|chmod|chown|chgrp|flock)$/;
@@ -70,7 +73,10 @@ function namedLike(commands: readonly Effects[], written: readonly string[]): bo
   return written.some((path) => names.has(baseName(path)));
 }
 
-/** Reports whether a program that runs files of a project may run one that another command of the line writes. */
+/**
+ * Reports whether a program that runs files of a project may run one that another command of the line
+ * writes.
+ */
 function builds(commands: readonly Effects[], written: ReadonlyMap<string, ReadonlySet<Effects>>): boolean {
   return commands.some((each) =>
     startedNames(each).some((name) => {

@@ -104,7 +104,8 @@ function judgeLine(
     const strict = options.confirm === "strict";
     return report(command, line, scene, { strict, ...surroundings });
   } catch (error) {
-    // Whatever goes wrong here, such as a stack that is too small for the line, must not let the line through.
+    // Whatever goes wrong here, such as a stack that is too small for the line, must not let the line
+    // through.
     return unreadable(
       command,
       error instanceof Unparsable ? error.message : "it is too complex to be judged",
@@ -167,8 +168,8 @@ function explainSegment(effects: Effects, found: Ruling | undefined): SegmentExp
 }
 
 /**
- * Strictest first: denied, possibly denied, protected, asked; then allowed if every command is, by a rule or because it only
- * reads; else the fallback. A command without a ruling of its own is neutral.
+ * Strictest first: denied, possibly denied, protected, asked; then allowed if every command is, by a rule or
+ * because it only reads; else the fallback. A command without a ruling of its own is neutral.
  */
 function combine(
   line: Line,
@@ -206,7 +207,9 @@ function hidden(reason: string, rules: ToolRules): Ruling | undefined {
   return rule ? unsure(rule, reason) : undefined;
 }
 
-/** Returns the words of a prefix rule for a line of one plain command; undefined when none is safe to offer. */
+/**
+ * Returns the words of a prefix rule for a line of one plain command; undefined when none is safe to offer.
+ */
 function commandPrefix([only, ...others]: readonly Effects[]): readonly string[] | undefined {
   if (!only || others.length > 0 || only.runs.length !== 1) return undefined;
   if (only.dynamic !== undefined || only.guarded !== undefined || only.risk !== undefined) return undefined;

@@ -23,7 +23,10 @@ interface Scene {
   readonly places: PathContext;
 }
 
-/** Judges one command of a line. Undefined when it is neutral: it needs no rule of its own beside commands that are allowed. */
+/**
+ * Judges one command of a line. Undefined when it is neutral: it needs no rule of its own beside commands
+ * that are allowed.
+ */
 export function evaluateCommand(effects: Effects, rules: ToolRules, scene: Scene): Ruling | undefined {
   const ruling = refusal(effects, rules, scene) ?? allowance(effects, rules, scene);
   if (ruling || effects.readOnly) return ruling;
@@ -93,7 +96,8 @@ function matchFile(rule: Rule, use: LocatedUse, paths: PathMatcher, holds: boole
   if (rule.spec.kind === "literal") return use.path === rule.spec.text ? "yes" : "no";
   if (holds && paths.holds(rule.spec.raw, use.forms)) return "yes";
   const match = paths.match(rule.spec.raw, rule.list, use.forms);
-  // An unknown word of an ordinary command is most likely harmless; an unknown target of a redirection is not let through.
+  // An unknown word of an ordinary command is most likely harmless; an unknown target of a redirection is
+  // not let through.
   return match === "maybe" && !use.redirect && use.forms.lexical === ANY ? "no" : match;
 }
 

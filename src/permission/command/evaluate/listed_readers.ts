@@ -17,9 +17,9 @@ const LISTED_OPTIONS: Readonly<Record<string, RegExp>> = {
 };
 
 /**
- * Reports whether a command is on the short list of what may run without a jail where files have to stay as they
- * are. Exact by intent: nothing but these programs and options, by their plain names, with nothing in front of
- * them. git is missing since its settings can name programs that it runs.
+ * Reports whether a command is on the short list of what may run without a jail where files have to stay as
+ * they are. Exact by intent: nothing but these programs and options, by their plain names, with nothing in
+ * front of them. git is missing since its settings can name programs that it runs.
  */
 export function isListedReader(effects: Effects): boolean {
   const { dynamic, risk, guarded, via, wrapper, runs, writes } = effects;

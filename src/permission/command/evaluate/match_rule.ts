@@ -6,8 +6,8 @@ import type { Effects, Invocation } from "../types.ts";
 type CommandSpec = Extract<NonNullable<Rule["spec"]>, { kind: "command" }>;
 
 /**
- * Reports whether a refusing or asking rule concerns a command, under any of the names it may go by: behind wrappers, with a
- * path in front, with options in another order or in between.
+ * Reports whether a refusing or asking rule concerns a command, under any of the names it may go by: behind
+ * wrappers, with a path in front, with options in another order or in between.
  */
 export function concerns(rule: Rule, { command, runs }: Effects): Match {
   const spec = rule.spec;
@@ -48,7 +48,10 @@ function matchInvocation(spec: CommandSpec, { argv }: Invocation): Match {
   return sameOptions(spec, argv) ? "yes" : best;
 }
 
-/** The words as they are, with the program's bare name, and without the options in front of the first plain word. */
+/**
+ * The words as they are, with the program's bare name, and without the options in front of the first plain
+ * word.
+ */
 function spellings(argv: readonly string[]): (readonly string[])[] {
   const [word = "", ...args] = argv;
   const forms: (readonly string[])[] = [argv];
@@ -83,8 +86,8 @@ function sameOptions(spec: CommandSpec, argv: readonly string[]): boolean {
 }
 
 /**
- * Reports whether an allow rule covers a command: the program that runs in the end is named, nothing in front of it changes what
- * that means, and what is not known falls under the rule's own `*`.
+ * Reports whether an allow rule covers a command: the program that runs in the end is named, nothing in
+ * front of it changes what that means, and what is not known falls under the rule's own `*`.
  */
 export function allows(rule: Rule, { command, runs, risk, guarded }: Effects): boolean {
   const spec = rule.spec;

@@ -146,7 +146,10 @@ class Expander {
     }
   }
 
-  /** Only the first command is sure to run; what later ones change is uncertain for what comes after the list. */
+  /**
+   * Only the first command is sure to run; what later ones change is uncertain for what comes after the
+   * list.
+   */
   #andOr(node: NodeOf<"AndOr">, scope: Scope): void {
     const before = scope.cwds;
     let first: Scope["cwds"];
@@ -246,7 +249,7 @@ class Expander {
     forEachChild(node, (each) => this.#substitutions(each, scope));
     const variables = this.#variables(scope);
     const text = scope.source.slice(node.pos, node.end);
-    const { input = scope.input, ...files } = readRedirects(node.redirects, this.#variables(scope));
+    const { input = scope.input, ...files } = readRedirects(node.redirects, variables);
     const found = node.prefix.flatMap((part) => part.type === "Assignment" ? [part] : []);
     const assigns = found.map(({ name, value }) => ({
       name,
@@ -278,17 +281,14 @@ class Expander {
     const { written } = this.#start;
     const { env, home } = this.#environment;
     const cwd = cwds?.length === 1 ? cwds[0] : undefined;
-    return {
-      ...{ cwd, splitsOddly },
-      get: (name) => {
-        if (writes.has("*") || written?.has("*") || VOLATILE.test(name)) return undefined;
-        if (writes.has(name) || written?.has(name)) {
-          return inFunction || written ? undefined : this.#values.get(name);
-        }
-        if (name === "PWD") return cwd;
-        return env[name] ?? (name === "HOME" ? home : undefined);
-      },
+    const get = (name: string) => {
+      if (writes.has("*") || written?.has("*") || VOLATILE.test(name)) return undefined;
+      if (writes.has(name) || written?.has(name)) {
+        return inFunction || written ? undefined : this.#values.get(name);
+      }
+      return name === "PWD" ? cwd : env[name] ?? (name === "HOME" ? home : undefined);
     };
+    return { cwd, splitsOddly, get };
   }
 
   /** Notes what a variable becomes. One that is written in several places is not followed. */

@@ -32,7 +32,9 @@ interface Surroundings {
   readonly cdPath: boolean;
 }
 
-/** Follows `cd`. When the directory does not exist yet, the move may fail and both directories are possible. */
+/**
+ * Follows `cd`. When the directory does not exist yet, the move may fail and both directories are possible.
+ */
 export function changeDirectory(argv: readonly string[], scope: Scope, around: Surroundings): void {
   const { env, home, isDirectory } = around.environment;
   const words = /^(?:builtin|command)$/.test(argv[0] ?? "") ? argv.slice(1) : argv;

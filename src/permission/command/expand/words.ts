@@ -24,8 +24,8 @@ const MAX_FIELDS = 256;
 export const MKTEMP_NAME = `tmp.${ONE.repeat(10)}`;
 
 /**
- * The words a source word becomes, as far as that is known: braces, tilde, known variables and splitting are done, and
- * marks stand for the rest (see pattern.ts).
+ * The words a source word becomes, as far as that is known: braces, tilde, known variables and splitting are
+ * done, and marks stand for the rest (see pattern.ts).
  */
 export function expandWord(word: Word, variables: Variables): string[] {
   if (!word.parts) return [sanitize(tilde(word.text, word.value, variables))];

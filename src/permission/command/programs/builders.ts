@@ -1,5 +1,5 @@
 import { type Call, dynamic, type Found, type Program } from "../program.ts";
-import { isOpenFile } from "./embedded_code.ts";
+import { isOpenFile } from "../languages/embedded_code.ts";
 import { SCRIPTS } from "./interpreters.ts";
 
 const MAKE_FILE =

@@ -2,7 +2,10 @@ import { ANY, isKnown } from "../../../rule/mod.ts";
 import { type Call, isLong, operands, type Program, reads } from "../program.ts";
 import type { Destruction } from "../types.ts";
 
-/** Returns the paths a removal is given: what its words name, or below the directories that its words come from. */
+/**
+ * Returns the paths a removal is given: what its words name, or below the directories that its words come
+ * from.
+ */
 export function removedPaths(paths: readonly string[], { supply }: Call): Destruction[] {
   if (!supply) return [{ reason: "it deletes", paths }];
   const named = paths.filter((path) => !path.includes(ANY));

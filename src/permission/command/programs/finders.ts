@@ -72,7 +72,8 @@ function found(call: Call): Found {
 }
 
 const XARGS =
-  "0prtxoa:E:I:J:L:n:P:d:R:S:s:i::l::e:: null interactive no-run-if-empty verbose exit open-tty show-limits " +
+  "0prtxoa:E:I:J:L:n:P:d:R:S:s:i::l::e:: null interactive no-run-if-empty verbose exit open-tty " +
+  "show-limits " +
   "arg-file= delimiter= max-args= max-chars= max-lines= max-procs= replace=? process-slot-var=";
 
 /** Reads the command xargs starts, with unknown words for what it reads. */

@@ -1,7 +1,7 @@
 import { isKnown } from "../../../rule/mod.ts";
 import { type Call, type Found, getopt, isLong, operands, type Program } from "../program.ts";
 import type { Destruction, FileUse, Nested } from "../types.ts";
-import { isIdleProgram } from "../variables.ts";
+import { configRuns, configWords, settingRuns } from "./git_settings.ts";
 
 /** A git command line read apart. */
 interface GitCall {
@@ -21,34 +21,29 @@ const VALUES = /^(?:-[Cc]|--(?:git-dir|work-tree|namespace|super-prefix|config-e
 
 const COMMANDS: ReadonlySet<string> = new Set(
   ("add am annotate apply archive bisect blame branch bundle cat-file check-attr check-ignore check-mailmap " +
-    "check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit commit-graph commit-tree config " +
-    "count-objects credential-cache describe diff diff-files diff-index diff-tree difftool fast-export fast-import fetch " +
-    "fetch-pack fmt-merge-msg for-each-ref format-patch fsck gc get-tar-commit-id grep hash-object help index-pack init " +
-    "interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge merge-base merge-file merge-index " +
-    "merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes pack-objects pack-refs patch-id prune " +
-    "prune-packed pull push range-diff read-tree rebase reflog remote repack replace request-pull rerere reset restore " +
-    "rev-list rev-parse revert rm send-pack shortlog show show-branch show-index show-ref sparse-checkout stage stash status " +
-    "stripspace submodule switch symbolic-ref tag unpack-file unpack-objects update-index update-ref update-server-info var " +
+    "check-ref-format checkout checkout-index cherry cherry-pick clean clone column commit " +
+    "commit-graph commit-tree config " +
+    "count-objects credential-cache describe diff diff-files diff-index diff-tree difftool " +
+    "fast-export fast-import fetch " +
+    "fetch-pack fmt-merge-msg for-each-ref format-patch fsck gc get-tar-commit-id grep " +
+    "hash-object help index-pack init " +
+    "interpret-trailers log ls-files ls-remote ls-tree mailinfo mailsplit maintenance merge " +
+    "merge-base merge-file merge-index " +
+    "merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes pack-objects pack-refs " +
+    "patch-id prune " +
+    "prune-packed pull push range-diff read-tree rebase reflog remote repack replace " +
+    "request-pull rerere reset restore " +
+    "rev-list rev-parse revert rm send-pack shortlog show show-branch show-index show-ref " +
+    "sparse-checkout stage stash status " +
+    "stripspace submodule switch symbolic-ref tag unpack-file unpack-objects update-index " +
+    "update-ref update-server-info var " +
     "verify-commit verify-pack verify-tag version whatchanged worktree write-tree lfs").split(" "),
 );
 
-/** Settings that cannot make git run a program. */
-const PLAIN_SETTING = new RegExp(
-  "^(?:user\\.(?:name|email|useconfigonly|signingkey)|color\\..*|column\\..*|advice\\..*|" +
-    "core\\.(?:quotepath|autocrlf|eol|safecrlf|longpaths|abbrev|bare|filemode|ignorecase|symlinks|precomposeunicode|" +
-    "logallrefupdates|commentchar|whitespace|preloadindex|untrackedcache)|commit\\.(?:gpgsign|verbose|cleanup)|" +
-    "tag\\.(?:gpgsign|sort)|init\\.defaultbranch|safe\\.directory|protocol\\.version|gc\\.auto|log\\.[\\w]+|" +
-    "format\\.(?:pretty|signoff|numbered)|diff\\.(?:noprefix|mnemonicprefix|renames|renamelimit|algorithm|colormoved|" +
-    "context|interhunkcontext|statgraphwidth)|merge\\.(?:conflictstyle|ff|renames|stat)|" +
-    "push\\.(?:default|autosetupremote|followtags)|pull\\.(?:rebase|ff)|fetch\\.(?:prune|prunetags|parallel)|" +
-    "rebase\\.(?:autostash|autosquash|updaterefs)|submodule\\.(?:recurse|fetchjobs)|" +
-    "http\\.(?:version|postbuffer|lowspeedlimit|lowspeedtime)|index\\.version|pack\\.threads|feature\\.\\w+|" +
-    "rerere\\.enabled|branch\\.(?:sort|autosetuprebase|.*\\.(?:remote|merge|rebase|description))|" +
-    "remote\\..*\\.(?:url|fetch|pushurl|prune)|i18n\\..*|status\\.\\w+|stash\\.\\w+|worktree\\.\\w+)$",
-  "i",
-);
-
-/** Options by which a subcommand runs a program, or brings settings and hooks along: short ones, then long ones. */
+/**
+ * Options by which a subcommand runs a program, or brings settings and hooks along: short ones, then long
+ * ones.
+ */
 const PROGRAM_OPTIONS: Readonly<Record<string, readonly [short: RegExp, ...long: string[]]>> = {
   difftool: [/^-[A-Za-z]*[xt]/, "extcmd", "tool"],
   mergetool: [/^-[A-Za-z]*t/, "tool"],
@@ -73,7 +68,9 @@ const PROGRAM_OPTIONS: Readonly<Record<string, readonly [short: RegExp, ...long:
 const READERS =
   /^(?:status|log|diff|show|rev-parse|ls-files|ls-tree|blame|annotate|describe|shortlog|cat-file|rev-list|name-rev|merge-base|for-each-ref|count-objects|whatchanged|check-ignore|check-attr|diff-tree|diff-index|diff-files|show-ref|show-branch|var|version|grep|cherry|range-diff|help)$/;
 const WRITING = ["output", "open-files-in-pager", "ext-diff", "textconv"];
-/** Subcommands that read with these words alone: options as getopt takes them, and what the operands may be. */
+/**
+ * Subcommands that read with these words alone: options as getopt takes them, and what the operands may be.
+ */
 const LISTS: Readonly<Record<string, readonly [options: string, operands: RegExp, first?: RegExp]>> = {
   branch: [
     "arvl all remotes list show-current verbose contains=? merged=? no-merged=? sort= format= points-at=?",
@@ -123,16 +120,6 @@ function readGit(argv: readonly string[]): GitCall {
   };
 }
 
-function settingRuns(setting: string): string | undefined {
-  const [key = "", value = ""] = setting.split(/=(.*)/s, 2);
-  if (/^(?:core\.(?:pager|editor)|pager\.\w+|sequence\.editor)$/i.test(key) && isIdleProgram(value)) {
-    return undefined;
-  }
-  return isKnown(key) && PLAIN_SETTING.test(key)
-    ? undefined
-    : `git setting ${isKnown(key) ? key : "…"} may run a program`;
-}
-
 /** Returns a reason, or what is run when it can be read. */
 function subcommandRuns(sub: string, args: readonly string[]): string | Nested | undefined {
   if (sub === "") return undefined;
@@ -165,31 +152,6 @@ function rebaseRuns(args: readonly string[]): string | Nested | undefined {
   return isKnown(codes.join(""))
     ? { code: codes.join("\n") }
     : "git rebase --exec runs what only the shell will know";
-}
-
-/** Options of `git config` whose value is the next word. */
-const CONFIG_VALUES = /^(?:-f|--(?:file|blob|type|default|comment|value|url))$/;
-const CONFIG_QUERIES = /^(?:-l|--list|--get\S*|--unset\S*)$/;
-
-/** Returns the key and value that `git config` would set, or what else it does. */
-function configWords(args: readonly string[]): "edits" | "asks" | readonly string[] {
-  const words = args.filter((word, i) => !/^-./.test(word) && !CONFIG_VALUES.test(args[i - 1] ?? ""));
-  if (args.some((word) => word === "-e" || word === "--edit") || words[0] === "edit") return "edits";
-  if (args.some((word) => CONFIG_QUERIES.test(word)) || /^(?:get|list|unset)$/.test(words[0] ?? "")) {
-    return "asks";
-  }
-  return words[0] === "set" ? words.slice(1) : words;
-}
-
-/** Writing a setting that runs programs has the next git command run them. */
-function configRuns(args: readonly string[]): string | undefined {
-  const words = configWords(args);
-  if (words === "edits") return "git config opens an editor";
-  if (words === "asks") return undefined;
-  const [key = "", value] = words;
-  return value === undefined || (isKnown(key) && PLAIN_SETTING.test(key))
-    ? undefined
-    : `git setting ${isKnown(key) ? key : "…"} may run a program later`;
 }
 
 function onlyReads({ sub, args, steered }: GitCall): boolean {

@@ -1,6 +1,12 @@
 import { isKnown } from "../../../rule/mod.ts";
 import { type Call, dynamic, type Found, type Program } from "../program.ts";
-import { embeddedCode, inputText, isOpenFile, type Language, languageOf } from "./embedded_code.ts";
+import {
+  embeddedCode,
+  inputText,
+  isOpenFile,
+  type LanguageName,
+  languageOf,
+} from "../languages/embedded_code.ts";
 import { MONGO_DELETION } from "./network.ts";
 
 /** How an interpreter is handed code. */
@@ -8,7 +14,7 @@ interface Interpreter {
   readonly names: string;
   /** Words that hand it code or a command in any way. */
   readonly code: RegExp;
-  readonly language?: Language;
+  readonly language?: LanguageName;
   /** Finds the code that can be read: the words in front of it are all flags. */
   readonly option?: { readonly flags: RegExp; readonly code: RegExp; readonly attached?: RegExp };
   /** Without a file it runs its input; options in front of the file that take no further word are these. */
@@ -129,7 +135,7 @@ function script(file: string | undefined, { argv, at, ownScript }: Call): Found 
   };
 }
 
-const ENDINGS: Readonly<Record<string, Language>> = {
+const ENDINGS: Readonly<Record<string, LanguageName>> = {
   py: "python",
   js: "javascript",
   mjs: "javascript",
@@ -140,7 +146,7 @@ const ENDINGS: Readonly<Record<string, Language>> = {
   rb: "ruby",
 };
 
-function languageOfFile(path: string, content: string): Language | undefined {
+function languageOfFile(path: string, content: string): LanguageName | undefined {
   return ENDINGS[path.slice(path.lastIndexOf(".") + 1)] ?? languageOf(content);
 }
 

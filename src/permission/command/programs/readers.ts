@@ -2,12 +2,18 @@ import { isKnown } from "../../../rule/mod.ts";
 import type { Program } from "../program.ts";
 
 const RG_LONG =
-  "ignore-case smart-case case-sensitive fixed-strings line-number no-line-number with-filename no-filename " +
-  "files files-with-matches files-without-match count count-matches only-matching hidden no-ignore no-ignore-vcs " +
-  "no-ignore-parent follow invert-match word-regexp line-regexp multiline multiline-dotall pcre2 passthru quiet stats " +
-  "json column heading no-heading color= colors= type= type-not= type-list type-add= glob= iglob= max-count= max-depth= " +
-  "max-columns= max-columns-preview max-filesize= after-context= before-context= context= replace= regexp= file= " +
-  "encoding= engine= sort= sortr= threads= trim null null-data vimgrep pretty no-messages text binary unrestricted " +
+  "ignore-case smart-case case-sensitive fixed-strings line-number no-line-number with-filename " +
+  "no-filename " +
+  "files files-with-matches files-without-match count count-matches only-matching hidden " +
+  "no-ignore no-ignore-vcs " +
+  "no-ignore-parent follow invert-match word-regexp line-regexp multiline multiline-dotall pcre2 " +
+  "passthru quiet stats " +
+  "json column heading no-heading color= colors= type= type-not= type-list type-add= glob= " +
+  "iglob= max-count= max-depth= " +
+  "max-columns= max-columns-preview max-filesize= after-context= before-context= context= " +
+  "replace= regexp= file= " +
+  "encoding= engine= sort= sortr= threads= trim null null-data vimgrep pretty no-messages text " +
+  "binary unrestricted " +
   "one-file-system path-separator= no-config version help";
 
 /** Options of xxd are whole words, and its second operand is a file it writes. */
@@ -16,18 +22,20 @@ const XXD = /^-(?:a|autoskip|b|bits|C|e|E|EBCDIC|i|include|p|ps|plain|postscript
 /** Programs that only read and print. */
 export const READERS: readonly Program[] = [
   {
-    names:
-      "cat head tail nl tac rev od hexdump strings cut wc cmp comm paste fold fmt expand unexpand column stat " +
-      "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum jq zcat bzcat xzcat ls realpath readlink " +
+    names: "cat head tail nl tac rev od hexdump strings cut wc cmp comm paste fold fmt expand " +
+      "unexpand column stat " +
+      "md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum cksum sum jq zcat bzcat " +
+      "xzcat ls realpath readlink " +
       "look tsort join diff",
     files: "reads",
     readOnly: true,
   },
   { names: "du", files: "reads", readOnly: true, deep: true },
   {
-    names:
-      "pwd true false : [ test which type df whoami id uname nproc uptime basename dirname tr seq sleep echo " +
-      "printenv groups getconf locale ps free cal factor numfmt expr who users tty logname pgrep pidof lscpu whereis",
+    names: "pwd true false : [ test which type df whoami id uname nproc uptime basename dirname tr " +
+      "seq sleep echo " +
+      "printenv groups getconf locale ps free cal factor numfmt expr who users tty logname pgrep " +
+      "pidof lscpu whereis",
     readOnly: true,
   },
   { names: "grep egrep fgrep zgrep", files: "searches", readOnly: true, offers: "." },
@@ -50,7 +58,8 @@ export const READERS: readonly Program[] = [
     readOnly: {
       options:
         "bcCdfghimMnrRsuVzk:t:S: ignore-leading-blanks dictionary-order ignore-case general-numeric-sort " +
-        "ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse sort= version-sort check=? " +
+        "ignore-nonprinting month-sort human-numeric-sort numeric-sort random-sort reverse sort= " +
+        "version-sort check=? " +
         "debug key= merge stable field-separator= parallel= unique zero-terminated buffer-size=",
     },
   },
@@ -58,8 +67,8 @@ export const READERS: readonly Program[] = [
     names: "uniq",
     files: "reads",
     readOnly: {
-      options:
-        "cdDuizf:s:w:# count repeated all-repeated=? skip-fields= ignore-case skip-chars= unique zero-terminated " +
+      options: "cdDuizf:s:w:# count repeated all-repeated=? skip-fields= ignore-case skip-chars= unique " +
+        "zero-terminated " +
         "check-chars= group=?",
       most: 1,
     },
@@ -79,8 +88,8 @@ export const READERS: readonly Program[] = [
     deep: true,
     outputs: "-o",
     readOnly: {
-      options:
-        "adlfxpsughDFiqNQtUrvcCnSAJXL:P:I:H:T: dirsfirst noreport charset= filelimit= gitignore prune du si " +
+      options: "adlfxpsughDFiqNQtUrvcCnSAJXL:P:I:H:T: dirsfirst noreport charset= filelimit= gitignore " +
+        "prune du si " +
         "inodes device sort= timefmt= ignore-case matchdirs metafirst filesfirst",
     },
     offers: ".",
@@ -109,8 +118,8 @@ export const READERS: readonly Program[] = [
     names: "yq",
     files: "reads",
     readOnly: {
-      options:
-        "rPeMCNnjo:p:I: output-format= input-format= prettyPrint raw-output colors no-colors indent= null-input " +
+      options: "rPeMCNnjo:p:I: output-format= input-format= prettyPrint raw-output colors no-colors " +
+        "indent= null-input " +
         "exit-status unwrapScalar=? yaml-output",
     },
   },

@@ -2,7 +2,7 @@ import { isKnown } from "../../../rule/mod.ts";
 import { type Call, dynamic, type Found, type Program } from "../program.ts";
 import type { Input } from "../types.ts";
 import { riskyVariable } from "../variables.ts";
-import { embeddedCode, inputText, isOpenFile, languageOf } from "./embedded_code.ts";
+import { embeddedCode, inputText, isOpenFile, languageOf } from "../languages/embedded_code.ts";
 
 const VALUES = new Set(["-o", "+o", "-O", "+O"]);
 /** Options, with one dash too, by which a shell reads a file before anything else. */
@@ -81,7 +81,10 @@ function withoutDashes(args: readonly string[]): readonly string[] {
   return args[0] === "--" ? args.slice(1) : args;
 }
 
-/** Builtins whose words are variables; with values that are harmless, they change the shell that is about to end. */
+/**
+ * Builtins whose words are variables; with values that are harmless, they change the shell that is about to
+ * end.
+ */
 function declares({ args }: Call): Found {
   const names = args.filter((arg) => !arg.startsWith("-")).map((arg) => arg.split("=", 1)[0] ?? "");
   return {

@@ -18,8 +18,8 @@ const STOP_VERBS = /^(?:poweroff|reboot|halt|kexec|soft-reboot|suspend|hibernate
 /** Programs that change disks, processes and the running system. */
 export const SYSTEM: readonly Program[] = [
   {
-    names:
-      "mkfs mke2fs mkswap wipefs blkdiscard fdisk sfdisk cfdisk gdisk sgdisk parted cryptsetup lvremove vgremove " +
+    names: "mkfs mke2fs mkswap wipefs blkdiscard fdisk sfdisk cfdisk gdisk sgdisk parted cryptsetup " +
+      "lvremove vgremove " +
       "pvremove diskutil newfs newfs_hfs newfs_apfs newfs_msdos newfs_exfat",
     destroys: changesDisk,
   },

@@ -6,9 +6,13 @@ import { type Call, dynamic, type Found, getopt, isLong, operands, type Program,
 const AWK_CODE = ["file", "include", "load", "exec", "source"];
 /** Options of awk that only say how to read; others of gawk write files or load code. */
 const AWK_OPTIONS =
-  "F:v:bcCgnNrsStV field-separator= assign= posix traditional characters-as-bytes re-interval sandbox version";
+  "F:v:bcCgnNrsStV field-separator= assign= posix traditional characters-as-bytes re-interval " +
+  "sandbox version";
 
-/** Where a program begins a slash can only open a pattern; one with a quote or a bracket is left to be looked at. */
+/**
+ * Where a program begins a slash can only open a pattern; one with a quote or a bracket is left to be
+ * looked at.
+ */
 const AWK_FIRST_PATTERN = /^\s*!?\s*\/(?:[^/\\\n"[]|\\.)*\//;
 
 /** An awk program can start commands with `system`, pipes and `getline`. */
@@ -36,7 +40,10 @@ function awk({ name, args }: Call): Found {
   return { readOnly: getopt(args, AWK_OPTIONS, true).unknown === undefined };
 }
 
-/** A quote in a pattern or a comment shifts what looks like a string, so that one may only be left out when it holds nothing of note. */
+/**
+ * A quote in a pattern or a comment shifts what looks like a string, so that one may only be left out when
+ * it holds nothing of note.
+ */
 function withoutStrings(code: string): string {
   const clear = !/[/#]/.test(code);
   return code.replace(
@@ -54,10 +61,14 @@ const SED_LINE = new RegExp(
     .raw`^\s*(?:${SED_ADDRESS}(?:,(?:\+?${SED_ADDRESS}))?\s*!?\s*)?(?:\{|${SED_COMMAND}?\s*(?:[;\n}]+|$))`,
 );
 const SED_OPTIONS =
-  "nErsuzbai::I::e:l: quiet silent regexp-extended null-data separate unbuffered zero-terminated posix sandbox " +
+  "nErsuzbai::I::e:l: quiet silent regexp-extended null-data separate unbuffered zero-terminated " +
+  "posix sandbox " +
   "debug help version expression= in-place=? line-length=";
 
-/** GNU sed can run commands (`e`) and write files (`w`); only programs made of other commands are known to be plain. */
+/**
+ * GNU sed can run commands (`e`) and write files (`w`); only programs made of other commands are known to
+ * be plain.
+ */
 function sed({ name, args }: Call): Found {
   const hidden = args.map((word) => !isKnown(word) && !/^[\w./~@:+=,%]/.test(word));
   // A word that only the shell will know is taken for the program or a file; at worst it is an option.

@@ -44,8 +44,8 @@ export const WRAPPERS: readonly Program[] = [
   wrapper("chrt", { options: "abfiomrd", operands: 1 }),
   wrapper("taskset", { options: "ac", operands: 1 }),
   wrapper("flock", {
-    options:
-      "snxeuFovw:E: shared nonblock exclusive unlock close verbose no-fork wait= timeout= conflict-exit-code=",
+    options: "snxeuFovw:E: shared nonblock exclusive unlock close verbose no-fork wait= timeout= " +
+      "conflict-exit-code=",
     operands: 1,
     writes: "operand",
   }),
@@ -85,15 +85,21 @@ export const WRAPPERS: readonly Program[] = [
   },
   {
     names: "runuser pkexec setpriv strace ltrace watch parallel sem fakeroot firejail bwrap proot " +
-      "systemd-run start-stop-daemon run-parts entr rlwrap xvfb-run dbus-run-session ssh-agent valgrind perf " +
+      "systemd-run start-stop-daemon run-parts entr rlwrap xvfb-run dbus-run-session ssh-agent " +
+      "valgrind perf " +
       "proxychains proxychains4 torsocks tsocks faketime numactl prlimit cgexec cpulimit catchsegv expect " +
       "direnv conda asdf rustup nix nix-shell pdm rye hatch pixi doas-edit " +
       "runcon sg capsh setarch linux32 linux64 i386 x86_64 eatmydata stdbuf-static hyperfine watchexec " +
-      "nodemon chpst softlimit envdir s6-setuidgid gosu su-exec tini dumb-init apptainer singularity winpty wine logsave choom " +
-      "ld.so systemd-nspawn machinectl run0 sshpass autossh mosh flatpak-spawn distrobox daemonize daemon rr uftrace " +
-      "chronic ifne mispipe zrun fakechroot datefudge libtool xterm konsole gnome-terminal alacritty kitty foot dbus-launch xinit " +
-      "reflex watchman-make op doppler dotenv dotenvx env-cmd cross-env cross-env-shell concurrently lerna volta fnm nvm pyenv " +
-      "rbenv jenv micromamba mamba pipx aws-vault chamber sops retry pdsh pssh zellij dtach abduco update-alternatives",
+      "nodemon chpst softlimit envdir s6-setuidgid gosu su-exec tini dumb-init apptainer " +
+      "singularity winpty wine logsave choom " +
+      "ld.so systemd-nspawn machinectl run0 sshpass autossh mosh flatpak-spawn distrobox " +
+      "daemonize daemon rr uftrace " +
+      "chronic ifne mispipe zrun fakechroot datefudge libtool xterm konsole gnome-terminal " +
+      "alacritty kitty foot dbus-launch xinit " +
+      "reflex watchman-make op doppler dotenv dotenvx env-cmd cross-env cross-env-shell " +
+      "concurrently lerna volta fnm nvm pyenv " +
+      "rbenv jenv micromamba mamba pipx aws-vault chamber sops retry pdsh pssh zellij dtach " +
+      "abduco update-alternatives",
     runs: "anything",
   },
   { names: "tmux screen", runs: "anything", obeys: DOT_FILES, prints: "ls list-sessions -ls" },
