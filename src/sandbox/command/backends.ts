@@ -10,7 +10,7 @@ export const BACKENDS = {
 export type BackendName = keyof typeof BACKENDS;
 
 /** What is tried on which system, the strongest first. */
-export const CANDIDATES: { readonly [os: string]: readonly BackendName[] } = {
+export const CANDIDATES: { readonly [os: string]: readonly Exclude<BackendName, "none">[] } = {
   linux: ["bubblewrap"],
   darwin: ["seatbelt"],
 };

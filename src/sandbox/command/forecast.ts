@@ -1,7 +1,8 @@
 import { ReasonixError } from "../../core/mod.ts";
 import type { NetworkMode, ProbeResult } from "./backend.ts";
 import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
-import { probeCached, rememberedProbe } from "./probe.ts";
+import { findJailProgram } from "./programs.ts";
+import { NOT_INSTALLED, probeCached, rememberedProbe } from "./probe.ts";
 
 /** A backend that was looked at and does not work here. */
 export interface RejectedBackend {
@@ -41,6 +42,10 @@ export async function forecastJail(
   const rejected: RejectedBackend[] = [];
   for (const backend of CANDIDATES[Deno.build.os] ?? []) {
     const remembered = rememberedProbe(backend, cacheDir);
+    if (!remembered && findJailProgram(backend) === undefined) {
+      rejected.push({ backend, reason: NOT_INSTALLED });
+      continue;
+    }
     const known = remembered?.works || mode === "auto" ? remembered : undefined;
     const probe = known ?? await probeCached(backend, await BACKENDS[backend](), cacheDir);
     const reason = shortfall(probe, options);

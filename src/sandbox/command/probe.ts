@@ -1,6 +1,8 @@
 import { errorMessage } from "../../core/mod.ts";
 import type { Backend, ProbeResult } from "./backend.ts";
 
+export const NOT_INSTALLED = "it is not installed";
+
 interface Stamp {
   /** What the backend says decides about its result. */
   readonly fingerprint: string;
@@ -21,7 +23,7 @@ export async function probeCached(
 ): Promise<ProbeResult> {
   try {
     const fingerprint = await backend.fingerprint(cacheDir);
-    if (fingerprint === undefined) return { works: false, detail: "it is not installed" };
+    if (fingerprint === undefined) return { works: false, detail: NOT_INSTALLED };
     const known = readStamp(name, cacheDir);
     if (known?.fingerprint === fingerprint && known.result.works) return known.result;
     const result = await backend.probe(cacheDir);

@@ -7,16 +7,9 @@ import {
   type SpawnPlan,
 } from "../backend.ts";
 import { contains } from "../../../path/contains.ts";
+import { findJailProgram } from "../programs.ts";
 import { seccompFilter } from "../seccomp.ts";
 import { PROXY_PORT, proxyEnvironment } from "../../network/proxy_environment.ts";
-
-/** Where the program is looked for. Not on PATH: a repository may have put a directory there. */
-const PROGRAMS = [
-  "/usr/bin/bwrap",
-  "/usr/local/bin/bwrap",
-  "/bin/bwrap",
-  "/run/current-system/sw/bin/bwrap",
-];
 
 /**
  * Root keeps what lets it use files of other owners inside the writable directories; everything else goes.
@@ -203,14 +196,6 @@ function startWith(
   return { command: "/bin/sh", args: ["-c", STARTER, filter ?? "/dev/null", files, program, ...seccomp] };
 }
 
-async function findProgram(): Promise<{ path: string; info: Deno.FileInfo } | undefined> {
-  for (const path of PROGRAMS) {
-    const info = await Deno.stat(path).catch(() => undefined);
-    if (info?.isFile) return { path, info };
-  }
-  return undefined;
-}
-
 async function tryOut(
   program: string,
   options: readonly string[],
@@ -249,7 +234,7 @@ async function withFilter(result: ProbeResult, cacheDir: string | undefined): Pr
 }
 
 async function probe(cacheDir?: string): Promise<ProbeResult> {
-  const program = (await findProgram())?.path;
+  const program = findJailProgram("bubblewrap");
   if (program === undefined) return { works: false, detail: "bwrap is not installed" };
   let reason = "";
   for (const options of Deno.uid() === 0 ? ROOT_VARIANTS : VARIANTS) {
@@ -265,11 +250,12 @@ async function probe(cacheDir?: string): Promise<ProbeResult> {
 /** Linux: namespaces and mounts by bubblewrap. */
 export const bubblewrap: Backend = {
   async fingerprint(cacheDir) {
-    const found = await findProgram();
-    if (found === undefined) return undefined;
+    const program = findJailProgram("bubblewrap");
+    if (program === undefined) return undefined;
+    const { mtime } = await Deno.stat(program);
     const filter = await filterFile(cacheDir);
     const there = filter && await Deno.stat(filter.path).then(() => filter.path, () => "no filter");
-    return [found.path, found.info.mtime?.getTime(), Deno.osRelease(), Deno.uid(), there].join(" ");
+    return [program, mtime?.getTime(), Deno.osRelease(), Deno.uid(), there].join(" ");
   },
   probe,
   wrap,

@@ -8,9 +8,10 @@ import {
   type ProbeResult,
   type SpawnPlan,
 } from "../backend.ts";
+import { JAIL_PROGRAMS } from "../programs.ts";
 import { proxyEnvironment } from "../../network/proxy_environment.ts";
 
-const PROGRAM = "/usr/bin/sandbox-exec";
+const [PROGRAM] = JAIL_PROGRAMS.seatbelt;
 
 /** Devices that programs write to without meaning any. */
 const DEVICES = ["/dev/null", "/dev/zero", "/dev/tty", "/dev/dtracehelper", "/dev/random", "/dev/urandom"];
