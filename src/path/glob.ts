@@ -1,3 +1,5 @@
+/** The wildcards of ignore files and of path rules, as regular expressions. */
+
 /** Alternatives more than this are not spelled out: a pattern of that kind is a mistake. */
 const MAX_ALTERNATIVES = 256;
 
@@ -58,6 +60,40 @@ export function ignoreGlobSource(glob: string): string {
     at = next;
   }
   return out;
+}
+
+/**
+ * The source of a regular expression for the glob of a path rule: `*` is any text, `/` included, `/**\/` also no directory at all, and a
+ * backslash takes the next wildcard as it is.
+ */
+export function pathGlobSource(glob: string): string {
+  let out = "";
+  for (let at = 0; at < glob.length;) {
+    const [source, next] = glob.startsWith("/**/", at)
+      ? ["/(?:.*/)?", at + 4]
+      : glob[at] === "*"
+      ? [".*", at + 1]
+      : glob[at] === "?"
+      ? [".", at + 1]
+      : oneElement(glob, at);
+    out += source;
+    at = next;
+  }
+  return out;
+}
+
+/** The part of a glob before its first wildcard. */
+export function literalHead(glob: string): string {
+  return /^(?:\\.|[^*?[\\]|\\$)*/su.exec(glob)?.[0] ?? "";
+}
+
+/** A path as the glob that means it alone. */
+export function escapeGlob(path: string): string {
+  return path.replace(/[*?[\]{}\\]/g, "\\$&");
+}
+
+export function unescapeGlob(glob: string): string {
+  return glob.replace(/\\(.)/gs, "$1");
 }
 
 function oneElement(glob: string, at: number): [source: string, next: number] {

@@ -1,5 +1,7 @@
-import { absolutePath, baseName, join as joinPath, normalize, parentOf } from "../path/lexical.ts";
-import { ANY, firstMark, isKnown, type Match, matchPattern, toPattern } from "./pattern.ts";
+import { foldPath } from "../path/contains.ts";
+import { absolutePath, baseName, join, normalize, parentOf } from "../path/lexical.ts";
+import { absoluteGlobs, holdersOf, markedForms, namedBy } from "./path_glob.ts";
+import { ANY, firstMark, isKnown, type Match, matchPattern } from "./pattern.ts";
 import type { RuleList } from "./rule.ts";
 
 /** Where paths are counted from. */
@@ -25,89 +27,67 @@ export interface PathForms {
 export interface PathMatcher {
   forms(path: string, cwd?: string): PathForms;
   match(glob: string, list: RuleList, forms: PathForms): Match;
-  /** Whether what a glob names lies in this folder, so that removing or moving the folder concerns it. */
-  holds(glob: string, folder: PathForms): boolean;
+  /**
+   * Whether what a glob of a refusal names lies, or would lie, in this directory, so that moving or replacing it concerns that.
+   * `isDirectory` is asked where the path could be an ordinary file just as well.
+   */
+  holds(glob: string, path: PathForms, isDirectory: () => boolean): boolean;
+}
+
+interface CompiledGlob {
+  readonly named: RegExp;
+  readonly holders: { readonly plain: RegExp; readonly possible: RegExp };
+  readonly marked: readonly { readonly pattern: string; readonly exact: boolean }[];
 }
 
 /**
  * Paths are compared by what they really are: relative globs count from the working directory and the workspace roots,
- * links and `..` are resolved first. A refusal also holds for the written name, for a folder whose content is named
- * (`docs/**`), and, without a slash, for that name in any folder. An allowance holds for the real path alone.
+ * links and `..` are resolved first. A refusal also holds for the written name, for a directory whose content is named
+ * (`docs/**`), and, without a slash, for that name in any directory. An allowance holds for the real path alone.
  */
-export function createPathMatcher(places: PathContext): PathMatcher {
-  const { cwd, home, roots, realPath } = places;
-  const fold = (text: string) =>
-    places.ignoreCase ? text.normalize("NFC").toLowerCase() : text.normalize("NFC");
+export function createPathMatcher(context: PathContext): PathMatcher {
+  const { cwd, home, roots, realPath } = context;
+  const fold = (text: string) => context.ignoreCase ? foldPath(text) : text.normalize("NFC");
   const workspace = [...new Set([cwd, roots[0] ?? cwd].map((path) => realPath(path)))];
   const everywhere = [...new Set([cwd, ...roots, ...workspace, ...roots.map((root) => realPath(root))])];
-  const cache = new Map<string, readonly string[]>();
+  const cache = new Map<string, CompiledGlob>();
 
-  const compile = (glob: string, list: RuleList): readonly string[] => {
-    const strict = list === "allow";
-    return widen(glob, list).flatMap((form) => {
-      if (form.startsWith("/") || form.startsWith("~/") || form === "~" || /^[A-Za-z]:\//.test(form)) {
-        return absoluteForms(form, home, realPath);
-      }
-      const bases = strict ? workspace : everywhere;
-      const inside = bases.map((base) => join(base, form));
-      return strict || form.includes("/") ? inside : [...inside, `${ANY}/${toPattern(form)}`];
-    }).map(fold);
+  const compile = (glob: string, refuses: boolean): CompiledGlob => {
+    const globs = absoluteGlobs(glob, { bases: refuses ? everywhere : workspace, home, realPath }, refuses);
+    return {
+      named: namedBy(globs, fold),
+      holders: holdersOf(globs, fold),
+      marked: globs.flatMap((each) => markedForms(each, fold)),
+    };
   };
-  const patterns = (glob: string, list: RuleList) => {
+  const compiled = (glob: string, list: RuleList) => {
     const key = `${list === "allow" ? "+" : "-"}${glob}`;
     let known = cache.get(key);
-    if (!known) cache.set(key, known = compile(glob, list));
+    if (!known) cache.set(key, known = compile(glob, list !== "allow"));
     return known;
   };
 
   return {
     forms: (path, from = cwd) => pathForms(absolutePath(path, { cwd: from, home }), realPath),
     match(glob, list, forms) {
+      const { named, marked } = compiled(glob, list);
       const texts = list === "allow" ? [forms.real] : [...new Set<string>(Object.values(forms))];
-      let best: Match = "no";
-      for (const pattern of patterns(glob, list)) {
-        for (const text of texts) {
-          const match = matchPattern(pattern, fold(text));
-          if (match === "yes") return "yes";
-          if (match === "maybe") best = "maybe";
-        }
-      }
-      return best;
+      const matches = texts.map(fold).flatMap((text): Match[] => {
+        if (isKnown(text)) return named.test(text) ? ["yes"] : [];
+        return marked.map(({ pattern, exact }) => {
+          const match = matchPattern(pattern, text);
+          return match === "yes" && !exact ? "maybe" : match;
+        });
+      });
+      return matches.includes("yes") ? "yes" : matches.includes("maybe") ? "maybe" : "no";
     },
-    holds(glob, folder) {
-      const below = Object.values(folder).filter(isKnown).map((path) => fold(`${path === "/" ? "" : path}/`));
-      return patterns(glob, "deny").some((pattern) => below.some((head) => pattern.startsWith(head)));
+    holds(glob, path, isDirectory) {
+      const { plain, possible } = compiled(glob, "deny").holders;
+      const names = Object.values(path).filter(isKnown).map(fold);
+      return names.some((name) => plain.test(name)) ||
+        (names.some((name) => possible.test(name)) && isDirectory());
     },
   };
-}
-
-/** The spellings of a glob that mean the same: `./x`, `x/` for a folder, `**\/x` also at the top. */
-function widen(glob: string, list: RuleList): string[] {
-  const form = glob.replace(/^(\.\/)+/, "");
-  const forms = [form];
-  if (form.startsWith("**/")) forms.push(form.slice(3));
-  if (list === "allow") return forms;
-  return forms.flatMap((each) => {
-    const folder = /^(.+?)\/(?:\*{0,2})$/.exec(each)?.[1];
-    return folder === undefined ? [each] : [each.endsWith("/") ? `${each}**` : each, folder];
-  });
-}
-
-function join(base: string, glob: string): string {
-  return `${base === "/" ? "" : base}/${toPattern(collapse(glob))}`;
-}
-
-/** An absolute glob, and the same with its folder's links resolved. */
-function absoluteForms(glob: string, home: string, realPath: (path: string) => string): string[] {
-  const whole = glob === "~" || glob.startsWith("~/") ? home + glob.slice(1) : glob;
-  const head = whole.slice(0, whole.search(/[*?]|$/));
-  const folder = head === whole ? head : head.slice(0, head.lastIndexOf("/"));
-  const real = folder === "" ? "" : realPath(folder);
-  return [...new Set([whole, real + whole.slice(folder.length)])].map((form) => toPattern(collapse(form)));
-}
-
-function collapse(glob: string): string {
-  return /(^|\/)\.{1,2}(\/|$)/.test(glob) ? normalize(glob).slice(glob.startsWith("/") ? 0 : 1) : glob;
 }
 
 function knownForms(path: string, realPath: (path: string) => string): PathForms {
@@ -115,7 +95,7 @@ function knownForms(path: string, realPath: (path: string) => string): PathForms
   const tidy = path.replace(/(?<=.)\/+$/, "");
   const name = baseName(tidy);
   if (/^\.{0,2}$/.test(name)) return forms;
-  const entry = joinPath(realPath(parentOf(tidy)), name);
+  const entry = join(realPath(parentOf(tidy)), name);
   return entry === forms.real || entry === forms.lexical ? forms : { ...forms, entry };
 }
 

@@ -1,4 +1,5 @@
 import type { PreparedCall, ToolFamily } from "../core/mod.ts";
+import { isDirectory } from "../path/probe.ts";
 import type { PathForms, PathMatcher } from "./path_matcher.ts";
 import { type Match, matchPattern, toPattern } from "./pattern.ts";
 import {
@@ -132,6 +133,8 @@ interface CallFiles {
   readonly decisive: readonly PathForms[];
   /** As the model wrote them. */
   readonly texts: readonly string[];
+  /** Whether a directory is among what is written, and so moved. */
+  readonly moved: () => boolean;
 }
 
 function filesOf({ reads, writes = [], subjects, family }: PreparedCall, paths: PathMatcher): CallFiles {
@@ -142,6 +145,7 @@ function filesOf({ reads, writes = [], subjects, family }: PreparedCall, paths: 
     writes: of(writes),
     decisive: of(family === "Edit" ? writes : reads),
     texts: [...forms.keys(), ...subjects],
+    moved: () => writes.some((path) => isDirectory(forms.get(path)?.real ?? path)),
   };
 }
 
@@ -163,7 +167,9 @@ function matchCall(rule: Rule, files: CallFiles, paths: PathMatcher): Match {
   if (!spec) return "yes";
   if (spec.kind === "literal") return files.texts.includes(spec.text) ? "yes" : "no";
   // A directory takes along what a rule names in it, which could be read and written under the new name.
-  if (rule.list !== "allow" && files.writes.some((file) => paths.holds(spec.raw, file))) return "yes";
+  if (rule.list !== "allow" && files.writes.some((file) => paths.holds(spec.raw, file, files.moved))) {
+    return "yes";
+  }
   // What a call only reads, such as the source of a copy, is nothing to a rule about edits, nor the other way round.
   const { reads, writes } = files;
   const concerned = rule.family === "Edit" ? writes : rule.family === "Read" ? reads : [...reads, ...writes];

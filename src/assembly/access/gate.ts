@@ -13,6 +13,8 @@ import {
 import type { RuleList, RuleText } from "../../rule/mod.ts";
 import type { Jail, Workspace } from "../../sandbox/mod.ts";
 import { insteadOfWriting, type WritePolicy } from "../../tool/mod.ts";
+import { contains } from "../../path/contains.ts";
+import { escapeGlob } from "../../path/glob.ts";
 import type { AccessScope } from "./access_scope.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
@@ -80,8 +82,8 @@ function withoutJail(openJail: () => Promise<Jail>, writes: WritePolicy): Promis
  */
 function forbidden(workspace: Workspace): RuleText[] {
   return workspace.forbidden
-    .filter((path) => workspace.roots.some((root) => root === "/" || path.startsWith(`${root}/`)))
-    .map((path) => ({ text: `Read(${path})`, origin: "[sandbox] forbid_read" }));
+    .filter((path) => workspace.roots.some((root) => root !== path && contains(root, path)))
+    .map((path) => ({ text: `Read(${escapeGlob(path)})`, origin: "[sandbox] forbid_read" }));
 }
 
 /** The place of a rule is looked up when somebody wants to see it: positions in a file cost a pass over its text. */

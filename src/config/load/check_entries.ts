@@ -1,5 +1,5 @@
 import { suggestNames } from "../../util/suggest.ts";
-import { isFault, readRule } from "../../rule/mod.ts";
+import { isFault, readRule, ruleRemark } from "../../rule/mod.ts";
 import type { Finding } from "./check.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
@@ -27,8 +27,12 @@ function checkPermissions(permissions: unknown): Finding[] {
 
 function checkRule(rule: unknown, list: "deny" | "ask" | "allow", index: number): Finding[] {
   const read = typeof rule === "string" ? readRule(rule) : undefined;
-  if (!read || !isFault(read)) return [];
+  if (!read) return [];
   const path = ["permissions", list, index];
+  if (!isFault(read)) {
+    const remark = ruleRemark(read);
+    return remark ? [{ level: "warning", path, at: "value", ...remark }] : [];
+  }
   const { message, remedy } = read;
   return list === "allow"
     ? [{ level: "warning", path, at: "value", message: `${message}; it allows nothing`, remedy }]

@@ -1,5 +1,6 @@
 import type { PreparedCall } from "../../core/mod.ts";
 import type { CommandReport } from "../command/evaluate/evaluate.ts";
+import { escapeGlob } from "../../path/glob.ts";
 import { absolutePath, relativeTo } from "../../path/lexical.ts";
 import type { PathContext } from "../../rule/mod.ts";
 
@@ -40,5 +41,5 @@ function exactRule({ call, subject }: ProposedCall, places: PathContext): string
   if (path === undefined || paths.length !== 1) return undefined;
   const real = places.realPath(absolutePath(path, { cwd: places.cwd, home: places.home }));
   const shown = relativeTo(real, places.realPath(places.roots[0] ?? places.cwd)) ?? real;
-  return /[*?()]/.test(shown) ? undefined : `${family}(${shown})`;
+  return /[()]/.test(shown) ? undefined : `${family}(${escapeGlob(shown)})`;
 }

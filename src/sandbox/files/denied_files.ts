@@ -1,6 +1,8 @@
 import { contains } from "../../path/contains.ts";
 import type { MountPath } from "../command/backend.ts";
-import { absoluteGlobs, foldGlob, type GlobContext, globSource, shortestGlob } from "./denied_globs.ts";
+import { literalPath, namedBy } from "../../rule/mod.ts";
+import { type DeniedGlobs, deniedGlobs, foldName } from "./denied_globs.ts";
+import { literalHead, unescapeGlob } from "../../path/glob.ts";
 import { realPath } from "../../path/real_path.ts";
 
 /** Directories looked into, and files hidden, before the rest is left to the rules alone. */
@@ -35,22 +37,18 @@ export class DeniedFiles {
   readonly #listings = new Map<string, Listing>();
   #capped = false;
 
-  constructor(context: GlobContext) {
-    const forms = absoluteGlobs(context);
-    this.#plain = forms.filter((form) => !/[*?]/.test(form));
-    const open = forms.filter((form) => /[*?]/.test(form));
-    this.#pattern = open.length === 0
-      ? undefined
-      : new RegExp(`^(?:${open.map(globSource).join("|")})$`, "su");
-    const names = context.globs.map(shortestGlob).filter((form) =>
-      /[^*?/.]/.test(form) && !form.includes("/")
+  constructor(denied: DeniedGlobs) {
+    const globs = deniedGlobs(denied);
+    this.#plain = globs.flatMap((glob) => literalPath(glob) ?? []);
+    const open = globs.filter((glob) => literalPath(glob) === undefined);
+    this.#pattern = open.length === 0 ? undefined : namedBy(open, foldName);
+    const anywhere = open.filter(({ glob, floating }) => floating && glob.startsWith("/**/"));
+    this.#names = anywhere.length === 0 ? undefined : namedBy(anywhere, foldName);
+    const heads = open.map(({ glob }) => literalHead(glob)).map((head) =>
+      head.slice(0, head.lastIndexOf("/"))
     );
-    this.#names = names.length === 0
-      ? undefined
-      : new RegExp(`/(?:${names.map(globSource).join("|")})$`, "su");
-    const heads = open.map((form) => form.slice(0, form.slice(0, form.search(/[*?]/)).lastIndexOf("/")));
     // The whole file system is too much to look through; what commands can write to is not.
-    this.#bases = outermost(heads.flatMap((head) => head === "" ? context.roots : [head]));
+    this.#bases = outermost(heads.flatMap((head) => head === "" ? denied.roots : [unescapeGlob(head)]));
   }
 
   /** Whether not all of it could be found. */
@@ -65,7 +63,7 @@ export class DeniedFiles {
       try {
         Deno.lstatSync(path);
         const real = realPath(path);
-        const loose = this.#names?.test(foldGlob(real)) ? { loose: true } as const : {};
+        const loose = this.#names?.test(foldName(real)) ? { loose: true } as const : {};
         found.set(real, { path: real, directory: Deno.statSync(real).isDirectory, ...loose });
       } catch {
         // Not there, or a link to nothing.
@@ -103,7 +101,7 @@ export class DeniedFiles {
       const listed = Date.now();
       for (const { name, isDirectory } of Deno.readDirSync(directory)) {
         const path = `${directory === "/" ? "" : directory}/${name}`;
-        if (this.#pattern?.test(foldGlob(path))) matches.push(path);
+        if (this.#pattern?.test(foldName(path))) matches.push(path);
         else if (isDirectory && !SKIPPED.has(name)) directories.push(path);
       }
       const listing = { changed, listed, directories, matches };

@@ -1,8 +1,10 @@
 import { baseName } from "../../../path/lexical.ts";
 import { protectedHolder, protectedPath } from "../../../path/protected.ts";
+import { isDirectory } from "../../../path/probe.ts";
 import {
   ANY,
   coveringRule,
+  isKnown,
   type Match,
   type PathContext,
   type PathForms,
@@ -46,6 +48,9 @@ function refusal(effects: Effects, rules: ToolRules, scene: Scene): Ruling | und
   const { paths, places } = scene;
   const writes = located(effects.writes.filter(({ path }) => !isDiscardDevice(path)), effects, paths);
   const reads = located(effects.reads.filter(({ path }) => !isDiscardDevice(path)), effects, paths);
+  // What is moved or copied as a whole may be an ordinary file.
+  const whole = [...reads, ...writes].filter((use) => use.deep);
+  const holder = () => whole.some(({ forms }) => !isKnown(forms.real) || isDirectory(forms.real));
   const read = scene.ruleSet.family("Read");
   const edit = scene.ruleSet.family("Edit");
   const find = (list: "deny" | "ask"): { rule: Rule; match: Match } | undefined => {
@@ -57,12 +62,16 @@ function refusal(effects: Effects, rules: ToolRules, scene: Scene): Ruling | und
     for (const rule of rules[list]) if (note(rule, concerns(rule, effects))) return { rule, match: "yes" };
     for (const use of reads) {
       for (const rule of read[list]) {
-        if (note(rule, matchFile(rule, use, paths, use.moved === true))) return { rule, match: "yes" };
+        if (note(rule, matchFile(rule, use, paths, use.moved ? holder : undefined))) {
+          return { rule, match: "yes" };
+        }
       }
     }
     for (const use of writes) {
       for (const rule of edit[list]) {
-        if (note(rule, matchFile(rule, use, paths, use.moved || use.deep))) return { rule, match: "yes" };
+        if (note(rule, matchFile(rule, use, paths, use.deep ? holder : undefined))) {
+          return { rule, match: "yes" };
+        }
       }
     }
     return maybe;
@@ -89,12 +98,12 @@ function refusal(effects: Effects, rules: ToolRules, scene: Scene): Ruling | und
 
 type LocatedUse = FileUse & { readonly forms: PathForms };
 
-/** `holds`: what lies below the path is concerned as well. */
-function matchFile(rule: Rule, use: LocatedUse, paths: PathMatcher, holds: boolean | undefined): Match {
+/** `holder`: what lies below the path is concerned as well, if it is, or becomes, a directory. */
+function matchFile(rule: Rule, use: LocatedUse, paths: PathMatcher, holder?: () => boolean): Match {
   // A bare Read or Edit rule is about tools; among commands it concerns what the shell itself opens.
   if (!rule.spec) return use.redirect ? "yes" : "no";
   if (rule.spec.kind === "literal") return use.path === rule.spec.text ? "yes" : "no";
-  if (holds && paths.holds(rule.spec.raw, use.forms)) return "yes";
+  if (holder && paths.holds(rule.spec.raw, use.forms, holder)) return "yes";
   const match = paths.match(rule.spec.raw, rule.list, use.forms);
   // An unknown word of an ordinary command is most likely harmless; an unknown target of a redirection is
   // not let through.

@@ -52,7 +52,11 @@ export const ARCHIVES: readonly Program[] = [
     files: "reads",
     read: ({ args }) => {
       const { options, unknown } = getopt(args, "lvtpzZ1qCashm:x: ");
-      return { readOnly: unknown === undefined && options.some((each) => /^[lvtpZ]$/.test(each.name)) };
+      const into = args.flatMap((word, i) => word === "-d" ? [args[i + 1] ?? ANY] : []);
+      return {
+        writes: into.map((path) => ({ path: `${path}/${ANY}` })),
+        readOnly: unknown === undefined && options.some((each) => /^[lvtpZ]$/.test(each.name)),
+      };
     },
   },
   { names: "zipinfo", files: "reads", readOnly: true },

@@ -64,9 +64,10 @@ function search({ name, argv }: Call): Search {
 
 function found(call: Call): Found {
   const { commands, supply, written, changes } = search(call);
+  const emptied = call.args.includes("-delete") && !supply.filtered ? supply.folders : [];
   return {
     nested: commands.map((argv) => ({ argv, supply })),
-    writes: written.map((path) => ({ path })),
+    writes: [...written.map((path) => ({ path })), ...emptied.map((path) => ({ path, deep: true as const }))],
     readOnly: !changes,
   };
 }

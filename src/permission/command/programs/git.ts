@@ -182,8 +182,10 @@ function files(git: GitCall): { reads: FileUse[]; writes: FileUse[] } {
   const { sub, args, folder } = git;
   const prefix = folder === undefined ? "" : `${folder}/`;
   const end = args.indexOf("--");
-  const words = sub === "checkout" || sub === "restore"
-    ? (end < 0 ? [] : args.slice(end + 1))
+  const words = sub === "checkout" && end < 0
+    ? []
+    : end >= 0 && /^(?:checkout|restore)$/.test(sub)
+    ? args.slice(end + 1)
     : operands(args);
   if (sub === "config" && git.dynamic !== undefined) {
     return { reads: [], writes: [{ path: `${prefix}.git/config` }] };

@@ -1,0 +1,163 @@
+import { escapeGlob, expandBraces, literalHead, pathGlobSource, unescapeGlob } from "../path/glob.ts";
+import { join, slashed } from "../path/lexical.ts";
+import { exists } from "../path/probe.ts";
+import { ANY, ONE } from "./pattern.ts";
+
+/** What the globs of path rules count from. */
+export interface GlobContext {
+  /** Absolute directories for relative globs. */
+  readonly bases: readonly string[];
+  /** What `~/` stands for. */
+  readonly home?: string | undefined;
+  readonly realPath: (path: string) => string;
+}
+
+/** An absolute glob without braces; a name means the file or directory and what lies in it. */
+export interface PathGlob {
+  readonly glob: string;
+  /** Names only what lies in a directory, not the directory. */
+  readonly contentOnly: boolean;
+  /** Begins with `**` below its base, so that it holds at any depth. */
+  readonly floating: boolean;
+  /** One of two readings of a leading `/`, for which nothing is there: it counts for known paths. */
+  readonly unlikely?: true;
+}
+
+/**
+ * The absolute globs that the glob of a rule stands for. A leading `/` is read from the bases, as Claude Code does, and as an absolute
+ * path; `//` is absolute only. Braces, and brackets that could be part of a name, are read both ways. A refusal of a name without a
+ * slash holds in any directory, and one of what lies in a directory for the directory as well.
+ */
+export function absoluteGlobs(written: string, context: GlobContext, refuses: boolean): PathGlob[] {
+  const found = new Map<string, PathGlob>();
+  for (const reading of readings(slashed(written))) {
+    const form = reading.replace(/^(?:\.\/+)+/, "");
+    const [, directory = form, content = ""] = /^(.*[^/])\/+(\*{0,2})$/s.exec(form) ?? [];
+    const everything = /(?:^|\/)\*+$/.test(directory);
+    const contentOnly = content !== "" && !refuses && !everything;
+    const shortest = everything && !refuses ? form : directory;
+    const anyDirectory = refuses && (content === "" || everything);
+    for (const { glob, ...flags } of anchored(shortest, context, anyDirectory)) {
+      for (const each of withRealHead(collapse(glob), context)) {
+        found.set(each, { glob: each, contentOnly, ...flags });
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+function readings(glob: string): string[] {
+  const spelled = expandBraces(glob);
+  const plain = spelled.length === 1 && spelled[0] === glob ? [glob] : [...spelled, escaped(glob, /[{}]/)];
+  return plain.flatMap((form) => form.includes("[") ? [form, escaped(form, /[[\]]/)] : [form]);
+}
+
+function escaped(glob: string, characters: RegExp): string {
+  return glob.replace(/\\.|./gsu, (element) => characters.test(element[0] ?? "") ? `\\${element}` : element);
+}
+
+type Anchored = Pick<PathGlob, "glob" | "floating" | "unlikely">;
+
+function anchored(form: string, { bases, home }: GlobContext, anyDirectory: boolean): Anchored[] {
+  const inBases = (glob: string): Anchored[] =>
+    bases.map((base) => ({ glob: join(escapeGlob(base), glob), floating: glob.startsWith("**/") }));
+  if (form === "~" || form.startsWith("~/")) {
+    return home === undefined ? [] : [{ glob: escapeGlob(home) + form.slice(1), floating: false }];
+  }
+  if (form.startsWith("//")) return [{ glob: form.slice(1), floating: form.startsWith("//**/") }];
+  if (/^[a-z]:\//i.test(form) && Deno.build.os === "windows") return [{ glob: form, floating: false }];
+  if (form.startsWith("/")) {
+    const first = /^[^/]*/.exec(form.slice(1))?.[0] ?? "";
+    const inProject = inBases(form.slice(1)).map((each, i): Anchored =>
+      exists(join(bases[i] ?? "", unescapeGlob(first))) ? each : { ...each, unlikely: true }
+    );
+    return [{ glob: form, floating: form.startsWith("/**/") }, ...inProject];
+  }
+  const name = form.replace(/^\*\*\/(?=[^/]*$)/, "");
+  if (!anyDirectory || name.includes("/")) return inBases(form);
+  return [{ glob: `/**/${name}`, floating: true }, ...inBases(name)];
+}
+
+/** Takes `.`, `..` and doubled slashes away, as text. */
+function collapse(glob: string): string {
+  if (!/\/(?:\.{0,2})(?:\/|$)/.test(glob)) return glob;
+  const [root = "", ...names] = glob.split("/");
+  const kept: string[] = [];
+  for (const name of names) {
+    if (name === "..") kept.pop();
+    else if (name !== "" && name !== ".") kept.push(name);
+  }
+  return `${root}/${kept.join("/")}`;
+}
+
+/** The glob, and the same with the links of the directory it begins with resolved. */
+function withRealHead(glob: string, { realPath }: GlobContext): string[] {
+  const head = literalHead(glob);
+  const directory = head === glob ? head : head.slice(0, head.lastIndexOf("/"));
+  if (directory === "") return [glob];
+  const real = escapeGlob(realPath(unescapeGlob(directory)));
+  return real === directory ? [glob] : [glob, collapse(`${real}/${glob.slice(directory.length)}`)];
+}
+
+/** The path that a glob without wildcards means. */
+export function literalPath({ glob }: PathGlob): string | undefined {
+  return literalHead(glob) === glob ? unescapeGlob(glob) : undefined;
+}
+
+/** A regular expression for whole paths that are named by one of the globs; `fold` is applied to both. */
+export function namedBy(globs: readonly PathGlob[], fold: (text: string) => string): RegExp {
+  return wholePaths(
+    globs.map(({ glob, contentOnly }) =>
+      `${pathGlobSource(fold(glob === "/" ? "" : glob))}${contentOnly ? "/.+" : "(?:/.*)?"}`
+    ),
+  );
+}
+
+/**
+ * The same for the directories above what is named: moving or replacing one gives what is in it another path. One in which a glob holds
+ * at any depth does not count, since it holds at the other path too. `possible`: what may be an ordinary file as
+ * well.
+ */
+export function holdersOf(
+  globs: readonly PathGlob[],
+  fold: (text: string) => string,
+): { readonly plain: RegExp; readonly possible: RegExp } {
+  const likely = globs.filter((each) => !each.unlikely);
+  const above = likely.flatMap(({ glob, floating }) => {
+    const names = glob.split("/");
+    const everywhere = floating ? glob.slice(0, glob.indexOf("/**/") + 3) : undefined;
+    return names.slice(1).map((_, i) => names.slice(0, i + 1).join("/"))
+      .filter((directory) => directory !== everywhere);
+  });
+  const isPlain = (directory: string) => literalHead(directory) === directory;
+  const matching = (directories: readonly string[]) =>
+    wholePaths(directories.map((directory) => directory === "" ? "/" : pathGlobSource(fold(directory))));
+  return {
+    plain: matching(above.filter(isPlain)),
+    possible: matching([...above.filter((each) => !isPlain(each)), ...likely.map(({ glob }) => glob)]),
+  };
+}
+
+function wholePaths(sources: readonly string[]): RegExp {
+  return new RegExp(`^(?:${[...new Set(sources)].join("|") || "(?!)"})$`, "s");
+}
+
+/** The same as patterns with marks, for paths that are only partly known; `exact` unless a mark stands for fewer characters. */
+export function markedForms(
+  { glob, contentOnly, unlikely }: PathGlob,
+  fold: (text: string) => string,
+): { readonly pattern: string; readonly exact: boolean }[] {
+  if (unlikely) return [];
+  const forms = glob.includes("/**/") ? [glob, glob.replace("/**/", "/")] : [glob];
+  const exact = !/(?<!\\)\[/.test(glob);
+  return forms.flatMap((form) => {
+    const pattern = fold(form === "/" ? "" : form).replace(
+      /\\(.)|\*+|\?|\[!?\]?[^\]]*\]/gs,
+      (mark, plain?: string) => plain ?? (mark.startsWith("*") ? ANY : ONE),
+    );
+    return (contentOnly ? [] : [pattern]).concat(`${pattern}/${ANY}`).map((each) => ({
+      pattern: each,
+      exact,
+    }));
+  });
+}
