@@ -43,8 +43,8 @@ const ODDITIES: readonly Oddity[] = [
     what: "names one path with a comma in it",
     remedy: () => "Write one rule for each path, or {a,b} for alternatives",
   },
-  // deno-lint-ignore no-control-regex
   {
+    // deno-lint-ignore no-control-regex
     form: /[\x00-\x1f]/,
     what: "can match no path: it holds a control character",
     remedy: () => "Leave it out",
