@@ -312,6 +312,11 @@ Deno.test("session prune deletes by age and number, asks first, and spares what 
   server.push({ before: hold, text: "late" });
   const running = world.run(["run", "--resume", oldest.id, "hold"]);
   await server.received(seen + 1);
+  // The line about the jail follows the request; after it nothing is written until the answer comes.
+  const lastLine = () => Deno.readTextFileSync(oldest.path).trimEnd().split("\n").at(-1) ?? "";
+  for (let looks = 0; looks < 250 && !lastLine().includes('"type":"notice"'); looks++) {
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
   Deno.utimeSync(oldest.path, past, past);
   const done = await world.run(["session", "prune", "--older-than", "30", "--yes"]);
   assertStringIncludes(done.stdout, "Deleted 1 session");
