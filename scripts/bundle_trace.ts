@@ -14,7 +14,7 @@ interface Coverage {
   }[];
 }
 
-/** Where in the program's text the functions end that ran on the way through a task. */
+/** Tells where in the program's text the functions end that ran on the way through a task. */
 export async function executedFunctions(program: string): Promise<Set<number>> {
   const home = await Deno.makeTempDir({ prefix: "reasonix-trace-" });
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {

@@ -11,7 +11,7 @@ function writeAll(to: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Arra
   for (let done = 0; done < bytes.length;) done += to.writeSync(bytes.subarray(done));
 }
 
-/** How a child ended. `output` is its standard output and standard error as they came. */
+/** The way a child ended. `output` is its standard output and standard error as they came. */
 export interface Finished {
   readonly code: number;
   readonly output: string;

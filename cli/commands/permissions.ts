@@ -14,7 +14,9 @@ interface CheckFlags {
   readonly permissionMode?: PermissionMode;
 }
 
-/** Explains what would happen to a command (or to another tool's call): segments, rules, origins, decision. */
+/**
+ * Explains what would happen to a command (or to another tool's call): segments, rules, origins, decision.
+ */
 export async function check(this: CliContext, flags: CheckFlags, subject: string): Promise<void> {
   const paths = runPaths(this);
   const loaded = await loadConfig(paths);
@@ -36,7 +38,10 @@ export async function check(this: CliContext, flags: CheckFlags, subject: string
   this.process.exitCode = explanation.headless === "allow" ? EXIT.done : EXIT.blocked;
 }
 
-/** The call of a tool, as the registry of a run prepares it: from JSON, or from the one argument that matters most. */
+/**
+ * The call of a tool, as the registry of a run prepares it: from JSON, or from the one argument that matters
+ * most.
+ */
 async function callOf(registry: ToolRegistry, name: string, subject: string): Promise<PreparedCall> {
   const tool = registry.get(name);
   if (!tool) {

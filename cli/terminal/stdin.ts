@@ -14,9 +14,9 @@ const FIRST_BYTE_MS = 3000;
 const TELL_MS = 1000;
 
 /**
- * The task from the arguments. Standard input is the task when there is none; `-` waits for it for ever. Beside a
- * task a file or a pipe is context, read when its first byte comes within 3 s: a pipe that nobody writes to hangs
- * nothing. `tell` takes lines for the user.
+ * The task from the arguments. Standard input is the task when there is none; `-` waits for it for ever.
+ * Beside a task a file or a pipe is context, read when its first byte comes within 3 s: a pipe that nobody
+ * writes to hangs nothing. `tell` takes lines for the user.
  */
 export async function readTask(words: readonly string[], tell: (text: string) => void): Promise<Task> {
   const text = words.filter((word) => word !== "-").join(" ").trim();
@@ -48,7 +48,7 @@ async function readAll(): Promise<string> {
   return await readRest(reader, reader.read());
 }
 
-/** What a file or a pipe offers; empty when it is something else, or when nothing comes in time. */
+/** Returns what a file or a pipe offers; empty when it is something else, or when nothing comes in time. */
 async function readOffered(tell: (text: string) => void): Promise<string> {
   const reader = Deno.stdin.readable.getReader();
   // A read that waits keeps nothing alive: the program ends by itself.
@@ -58,13 +58,17 @@ async function readOffered(tell: (text: string) => void): Promise<string> {
   return await comesInTime(first, tell) ? await readRest(reader, first) : "";
 }
 
-/** Without input (the null device, a closed descriptor) the end comes at once, and nothing else is looked at. */
+/**
+ * Without input (the null device, a closed descriptor) the end comes at once, and nothing else is looked at.
+ */
 async function endsAtOnce(first: FirstPart): Promise<boolean> {
   const waited = new Promise<undefined>((resolve) => after(1, () => resolve(undefined)));
   return (await Promise.race([first.catch(() => ({ done: true })), waited]))?.done === true;
 }
 
-/** Terminals, sockets and devices are never read unasked. What can tell takes as long to load as the program. */
+/**
+ * Terminals, sockets and devices are never read unasked. What can tell takes as long to load as the program.
+ */
 async function isFileOrPipe(): Promise<boolean> {
   const { fstatSync } = await import("node:fs");
   const kind = fstatSync(0);
@@ -94,7 +98,7 @@ function tooLarge(): ReasonixError {
   });
 }
 
-/** Whether something comes before the pipe is left alone. */
+/** Reports whether something comes before the pipe is left alone. */
 function comesInTime(first: FirstPart, tell: (text: string) => void): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const notTold = after(TELL_MS, () => tell("Waiting for standard input, which is a pipe …"));

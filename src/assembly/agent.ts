@@ -14,26 +14,34 @@ import type { TurnInput } from "./context/turn_input.ts";
 /** What an agent in a program of your own is made of. */
 export interface AgentOptions extends Omit<RunOptions, "continue" | "resume" | "copy" | "record"> {
   /**
-   * Settings by the names of docs/config.md, or "load" to read the user's and the project's files as the program
-   * does. Default: the defaults alone; no file is read.
+   * Settings by the names of docs/config.md, or "load" to read the user's and the project's files as the
+   * program does. Default: the defaults alone; no file is read.
    */
   readonly config?: ConfigInput | "load";
   /** Talks to the model. Default: as the configuration says. */
   readonly provider?: Provider;
   /** Tools of your own, beside the built-in ones. */
   readonly tools?: readonly Tool[];
-  /** Working directory, and with the default settings the only one that can be written. Default: the current one. */
+  /**
+   * Working directory, and with the default settings the only one that can be written. Default: the current
+   * one.
+   */
   readonly cwd?: string;
   /**
-   * Directory of keys, skills, saved facts and sessions. Default: the Reasonix home where the configuration is
-   * loaded, else a private one that goes with the agent.
+   * Directory of keys, skills, saved facts and sessions. Default: the Reasonix home where the configuration
+   * is loaded, else a private one that goes with the agent.
    */
   readonly home?: string;
-  /** Where the conversation is kept: in memory (the default), in a new file of `home`, or in the file named. */
+  /**
+   * The place where the conversation is kept: in memory (the default), in a new file of `home`, or in the
+   * file named.
+   */
   readonly session?: "memory" | "file" | { readonly resume: string };
   /** Judges every call. Default: the permission rules of the configuration. */
   readonly gate?: Gate;
-  /** Answers what the rules ask about. Default: nobody, which refuses the call unless `onAsk` says otherwise. */
+  /**
+   * Answers what the rules ask about. Default: nobody, which refuses the call unless `onAsk` says otherwise.
+   */
   readonly approver?: Approver;
   /** Receives everything that happens. */
   readonly onEvent?: EventSink;
@@ -43,13 +51,13 @@ export interface AgentOptions extends Omit<RunOptions, "continue" | "resume" | "
 export interface EmbeddedAgent extends AsyncDisposable {
   readonly controller: Controller;
   /**
-   * Runs one turn; the signal interrupts it. Rejects only for misuse and for a signal that was aborted before the
-   * turn began; see {@linkcode TurnOutcome} for how it ended.
+   * Runs one turn; the signal interrupts it. Rejects only for misuse and for a signal that was aborted before
+   * the turn began; see {@linkcode TurnOutcome} for how it ended.
    */
   run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome>;
   /**
-   * Brings files, conversation or both (the default) back to the end of a turn; 0 is before the first. Rejects
-   * with a {@linkcode ReasonixError} when there is no such finished turn.
+   * Brings files, conversation or both (the default) back to the end of a turn; 0 is before the first.
+   * Rejects with a {@linkcode ReasonixError} when there is no such finished turn.
    */
   rewind(turn: number, scope?: RewindScope): Promise<FileReport>;
   /** Interrupts a turn that is running, ends what runs in the background and closes the session. */
@@ -60,8 +68,8 @@ export interface EmbeddedAgent extends AsyncDisposable {
  * Builds an agent with the built-in tools and your own. What the permission rules ask about is refused unless
  * `approver`, `onAsk` or an allow rule says otherwise; nothing is allowed only because nobody could be asked.
  *
- * Throws a {@linkcode ReasonixError} when the configuration has errors, names no usable model, or when a jail is
- * enforced and none works.
+ * Throws a {@linkcode ReasonixError} when the configuration has errors, names no usable model, or when a jail
+ * is enforced and none works.
  */
 export async function createAgent(options: AgentOptions = {}): Promise<EmbeddedAgent> {
   const home = homeOf(options);

@@ -43,7 +43,10 @@ export interface SessionStart {
   readonly tools: readonly string[];
 }
 
-/** A run that is put together: opened, given turns, closed. The same for every front end and for programs that embed it. */
+/**
+ * A run that is put together: opened, given turns, closed. The same for every front end and for programs that
+ * embed it.
+ */
 export class Assembly implements AsyncDisposable {
   readonly controller: Controller;
   readonly session: RunSession;
@@ -68,7 +71,10 @@ export class Assembly implements AsyncDisposable {
     this.#warnings = parts.warnings;
   }
 
-  /** Writes the first events of this process, once: the head of a session, or what a crash left open, and the prefix. */
+  /**
+   * Writes the first events of this process, once: the head of a session, or what a crash left open, and the
+   * prefix.
+   */
   open(): Promise<SessionStart> {
     return this.#opened ??= this.#open();
   }
@@ -87,8 +93,9 @@ export class Assembly implements AsyncDisposable {
   }
 
   /**
-   * Runs one turn, opening the session before the first. Rejects only for misuse and when the signal stopped it before it
-   * began; see {@linkcode TurnOutcome} for how it ended. An abort with the reason "terminated" ends the turn as that.
+   * Runs one turn, opening the session before the first. Rejects only for misuse and when the signal stopped
+   * it before it began; see {@linkcode TurnOutcome} for how it ended. An abort with the reason "terminated"
+   * ends the turn as that.
    */
   async run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
     return await this.stoppable(signal, async () => {
@@ -110,8 +117,8 @@ export class Assembly implements AsyncDisposable {
   }
 
   /**
-   * Brings files, conversation or both back to the end of a turn; 0 is before the first. Throws a ReasonixError
-   * (usage) when there is no such finished turn, and while one is running.
+   * Brings files, conversation or both back to the end of a turn; 0 is before the first. Throws a
+   * ReasonixError (usage) when there is no such finished turn, and while one is running.
    */
   async rewind(turn: number, scope: RewindScope = "both"): Promise<FileReport> {
     const { controller: { recorder }, checkpointer } = this.#parts;
@@ -134,7 +141,9 @@ export class Assembly implements AsyncDisposable {
     }
   }
 
-  /** Ends what runs in the background and closes the session. What was started ahead may still be on its way. */
+  /**
+   * Ends what runs in the background and closes the session. What was started ahead may still be on its way.
+   */
   close(): Promise<void> {
     return this.#closed ??= this.#parts.tools.close().then(() => this.session.close());
   }

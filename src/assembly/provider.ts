@@ -61,7 +61,7 @@ function providerKey(name: string): string {
   return `providers.${JSON.stringify(name)}`;
 }
 
-/** What only shows when a setting is put to use still names the place it was set at. */
+/** Returns what only shows when a setting is put to use still names the place it was set at. */
 async function placed<T>(loaded: LoadedConfig, key: string, use: () => T | Promise<T>): Promise<T> {
   try {
     return await use();
@@ -79,7 +79,7 @@ async function placed<T>(loaded: LoadedConfig, key: string, use: () => T | Promi
   }
 }
 
-/** What the whole agent is set to holds where the entry says nothing of its own. */
+/** Returns what the whole agent is set to holds where the entry says nothing of its own. */
 function withAgentSettings(entry: ProviderEntry, agent: Config["agent"]): ProviderEntry {
   return {
     ...entry,

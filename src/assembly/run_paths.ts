@@ -1,6 +1,6 @@
 import type { EnvLookup } from "../config/mod.ts";
 
-/** Where a run works. All paths are absolute and real. */
+/** The place where a run works. All paths are absolute and real. */
 export interface RunPaths {
   readonly cwd: string;
   /** Reasonix home. */

@@ -4,7 +4,7 @@
  */
 import { slashed } from "./lexical.ts";
 
-/** Whether the usual file system of this platform ignores the case of names. */
+/** Says whether the usual file system of this platform ignores the case of names. */
 export const IGNORES_CASE: boolean = Deno.build.os === "windows" || Deno.build.os === "darwin";
 
 /** Characters that HFS+ leaves out when it compares names. */
@@ -23,7 +23,7 @@ export interface ContainsOptions {
   readonly fold?: boolean;
 }
 
-/** Whether `path` is `directory` itself or lies in it. */
+/** Reports whether `path` is `directory` itself or lies in it. */
 export function contains(directory: string, path: string, { fold = false }: ContainsOptions = {}): boolean {
   const [outer, inner] = fold
     ? [foldPath(slashed(directory)), foldPath(slashed(path))]

@@ -11,7 +11,7 @@ interface RuleSet {
 /** Names whose presence in a directory changes what is ignored below it. */
 const TELLING = new Set([".ignore", ".gitignore", ".git", ".reasonixignore"]);
 
-/** Whether a directory with this entry needs a scope of its own. */
+/** Reports whether a directory with this entry needs a scope of its own. */
 export function isTelling(name: string): boolean {
   return TELLING.has(name);
 }
@@ -78,12 +78,12 @@ export class IgnoreScope {
     );
   }
 
-  /** Whether `path` (absolute, ending with `name`) is to be skipped. */
+  /** Reports whether `path` (absolute, ending with `name`) is to be skipped. */
   ignores(path: string, name: string, isFolder: boolean): boolean {
     return verdict(this.#ordered, path, name, isFolder) || this.hides(path, name, isFolder);
   }
 
-  /** Whether `.reasonixignore` alone skips it. */
+  /** Reports whether `.reasonixignore` alone skips it. */
   hides(path: string, name: string, isFolder: boolean): boolean {
     return this.#own.length > 0 && verdict(this.#own, path, name, isFolder);
   }

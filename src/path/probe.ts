@@ -1,6 +1,6 @@
 /** Questions to the file system that answer instead of throwing: what cannot be looked at is not there. */
 
-/** Whether something has this name, even if it is a link that leads nowhere. */
+/** Says whether something has this name, even if it is a link that leads nowhere. */
 export function exists(path: string): boolean {
   try {
     Deno.lstatSync(path);

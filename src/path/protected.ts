@@ -8,8 +8,8 @@ import { expandBraces, ignoreGlobSource } from "./glob.ts";
 import { relativeTo } from "./lexical.ts";
 
 /**
- * Where a pattern counts from: any directory; the home directory and the top of a writable directory; the
- * home directory; the home directory, except in a project that lies there.
+ * The place where a pattern counts from: any directory; the home directory and the top of a writable
+ * directory; the home directory; the home directory, except in a project that lies there.
  */
 export type ProtectedScope = "anywhere" | "root" | "home" | "programs";
 
@@ -127,8 +127,8 @@ function holdersOf(form: string): string[] {
 }
 
 /**
- * What a protected path is, or undefined for any other. Of one file all names are looked at, so that links do
- * not hide it.
+ * Returns what a protected path is, or undefined for any other. Of one file all names are looked at, so that
+ * links do not hide it.
  */
 export function protectedPath(names: Iterable<string>, context: ProtectedContext): string | undefined {
   for (const name of names) {
@@ -141,7 +141,8 @@ export function protectedPath(names: Iterable<string>, context: ProtectedContext
 }
 
 /**
- * What moving a directory here, or away from here, changes; for anything but a directory that is made empty.
+ * Returns what moving a directory here, or away from here, changes; for anything but a directory that is made
+ * empty.
  */
 export function protectedHolder(names: Iterable<string>, context: ProtectedContext): string | undefined {
   for (const name of names) {
@@ -175,8 +176,8 @@ function relativeNames(
 }
 
 /**
- * Whether a writable directory is more than a project: it holds the user's home, or is one of the system's
- * own.
+ * Reports whether a writable directory is more than a project: it holds the user's home, or is one of the
+ * system's own.
  */
 export function isSystemDirectory(directory: string, home: string | undefined): boolean {
   return /^\/(?:|etc|home|media|mnt|opt|root|run|srv|tmp|usr|var|var\/tmp)$/.test(directory) ||

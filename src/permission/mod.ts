@@ -1,4 +1,7 @@
-/** Decides, call by call, what runs: rules, modes, approvals and the destructive-command check; see docs/permissions.md. */
+/**
+ * Decides, call by call, what runs: rules, modes, approvals and the destructive-command check; see
+ * docs/permissions.md.
+ */
 export { createGate } from "./decision/gate.ts";
 export { keepsFiles } from "./decision/resolve.ts";
 export type { Decision, DecisionSource, Gate } from "./contract.ts";

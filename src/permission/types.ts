@@ -20,7 +20,7 @@ export interface DestructiveTarget {
   readonly more?: true;
 }
 
-/** Why a command is destructive. */
+/** The reason why a command is destructive. */
 export interface DestructiveFinding {
   readonly command: string;
   readonly reason: string;
@@ -33,7 +33,7 @@ export interface ApprovalRequest {
   readonly tool: string;
   /** What the call acts on: the command line, the path, or the tool's name. */
   readonly subject: string;
-  /** Why it is asked, one line. */
+  /** The reason why it is asked, one line. */
   readonly reason: string;
   /** What an answer may cover; destructive commands and trust questions offer less than all three. */
   readonly scopes: readonly ApprovalAnswer["scope"][];
@@ -55,7 +55,7 @@ export interface Approver {
   ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer>;
 }
 
-/** How one command of a line was judged. */
+/** The way one command of a line was judged. */
 export interface SegmentExplanation {
   readonly text: string;
   /** Programs that were looked through, outermost first, such as `sudo`, `timeout`. */
@@ -63,7 +63,7 @@ export interface SegmentExplanation {
   readonly outcome: "allow" | "ask" | "deny" | "fallback";
   readonly reason: string;
   readonly rule?: string;
-  /** Where the rule stands, such as `reasonix.toml:12:5`. */
+  /** The place where the rule stands, such as `reasonix.toml:12:5`. */
   readonly origin?: string;
 }
 
@@ -79,7 +79,7 @@ export interface Explanation {
   /** What happens to it when nobody can be asked. */
   readonly headless: "allow" | "deny";
   readonly segments: readonly SegmentExplanation[];
-  /** Why the line could not be taken apart, if so. */
+  /** The reason why the line could not be taken apart, if so. */
   readonly unparsable?: string;
   /** What each pass over a command line understood. */
   readonly passes?: LineDescription;
@@ -131,24 +131,24 @@ export interface GateOptions {
   /** Files stay as they are in every mode, as `[tools] writes` says. */
   readonly filesStay?: boolean;
   /**
-   * Why there is no jail, in words that end a sentence; undefined where one works. Then only listed commands
-   * run where files have to stay as they are. Asked once, before the first command is judged.
+   * Tells why there is no jail, in words that end a sentence; undefined where one works. Then only listed
+   * commands run where files have to stay as they are. Asked once, before the first command is judged.
    */
   readonly unconfined?: () => Promise<string | undefined>;
-  /** What commands find around them; absent: an open machine. Asked once, too. */
+  /** Returns what commands find around them; absent: an open machine. Asked once, too. */
   readonly surroundings?: () => Promise<CommandSurroundings>;
   /**
    * Language of command lines. Anything but a POSIX-like shell cannot be judged and is treated as unparsable.
    */
   readonly shell?: "posix" | "other";
-  /** Whether paths differ only by case name the same file; by default a property of the platform. */
+  /** Says whether paths differ only by case name the same file; by default a property of the platform. */
   readonly ignoreCase?: boolean;
   /**
    * Allow rules for a limited time, such as those of an active skill: deny, ask and the destructive-command
    * check go first. Asked for at every judgement; another array means that they changed.
    */
   readonly temporaryRules?: () => readonly RuleText[];
-  /** Where the next command starts when its call names no `workdir`; `cwd` when absent or undefined. */
+  /** Tells where the next command starts when its call names no `workdir`; `cwd` when absent or undefined. */
   readonly shellFolder?: () => string | undefined;
 }
 

@@ -17,12 +17,12 @@ export const STAR = "\x04";
 
 const MARKS = new RegExp(`[${ANY}${ONE}${STAR}]`);
 
-/** Whether the text is fully known. */
+/** Reports whether the text is fully known. */
 export function isKnown(text: string): boolean {
   return !MARKS.test(text);
 }
 
-/** Where the first unknown part begins, or -1. */
+/** Tells where the first unknown part begins, or -1. */
 export function firstMark(text: string): number {
   return text.search(MARKS);
 }
@@ -81,7 +81,7 @@ function oneCovers(c: string, t: string | undefined): boolean {
   return c === ONE && t !== undefined && t !== ANY && t !== STAR && t !== SEP;
 }
 
-/** Whether two texts with open parts have a value in common. */
+/** Reports whether two texts with open parts have a value in common. */
 function intersects(a: string, b: string): boolean {
   let row = new Uint8Array(b.length + 1);
   row[0] = 1;

@@ -1,6 +1,6 @@
 /**
- * How permission rules are written and which tools their names mean: the configuration checks it, the gate
- * works with it.
+ * The way permission rules are written and which tools their names mean: the configuration checks it, the
+ * gate works with it.
  */
 import type { ToolFamily } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";

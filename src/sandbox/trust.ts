@@ -10,7 +10,7 @@ import { FileLock } from "../util/lock.ts";
 export interface TrustItem {
   /** What it is, such as "mcp", "hook", "command", "skill", "verify", "shell". */
   readonly kind: string;
-  /** How the user knows it. */
+  /** The name by which the user knows it. */
   readonly name: string;
   /**
    * Everything that decides what would run: command, arguments, environment, URL. Plain JSON; the order of

@@ -8,10 +8,11 @@ export type CheckedArguments = { readonly args: Record<string, unknown> } | { re
 type Checked = { readonly value: unknown } | { readonly problem: string };
 
 /**
- * Checks arguments against the JSON Schema subset tools use (type, properties, required, enum, items, minimum, maximum,
- * additionalProperties: false) and mends what has only one meaning: "5" for 5, "true" for true, JSON text for a list, null
- * for an absent option, also 0 where counting begins at 1. Parts of a schema outside the subset are not judged. `unoffered` are
- * arguments that are understood but not named in a message.
+ * Checks arguments against the JSON Schema subset tools use (type, properties, required, enum, items,
+ * minimum, maximum, additionalProperties: false) and mends what has only one meaning: "5" for 5, "true" for
+ * true, JSON text for a list, null for an absent option, also 0 where counting begins at 1. Parts of a schema
+ * outside the subset are not judged. `unoffered` are arguments that are understood but not named in a
+ * message.
  */
 export function checkArguments(
   schema: JsonSchema,
@@ -111,7 +112,7 @@ function enumValue(allowed: readonly unknown[], value: unknown): unknown {
   return longer.length === 1 ? longer[0] : undefined;
 }
 
-/** Where the least is 1, a 0 asks for no offset or no limit of one's own. */
+/** Tells where the least is 1, a 0 asks for no offset or no limit of one's own. */
 function meansNone(schema: JsonSchema, value: unknown): boolean {
   return schema.type === "integer" && schema.minimum === 1 && (value === 0 || value === "0");
 }

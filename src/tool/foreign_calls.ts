@@ -86,7 +86,10 @@ export function patchOfCommand(command: unknown): string | undefined {
   return typeof line === "string" ? HEREDOC.exec(line)?.[3] : undefined;
 }
 
-/** A command given as a list: the script of `bash -lc SCRIPT`, or the words quoted. Anything else stays as it is. */
+/**
+ * A command given as a list: the script of `bash -lc SCRIPT`, or the words quoted. Anything else stays as it
+ * is.
+ */
 export function commandLine(command: unknown): unknown {
   if (!Array.isArray(command) || command.length === 0 || !command.every((word) => typeof word === "string")) {
     return command;

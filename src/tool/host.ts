@@ -2,7 +2,7 @@ import { errorMessage } from "../core/mod.ts";
 import { failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 
 /**
- * Where tools run.
+ * The place where tools run.
  *
  * Contract: `execute` rejects only for an abort, and then soon; everything else is a result.
  */

@@ -7,7 +7,10 @@ import { preparedCall } from "./prepare.ts";
 import type { Tool } from "./tool.ts";
 import { isRecord } from "../util/json.ts";
 
-/** A name under which a tool is offered instead of its own; `args` maps the offered argument names to the tool's. */
+/**
+ * A name under which a tool is offered instead of its own; `args` maps the offered argument names to the
+ * tool's.
+ */
 export interface ToolAlias {
   readonly tool: string;
   readonly args?: Readonly<Record<string, string>>;
@@ -35,7 +38,10 @@ export class ToolRegistry {
   readonly #offers = new Map<string, Offer>();
   readonly #schemas: readonly ToolSchema[];
 
-  /** Order of the result: `builtins` as listed, then `extra` as given; a name taken twice belongs to the first. */
+  /**
+   * Order of the result: `builtins` as listed, then `extra` as given; a name taken twice belongs to the
+   * first.
+   */
   constructor(builtins: readonly BuiltinTool[], extra: readonly Tool[] = [], selection: ToolSelection = {}) {
     for (const tool of [...selected(builtins, selection), ...extra]) {
       if (!selection.disabled?.includes(tool.name) && !this.#tools.has(tool.name)) {
@@ -56,7 +62,7 @@ export class ToolRegistry {
     this.#schemas = [...this.#tools.values()].map((tool) => this.#offer(tool));
   }
 
-  /** What the request carries. The same array, in the same order, for the life of the registry. */
+  /** Returns what the request carries. The same array, in the same order, for the life of the registry. */
   schemas(): readonly ToolSchema[] {
     return this.#schemas;
   }
@@ -73,7 +79,8 @@ export class ToolRegistry {
   /**
    * Finds the tool of a call and checks its arguments.
    *
-   * Contract: a string says, for the model, why the call cannot run. Only text that is not JSON takes a promise.
+   * Contract: a string says, for the model, why the call cannot run. Only text that is not JSON takes a
+   * promise.
    */
   prepare(call: ToolCall): PreparedCall | string | Promise<PreparedCall | string> {
     const text = call.arguments.trim() === "" ? "{}" : call.arguments;
@@ -89,7 +96,10 @@ export class ToolRegistry {
     }
   }
 
-  /** What an earlier call was about; undefined where there is no such tool or its arguments do not fit. */
+  /**
+   * Returns what an earlier call was about; undefined where there is no such tool or its arguments do not
+   * fit.
+   */
   readonly describe = (call: ToolCall): PreparedCall | undefined => {
     try {
       const prepared = this.#resolve(call, JSON.parse(call.arguments));
@@ -165,7 +175,9 @@ function resolve(
     : `Invalid arguments for ${call.name}: the path ${JSON.stringify(strange)} has a control character`;
 }
 
-/** Characters that permission rules keep for what is not known of a command; no path of a call may have them. */
+/**
+ * Characters that permission rules keep for what is not known of a command; no path of a call may have them.
+ */
 function hasMark(path: string): boolean {
   return [...path].some((char) => char <= "\x04");
 }
@@ -180,7 +192,10 @@ function offeredSynonyms(tool: Tool, names: Readonly<Record<string, string>>): R
   return Object.fromEntries([...synonyms, ...offered]);
 }
 
-/** JSON as models break it (single quotes, trailing commas, cut-off brackets), when the repair gives an object. */
+/**
+ * JSON as models break it (single quotes, trailing commas, cut-off brackets), when the repair gives an
+ * object.
+ */
 async function repaired(text: string): Promise<unknown> {
   if (!text.trimStart().startsWith("{") || !text.trimEnd().endsWith("}")) return undefined;
   const { jsonrepair } = await import("jsonrepair");

@@ -63,7 +63,7 @@ export function cutLine(line: string, maxBytes: number): string {
   return `${kept}… [line cut: ${total} bytes in all]`;
 }
 
-/** Where the full text of a call's output belongs. */
+/** Tells where the full text of a call's output belongs. */
 export function spillPath(context: ToolContext): string {
   const name = context.callId.replace(/[^A-Za-z0-9_-]/g, "_").slice(-80) || "output";
   return `${context.outputDir}/${name}.txt`;
@@ -122,7 +122,9 @@ function halved(caps: Caps): Caps {
   };
 }
 
-/** Where the head ends: at the last line end within the caps, or inside a line that is too long alone. */
+/**
+ * Tells where the head ends: at the last line end within the caps, or inside a line that is too long alone.
+ */
 function headEnd(text: string, caps: Caps): number {
   let end = byteIndex(text, caps.maxBytes);
   if (caps.maxLines !== undefined) {

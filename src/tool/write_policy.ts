@@ -3,7 +3,7 @@ import type { ToolSettings } from "./tool.ts";
 
 export type WritePolicy = ToolSettings["writes"];
 
-/** What to do in place of changing a file. */
+/** Returns what to do in place of changing a file. */
 export function insteadOfWriting(writes: Exclude<WritePolicy, "allow">): string {
   return writes === "deny"
     ? "put the change into your answer as a unified diff"

@@ -55,7 +55,7 @@ export class MarkdownBlocks {
     return blocks.filter((block) => block.trim() !== "");
   }
 
-  /** What is left at the end of a message. */
+  /** Returns what is left at the end of a message. */
   end(): string {
     const rest = this.#pending;
     this.#pending = "";

@@ -1,4 +1,4 @@
-/** How things look on a terminal: colours by meaning, diffs, outputs and Markdown. */
+/** The way things look on a terminal: colours by meaning, diffs, outputs and Markdown. */
 export { diffLines } from "./diff.ts";
 export { loadMarkdown, MarkdownBlocks, type RenderMarkdown } from "./markdown.ts";
 export { outputTail } from "./output_tail.ts";

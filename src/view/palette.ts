@@ -50,8 +50,9 @@ export interface ColourEnvironment {
 }
 
 /**
- * Whether to use colours on a stream (no-color.org, force-color.org, bixense.com/clicolors): a non-empty
- * NO_COLOR wins, then FORCE_COLOR and CLICOLOR_FORCE (but 0), else a terminal that is not dumb has them.
+ * Reports whether to use colours on a stream (no-color.org, force-color.org, bixense.com/clicolors): a
+ * non-empty NO_COLOR wins, then FORCE_COLOR and CLICOLOR_FORCE (but 0), else a terminal that is not dumb has
+ * them.
  */
 export function wantsColour(env: ColourEnvironment, isTerminal: boolean): boolean {
   if (env.NO_COLOR) return false;

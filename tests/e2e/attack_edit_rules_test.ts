@@ -1,4 +1,7 @@
-/** What Edit rules deny, and protected files that are not there yet: commands of the program with everything else allowed. */
+/**
+ * What Edit rules deny, and protected files that are not there yet: commands of the program with everything
+ * else allowed.
+ */
 import type { Scene } from "../conformance/sandbox/scene.ts";
 import type { ScriptedCall } from "../support/model_server.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";

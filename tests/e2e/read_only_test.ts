@@ -1,4 +1,7 @@
-/** Where files must stay as they are: whatever a command was taken for, in the program, with the jail and without. */
+/**
+ * Where files must stay as they are: whatever a command was taken for, in the program, with the jail and
+ * without.
+ */
 import type { Scene } from "../conformance/sandbox/scene.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";

@@ -1,4 +1,7 @@
-/** What still stands where commands are not confined: said in one line at the start, listed by doctor, and true. */
+/**
+ * What still stands where commands are not confined: said in one line at the start, listed by doctor, and
+ * true.
+ */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { type ScriptedCall, startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";

@@ -61,7 +61,7 @@ export function buildWorkspace(paths: RunPaths, config: Config, further: readonl
   });
 }
 
-/** What permission rules refuse to read or edit: commands and searches should not reach it either. */
+/** Returns what permission rules refuse to read or edit: commands and searches should not reach it either. */
 export function deniedGlobs({ permissions }: Pick<Config, "permissions">, family: "Read" | "Edit"): string[] {
   return permissions.deny.flatMap((text) => {
     const rule = parseRule({ text }, "deny");
@@ -69,7 +69,7 @@ export function deniedGlobs({ permissions }: Pick<Config, "permissions">, family
   });
 }
 
-/** How far a run reaches, by its configuration and its `--permission-mode`. */
+/** Tells how far a run reaches, by its configuration and its `--permission-mode`. */
 export function buildAccessScope(
   paths: RunPaths,
   config: Config,

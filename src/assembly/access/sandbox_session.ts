@@ -31,7 +31,7 @@ export interface SandboxSessionParts {
   readonly unconfined?: boolean;
   /** What the user was told of the jail before the first request. */
   readonly forecast?: JailForecast;
-  /** Whether the mode of the moment keeps files as they are. */
+  /** Reports whether the mode of the moment keeps files as they are. */
   readonly filesStay?: () => boolean;
   /** Hears what is confined, and which host was refused. */
   readonly tell?: (text: string, level?: "warning") => void;
@@ -88,7 +88,10 @@ export class SandboxSession {
     return { wrap, escape: (command, signal) => offerEscape({ jail, call, ask: confirm }, command, signal) };
   };
 
-  /** What the model and the user should know of files that could not be protected before they were there. */
+  /**
+   * Returns what the model and the user should know of files that could not be protected before they were
+   * there.
+   */
   #madeNotes({ protectedPaths, denied }: MadeFiles): string[] {
     const notes = [
       ...named("made files that other programs run or obey", protectedPaths),

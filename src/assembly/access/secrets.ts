@@ -2,7 +2,7 @@ import { type EnvironmentSecrets, environmentSecrets, type LoadedConfig } from "
 import { processEnvironment } from "../../path/read_env.ts";
 import { createRedactor } from "../../util/redact.ts";
 
-/** What of this process's environment stays out of children and texts. */
+/** Returns what of this process's environment stays out of children and texts. */
 export function secretsOf(loaded: LoadedConfig): EnvironmentSecrets {
   return environmentSecrets(loaded, processEnvironment());
 }

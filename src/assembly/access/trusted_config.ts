@@ -6,8 +6,9 @@ import type { RunOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
 
 /**
- * The configuration of a run with what the user trusts of the project. Anything executable that the project brings and that
- * nobody trusted ends a run without a person in front of it (exit 3), unless the options say to use it or to leave it out.
+ * The configuration of a run with what the user trusts of the project. Anything executable that the project
+ * brings and that nobody trusted ends a run without a person in front of it (exit 3), unless the options say
+ * to use it or to leave it out.
  */
 export async function loadTrustedConfig(
   load: Omit<LoadOptions, "trust"> & RunPaths,
@@ -31,7 +32,10 @@ export async function loadTrustedConfig(
   });
 }
 
-/** What would run or receive the conversation. Nothing starts plugins yet, so nobody has to decide about them. */
+/**
+ * Returns what would run or receive the conversation. Nothing starts plugins yet, so nobody has to decide
+ * about them.
+ */
 export function executables(loaded: LoadedConfig): TrustItem[] {
   return loaded.needsTrust.filter(isExecutable);
 }

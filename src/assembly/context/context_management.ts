@@ -23,7 +23,10 @@ export interface ContextManagerParts {
   readonly registry: ToolRegistry;
 }
 
-/** What happens between steps: instructions of directories that were touched, and compaction when the context fills up. */
+/**
+ * What happens between steps: instructions of directories that were touched, and compaction when the context
+ * fills up.
+ */
 export interface ContextManager
   extends Required<Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "compact">> {
   /** Looks up the context window while the model is thinking. */
@@ -99,7 +102,10 @@ function lateInstructions(parts: ContextManagerParts): LateInstructions {
   });
 }
 
-/** Tokens the model accepts: what the configuration declares, else what a server on this machine says of itself. */
+/**
+ * Tokens the model accepts: what the configuration declares, else what a server on this machine says of
+ * itself.
+ */
 class ContextWindow {
   tokens: number;
   readonly #sources: ContextManagerParts;

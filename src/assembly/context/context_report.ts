@@ -14,7 +14,7 @@ export interface ContextReportParts {
   readonly state: SessionState;
 }
 
-/** What a run would send next, by category: the data of `reasonix context` and `/context`. */
+/** Returns what a run would send next, by category: the data of `reasonix context` and `/context`. */
 export async function contextReportOf(
   { loaded, inputs, state }: ContextReportParts,
 ): Promise<ContextReport> {

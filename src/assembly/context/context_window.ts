@@ -1,7 +1,10 @@
 import { isLoopback, type LoadedConfig, type ModelChoice, resolveKey, sourceOf } from "../../config/mod.ts";
 import { loadWindow, type WindowFound } from "../../context/mod.ts";
 
-/** What a server on this machine says its context window is; undefined when the configuration says it, or nobody. */
+/**
+ * Returns what a server on this machine says its context window is; undefined when the configuration says it,
+ * or nobody.
+ */
 export async function askServerWindow(
   loaded: LoadedConfig,
   { entry, model }: ModelChoice,

@@ -21,7 +21,7 @@ interface RunningSession {
 
 /** A command that the program itself carries out: nothing of it is said to the model. */
 interface SlashCommand {
-  /** Whether it works on a conversation that has begun. */
+  /** Says whether it works on a conversation that has begun. */
   readonly needsSession?: true;
   /** Returns what the user is told. Throws ReasonixError. */
   run(running: RunningSession, argument: string): Promise<string>;
@@ -65,8 +65,8 @@ export interface CommandReport {
 }
 
 /**
- * Reads a line that may begin with `/name`. Everything that is no command, such as a path, is only text. Throws ReasonixError
- * (usage) for a name that is nearly one.
+ * Reads a line that may begin with `/name`. Everything that is no command, such as a path, is only text.
+ * Throws ReasonixError (usage) for a name that is nearly one.
  */
 export async function readLine(text: string, running: RunningSession): Promise<Line> {
   const match = /^\/([A-Za-z][^\s/]*)(?:\s+([\s\S]*))?$/.exec(text.trim());

@@ -63,8 +63,8 @@ async function requireRoom(texts: readonly string[], { window, provider }: TurnI
 }
 
 /**
- * Resolves a file that the user's message names to its real path. Rejects when the workspace hides it, or when the gate
- * would not let a tool read it: what is attached goes to the model as well.
+ * Resolves a file that the user's message names to its real path. Rejects when the workspace hides it, or
+ * when the gate would not let a tool read it: what is attached goes to the model as well.
  */
 function attachmentReader(gate: Gate, workspace: Workspace): (path: string) => Promise<string> {
   return async (path) => {

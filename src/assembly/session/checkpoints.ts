@@ -38,7 +38,7 @@ export function createCheckpointer(
   });
 }
 
-/** Whether one of the directories holds the other; what is not absolute counts from the workspace. */
+/** Reports whether one of the directories holds the other; what is not absolute counts from the workspace. */
 function meets(area: string, folder: string): boolean {
   const [a, b] = [area, folder].map((path) =>
     `${path.replaceAll("\\", "/").replace(/\/+$/, "")}/`.toLowerCase()

@@ -20,7 +20,10 @@ export interface OpeningParts {
   readonly session: RunSession;
 }
 
-/** Records the first events of this process: the head of a new session, or what a crash left open in an old one, and the prefix. */
+/**
+ * Records the first events of this process: the head of a new session, or what a crash left open in an old
+ * one, and the prefix.
+ */
 export async function recordOpening(recorder: Recorder, parts: OpeningParts): Promise<void> {
   const { session } = parts;
   if (session.head && session.state.lastSeq === 0) await recorder.record(session.head);

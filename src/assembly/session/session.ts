@@ -13,7 +13,7 @@ import type { AssemblyOptions, RunOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { redactorOf } from "../access/secrets.ts";
 
-/** Where the events of a run are kept: a session file, or memory. */
+/** The place where the events of a run are kept: a session file, or memory. */
 export interface RunSession extends EventStore {
   readonly id: string;
   readonly paths: SessionPaths;

@@ -21,10 +21,10 @@ export interface ToolHostSources {
 }
 
 /**
- * Where the tools of a run execute. Tools that change files run in a process of their own, which may write to
- * the workspace and do nothing else: no network, no programs, no environment. It is started when the first of
- * them is called. Tools that only read stay here, where a call takes half the time; searches have killable
- * processes of their own, commands the jail.
+ * The place where the tools of a run execute. Tools that change files run in a process of their own, which
+ * may write to the workspace and do nothing else: no network, no programs, no environment. It is started when
+ * the first of them is called. Tools that only read stay here, where a call takes half the time; searches
+ * have killable processes of their own, commands the jail.
  */
 export class RunToolHost {
   readonly #sources: ToolHostSources;

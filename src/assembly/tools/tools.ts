@@ -34,13 +34,13 @@ export interface ToolParts {
   readonly asker?: Asker | undefined;
   /** Asks a person about a call; absent: nobody can be asked. */
   readonly confirm?: PermissionGate["confirm"] | undefined;
-  /** Whether the model sees images. */
+  /** Says whether the model sees images. */
   readonly vision: boolean;
 }
 
 export interface RunTools {
   readonly toolbox: RegistryToolbox;
-  /** Where the last command left off. */
+  /** Tells where the last command left off. */
   readonly shellFolder: () => string | undefined;
   /** Chooses the command jail ahead of the first command. */
   openJail(): Promise<Jail>;

@@ -22,7 +22,7 @@ const TAIL_LINES = 4;
 const FAILED_TAIL_LINES = 20;
 const SLOW_MS = 1000;
 
-/** What a call does, in one line. */
+/** Returns what a call does, in one line. */
 export function callTitle({ call, summary, title }: Started): string {
   return oneLine(title ?? `${call.name} ${summary}`, WHOLE);
 }

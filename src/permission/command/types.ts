@@ -42,7 +42,7 @@ export type Input =
 
 export const INHERITED: Input = { kind: "inherited" };
 
-/** Where the unknown words of a command come from. */
+/** The place where the unknown words of a command come from. */
 export interface Supply {
   readonly folders: readonly string[];
   /** Something is selected, not everything below the directories. */
@@ -114,7 +114,7 @@ export interface Effects {
   /** It talks to other machines. */
   readonly network: boolean;
   readonly destructive: readonly Destruction[];
-  /** Why it could be any command, if so. */
+  /** The reason why it could be any command, if so. */
   readonly dynamic?: string | undefined;
   /** Text of code in another language that it runs. */
   readonly code?: string | undefined;
@@ -137,7 +137,7 @@ export interface Effects {
 /** A command line taken apart. */
 export interface Line {
   readonly commands: readonly Effects[];
-  /** Why the line as a whole could run anything, if so. */
+  /** The reason why the line as a whole could run anything, if so. */
   readonly dynamic?: string | undefined;
   /** A function that starts itself more than once. */
   readonly forkBomb: boolean;

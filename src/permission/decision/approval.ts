@@ -9,7 +9,7 @@ interface QuestionOptions {
   readonly attended: boolean;
   /** Rules that an answer could save. */
   readonly suggested: { rule?: string; prefixRule?: string };
-  /** Whether "always" can be offered for a tool's claim to be read-only. */
+  /** Says whether "always" can be offered for a tool's claim to be read-only. */
   readonly savesTrust: boolean;
 }
 
@@ -76,7 +76,10 @@ function plainQuestion(
 
 type Desk = Pick<GateOptions, "approver" | "record">;
 
-/** Puts a question to the person and records question and answer. `granted` runs before an allowance is recorded. */
+/**
+ * Puts a question to the person and records question and answer. `granted` runs before an allowance is
+ * recorded.
+ */
 export async function askPerson(
   desk: Desk,
   request: ApprovalRequest,

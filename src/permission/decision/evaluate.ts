@@ -21,11 +21,11 @@ export interface Evaluation {
   readonly subject: string;
   readonly ruling: Ruling;
   readonly report?: CommandReport;
-  /** Where a command runs. */
+  /** The place where a command runs. */
   readonly directory?: string;
 }
 
-/** What identifies a call that was approved for the session as it is. */
+/** Returns what identifies a call that was approved for the session as it is. */
 export function exactKey({ call, subject, directory = "" }: Evaluation): string {
   const { tool, args, command, reads, writes = [] } = call;
   const what = command || reads.length + writes.length > 0 ? subject : JSON.stringify(args);
@@ -42,7 +42,7 @@ const WRITER: Ruling = { outcome: "ask", by: "fallback", reason: "no permission 
 /** Finds out what rules, protected paths and, for a command line, the parser say of a call. */
 export class Evaluator {
   readonly rules: RuleSet;
-  /** Why there is no jail; known once a command was evaluated. */
+  /** The reason why there is no jail; known once a command was evaluated. */
   unconfined: string | undefined;
   readonly #options: GateOptions;
   readonly #written = new WrittenFiles();
@@ -120,7 +120,7 @@ export class Evaluator {
     this.#written.add(evaluation, this.#paths);
   }
 
-  /** What each pass understood of an evaluated command line. */
+  /** Returns what each pass understood of an evaluated command line. */
   describe({ subject, report }: Evaluation): ReturnType<CommandJudge["describe"]> | undefined {
     return report?.line && this.#judge?.describe(subject, report.line);
   }
@@ -158,7 +158,7 @@ export class Evaluator {
     return { ruleSet: this.rules, rules, paths, places: this.#places, directory, wrote };
   }
 
-  /** Where a command starts: where it is told to, else where the last one left off. */
+  /** Tells where a command starts: where it is told to, else where the last one left off. */
   #directory(named: string | undefined): string {
     const { cwd, home } = this.#places;
     if (named !== undefined) return normalize(absolutePath(named, { cwd, home }));
@@ -175,7 +175,10 @@ function alwaysAsked({ alwaysAsk }: PreparedCall, ruled: Ruling | undefined): Ru
   return { ...ruled, outcome: "ask", by: "alwaysAsk", reason: `it would ${alwaysAsk}` };
 }
 
-/** Files that this session was allowed to write, by their real paths: a script among them is judged by its content when it is run. */
+/**
+ * Files that this session was allowed to write, by their real paths: a script among them is judged by its
+ * content when it is run.
+ */
 class WrittenFiles {
   readonly #paths = new Set<string>();
 

@@ -16,7 +16,10 @@ import { suggestRules } from "./suggest_rule.ts";
 
 const PLAIN_READ: Decision = { decision: "allow", source: "mode" };
 
-/** Builds the gate of a session; see docs/permissions.md. Rules that cannot be read are in `problems` and have no effect. */
+/**
+ * Builds the gate of a session; see docs/permissions.md. Rules that cannot be read are in `problems` and have
+ * no effect.
+ */
 export function createGate(options: GateOptions): PermissionGate {
   return new SessionGate(options);
 }

@@ -13,7 +13,7 @@ export interface DecisionContext {
   readonly attended: boolean;
   /** Files stay as they are in every mode. */
   readonly filesStay?: boolean;
-  /** Why there is no jail. */
+  /** The reason why there is no jail. */
   readonly unconfined?: string;
   /** MCP tools whose claim to be read-only is believed. */
   readonly trusted: ReadonlySet<string>;
@@ -21,7 +21,9 @@ export interface DecisionContext {
   readonly granted: ReadonlySet<string>;
 }
 
-/** What a person has to be asked about: a destructive command, whether a tool only reads, or the call as such. */
+/**
+ * What a person has to be asked about: a destructive command, whether a tool only reads, or the call as such.
+ */
 export type QuestionKind = "destructive" | "trust" | "plain";
 
 /** Decides about an evaluated call: denials and modes first, then destructive commands, then the rest. */
@@ -57,7 +59,7 @@ export function quoteForMessage(subject: string): string {
   return JSON.stringify(line.length > 120 ? `${line.slice(0, 117)}…` : line);
 }
 
-/** What the mode refuses whatever the rules allow, or undefined. */
+/** Returns what the mode refuses whatever the rules allow, or undefined. */
 function modeRefusal(
   { call, subject, report }: Evaluation,
   reads: boolean,
@@ -81,7 +83,7 @@ function modeRefusal(
   return { decision: "deny", source: "mode", reason };
 }
 
-/** Whether approvals are given without asking, as far as no denial is at stake. */
+/** Reports whether approvals are given without asking, as far as no denial is at stake. */
 function approvesAll(context: DecisionContext): boolean {
   return context.approvalMode === "yolo" || context.approvedPlan ||
     context.permissionMode === "danger-full-access";
@@ -145,8 +147,8 @@ function fallback(subject: string, context: DecisionContext): Decision | "ask" {
 }
 
 /**
- * A deny rule binds in every approval mode, so a call it may concern is asked about even where nothing else is; with nobody to ask
- * it is refused, unless `--on-ask` says what to do with what cannot be known.
+ * A deny rule binds in every approval mode, so a call it may concern is asked about even where nothing else
+ * is; with nobody to ask it is refused, unless `--on-ask` says what to do with what cannot be known.
  */
 function unsure(ruling: Ruling, subject: string, context: DecisionContext): Decision | "ask" {
   const binding = ruling.rule?.list === "deny";
@@ -164,7 +166,10 @@ function unsure(ruling: Ruling, subject: string, context: DecisionContext): Deci
   };
 }
 
-/** What a person is asked about each time stays refused unless a rule names the tool or `--on-ask` was given. */
+/**
+ * Returns what a person is asked about each time stays refused unless a rule names the tool or `--on-ask` was
+ * given.
+ */
 function unattendedAlways(ruling: Ruling, subject: string, context: DecisionContext): Decision {
   const { rule } = ruling;
   if (rule?.list === "allow" && rule.tool !== "*") {

@@ -28,7 +28,7 @@ export interface Replacement {
   readonly shared: readonly string[];
 }
 
-/** How a command is confined, independent of the backend. All paths are absolute and real. */
+/** The way a command is confined, independent of the backend. All paths are absolute and real. */
 export interface JailPlan {
   readonly writable: readonly MountPath[];
   /** Shown although in a directory that a backend replaces, and read-only although in a writable one. */
@@ -47,13 +47,13 @@ export interface JailPlan {
   /** The directory shown as `/tmp`; absent = each command gets an empty one. */
   readonly privateTmp?: string;
   readonly network: NetworkMode;
-  /** How the filtering proxy is reached; needed for "filtered". */
+  /** The way the filtering proxy is reached; needed for "filtered". */
   readonly proxy?: ProxyAddress;
 }
 
 /**
- * Where the filtering proxy listens, and what runs inside the jail to reach its socket (a command line
- * prefix).
+ * The place where the filtering proxy listens, and what runs inside the jail to reach its socket (a command
+ * line prefix).
  */
 export interface ProxyAddress {
   readonly socket?: string;
@@ -69,9 +69,9 @@ export interface ProbeResult {
   readonly options?: readonly string[];
   /** File with the filter of system calls. */
   readonly filter?: string;
-  /** Whether the network can be cut off. */
+  /** Says whether the network can be cut off. */
   readonly network?: boolean;
-  /** Why it does not work, or what is missing though it does. */
+  /** The reason why it does not work, or what is missing though it does. */
   readonly detail?: string;
 }
 
@@ -87,8 +87,8 @@ export interface JailedCommand {
 /** One way to confine a command. */
 export interface Backend {
   /**
-   * What decides whether an earlier probe still counts: program, its change time, kernel. Undefined = not
-   * installed.
+   * Returns what decides whether an earlier probe still counts: program, its change time, kernel. Undefined =
+   * not installed.
    */
   fingerprint(cacheDir?: string): Promise<string | undefined>;
   /** Contract: starts processes; writes nothing but its own files in `cacheDir`. */

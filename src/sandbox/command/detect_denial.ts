@@ -6,7 +6,7 @@ export interface CommandOutcome {
   readonly output: string;
 }
 
-/** Why the jail looks like the cause of a failure. */
+/** The reason why the jail looks like the cause of a failure. */
 export interface JailDenial {
   readonly kind: "file" | "network" | "setup";
   /** The line of output that says so. */
@@ -27,9 +27,9 @@ const SETUP = /^(?:bwrap|sandbox-exec): /;
 const TAIL = 16_000;
 
 /**
- * Whether a failed command probably failed because of the jail, so that one unconfined run can be offered. A
- * guess by nature: exit codes do not carry it, and a program may print such a line for its own reasons. Never
- * used to allow anything by itself.
+ * Reports whether a failed command probably failed because of the jail, so that one unconfined run can be
+ * offered. A guess by nature: exit codes do not carry it, and a program may print such a line for its own
+ * reasons. Never used to allow anything by itself.
  */
 export function looksJailDenied(
   outcome: CommandOutcome,

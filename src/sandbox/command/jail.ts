@@ -18,7 +18,7 @@ import { type MadeFiles, MadeFilesWatch } from "./made_files.ts";
 import { forgetProbe, probeCached } from "./probe.ts";
 import { boundSockets, namedSockets } from "./mounts/sockets.ts";
 
-/** How commands are confined. */
+/** The way commands are confined. */
 export interface JailOptions extends JailScope, ForecastOptions {
   /** The run began because of a forecast that there is a jail: without one, nothing runs. */
   readonly expected?: boolean;
@@ -79,7 +79,7 @@ export class Jail {
     return (this.#made ??= new MadeFilesWatch(scope)).begin();
   }
 
-  /** Why a command seems to have failed in this jail, or undefined. */
+  /** Tells why a command seems to have failed in this jail, or undefined. */
   denialOf(outcome: CommandOutcome): JailDenial | undefined {
     const { backend, fixed: { scope: { network } } } = this.data;
     return looksJailDenied(outcome, { backend, network });
@@ -134,12 +134,12 @@ export class Jail {
     );
   }
 
-  /** Whether commands can reach other machines, if only some. */
+  /** Reports whether commands can reach other machines, if only some. */
   get network(): boolean {
     return !this.confined || this.data.fixed.scope.network !== "none";
   }
 
-  /** Whether commands are confined at all. */
+  /** Reports whether commands are confined at all. */
   get confined(): boolean {
     return this.data.backend !== "none";
   }
@@ -203,7 +203,7 @@ async function withForwarder(scope: JailScope): Promise<JailScope> {
   return { ...scope, proxy: { ...scope.proxy, forwarder: forwarderCommand() } };
 }
 
-/** What the machine has that a jail has to mind. */
+/** Returns what the machine has that a jail has to mind. */
 async function inspectHost(env: Record<string, string>, options: JailOptions): Promise<HostEnvironment> {
   const { cacheDir, environment } = options;
   const named = namedSockets(environment?.env ?? Deno.env.toObject());

@@ -1,7 +1,9 @@
 import type { MountPath } from "./backend.ts";
 import { realPath } from "../../path/real_path.ts";
 
-/** What is there of these paths, as real paths: nothing can be mounted on a path that does not exist. */
+/**
+ * Returns what is there of these paths, as real paths: nothing can be mounted on a path that does not exist.
+ */
 export function existingMounts(paths: Iterable<string>): MountPath[] {
   const found = new Map<string, MountPath>();
   for (const path of paths) {

@@ -61,7 +61,7 @@ function inHome(scope: JailScope, names: readonly string[]): string[] {
 export interface HostEnvironment {
   /** The cache of the runtime, where the environment names it. */
   readonly runtime?: string;
-  /** Where the directories are kept that commands get instead of the user's. */
+  /** The place where the directories are kept that commands get instead of the user's. */
   readonly standIns?: string;
   /** Directories in which programs are looked up. */
   readonly searchPath?: readonly string[];
@@ -127,7 +127,7 @@ function readableRoots({ roots, rootAccess }: JailScope): readonly string[] {
 }
 
 /**
- * What the user starts by name, where it lies in a writable directory that is more than a project. A
+ * Returns what the user starts by name, where it lies in a writable directory that is more than a project. A
  * project's programs are the project's.
  */
 function programs(scope: JailScope, searchPath: readonly string[]): MountPath[] {

@@ -6,7 +6,7 @@ interface StandingLayer {
   readonly name: string;
   /** What it means, for `doctor`. */
   readonly meaning: string;
-  /** Whether it also stands in `--permission-mode danger-full-access`. */
+  /** Says whether it also stands in `--permission-mode danger-full-access`. */
   readonly fullAccess: boolean;
 }
 
@@ -48,7 +48,7 @@ const STANDING: readonly StandingLayer[] = [
   },
 ];
 
-/** What still stands without a jail, or in full access, one line each. */
+/** Returns what still stands without a jail, or in full access, one line each. */
 export function standingLayers(fullAccess: boolean): string[] {
   return STANDING.filter((layer) => !fullAccess || layer.fullAccess).map(({ name, meaning }) =>
     `${name}: ${meaning}`

@@ -26,7 +26,8 @@ export function verifyOpenFile(file: Deno.FsFile, path: string, real: string): D
 }
 
 /**
- * Whether a file is also reachable under one of these paths, that is, is a hard link to something in there.
+ * Reports whether a file is also reachable under one of these paths, that is, is a hard link to something in
+ * there.
  */
 export function holdsInode(areas: readonly string[], wanted: Deno.FileInfo): boolean {
   let left = MAX_ENTRIES;

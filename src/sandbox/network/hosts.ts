@@ -12,7 +12,7 @@ interface HostRule {
 /** Ports an entry without a port opens. */
 const WEB_PORTS = [80, 443];
 
-/** Where a program inside the jail wants to go. */
+/** The place where a program inside the jail wants to go. */
 export interface Destination {
   readonly host: string;
   readonly port: number;
@@ -73,9 +73,9 @@ export class HostList {
   }
 
   /**
-   * How far a destination may lead. A name someone else controls may resolve to an address of this machine or
-   * network, so a wildcard only leads to public addresses, a plain name to private ones too, and loopback has
-   * to be listed as such.
+   * Tells how far a destination may lead. A name someone else controls may resolve to an address of this
+   * machine or network, so a wildcard only leads to public addresses, a plain name to private ones too, and
+   * loopback has to be listed as such.
    */
   judge(destination: Destination): Verdict {
     const found = this.#rules.filter((rule) => matches(rule, destination));
@@ -128,7 +128,7 @@ function embedded(address: string): string | undefined {
   return [x >> 8, x & 255, y >> 8, y & 255].join(".");
 }
 
-/** Whether a verdict covers the address a name turned out to have. */
+/** Reports whether a verdict covers the address a name turned out to have. */
 export function coversAddress(verdict: Verdict, address: string): boolean {
   if (verdict === "any") return true;
   const plain = normalizeHost(address.toLowerCase().replace(/%.*$/, ""));

@@ -1,6 +1,6 @@
 /**
- * Where the proxy appears inside a jail. The port is private to the jail's network namespace, so it can be
- * the same everywhere.
+ * The place where the proxy appears inside a jail. The port is private to the jail's network namespace, so it
+ * can be the same everywhere.
  */
 export const PROXY_PORT = 3128;
 

@@ -18,7 +18,7 @@ export interface ClosestMatchOptions {
   readonly names: { readonly old: string; readonly fresh: string };
 }
 
-/** Why `oldString` was not found: the lines of the file that come closest, with blanks made visible. */
+/** Tells why `oldString` was not found: the lines of the file that come closest, with blanks made visible. */
 export function closestMatch(text: string, edit: Wanted, options: ClosestMatchOptions): string {
   const { names } = options;
   const hint = hintFor(text, edit, names.fresh);
@@ -109,7 +109,10 @@ const MAX_PAIRS = 300;
 const BUCKETS = 1 << 16;
 const ABSENT = -1;
 
-/** Compares lines with one line by the pairs of neighbouring characters they share; pairs are told apart by a hash. */
+/**
+ * Compares lines with one line by the pairs of neighbouring characters they share; pairs are told apart by a
+ * hash.
+ */
 class PairCounter {
   /** For every pair of the line the round that saw it last. */
   readonly #rounds = new Int32Array(BUCKETS).fill(ABSENT);

@@ -65,7 +65,7 @@ function contentOf(text: string): "folded" | "ascii" | "other" {
   return plain && !blank ? "folded" : "ascii";
 }
 
-/** Whether a character would be folded to another one. */
+/** Reports whether a character would be folded to another one. */
 export function hasTwin(cluster: string): boolean {
   return foldCluster(cluster) !== cluster;
 }

@@ -11,8 +11,8 @@ export interface FoldedSpan {
 }
 
 /**
- * Where a text stands once both are folded: it may begin and end within a line. `wanted` are its lines; an
- * empty last one means that it ends with a line end.
+ * Tells where a text stands once both are folded: it may begin and end within a line. `wanted` are its lines;
+ * an empty last one means that it ends with a line end.
  */
 export function foldedSpans(file: FileLines, wanted: readonly string[], fold: Fold): FoldedSpan[] {
   const keys = file.index("text", fold).keys;

@@ -51,9 +51,9 @@ export function eachPlace<P extends Place>(
 }
 
 /**
- * What to put at a match that begins behind the indentation of its line, and from where: an indentation that
- * new_string brings itself is not put there twice, and where the line goes away so does the indentation.
- * Refused where the lines that follow may be meant with or without it.
+ * Returns what to put at a match that begins behind the indentation of its line, and from where: an
+ * indentation that new_string brings itself is not put there twice, and where the line goes away so does the
+ * indentation. Refused where the lines that follow may be meant with or without it.
  */
 function behindIndent(
   text: string,

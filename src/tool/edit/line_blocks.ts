@@ -47,8 +47,8 @@ export function blockMatches(file: FileLines, block: readonly string[], fold?: F
 }
 
 /**
- * How new lines are fitted to a match; undefined when one of them cannot be unindented as far. `head` is the
- * line that the first of them takes the place of, by default the first line of the block.
+ * Tells how new lines are fitted to a match; undefined when one of them cannot be unindented as far. `head`
+ * is the line that the first of them takes the place of, by default the first line of the block.
  */
 export function adaptTo(match: LineMatch, fresh: readonly string[], head?: Replaced): Adapt | undefined {
   const { fold } = match;

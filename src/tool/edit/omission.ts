@@ -29,7 +29,10 @@ const MARKED_OMISSION = new RegExp(`^(?:${MARKED.join("|")})$`, "i");
 const OPENING = /^(?:\/\/+|#+|--+|;+|%+|\/\*+|\*+|<!--|\{\/\*+|"""|''')\s*/;
 const CLOSING = /\s*(?:\*+\/\}?|-->|"""|''')$/;
 
-/** What a line says once marks of a comment are off; `dots` when there is nothing else but an ellipsis. */
+/**
+ * Returns what a line says once marks of a comment are off; `dots` when there is nothing else but an
+ * ellipsis.
+ */
 function readMark(line: string): "omission" | "dots" | undefined {
   const trimmed = line.trim();
   const text = trimmed.replace(OPENING, "").replace(CLOSING, "");

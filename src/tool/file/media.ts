@@ -80,7 +80,7 @@ const MAGIC: readonly (readonly [string, readonly number[]])[] = [
   ["WOFF font", [0x77, 0x4f, 0x46]],
 ];
 
-/** What kind of binary file this is, in words. */
+/** Returns what kind of binary file this is, in words. */
 export function binaryKind(bytes: Uint8Array): string {
   if (ascii(bytes, 257, 5) === "ustar") return "tar archive";
   if (ascii(bytes, 4, 4) === "ftyp") return "MP4 or HEIF media";

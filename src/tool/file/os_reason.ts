@@ -21,7 +21,7 @@ const NUMBERS: Readonly<Record<string, string>> = {
   "122": "disk quota exceeded",
 };
 
-/** What the operating system refused, in words and without a path. */
+/** Returns what the operating system refused, in words and without a path. */
 export function osReason(error: unknown): string {
   for (const [kind, words] of KINDS) if (error instanceof kind) return words;
   const message = errorMessage(error);

@@ -7,7 +7,9 @@ import type { ExistingFile } from "./target.ts";
 const EMPTY_DEADLINE_MS = 2000;
 const EMPTY_CAP = 4 * 1024 * 1024;
 
-/** Whether the size of a file says how much there is to read. Kernel file systems give 0 or nonsense. */
+/**
+ * Reports whether the size of a file says how much there is to read. Kernel file systems give 0 or nonsense.
+ */
 function hasTrueSize(file: ExistingFile): boolean {
   return file.info.size > 0 && !/^\/(proc|sys|dev)\//.test(file.path);
 }

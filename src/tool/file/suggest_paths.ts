@@ -8,7 +8,7 @@ interface MissingPath {
   readonly shown: string;
 }
 
-/** Where else a missing file may be looked for. */
+/** Other places where a missing file may be looked for. */
 export type Surroundings = Pick<ToolContext, "cwd" | "paths" | "signal">;
 
 const MAX_NAMES = 5000;

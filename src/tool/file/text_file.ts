@@ -74,7 +74,7 @@ function isReversible(decoded: Decoded, bytes: Uint8Array): boolean {
     again.every((byte, index) => byte === bytes[index]);
 }
 
-/** What to remember of a file; without its content when that is too large to look at as a whole. */
+/** Returns what to remember of a file; without its content when that is too large to look at as a whole. */
 export function stampOf(
   path: string,
   info: Deno.FileInfo,

@@ -31,7 +31,8 @@ export function asLine(message: unknown): Bytes {
 }
 
 /**
- * Where a process of ours hears and answers. Its entry module fills it in: libraries own no standard streams.
+ * The place where a process of ours hears and answers. Its entry module fills it in: libraries own no
+ * standard streams.
  */
 export interface LinePort {
   readonly input: ReadableStream<Bytes>;

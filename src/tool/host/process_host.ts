@@ -17,7 +17,7 @@ export { type SelfCommand, selfCommand, type SelfOptions } from "./self_command.
 export { TOOL_ROLE } from "./protocol.ts";
 
 export interface ProcessHostOptions {
-  /** How the tool process is started; what it may touch is in the permission flags. */
+  /** The way the tool process is started; what it may touch is in the permission flags. */
   readonly command: SelfCommand;
   /** Plain data from which the process makes its path policy. */
   readonly data: unknown;
@@ -223,7 +223,7 @@ export class ProcessToolHost implements ToolHost {
 class SeenMirror {
   readonly #known = new Map<string, FileVersion>();
 
-  /** What has to be told for the process to know what the session knows. */
+  /** Returns what has to be told for the process to know what the session knows. */
   changesSince(seen: FileReadTracker): SeenChanges {
     if (!seen.all) return { set: [], delete: [] };
     const set: FileVersion[] = [];
@@ -239,7 +239,7 @@ class SeenMirror {
     return { set, delete: gone };
   }
 
-  /** What came from the process is known there. */
+  /** Returns what came from the process is known there. */
   learned(changes: SeenChanges): void {
     for (const stamp of changes.set) this.#known.set(stamp.path, stamp);
     for (const path of changes.delete) this.#known.delete(path);

@@ -5,7 +5,9 @@ import { splitList } from "./roots.ts";
 
 /** The files of a search that count, by name. */
 export interface PathFilter {
-  /** Patterns a file must match one of; matched against the name, or against the path when they contain `/`. */
+  /**
+   * Patterns a file must match one of; matched against the name, or against the path when they contain `/`.
+   */
   readonly include: readonly string[];
   /**
    * Patterns of files and directories to leave out, in the syntax of an ignore file, from the working

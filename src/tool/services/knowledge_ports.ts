@@ -1,4 +1,4 @@
-/** Where the tools about skills, memory and earlier sessions get their data from. */
+/** The place where the tools about skills, memory and earlier sessions get their data from. */
 
 /** The instructions of a skill as the model reads them. */
 export interface ActivatedSkill {

@@ -12,7 +12,7 @@ export interface TodoStore {
 
 /** What commands of one session share. */
 export interface ShellMemory {
-  /** Where the last command left off; absent: the working directory of the session. */
+  /** The place where the last command left off; absent: the working directory of the session. */
   cwd?: string;
   /** Sees to it that no process outlives the session. */
   readonly guard: ProcessGuard;
@@ -50,7 +50,7 @@ export interface JobView {
   readonly status: "running" | "exited" | "killed";
   readonly exitCode?: number;
   readonly signal?: string;
-  /** Why it was ended, when nobody asked for that. */
+  /** The reason why it was ended, when nobody asked for that. */
   readonly reason?: string;
   readonly startedAt: number;
   readonly endedAt?: number;
@@ -108,7 +108,7 @@ export interface Jobs {
 export interface Question {
   readonly question: string;
   readonly options: readonly { readonly label: string; readonly description?: string }[];
-  /** Whether more than one option may be chosen. */
+  /** Says whether more than one option may be chosen. */
   readonly multiple: boolean;
 }
 

@@ -58,7 +58,8 @@ export class CappedFile implements Disposable {
   }
 
   /**
-   * What is kept of the stream from a position on, and the position that it begins at; after the end as well.
+   * Returns what is kept of the stream from a position on, and the position that it begins at; after the end
+   * as well.
    */
   read(from: number): { readonly from: number; readonly bytes: Bytes } {
     const tail = this.#leftOut > 0 ? this.#head + this.#leftOut : 0;
@@ -74,7 +75,7 @@ export class CappedFile implements Disposable {
     this.#file.close();
   }
 
-  /** How far what comes after the gap lies before its position in the stream. */
+  /** Tells how far what comes after the gap lies before its position in the stream. */
   get #shift(): number {
     return this.#leftOut > 0 ? this.#leftOut - GAP_LINE : 0;
   }

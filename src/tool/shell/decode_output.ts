@@ -5,9 +5,9 @@ type Bytes = Uint8Array<ArrayBuffer>;
 const NEWLINE = 10;
 
 /**
- * What a program printed, as text; undefined when it is not text. Programs print what the files have they
- * read, so lines that are not UTF-8 are read in the encoding they look like (GBK, Latin-1). A list separated
- * by NUL becomes lines.
+ * Returns what a program printed, as text; undefined when it is not text. Programs print what the files have
+ * they read, so lines that are not UTF-8 are read in the encoding they look like (GBK, Latin-1). A list
+ * separated by NUL becomes lines.
  */
 export function decodeOutput(bytes: Bytes): string | undefined {
   if (bytes.includes(0)) return decodeWithNuls(bytes);

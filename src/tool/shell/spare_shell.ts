@@ -71,8 +71,8 @@ export class SpareShell implements ShellStarter, AsyncDisposable {
 }
 
 /**
- * What makes two shells the same: how they were started, and the directory itself, which may be a new one of
- * the same name.
+ * Returns what makes two shells the same: how they were started, and the directory itself, which may be a new
+ * one of the same name.
  */
 function keyOf(plan: SpawnPlan, cwd: string): string | undefined {
   try {

@@ -4,7 +4,7 @@ import { isDirectory } from "../../path/probe.ts";
 
 export interface WorkingFolder {
   readonly path: string;
-  /** Whether where the command leaves off matters to the next one. */
+  /** Says whether where the command leaves off matters to the next one. */
   readonly lasting: boolean;
   /** To be told to the model. */
   readonly note?: string;

@@ -1,8 +1,8 @@
 import { encodeGb18030, looksLikeGb18030 } from "./gb18030.ts";
 
 /**
- * How a file's bytes stand for text. `utf-8-escaped` is UTF-8 with stray bytes, which are carried through as
- * lone surrogates U+DC80…U+DCFF so that they are written back as they were.
+ * The way a file's bytes stand for text. `utf-8-escaped` is UTF-8 with stray bytes, which are carried through
+ * as lone surrogates U+DC80…U+DCFF so that they are written back as they were.
  */
 export type Encoding = "utf-8" | "utf-8-escaped" | "utf-16le" | "utf-16be" | "gb18030" | "windows-1252";
 

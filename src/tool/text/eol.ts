@@ -4,7 +4,7 @@ export interface EolStyle {
   /** The most frequent one; `\n` for a text without line ends. */
   readonly dominant: Eol;
   readonly mixed: boolean;
-  /** Whether there is any line end at all. */
+  /** Says whether there is any line end at all. */
   readonly any: boolean;
 }
 

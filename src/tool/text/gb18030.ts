@@ -4,7 +4,7 @@
  */
 
 /**
- * Whether bytes that are not UTF-8 are GB18030 rather than a single-byte Western encoding: they decode
+ * Says whether bytes that are not UTF-8 are GB18030 rather than a single-byte Western encoding: they decode
  * without an error, and the two-byte pairs are mostly the everyday characters (GB 2312 level 1 and its
  * punctuation). In Western text the high bytes stand alone among ASCII letters, which gives pairs outside
  * that area.

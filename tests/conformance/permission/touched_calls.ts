@@ -1,4 +1,6 @@
-/** Calls of every built-in tool, most of them hostile: odd paths, and patches that hide what they are about. */
+/**
+ * Calls of every built-in tool, most of them hostile: odd paths, and patches that hide what they are about.
+ */
 import type { Random } from "../file_tools/random.ts";
 
 /** The files of the ground, by path; a text after `->` is the target of a link. */

@@ -77,7 +77,7 @@ const STARTED = [".npm/_npx"] as const;
 const TOOLCHAINS = "go/pkg/mod/golang.org";
 
 /**
- * Where the runtime of this program keeps the code that it will run next time, unless DENO_DIR says
+ * The place where the runtime of this program keeps the code that it will run next time, unless DENO_DIR says
  * otherwise.
  */
 const RUNTIME = [".cache/deno", "Library/Caches/deno"] as const;
@@ -90,7 +90,7 @@ export interface CacheSources {
   readonly roots: readonly string[];
   /** The runtime's cache, where the environment names it. */
   readonly runtime?: string | undefined;
-  /** Where the directories are kept that commands get instead; absent: there is no replacing. */
+  /** The place where the directories are kept that commands get instead; absent: there is no replacing. */
   readonly standIns?: string | undefined;
   /** Commands have network and can fetch what they need. */
   readonly online: boolean;

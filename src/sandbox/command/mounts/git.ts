@@ -5,8 +5,8 @@ import { realPath } from "../../../path/real_path.ts";
 /** What the jail has to know about the repository of a writable root. Absolute paths; some may not exist. */
 export interface GitPaths {
   /**
-   * Where git must be able to write although it lies outside: the shared directory of a linked work tree, a
-   * submodule's own.
+   * The place where git must be able to write although it lies outside: the shared directory of a linked work
+   * tree, a submodule's own.
    */
   readonly writable: readonly string[];
   /** What makes git run programs. */
@@ -61,8 +61,8 @@ function modulesOf(directory: string): string[] {
 }
 
 /**
- * What makes git run programs for a repository's directory: what is there to be protected, and what must not
- * be made.
+ * Returns what makes git run programs for a repository's directory: what is there to be protected, and what
+ * must not be made.
  */
 function programs(directory: string): Pick<GitPaths, "protectedPaths" | "redirects"> {
   const linked = namesIn(`${directory}/worktrees`).map((name) => `${directory}/worktrees/${name}`);

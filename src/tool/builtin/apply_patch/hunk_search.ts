@@ -6,7 +6,7 @@ import type { EolStyle, Line } from "../../text/eol.ts";
 import { fitHunk, type PatchedFile, type WrittenLine } from "./fit_hunk.ts";
 import { type Hunk, leadingContext, oldLines, type PatchLine } from "./patch.ts";
 
-/** Where a hunk goes. */
+/** The place where a hunk goes. */
 export interface Placement {
   /** The hunk as it fits, without blank lines that the file does not have. */
   readonly hunk: Hunk;
@@ -190,7 +190,7 @@ function unescaped(hunk: Hunk): Hunk | undefined {
     : undefined;
 }
 
-/** Why a hunk is not placed: what it does in too many places. */
+/** Tells why a hunk is not placed: what it does in too many places. */
 export function several(what: string, places: readonly Placement[]): string {
   const at = places.slice(0, 20).map((place) => place.line + 1).join(", ");
   return `${what} ${places.length} places, at lines ${at}; add context lines to make it unique`;

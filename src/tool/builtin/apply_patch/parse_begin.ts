@@ -5,7 +5,7 @@ import { type FilePatch, type Hunk, PatchError, type PatchLine } from "./patch.t
 const DIRECTIVE =
   /^[ \t]*(\*\*\* (?:Begin Patch|End Patch|End of File|(?:Add|Update|Delete) File: .*|Move to: .*))$/;
 
-/** Whether a patch is written in the `*** Begin Patch` form. */
+/** Reports whether a patch is written in the `*** Begin Patch` form. */
 export function isBeginPatch(lines: readonly string[]): boolean {
   return lines.some((line) => /^[ \t]*\*\*\* (Begin Patch\s*$|(Add|Update|Delete) File: )/.test(line));
 }

@@ -66,7 +66,9 @@ function markNoNewline(out: PatchLine[], line: string): boolean {
   return true;
 }
 
-/** Whether the line after a complete hunk still looks like a part of it, so that the counts are wrong. */
+/**
+ * Reports whether the line after a complete hunk still looks like a part of it, so that the counts are wrong.
+ */
 function continues(lines: readonly string[], at: number): boolean {
   const line = lines[at];
   // `-- ` is the signature at the end of a mailed patch.

@@ -49,7 +49,7 @@ export interface FilePatch {
   readonly unlisted: boolean;
 }
 
-/** Why a patch cannot be understood; the text is for the model. */
+/** The reason why a patch cannot be understood; the text is for the model. */
 export class PatchError extends Error {
   override readonly name = "PatchError";
 }

@@ -2,7 +2,7 @@ import type { PatchedFile } from "./fit_hunk.ts";
 import { HunkSearch, type Placement, several, statedLine } from "./hunk_search.ts";
 import { type Hunk, leadingContext, oldLines, trailingContext } from "./patch.ts";
 
-/** Why a hunk has no place, or more than one. */
+/** The reason why a hunk has no place, or more than one. */
 export interface Misfit {
   readonly hunk: number;
   /** Continues "hunk 2 of 3 "; absent when its lines stand nowhere. */

@@ -56,7 +56,7 @@ function searchPath(): string {
 
 interface Folder {
   readonly path: string;
-  /** Where the command ends is where the next one starts. */
+  /** The next command starts where this one ends. */
   readonly lasting: boolean;
   readonly note?: string;
 }
@@ -64,7 +64,7 @@ interface Folder {
 class Foreground {
   #side = "";
   #timedOut = false;
-  /** Why there was no room to go on. */
+  /** The reason why there was no room to go on. */
   #diskFull: string | undefined;
   readonly #command: string;
   readonly #shell: Shell;
@@ -155,7 +155,9 @@ class Foreground {
     });
   }
 
-  /** What comes before the mark was written by the jail or by the shell itself: output like any other. */
+  /**
+   * Returns what comes before the mark was written by the jail or by the shell itself: output like any other.
+   */
   #onSide(
     text: string,
     chunk: Uint8Array<ArrayBuffer>,

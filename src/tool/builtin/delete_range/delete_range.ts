@@ -46,8 +46,8 @@ function findRange(lines: readonly Line[], start: string, end: string): Range | 
 }
 
 /**
- * Where an anchor of one or more lines stands; the first of its lines may be the end of a line, the last a
- * beginning.
+ * Tells where an anchor of one or more lines stands; the first of its lines may be the end of a line, the
+ * last a beginning.
  */
 function anchorLines(lines: readonly Line[], anchor: string): Range[] {
   const parts = toLf(anchor).replace(/\n$/, "").split("\n");

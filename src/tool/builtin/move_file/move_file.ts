@@ -76,7 +76,7 @@ async function rename(from: string, to: string, info: Deno.FileInfo | undefined)
   }
 }
 
-/** What the model has seen counts for the new place, also in a moved directory. */
+/** Returns what the model has seen counts for the new place, also in a moved directory. */
 function moveStamps({ seen }: ToolContext, from: string, to: string): void {
   const own = seen.get(from);
   const below = [...seen.all?.() ?? []].filter((stamp) => stamp.path.startsWith(`${from}/`));

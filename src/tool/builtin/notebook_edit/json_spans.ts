@@ -1,6 +1,6 @@
 /**
- * Where values stand in a JSON text that is known to be valid, so that one can be replaced without touching
- * the rest.
+ * The place where values stand in a JSON text that is known to be valid, so that one can be replaced without
+ * touching the rest.
  */
 
 export interface Span {

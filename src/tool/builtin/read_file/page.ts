@@ -31,12 +31,12 @@ export class LineWindow {
     this.style = style;
   }
 
-  /** Whether the next line belongs to the page, or lies before it. */
+  /** Reports whether the next line belongs to the page, or lies before it. */
   get wantsMore(): boolean {
     return !this.full && this.rows.length < (this.#page.limit ?? DEFAULT_LINES);
   }
 
-  /** Whether the next line lies in the page. */
+  /** Reports whether the next line lies in the page. */
   get inPage(): boolean {
     return this.total + 1 >= this.#page.offset;
   }
@@ -99,7 +99,7 @@ function lines(count: number): string {
   return count === 1 ? "1 line" : `${count} lines`;
 }
 
-/** What a reader must know to edit the file: anything but plain UTF-8 with LF. */
+/** Returns what a reader must know to edit the file: anything but plain UTF-8 with LF. */
 function fileNotes(window: LineWindow, file: PageFile): string[] {
   const notes: string[] = [];
   if (file.encoding !== "utf-8" || file.bom) notes.push(`encoding ${encodingName(file.encoding, file.bom)}`);

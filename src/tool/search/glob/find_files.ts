@@ -16,8 +16,8 @@ export interface FindOptions {
 const DEADLINE_MS = 20_000;
 
 /**
- * Files matching a glob pattern, newest first, then by name. Parts of the pattern that start with `!` leave out; all count from
- * the root.
+ * Files matching a glob pattern, newest first, then by name. Parts of the pattern that start with `!` leave
+ * out; all count from the root.
  */
 export async function findFiles(
   pattern: string,

@@ -57,8 +57,8 @@ export function searchArguments(
 }
 
 /**
- * `include` as ripgrep file types, which narrow without bringing ignored files back (as `-g` would). Empty when one of the
- * patterns cannot be said that way; the caller tests the paths anyway.
+ * `include` as ripgrep file types, which narrow without bringing ignored files back (as `-g` would). Empty
+ * when one of the patterns cannot be said that way; the caller tests the paths anyway.
  */
 function typeGlobs(filter: PathFilter): string[] {
   const names = filter.include.map((pattern) => pattern.slice(pattern.lastIndexOf("/") + 1));
