@@ -71,6 +71,8 @@ export class ChangeDetector {
   readonly #blobs: BlobStore;
   #kept = 0;
   #keptIgnored = 0;
+  /** Files that an ignore rule hid at some look of this process. */
+  readonly #ignored = new Set<string>();
   #git: Map<string, GitStamp> | undefined | "unread" = "unread";
 
   constructor(options: DetectorOptions) {
@@ -99,11 +101,16 @@ export class ChangeDetector {
     this.#git = "unread";
   }
 
+  isIgnored(path: string): boolean {
+    return this.#ignored.has(path);
+  }
+
   /** Compares the workspace with what is known. `since` is when that was; undefined at the first look. */
   async detect(known: ReadonlyMap<string, FileEntry | null>, since: number | undefined): Promise<Changes> {
     const time = Date.now();
     const { files, ignored, partial, skipped } = await this.#scan(this.#limits.files);
     if (partial) files.clear();
+    for (const path of ignored) this.#ignored.add(path);
     for (const path of known.keys()) if (!files.has(path)) this.#lookAt(path, files);
     const entries = await this.#entries({ files, ignored }, known, time);
     const changed: Changes["changed"] = {};

@@ -120,18 +120,21 @@ export class Checkpoints {
     return checkpoint;
   }
 
-  /** Looks for what a command changed. Returns the paths that differ from the look before. */
+  /**
+   * Looks for what a command changed. Returns the paths that differ from the look before; without ignored ones,
+   * to which other programs write all the time.
+   */
   detect(): Promise<readonly string[]> {
-    return this.#inOrder(async () => this.#ready ? (await this.#look("look")).paths : []);
+    return this.#inOrder(async () => this.#ready ? (await this.#look("look")).visible : []);
   }
 
   /**
-   * A turn is over: what changed in it is the program's doing, what changes from now on is not. Returns the
-   * paths that differ from the look before.
+   * A turn is over: what changed in it is the program's doing, what changes from now on is not. Returns as
+   * `detect` does.
    */
   end(): Promise<readonly string[]> {
     return this.#inOrder(async () => {
-      const paths = this.#ready ? (await this.#look("end")).paths : [];
+      const paths = this.#ready ? (await this.#look("end")).visible : [];
       this.#ready = false;
       return paths;
     });
@@ -189,14 +192,15 @@ export class Checkpoints {
     });
   }
 
-  async #look(kind: SnapshotKind): Promise<{ checkpoint: Checkpoint; paths: readonly string[] }> {
+  async #look(kind: SnapshotKind): Promise<{ checkpoint: Checkpoint; visible: readonly string[] }> {
     const { last, current } = this.#timeline;
     const { time, changed, found, skipped } = await this.#workspace.detect(current, last?.time);
     const paths = Object.keys(changed);
+    const visible = paths.filter((path) => !this.#workspace.isIgnored(path));
     const turn = this.#turn;
     const checkpoint = { turn, files: paths.length };
     if (kind === "look" && paths.length === 0) {
-      return { checkpoint: { id: String(last?.id ?? 0), ...checkpoint }, paths };
+      return { checkpoint: { id: String(last?.id ?? 0), ...checkpoint }, visible };
     }
     const isNews = skipped.join("\0") !== this.#timeline.skippedAt().join("\0");
     const { id } = this.#timeline.add({
@@ -210,7 +214,7 @@ export class Checkpoints {
       ...(isNews ? { skipped } : {}),
     });
     this.#afterSnapshot(kind);
-    return { checkpoint: { id: String(id), ...checkpoint }, paths };
+    return { checkpoint: { id: String(id), ...checkpoint }, visible };
   }
 
   #by(): "program" | "user" {
