@@ -292,7 +292,7 @@ Deno.test("session export writes Markdown, HTML and JSON", async () => {
 Deno.test("session prune deletes by age and number, asks first, and spares what is in use", async () => {
   const { promise: hold, resolve: release } = Promise.withResolvers<void>();
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
-  await using world = await makeWorld(mockConfig(server.url));
+  await using world = await makeWorld(mockConfig(server.url) + NO_JAIL);
   for (let i = 0; i < 4; i++) await world.run(["run", `session ${i}`]);
   const list = async () => JSON.parse(await ok(world, "session", "list", "--json"));
   const [, , old, oldest] = await list();
