@@ -121,7 +121,7 @@ export class Checkpoints {
   }
 
   /**
-   * Looks for what a command changed. Returns the paths that differ from the look before; without ignored ones,
+   * Looks for what a command changed. Returns the paths that differ from the look before, but not ignored ones,
    * to which other programs write all the time.
    */
   detect(): Promise<readonly string[]> {
