@@ -11,7 +11,7 @@ export interface JsonlReport {
 }
 
 /** The position of a value in its file. */
-export interface LinePlace {
+export interface LinePosition {
   /** 1-based. */
   readonly line: number;
   /** First byte of the line. */
@@ -32,7 +32,7 @@ const LINE_FEED = 10;
  */
 export function scanJsonl(
   path: string,
-  visit: (value: unknown, place: LinePlace) => void,
+  visit: (value: unknown, place: LinePosition) => void,
   options: { readonly from?: number } = {},
 ): JsonlReport {
   const decoder = new TextDecoder();

@@ -32,7 +32,7 @@ export function sessionsOf({ home, cwd }: RunPaths, all: boolean, limit?: number
 }
 
 /** Work on a session that nobody else may be writing. */
-export async function withoutOthers<T>(work: () => T | Promise<T>): Promise<T> {
+export async function withSessionLock<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

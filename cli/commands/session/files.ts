@@ -9,7 +9,7 @@ import {
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { chosenSession, confirmed, sessionsOf, withoutOthers } from "./choose.ts";
+import { chosenSession, confirmed, sessionsOf, withSessionLock } from "./choose.ts";
 import { VERSION } from "../../../src/util/version.ts";
 import { sessionTable } from "./session.ts";
 
@@ -80,7 +80,7 @@ export async function remove(
     return;
   }
   const { deleteSession } = await loadManage();
-  await withoutOthers(() => deleteSession(session));
+  await withSessionLock(() => deleteSession(session));
   this.process.stdout.write(`Deleted session ${session.id}\n`);
 }
 

@@ -15,7 +15,7 @@ import { userText } from "../../../src/util/user_text.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { chosenSession, withoutOthers } from "./choose.ts";
+import { chosenSession, withSessionLock } from "./choose.ts";
 
 export interface RewindFlags {
   /** Absent: the turn before the last one. */
@@ -73,7 +73,7 @@ interface Change {
 async function change(context: CliContext, ref: string | undefined, asked: Change): Promise<void> {
   const paths = runPaths(context);
   const session = chosenSession(paths, ref);
-  using log = await withoutOthers(() => SessionLog.open(session.path));
+  using log = await withSessionLock(() => SessionLog.open(session.path));
   const parts = await openForRewind({ paths, log, preview: asked.preview });
   const target = asked.target(log.state);
   if (asked.preview) {

@@ -11,7 +11,7 @@ import {
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { chosenSession, sessionsOf, withoutOthers } from "./choose.ts";
+import { chosenSession, sessionsOf, withSessionLock } from "./choose.ts";
 import { outputWidth, printableJson, table } from "../../terminal/table.ts";
 
 export interface ListFlags {
@@ -155,6 +155,6 @@ export async function rename(
   }
   const session = chosenSession(runPaths(this), ref);
   const { renameSession } = await loadManage();
-  await withoutOthers(() => renameSession(session.path, title));
+  await withSessionLock(() => renameSession(session.path, title));
   this.process.stdout.write(`Session ${session.id} is now "${title}"\n`);
 }

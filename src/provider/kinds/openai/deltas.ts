@@ -74,7 +74,7 @@ export class ReplyCollector implements EventReceiver {
   /** First half of a surrogate pair whose second half is due in the next delta. */
   #half = "";
   /** True once text or reasoning has been seen. */
-  spoke = false;
+  hasOutput = false;
   usage: Usage | undefined;
   finish: FinishReason | undefined;
 
@@ -179,7 +179,7 @@ export class ReplyCollector implements EventReceiver {
   /** Text that is no reasoning: for the user, unless it may be a call. */
   #answer(text: string): void {
     if (this.#textCalls === undefined) return this.#append("text", text);
-    if (text !== "") this.spoke = true;
+    if (text !== "") this.hasOutput = true;
     this.#append("text", this.#textCalls.push(text));
   }
 
@@ -197,7 +197,7 @@ export class ReplyCollector implements EventReceiver {
       this.#kind = kind;
     }
     this.#pending += text;
-    this.spoke = true;
+    this.hasOutput = true;
   }
 
   /**

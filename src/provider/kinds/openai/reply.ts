@@ -95,7 +95,7 @@ export class Reply {
     const { endpoint } = this.#context;
     const { good, broken, brokenCall, done } = this.#events;
     const calls = this.#collector.calls;
-    const nothing = !this.#collector.spoke && calls.size === 0;
+    const nothing = !this.#collector.hasOutput && calls.size === 0;
     if (this.#form === "events" && good === 0 && !done) {
       const said = quote(this.#raw.replace(/^:.*$/gm, ""), endpoint);
       throw protocolFailure(said === "" ? "sent an empty reply" : `sent no model reply: ${said}`, endpoint);
