@@ -121,8 +121,8 @@ export class Checkpoints {
   }
 
   /**
-   * Looks for what a command changed. Returns the paths that differ from the look before, but not ignored ones,
-   * to which other programs write all the time.
+   * Looks for what a command changed. Returns the paths that differ from the look before, but no ignored
+   * ones, to which other programs write all the time.
    */
   detect(): Promise<readonly string[]> {
     return this.#inOrder(async () => this.#ready ? (await this.#look("look")).visible : []);
