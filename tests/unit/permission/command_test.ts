@@ -150,6 +150,7 @@ const PLAIN_CODE = [
   "python3 -c 'import platform; print(platform.system())'",
   "python3 - <<'E'\nimport json\nd = json.load(open('a.json'))\nfor k, v in d.items():\n    print(k, v)\nE",
   "cat <<'E' | python3\nprint('x')\nE",
+  "python3 - \"$f\" <<'E'\nimport sys\nprint(sys.argv[1])\nE",
   "echo 'print(1)' | python3",
   "node -e 'console.log(require(\"./package.json\").version)'",
   "node -p 'process.versions.node'",
@@ -288,6 +289,8 @@ Deno.test("a script that the session wrote is judged by its content when it runs
         "python3 -m helper",
         "python3 -c 'import helper'",
         "node main.js",
+        "deno run -A main.js",
+        "python3 -W ignore evil.py",
       ]
     ) {
       assertEquals(await decided(line), "deny", line);

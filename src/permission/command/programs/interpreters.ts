@@ -70,7 +70,7 @@ function given({ args, ownScript }: Call, { option, language }: Interpreter): Fo
 function ownWords({ name, args }: Call): readonly string[] {
   const python = PYTHON.test(name);
   const end = args.findIndex((word, i) =>
-    (python && /^-[A-Za-z]*m$/.test(word)) ||
+    word === "-" || (python && /^-[A-Za-z]*m$/.test(word)) ||
     (SCRIPT.test(word) && !word.startsWith("-") && !args[i - 1]?.startsWith("-"))
   );
   return args.slice(0, end < 0 ? undefined : end + 1);
@@ -101,7 +101,9 @@ function fromFile(call: Call, spec: Interpreter): Found | undefined {
   if (!spec.input) return undefined;
   const versions = PYTHON.test(name) ? /^(?:-V|--version|--help|-h)$/ : /^(?:-V|-v|--version|--help|-h)$/;
   if (args.some((word) => versions.test(word))) return undefined;
-  const at = args.findIndex((word) => !/^-./.test(word));
+  // `deno run x.ts`
+  const first = /^(?:deno|bun)$/.test(name) && args[0] === "run" ? 1 : 0;
+  const at = args.findIndex((word, i) => i >= first && !/^-./.test(word));
   const file = args[at];
   if (file !== undefined && /^\/(?:dev|proc)\/|^-$/.test(file)) return fromInput(call, spec);
   if (input.kind === "inherited") {
@@ -115,17 +117,22 @@ function fromFile(call: Call, spec: Interpreter): Found | undefined {
 
 function fromInput({ name, args, input, ownScript }: Call, { language, input: flags }: Interpreter): Found {
   const text = inputText(input);
-  const plain = args.every((word) => word === "-" || flags?.test(word));
-  return text === undefined || language === undefined || !plain
+  const end = args.indexOf("-");
+  const own = end < 0 ? args : args.slice(0, end);
+  const opened = /^(?:perl|ruby)$/.test(language ?? "") && args.length > own.length + 1;
+  return text === undefined || language === undefined || opened || !own.every((word) => flags?.test(word))
     ? dynamic(`${name} runs what it is given as input`)
     : embeddedCode(language, text, ownScript);
 }
 
-function script(file: string | undefined, { argv, at, ownScript }: Call): Found | undefined {
+function script(file: string | undefined, { argv, args, at, ownScript }: Call): Found | undefined {
   if (file === undefined || isOpenFile(file)) return undefined;
   const from = argv.indexOf(file);
-  const content = ownScript(file);
-  const inner = content === undefined ? {} : embeddedCode(languageOfFile(file, content), content, ownScript);
+  // What seems to be the script may be the value of an option, and then the script comes later.
+  const end = args.findIndex((word) => SCRIPT.test(word) && !word.startsWith("-"));
+  const own = [file, ...args.slice(0, end + 1)].find((word) => ownScript(word) !== undefined) ?? file;
+  const content = ownScript(own);
+  const inner = content === undefined ? {} : embeddedCode(languageOfFile(own, content), content, ownScript);
   return {
     ...inner,
     wrapper: false,
