@@ -36,8 +36,8 @@ function unescapedIndex(text: string, wanted: string): number {
 }
 
 /**
- * The source of a regular expression for one line of an ignore file, without `!`, the trailing and the leading `/`.
- * Wildcards stop at `/`; `**` counts only as a whole path part (gitignore(5)).
+ * The source of a regular expression for one line of an ignore file, without `!`, the trailing and the
+ * leading `/`. Wildcards stop at `/`; `**` counts only as a whole path part (gitignore(5)).
  */
 export function ignoreGlobSource(glob: string): string {
   let out = "";
@@ -63,8 +63,8 @@ export function ignoreGlobSource(glob: string): string {
 }
 
 /**
- * The source of a regular expression for the glob of a path rule: `*` is any text, `/` included, `/**\/` also no directory at all, and a
- * backslash takes the next wildcard as it is.
+ * The source of a regular expression for the glob of a path rule: `*` is any text, `/` included, `/**\/` also
+ * no directory at all, and a backslash takes the next wildcard as it is.
  */
 export function pathGlobSource(glob: string): string {
   let out = "";

@@ -24,9 +24,10 @@ export interface PathGlob {
 }
 
 /**
- * The absolute globs that the glob of a rule stands for. A leading `/` is read from the bases, as Claude Code does, and as an absolute
- * path; `//` is absolute only. Braces, and brackets that could be part of a name, are read both ways. A refusal of a name without a
- * slash holds in any directory, and one of what lies in a directory for the directory as well.
+ * The absolute globs that the glob of a rule stands for. A leading `/` is read from the bases, as Claude Code
+ * does, and as an absolute path; `//` is absolute only. Braces, and brackets that could be part of a name,
+ * are read both ways. A refusal of a name without a slash holds in any directory, and one of what lies in a
+ * directory for the directory as well.
  */
 export function absoluteGlobs(written: string, context: GlobContext, refuses: boolean): PathGlob[] {
   const found = new Map<string, PathGlob>();
@@ -114,9 +115,9 @@ export function namedBy(globs: readonly PathGlob[], fold: (text: string) => stri
 }
 
 /**
- * The same for the directories above what is named: moving or replacing one gives what is in it another path. One in which a glob holds
- * at any depth does not count, since it holds at the other path too. `possible`: what may be an ordinary file as
- * well.
+ * The same for the directories above what is named: moving or replacing one gives what is in it another path.
+ * One in which a glob holds at any depth does not count, since it holds at the other path too. `possible`:
+ * what may be an ordinary file as well.
  */
 export function holdersOf(
   globs: readonly PathGlob[],
@@ -142,7 +143,10 @@ function wholePaths(sources: readonly string[]): RegExp {
   return new RegExp(`^(?:${[...new Set(sources)].join("|") || "(?!)"})$`, "s");
 }
 
-/** The same as patterns with marks, for paths that are only partly known; `exact` unless a mark stands for fewer characters. */
+/**
+ * The same as patterns with marks, for paths that are only partly known; `exact` unless a mark stands for
+ * fewer characters.
+ */
 export function markedForms(
   { glob, contentOnly, unlikely }: PathGlob,
   fold: (text: string) => string,

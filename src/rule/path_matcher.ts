@@ -19,7 +19,10 @@ export interface PathContext {
 export interface PathForms {
   readonly lexical: string;
   readonly real: string;
-  /** The name itself in its real directory, which a move or a removal changes; absent where it is one of the others. */
+  /**
+   * The name itself in its real directory, which a move or a removal changes; absent where it is one of the
+   * others.
+   */
   readonly entry?: string;
 }
 
@@ -28,8 +31,8 @@ export interface PathMatcher {
   forms(path: string, cwd?: string): PathForms;
   match(glob: string, list: RuleList, forms: PathForms): Match;
   /**
-   * Whether what a glob of a refusal names lies, or would lie, in this directory, so that moving or replacing it concerns that.
-   * `isDirectory` is asked where the path could be an ordinary file just as well.
+   * Whether what a glob of a refusal names lies, or would lie, in this directory, so that moving or replacing
+   * it concerns that. `isDirectory` is asked where the path could be an ordinary file just as well.
    */
   holds(glob: string, path: PathForms, isDirectory: () => boolean): boolean;
 }
@@ -41,9 +44,10 @@ interface CompiledGlob {
 }
 
 /**
- * Paths are compared by what they really are: relative globs count from the working directory and the workspace roots,
- * links and `..` are resolved first. A refusal also holds for the written name, for a directory whose content is named
- * (`docs/**`), and, without a slash, for that name in any directory. An allowance holds for the real path alone.
+ * Paths are compared by what they really are: relative globs count from the working directory and the
+ * workspace roots, links and `..` are resolved first. A refusal also holds for the written name, for a
+ * directory whose content is named (`docs/**`), and, without a slash, for that name in any directory. An
+ * allowance holds for the real path alone.
  */
 export function createPathMatcher(context: PathContext): PathMatcher {
   const { cwd, home, roots, realPath } = context;

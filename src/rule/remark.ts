@@ -67,7 +67,10 @@ const ODDITIES: readonly Oddity[] = [
     : []),
 ];
 
-/** What to tell about a path rule that can be read, but protects or allows nothing, or something else than it seems to. */
+/**
+ * What to tell about a path rule that can be read, but protects or allows nothing, or something else than it
+ * seems to.
+ */
 export function ruleRemark({ name, target, inner }: RuleParts): RuleFault | undefined {
   if (inner === undefined || !("family" in target) || !/^(?:Read|Edit)$/.test(target.family)) {
     return undefined;

@@ -55,7 +55,10 @@ export class RuleSet {
     }
   }
 
-  /** Takes the temporary allow rules over when they changed; what is no rule, and a rule for every tool, has no effect. */
+  /**
+   * Takes the temporary allow rules over when they changed; what is no rule, and a rule for every tool, has
+   * no effect.
+   */
   #refresh(): void {
     const texts = this.#temporary();
     if (texts === this.#texts) return;
@@ -170,7 +173,8 @@ function matchCall(rule: Rule, files: CallFiles, paths: PathMatcher): Match {
   if (rule.list !== "allow" && files.writes.some((file) => paths.holds(spec.raw, file, files.moved))) {
     return "yes";
   }
-  // What a call only reads, such as the source of a copy, is nothing to a rule about edits, nor the other way round.
+  // What a call only reads, such as the source of a copy, is nothing to a rule about edits, nor the other way
+  // round.
   const { reads, writes } = files;
   const concerned = rule.family === "Edit" ? writes : rule.family === "Read" ? reads : [...reads, ...writes];
   const matches = concerned.map((file) => paths.match(spec.raw, rule.list, file));

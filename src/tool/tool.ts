@@ -6,8 +6,8 @@ export type Truncation = NonNullable<EventBodies["tool.end"]["truncated"]>;
 export type FileChange = NonNullable<EventBodies["tool.end"]["changes"]>[number];
 
 /**
- * Decides which files a tool may touch. Both methods take a path as the model wrote it (relative paths count from the
- * working directory) and return the real absolute path to use.
+ * Decides which files a tool may touch. Both methods take a path as the model wrote it (relative paths count
+ * from the working directory) and return the real absolute path to use.
  *
  * Contract: rejects with a `ReasonixError` whose message the model can act on; never creates anything.
  */
@@ -18,7 +18,10 @@ export interface WorkspacePolicy {
   readonly roots?: readonly string[];
   /** Whether a walker must skip this absolute path (forbidden or refused to read). Pure and cheap. */
   hidden(absolutePath: string): boolean;
-  /** Checks again on the open file that the path still leads to this very file, so that a swapped folder does not win. */
+  /**
+   * Checks again on the open file that the path still leads to this very file, so that a swapped folder does
+   * not win.
+   */
   verifyOpened?(file: Deno.FsFile, path: string, access?: "read" | "write"): Promise<void>;
 }
 
@@ -29,13 +32,15 @@ export interface FailedCommand {
   readonly output: string;
 }
 
-/** Turns a shell program and its arguments into what is really spawned (inside the OS jail when there is one). */
+/**
+ * Turns a shell program and its arguments into what is really spawned (inside the OS jail when there is one).
+ */
 export interface CommandJail {
   wrap(argv: readonly string[], options: { readonly cwd: string }): SpawnPlan;
   /**
    * Offers a person to run a command once more without the jail, when the jail seems to be why it failed.
-   * Absent: nobody can be asked, or nothing may run without it. Undefined: the jail is not the cause; a string
-   * says why it was declined.
+   * Absent: nobody can be asked, or nothing may run without it. Undefined: the jail is not the cause; a
+   * string says why it was declined.
    */
   escape?(command: FailedCommand, signal: AbortSignal): Promise<SpawnPlan | string | undefined>;
 }
@@ -107,7 +112,8 @@ export interface ToolResult {
 /**
  * One capability the model can call.
  *
- * Contract: a failure is a result with `isError`, not an exception; only an abort throws. Output is already bounded.
+ * Contract: a failure is a result with `isError`, not an exception; only an abort throws. Output is already
+ * bounded.
  */
 export interface Tool {
   readonly name: string;
@@ -120,23 +126,36 @@ export interface Tool {
   readonly unoffered?: Readonly<Record<string, JsonSchema>>;
   /** Turns arguments of another shape into the tool's own before they are checked. Pure. */
   readonly translate?: (args: Arguments) => Arguments;
-  /** One line for people that says what a call does: `edit src/a.ts`. Pure; absent: the name and what it is about. */
+  /**
+   * One line for people that says what a call does: `edit src/a.ts`. Pure; absent: the name and what it is
+   * about.
+   */
   readonly title?: (args: Arguments) => string;
   /** Whose permission rules concern it; absent: those that name it, and no others. */
   readonly family?: ToolFamily;
   /** Absent: the main process. Only a tool that declares what it writes can run in a worker. */
   readonly runsIn?: PreparedCall["runsIn"];
-  /** Files whose content the model could see, and directories a call searches, as it wrote them. Pure; absent: none. */
+  /**
+   * Files whose content the model could see, and directories a call searches, as it wrote them. Pure; absent:
+   * none.
+   */
   readonly reads?: (args: Arguments) => readonly string[];
-  /** Files a call would write, move or remove, as the model wrote them. Pure; absent: none where it only reads, else unknown. */
+  /**
+   * Files a call would write, move or remove, as the model wrote them. Pure; absent: none where it only
+   * reads, else unknown.
+   */
   readonly writes?: (args: Arguments) => readonly string[];
   /** The command line a call runs. Pure. */
   readonly command?: (args: Arguments) => CommandLine;
-  /** What else a call is about. Pure; absent in a tool that declares nothing at all: every text among its arguments. */
+  /**
+   * What else a call is about. Pure; absent in a tool that declares nothing at all: every text among its
+   * arguments.
+   */
   readonly subjects?: (args: Arguments) => readonly string[];
   /**
-   * Every call needs a person's answer of its own, whatever modes and earlier answers say. Without a person it is refused,
-   * unless an allow rule names the tool or the user chose `--on-ask allow`. Says what the call would do. Pure.
+   * Every call needs a person's answer of its own, whatever modes and earlier answers say. Without a person
+   * it is refused, unless an allow rule names the tool or the user chose `--on-ask allow`. Says what the call
+   * would do. Pure.
    */
   readonly alwaysAsk?: (args: Arguments) => string;
   execute(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;

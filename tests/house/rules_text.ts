@@ -10,9 +10,6 @@ import {
   visitAll,
 } from "./project.ts";
 
-/** Packages that are being rewritten, and whose comments are not all within the width yet. */
-const PENDING = /^(src\/(tool|permission|rule|assembly|path)|cli|tests\/(e2e|conformance|support))\//;
-
 const BANNER = /^\s*(\/\/|\/\*+|\*)\s*([-=#*~_─═]{4,}|[-=#*~─═]{3,}.*[-=#*~─═]{3,}\s*(\*\/)?)\s*$/;
 const HISTORY = /^\s*(\/\/|\*|\/\*+).*\b(TODO|FIXME|XXX|HACK)\b/;
 
@@ -32,7 +29,7 @@ const WIDTH = 110;
 
 /** Lines of comment that are wider than the lines of code may be. */
 export function wideComments(project: Project): Offence[] {
-  return [...project.sources.values()].filter((file) => !PENDING.test(file.path)).flatMap((file) =>
+  return [...project.sources.values()].flatMap((file) =>
     file.lines.flatMap((text, index) =>
       text.length > WIDTH && /^\s*(\/\/|\/?\*)/.test(text)
         ? [{ path: file.path, line: index + 1, what: `comment of ${text.length} columns; at most ${WIDTH}` }]

@@ -77,8 +77,8 @@ function withoutJail(openJail: () => Promise<Jail>, writes: WritePolicy): Promis
 }
 
 /**
- * What may not be read and lies where files can be written: the workspace keeps it from being read, and these rules keep the folders
- * above it from being moved, after which it would have another path.
+ * What may not be read and lies where files can be written: the workspace keeps it from being read, and these
+ * rules keep the folders above it from being moved, after which it would have another path.
  */
 function forbidden(workspace: Workspace): RuleText[] {
   return workspace.forbidden
@@ -86,7 +86,10 @@ function forbidden(workspace: Workspace): RuleText[] {
     .map((path) => ({ text: `Read(${escapeGlob(path)})`, origin: "[sandbox] forbid_read" }));
 }
 
-/** The place of a rule is looked up when somebody wants to see it: positions in a file cost a pass over its text. */
+/**
+ * The place of a rule is looked up when somebody wants to see it: positions in a file cost a pass over its
+ * text.
+ */
 function ruleText(loaded: LoadedConfig, list: RuleList, rule: { text: string; index: number }): RuleText {
   return {
     text: rule.text,

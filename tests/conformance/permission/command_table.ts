@@ -1,8 +1,8 @@
 /**
  * Command lines and what becomes of them under four rule sets.
  *
- * `allow` and `deny` are decided; `ask` is asked and, headless, answered by `--on-ask`; `guard` is asked and refused
- * headless, because a denied command could hide in it.
+ * `allow` and `deny` are decided; `ask` is asked and, headless, answered by `--on-ask`; `guard` is asked and
+ * refused headless, because a denied command could hide in it.
  */
 export type Expected = "allow" | "ask" | "guard" | "deny";
 

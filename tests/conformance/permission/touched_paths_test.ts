@@ -225,7 +225,8 @@ function verify(bench: Bench, seen: Observed, single: boolean): void {
       const forms = bench.judged([path]);
       assert(changes.some((one) => forms.includes(one)), `${path} was declared, and did not change`);
     }
-    // Who may not touch a file may not move a link to it either, and a rule that names a link is one about its target.
+    // Who may not touch a file may not move a link to it either, and a rule that names a link is one about
+    // its target.
     const linked = isLink(file) || (call.writes ?? []).some((path) => new Set(bench.judged([path])).size > 1);
     if (!linked) assertEquals([file, !allowed.edit], [file, changed && meets(file, writes)]);
   }
