@@ -32,6 +32,6 @@ export const ASK = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
-  title: ({ questions }) => `ask: ${(questions as readonly { question: string }[])[0]?.question}`,
+  title: ({ questions }) => `ask: ${Array.isArray(questions) ? questions[0]?.question : ""}`,
   load: async () => (await import("./ask.ts")).ask,
 });

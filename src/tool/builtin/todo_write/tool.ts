@@ -27,7 +27,7 @@ export const TODO_WRITE = defineBuiltin({
   },
   readOnly: true,
   title: ({ todos }) => {
-    const list = todos as readonly { status: string }[];
+    const list = Array.isArray(todos) ? todos as readonly { status?: string }[] : [];
     return `todo list: ${list.filter(({ status }) => status === "completed").length} of ${list.length} done`;
   },
   synonyms: { items: "todos", list: "todos" },
