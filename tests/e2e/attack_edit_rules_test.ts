@@ -114,10 +114,12 @@ Deno.test({
       bash("touch sub/plain2.txt"),
       bash("sleep 0.2; touch sub/later.txt sub/.vscode/settings.json", { run_in_background: true }),
       { name: "job_output", args: { job_id: "job-1", wait_seconds: 10 } },
-      bash("mkdir -p from/docs kept && cp -r from/. kept/"),
+      bash("python3 build.py"),
     ];
     const config = (s: Scene) => `[permissions]\ndeny = ["Edit(kept/docs/**)"]\n${JAILED(s)}`;
-    const run = await play([{ name: "makes", calls, succeeded: () => true }], { config });
+    const script = 'import os\nos.makedirs("kept/" + "docs")\n';
+    const prepare = (s: Scene) => Deno.writeTextFile(`${s.g.ws}/build.py`, script);
+    const run = await play([{ name: "makes", calls, prepare, succeeded: () => true }], { config });
     const [first = "", second = "", , fourth = "", fifth = ""] = run.played[0]?.told ?? [];
     const kinds = first.split("\n").find((text) => text.includes("other programs run or obey")) ?? "";
     for (const name of [...names, ".reasonix/skills"]) assertStringIncludes(kinds, `/${name}`);
