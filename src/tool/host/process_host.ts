@@ -55,6 +55,8 @@ export class ProcessToolHost implements ToolHost {
   #mirror = new SeenMirror();
   #calls = 0;
   #failedStarts = 0;
+  /** True once the present process has said that it is there: only then can a call have begun. */
+  #ready = false;
   #disposed = false;
 
   constructor(options: ProcessHostOptions) {
@@ -144,6 +146,7 @@ export class ProcessToolHost implements ToolHost {
         { onMessage: (message) => this.#take(message), onEnd: (remarks) => this.#crashed(process, remarks) },
       );
       this.#process = process;
+      this.#ready = false;
       this.#mirror = new SeenMirror();
       process.send({ type: "start", data: this.#options.data });
     } catch (error) {
@@ -153,6 +156,7 @@ export class ProcessToolHost implements ToolHost {
   }
 
   #take(message: ToolMessage): void {
+    this.#ready = true;
     if (message.type === "ready") return;
     const call = this.#pending.get(message.id);
     if (!call) return;
@@ -184,23 +188,22 @@ export class ProcessToolHost implements ToolHost {
   #crashed(process: LineProcess<HostMessage, ToolMessage>, remarks: string): void {
     if (this.#process !== process) return;
     this.#process = undefined;
-    if (++this.#failedStarts >= MAX_FAILED_STARTS) {
-      this.#options.onProblem?.(remarks.split("\n").at(-1) ?? "the tool process ended early");
-    }
-    this.#runAgain();
+    const reason = lastError(remarks);
+    if (++this.#failedStarts >= MAX_FAILED_STARTS) this.#options.onProblem?.(reason);
+    this.#runAgain(this.#ready ? undefined : reason);
   }
 
-  #runAgain(): void {
+  /** Runs again what only reads; `notStarted` says why no call can have begun. */
+  #runAgain(notStarted?: string): void {
     for (const [id, call] of this.#pending) {
       if (call.context.signal.aborted) {
         call.settle.reject(call.context.signal.reason);
         continue;
       }
       if (!call.tool.readOnly || call.runs >= 2) {
-        const what = call.tool.readOnly ? "try again" : "read the file to see whether it took effect";
         this.#finish(
           id,
-          failure(`${call.tool.name} was interrupted, the process it ran in had to be ended`, what),
+          notStarted === undefined ? interrupted(call.tool) : unstarted(call.tool, notStarted),
         );
         continue;
       }
@@ -217,6 +220,25 @@ export class ProcessToolHost implements ToolHost {
     this.#pending.get(id)?.settle.resolve(result);
     this.#pending.delete(id);
   }
+}
+
+function interrupted(tool: Tool): ToolResult {
+  const what = tool.readOnly ? "try again" : "read the file to see whether it took effect";
+  return failure(`${tool.name} was interrupted, the process it ran in had to be ended`, what);
+}
+
+function unstarted(tool: Tool, reason: string): ToolResult {
+  return failure(
+    `${tool.name} could not run, its worker process did not start (${reason})`,
+    "nothing was changed; tell the user",
+  );
+}
+
+/** Returns what a process said last about an error; a stack may follow it. */
+function lastError(remarks: string): string {
+  const lines = remarks.split("\n").map((line) => line.trim()).filter((line) => line !== "");
+  return lines.findLast((line) => line.startsWith("error:"))?.slice("error:".length).trim() ?? lines.at(-1) ??
+    "it ended early and without a word";
 }
 
 /** What the tool process knows of the files seen in the session. A new process knows nothing. */

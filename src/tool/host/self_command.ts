@@ -37,7 +37,7 @@ const RUNTIME_ENV = [
 /** The command line that starts this very program, in whichever form it runs, for one part of its work. */
 export function selfCommand(options: SelfOptions): SelfCommand {
   const role = `${WORKER_FLAG}${options.role}`;
-  const env: Record<string, string> = { DENO_NO_UPDATE_CHECK: "1" };
+  const env: Record<string, string> = { DENO_NO_UPDATE_CHECK: "1", NO_COLOR: "1" };
   for (const name of RUNTIME_ENV) {
     const value = readEnv(name);
     if (value !== undefined) env[name] = value;
@@ -49,10 +49,21 @@ export function selfCommand(options: SelfOptions): SelfCommand {
   // The bundle needs no import map, and must not take one from where it happens to lie. It also holds all
   // packages it needs.
   const own = bundled ? ["--no-config", "--no-npm"] : [];
-  // Without these, code from some well-known hosts would be fetched whatever else is permitted.
-  const still = ["--quiet", "--no-prompt", "--no-lock", "--no-remote", "--deny-import"];
+  const still = ["--quiet", "--no-prompt", "--no-lock", ...importFlags(entry)];
   const args = ["run", ...still, ...own, ...options.flags, entry, role];
   return limited({ command, args, env }, options.cpuSeconds);
+}
+
+/**
+ * Refuses remote code, some well-known hosts included, that would be fetched whatever else is permitted. A
+ * program that was itself started from an address needs that one file: the runtime has it in its cache, and
+ * nothing else comes from there or from elsewhere.
+ */
+function importFlags(entry: string): string[] {
+  const { protocol, host } = new URL(entry);
+  return protocol === "http:" || protocol === "https:"
+    ? ["--cached-only", `--allow-import=${host}`]
+    : ["--no-remote", "--deny-import"];
 }
 
 function limited(command: SelfCommand, cpuSeconds: number | undefined): SelfCommand {

@@ -154,6 +154,24 @@ Deno.test("ProcessToolHost says so and runs tools here when the process cannot b
   assertEquals(problems.length, 1);
 });
 
+Deno.test("ProcessToolHost says why its process did not start, and that nothing was changed", async () => {
+  await using dir = await makeTempDir();
+  const script = 'echo "error: no such module" >&2; printf "\\nStack:\\n   0: somewhere\\n" >&2; exit 1';
+  const command = { command: "/bin/sh", args: ["-c", script], env: {} };
+  await using host = new ProcessToolHost({ command, data: null });
+  const write = await host.execute(
+    tool("write_file"),
+    { path: "a.txt", content: "x" },
+    makeToolContext(dir.path),
+  );
+  assertEquals(
+    write.content,
+    "error: write_file could not run, its worker process did not start (no such module); " +
+      "nothing was changed; tell the user",
+  );
+  assertEquals([...Deno.readDirSync(dir.path)], []);
+});
+
 Deno.test("LocalToolHost stops waiting when a tool ignores an abort", async () => {
   await using dir = await makeTempDir();
   await using host = new LocalToolHost();

@@ -40,3 +40,33 @@ Deno.test({
     assertMatch(String(end.signal), /SIGXCPU|SIGKILL/);
   },
 });
+
+Deno.test("selfCommand lets a program that was started from an address use its cached file and no other", async () => {
+  await using dir = await makeTempDir();
+  const code = `const name = "./other.js";
+    const other = await import(name).then(() => "imported", (error) => error.message);
+    console.log(JSON.stringify([Deno.args, other, Deno.permissions.querySync({ name: "net" }).state]));`;
+  const server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, onListen() {} },
+    ({ url }) =>
+      new Response(url.endsWith("/program.js") ? code : "export {};", {
+        headers: { "content-type": "text/javascript" },
+      }),
+  );
+  const module = `http://127.0.0.1:${server.addr.port}/program.js`;
+  const cache = { DENO_DIR: `${dir.path}/deno`, DENO_NO_UPDATE_CHECK: "1" };
+  const start = (args: readonly string[], env: Readonly<Record<string, string>>) =>
+    new Deno.Command(Deno.execPath(), { args: [...args], env: { ...env, ...cache } }).output();
+  const cached = await start(["cache", "--no-config", module], {});
+  const { args, env } = selfCommand({
+    role: "some",
+    module,
+    sourceEntry: new URL("file:///unused.ts"),
+    flags: [],
+  });
+  const first = new TextDecoder().decode((await start(args, env)).stdout);
+  await server.shutdown();
+  const offline = new TextDecoder().decode((await start(args, env)).stdout);
+  assertEquals([cached.code, first], [0, offline]);
+  assertMatch(first, /^\[\["--worker=some"\],".*--cached-only.*","prompt"\]$/m);
+});
