@@ -19,8 +19,8 @@ export interface WorkspacePolicy {
   /** Whether a walker must skip this absolute path (forbidden or refused to read). Pure and cheap. */
   hidden(absolutePath: string): boolean;
   /**
-   * Checks again on the open file that the path still leads to this very file, so that a swapped folder does
-   * not win.
+   * Checks again on the open file that the path still leads to this very file, so that a swapped directory
+   * does not win.
    */
   verifyOpened?(file: Deno.FsFile, path: string, access?: "read" | "write"): Promise<void>;
 }

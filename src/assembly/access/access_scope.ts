@@ -47,7 +47,7 @@ function accessOf(
     };
 }
 
-/** `further` are folders that file tools may write to besides those of the configuration. */
+/** `further` are directories that file tools may write to besides those of the configuration. */
 export function buildWorkspace(paths: RunPaths, config: Config, further: readonly string[] = []): Workspace {
   const { sandbox } = config;
   const userHome = paths.env("HOME") ?? paths.env("USERPROFILE");

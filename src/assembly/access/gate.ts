@@ -78,7 +78,7 @@ function withoutJail(openJail: () => Promise<Jail>, writes: WritePolicy): Promis
 
 /**
  * What may not be read and lies where files can be written: the workspace keeps it from being read, and these
- * rules keep the folders above it from being moved, after which it would have another path.
+ * rules keep the directories above it from being moved, after which it would have another path.
  */
 function forbidden(workspace: Workspace): RuleText[] {
   return workspace.forbidden

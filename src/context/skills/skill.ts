@@ -56,7 +56,7 @@ export function readSkill(source: SkillSource, warn: (text: string) => void): Sk
   }
   const folder = source.dir.split(/[\\/]/).at(-1) ?? source.dir;
   const name = (textField(head, "name") ?? "").trim() || folder;
-  if (name !== folder) warn(`its name "${name}" differs from its folder "${folder}"`);
+  if (name !== folder) warn(`its name "${name}" differs from its directory "${folder}"`);
   if (!/^[^\s/]+$/.test(name)) {
     warn(`left out: "${name}" cannot be a name, it has blanks or slashes`);
     return undefined;

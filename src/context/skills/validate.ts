@@ -68,7 +68,7 @@ function checkName(head: Frontmatter, dir: string, find: Find): void {
       `name "${name}" must be 1 to 64 lowercase letters and digits with single hyphens between them`,
     );
   }
-  if (name !== folder) find("error", `name "${name}" must be the name of the folder, "${folder}"`);
+  if (name !== folder) find("error", `name "${name}" must be the name of the directory, "${folder}"`);
 }
 
 function checkText(head: Frontmatter, key: string, max: number, find: Find): void {

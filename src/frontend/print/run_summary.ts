@@ -37,7 +37,7 @@ export class ChangedFiles {
     }
   }
 
-  /** "a.txt +2 −0, b.txt +1 −1" with paths as seen from a folder, or nothing. */
+  /** "a.txt +2 −0, b.txt +1 −1" with paths as seen from a directory, or nothing. */
   describe(cwd: string): string {
     const files = [...this.#files].map(([path, { added, removed }]) => {
       const shown = path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;

@@ -28,7 +28,7 @@ export async function searchTarget(context: ToolContext, path: unknown): Promise
     if (!(error instanceof Deno.errors.NotFound)) throw error;
     const { suggestPaths: nearPaths } = await import("../file/suggest_paths.ts");
     const near = await nearPaths({ path: slashes(real), shown: wanted }, context);
-    const remedy = near.length > 0 ? `near names: ${near.join(", ")}` : "list the folder above it with ls";
+    const remedy = near.length > 0 ? `near names: ${near.join(", ")}` : "list the directory above it with ls";
     throw new ReasonixError(`Cannot find ${wanted}`, { remedy });
   }
 }
