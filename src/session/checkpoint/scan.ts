@@ -1,4 +1,4 @@
-import { IgnoreRules } from "../../path/ignore_rules.ts";
+import { IgnoreScope, isTelling } from "../../path/ignore_scope.ts";
 
 export interface ScanOptions {
   /** Real absolute path of the workspace. */
@@ -34,12 +34,8 @@ const SLICE_MS = 8;
 interface Directory {
   /** Relative to the root; empty for the root itself. */
   readonly path: string;
-  readonly rules: readonly Rules[];
-}
-
-interface Rules {
-  readonly base: string;
-  readonly list: IgnoreRules;
+  /** The scope of the directory above. */
+  readonly outer: IgnoreScope;
 }
 
 interface Found {
@@ -58,7 +54,7 @@ export async function scanWorkspace(options: ScanOptions): Promise<Scan> {
     files: new Map(),
     ignored: new Set(),
     skipped: [],
-    directories: [{ path: "", rules: [] }],
+    directories: [{ path: "", outer: IgnoreScope.above(options.root, options.root) }],
     ignoredDirectories: [],
   };
   const { files, ignored, skipped, directories } = found;
@@ -78,13 +74,15 @@ export async function scanWorkspace(options: ScanOptions): Promise<Scan> {
 }
 
 function scanDirectory(options: ScanOptions, directory: Directory, found: Found): void {
-  const entries = entriesOf(options, directory.path);
-  const rules = ownRules(options, directory, entries);
-  for (const { path, ...entry } of entries) {
-    const ignored = entry.name === DEPENDENCIES || isIgnored(rules, path, entry);
-    if (entry.isDirectory) {
+  const { root } = options;
+  const telling = new Set<string>();
+  const entries = entriesOf(options, directory.path, telling);
+  const scope = directory.outer.enter(directory.path === "" ? root : `${root}/${directory.path}`, telling);
+  for (const { path, name, isDirectory } of entries) {
+    const ignored = name === DEPENDENCIES || scope.ignores(`${root}/${path}`, name, isDirectory);
+    if (isDirectory) {
       if (ignored) found.ignoredDirectories.push(path);
-      else found.directories.push({ path, rules });
+      else found.directories.push({ path, outer: scope });
     } else if (!ignored) take(options, path, found);
     else if (found.ignored.size >= options.maxIgnored.files) found.skipped.push(path);
     else if (take(options, path, found)) found.ignored.add(path);
@@ -96,12 +94,16 @@ interface Entry extends Deno.DirEntry {
   readonly path: string;
 }
 
-/** Returns what a directory holds, without what is never looked at; nothing when it cannot be read. */
-function entriesOf({ root, skip }: ScanOptions, directory: string): Entry[] {
+/**
+ * Returns what a directory holds, without what is never looked at; nothing when it cannot be read. `telling`
+ * takes the names that decide what is ignored.
+ */
+function entriesOf({ root, skip }: ScanOptions, directory: string, telling?: Set<string>): Entry[] {
   const entries: Entry[] = [];
   try {
     for (const entry of Deno.readDirSync(directory === "" ? root : `${root}/${directory}`)) {
       const path = directory === "" ? entry.name : `${directory}/${entry.name}`;
+      if (isTelling(entry.name)) telling?.add(entry.name);
       if (!NEVER.has(entry.name) && !skip?.(`${root}/${path}`)) entries.push({ ...entry, path });
     }
   } catch {
@@ -134,30 +136,4 @@ function takeIgnored(options: ScanOptions, directory: string, found: Found): voi
     }
   }
   for (const path of paths) if (take(options, path, found)) found.ignored.add(path);
-}
-
-function ownRules(
-  { root }: ScanOptions,
-  { path, rules }: Directory,
-  entries: readonly Entry[],
-): readonly Rules[] {
-  const file = entries.find((entry) => entry.name === ".gitignore" && entry.isFile);
-  if (!file) return rules;
-  try {
-    return [...rules, { base: path, list: new IgnoreRules(Deno.readTextFileSync(`${root}/${file.path}`)) }];
-  } catch {
-    return rules;
-  }
-}
-
-/** The innermost file that has an opinion decides. */
-function isIgnored(rules: readonly Rules[], path: string, entry: Deno.DirEntry): boolean {
-  for (let i = rules.length - 1; i >= 0; i--) {
-    const rule = rules[i];
-    if (!rule) continue;
-    const below = rule.base === "" ? path : path.slice(rule.base.length + 1);
-    const verdict = rule.list.match(below, entry.name, entry.isDirectory);
-    if (verdict !== undefined) return verdict === "ignore";
-  }
-  return false;
 }

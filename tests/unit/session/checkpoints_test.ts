@@ -163,6 +163,16 @@ Deno.test("Checkpoints.restore undoes what a command did to ignored files, and m
     );
   }));
 
+Deno.test("Checkpoints count as ignored what a search counts, the repository's own excludes among it", () =>
+  withBench(async (b) => {
+    b.write(".git/info/exclude", "scratch/\n");
+    b.write(".ignore", "notes/\n");
+    for (const name of ["scratch", "notes"]) for (let i = 0; i < 4; i++) b.write(`${name}/${i}`, "1");
+    const id = await b.turn(() => b.write("a", "1"));
+    await b.points.preview(id);
+    assertEquals(b.points.uncovered(id), ["notes/", "scratch/"]);
+  }, { ignoredDirectoryFiles: 3 }));
+
 Deno.test("Checkpoints.uncovered names ignored files that were too many, then or now", () =>
   withBench(async (b) => {
     b.write(".gitignore", "*.local\nbuild/\ncache/\n");
