@@ -1,3 +1,5 @@
+import type { VariableAssignment } from "./types.ts";
+
 /** Variables whose text a shell or another common program runs, or that bring code into every program. */
 const CODE_VARIABLES = new RegExp(
   "^(?:PS[0-4]|PROMPT_COMMAND|BASH_ENV|ENV|BASH_(?:FUNC_.*|ALIASES|CMDS|LOADABLES_PATH)|SHELLOPTS|BASHOPTS|INPUTRC|FCEDIT|" +
@@ -63,6 +65,13 @@ export function affectsProgramLookup(name: string): boolean {
 /** Variables that only say how a program reports or which of its usual builds it makes. */
 const HARMLESS =
   /^(?:[a-z][a-z0-9_]*|CI|DEBUG|VERBOSE|LANG|LANGUAGE|LC_\w+|TZ|TERM|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|NODE_ENV|RUST_LOG|RUST_BACKTRACE|GOOS|GOARCH|CGO_ENABLED|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|PORT|HOST|LOG_LEVEL|PUPPETEER_SKIP_DOWNLOAD|HUSKY|I)$/;
+
+/** Says why what is set in front of a command keeps rules from covering it; having no pager is no reason. */
+export function riskyPrefix(assigns: readonly VariableAssignment[]): string | undefined {
+  const idle = ({ name, value }: VariableAssignment) =>
+    /(?:PAGER|EDITOR|VISUAL)$/.test(name) && isIdleProgram(value);
+  return riskyVariable(assigns.filter((each) => !idle(each)).map(({ name }) => name));
+}
 
 /** Says why a variable in front of a command, or set for all later ones, keeps rules from covering it. */
 export function riskyVariable(names: readonly string[]): string | undefined {

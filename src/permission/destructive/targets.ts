@@ -36,7 +36,8 @@ export function createTargetJudge(places: PathContext, privateDirectories: reado
     if (roots[0] === path) return "the workspace root";
     if (contains(path, home)) return "a directory that holds the home directory";
     if (roots.some((root) => contains(path, root))) return "a directory that holds the workspace";
-    return [...roots, ...privateDirectories].some((root) => contains(root, path)) ? undefined : OUTSIDE;
+    const own = contains(home, path) ? roots : [...roots, ...privateDirectories];
+    return own.some((root) => contains(root, path)) ? undefined : OUTSIDE;
   };
   const find = (path: string, cwds: readonly string[] | undefined): Hit[] => {
     if (path === ANY || path === "" || (!/^[/~]/.test(path) && !cwds)) return [unknownHit(path)];

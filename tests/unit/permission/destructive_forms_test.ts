@@ -96,6 +96,7 @@ const STILL_ASKED = [
   "rm -rf /var",
   "rm -rf ~",
   "cd $(mktemp -d); rm -rf ../../etc",
+  'd=$(mktemp -d); cd "$d"; rm -rf *',
 ];
 
 Deno.test("temporary directories of the commands' own may be emptied unasked, others not", async () => {

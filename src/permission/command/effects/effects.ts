@@ -16,7 +16,7 @@ import {
   type SimpleCommand,
 } from "../types.ts";
 import { unwrap, type Unwrapped } from "./unwrap.ts";
-import { codeReason, namesProgram, riskyAssignment, riskyVariable, setsCode } from "../variables.ts";
+import { codeReason, namesProgram, riskyAssignment, riskyPrefix, setsCode } from "../variables.ts";
 
 /** Effects while they are gathered. */
 interface Draft {
@@ -69,7 +69,7 @@ export function effects(command: SimpleCommand, environment: Environment): Effec
     draft.noOp = draft.reads.length + draft.writes.length === 0 && draft.risk === undefined;
     draft.readOnly = draft.noOp || draft.reads.length + draft.writes.length > 0;
   } else {
-    draft.risk = riskyVariable(assigns.map(({ name }) => name));
+    draft.risk = riskyPrefix(assigns);
     readWords(draft);
     for (const { name, value } of assigns) if (namesProgram(name)) addProgram(value, draft);
   }
@@ -150,7 +150,7 @@ function passWrapper(
   draft.guarded ??= inner.guarded;
   draft.writes.push(...inner.writes.map((path) => ({ path })));
   if (argv.slice(1, inner.at).some((each) => /^-[A-Za-z]*[CD]|^--chdir/.test(each))) draft.moved = true;
-  draft.risk ??= riskyVariable(inner.assigns.map(({ name }) => name));
+  draft.risk ??= riskyPrefix(inner.assigns);
   for (const { name, value } of inner.assigns) {
     if (setsCode(name, value)) draft.dynamic = codeReason(name);
     if (namesProgram(name)) addProgram(value, draft);

@@ -4,6 +4,7 @@ import type { Input, Nested } from "../types.ts";
 import { JAVASCRIPT } from "./javascript.ts";
 import { type Language, STRING, WRITES } from "./language.ts";
 import { PERL, RUBY } from "./perl_and_ruby.ts";
+import { LUA, PHP } from "./php_and_lua.ts";
 import { PYTHON, pythonImports } from "./python.ts";
 
 const LANGUAGES: Readonly<Record<Exclude<LanguageName, "shell">, Language>> = {
@@ -11,6 +12,8 @@ const LANGUAGES: Readonly<Record<Exclude<LanguageName, "shell">, Language>> = {
   javascript: JAVASCRIPT,
   perl: PERL,
   ruby: RUBY,
+  php: PHP,
+  lua: LUA,
 };
 
 /** Returns the content of a file that the session wrote itself. */
@@ -93,7 +96,7 @@ function namedFiles(code: string): Required<Pick<Found, "reads" | "writes">> {
   return { reads, writes: WRITES.test(code) ? [{ path: ANY }, ...reads] : [] };
 }
 
-export type LanguageName = "shell" | "python" | "javascript" | "perl" | "ruby";
+export type LanguageName = "shell" | "python" | "javascript" | "perl" | "ruby" | "php" | "lua";
 
 const SHEBANG: readonly (readonly [RegExp, LanguageName])[] = [
   [/\b(?:ba|da|z|k)?sh\b/, "shell"],
@@ -101,6 +104,8 @@ const SHEBANG: readonly (readonly [RegExp, LanguageName])[] = [
   [/\b(?:node|deno|bun)\b/, "javascript"],
   [/\bperl\b/, "perl"],
   [/\bruby\b/, "ruby"],
+  [/\bphp\b/, "php"],
+  [/\blua(?:jit)?\b/, "lua"],
 ];
 
 /** Returns the language of a script by its first line; a script without one is the calling shell's. */

@@ -77,6 +77,11 @@ export function pythonImports(code: string): string[] {
     .map((name) => name.trim().split(/\s/, 1)[0] ?? "");
 }
 
+/** The parts of PyYAML that build nothing but plain values. */
+function onlySafeYaml(left: string): boolean {
+  return !/\byaml\b(?!\s*\.\s*safe_\w+\s*\()/.test(left.replace(/\bimport\s+yaml\b(?!\s+as\b)/g, ""));
+}
+
 export const PYTHON: Language = {
   calls: [
     [calls(String.raw`\bos\.(?:system|popen)\(\s*${STRING}\s*\)`), shellText],
@@ -94,7 +99,8 @@ export const PYTHON: Language = {
   ],
   hides: (left) => {
     const rest = left.replace(/\bimport\s+subprocess\s*(?=;|\n|$|,)/g, "import re")
-      .replace(/(\bimport\s[^\n;]*)\bsubprocess\b(?!\s+as\b)/g, "$1re");
+      .replace(/(\bimport\s[^\n;]*)\bsubprocess\b(?!\s+as\b)/g, "$1re")
+      .replace(onlySafeYaml(left) ? /\bimport\s+yaml\b/ : /(?!)/, "import re");
     return find(MODULES, rest) ?? find(NAMES, rest) ??
       (WRITES.test(rest) ? pythonImports(rest).find((name) => !LIBRARY.test(name)) : undefined);
   },

@@ -1,22 +1,22 @@
 import { ANY } from "../../../rule/mod.ts";
 import { type Call, dynamic, type Found, getopt, isLong, operands, type Program } from "../program.ts";
 
-/** Options of tar that only list, after `t` or `--list`. */
+/** Options of tar that only list, after `t` or `--list`, or print what is in an archive (`-xO`). */
 const TAR_LIST =
-  "tvzjJaf:C:T:X: list verbose file= gzip bzip2 xz zstd auto-compress directory= wildcards exclude= " +
+  "txOvzjJaf:C:T:X: list extract get to-stdout verbose file= gzip bzip2 xz zstd auto-compress directory= wildcards exclude= " +
   "full-time numeric-owner show-transformed-names";
 
 function tar({ name, args }: Call): Found {
   const [first = "", ...rest] = args;
   // Its first word may be a cluster of options without a dash.
   if (/^[A-Za-z]*[IF]/.test(first)) return dynamic(`${name} is handed a command (${first})`);
-  const bundled = /^[tvzjJaf]*t[tvzjJaf]*$/.test(first);
+  const bundled = /^[tvzjJaf]*t[tvzjJaf]*$|^[xvzjJaf]*(?:x[vzjJaf]*O|O[vzjJaf]*x)[vzjJaf]*$/.test(first);
   const { options, unknown } = getopt(bundled ? rest : args, TAR_LIST);
   // A colon in a name means another machine.
   const local = !args.some((word) => word.includes(":"));
-  if (local && unknown === undefined && (bundled || options.some((each) => /^(?:t|list)$/.test(each.name)))) {
-    return { readOnly: true };
-  }
+  const has = (names: RegExp) => options.some(({ name }) => names.test(name));
+  const prints = has(/^(?:t|list)$/) || (has(/^(?:x|extract|get)$/) && has(/^(?:O|to-stdout)$/));
+  if (local && unknown === undefined && (bundled || prints)) return { readOnly: true };
   const into = args.flatMap((word, i) => /^(?:-C|--directory)$/.test(word) ? [args[i + 1] ?? ""] : []);
   return { writes: into.map((path) => ({ path: `${path}/${ANY}` })) };
 }
@@ -40,7 +40,6 @@ export const ARCHIVES: readonly Program[] = [
     deep: true,
     code: /^-[A-Za-z]*[IF]/,
     codeLong: "checkpoint-action to-command use-compress-program rsh-command info-script new-volume-script",
-    outputs: "-o -O --output",
     read: tar,
     destroys: ({ args }) =>
       args.some((arg) => isLong(arg, ["remove-files"]))

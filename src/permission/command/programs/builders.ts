@@ -81,7 +81,16 @@ export const BUILDERS: readonly Program[] = [
   { names: "yarn", obeys: SCRIPTS, network: PACKAGES, mentions: "first", offers: "run+ install test" },
   { names: "jest vitest mocha eslint", obeys: SCRIPTS, offers: "." },
   { names: "vite webpack", obeys: SCRIPTS },
-  { names: "tsc prettier ruff black mypy flake8 gofmt rustfmt phpunit shellcheck", offers: "." },
+  { names: "tsc prettier ruff black mypy flake8 gofmt rustfmt phpunit", offers: ".", prints: "--version" },
+  {
+    names: "shellcheck",
+    files: "reads",
+    readOnly: {
+      options:
+        "axC::e:f:i:o:P:s:S:W: shell= format= exclude= include= severity= external-sources color=? enable= norc version",
+    },
+    offers: ".",
+  },
   {
     names: "pytest",
     code: /^-p|^--(?:pdbcls|rootdir|confcutdir)/,
@@ -105,6 +114,8 @@ export const BUILDERS: readonly Program[] = [
     outputs: "-o",
     network: PACKAGES,
     prints: "version",
+    read: ({ args: [sub, ...names] }) =>
+      sub === "env" ? { readOnly: names.every((name) => /^[A-Z][A-Z0-9_]*$/.test(name)) } : undefined,
     offers: "build test vet fmt mod list",
   },
   { names: "prove", obeys: /\.(?:p[lm]|t)$/ },

@@ -1,6 +1,6 @@
 import { ANY, isKnown } from "../../../rule/mod.ts";
 import { type Call, isLong, operands, type Program, reads } from "../program.ts";
-import type { Destruction } from "../types.ts";
+import { type Destruction, isDiscardDevice } from "../types.ts";
 
 /**
  * Returns the paths a removal is given: what its words name, or below the directories that its words come
@@ -59,7 +59,14 @@ function deviceCopy({ args }: Call): Destruction[] {
 
 /** Programs that make, change, copy and remove files. */
 export const FILES: readonly Program[] = [
-  { names: "tee rmdir unlink mkfifo mknod truncate shred patch", files: "writes" },
+  {
+    names: "tee",
+    files: "writes",
+    read: ({ args }) => ({
+      readOnly: args.every((word) => /^-[aip]+$/.test(word) || isDiscardDevice(word)),
+    }),
+  },
+  { names: "rmdir unlink mkfifo mknod truncate shred patch", files: "writes" },
   { names: "touch mkdir", files: "writes", offers: "." },
   { names: "rm", files: "writes", destroys: removal },
   { names: "rimraf trash trash-put gio", destroys: removal },

@@ -155,20 +155,22 @@ function rebaseRuns(args: readonly string[]): string | Nested | undefined {
 }
 
 function onlyReads({ sub, args, steered }: GitCall): boolean {
-  if (steered || args.some((arg) => !isKnown(arg) && !/^[\w./~@:+=,^]/.test(arg))) return false;
+  const hidden = (arg: string) => !isKnown(arg) && !/^(?:[\w./~@:+=,^]|--(?:format|pretty)=)/.test(arg);
+  if (steered || args.slice(0, [...args, "--"].indexOf("--")).some(hidden)) return false;
   if (sub === "config") {
     const words = configWords(args);
     if (typeof words === "string") return words === "asks" && !args.some((arg) => /^(?:--)?unset/.test(arg));
     return words.length === 1 &&
       args.every((arg) => /^\w|^--(?:global|local|system|show-origin|bool|int)$/.test(arg));
   }
+  if (sub === "symbolic-ref") return /^(?:(?:-q|--short|--quiet) )*[\w/.]+$/.test(args.join(" "));
   const list = LISTS[sub];
   if (list) {
     const [options, allowed, leading] = list;
     const read = getopt(args, options);
     // With these the operands are patterns or commits, not names to create.
     const listing = read.options.some(({ name }) =>
-      /^(?:list|(?:no-)?merged|contains|points-at)$/.test(name)
+      /^(?:list|(?:no-)?merged|contains|points-at)$/.test(name) || (sub === "tag" && name === "l")
     );
     return read.unknown === undefined && (leading?.test(read.operands[0] ?? "") ?? true) &&
       (listing || read.operands.every((word) => isKnown(word) && allowed.test(word)));
@@ -243,7 +245,8 @@ function read({ argv, at }: Call): Found {
     dynamic: git.dynamic,
     nested: git.nested ? [git.nested] : [],
     runs: plain,
-    readOnly: git.nested === undefined && git.dynamic === undefined && onlyReads(git),
+    readOnly: git.nested === undefined && git.dynamic === undefined &&
+      (onlyReads(git) || (argv.length === 2 && /^--(?:version|help)$/.test(argv[1] ?? ""))),
     network: /^(?:push|pull|fetch|clone|ls-remote|remote|submodule|send-pack|fetch-pack)$/.test(git.sub),
     ...files(git),
   };
@@ -251,7 +254,6 @@ function read({ argv, at }: Call): Found {
 
 export const GIT: readonly Program[] = [{
   names: "git",
-  prints: "--version --help",
   offers: "add commit status diff log show fetch stash",
   obeys: /(?:^|\/)(?:\.gitconfig|\.gitmodules|config|hooks\/[^/]+)$/,
   read,

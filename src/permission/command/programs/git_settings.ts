@@ -35,11 +35,13 @@ const CONFIG_QUERIES = /^(?:-l|--list|--get\S*|--unset\S*)$/;
 /** Returns the key and value that `git config` would set, or what else it does. */
 export function configWords(args: readonly string[]): "edits" | "asks" | readonly string[] {
   const words = args.filter((word, i) => !/^-./.test(word) && !CONFIG_VALUES.test(args[i - 1] ?? ""));
-  if (args.some((word) => word === "-e" || word === "--edit") || words[0] === "edit") return "edits";
-  if (args.some((word) => CONFIG_QUERIES.test(word)) || /^(?:get|list|unset)$/.test(words[0] ?? "")) {
-    return "asks";
-  }
-  return words[0] === "set" ? words.slice(1) : words;
+  const [first = ""] = words;
+  // Behind the name of a setting even a word with a dash is its value.
+  const name = first.includes(".") ? args.indexOf(first) : args.length;
+  const options = args.slice(0, name);
+  if (options.some((word) => word === "-e" || word === "--edit") || first === "edit") return "edits";
+  if (options.some((word) => CONFIG_QUERIES.test(word)) || /^(?:get|list|unset)$/.test(first)) return "asks";
+  return first === "set" ? words.slice(1) : args.slice(name);
 }
 
 /** Writing a setting that runs programs has the next git command run them. */

@@ -1,4 +1,4 @@
-import { isKnown } from "../../../rule/mod.ts";
+import { isKnown, ONE, STAR } from "../../../rule/mod.ts";
 import { type Call, dynamic, type Found, type Program } from "../program.ts";
 import {
   embeddedCode,
@@ -23,6 +23,8 @@ interface Interpreter {
   readonly prints?: string;
 }
 
+/** A pattern for file names that begin and end as written. */
+const GLOB_OF_NAMES = new RegExp(`^[\\w./~][\\w./~${STAR}${ONE}]*\\w$`);
 const ANY_FLAG = /^-[qsvw]$/;
 const SCRIPT = /\.(?:py|js|mjs|cjs|ts|mts|tsx|pl|rb|php|lua|R|jl)$/;
 const PYTHON = /^(?:python|pypy)/;
@@ -59,7 +61,7 @@ function given({ args, ownScript }: Call, { option, language }: Interpreter): Fo
   const rest = args.slice(at);
   // Perl and Ruby open what these words name, and `name |` is a command.
   const opened = /^(?:perl|ruby)$/.test(language) &&
-    rest.some((word) => /\||^-./.test(word) || !isKnown(word));
+    rest.some((word) => /\||^-./.test(word) || (!isKnown(word) && !GLOB_OF_NAMES.test(word)));
   if (opened) return dynamic(`${language} may run what its words say`);
   // Options of Node count wherever they stand.
   if (language === "javascript" && rest.some((word) => /^-./.test(word) || !isKnown(word))) return undefined;
@@ -151,6 +153,8 @@ const ENDINGS: Readonly<Record<string, LanguageName>> = {
   mts: "javascript",
   pl: "perl",
   rb: "ruby",
+  php: "php",
+  lua: "lua",
 };
 
 function languageOfFile(path: string, content: string): LanguageName | undefined {
@@ -161,6 +165,9 @@ export const SCRIPTS = /\.(?:[cm]?[jt]sx?|json)$|\/\.\w+rc$/;
 /** Start files of programs that run commands from them. */
 export const DOT_FILES = /(?:^|\/)(?:\.[\w-]+|config|init\.\w+)$/;
 const ASKS_VERSION = "--version -v -V --help -h";
+
+const PERL_FLAGS =
+  /^-(?:[nlpawW0-9]+|F[^({]*|[nlpaw]*i[.\w~]{0,5}|M(?:strict|warnings|POSIX|List::Util|Data::Dumper|JSON::PP)(?:=[\w,]+)?)$/;
 
 const VIM: Interpreter = {
   names: "vim vi nvim view gvim vimdiff",
@@ -186,7 +193,7 @@ export const INTERPRETERS: readonly Program[] = [
     names: "perl#",
     language: "perl",
     code: /^-(?!I)[A-Za-z0-9]*[eEM]/,
-    option: { flags: /^-(?:[nlpawW0-9]+|F[^({]*|[nlpaw]*i[.\w~]{0,5})$/, code: /^-[nlpaw0-9]*[eE]$/ },
+    option: { flags: PERL_FLAGS, code: /^-[nlpaw0-9]*[eE]$/ },
     input: /^-[wWtTuUlnpaS]+$/,
     obeys: /\.(?:p[lm]|t)$/,
     prints: ASKS_VERSION,
@@ -225,12 +232,21 @@ export const INTERPRETERS: readonly Program[] = [
   }),
   interpreter({
     names: "php#",
+    language: "php",
+    option: { flags: /^-[nq]$/, code: /^-r$/ },
     code:
       /^-[rBREa]|^--(?:run|process|interactive)|auto_(?:ap|pre)pend_file|^-d?extension=|^-d?zend_extension=/,
     input: ANY_FLAG,
     prints: ASKS_VERSION,
   }),
-  interpreter({ names: "lua# luajit#", code: /^-[el]/, input: ANY_FLAG, prints: "-v" }),
+  interpreter({
+    names: "lua# luajit#",
+    language: "lua",
+    option: { flags: /^-v$/, code: /^-e$/ },
+    code: /^-[el]/,
+    input: ANY_FLAG,
+    prints: "-v",
+  }),
   interpreter({ names: "Rscript", code: /^-e|^--(?:expr|file).*/ }),
   interpreter({ names: "R", code: /^-e|^--(?:expr|file).*/, input: ANY_FLAG }),
   interpreter({ names: "julia", code: /^-[eEL]|^--(?:eval|print|load).*/, input: ANY_FLAG }),

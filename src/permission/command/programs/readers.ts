@@ -19,6 +19,12 @@ const RG_LONG =
 /** Options of xxd are whole words, and its second operand is a file it writes. */
 const XXD = /^-(?:a|autoskip|b|bits|C|e|E|EBCDIC|i|include|p|ps|plain|postscript|u|z|[cglson]\d+)$/;
 
+/** Options of openssl that only say what to print and what to read. */
+const OPENSSL =
+  /^(?!-)|^-(?:in|inform|noout|text|subject|issuer|dates|enddate|startdate|fingerprint|serial|pubkey|purpose|checkend|nameopt|ext|hex|r|binary|a|v|sha\d+|md5)$/;
+/** No file with more words in it. */
+const NO_LIST = /^[^@]/;
+
 /** Programs that only read and print. */
 export const READERS: readonly Program[] = [
   {
@@ -35,11 +41,19 @@ export const READERS: readonly Program[] = [
     names: "pwd true false : [ test which type df whoami id uname nproc uptime basename dirname tr " +
       "seq sleep echo " +
       "printenv groups getconf locale ps free cal factor numfmt expr who users tty logname pgrep " +
-      "pidof lscpu whereis",
+      "pidof lscpu whereis locate plocate getent",
     readOnly: true,
   },
   { names: "grep egrep fgrep zgrep", files: "searches", readOnly: true, offers: "." },
-  { names: "ag ack", files: "searches" },
+  {
+    names: "ag ack",
+    files: "searches",
+    readOnly: {
+      options:
+        "acFhHiklLnQrRsSuvwA:B:C:G:m: ignore= ignore-dir= type= hidden nobreak nogroup nocolor color column literal " +
+        "count files-with-matches",
+    },
+  },
   {
     names: "rg ripgrep",
     files: "searches",
@@ -99,7 +113,7 @@ export const READERS: readonly Program[] = [
     files: "reads",
     readOnly: {
       options:
-        "bciIkLhNnprsv0em:F:P: brief mime mime-type mime-encoding dereference no-dereference separator=",
+        "bciIkLhNnrsv0em:F:P: brief mime mime-type mime-encoding dereference no-dereference separator=",
     },
   },
   {
@@ -141,12 +155,67 @@ export const READERS: readonly Program[] = [
     outputs: "-o",
     readOnly: { options: "diDw:b: decode wrap= ignore-garbage" },
   },
-  { names: "bat source-highlight iconv pandoc csplit", files: "reads", outputs: "-o --output" },
+  {
+    names: "shuf",
+    files: "reads",
+    outputs: "-o --output",
+    readOnly: { options: "ezrn:i: echo zero-terminated repeat head-count= input-range=" },
+  },
+  {
+    names: "iconv",
+    files: "reads",
+    outputs: "-o --output",
+    readOnly: { options: "clsf:t: from-code= to-code= list silent" },
+  },
+  { names: "zstdcat lz4cat", files: "reads", readOnly: { options: "fqv" } },
+  {
+    names: "xmllint",
+    files: "reads",
+    readOnly: { options: " xpath= noout format nonet huge noblanks html version" },
+  },
+  {
+    names: "nm objdump readelf size",
+    files: "reads",
+    readOnly: {
+      options:
+        "aABCdDefghHilnprRsStTuVwWxj:M: demangle dynamic defined-only undefined-only all-headers disassemble source syms",
+      operands: NO_LIST,
+    },
+  },
+  {
+    names: "cloc tokei",
+    files: "reads",
+    deep: true,
+    readOnly: {
+      options:
+        "fs:t:e: files by-file json csv md yaml quiet hidden sort= type= exclude= exclude-dir= include-lang=",
+    },
+  },
+  { names: "lsof", readOnly: { options: "anPtlRUsi::p:u:c:", operands: /^[\w./:-]/ } },
+  { names: "ss", readOnly: { options: "tulnpaeimosrxw460HO" } },
+  { names: "netstat", readOnly: { options: "tulnpaeridsgcvWx46" } },
+  { names: "nvidia-smi", readOnly: { options: "L", most: 0 } },
+  {
+    names: "tput",
+    readOnly: { options: "T:", operands: /^(?:cols|lines|colors|bold|dim|sgr0|set[ab]f|el|\d+)$/ },
+  },
+  {
+    names: "openssl",
+    files: "reads",
+    outputs: "-out",
+    read: ({ args: [sub = "", ...words] }) => ({
+      readOnly: /^(?:x509|dgst|version|ciphers|verify)$/.test(sub) &&
+        words.every((word) => isKnown(word) && OPENSSL.test(word)),
+    }),
+  },
+  { names: "bat source-highlight pandoc csplit", files: "reads", outputs: "-o --output" },
   { names: "split gsplit", files: "reads", codeLong: "filter" },
-  { names: "openssl", files: "reads", outputs: "-out" },
-  { names: "gpg", files: "reads", outputs: "-o --output" },
   { names: "bc", files: "reads", readOnly: { options: "lqsw" } },
-  { names: "ss", readOnly: { options: "tulnpaxr46eimosHO" } },
-  { names: "lsof", readOnly: { options: "i::nPtp:u:c:" } },
-  { names: "man", code: /^-[A-Za-z]*[PH]/, codeLong: "pager html" },
+  { names: "gpg", files: "reads", outputs: "-o --output" },
+  {
+    names: "man",
+    code: /^-[A-Za-z]*[PH]/,
+    codeLong: "pager html",
+    readOnly: { options: "afkwW", operands: /^[\w.+-]+$/ },
+  },
 ];

@@ -131,14 +131,16 @@ export const SHELLS: readonly Program[] = [
     read: ({ name, args }) =>
       args.some((word) => /^-[A-Za-z]*C/.test(word))
         ? dynamic(`${name} -C runs a command for each line`)
-        : undefined,
+        : { readOnly: args.every((word) => /^(?:-t|[a-z_]\w*)$/.test(word)) },
   },
   {
     names: "alias bind enable complete compgen",
     read: ({ name, args }) =>
       args.length > 0 ? dynamic(`${name} changes what later words mean`) : { readOnly: true },
   },
-  { names: "exit return break continue shift wait cd shopt", readOnly: true },
+  { names: "exit return break continue shift wait cd pushd popd dirs shopt ulimit umask", readOnly: true },
+  { names: "history", readOnly: { options: "", operands: /^\d+$/, most: 1 } },
+  { names: "unset", readOnly: { options: "v", operands: /^\w+$/ } },
   {
     names: "set",
     read: ({ args }) => ({

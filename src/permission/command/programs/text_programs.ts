@@ -15,6 +15,9 @@ const AWK_OPTIONS =
  */
 const AWK_FIRST_PATTERN = /^\s*!?\s*\/(?:[^/\\\n"[]|\\.)*\//;
 
+/** Output to a file that is named in the program, where nothing in front could shift what is a string. */
+const AWK_OUTPUT = /(\bprintf?\b[^;{}\n>|"'/#]*)>>?\s*"([\w.][\w./-]*)"(?=\s*(?:[;}\n]|$))/g;
+
 /** An awk program can start commands with `system`, pipes and `getline`. */
 function awk({ name, args }: Call): Found {
   let code: string | undefined;
@@ -27,7 +30,12 @@ function awk({ name, args }: Call): Found {
   }
   if (code === undefined) return {};
   if (!isKnown(code)) return dynamic(`${name} runs a program that only the shell will know`);
-  const bare = withoutStrings(code.replace(AWK_FIRST_PATTERN, "1")).replaceAll("||", "");
+  const outputs: string[] = [];
+  const printing = code.replace(AWK_OUTPUT, (_, print: string, path: string) => {
+    outputs.push(path);
+    return print;
+  });
+  const bare = withoutStrings(printing.replace(AWK_FIRST_PATTERN, "1")).replaceAll("||", "");
   const writes = bare.split(/[;{}\n]/).some((statement) => {
     const print = statement.search(/\bprintf?\b/);
     return print >= 0 && statement.indexOf(">", print) >= 0;
@@ -37,7 +45,10 @@ function awk({ name, args }: Call): Found {
   if (writes || /system|getline|\||@/.test(bare)) {
     return { dynamic: `the ${name} program may start commands or write files`, code };
   }
-  return { readOnly: getopt(args, AWK_OPTIONS, true).unknown === undefined };
+  return {
+    writes: outputs.map((path) => ({ path })),
+    readOnly: getopt(args, AWK_OPTIONS, true).unknown === undefined,
+  };
 }
 
 /**

@@ -37,6 +37,10 @@ export const WRAPPERS: readonly Program[] = [
     writes: "o output",
     prints: true,
   }),
+  wrapper("valgrind", {
+    options: "vq leak-check= tool= error-exitcode= track-origins= show-leak-kinds= quiet",
+  }),
+  wrapper("strace ltrace", { options: "cfqTtyrvwCFie:s:o:S:a:k", writes: "o" }),
   wrapper("timeout", {
     options: "vfs:k: foreground preserve-status verbose signal= kill-after=",
     operands: 1,
@@ -84,9 +88,9 @@ export const WRAPPERS: readonly Program[] = [
     read: ({ name }) => dynamic(`${name} runs what it is given as input`),
   },
   {
-    names: "runuser pkexec setpriv strace ltrace watch parallel sem fakeroot firejail bwrap proot " +
+    names: "runuser pkexec setpriv watch parallel sem fakeroot firejail bwrap proot " +
       "systemd-run start-stop-daemon run-parts entr rlwrap xvfb-run dbus-run-session ssh-agent " +
-      "valgrind perf " +
+      "perf " +
       "proxychains proxychains4 torsocks tsocks faketime numactl prlimit cgexec cpulimit catchsegv expect " +
       "direnv conda asdf rustup nix nix-shell pdm rye hatch pixi doas-edit " +
       "runcon sg capsh setarch linux32 linux64 i386 x86_64 eatmydata stdbuf-static hyperfine watchexec " +

@@ -1,0 +1,80 @@
+import { assert, assertEquals } from "../../support/assert.ts";
+import { bash, scene } from "../../unit/permission/scene.ts";
+import type { EverydayLine } from "./everyday_lines.ts";
+import { QUERIES } from "./everyday_queries.ts";
+import { READING } from "./everyday_reading.ts";
+import { PERSON, WORK } from "./everyday_work.ts";
+
+const ALL: readonly EverydayLine[] = [...READING, ...QUERIES, ...WORK, ...PERSON];
+
+/** Deny rules as people write them; none of the lines is one of these commands. */
+const DENIED = ["Bash(npm publish:*)", "Bash(git push --force:*)", "Bash(sudo:*)", "Bash(rm -rf /)"];
+
+type Overrides = NonNullable<Parameters<typeof scene>[2]>;
+
+/** The lines that a gate does not let through by itself, with what it says. */
+async function stopped(
+  lines: readonly EverydayLine[],
+  overrides: Overrides,
+  deny: readonly string[] = [],
+): Promise<EverydayLine[]> {
+  const cwd = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    for (const folder of ["src", "docs", "web", "api", "build", "home/.cache/pip", "home/project-old"]) {
+      await Deno.mkdir(`${cwd}/ws/${folder}`.replace("/ws/home", "/home"), { recursive: true });
+    }
+    const env = () => ({ HOME: `${cwd}/home`, PATH: "/usr/bin:/bin" });
+    const { gate } = scene(`${cwd}/ws`, { deny }, { home: `${cwd}/home`, env, ...overrides });
+    const found: EverydayLine[] = [];
+    for (const row of lines) {
+      const { decision, headless, reason } = await gate.explain(bash(row.line));
+      const asked = overrides.approvalMode === "auto" ? decision !== "allow" : headless !== "allow";
+      if (asked) found.push({ ...row, reason });
+    }
+    return found;
+  } finally {
+    await Deno.remove(cwd, { recursive: true });
+  }
+}
+
+const shown = (rows: readonly EverydayLine[]) => rows.map(({ line, reason }) => `${line}  ← ${reason}`);
+
+Deno.test("the corpus has a thousand everyday lines, none twice, at most one in a hundred for a person", () => {
+  assert(ALL.length >= 1000, String(ALL.length));
+  assertEquals(new Set(ALL.map((row) => row.line)).size, ALL.length);
+  assert(PERSON.length <= ALL.length / 100, String(PERSON.length));
+  assert(READING.length + QUERIES.length >= 500);
+});
+
+for (const mode of ["ask", "deny"] as const) {
+  Deno.test(`every reading line runs unasked with mode = "${mode}" and --on-ask deny`, async () => {
+    const reading = [...READING, ...QUERIES];
+    assertEquals(shown(await stopped(reading, { mode, onAsk: "deny" })), []);
+  });
+}
+
+for (const permissionMode of ["read-only", "plan"] as const) {
+  Deno.test(`every reading line runs in ${permissionMode} mode`, async () => {
+    assertEquals(shown(await stopped([...READING, ...QUERIES], { permissionMode, onAsk: "deny" })), []);
+  });
+}
+
+/** The jail of a default configuration: temporary directories of its own, and no network. */
+const JAILED: Overrides = {
+  surroundings: () => Promise.resolve({ privateDirectories: ["/tmp", "/var/tmp"], network: false }),
+};
+
+for (const approvalMode of ["ask", "auto"] as const) {
+  const name = approvalMode === "ask" ? "headless" : "in the approval mode auto";
+  Deno.test(`inside the jail only the lines marked so need a person ${name}`, async () => {
+    const found = await stopped(ALL, { ...JAILED, approvalMode });
+    assertEquals(shown(found.filter((row) => row.class !== "person")), []);
+    assertEquals(found.length, PERSON.length);
+  });
+}
+
+Deno.test("deny rules that concern none of the lines stop at most one in a hundred", async () => {
+  const found = await stopped([...READING, ...QUERIES, ...WORK], JAILED, DENIED);
+  assertEquals(shown(found.filter((row) => row.class === "read")), []);
+  assert(found.length <= ALL.length / 100, shown(found).join("\n"));
+});
