@@ -17,6 +17,22 @@ Deno.test("permissions check explains segments, rule and origin, and exits 3 for
   assertEquals((await world.run(["permissions", "check", "--tool", "nope", "x"])).code, 2);
 });
 
+Deno.test("permissions check --explain prints what each pass over a line understood", async () => {
+  await using world = await makeWorld("");
+  const { stdout } = await world.run(["permissions", "check", "--explain", "cd sub && rm -r a | wc -l > n"]);
+  for (
+    const part of [
+      /parse:\n\s+AndOr: cd sub/,
+      /expand:\n\s+"cd" "sub"; in .*\n\s+"rm" "-r" "a"; in .*sub/,
+      /effects:\n[^]*runs rm -r a; writes a; may destroy: it deletes a[^]*runs wc -l; writes n/,
+    ]
+  ) {
+    assertMatch(stdout, part);
+  }
+  const plain = await world.run(["permissions", "check", "--json", "ls"]);
+  assertEquals(Object.hasOwn(JSON.parse(plain.stdout), "passes"), false);
+});
+
 Deno.test("a deny or ask rule that cannot be read ends the run before the first request", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" } });
   await using world = await makeWorld(mockConfig(server.url, '[permissions]\nallow = ["Bash(ls"]\n'));
