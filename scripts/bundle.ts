@@ -17,11 +17,15 @@ const ENTRY = "cli/main.ts";
 const DEFAULT_OUTPUT = "dist/reasonix.js";
 
 /**
- * Token vocabularies, megabytes each. In the one file they would cost every start some 20 ms and 12 MB, so
- * they lie beside it (`reasonix.o200k_base.js`, …) and may be missing.
+ * Modules that most runs do not need, by the name of the file beside the program that holds each
+ * (`reasonix.o200k_base.js`, …): token vocabularies, megabytes each, and what renders Markdown on a terminal.
+ * In the one file every megabyte would cost each start 7 ms and 3.5 MB. They may be missing.
  */
-const VOCABULARIES = ["o200k_base", "cl100k_base"];
-const VOCABULARY_MODULE = "gpt-tokenizer/encoding/";
+const BESIDE: Readonly<Record<string, string>> = {
+  o200k_base: "gpt-tokenizer/encoding/o200k_base",
+  cl100k_base: "gpt-tokenizer/encoding/cl100k_base",
+  terminal: "@earendil-works/pi-tui",
+};
 
 /** Lets the file be started by name on Unix. */
 const SHEBANG = `#!/usr/bin/env -S deno run ${PERMISSION_FLAGS.join(" ")} --no-config`;
@@ -42,7 +46,7 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
     const text = `${SHEBANG}\n// Reasonix ${build}, MIT license\n${await programText(folder)}`;
     await Deno.writeTextFile(path, text);
     if (Deno.build.os !== "windows") await Deno.chmod(path, 0o755);
-    await bundleVocabularies(folder, path.replace(/[^/]*$/, ""));
+    await bundleBeside(folder, path.replace(/[^/]*$/, ""));
     return { path, bytes: new TextEncoder().encode(text).length, build };
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -50,12 +54,12 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
 }
 
 async function programText(folder: string): Promise<string> {
-  const external = VOCABULARIES.flatMap((name) => ["--external", VOCABULARY_MODULE + name]);
+  const external = Object.values(BESIDE).flatMap((module) => ["--external", module]);
   await denoBundle(["--code-splitting", "--minify", ...external, "--outdir", `${folder}/chunks`, ENTRY]);
   const chunks: Chunk[] = [];
   for (const { name } of [...Deno.readDirSync(`${folder}/chunks`)].sort((a, b) => a.name < b.name ? -1 : 1)) {
     const code = await Deno.readTextFile(`${folder}/chunks/${name}`);
-    chunks.push(chunkOf(name, code.replaceAll(/"gpt-tokenizer\/encoding\/(\w+)"/g, '"./reasonix.$1.js"')));
+    chunks.push(chunkOf(name, withFilesBeside(code)));
   }
   await Deno.writeTextFile(`${folder}/packed.js`, pack(chunks, "main.js"));
   const minified = `${folder}/minified.js`;
@@ -63,13 +67,21 @@ async function programText(folder: string): Promise<string> {
   return ascii(compileEagerly(await Deno.readTextFile(minified), await executedFunctions(minified)));
 }
 
-/** Made once per directory: the vocabularies change only with the package. */
-async function bundleVocabularies(folder: string, to: string): Promise<void> {
-  for (const name of VOCABULARIES) {
+/** The code of a chunk with imports of files instead of the modules that lie beside the program. */
+function withFilesBeside(code: string): string {
+  return Object.entries(BESIDE).reduce(
+    (text, [name, module]) => text.replaceAll(JSON.stringify(module), `"./reasonix.${name}.js"`),
+    code,
+  );
+}
+
+/** Made once per directory: these files change only with their packages. */
+async function bundleBeside(folder: string, to: string): Promise<void> {
+  for (const [name, module] of Object.entries(BESIDE)) {
     const file = `${to}reasonix.${name}.js`;
     if (await Deno.stat(file).then(() => true, () => false)) continue;
     const entry = `${folder}/${name}.ts`;
-    await Deno.writeTextFile(entry, `export * from "${VOCABULARY_MODULE}${name}";\n`);
+    await Deno.writeTextFile(entry, `export * from "${module}";\n`);
     await denoBundle(["--minify", "--config", `${ROOT.pathname}deno.json`, "-o", file, entry]);
   }
 }

@@ -69,8 +69,8 @@ export class RenderedAnswer implements AnswerView {
 
   async #rendered(blocks: readonly string[]): Promise<string> {
     this.warm();
-    const render = await this.#loading;
-    if (!render) return blocks.join("\n\n");
+    // Where the renderer cannot be had, Markdown is readable as it is.
+    const render = await this.#loading?.catch(() => undefined) ?? ((text: string) => [text]);
     const parts = blocks.map((block) => `${render(block, this.#columns()).join("\n")}\n`);
     const gap = this.#written ? "\n" : "";
     this.#written = true;
