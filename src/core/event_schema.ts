@@ -105,7 +105,7 @@ export const EVENT_KINDS = {
   "tool.start": z.object({
     call: toolCall,
     readOnly: z.boolean(),
-    /** What the call is about: its command, path or pattern. */
+    /** Subject of the call: its command, path or pattern. */
     summary: z.string(),
     /** One line that says what the call does, in place of its name and summary. */
     title: z.optional(z.string()),

@@ -31,8 +31,8 @@ export interface PathMatcher {
   forms(path: string, cwd?: string): PathForms;
   match(glob: string, list: RuleList, forms: PathForms): Match;
   /**
-   * Whether what a glob of a refusal names lies, or would lie, in this directory, so that moving or replacing
-   * it concerns that. `isDirectory` is asked where the path could be an ordinary file just as well.
+   * Reports whether what a glob of a refusal names lies, or would lie, in this directory, so that moving or
+   * replacing it concerns that. `isDirectory` is asked where the path could be an ordinary file just as well.
    */
   holds(glob: string, path: PathForms, isDirectory: () => boolean): boolean;
 }

@@ -68,8 +68,8 @@ const ODDITIES: readonly Oddity[] = [
 ];
 
 /**
- * What to tell about a path rule that can be read, but protects or allows nothing, or something else than it
- * seems to.
+ * Returns what to tell about a path rule that can be read, but protects or allows nothing, or something else
+ * than it seems to.
  */
 export function ruleRemark({ name, target, inner }: RuleParts): RuleFault | undefined {
   if (inner === undefined || !("family" in target) || !/^(?:Read|Edit)$/.test(target.family)) {
@@ -97,7 +97,10 @@ function emptyClass(glob: string): boolean {
   );
 }
 
-/** Whether a glob begins with a single `/`, and nothing in the root directory has the name that follows. */
+/**
+ * Reports whether a glob begins with a single `/`, and nothing in the root directory has the name that
+ * follows.
+ */
 function countsFromProject(glob: string): boolean {
   const first = /^\/([^/*?]+)/.exec(literalHead(glob))?.[1];
   return POSIX && first !== undefined && !exists(`/${unescapeGlob(first)}`);

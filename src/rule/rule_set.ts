@@ -136,7 +136,7 @@ interface CallFiles {
   readonly decisive: readonly PathForms[];
   /** As the model wrote them. */
   readonly texts: readonly string[];
-  /** Whether a directory is among what is written, and so moved. */
+  /** Reports whether a directory is among what is written, and so moved. */
   readonly moved: () => boolean;
 }
 

@@ -16,7 +16,7 @@ export interface WorkspacePolicy {
   write(path: string): Promise<string>;
   /** Folders that can be written, as real paths. */
   readonly roots?: readonly string[];
-  /** Whether a walker must skip this absolute path (forbidden or refused to read). Pure and cheap. */
+  /** Reports whether a walker must skip this absolute path (forbidden or refused to read). Pure and cheap. */
   hidden(absolutePath: string): boolean;
   /**
    * Checks again on the open file that the path still leads to this very file, so that a swapped directory
@@ -73,7 +73,7 @@ export interface ToolSettings {
   readonly shell: { readonly prefer: "auto" | "bash" | "powershell" | "pwsh"; readonly path?: string };
   readonly ensureTrailingNewline: boolean;
   readonly writes: "allow" | "dry-run" | "deny";
-  /** Whether the model accepts images. */
+  /** Says whether the model accepts images. */
   readonly vision: boolean;
 }
 
@@ -148,8 +148,8 @@ export interface Tool {
   /** The command line a call runs. Pure. */
   readonly command?: (args: Arguments) => CommandLine;
   /**
-   * What else a call is about. Pure; absent in a tool that declares nothing at all: every text among its
-   * arguments.
+   * Returns what else a call is about. Pure; absent in a tool that declares nothing at all: every text among
+   * its arguments.
    */
   readonly subjects?: (args: Arguments) => readonly string[];
   /**

@@ -77,8 +77,8 @@ function withoutJail(openJail: () => Promise<Jail>, writes: WritePolicy): Promis
 }
 
 /**
- * What may not be read and lies where files can be written: the workspace keeps it from being read, and these
- * rules keep the directories above it from being moved, after which it would have another path.
+ * Returns what may not be read and lies where files can be written: the workspace keeps it from being read,
+ * and these rules keep the directories above it from being moved, after which it would have another path.
  */
 function forbidden(workspace: Workspace): RuleText[] {
   return workspace.forbidden

@@ -138,8 +138,8 @@ async function editFile(file: string, shared: boolean, change: (table: TomlTable
   if (JSON.stringify(wanted) === JSON.stringify(table)) return;
   const after = await rewrite(before, table, wanted);
   verify(file, after, wanted);
-  const folder = file.replace(/[^\/\\]+$/, "");
-  if (folder !== "") await Deno.mkdir(folder, { recursive: true, mode: 0o700 });
+  const directory = file.replace(/[^\/\\]+$/, "");
+  if (directory !== "") await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
   await writeFileAtomic(file, after, shared ? {} : { setMode: 0o600 });
 }
 

@@ -31,7 +31,7 @@ export interface ExpandOptions {
   /** For `~/`. */
   readonly env: EnvLookup;
   /** Directory of the file that is expanded. */
-  readonly folder: string;
+  readonly directory: string;
   readonly cwd: string;
 }
 
@@ -68,7 +68,7 @@ export function expandConfig(
         ? expandText(value, recording(path, schema), (name) => missing.push({ path, name }))
         : value;
       if (!schema.path || text === "") return text;
-      return resolvePath(text, schema.path === "file" ? options.folder : options.cwd, options.env);
+      return resolvePath(text, schema.path === "file" ? options.directory : options.cwd, options.env);
     }
     if (Array.isArray(value)) return value.map((item, index) => strings(item, schema, [...path, index]));
     if (!isTable(value)) return value;

@@ -177,7 +177,7 @@ class Loader {
     const { table, missing, used } = expandConfig(layer.table, {
       lookup: () => lookup,
       env: this.#options.env,
-      folder: layer.source === "user" ? this.#home : cwd,
+      directory: layer.source === "user" ? this.#home : cwd,
       cwd,
     });
     this.#remember(used);
@@ -194,7 +194,7 @@ class Loader {
     const { table: expanded, missing, used } = expandConfig(layer.table, {
       lookup: ([list]) => list === "plugins" ? forPlugins : this.#env,
       env,
-      folder: cwd,
+      directory: cwd,
       cwd,
     });
     const { table, warnings, withholdable } = restrictProjectConfig({

@@ -20,7 +20,10 @@ export interface Hit {
 
 /** Judges the targets of one destructive command. Paths may have unknown parts (see pattern.ts). */
 export interface TargetJudge {
-  /** What lies outside of the roots, or is a root, the home directory or the root directory, or holds one. */
+  /**
+   * Returns what lies outside of the roots, or is a root, the home directory or the root directory, or holds
+   * one.
+   */
   hits(path: string, cwds: readonly string[] | undefined): Hit[];
   /** Only the root directory, the home directory and the roots themselves, or what holds them. */
   vital(path: string, cwds: readonly string[] | undefined): Hit[];

@@ -57,7 +57,7 @@ export async function forecastJail(
   return { confined: false, reason };
 }
 
-/** Why the settings cannot be met by what the probe found, or undefined. */
+/** Tells why the settings cannot be met by what the probe found, or undefined. */
 export function shortfall(
   probe: ProbeResult,
   options: Pick<ForecastOptions, "mode" | "network">,

@@ -37,7 +37,10 @@ export async function probeCached(
   }
 }
 
-/** What an earlier run found with the same program, kernel and user; undefined where it must be probed. */
+/**
+ * Returns what an earlier run found with the same program, kernel and user; undefined where it must be
+ * probed.
+ */
 export function rememberedProbe(name: string, cacheDir: string | undefined): ProbeResult | undefined {
   const stamp = readStamp(name, cacheDir);
   return stamp && stamp.system === systemKey(stamp.result.program) ? stamp.result : undefined;

@@ -51,12 +51,12 @@ export class DeniedFiles {
     this.#bases = outermost(heads.flatMap((head) => head === "" ? denied.roots : [unescapeGlob(head)]));
   }
 
-  /** Whether not all of it could be found. */
+  /** Reports whether not all of it could be found. */
   get capped(): boolean {
     return this.#capped;
   }
 
-  /** What is there now. */
+  /** Returns what is there now. */
   find(): readonly MountPath[] {
     const found = new Map<string, MountPath>();
     for (const path of [...this.#plain, ...this.#matches()]) {

@@ -91,7 +91,7 @@ export class Workspace {
     return this.#areas.roots;
   }
 
-  /** What may not be read, as real paths; key files of the Reasonix home included. */
+  /** Returns what may not be read, as real paths; key files of the Reasonix home included. */
   get forbidden(): readonly string[] {
     return this.#areas.forbidden;
   }
@@ -118,12 +118,12 @@ export class Workspace {
     return deniedTest({ globs, roots: [...new Set([cwd, ...this.#areas.roots])], userHome });
   }
 
-  /** Whether lists and searches leave a path out: reading it is forbidden, or refused by a rule. */
+  /** Reports whether lists and searches leave a path out: reading it is forbidden, or refused by a rule. */
   hidden(absolutePath: string): boolean {
     return this.forbids(absolutePath) || this.#denied?.(absolutePath) === true;
   }
 
-  /** Whether a path may not be read at all, whatever the rules say. */
+  /** Reports whether a path may not be read at all, whatever the rules say. */
   forbids(absolutePath: string): boolean {
     const path = this.#fold(absolutePath);
     return this.#hidden.some((area) => contains(area, path));

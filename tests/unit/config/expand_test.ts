@@ -24,7 +24,7 @@ for (const [text, expanded, expected] of TEXTS) {
     const { table, missing } = expandConfig({ providers: [{ base_url: text }] }, {
       lookup: () => (name) => VARIABLES[name],
       env: () => undefined,
-      folder: "/",
+      directory: "/",
       cwd: "/",
     });
     assertEquals(table, { providers: [{ base_url: expanded }] });

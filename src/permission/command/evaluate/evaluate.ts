@@ -201,7 +201,7 @@ function combine(
   };
 }
 
-/** What could be any command takes the strictest of what any command could get. */
+/** Returns what could be any command takes the strictest of what any command could get. */
 function hidden(reason: string, rules: ToolRules): Ruling | undefined {
   const rule = rules.deny[0] ?? rules.ask[0];
   return rule ? unsure(rule, reason) : undefined;

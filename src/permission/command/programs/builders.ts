@@ -9,7 +9,10 @@ const ATTACHED = /^-[bBdikLnpqrRsStvw]*f(.+)$/s;
 const MAKE_VARIABLES = /^(?:SHELL|\.SHELLFLAGS|MAKEFLAGS|GNUMAKEFLAGS|MAKEFILES|MAKE|\.RECIPEPREFIX)$/;
 const ASSIGNMENT = /^([^\s=:+?!]+)\s*(?:[:+?!]|::|:::)?=(.*)$/s;
 
-/** What make is handed beside the rules of its project; values of its variables may stand for programs. */
+/**
+ * Returns what make is handed beside the rules of its project; values of its variables may stand for
+ * programs.
+ */
 function make({ name, args }: Call): Found {
   const runs = args.flatMap((word) => {
     const argv = (ASSIGNMENT.exec(word)?.[2] ?? "").split(/\s+/).filter((each) => each !== "");

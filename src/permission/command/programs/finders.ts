@@ -89,7 +89,7 @@ function readXargs({ args, input }: Call): Found {
   return { wrapper: true, nested: [{ argv, supply: supplied(input) }] };
 }
 
-/** Where the words come from that xargs reads: below the directories of a `find`, or unknown. */
+/** Tells where the words come from that xargs reads: below the directories of a `find`, or unknown. */
 function supplied(input: Input): Supply | undefined {
   if (input.kind !== "pipe" || input.from.length !== 1) return undefined;
   const argv = input.from[0]?.argv ?? [];

@@ -33,7 +33,7 @@ function shell(call: Call): Found | undefined {
   return fromInput(name, input);
 }
 
-/** What follows `-c`: more options first, then the code. */
+/** Returns what follows `-c`: more options first, then the code. */
 function argument(rest: readonly string[], name: string): Found {
   const code = rest.find((word) => !/^[-+]/.test(word));
   return code === undefined

@@ -55,7 +55,7 @@ const DANGLING = [
 /** Size of the directories that live in memory. */
 const MEMORY = String(512 * 1024 * 1024);
 
-/** What every command gets; with a writable root directory the kernel's settings stay as they are. */
+/** Returns what every command gets; with a writable root directory the kernel's settings stay as they are. */
 const system = (wide: boolean): string[] =>
   [
     ["--die-with-parent", "--new-session"],

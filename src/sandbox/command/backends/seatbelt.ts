@@ -39,7 +39,7 @@ function networkRules(plan: JailPlan): string[] {
   return [];
 }
 
-/** What stays writable in a directory that is only shown, such as caches in a home directory. */
+/** Returns what stays writable in a directory that is only shown, such as caches in a home directory. */
 function writableWithin({ writable, readable }: JailPlan): MountPath[] {
   const outer = readable.map((place) => place.path);
   return writable.filter(({ path }) =>
