@@ -23,7 +23,7 @@ const link: fc.Arbitrary<Link> = fc.record({
   absolute: fc.boolean(),
 });
 
-/** Makes directories and links one or two levels deep; only in real directories, since links lead anywhere. */
+/** Makes directories, and links one or two levels deep; only in real directories: links lead anywhere. */
 function build(
   root: string,
   directories: readonly string[],
