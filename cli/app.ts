@@ -153,11 +153,8 @@ function errorLine(message: string): string {
 export async function main(args: readonly string[]): Promise<number> {
   const context = processContext();
   if (args.length === 0) {
-    context.process.stderr.write(
-      "error: The interactive chat is not part of this version\n" +
-        '       run one task with: reasonix run "…", or see reasonix --help\n',
-    );
-    return EXIT.usage;
+    const { welcome } = await import("./commands/welcome.ts");
+    return await welcome(context);
   }
   const words = withShortForm(args);
   await run(app, words, words.some(isHelp) ? withFittedHelp(context) : context);

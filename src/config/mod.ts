@@ -1,5 +1,6 @@
-export { builtInProviders, defaultConfigText, parseProvider } from "./load/defaults.ts";
+export { defaultConfigText, parseProvider, readDefaultProviders } from "./load/defaults.ts";
 export { addConfigItem, isUserOnly, parseConfigValue, setConfigValue } from "./edit/edit.ts";
+export { requireProvider } from "./query/built_in.ts";
 export { keySource, type KeySources, resolveKey } from "./query/provider_keys.ts";
 export { type EnvironmentSecrets, environmentSecrets } from "./query/secrets.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";

@@ -197,3 +197,16 @@ Deno.test("a recorded run replays without the server, and says where it diverges
   assertEquals(other.code, 5);
   assertStringIncludes(other.stderr, "a.txt");
 });
+
+Deno.test("without a configuration the program says setup, or uses a key of the environment and says so", async () => {
+  await using world = await makeWorld();
+  for (const args of [[], ["run", "hello"]]) {
+    const { code, stderr } = await world.run(args);
+    assertEquals(code, args.length === 0 ? 2 : 6);
+    assertStringIncludes(stderr, "No provider is set up yet");
+    assertStringIncludes(stderr, "reasonix setup");
+  }
+  const env = { OPENAI_API_KEY: "sk-test-0123456789", HTTPS_PROXY: "http://127.0.0.1:1" };
+  const bare = await world.run([], { env });
+  assertStringIncludes(bare.stderr, "using OPENAI_API_KEY from the environment (OpenAI)");
+});

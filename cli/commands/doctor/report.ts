@@ -10,6 +10,7 @@ import {
   modelsOf,
   projectConfigFile,
   type ProviderEntry,
+  requireProvider,
   resolveKey,
   resolveModel,
   userConfigFile,
@@ -83,6 +84,7 @@ export async function diagnose(paths: RunPaths, options: { readonly online: bool
 
 function checkModel(loaded: LoadedConfig, problems: string[]): void {
   try {
+    requireProvider(loaded);
     resolveKey(resolveModel(loaded.config).entry, loaded.keys);
   } catch (error) {
     problems.push(errorMessage(error));

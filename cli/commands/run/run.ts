@@ -1,5 +1,6 @@
 import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
 import { FRONTENDS, Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
+import { requireProvider } from "../../../src/config/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { displayOf } from "../../terminal/display.ts";
@@ -50,13 +51,16 @@ async function runTask(
   flags: RunFlags,
   { words, printer, signal, secrets }: RunParts,
 ): Promise<RunResult> {
-  const task = await readTask(words, (text) => {
+  const tell = (text: string) => {
     if (!flags.quiet) context.process.stderr.write(`· ${text}\n`);
-  });
+  };
+  const task = await readTask(words, tell);
   const metrics = new Metrics(flags.metrics);
   const paths = runPaths(context, flags.dir);
   const loaded = await loadRunConfig(paths, flags);
   secrets.redact = redactorOf(loaded);
+  const usesEnvironment = requireProvider(loaded);
+  if (usesEnvironment !== undefined) tell(usesEnvironment);
   const assembly = await assemble({ ...flags, paths, loaded });
   assembly.controller.subscribe((event) => metrics.event(event));
   assembly.controller.subscribe((event) => printer.event(event));

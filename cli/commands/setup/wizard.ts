@@ -1,5 +1,10 @@
 import { cancel, intro, isCancel, outro, password, select, text } from "@clack/prompts";
-import { builtInProviders, modelsOf, type ProviderEntry, setConfigValue } from "../../../src/config/mod.ts";
+import {
+  modelsOf,
+  type ProviderEntry,
+  readDefaultProviders,
+  setConfigValue,
+} from "../../../src/config/mod.ts";
 import { VENDORS } from "./vendors.ts";
 
 /** The answers that the wizard collected. */
@@ -84,7 +89,7 @@ export async function applySetup(file: string, envFile: string, answers: SetupAn
 }
 
 function builtInProvider({ name, baseUrl, keyName }: SetupAnswers): ProviderEntry | undefined {
-  return builtInProviders().find((entry) =>
+  return readDefaultProviders().find((entry) =>
     entry.name === name && entry.base_url === baseUrl && entry.api_key_env === keyName
   );
 }

@@ -4,27 +4,19 @@ import { ConfigError } from "../problem.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
 import type { ProviderEntry } from "../schema/provider_schema.ts";
 import type { Config, ConfigInput } from "../schema/schema.ts";
+import { chooseVendor, vendorEntry } from "../vendors.ts";
 
 /**
  * The settings when no file says anything: one vendor, so that a key is all a new user needs. Everything else
  * has its default in the schema.
  */
-export const DEFAULT_LAYER: Layer = {
-  source: "default",
-  table: {
-    providers: [{
-      name: "deepseek",
-      kind: "openai",
-      base_url: "https://api.deepseek.com",
-      models: ["deepseek-v4-flash", "deepseek-v4-pro"],
-      default: "deepseek-v4-flash",
-      api_key_env: "DEEPSEEK_API_KEY",
-      context_window: 1_000_000,
-      // Its thinking models answer 400 when the reasoning of an answer with tool calls is not sent back.
-      compat: { reasoning_field: "reasoning_content" },
-    }],
-  },
-};
+export const DEFAULT_LAYER: Layer = defaultLayer("", () => false);
+
+/** Returns the same for the vendor whose key there is; see {@linkcode chooseVendor}. */
+export function defaultLayer(wanted: string, hasKey: (keyName: string) => boolean): Layer {
+  const vendor = chooseVendor(wanted, hasKey);
+  return { source: "default", table: { providers: vendor ? [vendorEntry(vendor)] : [] } };
+}
 
 /**
  * The typed configuration: every key that has a default is present. The table must have passed `checkTree`.
@@ -65,8 +57,8 @@ export function parseProvider(input: ProviderInput): ProviderEntry {
   return entry;
 }
 
-/** The providers there are without any configuration. */
-export function builtInProviders(): readonly ProviderEntry[] {
+/** Returns the providers there are without any configuration and any key. */
+export function readDefaultProviders(): readonly ProviderEntry[] {
   return fillDefaults(DEFAULT_LAYER.table).providers;
 }
 

@@ -1,4 +1,4 @@
-import { DEFAULT_LAYER, fillDefaults } from "./defaults.ts";
+import { DEFAULT_LAYER, defaultLayer, fillDefaults } from "./defaults.ts";
 import { expandConfig, type MissingVariable } from "./expand.ts";
 import type { KeySources } from "../query/provider_keys.ts";
 import { checkLayer, type Layer, locateFinding, parseLayer, readLayer } from "./layer.ts";
@@ -82,7 +82,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   problems.push(...checkLayer(flags));
   const loader = new Loader(options, home, problems);
   const own = [
-    DEFAULT_LAYER,
+    builtInLayer([flags, user, presetLayer], (name) => loader.saved().has(name) || Boolean(env(name))),
     ...[presetLayer, user].filter((layer) => layer !== undefined).map(loader.resolveLayer),
   ];
   failOnErrors(problems);
@@ -107,6 +107,20 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     expanded: loader.expanded,
     layers: layers.reverse(),
   };
+}
+
+/**
+ * Returns the built-in provider: that of the first vendor whose key the user has, if the user's own settings
+ * leave the choice open.
+ */
+function builtInLayer(own: readonly (Layer | undefined)[], hasKey: (name: string) => boolean): Layer {
+  const tables = own.flatMap((layer) => layer ? [layer.table] : []);
+  const closed = tables.some(({ providers, security }) =>
+    providers !== undefined || (isTable(security) && security.env_keys === false)
+  );
+  if (closed) return DEFAULT_LAYER;
+  const wanted = tables.map((table) => table.default_model).find((name) => name !== undefined);
+  return defaultLayer(String(wanted ?? ""), hasKey);
 }
 
 function failOnErrors(problems: readonly ConfigProblem[]): void {

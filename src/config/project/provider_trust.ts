@@ -1,21 +1,5 @@
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
-
-/** Hosts to which the keys of well-known vendors may go without a question: data, for project files only. */
-const KEY_HOSTS: Readonly<Record<string, readonly string[]>> = {
-  ANTHROPIC_API_KEY: ["api.anthropic.com"],
-  DASHSCOPE_API_KEY: ["dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"],
-  DEEPSEEK_API_KEY: ["api.deepseek.com"],
-  GEMINI_API_KEY: ["generativelanguage.googleapis.com"],
-  GROQ_API_KEY: ["api.groq.com"],
-  MIMO_API_KEY: ["api.xiaomimimo.com"],
-  MISTRAL_API_KEY: ["api.mistral.ai"],
-  MOONSHOT_API_KEY: ["api.moonshot.ai", "api.moonshot.cn"],
-  OPENAI_API_KEY: ["api.openai.com"],
-  OPENROUTER_API_KEY: ["openrouter.ai"],
-  SILICONFLOW_API_KEY: ["api.siliconflow.cn", "api.siliconflow.com"],
-  XAI_API_KEY: ["api.x.ai"],
-  ZHIPUAI_API_KEY: ["open.bigmodel.cn"],
-};
+import { vendorHosts, VENDORS } from "../vendors.ts";
 
 /** Variables that a project's `.env` may never supply. */
 export function isReservedVariable(name: string): boolean {
@@ -24,7 +8,7 @@ export function isReservedVariable(name: string): boolean {
 
 /** Reports whether a variable usually holds the key of a well-known vendor. */
 export function isVendorVariable(name: string): boolean {
-  return Object.hasOwn(KEY_HOSTS, name);
+  return VENDORS.some(({ keyName }) => keyName === name);
 }
 
 /** Reports whether an address stays on this machine. */
@@ -75,7 +59,7 @@ function ownersOf(keyName: string, known: KnownKeys): string[] {
   const users = known.providers
     .filter((entry) => String(entry.api_key_env ?? "") === keyName)
     .map((entry) => URL.parse(String(entry.base_url))?.origin ?? "");
-  const vendors = (KEY_HOSTS[keyName] ?? []).map((host) => `https://${host}`);
+  const vendors = vendorHosts(keyName).map((host) => `https://${host}`);
   return [...users, ...vendors];
 }
 
