@@ -3,7 +3,7 @@ import { PERMISSION_FLAGS } from "./permissions.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
 
-/** What the agent is asked to do in the demo. */
+/** The task of the agent in the demo. */
 export const DEMO_TASK =
   "The tests of this project fail. Find out why, fix the code (not the tests), and run the tests again.";
 

@@ -9,7 +9,7 @@ export interface Task {
 }
 
 const MAX_STDIN_BYTES = 16 * 1024 * 1024;
-/** How long a pipe may be silent before it is left alone, and after which the user is told of the wait. */
+/** Time that a pipe may be silent before it is left alone, and after which the user is told of the wait. */
 const FIRST_BYTE_MS = 3000;
 const TELL_MS = 1000;
 

@@ -11,7 +11,7 @@ import type { RunOptions } from "./run_options.ts";
 import { loadTrustedConfig } from "./access/trusted_config.ts";
 import type { TurnInput } from "./context/turn_input.ts";
 
-/** What an agent in a program of your own is made of. */
+/** The parts of an agent in a program of your own. */
 export interface AgentOptions extends Omit<RunOptions, "continue" | "resume" | "copy" | "record"> {
   /**
    * Settings by the names of docs/config.md, or "load" to read the user's and the project's files as the

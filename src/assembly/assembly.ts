@@ -27,7 +27,7 @@ export interface AssemblyParts extends OpeningParts {
   readonly window: number | undefined;
   /** Takes secrets out of what leaves the run beside its events. */
   readonly redact: (text: string) => string;
-  /** What the user should know before the first turn. */
+  /** Notices for the user before the first turn. */
   readonly warnings: readonly string[];
   /** Resolves when nothing that was started ahead is running any more. */
   readonly warmedUp: () => Promise<unknown>;
@@ -35,7 +35,7 @@ export interface AssemblyParts extends OpeningParts {
   readonly tools: Pick<RunTools, "close" | "ended">;
 }
 
-/** What a front end shows of a session that begins. */
+/** The facts that a front end shows of a session that begins. */
 export interface SessionStart {
   readonly session: string;
   readonly cwd: string;

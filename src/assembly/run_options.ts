@@ -4,7 +4,7 @@ import type { Provider } from "../provider/mod.ts";
 import type { Asker, Tool } from "../tool/mod.ts";
 import type { RunPaths } from "./run_paths.ts";
 
-/** What a run is asked for beside its configuration. */
+/** The options of a run beside its configuration. */
 export interface RunOptions {
   /** Goes on with the latest session of the directory. */
   readonly continue?: boolean;

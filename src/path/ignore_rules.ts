@@ -1,6 +1,6 @@
 import { escapeRegExp, expandBraces, ignoreGlobSource } from "./glob.ts";
 
-/** What the last matching line of an ignore file says; undefined when no line matches. */
+/** Returns what the last matching line of an ignore file says; undefined when no line matches. */
 export type IgnoreVerdict = "ignore" | "keep" | undefined;
 
 interface Rule {

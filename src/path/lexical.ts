@@ -6,10 +6,10 @@ import { ReasonixError } from "../core/mod.ts";
 
 const WINDOWS = Deno.build.os === "windows";
 
-/** What a written path counts from. */
+/** The base of a written path. */
 export interface PathBase {
   readonly cwd: string;
-  /** What a leading `~` stands for; without it `~` is an ordinary name. */
+  /** The directory that a leading `~` stands for; without it `~` is an ordinary name. */
   readonly home?: string | undefined;
   readonly windows?: boolean;
 }

@@ -31,14 +31,17 @@ export interface DestructiveFinding {
 export interface ApprovalRequest {
   readonly callId: string;
   readonly tool: string;
-  /** What the call acts on: the command line, the path, or the tool's name. */
+  /** The object of the call: the command line, the path, or the tool's name. */
   readonly subject: string;
   /** The reason why it is asked, one line. */
   readonly reason: string;
-  /** What an answer may cover; destructive commands and trust questions offer less than all three. */
+  /**
+   * The scope that an answer may cover; destructive commands and trust questions offer less than all three.
+   */
   readonly scopes: readonly ApprovalAnswer["scope"][];
   /**
-   * What "always" would save: exactly this call. Present only when saving it is proven to let the call pass.
+   * The rule that "always" would save: exactly this call. Present only when saving it is proven to let the
+   * call pass.
    */
   readonly rule?: string;
   /** A wider rule that can be chosen instead, such as `Bash(go test:*)`. */
@@ -76,22 +79,22 @@ export interface Explanation {
   readonly reason: string;
   readonly rule?: string;
   readonly origin?: string;
-  /** What happens to it when nobody can be asked. */
+  /** The decision when nobody can be asked. */
   readonly headless: "allow" | "deny";
   readonly segments: readonly SegmentExplanation[];
   /** The reason why the line could not be taken apart, if so. */
   readonly unparsable?: string;
-  /** What each pass over a command line understood. */
+  /** The result of each pass over a command line. */
   readonly passes?: LineDescription;
   readonly destructive: readonly DestructiveFinding[];
-  /** What "always" would save, where that is proven to work. */
+  /** The rule that "always" would save, where that is proven to work. */
   readonly always?: string;
   readonly alwaysPrefix?: string;
 }
 
 export type DecisionEvent = NewEventOf<"approval.request"> | NewEventOf<"approval.decision">;
 
-/** What commands find around them, as far as it decides who is asked. */
+/** The surroundings of commands, as far as they decide who is asked. */
 export interface CommandSurroundings {
   /** Temporary directories that commands have to themselves: nothing of the user's can be lost there. */
   readonly privateDirectories: readonly string[];
@@ -99,7 +102,7 @@ export interface CommandSurroundings {
   readonly network: boolean;
 }
 
-/** What a gate is made of. All paths are absolute. */
+/** The parts of a gate. All paths are absolute. */
 export interface GateOptions {
   readonly policy: PolicySource;
   readonly approvalMode: ApprovalMode;

@@ -18,7 +18,7 @@ export interface RuleProblem {
   readonly list: RuleList;
   readonly origin?: string;
   readonly message: string;
-  /** What to write instead. */
+  /** The form to write instead. */
   readonly remedy: string;
 }
 
@@ -30,7 +30,7 @@ export interface PolicySource {
   readonly deny: readonly RuleText[];
 }
 
-/** What stands in a rule's parentheses. */
+/** The content of a rule's parentheses. */
 export type RuleSpec =
   /** The subject exactly as it is (`tool=literal`). */
   | { readonly kind: "literal"; readonly text: string }

@@ -5,23 +5,23 @@
 import type { ToolFamily } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 
-/** What a rule is about: a family of tools, or tools by name, with `*` as wildcard. */
+/** The subject of a rule: a family of tools, or tools by name, with `*` as wildcard. */
 export type RuleTarget = { readonly family: ToolFamily } | { readonly tool: string };
 
 /** A rule taken apart. */
 export interface RuleParts {
   readonly name: string;
   readonly target: RuleTarget;
-  /** What stands in the parentheses, without blanks around it; absent: every call. Never empty. */
+  /** The content of the parentheses, without blanks around it; absent: every call. Never empty. */
   readonly inner?: string;
-  /** What stands after `=`. */
+  /** The text after `=`. */
   readonly literal?: string;
 }
 
 /** A text that is no rule. */
 export interface RuleFault {
   readonly message: string;
-  /** What to write instead. */
+  /** The form to write instead. */
   readonly remedy: string;
 }
 

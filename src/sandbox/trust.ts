@@ -8,7 +8,7 @@ import { FileLock } from "../util/lock.ts";
  * verify command.
  */
 export interface TrustItem {
-  /** What it is, such as "mcp", "hook", "command", "skill", "verify", "shell". */
+  /** The kind, such as "mcp", "hook", "command", "skill", "verify", "shell". */
   readonly kind: string;
   /** The name by which the user knows it. */
   readonly name: string;
@@ -21,7 +21,7 @@ export interface TrustItem {
   readonly files?: readonly string[];
 }
 
-/** What was decided about a set of items. */
+/** The decisions about a set of items. */
 export interface TrustReport {
   readonly trusted: readonly TrustItem[];
   readonly untrusted: readonly TrustItem[];

@@ -11,7 +11,10 @@ import { lazy } from "../util/lazy.ts";
  */
 export type ToolRun = (args: Record<string, unknown>, context: ToolContext) => Promise<ToolResult>;
 
-/** What a built-in tool's `tool.ts` declares: everything the first request needs, and how to get the rest. */
+/**
+ * The declaration of a built-in tool in its `tool.ts`: everything the first request needs, and how to get the
+ * rest.
+ */
 export interface BuiltinSpec extends Omit<Tool, "execute"> {
   /** Offered only when `[tools] enabled` names it. */
   readonly optional?: boolean;

@@ -12,7 +12,7 @@ export interface ToolHost extends AsyncDisposable {
   execute(tool: Tool, args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
 }
 
-/** What a tool may take to clean up after an abort before nobody waits for it any more. */
+/** Time that a tool may take to clean up after an abort before nobody waits for it any more. */
 export const ABORT_GRACE_MS = 180;
 
 /**

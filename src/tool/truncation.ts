@@ -16,9 +16,9 @@ export interface Cut {
   readonly truncated?: Truncation;
 }
 
-/** What to tell the model about the part that is missing. */
+/** The text for the model about the part that is missing. */
 export interface CutOptions {
-  /** How to go on, such as `continue with offset 2001`. */
+  /** The advice how to go on, such as `continue with offset 2001`. */
   readonly next?: string;
   /** File with the full text. */
   readonly fullText?: string;

@@ -1,4 +1,4 @@
-/** What `[tools] writes` means for the model, in the same words wherever it is told. */
+/** The meaning of `[tools] writes` for the model, in the same words wherever it is told. */
 import type { ToolSettings } from "./tool.ts";
 
 export type WritePolicy = ToolSettings["writes"];

@@ -41,7 +41,7 @@ export function palette(colours: boolean): Palette {
   return colours ? COLOURS : NO_COLOURS;
 }
 
-/** What the environment says of colours, as far as it concerns us. */
+/** The settings of the environment for colours, as far as they concern us. */
 export interface ColourEnvironment {
   readonly NO_COLOR?: string | undefined;
   readonly FORCE_COLOR?: string | undefined;

@@ -11,15 +11,15 @@ import {
 } from "../../sandbox/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
 
-/** How far the commands and file tools of a run reach. */
+/** The reach of the commands and file tools of a run. */
 export interface AccessScope {
   /** What rules count from, and what the destructive-command check protects everything outside of. */
   readonly rooted: Workspace;
-  /** What file tools reach; the same, or more. */
+  /** The reach of file tools; the same, or more. */
   readonly workspace: Workspace;
   /** Commands run without a jail, and file tools write outside the workspace too. */
   readonly full: boolean;
-  /** What the user should know about it. */
+  /** A notice for the user about it. */
   readonly notice?: string;
 }
 
@@ -83,7 +83,7 @@ export function buildAccessScope(
 /** The reach of a run that is about to begin. */
 export interface RunScope extends AccessScope {
   readonly forecast: JailForecast;
-  /** What the user should know about it before the first request. */
+  /** A notice for the user about it before the first request. */
   readonly notices: readonly string[];
 }
 

@@ -29,7 +29,7 @@ export interface SandboxSessionParts {
   readonly outputDir?: string;
   /** Commands run without a jail, and the user knows. */
   readonly unconfined?: boolean;
-  /** What the user was told of the jail before the first request. */
+  /** The line that told the user of the jail before the first request. */
   readonly forecast?: JailForecast;
   /** Reports whether the mode of the moment keeps files as they are. */
   readonly filesStay?: () => boolean;

@@ -24,7 +24,7 @@ export interface ContextManagerParts {
 }
 
 /**
- * What happens between steps: instructions of directories that were touched, and compaction when the context
+ * The work between steps: instructions of directories that were touched, and compaction when the context
  * fills up.
  */
 export interface ContextManager

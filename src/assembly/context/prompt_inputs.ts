@@ -17,7 +17,10 @@ import { loadHistory, projectDir } from "../../session/mod.ts";
 import type { HistoryPort, ToolServices } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
 
-/** What a run knows beyond its conversation: standing instructions, skills, saved facts, earlier sessions. */
+/**
+ * The knowledge of a run beyond its conversation: standing instructions, skills, saved facts, earlier
+ * sessions.
+ */
 export interface PromptInputs {
   readonly instructions: Instructions;
   readonly skillSet: SkillSet;

@@ -7,7 +7,7 @@ import { suggestNames } from "../../util/suggest.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import type { RunSession } from "../session/session.ts";
 
-/** What the commands of the program work on. */
+/** The objects that the commands of the program work on. */
 interface RunningSession {
   readonly controller: Controller;
   readonly session: RunSession;
@@ -49,13 +49,13 @@ const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
   },
 };
 
-/** What a line means. */
+/** The meaning of a line. */
 export type Line =
   | { readonly kind: "command"; readonly run: (signal?: AbortSignal) => Promise<CommandReport> }
   /** Text for the model, after these instructions of a skill. */
   | { readonly kind: "text"; readonly skill?: string };
 
-/** What a command told the user, and what it took. */
+/** The text that a command gave the user, and its cost. */
 export interface CommandReport {
   readonly text: string;
   readonly usage: Usage;

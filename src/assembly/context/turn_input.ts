@@ -5,7 +5,7 @@ import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 
-/** What the user hands over for one turn; `@path` in the text is resolved. */
+/** The input of the user for one turn; `@path` in the text is resolved. */
 export interface TurnInput extends UserInput {
   /** Instructions of a skill that go before the text. */
   readonly skill?: string;

@@ -113,7 +113,7 @@ function buildServices({ session, recorder, inputs, asker }: ToolParts): Session
   });
 }
 
-/** What the model may call. */
+/** The tools that the model may call. */
 export interface OfferedTools {
   /** Built-in tools offered on top of the usual ones unless the user named exactly which to offer. */
   readonly builtin: readonly string[];

@@ -2,7 +2,7 @@ import type { EventOf } from "../../core/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { diffLines, outputTail, type Palette } from "../../view/mod.ts";
 
-/** How much is shown of what calls did. */
+/** The detail in which calls are shown. */
 export interface CallView {
   readonly palette: Palette;
   /** Cuts a line to the width of the terminal, leaving room for `reserved` columns. */

@@ -33,7 +33,7 @@ export interface TextOptions {
   readonly columns: () => number;
   /** Fits a text to a number of columns. */
   readonly fit: (text: string, columns: number) => string;
-  /** What tells the time; the clock when absent. */
+  /** The source of the time; the clock when absent. */
   readonly clock?: Clock;
 }
 

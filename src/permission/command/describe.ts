@@ -3,7 +3,7 @@ import { ANY, ONE, SEP, STAR } from "../../rule/mod.ts";
 import { parseScript } from "./parse.ts";
 import { type Effects, type FileUse, type Line, program } from "./types.ts";
 
-/** What the three passes understood of a line, as text for people. */
+/** Tells what the three passes understood of a line, as text for people. */
 export interface LineDescription {
   readonly parse: readonly string[];
   readonly expand: readonly string[];

@@ -1,6 +1,9 @@
-/** What the three passes over a command line hand on: parse → expand → effects; see docs/permissions.md. */
+/**
+ * The results that the three passes over a command line hand on: parse → expand → effects; see
+ * docs/permissions.md.
+ */
 
-/** What a line is read with. The functions are the only looks at the machine. */
+/** The means by which a line is read. The functions are the only looks at the machine. */
 export interface Environment {
   readonly cwd: string;
   readonly home: string;
@@ -32,7 +35,7 @@ export interface FileUse {
   readonly append?: true;
 }
 
-/** What a command reads as its standard input. */
+/** The standard input of a command. */
 export type Input =
   | { readonly kind: "inherited" }
   | { readonly kind: "pipe"; readonly from: readonly SimpleCommand[] }
@@ -90,7 +93,7 @@ export type Nested =
   /** Shell code; `inside` when the shell that runs it is the line's own. */
   | { readonly code: string; readonly inside?: true };
 
-/** What a program's table says would be destroyed, not yet judged by where it lies. */
+/** Paths that a program's table says would be destroyed, not yet judged by where they lie. */
 export interface Destruction {
   /** Says what happens; continued by a path when there are `paths`. */
   readonly reason: string;
@@ -102,7 +105,7 @@ export interface Destruction {
   readonly elsewhere?: true;
 }
 
-/** What running a command means: result of the third pass. */
+/** The effects of a command: result of the third pass. */
 export interface Effects {
   readonly command: SimpleCommand;
   /** Outermost first; the last that is not for refusals only is the program that runs in the end. */

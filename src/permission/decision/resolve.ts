@@ -3,7 +3,7 @@ import type { Ruling } from "../../rule/mod.ts";
 import type { ApprovalMode, GateOptions, PermissionMode } from "../types.ts";
 import { type Evaluation, exactKey } from "./evaluate.ts";
 
-/** What besides the evaluation of a call decides whether it runs. */
+/** The circumstances besides the evaluation of a call that decide whether it runs. */
 export interface DecisionContext {
   readonly approvalMode: ApprovalMode;
   readonly permissionMode: PermissionMode;

@@ -61,7 +61,7 @@ export interface ProxyAddress {
   readonly forwarder?: readonly string[];
 }
 
-/** What a probe found. Plain data: it is kept in a file and handed to workers. */
+/** The findings of a probe. Plain data: it is kept in a file and handed to workers. */
 export interface ProbeResult {
   readonly works: boolean;
   /** The program, and the options it needs here. */

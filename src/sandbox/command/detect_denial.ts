@@ -1,6 +1,6 @@
 import type { BackendName } from "./backends.ts";
 
-/** What a command left behind. */
+/** The outcome of a command. */
 export interface CommandOutcome {
   readonly exitCode: number | undefined;
   readonly output: string;

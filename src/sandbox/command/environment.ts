@@ -1,4 +1,4 @@
-/** What a child process gets to see of the environment. */
+/** The environment that a child process sees, and its limits. */
 export interface EnvironmentOptions {
   /** The environment of this process; read once when absent. */
   readonly env?: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ const FIXED: Readonly<Record<string, string>> = {
 const DROPPED =
   /^(?:REASONIX|OTEL|LD|DYLD)_|^DENO_(?:AUTH_TOKENS|V8_FLAGS|SERVE_ADDRESS|KV_ACCESS_TOKEN|TLS_CA_STORE)$|^(?:BASH_ENV|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|COLORTERM|TERMCAP|STY|TMUX|TMUX_PANE|WINDOWID|SSH_TTY|FORCE_COLOR|CLICOLOR_FORCE|GIT_ASKPASS|SSH_ASKPASS|SUDO_ASKPASS)$|^BASH_FUNC_|^NODE_CHANNEL_/;
 
-/** What nothing works without; whoever keeps a secret in it has told everyone. */
+/** Variables that nothing works without; whoever keeps a secret in it has told everyone. */
 const ESSENTIAL = /^(?:PATH|HOME|USER|LOGNAME|SHELL|PWD|TMPDIR|LANG)$/i;
 
 /** Shorter values are too common to be told apart from ordinary settings. */

@@ -25,7 +25,7 @@ export interface JailOptions extends JailScope, ForecastOptions {
   readonly environment?: EnvironmentOptions;
 }
 
-/** What was found and decided when a jail was opened. */
+/** The findings and decisions when a jail was opened. */
 interface JailData {
   readonly backend: BackendName;
   readonly probe: ProbeResult;
@@ -46,7 +46,7 @@ export class Jail {
   readonly data: JailData;
   readonly #backend: Backend;
   readonly #denied: DeniedFiles | undefined;
-  /** What rules refuse to edit. */
+  /** Paths that rules refuse to edit. */
   readonly #kept: DeniedFiles | undefined;
   #made: MadeFilesWatch | undefined;
 

@@ -57,7 +57,7 @@ function inHome(scope: JailScope, names: readonly string[]): string[] {
   return scope.userHome === undefined ? [] : names.map((name) => `${scope.userHome}/${name}`);
 }
 
-/** What else is there on the machine. */
+/** The other facts about the machine. */
 export interface HostEnvironment {
   /** The cache of the runtime, where the environment names it. */
   readonly runtime?: string;
@@ -170,7 +170,7 @@ function withoutHidden(
   );
 }
 
-/** What rules refuse to read or to edit, as it is now. */
+/** Paths that rules refuse to read or to edit, as they are now. */
 export interface DeniedMounts {
   readonly read: readonly MountPath[];
   readonly write: readonly MountPath[];

@@ -4,7 +4,7 @@
  */
 interface StandingLayer {
   readonly name: string;
-  /** What it means, for `doctor`. */
+  /** Its meaning, for `doctor`. */
   readonly meaning: string;
   /** Says whether it also stands in `--permission-mode danger-full-access`. */
   readonly fullAccess: boolean;

@@ -1,6 +1,6 @@
 import { realPath } from "../../path/real_path.ts";
 
-/** What the process that changes files has to reach. Absolute paths. */
+/** The paths that the process that changes files has to reach. Absolute paths. */
 export interface ProcessScope {
   /** Writable directories, the directory for full outputs included. */
   readonly writable: readonly string[];

@@ -8,7 +8,7 @@ import { Opening, type ProxyRequest } from "./wire.ts";
 /** Connections at a time; each takes two descriptors of this process. */
 const MAX_CONNECTIONS = 256;
 
-/** How long a program may take to say where it wants to go, in milliseconds. */
+/** Time that a program may take to say where it wants to go, in milliseconds. */
 const OPENING_LIMIT = 30_000;
 
 export interface ProxyOptions {

@@ -5,7 +5,7 @@ import type { Destination } from "./hosts.ts";
 const MAX_HEAD = 64 * 1024;
 const CRLF_CRLF = [13, 10, 13, 10];
 
-/** What a protocol asks of the proxy, and how it answers. */
+/** The requests of a protocol to the proxy, and its answers. */
 export interface ProxyRequest {
   readonly destination: Destination;
   /** Tells the program that the way is open. */

@@ -12,7 +12,7 @@ const SHOWN_LINES = 6;
 const MAX_SIMILAR_LINES = 20_000;
 const MAX_LINE_CHARS = 200;
 
-/** What the two texts are called in the message. */
+/** The names of the two texts in the message. */
 export interface ClosestMatchOptions {
   readonly style: EolStyle;
   readonly names: { readonly old: string; readonly fresh: string };

@@ -70,7 +70,7 @@ export function applyEdit(text: string, edit: Edit): EditOutcome {
 interface Attempt {
   readonly variant: Edit;
   readonly strategy: Strategy;
-  /** What the variant itself ignores. */
+  /** The differences that the variant itself ignores. */
   readonly note?: string;
   /** The match is beyond doubt, so that `replaceAll` counts. */
   readonly strict?: true;

@@ -3,7 +3,7 @@ import { osReason } from "./os_reason.ts";
 import type { ToolContext } from "../tool.ts";
 import type { ExistingFile } from "./target.ts";
 
-/** How long a file that claims to be empty may take to say so; kernel files can block for ever. */
+/** Time that a file that claims to be empty may take to say so; kernel files can block for ever. */
 const EMPTY_DEADLINE_MS = 2000;
 const EMPTY_CAP = 4 * 1024 * 1024;
 

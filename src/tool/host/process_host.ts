@@ -241,7 +241,7 @@ function lastError(remarks: string): string {
     "it ended early and without a word";
 }
 
-/** What the tool process knows of the files seen in the session. A new process knows nothing. */
+/** The knowledge of the tool process about the files seen in the session. A new process knows nothing. */
 class SeenMirror {
   readonly #known = new Map<string, FileVersion>();
 

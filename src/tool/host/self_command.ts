@@ -10,7 +10,7 @@ export interface SelfCommand {
 }
 
 export interface SelfOptions {
-  /** What the new process is to do; the entry module dispatches on it. */
+  /** The task of the new process; the entry module dispatches on it. */
   readonly role: string;
   /** `import.meta.url` of the asking module: the sources, or the one file they were bundled into. */
   readonly module: string;

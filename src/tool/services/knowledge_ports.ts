@@ -85,7 +85,7 @@ export interface HistoryAround {
 }
 
 /**
- * What was said and seen in this and earlier sessions. Methods reject with a ReasonixError the model can act
+ * The texts of this and earlier sessions. Methods reject with a ReasonixError the model can act
  * on.
  */
 export interface HistoryPort {

@@ -10,7 +10,7 @@ export interface TodoStore {
   set(items: readonly TodoItem[]): void;
 }
 
-/** What commands of one session share. */
+/** The state that commands of one session share. */
 export interface ShellMemory {
   /** The place where the last command left off; absent: the working directory of the session. */
   cwd?: string;
@@ -58,7 +58,7 @@ export interface JobView {
   readonly outputFile: string;
 }
 
-/** What a job printed since the last look. */
+/** The output of a job since the last look. */
 export interface JobNews {
   readonly view: JobView;
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -83,7 +83,7 @@ export interface SpawnPlan {
 
 export interface JobSpec {
   readonly command: string;
-  /** What is spawned, as the jail made it. */
+  /** The spawned program, as the jail made it. */
   readonly plan: SpawnPlan;
   readonly cwd: string;
   /** Directory for the output. */

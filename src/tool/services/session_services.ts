@@ -11,7 +11,7 @@ export interface ServiceOptions {
   readonly asker?: Asker;
   /** Absent: the operating system is asked. */
   readonly freeSpace?: FreeSpace;
-  /** What the tools about skills, memory and earlier sessions work with. */
+  /** The ports of the tools about skills, memory and earlier sessions. */
   readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history">;
 }
 

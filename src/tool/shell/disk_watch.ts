@@ -1,7 +1,7 @@
 import { freeSpace } from "../../util/free_space.ts";
 import type { FreeSpace } from "../services/services.ts";
 
-/** What a command may do to the disks it can write to. */
+/** The limits of a command on the disks it can write to. */
 export interface DiskLimits {
   /** Directories whose volumes count; they need not exist yet. */
   readonly folders: readonly string[];

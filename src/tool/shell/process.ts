@@ -17,7 +17,7 @@ export interface ProcessOptions {
   readonly onSide?: (chunk: Bytes) => void;
 }
 
-/** How long a program may take to end by itself when somebody waits for it to be gone. */
+/** Time that a program may take to end by itself when somebody waits for it to be gone. */
 const GRACE_MS = 100;
 
 /**

@@ -3,9 +3,9 @@ import type { MountPath, Replacement } from "../backend.ts";
 import { existingMounts } from "../mount_path.ts";
 
 /**
- * What commands may use of the caches in the user's home. Packages and objects that builds fetch and compile
- * are shared with the user; what a program or a shell would run by itself is not. Data first: reviewers
- * should be able to check the lists.
+ * The parts that commands may use of the caches in the user's home. Packages and objects that builds fetch
+ * and compile are shared with the user; what a program or a shell would run by itself is not. Data first:
+ * reviewers should be able to check the lists.
  */
 
 /**

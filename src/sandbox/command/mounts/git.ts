@@ -2,14 +2,16 @@ import { exists, readSmallText } from "../../../path/probe.ts";
 import { contains } from "../../../path/contains.ts";
 import { realPath } from "../../../path/real_path.ts";
 
-/** What the jail has to know about the repository of a writable root. Absolute paths; some may not exist. */
+/**
+ * The facts that the jail needs about the repository of a writable root. Absolute paths; some may not exist.
+ */
 export interface GitPaths {
   /**
    * The place where git must be able to write although it lies outside: the shared directory of a linked work
    * tree, a submodule's own.
    */
   readonly writable: readonly string[];
-  /** What makes git run programs. */
+  /** Settings and files that make git run programs. */
   readonly protectedPaths: readonly string[];
   /**
    * Files that make git take its settings from somewhere else. They cannot be protected while they do not

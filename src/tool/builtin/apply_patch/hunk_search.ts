@@ -12,7 +12,7 @@ export interface Placement {
   readonly hunk: Hunk;
   /** Index of the line of its first old line. */
   readonly line: number;
-  /** What the hunk leaves there; absent where the old lines stand byte for byte. */
+  /** The lines that the hunk leaves there; absent where the old lines stand byte for byte. */
   readonly fitted?: readonly WrittenLine[];
   readonly note?: string;
 }

@@ -37,7 +37,7 @@ export function trailingContext({ lines }: Hunk): number {
   return lines.length - 1 - lines.findLastIndex((line) => line.kind !== " ");
 }
 
-/** What is to happen to one file. `from` is absent for a new file, `to` for a deleted one. */
+/** The change of one file. `from` is absent for a new file, `to` for a deleted one. */
 export interface FilePatch {
   readonly from: string | undefined;
   readonly to: string | undefined;

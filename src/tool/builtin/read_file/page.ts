@@ -8,7 +8,7 @@ const DEFAULT_LINES = 2000;
 const MAX_BYTES = 32 * 1024;
 const MAX_LINE_BYTES = 2000;
 
-/** What the model asked for: first line from 1, and how many lines. */
+/** The request of the model: first line from 1, and how many lines. */
 export interface Page {
   readonly offset: number;
   readonly limit: number | undefined;
