@@ -30,7 +30,7 @@ const TABLES: readonly (readonly Program[])[] = [
 ];
 
 /** Everything that is known of programs, a row each. */
-const PROGRAMS: readonly Program[] = TABLES.flat();
+export const PROGRAMS: readonly Program[] = TABLES.flat();
 
 /** Rows by name; a name ending in `#` is that of a program whose versions have names of their own. */
 const BY_NAME: ReadonlyMap<string, Program> = new Map(

@@ -4,7 +4,6 @@ import {
   protectedHolder,
   protectedPath,
 } from "../../../src/path/protected.ts";
-import { protectedSection, SECURITY_PAGE } from "../../../scripts/gen_protected.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
@@ -142,9 +141,4 @@ Deno.test("every row of the table is reached by its own pattern", () => {
     const found = protectedPath([`${base}/${name}`], context());
     assert(found !== undefined && (found === why || scope === "programs"), pattern);
   }
-});
-
-Deno.test("docs/security.md shows the table of protected paths", async () => {
-  const page = await Deno.readTextFile(SECURITY_PAGE);
-  assert(page.includes(protectedSection()), "run `deno task gen`");
 });

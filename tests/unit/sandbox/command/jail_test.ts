@@ -211,3 +211,17 @@ Deno.test("runForwarder relays to the proxy and takes the exit code of its comma
   assertEquals(Deno.exitCode, 5);
   Deno.exitCode = 0;
 });
+
+Deno.test({
+  ...jailed("a jail says which temporary directories are the commands' own and whether they reach others"),
+  fn: async () => {
+    await using g = await ground();
+    const around = async (options: Parameters<typeof groundJail>[1]) => {
+      const { privateDirectories, network } = await groundJail(g, options);
+      return [...privateDirectories, network];
+    };
+    assertEquals(await around({}), ["/tmp", "/var/tmp", false]);
+    assertEquals(await around({ roots: [g.ws, "/tmp"], network: "open" }), ["/var/tmp", true]);
+    assertEquals(await around({ mode: "off" }), [true]);
+  },
+});
