@@ -1,6 +1,12 @@
 /**
- * The way the program is run everywhere: bundle, compiled programs, tasks and the install line of the README.
- * It needs files, programs, network and environment, since that is what an agent works with, but neither
- * native code nor remote modules.
+ * How the program is run everywhere: bundle, compiled programs, tasks and the install lines of the README. It
+ * needs files, programs, network, environment and system information, since that is what an agent works with,
+ * but neither native code nor remote modules.
+ *
+ * Each permission has a name here: `deno install` makes `-A --deny-…` into `--allow-all`. And `--deny-import`
+ * beside named permissions still lets modules of some well-known hosts through; `--no-remote` does not.
  */
-export const PERMISSION_FLAGS = ["-A", "--deny-ffi", "--deny-import"];
+const ALLOWED = ["--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-run", "--allow-sys"];
+const DENIED = ["--deny-ffi", "--deny-import", "--no-remote"];
+
+export const PERMISSION_FLAGS = [...ALLOWED, ...DENIED];

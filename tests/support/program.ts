@@ -22,7 +22,7 @@ function newestSource(folder: string): number {
 let built: Promise<string> | undefined;
 
 /** Path of an up-to-date bundle. */
-function programFile(): Promise<string> {
+export function programFile(): Promise<string> {
   return built ??= (async () => {
     const sources = Math.max(...["cli", "src"].map((folder) => newestSource(ROOT + folder)));
     const age = await Deno.stat(OUTPUT).then((stat) => stat.mtime?.getTime() ?? 0, () => 0);
@@ -124,7 +124,7 @@ function ownEnvironment(): Record<string, string> {
 }
 
 /** The compile cache stays the real one although HOME is a temporary directory. */
-function denoDir(): Record<string, string> {
+export function denoDir(): Record<string, string> {
   const home = Deno.env.get("HOME") ?? "";
   return { DENO_DIR: Deno.env.get("DENO_DIR") ?? `${home}/.cache/deno` };
 }

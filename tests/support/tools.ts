@@ -1,5 +1,5 @@
-/** Programs that CI installs. */
-type Tool = "bwrap" | "rg";
+/** Programs that some tests need; CI installs the first two. */
+type Tool = "bwrap" | "rg" | "npx";
 
 /**
  * Options of a test that needs a program. The reason shows in the name when it is skipped; where CI has

@@ -1,0 +1,192 @@
+/** Each way of installing in the README, run as it stands there, up to a finished task with an edit. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { denoDir, mockConfig, programFile } from "../support/program.ts";
+import { installLines } from "../support/readme.ts";
+import { makeTempDir } from "../support/tool_context.ts";
+import { needs } from "../support/tools.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const [ADDRESS = "", FILE = "", CLONE = "", NPX = "", UNINSTALL = ""] = await installLines("README.md");
+const DENO = Deno.execPath().replace(/\/[^/]*$/, "");
+/** Where cron jobs and hooks find programs: no `deno` is among them. */
+const PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin";
+
+interface Finished {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** A home in which nothing is installed, with a server for the program's files. */
+async function makeMachine() {
+  const temp = await makeTempDir();
+  const [home, work, files] = ["home", "work", "files"].map((name) => `${temp.path}/${name}`) as [
+    string,
+    string,
+    string,
+  ];
+  for (const path of [home, work, `${files}/dist`]) await Deno.mkdir(path, { recursive: true });
+  const program = await programFile();
+  const parts = [...Deno.readDirSync(program.replace(/\/[^/]*$/, ""))].filter(({ name }) =>
+    /^reasonix(?:\.\w+_base)?\.js$/.test(name)
+  );
+  for (const { name } of parts) {
+    await Deno.copyFile(program.replace(/[^/]*$/, name), `${files}/dist/${name}`);
+  }
+  const sh = async (line: string, options: { cwd?: string; env?: Record<string, string> } = {}) => {
+    const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {
+      args: ["-c", line],
+      cwd: options.cwd ?? work,
+      clearEnv: true,
+      env: {
+        HOME: home,
+        PATH: `${DENO}:${PLAIN_PATH}`,
+        DENO_DIR: `${temp.path}/deno`,
+        NO_COLOR: "1",
+        DENO_NO_UPDATE_CHECK: "1",
+        ...options.env,
+      },
+      stdin: "null",
+    }).output();
+    const decoder = new TextDecoder();
+    return { code, text: decoder.decode(stdout) + decoder.decode(stderr) } satisfies Finished;
+  };
+  return {
+    home,
+    work,
+    files,
+    command: `${home}/.deno/bin/reasonix`,
+    sh,
+    [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
+  };
+}
+
+type Machine = Awaited<ReturnType<typeof makeMachine>>;
+
+function serveFiles(directory: string) {
+  return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async ({ url }) => {
+    const body = await Deno.readFile(directory + new URL(url).pathname).catch(() => undefined);
+    const headers = { "content-type": "text/javascript" };
+    return body ? new Response(body, { headers }) : new Response("", { status: 404 });
+  });
+}
+
+/** Runs a whole task through the installed command: the model reads a file and edits it. */
+async function finishTask(machine: Machine, env: Record<string, string> = {}): Promise<void> {
+  await using server = startModelServer([
+    { calls: [{ name: "read_file", args: { path: "add.js" } }] },
+    { calls: [{ name: "edit_file", args: { path: "add.js", old_string: "a - b", new_string: "a + b" } }] },
+    { text: "Fixed." },
+  ]);
+  await Deno.mkdir(`${machine.home}/.reasonix`, { recursive: true });
+  await Deno.writeTextFile(`${machine.home}/.reasonix/config.toml`, mockConfig(server.url));
+  await Deno.writeTextFile(`${machine.work}/add.js`, "export const add = (a, b) => a - b;\n");
+  const done = await machine.sh(`${machine.command} run "fix add.js"`, { env });
+  assertEquals(
+    await Deno.readTextFile(`${machine.work}/add.js`),
+    "export const add = (a, b) => a + b;\n",
+    done.text,
+  );
+  assertEquals(done.code, 0, done.text);
+  assertStringIncludes(done.text, "Fixed.");
+}
+
+async function uninstall(machine: Machine): Promise<void> {
+  assertEquals(await machine.sh(UNINSTALL).then(({ code }) => code), 0);
+  assertEquals([...Deno.readDirSync(`${machine.home}/.deno/bin`)], []);
+  assert(await Deno.stat(`${machine.home}/.reasonix/config.toml`).then(({ isFile }) => isFile));
+}
+
+Deno.test("the program installs from an address, edits files without its server, updates and uninstalls", async () => {
+  await using machine = await makeMachine();
+  await using server = serveFiles(`${machine.files}/dist`);
+  const host = `127.0.0.1:${server.addr.port}`;
+  const line = ADDRESS.replace("https://example.org", `http://${host}`).replace("example.org", host);
+  const installed = await machine.sh(line);
+  assertEquals(installed.code, 0, installed.text);
+  await finishTask(machine);
+  const program = `${machine.files}/dist/reasonix.js`;
+  const newer = (await Deno.readTextFile(program)).replace(/"\d+\.\d+\.\d+"/, '"99.0.0"');
+  await Deno.writeTextFile(program, newer);
+  const updated = await machine.sh(line.replace("install -g", "install -g -f --reload"));
+  assertEquals(updated.code, 0, updated.text);
+  await server.shutdown();
+  assertEquals((await machine.sh(`${machine.command} --version`)).text, "reasonix 99.0.0\n");
+  await finishTask(machine);
+  await uninstall(machine);
+});
+
+Deno.test("the program installs from a file, keeps the denials and uninstalls", async () => {
+  await using machine = await makeMachine();
+  const installed = await machine.sh(FILE, { cwd: machine.files });
+  assertEquals(installed.code, 0, installed.text);
+  await finishTask(machine);
+  await uninstall(machine);
+  // What the flags of the line mean once they are in the command: a probe in the place of the program.
+  await Deno.writeTextFile(
+    `${machine.files}/dist/reasonix.js`,
+    `const name = "https://jsr.io/@std/x/mod.ts";
+     const remote = await import(name).catch((error) => error.message);
+     console.log(Deno.permissions.querySync({ name: "ffi" }).state, remote);`,
+  );
+  await machine.sh(FILE, { cwd: machine.files });
+  assertMatch((await machine.sh(machine.command)).text, /^denied .*--no-remote is specified/);
+});
+
+/** The sources as a clone has them. */
+async function copySources(to: string): Promise<void> {
+  const parts = [
+    "cli",
+    "src",
+    "scripts",
+    "demo",
+    "mod.ts",
+    "deno.json",
+    "deno.lock",
+    "reasonix.example.toml",
+  ];
+  const { code } = await new Deno.Command("cp", { args: ["-R", ...parts, to], cwd: ROOT }).output();
+  assertEquals(code, 0);
+}
+
+const npx = PLAIN_PATH.split(":").map((directory) => `${directory}/npx`).find((file) => {
+  try {
+    return Deno.statSync(file).isFile;
+  } catch {
+    return false;
+  }
+});
+
+/** Packages come from the caches of this machine. */
+function caches(): Record<string, string> {
+  return {
+    ...denoDir(),
+    npm_config_cache: `${Deno.env.get("HOME") ?? ""}/.npm`,
+    npm_config_update_notifier: "false",
+  };
+}
+
+for (
+  const { way, line, path, test } of [
+    { way: "a clone", line: CLONE, path: `${DENO}:${PLAIN_PATH}`, test: (name: string) => ({ name }) },
+    {
+      way: "a clone with npx only",
+      line: NPX,
+      path: PLAIN_PATH,
+      test: (name: string) => needs("npx", npx !== undefined, name),
+    },
+  ]
+) {
+  Deno.test({
+    ...test(`the program installs from ${way}, and its command needs no deno in PATH`),
+    fn: async () => {
+      await using machine = await makeMachine();
+      await copySources(machine.files);
+      const installed = await machine.sh(line, { cwd: machine.files, env: { ...caches(), PATH: path } });
+      assertEquals(installed.code, 0, installed.text);
+      assertStringIncludes(installed.text, `Add ${machine.home}/.deno/bin to PATH`);
+      await finishTask(machine, { PATH: "/usr/bin:/bin" });
+      await uninstall(machine);
+    },
+  });
+}
