@@ -6,9 +6,9 @@
  * start path marked for the code cache. Against a plain one-file bundle this halves the time to the first
  * request and to the version.
  */
-import { compileEagerly } from "./bundle_eager.ts";
-import { type Chunk, chunkOf, pack } from "./bundle_pack.ts";
-import { executedFunctions } from "./bundle_trace.ts";
+import { compileEagerly } from "./bundle/eager.ts";
+import { type Chunk, chunkOf, pack } from "./bundle/pack.ts";
+import { executedFunctions } from "./bundle/trace.ts";
 import { PERMISSION_FLAGS } from "./permissions.ts";
 import { mustRun, say } from "./process.ts";
 

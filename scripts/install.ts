@@ -15,7 +15,7 @@ function commandDirectory(): string {
 }
 
 /** The text of an installed command, with the runtime named by its path. */
-export function withRuntime(command: string, runtime: string): string {
+function withRuntime(command: string, runtime: string): string {
   const named = Deno.build.os === "windows"
     ? command.replace(/^@deno(?:\.exe)? /m, () => `@"${runtime}" `)
     : command.replace(/^exec deno /m, () => `exec '${runtime.replaceAll("'", `'\\''`)}' `);

@@ -1,7 +1,7 @@
 /** The steps of `deno task bundle` on small programs; tests/e2e/bundle_test.ts builds the real one. */
-import { compileEagerly } from "../../scripts/bundle_eager.ts";
-import { chunkOf, pack } from "../../scripts/bundle_pack.ts";
-import { executedFunctions } from "../../scripts/bundle_trace.ts";
+import { compileEagerly } from "../../scripts/bundle/eager.ts";
+import { chunkOf, pack } from "../../scripts/bundle/pack.ts";
+import { executedFunctions } from "../../scripts/bundle/trace.ts";
 import {
   assert,
   assertEquals,

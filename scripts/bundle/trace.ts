@@ -1,6 +1,6 @@
 /** Finds the functions a one-shot run executes, by making one with V8's coverage switched on. */
-import { PERMISSION_FLAGS } from "./permissions.ts";
-import { mustRun } from "./process.ts";
+import { PERMISSION_FLAGS } from "../permissions.ts";
+import { mustRun } from "../process.ts";
 
 const ANSWER = [
   { choices: [{ index: 0, delta: { role: "assistant", content: "Hello." }, finish_reason: null }] },
