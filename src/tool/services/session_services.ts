@@ -1,6 +1,6 @@
 import type { Asker, FreeSpace, JobChange, TodoItem, ToolServices } from "./services.ts";
 import { GuardProcess } from "../shell/guard.ts";
-import { JobTable } from "../shell/job_table.ts";
+import { JobTable } from "../shell/jobs/job_table.ts";
 import { SpareShell } from "../shell/spare_shell.ts";
 
 export interface ServiceOptions {

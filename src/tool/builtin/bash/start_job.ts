@@ -1,6 +1,6 @@
 import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import type { Shell } from "../../shell/find_shell.ts";
-import { describeJob, jobText } from "../../shell/job_text.ts";
+import { describeJob, jobText } from "../../shell/jobs/job_text.ts";
 
 /** A command that fails at once should say so in the result of the call that started it. */
 const FIRST_LOOK_MS = 100;

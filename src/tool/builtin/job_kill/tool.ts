@@ -16,5 +16,5 @@ export const JOB_KILL = defineBuiltin({
   synonyms: { id: "job_id", shell_id: "job_id" },
   writes: () => [],
   subjects: ({ job_id }) => texts(job_id),
-  load: async () => (await import("../../shell/job_tools.ts")).jobKill,
+  load: async () => (await import("../../shell/jobs/job_tools.ts")).jobKill,
 });

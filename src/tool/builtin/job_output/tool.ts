@@ -23,5 +23,5 @@ export const JOB_OUTPUT = defineBuiltin({
   title: ({ job_id }) => `output of job ${job_id}`,
   synonyms: { id: "job_id", bash_id: "job_id", shell_id: "job_id", wait: "wait_seconds" },
   subjects: ({ job_id }) => texts(job_id),
-  load: async () => (await import("../../shell/job_tools.ts")).jobOutput,
+  load: async () => (await import("../../shell/jobs/job_tools.ts")).jobOutput,
 });

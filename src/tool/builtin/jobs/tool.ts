@@ -7,5 +7,5 @@ export const JOBS = defineBuiltin({
   schema: { type: "object", properties: {}, additionalProperties: false },
   readOnly: true,
   title: () => "list jobs",
-  load: async () => (await import("../../shell/job_tools.ts")).jobs,
+  load: async () => (await import("../../shell/jobs/job_tools.ts")).jobs,
 });

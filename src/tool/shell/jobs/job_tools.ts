@@ -1,6 +1,6 @@
-import type { Jobs } from "../services/services.ts";
-import { failure, type ToolContext, type ToolResult } from "../tool.ts";
-import { DEFAULT_CAPS, keepTail } from "../truncation.ts";
+import type { Jobs } from "../../services/services.ts";
+import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
+import { DEFAULT_CAPS, keepTail } from "../../truncation.ts";
 import { describeJob, jobText } from "./job_text.ts";
 
 export function jobs(_args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {

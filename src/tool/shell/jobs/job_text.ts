@@ -1,7 +1,7 @@
-import type { JobNews, JobView } from "../services/services.ts";
-import { type Cut, DEFAULT_CAPS, keepEnds, whereFullText } from "../truncation.ts";
-import { cleanText } from "./clean_text.ts";
-import { decodeOutput } from "./decode_output.ts";
+import type { JobNews, JobView } from "../../services/services.ts";
+import { type Cut, DEFAULT_CAPS, keepEnds, whereFullText } from "../../truncation.ts";
+import { cleanText } from "../clean_text.ts";
+import { decodeOutput } from "../decode_output.ts";
 
 /** One line about a job. */
 export function describeJob(job: JobView): string {

@@ -6,11 +6,11 @@ import type {
   JobSpec,
   JobView,
   ProcessGuard,
-} from "../services/services.ts";
-import { CappedFile } from "./capped_file.ts";
-import { DiskWatch } from "./disk_watch.ts";
-import { ShellProcess } from "./process.ts";
-import { spawnSession } from "./spawn_session.ts";
+} from "../../services/services.ts";
+import { CappedFile } from "../capped_file.ts";
+import { DiskWatch } from "../disk_watch.ts";
+import { ShellProcess } from "../process.ts";
+import { spawnSession } from "../spawn_session.ts";
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
