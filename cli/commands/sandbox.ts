@@ -43,7 +43,7 @@ export async function status(this: CliContext): Promise<void> {
   const loaded = await loadConfig(paths);
   const workspace = buildWorkspace(paths, loaded.config);
   await withJail({ paths, loaded, workspace }, (jail) => {
-    this.process.stdout.write(`${jail.describe()}\n`);
+    this.process.stdout.write(`${jail.describe(paths.cwd)}\n`);
     for (const { backend, reason } of jail.data.rejected) {
       this.process.stdout.write(`${backend}: ${reason}\n`);
     }

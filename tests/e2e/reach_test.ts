@@ -159,3 +159,25 @@ Deno.test("the full text of a long output can be searched by the next command", 
     assertMatch(results[1] ?? "", /^45678\n.*Read-only file system\nprojects/);
   });
 });
+
+Deno.test("what the jail leaves writable is said once per project, and again when it changed", async () => {
+  await using server = startModelServer([], { check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  const said = async (...flags: string[]) => {
+    server.push({ calls: [{ name: "bash", args: { command: "true" } }] }, { text: "ok" });
+    const { stderr } = await world.run(["run", ...flags, "go"]);
+    return stderr.split("\n").filter((line) => line.includes("Commands run in a jail"));
+  };
+  const usual =
+    "· Commands run in a jail (bubblewrap): they can write this project, a private /tmp and package caches; no network";
+  assertEquals([await said(), await said()], [[usual], []]);
+  assertStringIncludes(`${await said("--permission-mode", "read-only")}`, "the workspace is read-only");
+  assertEquals(await said(), [usual]);
+  const config = mockConfig(server.url, '[sandbox]\nforbid_read = ["../vault"]\n');
+  await Deno.writeTextFile(`${world.home}/config.toml`, config);
+  assertEquals([await said(), await said()], [[`${usual}; 1 path is hidden (forbid_read)`], []]);
+  await Deno.mkdir(`${world.dir}/../other`);
+  server.push({ calls: [{ name: "bash", args: { command: "true" } }] }, { text: "ok" });
+  const other = await world.run(["run", "go"], { cwd: `${world.dir}/../other` });
+  assertStringIncludes(other.stderr, "Commands run in a jail");
+});

@@ -176,7 +176,7 @@ async function sandboxPart(
   try {
     const workspace = buildWorkspace(paths, loaded.config);
     return await withJail({ paths, loaded, workspace }, (jail) => ({
-      summary: jail.describe(),
+      summary: jail.describe(paths.cwd),
       rejected: jail.data.rejected,
       ...(jail.confined ? {} : { standing: standingLayers(false) }),
       fullAccess: standingLayers(true),

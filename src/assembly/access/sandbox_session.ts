@@ -13,6 +13,7 @@ import {
   startFilterProxy,
   type Workspace,
 } from "../../sandbox/mod.ts";
+import { projectDir } from "../../session/mod.ts";
 import type { CommandJail } from "../../tool/mod.ts";
 import { deniedGlobs } from "./access_scope.ts";
 import { offerEscape } from "./escape.ts";
@@ -156,11 +157,26 @@ export class SandboxSession {
   }
 
   async #create(): Promise<Jail> {
-    const { tell, workspace, unconfined, forecast } = this.#sources;
+    const { workspace, unconfined, forecast } = this.#sources;
     const jail = await createJail(await this.#options());
     workspace.usePrivateTmp(jail.privateTmp);
-    if (jail.confined || !(unconfined || forecast)) tell?.(jail.describe());
+    if (jail.confined || !(unconfined || forecast)) await this.#tellConfinement(jail);
     return jail;
+  }
+
+  /** Says what is confined once per project and again when it changed; that nothing is, each time. */
+  async #tellConfinement(jail: Jail): Promise<void> {
+    const { tell, filesStay, paths: { home, cwd } } = this.#sources;
+    if (!tell) return;
+    const line = (filesStay?.() ? jail.readOnly() : jail).describe(cwd);
+    const folder = projectDir(`${home}/cache`, cwd);
+    const file = `${folder}/jail`;
+    if (jail.confined && await Deno.readTextFile(file).catch(() => "") === line) return;
+    tell(line);
+    // What cannot be remembered is said again.
+    await Deno.mkdir(folder, { recursive: true, mode: 0o700 })
+      .then(() => Deno.writeTextFile(file, line, { mode: 0o600 }))
+      .catch(() => {});
   }
 
   get #mode(): JailOptions["mode"] {

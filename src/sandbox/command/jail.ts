@@ -17,6 +17,7 @@ import {
 import { type MadeFiles, MadeFilesWatch } from "./made_files.ts";
 import { forgetProbe, probeCached } from "./probe.ts";
 import { boundSockets, namedSockets } from "./mounts/sockets.ts";
+import { describeUnconfined } from "./unconfined.ts";
 
 /** The way commands are confined. */
 export interface JailOptions extends JailScope, ForecastOptions {
@@ -103,15 +104,26 @@ export class Jail {
     if (this.data.cacheDir !== undefined) await forgetProbe(this.data.backend, this.data.cacheDir);
   }
 
-  /** One line for the user: what is and what is not confined. */
-  describe(): string {
+  /**
+   * One line for the user: what is and what is not confined. `project` is the directory it calls "this
+   * project".
+   */
+  describe(project?: string): string {
+    const { backend, fixed: { scope }, probe } = this.data;
+    if (backend === "none") return describeUnconfined(probe.detail ?? "no jail");
+    const line = describeJail({
+      backend,
+      scope,
+      project,
+      privateTmp: this.privateDirectories.includes("/tmp"),
+      ...(probe.network ? {} : { openNetwork: probe.detail ?? "not possible here" }),
+    });
     const hidden = this.#denied?.find().length;
-    const line = describeJail(this.data.backend, this.data.fixed.scope, this.data.probe);
     if (!hidden) return line;
     const limit = this.#denied?.capped
       ? "; too much matches Read rules that deny: the rest stays visible to commands"
       : "";
-    return `${line}; ${hidden} of what Read rules deny is invisible${limit}`;
+    return `${line}; ${hidden} ${hidden === 1 ? "path is" : "paths are"} hidden (Read rules)${limit}`;
   }
 
   /**

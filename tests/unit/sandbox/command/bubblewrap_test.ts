@@ -96,7 +96,10 @@ Deno.test({
       const free = `echo x > ${mark} && cat ${mark} ${below}/seen && echo y > ${g.base}/home/.npm/y`;
       assertEquals(await sh(jail, g.ws, free), { code: 0, stdout: "x\nseen\n", stderr: "" });
       await assertRejects(() => Deno.stat(mark), Deno.errors.NotFound);
-      assertStringIncludes(jail.describe(), "the workspace is read-only, writes only to /tmp, tool caches");
+      assertStringIncludes(
+        jail.describe(),
+        "the workspace is read-only, they can write a private /tmp and package caches;",
+      );
     } finally {
       await Deno.remove(below, { recursive: true });
     }

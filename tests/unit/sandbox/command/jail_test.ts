@@ -178,14 +178,23 @@ Deno.test({
     const closed = (await groundJail(g, { forbidRead: [g.outside] })).describe();
     assertStringIncludes(
       closed,
-      `Commands run in a jail (bubblewrap): writes only to ${g.ws}, /tmp, tool caches; no network`,
+      `Commands run in a jail (bubblewrap): they can write ${g.ws}, a private /tmp and package caches; no network`,
     );
-    assertStringIncludes(closed, "forbid_read is invisible");
+    assertStringIncludes(closed, "1 path is hidden (forbid_read)");
+    const usual = (await groundJail(g)).describe(g.ws);
+    assertStringIncludes(usual, "they can write this project, a private /tmp and package caches; no network");
+    assert(!usual.includes("hidden"), usual);
     assertStringIncludes((await groundJail(g, { network: "open" })).describe(), "network open");
     const { data } = (await groundJail(g)).readOnly();
     assertStringIncludes(
-      describeJail(data.backend, data.fixed.scope, { works: true, network: false, detail: "refused" }),
-      "the workspace is read-only, writes only to /tmp, tool caches; the network is NOT confined (refused)",
+      describeJail({
+        backend: data.backend,
+        scope: data.fixed.scope,
+        privateTmp: true,
+        openNetwork: "refused",
+      }),
+      "the workspace is read-only, they can write a private /tmp and package caches; " +
+        "the network is NOT confined (refused)",
     );
   },
 });
