@@ -1,4 +1,6 @@
-import { readSmallText } from "../path/probe.ts";
+import { contains } from "../path/contains.ts";
+import { relativeTo } from "../path/lexical.ts";
+import { exists, readSmallText } from "../path/probe.ts";
 import { existingRealPath } from "../path/real_path.ts";
 
 /** An instruction file as it enters the system prompt. */
@@ -73,7 +75,7 @@ export function loadInstructions(options: InstructionOptions): Instructions {
   const root = folders[0] ?? options.cwd;
   for (const path of options.extra ?? []) {
     // What lies in the repository may be a link that the repository brought, whoever named it.
-    const fence = isInside(path, root) ? { within: root } : {};
+    const fence = contains(root, path) ? { within: root } : {};
     collector.file(path, `${path} (configured)`, { required: true, ...fence });
   }
   return collector;
@@ -136,7 +138,7 @@ class Collector implements Instructions {
     const real = existingRealPath(path);
     if (real === undefined && rule.required) this.notices.push({ path, problem: "could not be read" });
     if (real === undefined || this.#options.hidden?.(path)) return false;
-    if (rule.within !== undefined && !isInside(real, existingRealPath(rule.within) ?? rule.within)) {
+    if (rule.within !== undefined && !contains(existingRealPath(rule.within) ?? rule.within, real)) {
       this.notices.push({ path, problem: "left out: it is a link that leads out of the repository" });
       return true;
     }
@@ -150,7 +152,7 @@ class Collector implements Instructions {
       return true;
     }
     const base = folderOf(path);
-    const fence = rule.within !== undefined && isInside(base, rule.within) ? rule.within : base;
+    const fence = rule.within !== undefined && contains(rule.within, base) ? rule.within : base;
     const whole = this.#withImports(
       { path, chain: [real], fence, mentions: path.endsWith("/CLAUDE.md") },
       text,
@@ -217,7 +219,7 @@ class Collector implements Instructions {
     const real = existingRealPath(file);
     const { chain, fence } = source;
     if (real === undefined || chain.length > IMPORT_DEPTH || chain.includes(real)) return undefined;
-    if (!real.startsWith(`${existingRealPath(fence)}/`) || this.#options.hidden?.(real)) return undefined;
+    if (!contains(existingRealPath(fence) ?? fence, real) || this.#options.hidden?.(real)) return undefined;
     if (++this.#imports > MAX_IMPORTS) return undefined;
     const text = readText(real);
     return text === undefined || text.includes("\0")
@@ -227,25 +229,12 @@ class Collector implements Instructions {
 
   #display(path: string): string {
     const { cwd } = this.#options;
-    return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
+    return relativeTo(path, cwd) ?? path;
   }
-}
-
-function isInside(path: string, folder: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
 }
 
 function folderOf(path: string): string {
   return path.replace(/[/\\][^/\\]*$/, "");
-}
-
-function exists(path: string): boolean {
-  try {
-    Deno.statSync(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function readText(path: string): string | undefined {

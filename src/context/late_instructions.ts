@@ -1,3 +1,4 @@
+import { absolutePath, normalize, relativeTo } from "../path/lexical.ts";
 import type { Message, PreparedCall, ToolCall } from "../core/mod.ts";
 import { isDirectory } from "../path/probe.ts";
 import { type InstructionNotice, type InstructionOptions, loadFolderInstructions } from "./instructions.ts";
@@ -59,9 +60,9 @@ export class LateInstructions {
    */
   touch(path: string): string[] {
     const { cwd } = this.#options;
-    const whole = normal(path.startsWith("/") ? path : `${cwd}/${path}`);
-    if (!whole.startsWith(`${cwd}/`)) return [];
-    const parts = whole.slice(cwd.length + 1).split("/");
+    const name = relativeTo(normalize(absolutePath(path, { cwd })), cwd);
+    if (name === undefined || name === ".") return [];
+    const parts = name.split("/");
     return parts.flatMap((_, i) => this.#folder(parts.slice(0, i + 1).join("/")) ?? []);
   }
 
@@ -96,14 +97,4 @@ export class LateInstructions {
 function lastReply(messages: readonly Message[]): number {
   const last = messages.findLastIndex((message) => message.role === "assistant");
   return last < 0 ? messages.length : last;
-}
-
-/** Without `.`, `..` and repeated or trailing slashes. */
-function normal(path: string): string {
-  const parts: string[] = [];
-  for (const part of path.split("/")) {
-    if (part === "..") parts.pop();
-    else if (part !== "" && part !== ".") parts.push(part);
-  }
-  return `/${parts.join("/")}`;
 }

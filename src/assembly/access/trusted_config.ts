@@ -1,3 +1,4 @@
+import { contains } from "../../path/contains.ts";
 import { loadConfig, type LoadedConfig, type LoadOptions, type TrustItem } from "../../config/mod.ts";
 import { formatPlace, ReasonixError } from "../../core/mod.ts";
 import { type TrustItem as Trustable, TrustStore } from "../../sandbox/mod.ts";
@@ -48,7 +49,7 @@ function isExecutable({ kind }: TrustItem): boolean {
 export function trustable({ cwd }: Pick<RunPaths, "cwd">, item: TrustItem): Trustable {
   const words = item.content.match(/[^\s"'[\]{},:=]+/g) ?? [];
   const files = words.map((word) => word.startsWith("/") ? word : `${cwd}/${word}`).filter((path) =>
-    path.startsWith(`${cwd}/`) && isFile(path)
+    contains(cwd, path) && isFile(path)
   );
   return { kind: item.kind, name: item.name, definition: item.content, files: [...new Set(files)] };
 }

@@ -1,3 +1,4 @@
+import { contains } from "../../path/contains.ts";
 import { sortedEntries } from "../../path/probe.ts";
 import { readSkill, type Skill, type SkillWarning } from "./skill.ts";
 import type { SkillPlaces, SkillRoot } from "./roots.ts";
@@ -84,7 +85,7 @@ function isFolder(entry: Deno.DirEntry, path: string): boolean {
 
 function staysInside(path: string, root: string): boolean {
   try {
-    return Deno.realPathSync(path).startsWith(`${root}/`);
+    return contains(root, Deno.realPathSync(path));
   } catch {
     return false;
   }

@@ -1,3 +1,4 @@
+import { contains } from "../../path/contains.ts";
 import { exists, isDirectory } from "../../path/probe.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import type { SkillScope } from "./skill.ts";
@@ -31,7 +32,7 @@ export function skillRoots(places: SkillPlaces): SkillRoot[] {
   const roots: SkillRoot[] = [];
   const add = (root: SkillRoot) => {
     const { path } = root;
-    const excluded = places.excluded?.some((other) => path === other || path.startsWith(`${other}/`));
+    const excluded = places.excluded?.some((other) => contains(other, path));
     if (!excluded && !roots.some((other) => other.path === path) && isDirectory(path)) roots.push(root);
   };
   const folders = projectFolders(places);
@@ -41,7 +42,7 @@ export function skillRoots(places: SkillPlaces): SkillRoot[] {
   }
   for (const configured of places.paths ?? []) {
     const path = configured.replace(/(.)\/+$/, "$1");
-    const inside = `${existingRealPath(path) ?? path}/`.startsWith(`${existingRealPath(within) ?? within}/`);
+    const inside = contains(existingRealPath(within) ?? within, existingRealPath(path) ?? path);
     add(inside ? { path, scope: "project", within } : { path, scope: "configured" });
   }
   add({ path: `${places.home}/skills`, scope: "user" });

@@ -1,4 +1,5 @@
 /** The closing lines of a run: what was changed, what it took and what it cost. */
+import { relativeTo } from "../../path/lexical.ts";
 import type { Cost, EventOf, Usage } from "../../core/mod.ts";
 
 /** Tokens, money and time of a run, for people. */
@@ -40,7 +41,7 @@ export class ChangedFiles {
   /** "a.txt +2 −0, b.txt +1 −1" with paths as seen from a directory, or nothing. */
   describe(cwd: string): string {
     const files = [...this.#files].map(([path, { added, removed }]) => {
-      const shown = path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
+      const shown = relativeTo(path, cwd) ?? path;
       return `${shown} +${added} −${removed}`;
     });
     const more = files.length - SHOWN;

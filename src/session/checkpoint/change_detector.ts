@@ -1,3 +1,4 @@
+import { relativeTo } from "../../path/lexical.ts";
 import { BlobStore } from "./blob_store.ts";
 import { entryOf, existedAt, type FileEntry, isSameContent, isSameStamp } from "./entry.ts";
 import { type GitStamp, readGitBlob, readGitIndex } from "./git_index.ts";
@@ -90,7 +91,7 @@ export class ChangeDetector {
   relative(absolute: string): string {
     const plain = absolute.replaceAll("\\", "/");
     const root = this.root.replaceAll("\\", "/");
-    return plain.startsWith(`${root}/`) ? plain.slice(root.length + 1) : plain;
+    return relativeTo(plain, root) ?? plain;
   }
 
   /** Goes through the steps of a look with a few files, which keeps nothing. */

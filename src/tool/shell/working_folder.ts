@@ -1,3 +1,4 @@
+import { contains } from "../../path/contains.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import type { ToolContext } from "../tool.ts";
 import { isDirectory } from "../../path/probe.ts";
@@ -57,7 +58,6 @@ async function isInside(context: ToolContext, folder: string): Promise<boolean> 
     Deno.realPath(context.cwd),
     Deno.realPath(folder).catch(() => folder),
   ]);
-  const separator = Deno.build.os === "windows" ? "\\" : "/";
-  if (real === root || real.startsWith(root.endsWith(separator) ? root : root + separator)) return true;
+  if (contains(root, real)) return true;
   return await context.paths.write(real).then(() => true, () => false);
 }

@@ -1,3 +1,4 @@
+import { contains } from "../../../path/contains.ts";
 import { absolutePath, baseName, normalize } from "../../../path/lexical.ts";
 import { ANY, isKnown } from "../../../rule/mod.ts";
 import { programNamed } from "../programs.ts";
@@ -46,7 +47,7 @@ export function runsOwnFile(
     scripts.some((script) =>
       anything ||
       places(script, cwds).some((path) =>
-        written.has(path) || path.startsWith(ANY) || unpacked.some((folder) => path.startsWith(`${folder}/`))
+        written.has(path) || path.startsWith(ANY) || unpacked.some((directory) => contains(directory, path))
       )
     )
   );

@@ -1,3 +1,4 @@
+import { contains } from "../../../path/contains.ts";
 import { ReasonixError } from "../../../core/mod.ts";
 import { parentOf, writesDenied } from "../../file/commit.ts";
 import { osReason } from "../../file/os_reason.ts";
@@ -49,7 +50,7 @@ async function entryAt(context: ToolContext, path: string): Promise<Target> {
 
 async function requireFree(from: Target, to: Target, info: Deno.FileInfo | undefined): Promise<void> {
   if (from.path === to.path) throw new ReasonixError(`${from.shown} is already there`);
-  if (to.path.startsWith(`${from.path}/`)) {
+  if (to.path !== from.path && contains(from.path, to.path)) {
     throw new ReasonixError(`Cannot move ${from.shown} into itself`);
   }
   const taken = await Deno.lstat(to.path).catch(() => undefined);
@@ -79,7 +80,7 @@ async function rename(from: string, to: string, info: Deno.FileInfo | undefined)
 /** Returns what the model has seen counts for the new place, also in a moved directory. */
 function moveStamps({ seen }: ToolContext, from: string, to: string): void {
   const own = seen.get(from);
-  const below = [...seen.all?.() ?? []].filter((stamp) => stamp.path.startsWith(`${from}/`));
+  const below = [...seen.all?.() ?? []].filter((stamp) => stamp.path !== from && contains(from, stamp.path));
   for (const stamp of own ? [own, ...below] : below) {
     seen.delete(stamp.path);
     seen.set({ ...stamp, path: to + stamp.path.slice(from.length) });

@@ -1,3 +1,4 @@
+import { contains } from "../../../path/contains.ts";
 import { ReasonixError } from "../../../core/mod.ts";
 import { IgnoreScope } from "../../../path/ignore_scope.ts";
 import { below, type PathFilter, type PathTest } from "../path_filter.ts";
@@ -139,7 +140,7 @@ function hiddenTest(place: SearchRoot): PathTest {
   const folder = (path: string): { readonly hidden: boolean; readonly scope: IgnoreScope } => {
     const known = folders.get(path);
     if (known) return known;
-    const isRoot = path === place.root || !path.startsWith(`${place.root}/`);
+    const isRoot = path === place.root || !contains(place.root, path);
     const above = isRoot ? undefined : folder(path.slice(0, path.lastIndexOf("/")));
     const outer = above?.scope ?? IgnoreScope.above(path, place.cwd, own);
     const hidden = above !== undefined &&
