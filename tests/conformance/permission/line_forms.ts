@@ -29,7 +29,7 @@ const WRITES = forms("writes", [
   ["just version", "rake version", "task version", "mage version"],
   ["uniq - victim", "uniq names.txt victim", "uniq -c names.txt out", "sort names.txt | uniq - victim"],
   ["uniq two/*", "uniq {a,b}.txt", "find two -type f -exec uniq {} +", "x='a.txt out'; uniq $x"],
-  ["xxd - out", "xxd a.txt out", "echo 41 | xxd -r -p - out", "xxd a.txt -k1"],
+  ["xxd - out", "xxd a.txt out", "echo 41 | xxd -r -p - out", "xxd a.txt -k1", "xxd two/y -n"],
   ["command time -o f ls", "env time -o f ls", "/usr/bin/time -of ls", "nice time --output=f ls"],
   ["flock f ls", "flock -n f ls", "flock -s new.lock cat a.txt", "flock f -c ls"],
   ["sed -l 5 'w f' a.txt", "sed --line-length=5 'w f' a.txt", "sed -n -e p -e 'w f' a.txt", "sed -s 's/x/y/w f' a.txt"],

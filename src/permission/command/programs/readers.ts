@@ -91,9 +91,12 @@ export const READERS: readonly Program[] = [
     names: "xxd",
     files: "reads",
     read: ({ args }) => {
-      const plain = args.filter((word, i) => !XXD.test(word) && !/^-[cglson]$/.test(args[i - 1] ?? ""))
-        .filter((word) => !/^-[cglson]$/.test(word));
-      return { readOnly: args.every(isKnown) && plain.length <= 1 && !/^-./.test(plain[0] ?? "") };
+      // Behind the first operand every word is one, whatever it looks like.
+      const first = args.findIndex((word, i) =>
+        !XXD.test(word) && !/^-[cglson]$/.test(word) && !/^-[cglson]$/.test(args[i - 1] ?? "")
+      );
+      const operands = first < 0 ? [] : args.slice(first);
+      return { readOnly: args.every(isKnown) && operands.length <= 1 && !/^-./.test(operands[0] ?? "") };
     },
   },
   {
