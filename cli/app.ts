@@ -105,7 +105,7 @@ const root = buildRouteMap({
 });
 
 /** The command tree. */
-const app: Application<CliContext> = buildApplication<CliContext>(root, {
+export const app: Application<CliContext> = buildApplication<CliContext>(root, {
   name: "reasonix",
   versionInfo: { currentVersion: VERSION },
   determineExitCode: exitCodeOf,
