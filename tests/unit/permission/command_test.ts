@@ -16,6 +16,8 @@ const WRITERS = [
   "uniq two/*",
   "uniq -c - victim",
   "xxd - out",
+  "xxd -l -n a out",
+  "xxd a -n",
   "xxd -ps in out",
   "xxd -r in out",
   "time -o f ls",

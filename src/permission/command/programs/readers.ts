@@ -17,7 +17,7 @@ const RG_LONG =
   "one-file-system path-separator= no-config version help";
 
 /** Options of xxd are whole words, and its second operand is a file it writes. */
-const XXD = /^-(?:a|autoskip|b|bits|C|e|E|EBCDIC|i|include|p|ps|plain|postscript|u|z|[cglson]\d+)$/;
+const XXD = /^-(?:a|autoskip|b|bits|C|e|E|EBCDIC|i|include|p|ps|plain|postscript|u|z|[cglson]\d*)$/;
 
 /** Options of openssl that only say what to print and what to read. */
 const OPENSSL =
@@ -92,10 +92,9 @@ export const READERS: readonly Program[] = [
     files: "reads",
     read: ({ args }) => {
       // Behind the first operand every word is one, whatever it looks like.
-      const first = args.findIndex((word, i) =>
-        !XXD.test(word) && !/^-[cglson]$/.test(word) && !/^-[cglson]$/.test(args[i - 1] ?? "")
-      );
-      const operands = first < 0 ? [] : args.slice(first);
+      let at = 0;
+      while (at < args.length && XXD.test(args[at] ?? "")) at += /^-[cglson]$/.test(args[at] ?? "") ? 2 : 1;
+      const operands = args.slice(at);
       return { readOnly: args.every(isKnown) && operands.length <= 1 && !/^-./.test(operands[0] ?? "") };
     },
   },
