@@ -22,13 +22,10 @@ const REMEMBERED = 5_000;
 
 /**
  * Loads a vocabulary: tens of megabytes and hundreds of milliseconds, so only where an estimate cannot
- * decide. The one-file program has the vocabularies in files beside it; without them the estimate stays,
- * calibrated by what the server counts.
+ * decide. The one-file program has the vocabularies in files beside it; it rejects where they are missing.
  */
 export async function loadTokenizer(encoding: Encoding): Promise<Tokenizer> {
-  const vocabulary = await loadVocabulary(encoding).catch(() => undefined);
-  if (!vocabulary) return roughTokens;
-  const { countTokens, setMergeCacheSize } = vocabulary;
+  const { countTokens, setMergeCacheSize } = await loadVocabulary(encoding);
   setMergeCacheSize(REMEMBERED);
   const options = { disallowedSpecial: new Set<string>() };
   return (text) => {

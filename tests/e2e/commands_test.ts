@@ -99,6 +99,7 @@ Deno.test("doctor reports files, origins, keys and the sandbox, and hides secret
   await Deno.remove(`${world.dir}/reasonix.toml`);
   const report = JSON.parse((await world.run(["doctor", "--json"])).stdout);
   assertEquals(report.problems, []);
+  assertEquals(report.permissions.denied, ["ffi", "import"]);
   assertEquals(report.config.files.map((file: { found: boolean }) => file.found), [false, true]);
   assert(!(text.stdout + JSON.stringify(report)).includes(secret));
 });

@@ -121,7 +121,11 @@ Deno.test("the program installs from a file, keeps the denials and uninstalls", 
   const installed = await machine.sh(FILE, { cwd: machine.files });
   assertEquals(installed.code, 0, installed.text);
   await finishTask(machine);
+  assertMatch((await machine.sh(`${machine.command} doctor`)).text, /denied +ffi, import\n/);
   await uninstall(machine);
+  const open = await machine.sh(`deno run -A --no-config ${machine.files}/dist/reasonix.js doctor`);
+  assertMatch(open.text, /✗ This program was started with permission to load native code \(ffi\)/);
+  assertMatch(open.text, /✗ .* to load remote modules \(import\)/);
   // What the flags of the line mean once they are in the command: a probe in the place of the program.
   await Deno.writeTextFile(
     `${machine.files}/dist/reasonix.js`,
@@ -131,6 +135,18 @@ Deno.test("the program installs from a file, keeps the denials and uninstalls", 
   );
   await machine.sh(FILE, { cwd: machine.files });
   assertMatch((await machine.sh(machine.command)).text, /^denied .*--no-remote is specified/);
+});
+
+Deno.test("the program calls token counts estimated where the vocabularies do not lie beside it", async () => {
+  await using machine = await makeMachine();
+  await machine.sh(FILE, { cwd: machine.files });
+  await Deno.mkdir(`${machine.home}/.reasonix`);
+  await Deno.writeTextFile(`${machine.home}/.reasonix/config.toml`, mockConfig("http://127.0.0.1:9/v1"));
+  assertMatch((await machine.sh(`${machine.command} context`)).text, /tokens counted/);
+  for (const name of ["o200k_base", "cl100k_base"]) {
+    await Deno.remove(`${machine.files}/dist/reasonix.${name}.js`);
+  }
+  assertMatch((await machine.sh(`${machine.command} context`)).text, /tokens estimated/);
 });
 
 /** The sources as a clone has them. */

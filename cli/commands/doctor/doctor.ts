@@ -21,11 +21,16 @@ export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void
 }
 
 function asText(report: Report): string {
-  const { versions, paths, config, providers, sandbox, sessions } = report;
+  const { versions, permissions, paths, config, providers, sandbox, sessions } = report;
   const section = (title: string, rows: readonly string[]) =>
     `${title}\n${rows.map((row) => `  ${row}\n`).join("")}`;
   return [
     section("Versions", Object.entries(versions).map(([name, value]) => `${name.padEnd(10)} ${value}`)),
+    section(
+      "Permissions of this program",
+      Object.entries(permissions).filter(([, names]) => names.length > 0)
+        .map(([name, names]) => `${name.padEnd(10)} ${names.join(", ")}`),
+    ),
     section("Paths", Object.entries(paths).map(([name, value]) => `${name.padEnd(10)} ${value}`)),
     section("Configuration", [
       ...config.files.map((file) => `${file.found ? "found  " : "absent "} ${file.path}`),

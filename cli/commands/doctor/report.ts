@@ -23,11 +23,13 @@ import { standingLayers } from "../../../src/sandbox/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
 import { isFile } from "../../../src/path/probe.ts";
 import { originText } from "../../terminal/origin_text.ts";
+import { needlessPermissions, type Permissions, readPermissions } from "./permissions.ts";
 import { VERSION } from "../../../src/util/version.ts";
 
 /** The findings of `doctor`; safe to attach to an issue. */
 export interface Report {
   readonly versions: Readonly<Record<string, string>>;
+  readonly permissions: Permissions;
   readonly paths: Readonly<Record<string, string>>;
   readonly config: {
     readonly files: readonly { readonly path: string; readonly found: boolean }[];
@@ -58,7 +60,8 @@ const ONLINE_LIMIT_MS = 10_000;
 
 /** Examines configuration, providers, sandbox and disk; asks the providers only when `online`. */
 export async function diagnose(paths: RunPaths, options: { readonly online: boolean }): Promise<Report> {
-  const problems: string[] = [];
+  const permissions = readPermissions();
+  const problems = needlessPermissions(permissions);
   const loaded = await loadConfig(paths).catch((error: unknown) => {
     if (!(error instanceof ConfigError)) throw error;
     problems.push(...error.problems.map(formatProblem));
@@ -69,6 +72,7 @@ export async function diagnose(paths: RunPaths, options: { readonly online: bool
   const sessions = listSessions(projectDir(paths.home, paths.cwd));
   return {
     versions: { reasonix: VERSION, deno: Deno.version.deno, target: Deno.build.target },
+    permissions,
     paths: { cwd: paths.cwd, home: paths.home, sessions: `${projectDir(paths.home, paths.cwd)}/sessions` },
     config: usable ? configPart(usable) : brokenConfig(paths, loaded as ConfigError),
     providers: usable ? await providerPart(usable, options.online, problems) : [],

@@ -1,0 +1,32 @@
+/** The permissions that the runtime gives this process, by name. */
+export interface Permissions {
+  readonly allowed: readonly string[];
+  /** Allowed in part, as `import` from the address that the program was installed from. */
+  readonly limited: readonly string[];
+  readonly denied: readonly string[];
+}
+
+const NAMES = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as const;
+
+/** What the program never needs, and what it would let in. */
+const NEEDLESS: Readonly<Record<string, string>> = { ffi: "native code", import: "remote modules" };
+
+/** Reads the permissions that this process really has, whatever it was meant to have. */
+export function readPermissions(): Permissions {
+  const those = (group: keyof Permissions) => NAMES.filter((name) => groupOf(name) === group);
+  return { allowed: those("allowed"), limited: those("limited"), denied: those("denied") };
+}
+
+/** One sentence for each permission that this process has and never needs. */
+export function needlessPermissions({ allowed }: Permissions): string[] {
+  return allowed.filter((name) => name in NEEDLESS).map((name) =>
+    `This program was started with permission to load ${NEEDLESS[name]} (${name}), which it never needs; ` +
+    "install it again with a line of the README"
+  );
+}
+
+function groupOf(name: typeof NAMES[number]): keyof Permissions {
+  const { state, partial } = Deno.permissions.querySync({ name });
+  if (state === "denied") return "denied";
+  return state === "granted" && !partial ? "allowed" : "limited";
+}
