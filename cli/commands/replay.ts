@@ -23,7 +23,8 @@ export async function replay(
     quiet: false,
     verbose: false,
     stream: true,
-    permissionMode: "replay",
+    permissionMode: "default",
+    partialMessages: false,
   });
   const events: Event[] = [];
   const { state, notices } = loadEvents(place.path, (event) => events.push(event));
@@ -33,6 +34,9 @@ export async function replay(
     cwd: state.cwd ?? "",
     model: state.model ?? "",
     tools: state.prefix?.tools.map((tool) => tool.name) ?? [],
+    skills: [],
+    commands: [],
+    keyed: false,
   });
   for (const event of events) {
     for (const shown of flags.outputFormat === "text" ? asStreamed(event) : [event]) {
@@ -75,6 +79,7 @@ function resultOf(state: SessionState, events: readonly Event[]): RunResult {
     replies: events.filter((event) => event.type === "message.end" && event.step > 0).length,
     durationMs: state.turns.length === 0 ? 0 : end?.durationMs ?? 0,
     usage: state.usage,
+    modelMs: events.reduce((sum, event) => event.type === "message.end" ? sum + event.durationMs : sum, 0),
     refusals: [],
     ...(state.session === undefined ? {} : { session: state.session }),
     ...(state.model === undefined ? {} : { model: state.model }),

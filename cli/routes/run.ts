@@ -91,6 +91,12 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   noColor: { kind: "boolean", optional: true, withNegated: false, brief: "No colours" },
   quiet: { kind: "boolean", optional: true, withNegated: false, brief: "Only the answer and errors" },
   verbose: { kind: "boolean", optional: true, withNegated: false, brief: "Whole diffs and outputs" },
+  includePartialMessages: {
+    kind: "boolean",
+    optional: true,
+    withNegated: false,
+    brief: "Pieces of messages in stream-json",
+  },
   stream: { kind: "boolean", optional: true, withNegated: false, brief: "All the model writes, as it comes" },
 };
 

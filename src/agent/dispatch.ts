@@ -106,6 +106,7 @@ async function runCall(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> 
     ...(result.truncated ? { truncated: result.truncated } : {}),
     ...(result.exitCode === undefined ? {} : { exitCode: result.exitCode }),
     ...(result.signal === undefined ? {} : { signal: result.signal }),
+    ...(result.refused ? { refused: true } : {}),
   });
   if (typeof prepared === "string") return end("error", failure(prepared));
   if (batch.outcome.blocked) {

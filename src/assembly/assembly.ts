@@ -14,6 +14,7 @@ import type { Provider } from "../provider/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
 import type { RunSession } from "./session/session.ts";
+import { SLASH_COMMANDS } from "./context/slash_names.ts";
 import type { Line } from "./context/slash_commands.ts";
 import type { RunTools } from "./tools/tools.ts";
 import { resolveInput, type TurnInput } from "./context/turn_input.ts";
@@ -41,6 +42,11 @@ export interface SessionStart {
   readonly cwd: string;
   readonly model: string;
   readonly tools: readonly string[];
+  readonly skills: readonly string[];
+  /** Names of the commands that a line can begin with, without the slash. */
+  readonly commands: readonly string[];
+  /** The provider is sent a key. */
+  readonly keyed: boolean;
 }
 
 /**
@@ -80,10 +86,19 @@ export class Assembly implements AsyncDisposable {
   }
 
   async #open(): Promise<SessionStart> {
-    const { session, controller: { recorder }, paths, provider } = this.#parts;
+    const { session, controller: { recorder }, paths, provider: { model }, loaded, inputs } = this.#parts;
     await recordOpening(recorder, this.#parts);
-    const tools = recorder.prefix.tools.map((tool) => tool.name);
-    return { session: session.id, cwd: paths.cwd, model: provider.model.id, tools };
+    const { skills } = inputs.skillSet;
+    const entry = loaded.config.providers.find(({ name }) => name === model.provider);
+    return {
+      session: session.id,
+      cwd: paths.cwd,
+      model: model.id,
+      tools: recorder.prefix.tools.map((tool) => tool.name),
+      skills: skills.map(({ name }) => name),
+      commands: [...SLASH_COMMANDS, ...skills.filter(({ slash }) => slash).map(({ name }) => name)],
+      keyed: (entry?.api_key_env ?? "") !== "",
+    };
   }
 
   /** Reads a line as front ends take it: a command of the program, or text for the model. */

@@ -127,6 +127,8 @@ export const EVENT_KINDS = {
     truncated: z.optional(truncation),
     exitCode: z.optional(z.number()),
     signal: z.optional(z.string()),
+    /** The confinement to the workspace refused the call. */
+    refused: z.optional(z.literal(true)),
   }),
   /** Somebody is asked whether a call may run. */
   "approval.request": z.object({

@@ -1,4 +1,11 @@
 /** Readers of events and what they share. */
 export { FRONTENDS, type PrinterOptions } from "./frontends.ts";
 export { Output } from "./output.ts";
-export { OUTPUT_FORMATS, type OutputFormat, type Printer, resultObject, type RunResult } from "./result.ts";
+export {
+  OUTPUT_FORMATS,
+  type OutputFormat,
+  type Printer,
+  type Refusal,
+  resultObject,
+  type RunResult,
+} from "./result.ts";

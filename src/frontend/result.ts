@@ -1,4 +1,5 @@
-import type { Cost, Event, ExitName, Usage } from "../core/mod.ts";
+import type { Cost, Event, ExitName, ToolCall, Usage } from "../core/mod.ts";
+import { isRecord, parseJson } from "../util/json.ts";
 
 export const OUTPUT_FORMATS = ["text", "json", "jsonl", "stream-json"] as const;
 export type OutputFormat = (typeof OUTPUT_FORMATS)[number];
@@ -22,10 +23,21 @@ export interface RunResult {
   /** The limit that ended the run. */
   readonly limit?: "steps" | "time" | "cost";
   readonly durationMs: number;
+  /** The part of it that was spent waiting for the model. */
+  readonly modelMs: number;
   readonly usage: Usage;
   readonly cost?: Cost;
+  /** Tokens that a conversation and a reply can have; absent when unknown. */
+  readonly window?: number;
+  readonly maxOutput?: number;
   /** Calls that were refused, in order. */
-  readonly refusals: readonly { readonly tool: string; readonly reason: string }[];
+  readonly refusals: readonly Refusal[];
+}
+
+/** A call that a rule, a person or the confinement refused. */
+export interface Refusal {
+  readonly call: ToolCall;
+  readonly reason: string;
 }
 
 const SUBTYPES: Readonly<Record<ExitName, string>> = {
@@ -61,6 +73,7 @@ export function resultObject(result: RunResult): Record<string, unknown> {
     model: result.model ?? null,
     num_turns: result.replies,
     duration_ms: result.durationMs,
+    duration_api_ms: result.modelMs,
     usage: {
       input_tokens: usage.inputTokens - usage.cachedTokens,
       cache_read_input_tokens: usage.cachedTokens,
@@ -71,8 +84,19 @@ export function resultObject(result: RunResult): Record<string, unknown> {
     total_cost: result.cost?.amount ?? null,
     currency: result.cost?.currency ?? null,
     ...(result.cost?.currency === "USD" ? { total_cost_usd: result.cost.amount } : {}),
-    permission_denials: result.refusals.map(({ tool, reason }) => ({ tool_name: tool, reason })),
+    permission_denials: result.refusals.map(({ call, reason }) => ({
+      tool_name: call.name,
+      tool_use_id: call.id,
+      tool_input: argumentsOf(call),
+      reason,
+    })),
   };
+}
+
+/** The arguments of a call as an object, whatever the model wrote. */
+export function argumentsOf({ arguments: text }: ToolCall): Record<string, unknown> {
+  const value = parseJson(text);
+  return isRecord(value) ? value : { raw: text };
 }
 
 /** The conversation a run works in, as its first message finds it. */
@@ -82,6 +106,11 @@ export interface RunStart {
   readonly model: string;
   /** Names of the tools. */
   readonly tools: readonly string[];
+  readonly skills: readonly string[];
+  /** Names of the commands that a line can begin with, without the slash. */
+  readonly commands: readonly string[];
+  /** The provider is sent a key. */
+  readonly keyed: boolean;
 }
 
 /** Reads events and writes them in one output format. */

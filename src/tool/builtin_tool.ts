@@ -1,6 +1,6 @@
 import { isAbort, ReasonixError } from "../core/mod.ts";
 import { osReason } from "./file/os_reason.ts";
-import { failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
+import { errorResult, failure, type Tool, type ToolContext, type ToolResult } from "./tool.ts";
 import { lazy } from "../util/lazy.ts";
 
 /**
@@ -42,7 +42,7 @@ export function defineBuiltin(spec: BuiltinSpec): BuiltinTool {
         return await bounded(await (await load())(args, context));
       } catch (error) {
         if (context.signal.aborted || isAbort(error)) throw error;
-        if (error instanceof ReasonixError) return await bounded(failure(error.message, error.remedy));
+        if (error instanceof ReasonixError) return await bounded(errorResult(error));
         return await bounded(failure(`${spec.name} failed: ${osReason(error)}`));
       }
     },

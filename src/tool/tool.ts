@@ -1,5 +1,12 @@
 import type { EventBodies } from "../core/event_schema.ts";
-import type { CommandLine, ImagePart, JsonSchema, PreparedCall, ToolFamily } from "../core/mod.ts";
+import type {
+  CommandLine,
+  ImagePart,
+  JsonSchema,
+  PreparedCall,
+  ReasonixError,
+  ToolFamily,
+} from "../core/mod.ts";
 import type { SpawnPlan, ToolServices } from "./services/services.ts";
 
 export type Truncation = NonNullable<EventBodies["tool.end"]["truncated"]>;
@@ -107,6 +114,8 @@ export interface ToolResult {
   readonly truncated?: Truncation;
   readonly exitCode?: number;
   readonly signal?: string;
+  /** The confinement to the workspace refused the call. */
+  readonly refused?: true;
 }
 
 /**
@@ -172,4 +181,10 @@ export function texts(...values: readonly unknown[]): string[] {
 /** Failure as the model reads it. */
 export function failure(message: string, remedy?: string): ToolResult {
   return { content: `error: ${message}${remedy ? `; ${remedy}` : ""}`, isError: true, summary: message };
+}
+
+/** Returns the result of a call that ended with a known error. */
+export function errorResult(error: ReasonixError): ToolResult {
+  const result = failure(error.message, error.remedy);
+  return error.exit === "blocked" ? { ...result, refused: true } : result;
 }

@@ -171,7 +171,8 @@ for (
     child.kill(signal);
     const done = await finished(child);
     assertEquals(done.code, code);
-    assertEquals(resultLine(done.stdout).subtype, subtype);
+    const result = resultLine(done.stdout);
+    assertEquals([result.subtype, result.reason], ["error_during_execution", subtype]);
     const sessions = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
     assertStringIncludes(await Deno.readTextFile(sessions[0].path), '"type":"turn.end"');
   });

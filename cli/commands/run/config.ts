@@ -25,6 +25,7 @@ export interface RunFlags extends RunOptions {
   readonly quiet?: boolean;
   readonly verbose?: boolean;
   readonly stream?: boolean;
+  readonly includePartialMessages?: boolean;
 }
 
 /** The configuration of a run: files, preset, what its flags say, and what the user trusts of the project. */

@@ -1,5 +1,5 @@
-import { errorMessage, type Event, ReasonixError } from "../../../src/core/mod.ts";
-import { resultObject, type RunResult } from "../../../src/frontend/mod.ts";
+import { errorMessage, type Event, ReasonixError, type ToolCall } from "../../../src/core/mod.ts";
+import { type Refusal, resultObject, type RunResult } from "../../../src/frontend/mod.ts";
 
 interface ToolCount {
   calls: number;
@@ -12,7 +12,10 @@ interface ToolCount {
 export class Metrics {
   /** Messages of the model so far. */
   replies = 0;
-  readonly refusals: { readonly tool: string; readonly reason: string }[] = [];
+  /** Time spent waiting for the model. */
+  modelMs = 0;
+  readonly refusals: Refusal[] = [];
+  readonly #calls = new Map<string, ToolCall>();
   readonly #tools = new Map<string, ToolCount>();
   readonly #started = performance.now();
   #requests = 0;
@@ -43,18 +46,24 @@ export class Metrics {
       case "message.end":
         // Step 0 is a summary.
         if (event.step > 0) this.replies += 1;
+        this.modelMs += event.durationMs;
         return;
       case "message.delta":
         this.#firstTextMs ??= performance.now() - this.#started;
+        return;
+      case "tool.start":
+        this.#calls.set(event.call.id, event.call);
         return;
       case "tool.end": {
         const count = this.#tools.get(event.name) ?? { calls: 0, failed: 0, blocked: 0, durationMs: 0 };
         count.calls += 1;
         count.durationMs += event.durationMs;
         if (event.outcome === "error") count.failed += 1;
-        if (event.outcome === "blocked") {
-          count.blocked += 1;
-          this.refusals.push({ tool: event.name, reason: event.summary });
+        if (event.outcome === "blocked") count.blocked += 1;
+        const call = this.#calls.get(event.callId);
+        this.#calls.delete(event.callId);
+        if (call && (event.outcome === "blocked" || event.refused)) {
+          this.refusals.push({ call, reason: event.summary });
         }
         this.#tools.set(event.name, count);
         for (const change of event.changes ?? []) {

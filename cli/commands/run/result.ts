@@ -22,16 +22,26 @@ export function resultOf(outcome: TurnOutcome, assembly: Assembly, metrics: Metr
     exitCode: EXIT[exit],
     answer: outcome.answer,
     session: assembly.session.id,
-    model: assembly.provider.model.id,
+    ...modelOf(assembly),
     steps: outcome.steps,
     replies: metrics.replies,
     durationMs: outcome.durationMs,
+    modelMs: metrics.modelMs,
     usage: outcome.usage,
     refusals: metrics.refusals,
     ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
     ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
     ...(outcome.cost ? { cost: outcome.cost } : {}),
     ...remedyOf(outcome, assembly.session.id),
+  };
+}
+
+function modelOf({ provider: { model } }: Pick<Assembly, "provider">) {
+  const { id, contextWindow, maxOutputTokens } = model;
+  return {
+    model: id,
+    ...(contextWindow > 0 ? { window: contextWindow } : {}),
+    ...(maxOutputTokens === undefined ? {} : { maxOutput: maxOutputTokens }),
   };
 }
 
@@ -44,10 +54,11 @@ export function reportResult(report: CommandReport, { session, provider }: Assem
     answer: text,
     report: true,
     ...(session.state.session === undefined ? {} : { session: session.id }),
-    model: provider.model.id,
+    ...modelOf({ provider }),
     steps: 0,
     replies: 0,
     durationMs,
+    modelMs: durationMs,
     usage,
     refusals: [],
     ...(cost ? { cost } : {}),
@@ -82,6 +93,7 @@ export function failedResult(error: unknown): RunResult {
     steps: 0,
     replies: 0,
     durationMs: 0,
+    modelMs: 0,
     usage: NO_USAGE,
     refusals: [],
     ...(remedy === undefined ? {} : { remedy }),

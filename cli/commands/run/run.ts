@@ -1,6 +1,7 @@
 import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
 import { FRONTENDS, Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
 import { requireProvider } from "../../../src/config/mod.ts";
+import type { PermissionMode } from "../../../src/permission/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { displayOf } from "../../terminal/display.ts";
@@ -92,6 +93,14 @@ async function resultOfTask({ text, piped }: Task, parts: TaskParts): Promise<Ru
   return resultOf(await assembly.run({ text, references, ...skill }, signal), assembly, metrics);
 }
 
+/** Permission modes by the names that the readers of `stream-json` know. */
+const SDK_MODES: Readonly<Record<PermissionMode, string>> = {
+  "read-only": "default",
+  "workspace-write": "acceptEdits",
+  "danger-full-access": "bypassPermissions",
+  plan: "plan",
+};
+
 async function printerFor(context: CliContext, flags: RunFlags, out: Output): Promise<Printer> {
   const { createPrinter } = await FRONTENDS.print();
   return createPrinter({
@@ -103,6 +112,7 @@ async function printerFor(context: CliContext, flags: RunFlags, out: Output): Pr
     quiet: flags.quiet ?? false,
     verbose: flags.verbose ?? false,
     stream: flags.stream ?? false,
-    permissionMode: flags.permissionMode ?? "workspace-write",
+    permissionMode: SDK_MODES[flags.permissionMode ?? "workspace-write"],
+    partialMessages: flags.includePartialMessages ?? false,
   });
 }

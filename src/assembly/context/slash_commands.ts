@@ -4,6 +4,7 @@ import type { Controller } from "../../control/mod.ts";
 import { addSpending, type Cost, NO_SPENDING, ReasonixError, totalCost, type Usage } from "../../core/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
+import { SLASH_COMMANDS } from "./slash_names.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import type { RunSession } from "../session/session.ts";
 
@@ -28,7 +29,7 @@ interface SlashCommand {
 }
 
 /** By name; every front end has the same ones. */
-const SLASH_COMMANDS: Readonly<Record<string, SlashCommand>> = {
+const COMMANDS: Readonly<Record<(typeof SLASH_COMMANDS)[number], SlashCommand>> = {
   compact: {
     // What follows the name is kept in particular.
     needsSession: true,
@@ -72,7 +73,7 @@ export async function readLine(text: string, running: RunningSession): Promise<L
   const match = /^\/([A-Za-z][^\s/]*)(?:\s+([\s\S]*))?$/.exec(text.trim());
   const [, name = "", argument = ""] = match ?? [];
   if (!match) return { kind: "text" };
-  const command = Object.hasOwn(SLASH_COMMANDS, name) ? SLASH_COMMANDS[name] : undefined;
+  const command = Object.entries(COMMANDS).find(([known]) => known === name)?.[1];
   if (command) {
     if (command.needsSession && running.session.state.lastSeq === 0) throw nothingYet(name);
     const work = () => measured(running, () => command.run(running, argument.trim()));
@@ -82,7 +83,7 @@ export async function readLine(text: string, running: RunningSession): Promise<L
   const skill = skills && await (await loadSkills()).resolveSlash(text, skills);
   if (skill) return { kind: "text", skill: skill.context };
   const known = skills?.set.skills.filter(({ slash }) => slash).map((each) => each.name) ?? [];
-  const near = suggestNames(name, [...Object.keys(SLASH_COMMANDS), ...known]).filter((other) =>
+  const near = suggestNames(name, [...SLASH_COMMANDS, ...known]).filter((other) =>
     Math.abs(other.length - name.length) <= 2
   );
   if (near.length === 0) return { kind: "text" };

@@ -1,11 +1,10 @@
 import type { OutputFormat, Printer } from "../result.ts";
 import { JsonlPrinter, JsonPrinter } from "./json.ts";
-import { StreamJsonPrinter } from "./stream_json.ts";
+import { type StreamJsonOptions, StreamJsonPrinter } from "./stream_json.ts";
 import { type TextOptions, TextPrinter } from "./text.ts";
 
-export interface PrinterOptions extends TextOptions {
+export interface PrinterOptions extends TextOptions, StreamJsonOptions {
   readonly format: OutputFormat;
-  readonly permissionMode: string;
 }
 
 /** The receiver of events for one output format. */
@@ -18,6 +17,6 @@ export function createPrinter(options: PrinterOptions): Printer {
     case "jsonl":
       return new JsonlPrinter(options.out);
     case "stream-json":
-      return new StreamJsonPrinter(options.out, options.permissionMode);
+      return new StreamJsonPrinter(options.out, options);
   }
 }

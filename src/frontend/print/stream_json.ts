@@ -1,95 +1,121 @@
 import type { Event, EventOf } from "../../core/mod.ts";
+import { VERSION } from "../../util/version.ts";
 import type { Output } from "../output.ts";
-import { type Printer, resultObject, type RunResult, type RunStart } from "../result.ts";
+import { argumentsOf, type Printer, resultObject, type RunResult, type RunStart } from "../result.ts";
+import { PartialMessage } from "./partial_message.ts";
+
+export interface StreamJsonOptions {
+  /** Answers to permission questions, by the name that the readers of this format know. */
+  readonly permissionMode: string;
+  /** Writes the pieces of a message too, as they come. */
+  readonly partialMessages: boolean;
+}
+
+type Line = Readonly<Record<string, unknown>>;
 
 /**
- * `stream-json`: the line shapes that SDK parsers of headless agents know (system, assistant, user, result).
+ * `stream-json`: the line shapes that the SDKs of Claude Code read (system, assistant, user, stream_event,
+ * result). One `init` and one result for each turn.
  */
 export class StreamJsonPrinter implements Printer {
   readonly #out: Output;
-  readonly #permissionMode: string;
+  readonly #options: StreamJsonOptions;
+  readonly #partial: PartialMessage | undefined;
   #session = "";
+  #stopReason: string | null = null;
   /** Events from before the conversation was open wait: the first line says which one it is. */
   #early: Event[] | undefined = [];
 
-  constructor(out: Output, permissionMode: string) {
+  constructor(out: Output, options: StreamJsonOptions) {
     this.#out = out;
-    this.#permissionMode = permissionMode;
+    this.#options = options;
+    this.#partial = options.partialMessages ? new PartialMessage() : undefined;
   }
 
-  async begin({ session, cwd, model, tools }: RunStart): Promise<void> {
+  begin({ session, cwd, model, tools, skills, commands, keyed }: RunStart): void | Promise<void> {
     this.#session = session;
-    await this.#line({
+    const init = {
       type: "system",
       subtype: "init",
       cwd,
       model,
       tools,
       mcp_servers: [],
-      permissionMode: this.#permissionMode,
-    });
-    await this.#release();
+      permissionMode: this.#options.permissionMode,
+      apiKeySource: keyed ? "user" : "none",
+      slash_commands: commands,
+      skills,
+      agents: [],
+      plugins: [],
+      output_style: "default",
+      claude_code_version: VERSION,
+    };
+    return this.#write([init, ...this.#released()]);
   }
 
   event(event: Event): void | Promise<void> {
-    if (this.#early) {
-      this.#early.push(event);
-      return;
-    }
-    switch (event.type) {
-      case "message.retry":
-        return this.#line({
-          type: "system",
-          subtype: "retry",
-          attempt: event.attempt,
-          max_attempts: event.maxAttempts,
-          wait_ms: event.waitMs,
-          reason: event.reason,
-        });
-      case "message.end":
-        return event.step === 0 ? undefined : this.#line(assistantLine(event));
-      case "tool.end":
-        return this.#line({
-          type: "user",
-          message: {
-            role: "user",
-            content: [{
-              type: "tool_result",
-              tool_use_id: event.callId,
-              content: event.content,
-              is_error: event.outcome !== "ok",
-            }],
-          },
-          parent_tool_use_id: null,
-        });
-      case "notice":
-        return this.#line({ type: "system", subtype: "notice", level: event.level, text: event.text });
-    }
+    if (!this.#early) return this.#write(this.#linesOf(event));
+    this.#early.push(event);
   }
 
   async result(result: RunResult): Promise<void> {
-    await this.#release();
-    await this.#out.write(`${JSON.stringify(resultObject(result))}\n`);
+    this.#session = result.session ?? this.#session;
+    await this.#write([...this.#released(), { ...sdkResult(result), stop_reason: this.#stopReason }]);
     await this.#out.flush();
   }
 
-  async #release(): Promise<void> {
+  #released(): readonly Line[] {
     const early = this.#early ?? [];
     this.#early = undefined;
-    for (const event of early) await this.event(event);
+    return early.flatMap((event) => this.#linesOf(event));
   }
 
-  #line(value: Record<string, unknown>): void | Promise<void> {
-    return this.#out.write(`${JSON.stringify({ ...value, session_id: this.#session })}\n`);
+  #linesOf(event: Event): readonly Line[] {
+    const pieces = this.#partial?.pieces(event) ?? [];
+    const line = lineOf(event);
+    if (event.type === "message.end" && event.step > 0) this.#stopReason = stopReason(event);
+    return [
+      ...pieces.map((piece) => ({ type: "stream_event", event: piece, parent_tool_use_id: null })),
+      ...(line ? [line] : []),
+    ];
+  }
+
+  #write(lines: readonly Line[]): void | Promise<void> {
+    const session_id = this.#session;
+    return this.#out.write(
+      lines.map((line) => `${JSON.stringify({ ...line, session_id, uuid: crypto.randomUUID() })}\n`).join(""),
+    );
   }
 }
 
-function assistantLine(event: EventOf<"message.end">): Record<string, unknown> {
-  const content: Record<string, unknown>[] = [];
-  if (event.reasoning) content.push({ type: "thinking", thinking: event.reasoning });
+function lineOf(event: Event): Line | undefined {
+  switch (event.type) {
+    case "message.retry":
+      return {
+        type: "system",
+        subtype: "api_retry",
+        attempt: event.attempt - 1,
+        max_retries: event.maxAttempts - 1,
+        retry_delay_ms: event.waitMs,
+        error_status: null,
+        error: "unknown",
+        reason: event.reason,
+      };
+    case "message.end":
+      return event.step === 0 ? undefined : assistantLine(event);
+    case "tool.end":
+      return toolResultLine(event);
+    case "notice":
+      return { type: "system", subtype: "informational", level: event.level, content: event.text };
+  }
+}
+
+function assistantLine(event: EventOf<"message.end">): Line {
+  const content: Line[] = [];
+  if (event.reasoning) content.push({ type: "thinking", thinking: event.reasoning, signature: "" });
   if (event.content !== "") content.push({ type: "text", text: event.content });
   for (const call of event.calls ?? []) {
-    content.push({ type: "tool_use", id: call.id, name: call.name, input: parsed(call.arguments) });
+    content.push({ type: "tool_use", id: call.id, name: call.name, input: argumentsOf(call) });
   }
   const usage = event.usage;
   return {
@@ -101,6 +127,7 @@ function assistantLine(event: EventOf<"message.end">): Record<string, unknown> {
       model: event.model,
       content,
       stop_reason: stopReason(event),
+      stop_sequence: null,
       usage: {
         input_tokens: usage ? usage.inputTokens - usage.cachedTokens : 0,
         cache_read_input_tokens: usage?.cachedTokens ?? 0,
@@ -112,16 +139,52 @@ function assistantLine(event: EventOf<"message.end">): Record<string, unknown> {
   };
 }
 
+function toolResultLine({ callId, content, outcome, summary }: EventOf<"tool.end">): Line {
+  const block = { type: "tool_result", tool_use_id: callId, content, is_error: outcome !== "ok" };
+  return {
+    type: "user",
+    message: { role: "user", content: [block] },
+    parent_tool_use_id: null,
+    tool_use_result: { outcome, summary },
+  };
+}
+
 function stopReason({ calls, finish, interrupted }: EventOf<"message.end">): string | null {
   if (interrupted) return null;
   if (calls?.length) return "tool_use";
   return finish === "length" ? "max_tokens" : finish === "content_filter" ? "refusal" : "end_turn";
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return { raw: text };
-  }
+const SDK_SUBTYPES = [
+  "success",
+  "error_max_turns",
+  "error_max_budget_usd",
+  "error_max_structured_output_retries",
+];
+
+/** The result object with what the SDKs demand beside: their subtypes, a list of errors, usage by model. */
+function sdkResult(result: RunResult): Line {
+  const object = resultObject(result);
+  const { usage, model } = result;
+  const usd = result.cost?.currency === "USD" ? result.cost.amount : 0;
+  const used = {
+    inputTokens: usage.inputTokens - usage.cachedTokens,
+    outputTokens: usage.outputTokens,
+    thinkingTokens: usage.reasoningTokens,
+    cacheReadInputTokens: usage.cachedTokens,
+    cacheCreationInputTokens: 0,
+    webSearchRequests: 0,
+    costUSD: usd,
+    contextWindow: result.window ?? 0,
+    maxOutputTokens: result.maxOutput ?? 0,
+  };
+  return {
+    ...object,
+    ...(SDK_SUBTYPES.includes(String(object.subtype))
+      ? {}
+      : { subtype: "error_during_execution", reason: object.subtype }),
+    ...(result.exit === "done" ? {} : { errors: [result.detail ?? String(object.subtype)] }),
+    total_cost_usd: usd,
+    modelUsage: model === undefined ? {} : { [model]: used },
+  };
 }

@@ -1,6 +1,6 @@
 import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
 import { checkedPath, kindOf } from "../file/target.ts";
-import { failure, type ToolContext, type ToolResult } from "../tool.ts";
+import { errorResult, failure, type ToolContext, type ToolResult } from "../tool.ts";
 import { below } from "./path_filter.ts";
 import { searchRoot } from "./roots.ts";
 
@@ -48,7 +48,7 @@ export async function reported(run: () => Promise<ToolResult>): Promise<ToolResu
     return await run();
   } catch (error) {
     if (isAbort(error)) throw error;
-    if (error instanceof ReasonixError) return failure(error.message, error.remedy);
+    if (error instanceof ReasonixError) return errorResult(error);
     return failure(`Cannot search: ${errorMessage(error)}`);
   }
 }

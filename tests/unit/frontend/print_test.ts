@@ -20,9 +20,12 @@ const RESULT: RunResult = {
   steps: 1,
   replies: 2,
   durationMs: 1500,
+  modelMs: 900,
   usage: { inputTokens: 12345, cachedTokens: 10000, outputTokens: 20, reasoningTokens: 0 },
   refusals: [],
 };
+
+const START = { session: "s1", cwd: "/w", model: "m", skills: [], commands: [], keyed: false };
 
 function stamp(event: NewEvent): Event {
   return { v: 1, seq: 1, time: "2026-01-01T00:00:00.000Z", ...event };
@@ -86,11 +89,12 @@ async function play(
     live: false,
     columns: () => 80,
     fit: (text) => text,
-    permissionMode: "workspace-write",
+    permissionMode: "acceptEdits",
+    partialMessages: false,
   });
   for (const [index, event] of tape.entries()) {
     // A session that is continued says nothing of itself; only this does.
-    if (index === EARLY) await printer.begin?.({ session: "s1", cwd: "/w", model: "m", tools: ["bash"] });
+    if (index === EARLY) await printer.begin?.({ ...START, tools: ["bash"] });
     await printer.event(stamp(event));
   }
   await printer.result(options.result ?? RESULT);
@@ -217,10 +221,10 @@ Deno.test("stream-json format begins with init and has assistant and user lines 
   const lines = (await play("stream-json")).out.trimEnd().split("\n").map((line) => JSON.parse(line));
   assertEquals(lines.map((line) => line.subtype ?? line.type), [
     "init",
-    "notice",
+    "informational",
     "assistant",
     "user",
-    "retry",
+    "api_retry",
     "assistant",
     "success",
   ]);

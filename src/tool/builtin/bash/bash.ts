@@ -7,7 +7,7 @@ import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
 import { spawnSession } from "../../shell/spawn_session.ts";
 import { leftOff, workingFolder } from "../../shell/working_folder.ts";
 import type { SpawnPlan } from "../../services/services.ts";
-import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
+import { errorResult, failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { DEFAULT_CAPS, spillPath } from "../../truncation.ts";
 import { readOnlyRemark } from "../../write_policy.ts";
 import { startJob } from "./start_job.ts";
@@ -25,7 +25,7 @@ export async function bash(args: Record<string, unknown>, context: ToolContext):
     return await runForeground(new Foreground(command, shell, folder, context), context, args.timeout_ms);
   } catch (error) {
     context.signal.throwIfAborted();
-    if (error instanceof ReasonixError) return failure(error.message, error.remedy);
+    if (error instanceof ReasonixError) return errorResult(error);
     return failure(`Cannot run the command: ${errorMessage(error)}`);
   }
 }

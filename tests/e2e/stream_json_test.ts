@@ -1,0 +1,80 @@
+import { assert, assertEquals } from "../support/assert.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+import { readSdkLines } from "../support/sdk_messages.ts";
+
+const STREAM = ["--output-format", "stream-json"];
+const PRICE = "price = { input = 1, output = 2 }\ncontext_window = 64000";
+
+Deno.test("stream-json speaks the messages of the SDKs in a run with reasoning, calls and an answer", async () => {
+  await using server = startModelServer([
+    { reasoning: "hmm", text: "Let me look.", calls: [{ id: "c1", name: "ls", args: { path: "." } }] },
+    { text: "Done.", usage: { input: 100, cached: 80, output: 7 } },
+  ]);
+  await using world = await makeWorld(mockConfig(server.url, "", PRICE));
+  const done = await world.run(["-p", "--verbose", ...STREAM, "look"]);
+  const lines = readSdkLines(done.stdout);
+  const [init, result] = [lines[0], lines.at(-1)];
+  assertEquals([init.subtype, init.permissionMode, init.apiKeySource], ["init", "acceptEdits", "none"]);
+  assert(init.slash_commands.includes("compact"));
+  const thinking = lines.find((line) => line.type === "assistant").message.content[0];
+  assertEquals([thinking.type, thinking.thinking, thinking.signature], ["thinking", "hmm", ""]);
+  assertEquals([result.subtype, result.result, result.stop_reason], ["success", "Done.", "end_turn"]);
+  assertEquals(Object.keys(result.modelUsage), ["mock-1"]);
+  assertEquals(result.modelUsage["mock-1"].contextWindow, 64000);
+  assertEquals(result.modelUsage["mock-1"].costUSD, result.total_cost_usd);
+  assertEquals(new Set(lines.map((line) => line.uuid)).size, lines.length);
+});
+
+Deno.test("stream-json ends failures with a result that names its errors, also without a session", async () => {
+  await using server = startModelServer([{ status: 401, body: { error: { message: "no" } } }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  const refused = readSdkLines((await world.run(["run", ...STREAM, "go"])).stdout).at(-1);
+  assertEquals([refused.subtype, refused.exit_code, refused.errors.length], ["error_during_execution", 5, 1]);
+  await using broken = await makeWorld('default_model = "nobody"\n');
+  const [result, ...more] = readSdkLines((await broken.run(["run", ...STREAM, "go"])).stdout);
+  assertEquals([result.type, result.exit_code, result.session_id, more.length], ["result", 6, "", 0]);
+});
+
+Deno.test("stream-json lists refusals by rules and by the confinement with their calls", async () => {
+  const outside = "/etc/reasonix-outside.txt";
+  await using server = startModelServer([
+    {
+      calls: [
+        { id: "c1", name: "write_file", args: { path: outside, content: "x" } },
+        { id: "c2", name: "bash", args: { command: "git push" } },
+      ],
+    },
+    { text: "ok" },
+  ]);
+  await using world = await makeWorld(mockConfig(server.url));
+  const done = await world.run(["run", "--disallowedTools", "Bash(git push:*)", ...STREAM, "go"]);
+  const { permission_denials } = readSdkLines(done.stdout).at(-1);
+  assertEquals(
+    permission_denials.map((denial: Record<string, unknown>) => [denial.tool_use_id, denial.tool_input]),
+    [["c1", { path: outside, content: "x" }], ["c2", { command: "git push" }]],
+  );
+});
+
+Deno.test("stream-json shows the pieces of messages with --include-partial-messages", async () => {
+  await using server = startModelServer([
+    { reasoning: "hmm", text: "Look", calls: [{ id: "c1", name: "ls", args: { path: "." } }] },
+    { text: "Done." },
+  ]);
+  await using world = await makeWorld(mockConfig(server.url));
+  const done = await world.run(["run", "--include-partial-messages", ...STREAM, "go"]);
+  const events = readSdkLines(done.stdout).filter(({ type }) => type === "stream_event").map(({ event }) =>
+    event
+  );
+  const blocks = events.filter(({ type }) => type === "content_block_start");
+  assertEquals(blocks.map(({ content_block }) => content_block.type), [
+    "thinking",
+    "text",
+    "tool_use",
+    "text",
+  ]);
+  assertEquals(events.filter(({ type }) => type === "content_block_stop").length, blocks.length);
+  assertEquals([events[0].type, events.at(-1).type], ["message_start", "message_stop"]);
+  const shown = events.map(({ delta }) => delta?.text ?? "").join("");
+  assertEquals(shown, "LookDone.");
+});
