@@ -1,6 +1,6 @@
-import { type Event, EXIT, type NewEventOf } from "../../src/core/mod.ts";
+import { type Event, EXIT, type NewEventOf, totalCost } from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../src/frontend/mod.ts";
-import { findSession, loadEvents, type SessionState } from "../../src/session/mod.ts";
+import { findSession, loadEvents, openTurn, type SessionState } from "../../src/session/mod.ts";
 import { displayOf } from "../terminal/display.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
@@ -68,21 +68,24 @@ function asStreamed(event: Event): Event[] {
   ];
 }
 
+/** Adds the whole session up, as `session show` does: what was rewound was paid for too. */
 function resultOf(state: SessionState, events: readonly Event[]): RunResult {
-  const end = events.findLast((event): event is Event & NewEventOf<"turn.end"> => event.type === "turn.end");
-  const cost = end?.cost;
+  const ends = events.filter((event): event is Event & NewEventOf<"turn.end"> => event.type === "turn.end");
+  const { costs, unpriced } = state;
+  const [currency, ...others] = Object.keys(costs);
+  const cost = others.length === 0 ? totalCost(state, currency) : undefined;
   return {
     exit: "done",
     exitCode: EXIT.done,
-    answer: end?.answer ?? "",
-    steps: state.turns.reduce((sum, turn) => sum + turn.steps, 0),
+    answer: ends.at(-1)?.answer ?? "",
+    steps: ends.reduce((sum, end) => sum + end.steps, openTurn(state)?.steps ?? 0),
     replies: events.filter((event) => event.type === "message.end" && event.step > 0).length,
-    durationMs: state.turns.length === 0 ? 0 : end?.durationMs ?? 0,
+    durationMs: state.durationMs,
     usage: state.usage,
     modelMs: events.reduce((sum, event) => event.type === "message.end" ? sum + event.durationMs : sum, 0),
     refusals: [],
     ...(state.session === undefined ? {} : { session: state.session }),
     ...(state.model === undefined ? {} : { model: state.model }),
-    ...(cost ? { cost } : {}),
+    ...(cost ? { cost } : { partialCost: { costs, unpriced } }),
   };
 }

@@ -6,6 +6,7 @@ import {
   type StatsOptions,
   type StatsRow,
 } from "../../src/session/mod.ts";
+import { cacheShare, grouped, moneyFigure } from "../../src/view/mod.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 import { outputWidth, printableJson, table } from "../terminal/table.ts";
@@ -50,12 +51,12 @@ function spending(rows: readonly StatsRow[], by: StatsOptions["by"]): string {
     [...rows, ...all].map((row) => [
       row.key || "(unknown)",
       // A session that spans days is counted in each of them, so there is no honest sum.
-      row.key === "total" && by !== "session" ? "" : number(row.sessions),
-      number(row.requests),
-      number(row.usage.inputTokens),
-      number(row.usage.cachedTokens),
-      hitRate(row.usage),
-      number(row.usage.outputTokens),
+      row.key === "total" && by !== "session" ? "" : grouped(row.sessions),
+      grouped(row.requests),
+      grouped(row.usage.inputTokens),
+      grouped(row.usage.cachedTokens),
+      cacheShare(row.usage),
+      grouped(row.usage.outputTokens),
       money(row),
     ]),
     { right: ["SESSIONS", "REQUESTS", "INPUT", "CACHED", "HIT", "OUTPUT"] },
@@ -99,22 +100,13 @@ function cache(rows: readonly StatsRow[], resets: readonly CacheReset[]): string
     ]),
     { right: ["EVENT"], ...(width === undefined ? {} : { width }) },
   );
-  return `${number(usage.cachedTokens)} of ${number(usage.inputTokens)} input tokens came from the cache ` +
-    `(${hitRate(usage)}) in ${number(requests)} requests\n` +
+  return `${grouped(usage.cachedTokens)} of ${grouped(usage.inputTokens)} input tokens came from the cache ` +
+    `(${cacheShare(usage)}) in ${grouped(requests)} requests\n` +
     (resets.length === 0
       ? "The cache was never given up\n"
       : `It began anew ${resets.length} times:\n\n${list}`);
 }
 
-function hitRate(usage: StatsRow["usage"]): string {
-  return usage.inputTokens === 0 ? "-" : `${Math.round(100 * usage.cachedTokens / usage.inputTokens)} %`;
-}
-
-function money({ costs, unpriced }: StatsRow): string {
-  const known = Object.entries(costs).map(([currency, amount]) => `${amount.toFixed(4)} ${currency}`);
-  return [...known, ...(unpriced > 0 ? [known.length > 0 ? "and some unknown" : "unknown"] : [])].join(" ");
-}
-
-function number(value: number): string {
-  return value.toLocaleString("en-US");
+function money(row: StatsRow): string {
+  return moneyFigure(row) ?? (row.unpriced > 0 ? "unknown" : "");
 }

@@ -26,7 +26,7 @@ const list = buildCommand({
 });
 
 const show = buildCommand({
-  loader: async () => (await import("../commands/session/session.ts")).show,
+  loader: async () => (await import("../commands/session/show.ts")).show,
   parameters: { flags: { json: flag("Print the events") }, ...LATEST },
   docs: { brief: "Print a session; without a name the latest" },
 });

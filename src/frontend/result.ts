@@ -1,4 +1,4 @@
-import type { Cost, Event, ExitName, ToolCall, Usage } from "../core/mod.ts";
+import type { Cost, Event, ExitName, Spending, ToolCall, Usage } from "../core/mod.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 
 export const OUTPUT_FORMATS = ["text", "json", "jsonl", "stream-json"] as const;
@@ -30,6 +30,8 @@ export interface RunResult {
   /** Tokens that a conversation and a reply can have; absent when unknown. */
   readonly window?: number;
   readonly maxOutput?: number;
+  /** Money of several requests where `cost` cannot tell it: in several currencies, or in part unknown. */
+  readonly partialCost?: Pick<Spending, "costs" | "unpriced">;
   /** Calls that were refused, in order. */
   readonly refusals: readonly Refusal[];
 }

@@ -8,3 +8,18 @@ export function userText(message: string): string {
   const end = [...message.matchAll(BLOCK_END)].at(-1);
   return end ? message.slice(end.index + end[0].length) : message;
 }
+
+const BLOCK_BEGIN = /^<(file|dir|stdin|resource)(?: (?:path|ref)="([^"]*)")?(?: lines="([^"]*)")?[^>\n]*>/;
+
+/** Returns the names of what stands before the user's own words, in order. */
+export function attachments(message: string): string[] {
+  const names: string[] = [];
+  for (let rest = message;;) {
+    const [tag, kind, name = "standard input", lines] = BLOCK_BEGIN.exec(rest) ?? [];
+    const close = `</${kind}>\n\n`;
+    const end = rest.indexOf(close);
+    if (tag === undefined || end < 0) return names;
+    names.push(lines === undefined ? name : `${name}:${lines}`);
+    rest = rest.slice(end + close.length);
+  }
+}

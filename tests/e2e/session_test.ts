@@ -399,3 +399,63 @@ Deno.test("a session that could not be written does not stop the turn, and its l
   assertEquals([done.code, done.stdout], [0, "answered\n"], done.stderr);
   assertStringIncludes(done.stderr, "is not fully saved on disk");
 });
+
+Deno.test("replay adds the whole session up, as session show does, also after a rewind", async () => {
+  await using server = startModelServer();
+  await using world = await threeTurns(server.url, (...turns) => server.push(...turns));
+  const [{ id }] = JSON.parse(await ok(world, "session", "list", "--json"));
+  await ok(world, "session", "rewind", id, "--to", "2", "--conversation");
+  const shown = await ok(world, "session", "show", id);
+  const [, tokens = "", cost = "", time = ""] =
+    /^tokens {4}(in [\d,]+ \([\d,]+ cached, \d+ %\)), (?:.*)\ncost {6}(\d\.\d{4} USD)\ntime {6}(.* s)$/m
+      .exec(shown) ?? [];
+  const told = await world.run(["replay", id]);
+  const line = told.stderr.trimEnd().split("\n").at(-1) ?? "";
+  assertMatch(line, /^· 4 steps · /);
+  assert(
+    line.includes(tokens) && line.endsWith(` · ${cost} · ${time}`) && tokens !== "",
+    `${line}\n${shown}`,
+  );
+  const lines = (await world.run(["replay", id, "--output-format", "jsonl"])).stdout.trimEnd().split("\n");
+  const { total_cost, duration_ms, num_turns } = JSON.parse(lines.at(-1) ?? "");
+  const ends = lines.map((text) => JSON.parse(text)).filter(({ type }) => type === "message.end");
+  const paid = ends.reduce((sum, { cost }) => sum + cost.amount, 0);
+  assertEquals([total_cost.toFixed(9), num_turns], [paid.toFixed(9), ends.length]);
+  assertEquals(`${(duration_ms / 1000).toFixed(1)} s`, time);
+});
+
+Deno.test("session show lists calls by their titles, attachments by name, and what each turn changed", async () => {
+  await using server = startModelServer();
+  await using world = await makeWorld(mockConfig(server.url) + NO_JAIL);
+  await world.write("a.txt", "a0\n");
+  server.push(
+    { ...write("a.txt", "a1\n"), usage: { input: 12345 } },
+    bash("echo x > b.txt; exit 3"),
+    {
+      calls: [{ id: "no", name: "bash", args: { command: "rm -rf /" } }],
+    },
+    { text: "first done" },
+    { text: "nothing to do" },
+  );
+  await world.run(["run", "fix @a.txt:1-1 please", "-"], { stdin: "piped\nlines\n" });
+  await world.run(["run", "-c", "thanks"]);
+  const shown = await ok(world, "session", "show");
+  assertMatch(shown, /^tokens {4}in 12,\d{3} /m);
+  const [, one = "", two = ""] = shown.split(/\n#\d /);
+  const minute = new Date().toISOString().slice(0, 11).replace("T", " ");
+  assert(one.startsWith(minute), one);
+  const lines = one.split("\n").slice(0, 9);
+  assertMatch(lines.shift() ?? "", /^[\d-]{10} [\d:]{5} · done · 3 steps · changed a\.txt, b\.txt$/);
+  const [prompt, stdin, file, , read = "", wrote = "", ran = "", refused = ""] = lines;
+  assertEquals([prompt, stdin, file], [
+    "> fix @a.txt:1-1 please",
+    "  attached standard input",
+    "  attached a.txt:1-1",
+  ]);
+  assertMatch(read, /^ {2}✓ read a\.txt/);
+  assertMatch(wrote, /^ {2}✓ write a\.txt · /);
+  assertMatch(ran, /^ {2}✗ \$ echo x > b\.txt; exit 3 · exit 3/);
+  assertMatch(refused, /^ {2}⊘ \$ rm -rf \/ · the destructive-command check refuses/);
+  assert(one.trimEnd().endsWith("first done"), one);
+  assertMatch(two, /· done\n> thanks\n\nnothing to do\n$/);
+});

@@ -1,18 +1,16 @@
 import { ReasonixError } from "../../../src/core/mod.ts";
 import {
-  loadEvents,
   loadIndex,
   loadManage,
   projectDir,
   type SearchHit,
   type SessionInfo,
-  type SessionState,
 } from "../../../src/session/mod.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession, sessionsOf, withSessionLock } from "./choose.ts";
-import { outputWidth, printableJson, table } from "../../terminal/table.ts";
+import { minute, outputWidth, printableJson, table } from "../../terminal/table.ts";
 
 export interface ListFlags {
   readonly all?: boolean;
@@ -47,11 +45,6 @@ export function sessionTable(sessions: readonly SessionInfo[], folders: boolean)
   );
 }
 
-/** Date and time of day, UTC as everywhere in a session. */
-function minute(time: string): string {
-  return time.slice(0, 16).replace("T", " ");
-}
-
 function tail(path: string, length: number): string {
   const characters = [...path];
   return characters.length > length ? `…${characters.slice(1 - length).join("")}` : path;
@@ -59,55 +52,6 @@ function tail(path: string, length: number): string {
 
 function printJson(context: CliContext, value: unknown): void {
   context.process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
-}
-
-export function show(this: CliContext, flags: { readonly json?: boolean }, ref?: string): void {
-  const session = chosenSession(runPaths(this), ref);
-  if (flags.json) {
-    this.process.stdout.write(printableJson(Deno.readTextFileSync(session.path)));
-    return;
-  }
-  const { state, notices } = loadEvents(session.path);
-  for (const notice of notices) this.process.stderr.write(`! ${terminalSafe(notice.text)}\n`);
-  this.process.stdout.write(terminalSafe(transcript(state, session.path)));
-}
-
-function transcript(state: SessionState, path: string): string {
-  const { usage, parent } = state;
-  const costs = Object.entries(state.costs).map(([currency, amount]) => `${amount.toFixed(4)} ${currency}`);
-  const head = [
-    ...(state.title === undefined ? [] : [`title     ${oneLine(state.title)}`]),
-    `session   ${state.session ?? "?"}`,
-    ...(parent ? [`parent    ${parent.session} up to event ${parent.seq}`] : []),
-    `file      ${path}`,
-    `directory ${state.cwd ?? "?"}`,
-    `model     ${state.model ?? "?"}`,
-    `turns     ${state.turns.length}`,
-    `tokens    in ${usage.inputTokens} (${usage.cachedTokens} cached), out ${usage.outputTokens}`,
-    `cost      ${costs.join(", ") || "unknown"}${
-      costs.length > 0 && state.unpriced > 0 ? " and some unknown" : ""
-    }`,
-  ];
-  const turns = state.turns.map((turn) => {
-    const wrote = turn.checkpoint === undefined ? "" : ", may have changed files";
-    return `\n#${turn.turn} ${turn.started} (${turn.reason ?? "unfinished"}, ${turn.steps} steps${wrote})\n` +
-      `> ${shortened(turn.prompt)}\n\n${turn.answer ?? ""}\n`;
-  });
-  return `${head.join("\n")}\n${turns.join("")}`;
-}
-
-const PROMPT_LINES = 24;
-
-/** A prompt can hold whole files. */
-function shortened(prompt: string): string {
-  const lines = prompt.split("\n");
-  if (lines.length <= PROMPT_LINES) return prompt;
-  const half = PROMPT_LINES / 2;
-  return [
-    ...lines.slice(0, half),
-    `… ${lines.length - PROMPT_LINES} more lines …`,
-    ...lines.slice(-half),
-  ].join("\n");
 }
 
 export async function search(this: CliContext, flags: ListFlags, ...words: string[]): Promise<void> {

@@ -4,6 +4,7 @@ import { type PreparedCall, ReasonixError, type UserInput } from "../../core/mod
 import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
+import { grouped } from "../../view/mod.ts";
 
 /** The input of the user for one turn; `@path` in the text is resolved. */
 export interface TurnInput extends UserInput {
@@ -52,9 +53,8 @@ async function requireRoom(texts: readonly string[], { window, provider }: TurnI
   const { roughTokens } = await loadRoughTokens();
   const tokens = texts.reduce((sum, text) => sum + roughTokens(text), 0);
   if (tokens < window) return;
-  const number = (value: number) => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
   throw new ReasonixError(
-    `The input is too long for ${provider.model.id}: about ${number(tokens)} tokens of ${number(window)}`,
+    `The input is too long for ${provider.model.id}: about ${grouped(tokens)} tokens of ${grouped(window)}`,
     {
       exit: "usage",
       remedy: "write it to a file and name the file in the task, so that parts of it can be read",

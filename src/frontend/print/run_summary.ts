@@ -1,25 +1,21 @@
 /** The closing lines of a run: what was changed, what it took and what it cost. */
 import { relativeTo } from "../../path/lexical.ts";
-import type { Cost, EventOf, Usage } from "../../core/mod.ts";
+import type { EventOf } from "../../core/mod.ts";
+import { moneyFigure, tokenFigures } from "../../view/mod.ts";
+import type { RunResult } from "../result.ts";
+
+type Spent = Pick<RunResult, "steps" | "usage" | "cost" | "partialCost" | "durationMs">;
 
 /** Tokens, money and time of a run, for people. */
-export function tokenLine(result: { steps: number; usage: Usage; cost?: Cost; durationMs: number }): string {
-  const { usage } = result;
-  const number = (value: number) => String(value).replace(/\B(?=(\d{3})+$)/g, ",");
-  const hit = usage.inputTokens > 0 ? Math.round((100 * usage.cachedTokens) / usage.inputTokens) : 0;
+export function tokenLine({ steps, usage, cost, partialCost, durationMs }: Spent): string {
+  const spent = cost ? { costs: { [cost.currency]: cost.amount }, unpriced: 0 } : partialCost;
+  const tokens = tokenFigures(usage);
   return [
-    `${result.steps} ${result.steps === 1 ? "step" : "steps"}`,
-    ...(usage.inputTokens + usage.outputTokens === 0 ? ["tokens unknown"] : [
-      `in ${number(usage.inputTokens)} (${number(usage.cachedTokens)} cached, ${hit} %)`,
-      `out ${number(usage.outputTokens)}`,
-    ]),
-    result.cost ? money(result.cost) : "cost unknown",
-    `${(result.durationMs / 1000).toFixed(1)} s`,
+    `${steps} ${steps === 1 ? "step" : "steps"}`,
+    ...(tokens.length > 0 ? tokens : ["tokens unknown"]),
+    (spent && moneyFigure(spent)) ?? "cost unknown",
+    `${(durationMs / 1000).toFixed(1)} s`,
   ].join(" · ");
-}
-
-function money({ amount, currency }: Cost): string {
-  return amount > 0 && amount < 0.0001 ? `<0.0001 ${currency}` : `${amount.toFixed(4)} ${currency}`;
 }
 
 type Change = NonNullable<EventOf<"tool.end">["changes"]>[number];

@@ -34,6 +34,12 @@ export interface RestoreReport {
 export const CHECKPOINT_DIR = "checkpoints";
 export const TIMELINE_FILE = "snapshots.jsonl";
 
+/** Reads which files the program changed between two events of a session, whose own directory is `dir`. */
+export function readChanges(dir: string): (from: number, to: number) => string[] {
+  const timeline = Timeline.read(`${dir}/${CHECKPOINT_DIR}/${TIMELINE_FILE}`);
+  return (from, to) => timeline.changedDuring(from, to);
+}
+
 /**
  * Snapshots of the workspace around each turn that changes something, so that files changed by tools and by
  * shell commands can be brought back. The user's repository is read at most, never written.

@@ -49,15 +49,30 @@ export class Timeline {
     this.#path = path;
   }
 
+  /** For who adds to it: a torn last line is cut off. */
   static open(path: string): Timeline {
     const timeline = new Timeline(path);
+    const torn = timeline.#load();
+    if (torn !== undefined) Deno.truncateSync(path, torn);
+    return timeline;
+  }
+
+  /** For who only looks, also while another process adds to it. */
+  static read(path: string): Timeline {
+    const timeline = new Timeline(path);
+    timeline.#load();
+    return timeline;
+  }
+
+  /** Returns where a torn last line begins. */
+  #load(): number | undefined {
     try {
-      const { tail, end } = scanJsonl(path, (value) => timeline.#take(value as Snapshot));
-      if (tail.length > 0) Deno.truncateSync(path, end);
+      const { tail, end } = scanJsonl(this.#path, (value) => this.#take(value as Snapshot));
+      return tail.length > 0 ? end : undefined;
     } catch (error) {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
+      return undefined;
     }
-    return timeline;
   }
 
   get last(): Omit<Snapshot, "changed" | "found" | "skipped"> | undefined {
@@ -122,6 +137,12 @@ export class Timeline {
       if (snapshot > id) { for (const path of changed) paths.add(path); }
     }
     return paths;
+  }
+
+  /** Paths the program changed from one event to another, what a rewind brought back apart. */
+  changedDuring(from: number, to: number): string[] {
+    const during = this.snapshots.filter(({ seq, kind }) => kind !== "restored" && seq >= from && seq <= to);
+    return [...new Set(during.flatMap(({ id }) => this.#byProgram.get(id) ?? []))].sort();
   }
 
   /** Reports whether somebody else changed the file after a snapshot. */

@@ -2,6 +2,7 @@ import type { Event, EventOf } from "../../core/mod.ts";
 import { loadEvents } from "../log/log.ts";
 import { branchEvents } from "../state/reduce.ts";
 import type { SessionState } from "../state/state.ts";
+import { moneyFigure, tokenFigures } from "../../view/mod.ts";
 
 /** One call with its result, if there is one. */
 export interface ToolBlock {
@@ -102,12 +103,8 @@ function replyBlocks(event: EventOf<"message.end">, results: Map<string, EventOf
   return blocks;
 }
 
-/** "1,200 in (900 cached), 80 out", and the money as far as it is known. */
+/** "Tokens: in 1,200 (900 cached, 75 %), out 80", and the money as far as it is known. */
 export function spendingLine(state: SessionState): string {
-  const count = (n: number) => n.toLocaleString("en-US");
-  const { inputTokens, cachedTokens, outputTokens } = state.usage;
-  const money = Object.entries(state.costs).map(([currency, amount]) => `${amount.toFixed(4)} ${currency}`);
-  if (state.unpriced > 0) money.push(`${state.unpriced} request(s) without a known price`);
-  const tokens = `${count(inputTokens)} in (${count(cachedTokens)} cached), ${count(outputTokens)} out`;
-  return [`Tokens: ${tokens}`, ...money].join(" · ");
+  const tokens = tokenFigures(state.usage).join(", ") || "unknown";
+  return [`Tokens: ${tokens}`, moneyFigure(state) ?? "cost unknown"].join(" · ");
 }

@@ -75,6 +75,9 @@ function applyFacts(state: SessionState, event: Event): void {
     case "message.end":
       if (event.usage) Object.assign(state, addSpending(state, event));
       break;
+    case "turn.end":
+      state.durationMs += event.durationMs ?? 0;
+      break;
   }
 }
 

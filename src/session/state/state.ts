@@ -87,6 +87,8 @@ export interface SessionState {
   costs: Readonly<Record<string, number>>;
   /** Requests whose price is not known. */
   unpriced: number;
+  /** Time of the turns that ended, rewound turns included. */
+  durationMs: number;
   /** The server's count for the latest request of the conversation. */
   lastUsage: Usage | undefined;
   lastSeq: number;
@@ -117,6 +119,7 @@ export function emptyState(): SessionState {
     usage: NO_USAGE,
     costs: {},
     unpriced: 0,
+    durationMs: 0,
     lastUsage: undefined,
     lastSeq: 0,
     pending: new Map(),

@@ -1,8 +1,16 @@
-import { userText } from "../../../src/util/user_text.ts";
+import { attachments, userText } from "../../../src/util/user_text.ts";
 import { assertEquals } from "../../support/assert.ts";
 
 Deno.test("userText leaves out what stands before the user's words", () => {
   assertEquals(userText("just this"), "just this");
   const blocks = '<file path="a.ts">\nlet a;\n</file>\n\n<stdin>\npiped\n</stdin>\n\n';
   assertEquals(userText(`${blocks}look at @a.ts\n\nand say why`), "look at @a.ts\n\nand say why");
+});
+
+Deno.test("attachments names what stands before the user's own words, and nothing that is in them", () => {
+  const before = '<file path="a.ts" lines="1-2">\nx\n</file>\n\n<dir path="src">\n</dir>\n\n' +
+    "<stdin>\n<file>\n</stdin>\n\n";
+  assertEquals(attachments(`${before}explain`), ["a.ts:1-2", "src", "standard input"]);
+  assertEquals(attachments('see <file path="b"> </file>\n\n'), []);
+  assertEquals(attachments(""), []);
 });
