@@ -10,6 +10,7 @@ import {
   type Workspace,
 } from "../../sandbox/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
+import { unusedFilesNotice } from "./unused_files.ts";
 
 /** The reach of the commands and file tools of a run. */
 export interface AccessScope {
@@ -83,7 +84,7 @@ export function buildAccessScope(
 /** The reach of a run that is about to begin. */
 export interface RunScope extends AccessScope {
   readonly forecast: JailForecast;
-  /** A notice for the user about it before the first request. */
+  /** What the user is told before the first request: of it, and of files of the project that nobody uses. */
   readonly notices: readonly string[];
 }
 
@@ -104,5 +105,6 @@ export async function openAccessScope(
     cacheDir: `${paths.home}/cache`,
   });
   const unconfined = scope.full || forecast.confined ? undefined : describeUnconfined(forecast.reason);
-  return { ...scope, forecast, notices: [scope.notice, unconfined].filter((text) => text !== undefined) };
+  const notices = [scope.notice, unconfined, unusedFilesNotice(paths)].filter((text) => text !== undefined);
+  return { ...scope, forecast, notices };
 }
