@@ -23,7 +23,7 @@ const setup = buildCommand({
       parameters: [{ ...argument("File to write (default: your user config)", "path"), optional: true }],
     },
   },
-  docs: { brief: "Write a commented configuration file" },
+  docs: { brief: "Set up a provider: key, model, a first try" },
 });
 
 const doctor = buildCommand({

@@ -1,5 +1,5 @@
-export { defaultConfigText, parseProvider, readDefaultProviders } from "./load/defaults.ts";
-export { addConfigItem, isUserOnly, parseConfigValue, setConfigValue } from "./edit/edit.ts";
+export { defaultConfigText, parseProvider } from "./load/defaults.ts";
+export { addConfigItem, isUserOnly, parseConfigValue, saveProvider, setConfigValue } from "./edit/edit.ts";
 export { requireProvider } from "./query/built_in.ts";
 export { keySource, type KeySources, resolveKey } from "./query/provider_keys.ts";
 export { type EnvironmentSecrets, environmentSecrets } from "./query/secrets.ts";
@@ -20,3 +20,5 @@ export type { TrustItem } from "./project/project_policy.ts";
 export type { ProviderEntry } from "./schema/provider_schema.ts";
 export { isLoopback } from "./project/provider_trust.ts";
 export type { Config, ConfigInput } from "./schema/schema.ts";
+export type { ProviderTable } from "./edit/provider.ts";
+export { type Vendor, vendorEntry, VENDORS } from "./vendors.ts";

@@ -141,7 +141,9 @@ export const VENDORS: readonly Vendor[] = [
 ];
 
 /** Returns the `[[providers]]` entry of a vendor, as a file would have it. */
-export function vendorEntry({ name, baseUrl, keyName, models, window, compat }: Vendor): TomlTable {
+export function vendorEntry(
+  { name, baseUrl, keyName, models, window, compat }: Vendor,
+): TomlTable & { readonly name: string } {
   return {
     name,
     base_url: baseUrl,

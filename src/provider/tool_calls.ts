@@ -1,5 +1,5 @@
 import type { ToolCall } from "../core/mod.ts";
-import { safeText } from "./safe_text.ts";
+import { safeText } from "../util/json.ts";
 import { plainArguments, repairArguments } from "./tool_arguments.ts";
 
 /** One piece of a tool call as it comes over the wire; servers leave out what they like. */

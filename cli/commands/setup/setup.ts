@@ -1,33 +1,47 @@
-import { defaultConfigText, userConfigFile } from "../../../src/config/mod.ts";
+import { defaultConfigText, loadConfig, type LoadedConfig, userConfigFile } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
+import { exists } from "../../../src/path/probe.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { exists } from "../../../src/path/probe.ts";
 
-/** Writes a commented configuration file; on a terminal a short wizard fills in provider, model and key. */
+/**
+ * On a terminal asks for a provider, tries it and adds it to the configuration; without one writes a
+ * commented file.
+ */
 export async function setup(
   this: CliContext,
   flags: { readonly yes?: boolean },
   path?: string,
 ): Promise<void> {
-  const { cwd, home } = runPaths(this);
+  const paths = runPaths(this);
+  const { cwd, home } = paths;
   const file = path === undefined ? userConfigFile(home) : path.startsWith("/") ? path : `${cwd}/${path}`;
-  if (exists(file)) {
-    throw new ReasonixError(`Cannot write ${file}: it exists and is not overwritten`, {
-      exit: "usage",
-      remedy: "change it with `reasonix config set KEY VALUE`, or remove it first",
-    });
-  }
-  const interactive = !flags.yes && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
-  const answers = interactive ? await (await import("./wizard.ts")).askSetup() : undefined;
-  if (interactive && !answers) {
-    this.process.stdout.write("Nothing was written\n");
+  if (flags.yes || !Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) {
+    if (exists(file)) throw notOverwritten(file);
+    writeNew(file, await defaultConfigText());
+    this.process.stdout.write(
+      `Wrote ${file}\nNext: reasonix doctor --online, then reasonix run "explain this project"\n`,
+    );
     return;
   }
-  writeNew(file, await defaultConfigText());
-  if (answers) await (await import("./wizard.ts")).applySetup(file, `${home}/.env`, answers);
-  this.process.stdout.write(`Wrote ${file}\n${answers?.key ? `Saved the key in ${home}/.env\n` : ""}`);
-  this.process.stdout.write('Next: reasonix doctor, then reasonix run "explain this project"\n');
+  await askAndSave(await loadConfig(paths), file, home);
+}
+
+async function askAndSave(loaded: LoadedConfig, file: string, home: string): Promise<void> {
+  const { askSetup, finish } = await import("./wizard.ts");
+  const answers = await askSetup(loaded);
+  if (!answers) return;
+  const { saveSetup } = await import("./save.ts");
+  await saveSetup(file, `${home}/.env`, answers);
+  finish(file, answers.key ? `${home}/.env` : undefined);
+}
+
+function notOverwritten(file: string): ReasonixError {
+  return new ReasonixError(`Cannot write ${file}: it exists and is not overwritten`, {
+    exit: "usage",
+    remedy: "run `reasonix setup` on a terminal to add or change a provider, or change a setting with " +
+      "`reasonix config set KEY VALUE`",
+  });
 }
 
 function writeNew(file: string, text: string): void {

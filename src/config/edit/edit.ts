@@ -1,4 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
+import { insertTable, type ProviderTable, putProvider } from "./provider.ts";
 import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
 import { checkValue, type Finding } from "../load/check.ts";
@@ -67,6 +68,21 @@ export async function addConfigItem(file: string, key: string, item: unknown): P
 }
 
 /**
+ * Puts a provider into a configuration file, as {@linkcode putProvider} does, and makes it the default one
+ * when asked. `header` begins a file that is made.
+ */
+export async function saveProvider(
+  file: string,
+  entry: ProviderTable,
+  { isDefault, header = "" }: { readonly isDefault: boolean; readonly header?: string },
+): Promise<void> {
+  await editFile(file, false, (table) => {
+    if (isDefault) table.default_model = entry.name;
+    putProvider(table, entry);
+  }, header);
+}
+
+/**
  * Reads a value as a person types it: by the type of the key, so that `config set default_model x` needs no
  * quotes.
  */
@@ -128,7 +144,12 @@ function removeFrom(target: TomlTable | unknown[], part: string | number): void 
   if (index >= 0) target.splice(index, 1);
 }
 
-async function editFile(file: string, shared: boolean, change: (table: TomlTable) => void): Promise<void> {
+async function editFile(
+  file: string,
+  shared: boolean,
+  change: (table: TomlTable) => void,
+  header = "",
+): Promise<void> {
   const problems: ConfigProblem[] = [];
   const before = readText(file, problems) ?? "";
   const table = parseToml(before, file, problems);
@@ -136,7 +157,7 @@ async function editFile(file: string, shared: boolean, change: (table: TomlTable
   const wanted = structuredClone(table);
   change(wanted);
   if (JSON.stringify(wanted) === JSON.stringify(table)) return;
-  const after = await rewrite(before, table, wanted);
+  const after = header + (header === "" ? "" : "\n") + await rewrite(before, table, wanted);
   verify(file, after, wanted);
   const directory = file.replace(/[^\/\\]+$/, "");
   if (directory !== "") await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
@@ -146,6 +167,13 @@ async function editFile(file: string, shared: boolean, change: (table: TomlTable
 /** The text with the least change that makes it say what is wanted. */
 async function rewrite(before: string, table: TomlTable, wanted: TomlTable): Promise<string> {
   const { patch, stringify } = await import("@decimalturn/toml-patch");
+  const added = addedEntry(table, wanted);
+  if (added) {
+    const { providers, ...others } = wanted;
+    const rest = patch(before, { ...others, providers: (providers as TomlTable[]).slice(0, -1) });
+    const grown = insertTable(rest, "providers", stringify({ providers: [added] }));
+    if (grown !== undefined) return grown;
+  }
   // The package cannot begin a list of tables in an existing text; its entries go to the end instead.
   const isNewList = ([name, value]: [string, unknown]) =>
     !Object.hasOwn(table, name) && Array.isArray(value) && value.some(isTable);
@@ -158,6 +186,15 @@ async function rewrite(before: string, table: TomlTable, wanted: TomlTable): Pro
     ...lists.map((list) => stringify(Object.fromEntries([list])).replaceAll("\n", newline)),
   ].filter((part) => part !== "");
   return parts.map((part) => part.endsWith("\n") ? part : part + newline).join(newline);
+}
+
+/** The provider that is new at the end of the list, when it is the only change of the list. */
+function addedEntry(table: TomlTable, wanted: TomlTable): TomlTable | undefined {
+  const [before, after] = [table.providers, wanted.providers];
+  if (!Array.isArray(before) || !Array.isArray(after) || before.length === 0) return undefined;
+  const last = after.at(-1);
+  const isOnly = canonicalJson(after.slice(0, -1)) === canonicalJson(before);
+  return isOnly && isTable(last) ? last : undefined;
 }
 
 /** Never leaves a file behind that does not load, or that says something else than asked. */

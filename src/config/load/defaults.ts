@@ -57,11 +57,6 @@ export function parseProvider(input: ProviderInput): ProviderEntry {
   return entry;
 }
 
-/** Returns the providers there are without any configuration and any key. */
-export function readDefaultProviders(): readonly ProviderEntry[] {
-  return fillDefaults(DEFAULT_LAYER.table).providers;
-}
-
 /** Returns what `reasonix setup` writes: the defaults as a commented file that loads as it is. */
 export async function defaultConfigText(): Promise<string> {
   const text = await import("./default_config.toml", { with: { type: "text" } });

@@ -1,7 +1,7 @@
 import type { Chunk, FinishReason, Usage } from "../../../core/mod.ts";
 import { reportedFailure, statusIn } from "../../errors.ts";
 import { type Endpoint, ProviderFailure } from "../../failure.ts";
-import { safeText } from "../../safe_text.ts";
+import { safeText } from "../../../util/json.ts";
 import { TextCalls } from "../../text_calls.ts";
 import { ThinkTags } from "../../think_tags.ts";
 import { type CallDelta, ToolCallCollector } from "../../tool_calls.ts";

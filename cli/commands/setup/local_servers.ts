@@ -1,0 +1,52 @@
+import { parseProvider } from "../../../src/config/mod.ts";
+import { checkProvider } from "../../../src/provider/mod.ts";
+import { VERSION } from "../../../src/util/version.ts";
+
+/** A model server that usually listens on a port of this machine. */
+interface KnownServer {
+  readonly name: string;
+  readonly label: string;
+  readonly port: number;
+}
+
+/** One that answers now. */
+export interface LocalServer extends KnownServer {
+  readonly baseUrl: string;
+  readonly models: readonly string[];
+}
+
+const KNOWN_SERVERS: readonly KnownServer[] = [
+  { name: "ollama", label: "Ollama", port: 11434 },
+  { name: "llamacpp", label: "llama.cpp", port: 8080 },
+  { name: "lmstudio", label: "LM Studio", port: 1234 },
+  { name: "vllm", label: "vLLM", port: 8000 },
+];
+
+const LIMIT_MS = 300;
+
+/** Finds model servers on this machine. Nothing else is asked, and no longer than 300 ms. */
+export async function findLocalServers(known = KNOWN_SERVERS): Promise<LocalServer[]> {
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  const found = await Promise.all(known.map((server) => ask(server, signal)));
+  return found.filter((server) => server !== undefined);
+}
+
+async function ask(server: KnownServer, signal: AbortSignal): Promise<LocalServer | undefined> {
+  if (!await listens(server.port)) return undefined;
+  const baseUrl = `http://127.0.0.1:${server.port}/v1`;
+  const entry = parseProvider({ name: server.name, base_url: baseUrl });
+  const { models, failure } = await checkProvider({ entry, version: VERSION }, signal);
+  if (models) return { ...server, baseUrl, models };
+  // One that wants a key is there all the same.
+  return failure?.auth ? { ...server, baseUrl, models: [] } : undefined;
+}
+
+/** A closed port costs no request, and a proxy of the environment is not asked for it. */
+async function listens(port: number): Promise<boolean> {
+  try {
+    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    return true;
+  } catch {
+    return false;
+  }
+}

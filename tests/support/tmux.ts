@@ -1,0 +1,67 @@
+/** A terminal in which a person sits: tmux with the program in it, keys in, the screen out. */
+import { PERMISSION_FLAGS } from "../../scripts/permissions.ts";
+
+const LIMIT_MS = 20_000;
+
+export interface TerminalOptions {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly columns?: number;
+  readonly rows?: number;
+}
+
+export interface Terminal extends AsyncDisposable {
+  /** Types a text as it is. */
+  type(text: string): Promise<void>;
+  /** Presses keys by tmux's names: Enter, Down, C-c. */
+  press(...keys: string[]): Promise<void>;
+  /** The screen as it is. */
+  screen(): Promise<string>;
+  /** The screen once it shows a text; throws with the screen when that does not come. */
+  shows(text: string): Promise<string>;
+}
+
+async function tmux(socket: string, ...args: string[]): Promise<string> {
+  const { stdout, stderr, success } = await new Deno.Command("tmux", { args: ["-S", socket, ...args] })
+    .output();
+  if (!success) throw new Error(`tmux ${args[0]}: ${new TextDecoder().decode(stderr)}`);
+  return new TextDecoder().decode(stdout);
+}
+
+/** A shell on a terminal of its own, with `reasonix` as a command in it. */
+export async function openTerminal(program: string, options: TerminalOptions): Promise<Terminal> {
+  const folder = await Deno.makeTempDir({ prefix: "reasonix-tmux-" });
+  const socket = `${folder}/socket`;
+  const { cwd, env, columns = 80, rows = 40 } = options;
+  const start = [Deno.execPath(), "run", ...PERMISSION_FLAGS, "--no-config", program];
+  await Deno.writeTextFile(
+    `${folder}/rc`,
+    `PS1='$ '\nunset HISTFILE\nreasonix() { ${start.map((word) => `'${word}'`).join(" ")} "$@"; }\n`,
+  );
+  const variables = Object.entries({ ...env, TERM: "screen-256color" }).flatMap(([name, value]) => [
+    "-e",
+    `${name}=${value}`,
+  ]);
+  const shell = `exec bash --noprofile --rcfile ${folder}/rc -i`;
+  const size = ["-x", String(columns), "-y", String(rows)];
+  await tmux(socket, "-u", "-f", "/dev/null", "new-session", "-d", ...size, "-c", cwd, ...variables, shell);
+  const screen = () => tmux(socket, "capture-pane", "-p", "-t", "0");
+  return {
+    type: async (text) => void await tmux(socket, "send-keys", "-t", "0", "-l", text),
+    press: async (...keys) => void await tmux(socket, "send-keys", "-t", "0", ...keys),
+    screen,
+    async shows(text) {
+      const end = performance.now() + LIMIT_MS;
+      while (true) {
+        const now = await screen();
+        if (now.includes(text)) return now;
+        if (performance.now() > end) throw new Error(`The screen does not show ${text}:\n${now}`);
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await tmux(socket, "kill-server").catch(() => {});
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
