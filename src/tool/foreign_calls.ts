@@ -33,6 +33,19 @@ const NAMES: Readonly<Record<string, string>> = {
   patch: "apply_patch",
 };
 
+/** Names that other agents give the arguments of one replacement. */
+export const EDIT_NAMES: Readonly<Record<string, string>> = {
+  oldString: "old_string",
+  newString: "new_string",
+  replaceAll: "replace_all",
+  old_str: "old_string",
+  new_str: "new_string",
+  oldText: "old_string",
+  newText: "new_string",
+  old_text: "old_string",
+  new_text: "new_string",
+};
+
 /** The call that a name no tool has stands for, or undefined. */
 export function foreignCall(name: string, args: Arguments): ForeignCall | undefined {
   const lower = name.toLowerCase();

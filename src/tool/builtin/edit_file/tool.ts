@@ -1,5 +1,6 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { texts } from "../../tool.ts";
+import { EDIT_NAMES } from "../../foreign_calls.ts";
 import description from "./description.md" with { type: "text" };
 
 export const EDIT_FILE = defineBuiltin({
@@ -21,15 +22,7 @@ export const EDIT_FILE = defineBuiltin({
   synonyms: {
     file_path: "path",
     filePath: "path",
-    oldString: "old_string",
-    newString: "new_string",
-    replaceAll: "replace_all",
-    old_str: "old_string",
-    new_str: "new_string",
-    oldText: "old_string",
-    newText: "new_string",
-    old_text: "old_string",
-    new_text: "new_string",
+    ...EDIT_NAMES,
     expected_replacements: null,
     instruction: null,
   },

@@ -1,5 +1,6 @@
 import { defineBuiltin } from "../../builtin_tool.ts";
 import { texts } from "../../tool.ts";
+import { EDIT_NAMES } from "../../foreign_calls.ts";
 import description from "./description.md" with { type: "text" };
 
 export const MULTI_EDIT = defineBuiltin({
@@ -40,19 +41,6 @@ export const MULTI_EDIT = defineBuiltin({
   writes: ({ path }) => texts(path),
   load: async () => (await import("../../edit/edit_file.ts")).multiEdit,
 });
-
-/** The names of an edit that other agents use. */
-const EDIT_NAMES: Readonly<Record<string, string>> = {
-  oldString: "old_string",
-  newString: "new_string",
-  replaceAll: "replace_all",
-  old_str: "old_string",
-  new_str: "new_string",
-  oldText: "old_string",
-  newText: "new_string",
-  old_text: "old_string",
-  new_text: "new_string",
-};
 
 function ownNames(edit: unknown): unknown {
   if (typeof edit !== "object" || edit === null) return edit;
