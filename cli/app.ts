@@ -1,6 +1,6 @@
 import { type Application, buildApplication, buildCommand, buildRouteMap, run, text_en } from "@stricli/core";
 import { EXIT, ReasonixError } from "../src/core/mod.ts";
-import { runCommand } from "./routes/run.ts";
+import { runCommand, shortForm } from "./routes/run.ts";
 import { type CliContext, errorText, exitCodeOf, processContext } from "./terminal/process.ts";
 import { configRoutes } from "./routes/config.ts";
 import { contextCommand } from "./routes/context.ts";
@@ -156,7 +156,11 @@ export async function main(args: readonly string[]): Promise<number> {
     const { welcome } = await import("./commands/welcome.ts");
     return await welcome(context);
   }
-  const words = withShortForm(args);
+  const line = shortForm(args);
+  const words = line?.words ?? args;
+  if (line && line.ignored.length > 0) {
+    context.process.stderr.write(`· Without effect here: ${line.ignored.join(", ")}\n`);
+  }
   await run(app, words, words.some(isHelp) ? withFittedHelp(context) : context);
   const code = Number(context.process.exitCode ?? 0);
   // Negative codes are the parser's own: an unknown command or flag is a usage error, the rest a defect.
@@ -176,11 +180,6 @@ function withFittedHelp(context: CliContext): CliContext {
   });
 }
 
-/** `reasonix [flags] -p …` is `reasonix run [flags] …`, and `reasonix help …` is `reasonix … --help`. */
 function withShortForm(args: readonly string[]): readonly string[] {
-  if (args[0] === "help") return [...args.slice(1), "--help"];
-  const end = args.indexOf("--");
-  const at = args.findIndex((arg, i) => (arg === "-p" || arg === "--print") && (end < 0 || i < end));
-  if (at < 0 || !args[0]?.startsWith("-")) return args;
-  return ["run", ...args.slice(0, at), ...args.slice(at + 1)];
+  return shortForm(args)?.words ?? args;
 }

@@ -5,6 +5,8 @@ import type { RunFlags } from "../commands/run/config.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { argument, PERMISSION_MODES } from "./parameters.ts";
 
+export { shortForm } from "./short_form.ts";
+
 const text = (value: string) => value;
 
 function positive(name: string, isFit: (value: number) => boolean, kind: string): (value: string) => number {
@@ -57,7 +59,7 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   outputFormat: { kind: "enum", values: OUTPUT_FORMATS, default: "text", brief: "Form of standard output" },
   permissionMode: {
     kind: "enum",
-    values: PERMISSION_MODES,
+    values: [...PERMISSION_MODES, "default", "acceptEdits", "bypassPermissions", "dontAsk", "auto"],
     optional: true,
     brief: "What may run; full access has no jail",
   },
@@ -91,6 +93,28 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   noColor: { kind: "boolean", optional: true, withNegated: false, brief: "No colours" },
   quiet: { kind: "boolean", optional: true, withNegated: false, brief: "Only the answer and errors" },
   verbose: { kind: "boolean", optional: true, withNegated: false, brief: "Whole diffs and outputs" },
+  maxTurns: {
+    kind: "parsed",
+    parse: positive("--max-turns", Number.isSafeInteger, "a whole number"),
+    optional: true,
+    brief: "Claude Code's name of --max-steps",
+  },
+  maxBudgetUsd: {
+    kind: "parsed",
+    parse: positive("--max-budget-usd", Number.isFinite, "a number"),
+    optional: true,
+    brief: "Claude Code's name of --max-cost",
+  },
+  forkSession: { kind: "boolean", optional: true, withNegated: false, brief: "Claude Code's name of --copy" },
+  sessionId: { kind: "parsed", parse: text, optional: true, brief: "Identifier of the new session" },
+  systemPrompt: {
+    kind: "parsed",
+    parse: text,
+    optional: true,
+    brief: "In place of the built-in system prompt",
+  },
+  appendSystemPrompt: { kind: "parsed", parse: text, optional: true, brief: "Added to the system prompt" },
+  tools: { kind: "parsed", parse: text, optional: true, brief: "Only these built-in tools; default: all" },
   includePartialMessages: {
     kind: "boolean",
     optional: true,

@@ -12,7 +12,8 @@ import { loadTrustedConfig } from "./access/trusted_config.ts";
 import type { TurnInput } from "./context/turn_input.ts";
 
 /** The parts of an agent in a program of your own. */
-export interface AgentOptions extends Omit<RunOptions, "continue" | "resume" | "copy" | "record"> {
+export interface AgentOptions
+  extends Omit<RunOptions, "continue" | "resume" | "copy" | "record" | "sessionId"> {
   /**
    * Settings by the names of docs/config.md, or "load" to read the user's and the project's files as the
    * program does. Default: the defaults alone; no file is read.

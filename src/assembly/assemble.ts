@@ -38,6 +38,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     messages: () => recorder.messages,
     trustProject: options.trustProject ?? false,
     onSkill: skillRules.activated,
+    appended: options.appendSystemPrompt,
   });
   const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [] });
   const parts = { paths, loaded, workspace, session, recorder, inputs, registry, asker: options.asker };

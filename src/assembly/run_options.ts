@@ -12,6 +12,10 @@ export interface RunOptions {
   readonly resume?: string;
   /** Goes on in a copy of that session. */
   readonly copy?: boolean;
+  /** Identifier of the session that is begun, in place of one that is made up. */
+  readonly sessionId?: string;
+  /** Text added to the system prompt. */
+  readonly appendSystemPrompt?: string;
   readonly permissionMode?: PermissionMode;
   /** Answer to questions when there is nobody to ask. */
   readonly onAsk?: GateOptions["onAsk"];

@@ -9,6 +9,8 @@ export interface SystemPromptOptions {
   readonly instructions: readonly InstructionFile[];
   /** Section that names the skills. */
   readonly skills?: string;
+  /** Text of whoever started the run, at the end. */
+  readonly appended?: string;
 }
 
 /**
@@ -26,5 +28,6 @@ export function systemPrompt(options: SystemPromptOptions): string {
     );
     for (const file of options.instructions) parts.push(`## ${file.label}\n${file.text.trim()}`);
   }
+  if (options.appended?.trim()) parts.push(options.appended.trim());
   return `${parts.join("\n\n")}\n`;
 }

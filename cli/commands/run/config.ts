@@ -4,10 +4,18 @@ import { ReasonixError } from "../../../src/core/mod.ts";
 import type { OutputFormat } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
+import type { PermissionMode } from "../../../src/permission/mod.ts";
+import { CLAUDE_MODES, type ClaudeMode, isClaudeMode, toolsLeftOut } from "./claude_names.ts";
 import { realDirectory } from "../../terminal/working_directory.ts";
 
-/** Flags of `reasonix run`. */
-export interface RunFlags extends RunOptions {
+/** Flags of `reasonix run`; some are other names of others, as Claude Code has them. */
+export interface RunFlags extends Omit<RunOptions, "permissionMode"> {
+  readonly permissionMode?: PermissionMode | ClaudeMode;
+  readonly maxTurns?: number;
+  readonly maxBudgetUsd?: number;
+  readonly forkSession?: boolean;
+  readonly systemPrompt?: string;
+  readonly tools?: string;
   readonly model?: string;
   readonly preset?: string;
   readonly maxSteps?: number;
@@ -28,6 +36,19 @@ export interface RunFlags extends RunOptions {
   readonly includePartialMessages?: boolean;
 }
 
+/** What the flags ask of a run beside its configuration. */
+export function runOptions({ permissionMode, forkSession, ...flags }: RunFlags): RunOptions {
+  return {
+    ...flags,
+    ...(forkSession ? { copy: true } : {}),
+    ...(permissionMode === undefined
+      ? {}
+      : isClaudeMode(permissionMode)
+      ? { ...CLAUDE_MODES[permissionMode], ...(flags.onAsk ? { onAsk: flags.onAsk } : {}) }
+      : { permissionMode }),
+  };
+}
+
 /** The configuration of a run: files, preset, what its flags say, and what the user trusts of the project. */
 export function loadRunConfig(paths: RunPaths, flags: RunFlags): Promise<LoadedConfig> {
   return loadTrustedConfig({
@@ -38,10 +59,19 @@ export function loadRunConfig(paths: RunPaths, flags: RunFlags): Promise<LoadedC
 }
 
 function flagLayer(paths: RunPaths, flags: RunFlags): ConfigInput {
+  const maxSteps = flags.maxSteps ?? flags.maxTurns;
+  const maxCost = flags.maxCost ?? flags.maxBudgetUsd;
   const agent = {
-    ...(flags.maxSteps === undefined ? {} : { max_steps: flags.maxSteps }),
+    ...(maxSteps === undefined ? {} : { max_steps: maxSteps }),
     ...(flags.timeLimit === undefined ? {} : { time_limit_seconds: flags.timeLimit }),
-    ...(flags.maxCost === undefined ? {} : { max_cost: flags.maxCost }),
+    ...(maxCost === undefined ? {} : { max_cost: maxCost }),
+    ...(flags.systemPrompt === undefined
+      ? {}
+      : { system_prompt: flags.systemPrompt, system_prompt_file: "" }),
+  };
+  const tools = {
+    ...(flags.writes === undefined ? {} : { writes: flags.writes }),
+    ...(flags.tools === undefined ? {} : { disabled: [...toolsLeftOut(flags.tools)] }),
   };
   const permissions = {
     ...(flags.allowedTools ? { allow: splitRules(flags.allowedTools) } : {}),
@@ -49,7 +79,7 @@ function flagLayer(paths: RunPaths, flags: RunFlags): ConfigInput {
   };
   return {
     ...(flags.model === undefined ? {} : { default_model: flags.model }),
-    ...(flags.writes === undefined ? {} : { tools: { writes: flags.writes } }),
+    ...(Object.keys(tools).length > 0 ? { tools } : {}),
     ...(flags.addDir
       ? { sandbox: { allow_write: flags.addDir.map((dir) => existingDirectory(paths, dir)) } }
       : {}),

@@ -1,7 +1,6 @@
 import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
 import { FRONTENDS, Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
 import { requireProvider } from "../../../src/config/mod.ts";
-import type { PermissionMode } from "../../../src/permission/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { displayOf } from "../../terminal/display.ts";
@@ -9,7 +8,8 @@ import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { readTask, type Task } from "../../terminal/stdin.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { loadRunConfig, type RunFlags } from "./config.ts";
+import { claudeMode } from "./claude_names.ts";
+import { loadRunConfig, type RunFlags, runOptions } from "./config.ts";
 import { Metrics } from "./metrics.ts";
 import { failedResult, redacted, reportResult, resultOf, withDelivery } from "./result.ts";
 
@@ -62,7 +62,7 @@ async function runTask(
   secrets.redact = redactorOf(loaded);
   const usesEnvironment = requireProvider(loaded);
   if (usesEnvironment !== undefined) tell(usesEnvironment);
-  const assembly = await assemble({ ...flags, paths, loaded });
+  const assembly = await assemble({ ...runOptions(flags), paths, loaded });
   assembly.controller.subscribe((event) => metrics.event(event));
   assembly.controller.subscribe((event) => printer.event(event));
   try {
@@ -93,14 +93,6 @@ async function resultOfTask({ text, piped }: Task, parts: TaskParts): Promise<Ru
   return resultOf(await assembly.run({ text, references, ...skill }, signal), assembly, metrics);
 }
 
-/** Permission modes by the names that the readers of `stream-json` know. */
-const SDK_MODES: Readonly<Record<PermissionMode, string>> = {
-  "read-only": "default",
-  "workspace-write": "acceptEdits",
-  "danger-full-access": "bypassPermissions",
-  plan: "plan",
-};
-
 async function printerFor(context: CliContext, flags: RunFlags, out: Output): Promise<Printer> {
   const { createPrinter } = await FRONTENDS.print();
   return createPrinter({
@@ -112,7 +104,7 @@ async function printerFor(context: CliContext, flags: RunFlags, out: Output): Pr
     quiet: flags.quiet ?? false,
     verbose: flags.verbose ?? false,
     stream: flags.stream ?? false,
-    permissionMode: SDK_MODES[flags.permissionMode ?? "workspace-write"],
+    permissionMode: claudeMode(flags.permissionMode),
     partialMessages: flags.includePartialMessages ?? false,
   });
 }

@@ -1,4 +1,4 @@
-import type { Config, LoadedConfig } from "../../config/mod.ts";
+import type { LoadedConfig } from "../../config/mod.ts";
 import {
   findSkills,
   type Instructions,
@@ -45,6 +45,8 @@ export interface PromptInputSources {
   readonly redact?: (text: string) => string;
   /** The user takes what the project brings as it is, for this run. */
   readonly trustProject?: boolean;
+  /** Text added to the system prompt. */
+  readonly appended?: string | undefined;
   readonly onSkill?: (activation: SkillActivation) => void;
 }
 
@@ -62,7 +64,7 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
   return {
     instructions,
     skillSet,
-    system: systemText(loaded.config, instructions, catalogue),
+    system: systemText(sources, instructions, catalogue),
     ports: {
       memory: memoryPort({ home: paths.home, project, ...(redact ? { redact } : {}) }),
       history: historyPort(paths),
@@ -123,7 +125,11 @@ function historyPort({ home, cwd }: RunPaths): HistoryPort {
   };
 }
 
-function systemText(config: Config, instructions: Instructions, skills?: string): string {
+function systemText(
+  { loaded: { config }, appended }: PromptInputSources,
+  instructions: Instructions,
+  skills?: string,
+): string {
   const { system_prompt, system_prompt_file, reasoning_language } = config.agent;
   const custom = system_prompt_file === "" ? system_prompt : readPrompt(system_prompt_file);
   return systemPrompt({
@@ -131,6 +137,7 @@ function systemText(config: Config, instructions: Instructions, skills?: string)
     reasoningLanguage: reasoning_language,
     ...(custom === "" ? {} : { custom }),
     ...(skills === undefined ? {} : { skills }),
+    ...(appended === undefined ? {} : { appended }),
   });
 }
 

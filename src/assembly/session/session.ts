@@ -7,6 +7,7 @@ import {
   projectDir,
   SessionLog,
   type SessionPaths,
+  sessionPaths,
 } from "../../session/mod.ts";
 import { VERSION } from "../../util/version.ts";
 import type { AssemblyOptions, RunOptions } from "../run_options.ts";
@@ -36,7 +37,10 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
   if (options.inMemory) return { session: new MemorySession(redact), redact };
   const path = chosenSession(paths, options);
   if (path !== undefined) {
-    const file = options.copy ? (await loadManage()).copySession(path, { version: VERSION }).path : path;
+    const id = options.sessionId === undefined ? {} : { id: newId(paths, options.sessionId) };
+    const file = options.copy
+      ? (await loadManage()).copySession(path, { version: VERSION, ...id }).path
+      : path;
     return { session: SessionLog.open(file, { redact }), redact };
   }
   if (options.copy) {
@@ -45,8 +49,30 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
       remedy: "add --continue or --resume ID",
     });
   }
-  const session = SessionLog.create({ home: paths.home, cwd: paths.cwd, version: VERSION, redact });
+  const id = options.sessionId === undefined ? {} : { id: newId(paths, options.sessionId) };
+  const session = SessionLog.create({ home: paths.home, cwd: paths.cwd, version: VERSION, redact, ...id });
   return { session, redact };
+}
+
+/** An identifier of the user's own for a new session. */
+function newId({ home, cwd }: RunPaths, id: string): string {
+  const remedy = "give a UUID that no session has";
+  if (!/^[0-9A-Za-z][\w-]{0,63}$/.test(id)) {
+    throw new ReasonixError(`Cannot use "${id}" as the identifier of a session`, { exit: "usage", remedy });
+  }
+  if (!isFile(sessionPaths(projectDir(home, cwd), id).path)) return id;
+  throw new ReasonixError(`Cannot begin session ${id}: there is one already`, {
+    exit: "usage",
+    remedy: `go on with it: --resume ${id}`,
+  });
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
 }
 
 function chosenSession({ home, cwd }: RunPaths, options: RunOptions): string | undefined {

@@ -14,6 +14,8 @@ export interface CopyOptions {
   readonly version: string;
   /** Last event to take over; all when absent. */
   readonly upTo?: number;
+  /** Identifier in place of a new one. */
+  readonly id?: string;
   readonly now?: () => Date;
 }
 
@@ -26,7 +28,7 @@ export function copySession(path: string, options: CopyOptions): SessionPaths {
   const now = (options.now ?? (() => new Date()))();
   const { state } = loadEvents(path);
   const upTo = Math.min(options.upTo ?? state.lastSeq, state.lastSeq);
-  const target = sessionPaths(parentDir(parentDir(path)), newSessionId(now));
+  const target = sessionPaths(parentDir(parentDir(path)), options.id ?? newSessionId(now));
   const head = JSON.stringify({
     v: EVENT_VERSION,
     seq: 1,

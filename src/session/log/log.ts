@@ -31,6 +31,8 @@ export interface CreateOptions extends LogOptions {
   readonly cwd: string;
   /** Version of the program. */
   readonly version: string;
+  /** Identifier in place of a new one. */
+  readonly id?: string;
   readonly parent?: { readonly session: string; readonly seq: number };
 }
 
@@ -82,7 +84,7 @@ export class SessionLog {
   /** A new session. Nothing is on disk before the first event. */
   static create(options: CreateOptions): SessionLog {
     const now = options.now ?? (() => new Date());
-    const paths = sessionPaths(projectDir(options.home, options.cwd), newSessionId(now()));
+    const paths = sessionPaths(projectDir(options.home, options.cwd), options.id ?? newSessionId(now()));
     const head: NewEventOf<"session.start"> = {
       type: "session.start",
       session: paths.id,

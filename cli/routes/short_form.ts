@@ -1,0 +1,74 @@
+/** Flags of `claude` without an effect here, which scripts and SDKs pass; true: a value follows. */
+const WITHOUT_EFFECT: Readonly<Record<string, boolean>> = {
+  "--agent": true,
+  "--agents": true,
+  "--allow-dangerously-skip-permissions": false,
+  "--betas": true,
+  "--debug": false,
+  "--debug-file": true,
+  "--fallback-model": true,
+  "--include-hook-events": false,
+  "--initialize-fields": true,
+  "--max-thinking-tokens": true,
+  "--mcp-config": true,
+  "--no-session-persistence": false,
+  "--permission-prompts": true,
+  "--plugin-dir": true,
+  "--replay-user-messages": false,
+  "--setting-sources": true,
+  "--settings": true,
+  "--strict-mcp-config": false,
+  "--task-budget": true,
+  "--thinking": true,
+  "--thinking-display": true,
+};
+
+/** Flags of `claude` that take several values, which stand one after the other. */
+const LISTS = ["--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools"];
+const RULE = /^(?:[A-Z]\w*|mcp__\w+)(?:\(.*\))?(?:,.*)?$/;
+
+/** A line in the words of the command tree. */
+interface ShortForm {
+  readonly words: readonly string[];
+  /** Flags that were left out. */
+  readonly ignored: readonly string[];
+}
+
+/** A command line of `claude -p` in the words of `reasonix run`. */
+function fromClaude(args: readonly string[]): ShortForm {
+  const words: string[] = [];
+  const ignored: string[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at] ?? "";
+    const [name = ""] = word.split("=", 1);
+    const takes = Object.hasOwn(WITHOUT_EFFECT, name) ? WITHOUT_EFFECT[name] : undefined;
+    if (word === "--") return { words: [...words, ...args.slice(at)], ignored };
+    if (takes !== undefined) {
+      ignored.push(name);
+      if (takes && word === name) at++;
+    } else if (word === "--dangerously-skip-permissions") {
+      words.push("--permission-mode=bypassPermissions");
+    } else if (LISTS.includes(word)) {
+      const first = args[++at];
+      if (first !== undefined) words.push(`${word}=${first}`);
+      while (RULE.test(args[at + 1] ?? "")) words.push(`${word}=${args[++at]}`);
+    } else words.push(word);
+  }
+  return { words, ignored };
+}
+
+/**
+ * `reasonix [flags] -p …` is `reasonix run [flags] …`, as is the line that the Claude Agent SDKs start, and
+ * `reasonix help …` is `reasonix … --help`.
+ */
+export function shortForm(args: readonly string[]): ShortForm | undefined {
+  const first = args[0] ?? "";
+  if (first === "help") return { words: [...args.slice(1), "--help"], ignored: [] };
+  const end = args.indexOf("--");
+  const flags = end < 0 ? args : args.slice(0, end);
+  const at = flags.findIndex((arg) => arg === "-p" || arg === "--print");
+  const sdk = flags.some((arg) => /^--input-format(?:=|$)/.test(arg));
+  if ((at < 0 && !sdk) || !/^-|\s/.test(first)) return undefined;
+  const { words, ignored } = fromClaude(args.filter((_, index) => index !== at));
+  return { words: ["run", ...words], ignored };
+}
