@@ -27,13 +27,18 @@ export async function stats(this: CliContext, flags: StatsFlags): Promise<void> 
   using index = await SessionIndex.open(home);
   const rows = index.stats({ by: flags.by, ...scope, ...since });
   const resets = flags.cache
-    ? index.cacheResets(scope).filter(({ time }) => time >= (since.since ?? ""))
+    ? index.cacheResets(scope).filter((reset) => reset.time >= (since.since ?? "") && !isStart(reset))
     : undefined;
   if (flags.json) {
     const value = resets === undefined ? rows : { rows, resets };
     this.process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
   } else if (rows.length === 0) this.process.stdout.write("No requests yet\n");
   else this.process.stdout.write(resets === undefined ? spending(rows, flags.by) : cache(rows, resets));
+}
+
+/** A session that begins has nothing cached to lose. */
+function isStart({ kind, reason }: CacheReset): boolean {
+  return kind === "prefix" && reason === "start";
 }
 
 function day(text: string): string {
@@ -103,8 +108,9 @@ function cache(rows: readonly StatsRow[], resets: readonly CacheReset[]): string
   return `${grouped(usage.cachedTokens)} of ${grouped(usage.inputTokens)} input tokens came from the cache ` +
     `(${cacheShare(usage)}) in ${grouped(requests)} requests\n` +
     (resets.length === 0
-      ? "The cache was never given up\n"
-      : `It began anew ${resets.length} times:\n\n${list}`);
+      ? "The cached prefix was never rebuilt (session starts not counted)\n"
+      : `The cached prefix was rebuilt ${resets.length === 1 ? "once" : `${grouped(resets.length)} times`} ` +
+        `(session starts not counted):\n\n${list}`);
 }
 
 function money(row: StatsRow): string {

@@ -42,7 +42,9 @@ export async function trust(this: CliContext, flags: TrustFlags): Promise<void> 
   }
   await store.trust(untrusted);
   this.process.stdout.write(
-    `Trusted ${waiting.length} of this project; a change of any of them asks again\n`,
+    `Trusted ${waiting.length} ${
+      waiting.length === 1 ? "item" : "items"
+    }. If one changes, you are asked again.\n`,
   );
 }
 

@@ -1,4 +1,5 @@
 import { buildCommand, buildRouteMap } from "@stricli/core";
+import { ReasonixError } from "../../src/core/mod.ts";
 import { argument, flag, NONE, option, wholeNumber } from "./parameters.ts";
 import { statsCommand } from "./stats.ts";
 
@@ -14,7 +15,19 @@ const number = (name: string, least: number, brief: string, placeholder = "n") =
 const required = (name: string, least: number, brief: string, placeholder = "n") =>
   ({ kind: "parsed", parse: wholeNumber(name, least), brief, placeholder }) as const;
 
-const limit = (most: string) => ({ ...required("--limit", 1, "At most so many"), default: most }) as const;
+const DAYS = { h: 1 / 24, d: 1, w: 7 } as const;
+
+/** An age in days, or with a unit. */
+function ageInDays(value: string): number {
+  const [, number, unit = "d"] = /^(\d+)([hdw])?$/.exec(value) ?? [];
+  if (number !== undefined) return Number(number) * DAYS[unit as keyof typeof DAYS];
+  throw new ReasonixError(
+    `Cannot use "${value}" for --older-than: give days, or a number with h, d or w such as 30d`,
+    { exit: "usage" },
+  );
+}
+
+const limit = (most: string) => ({ ...required("--limit", 1, "Show at most N"), default: most }) as const;
 
 const list = buildCommand({
   loader: async () => (await import("../commands/session/session.ts")).list,
@@ -86,8 +99,14 @@ const prune = buildCommand({
   loader: async () => (await import("../commands/session/files.ts")).prune,
   parameters: {
     flags: {
-      olderThan: number("--older-than", 0, "Not changed for so many days", "days"),
-      keep: number("--keep", 0, "All but the latest so many"),
+      olderThan: {
+        kind: "parsed",
+        parse: ageInDays,
+        optional: true,
+        brief: "Not changed for this time: 12h, 30d, 6w",
+        placeholder: "age",
+      },
+      keep: number("--keep", 0, "Keep the latest N"),
       all: flag("Of every directory"),
       dryRun: flag("Only say what would be deleted"),
       yes: flag("Do not ask"),

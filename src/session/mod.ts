@@ -1,7 +1,14 @@
 import { lazy } from "../util/lazy.ts";
 
 export { SessionBusyError } from "./log/busy.ts";
-export { findSession, listSessions, projectDirs, type SessionInfo, titleOf } from "./catalogue/catalogue.ts";
+export {
+  findSession,
+  listSessions,
+  projectDirs,
+  sessionIds,
+  type SessionInfo,
+  titleOf,
+} from "./catalogue/catalogue.ts";
 export { prunedOutput } from "./state/compact.ts";
 export { lastSession } from "./catalogue/last.ts";
 export { type CreateOptions, type LoadedEvents, loadEvents, type LogOptions, SessionLog } from "./log/log.ts";

@@ -7,6 +7,7 @@ import {
   projectDir,
   projectDirs,
   SessionBusyError,
+  sessionIds,
   type SessionInfo,
   type SessionPaths,
 } from "../../../src/session/mod.ts";
@@ -29,6 +30,12 @@ export function sessionsOf({ home, cwd }: RunPaths, all: boolean, limit?: number
   return projectDirs(home).flatMap((project) => listSessions(project, options))
     .sort((a, b) => a.updated < b.updated ? 1 : a.updated > b.updated ? -1 : 0)
     .slice(0, limit);
+}
+
+/** Counts the sessions of this directory, or of every directory, without opening one. */
+export function countSessions({ home, cwd }: RunPaths, all: boolean): number {
+  const projects = all ? projectDirs(home) : [projectDir(home, cwd)];
+  return projects.reduce((sum, project) => sum + sessionIds(project).length, 0);
 }
 
 /** Work on a session that nobody else may be writing. */

@@ -97,7 +97,7 @@ export async function prune(this: CliContext, flags: PruneFlags): Promise<void> 
   if (olderThan === undefined && keep === undefined) {
     throw new ReasonixError("Cannot prune without a rule", {
       exit: "usage",
-      remedy: "give --older-than DAYS, --keep N, or both",
+      remedy: "give --older-than 30d, --keep N, or both",
     });
   }
   const { pruneCandidates } = await loadManage();

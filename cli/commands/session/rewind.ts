@@ -54,7 +54,7 @@ export async function redo(
   await change(this, ref, {
     target: redoTarget,
     preview: flags.preview ?? false,
-    done: (id) => `Took back the latest rewind of session ${id}\n`,
+    done: (id) => `Restored session ${id} to before the rewind\n`,
   });
 }
 

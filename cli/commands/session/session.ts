@@ -7,9 +7,10 @@ import {
   type SessionInfo,
 } from "../../../src/session/mod.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
+import { grouped } from "../../../src/view/mod.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { chosenSession, sessionsOf, withSessionLock } from "./choose.ts";
+import { chosenSession, countSessions, sessionsOf, withSessionLock } from "./choose.ts";
 import { minute, outputWidth, printableJson, table } from "../../terminal/table.ts";
 
 export interface ListFlags {
@@ -28,22 +29,38 @@ export function list(this: CliContext, flags: ListFlags): void {
     return;
   }
   this.process.stdout.write(sessionTable(sessions, flags.all ?? false));
+  const total = countSessions(paths, flags.all ?? false);
+  if (total > sessions.length) {
+    const shown = `the latest ${grouped(sessions.length)} of ${grouped(total)} sessions`;
+    this.process.stderr.write(`· These are ${shown}; --limit ${total} lists all of them\n`);
+  }
 }
+
+/** Columns that a title needs to be told from others. */
+const TITLE_ROOM = 16;
 
 /** Sessions as a table; with their directories when they are of more than one. */
 export function sessionTable(sessions: readonly SessionInfo[], folders: boolean): string {
   const width = outputWidth();
+  const columns = (["ID", "CHANGED", ...(folders ? ["DIRECTORY"] as const : [])] as const)
+    .map((name) => ({ name, cells: sessions.map((info) => CELLS[name](info)) }));
+  const cellsWidth = ({ name, cells }: typeof columns[number]) =>
+    2 + Math.max(...[name, ...cells].map((cell) => [...cell].length));
+  const taken = () => columns.reduce((sum, column) => sum + cellsWidth(column), 0);
+  // What a person goes by is the title; the id says when a session began.
+  while (width !== undefined && columns.length > 1 && taken() + TITLE_ROOM > width) columns.splice(1, 1);
   return table(
-    ["ID", "CHANGED", ...(folders ? ["FOLDER"] : []), "TITLE"],
-    sessions.map((info) => [
-      info.id,
-      minute(info.updated),
-      ...(folders ? [tail(info.cwd, 30)] : []),
-      info.title || "(no title)",
-    ]),
+    [...columns.map(({ name }) => name), "TITLE"],
+    sessions.map((info, at) => [...columns.map(({ cells }) => cells[at] ?? ""), info.title || "(no title)"]),
     width === undefined ? {} : { width },
   );
 }
+
+const CELLS = {
+  ID: ({ id }: SessionInfo) => id,
+  CHANGED: ({ updated }: SessionInfo) => minute(updated),
+  DIRECTORY: ({ cwd }: SessionInfo) => tail(cwd, 30),
+};
 
 function tail(path: string, length: number): string {
   const characters = [...path];

@@ -56,7 +56,7 @@ export function contextText(report: ContextReport): string {
     ...report.loaded.map((part) =>
       `${String(part.tokens).padStart(8)}  ${part.kind} ${part.name}${part.from ? `  ${part.from}` : ""}`
     ),
-    ...report.shadowed.map((path) => `not used: ${path}, another one goes before it`),
+    ...report.shadowed.map((path) => `not used: ${path} (another one comes first)`),
     ...report.notices.map(({ path, text }) => `! ${path} ${text}`),
   ];
   return lines.map((line) => `${terminalSafe(line)}\n`).join("");

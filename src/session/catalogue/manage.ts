@@ -144,7 +144,7 @@ export function renameSession(path: string, title: string): void {
 /** The sessions that `session prune` may remove. */
 export interface PruneRule {
   readonly now: Date;
-  /** Sessions not changed for so many days. */
+  /** Sessions not changed for so many days, or parts of days. */
   readonly olderThanDays?: number;
   /** All but the so many latest. */
   readonly keep?: number;
