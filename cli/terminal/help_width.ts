@@ -11,8 +11,21 @@ function fitLine(line: string): string {
   const match = /^(.*?\S)(\s{2,})(\[[^\]]*\])$/.exec(line);
   if (!match) return line.trimEnd();
   const [, head = "", , values = ""] = match;
-  const column = Math.min(head.search(/\S(?:\S| (?! ))*$/), WIDTH - values.length);
-  return `${head}\n${" ".repeat(column)}${values}`;
+  const start = head.search(/\S(?:\S| (?! ))*$/);
+  if (values.length > WIDTH) return [head, ...wrapped(values, start)].join("\n");
+  return `${head}\n${" ".repeat(Math.min(start, WIDTH - values.length))}${values}`;
+}
+
+/** A list of values that is wider than a line, on several that begin at a column. */
+function wrapped(values: string, column: number): string[] {
+  const lines: string[] = [];
+  for (const piece of values.match(/[^|]+\|?/g) ?? []) {
+    const last = lines.length - 1;
+    const line = lines[last];
+    if (line === undefined || line.length + piece.length > WIDTH) lines.push(" ".repeat(column) + piece);
+    else lines[last] = line + piece;
+  }
+  return lines;
 }
 
 function fitCommands(head: string, names: string): string {
