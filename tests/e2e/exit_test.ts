@@ -50,10 +50,12 @@ Deno.test("exit 2: unknown flags, commands and formats come with a near match", 
 });
 
 Deno.test("exit 2: bare reasonix says how to begin", async () => {
-  await using world = await makeWorld();
-  const done = await world.run([]);
-  assertEquals([done.code, done.stdout], [2, ""]);
-  assertStringIncludes(done.stderr, "reasonix run");
+  for (const [config, hint] of [["", "reasonix setup"], [mockConfig("http://127.0.0.1:1"), "reasonix run"]]) {
+    await using world = await makeWorld(config);
+    const done = await world.run([]);
+    assertEquals([done.code, done.stdout], [2, ""]);
+    assertStringIncludes(done.stderr, hint ?? "");
+  }
 });
 
 Deno.test("exit 4: a step limit, a time limit and a cost limit", async () => {
