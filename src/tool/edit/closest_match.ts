@@ -15,6 +15,8 @@ const MAX_LINE_CHARS = 200;
 /** The names of the two texts in the message. */
 export interface ClosestMatchOptions {
   readonly style: EolStyle;
+  /** The lines of the text, where they were split already. */
+  readonly lines?: readonly Line[];
   readonly names: { readonly old: string; readonly fresh: string };
 }
 
@@ -23,7 +25,7 @@ export function closestMatch(text: string, edit: Wanted, options: ClosestMatchOp
   const { names } = options;
   const hint = hintFor(text, edit, names.fresh);
   if (hint) return `${names.old} was not found; ${hint}`;
-  const lines = splitLines(text, options.style);
+  const lines = options.lines ?? splitLines(text, options.style);
   const old = splitLines(toLf(edit.oldString), { dominant: "\n", mixed: false, any: true });
   const place = byEqualLines(lines, old) ?? bySimilarLine(lines, old);
   if (place === undefined) {

@@ -59,13 +59,17 @@ function chained(keys: readonly string[]): { first: Map<string, number>; next: I
 /** The lines of a file, with what is needed to look for blocks of lines in it. */
 export class FileLines {
   readonly lines: readonly Line[];
+  readonly #isAscii: boolean;
   readonly #indexes = new Map<string, LineIndex>();
 
-  constructor(lines: readonly Line[]) {
+  /** `isAscii`: no character of the lines has a typographic twin. */
+  constructor(lines: readonly Line[], isAscii = false) {
     this.lines = lines;
+    this.#isAscii = isAscii;
   }
 
-  index(key: LineKey, fold?: Fold): LineIndex {
+  index(key: LineKey, wanted?: Fold): LineIndex {
+    const fold = this.#isAscii && !wanted?.blankRuns ? undefined : wanted;
     const name = `${key} ${fold?.note ?? ""}`;
     const known = this.#indexes.get(name);
     if (known) return known;

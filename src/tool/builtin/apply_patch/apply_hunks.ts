@@ -11,6 +11,9 @@ export type HunksOutcome = { readonly text: string; readonly notes: readonly str
   readonly problem: string;
 };
 
+// deno-lint-ignore no-control-regex
+const ASCII = /^[\x00-\x7f]*$/;
+
 /**
  * Applies the hunks of one file. Nothing is guessed: more than one way to place them is an error. A byte
  * order mark in the text or the hunks is a character like any other.
@@ -24,11 +27,11 @@ export function applyHunks(text: string, hunks: readonly Hunk[]): HunksOutcome {
     }
   }
   const style = styleFor(text, hunks);
-  const file = { style, lines: splitLines(text, style) };
+  const file: PatchedFile = { style, lines: splitLines(text, style), isAscii: ASCII.test(text) };
   const placed = placeHunks(file, hunks);
   if ("hunk" in placed) {
     return {
-      problem: `${label(placed.hunk)} ${placed.problem ?? notFound(text, style, hunks[placed.hunk])}`,
+      problem: `${label(placed.hunk)} ${placed.problem ?? notFound(text, file, hunks[placed.hunk])}`,
     };
   }
   const notes = placed.flatMap(({ note }, index) => note === undefined ? [] : [`${label(index)} ${note}`]);
@@ -92,10 +95,10 @@ function verbatim({ lines, style }: PatchedFile, { hunk, line: at }: Placement):
   return out;
 }
 
-function notFound(text: string, style: EolStyle, hunk: Hunk | undefined): string {
+function notFound(text: string, { style, lines }: PatchedFile, hunk: Hunk | undefined): string {
   const join = (lines: readonly PatchLine[]) => lines.map((line) => `${line.text}\n`).join("");
   const oldString = join(hunk ? oldLines(hunk) : []);
   const newString = join(hunk?.lines.filter((line) => line.kind !== "-") ?? []);
   const names = { old: "its old text", fresh: "its new text" };
-  return `does not fit: ${closestMatch(text, { oldString, newString }, { style, names })}`;
+  return `does not fit: ${closestMatch(text, { oldString, newString }, { style, lines, names })}`;
 }

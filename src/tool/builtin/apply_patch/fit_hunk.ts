@@ -7,6 +7,8 @@ import { type Hunk, oldLines } from "./patch.ts";
 export interface PatchedFile {
   readonly style: EolStyle;
   readonly lines: readonly Line[];
+  /** No character of it has a typographic twin. */
+  readonly isAscii: boolean;
 }
 
 /** A line to be written, with its line end. */

@@ -2,7 +2,7 @@ import { FileLines } from "../../edit/file_lines.ts";
 import { BLANK_RUNS, type Fold, UNICODE_TWINS } from "../../edit/fold.ts";
 import { blockMatches } from "../../edit/line_blocks.ts";
 import { unescapeOnce } from "../../edit/unescape.ts";
-import type { EolStyle, Line } from "../../text/eol.ts";
+import type { Line } from "../../text/eol.ts";
 import { fitHunk, type PatchedFile, type WrittenLine } from "./fit_hunk.ts";
 import { type Hunk, leadingContext, oldLines, type PatchLine } from "./patch.ts";
 
@@ -25,12 +25,12 @@ export function statedLine(hunk: Hunk): number | undefined {
 
 /** Finds the places of single hunks in one file, each by the strictest comparison that finds it at all. */
 export class HunkSearch {
-  readonly #style: EolStyle;
+  readonly #patched: PatchedFile;
   readonly #file: FileLines;
 
-  constructor({ style, lines }: PatchedFile) {
-    this.#style = style;
-    this.#file = new FileLines(lines);
+  constructor(patched: PatchedFile) {
+    this.#patched = patched;
+    this.#file = new FileLines(patched.lines, patched.isAscii);
   }
 
   /** Places for a hunk, in order; a string says why it cannot have any. */
@@ -53,7 +53,7 @@ export class HunkSearch {
 
   #strictest(hunk: Hunk): Placement[] {
     const exact = this.#exact(hunk);
-    if (exact.length > 0 && !this.#style.mixed) return exact;
+    if (exact.length > 0 && !this.#patched.style.mixed) return exact;
     const trimmed = withoutOuterBlankLines(hunk);
     const bare = unescaped(hunk);
     const attempts: [Hunk | undefined, (Fold | undefined)?, string?][] = [
@@ -91,7 +91,7 @@ export class HunkSearch {
   #loose(hunk: Hunk, fold: Fold | undefined, reason: string | undefined): Placement[] {
     const block = oldLines(hunk).map((line) => line.text.replace(/\r$/, ""));
     return blockMatches(this.#file, block, fold).flatMap((match) => {
-      const fitted = fitHunk({ style: this.#style, lines: this.#file.lines }, hunk, match);
+      const fitted = fitHunk(this.#patched, hunk, match);
       const why = [reason, match.note].filter((note) => note !== undefined).join(" and ");
       if (!fitted) return [];
       return [{ hunk, line: match.line, fitted, ...(why === "" ? {} : { note: `matched after ${why}` }) }];
