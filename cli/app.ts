@@ -1,8 +1,8 @@
-import { type Application, buildApplication, buildCommand, buildRouteMap, run, text_en } from "@stricli/core";
-import { EXIT, ReasonixError } from "../src/core/mod.ts";
+import { type Application, buildApplication, buildCommand, buildRouteMap, run } from "@stricli/core";
 import { runCommand, shortForm } from "./routes/run.ts";
-import { type CliContext, errorText, exitCodeOf, processContext } from "./terminal/process.ts";
+import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./terminal/process.ts";
 import { configRoutes } from "./routes/config.ts";
+import { PARSER_TEXTS } from "./routes/parser_texts.ts";
 import { contextCommand } from "./routes/context.ts";
 import { fitHelp } from "./terminal/help_width.ts";
 import { argument, flag, NONE, option } from "./routes/parameters.ts";
@@ -116,38 +116,9 @@ export const app: Application<CliContext> = buildApplication<CliContext>(root, {
     useAliasInUsageLine: false,
   },
   localization: {
-    text: {
-      ...text_en,
-      briefs: { ...text_en.briefs, argumentEscapeSequence: "Everything after it is an argument" },
-      formatException: (error) => error instanceof Error ? error.message : String(error),
-      exceptionWhileRunningCommand: errorText,
-      exceptionWhileParsingArguments: (error, color) => {
-        const own = error instanceof Error && "exception" in error ? error.exception : undefined;
-        return errorLine(
-          own instanceof ReasonixError
-            ? own.message
-            : asTyped(text_en.exceptionWhileParsingArguments.call(text_en, error, color)),
-        );
-      },
-      noCommandRegisteredForInput: (given) => {
-        const message = errorLine(text_en.noCommandRegisteredForInput(given));
-        return given.input.includes(" ") ? `${message}\n       give a task with: reasonix run "…"` : message;
-      },
-    },
+    text: PARSER_TEXTS,
   },
 });
-
-/** The parser proposes flags by their names in code. */
-function asTyped(message: string): string {
-  return message.replace(
-    /(?<=did you mean .*)--\w+/g,
-    (flag) => flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-  );
-}
-
-function errorLine(message: string): string {
-  return `error: ${message}`;
-}
 
 /** Runs one command line and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
@@ -162,9 +133,7 @@ export async function main(args: readonly string[]): Promise<number> {
     context.process.stderr.write(`· Without effect here: ${line.ignored.join(", ")}\n`);
   }
   await run(app, words, words.some(isHelp) ? withFittedHelp(context) : context);
-  const code = Number(context.process.exitCode ?? 0);
-  // Negative codes are the parser's own: an unknown command or flag is a usage error, the rest a defect.
-  return code >= 0 ? code : code <= -4 ? EXIT.usage : EXIT.failed;
+  return finalExitCode(context);
 }
 
 function isHelp(arg: string): boolean {

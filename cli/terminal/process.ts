@@ -68,3 +68,12 @@ export function errorText(error: unknown): string {
 export function exitCodeOf(error: unknown): number {
   return EXIT[error instanceof ReasonixError ? error.exit : "failed"];
 }
+
+/**
+ * Returns the exit code of a command line. Negative codes are the parser's own: an unknown command or flag is
+ * a usage error, the rest a defect.
+ */
+export function finalExitCode(context: CliContext): number {
+  const code = Number(context.process.exitCode ?? 0);
+  return code >= 0 ? code : code <= -4 ? EXIT.usage : EXIT.failed;
+}

@@ -1,5 +1,6 @@
 import { errorMessage, type ImagePart } from "../core/mod.ts";
 import { sortedEntries } from "../path/probe.ts";
+import { suggestNames } from "../util/suggest.ts";
 
 /** Files a message names with `@`. */
 export interface References {
@@ -88,7 +89,11 @@ async function addResource(given: string, options: ReferenceOptions, found: Foun
 async function resolveOne(name: string, options: ReferenceOptions, found: Found): Promise<void> {
   if (await addResource(name, options, found)) return;
   const target = locate(name, options.cwd);
-  if (!target) return;
+  if (!target) {
+    const notice = missingNotice(name.replace(/[.!?:]+$/, ""), options);
+    if (notice !== undefined) found.notices.push(notice);
+    return;
+  }
   let path: string;
   try {
     path = await options.read(target.name);
@@ -118,6 +123,30 @@ function locate(name: string, cwd: string): Target | undefined {
     }
   }
   return undefined;
+}
+
+/**
+ * Returns a notice for what was meant as a file: there is one of a similar name, or the name has an ending
+ * and its directory exists. A package such as `@types/node` and a handle such as `@someone` stay text.
+ */
+function missingNotice(name: string, { cwd, hidden }: ReferenceOptions): string | undefined {
+  const path = name.replace(/:\d+(?:-\d+)?$/, "");
+  const parts = path.split("/");
+  const last = parts.pop() ?? "";
+  const hasEnding = /^[\w-][\w.-]*\.[a-z]\w{0,4}$/i.test(last);
+  const isBelow = parts.length > 0;
+  if (last === "" || (!hasEnding && !isBelow)) return undefined;
+  const parent = parts.join("/");
+  const directory = path.startsWith("/") ? parent || "/" : `${cwd}/${parent}`;
+  if (!statOf(directory, cwd)?.isDirectory) return undefined;
+  // Names outside of the working directory are nobody's hint.
+  const isOutside = path.startsWith("/") || parts.includes("..");
+  const names = isOutside ? [] : sortedEntries(directory).map((entry) => entry.name)
+    .filter((entry) => !hidden(`${directory}/${entry}`));
+  const [near] = suggestNames(last, names, 1);
+  if (near === undefined && !(hasEnding && isBelow)) return undefined;
+  const hint = near === undefined ? "" : `; did you mean @${isBelow ? `${parent}/` : ""}${near}?`;
+  return `@${name} was not attached: there is no such file${hint}`;
 }
 
 function statOf(name: string, cwd: string): Deno.FileInfo | undefined {

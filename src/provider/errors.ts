@@ -1,4 +1,5 @@
 import { errorMessage, type ProviderError, type ProviderErrorKind } from "../core/mod.ts";
+import { readEnv } from "../path/read_env.ts";
 import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
 
 /**
@@ -113,7 +114,9 @@ function remedyFor(kind: ProviderErrorKind, endpoint: Endpoint, status: number |
         ? `check the value of ${endpoint.keyName}`
         : `set ${endpoint.keyName} in the environment or in the .env file of the Reasonix home`;
     case "not_found":
-      return `check base_url and the model name "${endpoint.model}" of this provider`;
+      return endpoint.model === ""
+        ? "check base_url of this provider"
+        : `check base_url and the model name "${endpoint.model}" of this provider`;
     case "server":
       return PROXY_STATUS.has(status ?? 0) ? proxyHint(endpoint) : "";
     case "bad_request":
@@ -167,13 +170,7 @@ const PROXIES = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [na
 
 /** A proxy is asked for servers on this machine, too, which nobody expects. */
 function proxyHint({ host }: Endpoint): string {
-  const name = PROXIES.find((variable) => {
-    try {
-      return Deno.env.get(variable);
-    } catch {
-      return false;
-    }
-  });
+  const name = PROXIES.find((variable) => readEnv(variable) !== undefined);
   return name ? `${name} is set: put ${host.replace(/:\d+$/, "")} into NO_PROXY if it needs no proxy` : "";
 }
 
@@ -203,12 +200,25 @@ export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: 
       .replace(/^client error \(\w+\):? ?/, ""),
     endpoint,
   );
+  if (!started && NO_ADDRESS.test(detail)) return noAddress(endpoint);
   const what = started ? "broke off its reply" : "could not be reached";
   const lasting = LASTING.find(([pattern]) => pattern.test(detail))?.[1];
   const usual = started ? [] : ["check base_url and that the server is running", proxyHint(endpoint)];
   const remedies = (lasting === undefined ? usual : [lasting]).filter((remedy) => remedy !== "");
   const message = [`${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}`, ...remedies].join("; ");
   return new ProviderFailure({ kind: "connection", message }, lasting === undefined);
+}
+
+/** How systems say that a name has no address. */
+const NO_ADDRESS = /dns error|failed to lookup address|name or service not known|no such host is known/i;
+
+/** A name without an address says nothing about the server: mostly the network or a proxy is missing. */
+function noAddress(endpoint: Endpoint): ProviderFailure {
+  const proxy = PROXIES.some((name) => readEnv(name) !== undefined)
+    ? "check the network, the proxy and base_url"
+    : "check the network and base_url, and set HTTPS_PROXY if this network needs a proxy";
+  const message = `Provider "${endpoint.provider}": ${endpoint.host} cannot be found (DNS); ${proxy}`;
+  return new ProviderFailure({ kind: "connection", message }, true);
 }
 
 /** The runtime says only that fetching failed; why is in the cause. */

@@ -1,5 +1,5 @@
 /** Speaks to models: the contract, the kinds behind it, retries, and cassettes. */
-export { type CreateOptions, createProvider, listModels } from "./create_provider.ts";
+export { type CreateOptions, createProvider } from "./create_provider.ts";
 export { askOneWord, type CheckFailure, checkProvider } from "./check_provider.ts";
 export type { RecordOptions } from "./cassette/record.ts";
 export type { Clock, ProviderDeps } from "./kind.ts";

@@ -1,6 +1,7 @@
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { needs } from "../support/tools.ts";
 
 Deno.test("--version and version print the version, also as JSON", async () => {
   await using world = await makeWorld();
@@ -89,7 +90,7 @@ Deno.test("doctor reports files, origins, keys and the sandbox, and hides secret
   await Deno.writeTextFile(`${world.home}/.env`, `MOCK_KEY=${secret}\n`);
   const text = await world.run(["doctor", "--online"]);
   assertEquals(text.code, 0);
-  assertStringIncludes(text.stdout, "key: set in the home  reachable, 1 models");
+  assertStringIncludes(text.stdout, "key: set in the home  reachable, 1 model\n");
   assert(!text.stdout.includes("no effect"), text.stdout);
   await world.write("reasonix.toml", '[agent]\nplanner_model = "mock"\n');
   assertMatch(
@@ -117,6 +118,91 @@ Deno.test("doctor --online says when a server gives a model less room than the c
   await using fitting = await makeWorld(mockConfig(url, "", "context_window = 4096"));
   assertStringIncludes((await fitting.run(["doctor", "--online"])).stdout, "No problems found");
   await server.shutdown();
+});
+
+/** A server that answers each path as the table says, and counts what it was asked. */
+function pages(table: Readonly<Record<string, () => Response>>) {
+  const asked: string[] = [];
+  const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, (request) => {
+    const { pathname } = new URL(request.url);
+    asked.push(pathname);
+    return table[pathname]?.() ?? new Response("no such page", { status: 404 });
+  });
+  return { url: `http://127.0.0.1:${server.addr.port}/v1`, asked, shutdown: () => server.shutdown() };
+}
+
+Deno.test("doctor --online tells a server that refused from one that was not reached", async () => {
+  for (const status of [400, 401, 402, 404, 502]) {
+    const answer = () => Response.json({ error: { message: "so not" } }, { status });
+    const server = pages({ "/v1/models": answer, "/v1/chat/completions": answer });
+    await using world = await makeWorld(mockConfig(server.url));
+    const { code, stdout } = await world.run(["doctor", "--online"]);
+    assertEquals(code, 1, stdout);
+    assertStringIncludes(stdout, "reached, but refused");
+    assertMatch(stdout, new RegExp(`✗ .*status ${status}: so not`));
+    assert(!stdout.includes("NOT reachable") && !stdout.includes('model name ""'), stdout);
+    await server.shutdown();
+  }
+  const gone = pages({});
+  await gone.shutdown();
+  await using world = await makeWorld(mockConfig(gone.url));
+  assertStringIncludes((await world.run(["doctor", "--online"])).stdout, "NOT reachable");
+});
+
+Deno.test("doctor --online takes a model that the server does not list for a problem", async () => {
+  const server = pages({ "/v1/models": () => Response.json({ data: [{ id: "a" }, { id: "b" }] }) });
+  await using world = await makeWorld(mockConfig(server.url, "", "context_window = 4096"));
+  const { code, stdout } = await world.run(["doctor", "--online"]);
+  assertEquals(code, 1);
+  assertStringIncludes(stdout, "✗ mock: the server does not list mock-1; choose one of a, b");
+  assertEquals(server.asked.filter((path) => path === "/v1/models").length, 1);
+  await server.shutdown();
+});
+
+Deno.test("doctor --online is content with a server that has no list of models but answers", async () => {
+  const answer = 'data: {"choices":[{"index":0,"delta":{"content":"OK"}}]}\n\n' +
+    'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+  const server = pages({
+    "/v1/chat/completions": () => new Response(answer, { headers: { "content-type": "text/event-stream" } }),
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  const { stdout } = await world.run(["doctor", "--online"]);
+  assertStringIncludes(stdout, "mock-1 answers; no list of models");
+  assert(!stdout.includes("✗ mock") && !stdout.includes("✗ Provider"), stdout);
+  await server.shutdown();
+});
+
+const JAIL = "/usr/bin/bwrap";
+const hasJail = await Deno.stat(JAIL).then(() => true, () => false);
+
+Deno.test({
+  ...needs("bwrap", hasJail, "doctor calls a missing bubblewrap a problem, with the line that installs it"),
+  async fn() {
+    await using world = await makeWorld(mockConfig("http://127.0.0.1:9/v1"));
+    const within = [JAIL, "--dev-bind", "/", "/", "--ro-bind", "/dev/null", JAIL, "--"];
+    const { code, stdout } = await world.run(["doctor"], { within });
+    assertEquals(code, 1, stdout);
+    assertStringIncludes(stdout, "apt install bubblewrap");
+    assert(!(await world.run(["doctor"])).stdout.includes("apt install"));
+  },
+});
+
+Deno.test("words of other agents are told by the name they have here", async () => {
+  await using world = await makeWorld();
+  const cases: [args: string[], said: string][] = [
+    [["chat"], 'here it is reasonix run "…"'],
+    [["models"], "here it is reasonix config get providers"],
+    [["--yolo"], "danger-full-access"],
+    [["run", "--yolo", "x"], "danger-full-access"],
+    [["run", "--print", "x"], "prints the answer by itself"],
+    [["run", "--cwd=/", "x"], "here it is --dir"],
+  ];
+  for (const [args, said] of cases) {
+    const { code, stderr } = await world.run(args);
+    assertEquals(code, 2, stderr);
+    assertStringIncludes(stderr, said);
+    assert(!stderr.includes("did you mean"), stderr);
+  }
 });
 
 Deno.test("doctor says what is broken and exits with it", async () => {

@@ -9,20 +9,18 @@ import {
   type LoadedConfig,
   modelsOf,
   projectConfigFile,
-  type ProviderEntry,
   requireProvider,
   resolveKey,
   resolveModel,
   userConfigFile,
 } from "../../../src/config/mod.ts";
-import { loadWindow } from "../../../src/context/mod.ts";
-import { errorMessage } from "../../../src/core/mod.ts";
-import { listModels } from "../../../src/provider/mod.ts";
+import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
 import { standingLayers } from "../../../src/sandbox/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
 import { isFile } from "../../../src/path/probe.ts";
 import { originText } from "../../terminal/origin_text.ts";
+import { askProvider } from "./online.ts";
 import { needlessPermissions, type Permissions, readPermissions } from "./permissions.ts";
 import { VERSION } from "../../../src/util/version.ts";
 
@@ -55,8 +53,6 @@ export interface Report {
   readonly sessions: { readonly count: number; readonly bytes: number; readonly homeBytes: number };
   readonly problems: readonly string[];
 }
-
-const ONLINE_LIMIT_MS = 10_000;
 
 /** Examines configuration, providers, sandbox and disk; asks the providers only when `online`. */
 export async function diagnose(paths: RunPaths, options: { readonly online: boolean }): Promise<Report> {
@@ -91,7 +87,8 @@ function checkModel(loaded: LoadedConfig, problems: string[]): void {
     requireProvider(loaded);
     resolveKey(resolveModel(loaded.config).entry, loaded.keys);
   } catch (error) {
-    problems.push(errorMessage(error));
+    const remedy = error instanceof ReasonixError && error.remedy ? `; ${error.remedy}` : "";
+    problems.push(errorMessage(error) + remedy);
   }
 }
 
@@ -124,52 +121,18 @@ async function providerPart(
   online: boolean,
   problems: string[],
 ): Promise<Report["providers"]> {
-  return await Promise.all(loaded.config.providers.map(async (entry) => ({
-    name: entry.name,
-    models: modelsOf(entry),
-    key: { home: "set in the home", env: "set in the environment", missing: "MISSING", none: "not needed" }[
-      keySource(entry, loaded.keys)
-    ],
-    ...(online ? { online: await reach(entry, loaded, problems) } : {}),
-  })));
-}
-
-async function reach(entry: ProviderEntry, loaded: LoadedConfig, problems: string[]): Promise<string> {
-  try {
-    const apiKey = resolveKey(entry, loaded.keys);
-    const models = await listModels(
-      { entry, version: VERSION, ...(apiKey === undefined ? {} : { apiKey }) },
-      AbortSignal.timeout(ONLINE_LIMIT_MS),
-    );
-    problems.push(...await windowProblem(entry, apiKey));
-    const missing = modelsOf(entry).filter((model) => models.length > 0 && !models.includes(model));
-    return missing.length > 0
-      ? `reachable, but does not list ${missing.join(", ")}`
-      : `reachable, ${models.length} models`;
-  } catch (error) {
-    problems.push(`${entry.name}: ${errorMessage(error)}`);
-    return "NOT reachable";
-  }
-}
-
-/**
- * A server of one's own usually starts with a small window, and then drops the beginning of what it is sent.
- */
-async function windowProblem(entry: ProviderEntry, apiKey: string | undefined): Promise<string[]> {
-  const [model] = modelsOf(entry);
-  if (model === undefined || entry.context_window === 0) return [];
-  const { discoverWindow } = await loadWindow();
-  const found = await discoverWindow({
-    entry: { ...entry, context_window: 0 },
-    model,
-    fetch: globalThis.fetch,
-    ...(apiKey === undefined ? {} : { apiKey }),
-  });
-  if (found === undefined || found.tokens >= entry.context_window) return [];
-  return [
-    `${entry.name}: the server gives ${model} a window of ${found.tokens} tokens, but context_window is ` +
-    `${entry.context_window}; set context_window = ${found.tokens}, or have the server give it more`,
-  ];
+  return await Promise.all(loaded.config.providers.map(async (entry) => {
+    const found = online ? await askProvider(entry, loaded) : undefined;
+    problems.push(...(found?.problems ?? []).filter((problem) => !problems.includes(problem)));
+    return {
+      name: entry.name,
+      models: modelsOf(entry),
+      key: { home: "set in the home", env: "set in the environment", missing: "MISSING", none: "not needed" }[
+        keySource(entry, loaded.keys)
+      ],
+      ...(found ? { online: found.summary } : {}),
+    };
+  }));
 }
 
 async function sandboxPart(
@@ -179,16 +142,28 @@ async function sandboxPart(
 ): Promise<Report["sandbox"]> {
   try {
     const workspace = buildWorkspace(paths, loaded.config);
-    return await withJail({ paths, loaded, workspace }, (jail) => ({
-      summary: jail.describe(paths.cwd),
-      rejected: jail.data.rejected,
-      ...(jail.confined ? {} : { standing: standingLayers(false) }),
-      fullAccess: standingLayers(true),
-    }));
+    return await withJail({ paths, loaded, workspace }, (jail) => {
+      const { rejected } = jail.data;
+      if (!jail.confined && rejected.some(isMissing)) problems.push(INSTALL_BUBBLEWRAP);
+      return {
+        summary: jail.describe(paths.cwd),
+        rejected,
+        ...(jail.confined ? {} : { standing: standingLayers(false) }),
+        fullAccess: standingLayers(true),
+      };
+    });
   } catch (error) {
-    problems.push(errorMessage(error));
+    const message = errorMessage(error);
+    problems.push(message, ...(/bubblewrap: .*not installed/.test(message) ? [INSTALL_BUBBLEWRAP] : []));
     return { summary: errorMessage(error), rejected: [] };
   }
+}
+
+const INSTALL_BUBBLEWRAP = "bubblewrap is not installed, so commands cannot be confined: " +
+  "apt install bubblewrap (or the package of that name in your distribution)";
+
+function isMissing({ backend, reason }: Report["sandbox"]["rejected"][number]): boolean {
+  return backend === "bubblewrap" && reason.includes("not installed");
 }
 
 function folderBytes(folder: string): number {

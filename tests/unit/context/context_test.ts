@@ -193,6 +193,26 @@ Deno.test("resolveReferences says which file may not be read", async () => {
   assertStringIncludes(found.notices[0] ?? "", "Forbidden");
 });
 
+Deno.test("resolveReferences says when a mistyped path is no file, and leaves packages and handles alone", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, { "src/wrap.ts": "x", "main.ts": "y", ".git/x": "" });
+  const said = async (text: string) => (await references(text, dir.path)).notices;
+  assertEquals(await said("see @src/wrpa.ts."), [
+    "@src/wrpa.ts was not attached: there is no such file; did you mean @src/wrap.ts?",
+  ]);
+  assertEquals(await said("@mian.ts:3-4"), [
+    "@mian.ts:3-4 was not attached: there is no such file; did you mean @main.ts?",
+  ]);
+  assertEquals(await said("@src/other.go"), ["@src/other.go was not attached: there is no such file"]);
+  for (
+    const text of ["@types/node", "@someone", "@scope/pkg.js", "@example.com", "me@src/wrpa.ts", "@Override"]
+  ) {
+    assertEquals(await said(text), [], text);
+  }
+  const outside = await said("@../reasonix-tset.txt");
+  assert(!outside.some((notice) => notice.includes("did you mean")));
+});
+
 Deno.test("resolveReferences reads resources of connected servers and leaves other colons alone", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "a.txt": "1\n2" });

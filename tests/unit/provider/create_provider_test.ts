@@ -1,6 +1,6 @@
-import { assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { createProvider, listModels } from "../../../src/provider/mod.ts";
+import { createProvider, listModels } from "../../../src/provider/create_provider.ts";
 import { collect, openClient, providerEntry } from "../../support/model_client.ts";
 import { startModelServer } from "../../support/model_server.ts";
 
@@ -108,4 +108,18 @@ Deno.test("listModels says so when the answer is no list", async () => {
 
 Deno.test("listModels gives an empty list when the kind has none", async () => {
   assertEquals(await listModels({ entry: providerEntry({ kind: "replay" }), version: "1" }), []);
+});
+
+Deno.test("a name without an address is told as a matter of network or proxy, not of the server", async () => {
+  const said = "error sending request for url (http://nowhere.invalid/v1/models): client error (Connect): " +
+    "dns error: failed to lookup address information: Name or service not known";
+  const fetch = () => Promise.reject(new TypeError("fetch failed", { cause: new Error(said) }));
+  const entry = providerEntry({ base_url: "http://nowhere.invalid/v1" });
+  const error = await assertRejects(
+    () => listModels({ entry, version: "1", deps: { fetch } }),
+    ReasonixError,
+    "nowhere.invalid cannot be found (DNS); check the network",
+  );
+  assertStringIncludes(error.message, "proxy");
+  assert(!error.message.includes("server is running"), error.message);
 });

@@ -7,8 +7,7 @@ import type {
   UserMessage,
 } from "../../../core/mod.ts";
 import type { ProviderEntry } from "../../../config/mod.ts";
-import { safeText } from "../../../util/json.ts";
-import { isRecord, parseJson } from "../../../util/json.ts";
+import { isRecord, parseJson, safeText } from "../../../util/json.ts";
 
 type Compat = ProviderEntry["compat"];
 
