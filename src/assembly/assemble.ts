@@ -10,7 +10,7 @@ import { buildGate, SkillRules } from "./access/gate.ts";
 import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
 import { buildModel } from "./provider.ts";
 import type { AssemblyOptions } from "./run_options.ts";
-import { openSession } from "./session/session.ts";
+import { openSession, type RunSession } from "./session/session.ts";
 import { buildRegistry, buildTools } from "./tools/tools.ts";
 import type { Limits } from "../agent/mod.ts";
 
@@ -74,19 +74,36 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     checkpointer,
     window: model.choice?.entry.context_window,
     redact,
-    warnings: [...loaded.warnings.map(formatProblem), ...remarks(scope, registry, inputs)],
+    warnings: remarks({ ...parts, scope }),
     warmedUp: () => Promise.allSettled(warming),
     tools,
   });
 }
 
-function remarks({ notices }: RunScope, registry: ToolRegistry, inputs: PromptInputs): string[] {
+interface Remarkable {
+  readonly paths: AssemblyOptions["paths"];
+  readonly loaded: AssemblyOptions["loaded"];
+  readonly scope: RunScope;
+  readonly session: RunSession;
+  readonly registry: ToolRegistry;
+  readonly inputs: PromptInputs;
+}
+
+function remarks({ paths, loaded, scope, session, registry, inputs }: Remarkable): string[] {
   return [
-    ...notices,
+    ...loaded.warnings.map(formatProblem),
+    ...scope.notices,
     ...registry.unknown.map((name) => `Unknown tool "${name}" in [tools] was passed over`),
     ...inputs.instructions.notices.map(({ path, problem }) => `${path} ${problem}`),
     ...inputs.skillSet.warnings.map(({ path, text }) => `${path}: ${text}`),
+    ...elsewhere(session.state.cwd, paths.cwd),
   ];
+}
+
+/** Says where a run works that goes on with a session of another directory. */
+function elsewhere(began: string | undefined, cwd: string): string[] {
+  if (!began || began === cwd) return [];
+  return [`The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`];
 }
 
 /** Limits of each turn, and how it ends, by the configuration. */

@@ -79,3 +79,38 @@ Deno.test("stats --cache counts what gave the cache up, and no start of a sessio
     assertMatch(told, /prefix +model: mock-1 → mock-2\n$/);
     assertEquals(JSON.parse((await world.run(["stats", "--cache", "--json"])).stdout).resets.length, 1);
   }));
+
+Deno.test("a session of another directory says where the run works", () =>
+  withSessions(["begin"], async (world) => {
+    const other = `${world.dir}/../other`;
+    await Deno.mkdir(other);
+    const [{ id }] = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
+    const here = await world.run(["run", "-r", id, "go on"]);
+    assert(!here.stderr.includes("this run works in"), here.stderr);
+    const there = await world.run(["run", "-r", id, "go on"], { cwd: other });
+    const [from, to] = [world.dir, other].map((path) => Deno.realPathSync(path));
+    assertStringIncludes(
+      there.stderr,
+      `! The session is from ${from}, this run works in ${to}; --dir ${from}`,
+    );
+    const back = await world.run(["run", "-r", id, "--dir", world.dir, "go on"], { cwd: other });
+    assert(!back.stderr.includes("this run works in"), back.stderr);
+  }));
+
+Deno.test("session rewind names what somebody has changed since, and redo brings it back", async () => {
+  const made = { calls: [{ name: "write_file", args: { path: "made.txt", content: "m\n" } }] };
+  await using server = startModelServer([made, { text: "done" }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write("old.txt", "o\n");
+  await world.run(["run", "make it"]);
+  await world.write("made.txt", "mine\n");
+  const done = await world.run(["session", "rewind", "--to", "0"]);
+  assertMatch(
+    done.stdout,
+    /^ {2}deleted {2}made\.txt {2}\(had been changed by someone else since; session redo/m,
+  );
+  assertEquals(await world.read("made.txt").catch(() => "-"), "-");
+  const again = await world.run(["session", "redo"]);
+  assertMatch(again.stdout, /^Restored session \S+ to before the rewind\n {2}created {2}made\.txt\n$/);
+  assertEquals(await world.read("made.txt"), "mine\n");
+});

@@ -130,10 +130,12 @@ function uncoveredText(paths: readonly string[]): string {
 function showReport(context: CliContext, { restored, failed, uncovered }: FileReport): void {
   const { stdout, stderr } = context.process;
   if (restored.length + failed.length === 0) stdout.write("No file had to be brought back\n");
-  for (const { action, path } of restored) {
-    stdout.write(
-      `  ${{ create: "created", update: "updated", delete: "deleted" }[action]}  ${oneLine(path, 400)}\n`,
-    );
+  for (const { action, path, alsoByUser } of restored) {
+    const done = { create: "created", update: "updated", delete: "deleted" }[action];
+    const also = alsoByUser
+      ? "  (had been changed by someone else since; session redo brings that back)"
+      : "";
+    stdout.write(`  ${done}  ${oneLine(path, 400)}${also}\n`);
   }
   stdout.write(uncoveredText(uncovered));
   for (const { path, reason } of failed) {
