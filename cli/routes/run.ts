@@ -93,6 +93,18 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   noColor: { kind: "boolean", optional: true, withNegated: false, brief: "No colours" },
   quiet: { kind: "boolean", optional: true, withNegated: false, brief: "Only the answer and errors" },
   verbose: { kind: "boolean", optional: true, withNegated: false, brief: "Whole diffs and outputs" },
+  inputFormat: {
+    kind: "enum",
+    values: ["text", "stream-json"],
+    optional: true,
+    brief: "Form of standard input",
+  },
+  permissionPromptTool: {
+    kind: "parsed",
+    parse: text,
+    optional: true,
+    brief: "stdio: ask over stream-json",
+  },
   maxTurns: {
     kind: "parsed",
     parse: positive("--max-turns", Number.isSafeInteger, "a whole number"),

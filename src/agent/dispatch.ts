@@ -116,21 +116,7 @@ async function runCall(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> 
     return end("aborted", failure("Not executed: the turn was stopped before this call began"));
   }
   try {
-    const decision = await parts.gate.check(prepared, signal);
-    if (decision.decision === "deny") {
-      const reason = (decision.reason ?? "refused by the permission policy").replace(/^blocked: /, "");
-      if (decision.stop) batch.outcome.blocked = reason;
-      return end("blocked", { content: `blocked: ${reason}`, isError: true, summary: reason });
-    }
-    // Also before a command that was judged to only read: the judgement may be wrong.
-    if (!prepared.readOnly) await parts.checkpointer?.snapshotBefore(prepared);
-    const result = await parts.toolbox.execute(
-      prepared,
-      signal,
-      (text) => void parts.conversation.record({ type: "tool.delta", callId: call.id, text }),
-    );
-    if (!prepared.readOnly) parts.checkpointer?.detectAfter(prepared, decision.readsOnly === true);
-    return end(result.isError ? "error" : "ok", result);
+    return await judged(batch, [call, prepared], end);
   } catch (error) {
     if (signal.aborted || isAbort(error)) {
       return end(
@@ -140,6 +126,34 @@ async function runCall(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> 
     }
     return end("error", failure(errorMessage(error)));
   }
+}
+
+type End = (outcome: ToolEnd["outcome"], result: ToolResult) => ToolEnd;
+
+/** gate → execute. Arguments that somebody changed while allowing the call are judged like its own. */
+async function judged(batch: Batch, [call, prepared]: Entry, end: End): Promise<ToolEnd> {
+  const { parts, signal } = batch;
+  if (typeof prepared === "string") return end("error", failure(prepared));
+  const decision = await parts.gate.check(prepared, signal);
+  if (decision.decision === "deny") {
+    const reason = (decision.reason ?? "refused by the permission policy").replace(/^blocked: /, "");
+    if (decision.stop) batch.outcome.blocked = reason;
+    return end("blocked", { content: `blocked: ${reason}`, isError: true, summary: reason });
+  }
+  const changed = parts.amended?.(call.id);
+  if (changed !== undefined) {
+    const other = { ...call, arguments: changed };
+    return await judged(batch, [other, await parts.toolbox.prepare(other)], end);
+  }
+  // Also before a command that was judged to only read: the judgement may be wrong.
+  if (!prepared.readOnly) await parts.checkpointer?.snapshotBefore(prepared);
+  const result = await parts.toolbox.execute(
+    prepared,
+    signal,
+    (text) => void parts.conversation.record({ type: "tool.delta", callId: call.id, text }),
+  );
+  if (!prepared.readOnly) parts.checkpointer?.detectAfter(prepared, decision.readsOnly === true);
+  return end(result.isError ? "error" : "ok", result);
 }
 
 const MAX_LENGTH = 120;

@@ -63,6 +63,8 @@ export interface AgentParts {
   readonly checkpointer?: Checkpointer;
   /** Calls executed of one message; the rest get an error result. Absent: all. */
   readonly maxCallsPerStep?: number;
+  /** Arguments that a call was allowed with instead of its own; told once. */
+  readonly amended?: (callId: string) => string | undefined;
   /** Go on until the model calls `submit(answer)`. */
   readonly submit?: boolean;
   /** Texts the user sent while the turn was running, to be added before the next request. */

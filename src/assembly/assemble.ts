@@ -60,6 +60,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     toolbox: tools.toolbox,
     checkpointer,
     ...turnRules(config),
+    ...(options.amended ? { amended: options.amended } : {}),
     ...context,
     warm() {
       const files = (async () => (await gate.warm?.(), await checkpointer.warm()))();

@@ -43,6 +43,8 @@ export interface AssemblyOptions extends RunOptions {
   readonly gate?: Gate;
   /** Answers questions about calls; absent: `onAsk` does. */
   readonly approver?: Approver;
+  /** Arguments that a call was allowed with instead of its own; told once, and judged again. */
+  readonly amended?: (callId: string) => string | undefined;
   /** Answers the model's questions; absent: nobody does. */
   readonly asker?: Asker;
 }

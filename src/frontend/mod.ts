@@ -2,6 +2,7 @@
 export { FRONTENDS, type PrinterOptions } from "./frontends.ts";
 export { Output } from "./output.ts";
 export {
+  argumentsOf,
   OUTPUT_FORMATS,
   type OutputFormat,
   type Printer,

@@ -137,7 +137,7 @@ export function readSdkLines(output: string): any[] {
 
 /** Returns the message; throws when it is none of the SDKs'. */
 function checkSdkLine(line: Record<string, unknown>): Record<string, unknown> {
-  if (line.type === "control_response" || line.type === "control_request") return line;
+  if (String(line.type).startsWith("control_")) return line;
   const fields = fieldsOf(line);
   const problems = fields
     ? problemsOf(line, { ...ENVELOPE, ...fields })

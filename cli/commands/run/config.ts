@@ -11,6 +11,9 @@ import { realDirectory } from "../../terminal/working_directory.ts";
 /** Flags of `reasonix run`; some are other names of others, as Claude Code has them. */
 export interface RunFlags extends Omit<RunOptions, "permissionMode"> {
   readonly permissionMode?: PermissionMode | ClaudeMode;
+  readonly inputFormat?: "text" | "stream-json";
+  /** The one that asks: `stdio` is the SDK at the other end of the line. */
+  readonly permissionPromptTool?: string;
   readonly maxTurns?: number;
   readonly maxBudgetUsd?: number;
   readonly forkSession?: boolean;
@@ -73,8 +76,12 @@ function flagLayer(paths: RunPaths, flags: RunFlags): ConfigInput {
     ...(flags.writes === undefined ? {} : { writes: flags.writes }),
     ...(flags.tools === undefined ? {} : { disabled: [...toolsLeftOut(flags.tools)] }),
   };
+  const allow = [
+    ...splitRules(flags.allowedTools ?? []),
+    ...(flags.permissionMode === "acceptEdits" ? ["Edit"] : []),
+  ];
   const permissions = {
-    ...(flags.allowedTools ? { allow: splitRules(flags.allowedTools) } : {}),
+    ...(allow.length > 0 ? { allow } : {}),
     ...(flags.disallowedTools ? { deny: denyRules(flags.disallowedTools) } : {}),
   };
   return {

@@ -26,6 +26,11 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
   const secrets = { redact: createRedactor([]) };
   let result: RunResult;
   try {
+    if (flags.inputFormat === "stream-json") {
+      const { converse } = await import("./conversation.ts");
+      this.process.exitCode = await converse(this, flags, { out, printer, secrets, signal: stop.signal });
+      return removeListeners();
+    }
     result = await runTask(this, flags, { words, printer, secrets, signal: stop.signal });
   } catch (error) {
     result = redacted(failedResult(error), secrets);

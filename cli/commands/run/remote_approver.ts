@@ -1,0 +1,59 @@
+import type { ToolCall } from "../../../src/core/mod.ts";
+import { argumentsOf } from "../../../src/frontend/mod.ts";
+import type { AssemblyOptions } from "../../../src/assembly/mod.ts";
+import { canonicalJson } from "../../../src/util/canonical_json.ts";
+import { isRecord } from "../../../src/util/json.ts";
+import type { ControlChannel } from "./control_channel.ts";
+
+type Approver = NonNullable<AssemblyOptions["approver"]>;
+
+/** Asks the SDK with `can_use_tool`: it allows a call, also with other arguments, or refuses it. */
+export class RemoteApprover implements Approver {
+  readonly #channel: ControlChannel;
+  readonly #calls = new Map<string, ToolCall>();
+  readonly #amended = new Map<string, string>();
+  readonly #confirmed = new Set<string>();
+
+  constructor(channel: ControlChannel) {
+    this.#channel = channel;
+  }
+
+  /** Notes a call that begins, so that it can be asked about. */
+  began(call: ToolCall): void {
+    this.#calls.set(call.id, call);
+  }
+
+  /** The arguments that a call was allowed with instead of its own; told once. */
+  readonly amended = (callId: string): string | undefined => {
+    const changed = this.#amended.get(callId);
+    this.#amended.delete(callId);
+    return changed;
+  };
+
+  ask: Approver["ask"] = async ({ callId, tool, subject, reason }, signal) => {
+    // The rules judge other arguments again; whoever wrote them need not be asked twice.
+    if (this.#confirmed.delete(callId)) return { allow: true, scope: "once" };
+    const call = this.#calls.get(callId);
+    const input = call ? argumentsOf(call) : {};
+    const answer = await this.#channel.ask({
+      subtype: "can_use_tool",
+      tool_name: tool,
+      tool_use_id: callId,
+      input,
+      permission_suggestions: [],
+      description: subject,
+      decision_reason: reason,
+    }, signal);
+    signal.throwIfAborted();
+    const given = isRecord(answer.response) ? answer.response : {};
+    if (given.behavior !== "allow") {
+      if (given.interrupt === true) this.#channel.interrupt();
+      return { allow: false, scope: "once", note: String(given.message ?? answer.error ?? "") };
+    }
+    if (isRecord(given.updatedInput) && canonicalJson(given.updatedInput) !== canonicalJson(input)) {
+      this.#amended.set(callId, JSON.stringify(given.updatedInput));
+      this.#confirmed.add(callId);
+    }
+    return { allow: true, scope: "once" };
+  };
+}
