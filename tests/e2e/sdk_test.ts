@@ -93,10 +93,12 @@ Deno.test("an SDK is asked with can_use_tool, and allows, changes or refuses a c
     if (tool_use_id === "c2") return { behavior: "allow", updatedInput: { ...input, path: "changed.txt" } };
     return { behavior: "deny", message: "not this one" };
   });
+  await sdk.send(control("r0", { subtype: "initialize", jsonSchema: { type: "object" } }));
   await sdk.send(control("r1", { subtype: "initialize" }));
   await sdk.send(user("go"));
   await sdk.seen('"type":"result"');
   const { lines } = await sdk.end();
+  assertEquals(lines.slice(0, 2).map(({ response }) => response.subtype), ["error", "success"]);
   assertEquals(asked, ["c1", "c2", "c3"]);
   const files = [...Deno.readDirSync(world.dir)].map(({ name }) => name).sort();
   assertEquals(files, ["a.txt", "changed.txt"]);

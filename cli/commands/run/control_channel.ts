@@ -92,12 +92,19 @@ export class ControlChannel {
     const { subtype, ...fields } = isRecord(request) ? request : {};
     if (subtype === "initialize") this.settings = fields;
     if (subtype === "interrupt") this.interrupt();
-    const response = subtype === "initialize" ? this.#greeting() : subtype === "interrupt" ? {} : undefined;
+    const unable = isRecord(fields.jsonSchema) ? "Cannot answer by a JSON Schema in this version" : undefined;
+    const response = unable !== undefined
+      ? undefined
+      : subtype === "initialize"
+      ? this.#greeting()
+      : subtype === "interrupt"
+      ? {}
+      : undefined;
     void this.#send({
       type: "control_response",
       response: response
         ? { subtype: "success", request_id, response }
-        : { subtype: "error", request_id, error: `Cannot handle the request "${String(subtype)}"` },
+        : { subtype: "error", request_id, error: unable ?? `Cannot handle the request "${String(subtype)}"` },
     });
   }
 
