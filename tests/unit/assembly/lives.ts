@@ -34,6 +34,7 @@ async function wholeLife(cwd: string): Promise<string> {
 /** A turn whose command is still running when the agent is disposed of. */
 async function cutLife(cwd: string): Promise<string> {
   const provider = scriptedProvider([calls(call("1", "bash", { command: "echo up >up; sleep 60" }))]);
+  await Deno.remove(`${cwd}/up`).catch(() => {});
   const agent = await createAgent({ cwd, provider, config });
   const turn = agent.run("go");
   while (!await Deno.stat(`${cwd}/up`).then(() => true, () => false)) {
@@ -45,8 +46,10 @@ async function cutLife(cwd: string): Promise<string> {
 
 if (import.meta.main) {
   const [cwd = ""] = Deno.args;
-  // What is loaded once and kept for the whole process is there after the first life.
+  // What is made once and kept for the whole process, such as the runtime's own socket pair for signals, is
+  // there after the first lives.
   const said = await wholeLife(cwd);
+  await cutLife(cwd);
   const before = holdings();
   await wholeLife(cwd);
   const reason = await cutLife(cwd);
