@@ -1,14 +1,16 @@
 /**
  * Builds the whole program into one file: `deno task bundle [output]`, default dist/reasonix.js. The file can
- * be run, installed from an http URL, and is what `deno task compile` embeds.
+ * be run, installed from an http URL, and is what `deno task compile` embeds. Beside it comes the library,
+ * `mod.js`, with its types.
  *
- * Four steps: a split bundle, its chunks packed into one file, that file minified, and the functions of the
+ * Four steps for the program: a split bundle, its chunks packed into one file, that file minified, and the functions of the
  * start path marked for the code cache. Against a plain one-file bundle this halves the time to the first
  * request and to the version.
  */
 import { compileEagerly } from "./bundle/eager.ts";
 import { type Chunk, chunkOf, pack } from "./bundle/pack.ts";
 import { executedFunctions } from "./bundle/trace.ts";
+import { writeTypes } from "./bundle/types.ts";
 import { PERMISSION_FLAGS } from "./permissions.ts";
 import { mustRun, say } from "./process.ts";
 
@@ -26,6 +28,8 @@ const BESIDE: Readonly<Record<string, string>> = {
   cl100k_base: "gpt-tokenizer/encoding/cl100k_base",
   terminal: "@earendil-works/pi-tui",
 };
+
+const EXTERNAL = Object.values(BESIDE).flatMap((module) => ["--external", module]);
 
 /** Lets the file be started by name on Unix. */
 const SHEBANG = `#!/usr/bin/env -S deno run ${PERMISSION_FLAGS.join(" ")} --no-config`;
@@ -54,8 +58,7 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
 }
 
 async function programText(folder: string): Promise<string> {
-  const external = Object.values(BESIDE).flatMap((module) => ["--external", module]);
-  await denoBundle(["--code-splitting", "--minify", ...external, "--outdir", `${folder}/chunks`, ENTRY]);
+  await denoBundle(["--code-splitting", "--minify", ...EXTERNAL, "--outdir", `${folder}/chunks`, ENTRY]);
   const chunks: Chunk[] = [];
   for (const { name } of [...Deno.readDirSync(`${folder}/chunks`)].sort((a, b) => a.name < b.name ? -1 : 1)) {
     const code = await Deno.readTextFile(`${folder}/chunks/${name}`);
@@ -65,6 +68,38 @@ async function programText(folder: string): Promise<string> {
   const minified = `${folder}/minified.js`;
   await denoBundle(["--minify", "-o", minified, `${folder}/packed.js`]);
   return ascii(compileEagerly(await Deno.readTextFile(minified), await executedFunctions(minified)));
+}
+
+/**
+ * Bundles the library into `mod.js` of a directory, with its types and the files beside it. Started by itself
+ * it does the part of an agent's work that a worker process is for.
+ */
+export async function bundleLibrary(directory: string): Promise<string> {
+  const scratch = await Deno.makeTempDir({ prefix: "reasonix-library-" });
+  try {
+    const entry = `${scratch}/library.ts`;
+    const mod = JSON.stringify(new URL("mod.ts", ROOT).href);
+    await Deno.writeTextFile(
+      entry,
+      `export * from ${mod};\nimport { runWorker } from ${mod};\n` +
+        "if (import.meta.main) await runWorker(Deno.args);\n",
+    );
+    const config = ["--config", `${ROOT.pathname}deno.json`];
+    await denoBundle(["--minify", ...EXTERNAL, ...config, "-o", `${scratch}/mod.js`, entry]);
+    const head = `// @ts-self-types="./types/mod.d.ts"\n// Reasonix ${await buildName()}, MIT license\n`;
+    const path = `${directory}/mod.js`;
+    await Deno.mkdir(directory, { recursive: true });
+    await Deno.writeTextFile(
+      path,
+      head + ascii(withFilesBeside(await Deno.readTextFile(`${scratch}/mod.js`))),
+    );
+    await Deno.remove(`${directory}/types`, { recursive: true }).catch(() => {});
+    await writeTypes(`${directory}/types`, scratch);
+    await bundleBeside(scratch, `${directory}/`);
+    return path;
+  } finally {
+    await Deno.remove(scratch, { recursive: true });
+  }
 }
 
 /** The code of a chunk with imports of files instead of the modules that lie beside the program. */
@@ -112,4 +147,5 @@ async function buildName(): Promise<string> {
 if (import.meta.main) {
   const made = await bundle(Deno.args[0]);
   say(`${made.path}  ${(made.bytes / 1024).toFixed(0)} KB  ${made.build}`);
+  say(await bundleLibrary(made.path.replace(/\/[^/]*$/, "")));
 }

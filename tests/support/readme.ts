@@ -1,8 +1,14 @@
 const ROOT = new URL("../../", import.meta.url);
 
-/** The commands of the first block after the title of the install section, without their comments. */
-export async function installLines(page: string): Promise<string[]> {
+/** The first block of code in `language` after the title of a section. */
+export async function codeBlock(page: string, title: string, language: string): Promise<string> {
   const text = await Deno.readTextFile(new URL(page, ROOT));
-  const [, block = ""] = /^## (?:Install|安装)\n+```sh\n([^]*?)```/m.exec(text) ?? [];
+  const section = text.split(/^## /m).find((part) => part.startsWith(`${title}\n`)) ?? "";
+  return section.split(`\`\`\`${language}\n`)[1]?.split("```")[0] ?? "";
+}
+
+/** The commands of the install section, without their comments. */
+export async function installLines(page: string): Promise<string[]> {
+  const block = await codeBlock(page, page.includes("zh-CN") ? "安装" : "Install", "sh");
   return block.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
