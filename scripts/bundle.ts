@@ -3,9 +3,9 @@
  * be run, installed from an http URL, and is what `deno task compile` embeds. Beside it comes the library,
  * `mod.js`, with its types.
  *
- * Four steps for the program: a split bundle, its chunks packed into one file, that file minified, and the functions of the
- * start path marked for the code cache. Against a plain one-file bundle this halves the time to the first
- * request and to the version.
+ * Four steps for the program: a split bundle, its chunks packed into one file, that file minified, and the
+ * functions of the start path marked for the code cache. Against a plain one-file bundle this halves the time
+ * to the first request and to the version.
  */
 import { compileEagerly } from "./bundle/eager.ts";
 import { type Chunk, chunkOf, pack } from "./bundle/pack.ts";
