@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
 Deno.test({
@@ -19,7 +19,10 @@ Deno.test({
     const { said, reason, before, after } = JSON.parse(new TextDecoder().decode(stdout));
     assertStringIncludes(said, "made");
     assertEquals(reason, "interrupted");
-    assertEquals(after, before);
     assertEquals([before.children, before.directories], [[], []]);
+    assertEquals([after.children, after.directories], [[], []]);
+    // Six lives lie between: a descriptor that one of them left would be there three times at least. The
+    // runtime makes a pair of sockets of its own, once, at any time.
+    assert(after.descriptors - before.descriptors <= 2, `${before.descriptors} → ${after.descriptors}`);
   },
 });

@@ -9,6 +9,9 @@ import { call, say, scriptedProvider } from "../../support/agent_fixture.ts";
 const calls = (...chunks: Chunk[]): Chunk[] => [...chunks, { type: "done", reason: "tool_calls" }];
 const config = { permissions: { allow: ["Edit", "Bash"] } };
 
+/** Lives of each kind between the two counts. */
+const LIVES = 3;
+
 /** Children, descriptors and temporary directories of this process. */
 function holdings() {
   const children = [...Deno.readDirSync("/proc/self/task")].flatMap(({ name }) =>
@@ -46,14 +49,15 @@ async function cutLife(cwd: string): Promise<string> {
 
 if (import.meta.main) {
   const [cwd = ""] = Deno.args;
-  // What is made once and kept for the whole process, such as the runtime's own socket pair for signals, is
-  // there after the first lives.
+  // What is loaded once and kept for the whole process is there after the first lives.
   const said = await wholeLife(cwd);
   await cutLife(cwd);
   const before = holdings();
-  await wholeLife(cwd);
-  const reason = await cutLife(cwd);
-  await wholeLife(cwd);
+  let reason = "";
+  for (let life = 0; life < LIVES; life++) {
+    await wholeLife(cwd);
+    reason = await cutLife(cwd);
+  }
   const after = holdings();
   await Deno.stdout.write(new TextEncoder().encode(JSON.stringify({ said, reason, before, after })));
 }
