@@ -125,7 +125,7 @@ const WRITES: readonly Attempt[] = [
   makes(
     "a python archive with .. in names",
     "{out}/pwn",
-    `python3 -c 'import tarfile,io; t=tarfile.open("a.tar","w"); i=tarfile.TarInfo("../outside/pwn"); t.addfile(i,io.BytesIO()); t.close(); tarfile.open("a.tar").extractall(filter="fully_trusted")'`,
+    `python3 -c 'import tarfile,io; t=tarfile.open("a.tar","w"); i=tarfile.TarInfo("../outside/pwn"); t.addfile(i,io.BytesIO()); t.close(); tarfile.open("a.tar").extractall(**({"filter": "fully_trusted"} if hasattr(tarfile, "fully_trusted_filter") else {}))'`,
   ),
   makes(
     "a zip archive with .. in names",
