@@ -1,17 +1,22 @@
-import { loadConfig, requireProvider } from "../../src/config/mod.ts";
+import { loadConfig } from "../../src/config/mod.ts";
 import { EXIT, ReasonixError } from "../../src/core/mod.ts";
+import { loadTexts } from "../../src/i18n/mod.ts";
+import { languageNotice, languageOf } from "../terminal/language.ts";
 import { type CliContext, errorText, exitCodeOf } from "../terminal/process.ts";
+import { requireProvider } from "../terminal/require_provider.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
 /** Says what to type instead of the bare name of the program: `reasonix setup` where nothing is set up. */
 export async function welcome(context: CliContext): Promise<number> {
   const { stderr } = context.process;
   try {
-    const usesEnvironment = requireProvider(await loadConfig(runPaths(context)));
-    stderr.write(
-      "error: The interactive chat is not part of this version\n" +
-        '       run one task with: reasonix run "…", or see reasonix --help\n',
-    );
+    const loaded = await loadConfig(runPaths(context));
+    const notice = await languageNotice(context, loaded);
+    if (notice !== undefined) stderr.write(`! ${notice}\n`);
+    const { locale } = languageOf(context, loaded);
+    const usesEnvironment = await requireProvider(loaded, locale);
+    const texts = await loadTexts("start", locale);
+    stderr.write(`error: ${texts.noChat}\n       ${texts.noChatRemedy}\n`);
     if (usesEnvironment !== undefined) stderr.write(`· ${usesEnvironment}\n`);
     return EXIT.usage;
   } catch (error) {

@@ -1,6 +1,6 @@
 export { defaultConfigText, parseProvider } from "./load/defaults.ts";
 export { addConfigItem, isUserOnly, parseConfigValue, saveProvider, setConfigValue } from "./edit/edit.ts";
-export { requireProvider } from "./query/built_in.ts";
+export { type UnnamedProvider, unnamedProvider } from "./query/built_in.ts";
 export { keySource, type KeySources, resolveKey } from "./query/provider_keys.ts";
 export { type EnvironmentSecrets, environmentSecrets } from "./query/secrets.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";

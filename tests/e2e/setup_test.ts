@@ -1,4 +1,5 @@
 /** The first hour of a user, on a real terminal: setup with a wrong key, the right one, the first answer. */
+import { loadTexts, type Locale } from "../../src/i18n/mod.ts";
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { denoDir, makeWorld, programFile } from "../support/program.ts";
@@ -15,12 +16,13 @@ function answers(request: RecordedRequest): Turn {
     : { status: 401, body: { error: { message: "Incorrect API key provided" } } };
 }
 
-for (const lang of ["en_US.UTF-8", "zh_CN.UTF-8"]) {
+for (const [lang, locale] of [["en_US.UTF-8", "en"], ["zh_CN.UTF-8", "zh-CN"]] as const) {
   const { name, ignore } = needs("tmux", hasTmux, `setup mends a wrong key and leads to an answer, ${lang}`);
-  Deno.test({ name, ignore, fn: () => playSetup(lang) });
+  Deno.test({ name, ignore, fn: () => playSetup(lang, locale) });
 }
 
-async function playSetup(lang: string): Promise<void> {
+async function playSetup(lang: string, locale: Locale): Promise<void> {
+  const texts = await loadTexts("setup", locale);
   await using server = startModelServer([], {
     models: ["small-1", "large-1"],
     fallback: answers,
@@ -36,35 +38,35 @@ async function playSetup(lang: string): Promise<void> {
   await terminal.shows("reasonix setup");
   await terminal.type("clear; reasonix setup");
   await terminal.press("Enter");
-  await terminal.shows("Which provider?");
+  await terminal.shows(texts.whichProvider);
   await terminal.press("Up", "Enter");
-  await terminal.shows("Address of the API");
+  await terminal.shows(texts.address);
   await terminal.type(`${server.url}${KEY}`);
   await terminal.press("Enter");
-  await terminal.shows("There is a key in this address");
+  await terminal.shows(texts.wrong.addressHasKey.slice(0, 12));
   for (let i = 0; i < KEY.length; i++) await terminal.press("BSpace");
   await terminal.press("Enter");
-  await terminal.shows("A name for it");
+  await terminal.shows(texts.providerName);
   await terminal.type("mine");
   await terminal.press("Enter");
-  await terminal.shows("Key (saved as MINE_API_KEY");
+  await terminal.shows(texts.keyOrNone("MINE_API_KEY").slice(0, 20));
   await terminal.type("sk-wrong-0123456789");
   await terminal.press("Enter");
-  const list = await terminal.shows("◆  Model");
+  const list = await terminal.shows(`◆  ${texts.model}`);
   assert(!list.includes("sk-wrong"), "the key is masked");
   await terminal.press("Down", "Enter");
-  const refused = await terminal.shows("What now?");
+  const refused = await terminal.shows(texts.whatNow);
   assertMatch(refused.replace(/\s+/g, " "), /status 401/);
   await terminal.press("Enter");
-  await terminal.shows("Key (saved as MINE_API_KEY");
+  await terminal.shows(texts.keyOrNone("MINE_API_KEY").slice(0, 20));
   await terminal.type(KEY);
   await terminal.press("Enter");
-  await terminal.shows("◆  Model");
+  await terminal.shows(`◆  ${texts.model}`);
   await terminal.press("Down", "Enter");
-  await terminal.shows("Context window");
+  await terminal.shows(texts.askWindow.slice(0, 14));
   await terminal.type("128k");
   await terminal.press("Enter");
-  await terminal.shows('reasonix run "explain this project"');
+  await terminal.shows(texts.askSomething);
   assertEquals(
     (await Deno.readTextFile(`${world.home}/config.toml`)).split("\n").filter((line) =>
       line && !/^#/.test(line)

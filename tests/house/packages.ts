@@ -6,6 +6,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   core: 0,
   path: 0.25,
   util: 0.5,
+  i18n: 1,
   rule: 1,
   view: 1,
   config: 1.5,
@@ -46,9 +47,12 @@ export interface ExtensionPoint {
   readonly parts?: RegExp;
   /** Whether an entry is a directory, a file of this ending, or either. */
   readonly entries: "directories" | ".ts" | ".toml" | "both";
+  /** The entry whose types the others have to match. */
+  readonly model?: string;
 }
 
 export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
+  { directory: "src/i18n", list: "src/i18n/locales.ts", entries: "directories", model: "src/i18n/en" },
   { directory: "src/provider/kinds", list: "src/provider/kinds.ts", entries: "directories" },
   { directory: "src/tool/builtin", list: "src/tool/builtins.ts", entries: "directories" },
   { directory: "src/sandbox/command/backends", list: "src/sandbox/command/backends.ts", entries: ".ts" },

@@ -133,7 +133,8 @@ export function extensionShortcuts(project: Project): Offence[] {
     EXTENSION_POINTS.flatMap((point) => {
       const entry = entryOf(point, edge.to);
       if (
-        entry === undefined || isListOf(point, edge.from) || entryOf(point, edge.from) === entry
+        entry === undefined || isListOf(point, edge.from) || entryOf(point, edge.from) === entry ||
+        (edge.typeOnly && entry === point.model)
       ) return [];
       return [offence(edge, `imports ${edge.to}; extensions are reached through ${point.list}`)];
     })

@@ -116,11 +116,11 @@ export async function makeWorld(config = ""): Promise<World> {
   };
 }
 
-/** The environment of the tests without its secrets, which the program would tell of. */
+/** The environment of the tests in English, without its secrets, which the program would tell of. */
 function ownEnvironment(): Record<string, string> {
   const entries = Object.entries(Deno.env.toObject());
   const kept = entries.filter(([name]) => !/TOKEN|KEY|SECRET|PASS|CREDENTIAL/i.test(name));
-  return { ...Object.fromEntries(kept), NO_COLOR: "1" };
+  return { ...Object.fromEntries(kept), NO_COLOR: "1", REASONIX_LANG: "en" };
 }
 
 /** The compile cache stays the real one although HOME is a temporary directory. */

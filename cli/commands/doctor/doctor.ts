@@ -1,5 +1,6 @@
 import { EXIT } from "../../../src/core/mod.ts";
 import { diagnose, type Report } from "./report.ts";
+import { languageOf } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 
@@ -11,7 +12,10 @@ interface DoctorFlags {
 
 /** Looks at everything a run depends on and says what is wrong. Secrets never appear. */
 export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void> {
-  const report = await diagnose(runPaths(this, flags.dir), { online: flags.online ?? false });
+  const report = await diagnose(runPaths(this, flags.dir), {
+    online: flags.online ?? false,
+    locale: flags.json ? "en" : languageOf(this).locale,
+  });
   this.process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : asText(report));
   this.process.exitCode = report.problems.length === 0
     ? EXIT.done

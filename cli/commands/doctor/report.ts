@@ -9,17 +9,18 @@ import {
   type LoadedConfig,
   modelsOf,
   projectConfigFile,
-  requireProvider,
   resolveKey,
   resolveModel,
   userConfigFile,
 } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
+import type { Locale } from "../../../src/i18n/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
 import { standingLayers } from "../../../src/sandbox/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
 import { isFile } from "../../../src/path/probe.ts";
 import { originText } from "../../terminal/origin_text.ts";
+import { requireProvider } from "../../terminal/require_provider.ts";
 import { askProvider } from "./online.ts";
 import { needlessPermissions, type Permissions, readPermissions } from "./permissions.ts";
 import { VERSION } from "../../../src/util/version.ts";
@@ -55,7 +56,10 @@ export interface Report {
 }
 
 /** Examines configuration, providers, sandbox and disk; asks the providers only when `online`. */
-export async function diagnose(paths: RunPaths, options: { readonly online: boolean }): Promise<Report> {
+export async function diagnose(
+  paths: RunPaths,
+  options: { readonly online: boolean; readonly locale: Locale },
+): Promise<Report> {
   const permissions = readPermissions();
   const problems = needlessPermissions(permissions);
   const loaded = await loadConfig(paths).catch((error: unknown) => {
@@ -64,7 +68,7 @@ export async function diagnose(paths: RunPaths, options: { readonly online: bool
     return error;
   });
   const usable = loaded instanceof ConfigError ? undefined : loaded;
-  if (usable) await checkModel(usable, problems);
+  if (usable) await checkModel(usable, options.locale, problems);
   const sessions = listSessions(projectDir(paths.home, paths.cwd));
   return {
     versions: { reasonix: VERSION, deno: Deno.version.deno, target: Deno.build.target },
@@ -82,9 +86,9 @@ export async function diagnose(paths: RunPaths, options: { readonly online: bool
   };
 }
 
-function checkModel(loaded: LoadedConfig, problems: string[]): void {
+async function checkModel(loaded: LoadedConfig, locale: Locale, problems: string[]): Promise<void> {
   try {
-    requireProvider(loaded);
+    await requireProvider(loaded, locale);
     resolveKey(resolveModel(loaded.config).entry, loaded.keys);
   } catch (error) {
     const remedy = error instanceof ReasonixError && error.remedy ? `; ${error.remedy}` : "";

@@ -1,7 +1,7 @@
 import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
-import { requireProvider } from "../../../src/config/mod.ts";
 import type { Output, Printer, RunResult } from "../../../src/frontend/mod.ts";
 import type { CliContext } from "../../terminal/process.ts";
+import { requireProvider } from "../../terminal/require_provider.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { loadRunConfig, type RunFlags, runOptions } from "./config.ts";
 import { ControlChannel } from "./control_channel.ts";
@@ -34,7 +34,7 @@ export async function converse(
   const paths = runPaths(context, given.dir);
   const loaded = await loadRunConfig(paths, given);
   secrets.redact = redactorOf(loaded);
-  requireProvider(loaded);
+  await requireProvider(loaded, "en");
   const approver = given.permissionPromptTool === "stdio" ? new RemoteApprover(channel) : undefined;
   const asking = approver ? { approver, amended: approver.amended } : {};
   await using assembly = await assemble({ ...runOptions(given), ...asking, paths, loaded });

@@ -1,10 +1,11 @@
 import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
 import { FRONTENDS, Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
-import { requireProvider } from "../../../src/config/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { displayOf } from "../../terminal/display.ts";
+import { languageOf } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
+import { requireProvider } from "../../terminal/require_provider.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { readTask, type Task } from "../../terminal/stdin.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
@@ -65,7 +66,9 @@ async function runTask(
   const paths = runPaths(context, flags.dir);
   const loaded = await loadRunConfig(paths, flags);
   secrets.redact = redactorOf(loaded);
-  const usesEnvironment = requireProvider(loaded);
+  // Machines read English, whatever the user speaks.
+  const locale = flags.outputFormat === "text" ? languageOf(context, loaded).locale : "en";
+  const usesEnvironment = await requireProvider(loaded, locale);
   if (usesEnvironment !== undefined) tell(usesEnvironment);
   const assembly = await assemble({ ...runOptions(flags), paths, loaded });
   assembly.controller.subscribe((event) => metrics.event(event));

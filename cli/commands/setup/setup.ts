@@ -1,6 +1,8 @@
 import { defaultConfigText, loadConfig, type LoadedConfig, userConfigFile } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
+import type { Texts } from "../../../src/i18n/mod.ts";
 import { exists } from "../../../src/path/probe.ts";
+import { languageNotice, textsFor } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 
@@ -19,21 +21,26 @@ export async function setup(
   if (flags.yes || !Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) {
     if (exists(file)) throw notOverwritten(file);
     writeNew(file, await defaultConfigText());
-    this.process.stdout.write(
-      `Wrote ${file}\nNext: reasonix doctor --online, then reasonix run "explain this project"\n`,
-    );
+    const texts = await textsFor("setup", this);
+    this.process.stdout.write(`${texts.wroteDefault(file)}\n`);
     return;
   }
-  await askAndSave(await loadConfig(paths), file, home);
+  const loaded = await loadConfig(paths);
+  const notice = await languageNotice(this, loaded);
+  if (notice !== undefined) this.process.stderr.write(`! ${notice}\n`);
+  await askAndSave(loaded, { file, home, texts: await textsFor("setup", this, loaded) });
 }
 
-async function askAndSave(loaded: LoadedConfig, file: string, home: string): Promise<void> {
+async function askAndSave(
+  loaded: LoadedConfig,
+  { file, home, texts }: { readonly file: string; readonly home: string; readonly texts: Texts["setup"] },
+): Promise<void> {
   const { askSetup, finish } = await import("./wizard.ts");
-  const answers = await askSetup(loaded);
+  const answers = await askSetup(loaded, texts);
   if (!answers) return;
   const { saveSetup } = await import("./save.ts");
   await saveSetup(file, `${home}/.env`, answers);
-  finish(file, answers.key ? `${home}/.env` : undefined);
+  finish(file, answers.key ? `${home}/.env` : undefined, texts);
 }
 
 function notOverwritten(file: string): ReasonixError {

@@ -1,33 +1,34 @@
 import { VENDORS } from "../../../src/config/mod.ts";
+import type { Texts } from "../../../src/i18n/mod.ts";
+
+type Wrong = Texts["setup"]["wrong"];
 
 /** A key in the middle of other text; long enough that no host name is taken for one. */
 const GLUED_KEY = /(?:sk|gsk|xai)[-_](?=[\w-]*\d)[\w-]{16,}|AIza[\w-]{20,}/i;
 
 /** Returns what is wrong with a key as it was typed; undefined when it may be one. */
-export function keyProblem(key: string, vendorName: string | undefined): string | undefined {
-  if (/^https?:/i.test(key)) return "This is an address; the key comes here";
-  if (/\s/.test(key)) return "A key has no blanks: paste it alone";
-  if (!/^[\x21-\x7e]+$/.test(key) || /["'`\\]/.test(key)) {
-    return "A key has only letters, digits and signs such as - _ . : paste it without quotes";
-  }
-  if (/^\w+_API_KEY=/.test(key)) return "Paste only what stands behind the =";
-  if (key.length < 8) return "A key is longer than that";
+export function keyProblem(key: string, vendorName: string | undefined, wrong: Wrong): string | undefined {
+  if (/^https?:/i.test(key)) return wrong.keyIsAddress;
+  if (/\s/.test(key)) return wrong.keyHasBlanks;
+  if (!/^[\x21-\x7e]+$/.test(key) || /["'`\\]/.test(key)) return wrong.keyHasSigns;
+  if (/^\w+_API_KEY=/.test(key)) return wrong.keyIsAssignment;
+  if (key.length < 8) return wrong.keyTooShort;
   const owner = VENDORS.find(({ keyPrefix }) => keyPrefix !== undefined && key.startsWith(keyPrefix));
   if (owner && vendorName !== undefined && owner.name !== vendorName) {
-    return `This looks like a key of ${owner.label}`;
+    return wrong.keyOfOther(owner.label);
   }
   return undefined;
 }
 
 /** Returns what is wrong with the address of an API; undefined when it may be one. */
-export function addressProblem(address: string): string | undefined {
+export function addressProblem(address: string, wrong: Wrong): string | undefined {
   const url = URL.parse(address);
-  if (!url || !/^https?:\/\/[^/]/i.test(address)) return "Give an address such as https://example.com/v1";
+  if (!url || !/^https?:\/\/[^/]/i.test(address)) return wrong.address;
   if (url.username !== "" || url.password !== "" || GLUED_KEY.test(address)) {
-    return "There is a key in this address: give the address alone, the key is asked for next";
+    return wrong.addressHasKey;
   }
-  if (/\s/.test(address)) return "An address has no blanks";
-  if (/:\/\/.*:\/\//.test(address) || /:\d/.test(url.pathname)) return "These are two addresses in one";
+  if (/\s/.test(address)) return wrong.addressHasBlanks;
+  if (/:\/\/.*:\/\//.test(address) || /:\d/.test(url.pathname)) return wrong.twoAddresses;
   return undefined;
 }
 

@@ -6,6 +6,7 @@ import {
   type Vendor,
   vendorEntry,
 } from "../../../src/config/mod.ts";
+import type { Texts } from "../../../src/i18n/mod.ts";
 import { answered, pick } from "./prompts.ts";
 import { addressProblem } from "./shapes.ts";
 import { VENDORS } from "../../../src/config/mod.ts";
@@ -21,41 +22,40 @@ export interface Target {
 }
 
 /** Asks which server: one that was found on this machine, a vendor, or an address. */
-export async function chooseTarget(configured: readonly string[]): Promise<Target> {
+export async function chooseTarget(configured: readonly string[], texts: Texts["setup"]): Promise<Target> {
   const servers = await findLocalServers();
-  const known = (name: string) => configured.includes(name) ? "is set up; change it" : "";
-  const chosen = await pick("Which provider?", [
+  const known = (name: string) => configured.includes(name) ? texts.isSetUp : "";
+  const chosen = await pick(texts.whichProvider, [
     ...servers.map((server) => ({
       value: `local ${server.name}`,
-      label: `${server.label} on this machine`,
-      hint: [`found at 127.0.0.1:${server.port}`, known(server.name)].filter(Boolean).join(", "),
+      label: texts.onThisMachine(server.label),
+      hint: [texts.foundAt(`127.0.0.1:${server.port}`), known(server.name)].filter(Boolean).join(", "),
     })),
     ...VENDORS.map(({ name, label }) => ({ value: name, label, hint: known(name) })),
-    { value: "custom", label: "Another OpenAI-compatible server", hint: "by its address" },
+    { value: "custom", label: texts.otherServer, hint: texts.byAddress },
   ]);
   const server = servers.find(({ name }) => chosen === `local ${name}`);
   if (server) return { name: server.name, baseUrl: server.baseUrl, keyName: "" };
   const vendor = VENDORS.find(({ name }) => name === chosen);
   if (vendor) return { name: vendor.name, baseUrl: vendor.baseUrl, keyName: vendor.keyName, vendor };
-  return await askTarget();
+  return await askTarget(texts);
 }
 
-async function askTarget(): Promise<Target> {
+async function askTarget(texts: Texts["setup"]): Promise<Target> {
   const baseUrl = answered(
     await text({
-      message: "Address of the API",
+      message: texts.address,
       placeholder: "https://example.com/v1",
-      validate: (value) => addressProblem((value ?? "").trim()),
+      validate: (value) => addressProblem((value ?? "").trim(), texts.wrong),
     }),
   ).trim();
   const proposed = new URL(baseUrl).hostname.replace(/^(?:api|www)\.|\W+$/g, "").replace(/[^\w-]+/g, "-");
   const name = answered(
     await text({
-      message: "A name for it",
+      message: texts.providerName,
       placeholder: proposed,
       defaultValue: proposed,
-      validate: (value) =>
-        /^[\w-]*$/.test(value ?? "") ? undefined : "A name has only letters, digits, - and _",
+      validate: (value) => /^[\w-]*$/.test(value ?? "") ? undefined : texts.wrong.name,
     }),
   );
   return { name, baseUrl, keyName: keyNameOf(name) };

@@ -1,30 +1,30 @@
-import { ReasonixError } from "../../core/mod.ts";
 import type { LoadedConfig } from "../load/load.ts";
 import { VENDORS } from "../vendors.ts";
 import { keySource } from "./provider_keys.ts";
 
+/** The provider that is built in, where no file, preset or flag names one, and what there is to say of it. */
+export interface UnnamedProvider {
+  readonly vendor: string;
+  /** The variable of its key. */
+  readonly keyName: string;
+  /** It is taken from the environment, is nowhere, or is there while `security.env_keys` is off. */
+  readonly key: "environment" | "missing" | "unused";
+}
+
 /**
- * Makes sure that there is a provider to talk to where no file, preset or flag names one. Returns a line for
- * the user when that is the built-in one with a key of the environment.
- *
- * @throws {ReasonixError} (exit "config") when there is no key either
+ * Returns the built-in provider when it stands in for one that nobody set up; undefined when one is named, or
+ * when the key that chose it was saved on purpose.
  */
-export function requireProvider({ layers, config, keys }: LoadedConfig): string | undefined {
+export function unnamedProvider({ layers, config, keys }: LoadedConfig): UnnamedProvider | undefined {
   const named = layers.some(({ source, table }) => source !== "default" && table.providers !== undefined);
   const [entry] = config.providers;
   if (named || !entry) return undefined;
   const source = keySource(entry, keys);
-  const label = VENDORS.find(({ name }) => name === entry.name)?.label ?? entry.name;
-  if (source === "env") {
-    return `No provider is set up: using ${entry.api_key_env} from the environment (${label}); ` +
-      "to choose another: reasonix setup";
-  }
-  if (source !== "missing") return undefined;
-  const unread = !keys.useEnv && keys.env(entry.api_key_env);
-  throw new ReasonixError("No provider is set up yet", {
-    exit: "config",
-    remedy: unread
-      ? `run: reasonix setup (${entry.api_key_env} is set, but security.env_keys = false keeps it from being used)`
-      : `run: reasonix setup, or export the key of a vendor, such as ${entry.api_key_env}`,
-  });
+  if (source !== "env" && source !== "missing") return undefined;
+  const keyName = entry.api_key_env;
+  return {
+    vendor: VENDORS.find(({ name }) => name === entry.name)?.label ?? entry.name,
+    keyName,
+    key: source === "env" ? "environment" : !keys.useEnv && keys.env(keyName) ? "unused" : "missing",
+  };
 }

@@ -207,9 +207,7 @@ const pluginSchema = z.object({
 
 export const configSchema = z.object({
   default_model: key(text(), "Provider name, model, or `provider/model`; empty = the first provider."),
-  language: key(text(), "Language of the interface, such as `en` or `zh`; empty = from the environment.", {
-    idle: "yet",
-  }),
+  language: key(text(), "Language of the interface: `en` or `zh-CN`; empty = from the environment."),
   instructions: key(texts(), "Further instruction files, globs allowed.", {
     path: "file",
     merge: "concat",

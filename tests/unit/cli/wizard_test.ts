@@ -4,6 +4,7 @@ import { addressProblem, keyProblem, readTokens } from "../../../cli/commands/se
 import { entryOf } from "../../../cli/commands/setup/target.ts";
 import { defaultConfigText, loadConfig } from "../../../src/config/mod.ts";
 import { VENDORS } from "../../../src/config/vendors.ts";
+import { texts } from "../../../src/i18n/en/setup.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { startModelServer } from "../../support/model_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
@@ -101,10 +102,12 @@ Deno.test("keyProblem refuses what is no key, and the key of another vendor", ()
     ["sk-ant-api03-abcdefgh", "openai", "Anthropic"],
     ["gsk_abcdefghijkl", "deepseek", "Groq"],
   ];
-  for (const [key, vendor, said] of wrong) assertStringIncludes(keyProblem(key, vendor) ?? "", said);
-  assertEquals(keyProblem("sk-proj-0123456789abcdef", "openai"), undefined);
-  assertEquals(keyProblem("sk-ant-api03-abcdefgh", "anthropic"), undefined);
-  assertEquals(keyProblem("gsk_abcdefghijkl", undefined), undefined);
+  for (const [key, vendor, said] of wrong) {
+    assertStringIncludes(keyProblem(key, vendor, texts.wrong) ?? "", said);
+  }
+  assertEquals(keyProblem("sk-proj-0123456789abcdef", "openai", texts.wrong), undefined);
+  assertEquals(keyProblem("sk-ant-api03-abcdefgh", "anthropic", texts.wrong), undefined);
+  assertEquals(keyProblem("gsk_abcdefghijkl", undefined, texts.wrong), undefined);
 });
 
 Deno.test("addressProblem refuses an address with a key or another address glued on", () => {
@@ -121,7 +124,7 @@ Deno.test("addressProblem refuses an address with a key or another address glued
       "ftp://example.com",
       "",
     ]
-  ) assert(addressProblem(address) !== undefined, address);
+  ) assert(addressProblem(address, texts.wrong) !== undefined, address);
   for (
     const address of [
       "https://api.example.com/v1",
@@ -130,7 +133,7 @@ Deno.test("addressProblem refuses an address with a key or another address glued
       "https://helpdesk-internal2024a.example.com/v1",
       "https://gateway.example.com/v1?api-version=2024-10-01",
     ]
-  ) assertEquals(addressProblem(address), undefined, address);
+  ) assertEquals(addressProblem(address, texts.wrong), undefined, address);
 });
 
 Deno.test("readTokens reads numbers as people write them", () => {

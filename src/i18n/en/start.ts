@@ -1,0 +1,13 @@
+/** What is said before there is anything to work with. */
+export const texts = {
+  noChat: "The interactive chat is not part of this version",
+  noChatRemedy: 'run one task with: reasonix run "…", or see reasonix --help',
+  noProvider: "No provider is set up yet",
+  noProviderRemedy: (key: string) => `run: reasonix setup, or export the key of a vendor, such as ${key}`,
+  keyNotUsedRemedy: (key: string) =>
+    `run: reasonix setup (${key} is set, but security.env_keys = false keeps it from being used)`,
+  usesEnvironment: (key: string, vendor: string) =>
+    `No provider is set up: using ${key} from the environment (${vendor}); to choose another: reasonix setup`,
+  unknownLanguage: (name: string, value: string, known: string) =>
+    `${name} is ${JSON.stringify(value)}, which is no language of the interface; set it to one of: ${known}`,
+};

@@ -1,0 +1,81 @@
+/** Every area in every language: the same keys, nothing empty or left untranslated, no argument lost. */
+import { loadTexts, type Locale, type Texts } from "../../../src/i18n/mod.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+
+const ROOT = new URL("../../../src/i18n/", import.meta.url);
+const AREAS = [...Deno.readDirSync(new URL("en", ROOT))].map(({ name }) => name.replace(/\.ts$/, "")).sort();
+const OTHERS: readonly { readonly folder: string; readonly locale: Locale }[] = [
+  { folder: "zh_cn", locale: "zh-CN" },
+];
+
+type Leaf = string | ((...given: unknown[]) => string);
+
+/** The texts of an area by their path. */
+async function leaves(area: string, locale: Locale): Promise<Map<string, Leaf>> {
+  const found = new Map<string, Leaf>();
+  const visit = (value: unknown, path: string): void => {
+    if (typeof value === "string" || typeof value === "function") found.set(path, value as Leaf);
+    else for (const [key, inner] of Object.entries(value as object)) visit(inner, `${path}.${key}`);
+  };
+  visit(await loadTexts(area as keyof Texts, locale), area);
+  return found;
+}
+
+/** Calls a text with digits, which serve as numbers and as strings, and are found again in what it says. */
+function called(text: Leaf): { shown: string; given: string[] } {
+  if (typeof text === "string") return { shown: text, given: [] };
+  const given = Array.from({ length: text.length }, (_, index) => String((7 + index) * 101));
+  return { shown: text(...given), given };
+}
+
+for (const area of AREAS) {
+  Deno.test(`English texts of ${area} are not empty and use their arguments`, async () => {
+    for (const [path, text] of await leaves(area, "en")) checkText(path, text);
+  });
+
+  for (const { folder, locale } of OTHERS) {
+    Deno.test(`${locale} texts of ${area} are those of English, translated, with the same arguments`, async () => {
+      const english = await leaves(area, "en");
+      const translated = await leaves(area, locale);
+      assertEquals([...translated.keys()], [...english.keys()], `${folder}/${area}.ts`);
+      for (const [path, text] of translated) {
+        checkText(path, text);
+        const source = english.get(path);
+        assert(source !== undefined);
+        const [theirs, ours] = [called(source), called(text)];
+        for (const digits of theirs.given) assert(hasNumber(ours.shown, digits), `${path} loses an argument`);
+        assertTranslated(path, ours.shown, theirs.shown);
+      }
+    });
+  }
+}
+
+Deno.test("every language has the areas of English, and none of its own", () => {
+  for (const { folder } of OTHERS) {
+    const files = [...Deno.readDirSync(new URL(folder, ROOT))].map(({ name }) => name.replace(/\.ts$/, ""));
+    assertEquals(files.sort(), AREAS);
+  }
+});
+
+function checkText(path: string, text: Leaf): void {
+  const { shown, given } = called(text);
+  assert(shown.trim() !== "", `${path} is empty`);
+  assert(!/undefined|NaN|\[object/.test(shown), `${path}: ${shown}`);
+  for (const digits of given) assert(hasNumber(shown, digits), `${path} does not use an argument: ${shown}`);
+}
+
+function hasNumber(text: string, digits: string): boolean {
+  return text.replace(/(?<=\d),(?=\d)/g, "").includes(digits);
+}
+
+/** Names of programs, settings and samples stay as they are; English sentences do not. */
+const KEPT =
+  /reasonix[\w .-]*|--[\w-]+|[A-Z]+(?:_[A-Z]+)+|[\w.]+_[\w.]+ = \w+|https?:\S+|\b[A-Z]\w*\b|token/g;
+
+function assertTranslated(path: string, ours: string, theirs: string): void {
+  const english = ours.replace(KEPT, "").match(/[a-z]{3,}/g) ?? [];
+  assertEquals(english, [], `${path} has English words: ${ours}`);
+  if (/[a-z]{3,}/.test(theirs.replace(KEPT, ""))) {
+    assert(/\p{Script=Han}/u.test(ours), `${path} is not translated: ${ours}`);
+  }
+}
