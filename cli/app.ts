@@ -125,7 +125,10 @@ export async function main(args: readonly string[]): Promise<number> {
   const context = processContext();
   if (args.length === 0) {
     const { welcome } = await import("./commands/welcome.ts");
-    return await welcome(context);
+    const exitCode = await welcome(context);
+    if (exitCode !== undefined) return exitCode;
+    const { chat } = await import("./commands/run/chat.ts");
+    return await chat(context, { outputFormat: "text" });
   }
   const line = shortForm(args);
   const words = line?.words ?? args;

@@ -6,8 +6,11 @@ import { type CliContext, errorText, exitCodeOf } from "../terminal/process.ts";
 import { requireProvider } from "../terminal/require_provider.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
-/** Says what to type instead of the bare name of the program: `reasonix setup` where nothing is set up. */
-export async function welcome(context: CliContext): Promise<number> {
+/**
+ * Says what to type instead of the bare name of the program: `reasonix setup` where nothing is set up.
+ * Returns the exit code; undefined when the chat can be opened.
+ */
+export async function welcome(context: CliContext): Promise<number | undefined> {
   const { stderr } = context.process;
   try {
     const loaded = await loadConfig(runPaths(context));
@@ -15,6 +18,7 @@ export async function welcome(context: CliContext): Promise<number> {
     if (notice !== undefined) stderr.write(`! ${notice}\n`);
     const { locale } = languageOf(context, loaded);
     const usesEnvironment = await requireProvider(loaded, locale);
+    if (Deno.stdin.isTerminal() && Deno.stdout.isTerminal()) return undefined;
     const texts = await loadTexts("start", locale);
     stderr.write(`error: ${texts.noChat}\n       ${texts.noChatRemedy}\n`);
     if (usesEnvironment !== undefined) stderr.write(`· ${usesEnvironment}\n`);

@@ -1,5 +1,6 @@
 /** The list of front ends: one line per directory. */
 export const FRONTENDS = {
   print: () => import("./print/mod.ts"),
+  repl: () => import("./repl/mod.ts"),
 };
 export type { PrinterOptions } from "./print/mod.ts";

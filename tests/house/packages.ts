@@ -20,7 +20,8 @@ export const LAYERS: Readonly<Record<string, number>> = {
   agent: 4,
   control: 5,
   assembly: 6,
-  frontend: 6,
+  command: 6.25,
+  frontend: 6.5,
   cli: 7,
 };
 
@@ -57,6 +58,7 @@ export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
   { directory: "src/tool/builtin", list: "src/tool/builtins.ts", entries: "directories" },
   { directory: "src/sandbox/command/backends", list: "src/sandbox/command/backends.ts", entries: ".ts" },
   { directory: "src/config/presets", list: "src/config/presets.ts", entries: ".toml" },
+  { directory: "src/command/builtin", list: "src/command/builtins.ts", entries: ".ts" },
   { directory: "src/frontend", list: "src/frontend/frontends.ts", entries: "directories" },
   { directory: "cli/commands", list: "cli/app.ts", parts: /^cli\/routes\/\w+\.ts$/, entries: "both" },
 ];

@@ -1,0 +1,52 @@
+import type { Assembly } from "../../assembly/mod.ts";
+import type { OpenRequest } from "../../command/mod.ts";
+import type { Event } from "../../core/mod.ts";
+
+/** Opens an assembly, with the person of the chat as approver and asker. */
+export type OpenSession = (request: OpenRequest) => Promise<Assembly>;
+
+/** The session of a chat: one at a time, replaced when the user goes to another or changes its model. */
+export class SessionHost {
+  readonly #open: OpenSession;
+  readonly #sink: (event: Event) => void;
+  #current: Promise<Assembly> | undefined;
+  /** What the user chose in the chat; it stays when the session changes. */
+  #chosen: Pick<OpenRequest, "model" | "effort"> = {};
+
+  constructor(open: OpenSession, sink: (event: Event) => void) {
+    this.#open = open;
+    this.#sink = sink;
+  }
+
+  /** The session that is open; it is opened with the first question for it. */
+  current(request: OpenRequest = {}): Promise<Assembly> {
+    return this.#current ??= this.#start(request);
+  }
+
+  /** Closes the session and opens another one; the old one stays when that fails. */
+  async replace(request: OpenRequest): Promise<Assembly> {
+    const old = await this.#current?.catch(() => undefined);
+    const { model, effort } = { ...this.#chosen, ...request };
+    // The lock of a session is free only once it is closed.
+    if (old && request.resume === old.session.id) await old[Symbol.asyncDispose]();
+    const next = await this.#start(request);
+    this.#chosen = {
+      ...(model === undefined ? {} : { model }),
+      ...(effort === undefined ? {} : { effort }),
+    };
+    this.#current = Promise.resolve(next);
+    await old?.[Symbol.asyncDispose]();
+    return next;
+  }
+
+  async close(): Promise<void> {
+    const assembly = await this.#current?.catch(() => undefined);
+    await assembly?.[Symbol.asyncDispose]();
+  }
+
+  async #start(request: OpenRequest): Promise<Assembly> {
+    const assembly = await this.#open({ ...this.#chosen, ...request });
+    assembly.controller.subscribe(this.#sink);
+    return assembly;
+  }
+}
