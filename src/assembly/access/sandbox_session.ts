@@ -159,7 +159,7 @@ export class SandboxSession {
   async #create(): Promise<Jail> {
     const { workspace, unconfined, forecast } = this.#sources;
     const jail = await createJail(await this.#options());
-    workspace.usePrivateTmp(jail.privateTmp);
+    workspace.usePrivateTmp(jail.privateTmp, jail.shownTmp);
     if (jail.confined || !(unconfined || forecast)) await this.#tellConfinement(jail);
     return jail;
   }

@@ -136,6 +136,12 @@ export class Jail {
     return this.data.backend === "bubblewrap" && !real ? privateTmp : undefined;
   }
 
+  /** What commands see of the real temporary directories all the same, to read. */
+  get shownTmp(): string[] {
+    const { fixed: { needed }, backend } = this.data;
+    return backend === "bubblewrap" ? needed.map((place) => place.path) : [];
+  }
+
   /** The temporary directories that commands have to themselves. */
   get privateDirectories(): string[] {
     const { roots, rootAccess } = this.data.fixed.scope;
@@ -193,6 +199,7 @@ export async function openJail(options: JailOptions): Promise<Jail> {
     hidden: [],
     programs: [],
     replaced: [],
+    needed: [],
     redirects: [],
   };
   return new Jail(
@@ -221,6 +228,7 @@ async function inspectHost(env: Record<string, string>, options: JailOptions): P
   const named = namedSockets(environment?.env ?? Deno.env.toObject());
   return {
     searchPath: (env.PATH ?? "").split(":"),
+    executable: Deno.execPath(),
     sockets: [...await boundSockets(), ...named],
     ...(env.DENO_DIR === undefined ? {} : { runtime: env.DENO_DIR }),
     ...(cacheDir === undefined || Deno.build.os !== "linux" ? {} : { standIns: cacheDir }),

@@ -5,6 +5,7 @@ import { gitPaths } from "./mounts/git.ts";
 import { isSystemDirectory, protectedCandidates, type ProtectedScope } from "../../path/protected.ts";
 import { HOME_SECRETS } from "../guarded.ts";
 import { existingMounts } from "./mount_path.ts";
+import { neededBelowTemporary } from "./mounts/temporary.ts";
 import { agentSockets, foreignSockets } from "./mounts/sockets.ts";
 
 /** The directories and the network a jail is made of. Absolute paths; variables are already expanded. */
@@ -65,6 +66,8 @@ export interface HostEnvironment {
   readonly standIns?: string;
   /** Directories in which programs are looked up. */
   readonly searchPath?: readonly string[];
+  /** The program that runs this one. */
+  readonly executable?: string;
   /** Sockets that programs of the user listen on. */
   readonly sockets?: readonly string[];
 }
@@ -85,6 +88,8 @@ export interface FixedPlan {
   /** Programs and caches of programs; read-only although in a writable directory. */
   readonly programs: readonly MountPath[];
   readonly replaced: readonly Replacement[];
+  /** What commands need of the temporary directories that they do not see. */
+  readonly needed: readonly MountPath[];
   /** Files that lead git elsewhere and were there at the start, so they are the user's. */
   readonly redirects: readonly string[];
 }
@@ -92,6 +97,9 @@ export interface FixedPlan {
 /** Looks the directories up. */
 export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
   const { roots, userHome } = scope;
+  const { searchPath = [], executable } = host;
+  const needed = neededBelowTemporary({ userHome, searchPath, executable });
+  const sockets = existingMounts(host.sockets ?? []).map((place) => place.path);
   const caches = planCaches({
     userHome,
     roots,
@@ -107,9 +115,10 @@ export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
       ...scope.forbidRead ?? [],
       ...HOME_SECRETS.map((name) => `${scope.home}/${name}`),
       ...inHome(scope, AGENT_FILES),
-      ...foreignSockets(existingMounts(host.sockets ?? []).map((place) => place.path), roots, userHome),
+      ...foreignSockets(sockets, { roots, userHome, shown: needed.map((place) => place.path) }),
     ]),
-    programs: [...caches.protectedPaths, ...programs(scope, host.searchPath ?? [])],
+    programs: [...caches.protectedPaths, ...programs(scope, searchPath)],
+    needed,
     redirects: existingMounts(roots.flatMap((root) => gitPaths(root).redirects)).map((place) => place.path),
     replaced: caches.replaced,
   };
@@ -184,7 +193,8 @@ const NOTHING_DENIED: DeniedMounts = { read: [], write: [] };
  */
 export function currentPlan(fixed: FixedPlan, denied: DeniedMounts = NOTHING_DENIED): JailPlan {
   const { scope } = fixed;
-  const paths = writableRoots(scope).map(gitPaths);
+  const roots = writableRoots(scope);
+  const paths = roots.map(gitPaths);
   const readable = readableRoots(scope).flatMap((root) => [root, ...gitPaths(root).writable]);
   const agents = existingMounts(agentSockets(scope.userHome));
   const hidden = [...stillThere(fixed.hidden), ...agents];
@@ -198,7 +208,10 @@ export function currentPlan(fixed: FixedPlan, denied: DeniedMounts = NOTHING_DEN
       ...stillThere(scope.rootAccess === "read" ? fixed.writable : [...fixed.roots, ...fixed.writable]),
       ...existingMounts(paths.flatMap((git) => git.writable)),
     ],
-    readable: existingMounts([...readable, ...scope.shown ?? []]),
+    readable: [
+      ...existingMounts([...readable, ...scope.shown ?? []]),
+      ...stillThere(fixed.needed).filter(({ path }) => !roots.some((root) => contains(root, path))),
+    ],
     protectedPaths: [...existingMounts([...candidates, scope.home]), ...fixed.programs, ...denied.write],
     replaced: fixed.replaced,
     mustNotAppear: paths.flatMap((git) => git.redirects).filter((path) => !fixed.redirects.includes(path)),

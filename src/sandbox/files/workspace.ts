@@ -57,6 +57,7 @@ export class Workspace {
   readonly #hidden: readonly string[];
   readonly #denied: ((path: string) => boolean) | undefined;
   #tmp: string | undefined;
+  #shownTmp: readonly string[] = [];
 
   constructor(options: WorkspaceOptions) {
     this.options = options;
@@ -80,10 +81,11 @@ export class Workspace {
 
   /**
    * For when the jail is chosen after the workspace was made: what commands see as `/tmp` is what file tools
-   * see from now on.
+   * see from now on, `shown` of the real one included.
    */
-  usePrivateTmp(directory: string | undefined): void {
+  usePrivateTmp(directory: string | undefined, shown: readonly string[] = []): void {
     this.#tmp = directory;
+    this.#shownTmp = shown;
   }
 
   /** Writable roots as real paths. */
@@ -167,7 +169,7 @@ export class Workspace {
     if (tmp === undefined || !/^\/tmp(?:\/|$)/.test(absolute)) return realPath(absolute);
     const real = realPath(absolute);
     if (real !== "/tmp" && !contains("/tmp", real)) return real;
-    if ([...this.#areas.roots, tmp].some((root) => contains(root, real))) return real;
+    if ([...this.#areas.roots, ...this.#shownTmp, tmp].some((root) => contains(root, real))) return real;
     const mapped = realPath(tmp + real.slice("/tmp".length));
     return access === "write" || exists(mapped) ? mapped : real;
   }

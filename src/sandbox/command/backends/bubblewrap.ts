@@ -3,6 +3,7 @@ import {
   type Backend,
   type JailedCommand,
   type JailPlan,
+  type MountPath,
   type ProbeResult,
   type SpawnPlan,
 } from "../backend.ts";
@@ -94,9 +95,7 @@ function mounts(plan: JailPlan): string[] {
   const covers = (path: string) => plan.writable.some((place) => contains(place.path, path));
   const fixed = plan.protectedPaths.map((place) => place.path).filter(covers);
   const readable = plan.readable.map((place) => place.path);
-  const kept = ancestors(plan).filter((path) =>
-    ![...fixed, ...readable].some((place) => contains(place, path))
-  );
+  const kept = ancestors(plan).filter((path) => isWritable(path, writable, [...fixed, ...readable]));
   const binds = [
     ...writable.map(({ path }) => bind("--bind", path)),
     ...plan.replaced.flatMap(({ path, by, shown, shared }) => [
@@ -120,6 +119,13 @@ function mounts(plan: JailPlan): string[] {
     else args.push("--ro-bind", "/dev/null", path);
   }
   return args;
+}
+
+/** The innermost place decides, and where two are the same the one that is only to be read. */
+function isWritable(path: string, writable: readonly MountPath[], fixed: readonly string[]): boolean {
+  const depth = (places: readonly string[]) =>
+    Math.max(-1, ...places.filter((place) => contains(place, path)).map((place) => place.length));
+  return depth(writable.map((place) => place.path)) > depth(fixed);
 }
 
 function bind(option: string, path: string, from = path): { path: string; words: string[] } {

@@ -1,5 +1,6 @@
 import { contains } from "../../../path/contains.ts";
 import { isSystemDirectory } from "../../../path/protected.ts";
+import { TEMPORARY } from "./temporary.ts";
 
 /**
  * Sockets of programs that act for whoever connects: key agents, containers, the desktop, editors, other
@@ -18,7 +19,7 @@ const AGENT_DIRECTORIES = [
 ] as const;
 
 /** Directories that a jail replaces, so that nothing in them is seen. */
-const REPLACED = ["/run", "/tmp", "/var/tmp", "/dev", "/proc", "/sys"];
+const REPLACED = [...TEMPORARY, "/run", "/dev", "/proc", "/sys"];
 
 /**
  * Looks at the kernel's list; by a program, since the runtime does not let itself be shown files of /proc.
@@ -70,18 +71,25 @@ export function agentSockets(userHome: string | undefined): string[] {
   });
 }
 
+/** What a jail shows. Absolute paths. */
+export interface Visible {
+  readonly roots: readonly string[];
+  readonly userHome?: string | undefined;
+  /** Directories that are shown although they lie in one that the jail replaces. */
+  readonly shown?: readonly string[];
+}
+
 /**
  * Which of these a jail has to hide: those it would show. A socket in a project belongs to the project, but
  * not in a root as wide as the home directory.
  */
-export function foreignSockets(
-  sockets: readonly string[],
-  roots: readonly string[],
-  userHome: string | undefined,
-): string[] {
+export function foreignSockets(sockets: readonly string[], visible: Visible): string[] {
+  const { roots, userHome, shown = [] } = visible;
   const projects = roots.filter((root) => !isSystemDirectory(root, userHome));
   const covered = REPLACED.filter((directory) => !roots.some((root) => contains(root, directory)));
-  return sockets.filter((path) => ![...projects, ...covered].some((directory) => contains(directory, path)));
+  const within = (directories: readonly string[], path: string) =>
+    directories.some((directory) => contains(directory, path));
+  return sockets.filter((path) => !within(projects, path) && (within(shown, path) || !within(covered, path)));
 }
 
 function isSocket(path: string): boolean {

@@ -1,5 +1,5 @@
 import { gitPaths } from "../../../../src/sandbox/command/mounts/git.ts";
-import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
 import { groundJail, jailed, sh } from "./jail_support.ts";
 import { ground } from "../support.ts";
 
@@ -58,11 +58,13 @@ Deno.test({
         "git config core.fsmonitor x",
         `echo x > ${main}/.git/hooks/pre-commit`,
         "echo x > .git",
-        `echo x > ${main}/f`,
       ]
     ) {
       assertEquals((await sh(jail, tree, line)).code === 0, false, line);
     }
+    // Below /tmp the command's own file is made, but not the user's.
+    await sh(jail, tree, `echo x > ${main}/f`);
+    await assertRejects(() => Deno.stat(`${main}/f`), Deno.errors.NotFound);
   },
 });
 
@@ -135,7 +137,9 @@ Deno.test({
     for (
       const path of [`${own}/config`, `${own}/modules/in/ner/config`, `${top}/.git/index`, `${root}/.git`]
     ) {
-      assertEquals((await sh(jail, root, `echo pwned >> ${path}`)).code === 0, false, path);
+      const before = await Deno.readTextFile(path);
+      await sh(jail, root, `echo pwned >> ${path}`);
+      assertEquals(await Deno.readTextFile(path), before, path);
     }
     await Deno.writeTextFile(`${g.ws}/.git`, `gitdir: ${own}\n`);
     assertEquals(gitPaths(g.ws).writable, []);

@@ -101,11 +101,13 @@ Deno.test({
 
 Deno.test("foreignSockets are those that a jail would show and that are no project's", () => {
   const sockets = ["/run/a", "/tmp/b", "/home/u/c", "/home/u/ws/d", "/var/lib/lxd/unix.socket"];
-  const foreign = (...roots: string[]) => foreignSockets(sockets, roots, "/home/u");
+  const foreign = (...roots: string[]) => foreignSockets(sockets, { roots, userHome: "/home/u" });
   assertEquals(foreign("/home/u/ws"), ["/home/u/c", "/var/lib/lxd/unix.socket"]);
   assertEquals(foreign("/home/u/ws", "/tmp"), ["/tmp/b", "/home/u/c", "/var/lib/lxd/unix.socket"]);
   assertEquals(foreign("/home/u"), ["/home/u/c", "/home/u/ws/d", "/var/lib/lxd/unix.socket"]);
   assertEquals(foreign("/"), sockets);
+  const shown = { roots: ["/tmp/u/ws"], userHome: "/tmp/u", shown: ["/tmp/u"] };
+  assertEquals(foreignSockets(["/tmp/a", "/tmp/u/b", "/tmp/u/ws/c"], shown), ["/tmp/u/b"]);
 });
 
 Deno.test({

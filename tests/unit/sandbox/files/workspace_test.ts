@@ -290,6 +290,9 @@ Deno.test(
     assertEquals(await paths.read("/tmp/elsewhere.txt"), "/tmp/elsewhere.txt");
     assertEquals(await paths.write(`${g.ws}/x`), `${g.ws}/x`);
     await assertRejects(() => paths.write("/tmp/../etc/x"), ReasonixError, "outside the writable roots");
+    paths.usePrivateTmp(privateTmp, ["/tmp/home"]);
+    await assertRejects(() => paths.write("/tmp/home/x"), ReasonixError, "outside the writable roots");
+    assertEquals(await paths.write("/tmp/homes"), `${privateTmp}/homes`);
   },
 );
 
