@@ -33,6 +33,22 @@ async function showDiff(demo: DemoProject): Promise<void> {
   }
 }
 
+/**
+ * The recording goes on only while commands print what they printed then, so what keeps them from running the
+ * tests has to be said in words. Empty when they can.
+ */
+async function obstacle(demo: DemoProject): Promise<string> {
+  const seen = await run(Deno.execPath(), {
+    args: [...PROGRAM, "sandbox", "exec", "--", "deno", "--version"],
+    cwd: demo.project,
+    env: { REASONIX_HOME: demo.home, NO_COLOR: "1" },
+  });
+  if (seen.code === 0) return "";
+  return `\nIn the way: commands of the agent cannot run deno, which is ${Deno.execPath()} here:\n` +
+    `   ${seen.output.trim().replaceAll("\n", "\n   ")}\n` +
+    "Move Deno to where the jail shows it (not below /run or /dev), and run the demo again.";
+}
+
 async function main(): Promise<number> {
   const live = Deno.args[0] === "--live";
   await using demo = await makeDemoProject(
@@ -57,6 +73,7 @@ async function main(): Promise<number> {
   await showDiff(demo);
   say("\n4. The tests again:");
   const green = await tests(demo.project);
+  if (agent.code !== 0 && !live) say(await obstacle(demo));
   say(
     green && agent.code === 0
       ? "\nThe project is repaired."
