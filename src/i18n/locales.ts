@@ -2,6 +2,7 @@
 import type { Locale } from "./locale.ts";
 
 const EN = {
+  doctor: () => import("./en/doctor.ts"),
   setup: () => import("./en/setup.ts"),
   start: () => import("./en/start.ts"),
 };
@@ -16,6 +17,7 @@ type Catalogue = { readonly [A in keyof Texts]: () => Promise<{ readonly texts: 
 const CATALOGUES: Readonly<Record<Locale, Catalogue>> = {
   "en": EN,
   "zh-CN": {
+    doctor: () => import("./zh_cn/doctor.ts"),
     setup: () => import("./zh_cn/setup.ts"),
     start: () => import("./zh_cn/start.ts"),
   },

@@ -1,6 +1,9 @@
+import { ConfigError, loadConfig, type LoadedConfig } from "../../../src/config/mod.ts";
 import { EXIT } from "../../../src/core/mod.ts";
+import { loadTexts, type Texts } from "../../../src/i18n/mod.ts";
+import type { RunPaths } from "../../../src/assembly/mod.ts";
 import { diagnose, type Report } from "./report.ts";
-import { languageOf } from "../../terminal/language.ts";
+import { languageNotice, languageOf } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 
@@ -12,11 +15,21 @@ interface DoctorFlags {
 
 /** Looks at everything a run depends on and says what is wrong. Secrets never appear. */
 export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void> {
-  const report = await diagnose(runPaths(this, flags.dir), {
+  const paths = runPaths(this, flags.dir);
+  const loaded = await tryConfig(paths);
+  const usable = loaded instanceof ConfigError ? undefined : loaded;
+  // Machines read English, whatever the user speaks.
+  const locale = flags.json ? "en" : languageOf(this, usable).locale;
+  const texts = await loadTexts("doctor", locale);
+  const notice = usable && await languageNotice(this, usable);
+  const report = await diagnose(paths, {
     online: flags.online ?? false,
-    locale: flags.json ? "en" : languageOf(this).locale,
+    loaded,
+    locale,
+    texts,
+    warnings: notice === undefined ? [] : [notice],
   });
-  this.process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : asText(report));
+  this.process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : asText(report, texts));
   this.process.exitCode = report.problems.length === 0
     ? EXIT.done
     : report.config.error
@@ -24,48 +37,57 @@ export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void
     : EXIT.failed;
 }
 
-function asText(report: Report): string {
+async function tryConfig(paths: RunPaths): Promise<LoadedConfig | ConfigError> {
+  try {
+    return await loadConfig(paths);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+}
+
+function asText(report: Report, texts: Texts["doctor"]): string {
   const { versions, permissions, paths, config, providers, sandbox, sessions } = report;
   const section = (title: string, rows: readonly string[]) =>
     `${title}\n${rows.map((row) => `  ${row}\n`).join("")}`;
   return [
-    section("Versions", Object.entries(versions).map(([name, value]) => `${name.padEnd(10)} ${value}`)),
+    section(texts.versions, Object.entries(versions).map(([name, value]) => `${name.padEnd(10)} ${value}`)),
     section(
-      "Permissions of this program",
-      Object.entries(permissions).filter(([, names]) => names.length > 0)
-        .map(([name, names]) => `${name.padEnd(10)} ${names.join(", ")}`),
+      texts.permissions,
+      (["allowed", "limited", "denied"] as const).filter((group) => permissions[group].length > 0)
+        .map((group) => `${texts[group].padEnd(10)} ${permissions[group].join(", ")}`),
     ),
-    section("Paths", Object.entries(paths).map(([name, value]) => `${name.padEnd(10)} ${value}`)),
-    section("Configuration", [
-      ...config.files.map((file) => `${file.found ? "found  " : "absent "} ${file.path}`),
+    section(texts.paths, Object.entries(paths).map(([name, value]) => `${name.padEnd(10)} ${value}`)),
+    section(texts.configuration, [
+      ...config.files.map((file) => `${file.found ? texts.found : texts.absent} ${file.path}`),
       ...config.settings.map((row) => `${row.key} = ${row.value}  # ${row.origin}`),
       ...config.warnings.map((warning) => `! ${warning}`),
     ]),
     section(
-      "Providers",
+      texts.providers,
       providers.map((row) =>
-        `${row.name}  ${row.models.join(", ") || "(no model)"}  key: ${row.key}${
+        `${row.name}  ${row.models.join(", ") || texts.noModel}  ${texts.keyIs(row.key)}${
           row.online ? `  ${row.online}` : ""
         }`
       ),
     ),
-    section("Sandbox", [
+    section(texts.sandbox, [
       sandbox.summary,
       ...sandbox.rejected.map((row) => `${row.backend}: ${row.reason}`),
-      ...listed("Still in force without a jail:", sandbox.standing),
-      ...listed("In force with --permission-mode danger-full-access:", sandbox.fullAccess),
+      ...listed(texts.withoutJail, sandbox.standing),
+      ...listed(texts.withFullAccess, sandbox.fullAccess),
     ]),
-    section("Sessions", [
-      `${sessions.count} of this folder, ${size(sessions.bytes)}; ${size(sessions.homeBytes)} in the home`,
+    section(texts.sessions, [
+      texts.sessionCount(sessions.count, size(sessions.bytes, texts), size(sessions.homeBytes, texts)),
     ]),
     report.problems.length === 0
-      ? "No problems found\n"
-      : section("Problems", report.problems.map((text) => `✗ ${text}`)),
+      ? `${texts.noProblems}\n`
+      : section(texts.problems, report.problems.map((text) => `✗ ${text}`)),
   ].join("\n");
 }
 
-function size(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
+function size(bytes: number, texts: Texts["doctor"]): string {
+  if (bytes < 1000) return texts.bytes(bytes);
   return bytes < 1e6 ? `${(bytes / 1e3).toFixed(1)} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
 }
 

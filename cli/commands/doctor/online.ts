@@ -1,6 +1,7 @@
 import { type LoadedConfig, modelsOf, type ProviderEntry, resolveKey } from "../../../src/config/mod.ts";
 import { loadWindow } from "../../../src/context/mod.ts";
 import { errorMessage } from "../../../src/core/mod.ts";
+import type { Texts } from "../../../src/i18n/mod.ts";
 import { checkProvider } from "../../../src/provider/mod.ts";
 import { VERSION } from "../../../src/util/version.ts";
 
@@ -13,15 +14,23 @@ export interface OnlineFinding {
 }
 
 /** Asks a provider for its models (a model for a word where there is no list) and compares with its entry. */
-export async function askProvider(entry: ProviderEntry, loaded: LoadedConfig): Promise<OnlineFinding> {
+export async function askProvider(
+  entry: ProviderEntry,
+  loaded: LoadedConfig,
+  texts: Texts["doctor"],
+): Promise<OnlineFinding> {
   try {
-    return await ask(entry, resolveKey(entry, loaded.keys));
+    return await ask(entry, resolveKey(entry, loaded.keys), texts);
   } catch (error) {
-    return { summary: "not asked", problems: [`${entry.name}: ${errorMessage(error)}`] };
+    return { summary: texts.notAsked, problems: [`${entry.name}: ${errorMessage(error)}`] };
   }
 }
 
-async function ask(entry: ProviderEntry, apiKey: string | undefined): Promise<OnlineFinding> {
+async function ask(
+  entry: ProviderEntry,
+  apiKey: string | undefined,
+  texts: Texts["doctor"],
+): Promise<OnlineFinding> {
   const fetch = fetchOnce();
   const [model] = modelsOf(entry);
   const key = apiKey === undefined ? {} : { apiKey };
@@ -30,14 +39,21 @@ async function ask(entry: ProviderEntry, apiKey: string | undefined): Promise<On
     AbortSignal.timeout(LIMIT_MS),
   );
   if (failure) {
-    const summary = failure.reached ? "reached, but refused" : "NOT reachable";
+    const summary = failure.reached ? texts.refused : texts.notReachable;
     return { summary, problems: [failure.message] };
   }
-  const problems = await windowProblem(entry, fetch, apiKey);
-  if (models === undefined) return { summary: `${model ?? "it"} answers; no list of models`, problems };
+  const problems = await windowProblem(entry, { fetch, apiKey, texts });
+  if (models === undefined) {
+    const summary = model === undefined ? texts.itAnswersWithoutList : texts.answersWithoutList(model);
+    return { summary, problems };
+  }
   const missing = modelsOf(entry).filter((name) => !isListed(name, models));
-  if (models.length > 0 && missing.length > 0) problems.push(notListed(entry, missing, models));
-  return { summary: `reachable, ${models.length === 1 ? "1 model" : `${models.length} models`}`, problems };
+  if (models.length > 0 && missing.length > 0) {
+    const shown = models.slice(0, LONGEST_LIST);
+    const more = models.length - shown.length;
+    problems.push(texts.notListed(entry.name, missing.join(", "), shown.join(", "), more));
+  }
+  return { summary: texts.reachable(models.length), problems };
 }
 
 /** Some lists add a default tag, others a directory. */
@@ -49,19 +65,16 @@ function isListed(name: string, models: readonly string[]): boolean {
 
 const LONGEST_LIST = 8;
 
-function notListed({ name }: ProviderEntry, missing: readonly string[], models: readonly string[]): string {
-  const more = models.length > LONGEST_LIST ? ` and ${models.length - LONGEST_LIST} more` : "";
-  return `${name}: the server does not list ${missing.join(", ")}; ` +
-    `choose one of ${models.slice(0, LONGEST_LIST).join(", ")}${more}`;
-}
-
 /**
  * A server of one's own usually starts with a small window, and then drops the beginning of what it is sent.
  */
 async function windowProblem(
   entry: ProviderEntry,
-  fetch: typeof globalThis.fetch,
-  apiKey: string | undefined,
+  { fetch, apiKey, texts }: {
+    readonly fetch: typeof globalThis.fetch;
+    readonly apiKey: string | undefined;
+    readonly texts: Texts["doctor"];
+  },
 ): Promise<string[]> {
   const [model] = modelsOf(entry);
   if (model === undefined || entry.context_window === 0) return [];
@@ -73,10 +86,7 @@ async function windowProblem(
     ...(apiKey === undefined ? {} : { apiKey }),
   });
   if (found === undefined || found.tokens >= entry.context_window) return [];
-  return [
-    `${entry.name}: the server gives ${model} a window of ${found.tokens} tokens, but context_window is ` +
-    `${entry.context_window}; set context_window = ${found.tokens}, or have the server give it more`,
-  ];
+  return [texts.smallWindow(entry.name, model, found.tokens, entry.context_window)];
 }
 
 /** Returns a fetch that asks every address once: a second GET is answered from memory. */

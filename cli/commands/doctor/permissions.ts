@@ -1,3 +1,5 @@
+import type { Texts } from "../../../src/i18n/mod.ts";
+
 /** The permissions that the runtime gives this process, by name. */
 export interface Permissions {
   readonly allowed: readonly string[];
@@ -9,7 +11,7 @@ export interface Permissions {
 const NAMES = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as const;
 
 /** What the program never needs, and what it would let in. */
-const NEEDLESS: Readonly<Record<string, string>> = { ffi: "native code", import: "remote modules" };
+const NEEDLESS = { ffi: "nativeCode", import: "remoteModules" } as const;
 
 /** Reads the permissions that this process really has, whatever it was meant to have. */
 export function readPermissions(): Permissions {
@@ -18,10 +20,9 @@ export function readPermissions(): Permissions {
 }
 
 /** One sentence for each permission that this process has and never needs. */
-export function needlessPermissions({ allowed }: Permissions): string[] {
-  return allowed.filter((name) => name in NEEDLESS).map((name) =>
-    `This program was started with permission to load ${NEEDLESS[name]} (${name}), which it never needs; ` +
-    "install it again with a line of the README"
+export function needlessPermissions({ allowed }: Permissions, texts: Texts["doctor"]): string[] {
+  return (["ffi", "import"] as const).filter((name) => allowed.includes(name)).map((name) =>
+    texts.needless(texts[NEEDLESS[name]], name)
   );
 }
 

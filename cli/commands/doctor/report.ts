@@ -5,7 +5,6 @@ import {
   idleSettings,
   keySource,
   listSettings,
-  loadConfig,
   type LoadedConfig,
   modelsOf,
   projectConfigFile,
@@ -14,7 +13,7 @@ import {
   userConfigFile,
 } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
-import type { Locale } from "../../../src/i18n/mod.ts";
+import type { Locale, Texts } from "../../../src/i18n/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
 import { standingLayers } from "../../../src/sandbox/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
@@ -55,28 +54,35 @@ export interface Report {
   readonly problems: readonly string[];
 }
 
+interface ReportOptions {
+  readonly online: boolean;
+  readonly loaded: LoadedConfig | ConfigError;
+  readonly locale: Locale;
+  readonly texts: Texts["doctor"];
+  /** Further remarks about the configuration. */
+  readonly warnings: readonly string[];
+}
+
 /** Examines configuration, providers, sandbox and disk; asks the providers only when `online`. */
 export async function diagnose(
   paths: RunPaths,
-  options: { readonly online: boolean; readonly locale: Locale },
+  { online, loaded, locale, texts, warnings }: ReportOptions,
 ): Promise<Report> {
   const permissions = readPermissions();
-  const problems = needlessPermissions(permissions);
-  const loaded = await loadConfig(paths).catch((error: unknown) => {
-    if (!(error instanceof ConfigError)) throw error;
-    problems.push(...error.problems.map(formatProblem));
-    return error;
-  });
+  const problems = needlessPermissions(permissions, texts);
   const usable = loaded instanceof ConfigError ? undefined : loaded;
-  if (usable) await checkModel(usable, options.locale, problems);
+  if (usable) await checkModel(usable, locale, problems);
+  else problems.push(...(loaded as ConfigError).problems.map(formatProblem));
   const sessions = listSessions(projectDir(paths.home, paths.cwd));
   return {
     versions: { reasonix: VERSION, deno: Deno.version.deno, target: Deno.build.target },
     permissions,
     paths: { cwd: paths.cwd, home: paths.home, sessions: `${projectDir(paths.home, paths.cwd)}/sessions` },
-    config: usable ? configPart(usable) : brokenConfig(paths, loaded as ConfigError),
-    providers: usable ? await providerPart(usable, options.online, problems) : [],
-    sandbox: usable ? await sandboxPart(paths, usable, problems) : { summary: "not examined", rejected: [] },
+    config: usable ? configPart(usable, warnings) : brokenConfig(paths, loaded as ConfigError),
+    providers: usable ? await providerPart(usable, { online, texts }, problems) : [],
+    sandbox: usable
+      ? await sandboxPart({ paths, loaded: usable, texts }, problems)
+      : { summary: texts.notExamined, rejected: [] },
     sessions: {
       count: sessions.length,
       bytes: sessions.reduce((sum, session) => sum + session.bytes, 0),
@@ -96,7 +102,7 @@ async function checkModel(loaded: LoadedConfig, locale: Locale, problems: string
   }
 }
 
-function configPart(loaded: LoadedConfig): Report["config"] {
+function configPart(loaded: LoadedConfig, notices: readonly string[]): Report["config"] {
   const redact = redactorOf(loaded);
   const changed = listSettings(loaded).filter((setting) => setting.from.source !== "default");
   return {
@@ -106,7 +112,7 @@ function configPart(loaded: LoadedConfig): Report["config"] {
       value: JSON.stringify(mapTexts(value, redact)),
       origin: originText(origin),
     })),
-    warnings: [...loaded.warnings, ...idleSettings(loaded)].map(formatProblem),
+    warnings: [...notices, ...[...loaded.warnings, ...idleSettings(loaded)].map(formatProblem)],
   };
 }
 
@@ -120,35 +126,39 @@ function brokenConfig(paths: RunPaths, error: ConfigError): Report["config"] {
   };
 }
 
+const KEY_STATES = {
+  home: "keyInHome",
+  env: "keyInEnvironment",
+  missing: "keyMissing",
+  none: "keyNotNeeded",
+} as const;
+
 async function providerPart(
   loaded: LoadedConfig,
-  online: boolean,
+  { online, texts }: Pick<ReportOptions, "online" | "texts">,
   problems: string[],
 ): Promise<Report["providers"]> {
   return await Promise.all(loaded.config.providers.map(async (entry) => {
-    const found = online ? await askProvider(entry, loaded) : undefined;
+    const found = online ? await askProvider(entry, loaded, texts) : undefined;
     problems.push(...(found?.problems ?? []).filter((problem) => !problems.includes(problem)));
     return {
       name: entry.name,
       models: modelsOf(entry),
-      key: { home: "set in the home", env: "set in the environment", missing: "MISSING", none: "not needed" }[
-        keySource(entry, loaded.keys)
-      ],
+      key: texts[KEY_STATES[keySource(entry, loaded.keys)]],
       ...(found ? { online: found.summary } : {}),
     };
   }));
 }
 
 async function sandboxPart(
-  paths: RunPaths,
-  loaded: LoadedConfig,
+  { paths, loaded, texts }: { paths: RunPaths; loaded: LoadedConfig; texts: Texts["doctor"] },
   problems: string[],
 ): Promise<Report["sandbox"]> {
   try {
     const workspace = buildWorkspace(paths, loaded.config);
     return await withJail({ paths, loaded, workspace }, (jail) => {
       const { rejected } = jail.data;
-      if (!jail.confined && rejected.some(isMissing)) problems.push(INSTALL_BUBBLEWRAP);
+      if (!jail.confined && rejected.some(isMissing)) problems.push(texts.noBubblewrap);
       return {
         summary: jail.describe(paths.cwd),
         rejected,
@@ -158,13 +168,10 @@ async function sandboxPart(
     });
   } catch (error) {
     const message = errorMessage(error);
-    problems.push(message, ...(/bubblewrap: .*not installed/.test(message) ? [INSTALL_BUBBLEWRAP] : []));
+    problems.push(message, ...(/bubblewrap: .*not installed/.test(message) ? [texts.noBubblewrap] : []));
     return { summary: errorMessage(error), rejected: [] };
   }
 }
-
-const INSTALL_BUBBLEWRAP = "bubblewrap is not installed, so commands cannot be confined: " +
-  "apt install bubblewrap (or the package of that name in your distribution)";
 
 function isMissing({ backend, reason }: Report["sandbox"]["rejected"][number]): boolean {
   return backend === "bubblewrap" && reason.includes("not installed");

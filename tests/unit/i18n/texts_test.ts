@@ -69,8 +69,8 @@ function hasNumber(text: string, digits: string): boolean {
 }
 
 /** Names of programs, settings and samples stay as they are; English sentences do not. */
-const KEPT =
-  /reasonix[\w .-]*|--[\w-]+|[A-Z]+(?:_[A-Z]+)+|[\w.]+_[\w.]+ = \w+|https?:\S+|\b[A-Z]\w*\b|token/g;
+const KEPT = /reasonix[\w .-]*|--[\w-]+|\w+(?:_\w+)+|https?:\S+|(?:apt install )?bubblewrap|\b[A-Z]\w*\b/g;
+/reasonix[\w .-]*|--[\w-]+|[A-Z]+(?:_[A-Z]+)+|[\w.]+_[\w.]+ = \w+|https?:\S+|\b[A-Z]\w*\b|token/g;
 
 function assertTranslated(path: string, ours: string, theirs: string): void {
   const english = ours.replace(KEPT, "").match(/[a-z]{3,}/g) ?? [];

@@ -1,0 +1,53 @@
+/** The report of `reasonix doctor`. */
+export const texts = {
+  versions: "Versions",
+  permissions: "Permissions of this program",
+  allowed: "allowed",
+  limited: "limited",
+  denied: "denied",
+  needless: (kind: string, name: string) =>
+    `This program was started with permission to load ${kind} (${name}), which it never needs; ` +
+    "install it again with a line of the README",
+  nativeCode: "native code",
+  remoteModules: "remote modules",
+
+  paths: "Paths",
+  configuration: "Configuration",
+  found: "found  ",
+  absent: "absent ",
+
+  providers: "Providers",
+  noModel: "(no model)",
+  keyIs: (state: string) => `key: ${state}`,
+  keyInHome: "set in the home",
+  keyInEnvironment: "set in the environment",
+  keyMissing: "MISSING",
+  keyNotNeeded: "not needed",
+  notAsked: "not asked",
+  refused: "reached, but refused",
+  notReachable: "NOT reachable",
+  answersWithoutList: (model: string) => `${model} answers; no list of models`,
+  itAnswersWithoutList: "it answers; no list of models",
+  reachable: (count: number) => `reachable, ${count === 1 ? "1 model" : `${count} models`}`,
+  notListed: (provider: string, missing: string, listed: string, more: number) =>
+    `${provider}: the server does not list ${missing}; choose one of ${listed}` +
+    (more > 0 ? ` and ${more} more` : ""),
+  smallWindow: (provider: string, model: string, tokens: number, configured: number) =>
+    `${provider}: the server gives ${model} a window of ${tokens} tokens, but context_window is ${configured}; ` +
+    `set context_window = ${tokens}, or have the server give it more`,
+
+  sandbox: "Sandbox",
+  notExamined: "not examined",
+  withoutJail: "Still in force without a jail:",
+  withFullAccess: "In force with --permission-mode danger-full-access:",
+  noBubblewrap: "bubblewrap is not installed, so commands cannot be confined: " +
+    "apt install bubblewrap (or the package of that name in your distribution)",
+
+  sessions: "Sessions",
+  sessionCount: (count: number, size: string, homeSize: string) =>
+    `${count} of this folder, ${size}; ${homeSize} in the home`,
+  bytes: (count: number) => `${count} bytes`,
+
+  noProblems: "No problems found",
+  problems: "Problems",
+};

@@ -1,0 +1,50 @@
+import type { texts as en } from "../en/doctor.ts";
+
+export const texts: typeof en = {
+  versions: "版本",
+  permissions: "本程序的权限",
+  allowed: "允许",
+  limited: "部分",
+  denied: "拒绝",
+  needless: (kind, name) =>
+    `本程序启动时获得了加载${kind}的权限（${name}），但它从不需要；请按 README 中的命令重新安装`,
+  nativeCode: "本机代码",
+  remoteModules: "远程模块",
+
+  paths: "路径",
+  configuration: "配置",
+  found: "已找到",
+  absent: "不存在",
+
+  providers: "供应商",
+  noModel: "（没有模型）",
+  keyIs: (state) => `密钥：${state}`,
+  keyInHome: "已保存在主目录",
+  keyInEnvironment: "已在环境变量中",
+  keyMissing: "缺少",
+  keyNotNeeded: "不需要",
+  notAsked: "没有询问",
+  refused: "已连上，但被拒绝",
+  notReachable: "无法连接",
+  answersWithoutList: (model) => `${model} 可以回答；没有模型列表`,
+  itAnswersWithoutList: "可以回答；没有模型列表",
+  reachable: (count) => `已连上，${count} 个模型`,
+  notListed: (provider, missing, listed, more) =>
+    `${provider}：服务器的列表中没有 ${missing}；可选 ${listed}${more > 0 ? `，另有 ${more} 个` : ""}`,
+  smallWindow: (provider, model, tokens, configured) =>
+    `${provider}：服务器给 ${model} 的窗口是 ${tokens} 个词元，而 context_window 是 ${configured}；` +
+    `请设置 context_window = ${tokens}，或者调大服务器上的窗口`,
+
+  sandbox: "沙箱",
+  notExamined: "没有检查",
+  withoutJail: "没有隔离环境时仍然有效：",
+  withFullAccess: "使用 --permission-mode danger-full-access 时有效：",
+  noBubblewrap: "没有安装 bubblewrap，无法隔离命令：apt install bubblewrap（或你的发行版中的同名软件包）",
+
+  sessions: "会话",
+  sessionCount: (count, size, homeSize) => `此目录有 ${count} 个，共 ${size}；主目录共 ${homeSize}`,
+  bytes: (count) => `${count} 字节`,
+
+  noProblems: "没有发现问题",
+  problems: "问题",
+};
