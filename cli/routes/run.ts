@@ -33,6 +33,13 @@ function duration(value: string): number {
 
 const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   model: { kind: "parsed", parse: text, optional: true, brief: "Model: name, provider, or provider/model" },
+  preferModel: {
+    kind: "parsed",
+    parse: text,
+    optional: true,
+    hidden: true,
+    brief: "Model, where configured",
+  },
   preset: { kind: "parsed", parse: text, optional: true, brief: "Settings overlay; see config presets" },
   maxSteps: {
     kind: "parsed",
@@ -124,6 +131,13 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     parse: text,
     optional: true,
     brief: "In place of the built-in system prompt",
+  },
+  systemPromptFile: { kind: "parsed", parse: text, optional: true, brief: "The same from a file" },
+  jsonSchema: {
+    kind: "parsed",
+    parse: text,
+    optional: true,
+    brief: "JSON Schema of the answer: text or a file",
   },
   appendSystemPrompt: { kind: "parsed", parse: text, optional: true, brief: "Added to the system prompt" },
   tools: { kind: "parsed", parse: text, optional: true, brief: "Only these built-in tools; default: all" },

@@ -3,17 +3,23 @@ const WITHOUT_EFFECT: Readonly<Record<string, boolean>> = {
   "--agent": true,
   "--agents": true,
   "--allow-dangerously-skip-permissions": false,
+  "--await-initialize": false,
   "--betas": true,
   "--debug": false,
   "--debug-file": true,
+  "--debug-to-stderr": false,
   "--fallback-model": true,
   "--include-hook-events": false,
   "--initialize-fields": true,
+  "--managed-settings": true,
+  "--managed-settings-in-initialize": false,
   "--max-thinking-tokens": true,
   "--mcp-config": true,
   "--no-session-persistence": false,
   "--permission-prompts": true,
   "--plugin-dir": true,
+  "--plugin-dir-no-mcp": true,
+  "--project-config-root": true,
   "--replay-user-messages": false,
   "--setting-sources": true,
   "--settings": true,
@@ -22,6 +28,9 @@ const WITHOUT_EFFECT: Readonly<Record<string, boolean>> = {
   "--thinking": true,
   "--thinking-display": true,
 };
+
+/** Names that mean models of Anthropic, in whatever version. */
+const CLAUDE_MODEL = /^(?:default|haiku|inherit|opus|opusplan|sonnet|claude-[\w.-]+)(?:\[1m\])?$/;
 
 /** Flags of `claude` that take several values, which stand one after the other. */
 const LISTS = ["--allowedTools", "--allowed-tools", "--disallowedTools", "--disallowed-tools"];
@@ -48,6 +57,8 @@ function fromClaude(args: readonly string[]): ShortForm {
       if (takes && word === name) at++;
     } else if (word === "--dangerously-skip-permissions") {
       words.push("--permission-mode=bypassPermissions");
+    } else if (name === "--model" && CLAUDE_MODEL.test(word === name ? args[at + 1] ?? "" : word.slice(8))) {
+      words.push(`--prefer-model=${word === name ? args[++at] : word.slice(8)}`);
     } else if (LISTS.includes(word)) {
       const first = args[++at];
       if (first !== undefined) words.push(`${word}=${first}`);

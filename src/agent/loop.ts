@@ -60,6 +60,7 @@ export async function runTurn(
 async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal): Promise<Stop> {
   const { conversation, limits } = parts;
   const guard = new RepeatGuard();
+  const review = new Review(parts);
   let emptyAnswers = 0;
   for (;;) {
     for (const text of parts.takeSteering?.() ?? []) {
@@ -86,7 +87,10 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       }
       if (!parts.submit) {
         await noticeTextCalls(parts, reply.text);
-        return endOfAnswer(reply.finish);
+        const end = endOfAnswer(reply.finish);
+        const judged = end.reason === "done" ? await review.of(reply.text) : end;
+        if (judged) return judged;
+        continue;
       }
       await conversation.record({ type: "message.user", content: CONTINUE_TEXT, origin: "continue" });
       progress.steps += 1;
@@ -96,7 +100,8 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       if (answer !== undefined) progress.answer = answer;
       const batch = await dispatch(parts, reply.calls, guard, signal);
       progress.steps += 1;
-      if (answer !== undefined) return { reason: "done" };
+      const judged = answer === undefined ? undefined : await review.of(answer);
+      if (judged) return judged;
       if (signal.aborted) return stopped(signal);
       if (batch.blocked) return { reason: "blocked", detail: batch.blocked };
       if (batch.stuck) return { reason: "failed", detail: batch.stuck };
@@ -105,6 +110,29 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       const detail = `Stopped after ${progress.steps} steps: step limit reached`;
       return { reason: "limit", limit: "steps", detail };
     }
+  }
+}
+
+/** Judges the form of answers: the first that is wrong goes back to the model, the second ends the turn. */
+class Review {
+  readonly #parts: AgentParts;
+  #returned = false;
+
+  constructor(parts: AgentParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns how an answer ends the turn; undefined when another one is awaited. */
+  async of(answer: string): Promise<Stop | undefined> {
+    const { answerForm, conversation } = this.#parts;
+    const problem = answerForm?.problem(answer);
+    if (problem === undefined) return { reason: "done" };
+    if (this.#returned) {
+      return { reason: "limit", limit: "repairs", detail: `Stopped after one repair: ${problem}` };
+    }
+    this.#returned = true;
+    const content = `${problem}\nAnswer again: the corrected JSON value and nothing else.`;
+    await conversation.record({ type: "message.user", content, origin: "continue" });
   }
 }
 

@@ -1,5 +1,12 @@
+import { lazy } from "../util/lazy.ts";
+
 export { runTurn } from "./loop.ts";
 export { StopReason, type TurnOutcome, type TurnReason } from "./outcome.ts";
-export type { AgentParts, Checkpointer, Conversation, Limits, Toolbox } from "./ports.ts";
+export type { AgentParts, AnswerForm, Checkpointer, Conversation, Limits, Toolbox } from "./ports.ts";
 export { SUBMIT_TOOL } from "./submit.ts";
 export { RegistryToolbox, type SharedContext, type ToolboxOptions } from "./toolbox.ts";
+
+export type { AnswerSchema } from "./answer_schema.ts";
+
+/** Answers as a JSON Schema asks for them. */
+export const loadAnswerSchema = lazy(() => import("./answer_schema.ts"));

@@ -44,6 +44,14 @@ export interface Checkpointer {
   end(): Promise<void>;
 }
 
+/** The form that the answer of a turn must have. */
+export interface AnswerForm {
+  /** Tells the model of it; goes before the user's text. */
+  readonly request: string;
+  /** Tells the model what is wrong with an answer; undefined when nothing is. */
+  problem(answer: string): string | undefined;
+}
+
 /** Bounds of one turn; absent means none. */
 export interface Limits {
   /** Rounds of tool calls. */
@@ -67,6 +75,8 @@ export interface AgentParts {
   readonly amended?: (callId: string) => string | undefined;
   /** Go on until the model calls `submit(answer)`. */
   readonly submit?: boolean;
+  /** An answer of another form is sent back once. Absent: every answer will do. */
+  readonly answerForm?: AnswerForm;
   /** Texts the user sent while the turn was running, to be added before the next request. */
   readonly takeSteering?: () => readonly string[];
   /** Makes room after the server refused the conversation as too long; false when nothing is left to drop. */

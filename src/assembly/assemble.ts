@@ -59,8 +59,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     gate,
     toolbox: tools.toolbox,
     checkpointer,
-    ...turnRules(config),
-    ...(options.amended ? { amended: options.amended } : {}),
+    ...turnRules(config, options),
     ...context,
     warm() {
       const files = (async () => (await gate.warm?.(), await checkpointer.warm()))();
@@ -74,6 +73,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     gate,
     checkpointer,
     window: model.choice?.entry.context_window,
+    answerForm: options.answerForm,
     redact,
     warnings: remarks({ ...parts, scope }),
     warmedUp: () => Promise.allSettled(warming),
@@ -107,12 +107,19 @@ function elsewhere(began: string | undefined, cwd: string): string[] {
   return [`The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`];
 }
 
-/** Limits of each turn, and how it ends, by the configuration. */
-function turnRules(config: Config): Pick<ControlledParts, "limits" | "maxCallsPerStep" | "submit"> {
+type TurnRules = Pick<
+  ControlledParts,
+  "limits" | "maxCallsPerStep" | "submit" | "amended" | "answerForm"
+>;
+
+/** Limits of each turn, and how it ends. */
+function turnRules(config: Config, { amended, answerForm }: AssemblyOptions): TurnRules {
   const { max_calls_per_step, submit } = config.agent;
   return {
     limits: limitsOf(config),
     submit,
+    ...(amended ? { amended } : {}),
+    ...(answerForm ? { answerForm } : {}),
     ...(max_calls_per_step > 0 ? { maxCallsPerStep: max_calls_per_step } : {}),
   };
 }

@@ -1,4 +1,4 @@
-import type { TurnOutcome } from "../agent/mod.ts";
+import type { AnswerForm, TurnOutcome } from "../agent/mod.ts";
 import type { LoadedConfig } from "../config/mod.ts";
 import {
   type Controller,
@@ -26,6 +26,7 @@ export interface AssemblyParts extends OpeningParts {
   readonly checkpointer: Pick<TurnCheckpoints, "open">;
   /** Tokens that a conversation of the model can have, where declared. */
   readonly window: number | undefined;
+  readonly answerForm: AnswerForm | undefined;
   /** Takes secrets out of what leaves the run beside its events. */
   readonly redact: (text: string) => string;
   /** Notices for the user before the first turn. */
@@ -114,7 +115,7 @@ export class Assembly implements AsyncDisposable {
    */
   async run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
     return await this.stoppable(signal, async () => {
-      const { paths: { cwd }, workspace, provider, controller, gate, window } = this.#parts;
+      const { paths: { cwd }, workspace, provider, controller, gate, window, answerForm } = this.#parts;
       const { recorder } = controller;
       await this.open();
       const warnings = this.#warnings;
@@ -122,7 +123,10 @@ export class Assembly implements AsyncDisposable {
       for (const text of warnings) {
         await recorder.record({ type: "notice", level: "warning", code: "config", text });
       }
-      const turn = typeof input === "string" ? { text: input } : input;
+      const given = typeof input === "string" ? { text: input } : input;
+      const turn = answerForm
+        ? { ...given, references: [...given.references ?? [], answerForm.request] }
+        : given;
       const resolved = await resolveInput(turn, { cwd, workspace, provider, recorder, gate, window });
       throwIfStopped(signal);
       const outcome = await controller.submit({ type: "turn", input: resolved });

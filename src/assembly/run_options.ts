@@ -1,3 +1,4 @@
+import type { AnswerForm } from "../agent/mod.ts";
 import type { LoadedConfig } from "../config/mod.ts";
 import type { Approver, Gate, GateOptions, PermissionMode } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
@@ -45,6 +46,8 @@ export interface AssemblyOptions extends RunOptions {
   readonly approver?: Approver;
   /** Arguments that a call was allowed with instead of its own; told once, and judged again. */
   readonly amended?: (callId: string) => string | undefined;
+  /** The form that answers must have; absent: any. */
+  readonly answerForm?: AnswerForm | undefined;
   /** Answers the model's questions; absent: nobody does. */
   readonly asker?: Asker;
 }

@@ -210,7 +210,7 @@ export const EVENT_KINDS = {
     turn: z.number(),
     reason: z.enum(["done", "failed", "blocked", "limit", "provider", "interrupted", "terminated"]),
     /** The limit, when the reason is one. */
-    limit: z.optional(z.enum(["steps", "time", "cost"])),
+    limit: z.optional(z.enum(["steps", "time", "cost", "repairs"])),
     /** The reason in words, for people. */
     detail: z.optional(z.string()),
     answer: z.string(),

@@ -21,7 +21,9 @@ export interface RunResult {
   /** Messages of the model, the last one included. */
   readonly replies: number;
   /** The limit that ended the run. */
-  readonly limit?: "steps" | "time" | "cost";
+  readonly limit?: "steps" | "time" | "cost" | "repairs";
+  /** The answer as the value that a JSON Schema asked for. */
+  readonly structured?: unknown;
   readonly durationMs: number;
   /** The part of it that was spent waiting for the model. */
   readonly modelMs: number;
@@ -58,6 +60,7 @@ const LIMIT_SUBTYPES = {
   steps: "error_max_turns",
   time: "error_max_time",
   cost: "error_max_budget_usd",
+  repairs: "error_max_structured_output_retries",
 } as const;
 
 /** The result as one JSON object, in the shape that parsers of this kind of line expect. */
@@ -69,6 +72,7 @@ export function resultObject(result: RunResult): Record<string, unknown> {
     is_error: result.exit !== "done",
     exit_code: result.exitCode,
     result: result.answer,
+    ...(result.structured === undefined ? {} : { structured_output: result.structured }),
     ...(result.detail === undefined ? {} : { error: result.detail }),
     ...(result.remedy === undefined ? {} : { remedy: result.remedy }),
     session_id: result.session ?? null,
@@ -113,6 +117,8 @@ export interface RunStart {
   readonly commands: readonly string[];
   /** The provider is sent a key. */
   readonly keyed: boolean;
+  /** Answers to permission questions from here on, where they have changed. */
+  readonly permissionMode?: string;
 }
 
 /** Reads events and writes them in one output format. */

@@ -1,62 +1,11 @@
 /** The program started as the Claude Agent SDKs start `claude`, by a client that sends what they send. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer, textEvent } from "../support/model_server.ts";
-import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";
+import { finished, makeWorld, mockConfig } from "../support/program.ts";
+import { control, LAUNCH, launch, user } from "../support/sdk_client.ts";
 import { readSdkLines } from "../support/sdk_messages.ts";
 
 const NEVER = new Promise<never>(() => {});
-const LAUNCH = ["--output-format", "stream-json", "--verbose", "--input-format", "stream-json"];
-
-const user = (content: unknown) => ({
-  type: "user",
-  message: { role: "user", content },
-  parent_tool_use_id: null,
-});
-const control = (id: string, request: unknown) => ({ type: "control_request", request_id: id, request });
-
-interface Asked {
-  readonly tool_use_id: string;
-  readonly input: Record<string, unknown>;
-}
-
-/** A client of the program; `answer` settles what it is asked. */
-async function launch(
-  world: World,
-  flags: readonly string[],
-  answer: (request: Asked) => unknown = () => ({}),
-) {
-  const child = await world.spawn([...LAUNCH, ...flags], { stdin: "open" });
-  const writer = child.stdin.getWriter();
-  const send = (line: unknown) => writer.write(new TextEncoder().encode(`${JSON.stringify(line)}\n`));
-  let out = "";
-  let wake = () => {};
-  const read = (async () => {
-    for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
-      const before = out.lastIndexOf("\n") + 1;
-      out += piece;
-      for (const line of out.slice(before, out.lastIndexOf("\n") + 1).split("\n").filter(Boolean)) {
-        const message = JSON.parse(line);
-        if (message.type !== "control_request") continue;
-        const response = {
-          subtype: "success",
-          request_id: message.request_id,
-          response: answer(message.request),
-        };
-        void send({ type: "control_response", response });
-      }
-      wake();
-    }
-  })();
-  const seen = async (part: string, times = 1) => {
-    while (out.split(part).length <= times) await new Promise<void>((resolve) => wake = resolve);
-  };
-  const end = async () => {
-    await writer.close();
-    const [status] = await Promise.all([child.status, read, new Response(child.stderr).text()]);
-    return { code: status.code, lines: readSdkLines(out) };
-  };
-  return { send, seen, end };
-}
 
 Deno.test("an SDK starts the program, sets the system prompt and talks over several turns", async () => {
   await using server = startModelServer([{ text: "one" }, { text: "two" }]);
@@ -93,7 +42,7 @@ Deno.test("an SDK is asked with can_use_tool, and allows, changes or refuses a c
     if (tool_use_id === "c2") return { behavior: "allow", updatedInput: { ...input, path: "changed.txt" } };
     return { behavior: "deny", message: "not this one" };
   });
-  await sdk.send(control("r0", { subtype: "initialize", jsonSchema: { type: "object" } }));
+  await sdk.send(control("r0", { subtype: "initialize", jsonSchema: { type: "thing" } }));
   await sdk.send(control("r1", { subtype: "initialize" }));
   await sdk.send(user("go"));
   await sdk.seen('"type":"result"');

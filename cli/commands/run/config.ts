@@ -1,10 +1,12 @@
+import { type AnswerSchema, loadAnswerSchema } from "../../../src/agent/mod.ts";
 import { loadTrustedConfig, type RunOptions, type RunPaths } from "../../../src/assembly/mod.ts";
-import type { ConfigInput, LoadedConfig } from "../../../src/config/mod.ts";
-import { ReasonixError } from "../../../src/core/mod.ts";
+import { type Config, type ConfigInput, type LoadedConfig, resolveModel } from "../../../src/config/mod.ts";
+import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
 import type { OutputFormat } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
 import type { PermissionMode } from "../../../src/permission/mod.ts";
+import { isRecord, parseJson } from "../../../src/util/json.ts";
 import { CLAUDE_MODES, type ClaudeMode, isClaudeMode, toolsLeftOut } from "./claude_names.ts";
 import { realDirectory } from "../../terminal/working_directory.ts";
 
@@ -18,8 +20,13 @@ export interface RunFlags extends Omit<RunOptions, "permissionMode"> {
   readonly maxBudgetUsd?: number;
   readonly forkSession?: boolean;
   readonly systemPrompt?: string;
+  readonly systemPromptFile?: string;
+  /** JSON Schema of the answer: its text, or a file. */
+  readonly jsonSchema?: string;
   readonly tools?: string;
   readonly model?: string;
+  /** A model that is used where a provider has it, as lines for Claude Code name one. */
+  readonly preferModel?: string;
   readonly preset?: string;
   readonly maxSteps?: number;
   readonly timeLimit?: number;
@@ -52,8 +59,59 @@ export function runOptions({ permissionMode, forkSession, ...flags }: RunFlags):
   };
 }
 
+/** The schema of the answers, where one is asked for. Throws a ReasonixError (usage). */
+export async function answerSchemaOf(
+  { jsonSchema }: Pick<RunFlags, "jsonSchema">,
+): Promise<AnswerSchema | undefined> {
+  if (jsonSchema === undefined) return undefined;
+  const inline = jsonSchema.trimStart().startsWith("{");
+  const schema = parseJson(inline ? jsonSchema : await readSchema(jsonSchema));
+  const given = inline ? "" : ` in ${jsonSchema}`;
+  if (!isRecord(schema)) {
+    throw new ReasonixError(`Cannot use the JSON Schema${given}: it is not a JSON object`, {
+      exit: "usage",
+      remedy: "give --json-schema a JSON object, or a file with one",
+    });
+  }
+  return new (await loadAnswerSchema()).AnswerSchema(schema);
+}
+
+async function readSchema(path: string): Promise<string> {
+  try {
+    return await Deno.readTextFile(path);
+  } catch (error) {
+    throw new ReasonixError(`Cannot read the JSON Schema ${path}: ${errorMessage(error)}`, {
+      exit: "usage",
+      remedy: "give --json-schema a JSON object, or a file with one",
+    });
+  }
+}
+
 /** The configuration of a run: files, preset, what its flags say, and what the user trusts of the project. */
-export function loadRunConfig(paths: RunPaths, flags: RunFlags): Promise<LoadedConfig> {
+export async function loadRunConfig(paths: RunPaths, flags: RunFlags): Promise<LoadedConfig> {
+  const { preferModel } = flags;
+  if (preferModel === undefined) return await configByFlags(paths, flags);
+  const preferred = await configByFlags(paths, { ...flags, model: preferModel });
+  if (isKnown(preferred.config)) return preferred;
+  const usual = await configByFlags(paths, flags);
+  const warning = {
+    level: "warning",
+    message: `No provider has the model "${preferModel}"; the default model is used`,
+    remedy: `Add "${preferModel}" to the models of a provider to use it`,
+  } as const;
+  return { ...usual, warnings: [...usual.warnings, warning] };
+}
+
+function isKnown(config: Config): boolean {
+  try {
+    resolveModel(config);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function configByFlags(paths: RunPaths, flags: RunFlags): Promise<LoadedConfig> {
   return loadTrustedConfig({
     ...paths,
     flags: flagLayer(paths, flags),
@@ -68,6 +126,7 @@ function flagLayer(paths: RunPaths, flags: RunFlags): ConfigInput {
     ...(maxSteps === undefined ? {} : { max_steps: maxSteps }),
     ...(flags.timeLimit === undefined ? {} : { time_limit_seconds: flags.timeLimit }),
     ...(maxCost === undefined ? {} : { max_cost: maxCost }),
+    ...(flags.systemPromptFile === undefined ? {} : { system_prompt_file: flags.systemPromptFile }),
     ...(flags.systemPrompt === undefined
       ? {}
       : { system_prompt: flags.systemPrompt, system_prompt_file: "" }),

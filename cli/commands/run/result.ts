@@ -1,5 +1,5 @@
 import type { Assembly, CommandReport } from "../../../src/assembly/mod.ts";
-import type { TurnOutcome } from "../../../src/agent/mod.ts";
+import type { AnswerSchema, TurnOutcome } from "../../../src/agent/mod.ts";
 import { EXIT, type ExitName, formatPlace, NO_USAGE, ReasonixError } from "../../../src/core/mod.ts";
 import type { RunResult } from "../../../src/frontend/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
@@ -15,12 +15,25 @@ const REASONS: Readonly<Record<TurnOutcome["reason"], ExitName>> = {
   terminated: "terminated",
 };
 
-export function resultOf(outcome: TurnOutcome, assembly: Assembly, metrics: Metrics): RunResult {
+/** The facts of a turn that its outcome does not hold. */
+export interface TurnFacts {
+  readonly metrics: Metrics;
+  /** What the answer was to be like. */
+  readonly schema?: AnswerSchema | undefined;
+}
+
+export function resultOf(
+  outcome: TurnOutcome,
+  assembly: Assembly,
+  { metrics, schema }: TurnFacts,
+): RunResult {
   const exit = REASONS[outcome.reason];
+  const structured = outcome.reason === "done" ? schema?.read(outcome.answer) : undefined;
   return {
     exit,
     exitCode: EXIT[exit],
-    answer: outcome.answer,
+    answer: structured?.text ?? outcome.answer,
+    ...(structured ? { structured: structured.value } : {}),
     session: assembly.session.id,
     ...modelOf(assembly),
     steps: outcome.steps,
@@ -74,7 +87,8 @@ export function redacted(result: RunResult, { redact }: Pick<Assembly, "redact">
 }
 
 /** Work that was cut short is not lost, which nobody knows who is not told. */
-function remedyOf({ reason, steps }: TurnOutcome, session: string): { remedy?: string } {
+function remedyOf({ reason, limit, steps }: TurnOutcome, session: string): { remedy?: string } {
+  if (limit === "repairs") return { remedy: "ask for a simpler schema, or use another model" };
   const cut = ["limit", "provider", "interrupted", "terminated"].includes(reason);
   return cut && steps > 0 ? { remedy: `go on with: reasonix run --resume ${session} "go on"` } : {};
 }

@@ -10,9 +10,9 @@ import { onSignals } from "../../terminal/signals.ts";
 import { readTask, type Task } from "../../terminal/stdin.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { claudeMode } from "./claude_names.ts";
-import { loadRunConfig, type RunFlags, runOptions } from "./config.ts";
+import { answerSchemaOf, loadRunConfig, type RunFlags, runOptions } from "./config.ts";
 import { Metrics } from "./metrics.ts";
-import { failedResult, redacted, reportResult, resultOf, withDelivery } from "./result.ts";
+import { failedResult, redacted, reportResult, resultOf, type TurnFacts, withDelivery } from "./result.ts";
 
 /** `reasonix run`: one task, one turn, one result. */
 export async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
@@ -28,7 +28,7 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
   let result: RunResult;
   try {
     if (flags.inputFormat === "stream-json") {
-      const { converse } = await import("./conversation.ts");
+      const { converse } = await import("./sdk/conversation.ts");
       this.process.exitCode = await converse(this, flags, { out, printer, secrets, signal: stop.signal });
       return removeListeners();
     }
@@ -70,11 +70,13 @@ async function runTask(
   const locale = flags.outputFormat === "text" ? languageOf(context, loaded).locale : "en";
   const usesEnvironment = await requireProvider(loaded, locale);
   if (usesEnvironment !== undefined) tell(usesEnvironment);
-  const assembly = await assemble({ ...runOptions(flags), paths, loaded });
+  const schema = await answerSchemaOf(flags);
+  const assembly = await assemble({ ...runOptions(flags), answerForm: schema, paths, loaded });
   assembly.controller.subscribe((event) => metrics.event(event));
   assembly.controller.subscribe((event) => printer.event(event));
   try {
-    const result = redacted(await resultOfTask(task, { assembly, printer, metrics, signal }), assembly);
+    const parts = { assembly, printer, metrics, schema, signal };
+    const result = redacted(await resultOfTask(task, parts), assembly);
     metrics.write(result);
     return result;
   } finally {
@@ -86,19 +88,18 @@ async function runTask(
   }
 }
 
-interface TaskParts extends Pick<RunParts, "printer" | "signal"> {
+interface TaskParts extends Pick<RunParts, "printer" | "signal">, TurnFacts {
   readonly assembly: Assembly;
-  readonly metrics: Metrics;
 }
 
 async function resultOfTask({ text, piped }: Task, parts: TaskParts): Promise<RunResult> {
-  const { assembly, printer, metrics, signal } = parts;
+  const { assembly, printer, signal } = parts;
   const line = await assembly.read(text);
   if (line.kind === "command") return reportResult(await line.run(signal), assembly);
   await printer.begin?.(await assembly.open());
   const references = piped === undefined ? [] : [`<stdin>\n${piped}\n</stdin>`];
   const skill = line.skill === undefined ? {} : { skill: line.skill };
-  return resultOf(await assembly.run({ text, references, ...skill }, signal), assembly, metrics);
+  return resultOf(await assembly.run({ text, references, ...skill }, signal), assembly, parts);
 }
 
 async function printerFor(context: CliContext, flags: RunFlags, out: Output): Promise<Printer> {

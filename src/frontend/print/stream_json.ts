@@ -32,7 +32,8 @@ export class StreamJsonPrinter implements Printer {
     this.#partial = options.partialMessages ? new PartialMessage() : undefined;
   }
 
-  begin({ session, cwd, model, tools, skills, commands, keyed }: RunStart): void | Promise<void> {
+  begin(start: RunStart): void | Promise<void> {
+    const { session, cwd, model, tools, skills, commands, keyed, permissionMode } = start;
     this.#session = session;
     const init = {
       type: "system",
@@ -41,7 +42,7 @@ export class StreamJsonPrinter implements Printer {
       model,
       tools,
       mcp_servers: [],
-      permissionMode: this.#options.permissionMode,
+      permissionMode: permissionMode ?? this.#options.permissionMode,
       apiKeySource: keyed ? "user" : "none",
       slash_commands: commands,
       skills,

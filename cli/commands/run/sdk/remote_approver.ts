@@ -1,21 +1,35 @@
-import type { ToolCall } from "../../../src/core/mod.ts";
-import { argumentsOf } from "../../../src/frontend/mod.ts";
-import type { AssemblyOptions } from "../../../src/assembly/mod.ts";
-import { canonicalJson } from "../../../src/util/canonical_json.ts";
-import { isRecord } from "../../../src/util/json.ts";
+import type { ToolCall } from "../../../../src/core/mod.ts";
+import { argumentsOf } from "../../../../src/frontend/mod.ts";
+import type { AssemblyOptions } from "../../../../src/assembly/mod.ts";
+import { canonicalJson } from "../../../../src/util/canonical_json.ts";
+import { isRecord } from "../../../../src/util/json.ts";
 import type { ControlChannel } from "./control_channel.ts";
 
 type Approver = NonNullable<AssemblyOptions["approver"]>;
 
-/** Asks the SDK with `can_use_tool`: it allows a call, also with other arguments, or refuses it. */
+interface ApproverOptions {
+  /** The permission mode of the moment, by Claude Code's name. */
+  readonly mode: () => string;
+  /** Stops the turn, which a refusal can ask for. */
+  readonly interrupt: () => void;
+}
+
+/**
+ * Asks the SDK with `can_use_tool`: it allows a call, also with other arguments, or refuses it. Modes that
+ * ask nobody answer by themselves, except about what would be destroyed.
+ */
 export class RemoteApprover implements Approver {
   readonly #channel: ControlChannel;
+  readonly #mode: ApproverOptions["mode"];
+  readonly #interrupt: ApproverOptions["interrupt"];
   readonly #calls = new Map<string, ToolCall>();
   readonly #amended = new Map<string, string>();
   readonly #confirmed = new Set<string>();
 
-  constructor(channel: ControlChannel) {
+  constructor(channel: ControlChannel, { mode, interrupt }: ApproverOptions) {
     this.#channel = channel;
+    this.#mode = mode;
+    this.#interrupt = interrupt;
   }
 
   /** Notes a call that begins, so that it can be asked about. */
@@ -30,9 +44,12 @@ export class RemoteApprover implements Approver {
     return changed;
   };
 
-  ask: Approver["ask"] = async ({ callId, tool, subject, reason }, signal) => {
+  ask: Approver["ask"] = async ({ callId, tool, subject, reason, destructive }, signal) => {
     // The rules judge other arguments again; whoever wrote them need not be asked twice.
     if (this.#confirmed.delete(callId)) return { allow: true, scope: "once" };
+    const mode = this.#mode();
+    if (mode === "bypassPermissions" && !destructive) return { allow: true, scope: "once" };
+    if (mode === "dontAsk") return { allow: false, scope: "once", note: "the permission mode asks nobody" };
     const call = this.#calls.get(callId);
     const input = call ? argumentsOf(call) : {};
     const answer = await this.#channel.ask({
@@ -47,7 +64,7 @@ export class RemoteApprover implements Approver {
     signal.throwIfAborted();
     const given = isRecord(answer.response) ? answer.response : {};
     if (given.behavior !== "allow") {
-      if (given.interrupt === true) this.#channel.interrupt();
+      if (given.interrupt === true) this.#interrupt();
       return { allow: false, scope: "once", note: String(given.message ?? answer.error ?? "") };
     }
     if (isRecord(given.updatedInput) && canonicalJson(given.updatedInput) !== canonicalJson(input)) {
