@@ -3,6 +3,7 @@ import type { Output } from "../../../../src/frontend/mod.ts";
 import { isRecord, parseJson } from "../../../../src/util/json.ts";
 import { readUserLine, type UserLine } from "./user_line.ts";
 
+export type { UserLine };
 export type Fields = Record<string, unknown>;
 
 /** Carries out requests of the SDK by subtype. A rejection is told to the SDK. */

@@ -10,10 +10,9 @@ import { claudeMode } from "../claude_names.ts";
 import { answerSchemaOf, loadRunConfig, type RunFlags, runOptions } from "../config.ts";
 import { Metrics } from "../metrics.ts";
 import { failedResult, redacted, reportResult, resultOf } from "../result.ts";
-import { ControlChannel, type Fields } from "./control_channel.ts";
+import { ControlChannel, type Fields, type UserLine } from "./control_channel.ts";
 import { type ControlledConversation, requestHandlers } from "./control_requests.ts";
 import { RemoteApprover } from "./remote_approver.ts";
-import type { UserLine } from "./user_line.ts";
 
 interface ConversationParts {
   readonly out: Output;
