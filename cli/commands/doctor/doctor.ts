@@ -2,6 +2,7 @@ import { ConfigError, loadConfig, type LoadedConfig } from "../../../src/config/
 import { EXIT } from "../../../src/core/mod.ts";
 import { loadTexts, type Texts } from "../../../src/i18n/mod.ts";
 import type { RunPaths } from "../../../src/assembly/mod.ts";
+import { padDisplay } from "../../../src/util/display_width.ts";
 import { diagnose, type Report } from "./report.ts";
 import { languageNotice, languageOf } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
@@ -55,7 +56,7 @@ function asText(report: Report, texts: Texts["doctor"]): string {
     section(
       texts.permissions,
       (["allowed", "limited", "denied"] as const).filter((group) => permissions[group].length > 0)
-        .map((group) => `${texts[group].padEnd(10)} ${permissions[group].join(", ")}`),
+        .map((group) => `${padDisplay(texts[group], 10)} ${permissions[group].join(", ")}`),
     ),
     section(texts.paths, Object.entries(paths).map(([name, value]) => `${name.padEnd(10)} ${value}`)),
     section(texts.configuration, [

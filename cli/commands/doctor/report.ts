@@ -71,7 +71,7 @@ export async function diagnose(
   const permissions = readPermissions();
   const problems = needlessPermissions(permissions, texts);
   const usable = loaded instanceof ConfigError ? undefined : loaded;
-  if (usable) await checkModel(usable, locale, problems);
+  if (usable) await checkModel(usable, { locale, texts }, problems);
   else problems.push(...(loaded as ConfigError).problems.map(formatProblem));
   const sessions = listSessions(projectDir(paths.home, paths.cwd));
   return {
@@ -92,13 +92,17 @@ export async function diagnose(
   };
 }
 
-async function checkModel(loaded: LoadedConfig, locale: Locale, problems: string[]): Promise<void> {
+async function checkModel(
+  loaded: LoadedConfig,
+  { locale, texts }: Pick<ReportOptions, "locale" | "texts">,
+  problems: string[],
+): Promise<void> {
   try {
     await requireProvider(loaded, locale);
     resolveKey(resolveModel(loaded.config).entry, loaded.keys);
   } catch (error) {
-    const remedy = error instanceof ReasonixError && error.remedy ? `; ${error.remedy}` : "";
-    problems.push(errorMessage(error) + remedy);
+    const remedy = error instanceof ReasonixError ? error.remedy : undefined;
+    problems.push(remedy ? texts.withRemedy(errorMessage(error), remedy) : errorMessage(error));
   }
 }
 

@@ -50,4 +50,5 @@ export const texts = {
 
   noProblems: "No problems found",
   problems: "Problems",
+  withRemedy: (problem: string, remedy: string) => `${problem}; ${remedy}`,
 };

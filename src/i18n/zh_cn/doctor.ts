@@ -47,4 +47,5 @@ export const texts: typeof en = {
 
   noProblems: "没有发现问题",
   problems: "问题",
+  withRemedy: (problem, remedy) => `${problem}；${remedy}`,
 };
