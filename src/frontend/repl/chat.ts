@@ -85,7 +85,7 @@ export class Chat implements View, CommandHost {
       this.#turn?.abort("interrupted");
       this.#overlays.cancel();
       this.#screen.close();
-      terminal.stop();
+      await terminal.stop();
       await this.#host.close();
     }
   }

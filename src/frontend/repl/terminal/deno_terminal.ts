@@ -7,6 +7,7 @@ const MODES_OFF = "\x1b[<u\x1b[?2004l\x1b[?25h";
 
 /** The terminal that the program was started from. */
 export class DenoTerminal implements Terminal {
+  readonly synchronized = false;
   readonly #encoder = new TextEncoder();
   #size = Deno.consoleSize();
   #stop: (() => void) | undefined;
@@ -45,13 +46,25 @@ export class DenoTerminal implements Terminal {
     })();
   }
 
-  write(text: string): void {
+  write(text: string): undefined {
     const bytes = this.#encoder.encode(text);
     for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
   }
 
-  stop(): void {
+  suspend(): Promise<void> {
+    this.write(MODES_OFF);
+    Deno.stdin.setRaw(false);
+    return Promise.resolve();
+  }
+
+  resume(): void {
+    Deno.stdin.setRaw(true);
+    this.write(MODES_ON);
+  }
+
+  stop(): Promise<void> {
     this.#stop?.();
     this.#stop = undefined;
+    return Promise.resolve();
   }
 }

@@ -16,10 +16,22 @@ export interface TerminalHandlers {
 export interface Terminal {
   readonly columns: number;
   readonly rows: number;
+  /** It has said that it holds a frame back until it is whole (mode 2026). */
+  readonly synchronized: boolean;
   /** Takes the keyboard; modes that were changed are put back by `stop`. */
   start(handlers: TerminalHandlers): void;
-  /** Writes everything before it returns. */
-  write(text: string): void;
-  /** Gives the terminal back as it was; may be called twice, and from a signal handler. */
-  stop(): void;
+  /**
+   * Writes a text. Undefined when the terminal has taken it already, otherwise a promise that resolves when it
+   * has; it never rejects. A slow terminal blocks nobody who waits for that before the next frame.
+   */
+  write(text: string): Promise<void> | undefined;
+  /**
+   * Gives the terminal back as it was, for another program (an editor, a shell): resolves when nothing reads
+   * its keys any more.
+   */
+  suspend(): Promise<void>;
+  /** Takes the terminal again after `suspend`. */
+  resume(): void;
+  /** Gives the terminal back as it was; may be called twice. */
+  stop(): Promise<void>;
 }

@@ -1,0 +1,183 @@
+/** A terminal without a window: what xterm would show, for tests of what is written to one. */
+import graphemes from "@xterm/addon-unicode-graphemes";
+import xterm from "@xterm/headless";
+import { InputDecoder } from "../../src/frontend/repl/terminal/decoder.ts";
+import type { Terminal, TerminalHandlers } from "../../src/frontend/repl/terminal/terminal.ts";
+
+export interface VirtualTerminalOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  /** Lines that have left the screen and are kept. */
+  readonly scrollback?: number;
+  /** Lines wrap anew when the width changes (xterm, tmux) or are cut (the console of old Windows). */
+  readonly reflow?: boolean;
+  /** Emoji and marks joined into one cell (modern terminals), or each character by itself. */
+  readonly graphemes?: boolean;
+  /** Says that it can hold a frame back until it is whole (mode 2026). */
+  readonly synchronized?: boolean;
+}
+
+/** What a program must never send, since it destroys what the user has in the terminal. */
+// deno-lint-ignore no-control-regex
+const DESTRUCTIVE = /\x1b\[[123]J|\x1bc|\x1b\[\?(?:47|1047|1049)h/;
+
+export class VirtualTerminal implements Terminal {
+  readonly synchronized: boolean;
+  /** Everything written so far, a string per write. */
+  readonly writes: string[] = [];
+  /** `running` between start and stop, `suspended` while another program has the terminal. */
+  state: "idle" | "running" | "suspended" = "idle";
+  readonly #xterm: InstanceType<typeof xterm.Terminal>;
+  readonly #encoder = new TextEncoder();
+  #handlers: TerminalHandlers | undefined;
+  #decoder: InputDecoder | undefined;
+  #held: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined;
+
+  constructor(options: VirtualTerminalOptions = {}) {
+    const { columns = 80, rows = 24, scrollback = 100_000, reflow = true } = options;
+    this.synchronized = options.synchronized ?? false;
+    this.#xterm = new xterm.Terminal({
+      cols: columns,
+      rows,
+      scrollback,
+      allowProposedApi: true,
+      ...(reflow ? {} : { windowsPty: { backend: "winpty", buildNumber: 1 } }),
+    });
+    if (options.graphemes ?? true) this.#xterm.loadAddon(new graphemes.UnicodeGraphemesAddon());
+  }
+
+  get columns(): number {
+    return this.#xterm.cols;
+  }
+
+  get rows(): number {
+    return this.#xterm.rows;
+  }
+
+  start(handlers: TerminalHandlers): void {
+    this.#handlers = handlers;
+    this.#decoder = new InputDecoder(handlers.input);
+    this.state = "running";
+  }
+
+  /** Shows the text at once; the promise comes only between `hold` and `release`. */
+  write(text: string): Promise<void> | undefined {
+    this.writes.push(text);
+    // The public `write` parses later; tests look at the screen right after a write.
+    (this.#xterm as unknown as { _core: { writeSync(text: string): void } })._core.writeSync(text);
+    return this.#held?.promise;
+  }
+
+  suspend(): Promise<void> {
+    this.state = "suspended";
+    return Promise.resolve();
+  }
+
+  resume(): void {
+    this.state = "running";
+  }
+
+  stop(): Promise<void> {
+    this.state = "idle";
+    return Promise.resolve();
+  }
+
+  /** Presses keys by their names: `ctrl+c`, `shift+enter`, `up`, `a`. */
+  press(...keys: string[]): void {
+    for (const key of keys) {
+      const text = key === "space" ? " " : [...key].length === 1 ? key : undefined;
+      this.#handlers?.input({ kind: "key", key, ...(text === undefined ? {} : { text }) });
+    }
+  }
+
+  /** Types a text, character by character, as a keyboard sends it. */
+  type(text: string): void {
+    this.feed(text);
+  }
+
+  paste(text: string): void {
+    this.#handlers?.input({ kind: "paste", text });
+  }
+
+  /** Bytes as the terminal sends them: escape sequences, pastes with their marks. */
+  feed(bytes: string): void {
+    this.#decoder?.push(this.#encoder.encode(bytes));
+  }
+
+  /** The terminal is gone. */
+  hangUp(): void {
+    this.#handlers?.ended();
+  }
+
+  resize(columns: number, rows: number): void {
+    this.#xterm.resize(columns, rows);
+    this.#handlers?.resize();
+  }
+
+  /** From now on the terminal takes no text: writes stay under way until `release`. */
+  hold(): void {
+    this.#held ??= Promise.withResolvers<void>();
+  }
+
+  async release(): Promise<void> {
+    const held = this.#held;
+    this.#held = undefined;
+    held?.resolve();
+    await held?.promise;
+    await Promise.resolve();
+  }
+
+  /** The rows of the screen, without blanks at their ends. */
+  screen(): string[] {
+    const { baseY } = this.#xterm.buffer.active;
+    return this.#lines(baseY, baseY + this.rows);
+  }
+
+  /** Rows that have left the screen at its top, oldest first. */
+  scrollback(): string[] {
+    return this.#lines(0, this.#xterm.buffer.active.baseY);
+  }
+
+  /** Scrollback and screen; rows that the terminal wrapped itself are joined, empty ones at the end left out. */
+  text(): string[] {
+    const { active } = this.#xterm.buffer;
+    const lines: string[] = [];
+    for (let y = 0; y < active.length; y++) {
+      const line = active.getLine(y);
+      const text = line?.translateToString(true) ?? "";
+      if (line?.isWrapped && lines.length > 0) lines[lines.length - 1] += text;
+      else lines.push(text);
+    }
+    while (lines.at(-1) === "") lines.pop();
+    return lines;
+  }
+
+  /** The cell of the caret; the row counts from the top of the screen. */
+  get caret(): { readonly row: number; readonly column: number } {
+    const { cursorX, cursorY } = this.#xterm.buffer.active;
+    return { row: cursorY, column: cursorX };
+  }
+
+  /** Bytes written since the start. */
+  get bytes(): number {
+    return this.writes.reduce((sum, text) => sum + this.#encoder.encode(text).length, 0);
+  }
+
+  /** Number of times that a text was written. */
+  count(text: string): number {
+    return this.writes.join("").split(text).length - 1;
+  }
+
+  /** Writes that cleared the screen, its history, or left for the other screen; a good program has none. */
+  destructive(): string[] {
+    return this.writes.filter((text) => DESTRUCTIVE.test(text));
+  }
+
+  #lines(from: number, to: number): string[] {
+    const { active } = this.#xterm.buffer;
+    return Array.from(
+      { length: to - from },
+      (_, row) => active.getLine(from + row)?.translateToString(true) ?? "",
+    );
+  }
+}
