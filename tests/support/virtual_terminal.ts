@@ -138,7 +138,7 @@ export class VirtualTerminal implements Terminal {
     return this.#lines(0, this.#xterm.buffer.active.baseY);
   }
 
-  /** Scrollback and screen; rows that the terminal wrapped itself are joined, empty ones at the end left out. */
+  /** Scrollback and screen; rows that the terminal wrapped are joined, empty ones at the end left out. */
   text(): string[] {
     const { active } = this.#xterm.buffer;
     const lines: string[] = [];

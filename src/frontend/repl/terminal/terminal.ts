@@ -21,8 +21,8 @@ export interface Terminal {
   /** Takes the keyboard; modes that were changed are put back by `stop`. */
   start(handlers: TerminalHandlers): void;
   /**
-   * Writes a text. Undefined when the terminal has taken it already, otherwise a promise that resolves when it
-   * has; it never rejects. A slow terminal blocks nobody who waits for that before the next frame.
+   * Writes a text. Undefined when the terminal has taken it already, otherwise a promise that resolves when
+   * it has; it never rejects. A slow terminal blocks nobody who waits for that before the next frame.
    */
   write(text: string): Promise<void> | undefined;
   /**
