@@ -1,6 +1,10 @@
-/** Control characters that could move the cursor, recolour or retitle a terminal; tab and newline stay. */
-// deno-lint-ignore no-control-regex
-const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+/**
+ * Sequences and control characters that could move the cursor, recolour or retitle a terminal, and those that
+ * show text in another order than it is in; tab and newline stay.
+ */
+const CONTROLS =
+  // deno-lint-ignore no-control-regex
+  /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g;
 
 /** Text that is safe to show on a terminal. */
 export function terminalSafe(text: string): string {

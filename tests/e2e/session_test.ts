@@ -243,7 +243,7 @@ Deno.test("session rename, search and list find sessions by words and titles, wi
   );
 
   await ok(world, "session", "rename", id, "tiere\u001b[31m", "im Zoo");
-  assertEquals((await list()).find((info: { id: string }) => info.id === id).title, "tiere[31m im Zoo");
+  assertEquals((await list()).find((info: { id: string }) => info.id === id).title, "tiere im Zoo");
   assertStringIncludes(await ok(world, "session", "show", "im Zoo"), `session   ${id}`);
   const text = await ok(world, "session", "list", "--all");
   // deno-lint-ignore no-control-regex

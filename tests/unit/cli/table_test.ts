@@ -5,7 +5,7 @@ Deno.test("table aligns wide characters, keeps numbers flush and removes control
   const rows = [["日本", "5", "x\u001b[2J\ny"], ["a", "1,000", "z"]];
   assertEquals(
     table(["NAME", "N", "TITLE"], rows, { right: ["N"] }),
-    "NAME      N  TITLE\n日本      5  x[2J y\na     1,000  z\n",
+    "NAME      N  TITLE\n日本      5  x y\na     1,000  z\n",
   );
 });
 
