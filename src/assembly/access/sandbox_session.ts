@@ -59,8 +59,9 @@ export class SandboxSession {
   readonly #explained = new Set<string>();
   #jail: Promise<Jail> | undefined;
   #readOnly: Jail | undefined;
-  /** Names of variables that commands do not get, until the user was told. */
+  /** Names of variables that commands do not get. */
   #heldBack: readonly string[] = [];
+  #told: Promise<void> | undefined;
   #proxy: FilterProxy | undefined;
   #proxyFolder: string | undefined;
   #tmp: string | undefined;
@@ -75,7 +76,7 @@ export class SandboxSession {
   /** The jail of a call's command: in modes that only read, one in which files stay as they are. */
   readonly current = async (call: PreparedCall): Promise<CommandJail> => {
     const opened = await this.open();
-    this.#tellHeldBack();
+    if (call.command) await this.#tellOnce(opened);
     const { filesStay, confirm, loaded: { config: { sandbox, tools } } } = this.#sources;
     const reads = filesStay?.() ?? false;
     const jail = reads ? this.#readOnly ??= opened.readOnly() : opened;
@@ -105,11 +106,8 @@ export class SandboxSession {
   }
 
   #tellHeldBack(): void {
-    const names = this.#heldBack;
-    if (names.length === 0) return;
-    this.#heldBack = [];
-    const [text = ""] = named("Held back from commands, since they look secret", names);
-    this.#sources.tell?.(`${text}; [tools.shell] pass_env lets them through`);
+    const [text] = named("Held back from commands, since they look secret", this.#heldBack);
+    if (text !== undefined) this.#sources.tell?.(`${text}; [tools.shell] pass_env lets them through`);
   }
 
   /**
@@ -157,17 +155,20 @@ export class SandboxSession {
   }
 
   async #create(): Promise<Jail> {
-    const { workspace, unconfined, forecast } = this.#sources;
     const jail = await createJail(await this.#options());
-    workspace.usePrivateTmp(jail.privateTmp, jail.shownTmp);
-    if (jail.confined || !(unconfined || forecast)) await this.#tellConfinement(jail);
+    this.#sources.workspace.usePrivateTmp(jail.privateTmp, jail.shownTmp);
     return jail;
+  }
+
+  /** What the user should know of commands is said when the first one comes: many runs have none. */
+  #tellOnce(jail: Jail): Promise<void> {
+    return this.#told ??= this.#tellConfinement(jail).then(() => this.#tellHeldBack());
   }
 
   /** Says what is confined once per project and again when it changed; that nothing is, each time. */
   async #tellConfinement(jail: Jail): Promise<void> {
-    const { tell, filesStay, paths: { home, cwd } } = this.#sources;
-    if (!tell) return;
+    const { tell, filesStay, unconfined, forecast, paths: { home, cwd } } = this.#sources;
+    if (!tell || (!jail.confined && (unconfined || forecast))) return;
     const line = (filesStay?.() ? jail.readOnly() : jail).describe(cwd);
     const folder = projectDir(`${home}/cache`, cwd);
     const file = `${folder}/jail`;
