@@ -109,9 +109,10 @@ export class TokenAccountant {
 
   async tell(report: CompactionReport): Promise<void> {
     const { method, tokensBefore, tokensAfter, problem, archive } = report;
-    const text = `Context shortened (${method}): ${tokensBefore} → ${tokensAfter} tokens` +
+    const [before, after] = [tokensBefore, tokensAfter].map((count) => count.toLocaleString("en"));
+    const text = `Context shortened (${method}): ${before} → ${after} tokens` +
       (problem === undefined ? "" : `; ${problem}`) +
-      (archive === undefined ? "" : `; originals in ${archive}`);
+      (archive === undefined ? "" : "; the session keeps the originals");
     await this.notice(method === "extract" || problem !== undefined ? "warning" : "info", text);
   }
 
