@@ -2,7 +2,7 @@ import type { PrinterOptions } from "../../src/frontend/mod.ts";
 import { wantsColour } from "../../src/view/mod.ts";
 import type { CliContext } from "./process.ts";
 
-type Display = Pick<PrinterOptions, "color" | "outColor" | "terminal" | "live" | "columns" | "fit">;
+type Display = Pick<PrinterOptions, "color" | "outColor" | "terminal" | "live" | "columns" | "fit" | "width">;
 
 /** The abilities of standard output and standard error. */
 export function displayOf(context: CliContext, noColor = false): Display {
@@ -15,7 +15,7 @@ export function displayOf(context: CliContext, noColor = false): Display {
     terminal: out && !isDumb,
     live: err && !isDumb,
     columns,
-    fit: fitting(),
+    ...measuring(),
   };
 }
 
@@ -29,14 +29,22 @@ function columns(): number {
 }
 
 /**
- * Cuts texts to a width. The tables of wide characters load with the first text, which is cut by characters.
+ * Measures texts and cuts them to a width. The tables of wide characters load with the first text, which is
+ * taken by its characters.
  */
-function fitting(): Display["fit"] {
-  let exact: Display["fit"] | undefined;
+function measuring(): Pick<Display, "fit" | "width"> {
+  let exact: typeof import("../../src/util/display_width.ts") | undefined;
   let loading: Promise<unknown> | undefined;
-  return (text, width) => {
-    loading ??= import("../../src/util/display_width.ts").then((module) => exact = module.fitDisplay);
-    if (exact) return exact(text, width);
-    return text.length > width ? `${text.slice(0, width - 1).toWellFormed()}…` : text;
+  const load = () => {
+    loading ??= import("../../src/util/display_width.ts").then((module) => exact = module);
+    return exact;
+  };
+  return {
+    fit(text, width) {
+      const tables = load();
+      if (tables) return tables.fitDisplay(text, width);
+      return text.length > width ? `${text.slice(0, width - 1).toWellFormed()}…` : text;
+    },
+    width: (text) => load()?.displayWidth(text) ?? text.length,
   };
 }

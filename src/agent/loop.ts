@@ -107,7 +107,8 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       if (batch.stuck) return { reason: "failed", detail: batch.stuck };
     }
     if (limits.maxSteps && progress.steps >= limits.maxSteps) {
-      const detail = `Stopped after ${progress.steps} steps: step limit reached`;
+      const taken = progress.steps === 1 ? "1 step" : `${progress.steps} steps`;
+      const detail = `Stopped after ${taken}: step limit reached`;
       return { reason: "limit", limit: "steps", detail };
     }
   }

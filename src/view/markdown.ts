@@ -18,12 +18,26 @@ export async function loadMarkdown(palette: Palette): Promise<RenderMarkdown> {
     hr: palette.dim,
     listBullet: palette.accent,
     bold: palette.bold,
-    italic: palette.dim,
+    italic: palette.italic,
     strikethrough: palette.dim,
     underline: palette.bold,
   };
-  return (text, columns) => new Markdown(text, 0, 0, theme).render(columns).map((line) => line.trimEnd());
+  return (text, columns) => {
+    // Lines of code are left to the terminal to break: so they can be copied as they are.
+    const code: string[] = [];
+    const highlightCode = (block: string) =>
+      block.split("\n").map((line) => `${MARK}${code.push(line) - 1}${MARK}`);
+    const lines = new Markdown(text, 0, 0, { ...theme, highlightCode }).render(columns);
+    return lines.map((line) =>
+      line.trimEnd().replace(MARKED, (_, at: string) => palette.accent(code[Number(at)] ?? ""))
+    );
+  };
 }
+
+/** A character that no text has, since control characters have been taken out. */
+const MARK = "\x11";
+// deno-lint-ignore no-control-regex
+const MARKED = /\x11(\d+)\x11/;
 
 /**
  * Cuts a stream of Markdown into blocks that can be rendered one by one: a paragraph, a list, a table, a

@@ -2,6 +2,7 @@
 export interface Palette {
   readonly dim: (text: string) => string;
   readonly bold: (text: string) => string;
+  readonly italic: (text: string) => string;
   readonly good: (text: string) => string;
   readonly bad: (text: string) => string;
   readonly warning: (text: string) => string;
@@ -18,6 +19,7 @@ const style = (on: number, off: number) => (text: string) =>
 const COLOURS: Palette = {
   dim: style(2, 22),
   bold: style(1, 22),
+  italic: style(3, 23),
   good: style(32, 39),
   bad: style(31, 39),
   warning: style(33, 39),
@@ -29,6 +31,7 @@ const COLOURS: Palette = {
 const NO_COLOURS: Palette = {
   dim: plain,
   bold: plain,
+  italic: plain,
   good: plain,
   bad: plain,
   warning: plain,

@@ -1,14 +1,20 @@
 import type { EventOf } from "../../core/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
-import { diffLines, outputTail, type Palette } from "../../view/mod.ts";
+import { diffLines, type MeasureWidth, outputTail, type Palette, wrapText } from "../../view/mod.ts";
+
+/** A terminal as something that lines have to fit in. */
+export interface LineLayout {
+  readonly columns: () => number;
+  /** Cuts a text to a number of columns. */
+  readonly fit: (text: string, columns: number) => string;
+  readonly width: MeasureWidth;
+}
 
 /** The detail in which calls are shown. */
 export interface CallView {
   readonly palette: Palette;
-  /** Cuts a line to the width of the terminal, leaving room for `reserved` columns. */
-  readonly fit: (line: string, reserved?: number) => string;
-  /** Shows the diffs of edits and the ends of outputs. */
-  readonly details: boolean;
+  /** The terminal, on which the diffs of edits and the ends of outputs are shown too; absent: a file. */
+  readonly layout: LineLayout | undefined;
   /** Shows all of them. */
   readonly verbose: boolean;
 }
@@ -29,38 +35,62 @@ export function callTitle({ call, summary, title }: Started): string {
 
 /** A finished call: one line with its result, then what it changed or the end of what it printed. */
 export function callLines(title: string, end: EventOf<"tool.end">, view: CallView): string[] {
-  return [headline(title, end, view), ...details(end, view).map((line) => `  ${line}`)];
+  return [...headline(title, end, view), ...details(end, view).map((line) => `  ${line}`)];
 }
 
-function headline(title: string, end: EventOf<"tool.end">, { palette, fit }: CallView): string {
+function headline(title: string, end: EventOf<"tool.end">, { palette, layout }: CallView): string[] {
+  const { dim, bad, good } = palette;
   const time = end.durationMs >= SLOW_MS ? ` · ${(end.durationMs / 1000).toFixed(1)} s` : "";
   const summary = oneLine(end.summary, end.outcome === "ok" ? undefined : WHOLE);
   switch (end.outcome) {
     case "ok": {
-      const result = `${summary === "" ? "" : ` · ${summary}`}${time}`;
-      return `${palette.good("✓")} ${fit(title, result.length + 2)}${palette.dim(result)}`;
+      const result = [...(summary === "" ? [] : [summary]), ...(time === "" ? [] : [time.slice(3)])];
+      return headlines({ mark: good("✓"), title, result: result.join(" · "), colour: dim }, layout);
     }
     case "skipped":
-      return palette.dim(`– ${fit(title, 12)} · skipped: ${summary}`);
+      return headlines({ mark: dim("–"), title, result: `skipped: ${summary}`, colour: dim }, layout);
     default: {
       const word = { error: "", blocked: "blocked: ", aborted: "stopped: " }[end.outcome];
-      const mark = end.outcome === "blocked" ? "⊘" : "✗";
-      const result = `${word}${summary}${time}`;
-      return `${palette.bad(mark)} ${fit(title, Math.min(result.length, 40) + 4)} · ${palette.bad(result)}`;
+      const mark = bad(end.outcome === "blocked" ? "⊘" : "✗");
+      return headlines({ mark, title, result: `${word}${summary}${time}`, colour: bad }, layout);
     }
   }
 }
 
+interface Headline {
+  readonly mark: string;
+  readonly title: string;
+  readonly result: string;
+  readonly colour: (text: string) => string;
+}
+
+/** Columns of a title below which a short result would leave too little of it. */
+const SHORTEST_TITLE = 30;
+
+/** A result goes behind its title where there is room for both, else below it, and is never cut. */
+function headlines({ mark, title, result, colour }: Headline, layout: LineLayout | undefined): string[] {
+  if (result === "") return [`${mark} ${layout ? layout.fit(title, layout.columns() - 2) : title}`];
+  if (!layout) return [`${mark} ${title}${colour(` · ${result}`)}`];
+  const columns = layout.columns();
+  const room = columns - layout.width(` · ${result}`) - 2;
+  if (room >= Math.min(layout.width(title), SHORTEST_TITLE)) {
+    return [`${mark} ${layout.fit(title, room)}${colour(` · ${result}`)}`];
+  }
+  const below = wrapText(result, Math.max(10, columns - 2), layout.width);
+  return [`${mark} ${layout.fit(title, columns - 2)}`, ...below.map((line) => `  ${colour(line)}`)];
+}
+
 function details(end: EventOf<"tool.end">, view: CallView): string[] {
-  const { palette, verbose } = view;
-  const fit = (line: string) => view.fit(line, 2);
+  const { palette, verbose, layout } = view;
+  const detailed = layout !== undefined || verbose;
+  const fit = (line: string) => layout ? layout.fit(line, Math.max(10, layout.columns() - 2)) : line;
   // A dry run is asked for to see what it would change.
-  const changes = (end.changes ?? []).filter((change) => view.details || verbose || change.written === false);
+  const changes = (end.changes ?? []).filter((change) => detailed || change.written === false);
   const maxLines = verbose ? Infinity : Math.max(6, Math.floor(DIFF_LINES / Math.max(1, changes.length)));
   const diffs = changes.flatMap(({ diff }) =>
     diff === undefined ? [] : diffLines(diff, { palette, maxLines, fit })
   );
-  if (diffs.length > 0 || end.exitCode === undefined || !(view.details || verbose)) return diffs;
+  if (diffs.length > 0 || end.exitCode === undefined || !detailed) return diffs;
   const failed = end.outcome !== "ok" || end.exitCode !== 0;
   const most = verbose ? Infinity : failed ? FAILED_TAIL_LINES : TAIL_LINES;
   const { lines, before } = outputTail(end.content, most);

@@ -11,7 +11,7 @@ export function tokenLine({ steps, usage, cost, partialCost, durationMs }: Spent
   const spent = cost ? { costs: { [cost.currency]: cost.amount }, unpriced: 0 } : partialCost;
   const tokens = tokenFigures(usage);
   return [
-    `${steps} ${steps === 1 ? "step" : "steps"}`,
+    ...(steps === 0 ? [] : [`${steps} ${steps === 1 ? "step" : "steps"}`]),
     ...(tokens.length > 0 ? tokens : ["tokens unknown"]),
     (spent && moneyFigure(spent)) ?? "cost unknown",
     `${(durationMs / 1000).toFixed(1)} s`,

@@ -2,7 +2,7 @@ import type { Event, EventOf } from "../../core/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 import type { Output } from "../output.ts";
 import type { Printer, RunResult, RunStart } from "../result.ts";
-import { type Palette, palette } from "../../view/mod.ts";
+import { type MeasureWidth, type Palette, palette, StreamWrap, wrapText } from "../../view/mod.ts";
 import { type AnswerView, RenderedAnswer, StreamedAnswer } from "./answer.ts";
 import { callLines, callTitle, type CallView } from "./call_lines.ts";
 import { type Clock, LiveLine } from "./live_line.ts";
@@ -33,6 +33,7 @@ export interface TextOptions {
   readonly columns: () => number;
   /** Fits a text to a number of columns. */
   readonly fit: (text: string, columns: number) => string;
+  readonly width: MeasureWidth;
   /** The source of the time; the clock when absent. */
   readonly clock?: Clock;
 }
@@ -56,10 +57,10 @@ export class TextPrinter implements Printer {
   readonly #running = new Map<string, Running>();
   readonly #changed = new ChangedFiles();
   #model = "the model";
-  #thinking = false;
+  #thinking: StreamWrap | undefined;
   #cwd = "";
-  /** What the last thing on the terminal was, so that texts and calls stand apart. */
-  #last: "nothing" | "text" | "line" = "nothing";
+  /** What the last thing on the terminal was, so that thoughts, texts and calls stand apart. */
+  #last: "nothing" | "thinking" | "text" | "line" = "nothing";
   #retryReason = "";
 
   constructor(options: TextOptions) {
@@ -70,11 +71,15 @@ export class TextPrinter implements Printer {
     this.#answer = terminal && !stream
       ? new RenderedAnswer(palette(options.outColor), options.columns)
       : new StreamedAnswer(terminal);
-    const fit = (line: string, reserved = 0) =>
-      live ? options.fit(line, Math.max(10, options.columns() - reserved)) : line;
-    this.#view = { palette: this.#palette, fit, details: live, verbose: options.verbose };
+    const { fit, width, columns, verbose } = options;
+    this.#view = {
+      palette: this.#palette,
+      layout: live ? { columns, fit, width } : undefined,
+      verbose,
+    };
     if (live && !quiet) {
-      this.#live = new LiveLine((text) => void this.#err(text), (text) => fit(text, 1), clock);
+      const fitted = (text: string) => fit(text, Math.max(1, columns() - 1));
+      this.#live = new LiveLine((text) => void this.#err(text), fitted, clock);
     } else if (!quiet) {
       this.#waiting = new SilenceNotifier(
         (seconds) => void this.#note(`· Still waiting for the model: nothing for ${seconds} s`),
@@ -134,12 +139,18 @@ export class TextPrinter implements Printer {
     if (changed !== "") await this.#note(`· changed ${changed}`, WHOLE);
     if (result.steps > 0 || result.usage.inputTokens > 0) await this.#note(`· ${tokenLine(result)}`, WHOLE);
     if (result.exit !== "done") {
-      const remedy = result.remedy ? `\n       ${terminalSafe(result.remedy)}` : "";
-      const detail = terminalSafe(result.detail ?? result.exit);
-      await this.#err(`${this.#palette.bad("error:")} ${detail}${remedy}\n`);
+      await this.#err(`${this.#palette.bad("error:")} ${this.#failure(result).join("\n       ")}\n`);
     }
     await this.#options.out.flush();
     await this.#options.err.flush();
+  }
+
+  /** The lines behind the word "error:". */
+  #failure({ exit, detail = exit, remedy }: RunResult): string[] {
+    const parts = [detail, ...remedy ? [remedy] : []].map(terminalSafe);
+    if (!this.#options.live) return parts;
+    const columns = Math.max(20, this.#options.columns() - "error: ".length);
+    return parts.flatMap((part) => wrapText(part, columns, this.#options.width));
   }
 
   async #finalAnswer({ answer }: RunResult): Promise<void> {
@@ -155,9 +166,7 @@ export class TextPrinter implements Printer {
       if (!this.#options.showThinking || this.#options.quiet) {
         return this.#live?.show(`${this.#model} is thinking`);
       }
-      this.#thinking = true;
-      this.#live?.hide();
-      return this.#err(this.#palette.dim(terminalSafe(event.text)));
+      return this.#think(terminalSafe(event.text));
     }
     if (!this.#streams) return this.#live?.show(`${this.#model} is writing`);
     const text = this.#answer.push(event.text);
@@ -176,10 +185,19 @@ export class TextPrinter implements Printer {
     }
   }
 
+  #think(text: string): void | Promise<void> {
+    const { columns, width, live } = this.#options;
+    this.#live?.hide();
+    const gap = this.#thinking ? "" : this.#gap("thinking");
+    this.#thinking ??= new StreamWrap(live ? columns : () => Infinity, width);
+    return this.#err(gap + this.#palette.dim(this.#thinking.push(text)));
+  }
+
   #endThinking(): void | Promise<void> {
     if (!this.#thinking) return;
-    this.#thinking = false;
-    return this.#err("\n");
+    const rest = this.#thinking.end();
+    this.#thinking = undefined;
+    return this.#err(`${this.#palette.dim(rest)}\n`);
   }
 
   async #retry(event: EventOf<"message.retry">): Promise<void> {
@@ -217,23 +235,29 @@ export class TextPrinter implements Printer {
   #text(text: string): void | Promise<void> {
     if (text === "") return;
     this.#live?.hide();
-    const gap = this.#last === "line" && this.#options.terminal ? "\n" : "";
-    this.#last = "text";
-    return this.#out(gap + text);
+    return this.#out(this.#gap("text") + text);
   }
 
   #note(text: string, max?: number, colour = this.#palette.dim): void | Promise<void> {
     const line = oneLine(text, max);
-    const lines = this.#options.live ? wrapped(line, this.#options.columns()) : [line];
+    const { live, columns, width } = this.#options;
+    const lines = live ? wrapText(line, columns(), width, "  ") : [line];
     return this.#line(lines.map(colour).join("\n"));
   }
 
   #line(text: string): void | Promise<void> {
     if (this.#options.quiet) return;
     this.#live?.erase();
-    const gap = this.#last === "text" && this.#options.terminal && this.#options.live ? "\n" : "";
-    this.#last = "line";
-    return this.#err(`${gap}${text}\n`);
+    return this.#err(`${this.#gap("line")}${text}\n`);
+  }
+
+  /** A blank line between things of two kinds, where a person sees both of them on one terminal. */
+  #gap(next: "thinking" | "text" | "line"): string {
+    const last = this.#last;
+    this.#last = next;
+    const { terminal, live } = this.#options;
+    const together = live && (terminal || (last !== "text" && next !== "text"));
+    return together && last !== "nothing" && last !== next ? "\n" : "";
   }
 
   #now(): number {
@@ -253,18 +277,4 @@ export class TextPrinter implements Printer {
     const { out, err } = this.#options;
     return out.busy ? out.flush().then(() => err.write(text)) : err.write(text);
   }
-}
-
-/** A line broken at blanks, continued under the text behind its mark. */
-function wrapped(line: string, columns: number): string[] {
-  if (line.length < columns) return [line];
-  const lines: string[] = [];
-  let current = "";
-  for (const word of line.split(" ")) {
-    if (current !== "" && current.length + word.length + 1 >= columns) {
-      lines.push(current);
-      current = `  ${word}`;
-    } else current = current === "" ? word : `${current} ${word}`;
-  }
-  return [...lines, current];
 }

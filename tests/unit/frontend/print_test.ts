@@ -89,6 +89,7 @@ async function play(
     live: false,
     columns: () => 80,
     fit: (text) => text,
+    width: (text) => text.length,
     permissionMode: "acceptEdits",
     partialMessages: false,
   });

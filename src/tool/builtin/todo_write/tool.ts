@@ -26,10 +26,7 @@ export const TODO_WRITE = defineBuiltin({
     additionalProperties: false,
   },
   readOnly: true,
-  title: ({ todos }) => {
-    const list = Array.isArray(todos) ? todos as readonly { status?: string }[] : [];
-    return `todo list: ${list.filter(({ status }) => status === "completed").length} of ${list.length} done`;
-  },
+  title: () => "todo list",
   synonyms: { items: "todos", list: "todos" },
   load: () => Promise.resolve(todoWrite),
 });
