@@ -1,0 +1,78 @@
+/**
+ * The screens of typical runs, with colours and without, on terminals of 80 and 40 columns, as recorded in
+ * tests/golden/terminal. `UPDATE_GOLDEN=1` records them anew; look at what changed.
+ */
+import { type Span, spansOf } from "../../scripts/terminal/spans.ts";
+import { assert, assertEquals } from "../support/assert.ts";
+import { needs } from "../support/tools.ts";
+import { playScene, SCENES, type TerminalScene } from "./terminal_runs.ts";
+
+const FOLDER = new URL("../golden/terminal/", import.meta.url);
+
+const has = (program: string, flag: string) =>
+  new Deno.Command(program, { args: [flag] }).output().then(() => true, () => false);
+const [hasTmux, hasBwrap] = await Promise.all([has("tmux", "-V"), has("bwrap", "--version")]);
+
+/** What differs from run to run, in as many characters. */
+const MASKS: readonly (readonly [RegExp, string])[] = [
+  [/\d{8}-\d{6}-[a-z0-9]{4}\b/g, "20260101-000000-abcd"],
+  [/127\.0\.0\.1:\d{5}/g, "127.0.0.1:12345"],
+  [/\b\d\.\d s\b/g, "0.0 s"],
+  // They count the system prompt too, which names the directory.
+  [/\d\d,\d{3} → \d\d,\d{3} tokens/g, "20,000 → 10,000 tokens"],
+];
+
+function masked(text: string): string {
+  return MASKS.reduce((all, [pattern, mask]) => all.replace(pattern, mask), text);
+}
+
+/** A line with the names of its styles. */
+function marked(line: readonly Span[]): string {
+  return line.map(({ text, style }) => {
+    const names = Object.entries(style).flatMap(([name, value]) =>
+      value === true ? [name] : value ? [value] : []
+    );
+    return names.length === 0 ? text : `‹${names.join(" ")}›${text}‹›`;
+  }).join("");
+}
+
+const plain = (line: readonly Span[]) => line.map(({ text }) => text).join("");
+
+function page(lines: readonly Span[][], show: (line: readonly Span[]) => string): string {
+  return `${masked(lines.map((line) => show(line).trimEnd()).join("\n").trimEnd())}\n`;
+}
+
+async function shownOn(scene: TerminalScene, columns: number): Promise<string> {
+  const [colours, none] = await Promise.all([true, false].map(async (on) => {
+    const screen = await playScene(scene, columns, on);
+    assert(screen.replace(/\x1b\[[\d;]*m/g, "").endsWith("\n"), "a run ends with the end of a line");
+    return spansOf(screen);
+  }));
+  assert(colours && none);
+  assertEquals(page(none, marked), page(none, plain), "NO_COLOR leaves no style");
+  assertEquals(page(none, plain), page(colours, plain), "colours change nothing but colours");
+  return `=== ${columns} columns\n${page(none, plain)}=== ${columns} columns, with colours\n${
+    page(colours, marked)
+  }`;
+}
+
+for (const scene of SCENES) {
+  const title = `the screen of a run is as recorded: ${scene.name.replaceAll("_", " ")}`;
+  const tmux = needs("tmux", hasTmux, title);
+  const { name, ignore } = tmux.ignore ? tmux : needs("bwrap", hasBwrap, title);
+  Deno.test({
+    name,
+    ignore,
+    async fn() {
+      const now = (await Promise.all([80, 40].map((columns) => shownOn(scene, columns)))).join("");
+      const file = new URL(`${scene.name}.txt`, FOLDER);
+      if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(file, now);
+      assertEquals(now, await Deno.readTextFile(file), "UPDATE_GOLDEN=1 records a changed screen");
+    },
+  });
+}
+
+Deno.test("tests/golden/terminal has no file without a run", () => {
+  const recorded = [...Deno.readDirSync(FOLDER)].map((entry) => entry.name.replace(/\.txt$/, "")).sort();
+  assertEquals(recorded, SCENES.map(({ name }) => name).sort());
+});
