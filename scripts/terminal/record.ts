@@ -16,7 +16,7 @@ const ROWS = 50;
 export async function tmux(socket: string, ...args: string[]): Promise<string> {
   const { stdout, stderr, success } = await new Deno.Command("tmux", { args: ["-S", socket, ...args] })
     .output();
-  if (!success) throw new Error(`tmux ${args[0]}: ${new TextDecoder().decode(stderr)}`);
+  if (!success) throw new Error(`Failed: tmux ${args[0]}: ${new TextDecoder().decode(stderr)}`);
   return new TextDecoder().decode(stdout);
 }
 

@@ -1,5 +1,6 @@
 /** A terminal in which a person sits: tmux with the program in it, keys in, the screen out. */
 import { PERMISSION_FLAGS } from "../../scripts/permissions.ts";
+import { tmux } from "../../scripts/terminal/record.ts";
 
 const LIMIT_MS = 20_000;
 
@@ -19,13 +20,6 @@ export interface Terminal extends AsyncDisposable {
   screen(): Promise<string>;
   /** The screen once it shows a text; throws with the screen when that does not come. */
   shows(text: string): Promise<string>;
-}
-
-async function tmux(socket: string, ...args: string[]): Promise<string> {
-  const { stdout, stderr, success } = await new Deno.Command("tmux", { args: ["-S", socket, ...args] })
-    .output();
-  if (!success) throw new Error(`tmux ${args[0]}: ${new TextDecoder().decode(stderr)}`);
-  return new TextDecoder().decode(stdout);
 }
 
 /** A shell on a terminal of its own, with `reasonix` as a command in it. */
