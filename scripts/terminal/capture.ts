@@ -1,0 +1,42 @@
+/**
+ * `deno task capture`: runs the demo on a terminal and writes what it shows to docs/images, for dark and for
+ * light pages. Look at the pictures before you keep them.
+ */
+import { say } from "../process.ts";
+import { DEMO_COLUMNS, recordDemo } from "./demo_screen.ts";
+import { svgOf, type Theme } from "./svg.ts";
+
+const FOLDER = new URL("../../docs/images/", import.meta.url);
+
+const THEMES: Readonly<Record<string, Theme>> = {
+  dark: {
+    background: "#0d1117",
+    border: "#30363d",
+    text: "#e6edf3",
+    dim: "#8b949e",
+    colors: { red: "#ff7b72", green: "#3fb950", yellow: "#d29922", cyan: "#39c5cf" },
+  },
+  light: {
+    background: "#ffffff",
+    border: "#d1d9e0",
+    text: "#1f2328",
+    dim: "#59636e",
+    colors: { red: "#cf222e", green: "#1a7f37", yellow: "#9a6700", cyan: "#0b6e75" },
+  },
+};
+
+const lines = await recordDemo();
+await Deno.mkdir(FOLDER, { recursive: true });
+for (const [name, theme] of Object.entries(THEMES)) {
+  const file = new URL(`demo-${name}.svg`, FOLDER);
+  const picture = {
+    lines,
+    columns: DEMO_COLUMNS,
+    title: "Reasonix repairs a broken project",
+    description:
+      "A terminal: reasonix run is told that the tests of a project fail. It runs them, reads the code, edits " +
+      "two files, each shown as a diff, runs the tests again, which pass, and says what was wrong.",
+  };
+  await Deno.writeTextFile(file, svgOf(picture, theme));
+  say(`Wrote ${file.pathname}`);
+}

@@ -1,0 +1,47 @@
+import { recordDemo } from "../../scripts/terminal/demo_screen.ts";
+import { CELL } from "../../scripts/terminal/svg.ts";
+import { assert, assertEquals } from "../support/assert.ts";
+import { needs } from "../support/tools.ts";
+
+const has = (program: string, flag: string) =>
+  new Deno.Command(program, { args: [flag] }).output().then(() => true, () => false);
+const [hasTmux, hasBwrap] = await Promise.all([has("tmux", "-V"), has("bwrap", "--version")]);
+
+const TITLE = "the pictures in the README show what the demo shows now";
+
+/** The words of each line, without times: they differ from run to run. */
+function words(line: string): string {
+  return line.replace(/(\d+(?:\.\d+)?) ?(?:µs|ms|s)\b/g, "0 s").replace(/\s+/g, " ").trim();
+}
+
+/** The lines of a picture by the places of its texts. */
+function linesOf(svg: string): string[] {
+  const rows = new Map<number, string>();
+  for (const [, x, y, text = ""] of svg.matchAll(/<text x="(\d+)" y="(\d+)"[^>]*>([^<]*)</g)) {
+    const before = rows.get(Number(y)) ?? "";
+    const column = (Number(x) - CELL.margin) / CELL.width;
+    rows.set(Number(y), before.padEnd(column) + unescaped(text));
+  }
+  return [...rows.values()].map(words);
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&amp;", "&");
+}
+
+const tmux = needs("tmux", hasTmux, TITLE);
+const { name, ignore } = tmux.ignore ? tmux : needs("bwrap", hasBwrap, TITLE);
+Deno.test({
+  name,
+  ignore,
+  async fn() {
+    const shown = (await recordDemo()).map((line) => words(line.map(({ text }) => text).join("")));
+    for (const theme of ["dark", "light"]) {
+      const svg = await Deno.readTextFile(
+        new URL(`../../docs/images/demo-${theme}.svg`, import.meta.url),
+      );
+      assertEquals(linesOf(svg), shown.filter((line) => line !== ""), "deno task capture makes them anew");
+      assert(svg.length < 20_000, "a picture is small");
+    }
+  },
+});
