@@ -62,6 +62,18 @@ const version = buildCommand({
   docs: { brief: "Print versions" },
 });
 
+const install = buildCommand({
+  loader: async () => (await import("./commands/install/install.ts")).install,
+  parameters: NONE,
+  docs: { brief: "Make the command reasonix for this program" },
+});
+
+const uninstall = buildCommand({
+  loader: async () => (await import("./commands/install/install.ts")).uninstall,
+  parameters: NONE,
+  docs: { brief: "Remove the command reasonix" },
+});
+
 const completion = buildCommand({
   loader: async () => (await import("./commands/completion/completion.ts")).completion,
   parameters: {
@@ -95,6 +107,8 @@ const root = buildRouteMap({
     replay,
     version,
     completion,
+    install,
+    uninstall,
     complete,
   },
   docs: {

@@ -11,7 +11,7 @@ import { compileEagerly } from "./bundle/eager.ts";
 import { type Chunk, chunkOf, pack } from "./bundle/pack.ts";
 import { executedFunctions } from "./bundle/trace.ts";
 import { writeTypes } from "./bundle/types.ts";
-import { PERMISSION_FLAGS } from "./permissions.ts";
+import { PERMISSION_FLAGS } from "../cli/terminal/permission_flags.ts";
 import { mustRun, say } from "./process.ts";
 
 const ROOT = new URL("..", import.meta.url);
@@ -47,7 +47,7 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   const folder = await Deno.makeTempDir({ prefix: "reasonix-build-" });
   try {
     const build = await buildName();
-    const text = `${SHEBANG}\n// Reasonix ${build}, MIT license\n${await programText(folder)}`;
+    const text = `${SHEBANG}\n// Reasonix ${build}, MIT license\n${await programText(folder, build)}`;
     await Deno.writeTextFile(path, text);
     if (Deno.build.os !== "windows") await Deno.chmod(path, 0o755);
     await bundleBeside(folder, path.replace(/[^/]*$/, ""));
@@ -57,14 +57,14 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   }
 }
 
-async function programText(folder: string): Promise<string> {
+async function programText(folder: string, build: string): Promise<string> {
   await denoBundle(["--code-splitting", "--minify", ...EXTERNAL, "--outdir", `${folder}/chunks`, ENTRY]);
   const chunks: Chunk[] = [];
   for (const { name } of [...Deno.readDirSync(`${folder}/chunks`)].sort((a, b) => a.name < b.name ? -1 : 1)) {
     const code = await Deno.readTextFile(`${folder}/chunks/${name}`);
     chunks.push(chunkOf(name, withFilesBeside(code)));
   }
-  await Deno.writeTextFile(`${folder}/packed.js`, pack(chunks, "main.js"));
+  await Deno.writeTextFile(`${folder}/packed.js`, pack(chunks, "main.js", build));
   const minified = `${folder}/minified.js`;
   await denoBundle(["--minify", "-o", minified, `${folder}/packed.js`]);
   return ascii(compileEagerly(await Deno.readTextFile(minified), await executedFunctions(minified)));

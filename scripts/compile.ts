@@ -8,7 +8,7 @@
  * not start it.
  */
 import { bundle } from "./bundle.ts";
-import { PERMISSION_FLAGS } from "./permissions.ts";
+import { PERMISSION_FLAGS } from "../cli/terminal/permission_flags.ts";
 import { run, say } from "./process.ts";
 
 export const TARGETS = [

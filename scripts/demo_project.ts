@@ -1,5 +1,5 @@
 /** The demo's broken project in a temporary directory. */
-import { PERMISSION_FLAGS } from "./permissions.ts";
+import { PERMISSION_FLAGS } from "../cli/terminal/permission_flags.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
 

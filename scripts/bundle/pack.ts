@@ -65,7 +65,7 @@ const require = (id) => ready.get(id.replace(/^\\.\\//, ""));
 async function start(id) {
   const chunk = chunks[id];
   if (chunk === undefined) {
-    const found = await import(/^reasonix\\./.test(id) ? new URL(id, import.meta.url).href : id);
+    const found = await import(/^reasonix\\./.test(id) ? beside(id) : id);
     ready.set(id, found);
     return found;
   }
@@ -75,6 +75,12 @@ async function start(id) {
   await chunk[1](exports, require);
   return exports;
 }
+/* A newer program behind the same address must not get what the runtime keeps for an older one. */
+function beside(id) {
+  const url = new URL(id, import.meta.url);
+  if (/^https?:$/.test(url.protocol)) url.search = build;
+  return url.href;
+}
 function load(specifier) {
   const id = specifier.replace(/^\\.\\//, "");
   let loading = started.get(id);
@@ -83,13 +89,14 @@ function load(specifier) {
 }
 `;
 
-/** The packed program. */
-export function pack(chunks: readonly Chunk[], entry: string): string {
+/** The packed program; `build` tells the files beside one build from those of another. */
+export function pack(chunks: readonly Chunk[], entry: string, build = ""): string {
   refuseCircles(chunks);
   const list = chunks.map(({ id, imports, body }) =>
     `${JSON.stringify(id)}: [${JSON.stringify(imports)}, async function (exports, require) {\n${body}\n}]`
   );
-  return `const chunks = {\n${list.join(",\n")}\n};\n${LOADER}\nawait load(${JSON.stringify(entry)});\n`;
+  const head = `const build = ${JSON.stringify(build)};\nconst chunks = {\n${list.join(",\n")}\n};\n`;
+  return `${head}${LOADER}\nawait load(${JSON.stringify(entry)});\n`;
 }
 
 /** The loader waits for what a chunk imports, so that a circle of chunks would wait for itself. */

@@ -1,5 +1,5 @@
 /** Finds the functions a one-shot run executes, by making one with V8's coverage switched on. */
-import { PERMISSION_FLAGS } from "../permissions.ts";
+import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
 import { mustRun } from "../process.ts";
 
 const ANSWER = [

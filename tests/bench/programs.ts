@@ -1,5 +1,5 @@
 /** The programs the benchmark compares. */
-import { PERMISSION_FLAGS } from "../../scripts/permissions.ts";
+import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
 import { bundle } from "../../scripts/bundle.ts";
 import type { Program } from "./runner.ts";
 

@@ -1,5 +1,5 @@
 /** The built program: one file that names no place of its making, and compiles. */
-import { PERMISSION_FLAGS } from "../../scripts/permissions.ts";
+import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
 import { bundle } from "../../scripts/bundle.ts";
 import { compile, TARGETS } from "../../scripts/compile.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";

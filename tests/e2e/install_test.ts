@@ -1,4 +1,5 @@
 /** Each way of installing in the README, run as it stands there, up to a finished task with an edit. */
+import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, mockConfig, programFile } from "../support/program.ts";
@@ -7,7 +8,8 @@ import { makeTempDir } from "../support/tool_context.ts";
 import { needs } from "../support/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
-const [ADDRESS = "", FILE = "", CLONE = "", NPX = "", UNINSTALL = ""] = await installLines("README.md");
+const LINES = await installLines("README.md");
+const [ADDRESS = "", NPX_ADDRESS = "", FILE = "", CLONE = "", NPX = "", UNINSTALL = ""] = LINES;
 const DENO = Deno.execPath().replace(/\/[^/]*$/, "");
 /** Where cron jobs and hooks find programs: no `deno` is among them. */
 const PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin";
@@ -63,16 +65,43 @@ async function makeMachine() {
 
 type Machine = Awaited<ReturnType<typeof makeMachine>>;
 
+/** Serves the program's files; `asked` has the paths with their queries, in the order of the requests. */
 function serveFiles(directory: string) {
-  return Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async ({ url }) => {
-    const body = await Deno.readFile(directory + new URL(url).pathname).catch(() => undefined);
+  const asked: string[] = [];
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async ({ url }) => {
+    const { pathname, search } = new URL(url);
+    asked.push(pathname + search);
+    const body = await Deno.readFile(directory + pathname).catch(() => undefined);
     const headers = { "content-type": "text/javascript" };
     return body ? new Response(body, { headers }) : new Response("", { status: 404 });
   });
+  return {
+    asked,
+    /** A line of the README with this server in the place of the one that it names. */
+    here: (line: string) => {
+      const host = `127.0.0.1:${server.addr.port}`;
+      return line.replace("https://example.org", `http://${host}`).replace("example.org", host);
+    },
+    close: () => server.shutdown(),
+    [Symbol.asyncDispose]: () => server.shutdown(),
+  };
 }
 
-/** Runs a whole task through the installed command: the model reads a file and edits it. */
-async function finishTask(machine: Machine, env: Record<string, string> = {}): Promise<void> {
+/** Puts a newer version where the program was. */
+async function publishNewer({ files }: Machine): Promise<void> {
+  const program = `${files}/dist/reasonix.js`;
+  const newer = (await Deno.readTextFile(program)).replace(/"\d+\.\d+\.\d+"/, '"99.0.0"');
+  await Deno.writeTextFile(program, newer);
+}
+
+interface TaskOptions {
+  readonly env?: Record<string, string>;
+  /** What starts the program; default: the installed command. */
+  readonly command?: string;
+}
+
+/** Runs a whole task: the model reads a file and edits it. */
+async function finishTask(machine: Machine, { env = {}, command }: TaskOptions = {}): Promise<void> {
   await using server = startModelServer([
     { calls: [{ name: "read_file", args: { path: "add.js" } }] },
     { calls: [{ name: "edit_file", args: { path: "add.js", old_string: "a - b", new_string: "a + b" } }] },
@@ -81,7 +110,7 @@ async function finishTask(machine: Machine, env: Record<string, string> = {}): P
   await Deno.mkdir(`${machine.home}/.reasonix`, { recursive: true });
   await Deno.writeTextFile(`${machine.home}/.reasonix/config.toml`, mockConfig(server.url));
   await Deno.writeTextFile(`${machine.work}/add.js`, "export const add = (a, b) => a - b;\n");
-  const done = await machine.sh(`${machine.command} run "fix add.js"`, { env });
+  const done = await machine.sh(`${command ?? machine.command} run "fix add.js"`, { env });
   assertEquals(
     await Deno.readTextFile(`${machine.work}/add.js`),
     "export const add = (a, b) => a + b;\n",
@@ -91,29 +120,45 @@ async function finishTask(machine: Machine, env: Record<string, string> = {}): P
   assertStringIncludes(done.text, "Fixed.");
 }
 
-async function uninstall(machine: Machine): Promise<void> {
-  assertEquals(await machine.sh(UNINSTALL).then(({ code }) => code), 0);
+/** As the README says, or with the words of the runtime; of the program nothing stays but what it says. */
+async function uninstall(
+  machine: Machine,
+  line = UNINSTALL,
+  env: Record<string, string> = {},
+): Promise<void> {
+  const PATH = `${machine.home}/.deno/bin:${DENO}:${PLAIN_PATH}`;
+  const { code, text } = await machine.sh(line, { env: { PATH, ...env } });
+  assertEquals(code, 0, text);
+  if (line === UNINSTALL) {
+    assertStringIncludes(text, `Removed ${machine.command}\n`);
+    assertStringIncludes(text, `Configuration, keys and sessions stay in ${machine.home}/.reasonix`);
+  }
   assertEquals([...Deno.readDirSync(`${machine.home}/.deno/bin`)], []);
+  const left = [...Deno.readDirSync(machine.home)].map(({ name }) => name).filter((name) => name !== ".npm");
+  assertEquals(left.sort(), [".deno", ".reasonix"]);
   assert(await Deno.stat(`${machine.home}/.reasonix/config.toml`).then(({ isFile }) => isFile));
 }
 
 Deno.test("the program installs from an address, edits files without its server, updates and uninstalls", async () => {
   await using machine = await makeMachine();
   await using server = serveFiles(`${machine.files}/dist`);
-  const host = `127.0.0.1:${server.addr.port}`;
-  const line = ADDRESS.replace("https://example.org", `http://${host}`).replace("example.org", host);
+  const line = server.here(ADDRESS);
   const installed = await machine.sh(line);
   assertEquals(installed.code, 0, installed.text);
   await finishTask(machine);
-  const program = `${machine.files}/dist/reasonix.js`;
-  const newer = (await Deno.readTextFile(program)).replace(/"\d+\.\d+\.\d+"/, '"99.0.0"');
-  await Deno.writeTextFile(program, newer);
+  assertMatch((await machine.sh(`${machine.command} context`)).text, /tokens counted/);
+  // What lies beside the program is asked for by build, since the runtime keeps it for good.
+  const beside = server.asked.filter((path) => path !== "/reasonix.js");
+  assert(beside.some((path) => path.startsWith("/reasonix.o200k_base.js?")), `${server.asked}`);
+  for (const path of beside) assertMatch(path, /^\/reasonix\.\w+\.js\?\d+\.\d+\.\d+/);
+  await publishNewer(machine);
   const updated = await machine.sh(line.replace("install -g", "install -g -f --reload"));
   assertEquals(updated.code, 0, updated.text);
-  await server.shutdown();
+  await server.close();
   assertEquals((await machine.sh(`${machine.command} --version`)).text, "reasonix 99.0.0\n");
   await finishTask(machine);
-  await uninstall(machine);
+  assertMatch((await machine.sh(`${machine.command} context`)).text, /tokens counted/);
+  await uninstall(machine, "deno uninstall -g reasonix");
 });
 
 Deno.test("the program installs from a file, keeps the denials and uninstalls", async () => {
@@ -201,8 +246,51 @@ for (
       const installed = await machine.sh(line, { cwd: machine.files, env: { ...caches(), PATH: path } });
       assertEquals(installed.code, 0, installed.text);
       assertStringIncludes(installed.text, `Add ${machine.home}/.deno/bin to PATH`);
-      await finishTask(machine, { PATH: "/usr/bin:/bin" });
+      await finishTask(machine, { env: { PATH: "/usr/bin:/bin" } });
       await uninstall(machine);
     },
   });
 }
+
+Deno.test({
+  ...needs("npx", npx !== undefined, "the program runs, installs and updates from an address with npx only"),
+  fn: async () => {
+    await using machine = await makeMachine();
+    await using server = serveFiles(`${machine.files}/dist`);
+    const line = server.here(NPX_ADDRESS);
+    const env = { ...caches(), DENO_DIR: `${machine.files}/deno`, PATH: PLAIN_PATH };
+    await finishTask(machine, { env, command: line.replace(/ install$/, "") });
+    const installed = await machine.sh(line, { env });
+    assertEquals(installed.code, 0, installed.text);
+    const cron = { env: { DENO_DIR: env.DENO_DIR, PATH: "/usr/bin:/bin" } };
+    await finishTask(machine, cron);
+    await publishNewer(machine);
+    const updated = await machine.sh(line.replace("deno@2.9.6 run", "deno@2.9.6 run --reload"), { env });
+    assertEquals(updated.code, 0, updated.text);
+    await server.close();
+    assertEquals((await machine.sh(`${machine.command} --version`, cron)).text, "reasonix 99.0.0\n");
+    await finishTask(machine, cron);
+    assertMatch(
+      (await machine.sh(`${machine.command} doctor`, cron)).text,
+      /limited +import\n.*denied +ffi\n/s,
+    );
+    await uninstall(machine, UNINSTALL, { DENO_DIR: env.DENO_DIR });
+  },
+});
+
+Deno.test("the installed command refuses to work for an output that is closed", async () => {
+  await using machine = await makeMachine();
+  const line = `deno run ${PERMISSION_FLAGS.join(" ")} --no-config dist/reasonix.js`;
+  assertEquals((await machine.sh(`${line} install`, { cwd: machine.files })).code, 0);
+  const { code, text } = await machine.sh(`${machine.command} run x >&-`);
+  assertEquals([code, text.split("\n")[0]], [
+    1,
+    "error: Standard output is closed, so nobody would see the answer",
+  ]);
+  assertEquals((await machine.sh(`${machine.command} --version > /dev/null`)).code, 0);
+  const sources = await machine.sh(`deno run ${PERMISSION_FLAGS.join(" ")} ${ROOT}cli/main.ts install`, {
+    env: denoDir(),
+  });
+  assertEquals(sources.code, 2, sources.text);
+  assertStringIncludes(sources.text, "build and install them with: deno task install");
+});

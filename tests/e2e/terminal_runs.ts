@@ -1,6 +1,6 @@
 /** Twelve typical runs, as a user sees them on a terminal. */
 import { startModelServer, type Turn } from "../support/model_server.ts";
-import { PERMISSION_FLAGS } from "../../scripts/permissions.ts";
+import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
 import { recordTerminal } from "../../scripts/terminal/record.ts";
 import { denoDir, makeWorld, mockConfig, programFile } from "../support/program.ts";
 

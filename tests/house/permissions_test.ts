@@ -1,4 +1,4 @@
-import { PERMISSION_FLAGS } from "../../scripts/permissions.ts";
+import { PERMISSION_FLAGS, permissionFlagsFor } from "../../cli/terminal/permission_flags.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { installLines } from "../support/readme.ts";
 
@@ -7,11 +7,11 @@ const ROOT = new URL("../../", import.meta.url);
 Deno.test("the task and the install lines of both front pages say the permissions of the bundle", async () => {
   const lines = await installLines("README.md");
   assertEquals(lines, await installLines("README.zh-CN.md"));
-  const [address = "", file = ""] = lines;
+  const [address = "", npx = "", file = ""] = lines;
   assertStringIncludes(file, `deno install -g ${PERMISSION_FLAGS.join(" ")} -n reasonix`);
-  // A program that is itself a remote module is let in from its own host, and nothing else is.
-  const remote = PERMISSION_FLAGS.filter((flag) => !["--deny-import", "--no-remote"].includes(flag));
-  assertStringIncludes(address, `deno install -g ${remote.join(" ")} --allow-import=example.org -n reasonix`);
+  const remote = permissionFlagsFor("https://example.org/reasonix.js");
+  assertStringIncludes(address, `deno install -g ${remote.join(" ")} -n reasonix`);
+  assertStringIncludes(npx, `run ${remote.join(" ")} --no-config https://example.org/reasonix.js install`);
   assertStringIncludes(
     await Deno.readTextFile(new URL("deno.json", ROOT)),
     `"deno run ${PERMISSION_FLAGS.join(" ")} cli/main.ts"`,
@@ -21,4 +21,8 @@ Deno.test("the task and the install lines of both front pages say the permission
 Deno.test("no permission is given by -A, which an installed command would turn into everything", () => {
   assert(!PERMISSION_FLAGS.some((flag) => ["-A", "--allow-all", "--allow-ffi"].includes(flag)));
   assert(PERMISSION_FLAGS.includes("--no-remote"));
+  assertEquals(permissionFlagsFor("file:///x/reasonix.js"), PERMISSION_FLAGS);
+  const remote = permissionFlagsFor("http://127.0.0.1:80/reasonix.js").join(" ");
+  assertStringIncludes(remote, "--deny-ffi --allow-import=127.0.0.1");
+  assert(!remote.includes("no-remote"));
 });

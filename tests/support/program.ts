@@ -3,7 +3,7 @@
  * its own.
  */
 import { bundle } from "../../scripts/bundle.ts";
-import { PERMISSION_FLAGS } from "../../scripts/permissions.ts";
+import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
 import { makeTempDir } from "./tool_context.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;

@@ -1,5 +1,5 @@
 /** A terminal in which a person sits: tmux with the program in it, keys in, the screen out. */
-import { PERMISSION_FLAGS } from "../../scripts/permissions.ts";
+import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
 import { tmux } from "../../scripts/terminal/record.ts";
 
 const LIMIT_MS = 20_000;

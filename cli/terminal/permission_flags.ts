@@ -10,3 +10,14 @@ const ALLOWED = ["--allow-read", "--allow-write", "--allow-net", "--allow-env", 
 const DENIED = ["--deny-ffi", "--deny-import", "--no-remote"];
 
 export const PERMISSION_FLAGS = [...ALLOWED, ...DENIED];
+
+/**
+ * The flags for a program at this address. One that is itself a remote module is let in from its own host,
+ * and nothing else is.
+ */
+export function permissionFlagsFor(program: string): string[] {
+  const { protocol, host } = new URL(program);
+  if (protocol !== "http:" && protocol !== "https:") return PERMISSION_FLAGS;
+  const local = ["--deny-import", "--no-remote"];
+  return [...PERMISSION_FLAGS.filter((flag) => !local.includes(flag)), `--allow-import=${host}`];
+}
