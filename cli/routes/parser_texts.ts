@@ -1,5 +1,16 @@
-import { text_en } from "@stricli/core";
+import {
+  AliasNotFoundError,
+  ArgumentParseError,
+  EnumValidationError,
+  FlagNotFoundError,
+  text_en,
+  UnexpectedFlagError,
+  UnexpectedPositionalError,
+  UnsatisfiedFlagError,
+  UnsatisfiedPositionalError,
+} from "@stricli/core";
 import { ReasonixError } from "../../src/core/mod.ts";
+import { suggestNames } from "../../src/util/suggest.ts";
 import { errorText } from "../terminal/process.ts";
 
 /** What people type who know another agent, and what it is called here. */
@@ -11,13 +22,17 @@ const COMMANDS: Readonly<Record<string, string>> = {
   continue: 'reasonix run -c "…"',
   exec: 'reasonix run "…", or for a command in the jail: reasonix sandbox exec -- COMMAND',
   init: "reasonix setup",
+  install: "a line of README, which installs and updates",
   login: "reasonix setup",
+  mcp: "nothing yet: MCP servers are not part of this version",
   model: "reasonix config get providers; to add one: reasonix setup",
   models: "reasonix config get providers; to add one: reasonix setup",
   prompt: 'reasonix run "…"',
   providers: "reasonix config get providers; to add one: reasonix setup",
   resume: 'reasonix run -r ID "…"',
   sessions: "reasonix session list",
+  update: "the line that installed it, with -f",
+  upgrade: "the line that installed it, with -f",
 };
 
 const FULL_ACCESS = "--permission-mode danger-full-access, which switches the jail off";
@@ -28,11 +43,13 @@ const FLAGS: Readonly<Record<string, string>> = {
   cwd: "--dir",
   "dangerously-bypass-approvals-and-sandbox": FULL_ACCESS,
   "dangerously-skip-permissions": FULL_ACCESS,
-  "full-auto": "nothing: a run asks nobody unless --on-ask says so",
+  "full-auto": "not needed: a run asks nobody unless --on-ask says so",
   json: "--output-format json",
   "max-turns": "--max-steps",
+  c: 'reasonix run -c "…"',
   print: 'reasonix run "…", which prints the answer by itself',
   prompt: 'reasonix run "…"',
+  r: 'reasonix run -r ID "…"',
   sandbox: "--permission-mode",
   yolo: FULL_ACCESS,
 };
@@ -50,35 +67,87 @@ export const PARSER_TEXTS: typeof text_en = {
   briefs: { ...text_en.briefs, argumentEscapeSequence: "Everything after it is an argument" },
   formatException: (error) => error instanceof Error ? error.message : String(error),
   exceptionWhileRunningCommand: errorText,
-  exceptionWhileParsingArguments: (error, color) => {
+  exceptionWhileParsingArguments: (error) => {
     const own = error instanceof Error && "exception" in error ? error.exception : undefined;
-    return errorLine(
-      own instanceof ReasonixError
-        ? own.message
-        : asTyped(text_en.exceptionWhileParsingArguments.call(text_en, error, color)),
-    );
+    if (own instanceof ReasonixError) return errorLine(own.message, own.remedy);
+    const [message, remedy] = refusal(error);
+    return errorLine(message, remedy);
   },
-  noCommandRegisteredForInput: (given) => {
-    const guess = guessWord(given.input);
-    if (guess !== undefined) {
-      return errorLine(`No command registered for \`${given.input}\`; here it is ${guess}`);
-    }
-    const message = errorLine(text_en.noCommandRegisteredForInput(given));
-    return given.input.includes(" ") ? `${message}\n       give a task with: reasonix run "…"` : message;
+  noCommandRegisteredForInput: ({ input, corrections }) => {
+    if (input.startsWith("-")) return errorLine(...unknownOption(input, []));
+    const guess = guessWord(input);
+    const meant = near(input, corrections.map((word) => word.replaceAll("`", "")));
+    // Behind the name of a group of commands no task can stand.
+    const first = Deno.args[0] === input;
+    const task = first ? `as a task: reasonix run "${input}${/\s/.test(input) ? "" : " …"}"` : "";
+    const advice = guess !== undefined && first
+      ? [`here it is ${guess}`]
+      : [meant === "" ? "" : `did you mean ${meant}?`, task].filter((part) => part !== "");
+    return errorLine(`Unknown command "${input}"`, advice.join(" ") || "--help shows the commands");
   },
 };
 
-/** The parser proposes flags by their names in code; what other agents call them is known better. */
-function asTyped(message: string): string {
-  const [said = "", flag = ""] = /^No flag registered for (--[\w-]+)/.exec(message) ?? [];
-  const guess = guessWord(flag);
-  if (guess !== undefined) return `${said}; here it is ${guess}`;
-  return message.replace(
-    /(?<=did you mean .*)--\w+/g,
-    (flag) => flag.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-  );
+/** A message and what to do next. */
+type Refusal = readonly [message: string, remedy?: string];
+
+/** What is wrong with the words behind a command. */
+function refusal(error: unknown): Refusal {
+  if (error instanceof FlagNotFoundError) return unknownOption(`--${error.input}`, error.corrections);
+  if (error instanceof AliasNotFoundError) return unknownOption(`-${error.input}`, []);
+  if (error instanceof EnumValidationError) {
+    const { externalFlagName: name, input, values } = error;
+    return [`--${kebab(name)} cannot be "${input}"`, `use ${oneOf(values)}`];
+  }
+  if (error instanceof UnsatisfiedFlagError) {
+    const { externalFlagName: name, nextFlagName: next } = error;
+    const found = next === undefined ? "" : `; --${kebab(next)} follows it`;
+    return [`--${kebab(name)} needs a value${found}`, `write --${kebab(name)}=VALUE`];
+  }
+  if (error instanceof UnexpectedFlagError) {
+    const { externalFlagName: name, previousInput, input } = error;
+    return [
+      `--${kebab(name)} was given twice, as "${previousInput}" and as "${input}"`,
+      "leave one of them out",
+    ];
+  }
+  if (error instanceof UnexpectedPositionalError) {
+    return [`"${error.input}" is one argument too many`, "put quotes around words that belong together"];
+  }
+  if (error instanceof UnsatisfiedPositionalError) {
+    return [
+      `The argument ${error.placeholder.toUpperCase()} is missing`,
+      "--help behind the command shows what it takes",
+    ];
+  }
+  if (error instanceof ArgumentParseError) {
+    return [
+      `Cannot use "${error.input}" for ${error.externalFlagNameOrPlaceholder}: ${String(error.exception)}`,
+    ];
+  }
+  return [error instanceof Error ? error.message : String(error)];
 }
 
-function errorLine(message: string): string {
-  return `error: ${message}`;
+function unknownOption(option: string, corrections: readonly string[]): Refusal {
+  const guess = guessWord(option);
+  if (guess !== undefined) return [`Unknown option ${option}`, `here it is ${guess}`];
+  const meant = near(option, corrections.map((name) => `--${kebab(name)}`));
+  return [`Unknown option ${option}`, meant === "" ? "--help lists the options" : `did you mean ${meant}?`];
+}
+
+/** The parser also proposes what has little in common with the word. */
+function near(word: string, proposed: readonly string[]): string {
+  return suggestNames(word, proposed).join(" or ");
+}
+
+/** The parser names options as the code does. */
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+function oneOf(values: readonly string[]): string {
+  return values.length < 2 ? values.join("") : `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
+}
+
+function errorLine(message: string, remedy?: string): string {
+  return `error: ${message}${remedy === undefined ? "" : `\n       ${remedy}`}`;
 }

@@ -34,6 +34,6 @@ export async function presetText(name: string): Promise<string> {
   const near = suggestNames(name, names, 1)[0];
   throw new ReasonixError(`Unknown preset "${name}"`, {
     exit: "usage",
-    remedy: near ? `Did you mean "${near}"?` : `Choose one of ${names.join(", ")}`,
+    remedy: near ? `did you mean "${near}"?` : `choose one of ${names.join(", ")}`,
   });
 }

@@ -13,10 +13,11 @@ export interface ConfigProblem {
   readonly place?: SourcePlace;
 }
 
-/** One line for people: place, message, remedy. */
+/** One line for people: place, message, and the remedy as a sentence of its own. */
 export function formatProblem(problem: ConfigProblem): string {
   const place = problem.place ? `${formatPlace(problem.place)}: ` : "";
-  return `${place}${problem.message}. ${problem.remedy}`;
+  const next = `${problem.remedy.charAt(0).toUpperCase()}${problem.remedy.slice(1)}`;
+  return `${place}${problem.message}. ${next}`;
 }
 
 /** The configuration cannot be used. All problems of all files are in `problems`, in file order. */
@@ -26,7 +27,7 @@ export class ConfigError extends ReasonixError {
 
   constructor(problems: readonly ConfigProblem[]) {
     const [first, ...others] = problems;
-    const remedy = others.length === 0 && first ? first.remedy : "Correct these places and start again";
+    const remedy = others.length === 0 && first ? first.remedy : "correct these places and start again";
     super(headline(problems), {
       exit: "config",
       remedy,

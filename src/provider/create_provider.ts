@@ -68,7 +68,7 @@ async function loadKind(entry: ProviderEntry): Promise<ProviderKind> {
   if (load !== undefined) return await load();
   throw new ReasonixError(`Provider "${entry.name}" is of the unknown kind ${JSON.stringify(entry.kind)}`, {
     exit: "config",
-    remedy: `Set kind to one of ${Object.keys(PROVIDER_KINDS).join(", ")}`,
+    remedy: `set kind to one of ${Object.keys(PROVIDER_KINDS).join(", ")}`,
   });
 }
 

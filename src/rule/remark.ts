@@ -16,53 +16,53 @@ const ODDITIES: readonly Oddity[] = [
   {
     form: /^["'`].*["'`]$/s,
     what: "names a file with quotation marks, and so no other",
-    remedy: (name, glob) => `Write ${name}(${glob.slice(1, -1)})`,
+    remedy: (name, glob) => `write ${name}(${glob.slice(1, -1)})`,
   },
   {
     form: /^!/,
     what: 'names files that begin with "!": a rule makes no exceptions',
-    remedy: (name, glob) => `Write a rule of its own for ${name}(${glob.slice(1)})`,
+    remedy: (name, glob) => `write a rule of its own for ${name}(${glob.slice(1)})`,
   },
   {
     form: /\$\{?\w|%\w+%/,
     what: "names files with a dollar or percent sign: variables are not expanded",
-    remedy: () => "Write the path itself, or ~/ for the home directory",
+    remedy: () => "write the path itself, or ~/ for the home directory",
   },
   {
     form: /^~[^/]/,
     what: "names files that begin with a tilde: only ~/ is a home directory",
-    remedy: () => "Write the path itself",
+    remedy: () => "write the path itself",
   },
   {
     form: /^file:/i,
     what: "is an address, and matches no path",
-    remedy: (name, glob) => `Write ${name}(${glob.replace(/^file:\/*/i, "//")})`,
+    remedy: (name, glob) => `write ${name}(${glob.replace(/^file:\/*/i, "//")})`,
   },
   {
     form: /^[^{]*,\s*(?:[\w.*~/-]*[/*]|\w+\()/s,
     what: "names one path with a comma in it",
-    remedy: () => "Write one rule for each path, or {a,b} for alternatives",
+    remedy: () => "write one rule for each path, or {a,b} for alternatives",
   },
   {
     // deno-lint-ignore no-control-regex
     form: /[\x00-\x1f]/,
     what: "can match no path: it holds a control character",
-    remedy: () => "Leave it out",
+    remedy: () => "leave it out",
   },
   {
     form: /[^/]{256}/,
     what: "can match no path: file names have at most 255 bytes",
-    remedy: () => "Shorten it, or write *",
+    remedy: () => "shorten it, or write *",
   },
   ...(POSIX
     ? [{
       form: /^[a-z]:[\\/]/i,
       what: "can match no path: drives have no letters on this system",
-      remedy: () => "Write // and the path from the root directory",
+      remedy: () => "write // and the path from the root directory",
     }, {
       form: /\\[^*?[\]{}\\]/,
       what: "names files with a backslash: on this system / stands between names",
-      remedy: (name: string, glob: string) => `Write ${name}(${glob.replaceAll("\\", "/")})`,
+      remedy: (name: string, glob: string) => `write ${name}(${glob.replaceAll("\\", "/")})`,
     }]
     : []),
 ];
@@ -81,13 +81,13 @@ export function ruleRemark({ name, target, inner }: RuleParts): RuleFault | unde
   if (emptyClass(inner)) {
     return {
       message: `${rule} can match no path: nothing is in its brackets`,
-      remedy: "Write [a-z], or escape [",
+      remedy: "write [a-z], or escape [",
     };
   }
   if (!countsFromProject(inner)) return undefined;
   return {
     message: `${rule} is read from the project root, as Claude Code does`,
-    remedy: `Write ${name}(${inner.slice(1)}) to leave no doubt, or ${name}(/${inner}) for an absolute path`,
+    remedy: `write ${name}(${inner.slice(1)}) to leave no doubt, or ${name}(/${inner}) for an absolute path`,
   };
 }
 

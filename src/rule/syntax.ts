@@ -60,14 +60,14 @@ export function readRule(written: string): RuleParts | RuleFault {
   if (text === "") {
     return {
       message: "Cannot read an empty permission rule",
-      remedy: "Write Tool or Tool(what), such as Bash(go test:*)",
+      remedy: "write Tool or Tool(what), such as Bash(go test:*)",
     };
   }
   const split = /^([^\s(=]+)(?:\(([\s\S]*)\)|=([\s\S]*))?$/.exec(text);
   if (!split) {
     return {
       message: `Cannot read permission rule ${quote(text)}`,
-      remedy: "Write Tool or Tool(what) with both parentheses",
+      remedy: "write Tool or Tool(what) with both parentheses",
     };
   }
   const [, name = "", between, literal] = split;
@@ -80,7 +80,7 @@ export function readRule(written: string): RuleParts | RuleFault {
   if (inner !== "") return { name, target, inner };
   return {
     message: `Cannot read permission rule ${quote(text)}: nothing stands in its parentheses`,
-    remedy: `Write ${name} alone for every call`,
+    remedy: `write ${name} alone for every call`,
   };
 }
 
@@ -105,7 +105,7 @@ function unknownTool(name: string): RuleFault {
   const near = suggestNames(name, Object.keys(RULE_NAMES), 1)[0];
   return {
     message: `Cannot read permission rule for ${quote(name)}: no tool or family has this name`,
-    remedy: near ? `Did you mean ${near}?` : "Use Bash, Read, Edit, Mcp or a tool's own name",
+    remedy: near ? `did you mean ${near}?` : "use Bash, Read, Edit, Mcp or a tool's own name",
   };
 }
 

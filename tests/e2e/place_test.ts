@@ -17,5 +17,5 @@ Deno.test("the user's own configuration never comes from the working directory w
 Deno.test("a flag that is nearly one is answered with the flag as it is typed", async () => {
   await using world = await makeWorld();
   const { code, stderr } = await world.run(["run", "--max-step", "3", "x"]);
-  assertEquals([code, stderr], [2, "error: No flag registered for --max-step, did you mean --max-steps?\n"]);
+  assertEquals([code, stderr], [2, "error: Unknown option --max-step\n       did you mean --max-steps?\n"]);
 });

@@ -43,7 +43,7 @@ Deno.test("a deny or ask rule that cannot be read ends the run before the first 
     await world.write("reasonix.toml", `[permissions]\n${list} = ["Bash(rm -rf*)", "Bahs(git push:*)"]\n`);
     const refused = await world.run(["run", "go"]);
     assertEquals([refused.code, server.requests.length], [6, 1]);
-    assertMatch(refused.stderr, /reasonix\.toml:2:\d+: .*"Bahs"[\s\S]*Did you mean Bash\?/);
+    assertMatch(refused.stderr, /reasonix\.toml:2:\d+: .*"Bahs"[\s\S]*did you mean Bash\?/);
     assertEquals((await world.run(["permissions", "check", "ls"])).code, 6);
   }
 });

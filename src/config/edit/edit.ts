@@ -54,7 +54,7 @@ export async function addConfigItem(file: string, key: string, item: unknown): P
   if (schemaAt(path).type !== "array") {
     throw new ReasonixError(`Cannot add to ${key}: it is not a list`, {
       exit: "usage",
-      remedy: "Set it instead",
+      remedy: "set it instead",
     });
   }
   checkNewValue(path, [item]);
@@ -117,7 +117,7 @@ function parentOf(table: TomlTable, path: KeyPath, create: boolean): TomlTable |
     if (!create) return undefined;
     throw new ReasonixError(`Cannot set ${formatKey(path)}: this file has no such entry`, {
       exit: "config",
-      remedy: `Add the entry to the file first`,
+      remedy: `add the entry to the file first`,
     });
   }
   return located.reduce<unknown>((value, part) => (value as TomlTable)[part], table) as TomlTable | unknown[];
@@ -207,6 +207,6 @@ function verify(file: string, text: string, wanted: TomlTable): void {
   if (canonicalJson(table) === canonicalJson(wanted)) return;
   throw new ReasonixError(`Cannot change ${file} without touching other lines`, {
     exit: "config",
-    remedy: "Make the change by hand",
+    remedy: "make the change by hand",
   });
 }

@@ -48,7 +48,7 @@ function checkTable(table: TomlTable, schema: JsonSchema, path: KeyPath, finding
       path,
       at: "key",
       message: `${formatKey(path)} lacks the key "${name}"`,
-      remedy: `Add a line such as ${name} = ${name === "name" ? '"my-name"' : "…"}`,
+      remedy: `add a line such as ${name} = ${name === "name" ? '"my-name"' : "…"}`,
     });
   }
 }
@@ -117,21 +117,21 @@ function remedyFor(value: unknown, schema: JsonSchema, path: KeyPath): string {
   if (schema.enum && typeof value === "string") {
     const near = suggestNames(value, schema.enum, 1)[0];
     return near
-      ? `Did you mean "${near}"?`
-      : `Write for example ${left}"${schema.default ?? schema.enum[0]}"`;
+      ? `did you mean "${near}"?`
+      : `write for example ${left}"${schema.default ?? schema.enum[0]}"`;
   }
   if (
     schema.type === "array" && typeof value === "string" && schema.items?.type === "string" && !schema.secret
   ) {
-    return `Put it in brackets: ${left}[${JSON.stringify(value)}]`;
+    return `put it in brackets: ${left}[${JSON.stringify(value)}]`;
   }
   const unquoted = typeof value === "string" && !schema.secret ? fromText(value, schema) : undefined;
-  if (unquoted !== undefined) return `Remove the quotes: ${left}${unquoted}`;
-  if (schema.type === "object") return `Write it as a table: [${formatKey(path)}]`;
+  if (unquoted !== undefined) return `remove the quotes: ${left}${unquoted}`;
+  if (schema.type === "object") return `write it as a table: [${formatKey(path)}]`;
   if (schema.type === "array" && schema.items?.type === "object") {
-    return `Start each entry with [[${left.slice(0, -3)}]]`;
+    return `start each entry with [[${left.slice(0, -3)}]]`;
   }
-  return `Write for example ${left}${example(schema)}`;
+  return `write for example ${left}${example(schema)}`;
 }
 
 function fromText(value: string, schema: JsonSchema): string | undefined {
@@ -183,10 +183,10 @@ function unknownKey(name: string, schema: JsonSchema, path: KeyPath): Finding {
     at: "key",
     message: `Unknown key ${formatKey(here)} has no effect`,
     remedy: near
-      ? `Did you mean "${near}"?`
+      ? `did you mean "${near}"?`
       : home
-      ? `Did you mean ${formatKey(home)}?`
-      : "Remove it, or look it up in docs/config.md",
+      ? `did you mean ${formatKey(home)}?`
+      : "remove it, or look it up in docs/config.md",
   };
 }
 

@@ -61,7 +61,7 @@ function duplicate(path: KeyPath, name: unknown): Finding {
     path: [...path, "name"],
     at: "value",
     message: `Cannot use the name ${JSON.stringify(name)} twice in ${formatKey(path.slice(0, 1))}`,
-    remedy: "Rename one of the entries, or remove it",
+    remedy: "rename one of the entries, or remove it",
   };
 }
 
@@ -76,7 +76,7 @@ function checkProvider(entry: TomlTable, path: KeyPath): Finding[] {
     path: [...path, "default"],
     at: "value",
     message: `Cannot use ${JSON.stringify(chosen)} as default: it is not among the models of this entry`,
-    remedy: `Add it to models, or write default = ${JSON.stringify(near)}`,
+    remedy: `add it to models, or write default = ${JSON.stringify(near)}`,
   }];
 }
 
@@ -90,10 +90,10 @@ function checkPlugin(entry: TomlTable, path: KeyPath): Finding[] {
   if (entry[needed]) return [];
   // An address without a type is the usual slip, so it gets its own advice.
   const remedy = !remote && entry.url
-    ? 'Add type = "http" for a server with an address'
+    ? 'add type = "http" for a server with an address'
     : remote
-    ? 'Add a line such as url = "https://…"'
-    : 'Add a line such as command = "npx"';
+    ? 'add a line such as url = "https://…"'
+    : 'add a line such as command = "npx"';
   return [{
     level: "error",
     path,

@@ -91,16 +91,16 @@ function quoteLine(text: string, line: number): string {
 }
 
 function syntaxRemedy(reason: string): string {
-  if (reason.includes("redefine")) return "Merge the two places into one, or use [[…]] for a list of tables";
+  if (reason.includes("redefine")) return "merge the two places into one, or use [[…]] for a list of tables";
   if (reason.includes("illegal character in key")) {
-    return "Put the key in quotes, or close the bracket before it";
+    return "put the key in quotes, or close the bracket before it";
   }
   if (reason.includes("invalid value")) {
-    return 'Write texts in quotes ("…"), and true, false or numbers without';
+    return 'write texts in quotes ("…"), and true, false or numbers without';
   }
-  if (reason.includes("unfinished")) return "Close the quote or bracket that begins here";
+  if (reason.includes("unfinished")) return "close the quote or bracket that begins here";
   if (reason.includes("control character")) {
-    return 'Close the quote on its line, or write """ around several lines';
+    return 'close the quote on its line, or write """ around several lines';
   }
-  return "Correct this line; https://toml.io shows the syntax";
+  return "correct this line; https://toml.io shows the syntax";
 }

@@ -165,7 +165,7 @@ function pluginNotice(project: Layer): ConfigProblem[] {
     path: ["plugins"],
     at: "key",
     message: `The plugins of this project have no effect yet: ${names.slice(0, 10).join(", ")}`,
-    remedy: "Keep them for a later version, or remove them",
+    remedy: "keep them for a later version, or remove them",
   })];
 }
 
@@ -264,7 +264,7 @@ class Loader {
         message: `\${${name}} in ${formatKey(path)} is not set${
           level === "warning" ? "; this plugin is left out" : ""
         }`,
-        remedy: `Set ${name}, or write \${${name}:-…} with a default`,
+        remedy: `set ${name}, or write \${${name}:-…} with a default`,
       }));
       if (level === "warning" && isEntry) entries[index] = undefined;
     }

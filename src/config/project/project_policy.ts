@@ -144,7 +144,7 @@ function warn({ input, path, result }: Scope, message: string): void {
   result.warnings.push({
     level: "warning",
     message: `${message}; it is ignored`,
-    remedy: `Move it to ${input.userFile} if you want it`,
+    remedy: `move it to ${input.userFile} if you want it`,
     ...(place ? { place } : {}),
   });
 }

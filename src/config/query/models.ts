@@ -58,14 +58,14 @@ function defaultModel(entry: ProviderEntry): string {
   if (model !== undefined || entry.kind === "replay") return model ?? "replay";
   throw new ReasonixError(`Provider "${entry.name}" names no model`, {
     exit: "config",
-    remedy: 'Add model = "…" or models = ["…"] to its entry',
+    remedy: 'add model = "…" or models = ["…"] to its entry',
   });
 }
 
 function ambiguous(wanted: string, names: readonly string[]): ReasonixError {
   return new ReasonixError(`Model "${wanted}" is offered by ${names.join(" and ")}`, {
     exit: "config",
-    remedy: `Write ${names.map((name) => `"${name}/${wanted}"`).join(" or ")}`,
+    remedy: `write ${names.map((name) => `"${name}/${wanted}"`).join(" or ")}`,
   });
 }
 
@@ -74,7 +74,7 @@ function unknown(config: Config, wanted: string, untrusted: readonly string[]): 
   if (provider !== undefined) {
     return new ReasonixError(`Provider "${provider}" of this project is not trusted yet`, {
       exit: "blocked",
-      remedy: "Look at its entry in reasonix.toml; if you agree, run again with --trust-project",
+      remedy: "look at its entry in reasonix.toml; if you agree, run again with --trust-project",
     });
   }
   const references = modelReferences(config);
@@ -83,6 +83,6 @@ function unknown(config: Config, wanted: string, untrusted: readonly string[]): 
   const list = references.length === 0 ? "none" : references.join(", ");
   return new ReasonixError(`Unknown model "${wanted}" (configured: ${list})`, {
     exit: "config",
-    remedy: near ? `Did you mean "${near}"?` : "Choose one of these, or add a [[providers]] entry",
+    remedy: near ? `did you mean "${near}"?` : "choose one of these, or add a [[providers]] entry",
   });
 }

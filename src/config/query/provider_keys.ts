@@ -30,8 +30,8 @@ export function resolveKey(entry: KeyOwner, sources: KeySources): string | undef
   throw new ReasonixError(`No API key for provider "${entry.name}": ${name} is not set`, {
     exit: "config",
     remedy: hidden
-      ? `Write ${name}=… into ${sources.file}; the environment is not used while security.env_keys is false`
-      : `Write ${name}=… into ${sources.file}${sources.useEnv ? `, or export ${name}` : ""}`,
+      ? `write ${name}=… into ${sources.file}; the environment is not used while security.env_keys is false`
+      : `write ${name}=… into ${sources.file}${sources.useEnv ? `, or export ${name}` : ""}`,
   });
 }
 

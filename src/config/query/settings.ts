@@ -84,7 +84,7 @@ export function idleSettings(loaded: LoadedConfig): ConfigProblem[] {
       return {
         level: "warning",
         message: `${formatKey(path)} has no effect${obsolete ? "" : " yet"}`,
-        remedy: obsolete ? "Remove it" : "Keep it for a later version, or remove it",
+        remedy: obsolete ? "remove it" : "keep it for a later version, or remove it",
         ...(place ? { place } : {}),
       };
     })

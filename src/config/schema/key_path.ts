@@ -14,7 +14,7 @@ export function parseKeyPath(text: string): KeyPath {
     if (!match) {
       throw new ReasonixError(`Cannot read the key "${text}"`, {
         exit: "usage",
-        remedy: "Write it with dots, such as sandbox.bash or providers.deepseek.effort",
+        remedy: "write it with dots, such as sandbox.bash or providers.deepseek.effort",
       });
     }
     const [, double, single, bare, index] = match;
@@ -69,6 +69,6 @@ function unknownKey(path: KeyPath, schema: JsonSchema): ReasonixError {
   const suggestion = near && formatKey([...path.slice(0, -1), near]);
   return new ReasonixError(`Unknown key ${formatKey(path)}`, {
     exit: "usage",
-    remedy: suggestion ? `Did you mean ${suggestion}?` : "Run `reasonix config show` to see every key",
+    remedy: suggestion ? `did you mean ${suggestion}?` : "run `reasonix config show` to see every key",
   });
 }

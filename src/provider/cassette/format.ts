@@ -76,7 +76,7 @@ export async function readCassette(file: string): Promise<Cassette> {
   } catch (error) {
     throw new ReasonixError(`Could not read the cassette ${file}: ${errorMessage(error)}`, {
       exit: "config",
-      remedy: "Set cassette of this provider to a file made with --record",
+      remedy: "set cassette of this provider to a file made with --record",
       cause: error,
     });
   }
@@ -116,6 +116,6 @@ function broken(file: string, line: number, what: string): ReasonixError {
   return new ReasonixError(`Could not use the cassette ${file}: ${what}`, {
     exit: "config",
     place: { file, line },
-    remedy: "Record it anew with --record",
+    remedy: "record it anew with --record",
   });
 }

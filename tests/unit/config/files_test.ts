@@ -4,14 +4,14 @@ import { configFixture } from "./fixture.ts";
 
 const SYNTAX: [name: string, text: string, place: string, remedy: string][] = [
   ["a duplicate table", "[a]\n[b]\n[a]\n", "3:2", "[[…]]"],
-  ["a duplicate key", "x = 1\nx = 2\n", "2:1", "Merge"],
+  ["a duplicate key", "x = 1\nx = 2\n", "2:1", "merge"],
   ["a missing value", "language =\n", "1:11", "quotes"],
   ["an unquoted text", "language = zh\n", "1:12", "quotes"],
   ["an open string", 'language = "zh\n', "1:15", ""],
   ["an open array", "[tools]\nenabled = [1,\n", "3:1", ""],
-  ["NUL", 'language = "a\0b"\n', "1:14", "Close the quote"],
+  ["NUL", 'language = "a\0b"\n', "1:14", "close the quote"],
   ["a lone header bracket", "[tools\n", "1:7", ""],
-  ["a key with an umlaut", "schlüssel = 1\n", "1:5", "Put the key in quotes"],
+  ["a key with an umlaut", "schlüssel = 1\n", "1:5", "put the key in quotes"],
   ["a number beyond 2^53", "[agent]\nmax_steps = 99999999999999999999\n", "2:13", ""],
 ];
 

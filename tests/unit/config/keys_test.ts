@@ -30,7 +30,7 @@ Deno.test("resolveKey leaves the environment alone when security.env_keys is off
   assertEquals(error.exit, "config");
   assertEquals(
     error.remedy,
-    `Write P_KEY=… into ${fixture.home}/.env; the environment is not used while security.env_keys is false`,
+    `write P_KEY=… into ${fixture.home}/.env; the environment is not used while security.env_keys is false`,
   );
   assertEquals(keySource(entry, keys), "missing");
 });
@@ -44,7 +44,7 @@ Deno.test("resolveKey never looks into the project's .env", async () => {
   const [entry] = config.providers;
   assert(entry);
   const error = assertThrows(() => resolveKey(entry, keys), ReasonixError);
-  assertEquals(error.remedy, `Write P_KEY=… into ${fixture.home}/.env, or export P_KEY`);
+  assertEquals(error.remedy, `write P_KEY=… into ${fixture.home}/.env, or export P_KEY`);
 });
 
 Deno.test("resolveKey needs no key on this machine, or where none is named", async () => {

@@ -48,13 +48,13 @@ const REFUSED: [reference: string, message: string, remedy: string][] = [
   [
     "nope-at-all",
     'Unknown model "nope-at-all" (configured: vendor, vendor/small, vendor/big',
-    "Choose one of these, or add a [[providers]] entry",
+    "choose one of these, or add a [[providers]] entry",
   ],
-  ["smal", 'Unknown model "smal"', 'Did you mean "small"?'],
-  ["vendr/big", 'Unknown model "vendr/big"', 'Did you mean "vendor/big"?'],
+  ["smal", 'Unknown model "smal"', 'did you mean "small"?'],
+  ["vendr/big", 'Unknown model "vendr/big"', 'did you mean "vendor/big"?'],
   ["vendor/only", 'Unknown model "vendor/only"', ""],
-  ["shared", 'Model "shared" is offered by vendor and router', 'Write "vendor/shared" or "router/shared"'],
-  ["empty", 'Provider "empty" names no model', 'Add model = "…" or models = ["…"] to its entry'],
+  ["shared", 'Model "shared" is offered by vendor and router', 'write "vendor/shared" or "router/shared"'],
+  ["empty", 'Provider "empty" names no model', 'add model = "…" or models = ["…"] to its entry'],
 ];
 
 for (const [reference, message, remedy] of REFUSED) {

@@ -25,9 +25,9 @@ Deno.test("every file in presets/ is listed", () => {
 
 Deno.test("presetText names the nearest preset when there is none of that name", async () => {
   const error = await assertRejects(() => presetText("offlin"), ReasonixError, 'Unknown preset "offlin"');
-  assertEquals([error.exit, error.remedy], ["usage", 'Did you mean "offline"?']);
+  assertEquals([error.exit, error.remedy], ["usage", 'did you mean "offline"?']);
   assertEquals(
     (await assertRejects(() => presetText("x"), ReasonixError)).remedy,
-    "Choose one of ra, offline, memex",
+    "choose one of ra, offline, memex",
   );
 });

@@ -350,7 +350,7 @@ Deno.test("a plugin whose variable is missing is left out with a warning, anythi
   assertEquals(warnings[0]?.message, "${NOPE} in plugins[0].command is not set; this plugin is left out");
   assertEquals([warnings[0]?.place?.line, warnings[0]?.remedy], [
     3,
-    "Set NOPE, or write ${NOPE:-…} with a default",
+    "set NOPE, or write ${NOPE:-…} with a default",
   ]);
   fixture.write("home/config.toml", `${plugin}enabled = false\n`);
   assertEquals((await fixture.load()).warnings, []);

@@ -87,15 +87,15 @@ Deno.test("getConfigValue reads by name, by index and with quoted names", async 
 
 for (
   const [key, message, remedy] of [
-    ["sandbox.bsh", "Unknown key sandbox.bsh", "Did you mean sandbox.bash?"],
-    ["zzz", "Unknown key zzz", "Run `reasonix config show` to see every key"],
-    ["sandbox.bash.x", "Unknown key sandbox.bash.x", "Run `reasonix config show` to see every key"],
+    ["sandbox.bsh", "Unknown key sandbox.bsh", "did you mean sandbox.bash?"],
+    ["zzz", "Unknown key zzz", "run `reasonix config show` to see every key"],
+    ["sandbox.bash.x", "Unknown key sandbox.bash.x", "run `reasonix config show` to see every key"],
     [
       "a..b",
       'Cannot read the key "a..b"',
-      "Write it with dots, such as sandbox.bash or providers.deepseek.effort",
+      "write it with dots, such as sandbox.bash or providers.deepseek.effort",
     ],
-    ["", 'Cannot read the key ""', "Write it with dots, such as sandbox.bash or providers.deepseek.effort"],
+    ["", 'Cannot read the key ""', "write it with dots, such as sandbox.bash or providers.deepseek.effort"],
   ] as const
 ) {
   Deno.test(`getConfigValue and originOf refuse the key "${key}"`, async () => {

@@ -31,7 +31,7 @@ Deno.test("createProvider names the kinds there are when the kind is unknown", a
   for (const kind of ["telepathy", "constructor"]) {
     const options = { entry: providerEntry({ kind }), model: "m", version: "1" };
     const error = await assertRejects(() => createProvider(options), ReasonixError, kind);
-    assertEquals([error.exit, error.remedy], ["config", "Set kind to one of openai, replay"]);
+    assertEquals([error.exit, error.remedy], ["config", "set kind to one of openai, replay"]);
   }
 });
 

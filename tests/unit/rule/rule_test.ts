@@ -55,11 +55,11 @@ Deno.test("parseRule takes Tool(*) for Tool", () => {
 });
 
 Deno.test("parseRule says what is wrong and what to write", () => {
-  assertStringIncludes(problem("Bsh(x)"), "Did you mean Bash?");
-  assertStringIncludes(problem("Raed"), "Did you mean Read?");
-  assertStringIncludes(problem("Frobnicate(x)"), "Use Bash, Read, Edit, Mcp or a tool's own name");
+  assertStringIncludes(problem("Bsh(x)"), "did you mean Bash?");
+  assertStringIncludes(problem("Raed"), "did you mean Read?");
+  assertStringIncludes(problem("Frobnicate(x)"), "use Bash, Read, Edit, Mcp or a tool's own name");
   assertStringIncludes(problem("Bash(x"), "both parentheses");
-  assertStringIncludes(problem("Bash()"), "Write Bash alone");
+  assertStringIncludes(problem("Bash()"), "write Bash alone");
   assertStringIncludes(problem("  "), "empty permission rule");
 });
 

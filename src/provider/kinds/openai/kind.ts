@@ -61,7 +61,7 @@ function parseBase(entry: KindOptions["entry"]): URL {
     `Provider "${entry.name}" has no usable base_url: ${JSON.stringify(entry.base_url)}`,
     {
       exit: "config",
-      remedy: 'Set base_url to an address such as "https://api.example.com/v1"',
+      remedy: 'set base_url to an address such as "https://api.example.com/v1"',
     },
   );
 }

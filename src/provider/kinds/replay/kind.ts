@@ -13,7 +13,7 @@ export const replay: ProviderKind = {
     if (file === undefined) {
       throw new ReasonixError(`Provider "${options.entry.name}" of kind "replay" names no cassette`, {
         exit: "config",
-        remedy: "Set cassette to a file made with --record",
+        remedy: "set cassette to a file made with --record",
       });
     }
     const player = new Player(await readCassette(file), options);
@@ -51,7 +51,7 @@ class Player {
     if (missing.length > 0) {
       throw new ReasonixError(`The cassette ${cassette.file} needs values for ${missing.join(", ")}`, {
         exit: "config",
-        remedy: "Hand in the values it was recorded with, or record it anew",
+        remedy: "hand in the values it was recorded with, or record it anew",
       });
     }
     this.#matcher = {
