@@ -31,8 +31,8 @@ const doctor = buildCommand({
   parameters: {
     flags: {
       json: flag("Print JSON"),
-      online: flag("Also ask the providers"),
-      dir: option("Look from this directory"),
+      online: flag("Also try the providers over the network"),
+      dir: option("Check the configuration of this directory"),
     },
     ...NONE,
   },

@@ -52,7 +52,7 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     kind: "parsed",
     parse: positive("--max-cost", Number.isFinite, "a number"),
     optional: true,
-    brief: "Stop at this cost",
+    brief: "Stop when the run has cost this much",
   },
   continue: { kind: "boolean", optional: true, withNegated: false, brief: "Go on with the latest session" },
   resume: {
@@ -68,7 +68,7 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     kind: "enum",
     values: [...PERMISSION_MODES, "default", "acceptEdits", "bypassPermissions", "dontAsk", "auto"],
     optional: true,
-    brief: "What may run; full access has no jail",
+    brief: "How far the agent may go; danger-full-access switches the jail off",
   },
   allowedTools: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Extra allow rules" },
   disallowedTools: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Extra deny rules" },
@@ -76,7 +76,7 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     kind: "enum",
     values: ["allow", "deny", "fail"],
     optional: true,
-    brief: "Answer to ask rules (allow)",
+    brief: "When a rule asks: allow (default), deny, or fail (exit 3)",
   },
   writes: {
     kind: "enum",
@@ -84,8 +84,14 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     optional: true,
     brief: "Whether files may change at all",
   },
-  addDir: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Also writable directory" },
-  dir: { kind: "parsed", parse: text, optional: true, brief: "Work in this folder" },
+  addDir: {
+    kind: "parsed",
+    parse: text,
+    optional: true,
+    variadic: true,
+    brief: "Additional directory that may be written",
+  },
+  dir: { kind: "parsed", parse: text, optional: true, brief: "Work in this directory" },
   effort: { kind: "parsed", parse: text, optional: true, brief: "Reasoning effort of the model" },
   record: { kind: "parsed", parse: text, optional: true, brief: "Record a cassette of the replies" },
   trustProject: { kind: "boolean", optional: true, withNegated: false, brief: "Use what the project brings" },
@@ -98,7 +104,7 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   metrics: { kind: "parsed", parse: text, optional: true, brief: "Write figures of the run to a file" },
   showThinking: { kind: "boolean", optional: true, withNegated: false, brief: "Show the model's reasoning" },
   noColor: { kind: "boolean", optional: true, withNegated: false, brief: "No colours" },
-  quiet: { kind: "boolean", optional: true, withNegated: false, brief: "Only the answer and errors" },
+  quiet: { kind: "boolean", optional: true, withNegated: false, brief: "Nothing but the answer and errors" },
   verbose: { kind: "boolean", optional: true, withNegated: false, brief: "Whole diffs and outputs" },
   inputFormat: {
     kind: "enum",
@@ -160,8 +166,9 @@ export const runCommand = buildCommand({
   },
   docs: {
     brief: "Do one task and exit (short form: reasonix -p)",
-    fullDescription: "Does one task and exits. The answer goes to standard output, everything else to\n" +
-      "standard error. Standard input is read when there is no task or when it is -.\n" +
+    fullDescription: "Does one task and exits. The answer goes to standard output, progress to standard\n" +
+      "error. A file or pipe on standard input is context beside a task, and the task\n" +
+      "when there is none or when it is -.\n" +
       "Exit codes: 0 done, 1 failed, 2 usage, 3 blocked, 4 limit, 5 provider, 6 config,\n130 interrupted, 143 terminated.",
   },
 });

@@ -87,19 +87,37 @@ Deno.test("/context prints the report and leaves no trace in a new directory", a
   assertEquals(server.requests.length, 1);
 });
 
-Deno.test("a word after / that is nearly a command is refused, anything else is text", async () => {
+Deno.test("a word after / that is no command is refused, a path is text", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write(".agents/skills/release/SKILL.md", SKILL);
-  for (const [line, meant] of [["/compct now", "/compact"], ["/relase", "/release"]] as const) {
+  for (
+    const [line, meant] of [["/compct now", "/compact"], ["/relase", "/release"], [
+      "/unheardof thing",
+      "/help",
+    ]] as const
+  ) {
     const refused = await world.run(["run", line]);
     assertEquals(refused.code, 2);
     assertStringIncludes(refused.stderr, meant);
   }
-  for (const line of ["/etc is full", "/tmp/context is what?", "/", "/unheardof thing"]) {
+  for (const line of ["/etc is full", "/tmp/context is what?", "/", "/etc/hosts says"]) {
     assertEquals((await world.run(["run", line])).code, 0, line);
     assertEquals(server.requests.at(-1)?.json.messages.at(-1).content, line);
   }
+});
+
+Deno.test("/help and /skills are answered without the model", async () => {
+  await using server = startModelServer([]);
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write(".agents/skills/release/SKILL.md", SKILL);
+  const help = await world.run(["run", "/help"]);
+  assertEquals(help.code, 0, help.stderr);
+  for (const line of ["/compact [hint]: ", "/skills: ", "/release: How to release\n"]) {
+    assertStringIncludes(help.stdout, line);
+  }
+  assertEquals((await world.run(["run", "/skills"])).stdout, "/release: How to release\n");
+  assertEquals(server.requests.length, 0);
 });
 
 Deno.test("the window that a server on this machine tells is the limit of the report, asked for with its key", async () => {

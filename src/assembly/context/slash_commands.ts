@@ -3,6 +3,8 @@ import { type CompactionReport, loadSkills } from "../../context/mod.ts";
 import type { Controller } from "../../control/mod.ts";
 import { addSpending, type Cost, NO_SPENDING, ReasonixError, totalCost, type Usage } from "../../core/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
+import { exists } from "../../path/probe.ts";
+import { oneLine } from "../../util/terminal_text.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import { SLASH_COMMANDS } from "./slash_names.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
@@ -22,6 +24,8 @@ interface RunningSession {
 
 /** A command that the program itself carries out: nothing of it is said to the model. */
 interface SlashCommand {
+  /** What it does, with what can follow the name. */
+  readonly brief: string;
   /** Says whether it works on a conversation that has begun. */
   readonly needsSession?: true;
   /** Returns what the user is told. Throws ReasonixError. */
@@ -31,7 +35,7 @@ interface SlashCommand {
 /** By name; every front end has the same ones. */
 const COMMANDS: Readonly<Record<(typeof SLASH_COMMANDS)[number], SlashCommand>> = {
   compact: {
-    // What follows the name is kept in particular.
+    brief: "compact [hint]: fold the conversation now; keep the hint in particular",
     needsSession: true,
     async run(running, hint) {
       const { controller } = running;
@@ -43,12 +47,35 @@ const COMMANDS: Readonly<Record<(typeof SLASH_COMMANDS)[number], SlashCommand>> 
     },
   },
   context: {
+    brief: "context: what the model is told, by category",
     async run({ loaded, inputs, session }) {
       const { contextReportOf, contextText } = await import("./context_report.ts");
       return contextText(await contextReportOf({ loaded, inputs, state: session.state }));
     },
   },
+  help: {
+    brief: "help: this list",
+    run({ inputs }) {
+      const own = Object.values(COMMANDS).map(({ brief }) => `/${brief}\n`).join("");
+      const skills = skillLines(inputs);
+      return Promise.resolve(skills === "" ? own : `${own}\nSkills:\n${skills}`);
+    },
+  },
+  skills: {
+    brief: "skills: the skills of this directory",
+    run({ inputs }) {
+      return Promise.resolve(
+        skillLines(inputs) || "No skills here; `reasonix skills list` says where it looked\n",
+      );
+    },
+  },
 };
+
+/** Only what a line may begin with: other skills are the model's to choose. */
+function skillLines({ skills }: PromptInputs): string {
+  const named = skills?.set.skills.filter(({ slash }) => slash) ?? [];
+  return named.map(({ name, description }) => `/${name}: ${oneLine(description, 160)}\n`).join("");
+}
 
 /** The meaning of a line. */
 export type Line =
@@ -86,10 +113,11 @@ export async function readLine(text: string, running: RunningSession): Promise<L
   const near = suggestNames(name, [...SLASH_COMMANDS, ...known]).filter((other) =>
     Math.abs(other.length - name.length) <= 2
   );
-  if (near.length === 0) return { kind: "text" };
+  if (near.length === 0 && exists(`/${name}`)) return { kind: "text" };
+  const advice = near.length === 0 ? "/help lists what there is." : `did you mean /${near.join(" or /")}?`;
   throw new ReasonixError(`Cannot run /${name}: there is no such command or skill`, {
     exit: "usage",
-    remedy: `write /${near.join(" or /")}; with a word in front of it the line is sent as it is`,
+    remedy: `${advice} To send the text itself, put a word before it`,
   });
 }
 

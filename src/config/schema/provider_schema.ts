@@ -72,10 +72,10 @@ export const providerSchema = z.looseObject({
     "Merged into every request body as it is.",
   ),
   extra_body: key(z.optional(z.record(z.string(), z.unknown())), "Older name of `extra`."),
-  first_byte_timeout_seconds: key(amount(600), "Longest wait for the first byte of a reply; 0 = no limit."),
-  idle_timeout_seconds: key(amount(300), "Longest silence inside a stream; 0 = no limit."),
+  first_byte_timeout_seconds: key(amount(600), "Time limit for the first byte of a reply; 0 = no limit."),
+  idle_timeout_seconds: key(amount(300), "Time limit of a silence inside a stream; 0 = no limit."),
   max_attempts: key(z._default(z.int().check(z.positive()), 6), "Attempts in all, the first included."),
-  max_wait_seconds: key(amount(120), "Longest total time spent waiting between attempts."),
+  max_wait_seconds: key(amount(120), "Time limit of all waits between attempts together."),
   cassette: key(z.optional(z.string()), "Cassette file of kind `replay`.", { expand: true, path: "file" }),
   compat: key(z.prefault(compatSchema, {}), "How the vendor departs from the reference wire format."),
 });

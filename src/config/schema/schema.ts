@@ -13,12 +13,17 @@ const agent = z.object({
     path: "file",
     project: "inside",
   }),
-  max_steps: key(count(0), "Most tool-call rounds of a turn; 0 = no limit.", { project: "ignored" }),
+  max_steps: key(count(0), "Maximum number of rounds of tool calls in a turn; 0 = no limit.", {
+    project: "ignored",
+  }),
   planner_max_steps: key(count(0), "The same for the planner.", { project: "ignored", idle: "yet" }),
-  max_calls_per_step: key(count(0), "Most tool calls run per reply; the rest are refused; 0 = no limit."),
+  max_calls_per_step: key(
+    count(0),
+    "Maximum number of tool calls run per reply; the rest are refused; 0 = no limit.",
+  ),
   submit: key(flag(false), "Go on until the model calls `submit` with its answer."),
-  time_limit_seconds: key(amount(0), "Longest turn; 0 = no limit.", { project: "lower" }),
-  max_cost: key(amount(0), "Most money a run may cost, in the provider's currency; 0 = no limit.", {
+  time_limit_seconds: key(amount(0), "Time limit of a turn; 0 = no limit.", { project: "lower" }),
+  max_cost: key(amount(0), "Cost limit of a run, in the provider's currency; 0 = no limit.", {
     project: "lower",
   }),
   temperature: key(
@@ -62,11 +67,11 @@ const toolAlias = z.object({
 const tools = z.object({
   enabled: key(texts(), "The only built-in tools offered; empty = all.", { project: "subset" }),
   disabled: key(texts(), "Tools not offered.", { merge: "concat", project: "adds" }),
-  bash_timeout_seconds: key(amount(120), "Longest foreground command; 0 = no limit."),
+  bash_timeout_seconds: key(amount(120), "Time limit of a foreground command, in seconds; 0 = no limit."),
   min_free_disk_mb: key(amount(512), "A command that leaves less free disk space is ended; 0 = no limit.", {
     project: "ignored",
   }),
-  mcp_call_timeout_seconds: key(amount(300), "Longest MCP call; 0 = no limit.", { idle: "yet" }),
+  mcp_call_timeout_seconds: key(amount(300), "Time limit of an MCP call; 0 = no limit.", { idle: "yet" }),
   ensure_trailing_newline: key(flag(false), "End written text files with a newline."),
   writes: key(
     z._default(z.enum(["deny", "dry-run", "allow"]), "allow"),
@@ -124,7 +129,7 @@ const compaction = z.object({
   ),
   prune: key(flag(true), "Shorten old tool outputs first."),
   summary_model: key(text(), "Model that writes the summary; empty = the main model."),
-  max_summary_tokens: key(count(0), "Longest summary; 0 = chosen from the context window."),
+  max_summary_tokens: key(count(0), "Maximum tokens of a summary; 0 = chosen from the context window."),
 });
 
 const permissions = z.object({
@@ -196,7 +201,7 @@ const pluginSchema = z.object({
   headers: key(textMap(), "Request headers, such as a bearer token.", { expand: true, secret: true }),
   call_timeout_seconds: key(
     amount(0),
-    "Longest call of this server; 0 = `tools.mcp_call_timeout_seconds`.",
+    "Time limit of a call of this server; 0 = `tools.mcp_call_timeout_seconds`.",
   ),
   tool_timeout_seconds: key(
     z._default(z.record(z.string(), z.number().check(z.nonnegative())), {}),
@@ -213,9 +218,13 @@ export const configSchema = z.object({
     merge: "concat",
     project: "inside",
   }),
-  instructions_max_bytes: key(count(65536), "Most bytes of all instruction files together; 0 = no limit.", {
-    project: "lower",
-  }),
+  instructions_max_bytes: key(
+    count(65536),
+    "Maximum bytes of all instruction files together; 0 = no limit.",
+    {
+      project: "lower",
+    },
+  ),
   agent: key(z.prefault(agent, {}), "How the agent works."),
   tools: key(z.prefault(tools, {}), "The built-in tools."),
   skills: key(z.prefault(skills, {}), "Where skills are found."),

@@ -224,7 +224,7 @@ export class ProcessToolHost implements ToolHost {
 
 function interrupted(tool: Tool): ToolResult {
   const what = tool.readOnly ? "try again" : "read the file to see whether it took effect";
-  return failure(`${tool.name} was interrupted, the process it ran in had to be ended`, what);
+  return failure(`${tool.name} did not finish: its worker process ended`, what);
 }
 
 function unstarted(tool: Tool, reason: string): ToolResult {
