@@ -14,6 +14,8 @@ export interface Vendor {
   /** Tokens that the default model accepts. */
   readonly window: number;
   readonly compat?: TomlTable;
+  /** It has an API of its own; this is its OpenAI-compatible one. */
+  readonly secondApi?: true;
   /** Further hosts of the vendor to which its key may go. */
   readonly otherHosts?: readonly string[];
 }
@@ -44,7 +46,8 @@ export const VENDORS: readonly Vendor[] = [
   },
   {
     name: "anthropic",
-    label: "Anthropic (its OpenAI-compatible address)",
+    label: "Anthropic",
+    secondApi: true,
     baseUrl: "https://api.anthropic.com/v1",
     keyName: "ANTHROPIC_API_KEY",
     keyPrefix: "sk-ant-",

@@ -1,4 +1,7 @@
-import { autocomplete, isCancel, select } from "@clack/prompts";
+import { autocomplete, isCancel, S_BAR, select } from "@clack/prompts";
+import { displayWidth } from "../../../src/util/display_width.ts";
+import { wrapText } from "../../../src/view/mod.ts";
+import { outputWidth } from "../../terminal/table.ts";
 
 /** The user gave up. */
 export class Cancelled extends Error {}
@@ -28,7 +31,13 @@ export async function pick<T extends string>(
   initialValue?: T,
 ): Promise<T> {
   const options = choices.map(({ value, label, hint }) => ({ value, label, ...(hint ? { hint } : {}) }));
-  const common = { message, options, maxItems: 16, ...(initialValue ? { initialValue } : {}) };
+  const common = {
+    message,
+    options,
+    maxItems: 16,
+    showInstructions: false,
+    ...(initialValue ? { initialValue } : {}),
+  };
   // The kit's types of options depend on the value in a way that no generic caller can meet.
   const ask = (choices.length > LONG_LIST ? autocomplete : select) as (
     options: typeof common,
@@ -36,4 +45,23 @@ export async function pick<T extends string>(
   const chosen = await ask(common);
   if (typeof chosen === "symbol") throw new Cancelled();
   return chosen;
+}
+
+/** Columns that the kit takes for its line at the left. */
+const GUIDE = 3;
+
+/** Breaks a text at words, as the kit does it only for some of its questions. */
+export function linesOf(text: string): string[] {
+  const room = Math.max(20, (outputWidth() ?? 80) - GUIDE - 1);
+  return text.split("\n").flatMap((line) => wrapText(line, room, displayWidth));
+}
+
+/** The same with the line at the left of all but the first. */
+export function guided(text: string): string {
+  return linesOf(text).join(`\n${S_BAR}  `);
+}
+
+/** The same with blanks there: what stands at the end of a question. */
+export function closing(text: string): string {
+  return linesOf(text).join(`\n${" ".repeat(GUIDE)}`);
 }

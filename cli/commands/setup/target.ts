@@ -1,15 +1,16 @@
 import { text } from "@clack/prompts";
 import {
+  isLoopback,
   parseProvider,
   type ProviderEntry,
   type ProviderTable,
   type Vendor,
   vendorEntry,
+  VENDORS,
 } from "../../../src/config/mod.ts";
 import type { Texts } from "../../../src/i18n/mod.ts";
-import { answered, pick } from "./prompts.ts";
+import { answered, closing, guided, pick } from "./prompts.ts";
 import { addressProblem } from "./shapes.ts";
-import { VENDORS } from "../../../src/config/mod.ts";
 import { findLocalServers } from "./local_servers.ts";
 
 /** The server that the wizard sets up. */
@@ -19,23 +20,46 @@ export interface Target {
   /** Variable of its key; empty when it is not known to want one. */
   readonly keyName: string;
   readonly vendor?: Vendor;
+  /** The entry of the configuration that is to be changed. */
+  readonly entry?: ProviderEntry;
 }
 
 /** Asks which server: one that was found on this machine, a vendor, or an address. */
-export async function chooseTarget(configured: readonly string[], texts: Texts["setup"]): Promise<Target> {
+export async function chooseTarget(
+  configured: readonly ProviderEntry[],
+  hasKey: (name: string) => boolean,
+  texts: Texts["setup"],
+): Promise<Target> {
   const servers = await findLocalServers();
-  const known = (name: string) => configured.includes(name) ? texts.isSetUp : "";
+  const isKnown = (name: string) => configured.some((entry) => entry.name === name);
+  const known = (name: string) => isKnown(name) ? texts.isSetUp : "";
+  const others = configured.filter(({ name, base_url }) =>
+    base_url !== "" && ![...VENDORS, ...servers].some((offered) => offered.name === name)
+  );
+  const [withKey, without] = [true, false].map((wanted) =>
+    VENDORS.filter(({ keyName }) => hasKey(keyName) === wanted)
+  );
+  const hintOf = (
+    { name, keyName, secondApi }: Vendor,
+  ) => [known(name), hasKey(keyName) ? texts.keyIsThere(keyName) : "", secondApi ? texts.secondApi : ""];
   const chosen = await pick(texts.whichProvider, [
     ...servers.map((server) => ({
       value: `local ${server.name}`,
       label: texts.onThisMachine(server.label),
       hint: [texts.foundAt(`127.0.0.1:${server.port}`), known(server.name)].filter(Boolean).join(", "),
     })),
-    ...VENDORS.map(({ name, label }) => ({ value: name, label, hint: known(name) })),
+    ...others.map(({ name }) => ({ value: `own ${name}`, label: name, hint: texts.isSetUp })),
+    ...[...withKey ?? [], ...without ?? []].map((vendor) => ({
+      value: vendor.name,
+      label: vendor.label,
+      hint: hintOf(vendor).filter(Boolean).join(", "),
+    })),
     { value: "custom", label: texts.otherServer, hint: texts.byAddress },
   ]);
   const server = servers.find(({ name }) => chosen === `local ${name}`);
   if (server) return { name: server.name, baseUrl: server.baseUrl, keyName: "" };
+  const own = others.find(({ name }) => chosen === `own ${name}`);
+  if (own) return { name: own.name, baseUrl: own.base_url, keyName: own.api_key_env, entry: own };
   const vendor = VENDORS.find(({ name }) => name === chosen);
   if (vendor) return { name: vendor.name, baseUrl: vendor.baseUrl, keyName: vendor.keyName, vendor };
   return await askTarget(texts);
@@ -44,18 +68,23 @@ export async function chooseTarget(configured: readonly string[], texts: Texts["
 async function askTarget(texts: Texts["setup"]): Promise<Target> {
   const baseUrl = answered(
     await text({
-      message: texts.address,
+      message: guided(texts.address),
       placeholder: "https://example.com/v1",
-      validate: (value) => addressProblem((value ?? "").trim(), texts.wrong),
+      validate: (value) => {
+        const problem = addressProblem((value ?? "").trim(), texts.wrong);
+        return problem === undefined ? undefined : closing(problem);
+      },
     }),
   ).trim();
-  const proposed = new URL(baseUrl).hostname.replace(/^(?:api|www)\.|\W+$/g, "").replace(/[^\w-]+/g, "-");
+  const proposed = isLoopback(baseUrl)
+    ? "local"
+    : new URL(baseUrl).hostname.replace(/^(?:api|www)\.|\W+$/g, "").replace(/[^\w-]+/g, "-");
   const name = answered(
     await text({
       message: texts.providerName,
       placeholder: proposed,
       defaultValue: proposed,
-      validate: (value) => /^[\w-]*$/.test(value ?? "") ? undefined : texts.wrong.name,
+      validate: (value) => /^[\w-]*$/.test(value ?? "") ? undefined : closing(texts.wrong.name),
     }),
   );
   return { name, baseUrl, keyName: keyNameOf(name) };
@@ -87,7 +116,8 @@ export function entryOf(
 }
 
 /** Returns the same as the provider package takes it, to try the server with. */
-export function trialEntry({ vendor, name, baseUrl }: Target, keyName: string): ProviderEntry {
+export function trialEntry({ vendor, name, baseUrl, entry }: Target, keyName: string): ProviderEntry {
+  if (entry) return { ...entry, api_key_env: keyName };
   return parseProvider(
     vendor ? vendorEntry(vendor) : { name, base_url: baseUrl, api_key_env: keyName },
   );

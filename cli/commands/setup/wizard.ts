@@ -4,7 +4,7 @@ import type { Texts } from "../../../src/i18n/mod.ts";
 import { loadWindow } from "../../../src/context/mod.ts";
 import { askOneWord, type CheckFailure, checkProvider } from "../../../src/provider/mod.ts";
 import { VERSION } from "../../../src/util/version.ts";
-import { answered, Cancelled, pick } from "./prompts.ts";
+import { answered, Cancelled, closing, guided, linesOf, pick } from "./prompts.ts";
 import type { SetupAnswers } from "./save.ts";
 import { keyProblem, readTokens } from "./shapes.ts";
 import { chooseTarget, entryOf, keyNameOf, type Target, trialEntry } from "./target.ts";
@@ -25,12 +25,13 @@ export async function askSetup(
   texts: Texts["setup"],
 ): Promise<SetupAnswers | undefined> {
   intro(texts.title);
+  log.message(linesOf(texts.keys));
   try {
     const isOwn = loaded.layers.some(({ source, table }) =>
       source === "user" && table.providers !== undefined
     );
     const configured = isOwn ? loaded.config.providers : [];
-    const target = await chooseTarget(configured.map(({ name }) => name), texts);
+    const target = await chooseTarget(configured, (name) => Boolean(findKey(loaded.keys, name).value), texts);
     const { key, model } = await findWorking(target, await chooseKey(target, loaded, texts), texts);
     const window = await chooseWindow(target, { key, model }, texts);
     const others = configured.filter(({ name }) => name !== target.name);
@@ -52,20 +53,26 @@ export async function askSetup(
 
 /** Says what was saved, and what comes next. */
 export function finish(file: string, keyFile: string | undefined, texts: Texts["setup"]): void {
-  log.success(
-    [texts.wrote(file), ...(keyFile === undefined ? [] : [texts.savedKey(keyFile)])].join("\n"),
-  );
-  outro(texts.askSomething);
+  const saved = keyFile === undefined ? [] : linesOf(texts.savedKey(keyFile));
+  log.success([...linesOf(texts.wrote(file)), ...saved].join("\n"));
+  const ask = texts.askSomething;
+  // A command is copied as a whole: it goes to a line of its own before it is broken.
+  outro(closing(linesOf(ask).length === 1 ? ask : ask.replace(/ {2,}/, "\n")));
+}
+
+/** Returns the value of a key where there is one: saved in the home, or in the environment. */
+function findKey(keys: LoadedConfig["keys"], name: string): { value?: string | undefined; isSaved: boolean } {
+  const saved = keys.saved().get(name);
+  return { value: saved ?? (keys.useEnv ? keys.env(name) : undefined), isSaved: saved !== undefined };
 }
 
 /** Takes a key that is there already, or asks for one. */
 async function chooseKey(target: Target, { keys }: LoadedConfig, texts: Texts["setup"]): Promise<KeyAnswer> {
   const name = target.keyName;
   if (name === "") return NO_KEY;
-  const saved = keys.saved().get(name);
-  const value = saved ?? (keys.useEnv ? keys.env(name) : undefined);
+  const { value, isSaved } = findKey(keys, name);
   if (!value) return await typeKey(target, texts);
-  const place = saved ? texts.keyIsSaved(name, keys.file) : texts.keyIsInEnvironment(name);
+  const place = isSaved ? texts.keyIsSaved(name, keys.file) : texts.keyIsInEnvironment(name);
   const choice = await pick(place, [
     { value: "use", label: texts.useThisKey },
     { value: "type", label: texts.typeAnother },
@@ -78,12 +85,13 @@ async function typeKey(target: Target, texts: Texts["setup"]): Promise<KeyAnswer
   const optional = target.vendor === undefined;
   const value = (answered(
     await password({
-      message: optional ? texts.keyOrNone(name) : texts.key(name),
+      message: guided(optional ? texts.keyOrNone(name) : texts.key(name)),
       clearOnError: true,
       validate: (given) => {
         const key = (given ?? "").trim();
-        if (key === "") return optional ? undefined : texts.wrong.keyMissing;
-        return keyProblem(key, target.vendor?.name, texts.wrong);
+        if (key === "") return optional ? undefined : closing(texts.wrong.keyMissing);
+        const problem = keyProblem(key, target.vendor?.name, texts.wrong);
+        return problem === undefined ? undefined : closing(problem);
       },
     }),
   ) ?? "").trim();
@@ -98,29 +106,30 @@ interface Working {
 /** Tries key and model until the model answers or the user wants them as they are. */
 async function findWorking(target: Target, first: KeyAnswer, texts: Texts["setup"]): Promise<Working> {
   let key = first;
+  let model: string | undefined;
   while (true) {
     const found = await listLive(target, key, texts);
-    const model = found.failure ? undefined : await chooseModel(target, found.models ?? [], texts);
+    if (!found.failure) model = await chooseModel(target, { listed: found.models ?? [], last: model }, texts);
     const failure = found.failure ?? await tryModel(target, { key, model: model ?? "" }, texts);
     if (!failure) return { key, model: model ?? "" };
     const next = await pick<"key" | "again" | "keep">(texts.whatNow, [
       ...(failure.auth ? [{ value: "key", label: texts.typeAnotherKey }] as const : []),
-      { value: "again", label: model === undefined ? texts.tryAgain : texts.tryAgainOrModel },
+      { value: "again", label: found.failure ? texts.tryAgain : texts.tryAgainOrModel },
       ...(failure.auth ? [] : [{ value: "key", label: texts.typeAnotherKey }] as const),
       { value: "keep", label: texts.saveAllTheSame },
     ]);
     if (next === "key") key = await typeKey(target, texts);
-    if (next === "keep") return { key, model: model ?? await chooseModel(target, [], texts) };
+    if (next === "keep") return { key, model: model ?? await chooseModel(target, { listed: [] }, texts) };
   }
 }
 
 async function listLive(target: Target, key: KeyAnswer, texts: Texts["setup"]) {
   const { host } = new URL(target.baseUrl);
-  const wait = spinner();
+  const wait = spinner({ cancelMessage: texts.nothingWritten });
   wait.start(texts.askingForModels(host));
   const found = await checkProvider(trial(target, key), AbortSignal.timeout(TRIAL_LIMIT_MS));
-  if (found.failure) wait.error(found.failure.message);
-  else wait.stop(found.models ? texts.listsModels(host, found.models.length) : texts.listsNone(host));
+  if (found.failure) wait.error(failureText(found.failure, host, texts));
+  else wait.stop(guided(found.models ? texts.listsModels(host, found.models.length) : texts.listsNone(host)));
   return found;
 }
 
@@ -129,12 +138,19 @@ async function tryModel(
   { key, model }: Working,
   texts: Texts["setup"],
 ): Promise<CheckFailure | undefined> {
-  const wait = spinner();
+  const wait = spinner({ cancelMessage: texts.nothingWritten });
   wait.start(texts.askingModel(model));
   const failure = await askOneWord({ ...trial(target, key), model }, AbortSignal.timeout(TRIAL_LIMIT_MS));
-  if (failure) wait.error(failure.message);
-  else wait.stop(texts.modelAnswers(model));
+  if (failure) wait.error(failureText(failure, new URL(target.baseUrl).host, texts));
+  else wait.stop(guided(texts.modelAnswers(model)));
   return failure;
+}
+
+/** The verdict in the language of the user, then what was said on the way. */
+function failureText(failure: CheckFailure, host: string, texts: Texts["setup"]): string {
+  const { auth, reached, message } = failure;
+  const verdict = auth ? texts.keyRefused(host) : reached ? texts.refused(host) : texts.notReached(host);
+  return guided(`${verdict}\n${message}`);
 }
 
 function trial(target: Target, key: KeyAnswer) {
@@ -147,12 +163,12 @@ function trial(target: Target, key: KeyAnswer) {
 
 async function chooseModel(
   { vendor }: Target,
-  listed: readonly string[],
+  { listed, last }: { readonly listed: readonly string[]; readonly last?: string | undefined },
   texts: Texts["setup"],
 ): Promise<string> {
   const usual = vendor?.models ?? [];
   if (listed.length === 0) {
-    const proposed = usual[0] ?? "";
+    const proposed = last ?? usual[0] ?? "";
     return answered(
       await text({
         message: texts.model,
@@ -162,7 +178,7 @@ async function chooseModel(
       }),
     ).trim();
   }
-  const first = usual.find((model) => listed.includes(model)) ?? listed[0];
+  const first = [last, ...usual].find((model) => model !== undefined && listed.includes(model)) ?? listed[0];
   return await pick(texts.model, listed.map((model) => ({ value: model, label: model })), first);
 }
 
@@ -182,14 +198,15 @@ async function chooseWindow(
   });
   const known = found?.tokens ?? (model === target.vendor?.models[0] ? target.vendor.window : undefined);
   if (known !== undefined) {
-    log.info(texts.window(known));
+    log.info(linesOf(texts.window(known)).join("\n"));
     return known;
   }
   const given = answered(
     await text({
-      message: texts.askWindow,
+      message: guided(texts.askWindow),
       placeholder: texts.windowExample,
-      validate: (value) => !value || readTokens(value) !== undefined ? undefined : texts.wrong.window,
+      validate: (value) =>
+        !value || readTokens(value) !== undefined ? undefined : closing(texts.wrong.window),
     }),
   );
   return readTokens(given ?? "") ?? 0;

@@ -1,6 +1,7 @@
 /** The questions of `reasonix setup`. */
 export const texts = {
   title: "Reasonix setup",
+  keys: "↑ ↓ choose, Enter confirms, Ctrl-C gives up",
   nothingWritten: "Nothing was written",
   wroteDefault: (file: string) =>
     `Wrote ${file}\nNext: reasonix doctor --online, then reasonix run "explain this project"`,
@@ -12,6 +13,8 @@ export const texts = {
   onThisMachine: (server: string) => `${server} on this machine`,
   foundAt: (address: string) => `found at ${address}`,
   isSetUp: "is set up; change it",
+  keyIsThere: (name: string) => `${name} is there`,
+  secondApi: "its OpenAI-compatible API",
   otherServer: "Another OpenAI-compatible server",
   byAddress: "by its address",
   address: "Address of the API",
@@ -32,6 +35,9 @@ export const texts = {
   modelExample: "the name that the server has for it",
   askingModel: (model: string) => `Asking ${model} for a word`,
   modelAnswers: (model: string) => `${model} answers`,
+  keyRefused: (host: string) => `${host} does not take this key`,
+  refused: (host: string) => `${host} refuses`,
+  notReached: (host: string) => `${host} does not answer`,
   whatNow: "What now?",
   typeAnotherKey: "Type another key",
   tryAgain: "Try again",

@@ -2,6 +2,7 @@ import type { texts as en } from "../en/setup.ts";
 
 export const texts: typeof en = {
   title: "Reasonix 设置",
+  keys: "↑ ↓ 选择，Enter 确认，Ctrl-C 放弃",
   nothingWritten: "没有写入任何文件",
   wroteDefault: (file) =>
     `已写入 ${file}\n接下来：先运行 reasonix doctor --online，再运行 reasonix run "介绍这个项目"`,
@@ -13,6 +14,8 @@ export const texts: typeof en = {
   onThisMachine: (server) => `本机上的 ${server}`,
   foundAt: (address) => `位于 ${address}`,
   isSetUp: "已配置，可修改",
+  keyIsThere: (name) => `已有 ${name}`,
+  secondApi: "使用其兼容 OpenAI 的接口",
   otherServer: "其他兼容 OpenAI 的服务",
   byAddress: "填写地址",
   address: "API 地址",
@@ -32,6 +35,9 @@ export const texts: typeof en = {
   modelExample: "服务器上的模型名称",
   askingModel: (model) => `正在请 ${model} 回一个词`,
   modelAnswers: (model) => `${model} 可以回答`,
+  keyRefused: (host) => `${host} 不接受这个密钥`,
+  refused: (host) => `${host} 拒绝了请求`,
+  notReached: (host) => `${host} 没有应答`,
   whatNow: "接下来怎么办？",
   typeAnotherKey: "换一个密钥",
   tryAgain: "再试一次",
