@@ -53,6 +53,8 @@ export interface World {
   spawn(args: readonly string[], options?: RunOptions): Promise<Deno.ChildProcess>;
   write(name: string, text: string): Promise<void>;
   read(name: string): Promise<string>;
+  /** Makes a command of that name start the program, and returns its path. */
+  shim(name: string): Promise<string>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -112,6 +114,15 @@ export async function makeWorld(config = ""): Promise<World> {
       await Deno.writeTextFile(`${dir}/${name}`, text);
     },
     read: (name) => Deno.readTextFile(`${dir}/${name}`),
+    shim: async (name) => {
+      const path = `${temp.path}/bin/${name}`;
+      await Deno.mkdir(`${temp.path}/bin`, { recursive: true });
+      const words = [Deno.execPath(), "run", ...PERMISSION_FLAGS, "--no-config", file];
+      const line = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+      const text = `#!/bin/sh\nexport REASONIX_HOME='${home}'\nexec ${line} "$@"\n`;
+      await Deno.writeTextFile(path, text, { mode: 0o755 });
+      return path;
+    },
     [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
   };
 }

@@ -46,8 +46,8 @@ export interface RunFlags extends Omit<RunOptions, "permissionMode"> {
   readonly includePartialMessages?: boolean;
 }
 
-/** What the flags ask of a run beside its configuration. */
-export function runOptions({ permissionMode, forkSession, ...flags }: RunFlags): RunOptions {
+/** What the flags ask of a run beside its configuration, which `tools` is a part of. */
+export function runOptions({ permissionMode, forkSession, tools: _tools, ...flags }: RunFlags): RunOptions {
   return {
     ...flags,
     ...(forkSession ? { copy: true } : {}),
