@@ -11,7 +11,8 @@ export async function loadAgentSdk(): Promise<any> {
     if (!await Deno.stat(file).then((stat) => stat.isFile, () => false)) await fetchPackage();
     return await import(`file://${file}`);
   } catch (error) {
-    console.warn(`The Claude Agent SDK is not to be had, its tests are skipped: ${error}`);
+    const line = `The Claude Agent SDK is not to be had, its tests are skipped: ${error}\n`;
+    Deno.stderr.writeSync(new TextEncoder().encode(line));
   }
 }
 
