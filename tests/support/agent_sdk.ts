@@ -1,4 +1,6 @@
-/** The Claude Agent SDK for TypeScript from npm, without its platform packages: each is a program of 380 MB. */
+/**
+ * The Claude Agent SDK for TypeScript from npm, without its platform packages: each is a program of 380 MB.
+ */
 const VERSION = "0.3.330";
 const SHA256 = "6ecbc493eda07c20536c97b7529a6873034ad50faafd8eb2bddba4201825950f";
 const DIRECTORY = new URL("../../dist/test/", import.meta.url).pathname;
