@@ -36,6 +36,26 @@ export const configRoutes = buildRouteMap({
       },
       docs: { brief: "Change one value, keeping comments" },
     }),
+    import: buildCommand({
+      loader: async () => (await import("../commands/import/import.ts")).importSettings,
+      parameters: {
+        flags: {
+          from: option("File or directory to read instead of the usual ones", "path"),
+          dryRun: flag("Only show what would be written"),
+          yes: flag("Write without asking"),
+          keys: flag("Put keys that stand in the files into .env of the Reasonix home"),
+          json: flag("Print JSON; writes only with --yes"),
+        },
+        positional: {
+          kind: "tuple",
+          parameters: [{
+            ...argument("claude, codex, opencode or reasonix (default: all that are found)", "agent"),
+            optional: true,
+          }],
+        },
+      },
+      docs: { brief: "Take over settings of another agent" },
+    }),
     presets: buildCommand({
       loader: async () => (await import("../commands/config.ts")).presets,
       parameters: {

@@ -1,3 +1,5 @@
+import { lazy } from "../util/lazy.ts";
+
 export { defaultConfigText, parseProvider } from "./load/defaults.ts";
 export { addConfigItem, isUserOnly, parseConfigValue, saveProvider, setConfigValue } from "./edit/edit.ts";
 export { type UnnamedProvider, unnamedProvider } from "./query/built_in.ts";
@@ -21,4 +23,7 @@ export type { ProviderEntry } from "./schema/provider_schema.ts";
 export { isLoopback } from "./project/provider_trust.ts";
 export type { Config, ConfigInput } from "./schema/schema.ts";
 export type { ProviderTable } from "./edit/provider.ts";
+/** The settings of other agents. Loaded when somebody imports them. */
+export const loadImport = lazy(() => import("./import/import.ts"));
+
 export { type Vendor, vendorEntry, VENDORS } from "./vendors.ts";

@@ -24,8 +24,11 @@ export async function saveSetup(file: string, envFile: string, answers: SetupAns
   });
 }
 
-/** A line of that name gives way; everything else in the file stays as it is. */
-async function saveKey(file: string, name: string, value: string): Promise<void> {
+/**
+ * Saves a key in the key file, which only the user can read. A line of that name gives way; everything else
+ * stays as it is.
+ */
+export async function saveKey(file: string, name: string, value: string): Promise<void> {
   await Deno.mkdir(file.replace(/[/\\][^/\\]*$/, ""), { recursive: true, mode: 0o700 });
   const line = `${name}=${/^[\w.+/=:-]+$/.test(value) ? value : `'${value}'`}`;
   const before = readIfThere(file);

@@ -1,5 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { insertTable, type ProviderTable, putProvider } from "./provider.ts";
+import { insertTable, type ProviderTable, putProvider, wrapNewLists } from "./provider.ts";
 import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
 import { checkValue, type Finding } from "../load/check.ts";
@@ -150,18 +150,42 @@ async function editFile(
   change: (table: TomlTable) => void,
   header = "",
 ): Promise<void> {
+  const { before, after } = await rewriteConfig(file, change, header);
+  if (before !== after) await writeConfig(file, after, { shared });
+}
+
+/**
+ * Works out the text of a configuration file after a change, with everything else in it as it is. `header`
+ * begins a file that is not there. Nothing is written.
+ */
+export async function rewriteConfig(
+  file: string,
+  change: (table: TomlTable) => void,
+  header = "",
+): Promise<{ readonly before: string; readonly after: string }> {
   const problems: ConfigProblem[] = [];
-  const before = readText(file, problems) ?? "";
+  const found = readText(file, problems);
+  const before = found ?? "";
   const table = parseToml(before, file, problems);
   if (!table || problems.length > 0) throw new ConfigError(problems);
   const wanted = structuredClone(table);
   change(wanted);
-  if (JSON.stringify(wanted) === JSON.stringify(table)) return;
-  const after = header + (header === "" ? "" : "\n") + await rewrite(before, table, wanted);
+  if (JSON.stringify(wanted) === JSON.stringify(table)) return { before, after: before };
+  const head = found === undefined && header !== "" ? `${header}\n` : "";
+  const after = head + wrapNewLists(before, await rewrite(before, table, wanted));
   verify(file, after, wanted);
+  return { before, after };
+}
+
+/** Replaces a configuration file in one step; its directory is made when it is missing. */
+export async function writeConfig(
+  file: string,
+  text: string,
+  { shared = false }: EditOptions,
+): Promise<void> {
   const directory = file.replace(/[^\/\\]+$/, "");
   if (directory !== "") await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
-  await writeFileAtomic(file, after, shared ? {} : { setMode: 0o600 });
+  await writeFileAtomic(file, text, shared ? {} : { setMode: 0o600 });
 }
 
 /** The text with the least change that makes it say what is wanted. */
@@ -169,9 +193,9 @@ async function rewrite(before: string, table: TomlTable, wanted: TomlTable): Pro
   const { patch, stringify } = await import("@decimalturn/toml-patch");
   const added = addedEntry(table, wanted);
   if (added) {
-    const { providers, ...others } = wanted;
-    const rest = patch(before, { ...others, providers: (providers as TomlTable[]).slice(0, -1) });
-    const grown = insertTable(rest, "providers", stringify({ providers: [added] }));
+    const { list, entry } = added;
+    const without = { ...wanted, [list]: (wanted[list] as TomlTable[]).slice(0, -1) };
+    const grown = insertTable(await rewrite(before, table, without), list, stringify({ [list]: [entry] }));
     if (grown !== undefined) return grown;
   }
   // The package cannot begin a list of tables in an existing text; its entries go to the end instead.
@@ -188,13 +212,17 @@ async function rewrite(before: string, table: TomlTable, wanted: TomlTable): Pro
   return parts.map((part) => part.endsWith("\n") ? part : part + newline).join(newline);
 }
 
-/** The provider that is new at the end of the list, when it is the only change of the list. */
-function addedEntry(table: TomlTable, wanted: TomlTable): TomlTable | undefined {
-  const [before, after] = [table.providers, wanted.providers];
-  if (!Array.isArray(before) || !Array.isArray(after) || before.length === 0) return undefined;
-  const last = after.at(-1);
-  const isOnly = canonicalJson(after.slice(0, -1)) === canonicalJson(before);
-  return isOnly && isTable(last) ? last : undefined;
+/** An entry that is new at the end of a list of tables, behind those that are as they were. */
+function addedEntry(table: TomlTable, wanted: TomlTable): { list: string; entry: TomlTable } | undefined {
+  for (const list of ["providers", "plugins"]) {
+    const [before, after] = [table[list], wanted[list]];
+    if (!Array.isArray(before) || !Array.isArray(after) || before.length === 0) continue;
+    const entry = after.at(-1);
+    const isLonger = after.length > before.length &&
+      canonicalJson(after.slice(0, before.length)) === canonicalJson(before);
+    if (isLonger && isTable(entry)) return { list, entry };
+  }
+  return undefined;
 }
 
 /** Never leaves a file behind that does not load, or that says something else than asked. */

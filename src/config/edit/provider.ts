@@ -44,5 +44,26 @@ export function insertTable(text: string, name: string, entry: string): string |
   const next = lines.findIndex((line, index) => index > last && /^\s*\[/.test(line) && !inside.test(line));
   let end = next < 0 ? lines.length : next;
   while (end > last + 1 && /^\s*(?:#|$)/.test(lines[end - 1] ?? "")) end--;
-  return [...lines.slice(0, end), "", ...entry.trimEnd().split("\n"), ...lines.slice(end)].join("\n");
+  // The last line of a file without a newline is ended first, so that the two do not run together.
+  const ending = text.includes("\r\n") ? "\r" : "";
+  const added = ["", ...entry.trimEnd().split("\n")].map((line) => line + ending);
+  const before = lines.slice(0, end).map((line) =>
+    ending !== "" && !line.endsWith(ending) ? line + ending : line
+  );
+  const after = lines.slice(end);
+  return [...before, ...added, ...(after.length > 0 ? after : [""])].join("\n");
+}
+
+const MAX_LINE = 110;
+
+/** Writes lists that are new and too long for a line with one item on each line. */
+export function wrapNewLists(before: string, after: string): string {
+  const known = new Set(before.split("\n"));
+  return after.split("\n").map((line) => {
+    const [, head = "", body = "", ending = ""] = /^(\w+ = )\[ (.*) \](\r?)$/.exec(line) ?? [];
+    if (body === "" || line.length <= MAX_LINE || known.has(line)) return line;
+    const items = body.match(/"(?:[^"\\]|\\.)*"|'[^']*'/g) ?? [];
+    if (items.join(", ") !== body) return line;
+    return [`${head}[`, ...items.map((item) => `  ${item},`), "]"].join(`${ending}\n`) + ending;
+  }).join("\n");
 }

@@ -64,6 +64,11 @@ export function environmentSecrets(
   return { keyNames: names, heldBack, values: [...values], redacted: [...new Set([...values, ...redacted])] };
 }
 
+/** Reports whether the value of a variable is one that nobody else may see, by its name and its form. */
+export function holdsSecret(name: string, value: string): boolean {
+  return looksSecret(name.toUpperCase()) && !PLAIN_VALUE.test(value) && !isPath(value);
+}
+
 function looksSecret(upper: string): boolean {
   return SECRET_NAME.test(upper) || FURTHER_NAMES.has(upper) || isVendorVariable(upper);
 }

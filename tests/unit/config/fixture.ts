@@ -18,6 +18,7 @@ export function configFixture(files: Record<string, string> = {}): Fixture {
   Deno.mkdirSync(cwd);
   const write = (path: string, text: string | Uint8Array) => {
     const file = `${root}/${path}`;
+    Deno.mkdirSync(file.replace(/[^/]*$/, ""), { recursive: true });
     if (typeof text === "string") Deno.writeTextFileSync(file, text);
     else Deno.writeFileSync(file, text);
     return file;

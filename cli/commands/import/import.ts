@@ -1,0 +1,155 @@
+import { createTwoFilesPatch } from "diff";
+import { type ConfigProblem, loadImport } from "../../../src/config/mod.ts";
+import { EXIT, formatPlace, ReasonixError } from "../../../src/core/mod.ts";
+import { saveKey } from "../setup/save.ts";
+import { displayOf } from "../../terminal/display.ts";
+import type { CliContext } from "../../terminal/process.ts";
+import { runPaths } from "../../terminal/working_directory.ts";
+import { chooseFiles } from "./sources.ts";
+import { foundText, keysText, previewText, safeShow, withoutSecrets } from "./view.ts";
+
+type Importer = Awaited<ReturnType<typeof loadImport>>;
+type Preview = Awaited<ReturnType<Importer["previewImport"]>>;
+
+interface ImportFlags {
+  readonly from?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly keys?: boolean;
+  readonly json?: boolean;
+}
+
+/** Shows what the settings of other agents would become here, and writes it on confirmation. */
+export async function importSettings(this: CliContext, flags: ImportFlags, agent?: string): Promise<void> {
+  const { stdout, stderr } = this.process;
+  const importer = await loadImport();
+  const paths = runPaths(this);
+  const terminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
+  const asks = terminal && !flags.json && !flags.yes && !flags.dryRun;
+  const sources = await chooseFiles(importer, paths, { agent, from: flags.from, ask: asks });
+  const preview = await importer.previewImport(sources, paths);
+  const hide = withoutSecrets(preview.keys);
+  for (const problem of preview.problems) stderr.write(`${hide(problemText(problem))}\n`);
+  if (preview.problems.length > 0) this.process.exitCode = EXIT.config;
+  const patches = preview.files.map(patchOf);
+  const view = { show: safeShow(hide, paths.env("HOME")), colour: displayOf(this).outColor };
+  if (!flags.json) stdout.write(foundText(sources, view) + previewText(preview, patches, view));
+  const wanted = preview.files.length > 0 && !flags.dryRun;
+  const agreed = wanted && (flags.yes === true || (asks && confirm("Write this?")));
+  if (agreed) {
+    for (const { path, after, shared } of preview.files) {
+      await importer.writeConfig(path, after, { shared });
+    }
+  }
+  const envFile = `${paths.home}/.env`;
+  if (!flags.json) stdout.write(keysText(preview.keys, { envFile, view }));
+  const saved = await saveKeys(
+    preview,
+    envFile,
+    (count) =>
+      !flags.dryRun &&
+      (flags.keys === true || (asks && confirm(`Put ${count} into ${envFile}, readable by you alone?`))),
+  );
+  if (flags.json) {
+    stdout.write(
+      `${JSON.stringify(report({ preview, sources, patches, agreed, saved }), safely(hide), 2)}\n`,
+    );
+  } else stdout.write(closing(preview, { agreed, saved, dryRun: flags.dryRun === true, cwd: paths.cwd }));
+  if (wanted && !agreed && !asks && !flags.json) throw nobodyToAsk();
+}
+
+function problemText({ place, message, remedy }: ConfigProblem): string {
+  return `error: ${place ? `${formatPlace(place)}: ` : ""}${message}\n       ${remedy}`;
+}
+
+function patchOf({ path, before, after }: Preview["files"][number]): string {
+  return createTwoFilesPatch(
+    path,
+    path,
+    before,
+    after,
+    before === "" ? "none yet" : "now",
+    "after the import",
+  )
+    .replace(/^Index: .*\n=+\n/, "");
+}
+
+/** Keys that the user does not have yet go into the key file when `agree` says so; returns their names. */
+async function saveKeys(
+  { keys }: Preview,
+  file: string,
+  agree: (count: string) => boolean,
+): Promise<readonly string[]> {
+  const waiting = keys.filter(({ known, origin }) => known === undefined && origin.scope === "user");
+  if (waiting.length === 0 || !agree(waiting.length === 1 ? "this key" : `these ${waiting.length} keys`)) {
+    return [];
+  }
+  for (const { name, value } of waiting) await saveKey(file, name, value);
+  return waiting.map(({ name }) => name);
+}
+
+function nobodyToAsk(): ReasonixError {
+  return new ReasonixError("Cannot ask whether to write this: there is no terminal", {
+    exit: "blocked",
+    remedy: "read the list, then add --yes; --dry-run only shows it",
+  });
+}
+
+interface Result {
+  readonly agreed: boolean;
+  readonly saved: readonly string[];
+}
+
+function closing(
+  { files, outcomes }: Preview,
+  { agreed, saved, dryRun, cwd }: Result & { readonly dryRun: boolean; readonly cwd: string },
+): string {
+  const keys = saved.length > 0 ? `Saved ${saved.join(", ")}\n` : "";
+  if (files.length === 0) {
+    const all = outcomes.some(({ state }) => state === "present")
+      ? ": what can be taken over is there already"
+      : "";
+    return `${keys}Nothing to write${all}\n`;
+  }
+  if (!agreed) return dryRun ? keys : `${keys}No configuration was written\n`;
+  const trust = files.some(({ path }) => path.startsWith(`${cwd}/`))
+    ? "What a project file starts waits for `reasonix trust`\n"
+    : "";
+  return `${keys}${
+    files.map(({ path }) => `Wrote ${path}\n`).join("")
+  }${trust}Check it: reasonix doctor --online\n`;
+}
+
+function report({ preview, sources, patches, agreed, saved }: Result & {
+  readonly preview: Preview;
+  readonly sources: Awaited<ReturnType<typeof chooseFiles>>;
+  readonly patches: readonly string[];
+}): unknown {
+  const { outcomes, left, keys, notices, problems, files } = preview;
+  return {
+    found: sources.map(({ agent, path, scope }) => ({ agent, path, scope })),
+    changes: outcomes.map(({ origin, change, note, file, state }) => ({
+      from: origin.text,
+      place: origin.place,
+      to: change,
+      file,
+      state,
+      ...(note === undefined ? {} : { note }),
+    })),
+    left: left.map(({ origin, why }) => ({ from: origin.text, place: origin.place, why })),
+    keys: keys.map(({ name, known, origin: { text, place } }) => ({
+      name,
+      from: text,
+      place,
+      state: saved.includes(name) ? "saved" : known ?? "missing",
+    })),
+    notices,
+    problems,
+    files: files.map(({ path }, index) => ({ path, diff: patches[index] })),
+    written: agreed,
+  };
+}
+
+function safely(hide: (text: string) => string): (name: string, part: unknown) => unknown {
+  return (_name, part) => typeof part === "string" ? hide(part) : part;
+}

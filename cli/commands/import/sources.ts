@@ -1,0 +1,71 @@
+import type { RunPaths } from "../../../src/assembly/mod.ts";
+import { type loadImport, userConfigFile } from "../../../src/config/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { exists } from "../../../src/path/probe.ts";
+
+type Importer = Awaited<ReturnType<typeof loadImport>>;
+export type FoundFile = ReturnType<Importer["findFiles"]>[number];
+type AgentName = FoundFile["agent"];
+
+interface Wanted {
+  readonly agent: string | undefined;
+  /** A file, or a directory with files under their usual names. */
+  readonly from: string | undefined;
+  /** Lets the user choose between several agents. */
+  readonly ask: boolean;
+}
+
+/** Finds the files to import from. Throws ReasonixError (usage) when there is none. */
+export async function chooseFiles(importer: Importer, paths: RunPaths, wanted: Wanted): Promise<FoundFile[]> {
+  const { AGENTS, findFiles, filesFrom } = importer;
+  const agent = AGENTS.find(({ name }) => name === wanted.agent)?.name;
+  if (wanted.agent !== undefined && agent === undefined) {
+    throw new ReasonixError(`Cannot import from ${JSON.stringify(wanted.agent)}: no such agent is known`, {
+      exit: "usage",
+      remedy: `name one of ${AGENTS.map(({ name }) => name).join(", ")}, or none for all`,
+    });
+  }
+  if (wanted.from !== undefined) return filesFrom(wanted.from, agent, paths);
+  const names = agent === undefined ? AGENTS.map(({ name }) => name) : [agent];
+  const found = names.flatMap((name) => findFiles(name, paths));
+  if (found.length === 0) throw nothingFound(importer, names, paths);
+  const agents = [...new Set(found.map((file) => file.agent))];
+  if (!wanted.ask || agents.length < 2) return found;
+  const chosen = await pickAgents(importer, found, agents);
+  return found.filter((file) => chosen.includes(file.agent));
+}
+
+function nothingFound(importer: Importer, names: readonly AgentName[], paths: RunPaths): ReasonixError {
+  const own = userConfigFile(paths.home);
+  if (names.length === 1 && names[0] === "reasonix" && exists(own)) {
+    return new ReasonixError(`Nothing to import: ${own} is this program's own file and is read as it is`, {
+      exit: "usage",
+      remedy: "`reasonix doctor` names what has no effect in it; --from names a file that lies elsewhere",
+    });
+  }
+  const places = names.flatMap((name) => importer.usualFiles(name, paths)).map(({ path }) =>
+    `         ${path}`
+  );
+  return new ReasonixError("Cannot import anything: no settings of another agent were found", {
+    exit: "usage",
+    remedy: `name a file with --from. These places were looked at:\n${places.join("\n")}`,
+  });
+}
+
+async function pickAgents(
+  { AGENTS }: Importer,
+  found: readonly FoundFile[],
+  agents: readonly AgentName[],
+): Promise<readonly AgentName[]> {
+  const { isCancel, multiselect } = await import("@clack/prompts");
+  const options = agents.map((name) => ({
+    value: name,
+    label: AGENTS.find((agent) => agent.name === name)?.label ?? name,
+    hint: found.filter(({ agent }) => agent === name).map(({ path }) => path).join(", "),
+  }));
+  const chosen = await multiselect({ message: "Import from", options, initialValues: [...agents] });
+  if (isCancel(chosen) || typeof chosen === "symbol") {
+    throw new ReasonixError("Nothing was chosen, and nothing was written", { exit: "usage" });
+  }
+  return chosen;
+}

@@ -1,0 +1,144 @@
+import type { loadImport } from "../../../src/config/mod.ts";
+import type { SourcePlace } from "../../../src/core/mod.ts";
+import { createRedactor } from "../../../src/util/redact.ts";
+import { terminalSafe } from "../../../src/util/terminal_text.ts";
+import { padDisplay } from "../../../src/util/display_width.ts";
+import { palette } from "../../../src/view/mod.ts";
+
+type Importer = Awaited<ReturnType<typeof loadImport>>;
+type Preview = Awaited<ReturnType<Importer["previewImport"]>>;
+type Outcome = Preview["outcomes"][number];
+type Keys = Preview["keys"];
+
+export interface ImportView {
+  /** Makes a text fit for the screen. */
+  readonly show: (text: string) => string;
+  readonly colour: boolean;
+}
+
+/** Takes the keys that were found, and what looks like one, out of a text. */
+export function withoutSecrets(keys: Keys): (text: string) => string {
+  const redact = createRedactor(keys.map(({ value }) => value));
+  return (text) => {
+    // What only names a variable is no secret, also behind `Bearer`.
+    const names = text.match(VARIABLE) ?? [];
+    let at = 0;
+    return redact(text.replace(VARIABLE, HOLE)).replaceAll(HOLE, () => names[at++] ?? HOLE);
+  };
+}
+
+const VARIABLE = /(?:\b(?:Bearer|Basic|Token)\s+)?\$\{\w+(?::-[^}]*)?\}|\uE000/g;
+/** Too short to be taken for a key. */
+const HOLE = "\uE000";
+
+/** Texts for the screen: no keys, no controls, and `~` for the user's directory. */
+export function safeShow(hide: (text: string) => string, userHome: string | undefined): ImportView["show"] {
+  return (text) => {
+    const safe = terminalSafe(hide(text));
+    return userHome && userHome !== "/" ? safe.replaceAll(`${userHome}/`, "~/") : safe;
+  };
+}
+
+const LABELS: Readonly<Record<string, string>> = {
+  claude: "Claude Code",
+  codex: "codex",
+  opencode: "opencode",
+  reasonix: "Reasonix",
+};
+
+/** Lists the files that are read. */
+export function foundText(
+  sources: readonly { readonly agent: string; readonly path: string; readonly scope: string }[],
+  { show }: ImportView,
+): string {
+  const lines = sources.map(({ agent, path, scope }) =>
+    `  ${padDisplay(LABELS[agent] ?? agent, 12, "right")} ${show(path)}${
+      scope === "project" ? "  (this project)" : ""
+    }\n`
+  );
+  return `Found\n${lines.join("")}`;
+}
+
+/** Every setting with what becomes of it, by file; what is not taken over; and the diffs. */
+export function previewText(preview: Preview, patches: readonly string[], view: ImportView): string {
+  const { bold, dim } = palette(view.colour);
+  const rows = [
+    ...preview.outcomes.map((outcome) => ({
+      place: outcome.origin.place,
+      lines: outcomeLines(outcome, view),
+    })),
+    ...preview.left.map(({ origin, why }) => ({
+      place: origin.place,
+      lines: [`${dim("·")} ${view.show(origin.text)}`, dim(`not taken over: ${view.show(why)}`)],
+    })),
+  ].toSorted((a, b) => inFile(a.place, b.place));
+  const files = [...new Set(rows.map(({ place }) => place.file))];
+  const sections = files.map((file) => {
+    const own = rows.filter(({ place }) => place.file === file);
+    const width = Math.max(...own.map(({ place }) => position(place).length));
+    const lines = own.flatMap(({ place, lines: [first = "", ...more] }) => [
+      `  ${position(place).padStart(width)}  ${first}`,
+      ...more.map((line) => `  ${" ".repeat(width)}    ${line}`),
+    ]);
+    return `\n${bold(view.show(file))}\n${lines.join("\n")}\n`;
+  });
+  const notices = preview.notices.map((notice) => `\n${view.show(notice)}\n`);
+  return sections.join("") + notices.join("") +
+    patches.map((patch) => `\n${diffText(patch, view)}`).join("") + "\n";
+}
+
+function outcomeLines({ origin, change, note, state }: Outcome, { show, colour }: ImportView): string[] {
+  const { good, dim, warning } = palette(colour);
+  const target = show(targetText(change));
+  const from = show(origin.text);
+  const first = state === "new"
+    ? `${good("+")} ${from} → ${target}`
+    : state === "present"
+    ? dim(`= ${from} → ${target}, ${show(note ?? "")}`)
+    : `${warning("!")} ${from} → ${target}, not written`;
+  return note === undefined || state === "present" ? [first] : [first, dim(show(note))];
+}
+
+function targetText(change: Outcome["change"]): string {
+  if (change.kind === "entry") return `[[${change.list}]] ${change.entry.name}`;
+  const value = change.kind === "set" ? change.value : change.item;
+  return `${change.key} ${JSON.stringify(value)}`;
+}
+
+function diffText(patch: string, { show, colour }: ImportView): string {
+  const { added, removed, dim, bold } = palette(colour);
+  return show(patch).split("\n").map((line) => {
+    if (/^(?:---|\+\+\+) /.test(line)) return bold(line);
+    if (line.startsWith("@@")) return dim(line);
+    return line.startsWith("+") ? added(line) : line.startsWith("-") ? removed(line) : line;
+  }).join("\n");
+}
+
+function position({ line, column }: SourcePlace): string {
+  return line === undefined ? "" : `${line}:${column ?? 1}`;
+}
+
+function inFile(a: SourcePlace, b: SourcePlace): number {
+  if (a.file !== b.file) return 0;
+  return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
+/** Says which keys were found where, and what to do about them. */
+export function keysText(
+  keys: Keys,
+  { envFile, view }: { readonly envFile: string; readonly view: ImportView },
+): string {
+  if (keys.length === 0) return "";
+  const lines = keys.map(({ name, known, origin }) => {
+    const place = view.show(`${origin.place.file}${position(origin.place) && `:${position(origin.place)}`}`);
+    const advice = known === "saved"
+      ? "you have saved one under this name"
+      : known === "environment"
+      ? "in your environment"
+      : origin.scope === "project"
+      ? "export it, or put it into .env of the project"
+      : view.show(`put it into ${envFile} as ${name}=…, or add --keys`);
+    return `  ${name}  ${place}  ${advice}\n`;
+  });
+  return `Keys that stand in these files; none is copied into a configuration\n${lines.join("")}`;
+}

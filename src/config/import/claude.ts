@@ -1,0 +1,207 @@
+import type { KeyPath } from "../problem.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { vendorEntry, VENDORS } from "../vendors.ts";
+import { claudeRule } from "./claude_rules.ts";
+import { type ForeignDocument, originOf } from "./document.ts";
+import type { ImportPlan } from "./plan.ts";
+import { takeServer } from "./servers.ts";
+
+/** Plans what Claude Code's settings become; `cwd` is the project whose servers of `.claude.json` count. */
+export function planClaude(documents: readonly ForeignDocument[], plan: ImportPlan, cwd: string): void {
+  const switchedOff = new Set(documents.flatMap(({ table }) => texts(table.disabledMcpjsonServers)));
+  for (const document of documents) {
+    if (document.path.endsWith(".mcp.json")) planServers(plan, document, ["mcpServers"], switchedOff);
+    else if (document.path.endsWith(".claude.json")) planState(plan, document, cwd);
+    else planSettings(plan, document);
+  }
+}
+
+function planState(plan: ImportPlan, document: ForeignDocument, cwd: string): void {
+  planServers(plan, document, ["mcpServers"]);
+  const projects = isTable(document.table.projects) ? document.table.projects : {};
+  const project = projects[cwd];
+  if (!isTable(project)) return;
+  const own: ForeignDocument = { ...document, scope: "project" };
+  planServers(plan, own, ["projects", cwd, "mcpServers"]);
+  texts(project.allowedTools).forEach((rule, index) =>
+    takeRule(plan, own, ["projects", cwd, "allowedTools", index], { rule, list: "allow" })
+  );
+}
+
+function planServers(
+  plan: ImportPlan,
+  document: ForeignDocument,
+  path: KeyPath,
+  switchedOff: ReadonlySet<string> = new Set(),
+): void {
+  const servers = path.reduce<unknown>(
+    (value, part) => isTable(value) ? value[part] : undefined,
+    document.table,
+  );
+  for (const [name, server] of Object.entries(isTable(servers) ? servers : {})) {
+    const origin = originOf(document, [...path.slice(-1), name]);
+    const place = document.place([...path, name]);
+    const at = { ...origin, place };
+    if (!isTable(server)) {
+      plan.leave(at, "it is no description of a server");
+      continue;
+    }
+    const { type, command, args, env, url, headers, timeout } = server;
+    takeServer(plan, {
+      name,
+      origin: at,
+      type,
+      command,
+      args,
+      env,
+      url,
+      headers,
+      enabled: server.disabled !== true && !switchedOff.has(name),
+      ...(typeof timeout === "number" ? { timeoutSeconds: timeout / 1000 } : {}),
+      notes: ["cwd", "headersHelper", "oauth", "alwaysAllow"].filter((key) => server[key] !== undefined)
+        .map((key) => `without ${key}`),
+    });
+  }
+}
+
+/** Settings that are looked at one by one. */
+const KNOWN = ["$schema", "permissions", "model", "env", "sandbox", "disabledMcpjsonServers"];
+
+const REASONS: Readonly<Record<string, string>> = {
+  hooks: "there are no hooks yet",
+  apiKeyHelper: "a program that prints the key is not asked; put the key into .env or the environment",
+  enabledPlugins: "there are no plugins of this kind",
+  enabledMcpjsonServers: "`reasonix trust` decides about the servers of a project",
+  enableAllProjectMcpServers: "`reasonix trust` decides about the servers of a project",
+};
+
+function planSettings(plan: ImportPlan, document: ForeignDocument): void {
+  const { table } = document;
+  if (isTable(table.permissions)) planPermissions(plan, document, table.permissions);
+  if (isTable(table.sandbox)) planSandbox(plan, document, table.sandbox);
+  if (typeof table.model === "string") planModel(plan, document, table.model);
+  if (isTable(table.env)) planEnvironment(plan, document, table.env);
+  for (const key of Object.keys(table)) {
+    if (KNOWN.includes(key)) continue;
+    plan.leave(originOf(document, [key]), REASONS[key] ?? "it has no counterpart");
+  }
+}
+
+function planPermissions(plan: ImportPlan, document: ForeignDocument, permissions: TomlTable): void {
+  for (const [key, value] of Object.entries(permissions)) {
+    const path = ["permissions", key];
+    if (key === "allow" || key === "ask" || key === "deny") {
+      texts(value).forEach((rule, index) => takeRule(plan, document, [...path, index], { rule, list: key }));
+    } else if (key === "defaultMode") planMode(plan, document, String(value));
+    else if (key === "additionalDirectories") {
+      texts(value).forEach((item, index) =>
+        plan.take(originOf(document, [...path, index], item), {
+          kind: "item",
+          key: "sandbox.allow_write",
+          item,
+        })
+      );
+    } else plan.leave(originOf(document, path, value), "it has no counterpart");
+  }
+}
+
+function takeRule(
+  plan: ImportPlan,
+  document: ForeignDocument,
+  path: KeyPath,
+  { rule, list }: { readonly rule: string; readonly list: "allow" | "ask" | "deny" },
+): void {
+  const origin = originOf(document, path, rule);
+  const result = claudeRule(rule, list, document.scope);
+  if ("why" in result) plan.leave(origin, result.why);
+  else {plan.take(
+      origin,
+      { kind: "item", key: `permissions.${list}`, item: result.rule },
+      result.note || undefined,
+    );}
+}
+
+function planMode(plan: ImportPlan, document: ForeignDocument, mode: string): void {
+  const origin = originOf(document, ["permissions", "defaultMode"], mode);
+  const set = (value: string, note?: string) =>
+    plan.take(origin, { kind: "set", key: "permissions.mode", value }, note);
+  if (mode === "default") set("ask");
+  else if (mode === "dontAsk") set("deny");
+  else if (mode === "plan") set("deny", "stricter; --permission-mode plan is a choice of each run");
+  else if (mode === "acceptEdits") {
+    plan.take(origin, { kind: "item", key: "permissions.allow", item: "Edit" });
+  } else {
+    plan.leave(
+      origin,
+      "no file lifts every question; --permission-mode danger-full-access does for one run",
+    );
+  }
+}
+
+function planSandbox(plan: ImportPlan, document: ForeignDocument, sandbox: TomlTable): void {
+  const targets: Readonly<Record<string, string>> = {
+    "network.allowedDomains": "sandbox.network_hosts",
+    "filesystem.allowWrite": "sandbox.allow_write",
+    "filesystem.denyRead": "sandbox.forbid_read",
+  };
+  for (const [key, value] of Object.entries(sandbox)) {
+    const path = ["sandbox", key];
+    if (key === "enabled") {
+      if (value === true) {
+        plan.take(originOf(document, path, value), { kind: "set", key: "sandbox.bash", value: "enforce" });
+      } else plan.leave(originOf(document, path, value), "the jail stays on");
+      continue;
+    }
+    for (const [name, list] of isTable(value) ? Object.entries(value) : []) {
+      const target = targets[`${key}.${name}`];
+      if (target === undefined || !Array.isArray(list)) {
+        plan.leave(originOf(document, [...path, name]), "it has no counterpart");
+        continue;
+      }
+      texts(list).forEach((item, index) => {
+        const origin = originOf(document, [...path, name, index], item);
+        if (target === "sandbox.network_hosts" && item.includes("*")) {
+          plan.leave(origin, "a * would allow other hosts here");
+        } else plan.take(origin, { kind: "item", key: target, item });
+      });
+    }
+    if (!isTable(value)) plan.leave(originOf(document, path, value), "it has no counterpart");
+  }
+}
+
+function planModel(plan: ImportPlan, document: ForeignDocument, written: string): void {
+  const origin = originOf(document, ["model"], written);
+  const model = written.replace(/\[\w+\]$/, "");
+  const vendor = VENDORS.find(({ name }) => name === "anthropic");
+  if (!vendor || !model.startsWith("claude-")) {
+    return plan.leave(
+      origin,
+      "it is a name of Claude Code's own; `reasonix setup` lists the models of a vendor",
+    );
+  }
+  const entry = { ...vendorEntry(vendor), models: [model], default: model };
+  plan.take(
+    origin,
+    { kind: "entry", list: "providers", entry },
+    `its key is ${vendor.keyName}; a subscription cannot be used`,
+  );
+  plan.take(origin, { kind: "set", key: "default_model", value: `${vendor.name}/${model}` });
+}
+
+function planEnvironment(plan: ImportPlan, document: ForeignDocument, env: TomlTable): void {
+  for (const [name, value] of Object.entries(env)) {
+    const origin = originOf(document, ["env", name]);
+    if (name === "ANTHROPIC_API_KEY" && typeof value === "string" && value !== "") {
+      plan.key({ name, value, origin }, name);
+    } else if (name === "ANTHROPIC_BASE_URL") {
+      plan.leave(
+        origin,
+        "it speaks Anthropic's own wire; `reasonix setup` takes an OpenAI-compatible address",
+      );
+    } else plan.leave(origin, "a variable of that program; export it in your shell where commands need it");
+  }
+}
+
+function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}

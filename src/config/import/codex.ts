@@ -1,0 +1,282 @@
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { vendorEntry, VENDORS } from "../vendors.ts";
+import { planCodexPolicy } from "./codex_policy.ts";
+import { type ForeignDocument, originOf } from "./document.ts";
+import type { ImportPlan, Origin } from "./plan.ts";
+import { safeHeaders, safeText, variableName } from "./secrets.ts";
+import { takeServer } from "./servers.ts";
+import type { ProviderTable } from "../edit/provider.ts";
+
+/** Settings that are looked at one by one, here or in what they are handed to. */
+const KNOWN = [
+  "model",
+  "model_provider",
+  "model_providers",
+  "model_context_window",
+  "model_max_output_tokens",
+  "model_reasoning_effort",
+  "mcp_servers",
+  "profile",
+  "profiles",
+  "approval_policy",
+  "sandbox_mode",
+  "sandbox_workspace_write",
+];
+
+const REASONS: Readonly<Record<string, string>> = {
+  notify: "there are no notifications yet",
+  projects: "trust is decided here with `reasonix trust`",
+  shell_environment_policy:
+    "secrets are always kept from commands; [tools.shell] pass_env lets single ones through",
+  project_doc_max_bytes: "AGENTS.md is read up to instructions_max_bytes",
+  history: "sessions are kept one by one; `reasonix session list`",
+};
+
+/** Plans what codex's settings become. */
+export function planCodex(documents: readonly ForeignDocument[], plan: ImportPlan): void {
+  for (const document of documents) {
+    const { table } = document;
+    planModels(plan, document);
+    planServers(plan, document);
+    planCodexPolicy(plan, document);
+    for (const key of Object.keys(table)) {
+      if (!KNOWN.includes(key)) {
+        plan.leave(
+          originOf(document, [key]),
+          REASONS[key] ?? "it has no counterpart",
+        );
+      }
+    }
+  }
+}
+
+/** A model and the provider it is asked for at: of the file itself, or of a profile. */
+interface Choice {
+  readonly model: string;
+  readonly provider: string;
+  readonly origin: Origin;
+  readonly profile?: string;
+}
+
+function planModels(plan: ImportPlan, document: ForeignDocument): void {
+  const { table } = document;
+  const choices = choicesOf(plan, document);
+  const configured = isTable(table.model_providers) ? table.model_providers : {};
+  const names = new Set([...Object.keys(configured), ...choices.map(({ provider }) => provider)]);
+  const written = new Set([...names].filter((name) => planProvider(plan, document, name, choices)));
+  const chosen = choices.find(({ profile }) => profile !== undefined && profile === table.profile) ??
+    choices.find(({ profile }) => profile === undefined);
+  for (const { profile, provider, model, origin } of choices) {
+    if (profile === undefined || !written.has(provider)) continue;
+    plan.notices.push(`Profile ${profile} is --model ${provider}/${model} (${origin.text})`);
+  }
+  if (!chosen || !written.has(chosen.provider)) return;
+  plan.take(chosen.origin, {
+    kind: "set",
+    key: "default_model",
+    value: `${chosen.provider}/${chosen.model}`,
+  });
+}
+
+function choicesOf(plan: ImportPlan, document: ForeignDocument): Choice[] {
+  const { table } = document;
+  const provider = typeof table.model_provider === "string" ? table.model_provider : "openai";
+  const own = typeof table.model === "string"
+    ? [{ model: table.model, provider, origin: originOf(document, ["model"], table.model) }]
+    : [];
+  const profiles = Object.entries(isTable(table.profiles) ? table.profiles : {}).flatMap(
+    ([profile, settings]) => {
+      if (!isTable(settings)) return [];
+      for (const key of Object.keys(settings)) {
+        if (key === "model" || key === "model_provider") continue;
+        plan.leave(
+          originOf(document, ["profiles", profile, key]),
+          "a profile is only a model here; give the rest as flags",
+        );
+      }
+      const model = settings.model ?? table.model;
+      if (typeof model !== "string") return [];
+      const its = typeof settings.model_provider === "string" ? settings.model_provider : provider;
+      return [{ model, provider: its, profile, origin: originOf(document, ["profiles", profile]) }];
+    },
+  );
+  return [...own, ...profiles];
+}
+
+/** Servers on this machine that codex knows without a word in its file. */
+const LOCAL: Readonly<Record<string, string>> = {
+  oss: "http://127.0.0.1:11434/v1",
+  ollama: "http://127.0.0.1:11434/v1",
+  lmstudio: "http://127.0.0.1:1234/v1",
+};
+
+/** Returns whether there is such a provider afterwards. */
+function planProvider(
+  plan: ImportPlan,
+  document: ForeignDocument,
+  name: string,
+  choices: readonly Choice[],
+): boolean {
+  const models = [...new Set(choices.filter(({ provider }) => provider === name).map(({ model }) => model))];
+  const path = ["model_providers", name];
+  const tables = document.table.model_providers;
+  const settings = isTable(tables) && isTable(tables[name]) ? tables[name] : undefined;
+  const origin = settings
+    ? originOf(document, path)
+    : choices.find(({ provider }) => provider === name)?.origin;
+  if (!origin) return false;
+  if (models.length === 0) {
+    plan.leave(origin, "no model of it is named; `reasonix setup` lists them");
+    return false;
+  }
+  const base = settings ? described(plan, origin, name, settings) : wellKnown(name);
+  if (!base) {
+    plan.leave(origin, `the provider ${JSON.stringify(name)} has no address`);
+    return false;
+  }
+  const { notes, ...address } = base;
+  const vendor = settings ? undefined : VENDORS.find((candidate) => candidate.name === name);
+  const window = vendor && vendor.models[0] === models[0] ? { context_window: vendor.window } : {};
+  const entry = {
+    name,
+    ...address,
+    models,
+    default: models[0],
+    ...window,
+    ...limits(document.table, models),
+  };
+  plan.take(origin, { kind: "entry", list: "providers", entry }, notes);
+  return true;
+}
+
+type Address = Omit<ProviderTable, "name"> & { readonly notes?: string };
+
+function wellKnown(name: string): Address | undefined {
+  const local = LOCAL[name];
+  if (local !== undefined) return { base_url: local };
+  const vendor = VENDORS.find((candidate) => candidate.name === name);
+  if (!vendor) return undefined;
+  const { name: _, models: __, default: ___, context_window: ____, ...address } = vendorEntry(vendor);
+  return {
+    ...address,
+    notes: `its key is ${vendor.keyName}, not a sign-in of codex; asked for chat completions, not responses`,
+  };
+}
+
+function described(plan: ImportPlan, origin: Origin, name: string, settings: TomlTable): Address | undefined {
+  const { base_url: url, env_key: keyName, query_params: query, experimental_bearer_token: token } = settings;
+  if (typeof url !== "string" || url === "") return undefined;
+  const owner = { plan, origin, name };
+  const key = typeof token === "string" && token !== ""
+    ? plan.key(
+      { name: variableName(name, "api_key"), value: token, origin },
+      variableName(name, "bearer_token"),
+    )
+    : typeof keyName === "string"
+    ? keyName
+    : settings.requires_openai_auth === true
+    ? "OPENAI_API_KEY"
+    : "";
+  const headers = {
+    ...safeHeaders(settings.http_headers, owner),
+    ...fromEnvironment(settings.env_http_headers),
+  };
+  const questions = isTable(query) ? new URLSearchParams(query as Record<string, string>).toString() : "";
+  const notes = [
+    ...(settings.wire_api === "chat"
+      ? []
+      : ["asked for chat completions, not responses: try doctor --online"]),
+    ...(settings.auth === undefined ? [] : ["without auth: a program that prints the key is not asked"]),
+  ];
+  return {
+    base_url: safeText(questions === "" ? url : `${url}${url.includes("?") ? "&" : "?"}${questions}`, owner),
+    ...(key === "" ? {} : { api_key_env: key }),
+    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    ...(typeof settings.request_max_retries === "number"
+      ? { max_attempts: settings.request_max_retries + 1 }
+      : {}),
+    ...(typeof settings.stream_idle_timeout_ms === "number"
+      ? { idle_timeout_seconds: settings.stream_idle_timeout_ms / 1000 }
+      : {}),
+    ...(notes.length > 0 ? { notes: notes.join("; ") } : {}),
+  };
+}
+
+/** What the file says of its model holds for its provider, when that has no other. */
+function limits(table: TomlTable, models: readonly string[]): TomlTable {
+  if (models.length !== 1 || models[0] !== table.model) return {};
+  const { model_context_window: window, model_max_output_tokens: output, model_reasoning_effort: effort } =
+    table;
+  return {
+    ...(typeof window === "number" ? { context_window: window } : {}),
+    ...(typeof output === "number" ? { max_output_tokens: output } : {}),
+    ...(typeof effort === "string" ? { effort } : {}),
+  };
+}
+
+function fromEnvironment(names: unknown): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(isTable(names) ? names : {}).map(([header, name]) => [header, `\${${String(name)}}`]),
+  );
+}
+
+const SERVER_KEYS = [
+  "command",
+  "args",
+  "env",
+  "env_vars",
+  "url",
+  "bearer_token_env_var",
+  "http_headers",
+  "env_http_headers",
+  "enabled",
+  "tool_timeout_sec",
+  "enabled_tools",
+  "disabled_tools",
+];
+
+function planServers(plan: ImportPlan, document: ForeignDocument): void {
+  const servers = document.table.mcp_servers;
+  for (const [name, server] of Object.entries(isTable(servers) ? servers : {})) {
+    const origin = originOf(document, ["mcp_servers", name]);
+    if (!isTable(server)) {
+      plan.leave(origin, "it is no description of a server");
+      continue;
+    }
+    const passed = Object.fromEntries(
+      list(server.env_vars).map((variable) => [variable, `\${${variable}:-}`]),
+    );
+    const bearer = server.bearer_token_env_var;
+    const some = Array.isArray(server.enabled_tools);
+    takeServer(plan, {
+      name,
+      origin,
+      command: server.command,
+      args: server.args,
+      env: { ...passed, ...(isTable(server.env) ? server.env : {}) },
+      url: server.url,
+      headers: {
+        ...(typeof bearer === "string" ? { Authorization: `Bearer \${${bearer}}` } : {}),
+        ...(isTable(server.http_headers) ? server.http_headers : {}),
+        ...fromEnvironment(server.env_http_headers),
+      },
+      enabled: server.enabled !== false && !some,
+      ...(typeof server.tool_timeout_sec === "number" ? { timeoutSeconds: server.tool_timeout_sec } : {}),
+      notes: [
+        ...(some ? ["switched off: a list of its only tools (enabled_tools) has no counterpart"] : []),
+        ...Object.keys(server).filter((key) => !SERVER_KEYS.includes(key)).map((key) => `without ${key}`),
+      ],
+    });
+    list(server.disabled_tools).forEach((tool, index) =>
+      plan.take(originOf(document, ["mcp_servers", name, "disabled_tools", index], tool), {
+        kind: "item",
+        key: "permissions.deny",
+        item: `mcp__${name}__${tool}`,
+      })
+    );
+  }
+}
+
+function list(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}

@@ -1,0 +1,59 @@
+import { isTable } from "../schema/json_schema.ts";
+import { type ForeignDocument, originOf } from "./document.ts";
+import type { ImportPlan } from "./plan.ts";
+
+/** Plans what codex's sandbox and approvals become: never more than they allow. */
+export function planCodexPolicy(plan: ImportPlan, document: ForeignDocument): void {
+  const { approval_policy: approval, sandbox_mode: mode } = document.table;
+  const set = (path: string, value: unknown, ours: readonly [key: string, value: unknown], note?: string) =>
+    plan.take(originOf(document, [path], value), { kind: "set", key: ours[0], value: ours[1] }, note);
+  if (mode === "read-only") {
+    set("sandbox_mode", mode, ["permissions.mode", "deny"], "nothing writes unless a rule allows it");
+  } else if (mode === "workspace-write") set("sandbox_mode", mode, ["sandbox.bash", "enforce"]);
+  else if (mode !== undefined) {
+    plan.leave(
+      originOf(document, ["sandbox_mode"], mode),
+      "no file lifts the jail; --permission-mode does for one run",
+    );
+  }
+  if (approval === "untrusted" || approval === "on-request") {
+    if (mode !== "read-only") {
+      set(
+        "approval_policy",
+        approval,
+        ["permissions.mode", "ask"],
+        "every writer without a rule is asked about",
+      );
+    }
+  } else if (approval !== undefined) {
+    const shown = isTable(approval) ? undefined : approval;
+    plan.leave(
+      originOf(document, ["approval_policy"], shown),
+      "no file lifts every question; --on-ask allow does for one run",
+    );
+  }
+  planWorkspace(plan, document);
+}
+
+function planWorkspace(plan: ImportPlan, document: ForeignDocument): void {
+  const section = "sandbox_workspace_write";
+  const workspace = document.table[section];
+  for (const [key, value] of Object.entries(isTable(workspace) ? workspace : {})) {
+    const path = [section, key];
+    if (key === "network_access") {
+      plan.take(originOf(document, path, value), {
+        kind: "set",
+        key: "sandbox.network",
+        value: value === true,
+      });
+    } else if (key === "writable_roots" && Array.isArray(value)) {
+      value.forEach((root, index) =>
+        plan.take(originOf(document, [...path, index], root), {
+          kind: "item",
+          key: "sandbox.allow_write",
+          item: String(root),
+        })
+      );
+    } else plan.leave(originOf(document, path, value), "commands have a /tmp of their own in the jail");
+  }
+}

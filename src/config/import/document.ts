@@ -1,0 +1,126 @@
+import type { ParseError } from "jsonc-parser";
+import { errorMessage, type SourcePlace } from "../../core/mod.ts";
+import { type Layer, parseToml, placeOf } from "../load/layer.ts";
+import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import type { AgentName, Origin, Scope } from "./plan.ts";
+
+/** A file of another agent. */
+export interface ForeignFile {
+  readonly agent: AgentName;
+  readonly path: string;
+  readonly scope: Scope;
+}
+
+/** A file that was read. */
+export interface ForeignDocument extends ForeignFile {
+  readonly table: TomlTable;
+  readonly place: (path: KeyPath) => SourcePlace;
+}
+
+/** State files of other agents hold whole histories. */
+const MAX_BYTES = 64 << 20;
+
+/**
+ * Reads a file, JSON with comments or TOML by its name. Undefined when it is missing, or when it cannot be
+ * used: then a problem says where and why.
+ */
+export async function readForeign(
+  file: ForeignFile,
+  problems: ConfigProblem[],
+): Promise<ForeignDocument | undefined> {
+  const text = readText(file.path, problems);
+  if (text === undefined) return undefined;
+  return file.path.endsWith(".toml") ? fromToml(file, text, problems) : await fromJson(file, text, problems);
+}
+
+function fromToml(file: ForeignFile, text: string, problems: ConfigProblem[]): ForeignDocument | undefined {
+  const found: ConfigProblem[] = [];
+  const table = parseToml(text, file.path, found);
+  problems.push(
+    ...found.map((problem) => ({ ...problem, remedy: `${problem.remedy}; nothing is imported from it` })),
+  );
+  if (!table) return undefined;
+  const layer: Layer = { source: "user", table, file: file.path, text };
+  return { ...file, table, place: (path) => placeOf(layer, path) ?? { file: file.path } };
+}
+
+async function fromJson(
+  file: ForeignFile,
+  text: string,
+  problems: ConfigProblem[],
+): Promise<ForeignDocument | undefined> {
+  const { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } = await import("jsonc-parser");
+  const errors: ParseError[] = [];
+  const root = parseTree(text, errors, { allowTrailingComma: true });
+  const [first] = errors;
+  if (first) {
+    problems.push({
+      level: "error",
+      message: `Cannot read the JSON here: ${spaced(printParseErrorCode(first.error))}`,
+      remedy: "Correct it; nothing is imported from this file",
+      place: { file: file.path, ...lineAndColumn(text, first.offset) },
+    });
+    return undefined;
+  }
+  const table: unknown = root && getNodeValue(root);
+  if (!root || !isTable(table)) {
+    problems.push(unusable(file.path, "it holds no JSON object"));
+    return undefined;
+  }
+  const place = (path: KeyPath): SourcePlace => {
+    for (let length = path.length; length > 0; length--) {
+      const node = findNodeAtLocation(root, [...path.slice(0, length)]);
+      if (!node) continue;
+      const start = node.parent?.type === "property" ? node.parent.offset : node.offset;
+      return { file: file.path, ...lineAndColumn(text, start) };
+    }
+    return { file: file.path };
+  };
+  return { ...file, table, place };
+}
+
+/** `PropertyNameExpected` in words. */
+function spaced(code: string): string {
+  return code.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toLowerCase();
+}
+
+function lineAndColumn(text: string, offset: number): { line: number; column: number } {
+  const before = text.slice(0, offset);
+  return { line: before.split(/\r\n|\r|\n/).length, column: offset - before.search(/[^\r\n]*$/) + 1 };
+}
+
+function readText(path: string, problems: ConfigProblem[]): string | undefined {
+  try {
+    const info = Deno.statSync(path);
+    if (!info.isFile) throw new Error("it is not a regular file");
+    if (info.size > MAX_BYTES) throw new Error("it is larger than 64 MiB");
+    return new TextDecoder("utf-8", { fatal: true }).decode(Deno.readFileSync(path));
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
+    problems.push(unusable(path, error instanceof TypeError ? "it is not UTF-8" : errorMessage(error)));
+    return undefined;
+  }
+}
+
+function unusable(file: string, reason: string): ConfigProblem {
+  return {
+    level: "error",
+    message: `Cannot import from this file: ${reason}`,
+    remedy: "Correct it, or name another file with --from",
+    place: { file },
+  };
+}
+
+/** The origin of a setting; `value` is added where it may be shown. */
+export function originOf(document: ForeignDocument, path: KeyPath, value?: unknown): Origin {
+  const named = path.filter((part, index) => typeof part === "string" || index < path.length - 1);
+  const shown = value === undefined
+    ? ""
+    : ` ${typeof value === "string" ? JSON.stringify(value) : plain(value)}`;
+  return { text: `${formatKey(named)}${shown}`, place: document.place(path), scope: document.scope };
+}
+
+function plain(value: unknown): string {
+  return JSON.stringify(value) ?? String(value);
+}

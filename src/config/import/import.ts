@@ -1,0 +1,83 @@
+import { projectConfigFile, userConfigFile } from "../config_paths.ts";
+import type { ConfigProblem } from "../problem.ts";
+import { CONFIG_SCHEMA } from "../schema/json_schema.ts";
+import { planClaude } from "./claude.ts";
+import { planCodex } from "./codex.ts";
+import { type ForeignDocument, type ForeignFile, readForeign } from "./document.ts";
+import { lazyDotenv, readText } from "../load/read_text.ts";
+import { planOpencode } from "./opencode.ts";
+import type { Surroundings } from "./places.ts";
+import { type AgentName, type FoundKey, ImportPlan, type Left } from "./plan.ts";
+import { planReasonix } from "./reasonix.ts";
+import { type Outcome, resolveSteps, type TargetFile } from "./target.ts";
+
+export { writeConfig } from "../edit/edit.ts";
+export { AGENTS, filesFrom, findFiles, type Surroundings, usualFiles } from "./places.ts";
+
+/** Everything that an import would do, and what it cannot do. */
+export interface ImportPreview {
+  readonly outcomes: readonly Outcome[];
+  readonly left: readonly Left[];
+  readonly keys: readonly (FoundKey & {
+    /** Where the user has a value of this name. */
+    readonly known: "saved" | "environment" | undefined;
+  })[];
+  readonly notices: readonly string[];
+  /** Files that could not be used. */
+  readonly problems: readonly ConfigProblem[];
+  /** Our own files that would change. */
+  readonly files: readonly TargetFile[];
+}
+
+type Planner = (documents: readonly ForeignDocument[], plan: ImportPlan, cwd: string) => void;
+
+const PLANNERS: Readonly<Record<AgentName, Planner>> = {
+  claude: planClaude,
+  codex: planCodex,
+  opencode: planOpencode,
+  reasonix: planReasonix,
+};
+
+/**
+ * Reads files of other agents and works out what our own would become. A file that cannot be used is a
+ * problem, and the others count.
+ *
+ * @throws {ReasonixError} when one of our own files cannot be read
+ */
+export async function previewImport(
+  sources: readonly ForeignFile[],
+  { cwd, home, env }: Surroundings,
+): Promise<ImportPreview> {
+  const plan = new ImportPlan();
+  const documents: ForeignDocument[] = [];
+  for (const source of sources) {
+    const document = await readForeign(source, plan.problems);
+    if (document) documents.push(document);
+  }
+  for (const agent of Object.keys(PLANNERS) as AgentName[]) {
+    PLANNERS[agent](documents.filter((document) => document.agent === agent), plan, cwd);
+  }
+  const user = await resolveSteps(plan, { path: userConfigFile(home), shared: false });
+  const project = await resolveSteps(plan, { path: projectConfigFile(cwd), shared: true });
+  const saved = lazyDotenv(() => readText(`${home}/.env`, []));
+  return {
+    outcomes: [...user.outcomes, ...project.outcomes],
+    left: [...plan.left, ...user.left, ...project.left],
+    keys: plan.keys.map((key) => ({
+      ...key,
+      known: saved().has(key.name) ? "saved" : env(key.name) ? "environment" : undefined,
+    })),
+    notices: [...plan.notices, ...pluginNotice(user.outcomes, project.outcomes)],
+    problems: plan.problems,
+    files: [user.file, project.file].filter(({ before, after }) => before !== after),
+  };
+}
+
+/** Nothing starts servers yet, and nobody should find that out by waiting for their tools. */
+function pluginNotice(...lists: readonly (readonly Outcome[])[]): string[] {
+  const isIdle = CONFIG_SCHEMA.properties?.plugins?.idle !== undefined;
+  const servers = lists.flat().some(({ change }) => change.kind === "entry" && change.list === "plugins");
+  return isIdle && servers
+    ? ["MCP servers ([[plugins]]) have no effect yet; they are kept for a later version"]
+    : [];
+}

@@ -1,0 +1,84 @@
+import type { SourcePlace } from "../../core/mod.ts";
+import { createRedactor } from "../../util/redact.ts";
+import type { ProviderTable } from "../edit/provider.ts";
+import { hideSecrets } from "../query/hide_secrets.ts";
+import type { ConfigProblem } from "../problem.ts";
+
+export type AgentName = "claude" | "codex" | "opencode" | "reasonix";
+
+/** Whose settings a file holds, and with that which of our files takes them. */
+export type Scope = "user" | "project";
+
+/** A setting of another agent, as its file has it. */
+export interface Origin {
+  /** Such as `permissions.allow "Bash(git:*)"`; fit to be shown. */
+  readonly text: string;
+  readonly place: SourcePlace;
+  readonly scope: Scope;
+}
+
+/** What is to be said in our own file. */
+export type Change =
+  | { readonly kind: "set"; readonly key: string; readonly value: unknown }
+  | { readonly kind: "item"; readonly key: string; readonly item: string }
+  | { readonly kind: "entry"; readonly list: "providers" | "plugins"; readonly entry: ProviderTable };
+
+export interface Step {
+  readonly origin: Origin;
+  readonly change: Change;
+  /** How it differs from what it was there. */
+  readonly note?: string;
+}
+
+/** Something that is not taken over. */
+export interface Left {
+  readonly origin: Origin;
+  readonly why: string;
+}
+
+/** A key that stands in a file. Its value is never shown and never written into a configuration. */
+export interface FoundKey {
+  readonly name: string;
+  readonly value: string;
+  readonly origin: Origin;
+}
+
+const redact = createRedactor([]);
+
+function looksLikeKey(text: string): boolean {
+  return redact(String(hideSecrets(text))) !== text;
+}
+
+/** Collects what an import would do, in the order of the files. */
+export class ImportPlan {
+  readonly steps: Step[] = [];
+  readonly left: Left[] = [];
+  readonly keys: FoundKey[] = [];
+  readonly problems: ConfigProblem[] = [];
+  /** Things to know that belong to no single setting. */
+  readonly notices: string[] = [];
+
+  take(origin: Origin, change: Change, note?: string): void {
+    const text = change.kind === "item" ? change.item : change.kind === "set" ? String(change.value) : "";
+    if (looksLikeKey(text)) return this.leave(origin, "a key stands in it");
+    this.steps.push({ origin, change, ...(note === undefined ? {} : { note }) });
+  }
+
+  leave(origin: Origin, why: string): void {
+    this.left.push({ origin, why });
+  }
+
+  /**
+   * Remembers a key under its name, or under `other` where another value has that name already; a value that
+   * is there keeps its name. Returns the name.
+   */
+  key(found: FoundKey, other: string): string {
+    const same = this.keys.find(({ value, origin }) =>
+      value === found.value && origin.scope === found.origin.scope
+    );
+    if (same) return same.name;
+    const name = this.keys.some((known) => known.name === found.name) ? other : found.name;
+    this.keys.push({ ...found, name });
+    return name;
+  }
+}

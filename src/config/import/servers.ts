@@ -1,0 +1,57 @@
+import type { TomlTable } from "../schema/json_schema.ts";
+import type { ImportPlan, Origin } from "./plan.ts";
+import { safeArguments, safeEnvironment, safeHeaders, safeText } from "./secrets.ts";
+
+/** An MCP server as another agent describes it, in our words. */
+export interface ForeignServer {
+  readonly name: string;
+  readonly origin: Origin;
+  readonly type?: unknown;
+  readonly command?: unknown;
+  readonly args?: unknown;
+  readonly env?: unknown;
+  readonly url?: unknown;
+  readonly headers?: unknown;
+  readonly enabled: boolean;
+  readonly timeoutSeconds?: number;
+  /** What of it has no counterpart. */
+  readonly notes: readonly string[];
+}
+
+const REMOTE = ["http", "streamable-http", "sse"];
+
+/** Takes over a server as an entry of `[[plugins]]`; what it lacks is said. */
+export function takeServer(plan: ImportPlan, server: ForeignServer): void {
+  const { name, origin } = server;
+  const owner = { plan, origin, name };
+  const type = typeText(server);
+  if (type !== "stdio" && !REMOTE.includes(type)) {
+    return plan.leave(origin, `the transport ${JSON.stringify(type)} is not there; stdio, http and sse are`);
+  }
+  const needed = type === "stdio" ? "command" : "url";
+  if (typeof server[needed] !== "string" || server[needed] === "") {
+    return plan.leave(origin, `the server has no ${needed}`);
+  }
+  const env = safeEnvironment(server.env, owner);
+  const headers = safeHeaders(server.headers, owner);
+  const args = safeArguments(server.args, owner);
+  const entry: TomlTable & { name: string } = {
+    name,
+    ...(type === "stdio"
+      ? { command: safeText(String(server.command), owner), ...(args.length > 0 ? { args } : {}) }
+      : { type, url: safeText(String(server.url), owner, "api_key") }),
+    ...(Object.keys(env).length > 0 ? { env } : {}),
+    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    ...(server.timeoutSeconds ? { call_timeout_seconds: server.timeoutSeconds } : {}),
+    ...(server.enabled ? {} : { enabled: false }),
+  };
+  const note = server.notes.length > 0 ? server.notes.join("; ") : undefined;
+  plan.take(origin, { kind: "entry", list: "plugins", entry }, note);
+}
+
+function typeText({ type, command, url }: ForeignServer): string {
+  if (typeof type === "string" && type !== "") {
+    return type === "local" ? "stdio" : type === "remote" ? "http" : type;
+  }
+  return url !== undefined && command === undefined ? "http" : "stdio";
+}

@@ -1,0 +1,161 @@
+import { formatPlace } from "../../core/mod.ts";
+import { canonicalJson } from "../../util/canonical_json.ts";
+import { isUserOnly, rewriteConfig } from "../edit/edit.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { parseKeyPath, schemaAt, valueAt } from "../schema/key_path.ts";
+import type { Change, ImportPlan, Left, Step } from "./plan.ts";
+
+/** What becomes of a step: it is written, is said already, or gives way to what is said. */
+export interface Outcome extends Step {
+  readonly file: string;
+  readonly state: "new" | "present" | "kept";
+}
+
+/** One of our files, as it is and as it would be. */
+export interface TargetFile {
+  readonly path: string;
+  /** Others read it, too: it belongs to the project. */
+  readonly shared: boolean;
+  /** The text that is there; empty when there is no file. */
+  readonly before: string;
+  readonly after: string;
+}
+
+interface Resolved {
+  readonly outcomes: readonly Outcome[];
+  readonly left: readonly Left[];
+  readonly file: TargetFile;
+}
+
+const HEADER =
+  "# Reasonix configuration, begun by `reasonix config import`. Every setting: reasonix config show\n";
+
+/**
+ * Lays the steps of one scope over a file of ours. What the file says already is kept; entries of lists are
+ * added. Nothing is written.
+ *
+ * @throws {ReasonixError} when the file cannot be read or changed
+ */
+export async function resolveSteps(
+  plan: ImportPlan,
+  { path, shared }: { readonly path: string; readonly shared: boolean },
+): Promise<Resolved> {
+  const steps = plan.steps.filter(({ origin }) => (origin.scope === "project") === shared);
+  const outcomes: Outcome[] = [];
+  const left: Left[] = [];
+  const { before, after } = await rewriteConfig(path, (table) => {
+    const file = new Overlay(table, steps);
+    for (const { origin, change, note } of steps) {
+      if (shared && change.kind !== "entry" && isUserOnly(change.key)) {
+        left.push({
+          origin,
+          why: `only your own file can set ${change.key}, where it would count everywhere`,
+        });
+        continue;
+      }
+      const { state, why } = file.lay({ origin, change });
+      const said = state === "new" ? note : why;
+      outcomes.push({ origin, change, ...(said === undefined ? {} : { note: said }), file: path, state });
+    }
+  }, HEADER);
+  return { outcomes, left, file: { path, shared, before, after } };
+}
+
+/** A file's table that takes one step after the other. */
+class Overlay {
+  readonly #table: TomlTable;
+  readonly #hasProviders: boolean;
+  readonly #steps: readonly Step[];
+  /** The step that said something first, by what it sets. */
+  readonly #first = new Map<string, Step>();
+
+  constructor(table: TomlTable, steps: readonly Step[]) {
+    this.#table = table;
+    this.#steps = steps;
+    this.#hasProviders = Array.isArray(table.providers) && table.providers.length > 0;
+  }
+
+  lay(step: Step): { readonly state: Outcome["state"]; readonly why?: string } {
+    const { change } = step;
+    const stricter = this.#stricter(change);
+    if (stricter) return { state: "kept", why: `${formatPlace(stricter.origin.place)} is stricter` };
+    const first = this.#first.get(nameOf(change));
+    const present = this.#present(change);
+    if (present === undefined) {
+      if (change.kind === "set" && change.key === "default_model" && this.#hasProviders) {
+        return { state: "kept", why: "your first provider stays the default one" };
+      }
+      apply(this.#table, change);
+      this.#first.set(nameOf(change), step);
+      return { state: "new" };
+    }
+    if (present) return { state: "present", why: first ? "said above" : "there already" };
+    if (first) return { state: "kept", why: `${formatPlace(first.origin.place)} says it first` };
+    return { state: "kept", why: this.#yours(change) };
+  }
+
+  /** Where several agents disagree about one of these settings, the strictest of them is taken. */
+  #stricter(change: Change): Step | undefined {
+    if (change.kind !== "set") return undefined;
+    const schema = schemaAt(parseKeyPath(change.key));
+    const order = schema.project === "stricter" ? schema.enum ?? [] : [];
+    const own = order.indexOf(String(change.value));
+    return this.#steps.find(({ change: other }) =>
+      other.kind === "set" && other.key === change.key && order.indexOf(String(other.value)) < own
+    );
+  }
+
+  /** Whether the table says the same; undefined when it says nothing. */
+  #present(change: Change): boolean | undefined {
+    if (change.kind === "entry") {
+      const present = this.#entry(change);
+      return present &&
+        Object.entries(change.entry).every(([key, value]) =>
+          canonicalJson(present[key]) === canonicalJson(value)
+        );
+    }
+    const value = valueAt(this.#table, parseKeyPath(change.key));
+    if (change.kind === "item") return Array.isArray(value) && value.includes(change.item) ? true : undefined;
+    return value === undefined ? undefined : canonicalJson(value) === canonicalJson(change.value);
+  }
+
+  #entry({ list, entry }: Extract<Change, { kind: "entry" }>): TomlTable | undefined {
+    const entries = this.#table[list];
+    return Array.isArray(entries)
+      ? entries.filter(isTable).find(({ name }) => name === entry.name)
+      : undefined;
+  }
+
+  #yours(change: Change): string {
+    if (change.kind === "entry") {
+      return `your file has an entry ${JSON.stringify(change.entry.name)}; yours is kept`;
+    }
+    const value = change.kind === "set"
+      ? JSON.stringify(valueAt(this.#table, parseKeyPath(change.key)))
+      : change.item;
+    return `your file says ${value}; yours is kept`;
+  }
+}
+
+/** A setting or entry by one name, whatever its value. */
+function nameOf(change: Change): string {
+  if (change.kind === "entry") return `${change.list}.${change.entry.name}`;
+  return change.kind === "set" ? change.key : `${change.key} ${change.item}`;
+}
+
+function apply(table: TomlTable, change: Change): void {
+  if (change.kind === "entry") {
+    const list = table[change.list];
+    table[change.list] = [...(Array.isArray(list) ? list : []), change.entry];
+    return;
+  }
+  const path = parseKeyPath(change.key).map(String);
+  const last = path.pop() ?? "";
+  let here = table;
+  for (const part of path) {
+    const next = here[part];
+    here = isTable(next) ? next : (here[part] = {}) as TomlTable;
+  }
+  const value = here[last];
+  here[last] = change.kind === "set" ? change.value : [...(Array.isArray(value) ? value : []), change.item];
+}

@@ -1,0 +1,226 @@
+import { loadImport, saveProvider } from "../../../src/config/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { configFixture } from "./fixture.ts";
+
+const { filesFrom, findFiles, previewImport, writeConfig } = await loadImport();
+
+interface Played {
+  /** `key value` or `list name` of what is written, in order. */
+  readonly taken: string[];
+  readonly left: string[];
+  readonly keys: string[];
+  readonly problems: string[];
+  readonly text: string;
+}
+
+/** Imports one file of a user and loads what comes out. */
+async function play(name: string, text: string, existing = ""): Promise<Played> {
+  await using fixture = configFixture(existing === "" ? {} : { "home/config.toml": existing });
+  const file = fixture.write(name, text);
+  const around = { cwd: fixture.cwd, home: fixture.home, env: () => undefined };
+  const preview = await previewImport(filesFrom(file, undefined, around), around);
+  for (const { path, after, shared } of preview.files) await writeConfig(path, after, { shared });
+  const keys = Object.fromEntries(preview.keys.map((key) => [key.name, "a-value-of-the-test"]));
+  const { warnings } = await fixture.load({ variables: { EXAMPLE_TOKEN: "t", ...keys } });
+  assertEquals(warnings, []);
+  const again = await previewImport(filesFrom(file, undefined, around), around);
+  assertEquals(again.files, [], "a second import changes nothing");
+  return {
+    taken: preview.outcomes.filter(({ state }) => state === "new").map(({ change }) =>
+      change.kind === "entry"
+        ? `${change.list} ${change.entry.name}`
+        : `${change.key} ${change.kind === "set" ? change.value : change.item}`
+    ),
+    left: preview.left.map(({ origin, why }) => `${origin.text}: ${why}`),
+    keys: preview.keys.map((key) => key.name),
+    problems: preview.problems.map(({ place, message }) => `${place?.line}:${place?.column} ${message}`),
+    text: preview.files.map(({ after }) => after).join(""),
+  };
+}
+
+Deno.test("import: opencode's last word becomes deny before ask before allow, never more", async () => {
+  const permissions: [string, string[]][] = [
+    ['"allow"', ["permissions.mode allow"]],
+    ['{"bash": "ask", "edit": "deny"}', ["permissions.mode ask", "permissions.deny Edit"]],
+    ['{"bash": {"*": "ask", "git *": "allow"}}', ["permissions.mode ask", "permissions.allow Bash(git *)"]],
+    [
+      '{"bash": {"*": "deny", "git *": "allow"}}',
+      ["permissions.mode deny", "permissions.allow Bash(git *)", "permissions.ask Edit"],
+    ],
+    [
+      '{"*": "deny", "bash": {"*": "ask", "git *": "allow"}}',
+      ["permissions.mode deny", "permissions.ask Bash", "permissions.allow Bash(git *)"],
+    ],
+    [
+      '{"*": "allow", "bash": {"*": "ask", "git *": "allow"}}',
+      ["permissions.mode ask", "permissions.allow Bash(git *)", "permissions.allow Edit"],
+    ],
+    ['{"bash": {"git *": "allow", "*": "deny"}}', ["permissions.deny Bash"]],
+    ['{"edit": {"*": "allow", "a[1].md": "deny"}}', [
+      "permissions.allow Edit",
+      "permissions.deny Edit(a\\[1\\].md)",
+    ]],
+    ['{"read": {"*": "allow", "*.env": "deny", "*.env.example": "allow"}}', ["permissions.deny Read(*.env)"]],
+    ['{"webfetch": "deny", "doom_loop": "ask"}', ["permissions.deny web_fetch"]],
+  ];
+  for (const [permission, wanted] of permissions) {
+    const { taken } = await play("home/opencode.json", `{"permission": ${permission}}`);
+    assertEquals(taken, wanted, permission);
+  }
+  const { taken, left } = await play(
+    "home/opencode.jsonc",
+    '{"permissions": [{"action": "bash", "resource": "git *", "effect": "allow"}, 7, {"action": "x", "effect": "?"}]}',
+  );
+  assertEquals(taken, ["permissions.allow Bash(git *)"]);
+  assertEquals(left.length, 2);
+});
+
+Deno.test("import: keys of servers and providers are named and never copied", async () => {
+  const secret = "sk-proj-0123456789abcdefghijklmn";
+  const played = [
+    await play(
+      "home/opencode.json",
+      JSON.stringify({
+        model: "mine/m",
+        provider: {
+          mine: {
+            options: { baseURL: `https://u:${secret}@x.example/v1`, apiKey: secret },
+            models: { m: {} },
+          },
+          google: { options: { apiKey: "{env:EXAMPLE_TOKEN}" }, models: { "gemini-2.5-flash": {} } },
+        },
+        mcp: {
+          s: { type: "remote", url: `https://x.example?token=${secret}`, headers: { "X-Api-Key": secret } },
+        },
+      }),
+    ),
+    await play(
+      "home/.claude.json",
+      JSON.stringify({
+        mcpServers: {
+          a: {
+            command: "x",
+            args: ["--api-key", secret, `--token=${secret}`],
+            env: { A_TOKEN: secret, PORT: "1" },
+          },
+          b: { command: "x", env: { A_TOKEN: "another-value-of-it" } },
+        },
+      }),
+    ),
+    await play(
+      "home/reasonix.toml",
+      `[[providers]]\nname = "r"\nmodel = "m"\nbase_url = "https://x.example"\nheaders = { Authorization = "Bearer ${secret}" }\n` +
+        `api_key = "${secret}"\n[serve]\ntoken = "${secret}"\n`,
+    ),
+    await play(
+      "home/.codex/config.toml",
+      `model = "m"\nmodel_provider = "c"\n[model_providers.c]\nbase_url = "https://x.example/v1"\n` +
+        `experimental_bearer_token = "${secret}"\nhttp_headers = { X-Client = "me" }\n`,
+    ),
+  ];
+  for (const { text } of played) assert(!text.includes(secret), text);
+  assertEquals(played.map(({ keys }) => keys), [
+    ["MINE_API_KEY", "MINE_KEY"],
+    ["A_TOKEN", "B_A_TOKEN"],
+    ["R_TOKEN"],
+    ["C_API_KEY"],
+  ]);
+  assertStringIncludes(played[1]?.text ?? "", 'args = [ "--api-key", "${A_TOKEN}"');
+});
+
+Deno.test("import: codex's sandbox and approvals never become wider ones", async () => {
+  const policies: [string, string[]][] = [
+    ['sandbox_mode = "read-only"\napproval_policy = "never"', ["permissions.mode deny"]],
+    ['sandbox_mode = "read-only"\napproval_policy = "on-request"', ["permissions.mode deny"]],
+    ['sandbox_mode = "workspace-write"\napproval_policy = "never"', ["sandbox.bash enforce"]],
+    ['sandbox_mode = "danger-full-access"\napproval_policy = "never"', []],
+    ['approval_policy = "untrusted"', ["permissions.mode ask"]],
+    ["[sandbox_workspace_write]\nnetwork_access = true", ["sandbox.network true"]],
+  ];
+  for (const [toml, wanted] of policies) {
+    assertEquals((await play("home/.codex/config.toml", `${toml}\n`)).taken, wanted, toml);
+  }
+  const tools = await play(
+    "home/.codex/config.toml",
+    '[mcp_servers.x]\ncommand = "x"\nenabled_tools = ["a"]\ndisabled_tools = ["b"]\ncwd = "/"\n',
+  );
+  assertEquals(tools.taken, ["plugins x", "permissions.deny mcp__x__b"]);
+  assertStringIncludes(tools.text, "enabled = false");
+});
+
+Deno.test("import: what the user's file says is kept, comments, order and line ends included", async () => {
+  const existing = [
+    "# mine",
+    'default_model = "own" # 我的',
+    "",
+    "[permissions]",
+    'mode = "allow" # as I like it',
+    'allow = ["Bash(ls:*)"]',
+    "",
+    "[[providers]]",
+    'name = "own"',
+    'base_url = "http://127.0.0.1:1/v1" # here',
+    'model = "m"',
+    "",
+    "# about skills",
+    "[skills]",
+    'paths = ["x"]',
+    "",
+  ].join("\r\n");
+  const claude = JSON.stringify({
+    model: "claude-sonnet-4-5",
+    permissions: { allow: ["Bash(ls:*)", "Bash(make:*)"], defaultMode: "dontAsk" },
+  });
+  const { taken, text } = await play("home/settings.json", claude, existing);
+  assertEquals(taken, ["permissions.allow Bash(make:*)", "providers anthropic"]);
+  for (const line of existing.split("\r\n")) {
+    if (!line.startsWith("allow")) assertStringIncludes(text, line);
+  }
+  assert(!/[^\r]\n/.test(text), "line ends stay");
+  assert(
+    text.indexOf("anthropic") < text.indexOf("# about skills"),
+    "an entry goes behind the others of its list",
+  );
+});
+
+Deno.test("import: a broken file is a place, the others are imported, and each is read once", async () => {
+  await using fixture = configFixture();
+  for (const name of [".claude", ".codex", "claude"]) Deno.mkdirSync(`${fixture.home}/${name}`);
+  fixture.write(
+    "home/claude/真.json",
+    '\uFEFF{\r\n  // why\r\n  "permissions": { "deny": ["Read(密/**)"] },\r\n}\r\n',
+  );
+  Deno.symlinkSync(`${fixture.home}/claude/真.json`, `${fixture.home}/.claude/settings.json`);
+  fixture.write("home/.claude.json", '{\n  "mcpServers": { "a": ]\n}');
+  fixture.write("home/.codex/config.toml", 'model = "x\n');
+  Deno.mkdirSync(`${fixture.cwd}/.mcp.json`);
+  const around = {
+    cwd: fixture.cwd,
+    home: `${fixture.home}/ours`,
+    env: (name: string) => name === "HOME" ? fixture.home : undefined,
+  };
+  const files = [...findFiles("claude", around), ...findFiles("codex", around)];
+  const { problems, outcomes } = await previewImport([...files, ...files], around);
+  assertEquals(outcomes.map(({ origin, state }) => `${origin.place.line}:${origin.place.column} ${state}`), [
+    "3:29 new",
+    "3:29 present",
+  ]);
+  assertEquals(
+    problems.slice(0, 3).map(({ place }) => [place?.file.split("/").at(-1), place?.line, place?.column]),
+    [
+      [".claude.json", 2, 24],
+      [".mcp.json", undefined, undefined],
+      ["config.toml", 1, 11],
+    ],
+  );
+});
+
+Deno.test("saveProvider ends lines as the file does", async () => {
+  await using fixture = configFixture();
+  const file = fixture.write("home/config.toml", '[[providers]]\r\nname = "a"\r\nmodel = "m"\r\n');
+  await saveProvider(file, { name: "b", model: "n" }, { isDefault: false });
+  assertEquals(
+    Deno.readTextFileSync(file),
+    '[[providers]]\r\nname = "a"\r\nmodel = "m"\r\n\r\n[[providers]]\r\nname = "b"\r\nmodel = "n"\r\n',
+  );
+});
