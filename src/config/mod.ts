@@ -2,6 +2,7 @@ import { lazy } from "../util/lazy.ts";
 
 export { defaultConfigText, parseProvider } from "./load/defaults.ts";
 export { addConfigItem, isUserOnly, parseConfigValue, saveProvider, setConfigValue } from "./edit/edit.ts";
+export { saveKey } from "./edit/key_file.ts";
 export { type UnnamedProvider, unnamedProvider } from "./query/built_in.ts";
 export { keySource, type KeySources, resolveKey } from "./query/provider_keys.ts";
 export { type EnvironmentSecrets, environmentSecrets } from "./query/secrets.ts";

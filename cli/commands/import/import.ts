@@ -1,7 +1,6 @@
 import { createTwoFilesPatch } from "diff";
-import { type ConfigProblem, loadImport } from "../../../src/config/mod.ts";
+import { type ConfigProblem, loadImport, saveKey } from "../../../src/config/mod.ts";
 import { EXIT, formatPlace, ReasonixError } from "../../../src/core/mod.ts";
-import { saveKey } from "../setup/save.ts";
 import { displayOf } from "../../terminal/display.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";

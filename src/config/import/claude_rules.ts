@@ -101,8 +101,8 @@ const OWN_TOOL: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reports whether a path pattern of the form of .gitignore files would match more here, where `*` and `?` also
- * match `/`. They say the same in the last part when it may lie at any depth, and as the whole last part.
+ * Reports whether a path pattern as in .gitignore files would match more here, where `*` and `?` also match
+ * `/`. They say the same in the last part when it may lie at any depth, and as the whole last part.
  */
 function allowsMore(glob: string): boolean {
   if (glob.includes("?")) return true;

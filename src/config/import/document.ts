@@ -93,14 +93,20 @@ function lineAndColumn(text: string, offset: number): { line: number; column: nu
 function readText(path: string, problems: ConfigProblem[]): string | undefined {
   try {
     const info = Deno.statSync(path);
-    if (!info.isFile) throw new Error("it is not a regular file");
-    if (info.size > MAX_BYTES) throw new Error("it is larger than 64 MiB");
-    return new TextDecoder("utf-8", { fatal: true }).decode(Deno.readFileSync(path));
+    const reason = !info.isFile
+      ? "it is not a regular file"
+      : info.size > MAX_BYTES
+      ? "it is larger than 64 MiB"
+      : undefined;
+    if (reason === undefined) {
+      return new TextDecoder("utf-8", { fatal: true }).decode(Deno.readFileSync(path));
+    }
+    problems.push(unusable(path, reason));
   } catch (error) {
     if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
     problems.push(unusable(path, error instanceof TypeError ? "it is not UTF-8" : errorMessage(error)));
-    return undefined;
   }
+  return undefined;
 }
 
 function unusable(file: string, reason: string): ConfigProblem {
