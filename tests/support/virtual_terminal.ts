@@ -23,6 +23,7 @@ const DESTRUCTIVE = /\x1b\[[123]J|\x1bc|\x1b\[\?(?:47|1047|1049)h/;
 
 export class VirtualTerminal implements Terminal {
   readonly synchronized: boolean;
+  readonly reflow: Terminal["reflow"];
   /** Everything written so far, a string per write. */
   readonly writes: string[] = [];
   /** `running` between start and stop, `suspended` while another program has the terminal. */
@@ -35,6 +36,7 @@ export class VirtualTerminal implements Terminal {
 
   constructor(options: VirtualTerminalOptions = {}) {
     const { columns = 80, rows = 24, scrollback = 100_000, reflow = true } = options;
+    this.reflow = reflow ? "other-lines" : "none";
     this.synchronized = options.synchronized ?? false;
     this.#xterm = new xterm.Terminal({
       cols: columns,
@@ -148,8 +150,8 @@ export class VirtualTerminal implements Terminal {
       if (line?.isWrapped && lines.length > 0) lines[lines.length - 1] += text;
       else lines.push(text);
     }
-    while (lines.at(-1) === "") lines.pop();
-    return lines;
+    while (lines.at(-1)?.trimEnd() === "") lines.pop();
+    return lines.map((line) => line.trimEnd());
   }
 
   /** The cell of the caret; the row counts from the top of the screen. */
@@ -177,7 +179,7 @@ export class VirtualTerminal implements Terminal {
     const { active } = this.#xterm.buffer;
     return Array.from(
       { length: to - from },
-      (_, row) => active.getLine(from + row)?.translateToString(true) ?? "",
+      (_, row) => active.getLine(from + row)?.translateToString(true).trimEnd() ?? "",
     );
   }
 }

@@ -84,7 +84,7 @@ export class Chat implements View, CommandHost {
     } finally {
       this.#turn?.abort("interrupted");
       this.#overlays.cancel();
-      this.#screen.close();
+      await this.#screen.close();
       await terminal.stop();
       await this.#host.close();
     }

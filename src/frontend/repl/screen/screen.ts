@@ -1,23 +1,42 @@
+import { after } from "../../../util/timer.ts";
 import type { Terminal } from "../terminal/terminal.ts";
+import { pathTo, rowOf, rowsOf, safeLine } from "./line.ts";
+import { horizontal, updateRegion, vertical } from "./region.ts";
 import type { Frame, View } from "./view.ts";
 
 /** Frames while nobody types come at most this often. */
 const FRAME_MS = 33;
+/** Lines that are printed with one frame; more wait for the next, so that keys come in between. */
+const PRINT_LINES = 1000;
+/** A longer text is held together, so that no half of it is seen. */
+const SMALL_TEXT = 64;
+/** At the end a terminal that takes nothing is waited for no longer. */
+const CLOSE_MS = 1000;
 
 /**
  * The main screen of a terminal: lines that are printed once and belong to its history from then on, and
  * below them the live region, which alone is written over.
+ *
+ * Contract: a line takes one row. What is wider is cut, control characters are taken out; only colours and
+ * links get through. While the terminal takes a frame no other is drawn, and the next one shows the newest
+ * state; printed lines wait for it and none is lost.
  */
 export class Screen {
   readonly #terminal: Terminal;
   readonly #view: View;
+  /** Rows of the live region as they were written, for a screen of this size. */
   #live: readonly string[] = [];
-  /** Row of the live region that the cursor is in. */
-  #row = 0;
+  #size = { columns: 0, rows: 0 };
+  /** Where the cursor is, counted from the top of the live region; without a column it is hidden. */
+  #cursor: { readonly row: number; readonly column?: number } = { row: 0 };
+  #safe = new Map<string, string>();
   #printed: string[] = [];
-  #scheduled = false;
+  #cancel: (() => void) | undefined;
   #last = 0;
   #open = false;
+  #writing: Promise<void> | undefined;
+  /** Something has changed since the frame that is being written. */
+  #stale = false;
 
   constructor(terminal: Terminal, view: View) {
     this.#terminal = terminal;
@@ -37,81 +56,150 @@ export class Screen {
 
   /** Draws soon; calls in between make one frame. */
   refresh(): void {
-    if (this.#scheduled || !this.#open) return;
-    this.#scheduled = true;
+    if (this.#cancel || !this.#open) return;
     const wait = Math.max(0, FRAME_MS - (performance.now() - this.#last));
-    setTimeout(() => this.draw(), wait);
+    this.#cancel = after(Math.ceil(wait), () => this.draw());
   }
 
   /** Draws now: what a key did is seen at once. */
   draw(): void {
-    this.#scheduled = false;
+    this.#cancel?.();
+    this.#cancel = undefined;
     if (!this.#open) return;
+    this.#stale = this.#writing !== undefined;
+    if (this.#stale) return;
     this.#last = performance.now();
-    const { columns, rows } = this.#terminal;
-    const frame = this.#view.frame(columns, rows);
-    const printed = this.#printed;
-    this.#printed = [];
-    const text = printed.length > 0 ? this.#above(printed, frame) : this.#difference(frame);
-    if (text !== "") {
-      this.#terminal.write(`\x1b[?2026h\x1b[?25l${text}${this.#caret(frame)}\x1b[?25h\x1b[?2026l`);
-    } else this.#terminal.write(this.#caret(frame));
+    this.#write(this.#update());
   }
 
   /** The terminal has another size: what it did with the live region is made good. */
   resized(): void {
-    const { columns } = this.#terminal;
-    const above = this.#live.slice(0, this.#row);
-    this.#row = above.reduce((sum, line) => sum + Math.max(1, Math.ceil(visibleLength(line) / columns)), 0);
-    this.#terminal.write(`${up(this.#row)}\r\x1b[J`);
-    this.#live = [];
-    this.#row = 0;
     this.draw();
   }
 
-  /** Takes the live region away, for another program or for good. */
-  close(): void {
+  /**
+   * Prints what is left and takes the live region away, for another program or for good. A terminal that
+   * takes nothing is waited for only so long.
+   */
+  async close(): Promise<void> {
     if (!this.#open) return;
+    const limit = Promise.withResolvers<void>();
+    const cancel = after(CLOSE_MS, limit.resolve);
     this.draw();
+    await this.#settled(limit.promise);
     this.#open = false;
-    this.#terminal.write(`${up(this.#row)}\r\x1b[J`);
-    this.#live = [];
-    this.#row = 0;
+    if (!this.#writing) {
+      this.#write(`${this.#erased()}${this.#cursor.column === undefined ? "\x1b[?25h" : ""}`);
+      this.#live = [];
+      this.#size = { columns: 0, rows: 0 };
+      this.#cursor = { row: 0, column: 0 };
+      await this.#settled(limit.promise);
+    }
+    cancel();
   }
 
-  #above(printed: readonly string[], frame: Frame): string {
-    const text = `${up(this.#row)}\r\x1b[J${[...printed, ...frame.lines].join("\r\n")}`;
-    this.#live = frame.lines;
-    this.#row = Math.max(0, frame.lines.length - 1);
-    return text;
+  /** Lends the terminal to another program and shows everything again afterwards. */
+  async lend<T>(run: () => Promise<T>): Promise<T> {
+    await this.close();
+    await this.#terminal.suspend();
+    try {
+      return await run();
+    } finally {
+      this.#terminal.resume();
+      this.open();
+    }
   }
 
-  /** From the first line that changed to the end. */
-  #difference({ lines }: Frame): string {
-    const old = this.#live;
-    let first = 0;
-    while (first < lines.length && old[first] === lines[first]) first++;
-    if (first === lines.length && first === old.length) return "";
-    const start = Math.min(first, Math.max(0, old.length - 1));
-    const changed = lines.slice(start).map((line) => `${line}\x1b[K`).join("\r\n");
-    const text = `${vertical(start - this.#row)}\r${changed}${old.length > lines.length ? "\x1b[J" : ""}`;
-    this.#live = lines;
-    this.#row = Math.max(start, lines.length - 1);
-    return text;
+  async #settled(limit: Promise<void>): Promise<void> {
+    const passed = limit.then(() => false);
+    while (this.#writing && await Promise.race([this.#writing.then(() => true), passed]));
   }
 
-  #caret({ caret, lines }: Frame): string {
-    const row = caret?.row ?? Math.max(0, lines.length - 1);
-    const column = caret?.column ?? 0;
-    const text = `${vertical(row - this.#row)}\r${column > 0 ? `\x1b[${column}C` : ""}`;
-    this.#row = row;
-    return text;
+  /** Text that makes the screen show the newest state. */
+  #update(): string {
+    const { columns, rows } = this.#terminal;
+    let text = "";
+    if (columns !== this.#size.columns || rows !== this.#size.rows) {
+      text = this.#erased(columns);
+      this.#live = [];
+      this.#cursor = this.#cursor.column === undefined ? { row: 0 } : { row: 0, column: 0 };
+      this.#size = { columns, rows };
+      this.#safe.clear();
+    }
+    const frame = within(this.#view.frame(columns, rows), rows);
+    const live = this.#safeLines(frame.lines);
+    const printed = this.#printed.splice(0, PRINT_LINES).map((line) => safeLine(line, columns));
+    const update = updateRegion({
+      old: this.#live,
+      lines: [...printed, ...live],
+      row: this.#cursor.row,
+      rows,
+    });
+    text += update.text;
+    this.#live = live;
+    return this.#held(text, update.row - printed.length, frame.caret);
+  }
+
+  /** The text as one piece, followed by the way to the caret. */
+  #held(text: string, row: number, caret: Frame["caret"]): string {
+    const { columns } = this.#size;
+    const old = this.#cursor;
+    // A hidden cursor waits at the top, where no change of the width moves it.
+    this.#cursor = caret
+      ? { row: Math.min(caret.row, this.#live.length - 1), column: Math.min(caret.column, columns - 1) }
+      : { row: 0 };
+    const { column } = this.#cursor;
+    const moved = this.#cursor.row !== old.row || column !== old.column;
+    if (text === "" && !moved) return "";
+    const path = column === undefined ? undefined : pathTo(this.#live[this.#cursor.row] ?? "", column);
+    const way = vertical(this.#cursor.row - row) +
+      (path === undefined ? horizontal(column ?? 0) : `\r${path}`);
+    const long = text.length > SMALL_TEXT;
+    const together = long && this.#terminal.synchronized;
+    const hide = (long && !together && old.column !== undefined) || (old.column !== undefined && !caret);
+    const show = caret && (hide || old.column === undefined);
+    return `${together ? "\x1b[?2026h" : ""}${hide ? "\x1b[?25l" : ""}${text}${way}${
+      show ? "\x1b[?25h" : ""
+    }${together ? "\x1b[?2026l" : ""}`;
+  }
+
+  #safeLines(lines: readonly string[]): string[] {
+    const old = this.#safe;
+    this.#safe = new Map();
+    return lines.map((line) => {
+      const safe = old.get(line) ?? safeLine(line, this.#size.columns);
+      this.#safe.set(line, safe);
+      return safe;
+    });
+  }
+
+  /** Text that takes the live region away, as the terminal shows it since it is `columns` wide. */
+  #erased(columns = this.#size.columns): string {
+    const { row, column = 0 } = this.#cursor;
+    const { reflow } = this.#terminal;
+    let above = row;
+    if (reflow !== "none") {
+      above = this.#live.slice(0, row).reduce((sum, line) => sum + rowsOf(line, columns), 0);
+    }
+    if (reflow === "all") above += rowOf(this.#live[row] ?? "", column, columns);
+    return `${vertical(-above)}\r\x1b[J`;
+  }
+
+  #write(text: string): void {
+    const writing = text === "" ? undefined : this.#terminal.write(text);
+    this.#writing = writing?.then(() => {
+      this.#writing = undefined;
+      if (this.#stale || this.#printed.length > 0) this.draw();
+    });
+    if (!writing && this.#open && this.#printed.length > 0) this.draw();
   }
 }
 
-const up = (rows: number) => rows > 0 ? `\x1b[${rows}A` : "";
-const down = (rows: number) => rows > 0 ? `\x1b[${rows}B` : "";
-const vertical = (rows: number) => rows < 0 ? up(-rows) : down(rows);
-
-// deno-lint-ignore no-control-regex
-const visibleLength = (line: string) => line.replace(/\x1b(?:\[[\d;]*m|\][^\x07]*\x07)/g, "").length;
+/** At least one line and at most as many as the screen has, the last ones; the caret among them. */
+function within({ lines, caret }: Frame, rows: number): Frame {
+  const skipped = Math.max(0, lines.length - rows);
+  const shown = lines.length === 0 ? [""] : lines.slice(skipped);
+  return caret && caret.row >= skipped
+    ? { lines: shown, caret: { row: caret.row - skipped, column: caret.column } }
+    : { lines: shown };
+}

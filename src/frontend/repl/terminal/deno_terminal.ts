@@ -8,6 +8,7 @@ const MODES_OFF = "\x1b[<u\x1b[?2004l\x1b[?25h";
 /** The terminal that the program was started from. */
 export class DenoTerminal implements Terminal {
   readonly synchronized = false;
+  readonly reflow = "all";
   readonly #encoder = new TextEncoder();
   #size = Deno.consoleSize();
   #stop: (() => void) | undefined;

@@ -18,6 +18,11 @@ export interface Terminal {
   readonly rows: number;
   /** It has said that it holds a frame back until it is whole (mode 2026). */
   readonly synchronized: boolean;
+  /**
+   * What it does when its width changes: wraps all lines anew, all but the line of the cursor, or none (it
+   * cuts them).
+   */
+  readonly reflow: "all" | "other-lines" | "none";
   /** Takes the keyboard; modes that were changed are put back by `stop`. */
   start(handlers: TerminalHandlers): void;
   /**

@@ -1,0 +1,187 @@
+import { displayWidth } from "../../../util/display_width.ts";
+
+/** Colours (SGR) and links (OSC 8): all that a line may hold besides text. */
+// deno-lint-ignore no-control-regex
+const ALLOWED = /\x1b\[[0-9;:]*m|\x1b\]8;[\x20-\x7e]*?;[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\)/y;
+/** Sequences of other kinds, whole where they end; what is left of a broken one is text without the ESC. */
+const FOREIGN =
+  // deno-lint-ignore no-control-regex
+  /\x1b\[[\x20-\x3f]*[\x40-\x7e]|\x1b[\]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)?|\x1b[\x20-\x2f]*[\x30-\x7e]?/y;
+// deno-lint-ignore no-control-regex
+const CONTROL = /[\x00-\x1f\x7f-\x9f]/;
+// deno-lint-ignore no-control-regex
+const SEQUENCES = /\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)/g;
+const RESET = "\x1b[0m";
+const LINK_END = "\x1b]8;;\x1b\\";
+const TAB = "    ";
+
+/** Characters that take the same cells on every terminal and join with nothing: printable ASCII and CJK. */
+const SOLO = /^[\x20-\x7e\u3001-\u3029\u3030-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]$/;
+const ALL_SOLO =
+  /^[\x20-\x7e\u3001-\u3029\u3030-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]*$/;
+const ASCII = /^[\x20-\x7e]*$/;
+
+let segmenter: Intl.Segmenter | undefined;
+const graphemes = (text: string) => (segmenter ??= new Intl.Segmenter()).segment(text);
+
+/** Cells that a line of `safeLine` takes. */
+export function lineWidth(line: string): number {
+  const text = line.replace(SEQUENCES, "");
+  return ASCII.test(text) ? text.length : displayWidth(text);
+}
+
+/**
+ * Returns the line as it may be written: text, colours and links, everything else taken out; at most `columns`
+ * cells, cut with an ellipsis when it has more; colours and links are ended.
+ */
+export function safeLine(line: string, columns: number): string {
+  if (line.length <= columns && ASCII.test(line)) return line;
+  const safe = CONTROL.test(line) ? withoutControls(line) : { text: line, styled: false, linked: false };
+  if (lineWidth(safe.text) > columns) return cut(safe.text, columns);
+  return `${safe.text}${safe.linked ? LINK_END : ""}${safe.styled ? RESET : ""}`;
+}
+
+interface Cleaned {
+  readonly text: string;
+  /** A colour or a link is still on at the end. */
+  readonly styled: boolean;
+  readonly linked: boolean;
+}
+
+function withoutControls(line: string): Cleaned {
+  let text = "";
+  let styled = false;
+  let linked = false;
+  for (let at = 0; at < line.length;) {
+    const allowed = line[at] === "\x1b" ? matchAt(ALLOWED, line, at) : undefined;
+    if (allowed !== undefined) {
+      if (allowed.endsWith("m") && allowed[1] === "[") styled = !/^\x1b\[0*m$/.test(allowed);
+      else linked = !/^\x1b\]8;[^;]*;(?:\x07|\x1b\\)$/.test(allowed);
+      text += allowed;
+      at += allowed.length;
+    } else if (line[at] === "\x1b") at += matchAt(FOREIGN, line, at)?.length ?? 1;
+    else {
+      const character = line[at] ?? "";
+      if (character === "\t") text += TAB;
+      else if (character === "\n") text += " ";
+      else if (!CONTROL.test(character)) text += character;
+      at++;
+    }
+  }
+  return { text, styled, linked };
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): string | undefined {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0];
+}
+
+function cut(line: string, columns: number): string {
+  let kept = "";
+  let used = 0;
+  for (const part of parts(line)) {
+    if (part.startsWith("\x1b")) kept += part;
+    else if (used >= 0) {
+      for (const { segment } of graphemes(part)) {
+        const width = displayWidth(segment);
+        if (used + width > columns - 1) {
+          kept += columns > 0 ? "…" : "";
+          used = -1;
+          break;
+        }
+        kept += segment;
+        used += width;
+      }
+    }
+  }
+  return line.includes("\x1b") ? `${kept}${line.includes("\x1b]8;") ? LINK_END : ""}${RESET}` : kept;
+}
+
+/** The sequences of a line and the texts between them. */
+function parts(line: string): string[] {
+  return line.split(new RegExp(`(${SEQUENCES.source})`)).filter((part) => part !== "");
+}
+
+/** Rows that a line takes after the terminal was made `columns` wide and has wrapped it anew. */
+export function rowsOf(line: string, columns: number): number {
+  const text = line.replace(SEQUENCES, "");
+  if (ASCII.test(text)) return Math.max(1, Math.ceil(text.length / columns));
+  let rows = 1;
+  let used = 0;
+  for (const { segment } of graphemes(text)) {
+    const width = displayWidth(segment);
+    if (used + width > columns) {
+      rows++;
+      used = 0;
+    }
+    used += width;
+  }
+  return rows;
+}
+
+/**
+ * Text that, written from the first column on, takes the cursor to `column` on terminals that give some
+ * characters other widths than we do; undefined where they cannot differ.
+ */
+export function pathTo(line: string, column: number): string | undefined {
+  if (ALL_SOLO.test(line.replace(SEQUENCES, ""))) return undefined;
+  const path = beginning(line, column);
+  // Blanks after the line and the inside of a wide character are no end of a path.
+  if (lineWidth(path) !== column || ALL_SOLO.test(path.replace(SEQUENCES, ""))) return undefined;
+  return path.includes("\x1b") ? `${path}${path.includes("\x1b]8;") ? LINK_END : ""}${RESET}` : path;
+}
+
+/** Row, counted from the first of a line, in which a cell is after the line was wrapped anew. */
+export function rowOf(line: string, column: number, columns: number): number {
+  const path = beginning(line, column).replace(SEQUENCES, "");
+  return rowsOf(`${path}${" ".repeat(column - lineWidth(path))}x`, columns) - 1;
+}
+
+/** The characters of a line in its first cells. */
+function beginning(line: string, cells: number): string {
+  let text = "";
+  let used = 0;
+  for (const part of parts(line)) {
+    if (part.startsWith("\x1b")) {
+      text += part;
+      continue;
+    }
+    for (const { segment } of graphemes(part)) {
+      const width = displayWidth(segment);
+      if (used + width > cells) return text;
+      text += segment;
+      used += width;
+    }
+  }
+  return text;
+}
+
+/** What has to be written, and from which column on, to make `old` into `line` in its row. */
+export function lineChange(old: string, line: string): { readonly column: number; readonly text: string } {
+  const same = samePart(old, line);
+  const column = lineWidth(line.slice(0, same));
+  const colours = line.slice(0, same).match(SEQUENCES)?.join("") ?? "";
+  // Clearing the rest takes the colour that is on; lines end without one.
+  const rest = `${colours}${line.slice(same)}`;
+  const clear = same === old.length ? "" : "\x1b[K";
+  return { column, text: rest + clear };
+}
+
+/** Length of the common beginning that ends between two characters which join with nothing. */
+function samePart(old: string, line: string): number {
+  const most = Math.min(old.length, line.length);
+  let same = 0;
+  while (same < most && old[same] === line[same]) same++;
+  while (same > 0 && !(isBoundary(line, same) && isBoundary(old, same))) same--;
+  return line.slice(0, same).includes("\x1b]8;") ? 0 : same;
+}
+
+function isBoundary(line: string, at: number): boolean {
+  if (at < line.length && !SOLO.test(line[at] ?? "")) return false;
+  if (!SOLO.test(line[at - 1] ?? "")) return false;
+  // Inside of a sequence the letters and digits look like text.
+  const escape = line.lastIndexOf("\x1b", at - 1);
+  if (escape < 0) return true;
+  const sequence = matchAt(ALLOWED, line, escape);
+  return sequence !== undefined && escape + sequence.length <= at;
+}
