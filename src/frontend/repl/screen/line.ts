@@ -11,6 +11,10 @@ const FOREIGN =
 const CONTROL = /[\x00-\x1f\x7f-\x9f]/;
 // deno-lint-ignore no-control-regex
 const SEQUENCES = /\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)/g;
+// deno-lint-ignore no-control-regex
+const STYLE_END = /^\x1b\[0*m$/;
+// deno-lint-ignore no-control-regex
+const LINK_CLOSED = /^\x1b\]8;[^;]*;(?:\x07|\x1b\\)$/;
 const RESET = "\x1b[0m";
 const LINK_END = "\x1b]8;;\x1b\\";
 const TAB = "    ";
@@ -55,8 +59,8 @@ function withoutControls(line: string): Cleaned {
   for (let at = 0; at < line.length;) {
     const allowed = line[at] === "\x1b" ? matchAt(ALLOWED, line, at) : undefined;
     if (allowed !== undefined) {
-      if (allowed.endsWith("m") && allowed[1] === "[") styled = !/^\x1b\[0*m$/.test(allowed);
-      else linked = !/^\x1b\]8;[^;]*;(?:\x07|\x1b\\)$/.test(allowed);
+      if (allowed.endsWith("m") && allowed[1] === "[") styled = !STYLE_END.test(allowed);
+      else linked = !LINK_CLOSED.test(allowed);
       text += allowed;
       at += allowed.length;
     } else if (line[at] === "\x1b") at += matchAt(FOREIGN, line, at)?.length ?? 1;
