@@ -1,4 +1,5 @@
 import { displayWidth } from "../../../util/display_width.ts";
+import { Style } from "./style.ts";
 
 /** Colours (SGR) and links (OSC 8): all that a line may hold besides text. */
 // deno-lint-ignore no-control-regex
@@ -11,8 +12,6 @@ const FOREIGN =
 const CONTROL = /[\x00-\x1f\x7f-\x9f]/;
 // deno-lint-ignore no-control-regex
 const SEQUENCES = /\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)/g;
-// deno-lint-ignore no-control-regex
-const STYLE_END = /^\x1b\[0*m$/;
 // deno-lint-ignore no-control-regex
 const LINK_CLOSED = /^\x1b\]8;[^;]*;(?:\x07|\x1b\\)$/;
 const RESET = "\x1b[0m";
@@ -28,15 +27,15 @@ const ASCII = /^[\x20-\x7e]*$/;
 let segmenter: Intl.Segmenter | undefined;
 const graphemes = (text: string) => (segmenter ??= new Intl.Segmenter()).segment(text);
 
-/** Cells that a line of `safeLine` takes. */
-export function lineWidth(line: string): number {
+/** Cells that a line takes which holds nothing else than text, colours and links. */
+function lineWidth(line: string): number {
   const text = line.replace(SEQUENCES, "");
   return ASCII.test(text) ? text.length : displayWidth(text);
 }
 
 /**
- * Returns the line as it may be written: text, colours and links, everything else taken out; at most `columns`
- * cells, cut with an ellipsis when it has more; colours and links are ended.
+ * Returns the line as it may be written: text, colours and links, everything else taken out; at most
+ * `columns` cells, cut with an ellipsis when it has more; colours and links are ended.
  */
 export function safeLine(line: string, columns: number): string {
   if (line.length <= columns && ASCII.test(line)) return line;
@@ -54,12 +53,12 @@ interface Cleaned {
 
 function withoutControls(line: string): Cleaned {
   let text = "";
-  let styled = false;
+  const style = new Style();
   let linked = false;
   for (let at = 0; at < line.length;) {
     const allowed = line[at] === "\x1b" ? matchAt(ALLOWED, line, at) : undefined;
     if (allowed !== undefined) {
-      if (allowed.endsWith("m") && allowed[1] === "[") styled = !STYLE_END.test(allowed);
+      if (allowed[1] === "[") style.apply(allowed);
       else linked = !LINK_CLOSED.test(allowed);
       text += allowed;
       at += allowed.length;
@@ -72,7 +71,7 @@ function withoutControls(line: string): Cleaned {
       at++;
     }
   }
-  return { text, styled, linked };
+  return { text, styled: !style.plain, linked };
 }
 
 function matchAt(pattern: RegExp, text: string, at: number): string | undefined {
@@ -164,9 +163,11 @@ function beginning(line: string, cells: number): string {
 export function lineChange(old: string, line: string): { readonly column: number; readonly text: string } {
   const same = samePart(old, line);
   const column = lineWidth(line.slice(0, same));
-  const colours = line.slice(0, same).match(SEQUENCES)?.join("") ?? "";
+  const colours = line.slice(0, same).match(SEQUENCES) ?? [];
+  const style = new Style();
+  for (const colour of colours) style.apply(colour);
   // Clearing the rest takes the colour that is on; lines end without one.
-  const rest = `${colours}${line.slice(same)}`;
+  const rest = `${style.plain ? "" : colours.join("")}${line.slice(same)}`;
   const clear = same === old.length ? "" : "\x1b[K";
   return { column, text: rest + clear };
 }
