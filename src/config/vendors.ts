@@ -103,8 +103,9 @@ export const VENDORS: readonly Vendor[] = [
     label: "Moonshot (Kimi)",
     baseUrl: "https://api.moonshot.ai/v1",
     keyName: "MOONSHOT_API_KEY",
-    models: ["kimi-k2-0905-preview"],
+    models: ["kimi-k2.6"],
     window: 262_144,
+    compat: { reasoning_field: "reasoning_content" },
     otherHosts: ["api.moonshot.cn"],
   },
   {
