@@ -4,7 +4,6 @@ import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./te
 import { configRoutes } from "./routes/config.ts";
 import { PARSER_TEXTS } from "./routes/parser_texts.ts";
 import { contextCommand } from "./routes/context.ts";
-import { fitHelp } from "./terminal/help_width.ts";
 import { argument, flag, NONE, option } from "./routes/parameters.ts";
 import { permissionRoutes } from "./routes/permissions.ts";
 import { sandboxRoutes } from "./routes/sandbox.ts";
@@ -149,21 +148,16 @@ export async function main(args: readonly string[]): Promise<number> {
   if (line && line.ignored.length > 0) {
     context.process.stderr.write(`· Without effect here: ${line.ignored.join(", ")}\n`);
   }
-  await run(app, words, words.some(isHelp) ? withFittedHelp(context) : context);
+  if (words.some(isHelp)) {
+    const { fitHelp } = await import("./terminal/narrow.ts");
+    fitHelp(context);
+  }
+  await run(app, words, context);
   return finalExitCode(context);
 }
 
 function isHelp(arg: string): boolean {
   return arg === "--help" || arg === "-h" || arg === "--help-all";
-}
-
-function withFittedHelp(context: CliContext): CliContext {
-  const { stdout } = context.process;
-  return Object.assign(context, {
-    process: Object.assign(context.process, {
-      stdout: { write: (help: string) => stdout.write(fitHelp(help)) },
-    }),
-  });
 }
 
 function withShortForm(args: readonly string[]): readonly string[] {

@@ -1,5 +1,5 @@
 import type { PrinterOptions } from "../../src/frontend/mod.ts";
-import { wantsColour } from "../../src/view/mod.ts";
+import { roughWidth, wantsColour } from "../../src/view/mod.ts";
 import type { CliContext } from "./process.ts";
 
 type Display = Pick<PrinterOptions, "color" | "outColor" | "terminal" | "live" | "columns" | "fit" | "width">;
@@ -30,7 +30,7 @@ function columns(): number {
 
 /**
  * Measures texts and cuts them to a width. The tables of wide characters load with the first text, which is
- * taken by its characters.
+ * taken at a rough measure.
  */
 function measuring(): Pick<Display, "fit" | "width"> {
   let exact: typeof import("../../src/util/display_width.ts") | undefined;
@@ -45,6 +45,6 @@ function measuring(): Pick<Display, "fit" | "width"> {
       if (tables) return tables.fitDisplay(text, width);
       return text.length > width ? `${text.slice(0, width - 1).toWellFormed()}…` : text;
     },
-    width: (text) => load()?.displayWidth(text) ?? text.length,
+    width: (text) => load()?.displayWidth(text) ?? roughWidth(text),
   };
 }

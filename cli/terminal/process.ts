@@ -1,3 +1,4 @@
+import { palette, roughWidth, wantsColour, wrapText } from "../../src/view/mod.ts";
 import { errorMessage, EXIT, formatPlace, ReasonixError } from "../../src/core/mod.ts";
 
 /** The part of its process that a command sees. */
@@ -36,8 +37,21 @@ function writeToReader(text: string): void {
 /** A complaint that cannot be written has nowhere else to go. */
 function writeComplaint(text: string): void {
   try {
-    writeAll(Deno.stderr, text);
+    writeAll(Deno.stderr, complaint(text));
   } catch { /* nobody reads them */ }
+}
+
+const ERROR = "error: ";
+
+/** A text for standard error: between words within the terminal, and with a word in red when it is an error. */
+function complaint(text: string): string {
+  const isTerminal = Deno.stderr.isTerminal();
+  const { bad } = palette(!Deno.args.includes("--no-color") && wantsColour(lazyEnv(), isTerminal));
+  const columns = isTerminal ? Deno.consoleSize().columns || 80 : Infinity;
+  return text.split("\n").map((line) => {
+    const indent = line.startsWith(ERROR) ? " ".repeat(ERROR.length) : /^ */.exec(line)?.[0] ?? "";
+    return wrapText(line, columns, roughWidth, indent).join("\n").replace(/^error:/, bad);
+  }).join("\n");
 }
 
 export function processContext(): CliContext {

@@ -39,6 +39,8 @@ const MARK = "\x11";
 // deno-lint-ignore no-control-regex
 const MARKED = /\x11(\d+)\x11/;
 
+const ITEM = /^(?:[-*+]|\d+[.)])\s/;
+
 /**
  * Cuts a stream of Markdown into blocks that can be rendered one by one: a paragraph, a list, a table, a
  * fenced block. What is not complete yet is kept for later.
@@ -61,7 +63,10 @@ export class MarkdownBlocks {
       if (fence !== undefined || line.trim() !== "") continue;
       const next = lines[index + 1] ?? last;
       // A list goes on behind a blank line as long as its items, or lines that are indented, do.
-      if (next === "" || /^\s|^(?:[-*+]|\d+[.)])\s/.test(next)) continue;
+      const isList = lines.slice(start, index).some((each) => ITEM.test(each));
+      if (next === "" || /^\s/.test(next) || (isList && ITEM.test(next))) continue;
+      // So may a line of which only the beginning is there.
+      if (isList && index === lines.length - 1 && /^(?:[-*+]|\d+[.)]?)$/.test(last)) continue;
       blocks.push(lines.slice(start, index).join("\n"));
       start = index + 1;
     }

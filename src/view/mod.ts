@@ -4,4 +4,4 @@ export { cacheShare, grouped, moneyFigure, tokenFigures } from "./figures.ts";
 export { loadMarkdown, MarkdownBlocks, type RenderMarkdown } from "./markdown.ts";
 export { outputTail } from "./output_tail.ts";
 export { type Palette, palette, wantsColour } from "./palette.ts";
-export { type MeasureWidth, StreamWrap, wrapText } from "./wrap.ts";
+export { type MeasureWidth, roughWidth, StreamWrap, wrapText } from "./wrap.ts";

@@ -54,13 +54,12 @@ export interface ColourEnvironment {
 
 /**
  * Reports whether to use colours on a stream (no-color.org, force-color.org, bixense.com/clicolors): a
- * non-empty NO_COLOR wins, then FORCE_COLOR and CLICOLOR_FORCE (but 0), else a terminal that is not dumb has
- * them.
+ * non-empty NO_COLOR wins, then FORCE_COLOR, of which 0 and false mean none, then CLICOLOR_FORCE, of which 0
+ * means nothing, else a terminal that is not dumb has them.
  */
 export function wantsColour(env: ColourEnvironment, isTerminal: boolean): boolean {
   if (env.NO_COLOR) return false;
-  for (const forced of [env.FORCE_COLOR, env.CLICOLOR_FORCE]) {
-    if (forced !== undefined && forced !== "") return forced !== "0" && forced !== "false";
-  }
+  if (env.FORCE_COLOR) return env.FORCE_COLOR !== "0" && env.FORCE_COLOR !== "false";
+  if (env.CLICOLOR_FORCE && env.CLICOLOR_FORCE !== "0") return true;
   return isTerminal && env.TERM !== "dumb";
 }

@@ -1,12 +1,14 @@
 /** Columns that a text takes on a terminal. */
 export type MeasureWidth = (text: string) => number;
 
-/**
- * Wide characters may be parted anywhere but before closing punctuation; a number keeps its per cent
- * sign, and a list its dots at the ends of lines.
- */
+/** The width for texts that are shown before the tables of wide characters are loaded; never too small for CJK. */
+export const roughWidth: MeasureWidth = (text) =>
+  text.length +
+  (text.match(/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\uff60]/g)?.length ?? 0);
+
+/** Words, blanks, and wide characters one by one, each with the closing punctuation behind it. */
 const TOKENS =
-  /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60][\u3001\u3002\u300b\u300d\u300f\u3011\uff01\uff09\uff0c\uff1a\uff1b\uff1f\u201d]*|[ \t]+(?![%·])|(?:[^ \t\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60]| (?=[%·]))+/gu;
+  /\n|[ \t]+|[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60][\u3001\u3002\u300b\u300d\u300f\u3011\uff01\uff09\uff0c\uff1a\uff1b\uff1f\u201d]*|[^ \t\n\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff01-\uff60]+/gu;
 
 /**
  * Breaks text at blanks as it streams, and between wide characters. A word that is wider than the terminal is
@@ -18,10 +20,10 @@ export class StreamWrap {
   readonly #indent: string;
   #column = 0;
   #blanks = "";
-  /** A word of which more may come. */
+  /** The last word, of which more may come. */
   #pending = "";
 
-  /** Lines after the first one begin with `indent` where a break was made. */
+  /** Where a break was made, the line begins with `indent`. */
   constructor(columns: () => number, width: MeasureWidth, indent = "") {
     this.#columns = columns;
     this.#width = width;
@@ -30,28 +32,23 @@ export class StreamWrap {
 
   /** What can be written now. */
   push(text: string): string {
-    const all = this.#pending + text;
-    const known = Math.max(all.lastIndexOf(" "), all.lastIndexOf("\n")) + 1;
-    this.#pending = all.slice(known);
-    return this.#wrapped(all.slice(0, known));
+    const tokens = (this.#pending + text).match(TOKENS) ?? [];
+    this.#pending = tokens.pop() ?? "";
+    return tokens.map((token) => this.#token(token)).join("");
   }
 
-  /** The rest of what was given. */
+  /** The rest of what was given, without blanks at its end. */
   end(): string {
-    const rest = this.#wrapped(this.#pending);
-    this.#pending = "";
-    this.#blanks = "";
+    const rest = this.#token(this.#pending);
+    [this.#pending, this.#blanks] = ["", ""];
     return rest;
   }
 
-  #wrapped(text: string): string {
-    return text.split("\n").map((line, at) => {
-      if (at > 0) [this.#column, this.#blanks] = [0, ""];
-      return (at > 0 ? "\n" : "") + (line.match(TOKENS) ?? []).map((token) => this.#token(token)).join("");
-    }).join("");
-  }
-
   #token(token: string): string {
+    if (token === "\n") {
+      [this.#column, this.#blanks] = [0, ""];
+      return token;
+    }
     if (token.trim() === "") {
       this.#blanks += token;
       return "";
@@ -67,8 +64,12 @@ export class StreamWrap {
   }
 }
 
-/** The lines of a text that is there as a whole. */
+/**
+ * The lines of a text that is there as a whole. A number keeps its per cent sign, and a list its dots at the
+ * ends of lines.
+ */
 export function wrapText(text: string, columns: number, width: MeasureWidth, indent = ""): string[] {
   const wrap = new StreamWrap(() => columns, width, indent);
-  return (wrap.push(text) + wrap.end()).split("\n");
+  const lines = wrap.push(text.replace(/(?<=\S) (?=%|·(?: |$))/g, "\u00a0")) + wrap.end();
+  return lines.replaceAll("\u00a0", " ").split("\n");
 }

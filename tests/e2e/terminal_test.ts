@@ -19,7 +19,7 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   [/127\.0\.0\.1:\d{5}/g, "127.0.0.1:12345"],
   [/\b\d\.\d s\b/g, "0.0 s"],
   // They count the system prompt too, which names the directory.
-  [/\d\d,\d{3} → \d\d,\d{3} tokens/g, "20,000 → 10,000 tokens"],
+  [/\d\d,\d{3} → \d\d,\d{3}/g, "20,000 → 10,000"],
 ];
 
 function masked(text: string): string {

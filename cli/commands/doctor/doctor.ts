@@ -6,6 +6,8 @@ import { padDisplay } from "../../../src/util/display_width.ts";
 import { diagnose, type Report } from "./report.ts";
 import { languageNotice, languageOf } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
+import { narrowLines } from "../../terminal/narrow.ts";
+import { outputWidth } from "../../terminal/table.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 
 interface DoctorFlags {
@@ -30,7 +32,11 @@ export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void
     texts,
     warnings: notice === undefined ? [] : [notice],
   });
-  this.process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : asText(report, texts));
+  this.process.stdout.write(
+    flags.json
+      ? `${JSON.stringify(report, null, 2)}\n`
+      : narrowLines(asText(report, texts), outputWidth() ?? Infinity),
+  );
   this.process.exitCode = report.problems.length === 0
     ? EXIT.done
     : report.config.error

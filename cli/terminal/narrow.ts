@@ -1,0 +1,58 @@
+import { displayWidth as width } from "../../src/util/display_width.ts";
+import { wrapText } from "../../src/view/mod.ts";
+import type { CliContext } from "./process.ts";
+import { outputWidth } from "./table.ts";
+
+const HELP_WIDTH = 80;
+
+/** From now on what is printed is fitted to the terminal, and to 80 columns at most. */
+export function fitHelp({ process }: CliContext): void {
+  const { stdout } = process;
+  const columns = Math.min(outputWidth() ?? HELP_WIDTH, HELP_WIDTH);
+  Object.assign(process, { stdout: { write: (help: string) => stdout.write(narrowLines(help, columns)) } });
+}
+
+/** Part of the width that the names on the left of a list may take. */
+const MOST_NAMES = 0.45;
+
+/**
+ * Breaks the lines that are too wide, for people: a description goes on under its beginning, or under its
+ * name where names leave too little room; lists with bars (`a|b`) may be parted behind each bar.
+ */
+export function narrowLines(text: string, columns: number): string {
+  return text.split("\n").flatMap((line) =>
+    width(line.trimEnd()) <= columns ? [line.trimEnd()] : narrowed(line.trimEnd(), columns)
+  ).join("\n");
+}
+
+function narrowed(line: string, columns: number): string[] {
+  const [, name = "", description = ""] = /^(\s*(?:-\w\s+)?\S+(?: \S+)*?\s{2,})(\S.*)$/.exec(line) ?? [];
+  const margin = /^\s*(?:[-·] )?/.exec(line)?.[0].length ?? 0;
+  if (name === "") {
+    const indent = margin + (/^\s*reasonix /.test(line) ? 2 : 0);
+    return block(line.slice(0, margin), line.slice(margin), indent);
+  }
+  if (width(name) <= columns * MOST_NAMES) return block(name, description, width(name));
+  const indent = Math.max(8, margin + 2);
+  return [name.trimEnd(), ...block(" ".repeat(indent), description, indent)];
+
+  function block(start: string, body: string, indent: number): string[] {
+    const room = Math.max(10, columns - indent);
+    const lines = wrapText(parted(body.replace(/\s+/g, " "), room), room, width);
+    return lines.map((text, at) => (at === 0 ? start : " ".repeat(indent)) + text);
+  }
+}
+
+/** The text with a blank in lists that are wider than the room, so that no part is. */
+function parted(text: string, room: number): string {
+  return text.split(" ").map((word) => {
+    if (word.length <= room || !word.includes("|")) return word;
+    const parts: string[] = [];
+    for (const piece of word.match(/[^|]+\|?/g) ?? []) {
+      const last = parts.at(-1);
+      if (last === undefined || last.length + piece.length > room) parts.push(piece);
+      else parts[parts.length - 1] = last + piece;
+    }
+    return parts.join(" ");
+  }).join(" ");
+}

@@ -1,0 +1,45 @@
+import { narrowLines } from "../../../cli/terminal/narrow.ts";
+import { displayWidth } from "../../../src/util/display_width.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+
+const HELP = `USAGE
+  reasonix session list|show|search|rename|export ...
+
+FLAGS
+  -h  --help   Print help information and exit
+     --mode    What may run [read-only|workspace-write|plan]
+`;
+
+Deno.test("narrowLines goes on under descriptions and parts lists behind their bars", () => {
+  assertEquals(narrowLines(HELP, 34).split("\n"), [
+    "USAGE",
+    "  reasonix session",
+    "    list|show|search|rename|export",
+    "    ...",
+    "",
+    "FLAGS",
+    "  -h  --help   Print help",
+    "               information and",
+    "               exit",
+    "     --mode    What may run",
+    "               [read-only|",
+    "               workspace-write|",
+    "               plan]",
+    "",
+  ]);
+});
+
+Deno.test("narrowLines puts descriptions below names that leave too little room", () => {
+  assertEquals(narrowLines("  --a-very-long-option  说明文字很长，要换行", 24).split("\n"), [
+    "  --a-very-long-option",
+    "        说明文字很长，要",
+    "        换行",
+  ]);
+});
+
+Deno.test("narrowLines leaves lines that fit as they are, and cuts nothing", () => {
+  assertEquals(narrowLines(HELP, 80), HELP);
+  const squeezed = narrowLines(HELP, 26);
+  assertEquals(squeezed.replace(/\s/g, ""), HELP.replace(/\s/g, ""));
+  assert(squeezed.split("\n").every((line) => displayWidth(line) <= 26));
+});
