@@ -43,7 +43,7 @@ function writeComplaint(text: string): void {
 
 const ERROR = "error: ";
 
-/** A text for standard error: between words within the terminal, and with a word in red when it is an error. */
+/** A text for standard error, broken between words for the terminal, the word "error:" in red. */
 function complaint(text: string): string {
   const isTerminal = Deno.stderr.isTerminal();
   const { bad } = palette(!Deno.args.includes("--no-color") && wantsColour(lazyEnv(), isTerminal));

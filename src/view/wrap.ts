@@ -1,7 +1,7 @@
 /** Columns that a text takes on a terminal. */
 export type MeasureWidth = (text: string) => number;
 
-/** The width for texts that are shown before the tables of wide characters are loaded; never too small for CJK. */
+/** The width for texts that are shown before the tables of wide characters are loaded. */
 export const roughWidth: MeasureWidth = (text) =>
   text.length +
   (text.match(/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\uff60]/g)?.length ?? 0);
