@@ -47,6 +47,8 @@ export interface ApprovalRequest {
   /** A wider rule that can be chosen instead, such as `Bash(go test:*)`. */
   readonly prefixRule?: string;
   readonly destructive?: readonly DestructiveFinding[];
+  /** No mode that asks nobody may answer in place of a person. */
+  readonly personOnly?: true;
 }
 
 /**

@@ -28,7 +28,9 @@ function destructiveQuestion(evaluation: Evaluation, attended: boolean): Decisio
   const { call: { call, tool }, subject, report } = evaluation;
   const destructive = report?.destructive ?? [];
   const reason = destructive.map((finding) => finding.reason).join("; ");
-  if (attended) return { callId: call.id, tool, subject, reason, scopes: ["once"], destructive };
+  if (attended) {
+    return { callId: call.id, tool, subject, reason, scopes: ["once"], destructive, personOnly: true };
+  }
   return {
     decision: "deny",
     source: "floor",
@@ -53,7 +55,7 @@ function trustQuestion(
   }
   const scopes = savesTrust ? ["once", "session", "always"] as const : ["once", "session"] as const;
   const reason = `${tool} says of itself that it only reads; plan mode needs your word for it`;
-  return { callId: call.id, tool, subject: tool, reason, scopes };
+  return { callId: call.id, tool, subject: tool, reason, scopes, personOnly: true };
 }
 
 function plainQuestion(
@@ -70,6 +72,7 @@ function plainQuestion(
     subject,
     reason: ruling.by === "protected" ? `would change ${ruling.reason}` : ruling.reason,
     scopes: once ? ["once"] : wide,
+    ...(ruling.by === "protected" ? { personOnly: true } : {}),
     ...(once ? {} : suggested),
   };
 }

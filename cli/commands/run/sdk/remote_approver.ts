@@ -16,7 +16,7 @@ interface ApproverOptions {
 
 /**
  * Asks the SDK with `can_use_tool`: it allows a call, also with other arguments, or refuses it. Modes that
- * ask nobody answer by themselves, except about what would be destroyed.
+ * ask nobody answer by themselves, except about what only a person may allow.
  */
 export class RemoteApprover implements Approver {
   readonly #channel: ControlChannel;
@@ -44,11 +44,11 @@ export class RemoteApprover implements Approver {
     return changed;
   };
 
-  ask: Approver["ask"] = async ({ callId, tool, subject, reason, destructive }, signal) => {
+  ask: Approver["ask"] = async ({ callId, tool, subject, reason, personOnly }, signal) => {
     // The rules judge other arguments again; whoever wrote them need not be asked twice.
     if (this.#confirmed.delete(callId)) return { allow: true, scope: "once" };
     const mode = this.#mode();
-    if (mode === "bypassPermissions" && !destructive) return { allow: true, scope: "once" };
+    if (mode === "bypassPermissions" && !personOnly) return { allow: true, scope: "once" };
     if (mode === "dontAsk") return { allow: false, scope: "once", note: "the permission mode asks nobody" };
     const call = this.#calls.get(callId);
     const input = call ? argumentsOf(call) : {};
