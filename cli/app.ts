@@ -73,6 +73,14 @@ const uninstall = buildCommand({
   docs: { brief: "Remove the command reasonix" },
 });
 
+const docs = buildCommand({
+  loader: async () => (await import("./commands/docs.ts")).docs,
+  parameters: {
+    positional: { kind: "tuple", parameters: [{ ...argument("Page to print", "page"), optional: true }] },
+  },
+  docs: { brief: "Read the documentation of this version" },
+});
+
 const completion = buildCommand({
   loader: async () => (await import("./commands/completion/completion.ts")).completion,
   parameters: {
@@ -108,11 +116,13 @@ const root = buildRouteMap({
     completion,
     install,
     uninstall,
+    docs,
     complete,
   },
   docs: {
     brief: "A coding agent for the terminal",
-    fullDescription: 'A coding agent for the terminal.\nStart with: reasonix setup, then reasonix run "…"',
+    fullDescription: 'A coding agent for the terminal.\nStart with: reasonix setup, then reasonix run "…"\n' +
+      "Documentation: reasonix docs, reasonix docs start",
     hideRoute: { complete: true },
   },
 });

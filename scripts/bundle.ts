@@ -11,6 +11,7 @@ import { compileEagerly } from "./bundle/eager.ts";
 import { type Chunk, chunkOf, pack } from "./bundle/pack.ts";
 import { executedFunctions } from "./bundle/trace.ts";
 import { writeTypes } from "./bundle/types.ts";
+import { sourcePages } from "../cli/commands/docs.ts";
 import { PERMISSION_FLAGS } from "../cli/terminal/permission_flags.ts";
 import { mustRun, say } from "./process.ts";
 
@@ -110,8 +111,10 @@ function withFilesBeside(code: string): string {
   );
 }
 
-/** Made once per directory: these files change only with their packages. */
+/** Those of packages are made once per directory: they change only with their packages. */
 async function bundleBeside(folder: string, to: string): Promise<void> {
+  const pages = ascii(JSON.stringify(await sourcePages()));
+  await Deno.writeTextFile(`${to}reasonix.docs.js`, `export default ${pages};\n`);
   for (const [name, module] of Object.entries(BESIDE)) {
     const file = `${to}reasonix.${name}.js`;
     if (await Deno.stat(file).then(() => true, () => false)) continue;

@@ -12,3 +12,11 @@ export async function installLines(page: string): Promise<string[]> {
   const block = await codeBlock(page, page.includes("zh-CN") ? "安装" : "Install", "sh");
   return block.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
 }
+
+/** Every line of a page's shell blocks, comments taken away. */
+export async function shellLines(page: string): Promise<string[]> {
+  const text = await Deno.readTextFile(new URL(page, ROOT));
+  return [...text.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([, block = ""]) => block.split("\n"))
+    .map((line) => line.replace(/(?:^|\s{2,})# .*$/, "").replace(/\s+# .*$/, "").trim())
+    .filter((line) => line !== "");
+}

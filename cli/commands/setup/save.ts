@@ -12,7 +12,7 @@ export interface SetupAnswers {
 
 const HEADER =
   "# Reasonix configuration, made by `reasonix setup`; run it again to add or change a provider.\n" +
-  "# Keys are kept in the file .env beside this one. Every setting: reasonix config show\n";
+  "# Keys are kept in the file .env beside this one. Every setting: reasonix docs config\n";
 
 /** Puts the answers into the configuration and the key file; both are made when they are missing. */
 export async function saveSetup(file: string, envFile: string, answers: SetupAnswers): Promise<void> {

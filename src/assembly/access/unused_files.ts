@@ -19,7 +19,7 @@ export function unusedFilesNotice({ home, cwd }: RunPaths): string | undefined {
   if (found.length === 0) return undefined;
   const text =
     `This project brings ${found.join(", ")}, which this version does not use (permission rules in ` +
-    "them are not in force; see docs/not-yet.md)";
+    "them are not in force; see reasonix docs not-yet)";
   const directory = projectDir(`${home}/cache`, cwd);
   const file = `${directory}/unused`;
   try {

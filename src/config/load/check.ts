@@ -186,7 +186,7 @@ function unknownKey(name: string, schema: JsonSchema, path: KeyPath): Finding {
       ? `did you mean "${near}"?`
       : home
       ? `did you mean ${formatKey(home)}?`
-      : "remove it, or look it up in docs/config.md",
+      : "remove it, or look it up with: reasonix docs config",
   };
 }
 

@@ -252,7 +252,7 @@ Deno.test("loadConfig warns about unknown keys with the key that was probably me
     [
       '1:1 Unknown key defualt_model has no effect did you mean "default_model"?',
       "2:1 Unknown key max_steps has no effect did you mean agent.max_steps?",
-      "3:1 Unknown key zzz has no effect remove it, or look it up in docs/config.md",
+      "3:1 Unknown key zzz has no effect remove it, or look it up with: reasonix docs config",
       '4:1 Unknown key sandbx has no effect did you mean "sandbox"?',
       '8:1 Unknown key providers[0].context_windw has no effect did you mean "context_window"?',
     ],
