@@ -11,7 +11,7 @@ import { compileEagerly } from "./bundle/eager.ts";
 import { type Chunk, chunkOf, pack } from "./bundle/pack.ts";
 import { executedFunctions } from "./bundle/trace.ts";
 import { writeTypes } from "./bundle/types.ts";
-import { sourcePages } from "../cli/commands/docs.ts";
+import { sourcePages } from "../cli/terminal/pages.ts";
 import { PERMISSION_FLAGS } from "../cli/terminal/permission_flags.ts";
 import { mustRun, say } from "./process.ts";
 
