@@ -26,6 +26,10 @@ const CONTENT_FILTER =
 const NO_CREDIT =
   /insufficient[_ ](?:quota|balance|credit|funds)|exceeded your current quota|billing|credit balance|payment required/i;
 
+/** Ollama, vLLM, llama.cpp and OpenRouter about models that only talk. */
+const NO_TOOLS =
+  /does(?: not|n't) support (?:tools|tool|function)|no endpoints found that support tool|tool[ _](?:use|choice|calling)[^.]{0,40} not supported/i;
+
 const OVERLOADED = /overload|server[_ ]?(?:error|busy)|internal|unavailable|capacity|timeout|try again/i;
 const RATE = /rate[_ -]?limit|too many requests|throttl/i;
 const AUTH = /invalid[_ ]api[_ ]key|authentication|unauthori[sz]ed|permission[_ ]denied/i;
@@ -39,6 +43,8 @@ export interface Reported {
   /** Everything the server said, codes included. */
   readonly text: string;
   readonly retryAfterMs?: number | undefined;
+  /** The address that answered, when the request was sent on to another one. */
+  readonly redirectedTo?: string | undefined;
   /** The server's own advice, from `x-should-retry`. */
   readonly shouldRetry?: boolean | undefined;
 }
@@ -56,10 +62,7 @@ export function reportedFailure(reported: Reported, endpoint: Endpoint): Provide
   const kind = kindOf(reported);
   const said = quote(readable(reported.text), endpoint);
   const status = reported.status === undefined ? "an error in its reply" : `status ${reported.status}`;
-  const noCredit = NO_CREDIT.test(reported.text);
-  const remedy = noCredit
-    ? "add credit to the account or choose another provider"
-    : remedyFor(kind, endpoint, reported.status);
+  const remedy = remedyOfWords(reported, endpoint) ?? remedyFor(kind, endpoint, reported.status);
   const message = `${nameOf(endpoint)} answered ${WHAT[kind] ?? "with"} ${status}` +
     `${said ? `: ${said}` : ""}${remedy ? `; ${remedy}` : ""}`;
   const error: ProviderError = {
@@ -69,6 +72,15 @@ export function reportedFailure(reported: Reported, endpoint: Endpoint): Provide
     ...(reported.retryAfterMs === undefined ? {} : { retryAfterMs: reported.retryAfterMs }),
   };
   return new ProviderFailure(error, RETRYABLE.has(kind) && reported.shouldRetry !== false);
+}
+
+/** What to do where status and kind say too little. */
+function remedyOfWords({ text, redirectedTo }: Reported, endpoint: Endpoint): string | undefined {
+  if (NO_CREDIT.test(text)) return "add credit to the account or choose another provider";
+  if (NO_TOOLS.test(text)) return `choose a model that can call tools in place of "${endpoint.model}"`;
+  if (redirectedTo === undefined) return undefined;
+  return `the request was redirected to ${quote(redirectedTo, endpoint)}, which loses what it asks: ` +
+    "check base_url, which may have to begin with https:// or to name another path";
 }
 
 const WHAT: Partial<Record<ProviderErrorKind, string>> = {
@@ -141,9 +153,13 @@ function readable(text: string): string {
   }
 }
 
-/** Title and text of an HTML page, without markup. */
+/** Title and text of an HTML page, without markup; a title that the text repeats is left out. */
 export function htmlText(html: string): string {
-  return html.replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, " ").replace(/<[^>]*>/g, " ");
+  const plain = (part: string) => part.replace(/<[^>]*>/g, " ").replace(/\s+/g, " ").trim();
+  const shown = html.replace(/<(script|style)\b[\s\S]*?<\/\1>/gi, " ");
+  const title = plain(/<title\b[^>]*>([\s\S]*?)<\/title>/i.exec(shown)?.[1] ?? "");
+  const text = plain(shown.replace(/<title\b[\s\S]*?<\/title>/i, " "));
+  return text.includes(title) ? text : `${title} ${text}`;
 }
 
 function errorText(value: unknown): string | undefined {
@@ -175,12 +191,14 @@ function proxyHint({ host }: Endpoint): string {
 }
 
 /** Failures that a repetition cannot change, by what the runtime says, and what can. */
-const LASTING: readonly (readonly [said: RegExp, remedy: string])[] = [
+const LASTING: readonly (readonly [said: RegExp, remedy: string | (() => string)])[] = [
+  [/opening CA file/i, () => `DENO_CERT names a file that cannot be read: ${readEnv("DENO_CERT") ?? ""}`],
   [
-    /certificate|UnknownIssuer|NotValidForName/i,
-    "if it is meant to be trusted, name the file of its certificate authority in DENO_CERT, " +
-    "or set DENO_TLS_CA_STORE=system to use the authorities of this machine",
+    /CaUsedAsEndEntity/,
+    "its certificate is one of an authority (CA:TRUE), which no server may show: make it anew with " +
+    "openssl req -x509 -addext basicConstraints=critical,CA:FALSE …, and name its file in DENO_CERT",
   ],
+  [/certificate|UnknownIssuer|NotValidForName/i, certificateAdvice],
   [
     /InvalidContentType/,
     "the server does not speak TLS there: check base_url, which may have to begin with http://",
@@ -191,6 +209,12 @@ const LASTING: readonly (readonly [said: RegExp, remedy: string])[] = [
   ],
   [/Unsupported scheme|Invalid URL|Requests to port \d+ are blocked/i, "check base_url"],
 ];
+
+function certificateAdvice(): string {
+  const other = readEnv("SSL_CERT_FILE") === undefined ? "" : " (SSL_CERT_FILE is not read)";
+  return `if it is meant to be trusted, name the file of its certificate authority in DENO_CERT${other}, ` +
+    "or set DENO_TLS_CA_STORE=system to use the authorities of this machine";
+}
 
 /** The failure for a connection that could not be made or broke, from what the runtime threw. */
 export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: boolean): ProviderFailure {
@@ -204,7 +228,8 @@ export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: 
   const what = started ? "broke off its reply" : "could not be reached";
   const lasting = LASTING.find(([pattern]) => pattern.test(detail))?.[1];
   const usual = started ? [] : ["check base_url and that the server is running", proxyHint(endpoint)];
-  const remedies = (lasting === undefined ? usual : [lasting]).filter((remedy) => remedy !== "");
+  const advice = typeof lasting === "function" ? lasting() : lasting;
+  const remedies = (advice === undefined ? usual : [advice]).filter((remedy) => remedy !== "");
   const message = [`${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}`, ...remedies].join("; ");
   return new ProviderFailure({ kind: "connection", message }, lasting === undefined);
 }

@@ -1,4 +1,5 @@
-import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { connectionFailure } from "../../../src/provider/errors.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
 import { collect, openClient } from "../../support/model_client.ts";
 import { startModelServer, type Turn } from "../../support/model_server.ts";
 
@@ -125,6 +126,50 @@ Deno.test("openai provider names provider, host, status, the server's words and 
 Deno.test("openai provider shows the page's text when an error comes as HTML", async () => {
   const body = "<html><head><style>x</style></head><body><h1>502</h1>\n<p>Bad\n gateway</p></body></html>";
   assertStringIncludes((await errorOf({ status: 502, body })).message, "status 502: 502 Bad gateway");
+});
+
+Deno.test("openai provider says the title of a page once", async () => {
+  const body =
+    "<html><head><title>502 Bad Gateway</title></head><body><center><h1>502 Bad Gateway</h1></center>" +
+    "<hr><center>nginx</center></body></html>";
+  assertMatch((await errorOf({ status: 502, body })).message, /status 502: 502 Bad Gateway nginx(;|$)/);
+});
+
+Deno.test("openai provider says what to choose when the model cannot call tools", async () => {
+  for (
+    const text of [
+      "registry.ollama.ai/gemma:2b does not support tools",
+      "No endpoints found that support tool use",
+    ]
+  ) {
+    assertStringIncludes(
+      (await errorOf({ status: 400, body: said(text) })).message,
+      "choose a model that can call tools",
+    );
+  }
+});
+
+Deno.test("openai provider names the address that a request was redirected to", async () => {
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen() {} },
+    (request) =>
+      request.method === "POST"
+        ? new Response(null, { status: 301, headers: { location: "/v2/other" } })
+        : new Response("what?", { status: 400 }),
+  );
+  const url = `http://127.0.0.1:${server.addr.port}`;
+  const { error } = await collect(await openClient({ url: `${url}/v1` }, { entry: { max_attempts: 1 } }));
+  await server.shutdown();
+  assertStringIncludes(error?.message ?? "", `the request was redirected to ${url}/v2/other`);
+});
+
+Deno.test("a certificate of an authority and a CA file that is not there get advice that helps", () => {
+  const endpoint = { provider: "p", host: "h", model: "m", keyName: "", keyed: false, secrets: [] };
+  const said = (text: string) => connectionFailure(new TypeError(text), endpoint, false);
+  const authority = said("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))");
+  assertStringIncludes(authority.message, "basicConstraints=critical,CA:FALSE");
+  const missing = said("Failed opening CA file: No such file or directory (os error 2)");
+  assertEquals([missing.retryable, /DENO_CERT names a file/.test(missing.message)], [false, true]);
 });
 
 Deno.test("openai provider bounds what it quotes when the server says a lot", async () => {

@@ -152,6 +152,7 @@ async function statusFailure(
   return reportedFailure({
     status: response.status,
     text,
+    redirectedTo: response.redirected ? response.url : undefined,
     retryAfterMs: retryAfter(response.headers, deps.clock.now()),
     shouldRetry: response.headers.get("x-should-retry") === "false" ? false : undefined,
   }, endpoint);
