@@ -2,25 +2,56 @@ import { findSkillSet } from "../../src/assembly/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
 import { loadSkills } from "../../src/context/mod.ts";
 import { EXIT, formatPlace } from "../../src/core/mod.ts";
+import { isDirectory } from "../../src/path/probe.ts";
+import { TrustStore } from "../../src/sandbox/mod.ts";
+import { fitDisplay } from "../../src/util/display_width.ts";
 import { oneLine, terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
+import { outputWidth } from "../terminal/table.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
-/** The skills of this directory with where they come from, and what was passed over. */
+/** The skills of this directory with scope, trust and what is wrong with them, and what was passed over. */
 export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
   const paths = runPaths(this);
-  const found = await findSkillSet(paths, await loadConfig(paths));
+  const loaded = await loadConfig(paths);
+  const found = await findSkillSet(paths, loaded);
+  const { stdout, stderr } = this.process;
   if (flags.json) {
-    this.process.stdout.write(`${JSON.stringify(found, null, 2)}\n`);
+    stdout.write(`${JSON.stringify(found, null, 2)}\n`);
     return;
   }
-  for (const skill of found.skills) {
-    this.process.stdout.write(
-      `${skill.name}  ${oneLine(skill.description, 60)}\n  ${terminalSafe(skill.file)}\n`,
-    );
+  const { Skills, validateSkill } = await loadSkills();
+  const items = new Skills({ set: found }).trustItems();
+  const { untrusted } = await new TrustStore({ home: paths.home, project: paths.cwd }).inspect(items);
+  const waiting = new Set(items.filter((item) => untrusted.includes(item)).map(({ name }) => name));
+  const width = outputWidth() ?? UNCUT;
+  for (const { name, description, scope, dir, file } of found.skills) {
+    const trust = waiting.has(name) ? " · scripts not trusted (reasonix trust)" : "";
+    stdout.write(`${fitDisplay(`${name}  ${oneLine(description, UNCUT)}`, width)}\n`);
+    stdout.write(`  ${scope}${trust} · ${terminalSafe(file)}\n`);
+    for (const { level, text } of validateSkill(dir)) {
+      stdout.write(`  ${level === "error" ? "✗" : "!"} ${oneLine(text, UNCUT)}\n`);
+    }
   }
-  if (found.skills.length === 0) this.process.stdout.write("No skills here\n");
-  for (const warning of found.warnings) this.process.stderr.write(`! ${warning.path}: ${warning.text}\n`);
+  for (const { name, file } of found.shadowed) {
+    stdout.write(`not used: ${terminalSafe(file)} (another skill named ${terminalSafe(name)} comes first)\n`);
+  }
+  if (found.skills.length === 0) stdout.write(whereLooked(paths.cwd, loaded.config.skills.paths));
+  // What concerns a listed skill stands below it.
+  const listed = new Set(found.skills.map(({ file }) => file));
+  for (const { path, text } of found.warnings) if (!listed.has(path)) stderr.write(`! ${path}: ${text}\n`);
+}
+
+/** Longer than any description may be. */
+const UNCUT = 2_000;
+
+function whereLooked(cwd: string, configured: readonly string[]): string {
+  const places = [".reasonix/skills", ".agents/skills", ".claude/skills"].join(", ");
+  const more = configured.length > 0 ? `, in ${configured.map(terminalSafe).join(", ")}` : "";
+  const looked = `No skills here. Looked in ${places} from this directory up to the repository root, ` +
+    `in your home directory${more}\n`;
+  if (!isDirectory(`${cwd}/skills`)) return looked;
+  return `${looked}The directory skills/ is used with: reasonix config set --local skills.paths '["skills"]'\n`;
 }
 
 /** Checks one skill directory against the Agent Skills specification. */

@@ -130,7 +130,13 @@ Deno.test("skills list and validate say what is there and what is wrong", async 
   await using world = await makeWorld();
   await world.write(".reasonix/skills/good/SKILL.md", "---\nname: good\ndescription: Fine\n---\nBody\n");
   await world.write(".reasonix/skills/bad/SKILL.md", "---\nname: other\n---\nBody\n");
-  assertStringIncludes((await world.run(["skills", "list"])).stdout, "good");
+  const none = (await world.run(["skills", "list"], { cwd: world.home })).stdout;
+  assertStringIncludes(none, "No skills here. Looked in .reasonix/skills, .agents/skills, .claude/skills");
+  await world.write(".reasonix/skills/good/scripts/a.py", "1");
+  await world.write(".reasonix/skills/wrong/SKILL.md", "---\nname: right\ndescription: x\n---\nBody\n");
+  const listed = (await world.run(["skills", "list"])).stdout;
+  assertStringIncludes(listed, "good  Fine\n  project · scripts not trusted (reasonix trust) · ");
+  assertStringIncludes(listed, '✗ name "right" must be the name of the directory, "wrong"');
   const checked = await world.run(["skills", "validate", ".reasonix/skills/bad"]);
   assertEquals(checked.code, 1);
   assertStringIncludes(checked.stdout, "description");
