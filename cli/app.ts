@@ -86,7 +86,16 @@ const completion = buildCommand({
   parameters: {
     positional: { kind: "tuple", parameters: [argument("bash, zsh, fish or powershell", "shell")] },
   },
-  docs: { brief: "Print a shell completion script" },
+  docs: {
+    brief: "Print a shell completion script",
+    fullDescription: "Prints a shell completion script. To install it, once:\n" +
+      "  bash        reasonix completion bash \\\n" +
+      "                > ~/.local/share/bash-completion/completions/reasonix\n" +
+      "  zsh         echo 'eval \"$(reasonix completion zsh)\"' >> ~/.zshrc\n" +
+      "  fish        reasonix completion fish \\\n" +
+      "                > ~/.config/fish/completions/reasonix.fish\n" +
+      "  powershell  reasonix completion powershell >> $PROFILE",
+  },
 });
 
 const complete = buildCommand({
@@ -94,7 +103,10 @@ const complete = buildCommand({
     const { completeFor } = await import("./commands/completion/completion.ts");
     return completeFor({ app, expand: withShortForm });
   },
-  parameters: { positional: { kind: "array", parameter: argument("Words of the command line", "word") } },
+  parameters: {
+    flags: { describe: flag("Add what each proposal means, after a tab") },
+    positional: { kind: "array", parameter: argument("Words of the command line", "word") },
+  },
   docs: { brief: "Propose completions" },
 });
 

@@ -1,4 +1,4 @@
-import { type Event, EXIT, type NewEventOf, totalCost } from "../../src/core/mod.ts";
+import { type Event, EXIT, type NewEventOf, ReasonixError, totalCost } from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../src/frontend/mod.ts";
 import { findSession, loadEvents, openTurn, type SessionState } from "../../src/session/mod.ts";
 import { displayOf } from "../terminal/display.ts";
@@ -13,6 +13,7 @@ export async function replay(
 ): Promise<void> {
   const { home, cwd } = runPaths(this);
   const place = findSession(home, ref, { cwd });
+  refuseCassette(place.path);
   const { createPrinter } = await FRONTENDS.print();
   const printer = createPrinter({
     format: flags.outputFormat,
@@ -44,6 +45,20 @@ export async function replay(
     }
   }
   await printer.result(resultOf(state, events));
+}
+
+/** A recording of a model's replies is played by a provider: it holds no session to show. */
+function refuseCassette(path: string): void {
+  using file = Deno.openSync(path);
+  const head = new Uint8Array(40);
+  const length = file.readSync(head) ?? 0;
+  if (!/^\s*\{\s*"cassette"/.test(new TextDecoder().decode(head.subarray(0, length)))) return;
+  throw new ReasonixError(`Cannot replay ${path}: it is a cassette of a model's replies, not a session`, {
+    exit: "usage",
+    remedy: `a provider with kind = "replay" and cassette = ${
+      JSON.stringify(path)
+    } plays it (docs/cassette.md)`,
+  });
 }
 
 /** Whole messages as the live pieces a text reader shows; the user's own lines as notices. */

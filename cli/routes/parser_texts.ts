@@ -115,7 +115,7 @@ function refusal(error: unknown): Refusal {
   }
   if (error instanceof UnsatisfiedPositionalError) {
     return [
-      `The argument ${error.placeholder.toUpperCase()} is missing`,
+      `The argument <${error.placeholder}> is missing`,
       "--help behind the command shows what it takes",
     ];
   }

@@ -11,6 +11,7 @@ export type { RunPaths } from "./run_paths.ts";
 export { SandboxSession, withJail } from "./access/sandbox_session.ts";
 export { redactorOf } from "./access/secrets.ts";
 export { buildRegistry } from "./tools/tools.ts";
+export { SLASH_COMMANDS } from "./context/slash_names.ts";
 export type { CommandReport, Line } from "./context/slash_commands.ts";
 export type { TurnInput } from "./context/turn_input.ts";
 export { executables, loadTrustedConfig, trustable } from "./access/trusted_config.ts";

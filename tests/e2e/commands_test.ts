@@ -262,8 +262,16 @@ Deno.test("completion proposes commands, flags, models and sessions", async () =
   assertEquals(await complete("-p", "--mod"), ["--model", ""]);
   assertEquals(await complete("--v"), ["--version", ""]);
   assertEquals(await complete("config", "get", "sandbox.b"), ["sandbox.bash", ""]);
+  await world.write(".agents/skills/release/SKILL.md", "---\nname: release\ndescription: How to\n---\nTag\n");
+  await world.write("src/a.ts", "");
+  assertEquals(await complete("run", "/r"), ["/release", ""]);
+  assertEquals(await complete("run", "fix", "@", "sr"), ["src/", ""], "three words, as bash gives it");
+  assertEquals(await complete("run", "fix", "@src/"), ["@src/a.ts", ""]);
+  const described = await world.run(["complete", "--describe", "--", "-p", "/r"]);
+  assertEquals(described.stdout, "/release\tHow to\n");
   for (const shell of ["bash", "zsh", "fish", "powershell"]) {
-    assertStringIncludes((await world.run(["completion", shell])).stdout, "complete --");
+    const { stdout } = await world.run(["completion", shell]);
+    assertMatch(stdout, /reasonix complete (?:--describe )?-- /);
   }
 });
 
@@ -275,6 +283,9 @@ Deno.test("a recorded run replays without the server, and says where it diverges
   await using world = await makeWorld(mockConfig(server.url));
   await world.write("a.txt", "A\n");
   await world.run(["run", "--record", "tape.jsonl", "read a.txt"]);
+  const shown = await world.run(["replay", "tape.jsonl"]);
+  assertEquals(shown.code, 2);
+  assertMatch(shown.stderr, /it is a cassette of a model's replies[\s\S]*kind = "replay"/);
   const replayed =
     `default_model = "tape"\n[[providers]]\nname = "tape"\nkind = "replay"\nmodel = "x"\ncassette = "${world.dir}/tape.jsonl"\n`;
   await Deno.writeTextFile(`${world.home}/config.toml`, replayed);

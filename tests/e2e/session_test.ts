@@ -232,7 +232,8 @@ Deno.test("session rename, search and list find sessions by words and titles, wi
   await world.run(["run", "from another directory"], { cwd: `${world.dir}/漢字` });
 
   assertStringIncludes(await ok(world, "session", "search", "QUOKKA"), id);
-  assertStringIncludes(await ok(world, "session", "search", "質問"), "turn 1, user");
+  const found = await world.run(["session", "search", "質問"], { env: { NO_COLOR: "", FORCE_COLOR: "1" } });
+  assertMatch(found.stdout, /turn 1, user[\s\S]*\x1b\[1m質問\x1b\[22m/);
   assertStringIncludes(await ok(world, "session", "search", "zebra"), "No message matches");
   assertEquals(JSON.parse(await ok(world, "session", "search", "quokka", "--json"))[0].session, id);
   const other = await world.run(["session", "search", "quokka"], { cwd: world.home });

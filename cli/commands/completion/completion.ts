@@ -1,5 +1,6 @@
 import { type Application, proposeCompletions } from "@stricli/core";
 import { ReasonixError } from "../../../src/core/mod.ts";
+import { oneLine } from "../../../src/util/terminal_text.ts";
 import type { CliContext } from "../../terminal/process.ts";
 
 /** One script per shell; each asks the hidden command `complete`, so the proposals are never out of date. */
@@ -14,14 +15,18 @@ complete -o default -F _reasonix reasonix
   zsh: `#compdef reasonix
 _reasonix() {
   local -a found
-  found=("\${(@f)$(reasonix complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
-  [[ -n "\${found[1]}" ]] && compadd -- "\${found[@]}" || _files
+  local tab=$'\\t'
+  found=("\${(@f)$(reasonix complete --describe -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  if [[ -z "\${found[1]}" ]]; then _files; return; fi
+  found=("\${(@)found//:/\\\\:}")
+  found=("\${(@)found/\${tab}/:}")
+  _describe reasonix found
 }
 compdef _reasonix reasonix
 `,
   fish: `function __reasonix_complete
   set -l words (commandline -opc) (commandline -ct)
-  reasonix complete -- $words[2..-1] 2>/dev/null
+  reasonix complete --describe -- $words[2..-1] 2>/dev/null
 end
 complete -c reasonix -a '(__reasonix_complete)'
 `,
@@ -56,6 +61,8 @@ interface Unfinished {
   readonly current: string;
   /** The text that a proposal has to repeat: `--flag=` where a shell replaces the whole word. */
   readonly prefix: string;
+  /** The text that a proposal leaves out, since bash takes it for a word of its own. */
+  readonly omitted?: string;
 }
 
 /** `--flag=value` is the same as `--flag value`. Bash hands it over in three words. */
@@ -64,9 +71,34 @@ function unfinished(words: readonly string[]): Unfinished {
   const before = words.slice(0, -1);
   if (current === "=") return { before, current: "", prefix: "" };
   if (before.at(-1) === "=") return { before: before.slice(0, -1), current, prefix: "" };
+  if (current === "@") return { before, current, prefix: "", omitted: "@" };
+  if (before.at(-1) === "@") {
+    return { before: before.slice(0, -1), current: `@${current}`, prefix: "", omitted: "@" };
+  }
   const [, flag, value] = /^(--[\w-]+)=(.*)$/s.exec(current) ?? [];
   if (flag === undefined || value === undefined) return { before, current, prefix: "" };
   return { before: [...before, flag], current: value, prefix: `${flag}=` };
+}
+
+/** A word to choose, and what it means. */
+interface Proposal {
+  readonly word: string;
+  readonly brief?: string;
+}
+
+/** What a task can begin with or mention: commands and skills by their name, files of this directory. */
+async function taskWords(
+  before: readonly string[],
+  current: string,
+): Promise<readonly Proposal[] | undefined> {
+  if (before[0] !== "run") return undefined;
+  const values = await import("./values.ts");
+  if (current.startsWith("/") && !current.includes("/", 1)) {
+    const commands = await values.slashNames();
+    // Else it may be a path.
+    return commands.some(({ word }) => word.startsWith(current)) ? commands : undefined;
+  }
+  return current.startsWith("@") ? values.references(current.slice(1)) : undefined;
 }
 
 /** Values that follow a flag or a command and come from this machine. */
@@ -97,16 +129,29 @@ interface Completed {
 }
 
 export const completeFor = ({ app, expand }: Completed) =>
-  async function (this: CliContext, _flags: unknown, ...words: string[]): Promise<void> {
-    const { before, current, prefix } = unfinished(words);
+  async function (
+    this: CliContext,
+    flags: { readonly describe?: boolean },
+    ...words: string[]
+  ): Promise<void> {
+    const { before, current, prefix, omitted = "" } = unfinished(words);
     const command = expand(before);
-    const propose = async () => {
-      if (command.length === 0 && current.startsWith("-")) return ROOT_FLAGS;
+    const propose = async (): Promise<readonly Proposal[]> => {
+      if (command.length === 0 && current.startsWith("-")) return ROOT_FLAGS.map((word) => ({ word }));
       const proposals = await proposeCompletions(app, [...command, current], this);
-      return proposals.map(({ completion }) => completion).filter((word) => word !== "--");
+      return proposals.map((each) => ({
+        word: each.completion,
+        ...("brief" in each ? { brief: each.brief } : {}),
+      }))
+        .filter(({ word }) => word !== "--");
     };
     // Flags are proposed where values could stand, too, once a dash says that one is meant.
     const values = current.startsWith("-") ? undefined : await dynamicValues(command);
-    const fitting = (values ?? await propose()).filter((value) => value.startsWith(current));
-    this.process.stdout.write(fitting.map((value) => `${prefix}${value}\n`).join(""));
+    const proposals = values?.map((word) => ({ word })) ?? await taskWords(command, current) ??
+      await propose();
+    const fitting = proposals.filter(({ word }) => word.startsWith(current));
+    const told = ({ brief }: Proposal) => flags.describe && brief ? `\t${oneLine(brief, 80)}` : "";
+    this.process.stdout.write(
+      fitting.map((each) => `${prefix}${each.word.slice(omitted.length)}${told(each)}\n`).join(""),
+    );
   };

@@ -5,6 +5,7 @@ import {
   modelReferences,
   PRESETS,
 } from "../../../src/config/mod.ts";
+import { findSkillSet, SLASH_COMMANDS } from "../../../src/assembly/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
 import { processContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
@@ -18,10 +19,46 @@ export function configKeys(): Promise<readonly string[]> {
   return fromConfig((loaded) => listSettings(loaded).map((setting) => setting.key));
 }
 
-async function fromConfig(read: (loaded: LoadedConfig) => readonly string[]): Promise<readonly string[]> {
+/** Names that a task can begin with: commands of the program and skills. */
+export function slashNames(): Promise<readonly Named[]> {
+  return fromConfig(async (loaded) => {
+    const { skills } = await findSkillSet(runPaths(processContext()), loaded);
+    return [
+      ...SLASH_COMMANDS.map((name) => ({ word: `/${name}`, brief: "command of Reasonix" })),
+      ...skills.filter(({ slash }) => slash).map(({ name, description }) => ({
+        word: `/${name}`,
+        brief: description,
+      })),
+    ];
+  });
+}
+
+/** A word with what it means. */
+interface Named {
+  readonly word: string;
+  readonly brief: string;
+}
+
+/** Entries of the directory that a reference has come to, as references; directories end with a slash. */
+export function references(typed: string): readonly { readonly word: string }[] {
+  const folder = typed.slice(0, typed.lastIndexOf("/") + 1);
+  const { cwd } = runPaths(processContext());
+  try {
+    const entries = [...Deno.readDirSync(folder.startsWith("/") ? folder : `${cwd}/${folder}`)];
+    return entries.filter(({ name }) => !name.startsWith(".") || typed.slice(folder.length).startsWith("."))
+      .map(({ name, isDirectory }) => ({ word: `@${folder}${name}${isDirectory ? "/" : ""}` }))
+      .sort((a, b) => a.word < b.word ? -1 : 1);
+  } catch {
+    return [];
+  }
+}
+
+async function fromConfig<T>(
+  read: (loaded: LoadedConfig) => readonly T[] | Promise<readonly T[]>,
+): Promise<readonly T[]> {
   try {
     const { cwd, home, env } = runPaths(processContext());
-    return read(await loadConfig({ cwd, home, env }));
+    return await read(await loadConfig({ cwd, home, env }));
   } catch {
     return [];
   }

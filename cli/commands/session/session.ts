@@ -7,7 +7,7 @@ import {
   type SessionInfo,
 } from "../../../src/session/mod.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
-import { grouped } from "../../../src/view/mod.ts";
+import { grouped, palette, wantsColour } from "../../../src/view/mod.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession, countSessions, sessionsOf, withSessionLock } from "./choose.ts";
@@ -88,17 +88,25 @@ export async function search(this: CliContext, flags: ListFlags, ...words: strin
     ...(flags.all ? {} : { project: projectDir(home, cwd) }),
   });
   if (flags.json) return printJson(this, hits);
-  if (hits.length > 0) this.process.stdout.write(hits.map(hitText).join("\n"));
+  const { bold } = palette(wantsColour(this.process.env, Deno.stdout.isTerminal()));
+  const mark = (text: string) => highlighted(text, words, bold);
+  if (hits.length > 0) this.process.stdout.write(hits.map((hit) => hitText(hit, mark)).join("\n"));
   else {
     const more = flags.all ? "try fewer or rarer words" : "--all searches the sessions of every directory";
     this.process.stdout.write(`No message matches "${oneLine(query)}"; ${more}\n`);
   }
 }
 
-function hitText(hit: SearchHit): string {
+/** The words of a query stand out where they occur. */
+function highlighted(text: string, words: readonly string[], mark: (word: string) => string): string {
+  const parts = words.join(" ").match(/[\p{L}\p{N}_]+/gu)?.sort((a, b) => b.length - a.length) ?? [];
+  return parts.length === 0 ? text : text.replace(new RegExp(parts.join("|"), "giu"), mark);
+}
+
+function hitText(hit: SearchHit, mark: (text: string) => string): string {
   const title = oneLine(hit.title, 60) || "(no title)";
   return `${hit.session}  ${minute(hit.time)}  turn ${hit.turn}, ${hit.role}  ${title}\n` +
-    `    ${oneLine(hit.snippet, 300)}\n`;
+    `    ${mark(oneLine(hit.snippet, 300))}\n`;
 }
 
 export async function rename(

@@ -1,4 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
+import { oneLine } from "../../util/terminal_text.ts";
 import { applyRestore, type FileRestore, planRestore, type RestoreFailure } from "./restore.ts";
 import { type SnapshotKind, Timeline } from "./timeline.ts";
 import { ChangeDetector, type DetectorLimits } from "./change_detector.ts";
@@ -181,7 +182,11 @@ export class Checkpoints {
     }));
     if (now === undefined || target === undefined) return undefined;
     const { createTwoFilesPatch } = await import("diff");
-    return createTwoFilesPatch(change.path, change.path, now, target, "now", "after");
+    const patch = createTwoFilesPatch("", "", now, target);
+    // The library writes names that are not ASCII in octal.
+    const name = oneLine(change.path, 400);
+    const hunks = patch.slice(Math.max(0, patch.indexOf("\n@@") + 1));
+    return `--- ${name}\tnow\n+++ ${name}\tafter\n${hunks.startsWith("@@") ? hunks : ""}`;
   }
 
   /** Brings the files the program changed since a checkpoint back to how they were there. */
