@@ -68,7 +68,7 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     kind: "enum",
     values: [...PERMISSION_MODES, "default", "acceptEdits", "bypassPermissions", "dontAsk", "auto"],
     optional: true,
-    brief: "How far the agent may go; danger-full-access switches the jail off",
+    brief: "How far it may go; full access: no sandbox",
   },
   allowedTools: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Extra allow rules" },
   disallowedTools: { kind: "parsed", parse: text, optional: true, variadic: true, brief: "Extra deny rules" },
@@ -76,7 +76,7 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     kind: "enum",
     values: ["allow", "deny", "fail"],
     optional: true,
-    brief: "When a rule asks: allow (default), deny, or fail (exit 3)",
+    brief: "If a rule asks: allow (default), deny, fail",
   },
   writes: {
     kind: "enum",

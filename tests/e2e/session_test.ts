@@ -233,7 +233,7 @@ Deno.test("session rename, search and list find sessions by words and titles, wi
 
   assertStringIncludes(await ok(world, "session", "search", "QUOKKA"), id);
   const found = await world.run(["session", "search", "質問"], { env: { NO_COLOR: "", FORCE_COLOR: "1" } });
-  assertMatch(found.stdout, /turn 1, user[\s\S]*\x1b\[1m質問\x1b\[22m/);
+  assertStringIncludes(found.stdout, "\x1b[1m質問\x1b[22m");
   assertStringIncludes(await ok(world, "session", "search", "zebra"), "No message matches");
   assertEquals(JSON.parse(await ok(world, "session", "search", "quokka", "--json"))[0].session, id);
   const other = await world.run(["session", "search", "quokka"], { cwd: world.home });
