@@ -3,6 +3,7 @@ import { type ConfigProblem, loadImport, saveKey } from "../../../src/config/mod
 import { EXIT, formatPlace, ReasonixError } from "../../../src/core/mod.ts";
 import { displayOf } from "../../terminal/display.ts";
 import type { CliContext } from "../../terminal/process.ts";
+import { outputWidth } from "../../terminal/table.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chooseFiles } from "./sources.ts";
 import { foundText, keysText, previewText, safeShow, withoutSecrets } from "./view.ts";
@@ -31,7 +32,11 @@ export async function importSettings(this: CliContext, flags: ImportFlags, agent
   for (const problem of preview.problems) stderr.write(`${hide(problemText(problem))}\n`);
   if (preview.problems.length > 0) this.process.exitCode = EXIT.config;
   const patches = preview.files.map(patchOf);
-  const view = { show: safeShow(hide, paths.env("HOME")), colour: displayOf(this).outColor };
+  const view = {
+    show: safeShow(hide, paths.env("HOME")),
+    colour: displayOf(this).outColor,
+    columns: outputWidth() ?? Infinity,
+  };
   if (!flags.json) stdout.write(foundText(sources, view) + previewText(preview, patches, view));
   const wanted = preview.files.length > 0 && !flags.dryRun;
   const agreed = wanted && (flags.yes === true || (asks && confirm("Write this?")));

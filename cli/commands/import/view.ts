@@ -2,8 +2,8 @@ import type { loadImport } from "../../../src/config/mod.ts";
 import type { SourcePlace } from "../../../src/core/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
-import { padDisplay } from "../../../src/util/display_width.ts";
-import { palette } from "../../../src/view/mod.ts";
+import { displayWidth, padDisplay } from "../../../src/util/display_width.ts";
+import { palette, wrapText } from "../../../src/view/mod.ts";
 
 type Importer = Awaited<ReturnType<typeof loadImport>>;
 type Preview = Awaited<ReturnType<Importer["previewImport"]>>;
@@ -14,6 +14,8 @@ export interface ImportView {
   /** Makes a text fit for the screen. */
   readonly show: (text: string) => string;
   readonly colour: boolean;
+  /** Width that lines are wrapped to. */
+  readonly columns: number;
 }
 
 /** Takes the keys that were found, and what looks like one, out of a text. */
@@ -59,44 +61,63 @@ export function foundText(
   return `Found\n${lines.join("")}`;
 }
 
+/** What becomes of one setting: a line behind a mark, and a remark below it. */
+interface Row {
+  readonly place: SourcePlace;
+  readonly mark: "+" | "=" | "!" | "·";
+  readonly text: string;
+  readonly remark?: string;
+}
+
 /** Every setting with what becomes of it, by file; what is not taken over; and the diffs. */
 export function previewText(preview: Preview, patches: readonly string[], view: ImportView): string {
-  const { bold, dim } = palette(view.colour);
+  const { bold } = palette(view.colour);
   const rows = [
-    ...preview.outcomes.map((outcome) => ({
-      place: outcome.origin.place,
-      lines: outcomeLines(outcome, view),
-    })),
-    ...preview.left.map(({ origin, why }) => ({
+    ...preview.outcomes.map(outcomeRow),
+    ...preview.left.map(({ origin, why }): Row => ({
       place: origin.place,
-      lines: [`${dim("·")} ${view.show(origin.text)}`, dim(`not taken over: ${view.show(why)}`)],
+      mark: "·",
+      text: origin.text,
+      remark: `not taken over: ${why}`,
     })),
   ].toSorted((a, b) => inFile(a.place, b.place));
   const files = [...new Set(rows.map(({ place }) => place.file))];
   const sections = files.map((file) => {
     const own = rows.filter(({ place }) => place.file === file);
     const width = Math.max(...own.map(({ place }) => position(place).length));
-    const lines = own.flatMap(({ place, lines: [first = "", ...more] }) => [
-      `  ${position(place).padStart(width)}  ${first}`,
-      ...more.map((line) => `  ${" ".repeat(width)}    ${line}`),
-    ]);
-    return `\n${bold(view.show(file))}\n${lines.join("\n")}\n`;
+    return `\n${bold(view.show(file))}\n${own.map((row) => rowText(row, width, view)).join("")}`;
   });
   const notices = preview.notices.map((notice) => `\n${view.show(notice)}\n`);
   return sections.join("") + notices.join("") +
     patches.map((patch) => `\n${diffText(patch, view)}`).join("") + "\n";
 }
 
-function outcomeLines({ origin, change, note, state }: Outcome, { show, colour }: ImportView): string[] {
+function outcomeRow({ origin, change, note, state }: Outcome): Row {
+  const target = targetText(change);
+  const text = `${origin.text} → ${target === origin.text ? "the same" : target}`;
+  const { place } = origin;
+  if (state === "present") return { place, mark: "=", text: `${text}, ${note ?? ""}` };
+  const said = note === undefined ? {} : { remark: note };
+  return state === "new"
+    ? { place, mark: "+", text, ...said }
+    : { place, mark: "!", text: `${text}, not written`, ...said };
+}
+
+function rowText(
+  { place, mark, text, remark }: Row,
+  width: number,
+  { show, colour, columns }: ImportView,
+): string {
   const { good, dim, warning } = palette(colour);
-  const target = show(targetText(change));
-  const from = show(origin.text);
-  const first = state === "new"
-    ? `${good("+")} ${from} → ${target}`
-    : state === "present"
-    ? dim(`= ${from} → ${target}, ${show(note ?? "")}`)
-    : `${warning("!")} ${from} → ${target}, not written`;
-  return note === undefined || state === "present" ? [first] : [first, dim(show(note))];
+  const tone = mark === "+" ? good : mark === "!" ? warning : dim;
+  const room = Math.max(columns - width - 6, 20);
+  const lines = (content: string) => wrapText(show(content), room, displayWidth);
+  const indent = " ".repeat(width + 6);
+  const [first = "", ...more] = lines(text).map((line) => mark === "=" ? dim(line) : line);
+  const below = remark === undefined ? [] : lines(remark).map(dim);
+  const head = `  ${position(place).padStart(width)}  ${tone(mark)} ${first}`;
+  return [head, ...more.map((line) => indent + line), ...below.map((line) => indent + line)]
+    .map((line) => `${line}\n`).join("");
 }
 
 function targetText(change: Outcome["change"]): string {

@@ -2,13 +2,17 @@ import type { KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { claudeRule } from "./claude_rules.ts";
-import { type ForeignDocument, originOf } from "./document.ts";
+import { type ForeignDocument, leaveMistyped, originOf, textsOf } from "./document.ts";
 import type { ImportPlan } from "./plan.ts";
 import { takeServer } from "./servers.ts";
 
 /** Plans what Claude Code's settings become; `cwd` is the project whose servers of `.claude.json` count. */
 export function planClaude(documents: readonly ForeignDocument[], plan: ImportPlan, cwd: string): void {
-  const switchedOff = new Set(documents.flatMap(({ table }) => texts(table.disabledMcpjsonServers)));
+  const switchedOff = new Set(
+    documents.flatMap((document) =>
+      textsOf(plan, document, ["disabledMcpjsonServers"], document.table.disabledMcpjsonServers)
+    ).map(({ text }) => text),
+  );
   for (const document of documents) {
     if (document.path.endsWith(".mcp.json")) planServers(plan, document, ["mcpServers"], switchedOff);
     else if (document.path.endsWith(".claude.json")) planState(plan, document, cwd);
@@ -23,9 +27,9 @@ function planState(plan: ImportPlan, document: ForeignDocument, cwd: string): vo
   if (!isTable(project)) return;
   const own: ForeignDocument = { ...document, scope: "project" };
   planServers(plan, own, ["projects", cwd, "mcpServers"]);
-  texts(project.allowedTools).forEach((rule, index) =>
-    takeRule(plan, own, ["projects", cwd, "allowedTools", index], { rule, list: "allow" })
-  );
+  for (const { path, text } of textsOf(plan, own, ["projects", cwd, "allowedTools"], project.allowedTools)) {
+    takeRule(plan, own, path, { rule: text, list: "allow" });
+  }
 }
 
 function planServers(
@@ -77,6 +81,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 function planSettings(plan: ImportPlan, document: ForeignDocument): void {
   const { table } = document;
+  leaveMistyped(plan, document, { permissions: "table", sandbox: "table", model: "text", env: "table" });
   if (isTable(table.permissions)) planPermissions(plan, document, table.permissions);
   if (isTable(table.sandbox)) planSandbox(plan, document, table.sandbox);
   if (typeof table.model === "string") planModel(plan, document, table.model);
@@ -91,16 +96,15 @@ function planPermissions(plan: ImportPlan, document: ForeignDocument, permission
   for (const [key, value] of Object.entries(permissions)) {
     const path = ["permissions", key];
     if (key === "allow" || key === "ask" || key === "deny") {
-      texts(value).forEach((rule, index) => takeRule(plan, document, [...path, index], { rule, list: key }));
+      for (const { path: here, text } of textsOf(plan, document, path, value)) {
+        takeRule(plan, document, here, { rule: text, list: key });
+      }
     } else if (key === "defaultMode") planMode(plan, document, String(value));
     else if (key === "additionalDirectories") {
-      texts(value).forEach((item, index) =>
-        plan.take(originOf(document, [...path, index], item), {
-          kind: "item",
-          key: "sandbox.allow_write",
-          item,
-        })
-      );
+      for (const { path: here, text } of textsOf(plan, document, path, value)) {
+        const origin = originOf(document, here, text);
+        plan.take(origin, { kind: "item", key: "sandbox.allow_write", item: text });
+      }
     } else plan.leave(originOf(document, path, value), "it has no counterpart");
   }
 }
@@ -158,12 +162,12 @@ function planSandbox(plan: ImportPlan, document: ForeignDocument, sandbox: TomlT
         plan.leave(originOf(document, [...path, name]), "it has no counterpart");
         continue;
       }
-      texts(list).forEach((item, index) => {
-        const origin = originOf(document, [...path, name, index], item);
-        if (target === "sandbox.network_hosts" && item.includes("*")) {
+      for (const { path: here, text } of textsOf(plan, document, [...path, name], list)) {
+        const origin = originOf(document, here, text);
+        if (target === "sandbox.network_hosts" && text.includes("*")) {
           plan.leave(origin, "a * would allow other hosts here");
-        } else plan.take(origin, { kind: "item", key: target, item });
-      });
+        } else plan.take(origin, { kind: "item", key: target, item: text });
+      }
     }
     if (!isTable(value)) plan.leave(originOf(document, path, value), "it has no counterpart");
   }
@@ -200,8 +204,4 @@ function planEnvironment(plan: ImportPlan, document: ForeignDocument, env: TomlT
       );
     } else plan.leave(origin, "a variable of that program; export it in your shell where commands need it");
   }
-}
-
-function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }

@@ -1,7 +1,7 @@
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
 import { planCodexPolicy } from "./codex_policy.ts";
-import { type ForeignDocument, originOf } from "./document.ts";
+import { type ForeignDocument, leaveMistyped, originOf, textsOf } from "./document.ts";
 import type { ImportPlan, Origin } from "./plan.ts";
 import { safeHeaders, safeText, variableName } from "./secrets.ts";
 import { takeServer } from "./servers.ts";
@@ -23,6 +23,17 @@ const KNOWN = [
   "sandbox_workspace_write",
 ];
 
+const TYPES = {
+  model: "text",
+  model_provider: "text",
+  model_providers: "table",
+  mcp_servers: "table",
+  profiles: "table",
+  profile: "text",
+  sandbox_mode: "text",
+  sandbox_workspace_write: "table",
+} as const;
+
 const REASONS: Readonly<Record<string, string>> = {
   notify: "there are no notifications yet",
   projects: "trust is decided here with `reasonix trust`",
@@ -36,6 +47,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export function planCodex(documents: readonly ForeignDocument[], plan: ImportPlan): void {
   for (const document of documents) {
     const { table } = document;
+    leaveMistyped(plan, document, TYPES);
     planModels(plan, document);
     planServers(plan, document);
     planCodexPolicy(plan, document);
@@ -86,7 +98,10 @@ function choicesOf(plan: ImportPlan, document: ForeignDocument): Choice[] {
     : [];
   const profiles = Object.entries(isTable(table.profiles) ? table.profiles : {}).flatMap(
     ([profile, settings]) => {
-      if (!isTable(settings)) return [];
+      if (!isTable(settings)) {
+        plan.leave(originOf(document, ["profiles", profile]), "it is no table");
+        return [];
+      }
       for (const key of Object.keys(settings)) {
         if (key === "model" || key === "model_provider") continue;
         plan.leave(
@@ -124,7 +139,10 @@ function planProvider(
   const origin = settings
     ? originOf(document, path)
     : choices.find(({ provider }) => provider === name)?.origin;
-  if (!origin) return false;
+  if (!origin) {
+    plan.leave(originOf(document, path), "it is no table");
+    return false;
+  }
   if (models.length === 0) {
     plan.leave(origin, "no model of it is named; `reasonix setup` lists them");
     return false;
@@ -243,8 +261,11 @@ function planServers(plan: ImportPlan, document: ForeignDocument): void {
       plan.leave(origin, "it is no description of a server");
       continue;
     }
+    const path = ["mcp_servers", name];
     const passed = Object.fromEntries(
-      list(server.env_vars).map((variable) => [variable, `\${${variable}:-}`]),
+      textsOf(plan, document, [...path, "env_vars"], server.env_vars).map((
+        { text },
+      ) => [text, `\${${text}:-}`]),
     );
     const bearer = server.bearer_token_env_var;
     const some = Array.isArray(server.enabled_tools);
@@ -267,16 +288,11 @@ function planServers(plan: ImportPlan, document: ForeignDocument): void {
         ...Object.keys(server).filter((key) => !SERVER_KEYS.includes(key)).map((key) => `without ${key}`),
       ],
     });
-    list(server.disabled_tools).forEach((tool, index) =>
-      plan.take(originOf(document, ["mcp_servers", name, "disabled_tools", index], tool), {
-        kind: "item",
-        key: "permissions.deny",
-        item: `mcp__${name}__${tool}`,
-      })
-    );
+    for (
+      const { path: at, text } of textsOf(plan, document, [...path, "disabled_tools"], server.disabled_tools)
+    ) {
+      const item = `mcp__${name}__${text}`;
+      plan.take(originOf(document, at, text), { kind: "item", key: "permissions.deny", item });
+    }
   }
-}
-
-function list(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }

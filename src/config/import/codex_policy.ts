@@ -1,5 +1,5 @@
 import { isTable } from "../schema/json_schema.ts";
-import { type ForeignDocument, originOf } from "./document.ts";
+import { type ForeignDocument, originOf, textsOf } from "./document.ts";
 import type { ImportPlan } from "./plan.ts";
 
 /** Plans what codex's sandbox and approvals become: never more than they allow. */
@@ -46,14 +46,10 @@ function planWorkspace(plan: ImportPlan, document: ForeignDocument): void {
         key: "sandbox.network",
         value: value === true,
       });
-    } else if (key === "writable_roots" && Array.isArray(value)) {
-      value.forEach((root, index) =>
-        plan.take(originOf(document, [...path, index], root), {
-          kind: "item",
-          key: "sandbox.allow_write",
-          item: String(root),
-        })
-      );
+    } else if (key === "writable_roots") {
+      for (const { path: at, text } of textsOf(plan, document, path, value)) {
+        plan.take(originOf(document, at, text), { kind: "item", key: "sandbox.allow_write", item: text });
+      }
     } else plan.leave(originOf(document, path, value), "commands have a /tmp of their own in the jail");
   }
 }

@@ -3,7 +3,7 @@ import { errorMessage, type SourcePlace } from "../../core/mod.ts";
 import { type Layer, parseToml, placeOf } from "../load/layer.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import type { AgentName, Origin, Scope } from "./plan.ts";
+import type { AgentName, ImportPlan, Origin, Scope } from "./plan.ts";
 
 /** A file of another agent. */
 export interface ForeignFile {
@@ -129,4 +129,37 @@ export function originOf(document: ForeignDocument, path: KeyPath, value?: unkno
 
 function plain(value: unknown): string {
   return JSON.stringify(value) ?? String(value);
+}
+
+/** The texts of a list with their paths; what is none of these is named. */
+export function textsOf(
+  plan: ImportPlan,
+  document: ForeignDocument,
+  path: KeyPath,
+  value: unknown,
+): { readonly path: KeyPath; readonly text: string }[] {
+  if (value === undefined) return [];
+  if (!Array.isArray(value)) {
+    plan.leave(originOf(document, path), "it is no list");
+    return [];
+  }
+  return value.flatMap((text: unknown, index) => {
+    const here = [...path, index];
+    if (typeof text === "string") return [{ path: here, text }];
+    plan.leave(originOf(document, here), "it is no text");
+    return [];
+  });
+}
+
+/** Names the settings of the top of a file whose values are of another type than they have to be. */
+export function leaveMistyped(
+  plan: ImportPlan,
+  document: ForeignDocument,
+  types: Readonly<Record<string, "table" | "text">>,
+): void {
+  for (const [key, type] of Object.entries(types)) {
+    const value = document.table[key];
+    if (value === undefined || (type === "table" ? isTable(value) : typeof value === "string")) continue;
+    plan.leave(originOf(document, [key]), `it is no ${type}`);
+  }
 }

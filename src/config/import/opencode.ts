@@ -2,7 +2,7 @@ import type { KeyPath } from "../problem.ts";
 import type { ProviderTable } from "../edit/provider.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../vendors.ts";
-import { type ForeignDocument, originOf } from "./document.ts";
+import { type ForeignDocument, leaveMistyped, originOf, textsOf } from "./document.ts";
 import { planOpencodeRules } from "./opencode_rules.ts";
 import type { ImportPlan, Origin } from "./plan.ts";
 import { safeHeaders, safeText, variableName } from "./secrets.ts";
@@ -34,6 +34,7 @@ const REASONS: Readonly<Record<string, string>> = {
 export function planOpencode(documents: readonly ForeignDocument[], plan: ImportPlan): void {
   for (const document of documents) {
     const { table } = document;
+    leaveMistyped(plan, document, { provider: "table", providers: "table", mcp: "table", tools: "table" });
     planModels(plan, document);
     planServers(plan, document);
     planOpencodeRules(plan, document);
@@ -207,15 +208,13 @@ function isSet(value: unknown): boolean {
 }
 
 function planInstructions(plan: ImportPlan, document: ForeignDocument): void {
-  const { instructions } = document.table;
-  (Array.isArray(instructions) ? instructions : []).forEach((item, index) => {
-    const origin = originOf(document, ["instructions", index], item);
-    const file = String(item);
-    if (/^https?:/.test(file)) plan.leave(origin, "instructions are files, not addresses");
-    else if (document.scope === "user" && !/^[~/]/.test(file)) {
+  for (const { path, text } of textsOf(plan, document, ["instructions"], document.table.instructions)) {
+    const origin = originOf(document, path, text);
+    if (/^https?:/.test(text)) plan.leave(origin, "instructions are files, not addresses");
+    else if (document.scope === "user" && !/^[~/]/.test(text)) {
       plan.leave(origin, "it counts from each project");
-    } else plan.take(origin, { kind: "item", key: "instructions", item: file });
-  });
+    } else plan.take(origin, { kind: "item", key: "instructions", item: text });
+  }
 }
 
 /** `{env:NAME}` in our words. */

@@ -1,6 +1,7 @@
 import { formatPlace } from "../../core/mod.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
 import { isUserOnly, rewriteConfig } from "../edit/edit.ts";
+import { checkLayer } from "../load/layer.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { parseKeyPath, schemaAt, valueAt } from "../schema/key_path.ts";
 import type { Change, ImportPlan, Left, Step } from "./plan.ts";
@@ -53,12 +54,25 @@ export async function resolveSteps(
         });
         continue;
       }
+      const fault = faultOf(change);
+      if (fault !== undefined) {
+        left.push({ origin, why: fault });
+        continue;
+      }
       const { state, why } = file.lay({ origin, change });
       const said = state === "new" ? note : why;
       outcomes.push({ origin, change, ...(said === undefined ? {} : { note: said }), file: path, state });
     }
   }, HEADER);
   return { outcomes, left, file: { path, shared, before, after } };
+}
+
+/** Why our file could not say this, if it could not: another program may have taken any value. */
+function faultOf(change: Change): string | undefined {
+  const table: TomlTable = {};
+  apply(table, change);
+  const message = checkLayer({ source: "user", table }).find(({ level }) => level === "error")?.message;
+  return message === undefined ? undefined : message.charAt(0).toLowerCase() + message.slice(1);
 }
 
 /** A file's table that takes one step after the other. */

@@ -215,6 +215,31 @@ Deno.test("import: a broken file is a place, the others are imported, and each i
   );
 });
 
+Deno.test("import: what our file cannot say is named, and stops nothing", async () => {
+  const { taken, left } = await play(
+    "home/reasonix.toml",
+    'default_model = 3\n[sandbox]\nnetwork = "yes"\nbash = "maybe"\n[permissions]\ndeny = ["Bash(", "Bash(rm:*)"]\n' +
+      '[[providers]]\nname = "p"\nmodels = ["a"]\ndefault = "b"\n[[plugins]]\nname = "q"\n',
+  );
+  assertEquals(taken, ["permissions.deny Bash(rm:*)"]);
+  assertEquals(left.length, 6);
+  const odd = await play(
+    "home/.codex/config.toml",
+    'model = 3\nmcp_servers = "x"\n[mcp_servers_]\n[profiles]\na = 1\n[model_providers]\nb = 2\n',
+  );
+  assertEquals([odd.taken, odd.left.length], [[], 5]);
+  const claude = await play(
+    "home/settings.json",
+    '{"permissions": {"allow": "Bash", "deny": [7, null], "ask": {}, "defaultMode": 3}, "env": [], "model": {}}',
+  );
+  assertEquals([claude.taken, claude.left.length], [[], 7]);
+  const none = await play(
+    "home/opencode.json",
+    '{"mcp": [], "provider": 3, "permission": [], "model": 7, "tools": ""}',
+  );
+  assertEquals([none.taken, none.left.length], [[], 4]);
+});
+
 Deno.test("saveProvider ends lines as the file does", async () => {
   await using fixture = configFixture();
   const file = fixture.write("home/config.toml", '[[providers]]\r\nname = "a"\r\nmodel = "m"\r\n');
