@@ -1,3 +1,4 @@
+import { escapeHtml, markdownHtml } from "./markdown_html.ts";
 import { type Block, spendingLine, type ToolBlock, type Transcript } from "./transcript.ts";
 
 const STYLE: Readonly<Record<string, string>> = {
@@ -5,8 +6,11 @@ const STYLE: Readonly<Record<string, string>> = {
   "body": "font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem",
   "h2": "border-top: 1px solid var(--line); padding-top: 1rem; font-size: 1rem",
   ".facts, .note": "color: #777; font-size: .875rem",
-  ".user, .assistant": "white-space: pre-wrap; overflow-wrap: anywhere; margin: 1rem 0",
-  ".user": "background: var(--soft); border-radius: .5rem; padding: .75rem 1rem",
+  ".user, .assistant": "overflow-wrap: anywhere; margin: 1rem 0",
+  ".assistant table": "border-collapse: collapse",
+  ".assistant :is(td, th)": "border: 1px solid var(--line); padding: .25rem .5rem",
+  ".assistant :is(h1, h2, h3)": "border: 0; padding: 0; font-size: 1.125rem",
+  ".user": "white-space: pre-wrap; background: var(--soft); border-radius: .5rem; padding: .75rem 1rem",
   "details": "border: 1px solid var(--line); border-radius: .5rem; margin: .5rem 0; padding: .25rem .75rem",
   "summary": "cursor: pointer; font: .875rem ui-monospace, monospace",
   "pre": "white-space: pre-wrap; overflow-wrap: anywhere; font-size: .8125rem",
@@ -24,13 +28,13 @@ export function toHtml({ title, state, blocks }: Transcript): string {
     '<meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     `<meta http-equiv="Content-Security-Policy" content="${POLICY}">`,
-    `<title>${escape(title)}</title>`,
+    `<title>${escapeHtml(title)}</title>`,
     `<style>\n${Object.entries(STYLE).map(([name, rules]) => `${name} { ${rules} }\n`).join("")}</style>`,
   ];
   const body = [
-    `<h1>${escape(title)}</h1>`,
+    `<h1>${escapeHtml(title)}</h1>`,
     `<p class="facts">${
-      facts.map((fact) => escape(fact ?? "")).filter((fact) => fact !== "").join(" · ")
+      facts.map((fact) => escapeHtml(fact ?? "")).filter((fact) => fact !== "").join(" · ")
     }</p>`,
     ...blocks.map(blockHtml),
   ];
@@ -44,19 +48,19 @@ function blockHtml(block: Block): string {
       return `<h2>Turn ${block.turn}</h2>`;
     case "user": {
       const images = block.images > 0 ? `\n[${block.images} image(s)]` : "";
-      return `<div class="user">${escape(block.text + images)}</div>`;
+      return `<div class="user">${escapeHtml(block.text + images)}</div>`;
     }
     case "harness":
       return details(`Harness (${block.origin})`, pre(block.text));
     case "assistant": {
       const thought = block.reasoning === "" ? "" : details("Reasoning", pre(block.reasoning));
-      const text = block.interrupted ? `${block.text}\n[interrupted]` : block.text;
-      return `${thought}<div class="assistant">${escape(text)}</div>`;
+      const end = block.interrupted ? "\n<p>[interrupted]</p>" : "";
+      return `${thought}<div class="assistant">${markdownHtml(block.text)}${end}</div>`;
     }
     case "tool":
       return toolHtml(block);
     case "note":
-      return `<p class="note">${escape(block.text)}</p>`;
+      return `<p class="note">${escapeHtml(block.text)}</p>`;
   }
 }
 
@@ -68,27 +72,15 @@ function toolHtml(block: ToolBlock): string {
 function diffHtml(diff: string): string {
   const lines = diff.split("\n").map((line) => {
     const kind = /^\+(?!\+\+)/.test(line) ? "add" : /^-(?!--)/.test(line) ? "del" : "";
-    return kind === "" ? escape(line) : `<span class="${kind}">${escape(line)}</span>`;
+    return kind === "" ? escapeHtml(line) : `<span class="${kind}">${escapeHtml(line)}</span>`;
   });
   return `<pre>${lines.join("\n")}</pre>`;
 }
 
 function details(summary: string, body: string): string {
-  return `<details><summary>${escape(summary)}</summary>${body}</details>`;
+  return `<details><summary>${escapeHtml(summary)}</summary>${body}</details>`;
 }
 
 function pre(text: string): string {
-  return `<pre>${escape(text)}</pre>`;
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
-function escape(text: string): string {
-  return text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
+  return `<pre>${escapeHtml(text)}</pre>`;
 }

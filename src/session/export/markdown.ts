@@ -13,12 +13,22 @@ export function toMarkdown({ title, state, blocks }: Transcript): string {
     `# ${oneLine(title, Infinity)}`,
     facts.join(" · "),
     spendingLine(state),
-    ...blocks.map(blockText),
+    ...blockTexts(blocks),
   ];
   return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
 }
 
-function blockText(block: Block): string {
+/** The texts of all blocks. Who speaks is said once for all steps of a turn. */
+function blockTexts(blocks: readonly Block[]): string[] {
+  let speaker = "";
+  return blocks.map((block) => {
+    const begins = speaker !== "assistant";
+    if (block.kind === "assistant" || block.kind === "user" || block.kind === "turn") speaker = block.kind;
+    return blockText(block, begins);
+  });
+}
+
+function blockText(block: Block, begins: boolean): string {
   switch (block.kind) {
     case "turn":
       return `## Turn ${block.turn}`;
@@ -33,7 +43,8 @@ function blockText(block: Block): string {
         ? ""
         : `${details("Reasoning", fenced(block.reasoning, ""))}\n\n`;
       const end = block.interrupted ? "\n\n_interrupted_" : "";
-      return `### Reasonix\n\n${thought}${closed(block.text)}${end}`.trimEnd();
+      const heading = begins ? "### Reasonix\n\n" : "";
+      return `${heading}${thought}${closed(block.text)}${end}`.trimEnd();
     }
     case "tool":
       return toolText(block);

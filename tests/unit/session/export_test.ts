@@ -40,6 +40,8 @@ Deno.test("exportSession writes Markdown whose fences hold whatever the tools sa
     assertStringIncludes(text, "```diff\n--- a");
     assertStringIncludes(text, "_interrupted_");
     assertStringIncludes(text, "> The turn ended: Stopped by the user");
+    const turn = text.slice(text.indexOf("## Turn 1"), text.indexOf("## Turn 2"));
+    assertEquals(turn.split("### Reasonix").length, 2, "one heading for all steps of a turn");
     assert(!text.includes("question 2"), "a branch that was left is not exported");
   }));
 
@@ -64,6 +66,23 @@ Deno.test("exportSession writes HTML in which nothing of the session is markup",
     assertStringIncludes(page, "&lt;script&gt;alert(1)&lt;/script&gt; &amp; fix");
     assertStringIncludes(page, '<span class="add">+new &lt;i&gt;</span>');
     assert(!/<script|<b>|<i>/.test(page));
+  }));
+
+Deno.test("exportSession renders the model's Markdown, and neither its HTML, its images nor odd links", () =>
+  withHome(async (home) => {
+    const { exportSession } = await loadExport();
+    const log = createLog(home);
+    const answer = "# Done\n\n| a | b |\n|---|---|\n| 1 | `<i>` |\n\n" +
+      '<img src=x onerror="alert(1)"> ![pic](https://example.org/p.png) [ok](https://example.org/?a=1&b="2") ' +
+      "[bad](javascript:alert(1)) [worse](data:text/html,x)\n\n```js\nif (a < b) {}\n```";
+    for (const event of [user("go"), reply(answer)]) log.append(event);
+    log.close();
+    const page = exportSession(log.paths.path, "html");
+    assertStringIncludes(page, "<h1>Done</h1>");
+    assertStringIncludes(page, "<td><code>&lt;i&gt;</code></td>");
+    assertStringIncludes(page, "if (a &lt; b) {}");
+    assertStringIncludes(page, "&lt;img src=x onerror=&quot;alert(1)&quot;&gt; [pic] <a href=");
+    assert(!/<img|javascript:|data:text/.test(page), page);
   }));
 
 Deno.test("exportSession writes JSON with turns, blocks and spending", () =>
