@@ -22,7 +22,7 @@ export const TARGETS = [
 
 export type Target = typeof TARGETS[number];
 
-/** Embeds the bundle at `program` into a runtime of `target`; returns the file it made in `folder`. */
+/** Embeds the bundle at `program`, with what lies beside it, into a runtime of `target`; returns the file it made in `folder`. */
 export async function compile(program: string, target: Target, folder: string): Promise<string> {
   const output = `${folder}/reasonix-${target}${target.includes("windows") ? ".exe" : ""}`;
   const done = await run(Deno.execPath(), {
@@ -35,6 +35,7 @@ export async function compile(program: string, target: Target, folder: string): 
       target,
       "--output",
       output,
+      ...filesBeside(program).flatMap((file) => ["--include", file]),
       program,
     ],
     env: { NO_COLOR: "1" },
@@ -44,6 +45,14 @@ export async function compile(program: string, target: Target, folder: string): 
     throw new Error(`Cannot compile for ${target}; ${remedy}\n${done.output.trim()}`);
   }
   return output;
+}
+
+/** Modules that the program imports by a name it makes, so that the compiler does not find them. */
+function filesBeside(program: string): string[] {
+  const folder = program.replace(/[^/]*$/, "");
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) =>
+    /^reasonix\.\w+\.js$/.test(name)
+  ).sort().map((name) => folder + name);
 }
 
 function chosenTargets(words: readonly string[]): readonly Target[] {

@@ -16,7 +16,7 @@ export async function docs(this: CliContext, _flags: unknown, name?: string): Pr
     return;
   }
   const wanted = name.toLowerCase().replace(/\.md$/, "").replace(/^.*\//, "");
-  const page = pages[wanted];
+  const page = Object.entries(pages).find(([key]) => key === wanted || key.endsWith(`/${wanted}`))?.[1];
   if (page === undefined) {
     const [guess] = suggestNames(wanted, Object.keys(pages), 1);
     throw new ReasonixError(`Cannot find the page ${JSON.stringify(name)}`, {
@@ -28,7 +28,24 @@ export async function docs(this: CliContext, _flags: unknown, name?: string): Pr
   }
   const { terminal, columns, outColor } = displayOf(this);
   const render = terminal ? await loadMarkdown(palette(outColor)).catch(() => undefined) : undefined;
-  stdout.write(render ? `${render(page, columns()).join("\n")}\n` : page);
+  stdout.write(render ? `${render(unwrapped(page), columns()).join("\n")}\n` : page);
+}
+
+/** Lines that begin something of their own: headings, tables, lists, fences. */
+const OWN = /^\s*(?:#|\||[-*] |\d+\. |`{3}|>|$)/;
+
+/** The text with each paragraph on one line, so that it wraps at the width of the terminal. */
+function unwrapped(text: string): string {
+  const lines: string[] = [];
+  let isCode = false;
+  for (const line of text.split("\n")) {
+    const before = lines.at(-1) ?? "";
+    const isProse = !isCode && !OWN.test(line) && before !== "" && !/^\s*(?:#|\||`{3})/.test(before);
+    if (isProse) lines[lines.length - 1] = `${before} ${line.trim()}`;
+    else lines.push(line);
+    if (/^\s*`{3}/.test(line)) isCode = !isCode;
+  }
+  return lines.join("\n");
 }
 
 function titleOf(text: string): string {

@@ -1,7 +1,9 @@
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
 
-/** The pages of the documentation: Markdown by the names of their files without the ending. */
+/** The pages of the documentation: Markdown by the names of their files, as in `ci` and `providers/ollama`. */
 type Pages = Readonly<Record<string, string>>;
+
+const PAGE = /^([a-z0-9-]+)\.md$/;
 
 /** What the bundle puts the pages into, beside the program. */
 const BESIDE = "./reasonix.docs.js";
@@ -24,15 +26,14 @@ async function besidePages(file: string): Promise<Pages> {
 
 /** The pages of the sources; those for people who work on the program are in capitals. */
 export async function sourcePages(): Promise<Pages> {
-  const directory = new URL("../../docs/", import.meta.url);
-  const names = [...Deno.readDirSync(directory)].map(({ name }) => name).filter((name) =>
-    /^[a-z-]+\.md$/.test(name)
-  );
-  return Object.fromEntries(
-    await Promise.all(
-      names.sort().map(async (name) =>
-        [name.replace(/\.md$/, ""), await Deno.readTextFile(new URL(name, directory))] as const
-      ),
-    ),
-  );
+  const pages: Record<string, string> = {};
+  const root = new URL("../../docs/", import.meta.url);
+  for (const directory of ["", "providers/"]) {
+    const url = new URL(directory, root);
+    const names = [...Deno.readDirSync(url)].map(({ name }) => name).filter((name) => PAGE.test(name)).sort();
+    for (const name of names) {
+      pages[directory + name.replace(PAGE, "$1")] = await Deno.readTextFile(new URL(name, url));
+    }
+  }
+  return pages;
 }

@@ -17,6 +17,7 @@ Deno.test("an installed program has its documentation with it, and its help says
   const page = await world.run(["docs", "config.md"]);
   assertMatch(page.stdout, /^# Configuration\n/);
   assertStringIncludes(page.stdout, "default_model");
+  assertMatch((await world.run(["docs", "docs/providers/ollama.md"])).stdout, /^# Ollama/);
   const typo = await world.run(["docs", "trobleshooting"]);
   assertEquals([typo.code, typo.stdout], [2, ""]);
   assertStringIncludes(typo.stderr, "did you mean troubleshooting? reasonix docs lists them");
@@ -28,7 +29,7 @@ Deno.test("an installed program has its documentation with it, and its help says
 async function markdownFiles(): Promise<string[]> {
   const top = ["README.md", "README.zh-CN.md", "AGENTS.md", "CHANGELOG.md"];
   const found: string[] = [];
-  for (const directory of ["docs", "docs/adr"]) {
+  for (const directory of ["docs", "docs/adr", "docs/providers"]) {
     for await (const { name } of Deno.readDir(new URL(directory, ROOT))) {
       if (name.endsWith(".md")) found.push(`${directory}/${name}`);
     }
