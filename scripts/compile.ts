@@ -22,7 +22,10 @@ export const TARGETS = [
 
 export type Target = typeof TARGETS[number];
 
-/** Embeds the bundle at `program`, with what lies beside it, into a runtime of `target`; returns the file it made in `folder`. */
+/**
+ * Embeds the bundle at `program`, with what lies beside it, into a runtime of `target`; returns the file it
+ * made in `folder`.
+ */
 export async function compile(program: string, target: Target, folder: string): Promise<string> {
   const output = `${folder}/reasonix-${target}${target.includes("windows") ? ".exe" : ""}`;
   const done = await run(Deno.execPath(), {

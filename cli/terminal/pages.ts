@@ -1,6 +1,6 @@
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
 
-/** The pages of the documentation: Markdown by the names of their files, as in `ci` and `providers/ollama`. */
+/** The pages of the documentation: Markdown by the names of files, such as `ci` and `providers/ollama`. */
 type Pages = Readonly<Record<string, string>>;
 
 const PAGE = /^([a-z0-9-]+)\.md$/;
