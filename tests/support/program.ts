@@ -4,6 +4,7 @@
  */
 import { bundle } from "../../scripts/bundle.ts";
 import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
+import { readSdkLines } from "./sdk_messages.ts";
 import { makeTempDir } from "./tool_context.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
@@ -140,12 +141,14 @@ export function denoDir(): Record<string, string> {
   return { DENO_DIR: Deno.env.get("DENO_DIR") ?? `${home}/.cache/deno` };
 }
 
-/** Exit code and whole output of a child. */
+/** Exit code and whole output of a child. Throws when a line of `stream-json` is no message of the SDKs. */
 export async function finished(child: Deno.ChildProcess): Promise<Finished> {
   const [stdout, stderr, status] = await Promise.all([
     new Response(child.stdout).text(),
     new Response(child.stderr).text(),
     child.status,
   ]);
+  // No other format has this field, and every result of this one does.
+  if (stdout.includes('"modelUsage":')) readSdkLines(stdout);
   return { code: status.code, stdout, stderr };
 }

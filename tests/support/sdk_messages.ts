@@ -52,16 +52,77 @@ const INIT: Fields = {
   claude_code_version: text,
 };
 
+const HOOK: Fields = { hook_id: text, hook_name: text, hook_event: text };
+const TASK: Fields = { task_id: text };
+const TASK_USAGE = shaped({ total_tokens: number, tool_uses: number, duration_ms: number });
+const REFUSAL: Fields = { original_model: text, request_id: nullable(text), content: text };
+const RETRY: Fields = {
+  attempt: number,
+  max_retries: number,
+  retry_delay_ms: number,
+  error_status: nullable(number),
+};
+
 const SYSTEM: Readonly<Record<string, Fields>> = {
-  init: INIT,
-  api_retry: {
-    attempt: number,
-    max_retries: number,
-    retry_delay_ms: number,
-    error_status: nullable(number),
-    error: text,
+  api_retry: { ...RETRY, error: text },
+  background_tasks_changed: {
+    tasks: list(shaped({ task_id: text, task_type: text, description: text })),
   },
+  commands_changed: { commands: list(shaped({ name: text, description: text, argumentHint: text })) },
+  compact_boundary: {
+    compact_metadata: shaped({ trigger: oneOf("manual", "auto"), pre_tokens: number }),
+  },
+  control_request_progress: { request_id: text, status: oneOf("started", "api_retry") },
+  elicitation_complete: { mcp_server_name: text, elicitation_id: text },
+  files_persisted: {
+    files: list(shaped({ filename: text, file_id: text })),
+    failed: list(shaped({ filename: text, error: text })),
+    processed_at: text,
+  },
+  hook_progress: { ...HOOK, stdout: text, stderr: text, output: text },
+  hook_response: {
+    ...HOOK,
+    stdout: text,
+    stderr: text,
+    output: text,
+    outcome: oneOf("success", "error", "cancelled"),
+  },
+  hook_started: HOOK,
   informational: { content: text, level: oneOf("info", "notice", "suggestion", "warning") },
+  init: INIT,
+  local_command_output: { content: text },
+  memory_recall: {
+    mode: oneOf("select", "synthesize"),
+    memories: list(shaped({ path: text, scope: oneOf("personal", "team", "organization") })),
+  },
+  mirror_error: { error: text, key: shaped({ projectKey: text, sessionId: text }) },
+  model_refusal_fallback: {
+    ...REFUSAL,
+    trigger: oneOf("refusal"),
+    direction: oneOf("retry", "revert", "sticky"),
+    fallback_model: text,
+  },
+  model_refusal_no_fallback: REFUSAL,
+  notification: { key: text, text, priority: oneOf("low", "medium", "high", "immediate") },
+  permission_denied: { tool_name: text, tool_use_id: text, message: text },
+  plugin_install: { status: oneOf("started", "installed", "failed", "completed") },
+  session_state_changed: { state: oneOf("idle", "running", "requires_action") },
+  session_writes_lost: {
+    error_code: oneOf("ENOSPC", "EDQUOT"),
+    lost: list(oneOf("transcript", "global_config")),
+  },
+  status: { status: oneOf("compacting", "requesting", null) },
+  task_notification: {
+    ...TASK,
+    status: oneOf("completed", "failed", "stopped"),
+    output_file: text,
+    summary: text,
+  },
+  task_progress: { ...TASK, description: text, usage: TASK_USAGE },
+  task_started: { ...TASK, description: text },
+  task_updated: { ...TASK, patch: record },
+  thinking_tokens: { estimated_tokens: number, estimated_tokens_delta: number },
+  worker_shutting_down: { reason: text },
 };
 
 const MODEL_USAGE = shaped({
@@ -113,6 +174,19 @@ const MESSAGES: Readonly<Record<string, Fields>> = {
     parent_tool_use_id: nullable(text),
   },
   stream_event: { event: shaped({ type: text }), parent_tool_use_id: nullable(text) },
+  tool_progress: {
+    tool_use_id: text,
+    tool_name: text,
+    parent_tool_use_id: nullable(text),
+    elapsed_time_seconds: number,
+  },
+  auth_status: { isAuthenticating: flag, output: list(text) },
+  conversation_reset: { new_conversation_id: uuid },
+  prompt_suggestion: { suggestion: text },
+  rate_limit_event: {
+    rate_limit_info: shaped({ status: oneOf("allowed", "allowed_warning", "rejected") }),
+  },
+  tool_use_summary: { summary: text, preceding_tool_use_ids: list(text) },
 };
 
 function fieldsOf(line: Record<string, unknown>): Fields | undefined {
@@ -132,11 +206,19 @@ function problemsOf(value: unknown, fields: Fields): string[] {
 /** Reads the lines of an output; throws when one is no message of the SDKs. */
 // deno-lint-ignore no-explicit-any
 export function readSdkLines(output: string): any[] {
-  return output.trimEnd().split("\n").map((line) => checkSdkLine(JSON.parse(line)));
+  return output.split("\n").filter(Boolean).map((line) => checkSdkLine(JSON.parse(line)));
 }
 
+/** Every message there is: the type, or for a system message and a result its subtype. */
+export const SDK_MESSAGE_NAMES: readonly string[] = [
+  ...Object.keys(MESSAGES),
+  ...Object.keys(SYSTEM),
+  "success",
+  ...ERRORS,
+];
+
 /** Returns the message; throws when it is none of the SDKs'. */
-function checkSdkLine(line: Record<string, unknown>): Record<string, unknown> {
+export function checkSdkLine(line: Record<string, unknown>): Record<string, unknown> {
   if (String(line.type).startsWith("control_")) return line;
   const fields = fieldsOf(line);
   const problems = fields

@@ -106,6 +106,16 @@ function lineOf(event: Event): Line | undefined {
       return event.step === 0 ? undefined : assistantLine(event);
     case "tool.end":
       return toolResultLine(event);
+    case "compaction":
+      return event.action === "prune" ? undefined : {
+        type: "system",
+        subtype: "compact_boundary",
+        compact_metadata: {
+          trigger: event.reason === "manual" ? "manual" : "auto",
+          pre_tokens: event.tokensBefore,
+          post_tokens: event.tokensAfter,
+        },
+      };
     case "notice":
       return { type: "system", subtype: "informational", level: event.level, content: event.text };
   }

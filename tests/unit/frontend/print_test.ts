@@ -1,6 +1,7 @@
 import type { Event, NewEvent, NewEventOf } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../../src/frontend/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { readSdkLines } from "../../support/sdk_messages.ts";
 
 class Sink {
   text = "";
@@ -219,7 +220,7 @@ Deno.test("jsonl format is the event union", async () => {
 });
 
 Deno.test("stream-json format begins with init and has assistant and user lines with paired ids", async () => {
-  const lines = (await play("stream-json")).out.trimEnd().split("\n").map((line) => JSON.parse(line));
+  const lines = readSdkLines((await play("stream-json")).out);
   assertEquals(lines.map((line) => line.subtype ?? line.type), [
     "init",
     "informational",
@@ -235,6 +236,28 @@ Deno.test("stream-json format begins with init and has assistant and user lines 
   assertEquals(lines.at(-1).num_turns, 2);
 });
 
+Deno.test("stream-json format tells of a compaction, by whom it was wanted", async () => {
+  const compaction = (reason: string, more: Partial<NewEventOf<"compaction">> = {}): NewEvent => ({
+    type: "compaction",
+    reason,
+    from: 1,
+    to: 2,
+    digest: "d",
+    tokensBefore: 900,
+    tokensAfter: 80,
+    ...more,
+  });
+  const events = [compaction("manual"), compaction("pressure"), compaction("pressure", { action: "prune" })];
+  const lines = readSdkLines((await play("stream-json", [...TAPE.slice(0, EARLY), ...events])).out);
+  assertEquals(
+    lines.filter(({ subtype }) => subtype === "compact_boundary").map((line) => line.compact_metadata),
+    [
+      { trigger: "manual", pre_tokens: 900, post_tokens: 80 },
+      { trigger: "auto", pre_tokens: 900, post_tokens: 80 },
+    ],
+  );
+});
+
 Deno.test("stream-json format says how each message ended", async () => {
   const reason = async (fields: Partial<NewEventOf<"message.end">>) => {
     const end: NewEvent = {
@@ -246,7 +269,7 @@ Deno.test("stream-json format says how each message ended", async () => {
       ...fields,
     };
     const { out } = await play("stream-json", [...TAPE.slice(0, EARLY), TAPE[EARLY] as NewEvent, end]);
-    return JSON.parse(out.trimEnd().split("\n").at(-2) ?? "").message.stop_reason;
+    return readSdkLines(out).at(-2).message.stop_reason;
   };
   assertEquals(await reason({ finish: "stop" }), "end_turn");
   assertEquals(await reason({ finish: "length" }), "max_tokens");
