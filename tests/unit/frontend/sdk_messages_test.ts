@@ -1,4 +1,6 @@
-/** Messages of the Claude Agent SDKs as their public types have them, and the check that holds ours to them. */
+/**
+ * Messages of the Claude Agent SDKs as their public types have them, and the check that holds ours to them.
+ */
 import { assertEquals, assertThrows } from "../../support/assert.ts";
 import { checkSdkLine, SDK_MESSAGE_NAMES } from "../../support/sdk_messages.ts";
 
