@@ -87,7 +87,14 @@ async function furnished(files: Readonly<Record<string, string>>): Promise<{ wor
 
 const AGENTS: readonly [agent: string, files: Readonly<Record<string, string>>][] = [
   ["claude", { ".claude/settings.json": CLAUDE, ".claude.json": STATE }],
-  ["codex", { ".codex/config.toml": CODEX.replaceAll("\n", "\r\n") }],
+  [
+    "codex",
+    {
+      ".codex/config.toml": CODEX.replaceAll("\n", "\r\n"),
+      ".codex/rules/default.rules": 'prefix_rule(pattern=["make", "test"], decision="allow")\n' +
+        'prefix_rule(pattern=["make", "publish"], decision="forbidden")\n',
+    },
+  ],
   ["opencode", { ".config/opencode/opencode.jsonc": OPENCODE.replaceAll("\n", "\r\n") }],
   ["reasonix", { ".reasonix/config.toml": GO, ".reasonix/.env": "DEEPSEEK_API_KEY=sk-0123456789abcdef\n" }],
 ];
@@ -143,6 +150,9 @@ const VERDICTS: readonly [agent: string, call: readonly string[], verdict: RegEx
   ["claude", ["--tool", "write_file", '{"path": "文档/a.md", "content": ""}'], /^allow/],
   ["claude", ["--tool", "write_file", '{"path": "src/lib/a.ts", "content": ""}'], /^deny/],
   ["claude", ["--tool", "read_file", '{"path": ".env"}'], /^deny/],
+  ["codex", ["make test -j2"], /^allow/],
+  ["codex", ["make testing"], /^ask/],
+  ["codex", ["cd x && make publish"], /^deny/],
   ["opencode", ["git status --short"], /^allow/],
   ["opencode", ["make"], /^ask/],
   ["opencode", ["rm x"], /^deny/],

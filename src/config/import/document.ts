@@ -1,6 +1,7 @@
 import type { ParseError } from "jsonc-parser";
 import { errorMessage, type SourcePlace } from "../../core/mod.ts";
 import { type Layer, parseToml, placeOf } from "../load/layer.ts";
+import { parseJson } from "../../util/json.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import type { AgentName, ImportPlan, Origin, Scope } from "./plan.ts";
@@ -31,7 +32,39 @@ export async function readForeign(
 ): Promise<ForeignDocument | undefined> {
   const text = readText(file.path, problems);
   if (text === undefined) return undefined;
+  if (file.path.endsWith(".rules")) return fromRules(file, text);
   return file.path.endsWith(".toml") ? fromToml(file, text, problems) : await fromJson(file, text, problems);
+}
+
+const STRING = String.raw`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'`;
+const CALL = new RegExp(String.raw`\bprefix_rule\s*\((?<body>(?:${STRING}|[^)"'])*)\)`, "g");
+const ITEM = String.raw`${STRING}|[^\[\]"']`;
+const PATTERN = new RegExp(String.raw`\bpattern\s*=\s*(\[(?:${ITEM}|\[(?:${ITEM})*\])*\])`);
+
+/**
+ * Reads the rules of codex, which are calls in a small language: `rules` holds `pattern` (undefined when it
+ * is no plain list) and `decision` of each.
+ */
+function fromRules(file: ForeignFile, text: string): ForeignDocument {
+  const plain = text.replace(/^[ \t]*#.*$/gm, (comment) => " ".repeat(comment.length));
+  const calls = [...plain.matchAll(CALL)];
+  const rules = calls.map(({ groups: { body = "" } = {} }) => ({
+    pattern: parseJson(jsonList(PATTERN.exec(body)?.[1] ?? "")),
+    decision: /\bdecision\s*=\s*["'](\w+)["']/.exec(body)?.[1] ?? "allow",
+  }));
+  const place = ([, index]: KeyPath): SourcePlace => {
+    const offset = typeof index === "number" ? calls[index]?.index : undefined;
+    return { file: file.path, ...(offset === undefined ? {} : lineAndColumn(text, offset)) };
+  };
+  return { ...file, table: { rules }, place };
+}
+
+function jsonList(text: string): string {
+  return text.replace(
+    /'((?:[^'\\]|\\.)*)'/g,
+    (_, inner: string) => JSON.stringify(inner.replace(/\\'/g, "'")),
+  )
+    .replace(/,(\s*\])/g, "$1");
 }
 
 function fromToml(file: ForeignFile, text: string, problems: ConfigProblem[]): ForeignDocument | undefined {

@@ -1,14 +1,14 @@
 import { projectConfigFile, userConfigFile } from "../config_paths.ts";
 import type { ConfigProblem } from "../problem.ts";
 import { CONFIG_SCHEMA } from "../schema/json_schema.ts";
-import { planClaude } from "./claude.ts";
-import { planCodex } from "./codex.ts";
+import { planClaude } from "./agents/claude.ts";
+import { planCodex } from "./agents/codex.ts";
 import { type ForeignDocument, type ForeignFile, readForeign } from "./document.ts";
 import { lazyDotenv, readText } from "../load/read_text.ts";
-import { planOpencode } from "./opencode.ts";
+import { planOpencode } from "./agents/opencode.ts";
 import type { Surroundings } from "./places.ts";
 import { type AgentName, type FoundKey, ImportPlan, type Left } from "./plan.ts";
-import { planReasonix } from "./reasonix.ts";
+import { planReasonix } from "./agents/reasonix.ts";
 import { type Outcome, resolveSteps, type TargetFile } from "./target.ts";
 
 export { writeConfig } from "../edit/edit.ts";

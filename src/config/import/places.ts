@@ -56,10 +56,11 @@ const PLACES: Readonly<Record<AgentName, Places>> = {
       [`${cwd}/.claude/settings.json`, `${cwd}/.claude/settings.local.json`, `${cwd}/.mcp.json`],
     ];
   },
-  codex: ({ env, cwd }) => [
-    [`${env("CODEX_HOME") || "~/.codex"}/config.toml`],
-    [`${cwd}/.codex/config.toml`],
-  ],
+  codex: ({ env, cwd }) => {
+    const home = resolvePath(env("CODEX_HOME") || "~/.codex", cwd, env);
+    const filesIn = (directory: string) => [`${directory}/config.toml`, ...rulesIn(`${directory}/rules`)];
+    return [filesIn(home), filesIn(`${cwd}/.codex`)];
+  },
   opencode: ({ env, cwd }) => {
     const directory = `${env("XDG_CONFIG_HOME") || "~/.config"}/opencode`;
     const further = [env("OPENCODE_CONFIG"), env("OPENCODE_CONFIG_DIR")].filter((path) => path !== undefined);
@@ -80,6 +81,17 @@ const PLACES: Readonly<Record<AgentName, Places>> = {
     ];
   },
 };
+
+function rulesIn(directory: string): string[] {
+  try {
+    const names = [...Deno.readDirSync(directory)].map(({ name }) => name).filter((name) =>
+      name.endsWith(".rules")
+    );
+    return names.sort().map((name) => `${directory}/${name}`);
+  } catch {
+    return [];
+  }
+}
 
 function both(stem: string): string[] {
   return [`${stem}.json`, `${stem}.jsonc`];
@@ -150,6 +162,6 @@ function agentOf(path: string): AgentName | undefined {
   const slashed = path.replaceAll("\\", "/");
   if (/(?:^|\/)(?:\.claude\.json|\.mcp\.json|settings(?:\.local)?\.json)$/.test(slashed)) return "claude";
   if (/(?:^|\/)(?:opencode\.jsonc?|\.?opencode\/config\.json)$/.test(slashed)) return "opencode";
-  if (/\.codex\/[^/]+\.toml$/.test(slashed)) return "codex";
+  if (/\.codex\/[^/]+\.toml$|\.rules$/.test(slashed)) return "codex";
   return /(?:^|\/)reasonix(?:\.toml|\/config\.toml)$|\.reasonix\//.test(slashed) ? "reasonix" : undefined;
 }

@@ -1,5 +1,9 @@
 import fc from "fast-check";
-import { claudeRule, type RuleListName, type Translation } from "../../../src/config/import/claude_rules.ts";
+import {
+  claudeRule,
+  type RuleListName,
+  type Translation,
+} from "../../../src/config/import/agents/claude_rules.ts";
 import { isFault, readRule, ruleRemark } from "../../../src/rule/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 

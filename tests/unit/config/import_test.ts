@@ -148,6 +148,35 @@ Deno.test("import: codex's sandbox and approvals never become wider ones", async
   assertStringIncludes(tools.text, "enabled = false");
 });
 
+Deno.test("import: rules of codex name the first words of a command", async () => {
+  const { taken, left } = await play(
+    "home/.codex/rules/default.rules",
+    `# prefix_rule(pattern=["never"], decision="allow")
+prefix_rule(pattern=["git", "status"], decision="allow")
+prefix_rule(
+    pattern = ["npm", ["run", 'ci'], "a (b)",],
+    decision = "prompt",
+    justification = "it runs (scripts)",
+)
+prefix_rule(pattern=["rm"], decision="forbidden")
+prefix_rule(pattern=["echo", "*"])
+prefix_rule(pattern=[name], decision="allow")
+prefix_rule(pattern=["x"], decision="maybe")
+`,
+  );
+  assertEquals(taken, [
+    "permissions.allow Bash(git status:*)",
+    "permissions.ask Bash(npm run 'a (b)':*)",
+    "permissions.ask Bash(npm ci 'a (b)':*)",
+    "permissions.deny Bash(rm:*)",
+  ]);
+  assertEquals(left, [
+    "allow echo *: a * or ? is any text here, so it would allow more",
+    "allow rule: its pattern is no plain list of words",
+    "maybe x: it is none of allow, prompt and forbidden",
+  ]);
+});
+
 Deno.test("import: what the user's file says is kept, comments, order and line ends included", async () => {
   const existing = [
     "# mine",

@@ -1,11 +1,11 @@
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import { vendorEntry, VENDORS } from "../vendors.ts";
-import { planCodexPolicy } from "./codex_policy.ts";
-import { type ForeignDocument, leaveMistyped, originOf, textsOf } from "./document.ts";
-import type { ImportPlan, Origin } from "./plan.ts";
-import { safeHeaders, safeText, variableName } from "./secrets.ts";
-import { takeServer } from "./servers.ts";
-import type { ProviderTable } from "../edit/provider.ts";
+import { isTable, type TomlTable } from "../../schema/json_schema.ts";
+import { vendorEntry, VENDORS } from "../../vendors.ts";
+import { planCodexPolicy, planCodexRules } from "./codex_policy.ts";
+import { fromEnvironment, planCodexServers } from "./codex_servers.ts";
+import { type ForeignDocument, leaveMistyped, originOf } from "../document.ts";
+import type { ImportPlan, Origin } from "../plan.ts";
+import { safeHeaders, safeText, variableName } from "../secrets.ts";
+import type { ProviderTable } from "../../edit/provider.ts";
 
 /** Settings that are looked at one by one, here or in what they are handed to. */
 const KNOWN = [
@@ -47,9 +47,13 @@ const REASONS: Readonly<Record<string, string>> = {
 export function planCodex(documents: readonly ForeignDocument[], plan: ImportPlan): void {
   for (const document of documents) {
     const { table } = document;
+    if (document.path.endsWith(".rules")) {
+      planCodexRules(plan, document);
+      continue;
+    }
     leaveMistyped(plan, document, TYPES);
     planModels(plan, document);
-    planServers(plan, document);
+    planCodexServers(plan, document);
     planCodexPolicy(plan, document);
     for (const key of Object.keys(table)) {
       if (!KNOWN.includes(key)) {
@@ -230,69 +234,4 @@ function limits(table: TomlTable, models: readonly string[]): TomlTable {
     ...(typeof output === "number" ? { max_output_tokens: output } : {}),
     ...(typeof effort === "string" ? { effort } : {}),
   };
-}
-
-function fromEnvironment(names: unknown): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(isTable(names) ? names : {}).map(([header, name]) => [header, `\${${String(name)}}`]),
-  );
-}
-
-const SERVER_KEYS = [
-  "command",
-  "args",
-  "env",
-  "env_vars",
-  "url",
-  "bearer_token_env_var",
-  "http_headers",
-  "env_http_headers",
-  "enabled",
-  "tool_timeout_sec",
-  "enabled_tools",
-  "disabled_tools",
-];
-
-function planServers(plan: ImportPlan, document: ForeignDocument): void {
-  const servers = document.table.mcp_servers;
-  for (const [name, server] of Object.entries(isTable(servers) ? servers : {})) {
-    const origin = originOf(document, ["mcp_servers", name]);
-    if (!isTable(server)) {
-      plan.leave(origin, "it is no description of a server");
-      continue;
-    }
-    const path = ["mcp_servers", name];
-    const passed = Object.fromEntries(
-      textsOf(plan, document, [...path, "env_vars"], server.env_vars).map((
-        { text },
-      ) => [text, `\${${text}:-}`]),
-    );
-    const bearer = server.bearer_token_env_var;
-    const some = Array.isArray(server.enabled_tools);
-    takeServer(plan, {
-      name,
-      origin,
-      command: server.command,
-      args: server.args,
-      env: { ...passed, ...(isTable(server.env) ? server.env : {}) },
-      url: server.url,
-      headers: {
-        ...(typeof bearer === "string" ? { Authorization: `Bearer \${${bearer}}` } : {}),
-        ...(isTable(server.http_headers) ? server.http_headers : {}),
-        ...fromEnvironment(server.env_http_headers),
-      },
-      enabled: server.enabled !== false && !some,
-      ...(typeof server.tool_timeout_sec === "number" ? { timeoutSeconds: server.tool_timeout_sec } : {}),
-      notes: [
-        ...(some ? ["switched off: a list of its only tools (enabled_tools) has no counterpart"] : []),
-        ...Object.keys(server).filter((key) => !SERVER_KEYS.includes(key)).map((key) => `without ${key}`),
-      ],
-    });
-    for (
-      const { path: at, text } of textsOf(plan, document, [...path, "disabled_tools"], server.disabled_tools)
-    ) {
-      const item = `mcp__${name}__${text}`;
-      plan.take(originOf(document, at, text), { kind: "item", key: "permissions.deny", item });
-    }
-  }
 }

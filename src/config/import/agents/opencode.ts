@@ -1,12 +1,12 @@
-import type { KeyPath } from "../problem.ts";
-import type { ProviderTable } from "../edit/provider.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import { vendorEntry, VENDORS } from "../vendors.ts";
-import { type ForeignDocument, leaveMistyped, originOf, textsOf } from "./document.ts";
+import type { KeyPath } from "../../problem.ts";
+import type { ProviderTable } from "../../edit/provider.ts";
+import { isTable, type TomlTable } from "../../schema/json_schema.ts";
+import { vendorEntry, VENDORS } from "../../vendors.ts";
+import { type ForeignDocument, leaveMistyped, originOf, textsOf } from "../document.ts";
 import { planOpencodeRules } from "./opencode_rules.ts";
-import type { ImportPlan, Origin } from "./plan.ts";
-import { safeHeaders, safeText, variableName } from "./secrets.ts";
-import { takeServer } from "./servers.ts";
+import type { ImportPlan, Origin } from "../plan.ts";
+import { safeHeaders, safeText, variableName } from "../secrets.ts";
+import { takeServer } from "../servers.ts";
 
 const KNOWN = [
   "$schema",

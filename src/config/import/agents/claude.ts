@@ -1,10 +1,10 @@
-import type { KeyPath } from "../problem.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import { vendorEntry, VENDORS } from "../vendors.ts";
+import type { KeyPath } from "../../problem.ts";
+import { isTable, type TomlTable } from "../../schema/json_schema.ts";
+import { vendorEntry, VENDORS } from "../../vendors.ts";
 import { claudeRule } from "./claude_rules.ts";
-import { type ForeignDocument, leaveMistyped, originOf, textsOf } from "./document.ts";
-import type { ImportPlan } from "./plan.ts";
-import { takeServer } from "./servers.ts";
+import { type ForeignDocument, leaveMistyped, originOf, textsOf } from "../document.ts";
+import type { ImportPlan } from "../plan.ts";
+import { takeServer } from "../servers.ts";
 
 /** Plans what Claude Code's settings become; `cwd` is the project whose servers of `.claude.json` count. */
 export function planClaude(documents: readonly ForeignDocument[], plan: ImportPlan, cwd: string): void {

@@ -1,5 +1,5 @@
-import { isFault, readRule, ruleRemark } from "../../rule/mod.ts";
-import type { Scope } from "./plan.ts";
+import { isFault, readRule, ruleRemark } from "../../../rule/mod.ts";
+import type { Scope } from "../plan.ts";
 
 export type RuleListName = "deny" | "ask" | "allow";
 

@@ -1,8 +1,8 @@
-import { isFault, readRule } from "../../rule/mod.ts";
-import type { KeyPath } from "../problem.ts";
-import { isTable } from "../schema/json_schema.ts";
-import { type ForeignDocument, originOf } from "./document.ts";
-import type { ImportPlan, Origin } from "./plan.ts";
+import { isFault, readRule } from "../../../rule/mod.ts";
+import type { KeyPath } from "../../problem.ts";
+import { isTable } from "../../schema/json_schema.ts";
+import { type ForeignDocument, originOf } from "../document.ts";
+import type { ImportPlan, Origin } from "../plan.ts";
 
 type Answer = "allow" | "ask" | "deny";
 
