@@ -1,7 +1,9 @@
+import { loadConfig } from "../../src/config/mod.ts";
 import { type Event, EXIT, type NewEventOf, ReasonixError, totalCost } from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../src/frontend/mod.ts";
 import { findSession, loadEvents, openTurn, type SessionState } from "../../src/session/mod.ts";
 import { displayOf } from "../terminal/display.ts";
+import { Speech } from "../terminal/language.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
@@ -11,11 +13,18 @@ export async function replay(
   flags: { readonly outputFormat: OutputFormat; readonly showThinking?: boolean },
   ref: string,
 ): Promise<void> {
-  const { home, cwd } = runPaths(this);
+  const paths = runPaths(this);
+  const { home, cwd } = paths;
   const place = findSession(home, ref, { cwd });
   refuseCassette(place.path);
   const { createPrinter } = await FRONTENDS.print();
+  const speech = await Speech.of(this, flags);
+  if (flags.outputFormat === "text") {
+    const loaded = await loadConfig(paths).catch(() => undefined);
+    if (loaded) await speech.configure(loaded);
+  }
   const printer = createPrinter({
+    texts: () => speech.run,
     format: flags.outputFormat,
     out: new Output(Deno.stdout),
     err: new Output(Deno.stderr),

@@ -1,5 +1,12 @@
 import { type LoadedConfig, sourceOf } from "../../src/config/mod.ts";
-import { type DetectedLocale, detectLocale, loadTexts, LOCALES, type Texts } from "../../src/i18n/mod.ts";
+import {
+  type DetectedLocale,
+  detectLocale,
+  loadTexts,
+  type Locale,
+  LOCALES,
+  type Texts,
+} from "../../src/i18n/mod.ts";
 import { originText } from "./origin_text.ts";
 import type { CliContext } from "./process.ts";
 
@@ -30,4 +37,35 @@ export async function languageNotice(context: CliContext, loaded: LoadedConfig):
   const place = name === "language" ? ` (${originText(sourceOf(loaded, name))})` : "";
   const texts = await loadTexts("start", locale);
   return texts.unknownLanguage(`${name}${place}`, value, LOCALES.join(", "));
+}
+
+/** The language of a run, which is known for sure only once the configuration is loaded. */
+export class Speech {
+  readonly #context: CliContext;
+  /** False where machines read: they get English, whatever the user speaks. */
+  readonly #localized: boolean;
+  locale: Locale;
+  run: Texts["run"];
+
+  private constructor(context: CliContext, localized: boolean, locale: Locale, run: Texts["run"]) {
+    this.#context = context;
+    this.#localized = localized;
+    this.locale = locale;
+    this.run = run;
+  }
+
+  /** Takes the language of the environment for the beginning. */
+  static async of(context: CliContext, flags: { readonly outputFormat: string }): Promise<Speech> {
+    const localized = flags.outputFormat === "text";
+    const locale = localized ? languageOf(context).locale : "en";
+    return new Speech(context, localized, locale, await loadTexts("run", locale));
+  }
+
+  /** Takes what the configuration says; returns what is wrong with it. */
+  async configure(loaded: LoadedConfig): Promise<string | undefined> {
+    if (!this.#localized) return undefined;
+    const { locale } = languageOf(this.#context, loaded);
+    if (locale !== this.locale) [this.locale, this.run] = [locale, await loadTexts("run", locale)];
+    return await languageNotice(this.#context, loaded);
+  }
 }

@@ -66,16 +66,16 @@ export function processContext(): CliContext {
 
 /**
  * Returns an error of a command as the user reads it: place, message, remedy. Anything that is not meant for
- * the user is a defect and says so.
+ * the user is a defect and says so. The lines stand behind a word that takes so many columns.
  */
-export function errorText(error: unknown): string {
+export function errorText(error: unknown, word = "error: ", columns = word.length): string {
   if (!(error instanceof ReasonixError)) {
     const text = error instanceof Error ? error.stack ?? error.message : String(error);
-    return `error: Internal error; please report it\n${text}`;
+    return `${word}Internal error; please report it\n${text}`;
   }
-  const remedy = error.remedy ? `\n       ${error.remedy}` : "";
+  const remedy = error.remedy ? `\n${" ".repeat(columns)}${error.remedy}` : "";
   const place = error.place ? `${formatPlace(error.place)}: ` : "";
-  return `error: ${place}${error.message}${remedy}`;
+  return `${word}${place}${error.message}${remedy}`;
 }
 
 /** Returns the exit code of an error; a defect counts as a failure. */

@@ -3,6 +3,7 @@ import type { Locale } from "./locale.ts";
 
 const EN = {
   doctor: () => import("./en/doctor.ts"),
+  run: () => import("./en/run.ts"),
   setup: () => import("./en/setup.ts"),
   start: () => import("./en/start.ts"),
 };
@@ -18,6 +19,7 @@ const CATALOGUES: Readonly<Record<Locale, Catalogue>> = {
   "en": EN,
   "zh-CN": {
     doctor: () => import("./zh_cn/doctor.ts"),
+    run: () => import("./zh_cn/run.ts"),
     setup: () => import("./zh_cn/setup.ts"),
     start: () => import("./zh_cn/start.ts"),
   },

@@ -5,6 +5,8 @@ export interface DiffView {
   readonly palette: Palette;
   /** Lines shown; what is left out is counted in a last one. */
   readonly maxLines: number;
+  /** Says how many lines were left out. */
+  readonly more: (lines: number) => string;
   /** Fits one line to the width of the terminal. */
   readonly fit: (line: string) => string;
 }
@@ -12,7 +14,7 @@ export interface DiffView {
 const HUNK = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
 /** A unified diff as numbered lines: removed ones with their old number, the others with their new one. */
-export function diffLines(diff: string, { palette, maxLines, fit }: DiffView): string[] {
+export function diffLines(diff: string, { palette, maxLines, more, fit }: DiffView): string[] {
   const rows = rowsOf(diff);
   const width = Math.max(...rows.map((row) => String(row.number ?? "").length), 1);
   const shown = rows.length > maxLines + 1 ? rows.slice(0, maxLines) : rows;
@@ -22,8 +24,8 @@ export function diffLines(diff: string, { palette, maxLines, fit }: DiffView): s
     );
     return mark === "+" ? palette.added(line) : mark === "-" ? palette.removed(line) : palette.dim(line);
   });
-  const more = rows.length - shown.length;
-  return more > 0 ? [...lines, palette.dim(fit(`${" ".repeat(width)} … ${more} more lines`))] : lines;
+  const left = rows.length - shown.length;
+  return left > 0 ? [...lines, palette.dim(fit(`${" ".repeat(width)} ${more(left)}`))] : lines;
 }
 
 interface DiffRow {

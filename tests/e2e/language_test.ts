@@ -44,7 +44,7 @@ Deno.test("a run where nothing is set up says what to do in the user's language"
   await using world = await makeWorld();
   const { code, stderr } = await world.run(["run", "hi"], { env: CHINESE });
   assertEquals(code, 6);
-  assertStringIncludes(stderr, "还没有配置模型供应商\n       运行：reasonix setup");
+  assertStringIncludes(stderr, "错误：还没有配置模型供应商\n      运行：reasonix setup");
   const json = await world.run(["run", "hi", "--output-format", "json"], { env: CHINESE });
   assertStringIncludes(json.stdout, "No provider is set up yet");
 });

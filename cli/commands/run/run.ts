@@ -3,7 +3,7 @@ import { FRONTENDS, Output, type Printer, type RunResult } from "../../../src/fr
 import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { displayOf } from "../../terminal/display.ts";
-import { languageOf } from "../../terminal/language.ts";
+import { Speech } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { requireProvider } from "../../terminal/require_provider.ts";
 import { onSignals } from "../../terminal/signals.ts";
@@ -22,7 +22,8 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
     exit: (code) => Deno.exit(code),
   });
   const out = new Output(Deno.stdout, () => stop.abort("interrupted"));
-  const printer = await printerFor(this, flags, out);
+  const speech = await Speech.of(this, flags);
+  const printer = await printerFor(this, flags, { out, speech });
   // Secrets are known once the configuration is.
   const secrets = { redact: createRedactor([]) };
   let result: RunResult;
@@ -32,7 +33,7 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
       this.process.exitCode = await converse(this, flags, { out, printer, secrets, signal: stop.signal });
       return removeListeners();
     }
-    result = await runTask(this, flags, { words, printer, secrets, signal: stop.signal });
+    result = await runTask(this, flags, { words, printer, secrets, speech, signal: stop.signal });
   } catch (error) {
     result = redacted(failedResult(error), secrets);
   }
@@ -49,6 +50,7 @@ interface RunParts {
   readonly words: readonly string[];
   readonly printer: Printer;
   readonly signal: AbortSignal;
+  readonly speech: Speech;
   /** Takes secrets out of what is said of the run when it fails. */
   readonly secrets: { redact: (text: string) => string };
 }
@@ -56,7 +58,7 @@ interface RunParts {
 async function runTask(
   context: CliContext,
   flags: RunFlags,
-  { words, printer, signal, secrets }: RunParts,
+  { words, printer, signal, secrets, speech }: RunParts,
 ): Promise<RunResult> {
   const tell = (text: string) => {
     if (!flags.quiet) context.process.stderr.write(`· ${text}\n`);
@@ -66,10 +68,9 @@ async function runTask(
   const paths = runPaths(context, flags.dir);
   const loaded = await loadRunConfig(paths, flags);
   secrets.redact = redactorOf(loaded);
-  // Machines read English, whatever the user speaks.
-  const locale = flags.outputFormat === "text" ? languageOf(context, loaded).locale : "en";
-  const usesEnvironment = await requireProvider(loaded, locale);
-  if (usesEnvironment !== undefined) tell(usesEnvironment);
+  const notice = await speech.configure(loaded);
+  const usesEnvironment = await requireProvider(loaded, speech.locale);
+  for (const text of [notice, usesEnvironment]) if (text !== undefined) tell(text);
   const schema = await answerSchemaOf(flags);
   const assembly = await assemble({ ...runOptions(flags), answerForm: schema, paths, loaded });
   assembly.controller.subscribe((event) => metrics.event(event));
@@ -102,11 +103,16 @@ async function resultOfTask({ text, piped }: Task, parts: TaskParts): Promise<Ru
   return resultOf(await assembly.run({ text, references, ...skill }, signal), assembly, parts);
 }
 
-async function printerFor(context: CliContext, flags: RunFlags, out: Output): Promise<Printer> {
+async function printerFor(
+  context: CliContext,
+  flags: RunFlags,
+  { out, speech }: { readonly out: Output; readonly speech: Speech },
+): Promise<Printer> {
   const { createPrinter } = await FRONTENDS.print();
   return createPrinter({
     ...displayOf(context, flags.noColor),
     format: flags.outputFormat,
+    texts: () => speech.run,
     out,
     err: new Output(Deno.stderr),
     showThinking: flags.showThinking ?? false,

@@ -1,4 +1,5 @@
 import type { EventOf } from "../../core/mod.ts";
+import type { Texts } from "../../i18n/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { diffLines, type MeasureWidth, outputTail, type Palette, wrapText } from "../../view/mod.ts";
 
@@ -13,6 +14,7 @@ export interface LineLayout {
 /** The detail in which calls are shown. */
 export interface CallView {
   readonly palette: Palette;
+  readonly texts: () => Texts["run"];
   /** The terminal, on which the diffs of edits and the ends of outputs are shown too; absent: a file. */
   readonly layout: LineLayout | undefined;
   /** Shows all of them. */
@@ -38,9 +40,11 @@ export function callLines(title: string, end: EventOf<"tool.end">, view: CallVie
   return [...headline(title, end, view), ...details(end, view).map((line) => `  ${line}`)];
 }
 
-function headline(title: string, end: EventOf<"tool.end">, { palette, layout }: CallView): string[] {
+function headline(title: string, end: EventOf<"tool.end">, view: CallView): string[] {
+  const { palette, layout } = view;
+  const texts = view.texts();
   const { dim, bad, good } = palette;
-  const time = end.durationMs >= SLOW_MS ? ` · ${(end.durationMs / 1000).toFixed(1)} s` : "";
+  const time = end.durationMs >= SLOW_MS ? ` · ${texts.seconds((end.durationMs / 1000).toFixed(1))}` : "";
   const summary = oneLine(end.summary, end.outcome === "ok" ? undefined : WHOLE);
   switch (end.outcome) {
     case "ok": {
@@ -48,11 +52,11 @@ function headline(title: string, end: EventOf<"tool.end">, { palette, layout }: 
       return headlines({ mark: good("✓"), title, result: result.join(" · "), colour: dim }, layout);
     }
     case "skipped":
-      return headlines({ mark: dim("–"), title, result: `skipped: ${summary}`, colour: dim }, layout);
+      return headlines({ mark: dim("–"), title, result: texts.skipped(summary), colour: dim }, layout);
     default: {
-      const word = { error: "", blocked: "blocked: ", aborted: "stopped: " }[end.outcome];
+      const said = { error: summary, blocked: texts.blocked(summary), aborted: texts.stopped(summary) };
       const mark = bad(end.outcome === "blocked" ? "⊘" : "✗");
-      return headlines({ mark, title, result: `${word}${summary}${time}`, colour: bad }, layout);
+      return headlines({ mark, title, result: said[end.outcome] + time, colour: bad }, layout);
     }
   }
 }
@@ -88,12 +92,12 @@ function details(end: EventOf<"tool.end">, view: CallView): string[] {
   const changes = (end.changes ?? []).filter((change) => detailed || change.written === false);
   const maxLines = verbose ? Infinity : Math.max(6, Math.floor(DIFF_LINES / Math.max(1, changes.length)));
   const diffs = changes.flatMap(({ diff }) =>
-    diff === undefined ? [] : diffLines(diff, { palette, maxLines, fit })
+    diff === undefined ? [] : diffLines(diff, { palette, maxLines, more: view.texts().moreLines, fit })
   );
   if (diffs.length > 0 || end.exitCode === undefined || !detailed) return diffs;
   const failed = end.outcome !== "ok" || end.exitCode !== 0;
   const most = verbose ? Infinity : failed ? FAILED_TAIL_LINES : TAIL_LINES;
   const { lines, before } = outputTail(end.content, most);
-  const more = before > 0 ? [palette.dim(`… ${before} more ${before === 1 ? "line" : "lines"} above`)] : [];
+  const more = before > 0 ? [palette.dim(view.texts().linesAbove(before))] : [];
   return [...more, ...lines.map((line) => palette.dim(fit(line)))];
 }

@@ -1,21 +1,37 @@
-/** The closing lines of a run: what was changed, what it took and what it cost. */
+/** The closing lines of a run: what was changed, what it took and what it cost, and what went wrong. */
 import { relativeTo } from "../../path/lexical.ts";
 import type { EventOf } from "../../core/mod.ts";
-import { moneyFigure, tokenFigures } from "../../view/mod.ts";
+import type { Texts } from "../../i18n/mod.ts";
+import { cacheShare, grouped, moneyFigure, wrapText } from "../../view/mod.ts";
+import { terminalSafe } from "../../util/terminal_text.ts";
 import type { RunResult } from "../result.ts";
+import type { CallView } from "./call_lines.ts";
 
 type Spent = Pick<RunResult, "steps" | "usage" | "cost" | "partialCost" | "durationMs">;
 
 /** Tokens, money and time of a run, for people. */
-export function tokenLine({ steps, usage, cost, partialCost, durationMs }: Spent): string {
-  const spent = cost ? { costs: { [cost.currency]: cost.amount }, unpriced: 0 } : partialCost;
-  const tokens = tokenFigures(usage);
+export function tokenLine(spent: Spent, texts: Texts["run"]): string {
+  const { steps, usage, durationMs } = spent;
+  const { inputTokens, cachedTokens, outputTokens } = usage;
+  const tokens = inputTokens + outputTokens === 0 ? [texts.tokensUnknown] : [
+    texts.tokensIn(grouped(inputTokens), grouped(cachedTokens), cacheShare(usage)),
+    texts.tokensOut(grouped(outputTokens)),
+  ];
   return [
-    ...(steps === 0 ? [] : [`${steps} ${steps === 1 ? "step" : "steps"}`]),
-    ...(tokens.length > 0 ? tokens : ["tokens unknown"]),
-    (spent && moneyFigure(spent)) ?? "cost unknown",
-    `${(durationMs / 1000).toFixed(1)} s`,
+    ...(steps === 0 ? [] : [texts.steps(steps)]),
+    ...tokens,
+    moneyOf(spent, texts),
+    texts.seconds((durationMs / 1000).toFixed(1)),
   ].join(" · ");
+}
+
+function moneyOf({ cost, partialCost }: Spent, texts: Texts["run"]): string {
+  const { costs, unpriced } = cost
+    ? { costs: { [cost.currency]: cost.amount }, unpriced: 0 }
+    : partialCost ?? { costs: {}, unpriced: 0 };
+  const known = moneyFigure({ costs, unpriced: 0 });
+  if (known === undefined) return texts.costUnknown;
+  return unpriced > 0 ? texts.someUnknown(known) : known;
 }
 
 type Change = NonNullable<EventOf<"tool.end">["changes"]>[number];
@@ -35,12 +51,35 @@ export class ChangedFiles {
   }
 
   /** "a.txt +2 −0, b.txt +1 −1" with paths as seen from a directory, or nothing. */
-  describe(cwd: string): string {
+  describe(cwd: string, texts: Texts["run"]): string {
     const files = [...this.#files].map(([path, { added, removed }]) => {
       const shown = relativeTo(path, cwd) ?? path;
       return `${shown} +${added} −${removed}`;
     });
     const more = files.length - SHOWN;
-    return files.slice(0, SHOWN).join(", ") + (more > 0 ? ` and ${more} more` : "");
+    const shown = files.slice(0, SHOWN).join(", ");
+    return more > 0 ? texts.moreFiles(shown, more) : shown;
   }
+}
+
+type Failed = Pick<RunResult, "exit" | "detail" | "remedy">;
+
+/** What went wrong and what to do, below each other behind the word for it. */
+export function failureText(
+  { exit, detail = exit, remedy }: Failed,
+  { palette, texts, layout }: CallView,
+): string {
+  const word = texts().error;
+  const indent = " ".repeat(columnsOf(word));
+  const parts = [detail, ...remedy ? [remedy] : []].map(terminalSafe);
+  const lines = layout
+    ? parts.flatMap((part) => wrapText(part, Math.max(20, layout.columns() - indent.length), layout.width))
+    : parts;
+  const label = word.trimEnd();
+  return `${palette.bad(label)}${word.slice(label.length)}${lines.join(`\n${indent}`)}\n`;
+}
+
+/** Columns of a word, before the tables of wide characters are loaded. */
+function columnsOf(word: string): number {
+  return word.replace(/[\u2e80-\uffe6]/g, "  ").length;
 }

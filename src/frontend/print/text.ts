@@ -1,4 +1,5 @@
 import type { Event, EventOf } from "../../core/mod.ts";
+import type { Texts } from "../../i18n/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 import type { Output } from "../output.ts";
 import type { Printer, RunResult, RunStart } from "../result.ts";
@@ -6,13 +7,15 @@ import { type MeasureWidth, type Palette, palette, StreamWrap, wrapText } from "
 import { type AnswerView, RenderedAnswer, StreamedAnswer } from "./answer.ts";
 import { callLines, callTitle, type CallView } from "./call_lines.ts";
 import { type Clock, LiveLine } from "./live_line.ts";
-import { ChangedFiles, tokenLine } from "./run_summary.ts";
+import { ChangedFiles, failureText, tokenLine } from "./run_summary.ts";
 import { SilenceNotifier } from "./silence_notifier.ts";
 
 /** Room for what says what to do next: a reason that is cut loses its remedy. */
 const WHOLE = 1000;
 
 export interface TextOptions {
+  /** The words of the user's language, as far as it is known by now. */
+  readonly texts: () => Texts["run"];
   readonly out: Output;
   readonly err: Output;
   readonly showThinking: boolean;
@@ -56,7 +59,7 @@ export class TextPrinter implements Printer {
   readonly #waiting: SilenceNotifier | undefined;
   readonly #running = new Map<string, Running>();
   readonly #changed = new ChangedFiles();
-  #model = "the model";
+  #model = "";
   #thinking: StreamWrap | undefined;
   #cwd = "";
   /** What the last thing on the terminal was, so that thoughts, texts and calls stand apart. */
@@ -64,7 +67,7 @@ export class TextPrinter implements Printer {
   #retryReason = "";
 
   constructor(options: TextOptions) {
-    const { terminal, stream, quiet, live, clock } = options;
+    const { terminal, stream, quiet, live, clock, texts } = options;
     this.#options = options;
     this.#palette = palette(options.color);
     this.#streams = stream || (terminal && !quiet);
@@ -74,6 +77,7 @@ export class TextPrinter implements Printer {
     const { fit, width, columns, verbose } = options;
     this.#view = {
       palette: this.#palette,
+      texts,
       layout: live ? { columns, fit, width } : undefined,
       verbose,
     };
@@ -82,7 +86,7 @@ export class TextPrinter implements Printer {
       this.#live = new LiveLine((text) => void this.#err(text), fitted, clock);
     } else if (!quiet) {
       this.#waiting = new SilenceNotifier(
-        (seconds) => void this.#note(`· Still waiting for the model: nothing for ${seconds} s`),
+        (seconds) => void this.#note(`· ${texts().stillWaiting(seconds)}`),
         clock,
       );
     }
@@ -98,7 +102,7 @@ export class TextPrinter implements Printer {
       case "message.start":
         this.#waiting?.begin();
         if (this.#streams) this.#answer.warm();
-        return this.#live?.show(`waiting for ${oneLine(event.model || this.#model, 40)}`);
+        return this.#live?.show(this.#texts.waitingFor(oneLine(event.model || this.#modelName, 40)));
       case "message.delta":
         this.#waiting?.end();
         return this.#delta(event);
@@ -116,7 +120,7 @@ export class TextPrinter implements Printer {
       case "context.prefix":
         if (event.reason === "start") return;
         return this.#note(
-          `· The cached prefix was rebuilt: ${event.reason} ${event.detail ?? "changed"}`,
+          `· ${this.#texts.prefixRebuilt(event.reason, event.detail ?? this.#texts.prefixChanged)}`,
           WHOLE,
         );
       case "notice": {
@@ -135,22 +139,14 @@ export class TextPrinter implements Printer {
     this.#live?.hide();
     await this.#endThinking();
     if (!this.#streams || result.report) await this.#finalAnswer(result);
-    const changed = this.#changed.describe(this.#cwd);
-    if (changed !== "") await this.#note(`· changed ${changed}`, WHOLE);
-    if (result.steps > 0 || result.usage.inputTokens > 0) await this.#note(`· ${tokenLine(result)}`, WHOLE);
-    if (result.exit !== "done") {
-      await this.#err(`${this.#palette.bad("error:")} ${this.#failure(result).join("\n       ")}\n`);
+    const changed = this.#changed.describe(this.#cwd, this.#texts);
+    if (changed !== "") await this.#note(`· ${this.#texts.changed(changed)}`, WHOLE);
+    if (result.steps > 0 || result.usage.inputTokens > 0) {
+      await this.#note(`· ${tokenLine(result, this.#texts)}`, WHOLE);
     }
+    if (result.exit !== "done") await this.#err(failureText(result, this.#view));
     await this.#options.out.flush();
     await this.#options.err.flush();
-  }
-
-  /** The lines behind the word "error:". */
-  #failure({ exit, detail = exit, remedy }: RunResult): string[] {
-    const parts = [detail, ...remedy ? [remedy] : []].map(terminalSafe);
-    if (!this.#options.live) return parts;
-    const columns = Math.max(20, this.#options.columns() - "error: ".length);
-    return parts.flatMap((part) => wrapText(part, columns, this.#options.width));
   }
 
   async #finalAnswer({ answer }: RunResult): Promise<void> {
@@ -164,11 +160,11 @@ export class TextPrinter implements Printer {
   #delta(event: EventOf<"message.delta">): void | Promise<void> {
     if (event.channel === "reasoning") {
       if (!this.#options.showThinking || this.#options.quiet) {
-        return this.#live?.show(`${this.#model} is thinking`);
+        return this.#live?.show(this.#texts.thinking(this.#modelName));
       }
       return this.#think(terminalSafe(event.text));
     }
-    if (!this.#streams) return this.#live?.show(`${this.#model} is writing`);
+    if (!this.#streams) return this.#live?.show(this.#texts.writing(this.#modelName));
     const text = this.#answer.push(event.text);
     return typeof text === "string" ? this.#text(text) : text.then((shown) => this.#text(shown));
   }
@@ -203,16 +199,15 @@ export class TextPrinter implements Printer {
   async #retry(event: EventOf<"message.retry">): Promise<void> {
     await this.#endThinking();
     if (this.#streams) await this.#text(await this.#answer.end());
-    if (event.discarded) await this.#note("! the reply broke off; what was shown of it does not count");
+    if (event.discarded) await this.#note(`! ${this.#texts.brokeOff}`);
     const seconds = (event.waitMs / 1000).toFixed(1);
     const known = event.reason === this.#retryReason;
     this.#retryReason = event.reason;
-    await this.#note(
-      `! attempt ${event.attempt} of ${event.maxAttempts} in ${seconds} s${known ? "" : `: ${event.reason}`}`,
-      WHOLE,
-      this.#palette.warning,
-    );
-    this.#live?.show(`waiting to try again (${event.attempt} of ${event.maxAttempts})`);
+    const { attempt, maxAttempts, reason } = event;
+    const next = this.#texts.attempt(attempt, maxAttempts, seconds);
+    const said = known ? next : this.#texts.because(next, reason);
+    await this.#note(`! ${said}`, WHOLE, this.#palette.warning);
+    this.#live?.show(this.#texts.waitingToTry(attempt, maxAttempts));
   }
 
   async #toolEnd(event: EventOf<"tool.end">): Promise<void> {
@@ -227,8 +222,8 @@ export class TextPrinter implements Printer {
   #showRunning(): void {
     const [first, ...others] = this.#running.values();
     if (!first) return this.#live?.hide();
-    const more = others.length > 0 ? ` (and ${others.length} more)` : "";
-    this.#live?.show(first.title + more, first.since);
+    const more = others.length;
+    this.#live?.show(more > 0 ? this.#texts.andMore(first.title, more) : first.title, first.since);
   }
 
   /** A text of the model, apart from the lines about calls where both are on one terminal. */
@@ -258,6 +253,14 @@ export class TextPrinter implements Printer {
     const { terminal, live } = this.#options;
     const together = live && (terminal || (last !== "text" && next !== "text"));
     return together && last !== "nothing" && last !== next ? "\n" : "";
+  }
+
+  get #texts(): Texts["run"] {
+    return this.#options.texts();
+  }
+
+  get #modelName(): string {
+    return this.#model || this.#texts.theModel;
   }
 
   #now(): number {

@@ -1,5 +1,7 @@
 /** What is said before there is anything to work with. */
 export const texts = {
+  /** Stands before what went wrong. */
+  error: "error: ",
   noChat: "The interactive chat is not part of this version",
   noChatRemedy: 'run one task with: reasonix run "…", or see reasonix --help',
   noProvider: "No provider is set up yet",

@@ -1,6 +1,7 @@
 import type { texts as en } from "../en/start.ts";
 
 export const texts: typeof en = {
+  error: "错误：",
   noChat: "此版本还没有交互式聊天",
   noChatRemedy: '执行单个任务：reasonix run "…"；更多用法见 reasonix --help',
   noProvider: "还没有配置模型供应商",

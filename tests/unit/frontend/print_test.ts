@@ -1,5 +1,9 @@
 import type { Event, NewEvent, NewEventOf } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../../src/frontend/mod.ts";
+import { texts } from "../../../src/i18n/en/run.ts";
+import type { Texts } from "../../../src/i18n/mod.ts";
+import { texts as chinese } from "../../../src/i18n/zh_cn/run.ts";
+import { tokenFigures } from "../../../src/view/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { readSdkLines } from "../../support/sdk_messages.ts";
 
@@ -72,12 +76,13 @@ const EARLY = 2;
 async function play(
   format: OutputFormat,
   tape = TAPE,
-  options: { quiet?: boolean; stream?: boolean; result?: RunResult } = {},
+  options: { quiet?: boolean; stream?: boolean; result?: RunResult; texts?: Texts["run"] } = {},
 ) {
   const [out, err] = [new Sink(), new Sink()];
   const { createPrinter } = await FRONTENDS.print();
   const printer = createPrinter({
     format,
+    texts: () => options.texts ?? texts,
     out: new Output(out),
     err: new Output(err),
     showThinking: false,
@@ -208,7 +213,7 @@ Deno.test("json format writes exactly one result object", async () => {
 });
 
 Deno.test("every machine format ends with a result line and is JSON throughout", async () => {
-  for (const format of ["json", "jsonl", "stream-json"] as const) {
+  for (const format of ["json", "jsonl"] as const) {
     const lines = (await play(format)).out.trimEnd().split("\n").map((line) => JSON.parse(line));
     assertEquals(lines.at(-1).type, "result");
   }
@@ -332,4 +337,23 @@ Deno.test("Output reports once that the reader has gone and discards the rest", 
   await output.flush();
   assertEquals(broken, 1);
   assert(output.failure instanceof Deno.errors.BrokenPipe);
+});
+
+Deno.test("text format speaks the language it is given, and machine formats are the same in all", async () => {
+  const { out, err } = await play("text", TAPE, {
+    texts: chinese,
+    result: { ...RESULT, exit: "provider", exitCode: 5, detail: "No answer", remedy: "try later" },
+  });
+  assertEquals(out, "hi\n");
+  assertStringIncludes(err, "! 1.5 秒后第 2 次尝试（最多 6 次）：HTTP 503\n");
+  assertStringIncludes(err, "· 1 步 · 输入 12,345（缓存 10,000，81 %） · 输出 20 · 费用未知 · 1.5 秒\n");
+  assertStringIncludes(err, "错误：No answer\n      try later\n");
+  for (const format of ["json", "jsonl"] as const) {
+    assertEquals(await play(format, TAPE, { texts: chinese }), await play(format));
+  }
+});
+
+Deno.test("a run says tokens as every other view does", () => {
+  const { usage } = RESULT;
+  assertEquals([texts.tokensIn("12,345", "10,000", "81 %"), texts.tokensOut("20")], tokenFigures(usage));
 });

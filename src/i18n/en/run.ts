@@ -1,0 +1,34 @@
+/** What `reasonix run` says on standard error while it works, and at its end. */
+export const texts = {
+  theModel: "the model",
+  waitingFor: (model: string) => `waiting for ${model}`,
+  thinking: (model: string) => `${model} is thinking`,
+  writing: (model: string) => `${model} is writing`,
+  stillWaiting: (seconds: number) => `Still waiting for the model: nothing for ${seconds} s`,
+  andMore: (title: string, count: number) => `${title} (and ${count} more)`,
+
+  attempt: (number: number, most: number, seconds: string) => `attempt ${number} of ${most} in ${seconds} s`,
+  because: (what: string, reason: string) => `${what}: ${reason}`,
+  waitingToTry: (number: number, most: number) => `waiting to try again (${number} of ${most})`,
+  brokeOff: "the reply broke off; what was shown of it does not count",
+  prefixRebuilt: (reason: string, detail: string) => `The cached prefix was rebuilt: ${reason} ${detail}`,
+  prefixChanged: "changed",
+
+  skipped: (summary: string) => `skipped: ${summary}`,
+  blocked: (summary: string) => `blocked: ${summary}`,
+  stopped: (summary: string) => `stopped: ${summary}`,
+  linesAbove: (count: number) => `… ${count} more ${count === 1 ? "line" : "lines"} above`,
+  moreLines: (count: number) => `… ${count} more lines`,
+
+  changed: (files: string) => `changed ${files}`,
+  moreFiles: (files: string, count: number) => `${files} and ${count} more`,
+  steps: (count: number) => `${count} ${count === 1 ? "step" : "steps"}`,
+  tokensIn: (tokens: string, cached: string, share: string) => `in ${tokens} (${cached} cached, ${share})`,
+  tokensOut: (tokens: string) => `out ${tokens}`,
+  tokensUnknown: "tokens unknown",
+  costUnknown: "cost unknown",
+  someUnknown: (known: string) => `${known} and some unknown`,
+  seconds: (seconds: string) => `${seconds} s`,
+  /** Stands before what went wrong. */
+  error: "error: ",
+};

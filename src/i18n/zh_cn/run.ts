@@ -1,0 +1,34 @@
+import type { texts as en } from "../en/run.ts";
+
+export const texts: typeof en = {
+  theModel: "模型",
+  waitingFor: (model) => `等待 ${model}`,
+  thinking: (model) => `${model} 正在思考`,
+  writing: (model) => `${model} 正在回答`,
+  stillWaiting: (seconds) => `仍在等待模型：已有 ${seconds} 秒没有应答`,
+  andMore: (title, count) => `${title}（另有 ${count} 个）`,
+
+  attempt: (number, most, seconds) => `${seconds} 秒后第 ${number} 次尝试（最多 ${most} 次）`,
+  because: (what, reason) => `${what}：${reason}`,
+  waitingToTry: (number, most) => `等待重试（第 ${number} 次，最多 ${most} 次）`,
+  brokeOff: "回答中断了；已显示的部分不算数",
+  prefixRebuilt: (reason, detail) => `缓存前缀已重建：${reason} ${detail}`,
+  prefixChanged: "有变化",
+
+  skipped: (summary) => `已跳过：${summary}`,
+  blocked: (summary) => `已拦截：${summary}`,
+  stopped: (summary) => `已停止：${summary}`,
+  linesAbove: (count) => `… 前面还有 ${count} 行`,
+  moreLines: (count) => `… 还有 ${count} 行`,
+
+  changed: (files) => `已修改 ${files}`,
+  moreFiles: (files, count) => `${files} 等，另有 ${count} 个`,
+  steps: (count) => `${count} 步`,
+  tokensIn: (tokens, cached, share) => `输入 ${tokens}（缓存 ${cached}，${share}）`,
+  tokensOut: (tokens) => `输出 ${tokens}`,
+  tokensUnknown: "词元数未知",
+  costUnknown: "费用未知",
+  someUnknown: (known) => `${known}，另有一部分未知`,
+  seconds: (seconds) => `${seconds} 秒`,
+  error: "错误：",
+};
