@@ -1,4 +1,5 @@
 /** What the text format writes to a terminal: standard output and standard error on one screen. */
+import { texts } from "../../../src/i18n/en/run.ts";
 import type { Event, NewEvent } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output, type RunResult } from "../../../src/frontend/mod.ts";
 import { LiveLine } from "../../../src/frontend/print/live_line.ts";
@@ -39,6 +40,7 @@ async function show(events: readonly NewEvent[], options: Show = {}) {
     });
   const { createPrinter } = await FRONTENDS.print();
   const printer = createPrinter({
+    texts: () => texts,
     format: "text",
     out: sink(true),
     err: sink(false),

@@ -3,7 +3,12 @@ import { diffLines, outputTail, palette } from "../../../src/view/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
 const show = (diff: string, maxLines = 99, columns = 40, colours = false) =>
-  diffLines(diff, { palette: palette(colours), maxLines, fit: (line) => fitDisplay(line, columns) });
+  diffLines(diff, {
+    palette: palette(colours),
+    maxLines,
+    more: (lines) => `… ${lines} more lines`,
+    fit: (line) => fitDisplay(line, columns),
+  });
 
 const HEAD = "--- a/x\n+++ b/x\n";
 
