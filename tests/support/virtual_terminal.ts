@@ -2,7 +2,7 @@
 import graphemes from "@xterm/addon-unicode-graphemes";
 import xterm from "@xterm/headless";
 import { InputDecoder } from "../../src/frontend/repl/terminal/decoder.ts";
-import type { Terminal, TerminalHandlers } from "../../src/frontend/repl/terminal/terminal.ts";
+import type { EndSignal, Terminal, TerminalHandlers } from "../../src/frontend/repl/terminal/terminal.ts";
 
 export interface VirtualTerminalOptions {
   readonly columns?: number;
@@ -28,6 +28,8 @@ export class VirtualTerminal implements Terminal {
   readonly writes: string[] = [];
   /** `running` between start and stop, `suspended` while another program has the terminal. */
   state: "idle" | "running" | "suspended" = "idle";
+  /** Number of times that the program was stopped by Ctrl-Z. */
+  stops = 0;
   readonly #xterm: InstanceType<typeof xterm.Terminal>;
   readonly #encoder = new TextEncoder();
   #handlers: TerminalHandlers | undefined;
@@ -58,7 +60,7 @@ export class VirtualTerminal implements Terminal {
 
   start(handlers: TerminalHandlers): void {
     this.#handlers = handlers;
-    this.#decoder = new InputDecoder(handlers.input);
+    this.#decoder = new InputDecoder(handlers);
     this.state = "running";
   }
 
@@ -77,6 +79,11 @@ export class VirtualTerminal implements Terminal {
 
   resume(): void {
     this.state = "running";
+  }
+
+  stopJob(): Promise<void> {
+    this.stops++;
+    return Promise.resolve();
   }
 
   stop(): Promise<void> {
@@ -106,9 +113,9 @@ export class VirtualTerminal implements Terminal {
     this.#decoder?.push(this.#encoder.encode(bytes));
   }
 
-  /** The terminal is gone. */
-  hangUp(): void {
-    this.#handlers?.ended();
+  /** The terminal is gone, or a signal asks the program to end. */
+  hangUp(signal?: EndSignal): void {
+    this.#handlers?.ended(signal);
   }
 
   resize(columns: number, rows: number): void {

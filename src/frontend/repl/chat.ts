@@ -6,7 +6,7 @@ import {
   readCommand,
   type SlashCommand,
 } from "../../command/mod.ts";
-import type { ApprovalAnswer } from "../../core/mod.ts";
+import { type ApprovalAnswer, EXIT } from "../../core/mod.ts";
 import type { ApprovalRequest } from "../../permission/mod.ts";
 import { type Palette, palette } from "../../view/mod.ts";
 import { Composer, type Draft } from "./composer/composer.ts";
@@ -74,7 +74,9 @@ export class Chat implements View, CommandHost {
     terminal.start({
       input: (event) => this.#input(event),
       resize: () => this.#screen.resized(),
-      ended: () => this.#end(0),
+      continued: () => this.#screen.continued(),
+      ended: (signal) =>
+        this.#end(signal ? EXIT[signal === "SIGINT" ? "interrupt" : "terminated"] : EXIT.done),
     });
     this.#screen.open();
     try {
@@ -112,7 +114,8 @@ export class Chat implements View, CommandHost {
       if (this.#composer.text !== "") this.#composer.text = "";
       else if (this.#turn) this.#turn.abort("interrupted");
       else this.#end(0);
-    } else if (key === "ctrl+d" && this.#composer.text === "") this.#end(0);
+    } else if (key === "ctrl+z") void this.#screen.stopJob();
+    else if (key === "ctrl+d" && this.#composer.text === "") this.#end(0);
   }
 
   async #submit({ text, steer }: Draft): Promise<void> {

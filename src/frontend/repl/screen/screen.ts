@@ -90,9 +90,7 @@ export class Screen {
     this.#open = false;
     if (!this.#writing) {
       this.#write(`${this.#erased()}${this.#cursor.column === undefined ? "\x1b[?25h" : ""}`);
-      this.#live = [];
-      this.#size = { columns: 0, rows: 0 };
-      this.#cursor = { row: 0, column: 0 };
+      this.#forget();
       await this.#settled(limit.promise);
     }
     cancel();
@@ -108,6 +106,23 @@ export class Screen {
       this.#terminal.resume();
       this.open();
     }
+  }
+
+  /** Stops the program until its shell continues it. */
+  stopJob(): Promise<void> {
+    return this.lend(() => this.#terminal.stopJob());
+  }
+
+  /** Begins anew where the cursor is, after somebody else has written on the screen. */
+  continued(): void {
+    this.#forget();
+    this.draw();
+  }
+
+  #forget(): void {
+    this.#live = [];
+    this.#size = { columns: 0, rows: 0 };
+    this.#cursor = { row: 0, column: 0 };
   }
 
   async #settled(limit: Promise<void>): Promise<void> {

@@ -1,17 +1,40 @@
+import { after } from "../../../util/timer.ts";
+import { Capabilities } from "./capabilities.ts";
 import { InputDecoder } from "./decoder.ts";
-import type { Terminal, TerminalHandlers } from "./terminal.ts";
+import { TerminalOutput } from "./output.ts";
+import type { EndSignal, Terminal, TerminalHandlers } from "./terminal.ts";
 
-/** Bracketed paste, and the keyboard protocol that tells more keys apart (1: disambiguate). */
-const MODES_ON = "\x1b[?2004h\x1b[>1u";
-const MODES_OFF = "\x1b[<u\x1b[?2004l\x1b[?25h";
+/** A terminal that does not answer, or takes nothing, is waited for no longer. */
+const ANSWER_MS = 300;
+/** How long a signal may take until it stops the program. */
+const STOP_MS = 50;
+const WINDOWS = Deno.build.os === "windows";
+/** Windows tells nobody that a window has another size. */
+const SIZE_POLL_MS = 500;
+const END_SIGNALS: readonly EndSignal[] = WINDOWS ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** The terminal that the program was started from. */
 export class DenoTerminal implements Terminal {
-  readonly synchronized = false;
-  readonly reflow = "all";
-  readonly #encoder = new TextEncoder();
-  #size = Deno.consoleSize();
-  #stop: (() => void) | undefined;
+  readonly #output = new TerminalOutput();
+  readonly #capabilities: Capabilities;
+  #size = consoleSize();
+  #handlers: TerminalHandlers | undefined;
+  /** `releasing`: keys are read, but nobody gets them any more. */
+  #state: "idle" | "running" | "releasing" | "suspended" = "idle";
+  /** Resolves when reading goes on. */
+  #pause = Promise.withResolvers<void>();
+  /** Resolves when nothing reads any more. */
+  #released = Promise.withResolvers<void>();
+  #undo: (() => void)[] = [];
+
+  constructor() {
+    const env = (name: string) => Deno.env.get(name);
+    this.#capabilities = new Capabilities({
+      TERM: env("TERM"),
+      TERM_PROGRAM: env("TERM_PROGRAM"),
+      STY: env("STY"),
+    });
+  }
 
   get columns(): number {
     return this.#size.columns;
@@ -21,51 +44,150 @@ export class DenoTerminal implements Terminal {
     return this.#size.rows;
   }
 
-  start({ input, resize, ended }: TerminalHandlers): void {
-    const decoder = new InputDecoder(input);
-    const resized = () => {
-      this.#size = Deno.consoleSize();
-      resize();
-    };
-    Deno.stdin.setRaw(true);
-    this.write(MODES_ON);
-    Deno.addSignalListener("SIGWINCH", resized);
-    let open = true;
-    this.#stop = () => {
-      open = false;
-      Deno.removeSignalListener("SIGWINCH", resized);
-      this.write(MODES_OFF);
-      Deno.stdin.setRaw(false);
-    };
-    void (async () => {
-      const buffer = new Uint8Array(64 * 1024);
-      while (open) {
-        const count = await Deno.stdin.read(buffer).catch(() => null);
-        if (count === null) return open ? ended() : undefined;
-        if (open) decoder.push(buffer.subarray(0, count));
-      }
-    })();
+  get synchronized(): boolean {
+    return this.#capabilities.synchronized;
   }
 
-  write(text: string): undefined {
-    const bytes = this.#encoder.encode(text);
-    for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
+  get reflow(): Terminal["reflow"] {
+    return this.#capabilities.reflow;
   }
 
-  suspend(): Promise<void> {
-    this.write(MODES_OFF);
-    Deno.stdin.setRaw(false);
-    return Promise.resolve();
+  start(handlers: TerminalHandlers): void {
+    this.#handlers = handlers;
+    this.#listen(handlers);
+    this.#take();
+    void this.#read();
+  }
+
+  write(text: string): Promise<void> | undefined {
+    return this.#output.write(text);
+  }
+
+  async suspend(): Promise<void> {
+    if (this.#state !== "running") return;
+    await this.#release();
   }
 
   resume(): void {
-    Deno.stdin.setRaw(true);
-    this.write(MODES_ON);
+    if (this.#state !== "suspended") return;
+    this.#size = consoleSize();
+    this.#take();
+    this.#pause.resolve();
   }
 
-  stop(): Promise<void> {
-    this.#stop?.();
-    this.#stop = undefined;
-    return Promise.resolve();
+  async stopJob(): Promise<void> {
+    if (WINDOWS) return;
+    // The whole job stops, as the shell expects; where no shell could continue it nothing happens.
+    Deno.kill(0, "SIGTSTP");
+    await new Promise<void>((resolve) => after(STOP_MS, resolve));
   }
+
+  async stop(): Promise<void> {
+    if (this.#state === "running") await this.#release();
+    this.#state = "idle";
+    for (const undo of this.#undo.splice(0)) undo();
+  }
+
+  #take(): void {
+    this.#state = "running";
+    this.#pause = Promise.withResolvers();
+    this.#released = Promise.withResolvers();
+    setRaw(true);
+    this.#output.writeNow(this.#capabilities.on);
+  }
+
+  /**
+   * Gives the terminal back. A read that is under way would take the first keys of whoever comes next, and
+   * what was typed last would reach the shell, so the terminal is asked something: its answer ends the read.
+   */
+  async #release(): Promise<void> {
+    this.#state = "releasing";
+    const limit = Promise.withResolvers<void>();
+    const cancel = after(ANSWER_MS, limit.resolve);
+    this.#output.write(this.#capabilities.off + this.#capabilities.echo);
+    await Promise.race([this.#output.drained(), limit.promise]);
+    if (this.#capabilities.mayAnswer) await Promise.race([this.#released.promise, limit.promise]);
+    this.#capabilities.waitNoLonger();
+    cancel();
+    // A terminal that takes nothing would hold the program here for ever.
+    if (!this.#output.busy) setRaw(false);
+    this.#state = "suspended";
+  }
+
+  /** The terminal as it was, at once: the program ends without having stopped. */
+  #abandon(): void {
+    if (this.#state === "idle" || this.#state === "suspended") return;
+    this.#state = "suspended";
+    this.#output.writeNow(`${this.#capabilities.off}\r\n\x1b[J`);
+    setRaw(false);
+  }
+
+  async #read(): Promise<void> {
+    const decoder = new InputDecoder({
+      input: (event) => this.#state === "running" && this.#handlers?.input(event),
+      reply: (sequence) => {
+        const text = this.#capabilities.reply(sequence);
+        if (text !== "" && this.#state === "running") this.#output.write(text);
+      },
+    });
+    const buffer = new Uint8Array(64 * 1024);
+    while (this.#state !== "idle") {
+      const count = await Deno.stdin.read(buffer).catch(() => null);
+      if (count === null) return this.#state === "running" ? this.#handlers?.ended() : undefined;
+      decoder.push(buffer.subarray(0, count));
+      if (this.#state === "running" || (this.#state === "releasing" && this.#capabilities.waiting)) continue;
+      this.#released.resolve();
+      await this.#pause.promise;
+    }
+  }
+
+  #listen(handlers: TerminalHandlers): void {
+    for (const signal of END_SIGNALS) this.#onSignal(signal, () => handlers.ended(signal));
+    const resized = () => {
+      const { columns, rows } = consoleSize();
+      if (columns === this.#size.columns && rows === this.#size.rows) return;
+      this.#size = { columns, rows };
+      if (this.#state === "running") handlers.resize();
+    };
+    if (WINDOWS) {
+      const timer = setInterval(resized, SIZE_POLL_MS);
+      this.#undo.push(() => clearInterval(timer));
+    } else {
+      this.#onSignal("SIGWINCH", resized);
+      // Stopped from outside and continued: the shell has had the terminal in between.
+      this.#onSignal("SIGCONT", () => {
+        if (this.#state !== "running") return;
+        setRaw(false);
+        setRaw(true);
+        this.#output.write(this.#capabilities.off + this.#capabilities.on);
+        this.#size = consoleSize();
+        handlers.continued();
+      });
+    }
+    const abandon = () => this.#abandon();
+    for (const event of ["error", "unhandledrejection", "unload"]) {
+      globalThis.addEventListener(event, abandon);
+      this.#undo.push(() => globalThis.removeEventListener(event, abandon));
+    }
+  }
+
+  #onSignal(signal: Deno.Signal, handler: () => void): void {
+    Deno.addSignalListener(signal, handler);
+    this.#undo.push(() => Deno.removeSignalListener(signal, handler));
+  }
+}
+
+/** The size of the terminal; a usual one where it is gone or says nothing. */
+function consoleSize(): { columns: number; rows: number } {
+  try {
+    const { columns, rows } = Deno.consoleSize();
+    if (columns > 0 && rows > 0) return { columns, rows };
+  } catch { /* no terminal any more */ }
+  return { columns: 80, rows: 24 };
+}
+
+function setRaw(raw: boolean): void {
+  try {
+    Deno.stdin.setRaw(raw);
+  } catch { /* no terminal any more */ }
 }

@@ -1,6 +1,9 @@
 /** What a person does at the keyboard. */
 export type InputEvent =
-  /** A key by its name (`ctrl+c`, `shift+enter`, `a`); `text` is what it types, where it types something. */
+  /**
+   * A key by its name (`ctrl+c`, `shift+enter`, `a`; all names: `parseKey`); `text` is what it types, where it
+   * types something.
+   */
   | { readonly kind: "key"; readonly key: string; readonly text?: string }
   /** Text of the clipboard, byte for byte as the terminal sent it. */
   | { readonly kind: "paste"; readonly text: string };
@@ -8,9 +11,14 @@ export type InputEvent =
 export interface TerminalHandlers {
   readonly input: (event: InputEvent) => void;
   readonly resize: () => void;
-  /** The input has ended: the terminal is gone. */
-  readonly ended: () => void;
+  /** The program was stopped from outside and goes on: all that is on the screen is somebody else's. */
+  readonly continued: () => void;
+  /** The program shall end: by a signal, or since the terminal is gone. */
+  readonly ended: (signal?: EndSignal) => void;
 }
+
+/** Signals that ask the program to end. */
+export type EndSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 /** A terminal that sends keys and shows text. */
 export interface Terminal {
@@ -37,6 +45,11 @@ export interface Terminal {
   suspend(): Promise<void>;
   /** Takes the terminal again after `suspend`. */
   resume(): void;
+  /**
+   * Stops the program until its shell continues it (Ctrl-Z); to be called between `suspend` and `resume`.
+   * Resolves when it goes on, at once where it cannot be stopped.
+   */
+  stopJob(): Promise<void>;
   /** Gives the terminal back as it was; may be called twice. */
   stop(): Promise<void>;
 }

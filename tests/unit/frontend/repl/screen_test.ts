@@ -10,7 +10,12 @@ function open(options: VirtualTerminalOptions = {}) {
   const terminal = new VirtualTerminal(options);
   const state: { frame: Frame } = { frame: { lines: ["> "], caret: { row: 0, column: 2 } } };
   const screen = new Screen(terminal, { frame: () => state.frame });
-  terminal.start({ input: () => screen.draw(), resize: () => screen.resized(), ended: () => {} });
+  terminal.start({
+    input: () => screen.draw(),
+    resize: () => screen.resized(),
+    continued: () => screen.continued(),
+    ended: () => {},
+  });
   screen.open();
   return { terminal, state, screen };
 }
