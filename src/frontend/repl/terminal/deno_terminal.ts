@@ -71,8 +71,9 @@ export class DenoTerminal implements Terminal {
   resume(): void {
     if (this.#state !== "suspended") return;
     this.#size = consoleSize();
+    const { resolve: goOn } = this.#pause;
     this.#take();
-    this.#pause.resolve();
+    goOn();
   }
 
   async stopJob(): Promise<void> {

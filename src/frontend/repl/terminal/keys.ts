@@ -70,13 +70,13 @@ const CONSOLE_F_KEY = /^\x1b\[\[([A-E])$/;
 
 /**
  * Reads what a terminal sends for one key: a character, a control character, ESC with one, or a sequence in
- * the forms of kitty, xterm (modifyOtherKeys and function keys), rxvt and the Linux console. Undefined for key
- * releases and for what is no key.
+ * the forms of kitty, xterm (modifyOtherKeys and function keys), rxvt and the Linux console. Undefined for
+ * key releases and for what is no key.
  *
- * Names: `a`, `A`, `漢` as typed, else modifiers in the order shift, ctrl, alt, super before the key: `enter`,
- * `tab`, `space`, `escape`, `backspace`, `delete`, `insert`, `home`, `end`, `pageUp`, `pageDown`, `up`, `down`,
- * `left`, `right`, `clear`, `f1` … `f35`, or the character in lower case (`ctrl+c`, `shift+alt+a`). Line feed
- * is `ctrl+j`, and all keys that send the unit separator are `ctrl+-`.
+ * Names: `a`, `A`, `漢` as typed, else modifiers in the order shift, ctrl, alt, super before the key:
+ * `enter`, `tab`, `space`, `escape`, `backspace`, `delete`, `insert`, `home`, `end`, `pageUp`, `pageDown`,
+ * `up`, `down`, `left`, `right`, `clear`, `f1` … `f35`, or the character in lower case (`ctrl+c`,
+ * `shift+alt+a`). Line feed is `ctrl+j`, and all keys that send the unit separator are `ctrl+-`.
  */
 export function parseKey(sequence: string): Key | undefined {
   if (!sequence.startsWith("\x1b") || sequence === "\x1b") return character(sequence);

@@ -1,8 +1,8 @@
 /** What a person does at the keyboard. */
 export type InputEvent =
   /**
-   * A key by its name (`ctrl+c`, `shift+enter`, `a`; all names: `parseKey`); `text` is what it types, where it
-   * types something.
+   * A key by its name (`ctrl+c`, `shift+enter`, `a`; all names: `parseKey`); `text` is what it types, where
+   * it types something.
    */
   | { readonly kind: "key"; readonly key: string; readonly text?: string }
   /** Text of the clipboard, byte for byte as the terminal sent it. */
