@@ -211,7 +211,9 @@ const LASTING: readonly (readonly [said: RegExp, remedy: string | (() => string)
 ];
 
 function certificateAdvice(): string {
-  const other = readEnv("SSL_CERT_FILE") === undefined ? "" : " (SSL_CERT_FILE is not read)";
+  const other = readEnv("SSL_CERT_FILE") === undefined
+    ? ""
+    : " (SSL_CERT_FILE is read only with DENO_TLS_CA_STORE=system)";
   return `if it is meant to be trusted, name the file of its certificate authority in DENO_CERT${other}, ` +
     "or set DENO_TLS_CA_STORE=system to use the authorities of this machine";
 }
@@ -227,7 +229,7 @@ export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: 
   if (!started && NO_ADDRESS.test(detail)) return noAddress(endpoint);
   const what = started ? "broke off its reply" : "could not be reached";
   const lasting = LASTING.find(([pattern]) => pattern.test(detail))?.[1];
-  const usual = started ? [] : ["check base_url and that the server is running", proxyHint(endpoint)];
+  const usual = started ? [] : [proxyHint(endpoint), "check base_url and that the server is running"];
   const advice = typeof lasting === "function" ? lasting() : lasting;
   const remedies = (advice === undefined ? usual : [advice]).filter((remedy) => remedy !== "");
   const message = [`${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}`, ...remedies].join("; ");

@@ -6,6 +6,13 @@ export function grouped(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
+/** Lines of a change: "+2,000 −1". */
+export function lineFigures(
+  { added, removed }: { readonly added: number; readonly removed: number },
+): string {
+  return `+${grouped(added)} −${grouped(removed)}`;
+}
+
 /** "in 1,200 (900 cached, 75 %)" and "out 80"; nothing where no server has counted. */
 export function tokenFigures(usage: Usage): string[] {
   const { inputTokens, cachedTokens, outputTokens } = usage;

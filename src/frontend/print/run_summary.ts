@@ -2,7 +2,7 @@
 import { relativeTo } from "../../path/lexical.ts";
 import type { EventOf } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
-import { cacheShare, grouped, moneyFigure, wrapText } from "../../view/mod.ts";
+import { cacheShare, grouped, lineFigures, moneyFigure, wrapText } from "../../view/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 import type { RunResult } from "../result.ts";
 import type { CallView } from "./call_lines.ts";
@@ -52,9 +52,9 @@ export class ChangedFiles {
 
   /** "a.txt +2 −0, b.txt +1 −1" with paths as seen from a directory, or nothing. */
   describe(cwd: string, texts: Texts["run"]): string {
-    const files = [...this.#files].map(([path, { added, removed }]) => {
+    const files = [...this.#files].map(([path, lines]) => {
       const shown = relativeTo(path, cwd) ?? path;
-      return `${shown} +${added} −${removed}`;
+      return `${shown} ${lineFigures(lines)}`;
     });
     const more = files.length - SHOWN;
     const shown = files.slice(0, SHOWN).join(", ");

@@ -1,5 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { type AtomicWriteOptions, writeFileAtomic } from "../../util/atomic_write.ts";
+import { lineFigures } from "../../view/mod.ts";
 import { unifiedDiff } from "../text/diff.ts";
 import { encodeText, type Encoding, encodingName } from "../text/encoding.ts";
 import { eolStyle } from "../text/eol.ts";
@@ -112,14 +113,9 @@ export function describeChange(target: Target, before: string | undefined, after
   };
 }
 
-/** `+3 −1`, as people read it. */
-export function counts(change: Pick<FileChange, "added" | "removed">): string {
-  return `+${change.added} −${change.removed}`;
-}
-
 function changed(record: FileChange, shown: string, note: string | undefined): ToolResult {
-  const line = `${record.change} ${shown} (${counts(record)})`;
-  return { content: note ? `${line}; ${note}` : line, summary: counts(record), changes: [record] };
+  const line = `${record.change} ${shown} (${lineFigures(record)})`;
+  return { content: note ? `${line}; ${note}` : line, summary: lineFigures(record), changes: [record] };
 }
 
 function unchanged(target: Target, note: string | undefined): ToolResult {
@@ -135,8 +131,8 @@ export function dryRun(changes: readonly FileChange[], shown: string): ToolResul
   const total = { added: sum(changes, "added"), removed: sum(changes, "removed") };
   const diffs = changes.map((change) => change.diff ?? "").join("");
   return {
-    content: `dry run, nothing was written; would change ${shown} (${counts(total)})\n${diffs}`,
-    summary: `dry run ${counts(total)}`,
+    content: `dry run, nothing was written; would change ${shown} (${lineFigures(total)})\n${diffs}`,
+    summary: `dry run ${lineFigures(total)}`,
     changes: changes.map((change) => ({ ...change, written: false })),
   };
 }

@@ -1,4 +1,5 @@
-import { counts, describeChange, dryRun, sum, writesDenied } from "../../file/commit.ts";
+import { lineFigures } from "../../../view/mod.ts";
+import { describeChange, dryRun, sum, writesDenied } from "../../file/commit.ts";
 import { decodeText } from "../../text/encoding.ts";
 import { failure, type FileChange, type ToolContext, type ToolResult } from "../../tool.ts";
 import { executePlan } from "./execute.ts";
@@ -23,9 +24,9 @@ export async function applyPatch(args: Record<string, unknown>, context: ToolCon
     return dryRun(changes.map(({ change }) => change), names(changes));
   }
   await executePlan(context, plan.files);
-  const lines = changes.map(({ change, shown }) => `${change.change} ${shown} (${counts(change)})`);
+  const lines = changes.map(({ change, shown }) => `${change.change} ${shown} (${lineFigures(change)})`);
   const records = changes.map(({ change }) => change);
-  const total = counts({ added: sum(records, "added"), removed: sum(records, "removed") });
+  const total = lineFigures({ added: sum(records, "added"), removed: sum(records, "removed") });
   return {
     content: [...lines, ...plan.notes].join("\n"),
     summary: records.length === 1 ? total : `${records.length} files ${total}`,

@@ -27,5 +27,7 @@ async function skill(args: Record<string, unknown>, context: ToolContext): Promi
   if (!port) return failure("Cannot load a skill: there are none here", "go on without it");
   const given = args.arguments;
   const found = await port.activate(String(args.name), typeof given === "string" ? given : undefined);
-  return typeof found === "string" ? failure(found) : { content: found.content, summary: found.summary };
+  return typeof found === "string"
+    ? failure(found)
+    : { content: found.content, summary: found.summary === args.name ? "" : found.summary };
 }
