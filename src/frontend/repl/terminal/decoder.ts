@@ -19,7 +19,7 @@ const MAX_STRING = 64 * 1024;
  */
 const SEQUENCE =
   // deno-lint-ignore no-control-regex
-  /\x1b(?:\[M[\s\S]{3}|\[\[[A-E]|\[[\x20-\x3f]*[\x40-\x5a\x5c-\x7e]|O\d*[A-Za-z]|(?:\]\d|P[\d>!+$]|_G)[^\x07\x1b]*(?:\x07|\x1b\\)|[^[\]OP_\x1b\ud800-\udbff]|[\ud800-\udbff][\s\S])/y;
+  /\x1b(?:\[M[\s\S]{3}|\[\[[A-E]|\[(?!M)[\x20-\x3f]*[\x40-\x5a\x5c-\x7e]|O\d*[A-Za-z]|(?:\]\d|P[\d>!+$]|_G)[^\x07\x1b]*(?:\x07|\x1b\\)|[^[\]OP_\x1b\ud800-\udbff]|[\ud800-\udbff][\s\S])/y;
 /** What may become one, with more to come. */
 const UNFINISHED =
   // deno-lint-ignore no-control-regex

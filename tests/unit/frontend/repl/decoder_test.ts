@@ -1,0 +1,230 @@
+import fc from "fast-check";
+import { InputDecoder } from "../../../../src/frontend/repl/terminal/decoder.ts";
+import type { InputEvent } from "../../../../src/frontend/repl/terminal/terminal.ts";
+import { assert, assertEquals } from "../../../support/assert.ts";
+
+const encoder = new TextEncoder();
+
+/** A decoder whose clock the test moves. */
+function decoder() {
+  const events: InputEvent[] = [];
+  const replies: string[] = [];
+  const timers = new Set<{ readonly at: number; readonly task: () => void }>();
+  let now = 0;
+  const input = new InputDecoder(
+    { input: (event) => events.push(event), reply: (sequence) => replies.push(sequence) },
+    (ms, task) => {
+      const timer = { at: now + ms, task };
+      timers.add(timer);
+      return () => timers.delete(timer);
+    },
+  );
+  return {
+    events,
+    replies,
+    push: (text: string) => input.push(encoder.encode(text)),
+    bytes: (bytes: Uint8Array) => input.push(bytes),
+    /** Lets time pass. */
+    wait(ms: number) {
+      now += ms;
+      for (const timer of [...timers]) {
+        if (timer.at > now) continue;
+        timers.delete(timer);
+        timer.task();
+      }
+    },
+    keys: () => events.map((event) => event.kind === "key" ? event.key : `paste ${event.text}`),
+  };
+}
+
+/** What a terminal may send in one piece. */
+const PIECES = [
+  ..."aZ9 漢é👍",
+  ...["\r", "\t", "\x7f", "\x03", "\x00"],
+  ...["👩‍👩‍👧", "🇩🇪", "한글", "नमस्ते"],
+  ...["\x1b[A", "\x1bOA", "\x1b[1;5C", "\x1b[3~", "\x1b[Z", "\x1b[15;5~", "\x1b[[B", "\x1bOP"],
+  ...["\x1b[13;5u", "\x1b[1089::99;5u", "\x1b[97;1:3u", "\x1b[27;2;13~"],
+  ...["\x1ba", "\x1b\r", "\x1b\x7f", "\x1b漢", "\x1b👍", "\x1b\x1b[D", "\x1b\x1bOC", "\x1b\x1ba"],
+  ...[
+    "\x1b[?62;4c",
+    "\x1b[>41;390;0c",
+    "\x1b[?2026;2$y",
+    "\x1b[?5u",
+    "\x1b[24;80R",
+    "\x1b[0n",
+    "\x1b[8;24;80t",
+  ],
+  ...["\x1b]11;rgb:1e1e/1e1e/1e1e\x07", "\x1b]10;rgb:ff/ff/ff\x1b\\", "\x1bP>|tmux 3.4\x1b\\"],
+  ...["\x1b_Gi=31;OK\x1b\\", "\x1b[I", "\x1b[O", "\x1b[M !!", "\x1b[<0;10;5M"],
+  "\x1b[200~\x1b[201~",
+  "\x1b[200~two\rlines\twith \x1b[31mcolour\x1b[0m and \x1b[20 and \x1b]0;t\x07 漢 👍\x03\x1b[201~",
+];
+
+Deno.test("decoder gives the same events however its input is cut", () => {
+  const pieces = fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 8 });
+  fc.assert(
+    fc.property(pieces, fc.array(fc.nat(40), { maxLength: 12 }), (parts, cuts) => {
+      const bytes = encoder.encode(parts.join(""));
+      const whole = decoder();
+      whole.bytes(bytes);
+      whole.wait(1000);
+      const split = decoder();
+      let at = 0;
+      for (const cut of [...cuts, bytes.length]) {
+        split.bytes(bytes.subarray(at, at + cut));
+        at = Math.min(bytes.length, at + cut);
+      }
+      split.wait(1000);
+      assertEquals([split.events, split.replies], [whole.events, whole.replies]);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+Deno.test("decoder gives the same events for every piece cut at every byte, and byte by byte", () => {
+  for (const piece of PIECES) {
+    const bytes = encoder.encode(piece);
+    const whole = decoder();
+    whole.bytes(bytes);
+    for (let cut = 1; cut < bytes.length; cut++) {
+      const split = decoder();
+      split.bytes(bytes.subarray(0, cut));
+      split.bytes(bytes.subarray(cut));
+      assertEquals([split.events, split.replies], [whole.events, whole.replies], JSON.stringify(piece));
+    }
+    const single = decoder();
+    for (const byte of bytes) single.bytes(Uint8Array.of(byte));
+    assertEquals([single.events, single.replies], [whole.events, whole.replies], JSON.stringify(piece));
+  }
+});
+
+Deno.test("decoder throws at no input and goes on with the keys after it", () => {
+  const noise = fc.array(fc.oneof(
+    fc.constantFrom("\x1b", "[", "]", "O", "P", "_", "M", "200", "201", "~", ";", ":", "?", "u", "\x07", "1"),
+    fc.string(),
+  ));
+  fc.assert(
+    fc.property(noise, (parts) => {
+      const input = decoder();
+      for (const part of parts) input.push(part);
+      // Whatever was begun is over after a pause: a stalled paste by a key, a sequence by itself.
+      input.wait(3000);
+      input.push("\x03");
+      input.wait(3000);
+      const before = input.events.length;
+      input.push("x");
+      assertEquals(input.events.slice(before), [{ kind: "key", key: "x", text: "x" }]);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+Deno.test("decoder keeps answers of the terminal from whoever takes keys", () => {
+  const answers = PIECES.slice(PIECES.indexOf("\x1b[?62;4c"), -2);
+  const input = decoder();
+  input.push(answers.join(""));
+  assertEquals(input.events, []);
+  assertEquals(input.replies, answers);
+});
+
+Deno.test("decoder drops an answer whose end never comes", () => {
+  for (const cut of ["\x1b]11;rgb:1e1e/1e", "\x1b[?62;", "\x1bP>|tmux"]) {
+    const input = decoder();
+    input.push(cut);
+    input.wait(300);
+    input.push("ok");
+    assertEquals(input.keys(), ["o", "k"], JSON.stringify(cut));
+    const interrupted = decoder();
+    interrupted.push(`${cut}\x1b[A`);
+    interrupted.wait(300);
+    assertEquals(interrupted.keys(), ["up"], JSON.stringify(cut));
+  }
+});
+
+Deno.test("decoder takes ESC for the key when nothing follows, and not before", () => {
+  const input = decoder();
+  input.push("\x1b");
+  input.wait(40);
+  assertEquals(input.keys(), []);
+  input.wait(10);
+  assertEquals(input.keys(), ["escape"]);
+  input.push("\x1b\x1b");
+  input.wait(50);
+  input.wait(50);
+  assertEquals(input.keys(), ["escape", "escape", "escape"]);
+});
+
+Deno.test("decoder names keys with alt whose sequence could begin another one", () => {
+  const input = decoder();
+  for (const sequence of ["\x1b[", "\x1bO", "\x1b]", "\x1bP", "\x1b_"]) {
+    input.push(sequence);
+    input.wait(300);
+  }
+  assertEquals(input.keys(), ["alt+[", "shift+alt+o", "alt+]", "shift+alt+p", "alt+_"]);
+  input.push("\x1b]text");
+  assertEquals(input.keys().slice(5), ["alt+]", "t", "e", "x", "t"]);
+});
+
+Deno.test("decoder takes ESC ESC and a key for the key with alt, and before an answer for ESC", () => {
+  const input = decoder();
+  input.push("\x1b\x1b[D\x1b\x1b[?62c\x1b\x1b[200~x\x1b[201~");
+  assertEquals(input.keys(), ["alt+left", "escape", "escape", "paste x"]);
+  assertEquals(input.replies, ["\x1b[?62c"]);
+});
+
+Deno.test("decoder gives pastes as they are, byte for byte", () => {
+  const unit = fc.oneof(
+    fc.string({ unit: "grapheme" }),
+    fc.constantFrom("\x1b[20", "\x1b", "\x1b[200~", "\x1b[201", "\r\n", "\t", "\x00", "\ufeff", "\x1b[A"),
+  );
+  fc.assert(
+    fc.property(fc.array(unit), fc.integer({ min: 1, max: 7 }), (parts, size) => {
+      const text = parts.join("").replaceAll("\x1b[201~", "");
+      const input = decoder();
+      const bytes = encoder.encode(`\x1b[200~${text}\x1b[201~a`);
+      for (let at = 0; at < bytes.length; at += size) input.bytes(bytes.subarray(at, at + size));
+      assertEquals(input.events, [{ kind: "paste", text }, { kind: "key", key: "a", text: "a" }]);
+    }),
+    { numRuns: 1000 },
+  );
+});
+
+Deno.test("decoder takes a paste of a megabyte in less than 300 ms, equal byte for byte", () => {
+  const line = "a line with 漢字, emoji 👩‍👩‍👧 and \x1b[31mcolour\x1b[0m\ttab\r";
+  const text = line.repeat(Math.ceil(2 ** 20 / encoder.encode(line).length));
+  const bytes = encoder.encode(`\x1b[200~${text}\x1b[201~`);
+  const input = decoder();
+  const start = performance.now();
+  for (let at = 0; at < bytes.length; at += 1023) input.bytes(bytes.subarray(at, at + 1023));
+  const took = performance.now() - start;
+  assert(input.events.length === 1 && input.events[0]?.kind === "paste" && input.events[0].text === text);
+  assert(took < 300, `took ${took} ms`);
+});
+
+Deno.test("decoder ends a paste whose end was lost with the next key after a pause", () => {
+  const input = decoder();
+  input.push("\x1b[200~some text");
+  input.wait(1999);
+  input.push("\x03");
+  assertEquals(input.events, [], "no pause, so it is still the paste");
+  input.wait(2000);
+  input.push("more of it, slowly");
+  input.wait(2000);
+  input.push("\x1b[A");
+  assertEquals(input.keys(), ["paste some text\x03more of it, slowly", "up"]);
+});
+
+Deno.test("decoder ends a slow paste at its end and not at a piece of it", () => {
+  for (const cut of [1, 2, 3, 4, 5]) {
+    const end = "\x1b[201~";
+    const input = decoder();
+    input.push(`\x1b[200~text${end.slice(0, cut)}`);
+    input.wait(5000);
+    for (const character of end.slice(cut)) {
+      input.push(character);
+      input.wait(5000);
+    }
+    input.push("a");
+    assertEquals(input.keys(), ["paste text", "a"]);
+  }
+});
