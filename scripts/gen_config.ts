@@ -28,6 +28,7 @@ const PROJECT_RULES: Readonly<Record<string, string>> = {
   subset: "only fewer",
   inside: "only inside the project",
   trust: "after trust",
+  widens: "after trust",
 };
 
 /** The part of the schema that is needed to check a file: no prose, short names for our own keywords. */

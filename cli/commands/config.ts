@@ -1,9 +1,9 @@
+import { loadTrustedConfig } from "../../src/assembly/mod.ts";
 import {
   formatProblem,
   getConfigValue,
   isUserOnly,
   listSettings,
-  loadConfig,
   type LoadedConfig,
   parseConfigValue,
   PRESETS,
@@ -47,7 +47,9 @@ function line({ key, value, from: origin }: Setting, withOrigin: boolean): strin
 
 async function load(context: CliContext, preset?: string): Promise<LoadedConfig> {
   const { cwd, home, env } = runPaths(context);
-  const loaded = await loadConfig({ cwd, home, env, ...(preset === undefined ? {} : { preset }) });
+  const loaded = await loadTrustedConfig({ cwd, home, env, ...(preset === undefined ? {} : { preset }) }, {
+    ignoreUntrusted: true,
+  });
   for (const warning of loaded.warnings) context.process.stderr.write(`! ${formatProblem(warning)}\n`);
   return loaded;
 }

@@ -1,10 +1,18 @@
-import { buildAccessScope, buildRegistry, gateOptions, SandboxSession } from "../../src/assembly/mod.ts";
-import { formatProblem, loadConfig, sourceOf } from "../../src/config/mod.ts";
-import { EXIT, formatPlace, type PreparedCall, ReasonixError } from "../../src/core/mod.ts";
+import {
+  buildAccessScope,
+  buildRegistry,
+  gateOptions,
+  loadTrustedConfig,
+  type RunPaths,
+  SandboxSession,
+} from "../../src/assembly/mod.ts";
+import { formatProblem, loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
+import { EXIT, type PreparedCall, ReasonixError } from "../../src/core/mod.ts";
 import { createGate, type Explanation, type PermissionMode } from "../../src/permission/mod.ts";
 import { BUILTINS, preparedCall, type Tool, type ToolRegistry } from "../../src/tool/mod.ts";
 import { terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
+import { ruleLine, ruleRows } from "../terminal/rule_rows.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
 interface CheckFlags {
@@ -19,23 +27,60 @@ interface CheckFlags {
  */
 export async function check(this: CliContext, flags: CheckFlags, subject: string): Promise<void> {
   const paths = runPaths(this);
-  const loaded = await loadConfig(paths);
-  const { permissionMode } = flags;
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
+  const { passes, ...explanation } = await explain(paths, loaded, flags, subject);
+  const widened = await afterTrust(paths, loaded, flags, subject);
+  const shown = {
+    ...explanation,
+    ...(flags.explain && passes ? { passes } : {}),
+    ...(widened && widened.decision !== explanation.decision ? { afterTrust: afterTrustPart(widened) } : {}),
+  };
+  this.process.stdout.write(flags.json ? `${JSON.stringify(shown, null, 2)}\n` : explanationText(shown));
+  this.process.exitCode = explanation.headless === "allow" ? EXIT.done : EXIT.blocked;
+}
+
+async function explain(
+  paths: RunPaths,
+  loaded: LoadedConfig,
+  { permissionMode, tool = "bash" }: CheckFlags,
+  subject: string,
+): Promise<Explanation> {
   const scope = buildAccessScope(paths, loaded.config, permissionMode);
   const jail = new SandboxSession({ paths, loaded, workspace: scope.workspace, unconfined: scope.full });
   const record = () => {};
   const gate = createGate(
     gateOptions({ paths, loaded, scope, openJail: jail.open, onAsk: undefined, permissionMode, record }),
   );
-  for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
   const registry = buildRegistry(loaded.config, { builtin: BUILTINS.map(({ name }) => name) });
-  const { passes, ...explanation } = await gate.explain(
-    await callOf(registry, flags.tool ?? "bash", subject),
-  )
-    .finally(() => jail.close());
-  const shown = flags.explain && passes ? { ...explanation, passes } : explanation;
-  this.process.stdout.write(flags.json ? `${JSON.stringify(shown, null, 2)}\n` : explanationText(shown));
-  this.process.exitCode = explanation.headless === "allow" ? EXIT.done : EXIT.blocked;
+  try {
+    return await gate.explain(await callOf(registry, tool, subject));
+  } finally {
+    await jail.close();
+  }
+}
+
+/** What the rules of the project would change that wait for `reasonix trust`. */
+async function afterTrust(
+  paths: RunPaths,
+  loaded: LoadedConfig,
+  flags: CheckFlags,
+  subject: string,
+): Promise<Explanation | undefined> {
+  if (!loaded.needsTrust.some(({ kind }) => kind === "widening")) return undefined;
+  const trusted = await loadConfig({ ...paths, trust: ({ kind }) => kind === "widening" });
+  return await explain(paths, trusted, flags, subject);
+}
+
+type TrustedOutcome = Pick<Explanation, "decision" | "rule" | "origin">;
+
+function afterTrustPart({ decision, segments, ...whole }: Explanation): TrustedOutcome {
+  const { rule, origin } = whole.rule === undefined ? segments.find((each) => each.rule) ?? {} : whole;
+  return {
+    decision,
+    ...(rule === undefined ? {} : { rule }),
+    ...(origin === undefined ? {} : { origin: origin.replace(/, trusted$/, "") }),
+  };
 }
 
 /**
@@ -70,7 +115,7 @@ function argumentOf(tool: Tool, subject: string): string {
   return path ?? required[0] ?? properties[0] ?? "path";
 }
 
-function explanationText(explanation: Explanation): string {
+function explanationText(explanation: Explanation & { readonly afterTrust?: TrustedOutcome }): string {
   const origin = (text?: string) => text === undefined ? "" : ` (${text})`;
   const lines = [
     `${explanation.decision}: ${explanation.reason}`,
@@ -78,6 +123,7 @@ function explanationText(explanation: Explanation): string {
       explanation.rule ? `, rule ${explanation.rule}${origin(explanation.origin)}` : ""
     }`,
     `  with nobody to ask: ${explanation.headless}`,
+    ...(explanation.afterTrust === undefined ? [] : [afterTrustLine(explanation.afterTrust)]),
     ...(explanation.unparsable === undefined ? [] : [`  could not be parsed: ${explanation.unparsable}`]),
     ...explanation.segments.map((segment) => {
       const via = segment.via.length > 0 ? ` (through ${segment.via.join(", ")})` : "";
@@ -98,20 +144,18 @@ function explanationText(explanation: Explanation): string {
       ...found.map((text: string) => `    ${text}`),
     ]),
   ];
-  return lines.map((line) => `${terminalSafe(line)}\n`).join("");
+  return lines.map((line) => `${line}\n`).join("");
 }
 
-/** Lists the rules in force with their place. */
+function afterTrustLine({ decision, rule, origin }: TrustedOutcome): string {
+  const cause = rule === undefined ? "" : `, rule ${rule}${origin === undefined ? "" : ` (${origin})`}`;
+  return `  after \`reasonix trust\`: ${decision}${cause}`;
+}
+
+/** Lists the rules in force with their place, and those of the project that wait for a decision. */
 export async function list(this: CliContext): Promise<void> {
-  const loaded = await loadConfig(runPaths(this));
-  this.process.stdout.write(`mode ${loaded.config.permissions.mode}\n`);
-  for (const name of ["deny", "ask", "allow"] as const) {
-    for (const [index, rule] of loaded.config.permissions[name].entries()) {
-      const { file, line, column } = sourceOf(loaded, `permissions.${name}[${index}]`);
-      const place = file === undefined
-        ? ""
-        : formatPlace({ file, ...(line ? { line } : {}), ...(column ? { column } : {}) });
-      this.process.stdout.write(`${name.padEnd(5)} ${rule}  ${place}\n`);
-    }
-  }
+  const loaded = await loadTrustedConfig(runPaths(this), { ignoreUntrusted: true });
+  for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
+  const lines = [`mode ${loaded.config.permissions.mode}`, ...ruleRows(loaded).map(ruleLine)];
+  this.process.stdout.write(lines.map((line) => `${terminalSafe(line)}\n`).join(""));
 }

@@ -1,5 +1,4 @@
-import { buildWorkspace, withJail } from "../../src/assembly/mod.ts";
-import { loadConfig } from "../../src/config/mod.ts";
+import { buildWorkspace, loadTrustedConfig, withJail } from "../../src/assembly/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
 import { type Jail, runForwarder } from "../../src/sandbox/mod.ts";
 import type { CliContext } from "../terminal/process.ts";
@@ -14,7 +13,7 @@ export async function exec(this: CliContext, _flags: unknown, ...argv: string[])
     });
   }
   const paths = runPaths(this);
-  const loaded = await loadConfig(paths);
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const workspace = buildWorkspace(paths, loaded.config);
   const status = await withJail({ paths, loaded, workspace }, (jail) => statusOf(jail, argv, paths.cwd));
   this.process.exitCode = status.code;
@@ -40,7 +39,7 @@ export async function forward(this: CliContext, _flags: unknown, ...args: string
 /** One line: what is and what is not confined here. */
 export async function status(this: CliContext): Promise<void> {
   const paths = runPaths(this);
-  const loaded = await loadConfig(paths);
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const workspace = buildWorkspace(paths, loaded.config);
   await withJail({ paths, loaded, workspace }, (jail) => {
     this.process.stdout.write(`${jail.describe(paths.cwd)}\n`);

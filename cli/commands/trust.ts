@@ -1,5 +1,5 @@
-import { executables, findSkillSet, type RunPaths, trustable } from "../../src/assembly/mod.ts";
-import { loadConfig, type LoadedConfig } from "../../src/config/mod.ts";
+import { findSkillSet, type RunPaths, trustable, undecided } from "../../src/assembly/mod.ts";
+import { loadConfig, type LoadedConfig, type TrustItem as ConfigItem } from "../../src/config/mod.ts";
 import { loadSkills, type SkillTrustItem } from "../../src/context/mod.ts";
 import { formatPlace, ReasonixError } from "../../src/core/mod.ts";
 import { type TrustItem, TrustStore } from "../../src/sandbox/mod.ts";
@@ -13,7 +13,10 @@ interface TrustFlags {
   readonly revoke?: boolean;
 }
 
-/** Shows what the project brings that would run, and remembers that the user trusts it as it is now. */
+/**
+ * Shows what the project brings that would run or allow more, and remembers that the user trusts it as it is
+ * now.
+ */
 export async function trust(this: CliContext, flags: TrustFlags): Promise<void> {
   const paths = runPaths(this);
   const store = new TrustStore({ home: paths.home, project: paths.cwd });
@@ -55,9 +58,13 @@ interface Candidate {
 }
 
 async function candidates(paths: RunPaths, loaded: LoadedConfig): Promise<Candidate[]> {
-  const configured = executables(loaded).map((item): Candidate => ({
+  const configured = undecided(loaded).map((item): Candidate => ({
     item: trustable(paths, item),
-    lines: [`${item.kind} ${item.name}  ${formatPlace(item.place)}`, item.reason, item.content],
+    lines: item.widens ? wideningLines(item) : [
+      `${item.kind} ${item.name}  ${formatPlace(item.place)}`,
+      item.reason,
+      item.content,
+    ],
   }));
   const set = await findSkillSet(paths, loaded);
   if (set.skills.length === 0) return configured;
@@ -67,6 +74,14 @@ async function candidates(paths: RunPaths, loaded: LoadedConfig): Promise<Candid
     lines: skillLines(item),
   }));
   return [...configured, ...skills];
+}
+
+/** Every single thing in plain words, with the text that says so and its place. */
+function wideningLines({ name, widens = [] }: ConfigItem): string[] {
+  return [
+    `${name} would allow without a question, below your own deny and ask rules:`,
+    ...widens.map(({ words, value, place }) => `${words}  ${value}  ${formatPlace(place)}`),
+  ];
 }
 
 function skillLines({ name, definition: { dir, allowedTools = [] }, files }: SkillTrustItem): string[] {

@@ -25,7 +25,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   const { config } = loaded;
   const model = await buildModel(options);
   const { provider } = model;
-  const scope = await openAccessScope(paths, config, options.permissionMode);
+  const scope = await openAccessScope(paths, loaded, options.permissionMode);
   const { workspace } = scope;
   const { session, redact } = await openSession(options);
   const recorder = new Recorder(session);

@@ -55,6 +55,8 @@ interface Source {
 }
 
 const NAMES = ["AGENTS.md", "CLAUDE.md"];
+/** Notes of one person, kept out of the repository; they go with either of the names. */
+const LOCAL_NAME = "CLAUDE.local.md";
 const OWN_NAME = "REASONIX.md";
 const IMPORT_DEPTH = 5;
 /** Files that import each other many times over would otherwise grow without end. */
@@ -65,7 +67,8 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
  * Collects the instruction files: home, then every directory from the repository root down to the working
- * directory. In a directory AGENTS.md is used, else CLAUDE.md; REASONIX.md is added on top.
+ * directory. In a directory AGENTS.md is used, else CLAUDE.md; CLAUDE.local.md of a project and REASONIX.md
+ * are added on top, in this order.
  */
 export function loadInstructions(options: InstructionOptions): Instructions {
   const collector = new Collector(options);
@@ -129,8 +132,10 @@ class Collector implements Instructions {
       }
       found = this.file(path, `${this.#display(path)} (${scope})`, fence);
     }
-    const own = `${folder}/${OWN_NAME}`;
-    this.file(own, `${this.#display(own)} (${scope})`, fence);
+    const added = scope === "project" ? [LOCAL_NAME, OWN_NAME] : [OWN_NAME];
+    for (const path of added.map((name) => `${folder}/${name}`)) {
+      this.file(path, `${this.#display(path)} (${scope})`, fence);
+    }
   }
 
   /** Adds a file; false when there is none. */
@@ -154,7 +159,7 @@ class Collector implements Instructions {
     const base = folderOf(path);
     const fence = rule.within !== undefined && contains(rule.within, base) ? rule.within : base;
     const whole = this.#withImports(
-      { path, chain: [real], fence, mentions: path.endsWith("/CLAUDE.md") },
+      { path, chain: [real], fence, mentions: /\/CLAUDE(?:\.local)?\.md$/.test(path) },
       text,
     );
     if (this.#left <= 0) {

@@ -40,6 +40,7 @@ export const PROTECTED_PATHS: readonly ProtectedPath[] = [
     ".mcp.json",
     ".envrc",
     ".vscode/{settings,tasks}.json",
+    ".claude/{settings,settings.local}.json",
   ]),
   ...rows("anywhere", PROJECT, [
     ".reasonix/{agents,bin,commands,hooks,plugins,skills}/**",
@@ -56,7 +57,6 @@ export const PROTECTED_PATHS: readonly ProtectedPath[] = [
   ]),
   ...rows("home", AGENTS, [
     ".{agents,claude}/{skills,hooks}/**",
-    ".claude/{settings,settings.local}.json",
   ]),
   ...rows("programs", PROGRAMS, [
     "bin/**",
@@ -132,7 +132,7 @@ function holdersOf(form: string): string[] {
  */
 export function protectedPath(names: Iterable<string>, context: ProtectedContext): string | undefined {
   for (const name of names) {
-    if (context.protectedFiles?.includes(name)) return "the user's own settings of this program";
+    if (context.protectedFiles?.includes(name)) return "settings of this program";
     const seen = relativeNames(name, context);
     const row = table().find(({ scope, path }) => seen[scope].some((relative) => path.test(relative)));
     if (row) return row.why;

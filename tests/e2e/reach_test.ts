@@ -186,10 +186,11 @@ Deno.test("run names once what a project brings for other agents and is not used
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write(".mcp.json", "{}");
-  await world.write(".claude/settings.json", "{}");
-  const named = "This project brings .mcp.json, .claude/settings.json, which this version does not use";
+  await world.write(".claude/settings.json", '{"permissions": {}, "hooks": {}}');
+  const named =
+    "This project brings .mcp.json, .claude/settings.json (hooks), which this version does not use";
   assertStringIncludes((await world.run(["run", "a"])).stderr, named);
   assert(!(await world.run(["run", "b"])).stderr.includes("This project brings"));
-  await world.write("CLAUDE.local.md", "x");
-  assertStringIncludes((await world.run(["run", "c"])).stderr, "CLAUDE.local.md");
+  await world.write(".claude/agents/x.md", "x");
+  assertStringIncludes((await world.run(["run", "c"])).stderr, ".claude/agents");
 });

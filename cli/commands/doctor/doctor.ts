@@ -1,10 +1,11 @@
-import { ConfigError, loadConfig, type LoadedConfig } from "../../../src/config/mod.ts";
+import { ConfigError, type LoadedConfig } from "../../../src/config/mod.ts";
 import { EXIT } from "../../../src/core/mod.ts";
 import { loadTexts, type Texts } from "../../../src/i18n/mod.ts";
-import type { RunPaths } from "../../../src/assembly/mod.ts";
+import { loadTrustedConfig, type RunPaths } from "../../../src/assembly/mod.ts";
 import { padDisplay } from "../../../src/util/display_width.ts";
 import { diagnose, type Report } from "./report.ts";
 import { languageNotice, languageOf } from "../../terminal/language.ts";
+import { ruleLine } from "../../terminal/rule_rows.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { narrowLines } from "../../terminal/narrow.ts";
 import { outputWidth } from "../../terminal/table.ts";
@@ -46,7 +47,7 @@ export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void
 
 async function tryConfig(paths: RunPaths): Promise<LoadedConfig | ConfigError> {
   try {
-    return await loadConfig(paths);
+    return await loadTrustedConfig(paths, { ignoreUntrusted: true });
   } catch (error) {
     if (error instanceof ConfigError) return error;
     throw error;
@@ -54,7 +55,7 @@ async function tryConfig(paths: RunPaths): Promise<LoadedConfig | ConfigError> {
 }
 
 function asText(report: Report, texts: Texts["doctor"]): string {
-  const { versions, permissions, paths, config, providers, sandbox, sessions } = report;
+  const { versions, permissions, paths, config, rules, providers, sandbox, sessions } = report;
   const section = (title: string, rows: readonly string[]) =>
     `${title}\n${rows.map((row) => `  ${row}\n`).join("")}`;
   return [
@@ -70,6 +71,7 @@ function asText(report: Report, texts: Texts["doctor"]): string {
       ...config.settings.map((row) => `${row.key} = ${row.value}  # ${row.origin}`),
       ...config.warnings.map((warning) => `! ${warning}`),
     ]),
+    ...(rules.length === 0 ? [] : [section("Permission rules", rules.map(ruleLine))]),
     section(
       texts.providers,
       providers.map((row) =>

@@ -18,6 +18,7 @@ import { listSessions, projectDir } from "../../../src/session/mod.ts";
 import { standingLayers } from "../../../src/sandbox/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
 import { isFile } from "../../../src/path/probe.ts";
+import { type RuleRow, ruleRows } from "../../terminal/rule_rows.ts";
 import { originText } from "../../terminal/origin_text.ts";
 import { requireProvider } from "../../terminal/require_provider.ts";
 import { askProvider } from "./online.ts";
@@ -36,6 +37,8 @@ export interface Report {
     readonly warnings: readonly string[];
     readonly error?: string;
   };
+  /** Permission rules, and what a project would allow and nobody has trusted. */
+  readonly rules: readonly RuleRow[];
   readonly providers: readonly {
     readonly name: string;
     readonly models: readonly string[];
@@ -79,6 +82,7 @@ export async function diagnose(
     permissions,
     paths: { cwd: paths.cwd, home: paths.home, sessions: `${projectDir(paths.home, paths.cwd)}/sessions` },
     config: usable ? configPart(usable, warnings) : brokenConfig(paths, loaded as ConfigError),
+    rules: usable ? ruleRows(usable) : [],
     providers: usable ? await providerPart(usable, { online, texts }, problems) : [],
     sandbox: usable
       ? await sandboxPart({ paths, loaded: usable, texts }, problems)

@@ -1,5 +1,6 @@
-import type { Config } from "../../config/mod.ts";
+import type { Config, LoadedConfig } from "../../config/mod.ts";
 import type { PermissionMode } from "../../permission/mod.ts";
+import { existingRealPath } from "../../path/real_path.ts";
 import { isProblem, parseRule } from "../../rule/mod.ts";
 import {
   createWorkspace,
@@ -10,7 +11,7 @@ import {
   type Workspace,
 } from "../../sandbox/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
-import { unusedFilesNotice } from "./unused_files.ts";
+import { projectNotices } from "./project_notices.ts";
 
 /** The reach of the commands and file tools of a run. */
 export interface AccessScope {
@@ -70,6 +71,17 @@ export function deniedGlobs({ permissions }: Pick<Config, "permissions">, family
   });
 }
 
+/**
+ * Real paths of the project's settings that are links: the name under which they are protected is not the one
+ * that a change of them goes by.
+ */
+export function linkedSettings({ files }: LoadedConfig): string[] {
+  return files.filter(({ source, found }) => source === "project" && found).flatMap(({ path }) => {
+    const real = existingRealPath(path);
+    return real === undefined || real === path ? [] : [real];
+  });
+}
+
 /** Tells how far a run reaches, by its configuration and its `--permission-mode`. */
 export function buildAccessScope(
   paths: RunPaths,
@@ -84,7 +96,7 @@ export function buildAccessScope(
 /** The reach of a run that is about to begin. */
 export interface RunScope extends AccessScope {
   readonly forecast: JailForecast;
-  /** What the user is told before the first request: of it, and of files of the project that nobody uses. */
+  /** What the user is told before the first request: of it, and of what the project brings in vain. */
   readonly notices: readonly string[];
 }
 
@@ -94,9 +106,10 @@ export interface RunScope extends AccessScope {
  */
 export async function openAccessScope(
   paths: RunPaths,
-  config: Config,
+  loaded: LoadedConfig,
   mode: PermissionMode | undefined,
 ): Promise<RunScope> {
+  const { config } = loaded;
   const scope = buildAccessScope(paths, config, mode);
   const { bash, network, network_hosts } = config.sandbox;
   const forecast = await forecastJail({
@@ -105,6 +118,7 @@ export async function openAccessScope(
     cacheDir: `${paths.home}/cache`,
   });
   const unconfined = scope.full || forecast.confined ? undefined : describeUnconfined(forecast.reason);
-  const notices = [scope.notice, unconfined, unusedFilesNotice(paths)].filter((text) => text !== undefined);
+  const notices = [scope.notice, unconfined, ...projectNotices(paths, loaded)]
+    .filter((text) => text !== undefined);
   return { ...scope, forecast, notices };
 }

@@ -15,7 +15,7 @@ import type { Jail, Workspace } from "../../sandbox/mod.ts";
 import { insteadOfWriting, type WritePolicy } from "../../tool/mod.ts";
 import { contains } from "../../path/contains.ts";
 import { escapeGlob } from "../../path/glob.ts";
-import type { AccessScope } from "./access_scope.ts";
+import { type AccessScope, linkedSettings } from "./access_scope.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
 
@@ -47,7 +47,7 @@ export function gateOptions(sources: GateSources): GateOptions {
     ...(permissionMode === undefined ? {} : { permissionMode }),
     cwd: paths.cwd,
     home: paths.env("HOME") ?? paths.env("USERPROFILE") ?? paths.home,
-    protectedFiles: [userConfigFile(paths.home)],
+    protectedFiles: [userConfigFile(paths.home), ...linkedSettings(loaded)],
     roots: scope.rooted.roots,
     env: processEnvironment,
     confirm: safety.confirm,
@@ -96,11 +96,12 @@ function ruleText(loaded: LoadedConfig, list: RuleList, rule: { text: string; in
     get origin() {
       const { file, line, column, source } = sourceOf(loaded, `permissions.${list}[${rule.index}]`);
       if (file === undefined) return source;
-      return formatPlace({
+      const place = formatPlace({
         file,
         ...(line === undefined ? {} : { line }),
         ...(column === undefined ? {} : { column }),
       });
+      return source === "project" && list === "allow" ? `${place}, trusted` : place;
     },
   };
 }

@@ -15,7 +15,8 @@ import {
 } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
 import type { CommandJail } from "../../tool/mod.ts";
-import { deniedGlobs } from "./access_scope.ts";
+import { escapeGlob } from "../../path/glob.ts";
+import { deniedGlobs, linkedSettings } from "./access_scope.ts";
 import { offerEscape } from "./escape.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { secretsOf } from "./secrets.ts";
@@ -198,7 +199,10 @@ export class SandboxSession {
       ...(outputDir === undefined ? {} : { shown: [outputDir] }),
       forbidRead: workspace.forbidden,
       denyRead: workspace.options.denyRead ?? [],
-      denyWrite: deniedGlobs(loaded.config, "Edit"),
+      denyWrite: [
+        ...deniedGlobs(loaded.config, "Edit"),
+        ...linkedSettings(loaded).map((path) => `/${escapeGlob(path)}`),
+      ],
       home: paths.home,
       cacheDir: `${paths.home}/cache`,
       environment: { secretNames: [...keyNames, ...heldBack], secretValues: values },

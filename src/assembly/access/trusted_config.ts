@@ -9,7 +9,7 @@ import type { RunPaths } from "../run_paths.ts";
 /**
  * The configuration of a run with what the user trusts of the project. Anything executable that the project
  * brings and that nobody trusted ends a run without a person in front of it (exit 3), unless the options say
- * to use it or to leave it out.
+ * to use it or to leave it out. What it would only allow beyond the user is left out until it is trusted.
  */
 export async function loadTrustedConfig(
   load: Omit<LoadOptions, "trust"> & RunPaths,
@@ -17,9 +17,9 @@ export async function loadTrustedConfig(
 ): Promise<LoadedConfig> {
   const store = new TrustStore({ home: load.home, project: load.cwd });
   const inStore = async (item: TrustItem) =>
-    isExecutable(item) && (await store.inspect([trustable(load, item)])).untrusted.length === 0;
+    needsDecision(item) && (await store.inspect([trustable(load, item)])).untrusted.length === 0;
   const loaded = await loadConfig({ ...load, trust: (item) => options.trustProject || inStore(item) });
-  const refused = executables(loaded);
+  const refused = undecided(loaded).filter(({ kind }) => kind !== "widening");
   const [first] = refused;
   if (!first || options.ignoreUntrusted) return loaded;
   const names = refused.map((item) =>
@@ -34,19 +34,21 @@ export async function loadTrustedConfig(
 }
 
 /**
- * Returns what would run or receive the conversation. Nothing starts plugins yet, so nobody has to decide
- * about them.
+ * Returns what would run, receive the conversation or allow more. Nothing starts plugins yet, so nobody has
+ * to decide about them.
  */
-export function executables(loaded: LoadedConfig): TrustItem[] {
-  return loaded.needsTrust.filter(isExecutable);
+export function undecided(loaded: LoadedConfig): TrustItem[] {
+  return loaded.needsTrust.filter(needsDecision);
 }
 
-function isExecutable({ kind }: TrustItem): boolean {
+function needsDecision({ kind }: TrustItem): boolean {
   return kind !== "plugin";
 }
 
 /** The item as the trust store keys it: the entry as written, and the project's own files it names. */
 export function trustable({ cwd }: Pick<RunPaths, "cwd">, item: TrustItem): Trustable {
+  // What rules name stays what they name, whatever the file holds.
+  if (item.kind === "widening") return { kind: item.kind, name: item.name, definition: item.content };
   const words = item.content.match(/[^\s"'[\]{},:=]+/g) ?? [];
   const files = words.map((word) => word.startsWith("/") ? word : `${cwd}/${word}`).filter((path) =>
     contains(cwd, path) && isFile(path)

@@ -1,10 +1,10 @@
-import { loadConfig } from "../../config/mod.ts";
 import { Recorder, type RewindParts } from "../../control/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import { isDirectory } from "../../path/probe.ts";
 import { type Checkpoints, repair, type SessionLog } from "../../session/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { buildWorkspace } from "../access/access_scope.ts";
+import { loadTrustedConfig } from "../access/trusted_config.ts";
 import { createCheckpointer } from "./checkpoints.ts";
 import type { RunPaths } from "../run_paths.ts";
 
@@ -37,7 +37,7 @@ async function openCheckpoints(
     });
   }
   const paths = { cwd: Deno.realPathSync(cwd), home, env };
-  const { config } = await loadConfig(paths);
+  const { config } = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const workspace = buildWorkspace(paths, config);
   return await createCheckpointer({ paths, session: log, recorder, workspace }).open();
 }

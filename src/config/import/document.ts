@@ -1,5 +1,5 @@
-import type { ParseError } from "jsonc-parser";
 import { errorMessage, type SourcePlace } from "../../core/mod.ts";
+import { parseJsonc } from "../load/jsonc.ts";
 import { type Layer, parseToml, placeOf } from "../load/layer.ts";
 import { parseJson } from "../../util/json.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
@@ -83,44 +83,22 @@ async function fromJson(
   text: string,
   problems: ConfigProblem[],
 ): Promise<ForeignDocument | undefined> {
-  const { findNodeAtLocation, getNodeValue, parseTree, printParseErrorCode } = await import("jsonc-parser");
-  const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true });
-  const [first] = errors;
-  if (first) {
+  const json = await parseJsonc(text);
+  if ("fault" in json) {
+    const { fault, ...position } = json;
     problems.push({
       level: "error",
-      message: `Cannot read the JSON here: ${spaced(printParseErrorCode(first.error))}`,
+      message: `Cannot read the JSON here: ${fault}`,
       remedy: "Correct it; nothing is imported from this file",
-      place: { file: file.path, ...lineAndColumn(text, first.offset) },
+      place: { file: file.path, ...position },
     });
     return undefined;
   }
-  const table: unknown = root && getNodeValue(root);
-  if (!root || !isTable(table)) {
+  if (!isTable(json.value)) {
     problems.push(unusable(file.path, "it holds no JSON object"));
     return undefined;
   }
-  const place = (path: KeyPath): SourcePlace => {
-    for (let length = path.length; length > 0; length--) {
-      const node = findNodeAtLocation(root, [...path.slice(0, length)]);
-      if (!node) continue;
-      const start = node.parent?.type === "property" ? node.parent.offset : node.offset;
-      return { file: file.path, ...lineAndColumn(text, start) };
-    }
-    return { file: file.path };
-  };
-  return { ...file, table, place };
-}
-
-/** `PropertyNameExpected` in words. */
-function spaced(code: string): string {
-  return code.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toLowerCase();
-}
-
-function lineAndColumn(text: string, offset: number): { line: number; column: number } {
-  const before = text.slice(0, offset);
-  return { line: before.split(/\r\n|\r|\n/).length, column: offset - before.search(/[^\r\n]*$/) + 1 };
+  return { ...file, table: json.value, place: (path) => ({ file: file.path, ...json.find(path) }) };
 }
 
 function readText(path: string, problems: ConfigProblem[]): string | undefined {

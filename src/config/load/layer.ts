@@ -16,6 +16,8 @@ export interface Layer {
   /** The file (or the name of the preset) behind it, and its text. */
   readonly file?: string;
   readonly text?: string;
+  /** Tells where something stands, for a text that is not TOML. */
+  readonly find?: (path: KeyPath) => { readonly line: number; readonly column: number };
 }
 
 /**
@@ -29,7 +31,7 @@ export function readLayer(source: SourceName, file: string, problems: ConfigProb
 
 /** The same for a text that is already here. */
 export function parseLayer(
-  input: Required<Omit<Layer, "table">>,
+  input: Required<Pick<Layer, "source" | "file" | "text">>,
   problems: ConfigProblem[],
 ): Layer | undefined {
   const table = parseToml(input.text, input.file, problems);
@@ -60,6 +62,7 @@ const positions = new WeakMap<Layer, Positions>();
 /** Returns the place where a layer says something; only the file when the text does not show it. */
 export function placeOf(layer: Layer, path: KeyPath, at: "key" | "value" = "key"): SourcePlace | undefined {
   if (layer.file === undefined) return undefined;
+  if (layer.find) return { file: layer.file, ...layer.find(path) };
   if (layer.text === undefined) return { file: layer.file };
   let found = positions.get(layer);
   if (!found) positions.set(layer, found = new Positions(layer.text));

@@ -10,12 +10,25 @@ import type { SourcePlace } from "../../core/mod.ts";
 
 /** Something a project brings that stays without effect until the user trusts exactly this content. */
 export interface TrustItem {
-  readonly kind: "provider" | "plugin" | "shell";
+  readonly kind: "provider" | "plugin" | "shell" | "widening";
   readonly name: string;
   /** The reason why it needs trust, for people. */
   readonly reason: string;
   /** Canonical text of the entry as written (variables not replaced); what a trust decision is keyed by. */
   readonly content: string;
+  readonly place: SourcePlace;
+  /** The single things that a widening allows. */
+  readonly widens?: readonly Widening[];
+}
+
+/** One thing that a project would allow beyond what the user allows. */
+export interface Widening {
+  /** The setting, such as `permissions.allow`. */
+  readonly key: string;
+  /** The value that would count; of a directory its real path, so that a link cannot lead elsewhere later. */
+  readonly value: string;
+  /** Continues "it would be allowed to", for people. */
+  readonly words: string;
   readonly place: SourcePlace;
 }
 
@@ -47,11 +60,28 @@ export interface ProjectResult {
   readonly warnings: ConfigProblem[];
   /** The entries that are still in the table and wait for a decision. */
   readonly withholdable: Withholdable[];
+  /** Lists that are still in the table as they are, and may widen. */
+  readonly wideningLists: WideningList[];
+}
+
+/** A list that a project may extend as far as the user trusts it. */
+export interface WideningList {
+  readonly path: KeyPath;
+  /** The table that the list stands in, under the last name of its path. */
+  readonly table: TomlTable;
+  readonly values: readonly string[];
+  /** Says in a warning that an item never counts. */
+  refuse(index: number, message: string): void;
 }
 
 /** Keeps of a project file what narrows or is harmless; see the table in docs/config.md. */
 export function restrictProjectConfig(input: ProjectInput): ProjectResult {
-  const result: ProjectResult = { table: input.expanded, warnings: [], withholdable: [] };
+  const result: ProjectResult = {
+    table: input.expanded,
+    warnings: [],
+    withholdable: [],
+    wideningLists: [],
+  };
   restrictTable(result.table, CONFIG_SCHEMA, {
     path: [],
     table: result.table,
@@ -102,6 +132,8 @@ function restrictValue(value: unknown, base: unknown, schema: JsonSchema, scope:
       return inside(value, scope);
     case "trust":
       return withTrust(value, scope);
+    case "widens":
+      return mayWiden(value, base, scope);
     default:
       return value;
   }
@@ -132,6 +164,17 @@ function inside(value: unknown, scope: Scope): unknown {
   // As written: what a variable in it stands for may be a secret.
   const written = JSON.stringify(valueAt(scope.input.layer.table, scope.path));
   return void warn(scope, `${formatKey(scope.path)} may not leave the project with ${written}`);
+}
+
+/** What the user has in the list already widens nothing. */
+function mayWiden(value: unknown, base: unknown, scope: Scope): unknown {
+  if (!Array.isArray(value) || value.every((item) => Array.isArray(base) && base.includes(item))) {
+    return value;
+  }
+  const { path, table, result } = scope;
+  const refuse = (index: number, message: string) => warn({ ...scope, path: [...path, index] }, message);
+  result.wideningLists.push({ path, table, values: value.map(String), refuse });
+  return value;
 }
 
 function widening(scope: Scope, base: unknown, value: unknown): undefined {

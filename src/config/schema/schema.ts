@@ -138,9 +138,12 @@ const permissions = z.object({
     "Answer for writers when no rule matches.",
     { project: "stricter" },
   ),
-  allow: key(texts(), "Rules of calls that are never asked about.", { merge: "concat", project: "ignored" }),
+  allow: key(texts(), "Rules of calls that are never asked about.", { merge: "concat", project: "widens" }),
   ask: key(texts(), "Rules of calls that are always asked about.", { merge: "concat", project: "adds" }),
   deny: key(texts(), "Rules of calls that never run.", { merge: "concat", project: "adds" }),
+  claude_settings: key(flag(true), "Read the permission rules of a project's `.claude/settings.json` too.", {
+    project: "ignored",
+  }),
 });
 
 const sandbox = z.object({
@@ -158,7 +161,7 @@ const sandbox = z.object({
     expand: true,
     path: "cwd",
     merge: "concat",
-    project: "inside",
+    project: "widens",
   }),
   forbid_read: key(texts(), "Files and directories that may not be read, listed or searched.", {
     expand: true,
@@ -169,7 +172,7 @@ const sandbox = z.object({
   network: key(flag(false), "Whether jailed commands may use the network.", { project: "off" }),
   network_hosts: key(texts(), "Hosts jailed commands may reach while `network` is off.", {
     merge: "concat",
-    project: "ignored",
+    project: "widens",
   }),
 });
 

@@ -11,6 +11,7 @@ import * as z from "zod/mini";
  * - subset: only a part of the user's list (anything, when the user has no list)
  * - inside: only paths inside the project directory
  * - trust: waits until the user trusts this content
+ * - widens: what goes beyond the user's list waits until the user trusts the content of the file
  */
 export type ProjectRule =
   | "any"
@@ -21,7 +22,8 @@ export type ProjectRule =
   | "lower"
   | "subset"
   | "inside"
-  | "trust";
+  | "trust"
+  | "widens";
 
 /** Facts about a key beside its type; they become `x-` keywords of the JSON Schema. */
 export interface KeyNotes {

@@ -37,7 +37,7 @@ const READER: Ruling = {
   by: "fallback",
   reason: "a read-only tool that no rule concerns",
 };
-const WRITER: Ruling = { outcome: "ask", by: "fallback", reason: "no permission rule concerns it" };
+const WRITER: Ruling = { outcome: "ask", by: "fallback", reason: "no rule applies (default)" };
 
 /** Finds out what rules, protected paths and, for a command line, the parser say of a call. */
 export class Evaluator {

@@ -80,7 +80,7 @@ const TABLE: [name: string, user: string, project: string, read: Read, value: un
     'permissions.allow = ["Bash"]',
     (c) => c.permissions.allow,
     ["a"],
-    true,
+    false,
   ],
   ["permissions.deny", 'permissions.deny = ["a"]', 'permissions.deny = ["b"]', (c) => c.permissions.deny, [
     "a",
@@ -106,7 +106,14 @@ const TABLE: [name: string, user: string, project: string, read: Read, value: un
     false,
     false,
   ],
-  ["sandbox.network_hosts", "", 'sandbox.network_hosts = ["evil"]', (c) => c.sandbox.network_hosts, [], true],
+  [
+    "sandbox.network_hosts",
+    "",
+    'sandbox.network_hosts = ["evil"]',
+    (c) => c.sandbox.network_hosts,
+    [],
+    false,
+  ],
   [
     "sandbox.forbid_read",
     'sandbox.forbid_read = ["/a"]',

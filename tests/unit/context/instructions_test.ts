@@ -134,3 +134,35 @@ Deno.test("loadInstructions refuses a configured file of the repository that is 
   assertEquals(found.files.map((file) => file.path), [`${dir.path}/secret.md`]);
   assertEquals(found.notices.map((notice) => notice.path), [`${dir.path}/p/more.md`]);
 });
+
+Deno.test("CLAUDE.local.md of a project follows AGENTS.md or CLAUDE.md, and REASONIX.md follows it", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, {
+    "home/CLAUDE.local.md": "of nobody",
+    "repo/.git/HEAD": "",
+    "repo/CLAUDE.local.md": "\uFEFFroot notes, see @notes/x.md\r\n",
+    "repo/notes/x.md": "taken in",
+    "repo/sub/REASONIX.md": "ours",
+    "repo/sub/CLAUDE.local.md": "notes",
+    "repo/sub/CLAUDE.md": "theirs",
+    "repo/sub/deep/CLAUDE.local.md": "deep notes",
+    "secret": "secret",
+  });
+  await Deno.mkdir(`${dir.path}/repo/sub/x`);
+  await Deno.symlink("../../../secret", `${dir.path}/repo/sub/x/CLAUDE.local.md`);
+  const options = { cwd: `${dir.path}/repo/sub`, home: `${dir.path}/home`, maxBytes: 10_000 };
+  const { files } = loadInstructions(options);
+  assertEquals(files.map(({ text }) => text.trim()), [
+    "root notes, see @notes/x.md\n\n\n## notes/x.md\ntaken in",
+    "theirs",
+    "notes",
+    "ours",
+  ]);
+  const messages: Message[] = [{ role: "user", content: "go" }];
+  const instructions = late(options.cwd, () => messages);
+  instructions.take();
+  messages.push(touching("deep/a.ts", "x/a.ts"));
+  const told = instructions.take();
+  assertEquals(told.length, 1);
+  assertStringIncludes(told[0] ?? "", "## deep/CLAUDE.local.md (project)\ndeep notes");
+});

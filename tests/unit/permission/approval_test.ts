@@ -43,7 +43,7 @@ Deno.test("an approval once asks again", async () => {
       callId: request.call.id,
       tool: "bash",
       subject: "make",
-      reason: "no permission rule concerns it",
+      reason: "no rule applies (default)",
       rule: "Bash(make)",
     },
     { type: "approval.decision", callId: request.call.id, decision: "allow", source: "user" },

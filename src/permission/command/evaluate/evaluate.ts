@@ -197,7 +197,7 @@ function combine(
   return {
     outcome: "ask",
     by: "fallback",
-    reason: line.dynamic ?? open?.reason ?? "no permission rule concerns it",
+    reason: line.dynamic ?? open?.reason ?? "no rule applies (default)",
   };
 }
 

@@ -34,7 +34,7 @@ export function evaluateCommand(effects: Effects, rules: ToolRules, scene: Scene
   if (ruling || effects.readOnly) return ruling;
   const writes = redirectedWrites(effects).length > 0 ? "it writes to a file by redirection" : undefined;
   const reason = effects.dynamic ?? effects.risk ?? effects.guarded ?? writes ??
-    "no permission rule concerns it";
+    "no rule applies (default)";
   return { outcome: "ask", by: "fallback", reason };
 }
 

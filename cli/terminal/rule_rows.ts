@@ -1,0 +1,55 @@
+import { type LoadedConfig, sourceOf } from "../../src/config/mod.ts";
+import { formatPlace } from "../../src/core/mod.ts";
+import type { RuleList } from "../../src/rule/mod.ts";
+import { terminalSafe } from "../../src/util/terminal_text.ts";
+
+/** A permission rule as commands show it. */
+export interface RuleRow {
+  /** What it does; directories and hosts of a project are no rules and wait all the same. */
+  readonly list: RuleList | "write" | "host";
+  readonly rule: string;
+  /** `file:line:column`; the kind of source where no file says it. */
+  readonly origin: string;
+  /** Of what a project would allow: whether the user trusts it. What it refuses is always in force. */
+  readonly state: "in force" | "trusted" | "waiting";
+}
+
+const LISTS: Readonly<Record<string, RuleRow["list"]>> = {
+  "permissions.allow": "allow",
+  "sandbox.allow_write": "write",
+  "sandbox.network_hosts": "host",
+};
+
+/** The rules in force in the order in which they are asked, then what waits for a decision about trust. */
+export function ruleRows(loaded: LoadedConfig): RuleRow[] {
+  const rows = (["deny", "ask", "allow"] as const).flatMap((list) =>
+    loaded.config.permissions[list].map((rule, index): RuleRow => {
+      const { source, file, line, column } = sourceOf(loaded, `permissions.${list}[${index}]`);
+      const place = { ...(line ? { line } : {}), ...(column ? { column } : {}) };
+      return {
+        list,
+        rule,
+        origin: file === undefined ? source : formatPlace({ file, ...place }),
+        state: source === "project" && list === "allow" ? "trusted" : "in force",
+      };
+    })
+  );
+  const waiting = loaded.needsTrust.flatMap(({ widens = [] }) => widens).map((widening): RuleRow => ({
+    list: LISTS[widening.key] ?? "allow",
+    rule: widening.value,
+    origin: formatPlace(widening.place),
+    state: "waiting",
+  }));
+  return [...rows, ...waiting];
+}
+
+const STATES = {
+  "in force": "",
+  trusted: "  trusted",
+  waiting: "  not in force until `reasonix trust`",
+} as const;
+
+/** One line for people, fit for a terminal. */
+export function ruleLine({ list, rule, origin, state }: RuleRow): string {
+  return terminalSafe(`${list.padEnd(5)} ${rule}  ${origin}${STATES[state]}`);
+}

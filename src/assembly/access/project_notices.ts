@@ -1,0 +1,66 @@
+import type { LoadedConfig } from "../../config/mod.ts";
+import { exists, readSmallText } from "../../path/probe.ts";
+import { projectDir } from "../../session/mod.ts";
+import type { RunPaths } from "../run_paths.ts";
+
+/** What projects bring for other agents and this version does not use. */
+const UNUSED: readonly string[] = [
+  ".mcp.json",
+  ".claude/commands",
+  ".claude/agents",
+  ".claude/rules",
+  ".claude/hooks",
+];
+
+/** What the project brings in vain, each kind said once, and again when it changed. */
+export function projectNotices(paths: RunPaths, loaded: LoadedConfig): string[] {
+  const unused = unusedFilesNotice(paths.cwd, loaded.unused);
+  return [
+    oncePerProject(paths, "widening", wideningNotice(loaded)),
+    oncePerProject(paths, "unused", unused),
+  ].filter((text) => text !== undefined);
+}
+
+/** Names such files of the project, and `unused` parts of others; undefined when there are none. */
+function unusedFilesNotice(cwd: string, unused: readonly string[]): string | undefined {
+  const found = [...UNUSED.filter((name) => exists(`${cwd}/${name}`)), ...unused];
+  if (found.length === 0) return undefined;
+  return `This project brings ${
+    found.join(", ")
+  }, which this version does not use; see reasonix docs not-yet`;
+}
+
+/** Says what the project would allow and nobody has trusted; undefined when there is nothing. */
+function wideningNotice(loaded: LoadedConfig): string | undefined {
+  const items = loaded.needsTrust.filter(({ kind }) => kind === "widening");
+  const widens = items.flatMap((item) => item.widens ?? []);
+  if (widens.length === 0) return undefined;
+  const shown = widens.slice(0, 3).map(({ value }) => value.length > 60 ? `${value.slice(0, 59)}…` : value);
+  const more = widens.length - shown.length;
+  return `This project would allow ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""} ` +
+    `(${
+      items.map(({ name }) => name).join(", ")
+    }); not in force until you look at it with \`reasonix trust\``;
+}
+
+/**
+ * Returns a notice that was not given in this project yet, or differs from the last one of its kind;
+ * undefined otherwise. What cannot be remembered is said again.
+ */
+function oncePerProject(
+  { home, cwd }: RunPaths,
+  kind: "unused" | "widening",
+  text: string | undefined,
+): string | undefined {
+  if (text === undefined) return undefined;
+  const directory = projectDir(`${home}/cache`, cwd);
+  const file = `${directory}/${kind}`;
+  if (readSmallText(file) === text) return undefined;
+  try {
+    Deno.mkdirSync(directory, { recursive: true, mode: 0o700 });
+    Deno.writeTextFileSync(file, text, { mode: 0o600 });
+  } catch {
+    // A home that cannot be written to is no reason to stop.
+  }
+  return text;
+}

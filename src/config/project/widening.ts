@@ -1,0 +1,148 @@
+import { contains } from "../../path/contains.ts";
+import { relativeTo } from "../../path/lexical.ts";
+import { isSystemDirectory } from "../../path/protected.ts";
+import { realPath } from "../../path/real_path.ts";
+import { isFault, isProblem, parseRule, readRule, type Rule } from "../../rule/mod.ts";
+import { canonicalJson } from "../../util/canonical_json.ts";
+import { formatKey } from "../problem.ts";
+import { type Layer, placeOf } from "../load/layer.ts";
+import type { ProjectInput, ProjectResult, Widening, Withholdable } from "./project_policy.ts";
+import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
+
+export interface WideningInput extends Pick<ProjectInput, "layer" | "cwd" | "env"> {
+  /** The Reasonix home, absolute. */
+  readonly home: string;
+  /** All layers of the project, as written. */
+  readonly project: readonly Layer[];
+}
+
+/**
+ * Finds what the lists of a project's file add to what the user allows: one decision for the file, keyed by
+ * all of it and by everything the project narrows. What a project can never have is taken out with a warning.
+ */
+export function findWidenings(
+  { wideningLists }: Pick<ProjectResult, "wideningLists">,
+  input: WideningInput,
+): Withholdable | undefined {
+  const widens: Widening[] = [];
+  const withheld: (() => void)[] = [];
+  for (const { path, table, values, refuse } of wideningLists) {
+    const key = formatKey(path);
+    const harmless: string[] = [];
+    const all: string[] = [];
+    for (const [index, written] of values.entries()) {
+      const found = effectOf(key, written, input);
+      if (found === "never") {
+        refuse(index, `Only your own file can open ${JSON.stringify(written)} for writing`);
+      } else if (found === "nothing") all.push(written);
+      else if (found === "inside") all.push(written), harmless.push(written);
+      else {
+        all.push(found.value);
+        widens.push({ key, ...found, place: placeOf(input.layer, [...path, index]) ?? { file: "" } });
+      }
+    }
+    const name = String(path.at(-1));
+    table[name] = all;
+    withheld.push(() => {
+      if (harmless.length > 0) table[name] = harmless;
+      else delete table[name];
+    });
+  }
+  const [first] = widens;
+  if (!first) return undefined;
+  const file = input.layer.file ?? "";
+  const name = relativeTo(file, input.cwd) ?? file;
+  const narrows = input.project.map((layer) => narrowingsOf(layer.table));
+  const content = canonicalJson([widens.map(({ key, value }) => [key, value]), narrows]);
+  const reason = "it would allow more than you do";
+  return {
+    item: { kind: "widening", name, reason, content, place: first.place, widens },
+    withhold: () => withheld.forEach((withhold) => withhold()),
+  };
+}
+
+/** Nothing, nothing beyond the project itself, more than a project can ever have, or what the value says. */
+function effectOf(
+  key: string,
+  value: string,
+  context: WideningInput,
+): "nothing" | "inside" | "never" | Pick<Widening, "value" | "words"> {
+  if (key === "permissions.allow") {
+    return isFault(readRule(value)) ? "nothing" : { value, words: ruleWords(value) };
+  }
+  if (key === "sandbox.network_hosts") return { value, words: `connect to ${hostWords(value)}` };
+  const real = resolved(value);
+  if (real === undefined) return "never";
+  if (contains(resolved(context.cwd) ?? context.cwd, real)) return "inside";
+  return isTooWide(real, context) ? "never" : { value: real, words: `write in ${real}` };
+}
+
+function resolved(path: string): string | undefined {
+  try {
+    return realPath(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** System directories, whatever holds the user's home, and where this program keeps what the user decided. */
+function isTooWide(real: string, { home, env }: WideningInput): boolean {
+  const userHome = env("HOME") || env("USERPROFILE");
+  const own = resolved(home) ?? home;
+  return isSystemDirectory(real, userHome && (resolved(userHome) ?? userHome)) ||
+    contains(real, own) || contains(own, real);
+}
+
+function hostWords(entry: string): string {
+  return entry === "*" ? "any host" : entry.startsWith("*.") ? `every host below ${entry.slice(2)}` : entry;
+}
+
+const FAMILY_WORDS = {
+  Bash: "run every command",
+  Read: "read every file it can reach",
+  Edit: "edit every file of the workspace",
+  Mcp: "use every tool of every MCP server",
+} as const;
+
+/** What an allow rule allows, in plain words. */
+function ruleWords(text: string): string {
+  const rule = parseRule({ text }, "allow");
+  if (isProblem(rule)) return text;
+  const { family, spec, tool } = rule;
+  if (!spec) {
+    if (family !== undefined) return FAMILY_WORDS[family];
+    return tool === "*" ? "use every tool for anything" : `use ${tool}`;
+  }
+  if (spec.kind === "command") return commandWords(spec);
+  const what = spec.kind === "literal" ? JSON.stringify(spec.text) : spec.raw;
+  if (family === "Bash") return `run ${what}`;
+  if (family === "Read" || family === "Edit") return `${family.toLowerCase()} files named ${what}`;
+  return `use ${tool} for ${what}`;
+}
+
+function commandWords({ raw }: Extract<Rule["spec"], { kind: "command" }>): string {
+  const prefix = /^(.*?)(?:\s*:\*|\s+\*)$/s.exec(raw)?.[1];
+  if (prefix !== undefined && !/[*?]/.test(prefix)) {
+    return `run commands that begin with ${JSON.stringify(prefix)}`;
+  }
+  return /[*?]/.test(raw) ? `run commands of the form ${JSON.stringify(raw)}` : `run ${JSON.stringify(raw)}`;
+}
+
+const NARROWING: ReadonlySet<string | undefined> = new Set(["adds", "stricter", "off", "subset"]);
+
+/**
+ * Returns the settings of a project that narrow. A widening was trusted beside them, so without one of them
+ * it is another.
+ */
+function narrowingsOf(table: TomlTable, schema: JsonSchema = CONFIG_SCHEMA): TomlTable {
+  return Object.fromEntries(
+    Object.entries(table).flatMap(([name, value]): [string, unknown][] => {
+      const child = schema.properties?.[name];
+      if (child?.properties && isTable(value)) {
+        const inner = narrowingsOf(value, child);
+        return Object.keys(inner).length > 0 ? [[name, inner]] : [];
+      }
+      return NARROWING.has(child?.project) ? [[name, value]] : [];
+    }),
+  );
+}

@@ -1,0 +1,211 @@
+import { ConfigError } from "../../../src/config/mod.ts";
+import { assertEquals, assertMatch, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import { configFixture, type Fixture } from "./fixture.ts";
+
+type Options = Parameters<Fixture["load"]>[0];
+
+/** The project with these settings, loaded. */
+async function load(settings: unknown, options: Options & { readonly local?: unknown; toml?: string } = {}) {
+  const { local, toml, ...rest } = options;
+  const fixture = configFixture(toml === undefined ? {} : { "project/reasonix.toml": toml });
+  Deno.mkdirSync(`${fixture.cwd}/.claude`);
+  const text = (value: unknown) => typeof value === "string" ? value : JSON.stringify(value, undefined, 1);
+  fixture.write("project/.claude/settings.json", text(settings));
+  if (local !== undefined) fixture.write("project/.claude/settings.local.json", text(local));
+  await using _ = fixture;
+  return await fixture.load(rest);
+}
+
+const trusted = { trust: () => true };
+
+for (
+  const [rule, refuses, allows = refuses] of [
+    ["Bash", ["Bash"]],
+    ["Bash(*)", ["Bash"]],
+    ["Bash(rm:*)", ["Bash(rm:*)"]],
+    ["Bash(npm run test:*)", ["Bash(npm run test:*)"]],
+    ["Bash(git * main)", ["Bash(git * main)"]],
+    ["Read(./.env)", ["Read(.env)"]],
+    ["Read(~/x)", ["Read(~/x)"]],
+    ["Read(//etc/hosts)", ["Read(//etc/hosts)"]],
+    ["Edit(/src/**)", ["Edit(src/**)"]],
+    ["Write(a.txt)", ["Write(a.txt)"], ["write_file(a.txt)"]],
+    ["WebFetch", ["WebFetch"]],
+    ["WebFetch(domain:x.org)", ["web_fetch(*x.org*)"], ["web_fetch(https://x.org/*)"]],
+    ["WebSearch", ["WebSearch"]],
+    ["mcp__server__tool", ["mcp__server__tool"]],
+    ["mcp__server__*", ["mcp__server__*"]],
+    ["mcp__server", ["mcp__server"]],
+    ["ExitPlanMode", []],
+    ["Cd(/x)", []],
+    ["SomethingNew(x)", []],
+  ] as readonly [string, string[], string[]?][]
+) {
+  Deno.test(`a rule of Claude Code means the same here: ${rule}`, async () => {
+    const loaded = await load({ permissions: { deny: [rule], ask: [rule], allow: [rule] } }, trusted);
+    const { deny, ask, allow } = loaded.config.permissions;
+    assertEquals([deny, ask, allow], [refuses, refuses, allows]);
+    assertEquals(loaded.warnings, []);
+  });
+}
+
+Deno.test("an allowance that would allow more here allows nothing, with its reason and place", async () => {
+  const allow = ["Edit(src/*.ts)", "WebFetch(domain:*.x.org)", "Bash(a && b)", "Agent(x)"];
+  const { config, warnings } = await load({ permissions: { allow } }, trusted);
+  assertEquals(config.permissions.allow, []);
+  assertEquals(warnings.map(({ place }) => place?.line), [4, 5, 6, 7]);
+  for (const { message } of warnings) assertMatch(message, /^The rule ".*" allows nothing: /);
+});
+
+Deno.test("rules that narrow count at once, those that widen wait for trust, of both files", async () => {
+  const settings = {
+    permissions: { allow: ["Bash(make:*)"], deny: ["Bash(rm:*)"], ask: ["Bash(git push:*)"] },
+  };
+  const local = { permissions: { allow: ["Edit(/src/**)"], deny: ["Read(.env)"] } };
+  const before = await load(settings, { local });
+  const { allow, ask, deny } = before.config.permissions;
+  assertEquals({ allow, ask, deny }, {
+    allow: [],
+    ask: ["Bash(git push:*)"],
+    deny: ["Bash(rm:*)", "Read(.env)"],
+  });
+  assertEquals(before.needsTrust.map(({ kind, name, place }) => [kind, name, place.line, place.column]), [
+    ["widening", ".claude/settings.json", 4, 4],
+    ["widening", ".claude/settings.local.json", 4, 4],
+  ]);
+  const after = await load(settings, { local, ...trusted });
+  assertEquals(after.config.permissions.allow, ["Bash(make:*)", "Edit(src/**)"]);
+});
+
+for (
+  const [mode, read, value] of [
+    ["dontAsk", "mode", "deny"],
+    ["plan", "writes", "deny"],
+    ["default", "mode", "ask"],
+    ["acceptEdits", "allow", []],
+    ["bypassPermissions", "mode", "ask"],
+    ["auto", "mode", "ask"],
+  ] as const
+) {
+  Deno.test(`defaultMode ${mode} narrows as far as it does, and never widens by itself`, async () => {
+    const { config, warnings } = await load({ permissions: { defaultMode: mode } });
+    const all = {
+      mode: config.permissions.mode,
+      allow: config.permissions.allow,
+      writes: config.tools.writes,
+    };
+    assertEquals<unknown>(all[read], value);
+    assertEquals(warnings.length, /bypass|auto/.test(mode) ? 1 : 0);
+  });
+}
+
+Deno.test("acceptEdits of a trusted project allows edits, and nothing lets it set a wider mode", async () => {
+  const edits = await load({ permissions: { defaultMode: "acceptEdits" } }, trusted);
+  assertEquals(edits.config.permissions.allow, ["Edit"]);
+  const all = await load({ permissions: { defaultMode: "bypassPermissions" } }, trusted);
+  assertEquals([all.config.permissions.mode, all.config.permissions.allow], ["ask", []]);
+});
+
+Deno.test("a file of the project does not loosen what another of its files narrows", async () => {
+  const toml = '[permissions]\nmode = "ask"\n[tools]\nwrites = "allow"\n';
+  const { config, warnings } = await load({ permissions: { defaultMode: "dontAsk" } }, { toml, ...trusted });
+  assertEquals([config.permissions.mode, warnings.length], ["deny", 1]);
+  assertStringIncludes(warnings[0]?.message ?? "", "cannot loosen permissions.mode");
+});
+
+for (
+  const [name, text, place, message] of [
+    ["broken JSON", '{\n  "permissions": {"deny": ["Bash(rm:*)"]\n', "3:1", "Cannot read the JSON here"],
+    ["no object", "[]", "1:1", "A JSON object is expected"],
+    ["permissions that are a list", '{"permissions": []}', "1:2", "Permissions must be an object"],
+    [
+      "a list that is a text",
+      '{"permissions": {"deny": "Bash"}}',
+      "1:18",
+      "Permissions.deny must be an array",
+    ],
+    [
+      "a rule that is a number",
+      '{"permissions": {"ask": [\n 1]}}',
+      "2:2",
+      "Permissions.ask[0] must be a text",
+    ],
+    [
+      "a refusal without its end",
+      '{"permissions": {"deny": ["Read",\n "Bash(rm"]}}',
+      "2:2",
+      'Cannot read permission rule "Bash(rm"',
+    ],
+    [
+      "a refusal of nothing",
+      '{"permissions": {"deny": ["Bash()"]}}',
+      "1:27",
+      'Cannot read permission rule "Bash()": nothing stands in its parentheses',
+    ],
+    [
+      "a mistyped refusal",
+      '{"permissions": {"deny": ["Bsh(rm:*)"]}}',
+      "1:27",
+      'Cannot read permission rule for "Bsh": no tool or family has this name',
+    ],
+    [
+      "an unknown mode",
+      '{"permissions": {"defaultMode": "ask"}}',
+      "1:18",
+      '"ask" is no permission mode',
+    ],
+  ] as const
+) {
+  Deno.test(`what may hold a refusal and cannot be read ends the program: ${name}`, async () => {
+    const error = await assertRejects(() => load(text), ConfigError) as ConfigError;
+    const [problem] = error.problems;
+    assertEquals(error.problems.length, 1);
+    assertEquals(`${problem?.place?.line}:${problem?.place?.column}`, place);
+    assertMatch(problem?.place?.file ?? "", /\.claude\/settings\.json$/);
+    assertStringIncludes(problem?.message ?? "", message);
+  });
+}
+
+Deno.test("the user can leave the files alone, broken ones too", async () => {
+  const fixture = configFixture({ "home/config.toml": "[permissions]\nclaude_settings = false\n" });
+  await using _ = fixture;
+  Deno.mkdirSync(`${fixture.cwd}/.claude`);
+  fixture.write("project/.claude/settings.json", "{");
+  assertEquals((await fixture.load()).warnings, []);
+  fixture.write("project/reasonix.toml", "[permissions]\nclaude_settings = false\n");
+  fixture.write("home/config.toml", "");
+  await assertRejects(() => fixture.load(), ConfigError);
+});
+
+Deno.test("an allowance that cannot be read allows nothing, with its place", async () => {
+  const { config, warnings } = await load(
+    '{"permissions": {"allow": ["Bash(a", "Bsh(b)", "Frobnicate", 1]}}',
+    trusted,
+  );
+  assertEquals(config.permissions.allow, []);
+  assertEquals(warnings.map(({ place }) => place?.column), [28, 38, 62]);
+});
+
+Deno.test("what else the files hold is named as unused", async () => {
+  const { unused } = await load({ $schema: "x", permissions: {}, hooks: {}, env: {} }, {
+    local: { model: "x" },
+  });
+  assertEquals(unused, [".claude/settings.json (hooks, env)", ".claude/settings.local.json (model)"]);
+});
+
+Deno.test("a file of a mebibyte, a pipe and a directory are refused, and the text of a link is never shown", async () => {
+  for (
+    const plant of [
+      (path: string) => Deno.writeTextFileSync(path, " ".repeat((1 << 20) + 1)),
+      (path: string) => Deno.mkdirSync(path),
+      (path: string) => Deno.symlinkSync("/dev/zero", path),
+      (path: string) => Deno.symlinkSync("/etc/passwd", path),
+    ]
+  ) {
+    await using fixture = configFixture();
+    Deno.mkdirSync(`${fixture.cwd}/.claude`);
+    plant(`${fixture.cwd}/.claude/settings.json`);
+    const error = await assertRejects(() => fixture.load(), ConfigError);
+    assertEquals(String(error).includes("root:"), false);
+  }
+});
