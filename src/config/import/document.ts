@@ -1,5 +1,5 @@
 import { errorMessage, type SourcePlace } from "../../core/mod.ts";
-import { parseJsonc } from "../load/jsonc.ts";
+import { lineAndColumn, parseJsonc } from "../load/jsonc.ts";
 import { type Layer, parseToml, placeOf } from "../load/layer.ts";
 import { parseJson } from "../../util/json.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";

@@ -54,7 +54,8 @@ function spaced(code: string): string {
   return code.replace(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`).toLowerCase();
 }
 
-function lineAndColumn(text: string, offset: number): { line: number; column: number } {
+/** Counts in UTF-16 units. */
+export function lineAndColumn(text: string, offset: number): { line: number; column: number } {
   const before = text.slice(0, offset);
   return { line: before.split(/\r\n|\r|\n/).length, column: offset - before.search(/[^\r\n]*$/) + 1 };
 }

@@ -11,7 +11,7 @@ import { type Jsonc, parseJsonc, type TextPosition } from "../load/jsonc.ts";
 import { checkLayer, type Layer } from "../load/layer.ts";
 import { readProjectText } from "../load/read_text.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { claudeRule } from "../import/claude_rules.ts";
+import { claudeRule } from "../import/agents/claude_rules.ts";
 
 /** The weaker first. */
 const FILES = [".claude/settings.json", ".claude/settings.local.json"] as const;
