@@ -45,6 +45,8 @@ Deno.test("a run where nothing is set up says what to do in the user's language"
   const { code, stderr } = await world.run(["run", "hi"], { env: CHINESE });
   assertEquals(code, 6);
   assertStringIncludes(stderr, "错误：还没有配置模型供应商\n      运行：reasonix setup");
+  const unknown = await world.run(["run", "hi"], { env: { REASONIX_LANG: "fr" } });
+  assertStringIncludes(unknown.stderr, '· REASONIX_LANG is "fr"');
   const json = await world.run(["run", "hi", "--output-format", "json"], { env: CHINESE });
   assertStringIncludes(json.stdout, "No provider is set up yet");
 });

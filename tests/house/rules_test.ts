@@ -144,6 +144,15 @@ Deno.test("extensionShortcuts finds an import into an extension from outside of 
   assertFinds(layers.extensionShortcuts, files, ["src/tool/builtin/glob/tool.ts:1", "src/tool/host.ts:1"]);
 });
 
+Deno.test("extensionShortcuts lets languages take their types from English, and nothing else from each other", () => {
+  const files = {
+    "src/i18n/zh_cn/run.ts": 'import type { texts as en } from "../en/run.ts";',
+    "src/i18n/zh_cn/setup.ts": 'import { texts } from "../en/setup.ts";',
+    "src/i18n/en/run.ts": 'import type { texts } from "../zh_cn/run.ts";',
+  };
+  assertFinds(layers.extensionShortcuts, files, ["src/i18n/en/run.ts:1", "src/i18n/zh_cn/setup.ts:1"]);
+});
+
 Deno.test("deadExports finds exports nobody names, through re-exports and lazy imports", () => {
   const files = {
     "mod.ts": 'export * from "./src/core/mod.ts";',

@@ -69,8 +69,9 @@ async function runTask(
   const loaded = await loadRunConfig(paths, flags);
   secrets.redact = redactorOf(loaded);
   const notice = await speech.configure(loaded);
+  if (notice !== undefined) tell(notice);
   const usesEnvironment = await requireProvider(loaded, speech.locale);
-  for (const text of [notice, usesEnvironment]) if (text !== undefined) tell(text);
+  if (usesEnvironment !== undefined) tell(usesEnvironment);
   const schema = await answerSchemaOf(flags);
   const assembly = await assemble({ ...runOptions(flags), answerForm: schema, paths, loaded });
   assembly.controller.subscribe((event) => metrics.event(event));
