@@ -87,7 +87,9 @@ export function previewText(preview: Preview, patches: readonly string[], view: 
     const width = Math.max(...own.map(({ place }) => position(place).length));
     return `\n${bold(view.show(file))}\n${own.map((row) => rowText(row, width, view)).join("")}`;
   });
-  const notices = preview.notices.map((notice) => `\n${view.show(notice)}\n`);
+  const notices = preview.notices.map((notice) =>
+    `\n${wrapText(view.show(notice), view.columns, displayWidth).join("\n")}\n`
+  );
   return sections.join("") + notices.join("") +
     patches.map((patch) => `\n${diffText(patch, view)}`).join("") + "\n";
 }
