@@ -166,7 +166,7 @@ export async function main(args: readonly string[]): Promise<number> {
     return await chat(context, { outputFormat: "text" });
   }
   const line = shortForm(args);
-  const words = line?.words ?? args;
+  const words = withEmptyValues(line?.words ?? args);
   if (line && line.ignored.length > 0) {
     context.process.stderr.write(`· Without effect here: ${line.ignored.join(", ")}\n`);
   }
@@ -176,6 +176,14 @@ export async function main(args: readonly string[]): Promise<number> {
   }
   await run(app, words, context);
   return finalExitCode(context);
+}
+
+/** The parser knows `--flag=` only with something behind it. */
+function withEmptyValues(words: readonly string[]): readonly string[] {
+  const end = words.indexOf("--");
+  return words.flatMap((word, at) =>
+    /^--[a-z][\w-]*=$/i.test(word) && (end < 0 || at < end) ? [word.slice(0, -1), ""] : [word]
+  );
 }
 
 function isHelp(arg: string): boolean {

@@ -63,8 +63,7 @@ function fromClaude(args: readonly string[]): ShortForm {
       const first = args[++at];
       if (first !== undefined) words.push(`${word}=${first}`);
       while (RULE.test(args[at + 1] ?? "")) words.push(`${word}=${args[++at]}`);
-    } else if (word === `${name}=`) words.push(name, "");
-    else words.push(word);
+    } else words.push(word);
   }
   return { words, ignored };
 }

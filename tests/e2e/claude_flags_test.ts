@@ -74,6 +74,11 @@ Deno.test("--tools leaves exactly the named tools, by either program's names", a
     }
   }
   assert((await play(["--tools", "default"])).lines[0].tools.length > 10);
+  await using server = startModelServer([{ text: "hi" }]);
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.run(["run", "--tools=", "--", "go", "--tools="]);
+  const { messages, tools } = server.requests[0]?.json;
+  assertEquals([messages.at(-1).content, tools ?? []], ["go --tools=", []]);
 });
 
 Deno.test("--session-id names the session, and --fork-session goes on in a copy of another", async () => {
