@@ -80,6 +80,23 @@ Deno.test("stats --cache counts what gave the cache up, and no start of a sessio
     assertEquals(JSON.parse((await world.run(["stats", "--cache", "--json"])).stdout).resets.length, 1);
   }));
 
+Deno.test("a rewind on a terminal asks before it overwrites what somebody else changed", async () => {
+  await using server = startModelServer([
+    { calls: [{ name: "write_file", args: { path: "made.txt", content: "mine\n" } }] },
+    { text: "made" },
+  ]);
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.run(["run", "make it"]);
+  await world.write("made.txt", "mine and yours\n");
+  const asked = (answer: string) =>
+    world.run(["session", "rewind"], { within: onTerminal(80), stdin: `${answer}\n` });
+  const refused = await asked("no");
+  assertStringIncludes(refused.stdout, "Changed by someone else since: made.txt. Overwrite that too?");
+  assertStringIncludes(refused.stdout, "Nothing was changed");
+  assertEquals(await world.read("made.txt"), "mine and yours\n");
+  assertStringIncludes((await asked("yes")).stdout, "deleted  made.txt");
+});
+
 Deno.test("a session of another directory says where the run works", () =>
   withSessions(["begin"], async (world) => {
     const other = `${world.dir}/../other`;

@@ -82,9 +82,24 @@ async function change(context: CliContext, ref: string | undefined, asked: Chang
     if (target.scope !== "conversation") await showFiles(context, preview, await parts.checkpoints());
     return;
   }
+  if (target.scope !== "conversation" && Deno.stdin.isTerminal()) {
+    const { files } = await previewRewind(parts, target);
+    const foreign = files.filter((file) => file.alsoByUser).map(({ path }) => path);
+    if (foreign.length > 0 && !agreesToLose(foreign)) {
+      context.process.stdout.write("Nothing was changed\n");
+      return;
+    }
+  }
   const report = await rewind(parts, target);
   context.process.stdout.write(asked.done(log.id));
   if (target.scope !== "conversation") showReport(context, report);
+}
+
+/** Changes of somebody else can be brought back, but nobody expects them to go. */
+function agreesToLose(paths: readonly string[]): boolean {
+  const names = paths.slice(0, SHOWN_PATHS).map((path) => oneLine(path, 200)).join(", ");
+  const more = paths.length > SHOWN_PATHS ? ` and ${paths.length - SHOWN_PATHS} more` : "";
+  return prompt(`Changed by someone else since: ${names}${more}. Overwrite that too? Type yes:`) === "yes";
 }
 
 function talkPreview(state: SessionState, target: RewindTarget): string {
