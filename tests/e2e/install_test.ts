@@ -201,6 +201,7 @@ async function copySources(to: string): Promise<void> {
     "src",
     "scripts",
     "demo",
+    "docs",
     "mod.ts",
     "deno.json",
     "deno.lock",
