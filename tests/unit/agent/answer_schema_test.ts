@@ -1,0 +1,79 @@
+import { loadAnswerSchema } from "../../../src/agent/mod.ts";
+import type { JsonSchema } from "../../../src/core/mod.ts";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../support/assert.ts";
+
+const { AnswerSchema } = await loadAnswerSchema();
+
+const problem = (schema: JsonSchema, answer: unknown) =>
+  new AnswerSchema(schema).problem(typeof answer === "string" ? answer : JSON.stringify(answer));
+
+Deno.test("AnswerSchema takes one JSON value, with blanks or a code fence around it", () => {
+  const schema = new AnswerSchema({ type: ["object", "number"] });
+  for (
+    const answer of [
+      '{"a":"是🦊"}',
+      '\n {"a":"是🦊"}\n',
+      '```json\n{"a":"是🦊"}\n```',
+      '```\r\n{"a":"是🦊"}\r\n```',
+    ]
+  ) {
+    assertEquals(schema.read(answer)?.value, { a: "是🦊" });
+    assertEquals(schema.read(answer)?.text, '{"a":"是🦊"}');
+  }
+  assertEquals(schema.read("7")?.value, 7);
+  for (const answer of ["", "Here: {}", "{} {}", "```json\n{}\n```\nDone.", "'a'"]) {
+    assertEquals(schema.read(answer), undefined);
+    assertStringIncludes(schema.problem(answer) ?? "", "not one JSON value");
+  }
+});
+
+Deno.test("AnswerSchema names each place that does not fit, and nothing that only follows from it", () => {
+  const schema = {
+    type: "object",
+    properties: {
+      list: { type: "array", items: { type: "object", properties: { n: { type: "integer" } } } },
+    },
+    required: ["name"],
+    additionalProperties: false,
+  };
+  const lines = problem(schema, { list: [{ n: 1 }, { n: "2" }], other: 1 })?.split("\n").slice(1) ?? [];
+  assertEquals(lines.length, 3, lines.join("\n"));
+  for (const part of ["the answer: ", "/list/1/n: ", "/other: is not allowed here"]) {
+    assert(lines.some((line) => line.startsWith(`- ${part}`)), lines.join("\n"));
+  }
+  const many = problem({ type: "array", items: { type: "string" } }, Array.from({ length: 50 }, (_, n) => n));
+  assertStringIncludes(many ?? "", "- and 40 more");
+});
+
+Deno.test("AnswerSchema knows references and the drafts that differ", () => {
+  const tree = {
+    $ref: "#/$defs/node",
+    $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },
+  };
+  assertEquals(problem(tree, { next: { next: {} } }), undefined);
+  assertStringIncludes(problem(tree, { next: { next: 1 } }) ?? "", "/next/next");
+  const pair = [{ type: "string" }, { type: "number" }];
+  assertEquals(problem({ prefixItems: pair }, ["a", 1]), undefined);
+  assert(problem({ prefixItems: pair }, [1, "a"]) !== undefined);
+  const old = { $schema: "http://json-schema.org/draft-07/schema#", items: pair };
+  assert(problem(old, [1, "a"]) !== undefined);
+  assertEquals(problem(old, ["a", 1]), undefined);
+});
+
+Deno.test("AnswerSchema refuses what could never be met or only fails later, but reads no data as schema", () => {
+  for (
+    const schema of [
+      { type: "strng" },
+      { type: ["string", "nul"] },
+      { properties: { a: { pattern: "(" } } },
+      { items: { $ref: "#/$defs/none" } },
+    ]
+  ) assertThrows(() => new AnswerSchema(schema));
+  const data = {
+    enum: [{ type: "strng" }],
+    properties: { type: { type: "string" }, pattern: { const: "(" } },
+  };
+  assertEquals(problem(data, { type: "strng" }), undefined);
+  const named = { $ref: "#somewhere" };
+  assertStringIncludes(problem(named, {}) ?? "", "$ref");
+});
