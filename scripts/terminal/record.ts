@@ -24,7 +24,7 @@ export async function tmux(socket: string, ...args: string[]): Promise<string> {
 export async function recordTerminal({ command, cwd, env, columns }: TerminalRun): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "reasonix-screen-" });
   const socket = `${folder}/socket`;
-  const assignments = Object.entries({ ...env, TERM: "tmux-256color" }).map(([name, value]) =>
+  const assignments = Object.entries({ TERM: "tmux-256color", ...env }).map(([name, value]) =>
     `${name}=${value}`
   );
   const program = ["env", "-i", ...assignments, ...command].map(quoted).join(" ");

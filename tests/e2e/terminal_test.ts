@@ -3,7 +3,9 @@
  * tests/golden/terminal. `UPDATE_GOLDEN=1` records them anew; look at what changed.
  */
 import { type Span, spansOf } from "../../scripts/terminal/spans.ts";
-import { assert, assertEquals } from "../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
 import { needs } from "../support/tools.ts";
 import { playScene, SCENES, type TerminalScene } from "./terminal_runs.ts";
 
@@ -56,13 +58,15 @@ async function shownOn(scene: TerminalScene, columns: number): Promise<string> {
   }`;
 }
 
-for (const scene of SCENES) {
-  const title = `the screen of a run is as recorded: ${scene.name.replaceAll("_", " ")}`;
+/** Options of a test that looks at a terminal. */
+function onTerminal(title: string): { name: string; ignore: boolean } {
   const tmux = needs("tmux", hasTmux, title);
-  const { name, ignore } = tmux.ignore ? tmux : needs("bwrap", hasBwrap, title);
+  return tmux.ignore ? tmux : needs("bwrap", hasBwrap, title);
+}
+
+for (const scene of SCENES) {
   Deno.test({
-    name,
-    ignore,
+    ...onTerminal(`the screen of a run is as recorded: ${scene.name.replaceAll("_", " ")}`),
     async fn() {
       const now = (await Promise.all([80, 40].map((columns) => shownOn(scene, columns)))).join("");
       const file = new URL(`${scene.name}.txt`, FOLDER);
@@ -71,6 +75,46 @@ for (const scene of SCENES) {
     },
   });
 }
+
+Deno.test({
+  ...onTerminal("the variables of the environment decide about colours, a dumb terminal gets plain text"),
+  async fn() {
+    const turns = [{ text: "It is **forty-two**." }];
+    const shown = async (env: Readonly<Record<string, string>>) => {
+      const lines = spansOf(await playScene({ name: "colours", turns, args: ["run", "x"], env }, 80, true));
+      return lines.slice(0, 3).map(marked).join("").trimEnd();
+    };
+    const summary = "· in 10 (0 cached, 0 %) · out 5 · cost unknown · 0.0 s";
+    const coloured = `It is ‹bold›forty-two‹›.‹dim›${summary}‹›`;
+    const plainly = `It is forty-two.${summary}`;
+    const raw = "It is **forty-two**.";
+    const [usual, none, zero, dumb, forced] = await Promise.all([
+      shown({ NO_COLOR: "" }),
+      shown({ NO_COLOR: "1", FORCE_COLOR: "1" }),
+      shown({ FORCE_COLOR: "0" }),
+      shown({ TERM: "dumb" }),
+      shown({ TERM: "dumb", CLICOLOR_FORCE: "1" }),
+    ]);
+    assertEquals([usual, none, zero], [coloured, plainly, plainly].map(masked));
+    assertEquals([dumb, forced], [`${raw}${summary}`, `${raw}‹dim›${summary}‹›`]);
+  },
+});
+
+Deno.test({
+  ...onTerminal("with FORCE_COLOR a pipe gets colours, and never a line that is written over"),
+  async fn() {
+    await using server = startModelServer([
+      { calls: [{ name: "ls", args: { path: "." } }, { name: "ls", args: { path: "nowhere" } }] },
+      { text: "**Done.**" },
+    ], { check: { prefix: false } });
+    await using world = await makeWorld(mockConfig(server.url));
+    const { stdout, stderr } = await world.run(["run", "x"], { env: { NO_COLOR: "", FORCE_COLOR: "1" } });
+    assertEquals(stdout, "**Done.**\n");
+    assertStringIncludes(stderr, "\x1b[32m✓\x1b[39m list .");
+    assertStringIncludes(stderr, "\x1b[31m✗\x1b[39m list nowhere");
+    assert(!stderr.includes("\r") && !stderr.includes("\x1b[2K"), JSON.stringify(stderr));
+  },
+});
 
 Deno.test("tests/golden/terminal has no file without a run", () => {
   const recorded = [...Deno.readDirSync(FOLDER)].map((entry) => entry.name.replace(/\.txt$/, "")).sort();
