@@ -14,6 +14,7 @@ import { terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { ruleLine, ruleRows } from "../terminal/rule_rows.ts";
 import { runPaths } from "../terminal/working_directory.ts";
+import { forReader } from "../terminal/narrow.ts";
 
 interface CheckFlags {
   readonly json?: boolean;
@@ -36,7 +37,9 @@ export async function check(this: CliContext, flags: CheckFlags, subject: string
     ...(flags.explain && passes ? { passes } : {}),
     ...(widened && widened.decision !== explanation.decision ? { afterTrust: afterTrustPart(widened) } : {}),
   };
-  this.process.stdout.write(flags.json ? `${JSON.stringify(shown, null, 2)}\n` : explanationText(shown));
+  this.process.stdout.write(
+    flags.json ? `${JSON.stringify(shown, null, 2)}\n` : forReader(explanationText(shown)),
+  );
   this.process.exitCode = explanation.headless === "allow" ? EXIT.done : EXIT.blocked;
 }
 

@@ -3,6 +3,7 @@ import { ReasonixError } from "../../src/core/mod.ts";
 import { type Jail, runForwarder } from "../../src/sandbox/mod.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
+import { forReader } from "../terminal/narrow.ts";
 
 /** Runs a command by hand in the jail that the agent's commands get. */
 export async function exec(this: CliContext, _flags: unknown, ...argv: string[]): Promise<void> {
@@ -42,9 +43,9 @@ export async function status(this: CliContext): Promise<void> {
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const workspace = buildWorkspace(paths, loaded.config);
   await withJail({ paths, loaded, workspace }, (jail) => {
-    this.process.stdout.write(`${jail.describe(paths.cwd)}\n`);
+    this.process.stdout.write(forReader(`${jail.describe(paths.cwd)}\n`));
     for (const { backend, reason } of jail.data.rejected) {
-      this.process.stdout.write(`${backend}: ${reason}\n`);
+      this.process.stdout.write(forReader(`${backend}: ${reason}\n`));
     }
   });
 }

@@ -9,6 +9,7 @@ import { oneLine, terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { outputWidth } from "../terminal/table.ts";
 import { runPaths } from "../terminal/working_directory.ts";
+import { forReader } from "../terminal/narrow.ts";
 
 /** The skills of this directory with scope, trust and what is wrong with them, and what was passed over. */
 export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
@@ -36,7 +37,7 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
   for (const { name, file } of found.shadowed) {
     stdout.write(`not used: ${terminalSafe(file)} (another skill named ${terminalSafe(name)} comes first)\n`);
   }
-  if (found.skills.length === 0) stdout.write(whereLooked(paths.cwd, loaded.config.skills.paths));
+  if (found.skills.length === 0) stdout.write(forReader(whereLooked(paths.cwd, loaded.config.skills.paths)));
   // What concerns a listed skill stands below it.
   const listed = new Set(found.skills.map(({ file }) => file));
   for (const { path, text } of found.warnings) if (!listed.has(path)) stderr.write(`! ${path}: ${text}\n`);

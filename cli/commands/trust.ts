@@ -6,6 +6,7 @@ import { type TrustItem, TrustStore } from "../../src/sandbox/mod.ts";
 import { terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
+import { forReader } from "../terminal/narrow.ts";
 
 interface TrustFlags {
   readonly yes?: boolean;
@@ -35,10 +36,12 @@ export async function trust(this: CliContext, flags: TrustFlags): Promise<void> 
   const { untrusted } = await store.inspect(found.map(({ item }) => item));
   const waiting = found.filter(({ item }) => untrusted.includes(item));
   if (waiting.length === 0) {
-    this.process.stdout.write("Nothing in this project waits for a trust decision\n");
+    this.process.stdout.write(forReader("Nothing in this project waits for a trust decision\n"));
     return;
   }
-  for (const { lines } of waiting) this.process.stdout.write(`${lines.map(terminalSafe).join("\n  ")}\n`);
+  for (const { lines } of waiting) {
+    this.process.stdout.write(forReader(`${lines.map(terminalSafe).join("\n  ")}\n`));
+  }
   if (!flags.yes && !confirmed()) {
     this.process.stdout.write("Nothing was trusted\n");
     return;

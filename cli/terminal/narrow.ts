@@ -12,6 +12,11 @@ export function fitHelp({ process }: CliContext): void {
   Object.assign(process, { stdout: { write: (help: string) => stdout.write(narrowLines(help, columns)) } });
 }
 
+/** A text as a person reads it on the terminal that standard output is; anything else gets it as it is. */
+export function forReader(text: string): string {
+  return narrowLines(text, outputWidth() ?? Infinity);
+}
+
 /** Part of the width that the names on the left of a list may take. */
 const MOST_NAMES = 0.45;
 

@@ -2,7 +2,7 @@
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
 import { recordTerminal } from "../../scripts/terminal/record.ts";
-import { denoDir, makeWorld, mockConfig, programFile } from "../support/program.ts";
+import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
 
 export interface TerminalScene {
   readonly name: string;
@@ -236,19 +236,28 @@ export async function playScene(scene: TerminalScene, columns: number, colours: 
     const { code, stderr } = await world.run(args);
     if (code !== 0) throw new Error(stderr);
   }
+  return await shownBy(world, scene.args, columns, { ...scene.env, ...(colours ? {} : { NO_COLOR: "1" }) });
+}
+
+/** The screen after a command line of the program. */
+export async function shownBy(
+  world: World,
+  args: readonly string[],
+  columns: number,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
   const clock = `${world.home}/clock.js`;
   await Deno.writeTextFile(clock, SLOW_CLOCK);
   const program = ["run", ...PERMISSION_FLAGS, "--no-config", "--preload", clock, await programFile()];
   return await recordTerminal({
-    command: [Deno.execPath(), ...program, ...scene.args],
+    command: [Deno.execPath(), ...program, ...args],
     cwd: world.dir,
     env: {
       PATH: Deno.env.get("PATH") ?? "",
       HOME: world.home,
       REASONIX_HOME: world.home,
-      ...scene.env,
       ...denoDir(),
-      ...(colours ? {} : { NO_COLOR: "1" }),
+      ...env,
     },
     columns,
   });

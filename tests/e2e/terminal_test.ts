@@ -7,7 +7,7 @@ import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { needs } from "../support/tools.ts";
-import { playScene, SCENES, type TerminalScene } from "./terminal_runs.ts";
+import { playScene, SCENES, shownBy, type TerminalScene } from "./terminal_runs.ts";
 
 const FOLDER = new URL("../golden/terminal/", import.meta.url);
 
@@ -113,6 +113,25 @@ Deno.test({
     assertStringIncludes(stderr, "\x1b[32m✓\x1b[39m list .");
     assertStringIncludes(stderr, "\x1b[31m✗\x1b[39m list nowhere");
     assert(!stderr.includes("\r") && !stderr.includes("\x1b[2K"), JSON.stringify(stderr));
+  },
+});
+
+Deno.test({
+  ...onTerminal("on 40 columns help breaks no word, and the list of sessions keeps titles"),
+  async fn() {
+    await using server = startModelServer([{ text: "ok" }]);
+    await using world = await makeWorld(mockConfig(server.url));
+    assertEquals((await world.run(["run", "Explain the parser of this project"])).code, 0);
+    const screen = async (args: string[]) => spansOf(await shownBy(world, args, 40)).map(plain).join("\n");
+    const words = (text: string) => text.replace(/\|\s+/g, "|").trim().split(/\s+/);
+    const [list, ...helps] = await Promise.all(
+      [["session", "list"], ["--help"], ["run", "--help"]].map(screen),
+    );
+    assertEquals(words(helps.join("\n")), [
+      ...words((await world.run(["--help"])).stdout),
+      ...words((await world.run(["run", "--help"])).stdout),
+    ]);
+    assert(/^\S{20}  Explain the parse…$/m.test(list ?? ""), list);
   },
 });
 

@@ -7,8 +7,7 @@ import { diagnose, type Report } from "./report.ts";
 import { languageNotice, languageOf } from "../../terminal/language.ts";
 import { ruleLine } from "../../terminal/rule_rows.ts";
 import type { CliContext } from "../../terminal/process.ts";
-import { narrowLines } from "../../terminal/narrow.ts";
-import { outputWidth } from "../../terminal/table.ts";
+import { forReader } from "../../terminal/narrow.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 
 interface DoctorFlags {
@@ -34,9 +33,7 @@ export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void
     warnings: notice === undefined ? [] : [notice],
   });
   this.process.stdout.write(
-    flags.json
-      ? `${JSON.stringify(report, null, 2)}\n`
-      : narrowLines(asText(report, texts), outputWidth() ?? Infinity),
+    flags.json ? `${JSON.stringify(report, null, 2)}\n` : forReader(asText(report, texts)),
   );
   this.process.exitCode = report.problems.length === 0
     ? EXIT.done

@@ -12,6 +12,7 @@ import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession, countSessions, sessionsOf, withSessionLock } from "./choose.ts";
 import { minute, outputWidth, printableJson, table } from "../../terminal/table.ts";
+import { forReader } from "../../terminal/narrow.ts";
 
 export interface ListFlags {
   readonly all?: boolean;
@@ -90,10 +91,10 @@ export async function search(this: CliContext, flags: ListFlags, ...words: strin
   if (flags.json) return printJson(this, hits);
   const { bold } = palette(wantsColour(this.process.env, Deno.stdout.isTerminal()));
   const mark = (text: string) => highlighted(text, words, bold);
-  if (hits.length > 0) this.process.stdout.write(hits.map((hit) => hitText(hit, mark)).join("\n"));
+  if (hits.length > 0) this.process.stdout.write(forReader(hits.map((hit) => hitText(hit, mark)).join("\n")));
   else {
     const more = flags.all ? "try fewer or rarer words" : "--all searches the sessions of every directory";
-    this.process.stdout.write(`No message matches "${oneLine(query)}"; ${more}\n`);
+    this.process.stdout.write(forReader(`No message matches "${oneLine(query)}"; ${more}\n`));
   }
 }
 
