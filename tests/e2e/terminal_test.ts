@@ -131,7 +131,7 @@ Deno.test({
       ...words((await world.run(["--help"])).stdout),
       ...words((await world.run(["run", "--help"])).stdout),
     ]);
-    assert(/^\S{20}  Explain the parse…$/m.test(list ?? ""), list);
+    assert(/^\S{20} {2}Explain the parse…$/m.test(list ?? ""), list);
   },
 });
 
