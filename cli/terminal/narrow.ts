@@ -9,22 +9,18 @@ const HELP_WIDTH = 80;
 export function fitHelp({ process }: CliContext): void {
   const { stdout } = process;
   const columns = Math.min(outputWidth() ?? HELP_WIDTH, HELP_WIDTH);
-  Object.assign(process, { stdout: { write: (help: string) => stdout.write(narrowLines(help, columns)) } });
-}
-
-/** A text as a person reads it on the terminal that standard output is; anything else gets it as it is. */
-export function forReader(text: string): string {
-  return narrowLines(text, outputWidth() ?? Infinity);
+  Object.assign(process, { stdout: { write: (help: string) => stdout.write(forReader(help, columns)) } });
 }
 
 /** Part of the width that the names on the left of a list may take. */
 const MOST_NAMES = 0.45;
 
 /**
- * Breaks the lines that are too wide, for people: a description goes on under its beginning, or under its
+ * A text as a person reads it on the terminal that standard output is; anything else gets it as it is. Lines
+ * that are too wide are broken: a description goes on under its beginning, or under its
  * name where names leave too little room; lists with bars (`a|b`) may be parted behind each bar.
  */
-export function narrowLines(text: string, columns: number): string {
+export function forReader(text: string, columns: number = outputWidth() ?? Infinity): string {
   return text.split("\n").flatMap((line) =>
     width(line.trimEnd()) <= columns ? [line.trimEnd()] : narrowed(line.trimEnd(), columns)
   ).join("\n");

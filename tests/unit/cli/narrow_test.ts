@@ -1,4 +1,4 @@
-import { narrowLines } from "../../../cli/terminal/narrow.ts";
+import { forReader } from "../../../cli/terminal/narrow.ts";
 import { displayWidth } from "../../../src/util/display_width.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
@@ -10,8 +10,8 @@ FLAGS
      --mode    What may run [read-only|workspace-write|plan]
 `;
 
-Deno.test("narrowLines goes on under descriptions and parts lists behind their bars", () => {
-  assertEquals(narrowLines(HELP, 34).split("\n"), [
+Deno.test("forReader goes on under descriptions and parts lists behind their bars", () => {
+  assertEquals(forReader(HELP, 34).split("\n"), [
     "USAGE",
     "  reasonix session",
     "    list|show|search|rename|export",
@@ -29,17 +29,17 @@ Deno.test("narrowLines goes on under descriptions and parts lists behind their b
   ]);
 });
 
-Deno.test("narrowLines puts descriptions below names that leave too little room", () => {
-  assertEquals(narrowLines("  --a-very-long-option  说明文字很长，要换行", 24).split("\n"), [
+Deno.test("forReader puts descriptions below names that leave too little room", () => {
+  assertEquals(forReader("  --a-very-long-option  说明文字很长，要换行", 24).split("\n"), [
     "  --a-very-long-option",
     "        说明文字很长，要",
     "        换行",
   ]);
 });
 
-Deno.test("narrowLines leaves lines that fit as they are, and cuts nothing", () => {
-  assertEquals(narrowLines(HELP, 80), HELP);
-  const squeezed = narrowLines(HELP, 26);
+Deno.test("forReader leaves lines that fit as they are, and cuts nothing", () => {
+  assertEquals(forReader(HELP, 80), HELP);
+  const squeezed = forReader(HELP, 26);
   assertEquals(squeezed.replace(/\s/g, ""), HELP.replace(/\s/g, ""));
   assert(squeezed.split("\n").every((line) => displayWidth(line) <= 26));
 });
