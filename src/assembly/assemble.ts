@@ -14,7 +14,7 @@ import { openSession, type RunSession } from "./session/session.ts";
 import { buildRegistry, buildTools } from "./tools/tools.ts";
 import type { Limits } from "../agent/mod.ts";
 
-const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "nobody can be asked" };
+const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "this run asks nobody" };
 
 /**
  * The composition root: builds every part of a run and connects them. Nothing is recorded before the run is

@@ -49,7 +49,7 @@ function trustQuestion(
   { attended, savesTrust }: QuestionOptions,
 ): Decision | ApprovalRequest {
   if (!attended) {
-    const reason = `blocked: plan mode does not trust ${tool} to be read-only, and nobody can be asked; ` +
+    const reason = `blocked: plan mode does not trust ${tool} to be read-only, and this run asks nobody; ` +
       `list it in trusted_read_only_tools to let it run`;
     return { decision: "deny", source: "trust", reason };
   }
@@ -121,7 +121,7 @@ export async function confirmOnce(
   if (desk.approver) {
     return await askPerson(desk, { ...request, scopes: ["once"] }, signal, () => Promise.resolve());
   }
-  const reason = `blocked: ${quoteForMessage(request.subject)} ${request.reason}, and nobody can be asked`;
+  const reason = `blocked: ${quoteForMessage(request.subject)} ${request.reason}, and this run asks nobody`;
   const decision: Decision = { decision: "deny", source, reason };
   await recordDecision(desk, request.callId, decision);
   return decision;

@@ -107,7 +107,7 @@ function resolveRuling(ruling: Ruling, subject: string, context: DecisionContext
         source: "headless",
         reason: `blocked: ${
           quoteForMessage(subject)
-        } would change ${ruling.reason}, and nobody can be asked; leave it to the user`,
+        } would change ${ruling.reason}, and this run asks nobody; leave it to the user`,
       };
     case "alwaysAsk":
       return context.attended ? "ask" : unattendedAlways(ruling, subject, context);
@@ -162,7 +162,7 @@ function unsure(ruling: Ruling, subject: string, context: DecisionContext): Deci
     ...rule,
     reason: `blocked: ${
       quoteForMessage(subject)
-    }: ${ruling.reason}, and nobody can be asked; write the command out plainly`,
+    }: ${ruling.reason}, and this run asks nobody; write the command out plainly`,
   };
 }
 
@@ -179,7 +179,7 @@ function unattendedAlways(ruling: Ruling, subject: string, context: DecisionCont
   return {
     decision: "deny",
     source: "headless",
-    reason: `blocked: ${quoteForMessage(subject)} is asked about each time and nobody can be asked; ` +
+    reason: `blocked: ${quoteForMessage(subject)} is asked about each time and this run asks nobody; ` +
       "an allow rule for the tool or --on-ask allow permits it",
   };
 }
@@ -189,7 +189,7 @@ function unattended(subject: string, context: DecisionContext, rule: { rule?: st
   if (onAsk === "allow") return { decision: "allow", source: "headless", ...rule };
   const why = `blocked: ${
     quoteForMessage(subject)
-  } needs an approval and nobody can be asked (--on-ask ${onAsk})`;
+  } needs an approval and this run asks nobody (--on-ask ${onAsk})`;
   const base = { decision: "deny", source: "headless", ...rule } as const;
   return onAsk === "fail"
     ? { ...base, reason: why, stop: true }

@@ -77,7 +77,7 @@ async function attempts(cwd: string, options: Omit<AgentOptions, "provider" | "c
   return made.filter((_, i) => found[i]);
 }
 
-Deno.test("createAgent allows nothing that the rules ask about only because nobody can be asked", async () => {
+Deno.test("createAgent allows nothing that the rules ask about only because this run asks nobody", async () => {
   await using temp = await makeTempDir();
   assertEquals(await attempts(temp.path, {}), []);
   assertEquals(await attempts(temp.path, { config: { permissions: { allow: ["Edit(file)"] } } }), ["file"]);

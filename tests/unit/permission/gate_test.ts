@@ -79,7 +79,7 @@ Deno.test("a refusal says in one line who refused what and why", async () => {
     ],
     [
       await scene("/w", {}, { onAsk: "deny" }).gate.check(bash("make"), signal),
-      '"make" needs an approval and nobody can be asked (--on-ask deny)',
+      '"make" needs an approval and this run asks nobody (--on-ask deny)',
     ],
     [
       await scene("/w", {}, { mode: "deny" }).gate.check(bash("make"), signal),
@@ -95,11 +95,11 @@ Deno.test("a refusal says in one line who refused what and why", async () => {
     ],
     [
       await scene("/w", rules).gate.check(bash('python -c "$X"'), signal),
-      "it runs code that only the shell will know, and deny Bash(rm -rf*) could concern it, and nobody can be asked",
+      "it runs code that only the shell will know, and deny Bash(rm -rf*) could concern it, and this run asks nobody",
     ],
     [
       await scene("/w").gate.check(call("write_file", { path: ".git/hooks/pre-commit" }), signal),
-      "would change Git's own hooks and settings, and nobody can be asked",
+      "would change Git's own hooks and settings, and this run asks nobody",
     ],
   ] as const;
   for (const [decision, part] of texts) {
@@ -383,7 +383,7 @@ Deno.test("confirm asks in every approval mode and is refused headless", async (
   const alone = scene("/w", { allow: ["Bash"] }, { approvalMode: "yolo" });
   const decision = await alone.gate.confirm(bash("make"), question, signal);
   assertEquals(brief(decision), "deny confinement");
-  assertEquals(decision.reason, 'blocked: "make" wants to run without the jail, and nobody can be asked');
+  assertEquals(decision.reason, 'blocked: "make" wants to run without the jail, and this run asks nobody');
   assertEquals(alone.events.map((event) => event.type), ["approval.decision"]);
   const approver = { ask: () => Promise.resolve({ allow: true, scope: "always" } as const) };
   const { gate, events } = scene("/w", {}, { approvalMode: "yolo", approver });
