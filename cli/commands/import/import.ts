@@ -117,7 +117,7 @@ function closing(
   }
   if (!agreed) return dryRun ? keys : `${keys}No configuration was written\n`;
   const trust = files.some(({ path }) => path.startsWith(`${cwd}/`))
-    ? "What a project file starts waits for `reasonix trust`\n"
+    ? "What a project file starts or allows waits for `reasonix trust`\n"
     : "";
   return `${keys}${
     files.map(({ path }) => `Wrote ${path}\n`).join("")

@@ -244,6 +244,29 @@ Deno.test("import: a broken file is a place, the others are imported, and each i
   );
 });
 
+Deno.test("import: what a project's file says goes into the project's, its permissions stay where they are read", async () => {
+  await using fixture = configFixture();
+  fixture.write(
+    "project/.claude/settings.local.json",
+    '{"permissions": {"allow": ["Bash(make:*)"]}, "model": "opus"}',
+  );
+  fixture.write("project/.mcp.json", '{"mcpServers": {"p": {"command": "node"}, "q": {"command": ""}}}');
+  fixture.write("project/opencode.json", '{"instructions": ["docs/*.md"], "permission": {"edit": "deny"}}');
+  const around = { cwd: fixture.cwd, home: fixture.home, env: () => undefined };
+  const { outcomes, left, files } = await previewImport(
+    [...findFiles("claude", around), ...findFiles("opencode", around)],
+    around,
+  );
+  assertEquals(outcomes.map(({ file, state }) => `${file.replace(fixture.cwd, "")} ${state}`), [
+    "/reasonix.toml new",
+    "/reasonix.toml new",
+    "/reasonix.toml new",
+  ]);
+  assertEquals(files.map(({ shared }) => shared), [true]);
+  assertStringIncludes(files[0]?.after ?? "", 'deny = [ "Edit" ]');
+  assertEquals(left.map(({ origin }) => origin.text), ["permissions", 'model "opus"', "mcpServers.q"]);
+});
+
 Deno.test("import: what our file cannot say is named, and stops nothing", async () => {
   const { taken, left } = await play(
     "home/reasonix.toml",

@@ -1,3 +1,4 @@
+import { slashed } from "../../../path/lexical.ts";
 import type { KeyPath } from "../../problem.ts";
 import { isTable, type TomlTable } from "../../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../../vendors.ts";
@@ -16,7 +17,7 @@ export function planClaude(documents: readonly ForeignDocument[], plan: ImportPl
   for (const document of documents) {
     if (document.path.endsWith(".mcp.json")) planServers(plan, document, ["mcpServers"], switchedOff);
     else if (document.path.endsWith(".claude.json")) planState(plan, document, cwd);
-    else planSettings(plan, document);
+    else planSettings(plan, document, cwd);
   }
 }
 
@@ -71,6 +72,8 @@ function planServers(
 /** Settings that are looked at one by one. */
 const KNOWN = ["$schema", "permissions", "model", "env", "sandbox", "disabledMcpjsonServers"];
 
+const READ_THERE = "they are read from this file; see `reasonix permissions list` and `reasonix trust`";
+
 const REASONS: Readonly<Record<string, string>> = {
   hooks: "there are no hooks yet",
   apiKeyHelper: "a program that prints the key is not asked; put the key into .env or the environment",
@@ -79,10 +82,17 @@ const REASONS: Readonly<Record<string, string>> = {
   enableAllProjectMcpServers: "`reasonix trust` decides about the servers of a project",
 };
 
-function planSettings(plan: ImportPlan, document: ForeignDocument): void {
+function planSettings(plan: ImportPlan, document: ForeignDocument, cwd: string): void {
   const { table } = document;
   leaveMistyped(plan, document, { permissions: "table", sandbox: "table", model: "text", env: "table" });
-  if (isTable(table.permissions)) planPermissions(plan, document, table.permissions);
+  if (isTable(table.permissions)) {
+    // Those of this project count where they are, and a person's own (`settings.local.json`) are not shared.
+    const isRead = /^\/\.claude\/settings(?:\.local)?\.json$/.test(
+      slashed(document.path).replace(slashed(cwd), ""),
+    );
+    if (isRead) plan.leave(originOf(document, ["permissions"]), READ_THERE);
+    else planPermissions(plan, document, table.permissions);
+  }
   if (isTable(table.sandbox)) planSandbox(plan, document, table.sandbox);
   if (typeof table.model === "string") planModel(plan, document, table.model);
   if (isTable(table.env)) planEnvironment(plan, document, table.env);
