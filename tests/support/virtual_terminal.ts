@@ -153,7 +153,7 @@ export class VirtualTerminal implements Terminal {
     const lines: string[] = [];
     for (let y = 0; y < active.length; y++) {
       const line = active.getLine(y);
-      const text = line?.translateToString(true) ?? "";
+      const text = line?.translateToString(true, 0, this.columns) ?? "";
       if (line?.isWrapped && lines.length > 0) lines[lines.length - 1] += text;
       else lines.push(text);
     }
@@ -186,7 +186,7 @@ export class VirtualTerminal implements Terminal {
     const { active } = this.#xterm.buffer;
     return Array.from(
       { length: to - from },
-      (_, row) => active.getLine(from + row)?.translateToString(true).trimEnd() ?? "",
+      (_, row) => active.getLine(from + row)?.translateToString(true, 0, this.columns).trimEnd() ?? "",
     );
   }
 }

@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { Screen } from "../../../../src/frontend/repl/screen/screen.ts";
+import { displayWidth } from "../../../../src/util/display_width.ts";
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { VirtualTerminal } from "../../../support/virtual_terminal.ts";
+
+/** A chat that streams: numbered lines become history, a tail of them and a composer are live. */
+class Stream {
+  readonly terminal: VirtualTerminal;
+  readonly screen: Screen;
+  composer = "> ";
+  /** The live region as it was drawn last. */
+  live: readonly string[] = [];
+  lostComposers = 0;
+  readonly lostNumbers = new Set<string>();
+  #lines = 0;
+  #tail: string[] = [];
+
+  constructor(reflow: boolean) {
+    this.terminal = new VirtualTerminal({ columns: 80, rows: 24, reflow });
+    this.screen = new Screen(this.terminal, {
+      frame: (columns, rows) => {
+        const tail = this.#tail.slice(-Math.max(0, rows - 3));
+        const composer = wrap(this.composer, columns).slice(0, 2);
+        const lines = [...tail.flatMap((line) => wrap(line, columns).slice(-1)), "", ...composer, "status"];
+        const row = lines.length - 2;
+        this.live = lines;
+        return { lines, caret: { row, column: Math.min(columns - 1, displayWidth(composer.at(-1) ?? "")) } };
+      },
+    });
+    this.terminal.start({
+      input: () => this.screen.draw(),
+      resize: () => {
+        this.#lookForLost();
+        this.screen.resized();
+      },
+      continued: () => {},
+      ended: () => {},
+    });
+    this.screen.open();
+  }
+
+  /** A line grows in the live part; the one before it is over. */
+  line(length: number): void {
+    if (this.#tail.length > 0) this.screen.print(this.#tail.splice(0));
+    const text = `L${String(this.#lines++).padStart(4, "0")} ${"text 漢字 ".repeat(40)}`;
+    this.#tail.push(wrap(text, Math.max(6, Math.min(length, this.terminal.columns)))[0] ?? "");
+    this.screen.draw();
+  }
+
+  finish(): void {
+    this.screen.print(this.#tail.splice(0));
+    this.screen.draw();
+  }
+
+  /** What of the live region the terminal itself has moved out of the screen: nobody can take that away. */
+  #lookForLost(): void {
+    const gone = this.terminal.scrollback();
+    this.lostComposers = gone.filter((line) => line.startsWith(">")).length;
+    const [number = ""] = /^L\d{4}/.exec(this.#tail[0] ?? "") ?? [];
+    if (number !== "" && gone.some((line) => line.startsWith(number))) this.lostNumbers.add(number);
+  }
+
+  /** Numbers of the lines in the order in which they are in the terminal. */
+  get numbers(): string[] {
+    return this.terminal.text().flatMap((line) => /^L\d{4}/.exec(line)?.[0] ?? []);
+  }
+
+  get expected(): string[] {
+    return Array.from({ length: this.#lines }, (_, index) => `L${String(index).padStart(4, "0")}`);
+  }
+
+  /** How often the parts of a live region are in the terminal. */
+  get regions(): number[] {
+    const text = this.terminal.text();
+    return [
+      text.filter((line) => line === "status").length,
+      text.filter((line) => line.startsWith(">")).length,
+    ];
+  }
+}
+
+function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const character of text) {
+    if (displayWidth(line + character) > columns) {
+      lines.push(line);
+      line = "";
+    }
+    line += character;
+  }
+  return [...lines, line];
+}
+
+const step = fc.oneof(
+  fc.record({ columns: fc.integer({ min: 20, max: 300 }), rows: fc.integer({ min: 5, max: 100 }) }),
+  fc.integer({ min: 6, max: 300 }),
+  fc.constantFrom("> ", "> short", `> ${"long composer ".repeat(12)}`, `> ${"漢字".repeat(60)}`),
+);
+
+for (const reflow of [true, false]) {
+  const kind = reflow ? "wraps lines anew" : "cuts lines";
+  Deno.test(`screen keeps its history and one live region through resizes of a terminal that ${kind}`, () => {
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 20, maxLength: 150 }), (steps) => {
+        const stream = new Stream(reflow);
+        for (const next of steps) {
+          if (typeof next === "number") stream.line(next);
+          else if (typeof next === "string") {
+            stream.composer = next;
+            stream.screen.draw();
+          } else stream.terminal.resize(next.columns, next.rows);
+          const shown = stream.terminal.screen().join("\n").trimEnd();
+          const live = stream.live.map((line) => line.trimEnd()).join("\n");
+          assert(shown.endsWith(live), `${shown}\n-- does not end with --\n${live}`);
+          assertEquals(stream.regions, [1, 1 + stream.lostComposers]);
+        }
+        stream.finish();
+        const { numbers, lostNumbers } = stream;
+        const once = numbers.filter((number, at) => number !== numbers[at - 1] || !lostNumbers.has(number));
+        assertEquals(once, stream.expected);
+        assertEquals(stream.terminal.destructive(), []);
+      }),
+      { numRuns: 40 },
+    );
+  });
+}
