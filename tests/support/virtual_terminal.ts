@@ -45,6 +45,7 @@ export class VirtualTerminal implements Terminal {
       rows,
       scrollback,
       allowProposedApi: true,
+      logLevel: "off",
       ...(reflow ? {} : { windowsPty: { backend: "winpty", buildNumber: 1 } }),
     });
     if (options.graphemes ?? true) this.#xterm.loadAddon(new graphemes.UnicodeGraphemesAddon());

@@ -4,7 +4,7 @@ import { Style } from "./style.ts";
 /** Colours (SGR) and links (OSC 8): all that a line may hold besides text. */
 // deno-lint-ignore no-control-regex
 const ALLOWED = /\x1b\[[0-9;:]*m|\x1b\]8;[\x20-\x7e]*?;[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\)/y;
-/** Sequences of other kinds, whole where they end; what is left of a broken one is text without the ESC. */
+/** Sequences of other kinds, whole where they end; of a broken one only the beginning. */
 const FOREIGN =
   // deno-lint-ignore no-control-regex
   /\x1b\[[\x20-\x3f]*[\x40-\x7e]|\x1b[\]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)?|\x1b[\x20-\x2f]*[\x30-\x7e]?/y;

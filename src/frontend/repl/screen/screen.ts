@@ -28,7 +28,7 @@ export class Screen {
   #live: readonly string[] = [];
   #size = { columns: 0, rows: 0 };
   /** Where the cursor is, counted from the top of the live region; without a column it is hidden. */
-  #cursor: { readonly row: number; readonly column?: number } = { row: 0 };
+  #cursor: { readonly row: number; readonly column?: number } = { row: 0, column: 0 };
   #safe = new Map<string, string>();
   #printed: string[] = [];
   #cancel: (() => void) | undefined;

@@ -84,3 +84,149 @@ Deno.test("screen shows what a terminal that gets everything anew would show, wh
     { numRuns: 300 },
   );
 });
+
+Deno.test("screen puts the caret into its cell whatever the text before it is made of", () => {
+  const table: readonly [text: string, cells: number][] = [
+    ["", 0],
+    ["plain", 5],
+    ["漢字かな", 8],
+    ["ｱｲｳ", 3],
+    ["ｆｕｌｌ", 8],
+    ["한글", 4],
+    ["각", 2],
+    ["é", 1],
+    ["👍🏽", 2],
+    ["👩‍👩‍👧", 2],
+    ["🇩🇪🇯🇵", 4],
+    ["❤️", 2],
+    ["1️⃣", 2],
+    ["नमस्ते", 4],
+    ["mixed 漢 👩‍👩‍👧 x", 13],
+  ];
+  for (const [text, cells] of table) {
+    for (const after of ["", "|", "漢", " tail 👍🏽"]) {
+      const { terminal, state, screen } = open({ columns: 60, rows: 5 });
+      state.frame = { lines: [`> ${text}${after}`], caret: { row: 0, column: 2 + displayWidth(text) } };
+      screen.draw();
+      assertEquals(terminal.caret, { row: 0, column: 2 + cells }, text + after);
+      assertEquals(terminal.screen()[0], `> ${text}${after}`.trimEnd());
+    }
+  }
+});
+
+Deno.test("screen puts the caret behind its text on a terminal that joins no emoji", () => {
+  const { terminal, state, screen } = open({ columns: 60, rows: 5, graphemes: false });
+  state.frame = { lines: ["> 👩‍👩‍👧 tail"], caret: { row: 0, column: 4 } };
+  screen.draw();
+  assertEquals(terminal.caret.column, 5, "three people of a cell each, and the prompt");
+});
+
+Deno.test("screen hides the cursor while the view has no caret and shows it again at the end", async () => {
+  const { terminal, state, screen } = open({ columns: 20, rows: 5 });
+  state.frame = { lines: ["Allow?", "yes", "no"] };
+  screen.draw();
+  assertEquals(terminal.writes.at(-1)?.includes("\x1b[?25l"), true);
+  state.frame = { lines: ["Allow?", "YES", "no"] };
+  screen.draw();
+  assertEquals(terminal.count("\x1b[?25h"), 0);
+  await screen.close();
+  assertEquals(terminal.count("\x1b[?25h"), 1);
+  assertEquals(terminal.screen().join(""), "");
+});
+
+Deno.test("screen lets nothing through but text, colours and links, and cuts what is too wide", () => {
+  const { terminal, screen } = open({ columns: 12, rows: 12 });
+  const dirty = [
+    "a\x1b[2Jb\x1b[H\x1b[3Jc",
+    "\x1b]0;title\x07t\x1b]52;c;YQ==\x1b\\u",
+    "\x1bcx\x1b(0y\x1bPq#0\x1b\\z",
+    "bell\x07 back\x08 \x9b2J",
+    "tab\there",
+    "two\r\nlines",
+    "\x1b[31munended",
+    "\x1b]8;;https://a.example/\x1b\\link without end",
+    "漢字漢字漢字漢字漢字",
+    "\x1b[1",
+  ];
+  screen.print(dirty);
+  screen.draw();
+  assertEquals(terminal.screen().slice(0, 10), [
+    "abc",
+    "tu",
+    "xyz",
+    "bell back 2J",
+    "tab    here",
+    "two lines",
+    "unended",
+    "link withou…",
+    "漢字漢字漢…",
+    "1",
+  ]);
+  const written = terminal.writes.join("");
+  assertEquals(terminal.destructive(), []);
+  for (const part of ["\x1b]0", "\x1b]52", "\x1bP", "\x1b(0", "\x07", "\x9b"]) {
+    assertEquals(written.includes(part), false, JSON.stringify(part));
+  }
+  assertEquals(written.includes("\x1b[31munended\x1b[0m"), true);
+  assertEquals(terminal.count("\x1b]8;;\x1b\\"), 1);
+});
+
+Deno.test("screen draws no frame while a slow terminal takes one, and then the newest", async () => {
+  const { terminal, state, screen } = open({ columns: 20, rows: 8 });
+  terminal.hold();
+  const before = terminal.writes.length;
+  for (let count = 0; count < 1000; count++) {
+    state.frame = { lines: [`frame ${count}`] };
+    screen.print([`line ${count}`]);
+    screen.draw();
+  }
+  assertEquals(terminal.writes.length, before + 1);
+  await terminal.release();
+  assertEquals(terminal.writes.length, before + 2, "one more frame for all that has come");
+  assertEquals(terminal.screen().at(-1), "frame 999");
+  const lines = Array.from({ length: 1000 }, (_, index) => `line ${index}`);
+  assertEquals(terminal.text().slice(0, 1000), lines);
+});
+
+Deno.test("screen prints ten thousand lines at once in portions, each line once", () => {
+  const { terminal, screen } = open({ columns: 20, rows: 8 });
+  const lines = Array.from({ length: 10_000 }, (_, index) => `line ${index}`);
+  screen.print(lines);
+  screen.draw();
+  assertEquals(terminal.text(), [...lines, ">"]);
+  assertEquals(terminal.writes.length > 9, true);
+});
+
+Deno.test("screen shows nothing while another program has the terminal, and then what came meanwhile", async () => {
+  const { terminal, screen } = open({ columns: 20, rows: 8 });
+  screen.print(["before"]);
+  const result = await screen.lend(() => {
+    assertEquals([terminal.state, terminal.text()], ["suspended", ["before"]]);
+    terminal.write("an editor\r\n");
+    screen.print(["meanwhile"]);
+    screen.draw();
+    assertEquals(terminal.text(), ["before", "an editor"]);
+    return Promise.resolve("text");
+  });
+  assertEquals(result, "text");
+  assertEquals([terminal.state, terminal.text()], ["running", ["before", "an editor", "meanwhile", ">"]]);
+});
+
+Deno.test("screen never shows more rows than there are, the last ones first", () => {
+  const { terminal, state, screen } = open({ columns: 20, rows: 5 });
+  const lines = Array.from({ length: 9 }, (_, index) => `row ${index}`);
+  state.frame = { lines, caret: { row: 8, column: 3 } };
+  screen.draw();
+  assertEquals(terminal.screen(), lines.slice(4));
+  assertEquals(terminal.scrollback(), []);
+  state.frame = { lines, caret: { row: 1, column: 3 } };
+  screen.draw();
+  assertEquals(terminal.screen(), lines.slice(4), "a caret out of sight is hidden");
+});
+
+Deno.test("screen writes nothing when nothing has changed", () => {
+  const { terminal, screen } = open();
+  const before = terminal.writes.length;
+  for (let count = 0; count < 10; count++) screen.draw();
+  assertEquals(terminal.writes.length, before);
+});
