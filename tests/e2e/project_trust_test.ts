@@ -96,7 +96,10 @@ Deno.test({
     assertEquals(first.code, 0, first.stderr);
     assertEquals(it.made("one", "two", "../outside/three", "../outside/four", "five"), []);
     assertStringIncludes(first.stderr, "not in force until you look at it with `reasonix trust`");
-    assertStringIncludes(first.stderr, "(.claude/settings.json, .claude/settings.local.json, reasonix.toml)");
+    assertStringIncludes(
+      first.stderr,
+      "(.claude/settings.json:1, .claude/settings.local.json:1, reasonix.toml:3)",
+    );
     const second = await it.attempt(["touch theirs", "touch other"], ["--on-ask", "allow"]);
     assert(!second.stderr.includes("until you look at it"), second.stderr);
     // What it refuses holds without trust.

@@ -68,7 +68,7 @@ function asText(report: Report, texts: Texts["doctor"]): string {
       ...config.settings.map((row) => `${row.key} = ${row.value}  # ${row.origin}`),
       ...config.warnings.map((warning) => `! ${warning}`),
     ]),
-    ...(rules.length === 0 ? [] : [section("Permission rules", rules.map(ruleLine))]),
+    ...(rules.length === 0 ? [] : [section(texts.rules, rules.map(ruleLine))]),
     section(
       texts.providers,
       providers.map((row) =>

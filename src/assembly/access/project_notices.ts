@@ -1,4 +1,4 @@
-import type { LoadedConfig } from "../../config/mod.ts";
+import type { LoadedConfig, TrustItem } from "../../config/mod.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { projectDir } from "../../session/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
@@ -38,9 +38,7 @@ function wideningNotice(loaded: LoadedConfig): string | undefined {
   const shown = widens.slice(0, 3).map(({ value }) => value.length > 60 ? `${value.slice(0, 59)}…` : value);
   const more = widens.length - shown.length;
   return `This project would allow ${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""} ` +
-    `(${
-      items.map(({ name }) => name).join(", ")
-    }); not in force until you look at it with \`reasonix trust\``;
+    `(${items.map(placed).join(", ")}); not in force until you look at it with \`reasonix trust\``;
 }
 
 /**
@@ -63,4 +61,8 @@ function oncePerProject(
     // A home that cannot be written to is no reason to stop.
   }
   return text;
+}
+
+function placed({ name, place }: TrustItem): string {
+  return place.line === undefined ? name : `${name}:${place.line}`;
 }

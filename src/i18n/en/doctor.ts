@@ -16,6 +16,7 @@ export const texts = {
   found: "found  ",
   absent: "absent ",
 
+  rules: "Permission rules",
   providers: "Providers",
   noModel: "(no model)",
   keyIs: (state: string) => `key: ${state}`,

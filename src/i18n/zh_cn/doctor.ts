@@ -16,6 +16,7 @@ export const texts: typeof en = {
   found: "已找到",
   absent: "不存在",
 
+  rules: "权限规则",
   providers: "供应商",
   noModel: "（没有模型）",
   keyIs: (state) => `密钥：${state}`,
