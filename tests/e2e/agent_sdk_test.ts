@@ -9,7 +9,7 @@ import {
 } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 
-const sdk = await loadAgentSdk();
+const { sdk, missing } = await loadAgentSdk();
 const NEVER = new Promise<never>(() => {});
 const write = (id: string, path: string) => ({
   calls: [{ id, name: "write_file", args: { path, content: "x" } }],
@@ -70,9 +70,10 @@ async function world(
   };
 }
 
-function test(name: string, run: () => Promise<void>): void {
+function test(title: string, run: () => Promise<void>): void {
+  const name = missing === undefined ? title : `${title} [skipped: ${missing}]`;
   // The SDK keeps timers of its own for a while.
-  Deno.test({ name, ignore: sdk === undefined, sanitizeOps: false, sanitizeResources: false, fn: run });
+  Deno.test({ name, ignore: missing !== undefined, sanitizeOps: false, sanitizeResources: false, fn: run });
 }
 
 test("query of the SDK runs one task with a system prompt, a model's name and partial messages", async () => {
