@@ -38,7 +38,15 @@ export function findWidenings(
       else if (found === "inside") all.push(written), harmless.push(written);
       else {
         all.push(found.value);
-        widens.push({ key, ...found, place: placeOf(input.layer, [...path, index]) ?? { file: "" } });
+        // Looked up when it is shown: thousands of them would each cost a pass over the text.
+        const widening: Widening = {
+          key,
+          ...found,
+          get place() {
+            return placeOf(input.layer, [...path, index]) ?? { file: "" };
+          },
+        };
+        widens.push(widening);
       }
     }
     const name = String(path.at(-1));
