@@ -16,6 +16,13 @@ export interface Terminal extends AsyncDisposable {
   type(text: string): Promise<void>;
   /** Presses keys by tmux's names: Enter, Down, C-c. */
   press(...keys: string[]): Promise<void>;
+  /** Pastes a text as the clipboard would. */
+  paste(text: string): Promise<void>;
+  resize(columns: number, rows: number): Promise<void>;
+  /** What tmux says about the terminal: `#{cursor_flag}`. */
+  ask(format: string): Promise<string>;
+  /** The lines that have left the screen, and the screen. */
+  history(): Promise<string>;
   /** The screen as it is. */
   screen(): Promise<string>;
   /** The screen once it shows a text; throws with the screen when that does not come. */
@@ -43,6 +50,14 @@ export async function openTerminal(program: string, options: TerminalOptions): P
   return {
     type: async (text) => void await tmux(socket, "send-keys", "-t", "0", "-l", text),
     press: async (...keys) => void await tmux(socket, "send-keys", "-t", "0", ...keys),
+    async paste(text) {
+      await tmux(socket, "set-buffer", text);
+      await tmux(socket, "paste-buffer", "-p", "-r", "-t", "0");
+    },
+    resize: async (width, height) =>
+      void await tmux(socket, "resize-window", "-t", "0", "-x", String(width), "-y", String(height)),
+    ask: async (format) => (await tmux(socket, "display-message", "-p", "-t", "0", format)).trimEnd(),
+    history: () => tmux(socket, "capture-pane", "-p", "-S", "-", "-t", "0"),
     screen,
     async shows(text) {
       const end = performance.now() + LIMIT_MS;
