@@ -49,7 +49,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   const tools = buildTools({ ...parts, scope, permissionMode, confirm, vision: provider.model.vision });
   const { openJail, shellFolder } = tools;
   const ruled = { options, scope, recorder, openJail, shellFolder, temporaryRules: skillRules.current };
-  const gate: Gate & Partial<Pick<PermissionGate, "warm" | "permissionMode" | "confirm">> = options.gate ??
+  const gate: Gate & Partial<PermissionGate> = options.gate ??
     buildGate(ruled);
   const context = await manageContext({ ...parts, model });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: openJail });

@@ -12,6 +12,7 @@ import { ReasonixError } from "../core/mod.ts";
 import type { Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
+import { Modes } from "./access/modes.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
 import type { RunSession } from "./session/session.ts";
 import { SLASH_COMMANDS } from "./context/slash_names.ts";
@@ -56,6 +57,8 @@ export interface SessionStart {
  */
 export class Assembly implements AsyncDisposable {
   readonly controller: Controller;
+  /** How far the agent may go, for a person to change between calls. */
+  readonly modes: Modes;
   readonly session: RunSession;
   readonly provider: Provider;
   readonly loaded: LoadedConfig;
@@ -70,6 +73,7 @@ export class Assembly implements AsyncDisposable {
   constructor(parts: AssemblyParts) {
     this.#parts = parts;
     this.controller = parts.controller;
+    this.modes = new Modes(parts.gate, parts.controller.recorder);
     this.session = parts.session;
     this.provider = parts.provider;
     this.loaded = parts.loaded;
@@ -89,6 +93,7 @@ export class Assembly implements AsyncDisposable {
   async #open(): Promise<SessionStart> {
     const { session, controller: { recorder }, paths, provider: { model }, loaded, inputs } = this.#parts;
     await recordOpening(recorder, this.#parts);
+    await this.modes.open();
     const { skills } = inputs.skillSet;
     const entry = loaded.config.providers.find(({ name }) => name === model.provider);
     return {
@@ -123,6 +128,7 @@ export class Assembly implements AsyncDisposable {
       for (const text of warnings) {
         await recorder.record({ type: "notice", level: "warning", code: "config", text });
       }
+      await this.modes.tell();
       const given = typeof input === "string" ? { text: input } : input;
       const turn = answerForm
         ? { ...given, references: [...given.references ?? [], answerForm.request] }

@@ -1,6 +1,6 @@
 import type { AnswerForm } from "../agent/mod.ts";
 import type { LoadedConfig } from "../config/mod.ts";
-import type { Approver, Gate, GateOptions, PermissionMode } from "../permission/mod.ts";
+import type { ApprovalMode, Approver, Gate, GateOptions, PermissionMode } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { Asker, Tool } from "../tool/mod.ts";
 import type { RunPaths } from "./run_paths.ts";
@@ -18,6 +18,8 @@ export interface RunOptions {
   /** Text added to the system prompt. */
   readonly appendSystemPrompt?: string;
   readonly permissionMode?: PermissionMode;
+  /** How far approvals are given without a person at the beginning; default: ask. */
+  readonly approvalMode?: ApprovalMode;
   /** Answer to questions when there is nobody to ask. */
   readonly onAsk?: GateOptions["onAsk"];
   /** Reasoning effort of the model. */

@@ -1,4 +1,5 @@
 import type { Assembly } from "../assembly/mod.ts";
+import type { ApprovalMode, PermissionMode } from "../permission/mod.ts";
 
 /** The session to open, and what differs from the flags of the command line. Absent: a new session. */
 export interface OpenRequest {
@@ -9,6 +10,8 @@ export interface OpenRequest {
   readonly continue?: boolean;
   readonly model?: string;
   readonly effort?: string;
+  readonly approvalMode?: ApprovalMode;
+  readonly permissionMode?: PermissionMode;
 }
 
 /** One of several things to choose from. */

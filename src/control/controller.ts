@@ -21,12 +21,17 @@ export class Controller {
   constructor(recorder: Recorder, { compact, ...parts }: ControlledParts) {
     this.recorder = recorder;
     this.#compact = compact;
-    this.#parts = { ...parts, conversation: recorder, takeSteering: () => this.#steering.splice(0) };
+    this.#parts = { ...parts, conversation: recorder, takeSteering: () => this.takeSteering() };
   }
 
   /** Adds a reader of events; the returned function removes it. */
   subscribe(sink: EventSink): () => void {
     return this.recorder.subscribe(sink);
+  }
+
+  /** Takes back what was said to steer a turn and no step of it has taken. */
+  takeSteering(): readonly string[] {
+    return this.#steering.splice(0);
   }
 
   /** Takes a submission; a turn resolves when it has ended. */

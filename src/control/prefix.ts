@@ -61,8 +61,8 @@ function toolChange(before: readonly ToolSchema[], after: readonly ToolSchema[])
   return [...added, ...removed].join(" ") || "other descriptions or another order";
 }
 
-/** Sends a context message unless the latest one with the same tag says the same. */
-async function appendIfChanged(recorder: Recorder, text: string): Promise<void> {
+/** Sends a tagged context message unless the latest one with the same tag says the same. */
+export async function appendIfChanged(recorder: Recorder, text: string): Promise<void> {
   const tag = text.slice(0, text.indexOf(">") + 1);
   const isTagged = (message: Message) => message.role === "user" && message.content.startsWith(tag);
   const latest = recorder.messages.findLast(isTagged);

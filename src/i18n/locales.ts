@@ -2,6 +2,7 @@
 import type { Locale } from "./locale.ts";
 
 const EN = {
+  chat: () => import("./en/chat.ts"),
   doctor: () => import("./en/doctor.ts"),
   run: () => import("./en/run.ts"),
   setup: () => import("./en/setup.ts"),
@@ -18,6 +19,7 @@ type Catalogue = { readonly [A in keyof Texts]: () => Promise<{ readonly texts: 
 const CATALOGUES: Readonly<Record<Locale, Catalogue>> = {
   "en": EN,
   "zh-CN": {
+    chat: () => import("./zh_cn/chat.ts"),
     doctor: () => import("./zh_cn/doctor.ts"),
     run: () => import("./zh_cn/run.ts"),
     setup: () => import("./zh_cn/setup.ts"),

@@ -11,6 +11,7 @@ import { loadRunConfig, type RunFlags, runOptions } from "./config.ts";
 export async function chat(context: CliContext, flags: RunFlags, first?: string): Promise<number> {
   const { runChat } = await FRONTENDS.repl();
   return await runChat({
+    locale: languageOf(context).locale,
     colours: displayOf(context, flags.noColor).outColor,
     start: {
       ...(flags.continue ? { continue: true } : {}),
@@ -19,17 +20,25 @@ export async function chat(context: CliContext, flags: RunFlags, first?: string)
     },
     ...(first === undefined ? {} : { first }),
     async open(request, person) {
-      const { model, effort, ...session } = request;
+      const { model, effort, permissionMode, ...session } = request;
       const given = {
         ...flags,
         ...(model === undefined ? {} : { model }),
         ...(effort === undefined ? {} : { effort }),
+        ...(permissionMode === undefined ? {} : { permissionMode }),
       };
       const paths = runPaths(context, flags.dir);
       const loaded = await loadRunConfig(paths, given);
       await requireProvider(loaded, languageOf(context, loaded).locale);
       const { continue: _continue, resume: _resume, copy: _copy, ...options } = runOptions(given);
-      return await assemble({ ...options, ...session, ...person, paths, loaded });
+      return await assemble({
+        ...options,
+        ...session,
+        approver: person.approver,
+        asker: person.asker,
+        paths,
+        loaded,
+      });
     },
   });
 }

@@ -11,7 +11,7 @@ import { CLAUDE_MODES, type ClaudeMode, isClaudeMode, toolsLeftOut } from "./cla
 import { realDirectory } from "../../terminal/working_directory.ts";
 
 /** Flags of `reasonix run`; some are other names of others, as Claude Code has them. */
-export interface RunFlags extends Omit<RunOptions, "permissionMode"> {
+export interface RunFlags extends Omit<RunOptions, "permissionMode" | "approvalMode"> {
   readonly permissionMode?: PermissionMode | ClaudeMode;
   readonly inputFormat?: "text" | "stream-json";
   /** The one that asks: `stdio` is the SDK at the other end of the line. */

@@ -4,6 +4,7 @@ import type { Recorder } from "../../control/mod.ts";
 import { formatPlace } from "../../core/mod.ts";
 import { processEnvironment } from "../../path/read_env.ts";
 import {
+  type ApprovalMode,
   type CommandSurroundings,
   createGate,
   type GateOptions,
@@ -20,6 +21,7 @@ import type { AssemblyOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
 
 interface GateSources extends Pick<GateOptions, "onAsk" | "record"> {
+  readonly approvalMode?: ApprovalMode | undefined;
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly scope: Pick<AccessScope, "rooted" | "workspace">;
@@ -41,7 +43,7 @@ export function gateOptions(sources: GateSources): GateOptions {
       ask: rules("ask"),
       deny: [...rules("deny"), ...forbidden(scope.workspace)],
     },
-    approvalMode: "ask",
+    approvalMode: sources.approvalMode ?? "ask",
     onAsk,
     record,
     ...(permissionMode === undefined ? {} : { permissionMode }),

@@ -1,57 +1,54 @@
-import {
-  allCommands,
-  type Choice,
-  type CommandHost,
-  type OpenRequest,
-  readCommand,
-  type SlashCommand,
-} from "../../command/mod.ts";
-import { type ApprovalAnswer, EXIT } from "../../core/mod.ts";
-import type { ApprovalRequest } from "../../permission/mod.ts";
+import type { Assembly } from "../../assembly/mod.ts";
+import { type OpenRequest, readCommand } from "../../command/mod.ts";
+import { type Event, EXIT } from "../../core/mod.ts";
 import { type Palette, palette } from "../../view/mod.ts";
 import { Composer, type Draft } from "./composer/composer.ts";
+import { ChatCommands } from "./command_host.ts";
+import { Layout } from "./layout.ts";
 import { OverlayQueue } from "./overlay/overlay.ts";
-import { Select } from "./overlay/select.ts";
+import { ChatPerson, type Person } from "./person.ts";
 import { Screen } from "./screen/screen.ts";
-import { type Frame, stack, type View } from "./screen/view.ts";
-import { type OpenSession, SessionHost } from "./session_host.ts";
-import type { InputEvent, Terminal } from "./terminal/terminal.ts";
+import { SessionHost } from "./session_host.ts";
+import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
+import type { ChatTexts } from "./chat_texts.ts";
 import { Transcript } from "./transcript/transcript.ts";
+import { TurnQueue } from "./turn_queue.ts";
 
 export interface ChatOptions {
   readonly terminal: Terminal;
   readonly colours: boolean;
-  /** Opens a session; the chat answers its questions. */
-  readonly open: (request: OpenRequest, person: Person) => ReturnType<OpenSession>;
+  readonly texts: ChatTexts;
+  /** Opens a session; the person of the chat answers its questions. */
+  readonly open: (request: OpenRequest, person: Person) => Promise<Assembly>;
   /** The session to begin with. */
   readonly start: OpenRequest;
   /** A first message. */
   readonly first?: string;
 }
 
-/** The person of the chat, as the gate and the tools ask. */
-export interface Person {
-  readonly approver: { ask(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> };
-}
-
 /** The chat: a reader of events and a sender of submissions, with a person at its keyboard. */
-export class Chat implements View, CommandHost {
+export class Chat {
   readonly #options: ChatOptions;
   readonly #palette: Palette;
   readonly #screen: Screen;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
   readonly #overlays: OverlayQueue;
+  readonly #person: ChatPerson;
   readonly #host: SessionHost;
-  readonly #queue: string[] = [];
-  #turn: AbortController | undefined;
+  readonly #queue: TurnQueue;
+  readonly #commands: ChatCommands;
+  /** Said into the running turn, and not taken by it yet. */
+  readonly #steering: string[] = [];
+  /** Ctrl-C was pressed with nothing to clear or to stop; the next one leaves. */
+  #leaving = false;
   #end: (code: number) => void = () => {};
 
   constructor(options: ChatOptions) {
-    const { terminal } = options;
+    const { terminal, texts } = options;
     this.#options = options;
     this.#palette = palette(options.colours);
-    this.#screen = new Screen(terminal, this);
+    this.#screen = new Screen(terminal, { frame: (columns, rows) => layout.frame(columns, rows) });
     this.#composer = new Composer({ onSubmit: (draft) => void this.#submit(draft) });
     this.#overlays = new OverlayQueue(() => this.#screen.draw());
     this.#transcript = new Transcript({
@@ -60,31 +57,63 @@ export class Chat implements View, CommandHost {
       changed: () => this.#screen.refresh(),
       columns: () => terminal.columns,
     });
-    const person: Person = { approver: { ask: (request, signal) => this.#approve(request, signal) } };
+    this.#queue = new TurnQueue({
+      work: (draft, signal) => this.#work(draft, signal),
+      changed: () => this.#screen.refresh(),
+    });
+    const layout = new Layout({
+      palette: this.#palette,
+      texts,
+      transcript: this.#transcript,
+      queue: this.#queue,
+      overlays: this.#overlays,
+      composer: this.#composer,
+      steering: this.#steering,
+      leaving: () => this.#leaving,
+    });
+    const say = (text: string) => this.#transcript.say(text);
+    this.#person = new ChatPerson({
+      overlays: this.#overlays,
+      palette: this.#palette,
+      texts,
+      say,
+      lend: (run) => this.#screen.lend(run),
+      stop: () => this.#stop(),
+    });
     this.#host = new SessionHost(
-      (request) => options.open(request, person),
-      (event) => this.#transcript.event(event),
+      (request) => options.open(request, this.#person),
+      (event) => this.#event(event),
     );
+    this.#commands = new ChatCommands({
+      host: this.#host,
+      person: this.#person,
+      say,
+      send: (text) => this.#queue.addFirst({ text, steer: false }),
+      quit: () => this.#end(EXIT.done),
+    });
   }
 
   /** Runs until the user leaves; resolves with the exit code. */
   async run(): Promise<number> {
     const { terminal, start, first } = this.#options;
     const ended = new Promise<number>((resolve) => this.#end = resolve);
+    let reason: "interrupted" | "terminated" = "interrupted";
     terminal.start({
       input: (event) => this.#input(event),
       resize: () => this.#screen.resized(),
       continued: () => this.#screen.continued(),
-      ended: (signal) =>
-        this.#end(signal ? EXIT[signal === "SIGINT" ? "interrupt" : "terminated"] : EXIT.done),
+      ended: (signal: EndSignal = "SIGHUP") => {
+        if (signal !== "SIGINT") reason = "terminated";
+        this.#end(EXIT[signal === "SIGINT" ? "interrupt" : "terminated"]);
+      },
     });
     this.#screen.open();
     try {
       this.#host.current(start).catch((error) => this.#fail(error));
-      if (first !== undefined) void this.#submit({ text: first, steer: false });
+      if (first !== undefined) this.#queue.add({ text: first, steer: false });
       return await ended;
     } finally {
-      this.#turn?.abort("interrupted");
+      this.#queue.stop(reason);
       this.#overlays.cancel();
       await this.#screen.close();
       await terminal.stop();
@@ -92,99 +121,98 @@ export class Chat implements View, CommandHost {
     }
   }
 
-  frame(columns: number, rows: number): Frame {
-    const status = { lines: [this.#palette.dim(this.#turn ? "working · esc to stop" : "ready")] };
-    const overlay = this.#overlays.top;
-    const bottom = (overlay ?? this.#composer).frame(columns, Math.max(1, rows - 2));
-    const room = rows - bottom.lines.length - status.lines.length - 1;
-    const live = this.#transcript.live(columns, Math.max(0, room));
-    return stack([{ lines: [...live, ""] }, bottom, status]);
+  #event(event: Event): void {
+    if (event.type === "message.user" && event.origin === "steer") {
+      const at = this.#steering.indexOf(event.content);
+      if (at >= 0) this.#steering.splice(at, 1);
+    }
+    this.#transcript.event(event);
   }
 
   #input(event: InputEvent): void {
     const overlay = this.#overlays.top;
+    const key = event.kind === "key" ? event.key : undefined;
+    if (key !== "ctrl+c") this.#leaving = false;
     if (overlay) overlay.input(event);
-    else if (!this.#composer.input(event) && event.kind === "key") this.#key(event.key);
+    else if (key === undefined || !this.#key(key)) this.#composer.input(event);
     this.#screen.draw();
   }
 
-  #key(key: string): void {
-    if (key === "escape") this.#turn?.abort("interrupted");
-    else if (key === "ctrl+c") {
-      if (this.#composer.text !== "") this.#composer.text = "";
-      else if (this.#turn) this.#turn.abort("interrupted");
-      else this.#end(0);
-    } else if (key === "ctrl+z") void this.#screen.stopJob();
-    else if (key === "ctrl+d" && this.#composer.text === "") this.#end(0);
+  /** Takes the keys of the chat itself; false for all others. */
+  #key(key: string): boolean {
+    const empty = this.#composer.text === "";
+    if (key === "escape" && this.#queue.busy) this.#stop();
+    else if (key === "ctrl+c") this.#ctrlC(empty);
+    else if (key === "ctrl+d" && empty) this.#end(EXIT.done);
+    else if (key === "ctrl+z") void this.#screen.stopJob();
+    else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));
+    else if (key === "up" && empty && this.#queue.waiting.length > 0) {
+      this.#composer.text = this.#queue.takeBack()?.text ?? "";
+    } else return false;
+    return true;
   }
 
-  async #submit({ text, steer }: Draft): Promise<void> {
-    if (this.#turn && steer) {
-      const assembly = await this.#host.current();
-      await assembly.controller.submit({ type: "steer", text });
-      return;
+  #ctrlC(empty: boolean): void {
+    if (!empty) this.#composer.text = "";
+    else if (this.#queue.busy && !this.#queue.stopping) this.#stop();
+    else if (this.#leaving) this.#end(EXIT.done);
+    else this.#leaving = true;
+  }
+
+  #stop(): void {
+    this.#giveBack(this.#queue.stop("interrupted"));
+  }
+
+  /** What was sent and not taken is the user's again. */
+  #giveBack(drafts: readonly Pick<Draft, "text">[]): void {
+    if (drafts.length === 0) return;
+    const texts = [...drafts.map(({ text }) => text), this.#composer.text];
+    this.#composer.text = texts.filter((text) => text !== "").join("\n");
+  }
+
+  /** Ask, auto, yolo; the last one is not a matter of one key press. */
+  async #nextMode(): Promise<void> {
+    const { chat } = this.#options.texts;
+    const { modes } = await this.#host.current();
+    const next = modes.approval === "ask" ? "auto" : modes.approval === "auto" ? "yolo" : "ask";
+    const sure = next !== "yolo" || await this.#person.choose([chat.confirmYolo, chat.confirmYoloDetail], [
+      { label: chat.no, key: "n", value: false },
+      { label: chat.yes, key: "y", value: true },
+    ]);
+    await modes.setApproval(sure ? next : "ask");
+    this.#transcript.say(chat.modes[modes.approval]);
+  }
+
+  async #submit(draft: Draft): Promise<void> {
+    if (!this.#queue.busy || !draft.steer) return this.#queue.add(draft);
+    const { controller } = await this.#host.current();
+    this.#steering.push(draft.text);
+    await controller.submit({ type: "steer", text: draft.text });
+    this.#screen.refresh();
+  }
+
+  /** Does what a draft asks for. What comes to nothing goes back to the composer, with all that waited. */
+  async #work(draft: Draft, signal: AbortSignal): Promise<void> {
+    try {
+      const line = draft.text.startsWith("/") ? await readCommand(draft.text) : undefined;
+      if (line) await line.command.run(this.#commands, line.argument);
+      else await this.#turn(draft, signal);
+    } catch (error) {
+      if (!signal.aborted) this.#fail(error);
+      this.#giveBack([draft, ...this.#queue.takeAll()]);
     }
-    this.#queue.push(text);
-    if (!this.#turn) await this.#work();
   }
 
-  async #work(): Promise<void> {
-    for (let text = this.#queue.shift(); text !== undefined; text = this.#queue.shift()) {
-      const turn = new AbortController();
-      this.#turn = turn;
-      try {
-        const line = await readCommand(text);
-        if (line) await line.command.run(this, line.argument);
-        else await (await this.session()).run(text, turn.signal);
-      } catch (error) {
-        this.#fail(error);
-      } finally {
-        this.#turn = undefined;
-        this.#screen.refresh();
-      }
-    }
-  }
-
-  session(): ReturnType<OpenSession> {
-    return this.#host.current();
-  }
-
-  commands(): Promise<readonly SlashCommand[]> {
-    return allCommands();
-  }
-
-  say(text: string): void {
-    this.#transcript.say(text);
-  }
-
-  async choose<T>(title: string, choices: readonly Choice<T>[]): Promise<T | undefined> {
-    const hint = "↑↓ · enter · esc";
-    return await this.#overlays.show(new Select({ title: [title], choices, palette: this.#palette, hint }));
-  }
-
-  send(text: string): void {
-    this.#queue.push(text);
-  }
-
-  async reopen(request: OpenRequest): Promise<void> {
-    await this.#host.replace(request);
-  }
-
-  quit(): void {
-    this.#end(0);
-  }
-
-  async #approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
-    const choices: readonly Choice<ApprovalAnswer>[] = [
-      { label: "Allow once", key: "y", value: { allow: true, scope: "once" } },
-      { label: "Deny", key: "n", value: { allow: false, scope: "once" } },
-    ];
-    const title = [`${request.tool} ${request.subject}`.slice(0, 200), this.#palette.dim(request.reason)];
-    const select = new Select({ title, choices, palette: this.#palette, hint: "↑↓ · enter · esc" });
-    return await this.#overlays.show(select, signal) ?? { allow: false, scope: "once" };
+  async #turn({ text }: Draft, signal: AbortSignal): Promise<void> {
+    const assembly = await this.#host.current();
+    const { reason } = await assembly.run(text, signal);
+    const left = assembly.controller.takeSteering().map((text) => ({ text, steer: false }));
+    this.#steering.length = 0;
+    if (reason === "done") left.reverse().forEach((draft) => this.#queue.addFirst(draft));
+    else this.#giveBack([...left, ...this.#queue.takeAll()]);
   }
 
   #fail(error: unknown): void {
-    this.#transcript.say(this.#palette.bad(error instanceof Error ? error.message : String(error)));
+    this.#transcript.say(this.#palette.bad(this.#options.texts.problem(error)));
   }
 }

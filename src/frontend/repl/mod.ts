@@ -1,10 +1,18 @@
 /** The chat: a terminal front end that one lives in. */
+import type { Locale } from "../../i18n/mod.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
+import { ChatTexts } from "./chat_texts.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
-export type { Person } from "./chat.ts";
+export type { Person } from "./person.ts";
+
+export interface RunChatOptions extends Omit<ChatOptions, "terminal" | "texts"> {
+  /** The language to begin with. */
+  readonly locale: Locale;
+}
 
 /** Opens the chat on the terminal of the program; resolves with the exit code when the user leaves. */
-export function runChat(options: Omit<ChatOptions, "terminal">): Promise<number> {
-  return new Chat({ ...options, terminal: new DenoTerminal() }).run();
+export async function runChat({ locale, ...options }: RunChatOptions): Promise<number> {
+  const texts = await ChatTexts.load(locale);
+  return await new Chat({ ...options, texts, terminal: new DenoTerminal() }).run();
 }

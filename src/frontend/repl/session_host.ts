@@ -10,6 +10,8 @@ export class SessionHost {
   readonly #open: OpenSession;
   readonly #sink: (event: Event) => void;
   #current: Promise<Assembly> | undefined;
+  /** The session to begin with. */
+  #first: OpenRequest = {};
   /** What the user chose in the chat; it stays when the session changes. */
   #chosen: Pick<OpenRequest, "model" | "effort"> = {};
 
@@ -18,9 +20,16 @@ export class SessionHost {
     this.#sink = sink;
   }
 
-  /** The session that is open; it is opened with the first question for it. */
-  current(request: OpenRequest = {}): Promise<Assembly> {
-    return this.#current ??= this.#start(request);
+  /**
+   * The session that is open; it is opened with the first question for it, and tried again with the next one
+   * when it cannot be opened.
+   */
+  current(request: OpenRequest = this.#first): Promise<Assembly> {
+    this.#first = request;
+    return this.#current ??= this.#start(request).catch((error) => {
+      this.#current = undefined;
+      throw error;
+    });
   }
 
   /** Closes the session and opens another one; the old one stays when that fails. */
@@ -28,8 +37,12 @@ export class SessionHost {
     const old = await this.#current?.catch(() => undefined);
     const { model, effort } = { ...this.#chosen, ...request };
     // The lock of a session is free only once it is closed.
-    if (old && request.resume === old.session.id) await old[Symbol.asyncDispose]();
-    const next = await this.#start(request);
+    const same = old && request.resume === old.session.id;
+    if (same) await old[Symbol.asyncDispose]();
+    const next = await this.#start({ ...request, ...modesOf(old) }).catch((error) => {
+      if (same) this.#reopenLater(old.session.id);
+      throw error;
+    });
     this.#chosen = {
       ...(model === undefined ? {} : { model }),
       ...(effort === undefined ? {} : { effort }),
@@ -44,9 +57,22 @@ export class SessionHost {
     await assembly?.[Symbol.asyncDispose]();
   }
 
+  /** A session that was closed for what could not be opened instead goes on as it was. */
+  #reopenLater(resume: string): void {
+    this.#current = undefined;
+    this.#first = { resume };
+  }
+
   async #start(request: OpenRequest): Promise<Assembly> {
     const assembly = await this.#open({ ...this.#chosen, ...request });
     assembly.controller.subscribe(this.#sink);
     return assembly;
   }
+}
+
+/** How far the user let the agent go, which does not end with a session. */
+function modesOf(assembly: Assembly | undefined): Pick<OpenRequest, "approvalMode" | "permissionMode"> {
+  if (!assembly) return {};
+  const { approval, permission } = assembly.modes;
+  return { approvalMode: approval, permissionMode: permission };
 }

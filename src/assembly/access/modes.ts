@@ -1,0 +1,123 @@
+import { appendIfChanged, type Recorder } from "../../control/mod.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import {
+  type ApprovalMode,
+  type Gate,
+  type PermissionGate,
+  type PermissionMode,
+} from "../../permission/mod.ts";
+
+type ModalGate = Gate & Partial<Pick<PermissionGate, "approvalMode" | "permissionMode">>;
+
+/** What the model is told of a mode that a person switched to. */
+const TOLD: Readonly<Record<PermissionMode, string>> = {
+  "read-only": "The user switched to read-only mode: only tools and commands that read may run from now on.",
+  "plan": "The user switched to plan mode: explore and propose a plan; only tools and commands that read " +
+    "may run until the user leaves this mode.",
+  "workspace-write": "The user left the mode in which only reading is allowed: files may be changed again.",
+  "danger-full-access":
+    "The user left the mode in which only reading is allowed: files may be changed again.",
+};
+
+/**
+ * The approval mode and the permission mode of a session, which a person may change between calls. The first
+ * request is the same whatever they are: the model is told of a change in a message before the next turn.
+ */
+export class Modes {
+  readonly #gate: ModalGate;
+  readonly #recorder: Recorder;
+  /** The mode in which files may change. */
+  readonly #writing: PermissionMode;
+  readonly #initial: PermissionMode;
+  #approval: ApprovalMode;
+  /** Changes that no event says yet. */
+  #unsaid: { posture?: ApprovalMode; mode?: PermissionMode } = {};
+  #opened = false;
+  #ownCommand = false;
+
+  constructor(gate: ModalGate, recorder: Recorder) {
+    this.#gate = gate;
+    this.#recorder = recorder;
+    this.#approval = gate.approvalMode ?? "ask";
+    this.#initial = this.permission;
+    this.#writing = this.#initial === "danger-full-access" ? this.#initial : "workspace-write";
+    if (this.#approval !== "ask") this.#unsaid.posture = this.#approval;
+  }
+
+  /** How far approvals are given without a person. */
+  get approval(): ApprovalMode {
+    return this.#approval;
+  }
+
+  /** The coarse boundary. */
+  get permission(): PermissionMode {
+    return this.#gate.permissionMode ?? "workspace-write";
+  }
+
+  /** Whether a person typed the command that runs now: then the typing is the approval. */
+  set ownCommand(own: boolean) {
+    this.#ownCommand = own;
+    this.#apply();
+  }
+
+  /** Throws ReasonixError (usage) where something else than permission rules judges calls. */
+  async setApproval(mode: ApprovalMode): Promise<void> {
+    this.#requireModes();
+    if (mode === this.#approval) return;
+    this.#approval = mode;
+    this.#apply();
+    this.#unsaid.posture = mode;
+    if (this.#opened) await this.#record();
+  }
+
+  /**
+   * Throws ReasonixError (usage) for a mode that reaches further than the session began: its jail and its
+   * file tools were made for that.
+   */
+  async setPermission(mode: PermissionMode): Promise<void> {
+    this.#requireModes();
+    if (mode === this.permission) return;
+    if (!["read-only", "plan", this.#writing].includes(mode)) {
+      throw new ReasonixError(`Cannot switch to ${mode} in a session that began with ${this.#initial}`, {
+        exit: "usage",
+        remedy: `leave, and go on with: reasonix -c --permission-mode ${mode}`,
+      });
+    }
+    this.#gate.permissionMode = mode;
+    this.#unsaid.mode = mode;
+    if (this.#opened) await this.#record();
+  }
+
+  /** Records what was chosen before the session was open. */
+  async open(): Promise<void> {
+    this.#opened = true;
+    await this.#record();
+  }
+
+  /** Tells the model, between two turns, what it was not told yet. */
+  async tell(): Promise<void> {
+    const { messages } = this.#recorder;
+    const told = messages.some(({ role, content }) => role === "user" && content.startsWith("<mode>"));
+    if (!told && this.permission === this.#initial) return;
+    await appendIfChanged(this.#recorder, `<mode>\n${TOLD[this.permission]}\n</mode>`);
+  }
+
+  async #record(): Promise<void> {
+    const unsaid = this.#unsaid;
+    this.#unsaid = {};
+    if (unsaid.posture ?? unsaid.mode) await this.#recorder.record({ type: "mode.change", ...unsaid });
+  }
+
+  #apply(): void {
+    if (this.#gate.approvalMode === undefined) return;
+    this.#gate.approvalMode = this.#ownCommand && this.#approval === "ask" ? "auto" : this.#approval;
+  }
+
+  #requireModes(): void {
+    if (this.#gate.approvalMode !== undefined) return;
+    throw new ReasonixError("Cannot switch modes: calls are not judged by the permission rules here", {
+      exit: "usage",
+      remedy: "leave out the gate of your own to use them",
+    });
+  }
+}

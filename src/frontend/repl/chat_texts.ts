@@ -1,0 +1,50 @@
+import { errorMessage, formatPlace, ReasonixError } from "../../core/mod.ts";
+import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
+
+/** The areas that the chat needs before it draws for the first time. */
+interface Areas {
+  readonly chat: Texts["chat"];
+}
+
+/** The texts of the chat, in a language that the configuration may still change. */
+export class ChatTexts {
+  #locale: Locale;
+  #areas: Areas;
+
+  private constructor(locale: Locale, areas: Areas) {
+    this.#locale = locale;
+    this.#areas = areas;
+  }
+
+  static async load(locale: Locale): Promise<ChatTexts> {
+    return new ChatTexts(locale, await loadAreas(locale));
+  }
+
+  get locale(): Locale {
+    return this.#locale;
+  }
+
+  get chat(): Texts["chat"] {
+    return this.#areas.chat;
+  }
+
+  /** What went wrong, for the person in front of the chat: place, message, and what to do next. */
+  problem(error: unknown): string {
+    if (!(error instanceof ReasonixError)) return this.chat.internal(errorMessage(error));
+    const place = error.place ? `${formatPlace(error.place)}: ` : "";
+    const remedy = error.remedy ? `\n  ${error.remedy}` : "";
+    return `${place}${error.message}${remedy}`;
+  }
+
+  /** Goes on in another language. */
+  async use(locale: Locale): Promise<void> {
+    if (locale === this.#locale) return;
+    this.#areas = await loadAreas(locale);
+    this.#locale = locale;
+  }
+}
+
+async function loadAreas(locale: Locale): Promise<Areas> {
+  const [chat] = await Promise.all([loadTexts("chat", locale)]);
+  return { chat };
+}

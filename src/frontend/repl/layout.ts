@@ -1,0 +1,60 @@
+import { oneLine } from "../../util/terminal_text.ts";
+import type { Palette } from "../../view/mod.ts";
+import type { ChatTexts } from "./chat_texts.ts";
+import type { OverlayQueue } from "./overlay/overlay.ts";
+import { type Frame, stack, type View } from "./screen/view.ts";
+import type { Transcript } from "./transcript/transcript.ts";
+import type { TurnQueue } from "./turn_queue.ts";
+
+export interface LayoutParts {
+  readonly palette: Palette;
+  readonly texts: ChatTexts;
+  readonly transcript: Transcript;
+  readonly queue: TurnQueue;
+  readonly overlays: OverlayQueue;
+  readonly composer: View;
+  /** Said into the running turn, and not taken by it yet. */
+  readonly steering: readonly string[];
+  /** The next Ctrl-C leaves. */
+  readonly leaving: () => boolean;
+}
+
+/** Messages that wait are shown up to this number of lines. */
+const WAITING_LINES = 3;
+
+/** The live region: what is going on, what waits, the composer or the overlay in its place, the status. */
+export class Layout implements View {
+  readonly #parts: LayoutParts;
+
+  constructor(parts: LayoutParts) {
+    this.#parts = parts;
+  }
+
+  frame(columns: number, rows: number): Frame {
+    const { palette, transcript, overlays, composer } = this.#parts;
+    const status = { lines: [palette.dim(this.#status())] };
+    const waiting = { lines: this.#waiting() };
+    const taken = waiting.lines.length + status.lines.length + 1;
+    const bottom = (overlays.top ?? composer).frame(columns, Math.max(1, rows - taken));
+    const live = transcript.live(columns, Math.max(0, rows - bottom.lines.length - taken));
+    return stack([{ lines: [...live, ""] }, waiting, bottom, status]);
+  }
+
+  #status(): string {
+    const { texts: { chat }, queue, leaving } = this.#parts;
+    if (leaving()) return chat.leaveHint;
+    return queue.stopping ? chat.stopping : queue.busy ? chat.working : chat.ready;
+  }
+
+  /** What was sent and has not been taken yet. */
+  #waiting(): string[] {
+    const { texts: { chat }, queue, steering, palette } = this.#parts;
+    const lines = [
+      ...steering.map((text) => chat.steering(oneLine(text, 200))),
+      ...queue.waiting.map(({ text }) => chat.queued(oneLine(text, 200))),
+    ];
+    const more = lines.length > WAITING_LINES ? [`… +${lines.length - WAITING_LINES}`] : [];
+    const hint = queue.waiting.length > 0 ? [chat.queueHint] : [];
+    return [...lines.slice(0, WAITING_LINES), ...more, ...hint].map((line) => palette.dim(line));
+  }
+}
