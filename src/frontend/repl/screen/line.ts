@@ -1,4 +1,4 @@
-import { displayWidth } from "../../../util/display_width.ts";
+import { clusters, displayWidth } from "../../../util/display_width.ts";
 import { Style } from "./style.ts";
 
 /** Colours (SGR) and links (OSC 8): all that a line may hold besides text. */
@@ -24,13 +24,9 @@ const ALL_SOLO =
   /^[\x20-\x7e\u3001-\u3029\u3030-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]*$/;
 const ASCII = /^[\x20-\x7e]*$/;
 
-let segmenter: Intl.Segmenter | undefined;
-const graphemes = (text: string) => (segmenter ??= new Intl.Segmenter()).segment(text);
-
 /** Cells that a line takes which holds nothing else than text, colours and links. */
 function lineWidth(line: string): number {
-  const text = line.replace(SEQUENCES, "");
-  return ASCII.test(text) ? text.length : displayWidth(text);
+  return displayWidth(line.replace(SEQUENCES, ""));
 }
 
 /**
@@ -85,7 +81,7 @@ function cut(line: string, columns: number): string {
   for (const part of parts(line)) {
     if (part.startsWith("\x1b")) kept += part;
     else if (used >= 0) {
-      for (const { segment } of graphemes(part)) {
+      for (const segment of clusters(part)) {
         const width = displayWidth(segment);
         if (used + width > columns - 1) {
           kept += columns > 0 ? "…" : "";
@@ -111,7 +107,7 @@ export function rowsOf(line: string, columns: number): number {
   if (ASCII.test(text)) return Math.max(1, Math.ceil(text.length / columns));
   let rows = 1;
   let used = 0;
-  for (const { segment } of graphemes(text)) {
+  for (const segment of clusters(text)) {
     const width = displayWidth(segment);
     if (used + width > columns) {
       rows++;
@@ -149,7 +145,7 @@ function beginning(line: string, cells: number): string {
       text += part;
       continue;
     }
-    for (const { segment } of graphemes(part)) {
+    for (const segment of clusters(part)) {
       const width = displayWidth(segment);
       if (used + width > cells) return text;
       text += segment;
