@@ -3,6 +3,7 @@
  * …]`. Programs run in turns against a scripted model server; the table goes to standard output, everything
  * to dist/bench.json.
  */
+import { chatRows } from "../tests/bench/chat/chat.ts";
 import { editRows } from "../tests/bench/edits.ts";
 import { RIPGREP, type Sample, type Scenario, SCENARIOS } from "../tests/bench/figures.ts";
 import { FLOOR, NOTHING, reasonix } from "../tests/bench/programs.ts";
@@ -15,24 +16,31 @@ interface Options {
   readonly quick: boolean;
   readonly program: string | undefined;
   readonly scenarios: readonly Scenario[];
+  readonly chat: boolean;
 }
+
+/** The name of the rows of the chat, which are no runs of a task. */
+const CHAT = "chat";
 
 /** Reads the command line; `--quick` makes a third of the runs. */
 export function parseOptions(args: readonly string[]): Options {
   const quick = args.includes("--quick");
   const at = args.indexOf("--program");
   const names = args.filter((arg, index) => !arg.startsWith("--") && (at < 0 || index !== at + 1));
-  const unknown = names.find((name) => !SCENARIOS.some((scenario) => scenario.name === name));
+  const known = [...SCENARIOS.map((scenario) => scenario.name), CHAT];
+  const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
-    const known = SCENARIOS.map((scenario) => scenario.name).join(", ");
-    throw new Error(`Cannot find the scenario ${JSON.stringify(unknown)}; known ones are: ${known}`);
+    throw new Error(
+      `Cannot find the scenario ${JSON.stringify(unknown)}; known ones are: ${known.join(", ")}`,
+    );
   }
   const chosen = SCENARIOS.filter((scenario) => names.length === 0 || names.includes(scenario.name));
   const scenarios = chosen.map((scenario) => ({
     ...scenario,
     runs: quick ? Math.ceil(scenario.runs / 3) : scenario.runs,
   }));
-  return { quick, program: at < 0 ? undefined : args[at + 1], scenarios };
+  const chat = names.length === 0 || names.includes(CHAT);
+  return { quick, program: at < 0 ? undefined : args[at + 1], scenarios, chat };
 }
 
 /** Runs the programs in turns, after a discarded round that fills the code cache. */
@@ -78,6 +86,7 @@ async function main(options: Options): Promise<void> {
   }
   const rows = [
     ...rowsOf(byScenario, searches ? await ripgrepTimes(stage.tree, 5) : new Map()),
+    ...(options.chat ? await chatRows(runner, program, options.quick) : []),
     ...(options.scenarios.length === SCENARIOS.length ? editRows(options.quick ? 3 : 9) : []),
   ];
   say(table(rows));

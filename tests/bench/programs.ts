@@ -20,7 +20,7 @@ export async function reasonix(commandLine: string | undefined): Promise<Program
     plain: (args) => [...before, ...args],
     async prepare(home, url) {
       const folder = `${home}/.reasonix`;
-      await Deno.mkdir(folder);
+      await Deno.mkdir(folder, { recursive: true });
       await Deno.writeTextFile(`${folder}/config.toml`, config(url));
     },
   };
@@ -49,7 +49,7 @@ function config(url: string): string {
 }
 
 /** A script of this folder, started as Reasonix is. */
-function script(name: string, file: string): Program {
+export function script(name: string, file: string): Program {
   const path = new URL(file, import.meta.url).pathname;
   const args = [...DENO_RUN, "--no-check", path];
   return {

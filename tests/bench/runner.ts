@@ -72,7 +72,7 @@ export class Runner {
     const child = new Deno.Command(program.command, {
       args: [...args],
       cwd: this.stage[scenario.folder],
-      env: { ...this.#environment(home), ...task.env },
+      env: { ...this.environment(home), ...task.env },
       clearEnv: true,
       stdin: "null",
       stdout: "piped",
@@ -92,7 +92,8 @@ export class Runner {
     return sample;
   }
 
-  #environment(home: string): Record<string, string> {
+  /** The environment that every program gets. */
+  environment(home: string): Record<string, string> {
     return {
       PATH: Deno.env.get("PATH") ?? "",
       HOME: home,

@@ -34,4 +34,6 @@ export const SCRIPTS: Readonly<Record<string, (index: number) => ScriptedAnswer>
   shell: (index) => index < SHELLS ? calls("bash", { command: `true ${index}` }) : DONE,
   long: (index) => index < LONG_STEPS ? calls("read_file", { path: `pages/page_${index}.txt` }) : DONE,
   search: searchStep,
+  // The second answer is a stream of its own: see the server.
+  chat: () => ({ text: "Hello." }),
 };

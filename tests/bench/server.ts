@@ -3,6 +3,7 @@
  * `POST /<scenario>/<run>/v1/chat/completions`, `GET /<scenario>/<run>/report` and `GET /clock`.
  */
 import { answerParts, DONE, finishEvent, sse, textEvent, usageEvent } from "../support/model_wire.ts";
+import { streamTokens } from "./chat/tokens.ts";
 import { SCRIPTS, STREAM_EVENTS } from "./scripts.ts";
 import { Connection, type Request } from "./wire.ts";
 
@@ -85,7 +86,9 @@ async function answer(connection: Connection, request: Request): Promise<void> {
   run.last = request.body;
   const exchange: Exchange = { arrived, replied: 0, bytes: request.body.length };
   run.exchanges.push(exchange);
-  await connection.write(reply(scenario, run.exchanges.length - 1));
+  if (scenario === "chat" && run.exchanges.length === 2) {
+    await streamTokens(connection);
+  } else await connection.write(reply(scenario, run.exchanges.length - 1));
   exchange.replied = now();
 }
 

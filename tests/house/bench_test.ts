@@ -1,4 +1,6 @@
 import { parseOptions } from "../../scripts/bench.ts";
+import { rows as chatRows } from "../bench/chat/chat.ts";
+import { screenTimes } from "../bench/chat/screen_times.ts";
 import { FIGURES, median, quantile, type Sample, SCENARIOS } from "../bench/figures.ts";
 import { rowsOf, table } from "../bench/report.ts";
 import { SCRIPTS } from "../bench/scripts.ts";
@@ -11,6 +13,8 @@ Deno.test("parseOptions takes scenarios and a program and refuses a scenario it 
   assertEquals(options.scenarios.map((scenario) => scenario.name), ["hello"]);
   assert((options.scenarios[0]?.runs ?? 0) < (SCENARIOS.find(({ name }) => name === "hello")?.runs ?? 0));
   assertEquals(parseOptions([]).scenarios.length, SCENARIOS.length);
+  assertEquals([parseOptions([]).chat, parseOptions(["hello"]).chat], [true, false]);
+  assertEquals([parseOptions(["chat"]).chat, parseOptions(["chat"]).scenarios.length], [true, 0]);
   assertThrows(() => parseOptions(["helo"]), Error, '"helo"');
 });
 
@@ -49,6 +53,31 @@ Deno.test("the table holds medians, spreads, the ratio to the floor and whether 
   assertEquals(rows.find((row) => row.figure === "cold start: wall")?.reached, false);
   assertStringIncludes(table(rows), "44.0 (40.0–60.0)");
   assertStringIncludes(table(rows), "×2.00");
+});
+
+Deno.test("a text is on the screen from the first chunk on after which it can be read there", () => {
+  const chunks = [
+    { time: 1, text: "\x1b[?2004h\r\n> " },
+    { time: 2, text: "a" },
+    { time: 3, text: "\x1b[4Gb\r\nelsewhere" },
+    { time: 4, text: "\x1b[A\x1b[5Gc" },
+  ];
+  assertEquals(screenTimes(chunks, [">", "> a", "> ab", "> abc"]), [1, 2, 3, 4]);
+  assertThrows(() => screenTimes(chunks, ["> abcd"]), Error, "> abcd");
+});
+
+Deno.test("a long session is compared with a new one, whose figures are its floor", () => {
+  const visit = { prompt: 50, echo: 52, key: 1, streamKey: 2, submit: 3, paste: 100, memory: 40, idle: 0.1 };
+  const resumed = { ...visit, prompt: 70, memory: 55 };
+  const found = chatRows({ reasonix: [visit], floor: [{ prompt: 25, echo: 26 }], resumed: [resumed] });
+  const row = (figure: string) => found.find((one) => one.figure.endsWith(figure));
+  assertEquals([row("chat: prompt drawn")?.reached, row("chat: prompt drawn")?.ratioToFloor], [true, 2]);
+  assertEquals([row("session): prompt drawn")?.reached, row("session): prompt drawn")?.target], [false, 60]);
+  assertEquals([row("session): memory at rest")?.reached, row("session): memory at rest")?.target], [
+    true,
+    60,
+  ]);
+  assertEquals(row("session): memory at rest")?.programs["floor"]?.median, 40);
 });
 
 Deno.test("Connection reads requests that arrive in pieces and one behind the other", async () => {

@@ -1,0 +1,138 @@
+/** One visit to a chat, from its start to its end, with everything measured on the way. */
+import { median } from "../figures.ts";
+import type { Runner } from "../runner.ts";
+import { Pty } from "./pty.ts";
+import { screenTimes } from "./screen_times.ts";
+import { TOKENS_MS } from "./tokens.ts";
+
+/** The beginning of the line in which one writes. */
+const PROMPT = "> ";
+/** Letters that nothing else on the screen makes into the same words. */
+const MESSAGE = "qzxwvkjpqzxwvkjpqzxwvkjp";
+const WHILE_STREAMING = "jvkwzqpxjvkwzqpxjvkwzqpx";
+const AFTER_PASTE = "xkcdqz";
+const PASTE = "The quick brown fox jumps over it\tand on.\n".repeat(24_000);
+/** Keys of somebody who types very fast; not in step with the frames of a screen. */
+const KEY_MS = 37;
+const SETTLE_MS = 1500;
+const ANSWER_MS = 800;
+
+/** What a visit found; times in milliseconds. */
+export interface Visit {
+  /** From the start of the process until a prompt was on the screen. */
+  readonly prompt: number;
+  /** Until a key typed then was on it too. */
+  readonly echo: number;
+  /** From a key to the screen: while nothing happens, and while an answer of 2,000 tokens a second comes. */
+  readonly key?: number;
+  readonly streamKey?: number;
+  /** From Enter until the first request had arrived. */
+  readonly submit?: number;
+  /** The same for a later message. */
+  readonly nextSubmit?: number;
+  /** From a paste of 1 MB until the screen showed what was typed behind it. */
+  readonly paste?: number;
+  /** After a start and a rest: MB of the process that it shares with no other, and percent of a processor. */
+  readonly memory?: number;
+  readonly idle?: number;
+}
+
+export interface VisitOptions {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Where the server keeps what it was asked: `<scenario>/<run>`. */
+  readonly path: string;
+  /** Looks at the start only. */
+  readonly startOnly?: boolean;
+  /** It has no line to write in while an answer comes. */
+  readonly plain?: boolean;
+  readonly idleMs: number;
+}
+
+export async function visit({ server }: Runner, options: VisitOptions): Promise<Visit> {
+  await using pty = new Pty(options);
+  await pty.until("a prompt", (printed) => printed.includes(PROMPT));
+  pty.send(MESSAGE.slice(0, 1));
+  await pty.until("a key", (printed) => printed.lastIndexOf(MESSAGE.slice(0, 1)) > printed.indexOf(PROMPT));
+  const since = (time: number | undefined) => (time ?? NaN) - pty.started;
+  const [prompt, echo] = screenTimes(pty.chunks, [PROMPT.trim(), PROMPT + MESSAGE.slice(0, 1)]);
+  const start = { prompt: since(prompt), echo: since(echo) };
+  if (options.startOnly) return start;
+  await wait(SETTLE_MS);
+  const memory = ownMemory(pty.pid());
+  const before = processorTime(pty.pid());
+  await wait(options.idleMs);
+  const idle = (processorTime(pty.pid()) - before) / options.idleMs * 100;
+  const key = await typed(pty, MESSAGE, 1);
+  const submitted = server.clock();
+  pty.send("\r");
+  await wait(ANSWER_MS);
+  const rest = options.plain ? undefined : await busy(pty, server);
+  const { exchanges, lastBody } = await server.report(options.path);
+  const [first, second] = exchanges;
+  if (first === undefined) throw new Error(`No request came; it printed:\n${pty.printed().slice(-2000)}`);
+  if (!options.plain && !lastBody.includes(`${JSON.stringify(PASTE).slice(1, -1)}${AFTER_PASTE}`)) {
+    throw new Error(`The paste did not arrive whole; the request ends: ${lastBody.slice(-300)}`);
+  }
+  const found = { ...start, memory, idle, key, submit: first.arrived - submitted };
+  if (!rest || !second) return found;
+  const { streamKey, paste, submitted: again } = rest;
+  return { ...found, streamKey, paste, nextSubmit: second.arrived - again };
+}
+
+/** Types while an answer streams in, and pastes. */
+async function busy(
+  pty: Pty,
+  server: Runner["server"],
+): Promise<{ readonly streamKey: number; readonly paste: number; readonly submitted: number }> {
+  pty.send("Say much.");
+  await wait(KEY_MS);
+  const submitted = server.clock();
+  pty.send("\r");
+  await wait(ANSWER_MS);
+  const streamKey = await typed(pty, WHILE_STREAMING, 0);
+  await wait(TOKENS_MS);
+  pty.send("\r");
+  await wait(ANSWER_MS);
+  const from = pty.send(`\x1b[200~${PASTE}\x1b[201~${AFTER_PASTE}`);
+  await pty.until("what was typed behind a paste", () => pty.printed(from).includes(AFTER_PASTE.slice(-1)));
+  await wait(ANSWER_MS);
+  const [pasted = NaN] = screenTimes(pty.chunks, [AFTER_PASTE]);
+  pty.send("\r");
+  await wait(2 * ANSWER_MS);
+  return { streamKey, paste: pasted - from, submitted };
+}
+
+/** The median time from a key to the screen; `present` letters of the text are there already. */
+async function typed(pty: Pty, text: string, present: number): Promise<number> {
+  const sent: number[] = [];
+  for (const letter of text.slice(present)) {
+    sent.push(pty.send(letter));
+    await wait(KEY_MS);
+  }
+  await wait(ANSWER_MS);
+  const prefixes = sent.map((_, index) => PROMPT + text.slice(0, present + index + 1));
+  const shown = screenTimes(pty.chunks, prefixes);
+  return median(sent.map((time, index) => (shown[index] ?? NaN) - time)) ?? NaN;
+}
+
+/** The share of a process in the memory of the machine, in MB. */
+function ownMemory(pid: number): number {
+  const text = Deno.readTextFileSync(`/proc/${pid}/smaps_rollup`);
+  return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1]) / 1024;
+}
+
+/** Milliseconds that the threads of a process have had a processor. */
+function processorTime(pid: number): number {
+  let sum = 0;
+  for (const { name } of Deno.readDirSync(`/proc/${pid}/task`)) {
+    sum += Number(Deno.readTextFileSync(`/proc/${pid}/task/${name}/schedstat`).split(" ")[0]);
+  }
+  return sum / 1e6;
+}
+
+function wait(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
