@@ -2,7 +2,7 @@
  * A program on the terminal for tests: shows what is typed, and ends in the way the key after `!` says.
  * `!q` as it should, `!t` by an exception, `!r` by a rejection, `!x` at once, `!z` stops the job, `!e` lends
  * the terminal to a shell that reads a line, `!k` to a program that is killed; `!p` prints numbered lines,
- * `!c` clears.
+ * `!c` clears, `!f` prints without end and counts in the file of the first argument how often.
  */
 import { Screen } from "../../src/frontend/repl/screen/screen.ts";
 import { DenoTerminal } from "../../src/frontend/repl/terminal/deno_terminal.ts";
@@ -36,6 +36,12 @@ function printNumbered(): void {
   screen.print(lines);
 }
 
+function flood(count = 0): void {
+  screen.print(Array.from({ length: 100 }, (_, index) => `${count}.${index} ${"x".repeat(60)}`));
+  Deno.writeTextFileSync(Deno.args[0] ?? "", String(count));
+  setTimeout(() => flood(count + 1), 10);
+}
+
 async function lend(script: string): Promise<void> {
   const shell = new Deno.Command("sh", { args: ["-c", script], stdin: "inherit" });
   const { code } = await screen.lend(() => shell.spawn().status);
@@ -53,6 +59,7 @@ const ACTIONS: Readonly<Record<string, () => unknown>> = {
   e: () => lend(READ_LINE),
   p: printNumbered,
   c: () => text = "",
+  f: () => flood(),
   k: () => lend("kill -9 $$"),
 };
 
@@ -80,5 +87,6 @@ screen.open();
 const why = await ended.promise;
 await screen.close();
 await terminal.stop();
-await Deno.stdout.write(new TextEncoder().encode(`ended by ${why}\n`));
+const farewell = Deno.stdout.write(new TextEncoder().encode(`ended by ${why}\n`));
+await Promise.race([farewell, new Promise((resolve) => setTimeout(resolve, 500))]);
 Deno.exit(0);
