@@ -98,6 +98,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
 const FILLED: Readonly<Record<string, string>> = {
   "reasonix run --output-format json --max-steps 20 …":
     'reasonix run --output-format json --max-steps 20 "look"',
+  "reasonix run --json-schema answer.json …": 'reasonix run --json-schema answer.json "look"',
   "cd my-project": "cd .",
 };
 
@@ -157,11 +158,15 @@ Deno.test({
       .filter((line) => jq || !line.includes("| jq"));
     const open = mine.filter((line) => /…(?!")/.test(line));
     assertEquals(open, [], "what stands for the dots?");
-    await using server = startModelServer(Array.from({ length: 20 }, () => ({ text: "Done." })), {
-      check: { prefix: false },
-      models: ["mock-1"],
-    });
+    await using server = startModelServer(
+      Array.from({ length: 20 }, () => ({ text: '{"answer": "Done."}' })),
+      {
+        check: { prefix: false },
+        models: ["mock-1"],
+      },
+    );
     await using world = await makeWorld(mockConfig(server.url));
+    await world.write("answer.json", '{"type": "object", "required": ["answer"]}');
     await runLines(world, mine);
   },
 });
