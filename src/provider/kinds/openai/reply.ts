@@ -38,9 +38,10 @@ export class Reply {
   }
 
   /** Tells whether everything that matters has come, so that waiting for more is optional. */
-  get over(): "no" | "finished" | "done" {
+  get over(): "no" | "finished" | "counted" | "done" {
     if (this.#events.done) return "done";
-    return this.#collector.finish !== undefined && this.#form === "events" ? "finished" : "no";
+    if (this.#collector.finish === undefined || this.#form !== "events") return "no";
+    return this.#collector.usage === undefined ? "finished" : "counted";
   }
 
   feed(text: string): void {

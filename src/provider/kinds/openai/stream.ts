@@ -14,10 +14,15 @@ const READ_SIZE = 64 * 1024;
  */
 const DECODE_SIZE = 16 * 1024;
 const LONGEST_ERROR_BODY = 64 * 1024;
-/** Wait for the end of a reply that is complete, so that its connection can be used again. */
-const GRACE_AFTER_DONE_MS = 100;
-/** Wait for usage after the finish reason. */
-const GRACE_AFTER_FINISH_MS = 5000;
+/** Longest waits for the rest of a reply of which everything that matters has come. */
+const GRACE_MS = {
+  /** For usage after the finish reason. */
+  finished: 5000,
+  /** For `[DONE]`, or a later count, where a server sends them. */
+  counted: 1000,
+  /** For the end of the body, so that the connection can be used again. */
+  done: 100,
+} as const;
 
 /** One request, ready to be sent. */
 export interface Attempt {
@@ -76,7 +81,7 @@ export async function* streamReply(
       yield* feed(reply, decoded(decoder, bytes));
       if (over !== reply.over) {
         over = reply.over;
-        watch.start({ name: over, ms: over === "done" ? GRACE_AFTER_DONE_MS : GRACE_AFTER_FINISH_MS });
+        if (over !== "no") watch.start({ name: over, ms: GRACE_MS[over] });
       }
     }
     yield* feed(reply, [decoder.decode()]);

@@ -1,4 +1,4 @@
-import { assertEquals } from "../../../support/assert.ts";
+import { assert, assertEquals } from "../../../support/assert.ts";
 import { outcomeOf } from "../../../support/model_client.ts";
 import { callEvent, finishEvent, textEvent, usageEvent } from "../../../support/model_server.ts";
 
@@ -31,6 +31,14 @@ Deno.test("openai provider does not wait for the end of the connection when the 
   const never = new Promise(() => {});
   const outcome = await outcomeOf([textEvent("hi"), finishEvent(), usageEvent(), "data: [DONE]\n\n", never]);
   assertEquals([outcome.text, outcome.reason, outcome.usage?.inputTokens], ["hi", "stop", 10]);
+});
+
+Deno.test("openai provider waits for [DONE] no longer than a second when all else has come", async () => {
+  const never = new Promise(() => {});
+  const start = performance.now();
+  const outcome = await outcomeOf([textEvent("hi"), finishEvent(), usageEvent(), never]);
+  assertEquals([outcome.text, outcome.reason, outcome.usage?.inputTokens], ["hi", "stop", 10]);
+  assert(performance.now() - start < 4500, "the wait for usage is over when it has come");
 });
 
 Deno.test("openai provider reports a failure when the server gives up with a finish reason", async () => {
