@@ -1,4 +1,5 @@
 import {
+  argumentsLine,
   errorMessage,
   isAbort,
   type NewEventOf,
@@ -167,7 +168,7 @@ function callSummary(call: ToolCall, prepared: PreparedCall | string): { summary
   if (typeof prepared === "string") {
     return {
       summary: shortened(call.arguments),
-      title: shortened(`${call.name} ${call.arguments}`, MAX_TITLE),
+      title: shortened(`${call.name} ${argumentsLine(call.arguments)}`, MAX_TITLE),
     };
   }
   return {

@@ -61,3 +61,27 @@ export function subjectOf(
   const paths = writes.length > 0 ? writes : reads;
   return [...new Set(subjects.length > 0 ? subjects : paths)].join(", ");
 }
+
+const MAX_TEXT = 60;
+
+/**
+ * Returns the arguments of a call in one line for people: `path: "a.txt", count: 3, edits: […]`; as they were
+ * sent where they are no JSON object.
+ */
+export function argumentsLine(sent: string): string {
+  let value: unknown;
+  try {
+    value = JSON.parse(sent);
+  } catch {
+    return sent;
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return sent;
+  return Object.entries(value).map(([name, argument]) => `${name}: ${argumentText(argument)}`).join(", ");
+}
+
+function argumentText(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? "[]" : "[…]";
+  if (typeof value === "object" && value !== null) return "{…}";
+  if (typeof value !== "string") return String(value);
+  return JSON.stringify(value.length > MAX_TEXT ? `${value.slice(0, MAX_TEXT - 1).toWellFormed()}…` : value);
+}

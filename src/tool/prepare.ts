@@ -1,4 +1,4 @@
-import { type PreparedCall, subjectOf, type ToolCall } from "../core/mod.ts";
+import { argumentsLine, type PreparedCall, subjectOf, type ToolCall } from "../core/mod.ts";
 import { type Arguments, texts, type Tool } from "./tool.ts";
 
 /** Fills in what a tool declares about one call; the only place where its declarations are read. */
@@ -17,7 +17,7 @@ export function preparedCall(call: ToolCall, tool: Tool, args: Record<string, un
     call,
     tool: tool.name,
     args,
-    title: tool.title?.(args) ?? `${tool.name} ${subjectOf(facts) || call.arguments}`,
+    title: tool.title?.(args) ?? `${tool.name} ${subjectOf(facts) || argumentsLine(call.arguments)}`,
     readOnly,
     runsIn,
     ...facts,
