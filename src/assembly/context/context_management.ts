@@ -11,6 +11,7 @@ import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "../session/session.ts";
 import { askServerWindow } from "./context_window.ts";
 import { VERSION } from "../../util/version.ts";
+import { grouped } from "../../view/mod.ts";
 
 export interface ContextManagerParts {
   readonly paths: RunPaths;
@@ -121,7 +122,7 @@ class ContextWindow {
     const found = await askServerWindow(loaded, choice);
     if (!found) return;
     this.tokens = found.tokens;
-    const text = `The server's context window is ${found.tokens} tokens (${found.source})`;
+    const text = `The server's context window is ${grouped(found.tokens)} tokens (${found.source})`;
     await recorder.record({ type: "notice", level: "info", code: "window", text });
   }
 }

@@ -3,6 +3,7 @@ import { type ContextReport, loadReport } from "../../context/mod.ts";
 import type { Prefix } from "../../core/mod.ts";
 import type { SessionState } from "../../session/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
+import { grouped } from "../../view/mod.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import { buildRegistry } from "../tools/tools.ts";
 import { askServerWindow } from "./context_window.ts";
@@ -46,15 +47,15 @@ export async function contextReportOf(
 export function contextText(report: ContextReport): string {
   const share = report.percent === undefined
     ? "window unknown"
-    : `${report.percent.toFixed(1)} % of ${report.window}`;
+    : `${report.percent.toFixed(1)} % of ${grouped(report.window ?? 0)}`;
   const lines = [
-    `${report.model}: ${report.tokens} tokens ${report.measure}, ${share}`,
-    ...(report.compactsAt === undefined ? [] : [`compacts at ${report.compactsAt} tokens`]),
+    `${report.model}: ${grouped(report.tokens)} tokens ${report.measure}, ${share}`,
+    ...(report.compactsAt === undefined ? [] : [`compacts at ${grouped(report.compactsAt)} tokens`]),
     "",
-    ...report.categories.map((row) => `${String(row.tokens).padStart(8)}  ${row.name}`),
+    ...report.categories.map((row) => `${grouped(row.tokens).padStart(9)}  ${row.name}`),
     "",
     ...report.loaded.map((part) =>
-      `${String(part.tokens).padStart(8)}  ${part.kind} ${part.name}${part.from ? `  ${part.from}` : ""}`
+      `${grouped(part.tokens).padStart(9)}  ${part.kind} ${part.name}${part.from ? `  ${part.from}` : ""}`
     ),
     ...report.shadowed.map((path) => `not used: ${path} (another one comes first)`),
     ...report.notices.map(({ path, text }) => `! ${path} ${text}`),

@@ -6,6 +6,7 @@ import type { Provider } from "../../provider/mod.ts";
 import { exists } from "../../path/probe.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { suggestNames } from "../../util/suggest.ts";
+import { grouped } from "../../view/mod.ts";
 import { SLASH_COMMANDS } from "./slash_names.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import type { RunSession } from "../session/session.ts";
@@ -150,10 +151,11 @@ function nothingYet(name: string): ReasonixError {
 function compactionText(report: CompactionReport, summary: string | undefined): string {
   const { method, tokensBefore, tokensAfter, removed = 0, archive, problem } = report;
   if (method === "none") {
-    return `Nothing was compacted: too little can be left out of ${tokensBefore} tokens\n`;
+    return `Nothing was compacted: too little can be left out of ${grouped(tokensBefore)} tokens\n`;
   }
   const lines = [
-    `Compacted ${removed} messages (${method}): ${tokensBefore} → ${tokensAfter} tokens`,
+    `Compacted ${removed === 1 ? "1 message" : `${grouped(removed)} messages`} (${method}): ` +
+    `${grouped(tokensBefore)} → ${grouped(tokensAfter)} tokens`,
     ...(problem === undefined ? [] : [`No better method worked: ${problem}`]),
     ...(archive === undefined ? [] : [`The originals are in ${archive}`]),
     ...(method === "drop" || summary === undefined ? [] : ["", summary]),
