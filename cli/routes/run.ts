@@ -76,7 +76,7 @@ const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     kind: "enum",
     values: ["allow", "deny", "fail"],
     optional: true,
-    brief: "If a rule asks: allow (default), deny, fail",
+    brief: "If it must ask: allow (default), deny, fail",
   },
   writes: {
     kind: "enum",

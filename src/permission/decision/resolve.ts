@@ -187,9 +187,9 @@ function unattendedAlways(ruling: Ruling, subject: string, context: DecisionCont
 function unattended(subject: string, context: DecisionContext, rule: { rule?: string }): Decision {
   const { onAsk = "allow" } = context;
   if (onAsk === "allow") return { decision: "allow", source: "headless", ...rule };
-  const why = `blocked: ${
-    quoteForMessage(subject)
-  } needs an approval and this run asks nobody (--on-ask ${onAsk})`;
+  const why = `blocked: ${quoteForMessage(subject)} needs an approval (${
+    rule.rule === undefined ? "no rule allows it" : `rule ${rule.rule}`
+  }) and this run asks nobody (--on-ask ${onAsk})`;
   const base = { decision: "deny", source: "headless", ...rule } as const;
   return onAsk === "fail"
     ? { ...base, reason: why, stop: true }

@@ -79,7 +79,7 @@ Deno.test("a refusal says in one line who refused what and why", async () => {
     ],
     [
       await scene("/w", {}, { onAsk: "deny" }).gate.check(bash("make"), signal),
-      '"make" needs an approval and this run asks nobody (--on-ask deny)',
+      '"make" needs an approval (no rule allows it) and this run asks nobody (--on-ask deny)',
     ],
     [
       await scene("/w", {}, { mode: "deny" }).gate.check(bash("make"), signal),
