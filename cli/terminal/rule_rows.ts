@@ -20,20 +20,19 @@ const LISTS: Readonly<Record<string, RuleRow["list"]>> = {
   "sandbox.network_hosts": "host",
 };
 
-/** The rules in force in the order in which they are asked, then what waits for a decision about trust. */
+/**
+ * The rules in force in the order in which they are asked, the directories and hosts that are open, then what
+ * waits for a decision about trust.
+ */
 export function ruleRows(loaded: LoadedConfig): RuleRow[] {
-  const rows = (["deny", "ask", "allow"] as const).flatMap((list) =>
-    loaded.config.permissions[list].map((rule, index): RuleRow => {
-      const { source, file, line, column } = sourceOf(loaded, `permissions.${list}[${index}]`);
-      const place = { ...(line ? { line } : {}), ...(column ? { column } : {}) };
-      return {
-        list,
-        rule,
-        origin: file === undefined ? source : formatPlace({ file, ...place }),
-        state: source === "project" && list === "allow" ? "trusted" : "in force",
-      };
-    })
-  );
+  const { permissions: { deny, ask, allow }, sandbox } = loaded.config;
+  const rows = [
+    ...rowsOf(loaded, { list: "deny", key: "permissions.deny", values: deny }),
+    ...rowsOf(loaded, { list: "ask", key: "permissions.ask", values: ask }),
+    ...rowsOf(loaded, { list: "allow", key: "permissions.allow", values: allow }),
+    ...rowsOf(loaded, { list: "write", key: "sandbox.allow_write", values: sandbox.allow_write }),
+    ...rowsOf(loaded, { list: "host", key: "sandbox.network_hosts", values: sandbox.network_hosts }),
+  ];
   const waiting = loaded.needsTrust.flatMap(({ widens = [] }) => widens).map((widening): RuleRow => ({
     list: LISTS[widening.key] ?? "allow",
     rule: widening.value,
@@ -41,6 +40,25 @@ export function ruleRows(loaded: LoadedConfig): RuleRow[] {
     state: "waiting",
   }));
   return [...rows, ...waiting];
+}
+
+interface RuleValues {
+  readonly list: RuleRow["list"];
+  readonly key: string;
+  readonly values: readonly string[];
+}
+
+function rowsOf(loaded: LoadedConfig, { list, key, values }: RuleValues): RuleRow[] {
+  return values.map((rule, index) => {
+    const { source, file, line, column } = sourceOf(loaded, `${key}[${index}]`);
+    const place = { ...(line ? { line } : {}), ...(column ? { column } : {}) };
+    return {
+      list,
+      rule,
+      origin: file === undefined ? source : formatPlace({ file, ...place }),
+      state: source === "project" && list !== "deny" && list !== "ask" ? "trusted" : "in force",
+    };
+  });
 }
 
 const STATES = {

@@ -255,8 +255,11 @@ Deno.test({
 Deno.test("permissions and doctor show each rule with its place and whether it counts", async () => {
   await using it = await clone({
     ".claude/settings.json": '{"permissions": {\n  "allow": ["Bash(make:*)"],\n  "deny": ["Bash(rm:*)"]\n}}',
+    "reasonix.toml": '[sandbox]\nallow_write = ["../outside"]\nnetwork_hosts = ["a.example"]\n',
   });
   const { world } = it;
+  const outside = await Deno.realPath(`${world.dir}/../outside`);
+  const toml = `${await Deno.realPath(world.dir)}/reasonix.toml`;
   const file = `${await Deno.realPath(world.dir)}/.claude/settings.json`;
   const shows = async (...lines: string[]) => {
     for (const command of [["permissions", "list"], ["doctor"]]) {
@@ -267,6 +270,7 @@ Deno.test("permissions and doctor show each rule with its place and whether it c
   await shows(
     `deny  Bash(rm:*)  ${file}:3:12\n`,
     `allow Bash(make:*)  ${file}:2:13  not in force until \`reasonix trust\`\n`,
+    `host  a.example  ${toml}:3:18  not in force until \`reasonix trust\`\n`,
   );
   const before = await world.run(["permissions", "check", "make x"]);
   assertStringIncludes(before.stdout, "ask: no rule applies (default)\n");
@@ -275,7 +279,11 @@ Deno.test("permissions and doctor show each rule with its place and whether it c
     `after \`reasonix trust\`: allow, rule allow Bash(make:*) (${file}:2:13)\n`,
   );
   await world.run(["trust", "--yes"]);
-  await shows(`allow Bash(make:*)  ${file}:2:13  trusted\n`);
+  await shows(
+    `allow Bash(make:*)  ${file}:2:13  trusted\n`,
+    `write ${outside}  ${toml}:2:16  trusted\n`,
+    `host  a.example  ${toml}:3:18  trusted\n`,
+  );
   const after = await world.run(["permissions", "check", "make x"]);
   assertStringIncludes(after.stdout, `rule allow Bash(make:*) (${file}:2:13, trusted)`);
   assert(!after.stdout.includes("after `reasonix trust`"));

@@ -73,6 +73,8 @@ interface ProjectSources {
   readonly keyNames: ReadonlySet<string>;
   /** All layers of the project, as written. */
   readonly project: readonly Layer[];
+  /** The preset that closes the network. */
+  readonly offline: string | undefined;
 }
 
 /** Makes of what a layer says what counts: variables replaced, paths absolute, the project narrowed. */
@@ -108,15 +110,21 @@ export class LayerResolver {
   /** The layers of a project, the weaker first: none may loosen what an earlier one narrows. */
   async resolveProject(layers: readonly Layer[], own: readonly Layer[]): Promise<Layer[]> {
     const keyNames = new Set([DEFAULT_LAYER, ...own, ...layers].flatMap(keyNamesOf));
+    const offline = own.find(({ source, table: { sandbox } }) =>
+      source === "preset" && isTable(sandbox) && sandbox.network === false
+    )?.file;
     const resolved: Layer[] = [];
     for (const layer of layers) {
       const base = mergeLayers([...own, ...resolved]);
-      resolved.push(await this.#resolveProjectLayer(layer, { base, keyNames, project: layers }));
+      resolved.push(await this.#resolveProjectLayer(layer, { base, keyNames, project: layers, offline }));
     }
     return resolved;
   }
 
-  async #resolveProjectLayer(layer: Layer, { base, keyNames, project }: ProjectSources): Promise<Layer> {
+  async #resolveProjectLayer(
+    layer: Layer,
+    { base, keyNames, project, offline }: ProjectSources,
+  ): Promise<Layer> {
     const { cwd, env, trust = () => false } = this.#options;
     const fromFile = lazyDotenv(() => readProjectText(join(cwd, ".env"), []));
     const forPlugins = (name: string) =>
@@ -145,7 +153,7 @@ export class LayerResolver {
     const waiting: Withholdable[] = [...withholdable];
     if (wideningLists.length > 0) {
       const { findWidenings } = await import("../project/widening.ts");
-      const found = findWidenings(restricted, { layer, cwd, env, home: this.#home, project });
+      const found = findWidenings(restricted, { layer, cwd, env, home: this.#home, project, offline });
       if (found) waiting.push(found);
     }
     this.#problems.push(...warnings, ...pluginNotice(layer));

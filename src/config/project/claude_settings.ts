@@ -16,6 +16,8 @@ import { claudeRule } from "../import/agents/claude_rules.ts";
 /** The weaker first. */
 const FILES = [".claude/settings.json", ".claude/settings.local.json"] as const;
 const LISTS = ["deny", "ask", "allow"] as const;
+/** What is read of `permissions`. */
+const READ: ReadonlySet<string> = new Set([...LISTS, "additionalDirectories", "defaultMode"]);
 const OFF = "set permissions.claude_settings = false in your own file to leave such files alone";
 
 export interface ClaudeSettings {
@@ -71,6 +73,9 @@ class Reader {
     const { permissions } = value;
     if (permissions === undefined) return undefined;
     if (!isRecord(permissions)) return this.#wrong("error", ["permissions"], "permissions must be an object");
+    this.unused.push(
+      ...Object.keys(permissions).filter((key) => !READ.has(key)).map((key) => `permissions.${key}`),
+    );
     for (const list of LISTS) this.#rules(list, permissions[list]);
     this.#directories(permissions.additionalDirectories);
     this.#mode(permissions.defaultMode);

@@ -14,6 +14,8 @@ export interface WideningInput extends Pick<ProjectInput, "layer" | "cwd" | "env
   readonly home: string;
   /** All layers of the project, as written. */
   readonly project: readonly Layer[];
+  /** The preset that closes the network, such as "preset offline": no project opens it again. */
+  readonly offline?: string | undefined;
 }
 
 /**
@@ -25,6 +27,8 @@ export function findWidenings(
   input: WideningInput,
 ): Withholdable | undefined {
   const widens: Widening[] = [];
+  // The decision is about the file, and the same with every preset.
+  const decided: [string, string][] = [];
   const withheld: (() => void)[] = [];
   for (const { path, table, values, refuse } of wideningLists) {
     const key = formatKey(path);
@@ -36,7 +40,11 @@ export function findWidenings(
         refuse(index, `Only your own file can open ${JSON.stringify(written)} for writing`);
       } else if (found === "nothing") all.push(written);
       else if (found === "inside") all.push(written), harmless.push(written);
-      else {
+      else if (key === "sandbox.network_hosts" && input.offline !== undefined) {
+        decided.push([key, found.value]);
+        refuse(index, `With ${input.offline} a project cannot open the host ${JSON.stringify(written)}`);
+      } else {
+        decided.push([key, found.value]);
         all.push(found.value);
         // Looked up when it is shown: thousands of them would each cost a pass over the text.
         const widening: Widening = {
@@ -61,7 +69,7 @@ export function findWidenings(
   const file = input.layer.file ?? "";
   const name = relativeTo(file, input.cwd) ?? file;
   const narrows = input.project.map((layer) => narrowingsOf(layer.table));
-  const content = canonicalJson([widens.map(({ key, value }) => [key, value]), narrows]);
+  const content = canonicalJson([decided, narrows]);
   const reason = "it would allow more than you do";
   return {
     item: { kind: "widening", name, reason, content, place: first.place, widens },

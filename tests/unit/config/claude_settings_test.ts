@@ -209,3 +209,11 @@ Deno.test("a file of a mebibyte, a pipe and a directory are refused, and the tex
     assertEquals(String(error).includes("root:"), false);
   }
 });
+
+Deno.test("parts of the file that nothing reads are named, also those of permissions", async () => {
+  const { unused } = await load({
+    hooks: {},
+    permissions: { deny: ["Bash(rm:*)"], disableBypassPermissionsMode: "disable", defaultMode: "plan" },
+  });
+  assertEquals(unused, [".claude/settings.json (hooks, permissions.disableBypassPermissionsMode)"]);
+});

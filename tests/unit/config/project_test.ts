@@ -366,3 +366,21 @@ Deno.test("a plugin whose variable is missing is left out with a warning, anythi
   assertMatch(error.message, /NOPE.* in sandbox.forbid_read\[1\] is not set/);
   assert(error.place?.line === 2 && error.place?.column === 22, JSON.stringify(error.place));
 });
+
+Deno.test("a preset without network opens no host of a trusted project, and asks for no other decision", async () => {
+  await using fixture = configFixture({
+    "project/reasonix.toml": 'permissions.allow = ["Bash(make:*)"]\nsandbox.network_hosts = ["a.example"]\n',
+    "home/config.toml": 'sandbox.network_hosts = ["own.example"]\n',
+  });
+  const contents: string[] = [];
+  const trust = ({ content }: { readonly content: string }) => contents.push(content) > 0;
+  const usual = await fixture.load({ trust });
+  const offline = await fixture.load({ trust, preset: "offline" });
+  assertEquals(usual.config.sandbox.network_hosts, ["own.example", "a.example"]);
+  assertEquals(offline.config.sandbox.network_hosts, ["own.example"]);
+  assertEquals(offline.config.permissions.allow.at(-1), "Bash(make:*)");
+  assertEquals(contents[0], contents[1]);
+  assertEquals(offline.warnings.map(({ message, place }) => [message, place?.line]), [
+    ['With preset offline a project cannot open the host "a.example"; it is ignored', 2],
+  ]);
+});
