@@ -45,6 +45,14 @@ export class RegistryToolbox implements Toolbox {
     };
     return await (execute ? execute(call, tool, whole) : tool.execute(call.args, whole));
   }
+
+  /** Works out what a call of a file tool would change, and writes nothing. */
+  async preview(call: PreparedCall, signal: AbortSignal): Promise<ToolResult> {
+    const { context } = this.#options;
+    const settings = { ...context.settings, writes: "dry-run" } as const;
+    const dry = new RegistryToolbox({ ...this.#options, context: { ...context, settings } });
+    return await dry.execute(call, signal, () => {});
+  }
 }
 
 /**

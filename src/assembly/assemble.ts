@@ -47,8 +47,8 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     ? async (...question) => await gate.confirm?.(...question) ?? NOBODY_ASKED
     : undefined;
   const tools = buildTools({ ...parts, scope, permissionMode, confirm, vision: provider.model.vision });
-  const { openJail, shellFolder } = tools;
-  const ruled = { options, scope, recorder, openJail, shellFolder, temporaryRules: skillRules.current };
+  const { openJail } = tools;
+  const ruled = { options, scope, recorder, tools, temporaryRules: skillRules.current };
   const gate: Gate & Partial<PermissionGate> = options.gate ??
     buildGate(ruled);
   const context = await manageContext({ ...parts, model });

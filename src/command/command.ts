@@ -1,4 +1,5 @@
 import type { Assembly } from "../assembly/mod.ts";
+import type { Locale } from "../i18n/mod.ts";
 import type { ApprovalMode, PermissionMode } from "../permission/mod.ts";
 
 /** The session to open, and what differs from the flags of the command line. Absent: a new session. */
@@ -21,6 +22,24 @@ export interface Choice<T> {
   readonly value: T;
   /** A key that chooses it at once. */
   readonly key?: string;
+  /** What is behind it, shown while it is the current one. */
+  readonly preview?: () => string | Promise<string>;
+}
+
+export interface ChooseOptions<T> {
+  /** Index of the entry to begin with. */
+  readonly current?: number;
+  /** What is typed narrows the list; for long ones. */
+  readonly filter?: boolean;
+  /** Hears of the current entry as it changes. */
+  readonly onMove?: (value: T) => void;
+}
+
+export interface ConfirmOptions {
+  /** What the answer is about, in full. */
+  readonly text?: string;
+  /** It cannot be taken back. */
+  readonly danger?: boolean;
 }
 
 /** What a slash command finds around it: the session, and the front end it was typed into. */
@@ -31,8 +50,23 @@ export interface CommandHost {
   commands(): Promise<readonly SlashCommand[]>;
   /** Shows the user a report, which is Markdown. Nothing of it is said to the model. */
   say(text: string): void;
-  /** Lets the user choose; undefined when he left without. */
-  choose<T>(title: string, choices: readonly Choice<T>[]): Promise<T | undefined>;
+  /** The language of the user. */
+  readonly locale: Locale;
+  /**
+   * Lets the user choose; undefined when they left without. The first line of the title is the question, what
+   * follows explains it.
+   */
+  choose<T>(
+    title: string,
+    choices: readonly Choice<T>[],
+    options?: ChooseOptions<T>,
+  ): Promise<T | undefined>;
+  /** Asks for a yes; leaving is a no. */
+  confirm(question: string, options?: ConfirmOptions): Promise<boolean>;
+  /** Asks for a text, beginning with `initial`; undefined when the user left without. */
+  prompt(question: string, initial?: string): Promise<string | undefined>;
+  /** Shows a text to be read until the user leaves it; not kept in the history. */
+  show(title: string, text: string): Promise<void>;
   /** Sends a text to the model as the user's. */
   send(text: string): void;
   /** Goes to another session, or goes on with this one and another model. */

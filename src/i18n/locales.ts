@@ -4,6 +4,7 @@ import type { Locale } from "./locale.ts";
 const EN = {
   chat: () => import("./en/chat.ts"),
   doctor: () => import("./en/doctor.ts"),
+  overlay: () => import("./en/overlay.ts"),
   run: () => import("./en/run.ts"),
   setup: () => import("./en/setup.ts"),
   start: () => import("./en/start.ts"),
@@ -21,6 +22,7 @@ const CATALOGUES: Readonly<Record<Locale, Catalogue>> = {
   "zh-CN": {
     chat: () => import("./zh_cn/chat.ts"),
     doctor: () => import("./zh_cn/doctor.ts"),
+    overlay: () => import("./zh_cn/overlay.ts"),
     run: () => import("./zh_cn/run.ts"),
     setup: () => import("./zh_cn/setup.ts"),
     start: () => import("./zh_cn/start.ts"),

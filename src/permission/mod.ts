@@ -9,6 +9,7 @@ export type {
   ApprovalMode,
   ApprovalRequest,
   Approver,
+  CallDetails,
   CommandSurroundings,
   Confirmation,
   DecisionEvent,

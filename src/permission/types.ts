@@ -1,4 +1,4 @@
-import type { ApprovalAnswer, NewEventOf, PreparedCall } from "../core/mod.ts";
+import type { ApprovalAnswer, EventOf, NewEventOf, PreparedCall } from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { LineDescription } from "./command/describe.ts";
 import type { Decision, DecisionSource, Gate } from "./contract.ts";
@@ -27,6 +27,16 @@ export interface DestructiveFinding {
   readonly targets: readonly DestructiveTarget[];
 }
 
+/** What a person should see of a call before they answer. */
+export interface CallDetails {
+  /** The changes that it would make. */
+  readonly changes?: readonly NonNullable<EventOf<"tool.end">["changes"]>[number][];
+  /** Why it would fail, as things are. */
+  readonly problem?: string;
+  /** One line about what the jail does and does not stop. */
+  readonly confinement?: string;
+}
+
 /** A question for the person in front of the program. */
 export interface ApprovalRequest {
   readonly callId: string;
@@ -46,9 +56,17 @@ export interface ApprovalRequest {
   readonly rule?: string;
   /** A wider rule that can be chosen instead, such as `Bash(go test:*)`. */
   readonly prefixRule?: string;
+  /** The file in which "always" would save a rule. */
+  readonly savedIn?: string;
+  /** The rule that "session" grants; absent: exactly this call. */
+  readonly sessionRule?: string;
   readonly destructive?: readonly DestructiveFinding[];
   /** No mode that asks nobody may answer in place of a person. */
   readonly personOnly?: true;
+  /** It would run without the jail; what of its output made that seem to be needed. */
+  readonly escape?: { readonly evidence: string } | undefined;
+  /** Finds out what the call would do; takes a moment. Rejects only when the signal aborts. */
+  readonly details?: (signal: AbortSignal) => Promise<CallDetails>;
 }
 
 /**
@@ -127,6 +145,10 @@ export interface GateOptions {
   readonly record: (event: DecisionEvent) => void | Promise<void>;
   /** Persists an "always" answer. Without it, "always" is not offered. */
   readonly saveRule?: (rule: string) => Promise<void>;
+  /** The file that `saveRule` writes to. */
+  readonly savedIn?: string;
+  /** Finds out what a call would do, for a person who is asked about it. Rejects only for an abort. */
+  readonly details?: (call: PreparedCall, signal: AbortSignal) => Promise<CallDetails>;
   /** MCP tools whose claim to be read-only is believed in plan mode. */
   readonly trustedReadOnly?: readonly string[];
   /** Persists "always" for a read-only claim. */
@@ -163,6 +185,7 @@ export interface Confirmation {
   /** Continues the subject: `wants to run without the jail`. */
   readonly reason: string;
   readonly source: DecisionSource;
+  readonly escape?: ApprovalRequest["escape"] | undefined;
 }
 
 /** The gate of one session. Modes may change between calls. */

@@ -26,6 +26,7 @@ export async function offerEscape(
       `seems to have been stopped by the jail (${JSON.stringify(denial.evidence)}) and would run once ` +
       "more from its beginning, not confined at all",
     source: "confinement",
+    escape: { evidence: denial.evidence },
   } as const;
   const { decision, reason } = await ask(call, question, signal);
   if (decision === "allow") return jail.unconfined(argv);

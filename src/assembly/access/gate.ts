@@ -56,7 +56,7 @@ export function gateOptions(sources: GateSources): GateOptions {
     filesStay: loaded.config.tools.writes !== "allow",
     unconfined: () => withoutJail(openJail, loaded.config.tools.writes),
     surroundings: () => surroundings(openJail),
-    ...(loaded.files.length > 0 ? { saveRule } : {}),
+    ...(loaded.files.length > 0 ? { saveRule, savedIn: userConfigFile(paths.home) } : {}),
     shell: Deno.build.os === "windows" ? "other" : "posix",
   };
 }
@@ -108,19 +108,26 @@ function ruleText(loaded: LoadedConfig, list: RuleList, rule: { text: string; in
   };
 }
 
-interface GateParts extends Required<Pick<GateOptions, "shellFolder" | "temporaryRules">> {
+interface GateParts extends Required<Pick<GateOptions, "temporaryRules">> {
   readonly options: AssemblyOptions;
   readonly scope: AccessScope;
   readonly recorder: Recorder;
-  readonly openJail: () => Promise<Jail>;
+  readonly tools: Required<Pick<GateOptions, "shellFolder" | "details">> & Pick<GateSources, "openJail">;
 }
 
 /** The permission gate of a run. */
-export function buildGate({ options, scope, recorder, openJail, ...asked }: GateParts): PermissionGate {
+export function buildGate({ options, scope, recorder, tools, temporaryRules }: GateParts): PermissionGate {
+  const { openJail, shellFolder, details } = tools;
   const { approver } = options;
   const record: GateOptions["record"] = (event) => recorder.record(event);
   const configured = gateOptions({ ...options, scope, openJail, record });
-  return createGate({ ...configured, ...asked, ...(approver ? { approver } : {}) });
+  return createGate({
+    ...configured,
+    shellFolder,
+    details,
+    temporaryRules,
+    ...(approver ? { approver } : {}),
+  });
 }
 
 /** The `allowed-tools` of active skills: each counts from its activation to the end of that turn. */

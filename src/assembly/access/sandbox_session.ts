@@ -166,11 +166,18 @@ export class SandboxSession {
     return this.#told ??= this.#tellConfinement(jail).then(() => this.#tellHeldBack());
   }
 
+  /** One line about what commands of the moment can and cannot do. */
+  async describe(): Promise<string> {
+    const { filesStay, paths: { cwd } } = this.#sources;
+    const jail = await this.open();
+    return (filesStay?.() ? jail.readOnly() : jail).describe(cwd);
+  }
+
   /** Says what is confined once per project and again when it changed; that nothing is, each time. */
   async #tellConfinement(jail: Jail): Promise<void> {
-    const { tell, filesStay, unconfined, forecast, paths: { home, cwd } } = this.#sources;
+    const { tell, unconfined, forecast, paths: { home, cwd } } = this.#sources;
     if (!tell || (!jail.confined && (unconfined || forecast))) return;
-    const line = (filesStay?.() ? jail.readOnly() : jail).describe(cwd);
+    const line = await this.describe();
     const folder = projectDir(`${home}/cache`, cwd);
     const file = `${folder}/jail`;
     if (jail.confined && await Deno.readTextFile(file).catch(() => "") === line) return;

@@ -1,7 +1,13 @@
 import { RegistryToolbox, SUBMIT_TOOL } from "../../agent/mod.ts";
 import type { Config, LoadedConfig } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { keepsFiles, type PermissionGate, type PermissionMode } from "../../permission/mod.ts";
+import { errorMessage, type PreparedCall } from "../../core/mod.ts";
+import {
+  type CallDetails,
+  keepsFiles,
+  type PermissionGate,
+  type PermissionMode,
+} from "../../permission/mod.ts";
 import type { Jail } from "../../sandbox/mod.ts";
 import {
   type Asker,
@@ -44,6 +50,8 @@ export interface RunTools {
   readonly shellFolder: () => string | undefined;
   /** Chooses the command jail ahead of the first command. */
   openJail(): Promise<Jail>;
+  /** Finds out what a call would do, and changes nothing. */
+  details(call: PreparedCall, signal: AbortSignal): Promise<CallDetails>;
   /** Ends what runs in the background. */
   close(): Promise<void>;
   /** Resolves when helper processes have ended, some time after `close`. */
@@ -92,6 +100,7 @@ export function buildTools(parts: ToolParts): RunTools {
   return {
     toolbox,
     openJail: jail.open,
+    details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
     shellFolder: () => services.shell?.cwd,
     ended: () => services.ended(),
     async close() {
@@ -100,6 +109,17 @@ export function buildTools(parts: ToolParts): RunTools {
       await jail.close();
     },
   };
+}
+
+async function detailsOf(
+  call: PreparedCall,
+  signal: AbortSignal,
+  { jail, toolbox }: { readonly jail: SandboxSession; readonly toolbox: RegistryToolbox },
+): Promise<CallDetails> {
+  if (call.command) return { confinement: await jail.describe().catch(errorMessage) };
+  if (call.family !== "Edit") return {};
+  const { changes, isError, summary } = await toolbox.preview(call, signal);
+  return { ...(changes ? { changes } : {}), ...(isError ? { problem: summary } : {}) };
 }
 
 /** Services of the tools whose changes are events of the session. */

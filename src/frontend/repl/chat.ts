@@ -5,7 +5,7 @@ import { type Palette, palette } from "../../view/mod.ts";
 import { Composer, type Draft } from "./composer/composer.ts";
 import { ChatCommands } from "./command_host.ts";
 import { Layout } from "./layout.ts";
-import { OverlayQueue } from "./overlay/overlay.ts";
+import { Dialogs } from "./overlay/dialogs.ts";
 import { ChatPerson, type Person } from "./person.ts";
 import { Screen } from "./screen/screen.ts";
 import { SessionHost } from "./session_host.ts";
@@ -33,8 +33,7 @@ export class Chat {
   readonly #screen: Screen;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
-  readonly #overlays: OverlayQueue;
-  readonly #person: ChatPerson;
+  readonly #dialogs: Dialogs;
   readonly #host: SessionHost;
   readonly #queue: TurnQueue;
   readonly #commands: ChatCommands;
@@ -50,7 +49,11 @@ export class Chat {
     this.#palette = palette(options.colours);
     this.#screen = new Screen(terminal, { frame: (columns, rows) => layout.frame(columns, rows) });
     this.#composer = new Composer({ onSubmit: (draft) => void this.#submit(draft) });
-    this.#overlays = new OverlayQueue(() => this.#screen.draw());
+    this.#dialogs = new Dialogs({
+      palette: () => this.#palette,
+      locale: () => texts.locale,
+      changed: () => this.#screen.draw(),
+    });
     this.#transcript = new Transcript({
       palette: this.#palette,
       print: (lines) => this.#screen.print(lines),
@@ -66,27 +69,27 @@ export class Chat {
       texts,
       transcript: this.#transcript,
       queue: this.#queue,
-      overlays: this.#overlays,
+      overlays: this.#dialogs.overlays,
       composer: this.#composer,
       steering: this.#steering,
       leaving: () => this.#leaving,
     });
     const say = (text: string) => this.#transcript.say(text);
-    this.#person = new ChatPerson({
-      overlays: this.#overlays,
-      palette: this.#palette,
+    const person = new ChatPerson({
+      dialogs: this.#dialogs,
       texts,
       say,
       lend: (run) => this.#screen.lend(run),
       stop: () => this.#stop(),
     });
     this.#host = new SessionHost(
-      (request) => options.open(request, this.#person),
+      (request) => options.open(request, person),
       (event) => this.#event(event),
     );
     this.#commands = new ChatCommands({
       host: this.#host,
-      person: this.#person,
+      dialogs: this.#dialogs,
+      texts,
       say,
       send: (text) => this.#queue.addFirst({ text, steer: false }),
       quit: () => this.#end(EXIT.done),
@@ -114,7 +117,7 @@ export class Chat {
       return await ended;
     } finally {
       this.#queue.stop(reason);
-      this.#overlays.cancel();
+      this.#dialogs.overlays.cancel();
       await this.#screen.close();
       await terminal.stop();
       await this.#host.close();
@@ -130,11 +133,11 @@ export class Chat {
   }
 
   #input(event: InputEvent): void {
-    const overlay = this.#overlays.top;
     const key = event.kind === "key" ? event.key : undefined;
     if (key !== "ctrl+c") this.#leaving = false;
-    if (overlay) overlay.input(event);
-    else if (key === undefined || !this.#key(key)) this.#composer.input(event);
+    if (!this.#dialogs.overlays.input(event) && (key === undefined || !this.#key(key))) {
+      this.#composer.input(event);
+    }
     this.#screen.draw();
   }
 
@@ -175,10 +178,8 @@ export class Chat {
     const { chat } = this.#options.texts;
     const { modes } = await this.#host.current();
     const next = modes.approval === "ask" ? "auto" : modes.approval === "auto" ? "yolo" : "ask";
-    const sure = next !== "yolo" || await this.#person.choose([chat.confirmYolo, chat.confirmYoloDetail], [
-      { label: chat.no, key: "n", value: false },
-      { label: chat.yes, key: "y", value: true },
-    ]);
+    const text = chat.confirmYoloDetail;
+    const sure = next !== "yolo" || await this.#dialogs.confirm(chat.confirmYolo, { text, danger: true });
     await modes.setApproval(sure ? next : "ask");
     this.#transcript.say(chat.modes[modes.approval]);
   }

@@ -1,16 +1,13 @@
-import {
-  allCommands,
-  type Choice,
-  type CommandHost,
-  type OpenRequest,
-  type SlashCommand,
-} from "../../command/mod.ts";
-import type { ChatPerson } from "./person.ts";
+import { allCommands, type CommandHost, type OpenRequest, type SlashCommand } from "../../command/mod.ts";
+import type { Locale } from "../../i18n/mod.ts";
+import type { ChatTexts } from "./chat_texts.ts";
+import type { Dialogs } from "./overlay/dialogs.ts";
 import type { OpenSession, SessionHost } from "./session_host.ts";
 
 export interface ChatCommandsOptions extends Pick<CommandHost, "say" | "send" | "quit"> {
   readonly host: SessionHost;
-  readonly person: ChatPerson;
+  readonly dialogs: Dialogs;
+  readonly texts: ChatTexts;
 }
 
 /** What slash commands find in the chat. */
@@ -18,15 +15,27 @@ export class ChatCommands implements CommandHost {
   readonly say: CommandHost["say"];
   readonly send: CommandHost["send"];
   readonly quit: CommandHost["quit"];
+  readonly choose: CommandHost["choose"];
+  readonly confirm: CommandHost["confirm"];
+  readonly prompt: CommandHost["prompt"];
+  readonly show: CommandHost["show"];
   readonly #host: SessionHost;
-  readonly #person: ChatPerson;
+  readonly #texts: ChatTexts;
 
-  constructor({ host, person, say, send, quit }: ChatCommandsOptions) {
+  constructor({ host, dialogs, texts, say, send, quit }: ChatCommandsOptions) {
     this.say = say;
     this.send = send;
     this.quit = quit;
     this.#host = host;
-    this.#person = person;
+    this.#texts = texts;
+    this.choose = (title, choices, options) => dialogs.choose(title, choices, options);
+    this.confirm = (question, options) => dialogs.confirm(question, options);
+    this.prompt = (question, initial) => dialogs.prompt(question, initial);
+    this.show = (title, text) => dialogs.show(title, text);
+  }
+
+  get locale(): Locale {
+    return this.#texts.locale;
   }
 
   session(): ReturnType<OpenSession> {
@@ -35,10 +44,6 @@ export class ChatCommands implements CommandHost {
 
   commands(): Promise<readonly SlashCommand[]> {
     return allCommands();
-  }
-
-  choose<T>(title: string, choices: readonly Choice<T>[]): Promise<T | undefined> {
-    return this.#person.choose([title], choices);
   }
 
   async reopen(request: OpenRequest): Promise<void> {

@@ -22,6 +22,9 @@ export interface LayoutParts {
 /** Messages that wait are shown up to this number of lines. */
 const WAITING_LINES = 3;
 
+/** A screen with fewer rows belongs to the overlay that is open. */
+const ROOMY = 16;
+
 /** The live region: what is going on, what waits, the composer or the overlay in its place, the status. */
 export class Layout implements View {
   readonly #parts: LayoutParts;
@@ -33,9 +36,10 @@ export class Layout implements View {
   frame(columns: number, rows: number): Frame {
     const { palette, transcript, overlays, composer } = this.#parts;
     const status = { lines: [palette.dim(this.#status())] };
-    const waiting = { lines: this.#waiting() };
+    const { top } = overlays;
+    const waiting = { lines: top && rows < ROOMY ? [] : this.#waiting() };
     const taken = waiting.lines.length + status.lines.length + 1;
-    const bottom = (overlays.top ?? composer).frame(columns, Math.max(1, rows - taken));
+    const bottom = (top ?? composer).frame(columns, Math.max(1, rows - taken));
     const live = transcript.live(columns, Math.max(0, rows - bottom.lines.length - taken));
     return stack([{ lines: [...live, ""] }, waiting, bottom, status]);
   }

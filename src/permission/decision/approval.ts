@@ -1,6 +1,6 @@
 import type { ApprovalAnswer } from "../../core/mod.ts";
-import type { Decision, DecisionSource } from "../contract.ts";
-import type { ApprovalRequest, DecisionEvent, GateOptions } from "../types.ts";
+import type { Decision } from "../contract.ts";
+import type { ApprovalRequest, Confirmation, DecisionEvent, GateOptions } from "../types.ts";
 import type { Evaluation } from "./evaluate.ts";
 import { type QuestionKind, quoteForMessage } from "./resolve.ts";
 
@@ -8,7 +8,7 @@ interface QuestionOptions {
   /** Where nobody can be asked, what only a person may allow is refused. */
   readonly attended: boolean;
   /** Rules that an answer could save. */
-  readonly suggested: { rule?: string; prefixRule?: string };
+  readonly suggested: Pick<ApprovalRequest, "rule" | "prefixRule" | "savedIn">;
   /** Says whether "always" can be offered for a tool's claim to be read-only. */
   readonly savesTrust: boolean;
 }
@@ -58,10 +58,9 @@ function trustQuestion(
   return { callId: call.id, tool, subject: tool, reason, scopes, personOnly: true };
 }
 
-function plainQuestion(
-  { call: { call, tool }, subject, ruling }: Evaluation,
-  suggested: QuestionOptions["suggested"],
-): ApprovalRequest {
+function plainQuestion(evaluation: Evaluation, suggested: QuestionOptions["suggested"]): ApprovalRequest {
+  const { call: { call, tool }, subject, ruling } = evaluation;
+  const sessionRule = sessionRuleOf(evaluation);
   const once = ruling.by === "alwaysAsk";
   const wide = suggested.rule === undefined
     ? ["once", "session"] as const
@@ -74,7 +73,17 @@ function plainQuestion(
     scopes: once ? ["once"] : wide,
     ...(ruling.by === "protected" ? { personOnly: true } : {}),
     ...(once ? {} : suggested),
+    ...(once || sessionRule === undefined ? {} : { sessionRule }),
   };
+}
+
+/**
+ * The rule that an answer for the session grants; undefined: the call as it is. What no rule speaks of is
+ * granted as a whole, but for commands.
+ */
+export function sessionRuleOf({ call: { tool, family }, ruling }: Evaluation): string | undefined {
+  if (family === "Bash" || ruling.by !== "fallback") return undefined;
+  return family === "Edit" ? "Edit" : tool;
 }
 
 type Desk = Pick<GateOptions, "approver" | "record">;
@@ -114,7 +123,7 @@ export function recordDecision(desk: Desk, callId: string, decision: Decision): 
 /** A question beyond the call itself, such as running it without the jail. Nobody but a person answers it. */
 export async function confirmOnce(
   desk: Desk,
-  question: { callId: string; tool: string; subject: string; reason: string; source: DecisionSource },
+  question: Confirmation & { readonly callId: string; readonly tool: string },
   signal: AbortSignal,
 ): Promise<Decision> {
   const { source, ...request } = question;

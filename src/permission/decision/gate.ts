@@ -9,7 +9,7 @@ import type {
   PermissionGate,
   PermissionMode,
 } from "../types.ts";
-import { askPerson, confirmOnce, questionOf, recordDecision } from "./approval.ts";
+import { askPerson, confirmOnce, questionOf, recordDecision, sessionRuleOf } from "./approval.ts";
 import { type Evaluation, Evaluator, exactKey } from "./evaluate.ts";
 import { type DecisionContext, resolveDecision } from "./resolve.ts";
 import { suggestRules } from "./suggest_rule.ts";
@@ -100,22 +100,29 @@ class SessionGate implements PermissionGate {
     });
   }
 
-  #suggest(evaluation: Evaluation): { rule?: string; prefixRule?: string } {
+  #suggest(evaluation: Evaluation): Pick<ApprovalRequest, "rule" | "prefixRule" | "savedIn"> {
     const { places } = this.#evaluator;
-    return suggestRules(evaluation, places, (rule) => this.#evaluator.allowedBy(rule, evaluation));
+    const { savedIn } = this.#options;
+    const suggested = suggestRules(evaluation, places, (rule) => this.#evaluator.allowedBy(rule, evaluation));
+    return suggested.rule === undefined || savedIn === undefined ? suggested : { ...suggested, savedIn };
   }
 
   #settle(evaluation: Evaluation, signal: AbortSignal): Decision | Promise<Decision> {
     const outcome = this.#decide(evaluation, this.#options.approver !== undefined);
     if ("scopes" in outcome) {
       const granted = (answer: ApprovalAnswer) => this.#grant(evaluation, outcome, answer);
-      return askPerson(this.#options, outcome, signal, granted)
+      return askPerson(this.#options, this.#detailed(outcome, evaluation.call), signal, granted)
         .then((decision) => this.#completed(decision, evaluation));
     }
     if (outcome.decision === "allow" && evaluation.call.readOnly && outcome.source === "mode") return outcome;
     const waiting = recordDecision(this.#options, evaluation.call.call.id, outcome);
     const decision = this.#completed(outcome, evaluation);
     return waiting ? waiting.then(() => decision) : decision;
+  }
+
+  #detailed(request: ApprovalRequest, call: PreparedCall): ApprovalRequest {
+    const { details } = this.#options;
+    return details ? { ...request, details: (signal) => details(call, signal) } : request;
   }
 
   /** Tells what the evaluation of a command found out beside, and notes what an allowed call writes. */
@@ -127,13 +134,14 @@ class SessionGate implements PermissionGate {
 
   async #grant(evaluation: Evaluation, request: ApprovalRequest, answer: ApprovalAnswer): Promise<void> {
     if (answer.scope === "once" || !request.scopes.includes(answer.scope)) return;
-    const { call: { tool, family }, ruling } = evaluation;
+    const { call: { tool, family } } = evaluation;
     if (this.permissionMode === "plan" && family === "Mcp") {
       this.#trusted.add(tool);
       if (answer.scope === "always") await this.#options.saveTrust?.(tool);
       return;
     }
     const { rules } = this.#evaluator;
+    const sessionRule = sessionRuleOf(evaluation);
     const chosen = answer.rule !== undefined && answer.rule === request.prefixRule
       ? answer.rule
       : request.rule;
@@ -142,8 +150,8 @@ class SessionGate implements PermissionGate {
       rules.grant(chosen, "saved by the user");
     } else if (chosen !== undefined && chosen === request.prefixRule) {
       rules.grant(chosen, "granted for this session");
-    } else if (family !== "Bash" && ruling.by === "fallback") {
-      rules.grant(family === "Edit" ? "Edit" : tool, "granted for this session");
+    } else if (sessionRule !== undefined) {
+      rules.grant(sessionRule, "granted for this session");
     } else {
       this.#exact.add(exactKey(evaluation));
     }

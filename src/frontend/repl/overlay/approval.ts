@@ -1,0 +1,174 @@
+import type { ApprovalAnswer } from "../../../core/mod.ts";
+import type { ApprovalRequest, CallDetails } from "../../../permission/mod.ts";
+import { diffLines, grouped, lineFigures, type Palette } from "../../../view/mod.ts";
+import type { Entry } from "./choice_list.ts";
+import { ChoicePanel, type PanelStyle } from "./choice_panel.ts";
+import { exactLine, exactRows, nameUnseen, wordRows } from "./exact_text.ts";
+import { ScrollText } from "./scroll_text.ts";
+
+type Change = NonNullable<CallDetails["changes"]>[number];
+
+/** Targets of a destructive command that are listed. */
+const MAX_TARGETS = 10;
+
+/** Asks whether a call may run. */
+export function approvalPanel(
+  request: ApprovalRequest,
+  style: PanelStyle,
+  signal: AbortSignal,
+): ChoicePanel<ApprovalAnswer> {
+  const { destructive, escape, details, reason, tool } = request;
+  const { texts: { approval } } = style;
+  const view = new RequestView(request, style);
+  const body = new ScrollText((columns) => view.rows(columns));
+  details?.(signal).then((found) => {
+    view.details = found;
+    body.update();
+    style.changed();
+  }, () => {});
+  const risky = destructive !== undefined || escape !== undefined;
+  const entries = entriesOf(request, style);
+  const question = escape
+    ? approval.escape
+    : destructive
+    ? approval.destructive
+    : tool === "bash"
+    ? approval.run
+    : approval.allow(tool);
+  return new ChoicePanel({
+    title: escape || reason === "" ? question : `${question}\n${reason}`,
+    tone: destructive ? "danger" : escape ? "warning" : "plain",
+    body,
+    entries,
+    // What cannot be taken back is not what a mere Enter does.
+    current: risky ? entries.findIndex((entry) => "value" in entry && !entry.value.allow) : 0,
+  }, style);
+}
+
+/** The answers that the question leaves open. */
+function entriesOf(request: ApprovalRequest, { texts }: PanelStyle): Entry<ApprovalAnswer>[] {
+  const { approval } = texts;
+  const { scopes, rule, prefixRule, savedIn, escape, personOnly, tool } = request;
+  const saved = savedIn === undefined ? {} : { detail: approval.savedIn(savedIn) };
+  const entries: Entry<ApprovalAnswer>[] = [
+    { label: escape ? approval.unconfined : approval.once, key: "y", value: { allow: true, scope: "once" } },
+  ];
+  if (scopes.includes("session")) {
+    entries.push({
+      label: sessionLabel(request, approval),
+      key: "s",
+      value: { allow: true, scope: "session" },
+    });
+    if (prefixRule !== undefined) {
+      const value = { allow: true, scope: "session", rule: prefixRule } as const;
+      entries.push({ label: approval.session(prefixRule), key: "p", value });
+    }
+  }
+  if (scopes.includes("always")) {
+    const label = rule === undefined ? personOnly && approval.alwaysTool(tool) : approval.always(rule);
+    if (label) entries.push({ label, key: "a", value: { allow: true, scope: "always" }, ...saved });
+    if (prefixRule !== undefined) {
+      const value = { allow: true, scope: "always", rule: prefixRule } as const;
+      entries.push({ label: approval.always(prefixRule), key: "w", value, ...saved });
+    }
+  }
+  return [
+    ...entries,
+    { label: approval.deny, key: "n", value: { allow: false, scope: "once" } },
+    { label: approval.note, key: "t", write: (note) => ({ allow: false, scope: "once", note }) },
+  ];
+}
+
+function sessionLabel(
+  { sessionRule }: ApprovalRequest,
+  approval: PanelStyle["texts"]["approval"],
+): string {
+  if (sessionRule === undefined) return approval.sessionCall;
+  return sessionRule === "Edit" ? approval.sessionEdits : approval.session(sessionRule);
+}
+
+/** What is asked about, in full. */
+class RequestView {
+  details: CallDetails = {};
+  readonly #request: ApprovalRequest;
+  readonly #style: PanelStyle;
+
+  constructor(request: ApprovalRequest, style: PanelStyle) {
+    this.#request = request;
+    this.#style = style;
+  }
+
+  rows(columns: number): string[] {
+    const { palette, texts: { approval } } = this.#style;
+    const { changes, problem, confinement } = this.details;
+    const { escape } = this.#request;
+    const words = (text: string, colour: (text: string) => string) =>
+      wordRows(text, columns, palette.warning).map(colour);
+    return [
+      ...this.#findings(columns),
+      ...(changes ? changes.flatMap((change) => this.#change(change, columns)) : this.#subject(columns)),
+      ...(problem === undefined ? [] : words(approval.wouldFail(problem), palette.warning)),
+      ...(escape
+        ? [
+          ...words(approval.escapeWhy(escape.evidence), palette.warning),
+          ...words(approval.escapeMeans, palette.warning),
+        ]
+        : confinement === undefined
+        ? []
+        : words(confinement, palette.dim)),
+    ];
+  }
+
+  /** Lines of the text as they are; a row that only goes on with a line looks different from a new line. */
+  #subject(columns: number): string[] {
+    const { palette } = this.#style;
+    const [begin, goOn] = [palette.accent("│ "), palette.dim("┆ ")];
+    return this.#request.subject.replaceAll("\r\n", "\n").split("\n").flatMap((line) =>
+      exactLine(line, columns - 2, palette.warning).map((row, index) => `${index === 0 ? begin : goOn}${row}`)
+    );
+  }
+
+  #findings(columns: number): string[] {
+    const { palette, texts: { approval } } = this.#style;
+    const bad = (text: string, indent = "") =>
+      exactRows(text, columns - indent.length, palette.warning).map((row) => palette.bad(indent + row));
+    return (this.#request.destructive ?? []).flatMap(({ command, reason, targets }) => [
+      ...bad(`! ${command.split("\n")[0] ?? ""}: ${reason}`),
+      ...targets.slice(0, MAX_TARGETS).flatMap(({ path, files, more }) =>
+        bad(files === undefined ? path : `${path} · ${approval.files(grouped(files), more ?? false)}`, "    ")
+      ),
+      ...(targets.length > MAX_TARGETS
+        ? bad(approval.moreTargets(targets.length - MAX_TARGETS), "    ")
+        : []),
+    ]);
+  }
+
+  #change(change: Change, columns: number): string[] {
+    const { palette } = this.#style;
+    const from = change.from === undefined ? "" : `${change.from} → `;
+    const head = exactRows(`${from}${change.path}`, columns, palette.warning);
+    return [
+      ...head.map(palette.bold),
+      palette.dim(`${change.change} ${lineFigures(change)}`),
+      ...diffRows(change.diff ?? "", columns, palette),
+    ];
+  }
+}
+
+/** A diff with nothing cut and nothing hidden: long lines go on in the next row. */
+function diffRows(diff: string, columns: number, palette: Palette): string[] {
+  const perRow = (colour: (text: string) => string) => (text: string) =>
+    text.split("\n").map((row) => colour(row)).join("\n");
+  const whole = diffLines(nameUnseen(diff), {
+    palette: {
+      ...palette,
+      added: perRow(palette.added),
+      removed: perRow(palette.removed),
+      dim: perRow(palette.dim),
+    },
+    maxLines: Infinity,
+    more: () => "",
+    fit: (line) => exactLine(line, columns, (text) => text).join("\n"),
+  });
+  return whole.flatMap((line) => line.split("\n"));
+}

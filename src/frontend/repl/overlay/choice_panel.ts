@@ -1,0 +1,208 @@
+import type { Texts } from "../../../i18n/mod.ts";
+import type { Palette } from "../../../view/mod.ts";
+import { Composer } from "../composer/composer.ts";
+import { type Frame, stack } from "../screen/view.ts";
+import type { InputEvent } from "../terminal/terminal.ts";
+import { ChoiceList, type Entry } from "./choice_list.ts";
+import { wordRows } from "./exact_text.ts";
+import type { Overlay } from "./overlay.ts";
+import { dealRows } from "./panel.ts";
+import { ScrollText } from "./scroll_text.ts";
+
+/** What every panel is drawn with. */
+export interface PanelStyle {
+  readonly palette: Palette;
+  readonly texts: Texts["overlay"];
+  /** Something of the panel looks different, and no key did it. */
+  readonly changed: () => void;
+}
+
+export interface ChoicePanelOptions<T> {
+  /** Its first line is the question. */
+  readonly title: string;
+  readonly tone?: "plain" | "warning" | "danger";
+  /** What is chosen about, between title and choices. */
+  readonly body?: ScrollText;
+  readonly entries: readonly Entry<T>[];
+  readonly current?: number | undefined;
+  readonly filter?: boolean | undefined;
+  /** Several can be chosen; makes one value of theirs. */
+  readonly multiple?: ((values: readonly T[]) => T) | undefined;
+  /** Hears of the current value as it changes. */
+  readonly onMove?: ((value: T) => void) | undefined;
+}
+
+/** A question with a list of answers, some of which the user may write. */
+export class ChoicePanel<T> implements Overlay<T> {
+  readonly answer: Promise<T | undefined>;
+  readonly #options: ChoicePanelOptions<T>;
+  readonly #style: PanelStyle;
+  readonly #list: ChoiceList<T>;
+  #resolve: (value: T | undefined) => void = () => {};
+  #body: ScrollText | undefined;
+  /** The answer that is being written. */
+  #writing: { readonly entry: Entry<T>; readonly composer: Composer } | undefined;
+  #shown: Entry<T> | undefined;
+
+  constructor(options: ChoicePanelOptions<T>, style: PanelStyle) {
+    this.#options = options;
+    this.#style = style;
+    const { entries, current, filter, multiple } = options;
+    this.#list = new ChoiceList({ entries, palette: style.palette, current, filter, multiple: !!multiple });
+    this.#body = options.body;
+    this.answer = new Promise((resolve) => this.#resolve = resolve);
+    this.#preview();
+  }
+
+  input(event: InputEvent): void {
+    if (this.#writing) return this.#write(event, this.#writing.composer);
+    if (event.kind === "key") {
+      if (event.key === "escape" || event.key === "ctrl+c") return this.cancel();
+      if (event.key === "enter") return this.#enter();
+      if (this.#body?.input(event.key)) return;
+    }
+    const chosen = this.#list.input(event);
+    if (typeof chosen === "object") this.#choose(chosen);
+    else if (chosen) this.#preview();
+  }
+
+  cancel(): void {
+    this.#resolve(undefined);
+  }
+
+  #enter(): void {
+    const { multiple } = this.#options;
+    const { current, marked } = this.#list;
+    if (!current) return;
+    if (!multiple || "write" in current) return this.#choose(current);
+    const values = this.#options.entries.flatMap((entry) =>
+      "value" in entry && (marked.has(entry) || (marked.size === 0 && entry === current)) ? [entry.value] : []
+    );
+    this.#resolve(multiple(values));
+  }
+
+  #choose(entry: Entry<T>): void {
+    if ("value" in entry) return this.#resolve(entry.value);
+    const composer = new Composer({
+      onSubmit: ({ text }) => {
+        const written = entry.write(text.trim());
+        const { multiple } = this.#options;
+        const marked = [...this.#list.marked].flatMap((each) => "value" in each ? [each.value] : []);
+        this.#resolve(multiple ? multiple([...marked, written]) : written);
+      },
+    });
+    this.#writing = { entry, composer };
+  }
+
+  #write(event: InputEvent, composer: Composer): void {
+    if (event.kind === "key" && (event.key === "escape" || event.key === "ctrl+c")) this.#writing = undefined;
+    else composer.input(event);
+  }
+
+  /** Shows what is behind the current entry. */
+  #preview(): void {
+    const { current } = this.#list;
+    if (!current || current === this.#shown) return;
+    this.#shown = current;
+    if ("value" in current) this.#options.onMove?.(current.value);
+    if (!current.preview) return;
+    const text = current.preview();
+    if (typeof text === "string") this.#setPreview(text);
+    else {
+      text.then((text) => {
+        if (this.#shown !== current) return;
+        this.#setPreview(text);
+        this.#style.changed();
+      }, () => {});
+    }
+  }
+
+  #setPreview(text: string): void {
+    const { palette } = this.#style;
+    this.#body = new ScrollText((columns) =>
+      wordRows(text, columns, palette.warning).map((row) => palette.dim(row))
+    );
+  }
+
+  frame(columns: number, rows: number): Frame {
+    const writing = this.#writing?.composer.frame(columns, Math.max(1, Math.floor(rows / 2)));
+    const title = this.#title(columns);
+    const body = this.#body?.rows(columns) ?? [];
+    const list = writing ? this.#writingLabel(columns) : undefined;
+    const height = list?.length ?? this.#list.height(columns);
+    const hint = wordRows(this.#hint(), columns, (text) => text);
+    const input = writing?.lines.length ?? 0;
+    const filter = this.#options.filter && !writing ? 1 : 0;
+    const given = dealRows(rows, [
+      ["input", input],
+      ["title", 1],
+      ["list", Math.min(1, height)],
+      ["body", Math.min(1, body.length)],
+      ["filter", filter],
+      ["title", Math.min(3, title.length)],
+      ["list", Math.min(height, Math.max(5, Math.floor(rows / 3)))],
+      ["body", Math.min(4, body.length)],
+      ["hint", hint.length],
+      ["list", height],
+      ["rule", 1],
+      ["body", body.length],
+      ["title", title.length],
+    ]);
+    const { palette } = this.#style;
+    return stack([
+      { lines: given.rule > 0 ? [this.#tone("─".repeat(columns))] : [] },
+      { lines: title.slice(0, given.title) },
+      { lines: given.body > 0 ? this.#body?.view(columns, given.body, this.#position) ?? [] : [] },
+      { lines: given.filter > 0 ? [this.#filterLine()] : [] },
+      { lines: list?.slice(0, given.list) ?? this.#list.view(columns, given.list) },
+      writing ?? { lines: [] },
+      { lines: hint.slice(0, given.hint).map(palette.dim) },
+    ]);
+  }
+
+  #title(columns: number): string[] {
+    const { palette } = this.#style;
+    const [first = "", ...rest] = this.#options.title.split("\n");
+    const rows = (line: string) => wordRows(line, columns, palette.warning);
+    return [
+      ...rows(first).map((row) => this.#tone(palette.bold(row))),
+      ...rest.flatMap(rows).map((row) => palette.dim(row)),
+    ];
+  }
+
+  #tone(text: string): string {
+    const { palette } = this.#style;
+    const { tone = "plain" } = this.#options;
+    return tone === "danger" ? palette.bad(text) : tone === "warning" ? palette.warning(text) : text;
+  }
+
+  readonly #position = (first: number, last: number, all: number): string =>
+    this.#style.palette.dim(this.#style.texts.lines(first, last, all));
+
+  #filterLine(): string {
+    const { palette, texts } = this.#style;
+    const { filter, position: { at, of } } = this.#list;
+    const count = palette.dim(`  ${at}/${of}`);
+    return `${palette.accent("/")} ${filter === "" ? palette.dim(texts.filter) : filter}${count}`;
+  }
+
+  #writingLabel(columns: number): string[] {
+    const { palette } = this.#style;
+    return wordRows(this.#writing?.entry.label ?? "", columns, palette.warning).map(palette.accent);
+  }
+
+  #hint(): string {
+    const { hints } = this.#style.texts;
+    if (this.#writing) return hints.writing;
+    const { filter, multiple } = this.#options;
+    const parts = [
+      hints.move,
+      multiple ? hints.mark : undefined,
+      hints.enter,
+      filter ? hints.filter : undefined,
+      this.#body?.cut ? hints.scroll : undefined,
+      hints.leave,
+    ];
+    return parts.filter((part) => part !== undefined).join(" · ");
+  }
+}

@@ -1,0 +1,125 @@
+import type { Choice, ChooseOptions, ConfirmOptions } from "../../../command/mod.ts";
+import type { ApprovalAnswer } from "../../../core/mod.ts";
+import { loadTexts, type Locale } from "../../../i18n/mod.ts";
+import type { ApprovalRequest } from "../../../permission/mod.ts";
+import type { Question } from "../../../tool/mod.ts";
+import type { Palette } from "../../../view/mod.ts";
+import type { PanelStyle } from "./choice_panel.ts";
+import { OverlayQueue } from "./overlay.ts";
+
+export interface DialogsOptions {
+  readonly palette: () => Palette;
+  readonly locale: () => Locale;
+  /** Draws what has changed. */
+  readonly changed: () => void;
+}
+
+/** The questions that the chat can put to its user. Panels are loaded when the first of them is shown. */
+export class Dialogs {
+  readonly overlays: OverlayQueue;
+  readonly #options: DialogsOptions;
+
+  constructor(options: DialogsOptions) {
+    this.#options = options;
+    this.overlays = new OverlayQueue(options.changed);
+  }
+
+  /** Asks whether a call may run; undefined when the user left without an answer, and for an abort. */
+  async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
+    const { approvalPanel } = await import("./approval.ts");
+    const panel = approvalPanel(request, await this.#style(), signal);
+    return await this.overlays.show(panel, signal);
+  }
+
+  /** Answers by question; undefined when the user left one without. Rejects when the signal aborts. */
+  async ask(
+    questions: readonly Question[],
+    signal: AbortSignal,
+  ): Promise<readonly (readonly string[])[] | undefined> {
+    const { questionPanel } = await import("./question.ts");
+    const style = await this.#style();
+    const answers: (readonly string[])[] = [];
+    for (const [index, question] of questions.entries()) {
+      const panel = questionPanel(question, { at: index + 1, of: questions.length }, style);
+      const answer = await this.overlays.show(panel, signal);
+      signal.throwIfAborted();
+      if (!answer) return undefined;
+      answers.push(answer);
+    }
+    return answers;
+  }
+
+  /** Asks whether what a project brings may be used; each line says one thing, `details` all of it. */
+  async trust(lines: readonly string[], details: string): Promise<"trust" | "ignore"> {
+    const { ChoicePanel } = await import("./choice_panel.ts");
+    const style = await this.#style();
+    const { trust } = style.texts;
+    const body = await this.#text(lines.map((line) => `• ${line}`).join("\n"));
+    while (true) {
+      const panel = new ChoicePanel<"trust" | "ignore" | "look">({
+        title: trust.title,
+        tone: "warning",
+        body,
+        entries: [
+          { label: trust.later, key: "n", value: "ignore" },
+          { label: trust.all, key: "t", value: "trust" },
+          { label: trust.details, key: "d", value: "look" },
+        ],
+      }, style);
+      const answer = await this.overlays.show(panel);
+      if (answer !== "look") return answer ?? "ignore";
+      await this.show(trust.detailsTitle, details);
+    }
+  }
+
+  async choose<T>(
+    title: string,
+    entries: readonly Choice<T>[],
+    options: ChooseOptions<T> = {},
+  ): Promise<T | undefined> {
+    const { ChoicePanel } = await import("./choice_panel.ts");
+    const panel = new ChoicePanel({ title, entries, ...options }, await this.#style());
+    return await this.overlays.show(panel, undefined, true);
+  }
+
+  async confirm(question: string, { text, danger }: ConfirmOptions = {}): Promise<boolean> {
+    const { ChoicePanel } = await import("./choice_panel.ts");
+    const style = await this.#style();
+    const panel = new ChoicePanel({
+      title: question,
+      tone: danger ? "danger" : "plain",
+      ...(text === undefined ? {} : { body: await this.#text(text) }),
+      entries: [
+        { label: style.texts.yes, key: "y", value: true },
+        { label: style.texts.no, key: "n", value: false },
+      ],
+      current: danger ? 1 : 0,
+    }, style);
+    return await this.overlays.show(panel, undefined, true) ?? false;
+  }
+
+  async prompt(question: string, initial = ""): Promise<string | undefined> {
+    const { TextInput } = await import("./text_input.ts");
+    const panel = new TextInput(question, initial, await this.#style());
+    return await this.overlays.show(panel, undefined, true);
+  }
+
+  async show(title: string, text: string): Promise<void> {
+    const { TextPanel } = await import("./text_panel.ts");
+    const panel = new TextPanel(title, await this.#text(text), await this.#style());
+    await this.overlays.show(panel, undefined, true);
+  }
+
+  async #text(text: string) {
+    const [{ ScrollText }, { wordRows }] = await Promise.all([
+      import("./scroll_text.ts"),
+      import("./exact_text.ts"),
+    ]);
+    return new ScrollText((columns) => wordRows(text, columns, this.#options.palette().warning));
+  }
+
+  async #style(): Promise<PanelStyle> {
+    const { palette, locale, changed } = this.#options;
+    return { palette: palette(), texts: await loadTexts("overlay", locale()), changed };
+  }
+}
