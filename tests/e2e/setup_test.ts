@@ -319,3 +319,32 @@ onTerminal("setup lists a server that runs on this machine, and asks for no key 
     new RegExp(`base_url = "${server.url}"\nmodel = "qwen3"\ncontext_window = 32000\n$`),
   );
 });
+
+for (const screen of [SCREENS[0], SCREENS[3]]) {
+  onTerminal(`a long list of models is searched by typing, ${screen.lang}`, async () => {
+    const texts = await loadTexts("setup", screen.locale);
+    const models = Array.from({ length: 60 }, (_, index) => `maker/model-${index + 1}`);
+    await using server = startModelServer([], { models, fallback: answers, check: { prefix: false } });
+    await using world = await makeWorld();
+    await using terminal = await terminalIn(world, screen);
+    await start(terminal, "reasonix setup; echo ended");
+    for (const step of questions(texts, server).slice(0, 4)) {
+      await terminal.shows(step.shows);
+      await step.answer(terminal);
+    }
+    assertLaidOut(await terminal.shows(texts.searchKeys.slice(0, 30)));
+    await terminal.type("EL-42");
+    const found = await terminal.shows(`EL-42█ (${texts.matches(1)})`);
+    assertLaidOut(found);
+    assertStringIncludes(found, "● maker/model-42");
+    await terminal.type("x");
+    await terminal.shows(`(${texts.matches(0)})`);
+    await terminal.press("BSpace");
+    await terminal.shows("● maker/model-42");
+    await terminal.press("Enter");
+    await terminal.shows(beginning(texts.askWindow));
+    await terminal.press("Enter");
+    await terminal.shows("\nended");
+    assertStringIncludes(await Deno.readTextFile(`${world.home}/config.toml`), 'model = "maker/model-42"\n');
+  });
+}

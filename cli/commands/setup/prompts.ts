@@ -1,4 +1,4 @@
-import { autocomplete, isCancel, S_BAR, select } from "@clack/prompts";
+import { isCancel, S_BAR, select } from "@clack/prompts";
 import { displayWidth } from "../../../src/util/display_width.ts";
 import { wrapText } from "../../../src/view/mod.ts";
 import { outputWidth } from "../../terminal/table.ts";
@@ -22,9 +22,7 @@ interface Choice<T extends string> {
   readonly hint?: string;
 }
 
-const LONG_LIST = 20;
-
-/** Lets the user pick one of several; a long list is searched by typing. */
+/** Lets the user pick one of several. */
 export async function pick<T extends string>(
   message: string,
   choices: readonly Choice<T>[],
@@ -39,10 +37,7 @@ export async function pick<T extends string>(
     ...(initialValue ? { initialValue } : {}),
   };
   // The kit's types of options depend on the value in a way that no generic caller can meet.
-  const ask = (choices.length > LONG_LIST ? autocomplete : select) as (
-    options: typeof common,
-  ) => Promise<T | symbol>;
-  const chosen = await ask(common);
+  const chosen = await (select as (options: typeof common) => Promise<T | symbol>)(common);
   if (typeof chosen === "symbol") throw new Cancelled();
   return chosen;
 }

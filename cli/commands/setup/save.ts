@@ -10,15 +10,19 @@ export interface SetupAnswers {
   readonly isDefault: boolean;
 }
 
-const HEADER =
-  "# Reasonix configuration, made by `reasonix setup`; run it again to add or change a provider.\n" +
-  "# Keys are kept in the file .env beside this one. Every setting: reasonix docs config\n";
-
-/** Puts the answers into the configuration and the key file; both are made when they are missing. */
-export async function saveSetup(file: string, envFile: string, answers: SetupAnswers): Promise<void> {
+/**
+ * Puts the answers into the configuration and the key file; both are made when they are missing, a
+ * configuration with `header` as its first comment.
+ */
+export async function saveSetup(
+  file: string,
+  envFile: string,
+  answers: SetupAnswers,
+  header: string,
+): Promise<void> {
   if (answers.key) await saveKey(envFile, answers.key.name, answers.key.value);
   await saveProvider(file, answers.entry, {
     isDefault: answers.isDefault,
-    ...(exists(file) ? {} : { header: HEADER }),
+    ...(exists(file) ? {} : { header }),
   });
 }

@@ -39,7 +39,7 @@ async function askAndSave(
   const answers = await askSetup(loaded, texts);
   if (!answers) return;
   const { saveSetup } = await import("./save.ts");
-  await saveSetup(file, `${home}/.env`, answers);
+  await saveSetup(file, `${home}/.env`, answers, texts.header);
   finish(file, answers.key ? `${home}/.env` : undefined, texts);
 }
 

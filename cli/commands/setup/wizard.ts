@@ -6,6 +6,7 @@ import { askOneWord, type CheckFailure, checkProvider } from "../../../src/provi
 import { VERSION } from "../../../src/util/version.ts";
 import { answered, Cancelled, closing, guided, linesOf, pick } from "./prompts.ts";
 import type { SetupAnswers } from "./save.ts";
+import { searchList } from "./search_list.ts";
 import { keyProblem, readTokens } from "./shapes.ts";
 import { chooseTarget, entryOf, keyNameOf, type Target, trialEntry } from "./target.ts";
 
@@ -17,6 +18,8 @@ interface KeyAnswer {
 }
 
 const NO_KEY: KeyAnswer = { name: "", value: "", isNew: false };
+/** A longer list of models is searched by typing. */
+const LONG_LIST = 20;
 const TRIAL_LIMIT_MS = 30_000;
 
 /** Asks for a provider and tries it until it answers. Undefined when the user gives up. */
@@ -179,6 +182,11 @@ async function chooseModel(
     ).trim();
   }
   const first = [last, ...usual].find((model) => model !== undefined && listed.includes(model)) ?? listed[0];
+  if (listed.length > LONG_LIST) {
+    return String(
+      answered(await searchList({ message: texts.model, names: listed, initialValue: first, texts })),
+    );
+  }
   return await pick(texts.model, listed.map((model) => ({ value: model, label: model })), first);
 }
 

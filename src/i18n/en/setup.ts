@@ -3,6 +3,9 @@ export const texts = {
   title: "Reasonix setup",
   keys: "↑ ↓ choose, Enter confirms, Ctrl-C gives up",
   nothingWritten: "Nothing was written",
+  /** The comment at the top of a new file. */
+  header: "# Reasonix configuration, made by `reasonix setup`; run it again to add or change a provider.\n" +
+    "# Keys are kept in the file .env beside this one. Every setting: reasonix docs config\n",
   wroteDefault: (file: string) =>
     `Wrote ${file}\nNext: reasonix doctor --online, then reasonix run "explain this project"`,
   wrote: (file: string) => `Wrote ${file}`,
@@ -32,6 +35,9 @@ export const texts = {
     `${host} lists ${count === 1 ? "1 model" : `${count} models`}`,
   listsNone: (host: string) => `${host} lists no models`,
   model: "Model",
+  search: "Search:",
+  searchKeys: "Type to search · ↑ ↓ choose · Enter confirms",
+  matches: (count: number) => count === 1 ? "1 match" : `${count} matches`,
   modelExample: "the name that the server has for it",
   askingModel: (model: string) => `Asking ${model} for a word`,
   modelAnswers: (model: string) => `${model} answers`,

@@ -29,7 +29,7 @@ async function setUp(answers: readonly SetupAnswers[], files: { config?: string;
   const file = `${home}/config.toml`;
   if (files.config) await Deno.writeTextFile(file, files.config);
   if (files.env) await Deno.writeTextFile(`${home}/.env`, files.env);
-  for (const one of answers) await saveSetup(file, `${home}/.env`, one);
+  for (const one of answers) await saveSetup(file, `${home}/.env`, one, texts.header);
   const { config, keys, warnings } = await loadConfig({ cwd: home, home, env: () => undefined });
   assertEquals(warnings, []);
   return { config, saved: keys.saved(), text: await Deno.readTextFile(file) };
