@@ -12,6 +12,9 @@ export function horizontal(column: number): string {
   return column === 0 ? "\r" : `\x1b[${column + 1}G`;
 }
 
+/** More rows than these are not worth moving the rows below them. */
+const MOVED_ROWS = 5;
+
 interface Region {
   /** The rows as they are on the screen. */
   readonly old: readonly string[];
@@ -40,7 +43,9 @@ export function updateRegion({ old, lines, row, rows }: Region): Update {
   while (before < most && old[before] === lines[before]) before++;
   if (before === lines.length && before === old.length) return { text: "", row };
   // Rows that have left the screen cannot be written any more: then in order, each row before it leaves.
-  if (lines.length - rows > before) return inOrder({ old, lines, row, rows }, before);
+  // Many rows as well: that is right even when the screen has just become lower and nobody knows it yet.
+  const isLow = lines.length - rows <= before && lines.length - old.length <= MOVED_ROWS;
+  if (!isLow) return inOrder({ old, lines, row, rows }, before);
   let after = 0;
   while (after < most - before && old.at(-1 - after) === lines.at(-1 - after)) after++;
   const pen = new Pen(row, Math.max(1, old.length));

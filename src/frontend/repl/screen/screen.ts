@@ -74,6 +74,8 @@ export class Screen {
 
   /** The terminal has another size: what it did with the live region is made good. */
   resized(): void {
+    // It may be the old size again, after another one.
+    this.#size = { columns: this.#size.columns, rows: 0 };
     this.draw();
   }
 

@@ -9,6 +9,8 @@ const ANSWER_MS = 300;
 /** How long a signal may take until it stops the program. */
 const STOP_MS = 50;
 const WINDOWS = Deno.build.os === "windows";
+/** Changes of the size that come together make one. */
+const RESIZE_MS = 30;
 /** Windows tells nobody that a window has another size. */
 const SIZE_POLL_MS = 500;
 const END_SIGNALS: readonly EndSignal[] = WINDOWS ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -17,7 +19,6 @@ const END_SIGNALS: readonly EndSignal[] = WINDOWS ? ["SIGINT"] : ["SIGINT", "SIG
 export class DenoTerminal implements Terminal {
   readonly #output = new TerminalOutput();
   readonly #capabilities: Capabilities;
-  #size = consoleSize();
   #handlers: TerminalHandlers | undefined;
   /** `releasing`: keys are read, but nobody gets them any more. */
   #state: "idle" | "running" | "releasing" | "suspended" = "idle";
@@ -36,12 +37,13 @@ export class DenoTerminal implements Terminal {
     });
   }
 
+  /** Asked anew each time: what is drawn for a size that the terminal has no more would be cut by it. */
   get columns(): number {
-    return this.#size.columns;
+    return consoleSize().columns;
   }
 
   get rows(): number {
-    return this.#size.rows;
+    return consoleSize().rows;
   }
 
   get synchronized(): boolean {
@@ -70,7 +72,6 @@ export class DenoTerminal implements Terminal {
 
   resume(): void {
     if (this.#state !== "suspended") return;
-    this.#size = consoleSize();
     const { resolve: goOn } = this.#pause;
     this.#take();
     goOn();
@@ -144,24 +145,32 @@ export class DenoTerminal implements Terminal {
 
   #listen(handlers: TerminalHandlers): void {
     for (const signal of END_SIGNALS) this.#onSignal(signal, () => handlers.ended(signal));
-    const resized = () => {
-      const { columns, rows } = consoleSize();
-      if (columns === this.#size.columns && rows === this.#size.rows) return;
-      this.#size = { columns, rows };
-      if (this.#state === "running") handlers.resize();
-    };
+    const resized = () => this.#state === "running" && handlers.resize();
     if (WINDOWS) {
-      const timer = setInterval(resized, SIZE_POLL_MS);
+      let size = consoleSize();
+      const timer = setInterval(() => {
+        const { columns, rows } = size;
+        size = consoleSize();
+        if (columns !== size.columns || rows !== size.rows) resized();
+      }, SIZE_POLL_MS);
       this.#undo.push(() => clearInterval(timer));
     } else {
-      this.#onSignal("SIGWINCH", resized);
+      // A window that is being dragged sends many of these.
+      let isComing = false;
+      this.#onSignal("SIGWINCH", () => {
+        if (isComing) return;
+        isComing = true;
+        after(RESIZE_MS, () => {
+          isComing = false;
+          resized();
+        });
+      });
       // Stopped from outside and continued: the shell has had the terminal in between.
       this.#onSignal("SIGCONT", () => {
         if (this.#state !== "running") return;
         setRaw(false);
         setRaw(true);
         this.#output.write(this.#capabilities.off + this.#capabilities.on);
-        this.#size = consoleSize();
         handlers.continued();
       });
     }
