@@ -257,3 +257,19 @@ Deno.test({
     assertEquals(Deno.readTextFileSync(`${world.home}/.env`), `ANTHROPIC_API_KEY=${KEY}\n`);
   },
 });
+
+Deno.test("config import speaks Chinese where the user does, and English to programs", async () => {
+  const { world } = await furnished({ ".claude/settings.json": CLAUDE });
+  await using _world = world;
+  const env = { REASONIX_LANG: "zh-CN" };
+  const shown = await world.run(["config", "import", "claude"], { env });
+  for (const words of ["找到\n", "→ 不变\n", "未导入：", "没有写入配置\n"]) {
+    assertStringIncludes(shown.stdout, words);
+  }
+  assertStringIncludes(shown.stderr, "没有终端");
+  const json = await world.run(["config", "import", "claude", "--json"], { env });
+  assertStringIncludes(json.stdout, "none yet");
+  const done = await world.run(["config", "import", "claude", "--yes", "--keys"], { env });
+  assertStringIncludes(done.stdout, "已保存 ANTHROPIC_API_KEY\n");
+  assertStringIncludes(done.stdout, `已写入 ${world.home}/config.toml\n`);
+});

@@ -1,8 +1,10 @@
 import { createTwoFilesPatch } from "diff";
 import { type ConfigProblem, loadImport, saveKey } from "../../../src/config/mod.ts";
 import { EXIT, formatPlace, ReasonixError } from "../../../src/core/mod.ts";
+import { loadTexts, type Texts } from "../../../src/i18n/mod.ts";
 import { displayOf } from "../../terminal/display.ts";
 import type { CliContext } from "../../terminal/process.ts";
+import { languageOf } from "../../terminal/language.ts";
 import { outputWidth } from "../../terminal/table.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chooseFiles } from "./sources.ts";
@@ -24,22 +26,25 @@ export async function importSettings(this: CliContext, flags: ImportFlags, agent
   const { stdout, stderr } = this.process;
   const importer = await loadImport();
   const paths = runPaths(this);
+  // Programs read the JSON form: it is English, whatever the user speaks.
+  const texts = await loadTexts("import", flags.json ? "en" : languageOf(this).locale);
   const terminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
   const asks = terminal && !flags.json && !flags.yes && !flags.dryRun;
-  const sources = await chooseFiles(importer, paths, { agent, from: flags.from, ask: asks });
+  const sources = await chooseFiles(importer, paths, { agent, from: flags.from, ask: asks, texts });
   const preview = await importer.previewImport(sources, paths);
   const hide = withoutSecrets(preview.keys);
   for (const problem of preview.problems) stderr.write(`${hide(problemText(problem))}\n`);
   if (preview.problems.length > 0) this.process.exitCode = EXIT.config;
-  const patches = preview.files.map(patchOf);
+  const patches = preview.files.map((file) => patchOf(file, texts));
   const view = {
     show: safeShow(hide, paths.env("HOME")),
+    texts,
     colour: displayOf(this).outColor,
     columns: outputWidth() ?? Infinity,
   };
   if (!flags.json) stdout.write(foundText(sources, view) + previewText(preview, patches, view));
   const wanted = preview.files.length > 0 && !flags.dryRun;
-  const agreed = wanted && (flags.yes === true || (asks && confirm("Write this?")));
+  const agreed = wanted && (flags.yes === true || (asks && confirm(texts.writeThis)));
   if (agreed) {
     for (const { path, after, shared } of preview.files) {
       await importer.writeConfig(path, after, { shared });
@@ -52,28 +57,30 @@ export async function importSettings(this: CliContext, flags: ImportFlags, agent
     envFile,
     (count) =>
       !flags.dryRun &&
-      (flags.keys === true || (asks && confirm(`Put ${count} into ${envFile}, readable by you alone?`))),
+      (flags.keys === true || (asks && confirm(texts.saveKeys(count, envFile)))),
   );
   if (flags.json) {
     stdout.write(
       `${JSON.stringify(report({ preview, sources, patches, agreed, saved }), safely(hide), 2)}\n`,
     );
-  } else stdout.write(closing(preview, { agreed, saved, dryRun: flags.dryRun === true, cwd: paths.cwd }));
-  if (wanted && !agreed && !asks && !flags.json) throw nobodyToAsk();
+  } else {stdout.write(
+      closing(preview, { agreed, saved, dryRun: flags.dryRun === true, cwd: paths.cwd }, texts),
+    );}
+  if (wanted && !agreed && !asks && !flags.json) throw nobodyToAsk(texts);
 }
 
 function problemText({ place, message, remedy }: ConfigProblem): string {
   return `error: ${place ? `${formatPlace(place)}: ` : ""}${message}\n       ${remedy}`;
 }
 
-function patchOf({ path, before, after }: Preview["files"][number]): string {
+function patchOf({ path, before, after }: Preview["files"][number], texts: Texts["import"]): string {
   return createTwoFilesPatch(
     path,
     path,
     before,
     after,
-    before === "" ? "none yet" : "now",
-    "after the import",
+    before === "" ? texts.noneYet : texts.now,
+    texts.afterImport,
   )
     .replace(/^Index: .*\n=+\n/, "");
 }
@@ -82,21 +89,18 @@ function patchOf({ path, before, after }: Preview["files"][number]): string {
 async function saveKeys(
   { keys }: Preview,
   file: string,
-  agree: (count: string) => boolean,
+  agree: (count: number) => boolean,
 ): Promise<readonly string[]> {
   const waiting = keys.filter(({ known, origin }) => known === undefined && origin.scope === "user");
-  if (waiting.length === 0 || !agree(waiting.length === 1 ? "this key" : `these ${waiting.length} keys`)) {
+  if (waiting.length === 0 || !agree(waiting.length)) {
     return [];
   }
   for (const { name, value } of waiting) await saveKey(file, name, value);
   return waiting.map(({ name }) => name);
 }
 
-function nobodyToAsk(): ReasonixError {
-  return new ReasonixError("Cannot ask whether to write this: there is no terminal", {
-    exit: "blocked",
-    remedy: "read the list, then add --yes; --dry-run only shows it",
-  });
+function nobodyToAsk(texts: Texts["import"]): ReasonixError {
+  return new ReasonixError(texts.nobodyToAsk, { exit: "blocked", remedy: texts.nobodyToAskRemedy });
 }
 
 interface Result {
@@ -107,21 +111,19 @@ interface Result {
 function closing(
   { files, outcomes }: Preview,
   { agreed, saved, dryRun, cwd }: Result & { readonly dryRun: boolean; readonly cwd: string },
+  texts: Texts["import"],
 ): string {
-  const keys = saved.length > 0 ? `Saved ${saved.join(", ")}\n` : "";
-  if (files.length === 0) {
-    const all = outcomes.some(({ state }) => state === "present")
-      ? ": what can be taken over is there already"
-      : "";
-    return `${keys}Nothing to write${all}\n`;
-  }
-  if (!agreed) return dryRun ? keys : `${keys}No configuration was written\n`;
-  const trust = files.some(({ path }) => path.startsWith(`${cwd}/`))
-    ? "What a project file starts or allows waits for `reasonix trust`\n"
-    : "";
-  return `${keys}${
-    files.map(({ path }) => `Wrote ${path}\n`).join("")
-  }${trust}Check it: reasonix doctor --online\n`;
+  const keys = saved.length > 0 ? [texts.saved(saved.join(", "))] : [];
+  const lines = files.length === 0
+    ? [outcomes.some(({ state }) => state === "present") ? texts.allThere : texts.nothingToWrite]
+    : !agreed
+    ? (dryRun ? [] : [texts.noneWritten])
+    : [
+      ...files.map(({ path }) => texts.wrote(path)),
+      ...(files.some(({ path }) => path.startsWith(`${cwd}/`)) ? [texts.waitsForTrust] : []),
+      texts.checkIt,
+    ];
+  return [...keys, ...lines].map((line) => `${line}\n`).join("");
 }
 
 function report({ preview, sources, patches, agreed, saved }: Result & {

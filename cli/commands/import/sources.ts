@@ -1,6 +1,7 @@
 import type { RunPaths } from "../../../src/assembly/mod.ts";
 import { type loadImport, userConfigFile } from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
+import type { Texts } from "../../../src/i18n/mod.ts";
 import { exists } from "../../../src/path/probe.ts";
 
 type Importer = Awaited<ReturnType<typeof loadImport>>;
@@ -13,6 +14,7 @@ interface Wanted {
   readonly from: string | undefined;
   /** Lets the user choose between several agents. */
   readonly ask: boolean;
+  readonly texts: Texts["import"];
 }
 
 /** Finds the files to import from. Throws ReasonixError (usage) when there is none. */
@@ -29,9 +31,8 @@ export async function chooseFiles(importer: Importer, paths: RunPaths, wanted: W
   const names = agent === undefined ? AGENTS.map(({ name }) => name) : [agent];
   const found = names.flatMap((name) => findFiles(name, paths));
   if (found.length === 0) throw nothingFound(importer, names, paths);
-  const agents = [...new Set(found.map((file) => file.agent))];
-  if (!wanted.ask || agents.length < 2) return found;
-  const chosen = await pickAgents(importer, found, agents);
+  if (!wanted.ask || new Set(found.map((file) => file.agent)).size < 2) return found;
+  const chosen = await pickAgents(importer, found, wanted.texts);
   return found.filter((file) => chosen.includes(file.agent));
 }
 
@@ -55,17 +56,18 @@ function nothingFound(importer: Importer, names: readonly AgentName[], paths: Ru
 async function pickAgents(
   { AGENTS }: Importer,
   found: readonly FoundFile[],
-  agents: readonly AgentName[],
+  texts: Texts["import"],
 ): Promise<readonly AgentName[]> {
   const { isCancel, multiselect } = await import("@clack/prompts");
+  const agents = [...new Set(found.map((file) => file.agent))];
   const options = agents.map((name) => ({
     value: name,
     label: AGENTS.find((agent) => agent.name === name)?.label ?? name,
     hint: found.filter(({ agent }) => agent === name).map(({ path }) => path).join(", "),
   }));
-  const chosen = await multiselect({ message: "Import from", options, initialValues: [...agents] });
+  const chosen = await multiselect({ message: texts.from, options, initialValues: agents });
   if (isCancel(chosen) || typeof chosen === "symbol") {
-    throw new ReasonixError("Nothing was chosen, and nothing was written", { exit: "usage" });
+    throw new ReasonixError(texts.nothingChosen, { exit: "usage" });
   }
   return chosen;
 }

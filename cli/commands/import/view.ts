@@ -1,5 +1,6 @@
 import type { loadImport } from "../../../src/config/mod.ts";
 import type { SourcePlace } from "../../../src/core/mod.ts";
+import type { Texts } from "../../../src/i18n/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { displayWidth, padDisplay } from "../../../src/util/display_width.ts";
@@ -14,6 +15,7 @@ export interface ImportView {
   /** Makes a text fit for the screen. */
   readonly show: (text: string) => string;
   readonly colour: boolean;
+  readonly texts: Texts["import"];
   /** Width that lines are wrapped to. */
   readonly columns: number;
 }
@@ -51,14 +53,14 @@ const LABELS: Readonly<Record<string, string>> = {
 /** Lists the files that are read. */
 export function foundText(
   sources: readonly { readonly agent: string; readonly path: string; readonly scope: string }[],
-  { show }: ImportView,
+  { show, texts }: ImportView,
 ): string {
   const lines = sources.map(({ agent, path, scope }) =>
     `  ${padDisplay(LABELS[agent] ?? agent, 12, "right")} ${show(path)}${
-      scope === "project" ? "  (this project)" : ""
+      scope === "project" ? `  (${texts.ofThisProject})` : ""
     }\n`
   );
-  return `Found\n${lines.join("")}`;
+  return `${texts.found}\n${lines.join("")}`;
 }
 
 /** What becomes of one setting: a line behind a mark, and a remark below it. */
@@ -73,12 +75,12 @@ interface Row {
 export function previewText(preview: Preview, patches: readonly string[], view: ImportView): string {
   const { bold } = palette(view.colour);
   const rows = [
-    ...preview.outcomes.map(outcomeRow),
+    ...preview.outcomes.map((outcome) => outcomeRow(outcome, view.texts)),
     ...preview.left.map(({ origin, why }): Row => ({
       place: origin.place,
       mark: "·",
       text: origin.text,
-      remark: `not taken over: ${why}`,
+      remark: view.texts.notTakenOver(why),
     })),
   ].toSorted((a, b) => inFile(a.place, b.place));
   const files = [...new Set(rows.map(({ place }) => place.file))];
@@ -94,15 +96,15 @@ export function previewText(preview: Preview, patches: readonly string[], view: 
     patches.map((patch) => `\n${diffText(patch, view)}`).join("") + "\n";
 }
 
-function outcomeRow({ origin, change, note, state }: Outcome): Row {
+function outcomeRow({ origin, change, note, state }: Outcome, texts: Texts["import"]): Row {
   const target = targetText(change);
-  const text = `${origin.text} → ${target === origin.text ? "the same" : target}`;
+  const text = `${origin.text} → ${target === origin.text ? texts.same : target}`;
   const { place } = origin;
   if (state === "present") return { place, mark: "=", text: `${text}, ${note ?? ""}` };
   const said = note === undefined ? {} : { remark: note };
   return state === "new"
     ? { place, mark: "+", text, ...said }
-    : { place, mark: "!", text: `${text}, not written`, ...said };
+    : { place, mark: "!", text: `${text}, ${texts.notWritten}`, ...said };
 }
 
 function rowText(
@@ -152,16 +154,17 @@ export function keysText(
   { envFile, view }: { readonly envFile: string; readonly view: ImportView },
 ): string {
   if (keys.length === 0) return "";
+  const { show, texts } = view;
   const lines = keys.map(({ name, known, origin }) => {
-    const place = view.show(`${origin.place.file}${position(origin.place) && `:${position(origin.place)}`}`);
+    const place = show(`${origin.place.file}${position(origin.place) && `:${position(origin.place)}`}`);
     const advice = known === "saved"
-      ? "you have saved one under this name"
+      ? texts.keySaved
       : known === "environment"
-      ? "in your environment"
+      ? texts.keyInEnvironment
       : origin.scope === "project"
-      ? "export it, or put it into .env of the project"
-      : view.show(`put it into ${envFile} as ${name}=…, or add --keys`);
+      ? texts.keyOfProject
+      : show(texts.keyToSave(envFile, name));
     return `  ${name}  ${place}  ${advice}\n`;
   });
-  return `Keys that stand in these files; none is copied into a configuration\n${lines.join("")}`;
+  return `${texts.keys}\n${lines.join("")}`;
 }
