@@ -1,5 +1,6 @@
 import { errorMessage, type ImagePart } from "../core/mod.ts";
 import { sortedEntries } from "../path/probe.ts";
+import { imageType, referencedNames } from "../path/reference_text.ts";
 import { suggestNames } from "../util/suggest.ts";
 
 /** Files a message names with `@`. */
@@ -26,14 +27,6 @@ const MAX_ENTRIES = 200;
 const MAX_DEPTH = 8;
 const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 const NOISE = new Set([".git", "node_modules", ".hg", ".svn", "__pycache__"]);
-const IMAGE_TYPES: Record<string, string> = {
-  png: "image/png",
-  jpg: "image/jpeg",
-  jpeg: "image/jpeg",
-  gif: "image/gif",
-  webp: "image/webp",
-};
-const REFERENCE = /(?<=^|[\s("'`[{,;:])@(?:"([^"\n]+)"|([^\s"'`,;)\]}]+))/g;
 
 /**
  * Resolves `@path`, `@dir/`, `@path:10-40` and `@"path with blanks"`. Only what exists on disk is a
@@ -43,8 +36,7 @@ export async function resolveReferences(text: string, options: ReferenceOptions)
   const found: Found = { blocks: [], images: [], notices: [] };
   if (!text.includes("@")) return found;
   const seen = new Set<string>();
-  for (const match of text.matchAll(REFERENCE)) {
-    const name = match[1] ?? match[2] ?? "";
+  for (const name of referencedNames(text)) {
     if (name === "" || seen.has(name)) continue;
     seen.add(name);
     await resolveOne(name, options, found);
@@ -159,7 +151,7 @@ function statOf(name: string, cwd: string): Deno.FileInfo | undefined {
 
 async function addFile(target: Target, path: string, options: ReferenceOptions, found: Found): Promise<void> {
   const { name, stat } = target;
-  const type = IMAGE_TYPES[name.split(".").pop()?.toLowerCase() ?? ""];
+  const type = imageType(name);
   if (type) {
     if (options.vision && stat.size <= MAX_IMAGE_BYTES) {
       found.images.push({ mime: type, data: (await Deno.readFile(path)).toBase64() });

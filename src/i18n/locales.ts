@@ -3,6 +3,7 @@ import type { Locale } from "./locale.ts";
 
 const EN = {
   chat: () => import("./en/chat.ts"),
+  composer: () => import("./en/composer.ts"),
   doctor: () => import("./en/doctor.ts"),
   overlay: () => import("./en/overlay.ts"),
   import: () => import("./en/import.ts"),
@@ -22,6 +23,7 @@ const CATALOGUES: Readonly<Record<Locale, Catalogue>> = {
   "en": EN,
   "zh-CN": {
     chat: () => import("./zh_cn/chat.ts"),
+    composer: () => import("./zh_cn/composer.ts"),
     doctor: () => import("./zh_cn/doctor.ts"),
     overlay: () => import("./zh_cn/overlay.ts"),
     import: () => import("./zh_cn/import.ts"),

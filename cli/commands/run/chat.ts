@@ -13,6 +13,7 @@ export async function chat(context: CliContext, flags: RunFlags, first?: string)
   return await runChat({
     locale: languageOf(context).locale,
     colours: displayOf(context, flags.noColor).outColor,
+    paths: runPaths(context, flags.dir),
     start: {
       ...(flags.continue ? { continue: true } : {}),
       ...(flags.resume === undefined ? {} : { resume: flags.resume }),

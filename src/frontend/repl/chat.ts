@@ -1,8 +1,8 @@
-import type { Assembly } from "../../assembly/mod.ts";
+import type { Assembly, RunPaths } from "../../assembly/mod.ts";
 import { type OpenRequest, readCommand } from "../../command/mod.ts";
 import { type Event, EXIT } from "../../core/mod.ts";
 import { type Palette, palette } from "../../view/mod.ts";
-import { Composer, type Draft } from "./composer/composer.ts";
+import { type Composer, createComposer, type Draft } from "./composer/create_composer.ts";
 import { ChatCommands } from "./command_host.ts";
 import { Layout } from "./layout.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
@@ -18,6 +18,7 @@ export interface ChatOptions {
   readonly terminal: Terminal;
   readonly colours: boolean;
   readonly texts: ChatTexts;
+  readonly paths: RunPaths;
   /** Opens a session; the person of the chat answers its questions. */
   readonly open: (request: OpenRequest, person: Person) => Promise<Assembly>;
   /** The session to begin with. */
@@ -48,7 +49,7 @@ export class Chat {
     this.#options = options;
     this.#palette = palette(options.colours);
     this.#screen = new Screen(terminal, { frame: (columns, rows) => layout.frame(columns, rows) });
-    this.#composer = new Composer({ onSubmit: (draft) => void this.#submit(draft) });
+    this.#composer = this.#createComposer();
     this.#dialogs = new Dialogs({
       palette: () => this.#palette,
       locale: () => texts.locale,
@@ -96,6 +97,22 @@ export class Chat {
     });
   }
 
+  #createComposer(): Composer {
+    const { texts, paths } = this.#options;
+    return createComposer({
+      onSubmit: (draft) => void this.#submit(draft),
+      palette: this.#palette,
+      texts: () => texts.composer,
+      paths,
+      commands: () => this.#commands.commands(),
+      values: () => Promise.resolve([]),
+      session: () => this.#host.current(),
+      changed: () => this.#screen.draw(),
+      lend: (run) => this.#screen.lend(run),
+      problem: (error) => this.#fail(error),
+    });
+  }
+
   /** Runs until the user leaves; resolves with the exit code. */
   async run(): Promise<number> {
     const { terminal, start, first } = this.#options;
@@ -120,6 +137,8 @@ export class Chat {
       this.#dialogs.overlays.cancel();
       await this.#screen.close();
       await terminal.stop();
+      this.#composer.discard();
+      await this.#composer.written();
       await this.#host.close();
     }
   }
@@ -144,6 +163,7 @@ export class Chat {
   /** Takes the keys of the chat itself; false for all others. */
   #key(key: string): boolean {
     const empty = this.#composer.text === "";
+    if (this.#composer.modal) return false;
     if (key === "escape" && this.#queue.busy) this.#stop();
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);

@@ -4,6 +4,7 @@ import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
 /** The areas that the chat needs before it draws for the first time. */
 interface Areas {
   readonly chat: Texts["chat"];
+  readonly composer: Texts["composer"];
 }
 
 /** The texts of the chat, in a language that the configuration may still change. */
@@ -28,6 +29,10 @@ export class ChatTexts {
     return this.#areas.chat;
   }
 
+  get composer(): Texts["composer"] {
+    return this.#areas.composer;
+  }
+
   /** What went wrong, for the person in front of the chat: place, message, and what to do next. */
   problem(error: unknown): string {
     if (!(error instanceof ReasonixError)) return this.chat.internal(errorMessage(error));
@@ -45,6 +50,6 @@ export class ChatTexts {
 }
 
 async function loadAreas(locale: Locale): Promise<Areas> {
-  const [chat] = await Promise.all([loadTexts("chat", locale)]);
-  return { chat };
+  const [chat, composer] = await Promise.all([loadTexts("chat", locale), loadTexts("composer", locale)]);
+  return { chat, composer };
 }

@@ -69,7 +69,18 @@ function hasNumber(text: string, digits: string): boolean {
 }
 
 /** Commands and programs keep their names, as does what looks like code: context_window, --metrics, .env. */
-const NAMES = new Set(["reasonix", "run", "setup", "doctor", "apt", "install", "bubblewrap", "false"]);
+const NAMES = new Set([
+  "reasonix",
+  "xclip",
+  "pngpaste",
+  "run",
+  "setup",
+  "doctor",
+  "apt",
+  "install",
+  "bubblewrap",
+  "false",
+]);
 
 function englishWords(text: string): string[] {
   const words = text.match(/[\w.:/=-]+/g) ?? [];

@@ -1,0 +1,179 @@
+import { lineAt, nextCharacter, nextWord, previousCharacter, previousWord } from "./characters.ts";
+
+/** One replacement in a text, and where the caret stood around it. */
+interface Edit {
+  readonly at: number;
+  readonly removed: string;
+  readonly inserted: string;
+  readonly before: number;
+  readonly after: number;
+  /** Further characters typed behind it belong to it. */
+  readonly grows: boolean;
+}
+
+export type Place =
+  | "left"
+  | "right"
+  | "wordLeft"
+  | "wordRight"
+  | "lineStart"
+  | "lineEnd"
+  | "start"
+  | "end";
+
+const MAX_UNDO = 1000;
+
+/**
+ * A text with a caret. Offsets count UTF-16 units; the caret never stands inside of what is seen as one
+ * character. Every change can be undone.
+ */
+export class TextBuffer {
+  #text = "";
+  #caret = 0;
+  #done: Edit[] = [];
+  #undone: Edit[] = [];
+  /** What was cut out last; cuts in a row are one. */
+  #killed = "";
+  #killing = false;
+
+  get text(): string {
+    return this.#text;
+  }
+
+  /** What was cut out last. */
+  get killed(): string {
+    return this.#killed;
+  }
+
+  get caret(): number {
+    return this.#caret;
+  }
+
+  /** Puts the caret to the nearest place before this offset that is not inside of a character. */
+  set caret(offset: number) {
+    const at = Math.max(0, Math.min(offset, this.#text.length));
+    const start = previousCharacter(this.#text, at);
+    this.#caret = at === 0 || nextCharacter(this.#text, start) === at ? at : start;
+    this.#killing = false;
+  }
+
+  /** Types at the caret; letters of one word are undone together. */
+  type(text: string): void {
+    this.replace(this.#caret, this.#caret, text, /^\S$/u.test(text));
+  }
+
+  /** Puts a text in place of a part; the caret stands behind it afterwards. */
+  replace(from: number, to: number, text: string, grows = false): void {
+    const removed = this.#text.slice(from, to);
+    this.#killing = false;
+    if (removed === "" && text === "") return;
+    const after = from + text.length;
+    const edit = { at: from, removed, inserted: text, before: this.#caret, after, grows };
+    const last = this.#done.at(-1);
+    if (grows && removed === "" && last?.grows && last.after === from && this.#undone.length === 0) {
+      this.#done[this.#done.length - 1] = { ...last, inserted: last.inserted + text, after };
+    } else this.#done.push(edit);
+    if (this.#done.length > MAX_UNDO) this.#done.shift();
+    this.#undone = [];
+    this.#apply(from, to, text);
+    // What comes behind may join with what was put in.
+    this.caret = after;
+    if (this.#caret !== after) this.#caret = nextCharacter(this.#text, this.#caret);
+  }
+
+  move(place: Place): void {
+    this.#caret = this.#offset(place);
+    this.#killing = false;
+    this.#stopGrowing();
+  }
+
+  /** Takes away what lies between the caret and a place. */
+  erase(place: Place): void {
+    const [from, to] = this.#range(place);
+    this.replace(from, to, "");
+  }
+
+  /** Takes away what lies between the caret and a place, to be put in again with `yank`. */
+  kill(place: Place): void {
+    let [from, to] = this.#range(place);
+    // At the end of a line its end is taken, at its start the end of the one before.
+    if (from === to && place === "lineEnd") to = nextCharacter(this.#text, to);
+    if (from === to && place === "lineStart") from = previousCharacter(this.#text, from);
+    const text = this.#text.slice(from, to);
+    if (text === "") return;
+    const earlier = this.#killing ? this.#killed : "";
+    this.#killed = to > this.#caret ? earlier + text : text + earlier;
+    this.replace(from, to, "");
+    this.#killing = true;
+  }
+
+  yank(): void {
+    this.replace(this.#caret, this.#caret, this.#killed);
+  }
+
+  undo(): void {
+    const edit = this.#done.pop();
+    if (!edit) return;
+    this.#apply(edit.at, edit.at + edit.inserted.length, edit.removed);
+    this.#undone.push({ ...edit, grows: false });
+    this.#caret = edit.before;
+    this.#killing = false;
+    this.#stopGrowing();
+  }
+
+  redo(): void {
+    const edit = this.#undone.pop();
+    if (!edit) return;
+    this.#apply(edit.at, edit.at + edit.removed.length, edit.inserted);
+    this.#done.push(edit);
+    this.#caret = edit.after;
+    this.#killing = false;
+  }
+
+  /** Empties it and forgets what could be undone; what was cut out stays. */
+  reset(): void {
+    this.#text = "";
+    this.#caret = 0;
+    this.#done = [];
+    this.#undone = [];
+    this.#killing = false;
+  }
+
+  #apply(from: number, to: number, text: string): void {
+    this.#text = this.#text.slice(0, from) + text + this.#text.slice(to);
+  }
+
+  #stopGrowing(): void {
+    const last = this.#done.at(-1);
+    if (last?.grows) this.#done[this.#done.length - 1] = { ...last, grows: false };
+  }
+
+  #range(place: Place): [number, number] {
+    const other = this.#offset(place);
+    return [Math.min(this.#caret, other), Math.max(this.#caret, other)];
+  }
+
+  #offset(place: Place): number {
+    const [text, at] = [this.#text, this.#caret];
+    switch (place) {
+      case "left":
+        return previousCharacter(text, at);
+      case "right":
+        return nextCharacter(text, at);
+      case "wordLeft":
+        return previousWord(text, at);
+      case "wordRight":
+        return nextWord(text, at);
+      case "lineStart":
+        return lineAt(text, at).start;
+      case "lineEnd": {
+        const { start, line } = lineAt(text, at);
+        return start + line.length;
+      }
+      case "start":
+        return 0;
+      case "end":
+        return text.length;
+    }
+  }
+}

@@ -1,0 +1,172 @@
+import { ranked } from "./ranking.ts";
+
+/** Something that can be put into the draft. */
+export interface CompletionItem {
+  /** What is shown, and what the query is compared with. */
+  readonly label: string;
+  readonly detail?: string;
+  /** Text that takes the place of what is completed. */
+  readonly insert: string;
+  /** More can follow: the menu goes on with what there is behind it. */
+  readonly more?: boolean;
+  /** Nothing can follow: Enter puts it in and sends the draft. */
+  readonly sends?: boolean;
+  /** Stands behind all others, however well it fits. */
+  readonly last?: boolean;
+}
+
+/** What a source completes in a draft. */
+export interface CompletionMatch {
+  /** Where the completed part begins; it ends at the caret. */
+  readonly from: number;
+  /** What of it is compared with the items. */
+  readonly query: string;
+  /** The list to choose from; items are asked for once while it stays the same. */
+  readonly list: string;
+  /** The best item is chosen without the arrow keys: Enter takes it. */
+  readonly preselect: boolean;
+}
+
+/** A list of items, and whether there are more than it has. */
+export interface CompletionList {
+  readonly items: readonly CompletionItem[];
+  readonly cut?: boolean;
+}
+
+/**
+ * Something that completes drafts: commands, their arguments, files. Sources that match at the same place
+ * make one menu.
+ */
+export interface CompletionSource {
+  /** What it completes at the end of a text; asked after each key, so it looks at the text only. */
+  match(before: string): CompletionMatch | undefined;
+  /** All items of a list, best first. A rejection means none. */
+  items(list: string): Promise<CompletionList>;
+}
+
+/** Items shown at once never are more. */
+const MAX_ITEMS = 200;
+
+interface Offer {
+  readonly match: CompletionMatch;
+  readonly items: readonly CompletionItem[];
+  readonly cut: boolean;
+}
+
+/** What can be completed at the caret, as the draft changes. */
+export class Completion {
+  readonly #sources: readonly CompletionSource[];
+  readonly #changed: () => void;
+  #lists = new Map<string, CompletionList | "loading">();
+  #before = "";
+  #offer: Offer | undefined;
+  #selected = -1;
+  /** Where a menu was left with Esc; it stays away until something else is completed. */
+  #leftAt: number | undefined;
+
+  /** `changed` is called when items have come. */
+  constructor(sources: readonly CompletionSource[], changed: () => void) {
+    this.#sources = sources;
+    this.#changed = changed;
+  }
+
+  get items(): readonly CompletionItem[] {
+    return this.#offer?.items ?? [];
+  }
+
+  /** There are items that the source has left out. */
+  get cut(): boolean {
+    return this.#offer?.cut ?? false;
+  }
+
+  get open(): boolean {
+    return this.items.length > 0;
+  }
+
+  /** Index of the chosen item; -1 for none. */
+  get selected(): number {
+    return this.#selected;
+  }
+
+  /** The item that a key takes, with the part of the draft that it replaces; undefined when there is none. */
+  chosen(): { readonly item: CompletionItem; readonly from: number } | undefined {
+    const item = this.items[this.#selected];
+    return item && this.#offer ? { item, from: this.#offer.match.from } : undefined;
+  }
+
+  /** A slash takes the chosen directory: its name was begun, and no other one is just that. */
+  get descends(): boolean {
+    const { query = "" } = this.#offer?.match ?? {};
+    const chosen = this.items[this.#selected]?.label ?? "";
+    return query !== "" && chosen.endsWith("/") && !this.items.some(({ label }) => label === `${query}/`);
+  }
+
+  /** Chooses the next item, or the one before; behind the last comes the first. */
+  step(by: 1 | -1): void {
+    const { length } = this.items;
+    if (length === 0) return;
+    const from = this.#selected < 0 && by < 0 ? 0 : this.#selected;
+    this.#selected = (from + by + length) % length;
+  }
+
+  /** Closes the menu until something else is completed. */
+  leave(): void {
+    this.#leftAt = this.#offer?.match.from;
+    this.#close();
+  }
+
+  /** Opens a menu again that was left. */
+  reopen(): void {
+    this.#leftAt = undefined;
+    this.update(this.#before);
+  }
+
+  /** Takes the text before the caret after it has changed. */
+  update(before: string): void {
+    this.#before = before;
+    const matches = this.#sources.flatMap((source) => {
+      const match = source.match(before);
+      return match ? [{ source, match }] : [];
+    });
+    const [first] = matches;
+    if (!first || (this.#leftAt !== undefined && first.match.from === this.#leftAt)) {
+      if (!first) this.#leftAt = undefined;
+      this.#close();
+      return;
+    }
+    this.#leftAt = undefined;
+    const here = matches.filter(({ match }) => match.from === first.match.from);
+    const lists = here.map(({ source, match }) => this.#list(source, match));
+    const all = lists.flatMap((list) => list?.items ?? []);
+    const items = ranked(all, first.match.query).slice(0, MAX_ITEMS);
+    const isSame = this.#offer?.match.from === first.match.from &&
+      this.#offer.match.query === first.match.query && this.#offer.match.list === first.match.list;
+    this.#offer = { match: first.match, items, cut: lists.some((list) => list?.cut) };
+    if (isSame && this.#selected >= 0) this.#selected = Math.min(this.#selected, items.length - 1);
+    else this.#selected = first.match.preselect && items.length > 0 ? 0 : -1;
+  }
+
+  #close(): void {
+    this.#offer = undefined;
+    this.#selected = -1;
+    this.#lists.clear();
+  }
+
+  /** The items of a source as far as they are there. */
+  #list(source: CompletionSource, { list }: CompletionMatch): CompletionList | undefined {
+    const key = `${this.#sources.indexOf(source)} ${list}`;
+    const known = this.#lists.get(key);
+    if (known === undefined) {
+      const lists = this.#lists;
+      lists.set(key, "loading");
+      const arrived = (found: CompletionList) => {
+        if (lists.get(key) !== "loading") return;
+        lists.set(key, found);
+        this.update(this.#before);
+        this.#changed();
+      };
+      source.items(list).then(arrived, () => arrived({ items: [] }));
+    }
+    return known === "loading" ? undefined : known;
+  }
+}

@@ -1,0 +1,50 @@
+import type { Assembly, RunPaths } from "../../../assembly/mod.ts";
+import type { SlashCommand } from "../../../command/mod.ts";
+import { clipboardImage } from "./clipboard.ts";
+import { argumentSource, commandSource, type CommandSourceOptions } from "./completion/commands.ts";
+import { fileSource } from "./completion/files.ts";
+import { Composer, type ComposerOptions } from "./composer.ts";
+import { History } from "./history/history.ts";
+
+export type { Composer, Draft } from "./composer.ts";
+
+type Given = "onSubmit" | "palette" | "texts" | "changed" | "problem";
+
+export interface CreateComposerOptions extends Required<Pick<ComposerOptions, Given>> {
+  readonly paths: RunPaths;
+  /** Everything that can be typed behind a slash. */
+  readonly commands: () => Promise<readonly SlashCommand[]>;
+  readonly values: CommandSourceOptions["values"];
+  /** Knows the secrets that stay out of the history. */
+  readonly session: () => Promise<Pick<Assembly, "redact">>;
+  /** Lends the terminal to another program. */
+  readonly lend: <T>(run: () => Promise<T>) => Promise<T>;
+}
+
+/** The composer of a directory, with its history, its files, its commands, and the user's editor. */
+export function createComposer(options: CreateComposerOptions): Composer {
+  const { paths: { cwd, env, home: reasonixHome }, commands, values, session, lend, ...rest } = options;
+  const home = env("HOME") ?? env("USERPROFILE");
+  const history = new History({
+    path: async () => {
+      const { projectDir } = await import("../../../session/mod.ts");
+      return `${projectDir(reasonixHome, cwd)}/history.jsonl`;
+    },
+    redactor: async () => (await session()).redact,
+  });
+  return new Composer({
+    ...rest,
+    history,
+    home,
+    sources: [
+      commandSource({ commands }),
+      argumentSource({ commands, values }),
+      fileSource({ cwd, home }),
+    ],
+    edit: async (text) => {
+      const { editText } = await import("./editor.ts");
+      return await editText(text, { env, lend });
+    },
+    clipboardImage: () => clipboardImage({ env, cwd }),
+  });
+}

@@ -1,0 +1,130 @@
+import type { TextBuffer } from "./buffer.ts";
+
+/** What keys do in the composer. */
+export type Action =
+  | "send"
+  | "steer"
+  | "newline"
+  | "left"
+  | "right"
+  | "up"
+  | "down"
+  | "wordLeft"
+  | "wordRight"
+  | "lineStart"
+  | "lineEnd"
+  | "start"
+  | "end"
+  | "eraseLeft"
+  | "eraseRight"
+  | "killWordRight"
+  | "killWordLeft"
+  | "killToLineStart"
+  | "killToLineEnd"
+  | "yank"
+  | "undo"
+  | "redo"
+  | "search"
+  | "editor"
+  | "pasteImage"
+  | "complete";
+
+/** Actions that concern more than the text. */
+type OtherAction = "send" | "steer" | "up" | "down" | "search" | "editor" | "pasteImage" | "complete";
+
+/** Keys of each action by their names (`parseKey`), the first ones are those that the help names. */
+const KEYS: Readonly<Record<Action, readonly string[]>> = {
+  send: ["enter"],
+  steer: ["ctrl+enter"],
+  newline: ["shift+enter", "alt+enter", "ctrl+j"],
+  left: ["left", "ctrl+b"],
+  right: ["right", "ctrl+f"],
+  up: ["up", "ctrl+p"],
+  down: ["down", "ctrl+n"],
+  wordLeft: ["ctrl+left", "alt+left", "alt+b"],
+  wordRight: ["ctrl+right", "alt+right", "alt+f"],
+  lineStart: ["home", "ctrl+a"],
+  lineEnd: ["end", "ctrl+e"],
+  start: ["ctrl+home", "alt+<"],
+  end: ["ctrl+end", "alt+>"],
+  eraseLeft: ["backspace", "ctrl+h", "shift+backspace"],
+  eraseRight: ["delete", "ctrl+d"],
+  killWordRight: ["alt+d", "ctrl+delete", "alt+delete"],
+  killWordLeft: ["ctrl+w", "alt+backspace", "ctrl+backspace"],
+  killToLineStart: ["ctrl+u"],
+  killToLineEnd: ["ctrl+k"],
+  yank: ["ctrl+y"],
+  undo: ["ctrl+-", "ctrl+x ctrl+u", "super+z"],
+  redo: ["alt+z", "shift+ctrl+z", "shift+super+z"],
+  search: ["ctrl+r"],
+  editor: ["ctrl+g", "ctrl+x ctrl+e"],
+  pasteImage: ["ctrl+v"],
+  complete: ["tab"],
+};
+
+/** What the actions do that concern nothing else than the text. */
+export const EDITS: Readonly<Record<Exclude<Action, OtherAction>, (buffer: TextBuffer) => void>> = {
+  newline: (buffer) => buffer.type("\n"),
+  left: (buffer) => buffer.move("left"),
+  right: (buffer) => buffer.move("right"),
+  wordLeft: (buffer) => buffer.move("wordLeft"),
+  wordRight: (buffer) => buffer.move("wordRight"),
+  lineStart: (buffer) => buffer.move("lineStart"),
+  lineEnd: (buffer) => buffer.move("lineEnd"),
+  start: (buffer) => buffer.move("start"),
+  end: (buffer) => buffer.move("end"),
+  eraseLeft: (buffer) => buffer.erase("left"),
+  eraseRight: (buffer) => buffer.erase("right"),
+  killWordLeft: (buffer) => buffer.kill("wordLeft"),
+  killWordRight: (buffer) => buffer.kill("wordRight"),
+  killToLineStart: (buffer) => buffer.kill("lineStart"),
+  killToLineEnd: (buffer) => buffer.kill("lineEnd"),
+  yank: (buffer) => buffer.yank(),
+  undo: (buffer) => buffer.undo(),
+  redo: (buffer) => buffer.redo(),
+};
+
+const ACTIONS = new Map(
+  Object.entries(KEYS).flatMap(([action, keys]) => keys.map((key) => [key, action as Action] as const)),
+);
+/** First keys of those that are pressed one after the other. */
+const PREFIXES = new Set([...ACTIONS.keys()].flatMap((key) => key.includes(" ") ? key.split(" ", 1) : []));
+
+/** The meaning of a key, given what was pressed before it as the first of two. */
+export function actionOf(key: string, prefix: string | undefined): Action | "prefix" | undefined {
+  if (prefix !== undefined) return ACTIONS.get(`${prefix} ${key}`);
+  return PREFIXES.has(key) ? "prefix" : ACTIONS.get(key);
+}
+
+/** Keys that mean the same, in the order of the help: what they do is said in the texts of the composer. */
+const HELP = {
+  send: KEYS.send,
+  newline: [...KEYS.newline, "\\ enter"],
+  steer: KEYS.steer,
+  complete: KEYS.complete,
+  history: ["up", "down"],
+  search: KEYS.search,
+  words: [...KEYS.wordLeft.slice(0, 1), ...KEYS.wordRight.slice(0, 1)],
+  line: ["ctrl+a", "ctrl+e"],
+  kill: [...KEYS.killToLineStart, ...KEYS.killToLineEnd, "ctrl+w"],
+  yank: KEYS.yank,
+  undo: KEYS.undo.slice(0, 1),
+  redo: KEYS.redo.slice(0, 1),
+  editor: KEYS.editor,
+  pasteImage: KEYS.pasteImage,
+  clear: ["ctrl+c"],
+} as const;
+
+/** A row of the help: keys, and what they do. */
+export interface KeyHelp {
+  readonly keys: string;
+  readonly what: string;
+}
+
+/** The keys of the composer, in the language of the texts. */
+export function keyHelp(texts: Readonly<Record<keyof typeof HELP, string>>): KeyHelp[] {
+  return Object.entries(HELP).map(([name, keys]) => ({
+    keys: keys.join(" · "),
+    what: texts[name as keyof typeof HELP],
+  }));
+}

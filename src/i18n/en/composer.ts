@@ -1,0 +1,31 @@
+/** Where the user writes: its placeholder, marks of what was pasted, keys, searches, problems. */
+export const texts = {
+  placeholder: "Ask for something · / commands · @ files · ? keys",
+  pasted: (lines: number, number: number) => `[pasted ${lines} lines #${number}]`,
+  pastedCharacters: (characters: number, number: number) => `[pasted ${characters} characters #${number}]`,
+  image: (name: string, number: number) => `[image ${name} #${number}]`,
+  clipboard: "clipboard",
+  searching: "search",
+  nothingFound: "not found",
+  noTool:
+    "Cannot read an image from the clipboard: none of the programs that can (wl-paste, xclip, pngpaste) is installed",
+  noImage: "There is no image in the clipboard",
+  tooBig: "The image in the clipboard has more than 5 MB; save it smaller and name the file with @",
+  keys: {
+    send: "send; while the agent works, the message waits for its turn",
+    newline: "new line",
+    steer: "say it into the running turn",
+    complete: "take the chosen entry of the menu",
+    history: "move between rows; at the edges, earlier messages that begin like the draft",
+    search: "search earlier messages",
+    words: "move by words",
+    line: "start and end of the line",
+    kill: "cut to the start of the line, to its end, the word before",
+    yank: "put in again what was cut",
+    undo: "undo",
+    redo: "redo",
+    editor: "write in $VISUAL or $EDITOR",
+    pasteImage: "put in the image of the clipboard",
+    clear: "clear the draft; it stays in the history",
+  },
+};

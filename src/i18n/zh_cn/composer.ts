@@ -1,0 +1,31 @@
+import type { texts as en } from "../en/composer.ts";
+
+export const texts: typeof en = {
+  placeholder: "说说要做什么 · / 命令 · @ 文件 · ? 按键",
+  pasted: (lines, number) => `[粘贴 ${lines} 行 #${number}]`,
+  pastedCharacters: (characters, number) => `[粘贴 ${characters} 个字符 #${number}]`,
+  image: (name, number) => `[图片 ${name} #${number}]`,
+  clipboard: "剪贴板",
+  searching: "搜索",
+  nothingFound: "未找到",
+  noTool: "无法读取剪贴板中的图片：没有安装可用的程序（wl-paste、xclip、pngpaste）",
+  noImage: "剪贴板中没有图片",
+  tooBig: "剪贴板中的图片超过 5 MB；请缩小后保存为文件，再用 @ 引用",
+  keys: {
+    send: "发送；智能体工作时，消息会排队等候",
+    newline: "换行",
+    steer: "插话到正在进行的回合",
+    complete: "采用菜单中选中的条目",
+    history: "在行间移动；到首尾时翻阅以草稿内容开头的历史消息",
+    search: "搜索历史消息",
+    words: "按词移动",
+    line: "移到行首、行尾",
+    kill: "剪切到行首、到行尾、前一个词",
+    yank: "粘回剪切的内容",
+    undo: "撤销",
+    redo: "重做",
+    editor: "用 $VISUAL 或 $EDITOR 编辑",
+    pasteImage: "粘贴剪贴板中的图片",
+    clear: "清空草稿；内容保留在历史记录中",
+  },
+};

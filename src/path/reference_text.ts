@@ -1,0 +1,45 @@
+const IMAGE_TYPES: Readonly<Record<string, string>> = {
+  png: "image/png",
+  jpg: "image/jpeg",
+  jpeg: "image/jpeg",
+  gif: "image/gif",
+  webp: "image/webp",
+};
+
+/** The MIME type of an image that can be attached, by its name; undefined for all other files. */
+export function imageType(path: string): string | undefined {
+  return IMAGE_TYPES[path.split(".").pop()?.toLowerCase() ?? ""];
+}
+
+/** Punctuation of Chinese and Japanese, which stands in a sentence without a blank. */
+const CJK_MARKS = "，。；：！？、）】」』》（【「『《";
+/** What a reference can begin behind; `@path` in the middle of a word is none. */
+const BEFORE = `[\\s("'\`[{,;:${CJK_MARKS}\\u3040-\\u30ff\\u3400-\\u9fff\\uac00-\\ud7af]`;
+/** A path without quotes holds no blank, and nothing that ends it. */
+const PLAIN = `[^\\s"'\`,;)\\]}${CJK_MARKS}]`;
+
+/** Names of the files in a message: `@path`, or `@"path with blanks"`. */
+export function referencedNames(text: string): string[] {
+  const names = text.matchAll(new RegExp(`(?<=^|${BEFORE})@(?:"([^"\\n]+)"|(${PLAIN}+))`, "g"));
+  return [...names].map(([, quoted, plain]) => quoted ?? plain ?? "");
+}
+
+const OPEN = new RegExp(`(?:^|${BEFORE})@(?:"([^"\\n]*)|(${PLAIN}*))$`);
+/** A longer path is not being written. */
+const MAX_OPEN = 2048;
+
+/** The reference that is being written at the end of a text: where its `@` is, and its path so far. */
+export function openReference(text: string): { readonly at: number; readonly path: string } | undefined {
+  const line = text.slice(Math.max(0, text.lastIndexOf("\n"), text.length - MAX_OPEN));
+  const match = OPEN.exec(line);
+  if (!match) return undefined;
+  const path = match[1] ?? match[2] ?? "";
+  return { at: text.length - path.length - (match[1] === undefined ? 1 : 2), path };
+}
+
+/** A path as a reference; undefined for one that no reference can name. */
+export function referenceTo(path: string): string | undefined {
+  if (/["\n]/.test(path)) return undefined;
+  const isPlain = new RegExp(`^${PLAIN}+$`).test(path) && !/[.!?:]$|[:@([{]/.test(path);
+  return isPlain ? `@${path}` : `@"${path}"`;
+}

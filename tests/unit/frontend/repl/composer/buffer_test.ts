@@ -1,0 +1,222 @@
+import { TextBuffer } from "../../../../../src/frontend/repl/composer/buffer.ts";
+import { characterEnds } from "../../../../../src/frontend/repl/composer/characters.ts";
+import { assert, assertEquals } from "../../../../support/assert.ts";
+
+/** A buffer that holds a text, the caret where `|` stands in it. */
+function at(text: string): TextBuffer {
+  const buffer = new TextBuffer();
+  buffer.type(text.replace("|", ""));
+  buffer.caret = text.indexOf("|");
+  return buffer;
+}
+
+function shown(buffer: TextBuffer): string {
+  return `${buffer.text.slice(0, buffer.caret)}|${buffer.text.slice(buffer.caret)}`;
+}
+
+const CHARACTERS = [
+  "a",
+  "é",
+  "e\u0301",
+  "漢",
+  "한",
+  "\u1112\u1161\u11ab",
+  "👨‍👩‍👧‍👦",
+  "🇩🇪",
+  "👍🏽",
+  "नि",
+  "क्षि",
+  "👩🏽‍💻",
+  "1️⃣",
+  "\t",
+];
+
+Deno.test("characterEnds cuts a text where the table of grapheme clusters does, in every neighbourhood", () => {
+  for (const one of CHARACTERS) {
+    for (const two of CHARACTERS) {
+      for (const text of [one + two, `x${one}${two}y`, `中${one}文${two}`]) {
+        const expected = [...new Intl.Segmenter().segment(text)].map((each) =>
+          each.index + each.segment.length
+        );
+        assertEquals(characterEnds(text), expected, JSON.stringify(text));
+      }
+    }
+  }
+});
+
+Deno.test("TextBuffer moves over and erases what is seen as one character", () => {
+  for (const character of CHARACTERS) {
+    const buffer = at(`x${character}|y`);
+    buffer.move("left");
+    assertEquals(shown(buffer), `x|${character}y`, character);
+    buffer.move("right");
+    buffer.erase("left");
+    assertEquals(shown(buffer), "x|y", character);
+    buffer.undo();
+    assertEquals(buffer.text, `x${character}y`);
+  }
+});
+
+Deno.test("TextBuffer keeps the caret out of a character that an edit has joined", () => {
+  const flag = at("🇩|🇪");
+  flag.type("x");
+  flag.erase("left");
+  assertEquals(flag.text, "🇩🇪");
+  assert(flag.caret === 0 || flag.caret === 4, String(flag.caret));
+});
+
+Deno.test("TextBuffer moves by words, of Chinese by those of the dictionary", () => {
+  const ascii = at("|fix the_bug, now\n");
+  const stops: number[] = [];
+  for (let count = 0; count < 4; count++) {
+    ascii.move("wordRight");
+    stops.push(ascii.caret);
+  }
+  assertEquals(stops, [3, 11, 16, 17]);
+  const chinese = at("请修复这个错误|");
+  const starts: number[] = [];
+  while (chinese.caret > 0) {
+    chinese.move("wordLeft");
+    starts.push(chinese.caret);
+  }
+  assert(starts.length > 1 && starts.length < 7, starts.join());
+  assertEquals(starts.at(-1), 0);
+});
+
+Deno.test("TextBuffer moves by words over blank lines, punctuation and emoji", () => {
+  const buffer = at("a\n\n  ..\n👍 b|");
+  const starts: number[] = [];
+  for (let count = 0; count < 3; count++) {
+    buffer.move("wordLeft");
+    starts.push(buffer.caret);
+  }
+  assertEquals(starts, [11, 8, 0]);
+});
+
+Deno.test("TextBuffer cuts to the ends of the line and puts it in again; cuts in a row are one", () => {
+  const buffer = at("one\ntwo |three\nfour");
+  buffer.kill("lineEnd");
+  assertEquals(shown(buffer), "one\ntwo |\nfour");
+  buffer.kill("lineEnd");
+  assertEquals(shown(buffer), "one\ntwo |four");
+  buffer.kill("wordLeft");
+  assertEquals(shown(buffer), "one\n|four");
+  buffer.move("end");
+  buffer.yank();
+  assertEquals(shown(buffer), "one\nfourtwo three\n|");
+  buffer.kill("lineStart");
+  assertEquals(shown(buffer), "one\nfourtwo three|");
+});
+
+Deno.test("TextBuffer undoes a word at a time, and redoes until something else is typed", () => {
+  const buffer = new TextBuffer();
+  for (const character of "add a test") buffer.type(character);
+  buffer.undo();
+  assertEquals(buffer.text, "add a ");
+  buffer.undo();
+  buffer.undo();
+  assertEquals(buffer.text, "add ");
+  buffer.redo();
+  assertEquals(shown(buffer), "add a|");
+  buffer.type("!");
+  buffer.redo();
+  assertEquals(shown(buffer), "add a!|");
+  for (let count = 0; count < 20; count++) buffer.undo();
+  assertEquals(buffer.text, "");
+});
+
+/** A text as a list of lines of characters, edited without any cleverness. */
+class Model {
+  characters: string[] = [];
+  caret = 0;
+
+  get text(): string {
+    return this.characters.join("");
+  }
+
+  insert(text: string): void {
+    const all = this.characters.slice(0, this.caret).join("") + text;
+    const whole = all + this.characters.slice(this.caret).join("");
+    this.characters = segments(whole);
+    let length = 0;
+    this.caret = this.characters.findIndex((each) => (length += each.length) >= all.length) + 1;
+    if (all === "") this.caret = 0;
+  }
+
+  /** Takes characters away; what is left may join. */
+  remove(from: number, to: number): void {
+    const before = this.characters.slice(0, from).join("");
+    const all = before + this.characters.slice(to).join("");
+    this.characters = segments(all);
+    let length = 0;
+    this.caret = before === ""
+      ? 0
+      : this.characters.findIndex((each) => (length += each.length) >= before.length) + 1;
+  }
+
+  get lineStart(): number {
+    return this.caret === 0 ? 0 : this.characters.lastIndexOf("\n", this.caret - 1) + 1;
+  }
+
+  get lineEnd(): number {
+    const end = this.characters.indexOf("\n", this.caret);
+    return end < 0 ? this.characters.length : end;
+  }
+}
+
+function segments(text: string): string[] {
+  return [...new Intl.Segmenter().segment(text)].map(({ segment }) => segment);
+}
+
+/** Numbers that look random and are the same in every run (mulberry32). */
+function numbers(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
+  };
+}
+
+Deno.test("TextBuffer does what a list of characters does, whatever is typed", () => {
+  const texts = [...CHARACTERS, "\n", " ", "foo bar", "\u0301", "\u200d", "🇩", "\ud7ff", "中文\n字"];
+  for (let seed = 1; seed <= 40; seed++) {
+    const next = numbers(seed);
+    const buffer = new TextBuffer();
+    const model = new Model();
+    const history: string[] = [];
+    for (let step = 0; step < 60; step++) {
+      const what = next(8);
+      if (what < 3) {
+        const text = texts[next(texts.length)] ?? "";
+        buffer.replace(buffer.caret, buffer.caret, text);
+        model.insert(text);
+        history.push(buffer.text);
+      } else if (what === 3) {
+        buffer.move("left");
+        model.caret = Math.max(0, model.caret - 1);
+      } else if (what === 4) {
+        buffer.move("right");
+        model.caret = Math.min(model.characters.length, model.caret + 1);
+      } else if (what === 5) {
+        buffer.erase("left");
+        if (model.caret > 0) model.remove(model.caret - 1, model.caret);
+      } else if (what === 6) {
+        buffer.move("lineStart");
+        model.caret = model.lineStart;
+      } else {
+        buffer.move("lineEnd");
+        model.caret = model.lineEnd;
+      }
+      const place = `seed ${seed}, step ${step}, action ${what}: ${JSON.stringify(model.text)}`;
+      assertEquals(buffer.text, model.text, place);
+      assertEquals(buffer.caret, model.characters.slice(0, model.caret).join("").length, place);
+    }
+    const last = buffer.text;
+    for (let count = 0; count < 100; count++) buffer.undo();
+    assertEquals(buffer.text, "", `seed ${seed}`);
+    for (let count = 0; count < 100; count++) buffer.redo();
+    assertEquals(buffer.text, last, `seed ${seed}`);
+  }
+});
