@@ -3,12 +3,11 @@ export const texts = {
   hints: {
     move: "↑↓",
     mark: "space marks",
-    enter: "enter chooses",
-    filter: "type to filter",
+    choose: "enter chooses",
     scroll: "PgUp/PgDn scroll",
     leave: "esc leaves",
-    writing: "enter sends · esc goes back",
-    reading: "↑↓ PgUp/PgDn scroll · esc leaves",
+    send: "enter sends",
+    back: "esc goes back",
   },
   lines: (first: number, last: number, all: number) => `… lines ${first}–${last} of ${all}`,
   filter: "type to filter",
@@ -18,7 +17,6 @@ export const texts = {
   approval: {
     allow: (tool: string) => `Allow ${tool}?`,
     run: "Run this command?",
-    change: (count: number) => count > 1 ? `Change these ${count} files?` : "Change this file?",
     destructive: "This command destroys something. Run it?",
     escape: "Run it once more, without the jail?",
     escapeWhy: (evidence: string) =>

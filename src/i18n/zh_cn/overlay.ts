@@ -4,12 +4,11 @@ export const texts: typeof en = {
   hints: {
     move: "↑↓",
     mark: "空格勾选",
-    enter: "回车选定",
-    filter: "输入即筛选",
+    choose: "回车选定",
     scroll: "PgUp/PgDn 滚动",
     leave: "Esc 退出",
-    writing: "回车发送 · Esc 返回",
-    reading: "↑↓ PgUp/PgDn 滚动 · Esc 退出",
+    send: "回车发送",
+    back: "Esc 返回",
   },
   lines: (first, last, all) => `… 第 ${first}–${last} 行，共 ${all} 行`,
   filter: "输入文字筛选",
@@ -19,7 +18,6 @@ export const texts: typeof en = {
   approval: {
     allow: (tool) => `允许 ${tool}？`,
     run: "运行这条命令？",
-    change: (count) => count > 1 ? `修改这 ${count} 个文件？` : "修改这个文件？",
     destructive: "这条命令会造成破坏，确定运行？",
     escape: "不用隔离环境，再运行一次？",
     escapeWhy: (evidence) =>

@@ -36,7 +36,8 @@ export function approvalPanel(
     ? approval.run
     : approval.allow(tool);
   return new ChoicePanel({
-    title: escape || reason === "" ? question : `${question}\n${reason}`,
+    // What the jail and the findings say is told below, in full.
+    title: escape || destructive || reason === "" ? question : `${question}\n${reason}`,
     tone: destructive ? "danger" : escape ? "warning" : "plain",
     body,
     entries,
@@ -69,7 +70,7 @@ function entriesOf(request: ApprovalRequest, { texts }: PanelStyle): Entry<Appro
     if (label) entries.push({ label, key: "a", value: { allow: true, scope: "always" }, ...saved });
     if (prefixRule !== undefined) {
       const value = { allow: true, scope: "always", rule: prefixRule } as const;
-      entries.push({ label: approval.always(prefixRule), key: "w", value, ...saved });
+      entries.push({ label: approval.always(prefixRule), key: "w", value });
     }
   }
   return [
@@ -130,17 +131,25 @@ class RequestView {
 
   #findings(columns: number): string[] {
     const { palette, texts: { approval } } = this.#style;
-    const bad = (text: string, indent = "") =>
-      exactRows(text, columns - indent.length, palette.warning).map((row) => palette.bad(indent + row));
-    return (this.#request.destructive ?? []).flatMap(({ command, reason, targets }) => [
-      ...bad(`! ${command.split("\n")[0] ?? ""}: ${reason}`),
-      ...targets.slice(0, MAX_TARGETS).flatMap(({ path, files, more }) =>
-        bad(files === undefined ? path : `${path} · ${approval.files(grouped(files), more ?? false)}`, "    ")
-      ),
-      ...(targets.length > MAX_TARGETS
-        ? bad(approval.moreTargets(targets.length - MAX_TARGETS), "    ")
-        : []),
-    ]);
+    const { subject, destructive = [] } = this.#request;
+    const bad = (text: string, lead: string) =>
+      wordRows(text, columns - lead.length, palette.warning)
+        .map((row, index) => palette.bad(`${index === 0 ? lead : " ".repeat(lead.length)}${row}`));
+    return destructive.flatMap(({ command, reason, targets }) => {
+      // Most reasons name their targets already.
+      const unnamed = targets.filter(({ path }) => !reason.includes(path));
+      const more = unnamed.length - MAX_TARGETS;
+      return [
+        ...bad(command.trim() === subject.trim() ? reason : `${command}: ${reason}`, "! "),
+        ...unnamed.slice(0, MAX_TARGETS).flatMap(({ path, files, more }) =>
+          bad(
+            files === undefined ? path : `${path} · ${approval.files(grouped(files), more ?? false)}`,
+            "  • ",
+          )
+        ),
+        ...(more > 0 ? bad(approval.moreTargets(more), "  • ") : []),
+      ];
+    });
   }
 
   #change(change: Change, columns: number): string[] {

@@ -6,7 +6,7 @@ import type { InputEvent } from "../terminal/terminal.ts";
 import { ChoiceList, type Entry } from "./choice_list.ts";
 import { wordRows } from "./exact_text.ts";
 import type { Overlay } from "./overlay.ts";
-import { dealRows } from "./panel.ts";
+import { dealRows, hintRows } from "./panel.ts";
 import { ScrollText } from "./scroll_text.ts";
 
 /** What every panel is drawn with. */
@@ -32,6 +32,9 @@ export interface ChoicePanelOptions<T> {
   readonly onMove?: ((value: T) => void) | undefined;
 }
 
+/** Rows for what is behind an entry. */
+const PREVIEW_ROWS = 5;
+
 /** A question with a list of answers, some of which the user may write. */
 export class ChoicePanel<T> implements Overlay<T> {
   readonly answer: Promise<T | undefined>;
@@ -43,6 +46,8 @@ export class ChoicePanel<T> implements Overlay<T> {
   /** The answer that is being written. */
   #writing: { readonly entry: Entry<T>; readonly composer: Composer } | undefined;
   #shown: Entry<T> | undefined;
+  /** Entries have something behind them that is shown in place of a body. */
+  readonly #previews: boolean;
 
   constructor(options: ChoicePanelOptions<T>, style: PanelStyle) {
     this.#options = options;
@@ -50,6 +55,7 @@ export class ChoicePanel<T> implements Overlay<T> {
     const { entries, current, filter, multiple } = options;
     this.#list = new ChoiceList({ entries, palette: style.palette, current, filter, multiple: !!multiple });
     this.#body = options.body;
+    this.#previews = entries.some(({ preview }) => preview !== undefined);
     this.answer = new Promise((resolve) => this.#resolve = resolve);
     this.#preview();
   }
@@ -127,37 +133,44 @@ export class ChoicePanel<T> implements Overlay<T> {
   frame(columns: number, rows: number): Frame {
     const writing = this.#writing?.composer.frame(columns, Math.max(1, Math.floor(rows / 2)));
     const title = this.#title(columns);
-    const body = this.#body?.rows(columns) ?? [];
+    const body = this.#previews ? PREVIEW_ROWS : this.#body?.rows(columns).length ?? 0;
     const list = writing ? this.#writingLabel(columns) : undefined;
     const height = list?.length ?? this.#list.height(columns);
-    const hint = wordRows(this.#hint(), columns, (text) => text);
-    const input = writing?.lines.length ?? 0;
-    const filter = this.#options.filter && !writing ? 1 : 0;
+    const hint = hintRows(this.#hints(true, true), columns);
     const given = dealRows(rows, [
-      ["input", input],
+      ["input", writing?.lines.length ?? 0],
       ["title", 1],
       ["list", Math.min(1, height)],
-      ["body", Math.min(1, body.length)],
-      ["filter", filter],
+      ["body", Math.min(1, body)],
+      ["filter", this.#options.filter && !writing ? 1 : 0],
       ["title", Math.min(3, title.length)],
       ["list", Math.min(height, Math.max(5, Math.floor(rows / 3)))],
-      ["body", Math.min(4, body.length)],
+      ["body", Math.min(4, body)],
       ["hint", hint.length],
+      ["body", Math.min(Math.floor(rows / 2), body)],
       ["list", height],
       ["rule", 1],
-      ["body", body.length],
+      ["body", body],
       ["title", title.length],
     ]);
-    const { palette } = this.#style;
+    const shown = this.#bodyRows(columns, given.body);
+    const hints = hintRows(this.#hints(this.#body?.cut ?? false, height > given.list), columns);
     return stack([
       { lines: given.rule > 0 ? [this.#tone("─".repeat(columns))] : [] },
       { lines: title.slice(0, given.title) },
-      { lines: given.body > 0 ? this.#body?.view(columns, given.body, this.#position) ?? [] : [] },
+      { lines: shown },
       { lines: given.filter > 0 ? [this.#filterLine()] : [] },
       { lines: list?.slice(0, given.list) ?? this.#list.view(columns, given.list) },
       writing ?? { lines: [] },
-      { lines: hint.slice(0, given.hint).map(palette.dim) },
+      { lines: hints.slice(0, given.hint).map(this.#style.palette.dim) },
     ]);
+  }
+
+  /** Previews take the same room for every entry, so that the list stays where it is. */
+  #bodyRows(columns: number, room: number): string[] {
+    if (room === 0) return [];
+    const rows = this.#body?.view(columns, room, this.#position) ?? [];
+    return this.#previews ? [...rows, ...Array<string>(room - rows.length).fill("")] : rows;
   }
 
   #title(columns: number): string[] {
@@ -191,18 +204,18 @@ export class ChoicePanel<T> implements Overlay<T> {
     return wordRows(this.#writing?.entry.label ?? "", columns, palette.warning).map(palette.accent);
   }
 
-  #hint(): string {
+  /** The keys that mean something, where parts are out of view. */
+  #hints(bodyCut: boolean, listCut: boolean): string[] {
     const { hints } = this.#style.texts;
-    if (this.#writing) return hints.writing;
+    if (this.#writing) return [hints.send, hints.back];
     const { filter, multiple } = this.#options;
-    const parts = [
-      hints.move,
-      multiple ? hints.mark : undefined,
-      hints.enter,
-      filter ? hints.filter : undefined,
-      this.#body?.cut ? hints.scroll : undefined,
+    const { at, of } = this.#list.position;
+    return [
+      !filter && listCut ? `${hints.move} ${at}/${of}` : hints.move,
+      ...(multiple ? [hints.mark] : []),
+      hints.choose,
+      ...(bodyCut ? [hints.scroll] : []),
       hints.leave,
     ];
-    return parts.filter((part) => part !== undefined).join(" · ");
   }
 }

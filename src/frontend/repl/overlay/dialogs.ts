@@ -6,12 +6,15 @@ import type { Question } from "../../../tool/mod.ts";
 import type { Palette } from "../../../view/mod.ts";
 import type { PanelStyle } from "./choice_panel.ts";
 import { OverlayQueue } from "./overlay.ts";
+import type { ScrollText } from "./scroll_text.ts";
 
 export interface DialogsOptions {
   readonly palette: () => Palette;
   readonly locale: () => Locale;
   /** Draws what has changed. */
   readonly changed: () => void;
+  /** Milliseconds of a clock that only goes on. */
+  readonly now?: () => number;
 }
 
 /** The questions that the chat can put to its user. Panels are loaded when the first of them is shown. */
@@ -21,7 +24,7 @@ export class Dialogs {
 
   constructor(options: DialogsOptions) {
     this.#options = options;
-    this.overlays = new OverlayQueue(options.changed);
+    this.overlays = new OverlayQueue(options.changed, options.now);
   }
 
   /** Asks whether a call may run; undefined when the user left without an answer, and for an abort. */
@@ -54,7 +57,7 @@ export class Dialogs {
     const { ChoicePanel } = await import("./choice_panel.ts");
     const style = await this.#style();
     const { trust } = style.texts;
-    const body = await this.#text(lines.map((line) => `• ${line}`).join("\n"));
+    const body = await this.#text(lines.join("\n"), "• ");
     while (true) {
       const panel = new ChoicePanel<"trust" | "ignore" | "look">({
         title: trust.title,
@@ -110,12 +113,19 @@ export class Dialogs {
     await this.overlays.show(panel, undefined, true);
   }
 
-  async #text(text: string) {
+  /** A text in words; `bullet` goes before each of its lines. */
+  async #text(text: string, bullet = ""): Promise<ScrollText> {
     const [{ ScrollText }, { wordRows }] = await Promise.all([
       import("./scroll_text.ts"),
       import("./exact_text.ts"),
     ]);
-    return new ScrollText((columns) => wordRows(text, columns, this.#options.palette().warning));
+    const indent = " ".repeat(bullet.length);
+    return new ScrollText((columns) =>
+      text.split("\n").flatMap((line) =>
+        wordRows(line, columns - bullet.length, this.#options.palette().warning)
+          .map((row, index) => `${index === 0 ? bullet : indent}${row}`)
+      )
+    );
   }
 
   async #style(): Promise<PanelStyle> {

@@ -1,3 +1,19 @@
+import { displayWidth } from "../../../util/display_width.ts";
+
+/** Hints in as few rows as they fit in; none is broken where it fits a row. */
+export function hintRows(hints: readonly string[], columns: number): string[] {
+  const rows: string[] = [];
+  let row = "";
+  for (const hint of hints) {
+    const longer = row === "" ? hint : `${row} · ${hint}`;
+    if (row !== "" && displayWidth(longer) > columns) {
+      rows.push(row);
+      row = hint;
+    } else row = longer;
+  }
+  return row === "" ? rows : [...rows, row];
+}
+
 /** A part of a panel: rows that it gets in one go, up to a number. */
 export type Grant<P extends string> = readonly [part: P, upTo: number];
 

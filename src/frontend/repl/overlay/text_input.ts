@@ -4,7 +4,7 @@ import type { InputEvent } from "../terminal/terminal.ts";
 import type { PanelStyle } from "./choice_panel.ts";
 import { wordRows } from "./exact_text.ts";
 import type { Overlay } from "./overlay.ts";
-import { dealRows } from "./panel.ts";
+import { dealRows, hintRows } from "./panel.ts";
 
 /** A question that is answered with a text. */
 export class TextInput implements Overlay<string> {
@@ -35,7 +35,7 @@ export class TextInput implements Overlay<string> {
     const { palette, texts } = this.#style;
     const input = this.#composer.frame(columns, Math.max(1, rows - 1));
     const title = wordRows(this.#question, columns, palette.warning).map(palette.bold);
-    const hint = wordRows(texts.hints.writing, columns, (text) => text).map(palette.dim);
+    const hint = hintRows([texts.hints.send, texts.hints.leave], columns).map(palette.dim);
     const given = dealRows(rows, [
       ["input", input.lines.length],
       ["title", title.length],

@@ -3,7 +3,7 @@ import type { InputEvent } from "../terminal/terminal.ts";
 import type { PanelStyle } from "./choice_panel.ts";
 import { wordRows } from "./exact_text.ts";
 import type { Overlay } from "./overlay.ts";
-import { dealRows } from "./panel.ts";
+import { dealRows, hintRows } from "./panel.ts";
 import type { ScrollText } from "./scroll_text.ts";
 
 /** A text to be read and left again. */
@@ -38,7 +38,9 @@ export class TextPanel implements Overlay<never> {
     const { palette, texts } = this.#style;
     const title = wordRows(this.#title, columns, palette.warning).map(palette.bold);
     const body = this.#body.rows(columns);
-    const hint = wordRows(texts.hints.reading, columns, (text) => text).map(palette.dim);
+    const hint = hintRows([texts.hints.move, texts.hints.scroll, texts.hints.leave], columns).map(
+      palette.dim,
+    );
     const given = dealRows(rows, [
       ["title", 1],
       ["body", 1],

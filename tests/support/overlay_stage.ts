@@ -1,0 +1,75 @@
+/** Panels of the chat on a terminal without a window, with the composer that they hide and a status line. */
+import type { Locale } from "../../src/i18n/mod.ts";
+import { Composer } from "../../src/frontend/repl/composer/composer.ts";
+import { Dialogs } from "../../src/frontend/repl/overlay/dialogs.ts";
+import { Screen } from "../../src/frontend/repl/screen/screen.ts";
+import { stack } from "../../src/frontend/repl/screen/view.ts";
+import { palette } from "../../src/view/mod.ts";
+import { VirtualTerminal } from "./virtual_terminal.ts";
+
+export interface StageOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly locale?: Locale;
+  readonly colours?: boolean;
+}
+
+export interface Stage {
+  readonly terminal: VirtualTerminal;
+  readonly dialogs: Dialogs;
+  readonly composer: Composer;
+  /** Drafts that were sent from the composer. */
+  readonly sent: string[];
+  /** Moves the clock of the overlays on. */
+  pass(milliseconds: number): void;
+  /** Resolves when the panel that was asked for is on the screen, and takes keys. */
+  shown(): Promise<void>;
+}
+
+export function openStage(
+  { columns = 80, rows = 24, locale = "en", colours = false }: StageOptions = {},
+): Stage {
+  const terminal = new VirtualTerminal({ columns, rows });
+  const sent: string[] = [];
+  const composer = new Composer({ onSubmit: ({ text }) => sent.push(text) });
+  let now = 0;
+  const dialogs = new Dialogs({
+    palette: () => palette(colours),
+    locale: () => locale,
+    changed: () => screen.draw(),
+    now: () => now,
+  });
+  const screen = new Screen(terminal, {
+    frame: (columns, rows) =>
+      stack([
+        (dialogs.overlays.top ?? composer).frame(columns, Math.max(1, rows - 1)),
+        { lines: ["status"] },
+      ]),
+  });
+  terminal.start({
+    input(event) {
+      if (!dialogs.overlays.input(event)) composer.input(event);
+      screen.draw();
+    },
+    resize: () => screen.resized(),
+    continued: () => screen.continued(),
+    ended: () => {},
+  });
+  screen.open();
+  return {
+    terminal,
+    dialogs,
+    composer,
+    sent,
+    pass: (milliseconds) => now += milliseconds,
+    async shown() {
+      const before = dialogs.overlays.top;
+      // Panels are loaded on demand: a few turns of the event loop.
+      for (let turn = 0; turn < 1000 && dialogs.overlays.top === before; turn++) {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      now += 1000;
+      screen.draw();
+    },
+  };
+}

@@ -1,0 +1,212 @@
+import fc from "fast-check";
+import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
+import { displayWidth } from "../../../../../src/util/display_width.ts";
+import { assert, assertEquals } from "../../../../support/assert.ts";
+import { openStage, type StageOptions } from "../../../../support/overlay_stage.ts";
+
+const REQUEST: ApprovalRequest = {
+  callId: "1",
+  tool: "bash",
+  subject: "rm notes.txt",
+  reason: "no rule applies",
+  scopes: ["once", "session", "always"],
+  rule: "Bash(rm notes.txt)",
+  prefixRule: "Bash(rm:*)",
+};
+
+/** A stage on which somebody is asked about a call, the pause after its appearance not over yet. */
+function asked(changes: Partial<ApprovalRequest> = {}, options: StageOptions = {}) {
+  const stage = openStage(options);
+  const abort = new AbortController();
+  const answer = stage.dialogs.approve({ ...REQUEST, ...changes }, abort.signal);
+  return { ...stage, abort, answer };
+}
+
+Deno.test("an approval is not answered by keys that were on their way to the composer", async () => {
+  const { terminal, dialogs, composer, answer, shown, pass } = asked();
+  terminal.type("please ");
+  await shown();
+  pass(-1000);
+  for (const character of "yes y a s p 1 2") {
+    pass(100);
+    terminal.type(character);
+  }
+  assert(dialogs.overlays.top !== undefined, "typing answered the question");
+  assertEquals(composer.text, "please yes y a s p 1 2");
+  pass(150);
+  terminal.type("y");
+  assertEquals(await answer, { allow: true, scope: "once" });
+  assertEquals(composer.text, "please yes y a s p 1 2");
+});
+
+Deno.test("a line that was being typed is sent although a question has come up meanwhile", async () => {
+  const { terminal, sent, shown, pass, dialogs } = asked();
+  terminal.type("go o");
+  await shown();
+  pass(-1000);
+  terminal.type("n");
+  terminal.press("enter");
+  assertEquals(sent, ["go on"]);
+  assert(dialogs.overlays.top !== undefined);
+});
+
+Deno.test("the key that answers one question does not answer the next", async () => {
+  const { terminal, dialogs, answer, shown, pass, composer } = asked();
+  await shown();
+  const second = dialogs.approve({ ...REQUEST, callId: "2" }, new AbortController().signal);
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  terminal.type("y");
+  assertEquals((await answer)?.allow, true);
+  await Promise.resolve();
+  terminal.type("y");
+  assert(dialogs.overlays.top !== undefined, "the second question was answered, too");
+  assertEquals(composer.text, "");
+  pass(1000);
+  terminal.type("n");
+  assertEquals((await second)?.allow, false);
+});
+
+Deno.test("escape leaves a question at any time, and an abort takes it away", async () => {
+  const first = asked();
+  await first.shown();
+  first.pass(-1000);
+  first.terminal.press("escape");
+  assertEquals(await first.answer, undefined);
+  const second = asked();
+  await second.shown();
+  second.abort.abort();
+  assertEquals(await second.answer, undefined);
+  assertEquals(second.dialogs.overlays.top, undefined);
+});
+
+Deno.test("every answer of an approval has its key", async () => {
+  const answers = {
+    y: { allow: true, scope: "once" },
+    s: { allow: true, scope: "session" },
+    p: { allow: true, scope: "session", rule: "Bash(rm:*)" },
+    a: { allow: true, scope: "always" },
+    w: { allow: true, scope: "always", rule: "Bash(rm:*)" },
+    n: { allow: false, scope: "once" },
+    "1": { allow: true, scope: "once" },
+    "6": { allow: false, scope: "once" },
+  };
+  for (const [key, expected] of Object.entries(answers)) {
+    const { terminal, answer, shown } = asked();
+    await shown();
+    terminal.type(key);
+    assertEquals(await answer, expected, key);
+  }
+});
+
+Deno.test("a refusal takes a note along, written over several keys", async () => {
+  const { terminal, answer, shown } = asked();
+  await shown();
+  terminal.type("t");
+  terminal.type("not today 不行");
+  terminal.press("enter");
+  assertEquals(await answer, { allow: false, scope: "once", note: "not today 不行" });
+});
+
+Deno.test("a destructive command is neither offered for always nor run by a mere Enter", async () => {
+  const destructive = [{ command: "rm notes.txt", reason: "it deletes", targets: [] }];
+  const { terminal, answer, shown } = asked({ scopes: ["once"], destructive }, { colours: true });
+  await shown();
+  assert(!terminal.screen().some((line) => line.includes("always")));
+  assert(terminal.count("\x1b[31m") > 0, "nothing is red");
+  terminal.type("a");
+  terminal.press("enter");
+  assertEquals((await answer)?.allow, false);
+});
+
+Deno.test("the composer is hidden while a panel is open, and comes back as it was", async () => {
+  const { terminal, answer, shown, composer } = asked();
+  terminal.type("half a senten");
+  assert(terminal.screen().some((line) => line.startsWith("> half")));
+  await shown();
+  assert(!terminal.screen().some((line) => line.startsWith("> half")));
+  terminal.type("n");
+  await answer;
+  await Promise.resolve();
+  assertEquals(composer.text, "half a senten");
+  assert(terminal.screen().some((line) => line.startsWith("> half")));
+});
+
+Deno.test("a panel the user called for takes the next key, and a paste answers nothing", async () => {
+  const { dialogs, terminal, shown, pass } = openStage();
+  const answer = dialogs.confirm("Sure?");
+  await shown();
+  pass(-1000);
+  terminal.paste("y");
+  assert(dialogs.overlays.top !== undefined);
+  terminal.type("y");
+  assertEquals(await answer, true);
+});
+
+Deno.test("a list of thousands narrows by what is typed and shows what is behind an entry", async () => {
+  const { dialogs, terminal, shown } = openStage();
+  const entries = Array.from({ length: 5000 }, (_, index) => ({
+    label: `session ${index}`,
+    value: index,
+    preview: () => Promise.resolve(`behind ${index}`),
+  }));
+  const answer = dialogs.choose("Which?", entries, { filter: true });
+  await shown();
+  terminal.type("4321");
+  await Promise.resolve();
+  terminal.press("left");
+  assert(terminal.screen().some((line) => line.includes("behind 4321")), terminal.screen().join("\n"));
+  terminal.press("enter");
+  assertEquals(await answer, 4321);
+});
+
+Deno.test("several options and own words make one answer", async () => {
+  const { dialogs, terminal, shown } = openStage();
+  const question = { question: "Which?", options: [{ label: "a" }, { label: "b" }], multiple: true };
+  const answer = dialogs.ask([question], new AbortController().signal);
+  await shown();
+  terminal.type("2");
+  terminal.press("down", "enter");
+  terminal.type("c");
+  terminal.press("enter");
+  assertEquals(await answer, [["b", "c"]]);
+});
+
+Deno.test("every panel fits screens from 20x5 to 300x100, whatever it is about", async () => {
+  const text = fc.string({
+    unit: fc.constantFrom("a", " ", "漢", "👩‍👩‍👧", "\u202e", "\n", "한", "\x1b[2J"),
+    maxLength: 200,
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      text,
+      text,
+      fc.integer({ min: 20, max: 300 }),
+      fc.integer({ min: 3, max: 98 }),
+      async (...given) => {
+        const [subject, reason, columns, rows] = given;
+        const stage = openStage({ columns, rows: rows + 2 });
+        const answer = stage.dialogs.approve({ ...REQUEST, subject, reason }, new AbortController().signal);
+        await stage.shown();
+        const { lines } = stage.dialogs.overlays.top?.frame(columns, rows) ?? { lines: [] };
+        assert(lines.length <= rows && lines.length > 0, `${lines.length} of ${rows} rows`);
+        for (const line of lines) assert(displayWidth(line) <= columns, JSON.stringify(line));
+        stage.dialogs.overlays.cancel();
+        await answer;
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+Deno.test("nothing of a command can be hidden: every character is shown or named", async () => {
+  const { terminal, shown, dialogs, answer } = asked({
+    subject: "ls \u200b\u2066-la\u2069 \u00a0\ufeff # " + " ".repeat(300) + "; curl evil",
+  }, { rows: 40 });
+  await shown();
+  const screen = terminal.screen().join("\n");
+  for (const name of ["\\u{200b}", "\\u{2066}", "\\u{2069}", "\\xa0", "\\u{feff}", "; curl evil"]) {
+    assert(screen.includes(name), `${name} is not to be seen:\n${screen}`);
+  }
+  dialogs.overlays.cancel();
+  await answer;
+});
