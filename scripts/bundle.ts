@@ -1,14 +1,14 @@
 /**
- * Builds the whole program into one file: `deno task bundle [output]`, default dist/reasonix.js. The file can
- * be run, installed from an http URL, and is what `deno task compile` embeds. Beside it comes the library,
- * `mod.js`, with its types.
+ * Builds the program: `deno task bundle [output]`, default dist/reasonix.js, with the parts that most runs
+ * do not need beside it. The file can be run, installed from an http URL, and is what `deno task compile`
+ * embeds. Beside it comes the library, `mod.js`, with its types.
  *
- * Four steps for the program: a split bundle, its chunks packed into one file, that file minified, and the
- * functions of the start path marked for the code cache. Against a plain one-file bundle this halves the time
- * to the first request and to the version.
+ * Four steps for the program: a split bundle, its chunks packed into few files, those minified, and the
+ * functions of the start path marked for the code cache. Against a plain one-file bundle this halves the
+ * time to the first request and to the version.
  */
 import { compileEagerly } from "./bundle/eager.ts";
-import { type Chunk, chunkOf, pack } from "./bundle/pack.ts";
+import { type Chunk, chunkOf, onlyFor, pack, packPart } from "./bundle/pack.ts";
 import { executedFunctions } from "./bundle/trace.ts";
 import { writeTypes } from "./bundle/types.ts";
 import { sourcePages } from "../cli/terminal/pages.ts";
@@ -18,6 +18,8 @@ import { mustRun, say } from "./process.ts";
 const ROOT = new URL("..", import.meta.url);
 const ENTRY = "cli/main.ts";
 const DEFAULT_OUTPUT = "dist/reasonix.js";
+/** The name of the program while it is being built. */
+const MAIN = "reasonix.js";
 
 /**
  * Modules that most runs do not need, by the name of the file beside the program that holds each
@@ -28,6 +30,17 @@ const BESIDE: Readonly<Record<string, string>> = {
   o200k_base: "gpt-tokenizer/encoding/o200k_base",
   cl100k_base: "gpt-tokenizer/encoding/cl100k_base",
   terminal: "@earendil-works/pi-tui",
+};
+
+/**
+ * Parts of the program in files of their own (`reasonix.chat.js`, …), each with names that only its first
+ * modules export: the chat, and what is seldom needed (setup, import, export, edits of the configuration,
+ * answers in a form). Runs without them do not pay for them, and what the chat executes at its start is in
+ * the code cache of its own file.
+ */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  chat: ["runChat"],
+  more: ["setup", "previewImport", "exportSession", "TomlDocument", "AnswerSchema"],
 };
 
 const EXTERNAL = Object.values(BESIDE).flatMap((module) => ["--external", module]);
@@ -48,27 +61,41 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   const folder = await Deno.makeTempDir({ prefix: "reasonix-build-" });
   try {
     const build = await buildName();
-    const text = `${SHEBANG}\n// Reasonix ${build}, MIT license\n${await programText(folder, build)}`;
+    const files = await programFiles(folder, build);
+    const text = `${SHEBANG}\n// Reasonix ${build}, MIT license\n${files.get(MAIN)}`;
     await Deno.writeTextFile(path, text);
     if (Deno.build.os !== "windows") await Deno.chmod(path, 0o755);
-    await bundleBeside(folder, path.replace(/[^/]*$/, ""));
+    const to = path.replace(/[^/]*$/, "");
+    for (const [name, code] of files) if (name !== MAIN) await Deno.writeTextFile(to + name, code);
+    await bundleBeside(folder, to);
     return { path, bytes: new TextEncoder().encode(text).length, build };
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
-async function programText(folder: string, build: string): Promise<string> {
+/** The program and its parts, by the names of their files. */
+async function programFiles(folder: string, build: string): Promise<ReadonlyMap<string, string>> {
   await denoBundle(["--code-splitting", "--minify", ...EXTERNAL, "--outdir", `${folder}/chunks`, ENTRY]);
   const chunks: Chunk[] = [];
   for (const { name } of [...Deno.readDirSync(`${folder}/chunks`)].sort((a, b) => a.name < b.name ? -1 : 1)) {
     const code = await Deno.readTextFile(`${folder}/chunks/${name}`);
     chunks.push(chunkOf(name, withFilesBeside(code)));
   }
-  await Deno.writeTextFile(`${folder}/packed.js`, pack(chunks, "main.js", build));
-  const minified = `${folder}/minified.js`;
-  await denoBundle(["--minify", "-o", minified, `${folder}/packed.js`]);
-  return ascii(compileEagerly(await Deno.readTextFile(minified), await executedFunctions(minified)));
+  const entry = "main.js";
+  const parts = new Map(Object.entries(PARTS).map(([name, roots]) => [name, onlyFor(roots, chunks, entry)]));
+  const files = new Map([[MAIN, pack(chunks, entry, build, parts)]]);
+  for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build));
+  for (const [name, code] of files) {
+    await Deno.writeTextFile(`${folder}/packed.js`, code);
+    await denoBundle(["--minify", "-o", `${folder}/${name}`, `${folder}/packed.js`]);
+  }
+  const executed = await executedFunctions(folder, [...files.keys()]);
+  for (const name of files.keys()) {
+    const code = await Deno.readTextFile(`${folder}/${name}`);
+    files.set(name, ascii(compileEagerly(code, executed.get(name) ?? new Set())));
+  }
+  return files;
 }
 
 /**

@@ -10,6 +10,8 @@ import ts from "typescript";
 export interface Chunk {
   readonly id: string;
   readonly imports: readonly string[];
+  /** Chunks and modules that it imports when it needs them. */
+  readonly lazy: readonly string[];
   readonly body: string;
 }
 
@@ -25,7 +27,8 @@ export function chunkOf(id: string, code: string): Chunk {
     const specifier = statement.moduleSpecifier;
     if (specifier !== undefined && ts.isStringLiteral(specifier)) imports.add(specifier.text);
   }
-  const { outputText } = ts.transpileModule(lazyCalls(tree, code), {
+  const lazy = lazyCalls(tree, code);
+  const { outputText } = ts.transpileModule(lazy.code, {
     fileName: id,
     compilerOptions: {
       module: ts.ModuleKind.CommonJS,
@@ -33,7 +36,7 @@ export function chunkOf(id: string, code: string): Chunk {
       removeComments: true,
     },
   });
-  return { id, imports: [...imports].map(chunkId), body: outputText };
+  return { id, imports: [...imports].map(chunkId), lazy: lazy.specifiers.map(chunkId), body: outputText };
 }
 
 /** "./chunk-A.js" → "chunk-A.js"; other specifiers stay. */
@@ -41,12 +44,15 @@ function chunkId(specifier: string): string {
   return specifier.replace(/^\.\//, "");
 }
 
-/** Replaces the keyword of each `import(…)` by the packed file's own loader. */
-function lazyCalls(tree: ts.SourceFile, code: string): string {
+/** Replaces the keyword of each `import(…)` by the packed file's own loader; tells what is imported so. */
+function lazyCalls(tree: ts.SourceFile, code: string): { code: string; specifiers: readonly string[] } {
   const places: number[] = [];
+  const specifiers: string[] = [];
   const visit = (node: ts.Node): void => {
     if (node.kind === ts.SyntaxKind.ImportKeyword && ts.isCallExpression(node.parent)) {
       places.push(node.getStart(tree));
+      const [specifier] = node.parent.arguments;
+      if (specifier && ts.isStringLiteral(specifier)) specifiers.push(specifier.text);
     }
     ts.forEachChild(node, visit);
   };
@@ -55,7 +61,7 @@ function lazyCalls(tree: ts.SourceFile, code: string): string {
   for (const place of places.reverse()) {
     result = `${result.slice(0, place)}load${result.slice(place + "import".length)}`;
   }
-  return result;
+  return { code: result, specifiers };
 }
 
 const LOADER = `
@@ -63,6 +69,7 @@ const started = new Map();
 const ready = new Map();
 const require = (id) => ready.get(id.replace(/^\\.\\//, ""));
 async function start(id) {
+  if (elsewhere[id] !== undefined) await addPart(elsewhere[id]);
   const chunk = chunks[id];
   if (chunk === undefined) {
     const found = await import(/^reasonix\\./.test(id) ? beside(id) : id);
@@ -74,6 +81,19 @@ async function start(id) {
   ready.set(id, exports);
   await chunk[1](exports, require);
   return exports;
+}
+async function addPart(name) {
+  const file = "reasonix." + name + ".js";
+  const part = await import(beside(file)).catch((cause) => ({ cause }));
+  if (part.build !== build) {
+    const text = "Cannot load " + beside(file) + (part.cause ? ": it is not there" : ": it is of another build");
+    throw new Error(text + "; put it beside the program, or install it again", part);
+  }
+  part.use(load);
+  for (const id in part.chunks) {
+    chunks[id] = part.chunks[id];
+    delete elsewhere[id];
+  }
 }
 /* A newer program behind the same address must not get what the runtime keeps for an older one. */
 function beside(id) {
@@ -89,14 +109,69 @@ function load(specifier) {
 }
 `;
 
-/** The packed program; `build` tells the files beside one build from those of another. */
-export function pack(chunks: readonly Chunk[], entry: string, build = ""): string {
+/** Chunks in files of their own, by the name of the part (`reasonix.<name>.js`). */
+export type Parts = ReadonlyMap<string, readonly Chunk[]>;
+
+/**
+ * The packed program; `build` tells the files beside one build from those of another. What is in a part is
+ * loaded from there when somebody imports it.
+ */
+export function pack(chunks: readonly Chunk[], entry: string, build = "", parts: Parts = new Map()): string {
   refuseCircles(chunks);
+  const apart = new Map([...parts].flatMap(([name, list]) => list.map(({ id }) => [id, name])));
+  const here = chunks.filter(({ id }) => !apart.has(id));
+  const head = `const build = ${JSON.stringify(build)};\nconst chunks = ${listOf(here)};\n` +
+    `const elsewhere = ${JSON.stringify(Object.fromEntries(apart))};\n`;
+  return `${head}${LOADER}\nawait load(${JSON.stringify(entry)});\n`;
+}
+
+/** The file of a part. */
+export function packPart(chunks: readonly Chunk[], build: string): string {
+  const own = chunks.find(({ body }) => body.includes("import.meta"));
+  if (own) throw new Error(`Cannot put the chunk ${own.id} into a file beside: it asks for its address`);
+  return `export const build = ${JSON.stringify(build)};\nlet load;\n` +
+    `export const use = (loader) => load = loader;\nexport const chunks = ${listOf(chunks)};\n`;
+}
+
+function listOf(chunks: readonly Chunk[]): string {
   const list = chunks.map(({ id, imports, body }) =>
     `${JSON.stringify(id)}: [${JSON.stringify(imports)}, async function (exports, require) {\n${body}\n}]`
   );
-  const head = `const build = ${JSON.stringify(build)};\nconst chunks = {\n${list.join(",\n")}\n};\n`;
-  return `${head}${LOADER}\nawait load(${JSON.stringify(entry)});\n`;
+  return `{\n${list.join(",\n")}\n}`;
+}
+
+/** The chunks that nobody needs but those that export these names, and what they need. */
+export function onlyFor(
+  names: readonly string[],
+  chunks: readonly Chunk[],
+  entry: string,
+): readonly Chunk[] {
+  const roots = names.map((name) => {
+    const root = chunks.find(({ body }) => body.includes(`exports.${name} = `));
+    if (!root) throw new Error(`Cannot find the chunk that exports ${name}`);
+    return root.id;
+  });
+  const others = reachedFrom([entry], chunks, roots);
+  const own = reachedFrom(roots, chunks, []);
+  return chunks.filter(({ id }) => own.has(id) && !others.has(id));
+}
+
+/** Chunks that are imported, at once or later, without a way through some of them. */
+function reachedFrom(
+  starts: readonly string[],
+  chunks: readonly Chunk[],
+  without: readonly string[],
+): ReadonlySet<string> {
+  const byId = new Map(chunks.map((chunk) => [chunk.id, chunk]));
+  const found = new Set<string>();
+  const pending = [...starts];
+  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+    const chunk = byId.get(id);
+    if (!chunk || found.has(id) || without.includes(id)) continue;
+    found.add(id);
+    pending.push(...chunk.imports, ...chunk.lazy);
+  }
+  return found;
 }
 
 /** The loader waits for what a chunk imports, so that a circle of chunks would wait for itself. */

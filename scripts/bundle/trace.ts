@@ -1,4 +1,4 @@
-/** Finds the functions a one-shot run executes, by making one with V8's coverage switched on. */
+/** Finds the functions that starts of the program execute, by making some with V8's coverage switched on. */
 import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
 import { mustRun } from "../process.ts";
 
@@ -7,6 +7,8 @@ const ANSWER = [
   { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
 ].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("") + "data: [DONE]\n\n";
 
+const LIMIT_SECONDS = 60;
+
 interface Coverage {
   readonly url: string;
   readonly functions: readonly {
@@ -14,34 +16,83 @@ interface Coverage {
   }[];
 }
 
-/** Tells where in the program's text the functions end that ran on the way through a task. */
-export async function executedFunctions(program: string): Promise<Set<number>> {
+/** Where functions of a file end that ran. */
+type Ends = ReadonlySet<number>;
+
+/**
+ * Tells for files of a folder, the program first, where functions end that ran: in the program those of a
+ * task that it was given, in its parts those of a chat that was opened and left. Where there is no terminal
+ * to open one on (`script` of util-linux) nothing is known of the parts, and they start a little slower.
+ */
+export async function executedFunctions(
+  folder: string,
+  [program = "", ...parts]: readonly string[],
+): Promise<ReadonlyMap<string, Ends>> {
   const home = await Deno.makeTempDir({ prefix: "reasonix-trace-" });
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     await request.text();
     return new Response(ANSWER, { headers: { "content-type": "text/event-stream" } });
   });
+  const command = (coverage: string) => [
+    Deno.execPath(),
+    "run",
+    ...PERMISSION_FLAGS,
+    "--no-config",
+    `--coverage=${home}/${coverage}`,
+    `${folder}/${program}`,
+  ];
+  const options = {
+    cwd: home,
+    env: { REASONIX_HOME: home, HOME: home, NO_COLOR: "1" },
+    limitSeconds: LIMIT_SECONDS,
+  };
   try {
     await Deno.writeTextFile(`${home}/config.toml`, config(server.addr.port));
-    await mustRun(Deno.execPath(), {
-      args: [
-        "run",
-        ...PERMISSION_FLAGS,
-        "--no-config",
-        `--coverage=${home}/coverage`,
-        program,
-        "run",
-        "Hello",
-      ],
-      cwd: home,
-      env: { REASONIX_HOME: home, HOME: home, NO_COLOR: "1" },
-      limitSeconds: 60,
-    });
-    return await endsOf(`${home}/coverage`, program);
+    const [deno = "", ...args] = [...command("run"), "run", "Hello"];
+    await mustRun(deno, { args, ...options });
+    const found = new Map([[program, await endsOf(`${home}/run`, program)]]);
+    if (parts.length === 0 || !await visitChat(command("chat"), options)) return found;
+    for (const part of parts) found.set(part, await endsOf(`${home}/chat`, part, true));
+    return found;
   } finally {
     await server.shutdown();
     await Deno.remove(home, { recursive: true });
   }
+}
+
+/** Opens a chat, types a letter, takes it back and leaves. False where there is no terminal to be had. */
+async function visitChat(
+  command: readonly string[],
+  { cwd, env }: { readonly cwd: string; readonly env: Record<string, string> },
+): Promise<boolean> {
+  if (Deno.build.os !== "linux") return false;
+  const line = command.map((word) => `'${word}'`).join(" ");
+  const child = new Deno.Command("script", {
+    args: ["-qfec", line, "/dev/null"],
+    cwd,
+    env: { ...env, TERM: "xterm-256color" },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "null",
+    signal: AbortSignal.timeout(LIMIT_SECONDS * 1000),
+  });
+  let shown = "";
+  try {
+    const process = child.spawn();
+    const writer = process.stdin.getWriter();
+    const keys = ["a", "\x7f", "\x04"];
+    for await (const text of process.stdout.pipeThrough(new TextDecoderStream())) {
+      shown += text;
+      const key = shown.includes("\n> ") ? keys.shift() : undefined;
+      if (key !== undefined) await writer.write(new TextEncoder().encode(key));
+    }
+    await writer.close().catch(() => {});
+    if ((await process.status).success) return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+  throw new Error(`Cannot find what a chat executes; it showed:\n${shown}`);
 }
 
 function config(port: number): string {
@@ -49,18 +100,18 @@ function config(port: number): string {
   return `default_model = "trace"\n[[providers]]\n${provider}[sandbox]\nbash = "off"\n`;
 }
 
-async function endsOf(folder: string, program: string): Promise<Set<number>> {
+async function endsOf(folder: string, file: string, optional = false): Promise<Ends> {
   const ends = new Set<number>();
   for (const { name } of Deno.readDirSync(folder)) {
     if (!name.endsWith(".json")) continue;
     const coverage = JSON.parse(await Deno.readTextFile(`${folder}/${name}`)) as Coverage;
-    if (!coverage.url.endsWith(program)) continue;
+    if (!coverage.url.endsWith(`/${file}`)) continue;
     for (const { ranges: [whole] } of coverage.functions) {
       if (whole !== undefined && whole.count > 0) ends.add(whole.endOffset);
     }
   }
-  if (ends.size === 0) {
-    throw new Error(`Cannot find what ${program} executed; the coverage in ${folder} is empty`);
+  if (ends.size === 0 && !optional) {
+    throw new Error(`Cannot find what ${file} executed; the coverage in ${folder} is empty`);
   }
   return ends;
 }

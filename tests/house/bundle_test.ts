@@ -1,6 +1,6 @@
 /** The steps of `deno task bundle` on small programs; tests/e2e/bundle_test.ts builds the real one. */
 import { compileEagerly } from "../../scripts/bundle/eager.ts";
-import { chunkOf, pack } from "../../scripts/bundle/pack.ts";
+import { chunkOf, onlyFor, pack, packPart } from "../../scripts/bundle/pack.ts";
 import { executedFunctions } from "../../scripts/bundle/trace.ts";
 import {
   assert,
@@ -9,6 +9,7 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "../support/assert.ts";
+import { makeTempDir } from "../support/tool_context.ts";
 
 function packed(files: Record<string, string>): string {
   return pack(Object.entries(files).map(([id, code]) => chunkOf(id, code)), "main.js");
@@ -81,6 +82,34 @@ Deno.test("pack refuses chunks that import each other in a circle", () => {
   );
 });
 
+Deno.test("a part holds what nobody else needs, and is loaded when somebody imports it", async () => {
+  const chunks = Object.entries({
+    "main.js": 'import { shared } from "./shared.js";\nconsole.log("main", shared);\n' +
+      'const { chat } = await import("./chat.js");\nawait chat();',
+    "shared.js": "export const shared = 1;",
+    "chat.js": 'import { shared } from "./shared.js";\nimport { own } from "./own.js";\n' +
+      'export async function chat() { console.log(own + shared, (await import("./late.js")).late); }',
+    "own.js": "export const own = 2;",
+    "late.js": 'export const late = "late";',
+  }).map(([id, code]) => chunkOf(id, code));
+  const own = onlyFor(["chat"], chunks, "main.js");
+  assertEquals(own.map(({ id }) => id), ["chat.js", "own.js", "late.js"]);
+  assertThrows(() => onlyFor(["nothing"], chunks, "main.js"), Error, "nothing");
+  await using folder = await makeTempDir();
+  const main = `${folder.path}/main.js`;
+  await Deno.writeTextFile(main, pack(chunks, "main.js", "1", new Map([["chat", own]])));
+  const run = async () => {
+    const done = await new Deno.Command(Deno.execPath(), { args: ["run", "-A", "--no-config", main] })
+      .output();
+    return new TextDecoder().decode(done.stdout) + new TextDecoder().decode(done.stderr);
+  };
+  assertStringIncludes(await run(), "reasonix.chat.js: it is not there; put it beside the program");
+  await Deno.writeTextFile(`${folder.path}/reasonix.chat.js`, packPart(own, "2"));
+  assertStringIncludes(await run(), "reasonix.chat.js: it is of another build");
+  await Deno.writeTextFile(`${folder.path}/reasonix.chat.js`, packPart(own, "1"));
+  assertEquals(await run(), "main 1\n3 late\n");
+});
+
 Deno.test("compileEagerly marks executed functions and changes nothing else", async () => {
   const code = packed({
     "main.js": [
@@ -104,11 +133,7 @@ Deno.test("compileEagerly marks executed functions and changes nothing else", as
 });
 
 Deno.test("executedFunctions says so when the program does not run", async () => {
-  const file = await Deno.makeTempFile({ suffix: ".js" });
-  try {
-    await Deno.writeTextFile(file, 'throw new Error("broken start");');
-    await assertRejects(() => executedFunctions(file), Error, "broken start");
-  } finally {
-    await Deno.remove(file);
-  }
+  await using folder = await makeTempDir();
+  await Deno.writeTextFile(`${folder.path}/broken.js`, 'throw new Error("broken start");');
+  await assertRejects(() => executedFunctions(folder.path, ["broken.js"]), Error, "broken start");
 });
