@@ -3,6 +3,7 @@ import { runCommand, shortForm } from "./routes/run.ts";
 import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./terminal/process.ts";
 import { configRoutes } from "./routes/config.ts";
 import { PARSER_TEXTS } from "./routes/parser_texts.ts";
+import { chatCommand, withChat } from "./routes/chat.ts";
 import { contextCommand } from "./routes/context.ts";
 import { argument, flag, NONE, option } from "./routes/parameters.ts";
 import { permissionRoutes } from "./routes/permissions.ts";
@@ -14,7 +15,7 @@ import { statsCommand } from "./routes/stats.ts";
 import { VERSION } from "../src/util/version.ts";
 
 const setup = buildCommand({
-  loader: async () => (await import("./commands/setup/setup.ts")).setup,
+  loader: async () => (await import("./commands/setup.ts")).setup,
   parameters: {
     flags: { yes: flag("Ask nothing, write the default file") },
     positional: {
@@ -110,30 +111,34 @@ const complete = buildCommand({
   docs: { brief: "Propose completions" },
 });
 
+const ROUTES = {
+  run: runCommand,
+  chat: chatCommand,
+  setup,
+  doctor,
+  config: configRoutes,
+  session: sessionRoutes,
+  stats: statsCommand,
+  context: contextCommand,
+  skills: skillRoutes,
+  permissions: permissionRoutes,
+  sandbox: sandboxRoutes,
+  trust: trustCommand,
+  replay,
+  version,
+  completion,
+  install,
+  uninstall,
+  docs,
+  complete,
+};
+
 const root = buildRouteMap({
-  routes: {
-    run: runCommand,
-    setup,
-    doctor,
-    config: configRoutes,
-    session: sessionRoutes,
-    stats: statsCommand,
-    context: contextCommand,
-    skills: skillRoutes,
-    permissions: permissionRoutes,
-    sandbox: sandboxRoutes,
-    trust: trustCommand,
-    replay,
-    version,
-    completion,
-    install,
-    uninstall,
-    docs,
-    complete,
-  },
+  routes: ROUTES,
   docs: {
     brief: "A coding agent for the terminal",
-    fullDescription: 'A coding agent for the terminal.\nStart with: reasonix setup, then reasonix run "…"\n' +
+    fullDescription:
+      'A coding agent for the terminal.\nStart with: reasonix, or reasonix run "…" for one task\n' +
       "Documentation: reasonix docs, reasonix docs start",
     hideRoute: { complete: true },
   },
@@ -158,15 +163,8 @@ export const app: Application<CliContext> = buildApplication<CliContext>(root, {
 /** Runs one command line and returns the exit code. */
 export async function main(args: readonly string[]): Promise<number> {
   const context = processContext();
-  if (args.length === 0) {
-    const { welcome } = await import("./commands/welcome.ts");
-    const exitCode = await welcome(context);
-    if (exitCode !== undefined) return exitCode;
-    const { chat } = await import("./commands/run/chat.ts");
-    return await chat(context, { outputFormat: "text" });
-  }
   const line = shortForm(args);
-  const words = withEmptyValues(line?.words ?? args);
+  const words = withEmptyValues(line?.words ?? withChat(args, Object.keys(ROUTES)));
   if (line && line.ignored.length > 0) {
     context.process.stderr.write(`· Without effect here: ${line.ignored.join(", ")}\n`);
   }

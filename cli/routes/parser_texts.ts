@@ -17,9 +17,8 @@ import { errorText } from "../terminal/process.ts";
 const COMMANDS: Readonly<Record<string, string>> = {
   ask: 'reasonix run "…"',
   auth: "reasonix setup",
-  chat: 'reasonix run "…"; the interactive chat is not part of this version',
   configure: "reasonix setup",
-  continue: 'reasonix run -c "…"',
+  continue: "reasonix -c",
   exec: 'reasonix run "…", or for a command in the jail: reasonix sandbox exec -- COMMAND',
   init: "reasonix setup",
   install: "a line of README, which installs and updates",
@@ -29,7 +28,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   models: "reasonix config get providers; to add one: reasonix setup",
   prompt: 'reasonix run "…"',
   providers: "reasonix config get providers; to add one: reasonix setup",
-  resume: 'reasonix run -r ID "…"',
+  resume: "reasonix --resume",
   sessions: "reasonix session list",
   update: "the line that installed it, with -f",
   upgrade: "the line that installed it, with -f",
@@ -38,7 +37,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
 const FULL_ACCESS = "--permission-mode danger-full-access, which switches the jail off";
 
 const FLAGS: Readonly<Record<string, string>> = {
-  "approval-mode": "--on-ask and --permission-mode",
+  "approval-mode": "--on-ask and --permission-mode; the chat has it",
   cd: "--dir",
   cwd: "--dir",
   "dangerously-bypass-approvals-and-sandbox": FULL_ACCESS,
@@ -51,7 +50,7 @@ const FLAGS: Readonly<Record<string, string>> = {
   prompt: 'reasonix run "…"',
   r: 'reasonix run -r ID "…"',
   sandbox: "--permission-mode",
-  yolo: FULL_ACCESS,
+  yolo: "--approval-mode yolo in the chat; without the jail: --permission-mode danger-full-access",
 };
 
 /** Returns what an unknown command or option is called here; undefined when nobody knows. */
@@ -79,7 +78,7 @@ export const PARSER_TEXTS: typeof text_en = {
     const meant = near(input, corrections.map((word) => word.replaceAll("`", "")));
     // Behind the name of a group of commands no task can stand.
     const first = Deno.args[0] === input;
-    const task = first ? `as a task: reasonix run "${input}${/\s/.test(input) ? "" : " …"}"` : "";
+    const task = first ? `as a task: reasonix run "${input} …"` : "";
     const advice = guess !== undefined && first
       ? [`here it is ${guess}`]
       : [meant === "" ? "" : `did you mean ${meant}?`, task].filter((part) => part !== "");

@@ -31,7 +31,7 @@ function duration(value: string): number {
   return seconds;
 }
 
-const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
+export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   model: { kind: "parsed", parse: text, optional: true, brief: "Model: name, provider, or provider/model" },
   preferModel: {
     kind: "parsed",

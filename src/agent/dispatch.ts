@@ -8,7 +8,7 @@ import {
   type ToolCall,
 } from "../core/mod.ts";
 import { failure, type ToolResult } from "../tool/mod.ts";
-import type { RepeatGuard } from "./guard.ts";
+import { RepeatGuard } from "./guard.ts";
 import type { AgentParts } from "./ports.ts";
 
 const MAX_PARALLEL = 8;
@@ -48,7 +48,7 @@ export async function dispatch(
   let at = 0;
   while (at < calls.length) {
     const group = await nextGroup(parts, calls, at);
-    const ends = group.map((entry) => runCall(batch, entry));
+    const ends = group.map((entry) => runEntry(batch, entry));
     for (const [index, end] of ends.entries()) await finish(batch, calls[at + index] as ToolCall, await end);
     at += group.length;
   }
@@ -82,8 +82,14 @@ async function finish(batch: Batch, call: ToolCall, end: ToolEnd): Promise<void>
   if (verdict.stop) batch.outcome.stuck = `The same ${end.name} call kept failing: ${end.summary}`;
 }
 
+/** Runs one call by itself, and records all of it but its end. Never rejects. */
+export async function runCall(parts: AgentParts, call: ToolCall, signal: AbortSignal): Promise<ToolEnd> {
+  const batch: Batch = { parts, guard: new RepeatGuard(), signal, outcome: {} };
+  return await runEntry(batch, [call, await parts.toolbox.prepare(call)]);
+}
+
 /** prepare (done) → gate → execute → finalize. Never rejects. */
-async function runCall(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> {
+async function runEntry(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd> {
   const { parts, signal } = batch;
   const now = parts.now ?? performance.now.bind(performance);
   const started = now();

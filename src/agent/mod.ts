@@ -1,5 +1,6 @@
 import { lazy } from "../util/lazy.ts";
 
+export { runShellTurn } from "./shell_turn.ts";
 export { runTurn } from "./loop.ts";
 export { StopReason, type TurnOutcome, type TurnReason } from "./outcome.ts";
 export type { AgentParts, AnswerForm, Checkpointer, Conversation, Limits, Toolbox } from "./ports.ts";

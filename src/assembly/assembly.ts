@@ -69,6 +69,8 @@ export class Assembly implements AsyncDisposable {
   #opened: Promise<SessionStart> | undefined;
   #closed: Promise<void> | undefined;
   #warnings: readonly string[];
+  /** What the model was not told yet of what the user had saved. */
+  readonly #facts: string[] = [];
 
   constructor(parts: AssemblyParts) {
     this.#parts = parts;
@@ -130,15 +132,40 @@ export class Assembly implements AsyncDisposable {
       }
       await this.modes.tell();
       const given = typeof input === "string" ? { text: input } : input;
-      const turn = answerForm
-        ? { ...given, references: [...given.references ?? [], answerForm.request] }
+      const further = [...this.#facts.splice(0), ...(answerForm ? [answerForm.request] : [])];
+      const turn = further.length > 0
+        ? { ...given, references: [...given.references ?? [], ...further] }
         : given;
       const resolved = await resolveInput(turn, { cwd, workspace, provider, recorder, gate, window });
       throwIfStopped(signal);
-      const outcome = await controller.submit({ type: "turn", input: resolved });
-      if (!outcome) throw new TypeError("Cannot run a turn: the controller returned no outcome");
-      return outcome;
+      return ended(await controller.submit({ type: "turn", input: resolved }));
     });
+  }
+
+  /**
+   * Runs a command line of the user's own as a turn without the model, in the same jail and under the same
+   * rules; only what no rule names is not asked about, since the user typed it. Rejects as `run` does.
+   */
+  async runShell(command: string, signal?: AbortSignal): Promise<TurnOutcome> {
+    return await this.stoppable(signal, async () => {
+      await this.open();
+      await this.modes.tell();
+      this.modes.ownCommand = true;
+      try {
+        return ended(await this.controller.submit({ type: "shell", command }));
+      } finally {
+        this.modes.ownCommand = false;
+      }
+    });
+  }
+
+  /** Saves a fact of the user's own for this project; the model is told of it with the next turn. */
+  async remember(text: string): Promise<{ readonly path: string; readonly updated: boolean }> {
+    const { memory } = this.inputs.ports;
+    if (!memory) throw new TypeError("Cannot remember a fact: the run has no memory");
+    const saved = await (await memory()).remember({ name: text, description: text, text, scope: "project" });
+    this.#facts.push(`<memory>\nThe user asked to remember this: ${text}\n</memory>`);
+    return saved;
   }
 
   /**
@@ -183,6 +210,11 @@ export class Assembly implements AsyncDisposable {
     await this.close();
     await this.#parts.tools.ended();
   }
+}
+
+function ended(outcome: TurnOutcome | undefined): TurnOutcome {
+  if (!outcome) throw new TypeError("Cannot run a turn: the controller returned no outcome");
+  return outcome;
 }
 
 function reasonOf(signal: AbortSignal | undefined): "interrupted" | "terminated" {

@@ -14,5 +14,5 @@ export { buildRegistry } from "./tools/tools.ts";
 export { SLASH_COMMANDS } from "./context/slash_names.ts";
 export type { CommandReport, Line } from "./context/slash_commands.ts";
 export type { TurnInput } from "./context/turn_input.ts";
-export { loadTrustedConfig, trustable, undecided } from "./access/trusted_config.ts";
+export { loadTrustedConfig, trustable, type TrustOptions, undecided } from "./access/trusted_config.ts";
 export { runWorker } from "./tools/worker.ts";

@@ -1,4 +1,4 @@
-import { type AgentParts, runTurn, StopReason, type TurnOutcome } from "../agent/mod.ts";
+import { type AgentParts, runShellTurn, runTurn, StopReason, type TurnOutcome } from "../agent/mod.ts";
 import type { CompactionReport } from "../context/mod.ts";
 import { type EventSink, ReasonixError, type Submission, type UserInput } from "../core/mod.ts";
 import { titleOf } from "../session/mod.ts";
@@ -39,6 +39,8 @@ export class Controller {
     switch (submission.type) {
       case "turn":
         return await this.#run(submission.input);
+      case "shell":
+        return await this.#alone((signal) => runShellTurn(this.#parts, submission.command, signal));
       case "steer":
         this.#steering.push(submission.text);
         return;

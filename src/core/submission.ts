@@ -21,5 +21,7 @@ export interface ApprovalAnswer {
 /** Everything a front end can ask of the controller. */
 export type Submission =
   | { readonly type: "turn"; readonly input: UserInput }
+  /** A command line of the user's own, without the model. */
+  | { readonly type: "shell"; readonly command: string }
   | { readonly type: "steer"; readonly text: string }
   | { readonly type: "interrupt"; readonly reason: "interrupted" | "terminated" };

@@ -190,9 +190,8 @@ Deno.test({
 Deno.test("words of other agents are told by the name they have here", async () => {
   await using world = await makeWorld();
   const cases: [args: string[], said: string][] = [
-    [["chat"], 'here it is reasonix run "…"'],
     [["models"], "here it is reasonix config get providers"],
-    [["--yolo"], "danger-full-access"],
+    [["--yolo"], "--approval-mode yolo"],
     [["run", "--yolo", "x"], "danger-full-access"],
     [["run", "--print", "x"], "prints the answer by itself"],
     [["run", "--cwd=/", "x"], "here it is --dir"],
@@ -300,7 +299,7 @@ Deno.test("without a configuration the program says setup, or uses a key of the 
   await using world = await makeWorld();
   for (const args of [[], ["run", "hello"]]) {
     const { code, stderr } = await world.run(args);
-    assertEquals(code, args.length === 0 ? 2 : 6);
+    assertEquals(code, 6);
     assertStringIncludes(stderr, "No provider is set up yet");
     assertStringIncludes(stderr, "reasonix setup");
   }

@@ -35,7 +35,8 @@ Deno.test("exit 2: unknown flags, commands and formats come with a near match", 
       ],
       [["run", "--disallowed-tools", "Bash(rm", "go"], 'Cannot read permission rule "Bash(rm"'],
       [["run", "--continue", "--resume", "x", "go"], "--continue together with --resume"],
-      [["fix the bug"], 'as a task: reasonix run "fix the bug"'],
+      [["frobnicate"], 'as a task: reasonix run "frobnicate …"'],
+      [["--approval-mode", "maybe"], "use ask, auto or yolo"],
       [["run", "--continue", "go"], "no session"],
       [["run", "--resume", "nothing", "go"], "nothing"],
       [["completion", "tcsh"], "bash"],
@@ -49,12 +50,13 @@ Deno.test("exit 2: unknown flags, commands and formats come with a near match", 
   }
 });
 
-Deno.test("exit 2: bare reasonix says how to begin", async () => {
-  for (const [config, hint] of [["", "reasonix setup"], [mockConfig("http://127.0.0.1:1"), "reasonix run"]]) {
+Deno.test("bare reasonix without input says how to begin: exit 6 without a provider, 2 with one", async () => {
+  const cases = [["", 6, "reasonix setup"], [mockConfig("http://127.0.0.1:1"), 2, "reasonix run"]] as const;
+  for (const [config, code, hint] of cases) {
     await using world = await makeWorld(config);
     const done = await world.run([]);
-    assertEquals([done.code, done.stdout], [2, ""]);
-    assertStringIncludes(done.stderr, hint ?? "");
+    assertEquals([done.code, done.stdout], [code, ""]);
+    assertStringIncludes(done.stderr, hint);
   }
 });
 

@@ -37,7 +37,7 @@ Deno.test("an unknown language is named with its place and the languages there a
       "set it to one of: en, zh-CN",
   );
   const bare = await world.run([], { env: { ...ENGLISH, REASONIX_LANG: "fr" } });
-  assertStringIncludes(bare.stderr, '! REASONIX_LANG is "fr"');
+  assertStringIncludes(bare.stderr, '· REASONIX_LANG is "fr"');
 });
 
 Deno.test("a run where nothing is set up says what to do in the user's language", async () => {

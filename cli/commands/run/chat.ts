@@ -1,45 +1,41 @@
-import { assemble } from "../../../src/assembly/mod.ts";
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { languageOf } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
-import { requireProvider } from "../../terminal/require_provider.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { loadRunConfig, type RunFlags, runOptions } from "./config.ts";
+import { type ChatFlags, startOf } from "./chat_flags.ts";
 
-/** `reasonix` with no command: the chat. */
-export async function chat(context: CliContext, flags: RunFlags, first?: string): Promise<number> {
+/** `reasonix chat`: the chat on a terminal, lines in and answers out everywhere else. */
+export async function chat(this: CliContext, flags: ChatFlags, ...words: string[]): Promise<void> {
+  const first = words.join(" ").trim();
+  const why = plainLines(this, flags);
+  this.process.exitCode = why === undefined
+    ? await onTerminal(this, flags, first)
+    : await (await import("./line_chat.ts")).chatInLines(this, flags, { first, why });
+}
+
+async function onTerminal(context: CliContext, flags: ChatFlags, first: string): Promise<number> {
   const { runChat } = await FRONTENDS.repl();
+  const opener = import("./open_chat.ts").then(({ chatOpener }) => chatOpener(context, flags));
+  opener.catch(() => {});
   return await runChat({
     locale: languageOf(context).locale,
     colours: displayOf(context, flags.noColor).outColor,
     paths: runPaths(context, flags.dir),
-    start: {
-      ...(flags.continue ? { continue: true } : {}),
-      ...(flags.resume === undefined ? {} : { resume: flags.resume }),
-      ...(flags.copy ? { copy: true } : {}),
-    },
-    ...(first === undefined ? {} : { first }),
-    async open(request, person) {
-      const { model, effort, permissionMode, ...session } = request;
-      const given = {
-        ...flags,
-        ...(model === undefined ? {} : { model }),
-        ...(effort === undefined ? {} : { effort }),
-        ...(permissionMode === undefined ? {} : { permissionMode }),
-      };
-      const paths = runPaths(context, flags.dir);
-      const loaded = await loadRunConfig(paths, given);
-      await requireProvider(loaded, languageOf(context, loaded).locale);
-      const { continue: _continue, resume: _resume, copy: _copy, ...options } = runOptions(given);
-      return await assemble({
-        ...options,
-        ...session,
-        approver: person.approver,
-        asker: person.asker,
-        paths,
-        loaded,
-      });
-    },
+    start: startOf(flags),
+    open: async (request, person) => await (await opener)(request, person),
+    // Which session is a question for the person.
+    first: [...(flags.resume === "" ? ["/resume"] : []), ...(first === "" ? [] : [first])],
   });
+}
+
+/** Says why the chat cannot draw: a pipe, a terminal that cannot, or the wish for plain lines. */
+function plainLines(
+  { process: { env } }: CliContext,
+  flags: ChatFlags,
+): "pipe" | "dumb" | "linear" | undefined {
+  if (!Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) return "pipe";
+  if (env.TERM === "dumb") return "dumb";
+  const wish = env.REASONIX_LINEAR ?? "";
+  return flags.linear || (wish !== "" && wish !== "0") ? "linear" : undefined;
 }

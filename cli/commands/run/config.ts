@@ -1,5 +1,10 @@
 import { type AnswerSchema, loadAnswerSchema } from "../../../src/agent/mod.ts";
-import { loadTrustedConfig, type RunOptions, type RunPaths } from "../../../src/assembly/mod.ts";
+import {
+  loadTrustedConfig,
+  type RunOptions,
+  type RunPaths,
+  type TrustOptions,
+} from "../../../src/assembly/mod.ts";
 import { type Config, type ConfigInput, type LoadedConfig, resolveModel } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
 import type { OutputFormat } from "../../../src/frontend/mod.ts";
@@ -88,7 +93,7 @@ async function readSchema(path: string): Promise<string> {
 }
 
 /** The configuration of a run: files, preset, what its flags say, and what the user trusts of the project. */
-export async function loadRunConfig(paths: RunPaths, flags: RunFlags): Promise<LoadedConfig> {
+export async function loadRunConfig(paths: RunPaths, flags: RunFlags & TrustOptions): Promise<LoadedConfig> {
   const { preferModel } = flags;
   if (preferModel === undefined) return await configByFlags(paths, flags);
   const preferred = await configByFlags(paths, { ...flags, model: preferModel });
@@ -111,7 +116,7 @@ function isKnown(config: Config): boolean {
   }
 }
 
-function configByFlags(paths: RunPaths, flags: RunFlags): Promise<LoadedConfig> {
+function configByFlags(paths: RunPaths, flags: RunFlags & TrustOptions): Promise<LoadedConfig> {
   return loadTrustedConfig({
     ...paths,
     flags: flagLayer(paths, flags),

@@ -6,14 +6,20 @@ import { isFile } from "../../path/probe.ts";
 import type { RunOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
 
+export interface TrustOptions extends Pick<RunOptions, "trustProject" | "ignoreUntrusted"> {
+  /** Asks a person about what nobody has decided on yet; absent: nobody can be asked. */
+  readonly decide?: ((items: readonly TrustItem[]) => Promise<"trust" | "ignore">) | undefined;
+}
+
 /**
  * The configuration of a run with what the user trusts of the project. Anything executable that the project
  * brings and that nobody trusted ends a run without a person in front of it (exit 3), unless the options say
- * to use it or to leave it out. What it would only allow beyond the user is left out until it is trusted.
+ * to use it or to leave it out; where there is a person, `decide` asks them. What it would only allow beyond
+ * the user is left out until it is trusted.
  */
 export async function loadTrustedConfig(
   load: Omit<LoadOptions, "trust"> & RunPaths,
-  options: Pick<RunOptions, "trustProject" | "ignoreUntrusted">,
+  options: TrustOptions,
 ): Promise<LoadedConfig> {
   const store = new TrustStore({ home: load.home, project: load.cwd });
   const inStore = async (item: TrustItem) =>
@@ -22,6 +28,12 @@ export async function loadTrustedConfig(
   const refused = undecided(loaded).filter(({ kind }) => kind !== "widening");
   const [first] = refused;
   if (!first || options.ignoreUntrusted) return loaded;
+  if (options.decide) {
+    const items = undecided(loaded);
+    if (await options.decide(items) === "ignore") return loaded;
+    await store.trust(items.map((item) => trustable(load, item)));
+    return await loadTrustedConfig(load, { ...options, ignoreUntrusted: true });
+  }
   const names = refused.map((item) =>
     `${item.kind} ${item.name} (${formatPlace(item.place)}): ${item.reason}`
   );

@@ -1,18 +1,18 @@
-import type { Assembly, RunPaths } from "../../assembly/mod.ts";
-import { type OpenRequest, readCommand } from "../../command/mod.ts";
+import type { RunPaths } from "../../assembly/mod.ts";
+import { allCommands, type OpenRequest } from "../../command/mod.ts";
 import { type Event, EXIT } from "../../core/mod.ts";
 import { type Palette, palette } from "../../view/mod.ts";
-import { type Composer, createComposer, type Draft } from "./composer/create_composer.ts";
+import { type Composer, createComposer } from "./composer/create_composer.ts";
 import { ChatCommands } from "./command_host.ts";
 import { Layout } from "./layout.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { ChatPerson, type Person } from "./person.ts";
 import { Screen } from "./screen/screen.ts";
-import { SessionHost } from "./session_host.ts";
+import { type OpenSession, SessionHost } from "./session_host.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import { Transcript } from "./transcript/transcript.ts";
-import { TurnQueue } from "./turn_queue.ts";
+import { Submissions } from "./submissions.ts";
 
 export interface ChatOptions {
   readonly terminal: Terminal;
@@ -20,11 +20,11 @@ export interface ChatOptions {
   readonly texts: ChatTexts;
   readonly paths: RunPaths;
   /** Opens a session; the person of the chat answers its questions. */
-  readonly open: (request: OpenRequest, person: Person) => Promise<Assembly>;
+  readonly open: (request: OpenRequest, person: Person) => ReturnType<OpenSession>;
   /** The session to begin with. */
   readonly start: OpenRequest;
-  /** A first message. */
-  readonly first?: string;
+  /** What to begin with, as if it had been typed. */
+  readonly first?: readonly string[];
 }
 
 /** The chat: a reader of events and a sender of submissions, with a person at its keyboard. */
@@ -36,12 +36,11 @@ export class Chat {
   readonly #transcript: Transcript;
   readonly #dialogs: Dialogs;
   readonly #host: SessionHost;
-  readonly #queue: TurnQueue;
-  readonly #commands: ChatCommands;
-  /** Said into the running turn, and not taken by it yet. */
-  readonly #steering: string[] = [];
+  readonly #submissions: Submissions;
   /** Ctrl-C was pressed with nothing to clear or to stop; the next one leaves. */
   #leaving = false;
+  /** The failure that was told last. */
+  #told: unknown;
   #end: (code: number) => void = () => {};
 
   constructor(options: ChatOptions) {
@@ -61,50 +60,52 @@ export class Chat {
       changed: () => this.#screen.refresh(),
       columns: () => terminal.columns,
     });
-    this.#queue = new TurnQueue({
-      work: (draft, signal) => this.#work(draft, signal),
-      changed: () => this.#screen.refresh(),
-    });
-    const layout = new Layout({
-      palette: this.#palette,
-      texts,
-      transcript: this.#transcript,
-      queue: this.#queue,
-      overlays: this.#dialogs.overlays,
-      composer: this.#composer,
-      steering: this.#steering,
-      leaving: () => this.#leaving,
-    });
     const say = (text: string) => this.#transcript.say(text);
     const person = new ChatPerson({
       dialogs: this.#dialogs,
       texts,
       say,
       lend: (run) => this.#screen.lend(run),
-      stop: () => this.#stop(),
+      stop: () => this.#submissions.stop(),
     });
     this.#host = new SessionHost(
       (request) => options.open(request, person),
       (event) => this.#event(event),
     );
-    this.#commands = new ChatCommands({
+    this.#submissions = new Submissions({
       host: this.#host,
-      dialogs: this.#dialogs,
+      commands: new ChatCommands({
+        host: this.#host,
+        dialogs: this.#dialogs,
+        texts,
+        say,
+        send: (text) => this.#submissions.queue.addFirst({ text, steer: false }),
+        quit: () => this.#end(EXIT.done),
+      }),
       texts,
-      say,
-      send: (text) => this.#queue.addFirst({ text, steer: false }),
-      quit: () => this.#end(EXIT.done),
+      giveBack: (drafts) => this.#composer.putBack(drafts),
+      fail: (error) => this.#fail(error),
+      changed: () => this.#screen.refresh(),
+    });
+    const layout = new Layout({
+      palette: this.#palette,
+      texts,
+      transcript: this.#transcript,
+      submissions: this.#submissions,
+      overlays: this.#dialogs.overlays,
+      composer: this.#composer,
+      leaving: () => this.#leaving,
     });
   }
 
   #createComposer(): Composer {
     const { texts, paths } = this.#options;
     return createComposer({
-      onSubmit: (draft) => void this.#submit(draft),
+      onSubmit: (draft) => void this.#submissions.submit(draft),
       palette: this.#palette,
       texts: () => texts.composer,
       paths,
-      commands: () => this.#commands.commands(),
+      commands: allCommands,
       values: () => Promise.resolve([]),
       session: () => this.#host.current(),
       changed: () => this.#screen.draw(),
@@ -115,7 +116,7 @@ export class Chat {
 
   /** Runs until the user leaves; resolves with the exit code. */
   async run(): Promise<number> {
-    const { terminal, start, first } = this.#options;
+    const { terminal, start, first = [] } = this.#options;
     const ended = new Promise<number>((resolve) => this.#end = resolve);
     let reason: "interrupted" | "terminated" = "interrupted";
     terminal.start({
@@ -130,10 +131,10 @@ export class Chat {
     this.#screen.open();
     try {
       this.#host.current(start).catch((error) => this.#fail(error));
-      if (first !== undefined) this.#queue.add({ text: first, steer: false });
+      for (const text of first) this.#submissions.queue.add({ text, steer: false });
       return await ended;
     } finally {
-      this.#queue.stop(reason);
+      this.#submissions.stop(reason);
       this.#dialogs.overlays.cancel();
       await this.#screen.close();
       await terminal.stop();
@@ -144,10 +145,7 @@ export class Chat {
   }
 
   #event(event: Event): void {
-    if (event.type === "message.user" && event.origin === "steer") {
-      const at = this.#steering.indexOf(event.content);
-      if (at >= 0) this.#steering.splice(at, 1);
-    }
+    this.#submissions.event(event);
     this.#transcript.event(event);
   }
 
@@ -162,35 +160,24 @@ export class Chat {
 
   /** Takes the keys of the chat itself; false for all others. */
   #key(key: string): boolean {
-    const empty = this.#composer.text === "";
+    const { empty } = this.#composer;
     if (this.#composer.modal) return false;
-    if (key === "escape" && this.#queue.busy) this.#stop();
+    if (key === "escape" && this.#submissions.queue.busy) this.#submissions.stop();
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);
     else if (key === "ctrl+z") void this.#screen.stopJob();
     else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));
-    else if (key === "up" && empty && this.#queue.waiting.length > 0) {
-      this.#composer.text = this.#queue.takeBack()?.text ?? "";
+    else if (key === "up" && empty && this.#submissions.queue.waiting.length > 0) {
+      this.#composer.putBack([this.#submissions.queue.takeBack()].filter((draft) => draft !== undefined));
     } else return false;
     return true;
   }
 
   #ctrlC(empty: boolean): void {
-    if (!empty) this.#composer.text = "";
-    else if (this.#queue.busy && !this.#queue.stopping) this.#stop();
+    if (!empty) this.#composer.discard();
+    else if (this.#submissions.queue.busy && !this.#submissions.queue.stopping) this.#submissions.stop();
     else if (this.#leaving) this.#end(EXIT.done);
     else this.#leaving = true;
-  }
-
-  #stop(): void {
-    this.#giveBack(this.#queue.stop("interrupted"));
-  }
-
-  /** What was sent and not taken is the user's again. */
-  #giveBack(drafts: readonly Pick<Draft, "text">[]): void {
-    if (drafts.length === 0) return;
-    const texts = [...drafts.map(({ text }) => text), this.#composer.text];
-    this.#composer.text = texts.filter((text) => text !== "").join("\n");
   }
 
   /** Ask, auto, yolo; the last one is not a matter of one key press. */
@@ -204,36 +191,10 @@ export class Chat {
     this.#transcript.say(chat.modes[modes.approval]);
   }
 
-  async #submit(draft: Draft): Promise<void> {
-    if (!this.#queue.busy || !draft.steer) return this.#queue.add(draft);
-    const { controller } = await this.#host.current();
-    this.#steering.push(draft.text);
-    await controller.submit({ type: "steer", text: draft.text });
-    this.#screen.refresh();
-  }
-
-  /** Does what a draft asks for. What comes to nothing goes back to the composer, with all that waited. */
-  async #work(draft: Draft, signal: AbortSignal): Promise<void> {
-    try {
-      const line = draft.text.startsWith("/") ? await readCommand(draft.text) : undefined;
-      if (line) await line.command.run(this.#commands, line.argument);
-      else await this.#turn(draft, signal);
-    } catch (error) {
-      if (!signal.aborted) this.#fail(error);
-      this.#giveBack([draft, ...this.#queue.takeAll()]);
-    }
-  }
-
-  async #turn({ text }: Draft, signal: AbortSignal): Promise<void> {
-    const assembly = await this.#host.current();
-    const { reason } = await assembly.run(text, signal);
-    const left = assembly.controller.takeSteering().map((text) => ({ text, steer: false }));
-    this.#steering.length = 0;
-    if (reason === "done") left.reverse().forEach((draft) => this.#queue.addFirst(draft));
-    else this.#giveBack([...left, ...this.#queue.takeAll()]);
-  }
-
   #fail(error: unknown): void {
+    // A session that cannot be opened fails for everybody who waits for it.
+    if (error === this.#told) return;
+    this.#told = error;
     this.#transcript.say(this.#palette.bad(this.#options.texts.problem(error)));
   }
 }

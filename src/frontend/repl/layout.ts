@@ -4,17 +4,15 @@ import type { ChatTexts } from "./chat_texts.ts";
 import type { OverlayQueue } from "./overlay/overlay.ts";
 import { type Frame, stack, type View } from "./screen/view.ts";
 import type { Transcript } from "./transcript/transcript.ts";
-import type { TurnQueue } from "./turn_queue.ts";
+import type { Submissions } from "./submissions.ts";
 
 export interface LayoutParts {
   readonly palette: Palette;
   readonly texts: ChatTexts;
   readonly transcript: Transcript;
-  readonly queue: TurnQueue;
+  readonly submissions: Submissions;
   readonly overlays: OverlayQueue;
   readonly composer: View;
-  /** Said into the running turn, and not taken by it yet. */
-  readonly steering: readonly string[];
   /** The next Ctrl-C leaves. */
   readonly leaving: () => boolean;
 }
@@ -45,14 +43,14 @@ export class Layout implements View {
   }
 
   #status(): string {
-    const { texts: { chat }, queue, leaving } = this.#parts;
+    const { texts: { chat }, submissions: { queue }, leaving } = this.#parts;
     if (leaving()) return chat.leaveHint;
     return queue.stopping ? chat.stopping : queue.busy ? chat.working : chat.ready;
   }
 
   /** What was sent and has not been taken yet. */
   #waiting(): string[] {
-    const { texts: { chat }, queue, steering, palette } = this.#parts;
+    const { texts: { chat }, submissions: { queue, steering }, palette } = this.#parts;
     const lines = [
       ...steering.map((text) => chat.steering(oneLine(text, 200))),
       ...queue.waiting.map(({ text }) => chat.queued(oneLine(text, 200))),

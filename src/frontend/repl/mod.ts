@@ -4,6 +4,9 @@ import { Chat, type ChatOptions } from "./chat.ts";
 import { ChatTexts } from "./chat_texts.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
+export { carryOut } from "./carry_out.ts";
+export { ChatTexts } from "./chat_texts.ts";
+export { SessionHost } from "./session_host.ts";
 export type { Person } from "./person.ts";
 
 export interface RunChatOptions extends Omit<ChatOptions, "terminal" | "texts"> {

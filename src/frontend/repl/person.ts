@@ -8,12 +8,13 @@ import type { Dialogs } from "./overlay/dialogs.ts";
 
 /** The person in front of the chat, as those see them who have something to ask. */
 export interface Person {
-  readonly approver: Approver;
-  readonly asker: Asker;
-  /** Asks whether what a project brings may be used; every line says one thing. */
-  trust(lines: readonly string[], details: string): Promise<"trust" | "ignore">;
+  /** Absent: nobody is there to be asked. */
+  readonly approver?: Approver;
+  readonly asker?: Asker;
+  /** Asks whether what a project brings may be used as it is now; every line says one thing. */
+  readonly trust?: (lines: readonly string[], details: string) => Promise<"trust" | "ignore">;
   /** Lends the terminal to a program that asks by itself. */
-  lend<T>(run: () => Promise<T>): Promise<T>;
+  readonly lend?: <T>(run: () => Promise<T>) => Promise<T>;
   /** Says something beside the conversation. */
   say(text: string): void;
   /** The language is known for sure once the configuration is. */
@@ -23,7 +24,7 @@ export interface Person {
 export interface ChatPersonOptions extends Pick<CommandHost, "say"> {
   readonly dialogs: Dialogs;
   readonly texts: ChatTexts;
-  readonly lend: Person["lend"];
+  readonly lend: NonNullable<Person["lend"]>;
   /** Stops the turn, as Esc does. */
   readonly stop: () => void;
 }
@@ -32,8 +33,8 @@ export interface ChatPersonOptions extends Pick<CommandHost, "say"> {
 export class ChatPerson implements Person {
   readonly approver: Approver = { ask: (request, signal) => this.#approve(request, signal) };
   readonly asker: Asker;
-  readonly trust: Person["trust"];
-  readonly lend: Person["lend"];
+  readonly trust: NonNullable<Person["trust"]>;
+  readonly lend: ChatPersonOptions["lend"];
   readonly say: Person["say"];
   readonly #options: ChatPersonOptions;
 

@@ -1,4 +1,4 @@
-import type { Draft } from "./composer/composer.ts";
+import type { Draft } from "./composer/create_composer.ts";
 
 export interface TurnQueueOptions {
   /** Does what a draft asks for, until the signal stops it. Never rejects. */

@@ -1,9 +1,9 @@
 /** The chat itself: its modes, its waiting messages, and what goes wrong. */
 export const texts = {
-  working: "working · esc to stop",
+  working: "working · Esc stops",
   ready: "ready",
   stopping: "stopping …",
-  leaveHint: "press ctrl+c again to leave",
+  leaveHint: "press Ctrl+C again to leave",
   queued: (text: string) => `waiting: ${text}`,
   steering: (text: string) => `said in between: ${text}`,
   queueHint: "↑ takes the last one back",
@@ -16,8 +16,9 @@ export const texts = {
   confirmYoloDetail: "Destructive commands are still asked about, and commands stay in the jail.",
   yes: "Yes",
   no: "No",
-  choiceHint: "↑↓ · enter · esc",
   allowOnce: "Allow once",
+  allowSession: "Allow for this session",
+  allowAlways: (rule: string) => `Allow always: ${rule}`,
   deny: "Deny",
   ownWords: "Other: say it in your own words",
   remembered: (path: string) => `Remembered in ${path}`,
@@ -27,13 +28,13 @@ export const texts = {
   trustTitle: "This project brings what could run programs or send your conversation elsewhere:",
   trust: "Trust it as it is now",
   trustIgnore: "Go on without it, this time",
-  trustLook: "Look at it",
   lineInput: {
     dumb: "This terminal shows plain lines only: one line is one message, /help lists the commands.",
     pipe: "Each line of standard input is one message.",
     linear: "Linear mode: one line is one message, /help lists the commands.",
     nothing: 'Nothing was asked: standard input is empty. Run one task with: reasonix run "…"',
     number: (count: number) => `Number (1–${count}), or empty for none: `,
-    notThere: (command: string) => `${command} needs a terminal that can show lists`,
+    nobodyAsked: (question: string) => `Cannot ask “${question}”: there is no terminal`,
+    onTerminal: "do it in the chat on a terminal",
   },
 };

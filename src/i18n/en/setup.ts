@@ -10,6 +10,7 @@ export const texts = {
     `Wrote ${file}\nNext: reasonix doctor --online, then reasonix run "explain this project"`,
   wrote: (file: string) => `Wrote ${file}`,
   savedKey: (file: string) => `Saved the key in ${file}`,
+  askInChat: "Ask something",
   askSomething: 'Ask something:  reasonix run "explain this project"',
 
   whichProvider: "Which provider?",

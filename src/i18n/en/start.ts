@@ -2,8 +2,6 @@
 export const texts = {
   /** Stands before what went wrong. */
   error: "error: ",
-  noChat: "The interactive chat is not part of this version",
-  noChatRemedy: 'run one task with: reasonix run "…", or see reasonix --help',
   noProvider: "No provider is set up yet",
   noProviderRemedy: (key: string) => `run: reasonix setup, or export the key of a vendor, such as ${key}`,
   keyNotUsedRemedy: (key: string) =>

@@ -1,10 +1,10 @@
 import type { texts as en } from "../en/chat.ts";
 
 export const texts: typeof en = {
-  working: "处理中 · esc 停止",
+  working: "处理中 · Esc 停止",
   ready: "就绪",
   stopping: "正在停止…",
-  leaveHint: "再按一次 ctrl+c 退出",
+  leaveHint: "再按一次 Ctrl+C 退出",
   queued: (text) => `排队中：${text}`,
   steering: (text) => `插话：${text}`,
   queueHint: "↑ 取回最后一条",
@@ -17,8 +17,9 @@ export const texts: typeof en = {
   confirmYoloDetail: "破坏性命令仍会询问，命令仍在沙箱中执行。",
   yes: "是",
   no: "否",
-  choiceHint: "↑↓ · enter · esc",
   allowOnce: "允许一次",
+  allowSession: "本次会话内允许",
+  allowAlways: (rule) => `始终允许：${rule}`,
   deny: "拒绝",
   ownWords: "其他：用自己的话回答",
   remembered: (path) => `已记入 ${path}`,
@@ -28,13 +29,13 @@ export const texts: typeof en = {
   trustTitle: "此项目带来的以下内容可能运行程序，或把对话发往别处：",
   trust: "信任它现在的内容",
   trustIgnore: "这次不使用它",
-  trustLook: "查看内容",
   lineInput: {
     dumb: "此终端只能显示普通文本行：一行就是一条消息，/help 列出命令。",
     pipe: "标准输入的每一行是一条消息。",
     linear: "线性模式：一行就是一条消息，/help 列出命令。",
     nothing: '没有提出任何任务：标准输入为空。执行单个任务：reasonix run "…"',
     number: (count) => `输入编号（1–${count}），留空表示不选：`,
-    notThere: (command) => `${command} 需要能显示列表的终端`,
+    nobodyAsked: (question) => `无法询问“${question}”：没有终端`,
+    onTerminal: "请在终端的聊天中进行",
   },
 };

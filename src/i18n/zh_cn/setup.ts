@@ -10,6 +10,7 @@ export const texts: typeof en = {
     `已写入 ${file}\n接下来：先运行 reasonix doctor --online，再运行 reasonix run "介绍这个项目"`,
   wrote: (file) => `已写入 ${file}`,
   savedKey: (file) => `密钥已保存到 ${file}`,
+  askInChat: "可以提问了",
   askSomething: '提个问题试试：  reasonix run "介绍这个项目"',
 
   whichProvider: "使用哪个模型供应商？",

@@ -2,8 +2,6 @@ import type { texts as en } from "../en/start.ts";
 
 export const texts: typeof en = {
   error: "错误：",
-  noChat: "此版本还没有交互式聊天",
-  noChatRemedy: '执行单个任务：reasonix run "…"；更多用法见 reasonix --help',
   noProvider: "还没有配置模型供应商",
   noProviderRemedy: (key) => `运行：reasonix setup；或者导出某个供应商的密钥，例如 ${key}`,
   keyNotUsedRemedy: (key) => `运行：reasonix setup（${key} 已设置，但 security.env_keys = false 禁止使用它）`,

@@ -1,7 +1,7 @@
-import { findLocalServers } from "../../../cli/commands/setup/local_servers.ts";
-import { saveSetup, type SetupAnswers } from "../../../cli/commands/setup/save.ts";
-import { addressProblem, keyProblem, readTokens } from "../../../cli/commands/setup/shapes.ts";
-import { entryOf } from "../../../cli/commands/setup/target.ts";
+import { findLocalServers } from "../../../cli/setup/local_servers.ts";
+import { saveSetup, type SetupAnswers } from "../../../cli/setup/save.ts";
+import { addressProblem, keyProblem, readTokens } from "../../../cli/setup/shapes.ts";
+import { entryOf } from "../../../cli/setup/target.ts";
 import { defaultConfigText, loadConfig } from "../../../src/config/mod.ts";
 import { VENDORS } from "../../../src/config/vendors.ts";
 import { texts } from "../../../src/i18n/en/setup.ts";

@@ -1,5 +1,5 @@
-import { VENDORS } from "../../../src/config/mod.ts";
-import type { Texts } from "../../../src/i18n/mod.ts";
+import { VENDORS } from "../../src/config/mod.ts";
+import type { Texts } from "../../src/i18n/mod.ts";
 
 type Wrong = Texts["setup"]["wrong"];
 

@@ -1,10 +1,9 @@
-import { defaultConfigText, loadConfig, type LoadedConfig, userConfigFile } from "../../../src/config/mod.ts";
-import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
-import type { Texts } from "../../../src/i18n/mod.ts";
-import { exists } from "../../../src/path/probe.ts";
-import { languageNotice, textsFor } from "../../terminal/language.ts";
-import type { CliContext } from "../../terminal/process.ts";
-import { runPaths } from "../../terminal/working_directory.ts";
+import { defaultConfigText, userConfigFile } from "../../src/config/mod.ts";
+import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
+import { exists } from "../../src/path/probe.ts";
+import { textsFor } from "../terminal/language.ts";
+import type { CliContext } from "../terminal/process.ts";
+import { runPaths } from "../terminal/working_directory.ts";
 
 /**
  * On a terminal asks for a provider, tries it and adds it to the configuration; without one writes a
@@ -25,22 +24,8 @@ export async function setup(
     this.process.stdout.write(`${texts.wroteDefault(file)}\n`);
     return;
   }
-  const loaded = await loadConfig(paths);
-  const notice = await languageNotice(this, loaded);
-  if (notice !== undefined) this.process.stderr.write(`! ${notice}\n`);
-  await askAndSave(loaded, { file, home, texts: await textsFor("setup", this, loaded) });
-}
-
-async function askAndSave(
-  loaded: LoadedConfig,
-  { file, home, texts }: { readonly file: string; readonly home: string; readonly texts: Texts["setup"] },
-): Promise<void> {
-  const { askSetup, finish } = await import("./wizard.ts");
-  const answers = await askSetup(loaded, texts);
-  if (!answers) return;
-  const { saveSetup } = await import("./save.ts");
-  await saveSetup(file, `${home}/.env`, answers, texts.header);
-  finish(file, answers.key ? `${home}/.env` : undefined, texts);
+  const { setUp } = await import("../setup/set_up.ts");
+  await setUp(this, { file });
 }
 
 function notOverwritten(file: string): ReasonixError {

@@ -1,6 +1,6 @@
-import { parseProvider } from "../../../src/config/mod.ts";
-import { checkProvider } from "../../../src/provider/mod.ts";
-import { VERSION } from "../../../src/util/version.ts";
+import { parseProvider } from "../../src/config/mod.ts";
+import { checkProvider } from "../../src/provider/mod.ts";
+import { VERSION } from "../../src/util/version.ts";
 
 /** A model server that usually listens on a port of this machine. */
 interface KnownServer {

@@ -1,7 +1,7 @@
 import { AutocompletePrompt } from "@clack/core";
 import { limitOptions, S_BAR, S_BAR_END, S_RADIO_ACTIVE, S_RADIO_INACTIVE, symbol } from "@clack/prompts";
 import { styleText } from "node:util";
-import type { Texts } from "../../../src/i18n/mod.ts";
+import type { Texts } from "../../src/i18n/mod.ts";
 
 interface SearchOptions {
   readonly message: string;

@@ -1,9 +1,9 @@
 import { cancel, confirm, intro, log, outro, password, spinner, text } from "@clack/prompts";
-import type { LoadedConfig } from "../../../src/config/mod.ts";
-import type { Texts } from "../../../src/i18n/mod.ts";
-import { loadWindow } from "../../../src/context/mod.ts";
-import { askOneWord, type CheckFailure, checkProvider } from "../../../src/provider/mod.ts";
-import { VERSION } from "../../../src/util/version.ts";
+import type { LoadedConfig } from "../../src/config/mod.ts";
+import type { Texts } from "../../src/i18n/mod.ts";
+import { loadWindow } from "../../src/context/mod.ts";
+import { askOneWord, type CheckFailure, checkProvider } from "../../src/provider/mod.ts";
+import { VERSION } from "../../src/util/version.ts";
 import { answered, Cancelled, closing, guided, linesOf, pick } from "./prompts.ts";
 import type { SetupAnswers } from "./save.ts";
 import { searchList } from "./search_list.ts";
@@ -54,13 +54,20 @@ export async function askSetup(
   }
 }
 
+interface Finish {
+  readonly texts: Texts["setup"];
+  /** The file that a key was saved in. */
+  readonly keyFile?: string;
+  readonly inChat: boolean;
+}
+
 /** Says what was saved, and what comes next. */
-export function finish(file: string, keyFile: string | undefined, texts: Texts["setup"]): void {
+export function finish(file: string, { texts, keyFile, inChat }: Finish): void {
   const saved = keyFile === undefined ? [] : linesOf(texts.savedKey(keyFile));
   log.success([...linesOf(texts.wrote(file)), ...saved].join("\n"));
-  const ask = texts.askSomething;
+  const ask = inChat ? texts.askInChat : texts.askSomething;
   // A command is copied as a whole: it goes to a line of its own before it is broken.
-  outro(closing(linesOf(ask).length === 1 ? ask : ask.replace(/ {2,}/, "\n")));
+  outro(closing(inChat || linesOf(ask).length === 1 ? ask : ask.replace(/ {2,}/, "\n")));
 }
 
 /** Returns the value of a key where there is one: saved in the home, or in the environment. */

@@ -1,5 +1,5 @@
-import { type ProviderTable, saveKey, saveProvider } from "../../../src/config/mod.ts";
-import { exists } from "../../../src/path/probe.ts";
+import { type ProviderTable, saveKey, saveProvider } from "../../src/config/mod.ts";
+import { exists } from "../../src/path/probe.ts";
 
 /** The answers that the wizard collected. */
 export interface SetupAnswers {

@@ -7,8 +7,8 @@ import {
   type Vendor,
   vendorEntry,
   VENDORS,
-} from "../../../src/config/mod.ts";
-import type { Texts } from "../../../src/i18n/mod.ts";
+} from "../../src/config/mod.ts";
+import type { Texts } from "../../src/i18n/mod.ts";
 import { answered, closing, guided, pick } from "./prompts.ts";
 import { addressProblem } from "./shapes.ts";
 import { findLocalServers } from "./local_servers.ts";

@@ -1,0 +1,34 @@
+import type { ApprovalMode } from "../../../src/permission/mod.ts";
+import type { RunFlags } from "./config.ts";
+
+/** Flags of a run that mean nothing in a chat, or have another name there. */
+type RunOnly =
+  | "inputFormat"
+  | "includePartialMessages"
+  | "jsonSchema"
+  | "maxBudgetUsd"
+  | "maxTurns"
+  | "metrics"
+  | "onAsk"
+  | "outputFormat"
+  | "permissionPromptTool"
+  | "preferModel"
+  | "quiet"
+  | "stream"
+  | "verbose";
+
+/** Flags of the chat: those of a run that make sense in it, and its own. */
+export interface ChatFlags extends Omit<RunFlags, RunOnly> {
+  readonly approvalMode?: ApprovalMode;
+  /** Plain lines, whatever the terminal can do. */
+  readonly linear?: boolean;
+}
+
+/** The session to begin with. */
+export function startOf(flags: ChatFlags) {
+  return {
+    ...(flags.continue ? { continue: true } : {}),
+    ...(flags.resume ? { resume: flags.resume } : {}),
+    ...(flags.copy || flags.forkSession ? { copy: true } : {}),
+  };
+}

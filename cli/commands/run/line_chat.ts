@@ -1,0 +1,199 @@
+import type { CommandHost } from "../../../src/command/mod.ts";
+import { EXIT, ReasonixError } from "../../../src/core/mod.ts";
+import { FRONTENDS, Output, type Printer } from "../../../src/frontend/mod.ts";
+import { displayOf } from "../../terminal/display.ts";
+import { Speech } from "../../terminal/language.ts";
+import { LineReader } from "../../terminal/line_reader.ts";
+import { type CliContext, errorText, exitCodeOf } from "../../terminal/process.ts";
+import { type ChatFlags, startOf } from "./chat_flags.ts";
+import { claudeMode } from "./claude_names.ts";
+import { LineCommands } from "./line_commands.ts";
+import { LinePerson } from "./line_person.ts";
+import { Metrics } from "./metrics.ts";
+import { chatOpener } from "./open_chat.ts";
+import { redacted, resultOf } from "./result.ts";
+
+type Repl = Awaited<ReturnType<typeof FRONTENDS.repl>>;
+
+interface LineOptions {
+  /** A first message; empty: none. */
+  readonly first: string;
+  /** Why the chat cannot be drawn. */
+  readonly why: "pipe" | "dumb" | "linear";
+}
+
+/**
+ * The chat in plain lines: each line is a message, answers come as `reasonix run` prints them. With a
+ * terminal questions are numbered lists; on a pipe nobody can be asked. Returns the exit code of the last
+ * message.
+ */
+export async function chatInLines(
+  context: CliContext,
+  flags: ChatFlags,
+  { first, why }: LineOptions,
+): Promise<number> {
+  const repl = await FRONTENDS.repl();
+  const speech = await Speech.of(context, { outputFormat: "text" });
+  const texts = await repl.ChatTexts.load(speech.locale);
+  const chat = new LineChat({ context, flags, repl, speech, texts, attended: why !== "pipe" });
+  try {
+    return await chat.run(first, why);
+  } finally {
+    await chat.close();
+  }
+}
+
+interface LineChatParts {
+  readonly context: CliContext;
+  readonly flags: ChatFlags;
+  readonly repl: Repl;
+  readonly speech: Speech;
+  readonly texts: Awaited<ReturnType<Repl["ChatTexts"]["load"]>>;
+  readonly attended: boolean;
+}
+
+class LineChat {
+  readonly #parts: LineChatParts;
+  readonly #lines = new LineReader();
+  readonly #out = new Output(Deno.stdout, () => this.#turn?.abort("interrupted"));
+  readonly #err = new Output(Deno.stderr);
+  readonly #person: LinePerson;
+  readonly #host: InstanceType<Repl["SessionHost"]>;
+  /** Messages that come before the next line. */
+  readonly #next: string[] = [];
+  #printer: Printer | undefined;
+  #metrics = new Metrics();
+  #turn: AbortController | undefined;
+  #code: number = EXIT.done;
+  #ended = false;
+
+  constructor(parts: LineChatParts) {
+    const { context, flags, repl, texts, attended } = parts;
+    this.#parts = parts;
+    this.#person = new LinePerson({
+      lines: this.#lines,
+      texts: () => texts.chat,
+      write: (text) => this.#err.write(text),
+      speak: (locale) => texts.use(locale),
+      stop: () => this.#turn?.abort("interrupted"),
+    });
+    const open = chatOpener(context, flags);
+    this.#host = new repl.SessionHost(
+      (request) => open(request, this.#person.asPerson(attended)),
+      (event) => {
+        this.#metrics.event(event);
+        void this.#printer?.event(event);
+      },
+    );
+  }
+
+  async run(first: string, why: LineOptions["why"]): Promise<number> {
+    const { context, flags, attended, texts: { chat: { lineInput } } } = this.#parts;
+    const { onSignals } = await import("../../terminal/signals.ts");
+    const removeListeners = onSignals({
+      stop: (reason) => this.#stop(reason),
+      exit: (code) => Deno.exit(code),
+    });
+    if (attended) context.process.stderr.write(`· ${lineInput[why]}\n`);
+    const opened = await this.#try(async () => void await this.#host.current(startOf(flags)));
+    if (!opened && !attended) return this.#code;
+    if (first !== "") this.#next.push(first);
+    let asked = 0;
+    for (let text = await this.#read(); text !== undefined; text = await this.#read()) {
+      if (text.trim() === "") continue;
+      asked++;
+      await this.#message(text);
+    }
+    removeListeners();
+    if (asked > 0 || attended) return this.#code;
+    context.process.stderr.write(`${errorText(new ReasonixError(lineInput.nothing))}\n`);
+    return EXIT.usage;
+  }
+
+  async close(): Promise<void> {
+    await this.#host.close();
+    await this.#out.flush();
+    await this.#err.flush();
+  }
+
+  async #read(): Promise<string | undefined> {
+    if (this.#ended) return undefined;
+    const waiting = this.#next.shift();
+    if (waiting !== undefined) return waiting;
+    if (this.#parts.attended) await this.#err.write("> ");
+    return await this.#lines.next();
+  }
+
+  async #message(text: string): Promise<void> {
+    const { repl: { carryOut }, texts } = this.#parts;
+    const turn = this.#turn = new AbortController();
+    this.#metrics = new Metrics();
+    this.#printer = await this.#newPrinter();
+    const session = () => this.#host.current();
+    await this.#try(async () => {
+      const outcome = await carryOut({ text }, { commands: this.#commands(), session, texts }, turn.signal);
+      if (!outcome) return;
+      const assembly = await session();
+      const result = resultOf(outcome, assembly, { metrics: this.#metrics });
+      const shown = text.startsWith("!") ? { ...result, report: true as const } : result;
+      await this.#printer?.result(redacted(shown, assembly));
+      this.#code = result.exitCode;
+    });
+    this.#turn = undefined;
+  }
+
+  async #try(work: () => Promise<void>): Promise<boolean> {
+    this.#code = EXIT.done;
+    try {
+      await work();
+      return true;
+    } catch (error) {
+      await this.#out.flush();
+      this.#parts.context.process.stderr.write(`${errorText(error)}\n`);
+      this.#code = exitCodeOf(error);
+      return false;
+    }
+  }
+
+  #commands(): CommandHost {
+    const { attended, texts } = this.#parts;
+    return new LineCommands({
+      session: () => this.#host.current(),
+      person: attended ? this.#person : undefined,
+      language: texts,
+      say: (text) => void this.#out.write(`${text.trimEnd()}\n`),
+      send: (text) => void this.#next.push(text),
+      reopen: async (request) => void await this.#host.replace(request),
+      quit: () => void (this.#ended = true),
+    });
+  }
+
+  /** The first Ctrl-C stops the turn; without one it leaves. */
+  #stop(reason: "interrupted" | "terminated"): void {
+    this.#turn?.abort(reason);
+    if (reason === "interrupted" && this.#turn) return;
+    const code = EXIT[reason === "interrupted" ? "interrupt" : "terminated"];
+    this.#ended = true;
+    void this.close().then(() => Deno.exit(code));
+  }
+
+  async #newPrinter(): Promise<Printer> {
+    const { context, flags, speech } = this.#parts;
+    const { createPrinter } = await FRONTENDS.print();
+    const display = displayOf(context, flags.noColor);
+    return createPrinter({
+      ...display,
+      ...(flags.linear ? { live: false } : {}),
+      format: "text",
+      texts: () => speech.run,
+      out: this.#out,
+      err: this.#err,
+      showThinking: flags.showThinking ?? false,
+      quiet: false,
+      verbose: false,
+      stream: false,
+      permissionMode: claudeMode(flags.permissionMode),
+      partialMessages: false,
+    });
+  }
+}

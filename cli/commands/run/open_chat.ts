@@ -1,0 +1,93 @@
+import { assemble, type Assembly, type TrustOptions } from "../../../src/assembly/mod.ts";
+import { type LoadedConfig, unnamedProvider } from "../../../src/config/mod.ts";
+import { formatPlace } from "../../../src/core/mod.ts";
+import type { ChatFlags } from "./chat_flags.ts";
+import type { OpenRequest } from "../../../src/command/mod.ts";
+import type { Person } from "../../../src/frontend/mod.ts";
+import { languageNotice, languageOf } from "../../terminal/language.ts";
+import type { CliContext } from "../../terminal/process.ts";
+import { requireProvider } from "../../terminal/require_provider.ts";
+import { runPaths } from "../../terminal/working_directory.ts";
+import { isClaudeMode } from "./claude_names.ts";
+import { loadRunConfig, type RunFlags, runOptions } from "./config.ts";
+
+export type OpenChat = (request: OpenRequest, person: Person) => Promise<Assembly>;
+
+/**
+ * Opens the sessions of a chat. The configuration is read anew for each, so that what was mended counts; what
+ * the person was told or decided once is not told or asked again.
+ */
+export function chatOpener(context: CliContext, flags: ChatFlags): OpenChat {
+  const told = new Set<string>();
+  let ignoreUntrusted = flags.ignoreUntrusted ?? false;
+  return async (request, person) => {
+    const tell = (text: string | undefined) => {
+      if (text === undefined || told.has(text)) return;
+      told.add(text);
+      person.say(`· ${text}`);
+    };
+    const { model, effort, permissionMode, approvalMode = approvalModeOf(flags), ...session } = request;
+    const given: RunFlags = {
+      ...flags,
+      outputFormat: "text",
+      ignoreUntrusted,
+      ...(model === undefined ? {} : { model }),
+      ...(effort === undefined ? {} : { effort }),
+      ...(permissionMode === undefined ? {} : { permissionMode }),
+    };
+    const decide: TrustOptions["decide"] = person.trust && (async (items) => {
+      const lines = items.map(({ kind, name, place, reason }) =>
+        `${kind} ${name} (${formatPlace(place)}): ${reason}`
+      );
+      const answer = await person.trust?.(lines, items.map(({ content }) => content).join("\n\n")) ??
+        "ignore";
+      if (answer === "ignore") ignoreUntrusted = true;
+      return answer;
+    });
+    const paths = runPaths(context, flags.dir);
+    const load = async () => {
+      const loaded = await loadRunConfig(paths, { ...given, decide });
+      await person.speak(languageOf(context, loaded).locale);
+      return loaded;
+    };
+    const loaded = await withProvider(await load(), { context, person, load });
+    tell(await languageNotice(context, loaded));
+    tell(await requireProvider(loaded, languageOf(context, loaded).locale));
+    const { continue: _continue, resume: _resume, copy: _copy, ...options } = runOptions(given);
+    return await assemble({
+      ...options,
+      ...session,
+      ...(flags.permissionMode === "dontAsk" || !person.approver ? {} : { approver: person.approver }),
+      ...(person.asker ? { asker: person.asker } : {}),
+      ...(approvalMode === undefined ? {} : { approvalMode }),
+      paths,
+      loaded,
+    });
+  };
+}
+
+interface SetupParts {
+  readonly context: CliContext;
+  readonly person: Person;
+  readonly load: () => Promise<LoadedConfig>;
+}
+
+/** Where nothing is set up, a person is asked for a provider first. */
+async function withProvider(
+  loaded: LoadedConfig,
+  { context, person, load }: SetupParts,
+): Promise<LoadedConfig> {
+  const unnamed = unnamedProvider(loaded);
+  if (!unnamed || unnamed.key === "environment" || !person.lend) return loaded;
+  const { setUp } = await import("../../setup/set_up.ts");
+  const done = await person.lend(() => setUp(context, { inChat: true }));
+  return done ? await load() : loaded;
+}
+
+/** Claude Code's names of permission modes say who approves as well. */
+function approvalModeOf({ approvalMode, permissionMode }: ChatFlags): ChatFlags["approvalMode"] {
+  if (approvalMode !== undefined || permissionMode === undefined || !isClaudeMode(permissionMode)) {
+    return approvalMode;
+  }
+  return ({ auto: "auto", bypassPermissions: "yolo" } as const)[permissionMode as "auto"];
+}

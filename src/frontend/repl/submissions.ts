@@ -1,0 +1,90 @@
+import type { Assembly } from "../../assembly/mod.ts";
+import type { CommandHost } from "../../command/mod.ts";
+import type { Event } from "../../core/mod.ts";
+import { carryOut } from "./carry_out.ts";
+import type { ChatTexts } from "./chat_texts.ts";
+import type { Draft } from "./composer/create_composer.ts";
+import type { SessionHost } from "./session_host.ts";
+import { TurnQueue } from "./turn_queue.ts";
+
+export interface SubmissionsOptions {
+  readonly host: SessionHost;
+  readonly commands: CommandHost;
+  readonly texts: ChatTexts;
+  /** What came to nothing is the user's again, in this order. */
+  readonly giveBack: (drafts: readonly Draft[]) => void;
+  readonly fail: (error: unknown) => void;
+  readonly changed: () => void;
+}
+
+/**
+ * What the user sends, on its way into the session.
+ *
+ * Contract: nothing that was sent is lost: it is recorded in the session, waits, or is given back.
+ */
+export class Submissions {
+  readonly queue: TurnQueue;
+  readonly #options: SubmissionsOptions;
+  readonly #steering: string[] = [];
+
+  constructor(options: SubmissionsOptions) {
+    this.#options = options;
+    this.queue = new TurnQueue({
+      work: (draft, signal) => this.#work(draft, signal),
+      changed: options.changed,
+    });
+  }
+
+  /** Said into the running turn, and not taken by it yet. */
+  get steering(): readonly string[] {
+    return this.#steering;
+  }
+
+  /** Takes a draft: into the running turn, or as the next one. */
+  async submit(draft: Draft): Promise<void> {
+    if (!this.queue.busy || !draft.steer) return this.queue.add(draft);
+    const { controller } = await this.#options.host.current();
+    this.#steering.push(draft.text);
+    await controller.submit({ type: "steer", text: draft.text });
+    this.#options.changed();
+  }
+
+  /** Stops what is being done; what waits is given back. */
+  stop(reason: "interrupted" | "terminated" = "interrupted"): void {
+    this.#options.giveBack(this.queue.stop(reason));
+  }
+
+  event(event: Event): void {
+    if (event.type !== "message.user" || event.origin !== "steer") return;
+    const at = this.#steering.indexOf(event.content);
+    if (at >= 0) this.#steering.splice(at, 1);
+  }
+
+  async #work(draft: Draft, signal: AbortSignal): Promise<void> {
+    const { commands, texts, fail, giveBack } = this.#options;
+    try {
+      const session = () => this.#opened(signal);
+      const outcome = await carryOut(draft, { commands, texts, session }, signal);
+      if (outcome) await this.#afterTurn(outcome.reason === "done");
+    } catch (error) {
+      if (!signal.aborted) fail(error);
+      giveBack([draft, ...this.queue.takeAll()]);
+    }
+  }
+
+  /** The session, unless the user stops before it is there. */
+  #opened(signal: AbortSignal): Promise<Assembly> {
+    const stopped = Promise.withResolvers<never>();
+    signal.addEventListener("abort", () => stopped.reject(signal.reason), { once: true });
+    return Promise.race([this.#options.host.current(), stopped.promise]);
+  }
+
+  /** What no step has taken is sent next, or given back when the turn did not come to its end. */
+  async #afterTurn(done: boolean): Promise<void> {
+    const { controller } = await this.#options.host.current();
+    const left = controller.takeSteering().map((text): Draft => ({ text, steer: false }));
+    this.#steering.length = 0;
+    if (done) left.reverse().forEach((draft) => this.queue.addFirst(draft));
+    else this.#options.giveBack([...left, ...this.queue.takeAll()]);
+  }
+}
