@@ -27,7 +27,7 @@ const setup = buildCommand({
 });
 
 const doctor = buildCommand({
-  loader: async () => (await import("./commands/doctor/doctor.ts")).doctor,
+  loader: async () => (await import("./commands/doctor.ts")).doctor,
   parameters: {
     flags: {
       json: flag("Print JSON"),

@@ -5,6 +5,7 @@ import {
   isUserOnly,
   listSettings,
   type LoadedConfig,
+  originText,
   parseConfigValue,
   PRESETS,
   presetText,
@@ -16,7 +17,6 @@ import {
 import { ReasonixError } from "../../src/core/mod.ts";
 import { projectDir } from "../../src/session/mod.ts";
 import type { CliContext } from "../terminal/process.ts";
-import { originText } from "../terminal/origin_text.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
 interface ShowFlags {

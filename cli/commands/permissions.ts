@@ -2,6 +2,7 @@ import {
   buildAccessScope,
   buildRegistry,
   gateOptions,
+  loadRuleRows,
   loadTrustedConfig,
   type RunPaths,
   SandboxSession,
@@ -12,7 +13,6 @@ import { createGate, type Explanation, type PermissionMode } from "../../src/per
 import { BUILTINS, preparedCall, type Tool, type ToolRegistry } from "../../src/tool/mod.ts";
 import { terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
-import { ruleLine, ruleRows } from "../terminal/rule_rows.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 import { forReader } from "../terminal/narrow.ts";
 
@@ -159,6 +159,7 @@ function afterTrustLine({ decision, rule, origin }: TrustedOutcome): string {
 export async function list(this: CliContext): Promise<void> {
   const loaded = await loadTrustedConfig(runPaths(this), { ignoreUntrusted: true });
   for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
+  const { ruleLine, ruleRows } = await loadRuleRows();
   const lines = [`mode ${loaded.config.permissions.mode}`, ...ruleRows(loaded).map(ruleLine)];
   this.process.stdout.write(lines.map((line) => `${terminalSafe(line)}\n`).join(""));
 }

@@ -45,7 +45,7 @@ export async function replay(
     model: state.model ?? "",
     tools: state.prefix?.tools.map((tool) => tool.name) ?? [],
     skills: [],
-    commands: [],
+    commands: () => Promise.resolve([]),
     keyed: false,
   });
   for (const event of events) {

@@ -1,4 +1,4 @@
-import { type LoadedConfig, sourceOf } from "../../src/config/mod.ts";
+import { type LoadedConfig, originText, sourceOf } from "../../src/config/mod.ts";
 import {
   type DetectedLocale,
   detectLocale,
@@ -7,7 +7,6 @@ import {
   LOCALES,
   type Texts,
 } from "../../src/i18n/mod.ts";
-import { originText } from "./origin_text.ts";
 import type { CliContext } from "./process.ts";
 
 /** Returns the language that a command speaks; without a configuration only the environment decides. */

@@ -74,6 +74,8 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     checkpointer,
     window: model.choice?.entry.context_window,
     answerForm: options.answerForm,
+    effort: options.effort ?? model.choice?.entry.effort,
+    allowInTurn: skillRules.add,
     redact,
     warnings: remarks({ ...parts, scope }),
     warmedUp: () => Promise.allSettled(warming),

@@ -4,6 +4,7 @@ import {
   type Controller,
   type FileReport,
   rewind,
+  type RewindParts,
   type RewindScope,
   type TurnCheckpoints,
   turnTarget,
@@ -14,9 +15,10 @@ import type { Provider } from "../provider/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import { Modes } from "./access/modes.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
+import type { RuleText } from "../rule/mod.ts";
+import type { Workspace } from "../sandbox/mod.ts";
 import type { RunSession } from "./session/session.ts";
-import { SLASH_COMMANDS } from "./context/slash_names.ts";
-import type { Line } from "./context/slash_commands.ts";
+import type { RunPaths } from "./run_paths.ts";
 import type { RunTools } from "./tools/tools.ts";
 import { resolveInput, type TurnInput } from "./context/turn_input.ts";
 
@@ -28,6 +30,10 @@ export interface AssemblyParts extends OpeningParts {
   /** Tokens that a conversation of the model can have, where declared. */
   readonly window: number | undefined;
   readonly answerForm: AnswerForm | undefined;
+  /** Reasoning effort that the model is asked for; absent: the vendor's own. */
+  readonly effort: string | undefined;
+  /** Lets allow rules count to the end of the next turn. */
+  readonly allowInTurn: (rules: readonly RuleText[]) => void;
   /** Takes secrets out of what leaves the run beside its events. */
   readonly redact: (text: string) => string;
   /** Notices for the user before the first turn. */
@@ -45,8 +51,6 @@ export interface SessionStart {
   readonly model: string;
   readonly tools: readonly string[];
   readonly skills: readonly string[];
-  /** Names of the commands that a line can begin with, without the slash. */
-  readonly commands: readonly string[];
   /** The provider is sent a key. */
   readonly keyed: boolean;
 }
@@ -59,10 +63,13 @@ export class Assembly implements AsyncDisposable {
   readonly controller: Controller;
   /** How far the agent may go, for a person to change between calls. */
   readonly modes: Modes;
+  readonly paths: RunPaths;
+  readonly workspace: Workspace;
   readonly session: RunSession;
   readonly provider: Provider;
   readonly loaded: LoadedConfig;
   readonly inputs: PromptInputs;
+  readonly effort: AssemblyParts["effort"];
   readonly redact: AssemblyParts["redact"];
   readonly #parts: AssemblyParts;
   readonly #running = new Set<Promise<unknown>>();
@@ -76,10 +83,13 @@ export class Assembly implements AsyncDisposable {
     this.#parts = parts;
     this.controller = parts.controller;
     this.modes = new Modes(parts.gate, parts.controller.recorder);
+    this.paths = parts.paths;
+    this.workspace = parts.workspace;
     this.session = parts.session;
     this.provider = parts.provider;
     this.loaded = parts.loaded;
     this.inputs = parts.inputs;
+    this.effort = parts.effort;
     this.redact = parts.redact;
     this.#warnings = parts.warnings;
   }
@@ -104,15 +114,8 @@ export class Assembly implements AsyncDisposable {
       model: model.id,
       tools: recorder.prefix.tools.map((tool) => tool.name),
       skills: skills.map(({ name }) => name),
-      commands: [...SLASH_COMMANDS, ...skills.filter(({ slash }) => slash).map(({ name }) => name)],
       keyed: (entry?.api_key_env ?? "") !== "",
     };
-  }
-
-  /** Reads a line as front ends take it: a command of the program, or text for the model. */
-  async read(line: string): Promise<Line> {
-    if (!line.startsWith("/")) return { kind: "text" };
-    return await (await import("./context/slash_commands.ts")).readLine(line, this);
   }
 
   /**
@@ -138,7 +141,9 @@ export class Assembly implements AsyncDisposable {
         : given;
       const resolved = await resolveInput(turn, { cwd, workspace, provider, recorder, gate, window });
       throwIfStopped(signal);
-      return ended(await controller.submit({ type: "turn", input: resolved }));
+      this.#parts.allowInTurn(turn.rules ?? []);
+      const submit = () => controller.submit({ type: "turn", input: resolved });
+      return ended(turn.readOnly ? await this.modes.readingOnly(submit) : await submit());
     });
   }
 
@@ -173,9 +178,13 @@ export class Assembly implements AsyncDisposable {
    * ReasonixError (usage) when there is no such finished turn, and while one is running.
    */
   async rewind(turn: number, scope: RewindScope = "both"): Promise<FileReport> {
+    return await rewind(this.rewindable, turnTarget(this.controller.recorder.state, turn, scope));
+  }
+
+  /** The session as what previews and rewinds work on. */
+  get rewindable(): RewindParts {
     const { controller: { recorder }, checkpointer } = this.#parts;
-    const target = turnTarget(recorder.state, turn, scope);
-    return await rewind({ recorder, checkpoints: () => checkpointer.open() }, target);
+    return { recorder, checkpoints: () => checkpointer.open() };
   }
 
   /** Does a piece of work that an abort interrupts through the controller. */

@@ -1,3 +1,5 @@
+import { lazy } from "../util/lazy.ts";
+
 export { type AgentOptions, createAgent, type EmbeddedAgent } from "./agent.ts";
 export { buildAccessScope, buildWorkspace } from "./access/access_scope.ts";
 export { assemble } from "./assemble.ts";
@@ -9,10 +11,13 @@ export { openForRewind } from "./session/rewinding.ts";
 export type { AssemblyOptions, RunOptions } from "./run_options.ts";
 export type { RunPaths } from "./run_paths.ts";
 export { SandboxSession, withJail } from "./access/sandbox_session.ts";
+/** Permission rules as people read them. */
+export const loadRuleRows = lazy(() => import("./access/rule_rows.ts"));
+
 export { redactorOf } from "./access/secrets.ts";
 export { buildRegistry } from "./tools/tools.ts";
-export { SLASH_COMMANDS } from "./context/slash_names.ts";
-export type { CommandReport, Line } from "./context/slash_commands.ts";
 export type { TurnInput } from "./context/turn_input.ts";
 export { loadTrustedConfig, trustable, type TrustOptions, undecided } from "./access/trusted_config.ts";
 export { runWorker } from "./tools/worker.ts";
+
+export type { RuleRow } from "./access/rule_rows.ts";

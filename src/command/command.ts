@@ -1,4 +1,4 @@
-import type { Assembly } from "../assembly/mod.ts";
+import type { Assembly, TurnInput } from "../assembly/mod.ts";
 import type { Locale } from "../i18n/mod.ts";
 import type { ApprovalMode, PermissionMode } from "../permission/mod.ts";
 
@@ -44,17 +44,23 @@ export interface ConfirmOptions {
 
 /** What a slash command finds around it: the session, and the front end it was typed into. */
 export interface CommandHost {
+  /** The language of the user. */
+  readonly locale: Locale;
+  /** Nobody can be asked and there is no other session to go to: the command is a whole run. */
+  readonly headless?: boolean;
   /** The session that is open. */
   session(): Promise<Assembly>;
   /** Everything that can be typed here. */
   commands(): Promise<readonly SlashCommand[]>;
-  /** Shows the user a report, which is Markdown. Nothing of it is said to the model. */
-  say(text: string): void;
-  /** The language of the user. */
-  readonly locale: Locale;
+  /**
+   * Shows the user a report. Nothing of it is said to the model.
+   *
+   * @param form Markdown when absent; plain: lines with columns, to be shown as they are
+   */
+  say(text: string, form?: "plain"): void;
   /**
    * Lets the user choose; undefined when they left without. The first line of the title is the question, what
-   * follows explains it.
+   * follows explains it. Like `confirm` and `prompt` it rejects with a ReasonixError where nobody is there.
    */
   choose<T>(
     title: string,
@@ -67,16 +73,42 @@ export interface CommandHost {
   prompt(question: string, initial?: string): Promise<string | undefined>;
   /** Shows a text to be read until the user leaves it; not kept in the history. */
   show(title: string, text: string): Promise<void>;
-  /** Sends a text to the model as the user's. */
-  send(text: string): void;
+  /** Sends a text to the model as the user's: the next turn. */
+  send(text: string, rest?: Omit<TurnInput, "text">): void;
   /** Goes to another session, or goes on with this one and another model. */
   reopen(request: OpenRequest): Promise<void>;
   /** Leaves the front end. */
   quit(): void;
+  /** Puts a text where the user types, for him to change and send. */
+  draft?(text: string): void;
+  /** Writes a control sequence to the user's terminal. Absent where there is none. */
+  control?(sequence: string): void;
+  /** The keys of the front end and what they do, as Markdown. */
+  keys?(): string | Promise<string>;
+  /** A setting was saved that the front end itself follows. */
+  settingSaved?(key: string, value: unknown): void | Promise<void>;
+}
+
+/** A value that can follow the name of a command. */
+export interface ArgumentValue {
+  readonly value: string;
+  readonly detail?: string;
+}
+
+/** What a command does; loaded when it is used. */
+export interface CommandBody {
+  /**
+   * Carries it out; the signal stops what takes long. Throws ReasonixError for what the user can mend.
+   *
+   * @param argument what follows the name, without blanks around it
+   */
+  run(host: CommandHost, argument: string, signal?: AbortSignal): void | Promise<void>;
+  /** Values that can follow the name. */
+  complete?(host: CommandHost): readonly ArgumentValue[] | Promise<readonly ArgumentValue[]>;
 }
 
 /** A command that the program itself carries out when a line begins with its name. */
-export interface SlashCommand {
+export interface SlashCommand extends CommandBody {
   /** Without the slash. */
   readonly name: string;
   readonly aliases?: readonly string[];
@@ -84,6 +116,7 @@ export interface SlashCommand {
   readonly brief: string;
   /** What can follow the name, such as `[hint]`. */
   readonly argumentHint?: string;
-  /** Throws ReasonixError for what the user can mend. */
-  run(host: CommandHost, argument: string): void | Promise<void>;
+  readonly kind: "builtin" | "markdown" | "skill";
+  /** The file it comes from; absent for the program's own. */
+  readonly origin?: string;
 }

@@ -1,10 +1,21 @@
 /** Slash commands: what a line that begins with `/name` does, in every front end. */
+import { lazy } from "../util/lazy.ts";
+
 export type {
+  ArgumentValue,
   Choice,
   ChooseOptions,
+  CommandBody,
   CommandHost,
   ConfirmOptions,
   OpenRequest,
   SlashCommand,
 } from "./command.ts";
-export { allCommands, readCommand } from "./registry.ts";
+export { allCommands, type CommandScope, plainText, readCommand } from "./registry.ts";
+export type { CommandReport, Line } from "./headless.ts";
+
+/** The examination of the installation. */
+export const loadDoctor = lazy(() => import("./doctor/mod.ts"));
+
+/** Lines of a run that nobody watches. */
+export const loadHeadless = lazy(() => import("./headless.ts"));

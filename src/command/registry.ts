@@ -1,11 +1,97 @@
+import type { Assembly } from "../assembly/mod.ts";
+import { loadSkills } from "../context/mod.ts";
 import { ReasonixError } from "../core/mod.ts";
+import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
+import { exists } from "../path/probe.ts";
 import { suggestNames } from "../util/suggest.ts";
-import { COMMANDS } from "./builtins.ts";
-import type { SlashCommand } from "./command.ts";
+import { oneLine } from "../util/terminal_text.ts";
+import { type Builtin, type BuiltinName, COMMANDS } from "./builtins.ts";
+import type { CommandBody, CommandHost, SlashCommand } from "./command.ts";
 
-/** All commands, in the order of the list. */
-export async function allCommands(): Promise<readonly SlashCommand[]> {
-  return await Promise.all(Object.values(COMMANDS).map(async (load) => (await load()).command));
+/** What decides which commands there are. */
+export interface CommandScope {
+  /** Language of the descriptions; English when absent. */
+  readonly locale?: Locale;
+  /** The session that is open, or being opened; without one there are only the commands of the program. */
+  readonly session?: () => Promise<Assembly>;
+}
+
+/** The names of the program's own commands. */
+export const BUILTIN_NAMES: readonly string[] = Object.keys(COMMANDS);
+
+/** All commands: the program's in the order of the list, then what the project and the user bring. */
+export async function allCommands(scope: CommandScope = {}): Promise<readonly SlashCommand[]> {
+  const [own, brought] = await Promise.all([builtinCommands(scope.locale), broughtCommands(scope)]);
+  const names = new Set(own.flatMap(({ name, aliases = [] }) => [name, ...aliases]));
+  return [...own, ...brought.filter(({ name }) => !names.has(name))];
+}
+
+async function builtinCommands(locale: Locale = "en"): Promise<readonly SlashCommand[]> {
+  const texts = await loadTexts("commands", locale);
+  const briefs: Readonly<Record<BuiltinName, string>> = texts.briefs;
+  const hints: Readonly<Partial<Record<BuiltinName, string>>> = texts.hints;
+  return (Object.keys(COMMANDS) as BuiltinName[]).map((name) => {
+    const { aliases, ...entry }: Builtin = COMMANDS[name];
+    const argumentHint = hints[name];
+    return {
+      name,
+      brief: briefs[name],
+      kind: "builtin",
+      ...(aliases ? { aliases } : {}),
+      ...(argumentHint === undefined ? {} : { argumentHint }),
+      ...lazyBody(name, entry, texts),
+    };
+  });
+}
+
+/** The body, which is loaded when it is needed, and only where the command can work. */
+function lazyBody(name: string, entry: Builtin, texts: Texts["commands"]): CommandBody {
+  return {
+    async run(host, argument, signal) {
+      if (entry.chatOnly && host.headless) {
+        throw new ReasonixError(texts.needsChat(name), {
+          exit: "usage",
+          remedy: texts.needsChatRemedy(name),
+        });
+      }
+      if (entry.needsSession) await requireBeginning(name, host, texts);
+      await (await entry.load()).command.run(host, argument, signal);
+    },
+    complete: async (host) => await (await entry.load()).command.complete?.(host) ?? [],
+  };
+}
+
+async function requireBeginning(name: string, host: CommandHost, texts: Texts["commands"]): Promise<void> {
+  if ((await host.session()).session.state.lastSeq > 0) return;
+  throw new ReasonixError(texts.nothingYet(name), {
+    exit: "usage",
+    remedy: host.headless ? texts.nothingYetHeadless(name) : texts.nothingYetChat,
+  });
+}
+
+/** What the project and the user bring. A session that cannot be opened brings nothing. */
+async function broughtCommands({ session }: CommandScope): Promise<readonly SlashCommand[]> {
+  const assembly = await session?.().catch(() => undefined);
+  return assembly ? skillCommands(assembly.inputs) : [];
+}
+
+type PromptInputs = Assembly["inputs"];
+
+/** Skills that a line may begin with; others are the model's to choose. */
+function skillCommands(inputs: PromptInputs): SlashCommand[] {
+  const skills = inputs.skills?.set.skills.filter(({ slash }) => slash) ?? [];
+  return skills.map(({ name, description, argumentHint, file }) => ({
+    name,
+    brief: oneLine(description, 160),
+    kind: "skill",
+    origin: file,
+    ...(argumentHint === undefined ? {} : { argumentHint }),
+    async run(host, argument) {
+      const text = `/${name} ${argument}`.trim();
+      const skill = inputs.skills && await (await loadSkills()).resolveSlash(text, inputs.skills);
+      host.send(text, skill ? { skill: skill.context } : {});
+    },
+  }));
 }
 
 /** A line that begins with the name of a command. */
@@ -18,16 +104,32 @@ export interface CommandLine {
  * Reads a line that may begin with `/name`; undefined for every other text, such as a path. Throws
  * ReasonixError (usage) for a name that no command has.
  */
-export async function readCommand(line: string): Promise<CommandLine | undefined> {
-  const match = /^\/([A-Za-z][\w:-]*)(?:\s+([\s\S]*))?$/.exec(line.trim());
+export async function readCommand(
+  line: string,
+  scope: CommandScope = {},
+): Promise<CommandLine | undefined> {
+  const match = /^\/([A-Za-z?][^\s/]*)(?:\s+([\s\S]*))?$/.exec(line.trim());
   if (!match) return undefined;
   const [, name = "", argument = ""] = match;
-  const commands = await allCommands();
-  const command = commands.find((each) => each.name === name || each.aliases?.includes(name));
+  const isNamed = ({ name: own, aliases = [] }: SlashCommand) => own === name || aliases.includes(name);
+  // Most lines name a command of the program, which needs no session.
+  const command = (await builtinCommands(scope.locale)).find(isNamed) ??
+    (await broughtCommands(scope)).find(isNamed);
   if (command) return { command, argument: argument.trim() };
-  const near = suggestNames(name, commands.map((each) => each.name));
-  throw new ReasonixError(`Cannot run /${name}: there is no such command`, {
+  const near = suggestNames(name, (await allCommands(scope)).map((each) => each.name))
+    .filter((other) => Math.abs(other.length - name.length) <= 2);
+  if (near.length === 0 && exists(`/${name}`)) return undefined;
+  const texts = await loadTexts("commands", scope.locale ?? "en");
+  const advice = near.length === 0
+    ? texts.helpLists
+    : texts.didYouMean(near.map((other) => `/${other}`).join(", "));
+  throw new ReasonixError(texts.unknown(name), {
     exit: "usage",
-    remedy: near.length > 0 ? `did you mean /${near.join(" or /")}?` : "/help lists the commands",
+    remedy: `${advice} ${texts.sendText}`,
   });
+}
+
+/** A text that begins with two slashes is sent with one. */
+export function plainText(line: string): string {
+  return line.startsWith("//") ? line.slice(1) : line;
 }

@@ -3,7 +3,7 @@ import { lazy } from "../util/lazy.ts";
 export { defaultConfigText, parseProvider } from "./load/defaults.ts";
 export { addConfigItem, isUserOnly, parseConfigValue, saveProvider, setConfigValue } from "./edit/edit.ts";
 export { saveKey } from "./edit/key_file.ts";
-export { type UnnamedProvider, unnamedProvider } from "./query/built_in.ts";
+export { unnamedProvider } from "./query/built_in.ts";
 export { keySource, type KeySources, resolveKey } from "./query/provider_keys.ts";
 export { type EnvironmentSecrets, environmentSecrets } from "./query/secrets.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
@@ -16,6 +16,8 @@ export {
   type Setting,
   sourceOf,
 } from "./query/settings.ts";
+export { requireProvider } from "./query/require_provider.ts";
+export { originText } from "./query/origin_text.ts";
 export { type EnvLookup, projectConfigFile, reasonixHome, userConfigFile } from "./config_paths.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";

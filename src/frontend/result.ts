@@ -114,7 +114,7 @@ export interface RunStart {
   readonly tools: readonly string[];
   readonly skills: readonly string[];
   /** Names of the commands that a line can begin with, without the slash. */
-  readonly commands: readonly string[];
+  readonly commands: () => Promise<readonly string[]>;
   /** The provider is sent a key. */
   readonly keyed: boolean;
   /** Answers to permission questions from here on, where they have changed. */

@@ -58,7 +58,10 @@ export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
   { directory: "src/tool/builtin", list: "src/tool/builtins.ts", entries: "directories" },
   { directory: "src/sandbox/command/backends", list: "src/sandbox/command/backends.ts", entries: ".ts" },
   { directory: "src/config/presets", list: "src/config/presets.ts", entries: ".toml" },
-  { directory: "src/command/builtin", list: "src/command/builtins.ts", entries: ".ts" },
+  { directory: "src/command/builtin/session", list: "src/command/builtins.ts", entries: ".ts" },
+  { directory: "src/command/builtin/settings", list: "src/command/builtins.ts", entries: ".ts" },
+  { directory: "src/command/builtin/reports", list: "src/command/builtins.ts", entries: ".ts" },
+  { directory: "src/command/builtin/tasks", list: "src/command/builtins.ts", entries: ".ts" },
   { directory: "src/frontend", list: "src/frontend/frontends.ts", entries: "directories" },
   { directory: "cli/commands", list: "cli/app.ts", parts: /^cli\/routes\/\w+\.ts$/, entries: "both" },
 ];

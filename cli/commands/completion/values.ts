@@ -5,7 +5,8 @@ import {
   modelReferences,
   PRESETS,
 } from "../../../src/config/mod.ts";
-import { findSkillSet, SLASH_COMMANDS } from "../../../src/assembly/mod.ts";
+import { findSkillSet } from "../../../src/assembly/mod.ts";
+import { allCommands } from "../../../src/command/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
 import { processContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
@@ -24,7 +25,7 @@ export function slashNames(): Promise<readonly Named[]> {
   return fromConfig(async (loaded) => {
     const { skills } = await findSkillSet(runPaths(processContext()), loaded);
     return [
-      ...SLASH_COMMANDS.map((name) => ({ word: `/${name}`, brief: "command of Reasonix" })),
+      ...(await allCommands()).map(({ name, brief }) => ({ word: `/${name}`, brief })),
       ...skills.filter(({ slash }) => slash).map(({ name, description }) => ({
         word: `/${name}`,
         brief: description,

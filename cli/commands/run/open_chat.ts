@@ -1,12 +1,11 @@
 import { assemble, type Assembly, type TrustOptions } from "../../../src/assembly/mod.ts";
-import { type LoadedConfig, unnamedProvider } from "../../../src/config/mod.ts";
+import { type LoadedConfig, requireProvider, unnamedProvider } from "../../../src/config/mod.ts";
 import { formatPlace } from "../../../src/core/mod.ts";
 import type { ChatFlags } from "./chat_flags.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
 import type { Person } from "../../../src/frontend/mod.ts";
 import { languageNotice, languageOf } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
-import { requireProvider } from "../../terminal/require_provider.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { isClaudeMode } from "./claude_names.ts";
 import { loadRunConfig, type RunFlags, runOptions } from "./config.ts";

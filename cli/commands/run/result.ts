@@ -1,5 +1,6 @@
-import type { Assembly, CommandReport } from "../../../src/assembly/mod.ts";
+import type { Assembly } from "../../../src/assembly/mod.ts";
 import type { AnswerSchema, TurnOutcome } from "../../../src/agent/mod.ts";
+import type { CommandReport } from "../../../src/command/mod.ts";
 import { EXIT, type ExitName, formatPlace, NO_USAGE, ReasonixError } from "../../../src/core/mod.ts";
 import type { RunResult } from "../../../src/frontend/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";

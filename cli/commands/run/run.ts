@@ -1,17 +1,17 @@
 import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
-import { FRONTENDS, Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
+import { requireProvider } from "../../../src/config/mod.ts";
+import { Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
-import { displayOf } from "../../terminal/display.ts";
 import { Speech } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
-import { requireProvider } from "../../terminal/require_provider.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { readTask, type Task } from "../../terminal/stdin.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { claudeMode } from "./claude_names.ts";
 import { answerSchemaOf, loadRunConfig, type RunFlags, runOptions } from "./config.ts";
+import { commandNames, lineOf } from "./line.ts";
 import { Metrics } from "./metrics.ts";
+import { printerFor } from "./printer.ts";
 import { failedResult, redacted, reportResult, resultOf, type TurnFacts, withDelivery } from "./result.ts";
 
 /** `reasonix run`: one task, one turn, one result. */
@@ -77,7 +77,7 @@ async function runTask(
   assembly.controller.subscribe((event) => metrics.event(event));
   assembly.controller.subscribe((event) => printer.event(event));
   try {
-    const parts = { assembly, printer, metrics, schema, signal };
+    const parts = { assembly, printer, metrics, schema, signal, speech };
     const result = redacted(await resultOfTask(task, parts), assembly);
     metrics.write(result);
     return result;
@@ -90,37 +90,15 @@ async function runTask(
   }
 }
 
-interface TaskParts extends Pick<RunParts, "printer" | "signal">, TurnFacts {
+interface TaskParts extends Pick<RunParts, "printer" | "signal" | "speech">, TurnFacts {
   readonly assembly: Assembly;
 }
 
 async function resultOfTask({ text, piped }: Task, parts: TaskParts): Promise<RunResult> {
   const { assembly, printer, signal } = parts;
-  const line = await assembly.read(text);
+  const line = await lineOf(text, assembly, parts.speech.locale);
   if (line.kind === "command") return reportResult(await line.run(signal), assembly);
-  await printer.begin?.(await assembly.open());
+  await printer.begin?.({ ...await assembly.open(), commands: () => commandNames(assembly) });
   const references = piped === undefined ? [] : [`<stdin>\n${piped}\n</stdin>`];
-  const skill = line.skill === undefined ? {} : { skill: line.skill };
-  return resultOf(await assembly.run({ text, references, ...skill }, signal), assembly, parts);
-}
-
-async function printerFor(
-  context: CliContext,
-  flags: RunFlags,
-  { out, speech }: { readonly out: Output; readonly speech: Speech },
-): Promise<Printer> {
-  const { createPrinter } = await FRONTENDS.print();
-  return createPrinter({
-    ...displayOf(context, flags.noColor),
-    format: flags.outputFormat,
-    texts: () => speech.run,
-    out,
-    err: new Output(Deno.stderr),
-    showThinking: flags.showThinking ?? false,
-    quiet: flags.quiet ?? false,
-    verbose: flags.verbose ?? false,
-    stream: flags.stream ?? false,
-    permissionMode: claudeMode(flags.permissionMode),
-    partialMessages: flags.includePartialMessages ?? false,
-  });
+  return resultOf(await assembly.run({ ...line.input, references }, signal), assembly, parts);
 }

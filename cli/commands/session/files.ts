@@ -1,4 +1,4 @@
-import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
 import {
   type ExportFormat,
   loadExport,
@@ -19,42 +19,18 @@ export interface ExportFlags {
   readonly force?: boolean;
 }
 
-/** Formats by the ending of the file. */
-const ENDINGS: Readonly<Record<string, ExportFormat>> = {
-  md: "markdown",
-  markdown: "markdown",
-  html: "html",
-  htm: "html",
-  json: "json",
-};
-
 export async function exportTo(this: CliContext, flags: ExportFlags, ref?: string): Promise<void> {
   const { output } = flags;
   const session = chosenSession(runPaths(this), ref);
-  const ending = /\.(\w+)$/.exec(output ?? "")?.[1]?.toLowerCase() ?? "";
-  const { exportSession } = await loadExport();
-  const text = exportSession(session.path, flags.format ?? ENDINGS[ending] ?? "markdown");
+  const { exportSession, exportToFile } = await loadExport();
   if (output === undefined || output === "-") {
+    const text = exportSession(session.path, flags.format ?? "markdown");
     this.process.stdout.write(Deno.stdout.isTerminal() ? terminalSafe(text) : text);
     return;
   }
-  writeExport(output, text, flags.force ?? false);
+  const { format, force = false } = flags;
+  exportToFile(session.path, output, { format, force, taken: "choose another name, or add --force" });
   this.process.stdout.write(`Exported session ${session.id} to ${terminalSafe(output)}\n`);
-}
-
-function writeExport(path: string, text: string, force: boolean): void {
-  try {
-    Deno.writeTextFileSync(path, text, { createNew: !force });
-  } catch (error) {
-    const exists = error instanceof Deno.errors.AlreadyExists;
-    throw new ReasonixError(
-      `Cannot write ${path}: ${exists ? "it exists already" : errorMessage(error)}`,
-      {
-        exit: "usage",
-        remedy: exists ? "choose another name, or add --force" : "name a file in a writable directory",
-      },
-    );
-  }
 }
 
 export async function fork(this: CliContext, flags: { readonly turn?: number }, ref?: string): Promise<void> {

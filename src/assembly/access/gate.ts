@@ -130,7 +130,7 @@ export function buildGate({ options, scope, recorder, tools, temporaryRules }: G
   });
 }
 
-/** The `allowed-tools` of active skills: each counts from its activation to the end of that turn. */
+/** The `allowed-tools` of skills and commands: they count from their activation to the end of that turn. */
 export class SkillRules {
   readonly #recorder: Recorder;
   #rules: readonly RuleText[] = [];
@@ -145,12 +145,14 @@ export class SkillRules {
   /** The rules in force; another array whenever they change. */
   readonly current = (): readonly RuleText[] => this.#rules;
 
+  readonly add = (rules: readonly RuleText[]): void => {
+    if (rules.length > 0) this.#rules = [...this.#rules, ...rules];
+  };
+
   readonly activated = ({ skill, approved }: SkillActivation): void => {
     if (skill.allowedTools.length === 0) return;
     if (approved) {
-      const rules = skill.allowedTools.map((text): RuleText => ({ text, origin: skill.file }));
-      this.#rules = [...this.#rules, ...rules];
-      return;
+      return this.add(skill.allowedTools.map((text) => ({ text, origin: skill.file })));
     }
     const text = `The allowed-tools of skill ${skill.name} do not count: the project brings it, and nobody ` +
       "trusted it yet with `reasonix trust`";

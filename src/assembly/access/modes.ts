@@ -27,7 +27,7 @@ export class Modes {
   readonly #gate: ModalGate;
   readonly #recorder: Recorder;
   /** The mode in which files may change. */
-  readonly #writing: PermissionMode;
+  readonly writing: PermissionMode;
   readonly #initial: PermissionMode;
   #approval: ApprovalMode;
   /** Changes that no event says yet. */
@@ -40,7 +40,7 @@ export class Modes {
     this.#recorder = recorder;
     this.#approval = gate.approvalMode ?? "ask";
     this.#initial = this.permission;
-    this.#writing = this.#initial === "danger-full-access" ? this.#initial : "workspace-write";
+    this.writing = this.#initial === "danger-full-access" ? this.#initial : "workspace-write";
     if (this.#approval !== "ask") this.#unsaid.posture = this.#approval;
   }
 
@@ -77,7 +77,7 @@ export class Modes {
   async setPermission(mode: PermissionMode): Promise<void> {
     this.#requireModes();
     if (mode === this.permission) return;
-    if (!["read-only", "plan", this.#writing].includes(mode)) {
+    if (!["read-only", "plan", this.writing].includes(mode)) {
       throw new ReasonixError(`Cannot switch to ${mode} in a session that began with ${this.#initial}`, {
         exit: "usage",
         remedy: `leave, and go on with: reasonix -c --permission-mode ${mode}`,
@@ -86,6 +86,19 @@ export class Modes {
     this.#gate.permissionMode = mode;
     this.#unsaid.mode = mode;
     if (this.#opened) await this.#record();
+  }
+
+  /** Does a piece of work during which nothing may change, unless the user switches modes meanwhile. */
+  async readingOnly<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.permission;
+    if (before === "read-only" || before === "plan") return await work();
+    this.#requireModes();
+    this.#gate.permissionMode = "read-only";
+    try {
+      return await work();
+    } finally {
+      if (this.permission === "read-only") this.#gate.permissionMode = before;
+    }
   }
 
   /** Records what was chosen before the session was open. */

@@ -3,6 +3,7 @@ import type { Recorder } from "../../control/mod.ts";
 import { type PreparedCall, ReasonixError, type UserInput } from "../../core/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
+import type { RuleText } from "../../rule/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { grouped } from "../../view/mod.ts";
 
@@ -10,6 +11,10 @@ import { grouped } from "../../view/mod.ts";
 export interface TurnInput extends UserInput {
   /** Instructions of a skill that go before the text. */
   readonly skill?: string;
+  /** Nothing may be changed in this turn. */
+  readonly readOnly?: boolean;
+  /** Allow rules that count in this turn, below deny and ask rules. */
+  readonly rules?: readonly RuleText[];
 }
 
 export interface TurnInputParts {
@@ -25,7 +30,7 @@ export interface TurnInputParts {
 /** Records the instructions of the skill and adds what the text refers to. */
 export async function resolveInput(input: TurnInput, parts: TurnInputParts): Promise<UserInput> {
   const { cwd, workspace, provider, recorder, gate } = parts;
-  const { skill, references = [], images = [], ...rest } = input;
+  const { skill, references = [], images = [], readOnly: _mode, rules: _rules, ...rest } = input;
   if (skill !== undefined) await recorder.record({ type: "message.user", content: skill, origin: "context" });
   const found = await resolveReferences(input.text, {
     cwd,

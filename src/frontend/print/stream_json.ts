@@ -32,7 +32,7 @@ export class StreamJsonPrinter implements Printer {
     this.#partial = options.partialMessages ? new PartialMessage() : undefined;
   }
 
-  begin(start: RunStart): void | Promise<void> {
+  async begin(start: RunStart): Promise<void> {
     const { session, cwd, model, tools, skills, commands, keyed, permissionMode } = start;
     this.#session = session;
     const init = {
@@ -44,14 +44,14 @@ export class StreamJsonPrinter implements Printer {
       mcp_servers: [],
       permissionMode: permissionMode ?? this.#options.permissionMode,
       apiKeySource: keyed ? "user" : "none",
-      slash_commands: commands,
+      slash_commands: await commands(),
       skills,
       agents: [],
       plugins: [],
       output_style: "default",
       claude_code_version: VERSION,
     };
-    return this.#write([init, ...this.#released()]);
+    await this.#write([init, ...this.#released()]);
   }
 
   event(event: Event): void | Promise<void> {

@@ -1,5 +1,4 @@
-import { requireProvider } from "../../../cli/terminal/require_provider.ts";
-import { loadConfig } from "../../../src/config/mod.ts";
+import { loadConfig, requireProvider } from "../../../src/config/mod.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { makeTempDir } from "../../support/tool_context.ts";

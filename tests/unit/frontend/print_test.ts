@@ -30,7 +30,14 @@ const RESULT: RunResult = {
   refusals: [],
 };
 
-const START = { session: "s1", cwd: "/w", model: "m", skills: [], commands: [], keyed: false };
+const START = {
+  session: "s1",
+  cwd: "/w",
+  model: "m",
+  skills: [],
+  commands: () => Promise.resolve([]),
+  keyed: false,
+};
 
 function stamp(event: NewEvent): Event {
   return { v: 1, seq: 1, time: "2026-01-01T00:00:00.000Z", ...event };

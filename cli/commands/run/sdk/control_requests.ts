@@ -2,6 +2,7 @@ import { type Assembly, contextReportOf } from "../../../../src/assembly/mod.ts"
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { VERSION } from "../../../../src/util/version.ts";
 import { claudeMode, isClaudeMode } from "../claude_names.ts";
+import { commandList } from "../line.ts";
 import type { RunFlags } from "../config.ts";
 import type { Fields, RequestHandlers } from "./control_channel.ts";
 
@@ -25,15 +26,17 @@ export interface ControlledConversation {
   models(): Promise<readonly string[]>;
 }
 
-const COMMANDS = ["compact", "context"];
-
 /** The requests that can be carried out; every other one is answered with an error. */
 export function requestHandlers(conversation: ControlledConversation): RequestHandlers {
   return {
     async initialize(fields) {
       await conversation.initialize(fields);
       return {
-        commands: COMMANDS.map((name) => ({ name, description: "", argumentHint: "" })),
+        commands: (await commandList()).map(({ name, brief, argumentHint = "" }) => ({
+          name,
+          description: brief,
+          argumentHint,
+        })),
         agents: [],
         output_style: "default",
         available_output_styles: ["default"],

@@ -1,13 +1,13 @@
 import type { AnswerSchema } from "../../../../src/agent/mod.ts";
 import { assemble, type Assembly, redactorOf } from "../../../../src/assembly/mod.ts";
-import { modelReferences, resolveModel } from "../../../../src/config/mod.ts";
+import { modelReferences, requireProvider, resolveModel } from "../../../../src/config/mod.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import type { Output, Printer, RunResult } from "../../../../src/frontend/mod.ts";
 import type { CliContext } from "../../../terminal/process.ts";
-import { requireProvider } from "../../../terminal/require_provider.ts";
 import { runPaths } from "../../../terminal/working_directory.ts";
 import { claudeMode } from "../claude_names.ts";
 import { answerSchemaOf, loadRunConfig, type RunFlags, runOptions } from "../config.ts";
+import { commandNames, lineOf } from "../line.ts";
 import { Metrics } from "../metrics.ts";
 import { failedResult, redacted, reportResult, resultOf } from "../result.ts";
 import { ControlChannel, type Fields, type UserLine } from "./control_channel.ts";
@@ -112,11 +112,11 @@ class Conversation implements ControlledConversation {
     if (uuid !== undefined) this.turns.set(uuid, state.turns.at(-1)?.turn ?? 0);
     this.#metrics = new Metrics();
     const permissionMode = claudeMode(this.#flags.permissionMode);
-    await this.#printer.begin?.({ ...await assembly.open(), permissionMode });
-    const line = await assembly.read(text);
+    const commands = () => commandNames(assembly);
+    await this.#printer.begin?.({ ...await assembly.open(), commands, permissionMode });
+    const line = await lineOf(text, assembly);
     if (line.kind === "command") return reportResult(await line.run(signal), assembly);
-    const skill = line.skill === undefined ? {} : { skill: line.skill };
-    const outcome = await assembly.run({ text, images, ...skill }, signal);
+    const outcome = await assembly.run({ ...line.input, images }, signal);
     return resultOf(outcome, assembly, { metrics: this.#metrics, schema: this.#schema });
   }
 

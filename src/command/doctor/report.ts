@@ -1,4 +1,11 @@
-import { buildWorkspace, redactorOf, type RunPaths, withJail } from "../../../src/assembly/mod.ts";
+import {
+  buildWorkspace,
+  loadRuleRows,
+  redactorOf,
+  type RuleRow,
+  type RunPaths,
+  withJail,
+} from "../../assembly/mod.ts";
 import {
   ConfigError,
   formatProblem,
@@ -7,23 +14,22 @@ import {
   listSettings,
   type LoadedConfig,
   modelsOf,
+  originText,
   projectConfigFile,
+  requireProvider,
   resolveKey,
   resolveModel,
   userConfigFile,
-} from "../../../src/config/mod.ts";
-import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
-import type { Locale, Texts } from "../../../src/i18n/mod.ts";
-import { listSessions, projectDir } from "../../../src/session/mod.ts";
-import { standingLayers } from "../../../src/sandbox/mod.ts";
-import { mapTexts } from "../../../src/util/map_texts.ts";
-import { isFile } from "../../../src/path/probe.ts";
-import { type RuleRow, ruleRows } from "../../terminal/rule_rows.ts";
-import { originText } from "../../terminal/origin_text.ts";
-import { requireProvider } from "../../terminal/require_provider.ts";
+} from "../../config/mod.ts";
+import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import type { Locale, Texts } from "../../i18n/mod.ts";
+import { listSessions, projectDir } from "../../session/mod.ts";
+import { standingLayers } from "../../sandbox/mod.ts";
+import { mapTexts } from "../../util/map_texts.ts";
+import { isFile } from "../../path/probe.ts";
 import { askProvider } from "./online.ts";
 import { needlessPermissions, type Permissions, readPermissions } from "./permissions.ts";
-import { VERSION } from "../../../src/util/version.ts";
+import { VERSION } from "../../util/version.ts";
 
 /** The findings of `doctor`; safe to attach to an issue. */
 export interface Report {
@@ -82,7 +88,7 @@ export async function diagnose(
     permissions,
     paths: { cwd: paths.cwd, home: paths.home, sessions: `${projectDir(paths.home, paths.cwd)}/sessions` },
     config: usable ? configPart(usable, warnings) : brokenConfig(paths, loaded as ConfigError),
-    rules: usable ? ruleRows(usable) : [],
+    rules: usable ? (await loadRuleRows()).ruleRows(usable) : [],
     providers: usable ? await providerPart(usable, { online, texts }, problems) : [],
     sandbox: usable
       ? await sandboxPart({ paths, loaded: usable, texts }, problems)

@@ -1,6 +1,7 @@
-import { type LoadedConfig, unnamedProvider } from "../../src/config/mod.ts";
-import { ReasonixError } from "../../src/core/mod.ts";
-import { loadTexts, type Locale } from "../../src/i18n/mod.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { loadTexts, type Locale } from "../../i18n/mod.ts";
+import type { LoadedConfig } from "../load/load.ts";
+import { unnamedProvider } from "./built_in.ts";
 
 /**
  * Makes sure that there is a provider to talk to. Returns a line for the user when it is one that a key of

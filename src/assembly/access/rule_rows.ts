@@ -1,7 +1,7 @@
-import { type LoadedConfig, sourceOf } from "../../src/config/mod.ts";
-import { formatPlace } from "../../src/core/mod.ts";
-import type { RuleList } from "../../src/rule/mod.ts";
-import { terminalSafe } from "../../src/util/terminal_text.ts";
+import { type LoadedConfig, sourceOf } from "../../config/mod.ts";
+import { formatPlace } from "../../core/mod.ts";
+import type { RuleList } from "../../rule/mod.ts";
+import { terminalSafe } from "../../util/terminal_text.ts";
 
 /** A permission rule as commands show it. */
 export interface RuleRow {

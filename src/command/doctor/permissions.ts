@@ -1,4 +1,4 @@
-import type { Texts } from "../../../src/i18n/mod.ts";
+import type { Texts } from "../../i18n/mod.ts";
 
 /** The permissions that the runtime gives this process, by name. */
 export interface Permissions {

@@ -1,9 +1,9 @@
-import { type LoadedConfig, modelsOf, type ProviderEntry, resolveKey } from "../../../src/config/mod.ts";
-import { loadWindow } from "../../../src/context/mod.ts";
-import { errorMessage } from "../../../src/core/mod.ts";
-import type { Texts } from "../../../src/i18n/mod.ts";
-import { checkProvider } from "../../../src/provider/mod.ts";
-import { VERSION } from "../../../src/util/version.ts";
+import { type LoadedConfig, modelsOf, type ProviderEntry, resolveKey } from "../../config/mod.ts";
+import { loadWindow } from "../../context/mod.ts";
+import { errorMessage } from "../../core/mod.ts";
+import type { Texts } from "../../i18n/mod.ts";
+import { checkProvider } from "../../provider/mod.ts";
+import { VERSION } from "../../util/version.ts";
 
 const LIMIT_MS = 15_000;
 

@@ -1,57 +1,11 @@
-import { ConfigError, type LoadedConfig } from "../../../src/config/mod.ts";
-import { EXIT } from "../../../src/core/mod.ts";
-import { loadTexts, type Texts } from "../../../src/i18n/mod.ts";
-import { loadTrustedConfig, type RunPaths } from "../../../src/assembly/mod.ts";
-import { padDisplay } from "../../../src/util/display_width.ts";
-import { diagnose, type Report } from "./report.ts";
-import { languageNotice, languageOf } from "../../terminal/language.ts";
-import { ruleLine } from "../../terminal/rule_rows.ts";
-import type { CliContext } from "../../terminal/process.ts";
-import { forReader } from "../../terminal/narrow.ts";
-import { runPaths } from "../../terminal/working_directory.ts";
+import { loadRuleRows } from "../../assembly/mod.ts";
+import type { Texts } from "../../i18n/mod.ts";
+import { padDisplay } from "../../util/display_width.ts";
+import type { Report } from "./report.ts";
 
-interface DoctorFlags {
-  readonly json?: boolean;
-  readonly online?: boolean;
-  readonly dir?: string;
-}
-
-/** Looks at everything a run depends on and says what is wrong. Secrets never appear. */
-export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void> {
-  const paths = runPaths(this, flags.dir);
-  const loaded = await tryConfig(paths);
-  const usable = loaded instanceof ConfigError ? undefined : loaded;
-  // Machines read English, whatever the user speaks.
-  const locale = flags.json ? "en" : languageOf(this, usable).locale;
-  const texts = await loadTexts("doctor", locale);
-  const notice = usable && await languageNotice(this, usable);
-  const report = await diagnose(paths, {
-    online: flags.online ?? false,
-    loaded,
-    locale,
-    texts,
-    warnings: notice === undefined ? [] : [notice],
-  });
-  this.process.stdout.write(
-    flags.json ? `${JSON.stringify(report, null, 2)}\n` : forReader(asText(report, texts)),
-  );
-  this.process.exitCode = report.problems.length === 0
-    ? EXIT.done
-    : report.config.error
-    ? EXIT.config
-    : EXIT.failed;
-}
-
-async function tryConfig(paths: RunPaths): Promise<LoadedConfig | ConfigError> {
-  try {
-    return await loadTrustedConfig(paths, { ignoreUntrusted: true });
-  } catch (error) {
-    if (error instanceof ConfigError) return error;
-    throw error;
-  }
-}
-
-function asText(report: Report, texts: Texts["doctor"]): string {
+/** The report for people. */
+export async function reportText(report: Report, texts: Texts["doctor"]): Promise<string> {
+  const { ruleLine } = await loadRuleRows();
   const { versions, permissions, paths, config, rules, providers, sandbox, sessions } = report;
   const section = (title: string, rows: readonly string[]) =>
     `${title}\n${rows.map((row) => `  ${row}\n`).join("")}`;

@@ -1,5 +1,5 @@
-import type { ConfigSource } from "../../src/config/mod.ts";
-import { formatPlace, type SourcePlace } from "../../src/core/mod.ts";
+import { formatPlace, type SourcePlace } from "../../core/mod.ts";
+import type { ConfigSource } from "./settings.ts";
 
 /** The source of a value, as `config show --origin` and `doctor` print it. */
 export function originText(origin: ConfigSource): string {

@@ -1,0 +1,51 @@
+import { ConfigError, type LoadedConfig } from "../../src/config/mod.ts";
+import { EXIT } from "../../src/core/mod.ts";
+import { loadTexts } from "../../src/i18n/mod.ts";
+import { loadTrustedConfig, type RunPaths } from "../../src/assembly/mod.ts";
+import { loadDoctor } from "../../src/command/mod.ts";
+import { languageNotice, languageOf } from "../terminal/language.ts";
+import type { CliContext } from "../terminal/process.ts";
+import { forReader } from "../terminal/narrow.ts";
+import { runPaths } from "../terminal/working_directory.ts";
+
+interface DoctorFlags {
+  readonly json?: boolean;
+  readonly online?: boolean;
+  readonly dir?: string;
+}
+
+/** Looks at everything a run depends on and says what is wrong. Secrets never appear. */
+export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void> {
+  const paths = runPaths(this, flags.dir);
+  const loaded = await tryConfig(paths);
+  const usable = loaded instanceof ConfigError ? undefined : loaded;
+  // Machines read English, whatever the user speaks.
+  const locale = flags.json ? "en" : languageOf(this, usable).locale;
+  const texts = await loadTexts("doctor", locale);
+  const notice = usable && await languageNotice(this, usable);
+  const { diagnose, reportText } = await loadDoctor();
+  const report = await diagnose(paths, {
+    online: flags.online ?? false,
+    loaded,
+    locale,
+    texts,
+    warnings: notice === undefined ? [] : [notice],
+  });
+  this.process.stdout.write(
+    flags.json ? `${JSON.stringify(report, null, 2)}\n` : forReader(await reportText(report, texts)),
+  );
+  this.process.exitCode = report.problems.length === 0
+    ? EXIT.done
+    : report.config.error
+    ? EXIT.config
+    : EXIT.failed;
+}
+
+async function tryConfig(paths: RunPaths): Promise<LoadedConfig | ConfigError> {
+  try {
+    return await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+}

@@ -1,0 +1,33 @@
+import { FRONTENDS, Output, type Printer } from "../../../src/frontend/mod.ts";
+import { displayOf } from "../../terminal/display.ts";
+import type { Speech } from "../../terminal/language.ts";
+import type { CliContext } from "../../terminal/process.ts";
+import { claudeMode } from "./claude_names.ts";
+import type { RunFlags } from "./config.ts";
+
+export interface PrinterParts {
+  readonly out: Output;
+  readonly speech: Speech;
+}
+
+/** The printer of the output format that the flags ask for. */
+export async function printerFor(
+  context: CliContext,
+  flags: RunFlags,
+  { out, speech }: PrinterParts,
+): Promise<Printer> {
+  const { createPrinter } = await FRONTENDS.print();
+  return createPrinter({
+    ...displayOf(context, flags.noColor),
+    format: flags.outputFormat,
+    texts: () => speech.run,
+    out,
+    err: new Output(Deno.stderr),
+    showThinking: flags.showThinking ?? false,
+    quiet: flags.quiet ?? false,
+    verbose: flags.verbose ?? false,
+    stream: flags.stream ?? false,
+    permissionMode: claudeMode(flags.permissionMode),
+    partialMessages: flags.includePartialMessages ?? false,
+  });
+}

@@ -1,0 +1,18 @@
+import { loadTexts } from "../i18n/mod.ts";
+import type { CommandHost } from "./command.ts";
+
+/** Asks a question whose safe answer is no, and says so when that is the answer. */
+export async function confirmed(host: CommandHost, question: string): Promise<boolean> {
+  const [first = "", ...rest] = question.split("\n");
+  const text = rest.join("\n");
+  const agrees = await host.confirm(first, text === "" ? {} : { text });
+  if (!agrees) host.say((await loadTexts("commands", host.locale)).left);
+  return agrees;
+}
+
+/** A time as people read it, of this machine's clock: to the minute. */
+export function minuteOf(time: string): string {
+  const date = new Date(time);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return isNaN(date.getTime()) ? time : local.toISOString().slice(0, 16).replace("T", " ");
+}

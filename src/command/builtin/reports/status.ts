@@ -1,0 +1,38 @@
+import { loadTexts } from "../../../i18n/mod.ts";
+import { VERSION } from "../../../util/version.ts";
+import { cacheShare, grouped, moneyFigure } from "../../../view/mod.ts";
+import type { CommandBody, CommandHost } from "../../command.ts";
+import { type Row, rowsText } from "../../rows.ts";
+
+export const command: CommandBody = {
+  async run(host) {
+    host.say(rowsText(await rows(host)), "plain");
+  },
+};
+
+async function rows(host: CommandHost): Promise<readonly Row[]> {
+  const texts = await loadTexts("report_commands", host.locale);
+  const { session, paths, loaded, provider: { model }, inputs, effort } = await host.session();
+  const { state } = session;
+  const { lastUsage, title, turns, usage } = state;
+  const context = lastUsage && grouped(lastUsage.inputTokens + lastUsage.outputTokens);
+  return [
+    ["Reasonix", VERSION],
+    [texts.session, title === undefined ? session.id : `${session.id} "${title}"`],
+    [texts.directory, paths.cwd],
+    [texts.model, `${model.provider}/${model.id}`],
+    [texts.effort, effort],
+    [texts.turns, grouped(turns.length)],
+    [
+      texts.context,
+      context !== undefined && model.contextWindow > 0
+        ? texts.ofWindow(context, grouped(model.contextWindow))
+        : context,
+    ],
+    [texts.cacheHit, usage.inputTokens === 0 ? undefined : cacheShare(usage)],
+    [texts.cost, moneyFigure(state)],
+    [texts.instructions, inputs.instructions.files.map(({ path }) => path).join(", ")],
+    [texts.configuration, loaded.files.filter(({ found }) => found).map(({ path }) => path).join(", ")],
+    [texts.problem, session.problem],
+  ];
+}

@@ -1,0 +1,13 @@
+import { loadTexts } from "../../../i18n/mod.ts";
+import type { CommandBody } from "../../command.ts";
+
+export const command: CommandBody = {
+  async run(host, message) {
+    const texts = await loadTexts("session_commands", host.locale);
+    const old = await host.session().catch(() => undefined);
+    const kept = old && old.session.state.lastSeq > 0 ? old.session.id : undefined;
+    await host.reopen({});
+    host.say(kept === undefined ? texts.began : texts.beganAfter(kept));
+    if (message !== "") host.send(message);
+  },
+};

@@ -1,0 +1,3 @@
+import type { CommandBody } from "../../command.ts";
+
+export const command: CommandBody = { run: (host) => host.quit() };

@@ -1,0 +1,42 @@
+import { loadTexts } from "../../../i18n/mod.ts";
+import { listSessions, projectDir, type SessionInfo } from "../../../session/mod.ts";
+import { oneLine } from "../../../util/terminal_text.ts";
+import { minuteOf } from "../../asking.ts";
+import type { CommandBody, CommandHost } from "../../command.ts";
+
+export const command: CommandBody = {
+  async run(host, wanted) {
+    const texts = await loadTexts("session_commands", host.locale);
+    const sessions = await otherSessions(host);
+    if (wanted !== "" && !sessions.some(({ title }) => matches(title, wanted))) {
+      return await host.reopen({ resume: wanted });
+    }
+    const found = wanted === "" ? sessions : sessions.filter(({ title }) => matches(title, wanted));
+    if (found.length === 0) return host.say(texts.noOther);
+    const id = found.length === 1 && wanted !== "" ? found[0]?.id : await host.choose(
+      texts.whichSession,
+      found.map((info) => ({
+        label: oneLine(info.title, 60) || texts.noTitle,
+        detail: `${minuteOf(info.updated)}  ${info.id.slice(0, 8)}`,
+        value: info.id,
+      })),
+      { filter: true },
+    );
+    if (id !== undefined) await host.reopen({ resume: id });
+  },
+  async complete(host) {
+    return (await otherSessions(host)).map(({ id, title }) => ({ value: id, detail: oneLine(title, 60) }));
+  },
+};
+
+const MOST = 200;
+
+/** Sessions of the directory, latest change first, without the open one. */
+async function otherSessions(host: CommandHost): Promise<SessionInfo[]> {
+  const { paths: { home, cwd }, session } = await host.session();
+  return listSessions(projectDir(home, cwd), { limit: MOST }).filter(({ id }) => id !== session.id);
+}
+
+function matches(title: string, wanted: string): boolean {
+  return title.toLowerCase().includes(wanted.toLowerCase());
+}

@@ -1,0 +1,76 @@
+import { loadRuleRows } from "../../../assembly/mod.ts";
+import { addConfigItem, setConfigValue, sourceOf, userConfigFile } from "../../../config/mod.ts";
+import { ReasonixError } from "../../../core/mod.ts";
+import { loadTexts } from "../../../i18n/mod.ts";
+import { isFault, readRule, type RuleList } from "../../../rule/mod.ts";
+import type { CommandBody, CommandHost } from "../../command.ts";
+import { goOn } from "../../going_on.ts";
+
+const LISTS: readonly RuleList[] = ["allow", "ask", "deny"];
+
+export const command: CommandBody = {
+  async run(host, argument) {
+    const texts = await loadTexts("setting_commands", host.locale);
+    if (argument === "") return host.say(await listText(host), "plain");
+    const [, verb = "", rule = ""] = /^(\S+)\s*([\s\S]*)$/.exec(argument) ?? [];
+    const list = LISTS.find((name) => name === verb);
+    if (rule === "" || (list === undefined && verb !== "remove")) {
+      throw new ReasonixError(texts.noRuleCommand(argument), {
+        exit: "usage",
+        remedy: texts.ruleCommands,
+      });
+    }
+    const file = list === undefined ? await remove(host, rule) : await add(host, list, rule);
+    if (!host.headless) await goOn(host);
+    host.say(list === undefined ? texts.ruleRemoved(rule, file) : texts.ruleAdded(list, rule, file));
+  },
+  async complete(host) {
+    const { loaded: { config: { permissions } } } = await host.session();
+    const rules = LISTS.flatMap((list) => permissions[list]);
+    return [
+      ...LISTS.map((list) => ({ value: `${list} ` })),
+      ...rules.map((rule) => ({ value: `remove ${rule}` })),
+    ];
+  },
+};
+
+async function listText(host: CommandHost): Promise<string> {
+  const { loaded } = await host.session();
+  const { ruleLine, ruleRows } = await loadRuleRows();
+  const lines = [`mode ${loaded.config.permissions.mode}`, ...ruleRows(loaded).map(ruleLine)];
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** Saves a rule in the user's own file, whose path is returned. */
+async function add(host: CommandHost, list: RuleList, rule: string): Promise<string> {
+  const read = readRule(rule);
+  if (isFault(read)) throw new ReasonixError(read.message, { exit: "usage", remedy: read.remedy });
+  const file = userConfigFile((await host.session()).paths.home);
+  await addConfigItem(file, `permissions.${list}`, rule);
+  return file;
+}
+
+/** Takes a rule out of the user's own file. One that stands elsewhere is left to him. */
+async function remove(host: CommandHost, rule: string): Promise<string> {
+  const texts = await loadTexts("setting_commands", host.locale);
+  const { loaded, paths } = await host.session();
+  const file = userConfigFile(paths.home);
+  const list = LISTS.find((name) => loaded.config.permissions[name].includes(rule));
+  if (list === undefined) {
+    throw new ReasonixError(texts.noRule(rule), { exit: "usage", remedy: texts.rulesListed });
+  }
+  const rules = loaded.config.permissions[list].map((text, index) => ({
+    text,
+    ...sourceOf(loaded, `permissions.${list}[${index}]`),
+  }));
+  const own = rules.filter(({ source }) => source === "user").map(({ text }) => text);
+  if (!own.includes(rule)) {
+    const place = rules.find(({ text }) => text === rule);
+    throw new ReasonixError(texts.notYours(rule, place?.file ?? place?.source ?? "?"), {
+      exit: "usage",
+      remedy: texts.changeThere,
+    });
+  }
+  await setConfigValue(file, `permissions.${list}`, own.filter((text) => text !== rule));
+  return file;
+}

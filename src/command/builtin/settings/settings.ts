@@ -1,0 +1,39 @@
+import {
+  getConfigValue,
+  listSettings,
+  parseConfigValue,
+  setConfigValue,
+  userConfigFile,
+} from "../../../config/mod.ts";
+import { loadTexts } from "../../../i18n/mod.ts";
+import type { CommandBody } from "../../command.ts";
+import { goOn } from "../../going_on.ts";
+import { rowsText } from "../../rows.ts";
+
+export const command: CommandBody = {
+  async run(host, argument) {
+    const texts = await loadTexts("setting_commands", host.locale);
+    const { loaded, paths } = await host.session();
+    if (argument === "") {
+      const changed = listSettings(loaded).filter(({ from }) => from.source !== "default");
+      const rows = rowsText(changed.map(({ key, value }) => [key, JSON.stringify(value)]));
+      return host.say(`${rows}\n${texts.settingsHint}\n`, "plain");
+    }
+    const [, key = "", text = ""] = /^(\S+)\s*([\s\S]*)$/.exec(argument) ?? [];
+    if (text === "") {
+      return host.say(rowsText([[key, JSON.stringify(getConfigValue(loaded, key) ?? null)]]), "plain");
+    }
+    const value = parseConfigValue(key, text);
+    const file = userConfigFile(paths.home);
+    await setConfigValue(file, key, value);
+    await host.settingSaved?.(key, value);
+    if (!host.headless) await goOn(host);
+    host.say(texts.settingSaved(key, text, file));
+  },
+  async complete(host) {
+    return listSettings((await host.session()).loaded).map(({ key, value }) => ({
+      value: key,
+      detail: JSON.stringify(value),
+    }));
+  },
+};

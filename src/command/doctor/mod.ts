@@ -1,0 +1,3 @@
+/** Examines the installation: what `reasonix doctor`, `/doctor` and `/bug` show. */
+export { diagnose } from "./report.ts";
+export { reportText } from "./text.ts";

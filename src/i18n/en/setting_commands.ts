@@ -1,0 +1,53 @@
+/** What slash commands say that change how the agent works. */
+export const texts = {
+  current: "current",
+  whichModel: "Which model?",
+  sameModel: (name: string) => `${name} is the model already`,
+  modelIs: (name: string) => `The model is now ${name}, for this chat; nothing of it is cached there yet`,
+  whichEffort: "How much may the model think?",
+  effortIs: (level: string) => `The effort is ${level}`,
+  vendorsOwn: "the vendor's own",
+  noLevel: (level: string) => `Cannot use "${level}" as an effort`,
+  levels: (names: string) => `use one word, such as ${names}`,
+
+  whichMode: (now: string) => `How far may the agent go? Now: ${now}`,
+  modes: {
+    ask: "files change and commands run after you were asked",
+    auto: "files change and commands run without a question, unless a rule asks",
+    yolo: "nothing is asked but destructive commands; what a rule denies stays denied",
+    "read-only": "nothing changes: only what reads may run",
+    plan: "nothing changes: the agent looks around and proposes a plan",
+    write: "files of the workspace may change",
+  },
+  noMode: (name: string) => `Cannot switch to "${name}": there is no such mode`,
+  modesAre: (names: string) => `use one of ${names}`,
+  reallyYolo: "Approve everything that no rule denies, for the rest of this session?\n" +
+    "Destructive commands are still asked about, and commands stay in the jail.",
+
+  noRuleCommand: (text: string) => `Cannot carry out "/permissions ${text}"`,
+  ruleCommands: "write /permissions allow RULE, ask RULE, deny RULE or remove RULE, " +
+    "with a rule such as Bash(go test:*)",
+  ruleAdded: (list: string, rule: string, file: string) =>
+    `\`${list} ${rule}\` is in force, saved in ${file}`,
+  ruleRemoved: (rule: string, file: string) => `\`${rule}\` is no longer in ${file}`,
+  noRule: (rule: string) => `Cannot remove "${rule}": there is no such rule`,
+  rulesListed: "/permissions lists them as they are written",
+  notYours: (rule: string, place: string) => `Cannot remove "${rule}": it stands in ${place}`,
+  changeThere: "change it there",
+
+  settingsHint: "/settings KEY shows one, /settings KEY VALUE saves it in your own file; " +
+    "`reasonix docs config` explains them",
+  settingSaved: (key: string, value: string, file: string) => `\`${key} = ${value}\` is saved in ${file}`,
+  whichLanguage: "Which language?",
+  noLanguage: (name: string) => `Cannot speak "${name}"`,
+  languagesAre: (names: string) => `use one of ${names}`,
+  languageIs: (name: string) => `The language of the interface is ${name}; what is on the screen stays`,
+  languageLater: (variable: string) =>
+    `Saved; but the variable ${variable} is set and goes first. Unset it to use the setting`,
+  whichTheme: "Which colours?",
+  noTheme: (name: string) => `Cannot use "${name}": there is no such theme`,
+  themesAre: (names: string) => `use one of ${names}`,
+  themeIs: (name: string) => `The theme is ${name}`,
+
+  reallyInit: "AGENTS.md is there already. Let the model bring it up to date?",
+};
