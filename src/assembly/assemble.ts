@@ -47,12 +47,10 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     ? async (...question) => await gate.confirm?.(...question) ?? NOBODY_ASKED
     : undefined;
   const tools = buildTools({ ...parts, scope, permissionMode, confirm, vision: provider.model.vision });
-  const { openJail } = tools;
   const ruled = { options, scope, recorder, tools, temporaryRules: skillRules.current };
-  const gate: Gate & Partial<PermissionGate> = options.gate ??
-    buildGate(ruled);
+  const gate: Gate & Partial<PermissionGate> = options.gate ?? buildGate(ruled);
   const context = await manageContext({ ...parts, model });
-  const checkpointer = createCheckpointer({ ...parts, meanwhile: openJail });
+  const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
   const warming: Promise<unknown>[] = [];
   const controller = new Controller(recorder, {
     provider,

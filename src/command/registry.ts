@@ -16,9 +16,6 @@ export interface CommandScope {
   readonly session?: () => Promise<Assembly>;
 }
 
-/** The names of the program's own commands. */
-export const BUILTIN_NAMES: readonly string[] = Object.keys(COMMANDS);
-
 /** All commands: the program's in the order of the list, then what the project and the user bring. */
 export async function allCommands(scope: CommandScope = {}): Promise<readonly SlashCommand[]> {
   const [own, brought] = await Promise.all([builtinCommands(scope.locale), broughtCommands(scope)]);
