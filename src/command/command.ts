@@ -116,6 +116,8 @@ export interface SlashCommand extends CommandBody {
   readonly brief: string;
   /** What can follow the name, such as `[hint]`. */
   readonly argumentHint?: string;
+  /** Works only where a person goes on. */
+  readonly chatOnly?: true;
   readonly kind: "builtin" | "markdown" | "skill";
   /** The file it comes from; absent for the program's own. */
   readonly origin?: string;

@@ -74,7 +74,7 @@ class HeadlessHost implements CommandHost {
   }
 
   commands(): Promise<readonly SlashCommand[]> {
-    return allCommands({ locale: this.locale, session: () => this.session() });
+    return allCommands({ headless: true, locale: this.locale, session: () => this.session() });
   }
 
   say(text: string): void {

@@ -14,13 +14,16 @@ export interface CommandScope {
   readonly locale?: Locale;
   /** The session that is open, or being opened; without one there are only the commands of the program. */
   readonly session?: () => Promise<Assembly>;
+  /** Leaves out what needs somebody who goes on. */
+  readonly headless?: boolean;
 }
 
 /** All commands: the program's in the order of the list, then what the project and the user bring. */
 export async function allCommands(scope: CommandScope = {}): Promise<readonly SlashCommand[]> {
   const [own, brought] = await Promise.all([builtinCommands(scope.locale), broughtCommands(scope)]);
   const names = new Set(own.flatMap(({ name, aliases = [] }) => [name, ...aliases]));
-  return [...own, ...brought.filter(({ name }) => !names.has(name))];
+  const usable = scope.headless ? own.filter(({ chatOnly }) => !chatOnly) : own;
+  return [...usable, ...brought.filter(({ name }) => !names.has(name))];
 }
 
 async function builtinCommands(locale: Locale = "en"): Promise<readonly SlashCommand[]> {
@@ -28,15 +31,16 @@ async function builtinCommands(locale: Locale = "en"): Promise<readonly SlashCom
   const briefs: Readonly<Record<BuiltinName, string>> = texts.briefs;
   const hints: Readonly<Partial<Record<BuiltinName, string>>> = texts.hints;
   return (Object.keys(COMMANDS) as BuiltinName[]).map((name) => {
-    const { aliases, ...entry }: Builtin = COMMANDS[name];
+    const { aliases, chatOnly }: Builtin = COMMANDS[name];
     const argumentHint = hints[name];
     return {
       name,
       brief: briefs[name],
       kind: "builtin",
       ...(aliases ? { aliases } : {}),
+      ...(chatOnly ? { chatOnly } : {}),
       ...(argumentHint === undefined ? {} : { argumentHint }),
-      ...lazyBody(name, entry, texts),
+      ...lazyBody(name, COMMANDS[name], texts),
     };
   });
 }

@@ -113,10 +113,10 @@ Deno.test("/help and /skills are answered without the model", async () => {
   await world.write(".agents/skills/release/SKILL.md", SKILL);
   const help = await world.run(["run", "/help"]);
   assertEquals(help.code, 0, help.stderr);
-  for (const line of ["/compact [hint]: ", "/skills: ", "/release: How to release\n"]) {
+  for (const line of ["- `/compact [hint]`: ", "- `/skills`: ", "- `/release`: How to release\n"]) {
     assertStringIncludes(help.stdout, line);
   }
-  assertEquals((await world.run(["run", "/skills"])).stdout, "/release: How to release\n");
+  assertEquals((await world.run(["run", "/skills"])).stdout, "- `/release` (project): How to release\n");
   assertEquals(server.requests.length, 0);
 });
 

@@ -25,7 +25,7 @@ export function slashNames(): Promise<readonly Named[]> {
   return fromConfig(async (loaded) => {
     const { skills } = await findSkillSet(runPaths(processContext()), loaded);
     return [
-      ...(await allCommands()).map(({ name, brief }) => ({ word: `/${name}`, brief })),
+      ...(await allCommands({ headless: true })).map(({ name, brief }) => ({ word: `/${name}`, brief })),
       ...skills.filter(({ slash }) => slash).map(({ name, description }) => ({
         word: `/${name}`,
         brief: description,

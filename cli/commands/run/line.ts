@@ -16,7 +16,10 @@ export async function lineOf(text: string, assembly: Assembly, locale?: Locale):
 /** What the program and the project offer; without a session only the program. */
 export async function commandList(assembly?: Assembly): Promise<readonly SlashCommand[]> {
   const { allCommands } = await loadCommands();
-  return await allCommands(assembly ? { session: () => Promise.resolve(assembly) } : {});
+  return await allCommands({
+    headless: true,
+    ...(assembly ? { session: () => Promise.resolve(assembly) } : {}),
+  });
 }
 
 /** Names of the commands that a line can begin with, without the slash. */
