@@ -184,9 +184,14 @@ export function statusIn(error: Readonly<Record<string, unknown>>): number | und
 
 const PROXIES = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
 
+/** The variable that names a proxy, if there is one. */
+export function proxyVariable(): string | undefined {
+  return PROXIES.find((name) => readEnv(name) !== undefined);
+}
+
 /** A proxy is asked for servers on this machine, too, which nobody expects. */
 function proxyHint({ host }: Endpoint): string {
-  const name = PROXIES.find((variable) => readEnv(variable) !== undefined);
+  const name = proxyVariable();
   return name ? `${name} is set: put ${host.replace(/:\d+$/, "")} into NO_PROXY if it needs no proxy` : "";
 }
 
@@ -241,7 +246,7 @@ const NO_ADDRESS = /dns error|failed to lookup address|name or service not known
 
 /** A name without an address says nothing about the server: mostly the network or a proxy is missing. */
 function noAddress(endpoint: Endpoint): ProviderFailure {
-  const proxy = PROXIES.some((name) => readEnv(name) !== undefined)
+  const proxy = proxyVariable() !== undefined
     ? "check the network, the proxy and base_url"
     : "check the network and base_url, and set HTTPS_PROXY if this network needs a proxy";
   const message = `Provider "${endpoint.provider}": ${endpoint.host} cannot be found (DNS); ${proxy}`;

@@ -14,6 +14,8 @@ const READ_SIZE = 64 * 1024;
  */
 const DECODE_SIZE = 16 * 1024;
 const LONGEST_ERROR_BODY = 64 * 1024;
+/** Silence before the first word after which the connection itself is looked at. */
+const LOOK_AFTER_MS = 20_000;
 /** Longest waits for the rest of a reply of which everything that matters has come. */
 const GRACE_MS = {
   /** For usage after the finish reason. */
@@ -55,18 +57,16 @@ export async function* streamReply(
   const endpoint = attempt.reply.endpoint;
   const reply = new Reply(attempt.reply);
   let phase: "connecting" | "reading" | "complete" = "connecting";
+  const stopLooking = lookLater(attempt, deps, (failure) => {
+    if (phase === "connecting") controller.abort(failure);
+  });
   signal.addEventListener("abort", stop);
   try {
     signal.throwIfAborted();
     watch.start({ name: "first_byte_timeout_seconds", ms: attempt.firstByteMs });
-    const response = await deps.fetch(attempt.url, {
-      method: "POST",
-      headers: attempt.headers,
-      body: await requestBody(attempt.body),
-      signal: controller.signal,
-    });
-    if (!response.ok) throw await statusFailure(response, endpoint, deps);
+    const response = await send(attempt, deps, controller.signal);
     phase = "reading";
+    stopLooking();
     const read = byteReader(response.body);
     const decoder = new TextDecoder();
     let over = reply.over;
@@ -93,10 +93,33 @@ export async function* streamReply(
     if (expired) throw timeoutFailure(expired, endpoint);
     throw connectionFailure(error, endpoint, phase === "reading");
   } finally {
+    stopLooking();
     watch.stop();
     signal.removeEventListener("abort", stop);
     if (phase !== "complete") controller.abort();
   }
+}
+
+/** Returns the response once its head has come. Throws ProviderFailure when its status is no success. */
+async function send(attempt: Attempt, deps: ProviderDeps, signal: AbortSignal): Promise<Response> {
+  const { url, headers, body, reply: { endpoint } } = attempt;
+  const init = { method: "POST", headers, body: await requestBody(body), signal };
+  const response = await deps.fetch(url, init);
+  if (!response.ok) throw await statusFailure(response, endpoint, deps);
+  return response;
+}
+
+/** Looks at the connection after a while, unless it is called off; tells what keeps it from being made. */
+function lookLater(
+  { url, reply: { endpoint } }: Attempt,
+  { clock }: ProviderDeps,
+  tell: (failure: ProviderFailure) => void,
+): () => void {
+  return clock.after(LOOK_AFTER_MS, async () => {
+    const { connectionSilence } = await import("./silent_host.ts");
+    const failure = await connectionSilence(url, endpoint, clock);
+    if (failure) tell(failure);
+  });
 }
 
 /** Yields what is ready to be shown, also when the text ends in a reported error. */

@@ -60,3 +60,48 @@ Deno.test("openai provider says that a server does not speak TLS when the addres
   assertStringIncludes(failure.message, "may have to begin with http://");
   await server.shutdown();
 });
+
+/** Every limit comes two hundred times as soon. */
+class QuickClock extends InstantClock {
+  override after(ms = 0, task: () => void = () => {}): () => void {
+    const timer = setTimeout(task, ms / 200);
+    return () => clearTimeout(timer);
+  }
+}
+
+Deno.test("openai provider does not wait for a server that takes connections and never begins TLS", async () => {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const open: Deno.Conn[] = [];
+  const accepting = (async () => {
+    for await (const connection of listener) open.push(connection);
+  })().catch(() => {});
+  const url = `https://127.0.0.1:${listener.addr.port}/v1`;
+  const provider = await openClient({ url }, {
+    clock: new QuickClock(),
+    entry: { max_attempts: 1, first_byte_timeout_seconds: 0 },
+  });
+  const { error } = await collect(provider);
+  assertEquals(error?.kind, "connection");
+  assertStringIncludes(
+    error?.message ?? "",
+    "never begins TLS; check base_url, which may have to begin with http://",
+  );
+  listener.close();
+  await accepting;
+  for (const connection of open) connection.close();
+});
+
+Deno.test("openai provider waits for a slow model that takes connections", async () => {
+  const release = Promise.withResolvers<void>();
+  const answer = async () => {
+    await release.promise;
+    return Response.json({ choices: [{ message: { content: "slow" }, finish_reason: "stop" }] });
+  };
+  await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen: () => {} }, answer);
+  const provider = await openClient({ url: `http://127.0.0.1:${server.addr.port}/v1` }, {
+    clock: new QuickClock(),
+    entry: { first_byte_timeout_seconds: 0 },
+  });
+  setTimeout(() => release.resolve(), 400);
+  assertEquals((await collect(provider)).text, "slow");
+});

@@ -1,0 +1,69 @@
+import { proxyVariable } from "../../errors.ts";
+import { type Endpoint, nameOf, ProviderFailure } from "../../failure.ts";
+import type { Clock } from "../../kind.ts";
+
+/** Longest time that a working connection takes to be made. */
+const LIMIT_MS = 10_000;
+
+/**
+ * Looks at the connection itself while a reply is awaited for long: a model may think for minutes, but a
+ * server that takes no connection, or says nothing where it should speak TLS, will never answer. Returns that
+ * failure; undefined when a connection comes about, is refused, or leads through a proxy.
+ */
+export async function connectionSilence(
+  url: string,
+  endpoint: Endpoint,
+  clock: Clock,
+): Promise<ProviderFailure | undefined> {
+  if (proxyVariable() !== undefined) return undefined;
+  const { protocol, hostname, port } = new URL(url);
+  const secure = protocol === "https:";
+  const address = { hostname: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)) };
+  const tcp = await settled(Deno.connect(address), clock);
+  if (tcp === "failed") return undefined;
+  const problem = tcp === "silent"
+    ? "takes no connection; check the network and base_url"
+    : secure && await isMute(tcp, address.hostname, clock)
+    ? "takes connections, but never begins TLS; check base_url, which may have to begin with http://"
+    : undefined;
+  if (tcp !== "silent") closeQuietly(tcp);
+  if (problem === undefined) return undefined;
+  return new ProviderFailure({ kind: "connection", message: `${nameOf(endpoint)} ${problem}` }, true);
+}
+
+/** Tells whether the other side says nothing to the beginning of TLS. */
+async function isMute(tcp: Deno.TcpConn, hostname: string, clock: Clock): Promise<boolean> {
+  const tls = await Deno.startTls(tcp, { hostname });
+  const made = await settled(tls.handshake(), clock);
+  closeQuietly(tls);
+  return made === "silent";
+}
+
+/** The result of the work, "failed" when it has none, "silent" when it takes too long. */
+function settled<T>(work: Promise<T>, clock: Clock): Promise<T | "failed" | "silent"> {
+  return new Promise((resolve) => {
+    let late = false;
+    const cancel = clock.after(LIMIT_MS, () => {
+      late = true;
+      resolve("silent");
+    });
+    work.then((value) => {
+      cancel();
+      if (late && isConnection(value)) closeQuietly(value);
+      resolve(value);
+    }, () => {
+      cancel();
+      resolve("failed");
+    });
+  });
+}
+
+function isConnection(value: unknown): value is Deno.Conn {
+  return typeof value === "object" && value !== null && "close" in value;
+}
+
+function closeQuietly(connection: Deno.Conn): void {
+  try {
+    connection.close();
+  } catch { /* closed before */ }
+}
