@@ -1,7 +1,7 @@
-import { displayWidth } from "../../../util/display_width.ts";
+import { clusters, displayWidth } from "../../../util/display_width.ts";
 
 /** Characters that join with nothing and whose width is known: printable ASCII (1) and CJK (2). */
-function soloWidth(code: number): 0 | 1 | 2 {
+export function soloWidth(code: number): 0 | 1 | 2 {
   if (code >= 0x20 && code < 0x7f) return 1;
   if (code < 0x3001) return 0;
   const wide = (code >= 0x4e00 && code <= 0x9fff) || (code >= 0xac00 && code <= 0xd7a3) ||
@@ -10,34 +10,34 @@ function soloWidth(code: number): 0 | 1 | 2 {
   return wide ? 2 : 0;
 }
 
-let segmenter: Intl.Segmenter | undefined;
-const segments = (text: string) => (segmenter ??= new Intl.Segmenter()).segment(text);
-
 /**
  * Ends of what is seen as one character (grapheme cluster, UAX 29), as offsets; the last one is the length of
  * the text. The table of clusters is only asked where characters may join.
  */
 export function characterEnds(text: string): number[] {
   const ends: number[] = [];
+  let isSolo = text !== "" && soloWidth(text.charCodeAt(0)) > 0;
   for (let at = 0; at < text.length;) {
-    if (standsAlone(text, at)) ends.push(++at);
+    let end = at + 1;
+    let before = isSolo;
+    isSolo = end < text.length && soloWidth(text.charCodeAt(end)) > 0;
+    if (before && (isSolo || end === text.length)) ends.push(end);
     else {
-      let end = at + 1;
       // Between two characters that join with nothing there is an end for certain.
-      while (end < text.length && !(isSolo(text, end) && isSolo(text, end - 1))) end++;
-      for (const { index, segment } of segments(text.slice(at, end))) ends.push(at + index + segment.length);
-      at = end;
+      while (end < text.length && !(isSolo && before)) {
+        before = isSolo;
+        isSolo = ++end < text.length && soloWidth(text.charCodeAt(end)) > 0;
+      }
+      let length = at;
+      for (const cluster of clusters(text.slice(at, end))) ends.push(length += cluster.length);
     }
+    at = end;
   }
   return ends;
 }
 
-function isSolo(text: string, at: number): boolean {
+function isSoloAt(text: string, at: number): boolean {
   return soloWidth(text.charCodeAt(at)) > 0;
-}
-
-function standsAlone(text: string, at: number): boolean {
-  return isSolo(text, at) && (at + 1 === text.length || isSolo(text, at + 1));
 }
 
 const widths = new Map<string, number>();
@@ -74,16 +74,17 @@ export function shownCharacter(character: string): string {
 /** End of the character that begins at, or contains, this offset. */
 export function nextCharacter(text: string, at: number): number {
   if (at >= text.length) return text.length;
-  if (text[at] === "\n" || standsAlone(text, at)) return at + 1;
+  const end = at + 1;
+  if (text[at] === "\n" || (isSoloAt(text, at) && (end === text.length || isSoloAt(text, end)))) return end;
   const { start, line } = lineAt(text, at);
-  return start + (characterEnds(line).find((end) => start + end > at) ?? line.length);
+  return start + (characterEnds(line).find((each) => start + each > at) ?? line.length);
 }
 
 /** Start of the character that ends at, or contains, this offset. */
 export function previousCharacter(text: string, at: number): number {
   if (at <= 1) return 0;
   const last = at - 1;
-  if (text[last] === "\n" || (isSolo(text, last) && isSolo(text, last - 1))) return last;
+  if (text[last] === "\n" || (isSoloAt(text, last) && isSoloAt(text, last - 1))) return last;
   const { start, line } = lineAt(text, last);
   return start + (characterEnds(line).findLast((end) => start + end < at) ?? 0);
 }

@@ -1,4 +1,4 @@
-import { characterEnds, characterWidth, shownCharacter } from "./characters.ts";
+import { characterEnds, characterWidth, shownCharacter, soloWidth } from "./characters.ts";
 
 /** Something on the screen, and the cells that it takes. */
 interface Glyph {
@@ -15,18 +15,22 @@ interface Cell {
   readonly column: number;
 }
 
-/** One row of the screen: the part of a line that it shows. */
+/** One row of the screen: a part of a line. */
 interface Row {
+  /** Index of its first character, and where that begins. */
+  readonly first: number;
   readonly start: number;
   readonly shown: string;
+  /** Column of each character, and of the end. */
+  readonly columns: readonly number[];
 }
 
 /** A line of the text, broken into rows. */
 interface LaidLine {
+  readonly text: string;
+  /** Where each character ends. */
+  readonly ends: readonly number[];
   readonly rows: readonly Row[];
-  /** Where each character begins; the last one is the end of the line. */
-  readonly offsets: readonly number[];
-  readonly columns: readonly number[];
 }
 
 interface PlacedLine {
@@ -58,15 +62,16 @@ export class Layout {
   }
 
   update(text: string, width: number): void {
-    const old = width === this.#width ? this.#cache : new Map<string, LaidLine>();
+    const isSame = width === this.#width;
+    const old = isSame ? this.#cache : new Map<string, LaidLine>();
+    const before = isSame ? this.#lines : [];
     this.#width = width;
     this.#cache = new Map();
     this.#lines = [];
     this.#rows = 0;
     let start = 0;
-    for (const line of text.split("\n")) {
-      const laid = this.#cache.get(line) ?? old.get(line) ??
-        new LineBreaker(width, this.#special).lay(line);
+    for (const [index, line] of text.split("\n").entries()) {
+      const laid = this.#cache.get(line) ?? old.get(line) ?? this.#lay(line, before[index]?.laid);
       this.#cache.set(line, laid);
       this.#lines.push({ start, row: this.#rows, laid });
       this.#rows += laid.rows.length;
@@ -77,6 +82,7 @@ export class Layout {
   /** Forgets how lines were broken: some characters are shown as something else now. */
   clear(): void {
     this.#cache.clear();
+    this.#lines = [];
   }
 
   /** The text of some rows. */
@@ -88,29 +94,56 @@ export class Layout {
   }
 
   cellOf(offset: number): Cell {
-    const { start, row, laid } = this.#line((each) => each.start <= offset);
-    const index = Math.max(0, laid.rows.findLastIndex((each) => start + each.start <= offset));
-    return { row: row + index, column: laid.columns[indexOf(laid.offsets, offset - start)] ?? 0 };
+    const { start, row, laid: { rows, ends } } = this.#line((each) => each.start <= offset);
+    const index = Math.max(0, rows.findLastIndex((each) => start + each.start <= offset));
+    const { first = 0, columns = [] } = rows[index] ?? {};
+    const character = offset === start ? 0 : indexOf(ends, offset - start) + 1;
+    return { row: row + index, column: columns[character - first] ?? 0 };
   }
 
   /** The offset of the character in a cell; in a row that has no such cell, of its last one. */
   offsetAt({ row, column }: Cell): number {
     const line = this.#line((each) => each.row <= row);
-    const { rows, offsets, columns } = line.laid;
-    const from = indexOf(offsets, rows[row - line.row]?.start ?? 0);
-    const next = rows[row - line.row + 1];
-    const end = next ? indexOf(offsets, next.start) : offsets.length;
-    let at = from;
+    const { rows, ends } = line.laid;
+    const { first = 0, columns = [] } = rows[row - line.row] ?? {};
+    // The end of a row that is not the last one is the start of the next.
+    const end = columns.length - (row - line.row === rows.length - 1 ? 0 : 1);
+    let at = 0;
     while (at + 1 < end && (columns[at + 1] ?? 0) <= column) at++;
-    return line.start + (offsets[at] ?? 0);
+    return line.start + (ends[first + at - 1] ?? 0);
   }
 
   #line(isBefore: (line: PlacedLine) => boolean): PlacedLine {
-    return this.#lines.findLast(isBefore) ?? { start: 0, row: 0, laid: EMPTY };
+    return this.#lines.findLast(isBefore) ?? { start: 0, row: 0, laid: { text: "", ends: [], rows: [] } };
+  }
+
+  /** Breaks a line; rows that it has in common with what stood there before stay. */
+  #lay(text: string, before: LaidLine | undefined): LaidLine {
+    const ends = characterEnds(text);
+    const rows = before ? sameRows(before, text) : [];
+    const breaker = new RowBreaker(text, ends, this.#width, this.#special);
+    let first = breaker.next;
+    if (rows.length > 0) first = rows.pop()?.first ?? 0;
+    do {
+      rows.push(breaker.row(first));
+      first = breaker.next;
+    } while (!breaker.done);
+    return { text, ends, rows };
   }
 }
 
-const EMPTY: LaidLine = { rows: [{ start: 0, shown: "" }], offsets: [0], columns: [0] };
+/**
+ * The rows before the one that has to be broken anew, and that one. Where a row ends depends on the next one
+ * at most, so a row stays when both are as they were.
+ */
+function sameRows(before: LaidLine, text: string): Row[] {
+  const most = Math.min(before.text.length, text.length);
+  let same = 0;
+  while (same < most && before.text.charCodeAt(same) === text.charCodeAt(same)) same++;
+  const changed = before.rows.findIndex(({ start }) => start > same);
+  const kept = (changed < 0 ? before.rows.length : changed) - 1;
+  return before.rows.slice(0, Math.max(0, kept));
+}
 
 /** Index of an offset in a sorted list; of the first one behind it where it is not there. */
 function indexOf(sorted: readonly number[], wanted: number): number {
@@ -123,75 +156,69 @@ function indexOf(sorted: readonly number[], wanted: number): number {
   return low;
 }
 
-/** Breaks one line. */
-class LineBreaker {
+/** Breaks a line row by row. */
+class RowBreaker {
+  readonly #text: string;
+  readonly #ends: readonly number[];
   readonly #width: number;
   readonly #special: Special;
-  readonly #rows: Row[] = [];
-  readonly #offsets: number[] = [];
-  readonly #columns: number[] = [];
-  readonly #shown: string[] = [];
-  /** Indexes of the first character of the row, and of the one before which it may be broken. */
-  #first = 0;
-  #start = 0;
-  #mayBreak = 0;
-  #column = 0;
+  /** Index of the first character of the next row. */
+  next = 0;
+  /** There is no next row. */
+  done = false;
 
-  constructor(width: number, special: Special) {
+  constructor(text: string, ends: readonly number[], width: number, special: Special) {
+    this.#text = text;
+    this.#ends = ends;
     this.#width = width;
     this.#special = special;
   }
 
-  lay(line: string): LaidLine {
-    let start = 0;
-    for (const end of characterEnds(line)) {
-      this.#add(line.slice(start, end), start);
-      start = end;
+  /** The row that begins with a character. */
+  row(first: number): Row {
+    const text = this.#text;
+    const start = this.#ends[first - 1] ?? 0;
+    const columns: number[] = [];
+    let column = 0;
+    let shown = "";
+    /** From here on the text itself is shown. */
+    let from = start;
+    let broken: { readonly index: number; readonly shown: string; readonly from: number } | undefined;
+    let at = start;
+    for (let index = first; index < this.#ends.length; index++) {
+      const end = this.#ends[index] ?? 0;
+      const code = text.charCodeAt(at);
+      const solo = end - at === 1 ? soloWidth(code) : 0;
+      const glyph = solo > 0 ? undefined : this.#glyph(text.slice(at, end), column);
+      const width = glyph?.width ?? solo;
+      const isBlank = code === 0x20 || code === 0x09;
+      if (isBlank ? column > this.#width : column > 0 && column + width > this.#width) {
+        const here = { index, shown, from };
+        const { index: next, ...rest } = width > 1 || isBlank ? here : broken ?? here;
+        this.next = next;
+        columns.length = next - first;
+        columns.push(this.#width);
+        return { first, start, columns, shown: rest.shown + text.slice(rest.from, this.#ends[next - 1]) };
+      }
+      columns.push(column);
+      if (glyph) {
+        shown += text.slice(from, at) + glyph.shown;
+        from = end;
+      }
+      column += width;
+      if (isBlank || width > 1) broken = { index: index + 1, shown, from };
+      at = end;
     }
     // The caret behind the last character needs a cell too.
-    if (this.#column > this.#width) this.#breakBefore(this.#offsets.length, start);
-    this.#close(this.#offsets.length);
-    this.#offsets.push(start);
-    this.#columns.push(this.#column);
-    return { rows: this.#rows, offsets: this.#offsets, columns: this.#columns };
+    this.done = column <= this.#width;
+    this.next = this.#ends.length;
+    columns.push(column);
+    return { first, start, columns, shown: shown + text.slice(from) };
   }
 
-  #add(character: string, offset: number): void {
-    const index = this.#offsets.length;
-    const isBlank = character === " " || character === "\t";
-    let { shown, width } = this.#glyph(character);
-    if (isBlank ? this.#column > this.#width : this.#column > 0 && this.#column + width > this.#width) {
-      const isWide = width > 1;
-      this.#breakBefore(isWide || isBlank || this.#mayBreak === this.#first ? index : this.#mayBreak, offset);
-      if (character === "\t") ({ shown, width } = this.#glyph(character));
-    }
-    this.#offsets.push(offset);
-    this.#columns.push(this.#column);
-    this.#shown.push(shown);
-    this.#column += width;
-    if (isBlank || width > 1) this.#mayBreak = index + 1;
-  }
-
-  /** Ends the row before a character; those behind it move to the next row. */
-  #breakBefore(index: number, offset: number): void {
-    this.#close(index);
-    const moved = this.#columns[index] ?? this.#column;
-    for (let at = index; at < this.#columns.length; at++) {
-      this.#columns[at] = (this.#columns[at] ?? 0) - moved;
-    }
-    this.#column -= moved;
-    this.#first = index;
-    this.#mayBreak = index;
-    this.#start = this.#offsets[index] ?? offset;
-  }
-
-  #close(index: number): void {
-    this.#rows.push({ start: this.#start, shown: this.#shown.slice(this.#first, index).join("") });
-  }
-
-  #glyph(character: string): Glyph {
+  #glyph(character: string, column: number): Glyph {
     if (character === "\t") {
-      const width = Math.min(TAB - this.#column % TAB, Math.max(1, this.#width - this.#column));
+      const width = Math.min(TAB - column % TAB, Math.max(1, this.#width - column));
       return { shown: " ".repeat(width), width };
     }
     const special = this.#special(character, this.#width);
