@@ -120,8 +120,8 @@ export class Composer implements View {
       const prefix = this.#prefix;
       this.#prefix = undefined;
       const action = actionOf(event.key, prefix);
+      if (this.#menuKey(event.key)) return true;
       if (action === "prefix") this.#prefix = event.key;
-      else if (this.#menuKey(event.key)) return true;
       else if (action !== undefined) return this.#act(action);
       else if (event.text !== undefined) this.#draft.buffer.type(event.text);
       else return false;
@@ -204,13 +204,14 @@ export class Composer implements View {
     const { buffer } = this.#draft;
     if (action === "up" || action === "down") return this.#vertical(action === "up" ? -1 : 1);
     this.#walk = undefined;
-    if (action === "eraseRight" && this.empty) return false;
+    if (this.empty && (action === "eraseRight" || action === "discard")) return false;
     if (action === "send" && buffer.text[buffer.caret - 1] === "\\") {
       buffer.replace(buffer.caret - 1, buffer.caret, "\n");
     } else if (action === "send" || action === "steer") this.#submit(action === "steer");
     else if (action === "search") this.#openSearch();
     else if (action === "editor") this.#edit();
     else if (action === "pasteImage") this.#pasteImage();
+    else if (action === "discard") this.discard();
     else if (action === "complete") this.#completion.reopen();
     else EDITS[action](buffer);
     this.#complete();
@@ -224,7 +225,9 @@ export class Composer implements View {
     this.#history.add(pieces);
     this.#draft.reset();
     this.#completion.update("");
-    this.#options.onSubmit({ text, steer, pieces, ...(images.length > 0 ? { images } : {}) });
+    // Only texts can be said in between: what has to be read first waits for its turn.
+    const says = pieces.every((piece) => typeof piece === "string" || piece.kind === "paste");
+    this.#options.onSubmit({ text, steer: steer && says, pieces, ...(images.length > 0 ? { images } : {}) });
   }
 
   /** A row up or down; beyond the first and the last one through the history. */

@@ -27,10 +27,20 @@ export type Action =
   | "search"
   | "editor"
   | "pasteImage"
-  | "complete";
+  | "complete"
+  | "discard";
 
 /** Actions that concern more than the text. */
-type OtherAction = "send" | "steer" | "up" | "down" | "search" | "editor" | "pasteImage" | "complete";
+type OtherAction =
+  | "send"
+  | "steer"
+  | "up"
+  | "down"
+  | "search"
+  | "editor"
+  | "pasteImage"
+  | "complete"
+  | "discard";
 
 /** Keys of each action by their names (`parseKey`), the first ones are those that the help names. */
 const KEYS: Readonly<Record<Action, readonly string[]>> = {
@@ -60,6 +70,7 @@ const KEYS: Readonly<Record<Action, readonly string[]>> = {
   editor: ["ctrl+g", "ctrl+x ctrl+e"],
   pasteImage: ["ctrl+v"],
   complete: ["tab"],
+  discard: ["escape escape"],
 };
 
 /** What the actions do that concern nothing else than the text. */
@@ -92,7 +103,8 @@ const PREFIXES = new Set([...ACTIONS.keys()].flatMap((key) => key.includes(" ") 
 
 /** The meaning of a key, given what was pressed before it as the first of two. */
 export function actionOf(key: string, prefix: string | undefined): Action | "prefix" | undefined {
-  if (prefix !== undefined) return ACTIONS.get(`${prefix} ${key}`);
+  const second = prefix === undefined ? undefined : ACTIONS.get(`${prefix} ${key}`);
+  if (second) return second;
   return PREFIXES.has(key) ? "prefix" : ACTIONS.get(key);
 }
 
@@ -112,7 +124,7 @@ const HELP = {
   redo: KEYS.redo.slice(0, 1),
   editor: KEYS.editor,
   pasteImage: KEYS.pasteImage,
-  clear: ["ctrl+c"],
+  clear: [...KEYS.discard, "ctrl+c"],
 } as const;
 
 /** A row of the help: keys, and what they do. */
@@ -124,7 +136,7 @@ export interface KeyHelp {
 /** The keys of the composer, in the language of the texts. */
 export function keyHelp(texts: Readonly<Record<keyof typeof HELP, string>>): KeyHelp[] {
   return Object.entries(HELP).map(([name, keys]) => ({
-    keys: keys.join(" · "),
+    keys: keys.join(" · ").replaceAll("escape", "esc"),
     what: texts[name as keyof typeof HELP],
   }));
 }

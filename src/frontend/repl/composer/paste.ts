@@ -57,15 +57,12 @@ function readings(written: string): string[] {
     const path = fileUrlPath(written);
     return path === undefined ? [] : [path];
   }
-  const [, , quoted] = /^(['"])([^\n]*)\1$/.exec(written) ?? [];
-  if (quoted !== undefined) return [quoted];
-  return [
-    written,
-    written.replace(
-      /'([^']*)'|"([^"]*)"|\\(.)/g,
-      (_, single, double, escaped) => single ?? double ?? escaped,
-    ),
-  ];
+  const quoted = /^(['"])([^\n]*)\1$/.exec(written)?.[2];
+  const plain = written.replace(
+    /'([^']*)'|"([^"]*)"|\\(.)/g,
+    (_, single, double, escaped) => single ?? double ?? escaped,
+  );
+  return [written, ...(quoted === undefined ? [] : [quoted]), plain];
 }
 
 function fileUrlPath(written: string): string | undefined {

@@ -8,7 +8,7 @@ export interface FileSourceOptions {
 }
 
 /** More entries of a directory are not looked at. */
-const MAX_ENTRIES = 5000;
+const MAX_ENTRIES = 2000;
 
 /** Files for `@`: one directory at a time, hidden ones once a dot was typed, ignored ones at the end. */
 export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {

@@ -1,0 +1,223 @@
+import {
+  argumentSource,
+  commandSource,
+} from "../../../../../src/frontend/repl/composer/completion/commands.ts";
+import {
+  Completion,
+  type CompletionSource,
+} from "../../../../../src/frontend/repl/composer/completion/completion.ts";
+import { fileSource } from "../../../../../src/frontend/repl/composer/completion/files.ts";
+import { ranked } from "../../../../../src/frontend/repl/composer/completion/ranking.ts";
+import { openReference, referencedNames, referenceTo } from "../../../../../src/path/reference_text.ts";
+import { assert, assertEquals } from "../../../../support/assert.ts";
+
+/** Waits until items have come. */
+async function offered(
+  completion: Completion,
+  changes: { readonly next: () => Promise<void> },
+  before: string,
+) {
+  const next = changes.next();
+  completion.update(before);
+  if (!completion.open) await next;
+  return completion.items.map(({ label }) => label);
+}
+
+function watched(...sources: CompletionSource[]) {
+  let arrived = () => {};
+  const completion = new Completion(sources, () => arrived());
+  return { completion, next: () => new Promise<void>((resolve) => arrived = resolve) };
+}
+
+async function withFiles(paths: readonly string[], run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const path of paths) {
+      await Deno.mkdir(`${folder}/${path}`.replace(/[^/]*$/, ""), { recursive: true });
+      if (!path.endsWith("/")) {
+        await Deno.writeTextFile(`${folder}/${path}`, path === ".gitignore" ? "*.log\n" : "");
+      }
+    }
+    await run(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+Deno.test("ranked puts beginnings before words, words before parts, and parts before scattered letters", () => {
+  const items = ["xcompactx", "my-compact", "compact", "compactly", "c-o-m-p-a-c-t", "other"].map((
+    label,
+  ) => ({ label }));
+  const labels = ranked(items, "compact").map(({ label }) => label);
+  assertEquals(labels, ["compact", "compactly", "my-compact", "xcompactx", "c-o-m-p-a-c-t"]);
+  assertEquals(
+    ranked([{ label: "Makefile", last: true }, { label: "remake" }], "make").map(({ label }) => label),
+    [
+      "remake",
+      "Makefile",
+    ],
+  );
+  assertEquals(ranked([{ label: "文件" }, { label: "目录" }], "目").map(({ label }) => label), ["目录"]);
+  assertEquals(ranked([{ label: "b" }, { label: "a" }], "").map(({ label }) => label), ["b", "a"]);
+});
+
+Deno.test("fileSource shows one directory, directories first, ignored files last, hidden ones after a dot", async () => {
+  const paths = [
+    "b10.ts",
+    "b2.ts",
+    "src/deep/x.ts",
+    "trace.log",
+    ".gitignore",
+    "node_modules/p/",
+    "my dir/a b.ts",
+  ];
+  await withFiles(paths, async (folder) => {
+    const { completion, next } = watched(fileSource({ cwd: folder, home: folder }));
+    const all = await offered(completion, { next }, "see @");
+    assertEquals(all, ["my dir/", "src/", "b2.ts", "b10.ts", "node_modules/", "trace.log"]);
+    assertEquals(await offered(completion, { next }, "see @."), [".gitignore"]);
+    assertEquals(await offered(completion, { next }, "see @src/"), ["deep/"]);
+    assertEquals(completion.chosen()?.item.insert, "@src/deep/");
+    assertEquals(await offered(completion, { next }, 'see @"my dir/'), ["a b.ts"]);
+    assertEquals(completion.chosen(), {
+      item: { label: "a b.ts", insert: '@"my dir/a b.ts" ' },
+      from: 4,
+    });
+    assertEquals(await offered(completion, { next }, "see @~/sr"), ["src/"]);
+    assertEquals(completion.chosen()?.item.insert, `@${folder}/src/`);
+    assertEquals(await offered(completion, { next }, `see @${folder}/my`), ["my dir/"]);
+    assertEquals(completion.chosen()?.item.insert, `@"${folder}/my dir/`);
+  });
+});
+
+Deno.test("fileSource offers nothing for addresses, for what is no directory and for unreadable names", async () => {
+  await withFiles(["a.ts", 'quo"te.ts'], async (folder) => {
+    const source = fileSource({ cwd: folder, home: undefined });
+    assertEquals(source.match("mail me@example"), undefined);
+    assertEquals(source.match("done"), undefined);
+    assertEquals((await source.items(" ")).items.map(({ label }) => label), ["a.ts"]);
+    const { completion, next } = watched(source);
+    assertEquals(await offered(completion, { next }, "@none/"), []);
+    assertEquals(await offered(completion, { next }, "@a.ts/"), []);
+  });
+});
+
+Deno.test("fileSource looks at so many entries of a directory and says that there are more", async () => {
+  await withFiles([], async (folder) => {
+    for (let count = 0; count < 2100; count++) Deno.writeTextFileSync(`${folder}/${count}`, "");
+    const { completion, next } = watched(fileSource({ cwd: folder, home: undefined }));
+    await offered(completion, { next }, "@");
+    assertEquals(completion.items.length, 200);
+    assert(completion.cut);
+  });
+});
+
+const COMMANDS = [
+  { name: "help", brief: "List the commands", run: () => {} },
+  { name: "model", argumentHint: "[name]", brief: "Change the model", run: () => {} },
+  { name: "quit", aliases: ["exit"], brief: "Leave", run: () => {} },
+] as const;
+const commands = () => Promise.resolve(COMMANDS as never);
+
+Deno.test("commandSource completes names at the start of a draft only, and says what can follow", async () => {
+  const { completion, next } = watched(commandSource({ commands }));
+  assertEquals(await offered(completion, { next }, "/"), ["help", "model", "quit", "exit"]);
+  assertEquals(await offered(completion, { next }, "/mo"), ["model"]);
+  const { insert, detail, sends } = completion.chosen()?.item ?? {};
+  assertEquals({ insert, detail, sends }, {
+    insert: "/model ",
+    detail: "[name] Change the model",
+    sends: undefined,
+  });
+  completion.update("/he");
+  assertEquals(completion.chosen()?.item.sends, true);
+  for (const text of ["a /he", "/usr/bin", "/he x", "//", "\n/he"]) {
+    completion.update(text);
+    assertEquals(completion.open, false, text);
+  }
+});
+
+Deno.test("argumentSource offers the values of a command, none chosen before a key asks for one", async () => {
+  const values = ({ name }: { name: string }) =>
+    Promise.resolve(name === "model" ? [{ value: "big", detail: "slow" }, { value: "small" }] : []);
+  const { completion, next } = watched(argumentSource({ commands, values }));
+  assertEquals(await offered(completion, { next }, "/model "), ["big", "small"]);
+  assertEquals(completion.chosen(), undefined);
+  completion.step(1);
+  assertEquals(completion.chosen(), { item: { label: "big", insert: "big", detail: "slow" }, from: 7 });
+  completion.step(-1);
+  assertEquals(completion.selected, 1);
+  assertEquals(await offered(completion, { next }, "/model sm"), ["small"]);
+  completion.update("/model big and more");
+  assertEquals(completion.open, false);
+});
+
+Deno.test("Completion joins sources of one place, keeps away once left, and minds no late list", async () => {
+  const lists: ((labels: string[]) => void)[] = [];
+  const slow = (name: string): CompletionSource => ({
+    match: (before) => {
+      const at = before.lastIndexOf("@");
+      return at < 0 ? undefined : { from: at, query: before.slice(at + 1), list: "", preselect: true };
+    },
+    items: () =>
+      new Promise((resolve) =>
+        lists.push((labels) =>
+          resolve({ items: labels.map((each) => ({ label: name + each, insert: each })) })
+        )
+      ),
+  });
+  const { completion, next } = watched(slow("a"), slow("b"));
+  completion.update("@");
+  let arrived = next();
+  lists[0]?.(["1"]);
+  await arrived;
+  assertEquals(completion.items.map(({ label }) => label), ["a1"]);
+  completion.step(1);
+  arrived = next();
+  lists[1]?.(["1"]);
+  await arrived;
+  assertEquals(completion.items.map(({ label }) => label), ["a1", "b1"]);
+  completion.leave();
+  completion.update("@a");
+  assertEquals(completion.open, false);
+  completion.reopen();
+  assertEquals(lists.length, 4);
+  completion.update("gone");
+  lists[2]?.(["late"]);
+  await Promise.resolve();
+  assertEquals(completion.open, false);
+});
+
+Deno.test("openReference finds what is being written, also behind Chinese", () => {
+  assertEquals(openReference("look at @src/a"), { at: 8, path: "src/a" });
+  assertEquals(openReference("请看@src/"), { at: 2, path: "src/" });
+  assertEquals(openReference('x @"my di'), { at: 2, path: "my di" });
+  for (const text of ["a@b", "@done ", '@"done" ', "x @a, b", "@a\nb"]) {
+    assertEquals(openReference(text), undefined, text);
+  }
+  assertEquals(openReference(`${"y".repeat(100_000)} @z`)?.at, 100_001);
+});
+
+Deno.test("referenceTo writes names that are read as they were", () => {
+  for (
+    const path of [
+      "a.ts",
+      "my dir/a b",
+      "中文，名.ts",
+      "src/",
+      "it's",
+      "a,b",
+      "end.",
+      "x:1",
+      "(a)",
+      "a@b",
+      "é",
+    ]
+  ) {
+    const reference = referenceTo(path) ?? "";
+    assertEquals(referencedNames(`see ${reference} there`), [path]);
+    assertEquals(referencedNames(reference), [path]);
+  }
+  assertEquals(referenceTo('quo"te'), undefined);
+  assertEquals(referencedNames("请看@src/a.ts，还有@b.ts。me@example.org"), ["src/a.ts", "b.ts"]);
+});

@@ -1,0 +1,330 @@
+import {
+  Composer,
+  type ComposerOptions,
+  type Draft,
+} from "../../../../../src/frontend/repl/composer/composer.ts";
+import { commandSource } from "../../../../../src/frontend/repl/composer/completion/commands.ts";
+import { History } from "../../../../../src/frontend/repl/composer/history/history.ts";
+import { texts } from "../../../../../src/i18n/en/composer.ts";
+import { texts as chinese } from "../../../../../src/i18n/zh_cn/composer.ts";
+import { displayWidth } from "../../../../../src/util/display_width.ts";
+import { assert, assertEquals } from "../../../../support/assert.ts";
+
+function open(options: Partial<ComposerOptions> = {}) {
+  const sent: Draft[] = [];
+  let changed = () => {};
+  const composer = new Composer({
+    onSubmit: (draft) => sent.push(draft),
+    texts: () => texts,
+    changed: () => changed(),
+    ...options,
+  });
+  return {
+    composer,
+    sent,
+    next: () => new Promise<void>((resolve) => changed = resolve),
+    press(...keys: string[]) {
+      for (const key of keys) {
+        const text = key === "space" ? " " : [...key].length === 1 ? key : undefined;
+        composer.input({ kind: "key", key, ...(text === undefined ? {} : { text }) });
+      }
+    },
+    type(text: string) {
+      for (const character of text) composer.input({ kind: "key", key: character, text: character });
+    },
+    paste: (text: string) => composer.input({ kind: "paste", text }),
+    /** The rows, and the caret as `|` in its cell, where all cells before are narrow. */
+    rows: (columns = 40, rows = 24) => [...composer.frame(columns, rows).lines],
+  };
+}
+
+Deno.test("Composer sends with Enter, and begins a line with its other forms", () => {
+  const { composer, sent, press, type, rows } = open();
+  type("one");
+  press("shift+enter");
+  type("two");
+  press("alt+enter", "ctrl+j");
+  type("three\\");
+  press("enter");
+  type("four");
+  assertEquals(rows(), ["> one", "  two", "  ", "  three", "  four"]);
+  assertEquals(composer.frame(40, 24).caret, { row: 4, column: 6 });
+  press("enter");
+  assertEquals(sent.map(({ text, steer }) => ({ text, steer })), [
+    { text: "one\ntwo\n\nthree\nfour", steer: false },
+  ]);
+  assertEquals(composer.text, "");
+  press("space", "enter");
+  assertEquals(sent.length, 1);
+  type("now");
+  press("ctrl+enter");
+  assertEquals(sent[1]?.steer, true);
+});
+
+Deno.test("Composer shows its placeholder when it is empty, in both languages and every width", () => {
+  for (const each of [texts, chinese]) {
+    const { composer } = open({ texts: () => each });
+    for (const columns of [1, 2, 5, 20, 80]) {
+      const { lines, caret } = composer.frame(columns, 24);
+      assertEquals(caret, { row: 0, column: 2 });
+      assert(lines.every((line) => displayWidth(line) <= Math.max(3, columns)), `${columns}: ${lines}`);
+    }
+    assertEquals(composer.frame(80, 24).lines, [`> ${each.placeholder}`]);
+  }
+});
+
+Deno.test("Composer scrolls inside of a third of the screen", () => {
+  const { composer, press, paste, rows } = open();
+  paste("1\n2\n3\n4\n5\n6\n7\n8\n9");
+  assertEquals(rows(20, 10), ["↑ 6", "  7", "  8", "  9"]);
+  press("up", "up", "up", "up");
+  assertEquals(rows(20, 10), ["↑ 5", "  6", "  7", "↓ 8"]);
+  assertEquals(composer.frame(20, 10).caret, { row: 0, column: 3 });
+  assertEquals(rows(20, 3), ["↑ 5"]);
+  press("ctrl+home");
+  assertEquals(rows(20, 10), ["> 1", "  2", "  3", "↓ 4"]);
+});
+
+Deno.test("Composer keeps the column over shorter rows", () => {
+  const { composer, press, paste } = open();
+  paste("a long row\nb\n中文字符行");
+  press("up", "up");
+  assertEquals(composer.frame(40, 24).caret, { row: 0, column: 12 });
+  press("down", "down");
+  assertEquals(composer.frame(40, 24).caret, { row: 2, column: 12 });
+  press("left", "up", "up");
+  assertEquals(composer.frame(40, 24).caret, { row: 0, column: 10 });
+});
+
+Deno.test("Composer takes pastes as they are, sends them byte for byte, and never by themselves", async () => {
+  const history = new History();
+  await history.load();
+  const { composer, sent, press, type, paste, rows } = open({ history });
+  const block = Array.from({ length: 30 }, (_, index) => `\t${index}  `).join("\r") + "\r";
+  type("look: ");
+  paste(block);
+  type(" twice ");
+  paste(block);
+  assertEquals(rows(60), ["> look: [pasted 30 lines #1] twice [pasted 30 lines #2]"]);
+  press("backspace");
+  assertEquals(rows(60), ["> look: [pasted 30 lines #1] twice "]);
+  press("ctrl+-");
+  assertEquals(sent, []);
+  press("enter");
+  const plain = block.replaceAll("\r", "\n");
+  assertEquals(sent[0]?.text, `look: ${plain} twice ${plain}`);
+  press("up");
+  assertEquals(rows(60), ["> look: [pasted 30 lines #1] twice [pasted 30 lines #2]"]);
+  assertEquals(composer.text, sent[0]?.text);
+});
+
+Deno.test("Composer takes a paste of 1 MB and sends the same bytes", () => {
+  const { composer, sent, press, paste } = open();
+  const text = "0123456789\tabcdef 中文\n".repeat(45_000);
+  paste(text);
+  composer.frame(80, 24);
+  press("enter");
+  assert(sent[0]?.text === text, "other bytes");
+});
+
+Deno.test("Composer gives an editor pastes in full and takes them back as they were", async () => {
+  const given: string[] = [];
+  const problems: unknown[] = [];
+  const results: (() => Promise<string>)[] = [
+    () => Promise.resolve(`# more\n${given[0]}`),
+    () => Promise.reject(new Error("no editor")),
+  ];
+  const { composer, press, paste, type, rows, next } = open({
+    edit: (text) => (given.push(text), results.shift()?.() ?? Promise.resolve(text)),
+    problem: (error) => problems.push(error),
+  });
+  const block = "x\n".repeat(20);
+  type("a ");
+  paste(block);
+  const edited = next();
+  press("ctrl+g");
+  await edited;
+  assertEquals(given, [`a ${block}`]);
+  assertEquals(rows(60), ["> # more", "  a [pasted 20 lines #1]"]);
+  press("ctrl+x", "ctrl+e");
+  await new Promise((resolve) => setTimeout(resolve));
+  assertEquals(given.length, 2);
+  assertEquals(problems.map(String), ["Error: no editor"]);
+  assertEquals(composer.text, `# more\na ${block}`);
+});
+
+Deno.test("Composer walks through messages that begin like the draft and comes back to it", async () => {
+  const history = new History();
+  await history.load();
+  for (const text of ["fix the parser", "run tests", "fix\nthe docs"]) history.add([text]);
+  const { composer, press, type } = open({ history });
+  const seen: string[] = [];
+  type("fix");
+  for (const key of ["up", "up", "up", "down", "down", "down"]) {
+    press(key);
+    seen.push(composer.text);
+  }
+  assertEquals(seen, ["fix\nthe docs", "fix the parser", "fix the parser", "fix\nthe docs", "fix", "fix"]);
+  press("up", "left", "up");
+  assertEquals(composer.text, "fix\nthe docs");
+  assertEquals(composer.frame(40, 24).caret?.row, 0);
+});
+
+Deno.test("Composer puts a draft that is given up into the history, and undo brings it back", async () => {
+  const history = new History();
+  await history.load();
+  const { composer, press, type } = open({ history });
+  type("half a thought");
+  press("escape", "escape");
+  assertEquals(composer.text, "");
+  press("ctrl+-");
+  assertEquals(composer.text, "half a thought");
+  composer.discard();
+  press("up");
+  assertEquals(composer.text, "half a thought");
+  assertEquals(history.entries.length, 1);
+});
+
+Deno.test("Composer searches the history and shows where it found", async () => {
+  const history = new History();
+  await history.load();
+  for (const text of ["first parser", "second\nparser", "other"]) history.add([text]);
+  const { composer, press, type, rows, sent } = open({ history });
+  type("draft");
+  press("ctrl+r");
+  assert(composer.modal);
+  type("pars");
+  assertEquals(rows(), ["  second↵[pars]er", "search: pars"]);
+  press("ctrl+r");
+  assertEquals(rows()[0], "  first [pars]er");
+  press("ctrl+r");
+  assertEquals(rows(), ["  first parser", "not found: pars"]);
+  press("ctrl+s");
+  assertEquals(rows()[0], "  second↵[pars]er");
+  press("escape");
+  assertEquals(composer.text, "draft");
+  press("ctrl+r");
+  type("first");
+  press("enter");
+  assertEquals([composer.text, sent.length, composer.modal], ["first parser", 0, false]);
+  press("ctrl+r", "o", "end", "!");
+  assertEquals(composer.text, "other!");
+});
+
+const COMMANDS = [
+  { name: "help", brief: "List the commands", run: () => {} },
+  { name: "model", argumentHint: "[name]", brief: "Change the model", run: () => {} },
+];
+
+Deno.test("Composer completes commands: Tab puts in, Enter also sends what needs nothing more, Esc leaves", async () => {
+  const commands = () => Promise.resolve(COMMANDS as never);
+  const { composer, sent, press, type, rows, next } = open({ sources: [commandSource({ commands })] });
+  let arrived = next();
+  type("/");
+  await arrived;
+  assertEquals(rows(60), ["› help   List the commands", "  model  [name] Change the model", "> /"]);
+  press("down", "tab");
+  assertEquals([composer.text, composer.modal], ["/model ", false]);
+  press("ctrl+u");
+  arrived = next();
+  type("/he");
+  await arrived;
+  press("enter");
+  assertEquals(sent.map(({ text }) => text), ["/help"]);
+  arrived = next();
+  type("/mod");
+  await arrived;
+  press("escape");
+  assertEquals([composer.text, composer.modal], ["/mod", false]);
+  type("e");
+  assertEquals(composer.modal, false);
+  press("tab");
+  await next();
+  press("enter");
+  assertEquals(composer.text, "/model ");
+  press("enter");
+  assertEquals(sent.at(-1)?.text, "/model ");
+});
+
+Deno.test("Composer shows the keys for a question mark, which stays a text", () => {
+  const { composer, press, type, rows } = open();
+  type("?");
+  const lines = rows(80, 30);
+  assert(lines.length > 10 && lines.every((line) => displayWidth(line) <= 80), lines.join("\n"));
+  assert(lines.some((line) => line.includes("ctrl+r") && line.includes(texts.keys.search)), lines.join("\n"));
+  type(" why");
+  assertEquals(rows(), ["> ? why"]);
+  press("ctrl+u");
+  assertEquals(composer.text, "");
+});
+
+Deno.test("Composer gives drafts back before what is written, with their pastes", () => {
+  const { composer, press, type, paste, sent, rows } = open();
+  paste("y\n".repeat(20));
+  press("enter");
+  type("next");
+  composer.putBack([...sent, { text: "plain" }]);
+  assertEquals(rows(60), ["> [pasted 20 lines #1]", "  plain", "  next"]);
+});
+
+Deno.test("Composer steers with texts only: an image waits for its turn", async () => {
+  const image = { mime: "image/png", data: "AAAA" };
+  const { sent, press, type, rows, next } = open({ clipboardImage: () => Promise.resolve(image) });
+  const arrived = next();
+  press("ctrl+v");
+  await arrived;
+  type("what is it");
+  assertEquals(rows(60), ["> [image clipboard #1] what is it"]);
+  press("ctrl+enter");
+  assertEquals(sent.map(({ text, steer, images }) => ({ text, steer, images })), [
+    { text: "[image 1] what is it", steer: false, images: [image] },
+  ]);
+});
+
+Deno.test("Composer tells why the clipboard has no image", async () => {
+  const problems: unknown[] = [];
+  const { press } = open({
+    clipboardImage: () => Promise.resolve("noTool" as const),
+    problem: (error) => problems.push(error),
+  });
+  press("ctrl+v");
+  await new Promise((resolve) => setTimeout(resolve));
+  assertEquals(problems.map((error) => error instanceof Error && error.message), [texts.noTool]);
+});
+
+Deno.test("Composer draws within every size, whatever is typed", async () => {
+  const history = new History();
+  await history.load();
+  history.add(["中文 history\nwith lines"]);
+  const { composer, press, paste } = open({ history });
+  const keys = [
+    ...["a", "中", "👨‍👩‍👧‍👦", "space", "left", "right", "up", "down", "home", "end", "ctrl+left", "ctrl+right"],
+    ...[
+      "backspace",
+      "delete",
+      "ctrl+k",
+      "ctrl+u",
+      "ctrl+w",
+      "ctrl+y",
+      "ctrl+-",
+      "alt+z",
+      "shift+enter",
+      "ctrl+r",
+    ],
+    ...["escape", "tab", "alt+d", "?", "/", "@", "enter", "ctrl+home", "ctrl+x"],
+  ];
+  const pastes = ["\tx\n", "y\r\n".repeat(15), "\x1b[31m\u202e", "एक नमस्ते", "z".repeat(300), "🇩🇪".repeat(30)];
+  for (let step = 0; step < 3000; step++) {
+    if (step % 13 === 0) paste(pastes[(step / 13) % pastes.length] ?? "");
+    else press(keys[(step * step + 7 * step) % keys.length] ?? "");
+    const [columns, rows] = [2 + (step * 11) % 90, 1 + (step * 5) % 40];
+    const { lines, caret } = composer.frame(columns, rows);
+    const place = `step ${step}, ${columns}×${rows}: ${JSON.stringify(lines)}`;
+    assert(lines.length >= 1 && lines.length <= Math.max(2, rows), place);
+    assert(caret !== undefined && caret.row < lines.length, place);
+    if (columns > 20) {
+      assert(caret.column < columns, place);
+      assert(lines.every((line) => displayWidth(line) <= columns), place);
+    }
+  }
+});

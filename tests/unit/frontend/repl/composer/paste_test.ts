@@ -1,0 +1,130 @@
+import { messageOf, Parts, type Piece } from "../../../../../src/frontend/repl/composer/parts.ts";
+import { readPaste } from "../../../../../src/frontend/repl/composer/paste.ts";
+import { assertEquals } from "../../../../support/assert.ts";
+
+async function withImages(run: (folder: string) => void): Promise<void> {
+  const folder = await Deno.makeTempDir();
+  try {
+    for (const name of ["a.png", "my shot.PNG", "it's.jpg", "图.webp", "note.txt", "100%.gif"]) {
+      await Deno.writeTextFile(`${folder}/${name}`, "");
+    }
+    await Deno.mkdir(`${folder}/dir.png`);
+    run(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+const files = (pieces: readonly Piece[]) =>
+  pieces.flatMap((piece) => typeof piece !== "string" && piece.kind === "file" ? [piece.path] : []);
+
+Deno.test("readPaste keeps a text as it is, but for its line ends", () => {
+  assertEquals(readPaste("\tif (x) {\t \r\n\r\n  y\r\x1b[31m\0\n", {}), [
+    "\tif (x) {\t \n\n  y\n\x1b[31m\0\n",
+  ]);
+  assertEquals(readPaste("", {}), []);
+});
+
+Deno.test("readPaste makes a mark of what has more than 10 lines or 1,000 characters", () => {
+  const ten = "line\n".repeat(10);
+  assertEquals(readPaste(ten, {}), [ten]);
+  assertEquals(readPaste(`${ten}x`, {}), [{ kind: "paste", content: `${ten}x` }]);
+  assertEquals(readPaste("x".repeat(1000), {}), ["x".repeat(1000)]);
+  assertEquals(readPaste("x".repeat(1001), {}), [{ kind: "paste", content: "x".repeat(1001) }]);
+});
+
+Deno.test("readPaste finds images in every form in which terminals write their paths", async () => {
+  await withImages((folder) => {
+    const home = folder;
+    const shot = `${folder}/my shot.PNG`;
+    const forms: Record<string, string[]> = {
+      [`${folder}/a.png`]: [`${folder}/a.png`],
+      [` ${folder}/a.png\n`]: [`${folder}/a.png`],
+      [shot]: [shot],
+      [`'${shot}'`]: [shot],
+      [`"${shot}" `]: [shot],
+      [shot.replace(" ", "\\ ")]: [shot],
+      [`file://${shot.replace(" ", "%20")}`]: [shot],
+      [`file://localhost${folder}/100%25.gif`]: [`${folder}/100%.gif`],
+      [`${folder}/100%.gif`]: [`${folder}/100%.gif`],
+      [`'${folder}/it'\\''s.jpg'`]: [`${folder}/it's.jpg`],
+      ["~/图.webp"]: [`${folder}/图.webp`],
+      [`'${shot}' ${folder}/a.png`]: [shot, `${folder}/a.png`],
+      [`${folder}/a.png\r${folder}/图.webp\r`]: [`${folder}/a.png`, `${folder}/图.webp`],
+    };
+    for (const [pasted, paths] of Object.entries(forms)) {
+      assertEquals(files(readPaste(pasted, { home })), paths, pasted);
+    }
+  });
+});
+
+Deno.test("readPaste leaves text that only looks like an image's path", async () => {
+  await withImages((folder) => {
+    const texts = [
+      `${folder}/none.png`,
+      `${folder}/note.txt`,
+      `${folder}/dir.png`,
+      `look at ${folder}/a.png`,
+      `${folder}/a.png and more`,
+      "a.png",
+      "https://example.org/a.png",
+      "file://elsewhere/a.png",
+      "file:///%E0%A4%A.png",
+      "C:\\Users\\nobody\\a.png",
+      "'.png",
+      `${folder}/\0.png`,
+    ];
+    for (const text of texts) assertEquals(readPaste(text, { home: folder }), [text], text);
+  });
+});
+
+const label = (part: { kind: string }, number: number) => `[${part.kind} ${number}]`;
+
+Deno.test("Parts stand for one character each, and come out as they went in", () => {
+  const parts = new Parts(label);
+  const pieces: Piece[] = ["see ", { kind: "paste", content: "1\n2" }, " and ", {
+    kind: "file",
+    path: "/a.png",
+  }];
+  const text = parts.marked(pieces);
+  assertEquals(text.length, "see  and ".length + 2);
+  assertEquals(parts.pieces(text), pieces);
+  assertEquals(parts.editable(text), "see 1\n2 and [file 2]");
+  assertEquals(parts.pieces(""), []);
+});
+
+Deno.test("Parts numbers what is in the draft, and keeps what is asked for", () => {
+  const parts = new Parts(label);
+  const one = parts.add({ kind: "paste", content: "1" }, "");
+  const two = parts.add({ kind: "paste", content: "2" }, one);
+  assertEquals([one, two].map((mark) => parts.labelOf(mark)), ["[paste 1]", "[paste 2]"]);
+  parts.keepOnly(two);
+  assertEquals([one, two].map((mark) => parts.labelOf(mark)), [undefined, "[paste 2]"]);
+  assertEquals(parts.labelOf(parts.add({ kind: "paste", content: "3" }, "")), "[paste 1]");
+});
+
+Deno.test("Parts finds in an edited text what was left as it was", () => {
+  const parts = new Parts(label);
+  const content = "long\ntext";
+  const text = parts.marked(["a ", { kind: "paste", content }, " b ", { kind: "file", path: "/x.png" }]);
+  const unchanged = parts.remarked("# head\na long\ntext, b [file 2]", text);
+  assertEquals(parts.pieces(unchanged), [
+    "# head\na ",
+    { kind: "paste", content },
+    ", b ",
+    { kind: "file", path: "/x.png" },
+  ]);
+  assertEquals(parts.pieces(parts.remarked("a long\ntExt", text)), ["a long\ntExt"]);
+  assertEquals(parts.pieces(parts.remarked("", text)), []);
+});
+
+Deno.test("messageOf writes pastes in full and images as references that are found", () => {
+  const image = { mime: "image/png", data: "AAAA" };
+  assertEquals(messageOf(["a", { kind: "paste", content: "\tb\n" }, "c"]), { text: "a\tb\nc", images: [] });
+  assertEquals(
+    messageOf(["what is", { kind: "file", path: "/my shot.png" }, "?"]).text,
+    'what is @"/my shot.png"?',
+  );
+  assertEquals(messageOf([{ kind: "file", path: "/a.png" }, " "]).text, '@"/a.png" ');
+  assertEquals(messageOf(["see ", { kind: "image", image }]), { text: "see [image 1]", images: [image] });
+});
