@@ -8,6 +8,10 @@ const ANSWER = [
 ].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("") + "data: [DONE]\n\n";
 
 const LIMIT_SECONDS = 60;
+/** Time between two keys in a chat. */
+const KEY_MS = 300;
+/** Ctrl-D. */
+const LEAVE = "\x04";
 
 interface Coverage {
   readonly url: string;
@@ -80,12 +84,15 @@ async function visitChat(
   try {
     const process = child.spawn();
     const writer = process.stdin.getWriter();
-    const keys = ["a", "\x7f", "\x04"];
-    for await (const text of process.stdout.pipeThrough(new TextDecoderStream())) {
-      shown += text;
-      const key = shown.includes("\n> ") ? keys.shift() : undefined;
-      if (key !== undefined) await writer.write(new TextEncoder().encode(key));
-    }
+    const press = () => {
+      // Once it reads keys it asks for pastes to be marked.
+      const key = shown.includes("\x1b[?2004h") ? keys.shift() ?? LEAVE : "";
+      writer.write(new TextEncoder().encode(key)).catch(() => {});
+    };
+    const keys = ["a", "\x7f"];
+    const pressing = setInterval(press, KEY_MS);
+    for await (const text of process.stdout.pipeThrough(new TextDecoderStream())) shown += text;
+    clearInterval(pressing);
     await writer.close().catch(() => {});
     if ((await process.status).success) return true;
   } catch (error) {
