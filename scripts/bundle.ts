@@ -39,8 +39,8 @@ const BESIDE: Readonly<Record<string, string>> = {
  * the code cache of its own file.
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
-  chat: ["runChat"],
-  more: ["setup", "previewImport", "exportSession", "TomlDocument", "AnswerSchema"],
+  chat: ["runChat", "chatOpener"],
+  more: ["setup", "setUp", "chatInLines", "previewImport", "exportSession", "TomlDocument", "AnswerSchema"],
 };
 
 const EXTERNAL = Object.values(BESIDE).flatMap((module) => ["--external", module]);

@@ -26,6 +26,11 @@ const EXEMPTIONS: readonly Exemption[] = [
     reason: "An entry module: it hands its standard streams to the search",
   },
   {
+    rule: "extensions through their list",
+    path: "cli/main.ts",
+    reason: "The bare name of the program opens the chat without the parser, which would cost it 6 ms",
+  },
+  {
     rule: "imports per file",
     path: "src/tool/builtins.ts",
     limit: 30,

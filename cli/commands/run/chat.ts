@@ -1,8 +1,15 @@
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { languageOf } from "../../terminal/language.ts";
-import type { CliContext } from "../../terminal/process.ts";
+import {
+  type CliContext,
+  errorText,
+  exitCodeOf,
+  finalExitCode,
+  processContext,
+} from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
+import { lazy } from "../../../src/util/lazy.ts";
 import { type ChatFlags, startOf } from "./chat_flags.ts";
 
 /** `reasonix chat`: the chat on a terminal, lines in and answers out everywhere else. */
@@ -14,16 +21,28 @@ export async function chat(this: CliContext, flags: ChatFlags, ...words: string[
     : await (await import("./line_chat.ts")).chatInLines(this, flags, { first, why });
 }
 
+/** `reasonix` without a word; the exit code. */
+export async function bareChat(): Promise<number> {
+  const context = processContext();
+  try {
+    await chat.call(context, {});
+    return finalExitCode(context);
+  } catch (error) {
+    context.process.stderr.write(`${errorText(error)}\n`);
+    return exitCodeOf(error);
+  }
+}
+
 async function onTerminal(context: CliContext, flags: ChatFlags, first: string): Promise<number> {
   const { runChat } = await FRONTENDS.repl();
-  const opener = import("./open_chat.ts").then(({ chatOpener }) => chatOpener(context, flags));
-  opener.catch(() => {});
+  // What opens a session is loaded with the first question for one, which comes after the first frame.
+  const opener = lazy(async () => (await import("./open_chat.ts")).chatOpener(context, flags));
   return await runChat({
     locale: languageOf(context).locale,
     colours: displayOf(context, flags.noColor).outColor,
     paths: runPaths(context, flags.dir),
     start: startOf(flags),
-    open: async (request, person) => await (await opener)(request, person),
+    open: async (request, person) => await (await opener())(request, person),
     // Which session is a question for the person.
     first: [...(flags.resume === "" ? ["/resume"] : []), ...(first === "" ? [] : [first])],
   });
