@@ -134,10 +134,12 @@ export class Assembly implements AsyncDisposable {
         await recorder.record({ type: "notice", level: "warning", code: "config", text });
       }
       await this.modes.tell();
+      for (const content of this.#facts.splice(0)) {
+        await recorder.record({ type: "message.user", content, origin: "context" });
+      }
       const given = typeof input === "string" ? { text: input } : input;
-      const further = [...this.#facts.splice(0), ...(answerForm ? [answerForm.request] : [])];
-      const turn = further.length > 0
-        ? { ...given, references: [...given.references ?? [], ...further] }
+      const turn = answerForm
+        ? { ...given, references: [...given.references ?? [], answerForm.request] }
         : given;
       const resolved = await resolveInput(turn, { cwd, workspace, provider, recorder, gate, window });
       throwIfStopped(signal);

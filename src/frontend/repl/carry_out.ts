@@ -8,6 +8,8 @@ export interface CarryOutParts {
   readonly commands: CommandHost;
   readonly session: () => Promise<Assembly>;
   readonly texts: ChatTexts;
+  /** Shows what a line of the shell printed; absent: somebody else does. */
+  readonly printed?: (output: string) => void;
 }
 
 /**
@@ -17,7 +19,7 @@ export interface CarryOutParts {
  */
 export async function carryOut(
   { text, images }: Pick<Draft, "text" | "images">,
-  { commands, session, texts }: CarryOutParts,
+  { commands, session, texts, printed }: CarryOutParts,
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
   const seen = images?.length ? { images } : {};
@@ -32,7 +34,9 @@ export async function carryOut(
     case "!": {
       const line = text.slice(1).trim();
       if (line === "") break;
-      return await (await session()).runShell(line, signal);
+      const outcome = await (await session()).runShell(line, signal);
+      printed?.(outcome.answer);
+      return outcome;
     }
     case "#": {
       const fact = factOf(text);
