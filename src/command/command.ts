@@ -118,6 +118,8 @@ export interface SlashCommand extends CommandBody {
   readonly argumentHint?: string;
   /** Works only where a person goes on. */
   readonly chatOnly?: true;
+  /** Does not wait for the end of a turn. */
+  readonly whileWorking?: true;
   readonly kind: "builtin" | "markdown" | "skill";
   /** The file it comes from; absent for the program's own. */
   readonly origin?: string;

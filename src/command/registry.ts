@@ -31,7 +31,7 @@ async function builtinCommands(locale: Locale = "en"): Promise<readonly SlashCom
   const briefs: Readonly<Record<BuiltinName, string>> = texts.briefs;
   const hints: Readonly<Partial<Record<BuiltinName, string>>> = texts.hints;
   return (Object.keys(COMMANDS) as BuiltinName[]).map((name) => {
-    const { aliases, chatOnly }: Builtin = COMMANDS[name];
+    const { aliases, chatOnly, whileWorking }: Builtin = COMMANDS[name];
     const argumentHint = hints[name];
     return {
       name,
@@ -39,6 +39,7 @@ async function builtinCommands(locale: Locale = "en"): Promise<readonly SlashCom
       kind: "builtin",
       ...(aliases ? { aliases } : {}),
       ...(chatOnly ? { chatOnly } : {}),
+      ...(whileWorking ? { whileWorking } : {}),
       ...(argumentHint === undefined ? {} : { argumentHint }),
       ...lazyBody(name, COMMANDS[name], texts),
     };

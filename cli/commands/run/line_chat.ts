@@ -13,6 +13,7 @@ import { Metrics } from "./metrics.ts";
 import { chatOpener } from "./open_chat.ts";
 import { redacted, resultOf } from "./result.ts";
 
+type Message = Parameters<Repl["carryOut"]>[0];
 type Repl = Awaited<ReturnType<typeof FRONTENDS.repl>>;
 
 interface LineOptions {
@@ -60,7 +61,7 @@ class LineChat {
   readonly #person: LinePerson;
   readonly #host: InstanceType<Repl["SessionHost"]>;
   /** Messages that come before the next line. */
-  readonly #next: string[] = [];
+  readonly #next: Message[] = [];
   #printer: Printer | undefined;
   #metrics = new Metrics();
   #turn: AbortController | undefined;
@@ -97,12 +98,12 @@ class LineChat {
     if (attended) context.process.stderr.write(`· ${lineInput[why]}\n`);
     const opened = await this.#try(async () => void await this.#host.current(startOf(flags)));
     if (!opened && !attended) return this.#code;
-    if (first !== "") this.#next.push(first);
+    if (first !== "") this.#next.push({ text: first });
     let asked = 0;
-    for (let text = await this.#read(); text !== undefined; text = await this.#read()) {
-      if (text.trim() === "") continue;
+    for (let message = await this.#read(); message; message = await this.#read()) {
+      if (message.text.trim() === "") continue;
       asked++;
-      await this.#message(text);
+      await this.#message(message);
     }
     removeListeners();
     if (asked > 0 || attended) return this.#code;
@@ -116,26 +117,27 @@ class LineChat {
     await this.#err.flush();
   }
 
-  async #read(): Promise<string | undefined> {
+  async #read(): Promise<Message | undefined> {
     if (this.#ended) return undefined;
     const waiting = this.#next.shift();
     if (waiting !== undefined) return waiting;
     if (this.#parts.attended) await this.#err.write("> ");
-    return await this.#lines.next();
+    const text = await this.#lines.next();
+    return text === undefined ? undefined : { text };
   }
 
-  async #message(text: string): Promise<void> {
+  async #message(message: Message): Promise<void> {
     const { repl: { carryOut }, texts } = this.#parts;
     const turn = this.#turn = new AbortController();
     this.#metrics = new Metrics();
     this.#printer = await this.#newPrinter();
     const session = () => this.#host.current();
     await this.#try(async () => {
-      const outcome = await carryOut({ text }, { commands: this.#commands(), session, texts }, turn.signal);
+      const outcome = await carryOut(message, { commands: this.#commands(), session, texts }, turn.signal);
       if (!outcome) return;
       const assembly = await session();
       const result = resultOf(outcome, assembly, { metrics: this.#metrics });
-      const shown = text.startsWith("!") ? { ...result, report: true as const } : result;
+      const shown = message.text.startsWith("!") ? { ...result, report: true as const } : result;
       await this.#printer?.result(redacted(shown, assembly));
       this.#code = result.exitCode;
     });
@@ -162,7 +164,7 @@ class LineChat {
       person: attended ? this.#person : undefined,
       language: texts,
       say: (text) => void this.#out.write(`${text.trimEnd()}\n`),
-      send: (text) => void this.#next.push(text),
+      send: (text, rest = {}) => void this.#next.push({ text, input: { ...rest, text } }),
       reopen: async (request) => void await this.#host.replace(request),
       quit: () => void (this.#ended = true),
     });

@@ -2,7 +2,7 @@ import type { Assembly } from "../../assembly/mod.ts";
 import type { TurnOutcome } from "../../agent/mod.ts";
 import { type CommandHost, readCommand } from "../../command/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
-import type { Draft } from "./composer/create_composer.ts";
+import type { Sent } from "./turn_queue.ts";
 
 export interface CarryOutParts {
   readonly commands: CommandHost;
@@ -18,17 +18,18 @@ export interface CarryOutParts {
  * of them a text. Returns how the turn ended, where it was one.
  */
 export async function carryOut(
-  { text, images }: Pick<Draft, "text" | "images">,
+  { text, images, input }: Pick<Sent, "text" | "images" | "input">,
   { commands, session, texts, printed }: CarryOutParts,
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
+  if (input) return await (await session()).run(input, signal);
   const seen = images?.length ? { images } : {};
   switch (text[0]) {
     case "/": {
       if (text[1] === "/") return await (await session()).run({ text: text.slice(1), ...seen }, signal);
-      const line = await readCommand(text);
+      const line = await readCommand(text, { locale: commands.locale, session });
       if (!line) break;
-      await line.command.run(commands, line.argument);
+      await line.command.run(commands, line.argument, signal);
       return undefined;
     }
     case "!": {

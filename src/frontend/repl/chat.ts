@@ -1,5 +1,5 @@
 import type { RunPaths } from "../../assembly/mod.ts";
-import { allCommands, type OpenRequest } from "../../command/mod.ts";
+import type { OpenRequest } from "../../command/mod.ts";
 import { type Event, EXIT } from "../../core/mod.ts";
 import { type Palette, palette } from "../../view/mod.ts";
 import { type Composer, createComposer } from "./composer/create_composer.ts";
@@ -36,6 +36,7 @@ export class Chat {
   readonly #transcript: Transcript;
   readonly #dialogs: Dialogs;
   readonly #host: SessionHost;
+  readonly #commands: ChatCommands;
   readonly #submissions: Submissions;
   /** Ctrl-C was pressed with nothing to clear or to stop; the next one leaves. */
   #leaving = false;
@@ -72,16 +73,19 @@ export class Chat {
       (request) => options.open(request, person),
       (event) => this.#event(event),
     );
+    this.#commands = new ChatCommands({
+      host: this.#host,
+      dialogs: this.#dialogs,
+      texts,
+      say,
+      send: (text, rest) => this.#submissions.send(text, rest),
+      draft: (text) => this.#composer.putBack([{ text }]),
+      control: (sequence) => void terminal.write(sequence),
+      quit: () => this.#end(EXIT.done),
+    });
     this.#submissions = new Submissions({
       host: this.#host,
-      commands: new ChatCommands({
-        host: this.#host,
-        dialogs: this.#dialogs,
-        texts,
-        say,
-        send: (text) => this.#submissions.queue.addFirst({ text, steer: false }),
-        quit: () => this.#end(EXIT.done),
-      }),
+      commands: this.#commands,
       texts,
       giveBack: (drafts) => this.#composer.putBack(drafts),
       fail: (error) => this.#fail(error),
@@ -105,7 +109,7 @@ export class Chat {
       palette: this.#palette,
       texts: () => texts.composer,
       paths,
-      commands: allCommands,
+      commands: () => this.#commands.commands(),
       values: () => Promise.resolve([]),
       session: () => this.#host.current(),
       changed: () => this.#screen.draw(),

@@ -4,7 +4,8 @@ import type { ChatTexts } from "./chat_texts.ts";
 import type { Dialogs } from "./overlay/dialogs.ts";
 import type { OpenSession, SessionHost } from "./session_host.ts";
 
-export interface ChatCommandsOptions extends Pick<CommandHost, "say" | "send" | "quit"> {
+export interface ChatCommandsOptions
+  extends Required<Pick<CommandHost, "say" | "send" | "quit" | "draft" | "control">> {
   readonly host: SessionHost;
   readonly dialogs: Dialogs;
   readonly texts: ChatTexts;
@@ -15,6 +16,8 @@ export class ChatCommands implements CommandHost {
   readonly say: CommandHost["say"];
   readonly send: CommandHost["send"];
   readonly quit: CommandHost["quit"];
+  readonly draft: NonNullable<CommandHost["draft"]>;
+  readonly control: NonNullable<CommandHost["control"]>;
   readonly choose: CommandHost["choose"];
   readonly confirm: CommandHost["confirm"];
   readonly prompt: CommandHost["prompt"];
@@ -22,10 +25,12 @@ export class ChatCommands implements CommandHost {
   readonly #host: SessionHost;
   readonly #texts: ChatTexts;
 
-  constructor({ host, dialogs, texts, say, send, quit }: ChatCommandsOptions) {
-    this.say = say;
-    this.send = send;
-    this.quit = quit;
+  constructor({ host, dialogs, texts, ...own }: ChatCommandsOptions) {
+    this.say = own.say;
+    this.send = own.send;
+    this.quit = own.quit;
+    this.draft = own.draft;
+    this.control = own.control;
     this.#host = host;
     this.#texts = texts;
     this.choose = (title, choices, options) => dialogs.choose(title, choices, options);
@@ -43,7 +48,7 @@ export class ChatCommands implements CommandHost {
   }
 
   commands(): Promise<readonly SlashCommand[]> {
-    return allCommands();
+    return allCommands({ locale: this.locale, session: () => this.session() });
   }
 
   async reopen(request: OpenRequest): Promise<void> {

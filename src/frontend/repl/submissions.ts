@@ -1,18 +1,17 @@
-import type { Assembly } from "../../assembly/mod.ts";
-import type { CommandHost } from "../../command/mod.ts";
+import type { Assembly, TurnInput } from "../../assembly/mod.ts";
+import { type CommandHost, readCommand } from "../../command/mod.ts";
 import type { Event } from "../../core/mod.ts";
 import { carryOut } from "./carry_out.ts";
 import type { ChatTexts } from "./chat_texts.ts";
-import type { Draft } from "./composer/create_composer.ts";
 import type { SessionHost } from "./session_host.ts";
-import { TurnQueue } from "./turn_queue.ts";
+import { type Sent, TurnQueue } from "./turn_queue.ts";
 
 export interface SubmissionsOptions {
   readonly host: SessionHost;
   readonly commands: CommandHost;
   readonly texts: ChatTexts;
   /** What came to nothing is the user's again, in this order. */
-  readonly giveBack: (drafts: readonly Draft[]) => void;
+  readonly giveBack: (drafts: readonly Sent[]) => void;
   readonly fail: (error: unknown) => void;
   readonly changed: () => void;
 }
@@ -41,12 +40,18 @@ export class Submissions {
   }
 
   /** Takes a draft: into the running turn, or as the next one. */
-  async submit(draft: Draft): Promise<void> {
+  async submit(draft: Sent): Promise<void> {
+    if (this.queue.busy && await this.#meanwhile(draft.text)) return;
     if (!this.queue.busy || !draft.steer) return this.queue.add(draft);
     const { controller } = await this.#options.host.current();
     this.#steering.push(draft.text);
     await controller.submit({ type: "steer", text: draft.text });
     this.#options.changed();
+  }
+
+  /** Sends a text in place of the user, before what waits. */
+  send(text: string, rest: Omit<TurnInput, "text"> = {}): void {
+    this.queue.addFirst({ text, steer: false, input: { ...rest, text } });
   }
 
   /** Stops what is being done; what waits is given back. */
@@ -60,7 +65,22 @@ export class Submissions {
     if (at >= 0) this.#steering.splice(at, 1);
   }
 
-  async #work(draft: Draft, signal: AbortSignal): Promise<void> {
+  /** Carries out a command that does not wait for the end of a turn; false for everything else. */
+  async #meanwhile(text: string): Promise<boolean> {
+    if (!/^\/[^/]/.test(text)) return false;
+    const { commands, fail, host } = this.#options;
+    try {
+      const scope = { locale: commands.locale, session: () => host.current() };
+      const line = await readCommand(text, scope);
+      if (!line?.command.whileWorking) return false;
+      await line.command.run(commands, line.argument);
+    } catch (error) {
+      fail(error);
+    }
+    return true;
+  }
+
+  async #work(draft: Sent, signal: AbortSignal): Promise<void> {
     const { commands, texts, fail, giveBack } = this.#options;
     try {
       const session = () => this.#opened(signal);
@@ -83,7 +103,7 @@ export class Submissions {
   /** What no step has taken is sent next, or given back when the turn did not come to its end. */
   async #afterTurn(done: boolean): Promise<void> {
     const { controller } = await this.#options.host.current();
-    const left = controller.takeSteering().map((text): Draft => ({ text, steer: false }));
+    const left = controller.takeSteering().map((text): Sent => ({ text, steer: false }));
     this.#steering.length = 0;
     if (done) left.reverse().forEach((draft) => this.queue.addFirst(draft));
     else this.#options.giveBack([...left, ...this.queue.takeAll()]);
