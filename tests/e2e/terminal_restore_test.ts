@@ -117,6 +117,11 @@ Deno.test({
     await terminal.shows("back with 0");
     await terminal.type("mine");
     await terminal.shows("> mine");
+    await terminal.type("!i");
+    await terminal.shows("interruptible");
+    // Ctrl-C in the other program is for that one only.
+    await terminal.press("C-c");
+    await terminal.shows("back with 130");
     await terminal.type("!k");
     await terminal.shows("back with 137");
     await terminal.type(" too");

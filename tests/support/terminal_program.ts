@@ -1,7 +1,7 @@
 /**
  * A program on the terminal for tests: shows what is typed, and ends in the way the key after `!` says.
  * `!q` as it should, `!t` by an exception, `!r` by a rejection, `!x` at once, `!z` stops the job, `!e` lends
- * the terminal to a shell that reads a line, `!k` to a program that is killed; `!p` prints numbered lines,
+ * the terminal to a shell that reads a line, `!i` to one that waits, `!k` to one that is killed; `!p` prints numbered lines,
  * `!c` clears, `!f` prints without end and counts in the file of the first argument how often.
  */
 import { Screen } from "../../src/frontend/repl/screen/screen.ts";
@@ -57,6 +57,7 @@ const ACTIONS: Readonly<Record<string, () => unknown>> = {
   x: () => Deno.exit(3),
   z: () => screen.stopJob(),
   e: () => lend(READ_LINE),
+  i: () => lend("echo interruptible; read line"),
   p: printNumbered,
   c: () => text = "",
   f: () => flood(),

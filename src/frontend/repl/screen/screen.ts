@@ -34,6 +34,7 @@ export class Screen {
   #cancel: (() => void) | undefined;
   #last = 0;
   #open = false;
+  #lent = false;
   #writing: Promise<void> | undefined;
   /** Something has changed since the frame that is being written. */
   #stale = false;
@@ -50,7 +51,7 @@ export class Screen {
 
   /** Lines for the history, above the live region; they are never written again. */
   print(lines: readonly string[]): void {
-    this.#printed.push(...lines);
+    for (const line of lines) this.#printed.push(line);
     this.refresh();
   }
 
@@ -84,6 +85,7 @@ export class Screen {
    * takes nothing is waited for only so long.
    */
   async close(): Promise<void> {
+    this.#lent = false;
     if (!this.#open) return;
     const limit = Promise.withResolvers<void>();
     const cancel = after(CLOSE_MS, limit.resolve);
@@ -98,15 +100,19 @@ export class Screen {
     cancel();
   }
 
-  /** Lends the terminal to another program and shows everything again afterwards. */
+  /** Lends the terminal to another program and shows everything again, unless it was closed meanwhile. */
   async lend<T>(run: () => Promise<T>): Promise<T> {
     await this.close();
     await this.#terminal.suspend();
+    this.#lent = true;
     try {
       return await run();
     } finally {
-      this.#terminal.resume();
-      this.open();
+      if (this.#lent) {
+        this.#lent = false;
+        this.#terminal.resume();
+        this.open();
+      }
     }
   }
 

@@ -144,7 +144,13 @@ export class DenoTerminal implements Terminal {
   }
 
   #listen(handlers: TerminalHandlers): void {
-    for (const signal of END_SIGNALS) this.#onSignal(signal, () => handlers.ended(signal));
+    for (const signal of END_SIGNALS) {
+      this.#onSignal(signal, () => {
+        // Ctrl-C in another program reaches the whole job and means that one.
+        if (signal === "SIGINT" && this.#state === "suspended") return;
+        handlers.ended(signal);
+      });
+    }
     const resized = () => this.#state === "running" && handlers.resize();
     if (WINDOWS) {
       let size = consoleSize();

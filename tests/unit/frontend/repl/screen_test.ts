@@ -212,6 +212,18 @@ Deno.test("screen shows nothing while another program has the terminal, and then
   assertEquals([terminal.state, terminal.text()], ["running", ["before", "an editor", "meanwhile", ">"]]);
 });
 
+Deno.test("screen stays closed when it was closed while another program had the terminal", async () => {
+  const { terminal, screen } = open({ columns: 20, rows: 8 });
+  await screen.lend(() => screen.close());
+  assertEquals([terminal.state, terminal.text()], ["suspended", []]);
+});
+
+Deno.test("screen takes the terminal back when the other program could not be run", async () => {
+  const { terminal, screen } = open({ columns: 20, rows: 8 });
+  const failed = await screen.lend(() => Promise.reject(new Error("no editor"))).catch(String);
+  assertEquals([failed, terminal.state, terminal.text()], ["Error: no editor", "running", [">"]]);
+});
+
 Deno.test("screen never shows more rows than there are, the last ones first", () => {
   const { terminal, state, screen } = open({ columns: 20, rows: 5 });
   const lines = Array.from({ length: 9 }, (_, index) => `row ${index}`);
