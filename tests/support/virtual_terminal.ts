@@ -22,6 +22,7 @@ export interface VirtualTerminalOptions {
 const DESTRUCTIVE = /\x1b\[[123]J|\x1bc|\x1b\[\?(?:47|1047|1049)h/;
 
 export class VirtualTerminal implements Terminal {
+  readonly resizing = false;
   readonly synchronized: boolean;
   readonly reflow: Terminal["reflow"];
   /** Everything written so far, a string per write. */

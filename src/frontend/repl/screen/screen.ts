@@ -68,7 +68,10 @@ export class Screen {
     this.#cancel = undefined;
     if (!this.#open) return;
     this.#stale = this.#writing !== undefined;
-    if (this.#stale) return;
+    if (!this.#stale && !this.#terminal.resizing) this.#drawNow();
+  }
+
+  #drawNow(): void {
     this.#last = performance.now();
     this.#write(this.#update());
   }
@@ -89,7 +92,8 @@ export class Screen {
     if (!this.#open) return;
     const limit = Promise.withResolvers<void>();
     const cancel = after(CLOSE_MS, limit.resolve);
-    this.draw();
+    if (this.#writing) this.#stale = true;
+    else this.#drawNow();
     await this.#settled(limit.promise);
     this.#open = false;
     if (!this.#writing) {
@@ -212,9 +216,9 @@ export class Screen {
     const writing = text === "" ? undefined : this.#terminal.write(text);
     this.#writing = writing?.then(() => {
       this.#writing = undefined;
-      if (this.#stale || this.#printed.length > 0) this.draw();
+      if (this.#open && (this.#stale || this.#printed.length > 0)) this.#drawNow();
     });
-    if (!writing && this.#open && this.#printed.length > 0) this.draw();
+    if (!writing && this.#open && this.#printed.length > 0) this.#drawNow();
   }
 }
 

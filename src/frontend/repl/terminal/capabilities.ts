@@ -13,6 +13,9 @@ const OTHER_KEYS_OFF = "\x1b[>4;0m";
 const ATTRIBUTES = "\x1b[c";
 const QUESTIONS = `\x1b[?u\x1b[?2026$p\x1b[>0q${ATTRIBUTES}`;
 
+const RESIZE_MS = 30;
+/** tmux announces the first of several changes at once, the others together 250 ms later. */
+const TMUX_RESIZE_MS = 280;
 /** A terminal that has not answered the first questions after so long never will. */
 const SILENT_MS = 1000;
 
@@ -20,6 +23,8 @@ const SILENT_MS = 1000;
 export interface TerminalEnvironment {
   readonly TERM?: string | undefined;
   readonly TERM_PROGRAM?: string | undefined;
+  /** Set inside of tmux. */
+  readonly TMUX?: string | undefined;
   /** Set inside of GNU screen. */
   readonly STY?: string | undefined;
 }
@@ -30,6 +35,8 @@ export interface TerminalEnvironment {
  */
 export class Capabilities {
   synchronized = false;
+  /** After so long, in ms, a change of the size that was announced is the last. */
+  readonly resizeMs: number;
   reflow: Terminal["reflow"] = "all";
   #keyboard: "unknown" | "kitty" | "other-keys" | "plain" = "unknown";
   /** Terminals that print a part of a question that they do not know are asked nothing. */
@@ -38,7 +45,8 @@ export class Capabilities {
   #answers = false;
   #asked = 0;
 
-  constructor({ TERM = "", TERM_PROGRAM, STY }: TerminalEnvironment) {
+  constructor({ TERM = "", TERM_PROGRAM, TMUX, STY }: TerminalEnvironment) {
+    this.resizeMs = TMUX ? TMUX_RESIZE_MS : RESIZE_MS;
     this.#mayAsk = !/^(?:linux|dumb|vt\d)/.test(TERM) && TERM_PROGRAM !== "Apple_Terminal";
     if (STY || /^(?:linux|st\b|vt\d)/.test(TERM)) this.reflow = "none";
     if (TERM_PROGRAM === "vscode") this.reflow = "other-lines";

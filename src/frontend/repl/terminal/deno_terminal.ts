@@ -9,8 +9,8 @@ const ANSWER_MS = 300;
 /** How long a signal may take until it stops the program. */
 const STOP_MS = 50;
 const WINDOWS = Deno.build.os === "windows";
-/** Changes of the size that come together make one. */
-const RESIZE_MS = 30;
+/** A signal that comes so soon after another program has ended was sent while that had the terminal. */
+const LATE_MS = 500;
 /** Windows tells nobody that a window has another size. */
 const SIZE_POLL_MS = 500;
 const END_SIGNALS: readonly EndSignal[] = WINDOWS ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -26,6 +26,9 @@ export class DenoTerminal implements Terminal {
   #pause = Promise.withResolvers<void>();
   /** Resolves when nothing reads any more. */
   #released = Promise.withResolvers<void>();
+  #resumed = -Infinity;
+  /** Waits for the last of the changes of the size. */
+  #resizing: (() => void) | undefined;
   #undo: (() => void)[] = [];
 
   constructor() {
@@ -33,6 +36,7 @@ export class DenoTerminal implements Terminal {
     this.#capabilities = new Capabilities({
       TERM: env("TERM"),
       TERM_PROGRAM: env("TERM_PROGRAM"),
+      TMUX: env("TMUX"),
       STY: env("STY"),
     });
   }
@@ -44,6 +48,10 @@ export class DenoTerminal implements Terminal {
 
   get rows(): number {
     return consoleSize().rows;
+  }
+
+  get resizing(): boolean {
+    return this.#resizing !== undefined;
   }
 
   get synchronized(): boolean {
@@ -72,6 +80,7 @@ export class DenoTerminal implements Terminal {
 
   resume(): void {
     if (this.#state !== "suspended") return;
+    this.#resumed = performance.now();
     const { resolve: goOn } = this.#pause;
     this.#take();
     goOn();
@@ -146,8 +155,9 @@ export class DenoTerminal implements Terminal {
   #listen(handlers: TerminalHandlers): void {
     for (const signal of END_SIGNALS) {
       this.#onSignal(signal, () => {
-        // Ctrl-C in another program reaches the whole job and means that one.
-        if (signal === "SIGINT" && this.#state === "suspended") return;
+        // Ctrl-C in another program reaches the whole job and means that one; we may hear of it after its end.
+        const isForOther = this.#state === "suspended" || performance.now() - this.#resumed < LATE_MS;
+        if (signal === "SIGINT" && isForOther) return;
         handlers.ended(signal);
       });
     }
@@ -162,15 +172,14 @@ export class DenoTerminal implements Terminal {
       this.#undo.push(() => clearInterval(timer));
     } else {
       // A window that is being dragged sends many of these.
-      let isComing = false;
       this.#onSignal("SIGWINCH", () => {
-        if (isComing) return;
-        isComing = true;
-        after(RESIZE_MS, () => {
-          isComing = false;
+        this.#resizing?.();
+        this.#resizing = after(this.#capabilities.resizeMs, () => {
+          this.#resizing = undefined;
           resized();
         });
       });
+      this.#undo.push(() => this.#resizing?.());
       // Stopped from outside and continued: the shell has had the terminal in between.
       this.#onSignal("SIGCONT", () => {
         if (this.#state !== "running") return;

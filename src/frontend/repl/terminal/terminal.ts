@@ -24,6 +24,11 @@ export type EndSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 export interface Terminal {
   readonly columns: number;
   readonly rows: number;
+  /**
+   * Its size is changing, and `resize` will be called: what is written until then may be for a size that it
+   * has no more, and nobody would know where its rows are.
+   */
+  readonly resizing: boolean;
   /** It has said that it holds a frame back until it is whole (mode 2026). */
   readonly synchronized: boolean;
   /**
