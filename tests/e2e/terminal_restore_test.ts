@@ -141,7 +141,8 @@ Deno.test({
     await startProgram(terminal);
     await terminal.type("!p");
     await terminal.shows("N019.");
-    await terminal.type("a composer of more than one row ".repeat(4));
+    await terminal.type(`${"a composer of more than one row ".repeat(4)}END`);
+    await terminal.shows("END");
     const sizes = [[60, 20], [33, 18], [120, 40], [20, 12], [90, 9], [41, 30], [200, 50], [25, 14], [80, 24]];
     for (const [columns = 80, rows = 24] of sizes) {
       await terminal.resize(columns, rows);

@@ -2,7 +2,7 @@
  * A program on the terminal for tests: shows what is typed, and ends in the way the key after `!` says: `!q`
  * as it should, `!t` by an exception, `!r` by a rejection, `!x` at once. `!z` stops the job; `!e` lends the
  * terminal to a shell that reads a line, `!i` to one that waits, `!k` to one that is killed. `!p` prints
- * numbered lines, `!c` clears, `!f` prints without end and counts in the file of the first argument how often.
+ * numbered lines, `!c` clears, `!f` prints without end and counts in the file of its argument how often.
  */
 import { Screen } from "../../src/frontend/repl/screen/screen.ts";
 import { DenoTerminal } from "../../src/frontend/repl/terminal/deno_terminal.ts";

@@ -34,6 +34,7 @@ export class Screen {
   #cancel: (() => void) | undefined;
   #last = 0;
   #open = false;
+  #closing = false;
   #lent = false;
   #writing: Promise<void> | undefined;
   /** Something has changed since the frame that is being written. */
@@ -68,7 +69,8 @@ export class Screen {
     this.#cancel = undefined;
     if (!this.#open) return;
     this.#stale = this.#writing !== undefined;
-    if (!this.#stale && !this.#terminal.resizing) this.#drawNow();
+    // What is printed at the end is shown in any case.
+    if (!this.#stale && (this.#closing || !this.#terminal.resizing)) this.#drawNow();
   }
 
   #drawNow(): void {
@@ -92,10 +94,10 @@ export class Screen {
     if (!this.#open) return;
     const limit = Promise.withResolvers<void>();
     const cancel = after(CLOSE_MS, limit.resolve);
-    if (this.#writing) this.#stale = true;
-    else this.#drawNow();
+    this.#closing = true;
+    this.draw();
     await this.#settled(limit.promise);
-    this.#open = false;
+    this.#open = this.#closing = false;
     if (!this.#writing) {
       this.#write(`${this.#erased()}${this.#cursor.column === undefined ? "\x1b[?25h" : ""}`);
       this.#forget();
@@ -216,9 +218,9 @@ export class Screen {
     const writing = text === "" ? undefined : this.#terminal.write(text);
     this.#writing = writing?.then(() => {
       this.#writing = undefined;
-      if (this.#open && (this.#stale || this.#printed.length > 0)) this.#drawNow();
+      if (this.#stale || this.#printed.length > 0) this.draw();
     });
-    if (!writing && this.#open && this.#printed.length > 0) this.#drawNow();
+    if (!writing && this.#open && this.#printed.length > 0) this.draw();
   }
 }
 

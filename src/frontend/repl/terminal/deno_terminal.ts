@@ -155,7 +155,7 @@ export class DenoTerminal implements Terminal {
   #listen(handlers: TerminalHandlers): void {
     for (const signal of END_SIGNALS) {
       this.#onSignal(signal, () => {
-        // Ctrl-C in another program reaches the whole job and means that one; we may hear of it after its end.
+        // Ctrl-C in another program reaches the whole job and means that one; we may hear of it late.
         const isForOther = this.#state === "suspended" || performance.now() - this.#resumed < LATE_MS;
         if (signal === "SIGINT" && isForOther) return;
         handlers.ended(signal);
