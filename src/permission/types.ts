@@ -200,6 +200,11 @@ export interface PermissionGate extends Gate {
    * destructive-command check stay).
    */
   approvedPlan: boolean;
+  /** Allow rules that hold until the session ends. */
+  readonly sessionRules: readonly string[];
+  /** Adds one of them; deny and ask rules and the destructive-command check go first. */
+  allowForSession(rule: string): void;
+  revokeForSession(rule: string): void;
   /** Starts loading the shell parser, so that the first command does not wait for it. */
   warm(): Promise<void>;
   /**

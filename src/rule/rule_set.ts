@@ -79,6 +79,14 @@ export class RuleSet {
     this.#byTool.clear();
   }
 
+  /** Takes back what was granted while running. */
+  revoke(text: string, origin: string): void {
+    const at = this.#rules.findIndex((rule) => rule.text === text && rule.source.origin === origin);
+    if (at < 0) return;
+    this.#rules.splice(at, 1);
+    this.#byTool.clear();
+  }
+
   /** Rules that can concern the calls of a tool. */
   for(call: RuledCall): ToolRules {
     return this.#find(`${call.tool} ${call.alias ?? ""}`, (rule) => concerns(rule, call));

@@ -3,6 +3,7 @@ import { lazy } from "../util/lazy.ts";
 export { SessionBusyError } from "./log/busy.ts";
 export {
   findSession,
+  lastAnswer,
   listSessions,
   projectDirs,
   sessionIds,

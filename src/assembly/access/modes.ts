@@ -7,7 +7,14 @@ import {
   type PermissionMode,
 } from "../../permission/mod.ts";
 
-type ModalGate = Gate & Partial<Pick<PermissionGate, "approvalMode" | "permissionMode">>;
+type ModalGate =
+  & Gate
+  & Partial<
+    Pick<
+      PermissionGate,
+      "approvalMode" | "permissionMode" | "sessionRules" | "allowForSession" | "revokeForSession"
+    >
+  >;
 
 /** What the model is told of a mode that a person switched to. */
 const TOLD: Readonly<Record<PermissionMode, string>> = {
@@ -52,6 +59,21 @@ export class Modes {
   /** The coarse boundary. */
   get permission(): PermissionMode {
     return this.#gate.permissionMode ?? "workspace-write";
+  }
+
+  /** Allow rules that hold until the session ends. */
+  get sessionRules(): readonly string[] {
+    return this.#gate.sessionRules ?? [];
+  }
+
+  /** Adds such a rule; throws ReasonixError (usage) where something else judges calls. */
+  allowForSession(rule: string): void {
+    this.#requireModes();
+    this.#gate.allowForSession?.(rule);
+  }
+
+  revokeForSession(rule: string): void {
+    this.#gate.revokeForSession?.(rule);
   }
 
   /** Whether a person typed the command that runs now: then the typing is the approval. */

@@ -24,6 +24,10 @@ export interface Setting {
   readonly key: string;
   /** Fit to be shown: secrets are replaced. */
   readonly value: unknown;
+  /** Everything that it can be; absent where that cannot be listed. */
+  readonly values?: readonly unknown[];
+  /** Nothing reads it. */
+  readonly idle?: true;
   readonly from: ConfigSource;
 }
 
@@ -56,20 +60,28 @@ export function listSettings(loaded: LoadedConfig): Setting[] {
 function collect(
   loaded: LoadedConfig,
   table: TomlTable,
-  at: { schema: JsonSchema; path: KeyPath },
+  at: { schema: JsonSchema; path: KeyPath; idle?: boolean },
 ): Setting[] {
   return Object.entries(at.schema.properties ?? {}).flatMap(([name, schema]) => {
     const value = table[name];
     const path = [...at.path, name];
     if (value === undefined) return [];
-    if (schema.properties && isTable(value)) return collect(loaded, value, { schema, path });
+    const idle = at.idle || schema.idle !== undefined;
+    if (schema.properties && isTable(value)) return collect(loaded, value, { schema, path, idle });
     const { items } = schema;
     if (Array.isArray(value) && value.length > 0 && items?.properties) {
       return value.flatMap((entry) =>
-        collect(loaded, entry, { schema: items, path: [...path, String(entry.name)] })
+        collect(loaded, entry, { schema: items, path: [...path, String(entry.name)], idle })
       );
     }
-    return [{ key: formatKey(path), value: hideSecrets(value, schema), from: originAt(loaded, path) }];
+    const values = schema.type === "boolean" ? [true, false] : schema.enum;
+    return [{
+      key: formatKey(path),
+      value: hideSecrets(value, schema),
+      ...(values ? { values } : {}),
+      ...(idle ? { idle: true } : {}),
+      from: originAt(loaded, path),
+    }];
   });
 }
 

@@ -44,6 +44,55 @@ export const texts = {
     ownWords: "Something else, in your own words",
   },
 
+  sessions: {
+    title: (count: number) => `Go on with which session? ${count} of this directory`,
+    titleAll: (count: number) => `Go on with which session? ${count} of all directories`,
+    everywhere: "Show the sessions of all directories",
+    onlyHere: "Show only the sessions of this directory",
+    untitled: "(no title)",
+    turns: (count: number) => count === 1 ? "1 turn" : `${count} turns`,
+    first: "First:",
+    last: "Last:",
+  },
+
+  turns: {
+    title: "Go back to which moment?",
+    after: (turn: number, prompt: string) => `After turn ${turn}: ${prompt}`,
+    before: "Before the first turn",
+    what: "Bring back what?",
+    both: "Files and conversation",
+    code: "Files only",
+    conversation: "Conversation only",
+    leaves: (count: number) => count === 1 ? "Leaves 1 turn behind" : `Leaves ${count} turns behind`,
+    noFiles: "No file has changed since",
+    files: (count: number) => count === 1 ? "1 file to bring back" : `${count} files to bring back`,
+    moreFiles: (count: number) => `  and ${count} more`,
+    actions: { create: "create", update: "update", delete: "delete" },
+  },
+
+  settings: {
+    title: "Settings\nWhat you choose is saved in your own file; its comments stay.",
+    unset: "not set",
+    automatic: "as the system says",
+    change: (key: string, value: string) => `${key}\nNow: ${value}`,
+  },
+
+  rules: {
+    title: "Permission rules",
+    add: "Add a rule",
+    thisSession: "this session",
+    waiting: "not in force until trusted",
+    elsewhere: (place: string) => `This rule stands in ${place}; change it there.`,
+    remove: (rule: string) => `Remove the rule ${rule}?`,
+    which: "What shall the rule do?",
+    allowSession: "Allow without a question, until this session ends",
+    allow: "Allow without a question, always",
+    ask: "Ask each time",
+    deny: "Refuse",
+    write: "Which calls?",
+    example: "For example Bash(go test:*), Edit(docs/**) or Read(secrets/**)",
+  },
+
   trust: {
     title: "Use what this project brings?",
     all: "Yes, trust it as it is now",

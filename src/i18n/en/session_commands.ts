@@ -8,7 +8,6 @@ export const texts = {
     "Files stay as they are, but /undo will not reach them any more. /new keeps the session.",
   cleared: (id: string) => `Session ${id} is deleted; a new one has begun. What is remembered stays`,
 
-  noOther: "There is no other session of this directory yet",
   whichSession: "Go on with which session?",
   noTitle: "(no title)",
   forked: (id: string, from: string) => `You are now in ${id}, a copy of ${from}`,
@@ -29,9 +28,6 @@ export const texts = {
   nothingToUndo: "There is no turn to take back",
   undone: (turn: number, prompt: string) =>
     `Turn ${turn} is taken back ("${prompt}"); \`/redo\` brings it back`,
-  whichTurn: "Go back to the end of which turn?",
-  beforeFirst: "Before the first turn",
-  whichScope: "Bring back what?",
   scopes: {
     both: "files and conversation",
     code: "files only",

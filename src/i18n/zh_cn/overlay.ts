@@ -43,6 +43,55 @@ export const texts: typeof en = {
     ownWords: "其他，自己写",
   },
 
+  sessions: {
+    title: (count) => `继续哪个会话？本目录共 ${count} 个`,
+    titleAll: (count) => `继续哪个会话？所有目录共 ${count} 个`,
+    everywhere: "显示所有目录的会话",
+    onlyHere: "只显示本目录的会话",
+    untitled: "（无标题）",
+    turns: (count) => `${count} 轮`,
+    first: "首条：",
+    last: "末条：",
+  },
+
+  turns: {
+    title: "回到哪个时刻？",
+    after: (turn, prompt) => `第 ${turn} 轮之后：${prompt}`,
+    before: "第一轮之前",
+    what: "恢复什么？",
+    both: "文件和对话",
+    code: "只恢复文件",
+    conversation: "只恢复对话",
+    leaves: (count) => `将舍弃 ${count} 轮`,
+    noFiles: "此后没有文件变动",
+    files: (count) => `将恢复 ${count} 个文件`,
+    moreFiles: (count) => `  另有 ${count} 个`,
+    actions: { create: "新建", update: "改回", delete: "删除" },
+  },
+
+  settings: {
+    title: "设置\n所作的选择保存在你自己的配置文件里，文件中的注释会保留。",
+    unset: "未设置",
+    automatic: "跟随系统",
+    change: (key, value) => `${key}\n当前值：${value}`,
+  },
+
+  rules: {
+    title: "权限规则",
+    add: "添加规则",
+    thisSession: "本次会话",
+    waiting: "信任之后才生效",
+    elsewhere: (place) => `这条规则写在 ${place}，请到那里修改。`,
+    remove: (rule) => `删除规则 ${rule}？`,
+    which: "这条规则要做什么？",
+    allowSession: "不经询问即允许，直到本次会话结束",
+    allow: "始终不经询问即允许",
+    ask: "每次都询问",
+    deny: "拒绝",
+    write: "针对哪些调用？",
+    example: "例如 Bash(go test:*)、Edit(docs/**) 或 Read(secrets/**)",
+  },
+
   trust: {
     title: "使用这个项目自带的内容？",
     all: "使用，信任它现在的样子",

@@ -8,7 +8,6 @@ export const texts: typeof en = {
     `要永久丢弃当前会话（共 ${turns} 轮）吗？\n文件保持现状，但之后无法再用 /undo 恢复。/new 会保留会话。`,
   cleared: (id) => `会话 ${id} 已删除，新会话已开始。已记住的内容不受影响`,
 
-  noOther: "此目录还没有其他会话",
   whichSession: "继续哪个会话？",
   noTitle: "（无标题）",
   forked: (id, from) => `当前会话是 ${id}，它是 ${from} 的副本`,
@@ -24,9 +23,6 @@ export const texts: typeof en = {
 
   nothingToUndo: "没有可撤销的轮次",
   undone: (turn, prompt) => `已撤销第 ${turn} 轮（“${prompt}”）；\`/redo\` 可恢复`,
-  whichTurn: "回到哪一轮结束时的状态？",
-  beforeFirst: "第一轮之前",
-  whichScope: "要恢复什么？",
   scopes: {
     both: "文件和对话",
     code: "仅文件",

@@ -14,6 +14,7 @@ import { type Evaluation, Evaluator, exactKey } from "./evaluate.ts";
 import { type DecisionContext, resolveDecision } from "./resolve.ts";
 import { suggestRules } from "./suggest_rule.ts";
 
+const SESSION = "granted for this session";
 const PLAIN_READ: Decision = { decision: "allow", source: "mode" };
 
 /**
@@ -33,6 +34,7 @@ class SessionGate implements PermissionGate {
   readonly #trusted: Set<string>;
   /** Calls that were granted for the session as they are. */
   readonly #exact = new Set<string>();
+  readonly #session = new Set<string>();
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -52,6 +54,20 @@ class SessionGate implements PermissionGate {
 
   set cwd(cwd: string) {
     this.#evaluator.cwd = cwd;
+  }
+
+  get sessionRules(): readonly string[] {
+    return [...this.#session];
+  }
+
+  allowForSession(rule: string): void {
+    if (this.#session.has(rule)) return;
+    this.#session.add(rule);
+    this.#evaluator.rules.grant(rule, SESSION);
+  }
+
+  revokeForSession(rule: string): void {
+    if (this.#session.delete(rule)) this.#evaluator.rules.revoke(rule, SESSION);
   }
 
   async warm(): Promise<void> {
@@ -149,9 +165,9 @@ class SessionGate implements PermissionGate {
       await this.#options.saveRule?.(chosen);
       rules.grant(chosen, "saved by the user");
     } else if (chosen !== undefined && chosen === request.prefixRule) {
-      rules.grant(chosen, "granted for this session");
+      this.allowForSession(chosen);
     } else if (sessionRule !== undefined) {
-      rules.grant(sessionRule, "granted for this session");
+      this.allowForSession(sessionRule);
     } else {
       this.#exact.add(exactKey(evaluation));
     }

@@ -90,6 +90,23 @@ function sessionInfo(paths: SessionPaths): SessionInfo {
   }
 }
 
+/**
+ * The last answer of a session in text, where the end of its file holds one; only that piece is read. At most
+ * its last 2,000 characters.
+ */
+export function lastAnswer(path: string): string | undefined {
+  try {
+    using file = Deno.openSync(path);
+    const { size } = file.statSync();
+    const events = parseLines(readPiece(file, Math.max(0, size - TAIL), TAIL));
+    const answers = events.filter(({ type }) => type === "message.end").map(({ content }) => text(content));
+    return answers.findLast((content) => content !== undefined && content.trim() !== "")?.slice(-2000);
+  } catch {
+    // Removed since it was listed.
+    return undefined;
+  }
+}
+
 function readPiece(file: Deno.FsFile, from: number, length: number): string {
   file.seekSync(from, Deno.SeekMode.Start);
   const bytes = new Uint8Array(length);

@@ -5,13 +5,20 @@ import { loadTexts } from "../../../i18n/mod.ts";
 import { isFault, readRule, type RuleList } from "../../../rule/mod.ts";
 import type { CommandBody, CommandHost } from "../../command.ts";
 import { goOn } from "../../going_on.ts";
+import { changeRules } from "../../panels/rules.ts";
 
 const LISTS: readonly RuleList[] = ["allow", "ask", "deny"];
 
 export const command: CommandBody = {
   async run(host, argument) {
     const texts = await loadTexts("setting_commands", host.locale);
-    if (argument === "") return host.say(await listText(host), "plain");
+    if (argument === "") {
+      if (host.headless) return host.say(await listText(host), "plain");
+      return await changeRules(host, {
+        add: (list, rule) => change(host, list, rule),
+        remove: (rule) => change(host, undefined, rule),
+      });
+    }
     const [, verb = "", rule = ""] = /^(\S+)\s*([\s\S]*)$/.exec(argument) ?? [];
     const list = LISTS.find((name) => name === verb);
     if (rule === "" || (list === undefined && verb !== "remove")) {
@@ -20,9 +27,7 @@ export const command: CommandBody = {
         remedy: texts.ruleCommands,
       });
     }
-    const file = list === undefined ? await remove(host, rule) : await add(host, list, rule);
-    if (!host.headless) await goOn(host);
-    host.say(list === undefined ? texts.ruleRemoved(rule, file) : texts.ruleAdded(list, rule, file));
+    await change(host, list, rule);
   },
   async complete(host) {
     const { loaded: { config: { permissions } } } = await host.session();
@@ -33,6 +38,14 @@ export const command: CommandBody = {
     ];
   },
 };
+
+/** Saves a rule in a list, or takes it out of all; goes on with what is then in force. */
+async function change(host: CommandHost, list: RuleList | undefined, rule: string): Promise<void> {
+  const texts = await loadTexts("setting_commands", host.locale);
+  const file = list === undefined ? await remove(host, rule) : await add(host, list, rule);
+  if (!host.headless) await goOn(host);
+  host.say(list === undefined ? texts.ruleRemoved(rule, file) : texts.ruleAdded(list, rule, file));
+}
 
 async function listText(host: CommandHost): Promise<string> {
   const { loaded } = await host.session();

@@ -8,13 +8,22 @@ import {
 import { loadTexts } from "../../../i18n/mod.ts";
 import type { CommandBody } from "../../command.ts";
 import { goOn } from "../../going_on.ts";
+import { changeSettings } from "../../panels/settings.ts";
 import { rowsText } from "../../rows.ts";
 
 export const command: CommandBody = {
   async run(host, argument) {
     const texts = await loadTexts("setting_commands", host.locale);
     const { loaded, paths } = await host.session();
+    const file = userConfigFile(paths.home);
+    const save = async (key: string, value: unknown) => {
+      await setConfigValue(file, key, value);
+      await host.settingSaved?.(key, value);
+      if (!host.headless) await goOn(host);
+      host.say(texts.settingSaved(key, JSON.stringify(value), file));
+    };
     if (argument === "") {
+      if (!host.headless) return await changeSettings(host, save);
       const changed = listSettings(loaded).filter(({ from }) => from.source !== "default");
       const rows = rowsText(changed.map(({ key, value }) => [key, JSON.stringify(value)]));
       return host.say(`${rows}\n${texts.settingsHint}\n`, "plain");
@@ -23,12 +32,7 @@ export const command: CommandBody = {
     if (text === "") {
       return host.say(rowsText([[key, JSON.stringify(getConfigValue(loaded, key) ?? null)]]), "plain");
     }
-    const value = parseConfigValue(key, text);
-    const file = userConfigFile(paths.home);
-    await setConfigValue(file, key, value);
-    await host.settingSaved?.(key, value);
-    if (!host.headless) await goOn(host);
-    host.say(texts.settingSaved(key, text, file));
+    await save(key, parseConfigValue(key, text));
   },
   async complete(host) {
     return listSettings((await host.session()).loaded).map(({ key, value }) => ({

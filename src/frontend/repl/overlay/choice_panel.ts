@@ -90,6 +90,7 @@ export class ChoicePanel<T> implements Overlay<T> {
   #choose(entry: Entry<T>): void {
     if ("value" in entry) return this.#resolve(entry.value);
     const composer = new Composer({
+      palette: this.#style.palette,
       onSubmit: ({ text }) => {
         const written = entry.write(text.trim());
         const { multiple } = this.#options;

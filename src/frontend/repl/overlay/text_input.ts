@@ -18,7 +18,10 @@ export class TextInput implements Overlay<string> {
     this.#question = question;
     this.#style = style;
     this.answer = new Promise((resolve) => this.#resolve = resolve);
-    this.#composer = new Composer({ onSubmit: ({ text }) => this.#resolve(text.trim()) });
+    this.#composer = new Composer({
+      palette: style.palette,
+      onSubmit: ({ text }) => this.#resolve(text.trim()),
+    });
     this.#composer.text = initial;
   }
 
