@@ -4,11 +4,10 @@ import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
 import type { CommandHost, SlashCommand } from "./command.ts";
 import { allCommands, plainText, readCommand } from "./registry.ts";
 
-/** The meaning of a line in a run that nobody watches. */
-export type Line =
-  | { readonly kind: "command"; readonly run: (signal?: AbortSignal) => Promise<CommandReport> }
-  /** Text for the model. */
-  | { readonly kind: "text"; readonly input: TurnInput };
+/** What a line of a run that nobody watches leads to: a turn, or the report of a command. */
+export type LineOutcome =
+  | { readonly input: TurnInput }
+  | { readonly input?: undefined; readonly report: CommandReport };
 
 /** The text that a command gave the user, and its cost. */
 export interface CommandReport {
@@ -19,39 +18,28 @@ export interface CommandReport {
   readonly durationMs: number;
 }
 
-/**
- * Reads a line that may begin with `/name`. Everything that is no command, such as a path, is only text; so
- * is what a command sends to the model. Throws ReasonixError (usage) for a name that no command has.
- */
-export async function readLine(text: string, assembly: Assembly, locale: Locale = "en"): Promise<Line> {
-  if (!text.startsWith("/")) return { kind: "text", input: { text } };
-  const host = new HeadlessHost(assembly, locale, await loadTexts("commands", locale));
-  const line = await readCommand(text, { locale, session: () => host.session() });
-  if (!line) return { kind: "text", input: { text: plainText(text) } };
-  const { command, argument } = line;
-  if (command.kind !== "builtin" || SENDING.has(command.name)) {
-    await command.run(host, argument);
-    if (host.sent) return { kind: "text", input: host.sent };
-    return { kind: "command", run: () => Promise.resolve(free(host.report)) };
-  }
-  return {
-    kind: "command",
-    run: (signal) =>
-      assembly.stoppable(signal, () => measured(assembly, () => reportOf(command, host, argument, signal))),
-  };
+export interface LineOptions {
+  readonly locale?: Locale | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** Commands of the program that lead to a turn. */
-const SENDING: ReadonlySet<string> = new Set(["init", "review"]);
-
-async function reportOf(
-  command: SlashCommand,
-  host: HeadlessHost,
-  argument: string,
-  signal?: AbortSignal,
-): Promise<string> {
-  await command.run(host, argument, signal);
-  return host.report;
+/**
+ * Carries out a line that may begin with `/name`. Everything that is no command, such as a path, is text for
+ * the model. Throws ReasonixError (usage) for a name that no command has.
+ */
+export async function carryOutLine(
+  text: string,
+  assembly: Assembly,
+  { locale = "en", signal }: LineOptions,
+): Promise<LineOutcome> {
+  const host = new HeadlessHost(assembly, locale, await loadTexts("commands", locale));
+  const line = await readCommand(text, { locale, session: () => host.session() });
+  if (!line) return { input: { text: plainText(text) } };
+  const { command, argument } = line;
+  return await assembly.stoppable(signal, async () => {
+    const spent = await measured(assembly, async () => await command.run(host, argument, signal));
+    return host.sent ? { input: host.sent } : { report: { text: host.report, ...spent } };
+  });
 }
 
 /** A run is a session and an output: nobody can be asked, and there is nowhere to go. */
@@ -113,24 +101,21 @@ class HeadlessHost implements CommandHost {
   quit(): void {}
 }
 
-function free(text: string): CommandReport {
-  return { text, usage: NO_SPENDING.usage, durationMs: 0 };
-}
-
+/** Does a piece of work and counts what it cost. */
 async function measured(
   { controller, provider }: Assembly,
-  work: () => Promise<string>,
-): Promise<CommandReport> {
+  work: () => Promise<void>,
+): Promise<Omit<CommandReport, "text">> {
   const started = performance.now();
   let spending = NO_SPENDING;
   const unsubscribe = controller.subscribe((event) => {
     if (event.type === "message.end") spending = addSpending(spending, event);
   });
   try {
-    const text = await work();
+    await work();
     const cost = totalCost(spending, provider.model.price?.currency);
     const durationMs = Math.round(performance.now() - started);
-    return { text, usage: spending.usage, durationMs, ...(cost ? { cost } : {}) };
+    return { usage: spending.usage, durationMs, ...(cost ? { cost } : {}) };
   } finally {
     unsubscribe();
   }

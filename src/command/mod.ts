@@ -12,7 +12,7 @@ export type {
   SlashCommand,
 } from "./command.ts";
 export { allCommands, type CommandScope, plainText, readCommand } from "./registry.ts";
-export type { CommandReport, Line } from "./headless.ts";
+export type { CommandReport, LineOptions, LineOutcome } from "./headless.ts";
 
 /** The examination of the installation. */
 export const loadDoctor = lazy(() => import("./doctor/mod.ts"));

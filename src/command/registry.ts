@@ -59,7 +59,11 @@ function lazyBody(name: string, entry: Builtin, texts: Texts["commands"]): Comma
       if (entry.needsSession) await requireBeginning(name, host, texts);
       await (await entry.load()).command.run(host, argument, signal);
     },
-    complete: async (host) => await (await entry.load()).command.complete?.(host) ?? [],
+    async complete(host) {
+      const { command } = await entry.load();
+      // Proposals of a session that cannot be opened are none.
+      return await (async () => await command.complete?.(host))().catch(() => undefined) ?? [];
+    },
   };
 }
 

@@ -1,16 +1,19 @@
 import type { Assembly } from "../../../src/assembly/mod.ts";
-import type { Line, SlashCommand } from "../../../src/command/mod.ts";
-import type { Locale } from "../../../src/i18n/mod.ts";
+import type { LineOptions, LineOutcome, SlashCommand } from "../../../src/command/mod.ts";
 import { lazy } from "../../../src/util/lazy.ts";
 
 /** Few runs begin with a slash; the others do not pay for commands. */
 const loadCommands = lazy(() => import("../../../src/command/mod.ts"));
 
-/** Reads what a run was given: a command of the program, or text for the model. */
-export async function lineOf(text: string, assembly: Assembly, locale?: Locale): Promise<Line> {
-  if (!text.startsWith("/")) return { kind: "text", input: { text } };
+/** Carries out what a run was given, where it is a command; other lines are text for the model. */
+export async function carryOutLine(
+  text: string,
+  assembly: Assembly,
+  options: LineOptions = {},
+): Promise<LineOutcome> {
+  if (!text.startsWith("/")) return { input: { text } };
   const { loadHeadless } = await loadCommands();
-  return await (await loadHeadless()).readLine(text, assembly, locale);
+  return await (await loadHeadless()).carryOutLine(text, assembly, options);
 }
 
 /** What the program and the project offer; without a session only the program. */

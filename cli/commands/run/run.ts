@@ -9,7 +9,7 @@ import { onSignals } from "../../terminal/signals.ts";
 import { readTask, type Task } from "../../terminal/stdin.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { answerSchemaOf, loadRunConfig, type RunFlags, runOptions } from "./config.ts";
-import { commandNames, lineOf } from "./line.ts";
+import { carryOutLine, commandNames } from "./line.ts";
 import { Metrics } from "./metrics.ts";
 import { printerFor } from "./printer.ts";
 import { failedResult, redacted, reportResult, resultOf, type TurnFacts, withDelivery } from "./result.ts";
@@ -96,8 +96,8 @@ interface TaskParts extends Pick<RunParts, "printer" | "signal" | "speech">, Tur
 
 async function resultOfTask({ text, piped }: Task, parts: TaskParts): Promise<RunResult> {
   const { assembly, printer, signal } = parts;
-  const line = await lineOf(text, assembly, parts.speech.locale);
-  if (line.kind === "command") return reportResult(await line.run(signal), assembly);
+  const line = await carryOutLine(text, assembly, { signal, locale: parts.speech.locale });
+  if (!line.input) return reportResult(line.report, assembly);
   await printer.begin?.({ ...await assembly.open(), commands: () => commandNames(assembly) });
   const references = piped === undefined ? [] : [`<stdin>\n${piped}\n</stdin>`];
   return resultOf(await assembly.run({ ...line.input, references }, signal), assembly, parts);

@@ -110,7 +110,7 @@ export class Chat {
       texts: () => texts.composer,
       paths,
       commands: () => this.#commands.commands(),
-      values: () => Promise.resolve([]),
+      values: async (command) => await command.complete?.(this.#commands) ?? [],
       session: () => this.#host.current(),
       changed: () => this.#screen.draw(),
       lend: (run) => this.#screen.lend(run),

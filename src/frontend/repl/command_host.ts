@@ -26,7 +26,7 @@ export class ChatCommands implements CommandHost {
   readonly #texts: ChatTexts;
 
   constructor({ host, dialogs, texts, ...own }: ChatCommandsOptions) {
-    this.say = own.say;
+    this.say = (text, form) => own.say(form === "plain" ? fenced(text) : text);
     this.send = own.send;
     this.quit = own.quit;
     this.draft = own.draft;
@@ -54,4 +54,10 @@ export class ChatCommands implements CommandHost {
   async reopen(request: OpenRequest): Promise<void> {
     await this.#host.replace(request);
   }
+}
+
+/** Lines with columns, which Markdown would run together. */
+function fenced(text: string): string {
+  const fence = "`".repeat(Math.max(3, ...(text.match(/`+/g) ?? []).map((ticks) => ticks.length + 1)));
+  return `${fence}text\n${text.trimEnd()}\n${fence}`;
 }

@@ -7,7 +7,7 @@ import type { CliContext } from "../../../terminal/process.ts";
 import { runPaths } from "../../../terminal/working_directory.ts";
 import { claudeMode } from "../claude_names.ts";
 import { answerSchemaOf, loadRunConfig, type RunFlags, runOptions } from "../config.ts";
-import { commandNames, lineOf } from "../line.ts";
+import { carryOutLine, commandNames } from "../line.ts";
 import { Metrics } from "../metrics.ts";
 import { failedResult, redacted, reportResult, resultOf } from "../result.ts";
 import { ControlChannel, type Fields, type UserLine } from "./control_channel.ts";
@@ -114,8 +114,8 @@ class Conversation implements ControlledConversation {
     const permissionMode = claudeMode(this.#flags.permissionMode);
     const commands = () => commandNames(assembly);
     await this.#printer.begin?.({ ...await assembly.open(), commands, permissionMode });
-    const line = await lineOf(text, assembly);
-    if (line.kind === "command") return reportResult(await line.run(signal), assembly);
+    const line = await carryOutLine(text, assembly, { signal });
+    if (!line.input) return reportResult(line.report, assembly);
     const outcome = await assembly.run({ ...line.input, images }, signal);
     return resultOf(outcome, assembly, { metrics: this.#metrics, schema: this.#schema });
   }
