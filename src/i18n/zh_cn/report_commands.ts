@@ -44,8 +44,8 @@ export const texts: typeof en = {
   askFor: (path) => `用 \`/diff ${path}\` 查看`,
   restOf: (lines, path) => `… 还有 ${lines} 行：\`/diff ${path}\``,
 
-  bugHint: "没有发送任何内容。`/bug 文件` 会把它写入文件；附到 issue 之前请先读一遍",
-  bugWritten: (file) => `报告在 ${file}。没有发送任何内容；附到 issue 之前请先读一遍`,
+  bugHint: "没有发送任何内容。`/bug 文件` 会把它写入文件；附到问题报告之前请先读一遍",
+  bugWritten: (file) => `报告在 ${file}。没有发送任何内容；附到问题报告之前请先读一遍`,
   cannotWrite: (file, reason) => `无法写入 ${file}：${reason}`,
   exists: "文件已存在",
   otherName: "请换一个文件名",
