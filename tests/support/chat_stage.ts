@@ -1,0 +1,128 @@
+/** A chat with a scripted model and a terminal without a window. */
+import { assemble, type Assembly, loadTrustedConfig } from "../../src/assembly/mod.ts";
+import type { OpenRequest } from "../../src/command/mod.ts";
+import type { ConfigInput } from "../../src/config/mod.ts";
+import type { Event } from "../../src/core/mod.ts";
+import type { Locale } from "../../src/i18n/mod.ts";
+import { Chat } from "../../src/frontend/repl/chat.ts";
+import { ChatTexts } from "../../src/frontend/repl/chat_texts.ts";
+import type { Person } from "../../src/frontend/repl/person.ts";
+import { type Reply, type ScriptedProvider, scriptedProvider } from "./agent_fixture.ts";
+import { VirtualTerminal } from "./virtual_terminal.ts";
+
+const LIMIT_MS = 10_000;
+
+export interface ChatStageOptions {
+  readonly replies?: readonly Reply[];
+  readonly config?: ConfigInput;
+  readonly first?: readonly string[];
+  readonly start?: OpenRequest;
+  readonly locale?: Locale;
+  readonly columns?: number;
+  readonly rows?: number;
+  /** Awaited before a session opens; what it throws is why it cannot be opened. */
+  readonly beforeOpen?: (request: OpenRequest, person: Person) => void | Promise<void>;
+}
+
+export interface ChatStage extends AsyncDisposable {
+  readonly terminal: VirtualTerminal;
+  readonly provider: ScriptedProvider;
+  readonly cwd: string;
+  readonly home: string;
+  /** Everything that was recorded, and what was live only. */
+  readonly events: Event[];
+  /** Requests to open a session, in order. */
+  readonly opened: OpenRequest[];
+  /** The session that was opened last. */
+  readonly assembly: () => Assembly;
+  /** The exit code, once the chat is left. */
+  readonly left: Promise<number>;
+  /** Resolves when something is so; fails with the screen when it never is. */
+  until(holds: () => boolean): Promise<void>;
+  /** Resolves when the screen shows a text. */
+  shows(text: string): Promise<void>;
+  /** Types a text and sends it. */
+  say(text: string): void;
+}
+
+export async function openChat(options: ChatStageOptions = {}): Promise<ChatStage> {
+  const { replies = [], config = {}, locale = "en", columns, rows } = options;
+  const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-chat-" }));
+  const paths = { cwd: `${root}/work`, home: `${root}/home`, env: (name: string) => Deno.env.get(name) };
+  await Promise.all([Deno.mkdir(paths.cwd), Deno.mkdir(paths.home)]);
+  const size = { ...(columns === undefined ? {} : { columns }), ...(rows === undefined ? {} : { rows }) };
+  const terminal = new VirtualTerminal(size);
+  const provider = scriptedProvider(replies);
+  const events: Event[] = [];
+  const opened: OpenRequest[] = [];
+  const assemblies: Assembly[] = [];
+  const open = async (request: OpenRequest, person: Person): Promise<Assembly> => {
+    opened.push(request);
+    await options.beforeOpen?.(request, person);
+    const { model: _model, effort: _effort, resume: _resume, ...rest } = request;
+    const assembly = await assemble({
+      ...rest,
+      paths,
+      loaded: await loadTrustedConfig({ ...paths, flags: config, noFiles: true }, {}),
+      inMemory: true,
+      provider,
+      ...(person.approver ? { approver: person.approver } : {}),
+      ...(person.asker ? { asker: person.asker } : {}),
+    });
+    assembly.controller.subscribe((event) => void events.push(event));
+    assemblies.push(assembly);
+    return assembly;
+  };
+  const chat = new Chat({
+    terminal,
+    colours: false,
+    texts: await ChatTexts.load(locale),
+    paths,
+    open,
+    start: options.start ?? {},
+    first: options.first ?? [],
+  });
+  const left = chat.run();
+  const until = async (holds: () => boolean) => {
+    const end = performance.now() + LIMIT_MS;
+    while (!holds()) {
+      if (performance.now() > end) throw new Error(`It never came to that:\n${terminal.text().join("\n")}`);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  };
+  return {
+    terminal,
+    provider,
+    ...paths,
+    events,
+    opened,
+    assembly() {
+      const last = assemblies.at(-1);
+      if (!last) throw new Error("No session was opened");
+      return last;
+    },
+    left,
+    until,
+    shows: (text) => until(() => terminal.text().some((line) => line.includes(text))),
+    say(text) {
+      terminal.type(text);
+      terminal.press("enter");
+    },
+    async [Symbol.asyncDispose]() {
+      terminal.hangUp("SIGTERM");
+      await left;
+      await Deno.remove(root, { recursive: true });
+    },
+  };
+}
+
+/** A reply that begins, and goes on only when it is stopped or released. */
+export function heldReply(text: string, release: Promise<void> = new Promise(() => {})): Reply {
+  return async function* (signal) {
+    yield { type: "text", text };
+    const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+    await Promise.race([stopped, release]);
+    if (signal.aborted) yield { type: "error", error: { kind: "aborted", message: "stopped" } };
+    else yield { type: "done", reason: "stop" };
+  };
+}

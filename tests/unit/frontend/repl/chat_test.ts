@@ -1,0 +1,209 @@
+import { ReasonixError } from "../../../../src/core/mod.ts";
+import { call, say } from "../../../support/agent_fixture.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { type ChatStage, heldReply, openChat } from "../../../support/chat_stage.ts";
+
+/** What the user is about to send, as the screen shows it. */
+function composed({ terminal }: ChatStage): string {
+  const row = terminal.screen()[terminal.caret.row] ?? "";
+  return row.replace(/^\S\s/, "");
+}
+
+function turnEnds({ events }: ChatStage): string[] {
+  return events.flatMap((event) => event.type === "turn.end" ? [event.reason] : []);
+}
+
+Deno.test("the chat sends what is typed, shows the answer, and leaves on Ctrl-D", async () => {
+  await using chat = await openChat({ replies: [say("Forty-two.")] });
+  chat.say("what is it?");
+  await chat.shows("Forty-two.");
+  await chat.until(() => turnEnds(chat).length === 1);
+  chat.terminal.press("ctrl+d");
+  assertEquals(await chat.left, 0);
+  assertEquals(chat.terminal.destructive(), []);
+});
+
+Deno.test("the chat takes keys before the session is open, and sends first messages in order", async () => {
+  const ready = Promise.withResolvers<void>();
+  await using chat = await openChat({
+    replies: [say("one"), say("two")],
+    first: ["first"],
+    beforeOpen: () => ready.promise,
+  });
+  chat.say("second");
+  ready.resolve();
+  await chat.until(() => turnEnds(chat).length === 2);
+  const asked = chat.provider.requests.map((messages) => messages.at(-1)?.content);
+  assertEquals(asked, ["first", "second"]);
+});
+
+Deno.test("Escape stops the answer, keeps what came of it, and gives back what waited", async () => {
+  await using chat = await openChat({ replies: [heldReply("Half an ans")] });
+  chat.say("go");
+  await chat.shows("Half an ans");
+  chat.say("and then this");
+  await chat.shows("and then this");
+  chat.terminal.press("escape");
+  await chat.until(() => turnEnds(chat).length === 1);
+  assertEquals(turnEnds(chat), ["interrupted"]);
+  await chat.until(() => composed(chat) === "and then this");
+  const kept = chat.events.find((event) => event.type === "message.end");
+  assert(kept?.type === "message.end" && kept.interrupted === true);
+  assertEquals(kept.content, "Half an ans");
+});
+
+Deno.test("Up takes the last waiting message back into an empty composer", async () => {
+  await using chat = await openChat({ replies: [heldReply("Working")] });
+  chat.say("go");
+  await chat.shows("Working");
+  chat.say("one");
+  chat.say("two");
+  chat.terminal.press("up");
+  await chat.until(() => composed(chat) === "two");
+  chat.terminal.press("ctrl+c");
+  await chat.until(() => composed(chat) !== "two");
+  assertEquals(turnEnds(chat), []);
+});
+
+Deno.test("steering that no step takes is sent as the next message", async () => {
+  const release = Promise.withResolvers<void>();
+  await using chat = await openChat({ replies: [heldReply("Working", release.promise), say("Noted.")] });
+  chat.say("go");
+  await chat.shows("Working");
+  chat.terminal.type("rather like this");
+  chat.terminal.press("ctrl+enter");
+  await chat.shows("rather like this");
+  release.resolve();
+  await chat.until(() => turnEnds(chat).length === 2);
+  assertEquals(chat.provider.requests[1]?.at(-1)?.content, "rather like this");
+});
+
+Deno.test("Ctrl-C clears, then stops, then shows how to leave, then leaves", async () => {
+  await using chat = await openChat({ replies: [heldReply("Working")] });
+  chat.say("go");
+  await chat.shows("Working");
+  chat.terminal.type("half a thought");
+  chat.terminal.press("ctrl+c");
+  assertEquals(turnEnds(chat), []);
+  chat.terminal.press("ctrl+c");
+  await chat.until(() => turnEnds(chat).length === 1);
+  chat.terminal.press("ctrl+c");
+  await chat.shows("Ctrl+C again");
+  chat.terminal.press("ctrl+c");
+  assertEquals(await chat.left, 0);
+});
+
+Deno.test("a session that cannot be opened is told with its place, and the message comes back", async () => {
+  let broken = true;
+  await using chat = await openChat({
+    replies: [say("There you are.")],
+    beforeOpen() {
+      if (!broken) return;
+      const place = { file: "/home/x/config.toml", line: 3, column: 7 };
+      throw new ReasonixError("Cannot read the TOML here", { exit: "config", place, remedy: "correct it" });
+    },
+  });
+  chat.say("hello");
+  await chat.shows("/home/x/config.toml:3:7");
+  await chat.until(() => composed(chat) === "hello");
+  broken = false;
+  chat.terminal.press("enter");
+  await chat.shows("There you are.");
+});
+
+Deno.test("Shift-Tab goes through the approval modes, asks before yolo, and records each", async () => {
+  await using chat = await openChat({ replies: [say("ok")] });
+  chat.say("hello");
+  await chat.until(() => turnEnds(chat).length === 1);
+  const { modes } = chat.assembly();
+  chat.terminal.press("shift+tab");
+  await chat.until(() => modes.approval === "auto");
+  chat.terminal.press("shift+tab");
+  await chat.shows("Approve everything");
+  assertEquals(modes.approval, "auto");
+  chat.terminal.press("escape");
+  await chat.until(() => modes.approval === "ask");
+  const changes = chat.events.flatMap((event) => event.type === "mode.change" ? [event.posture] : []);
+  assertEquals(changes, ["auto", "ask"]);
+});
+
+Deno.test("a line behind ! runs without the model, which reads of it with the next message", async () => {
+  await using chat = await openChat({
+    replies: [say("I saw it.")],
+    config: { sandbox: { bash: "off" } },
+  });
+  chat.say("!echo out-$((40 + 2)); exit 3");
+  await chat.shows("out-42");
+  await chat.until(() => turnEnds(chat).length === 1);
+  assertEquals(chat.provider.requests.length, 0);
+  chat.say("what was that?");
+  await chat.until(() => turnEnds(chat).length === 2);
+  const [line, report] = chat.provider.requests[0]?.slice(-3) ?? [];
+  assertEquals([line?.role, line?.content], ["user", "!echo out-$((40 + 2)); exit 3"]);
+  assertEquals(report?.role, "assistant");
+  assertStringIncludes(String(report?.content), "Exit code: 3\nOutput:\nout-42");
+});
+
+Deno.test("Escape stops a line behind !, and a destructive one is asked about in yolo, too", async () => {
+  await using chat = await openChat({
+    config: { sandbox: { bash: "off" } },
+    start: { approvalMode: "yolo" },
+  });
+  chat.say("!echo begun; sleep 60");
+  await chat.until(() => chat.events.some((event) => event.type === "tool.delta"));
+  chat.terminal.press("escape");
+  await chat.until(() => turnEnds(chat).length === 1);
+  assertEquals(turnEnds(chat), ["interrupted"]);
+  chat.say("!rm -rf ~/everything");
+  await chat.until(() => chat.events.some((event) => event.type === "approval.request"));
+});
+
+Deno.test("a fact behind # is saved, its place is told, and the model hears of it", async () => {
+  await using chat = await openChat({ replies: [say("ok")] });
+  chat.say("#we indent with tabs");
+  await chat.shows("Remembered in");
+  chat.say("go on");
+  await chat.until(() => turnEnds(chat).length === 1);
+  const texts = chat.provider.requests[0]?.map(({ content }) => String(content)) ?? [];
+  assert(texts.some((text) => text.includes("<memory>") && text.includes("we indent with tabs")));
+  assertEquals(texts.at(-1), "go on");
+});
+
+Deno.test("//, #12 and paths are texts; an unknown command is told here and comes back", async () => {
+  await using chat = await openChat({ replies: [say("a"), say("b"), say("c")] });
+  for (const [at, text] of ["//x", "#12 is broken", "/etc/hosts says what?"].entries()) {
+    chat.say(text);
+    await chat.until(() => turnEnds(chat).length === at + 1);
+  }
+  const asked = chat.provider.requests.map((messages) => messages.at(-1)?.content);
+  assertEquals(asked, ["/x", "#12 is broken", "/etc/hosts says what?"]);
+  chat.say("/hlep");
+  await chat.shows("/help");
+  await chat.until(() => composed(chat) === "/hlep");
+  assertEquals(chat.provider.requests.length, 3);
+});
+
+Deno.test("a signal ends the turn as terminated, gives the terminal back and exits with 143", async () => {
+  await using chat = await openChat({ replies: [heldReply("Working")] });
+  chat.say("go");
+  await chat.shows("Working");
+  chat.terminal.hangUp("SIGHUP");
+  assertEquals(await chat.left, 143);
+  assertEquals(turnEnds(chat), ["terminated"]);
+  assertEquals(chat.terminal.state, "idle");
+});
+
+Deno.test("Escape at an approval refuses the call and stops the turn", async () => {
+  await using chat = await openChat({
+    replies: [[call("1", "write_file", { path: "a.txt", content: "a" }), {
+      type: "done",
+      reason: "tool_calls",
+    }]],
+  });
+  chat.say("write it");
+  await chat.until(() => chat.events.some((event) => event.type === "approval.request"));
+  await chat.shows("a.txt");
+  chat.terminal.press("escape");
+  await chat.until(() => turnEnds(chat).length === 1);
+  assertEquals(turnEnds(chat), ["interrupted"]);
+});
