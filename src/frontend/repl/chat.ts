@@ -49,7 +49,6 @@ export class Chat {
     this.#options = options;
     this.#palette = palette(options.colours);
     this.#screen = new Screen(terminal, { frame: (columns, rows) => layout.frame(columns, rows) });
-    this.#composer = this.#createComposer();
     this.#dialogs = new Dialogs({
       palette: () => this.#palette,
       locale: () => texts.locale,
@@ -83,6 +82,7 @@ export class Chat {
       control: (sequence) => void terminal.write(sequence),
       quit: () => this.#end(EXIT.done),
     });
+    this.#composer = this.#createComposer();
     this.#submissions = new Submissions({
       host: this.#host,
       commands: this.#commands,
@@ -109,8 +109,7 @@ export class Chat {
       palette: this.#palette,
       texts: () => texts.composer,
       paths,
-      commands: () => this.#commands.commands(),
-      values: async (command) => await command.complete?.(this.#commands) ?? [],
+      commands: this.#commands,
       session: () => this.#host.current(),
       changed: () => this.#screen.draw(),
       lend: (run) => this.#screen.lend(run),

@@ -1,6 +1,7 @@
 import { allCommands, type CommandHost, type OpenRequest, type SlashCommand } from "../../command/mod.ts";
 import type { Locale } from "../../i18n/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
+import { keyHelp } from "./composer/keymap.ts";
 import type { Dialogs } from "./overlay/dialogs.ts";
 import type { OpenSession, SessionHost } from "./session_host.ts";
 
@@ -45,6 +46,11 @@ export class ChatCommands implements CommandHost {
 
   session(): ReturnType<OpenSession> {
     return this.#host.current();
+  }
+
+  /** Keys as a list in Markdown. */
+  keys(): string {
+    return keyHelp(this.#texts.composer.keys).map(({ keys, what }) => `- \`${keys}\` ${what}`).join("\n");
   }
 
   commands(): Promise<readonly SlashCommand[]> {

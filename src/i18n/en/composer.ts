@@ -26,6 +26,10 @@ export const texts = {
     redo: "redo",
     editor: "write in $VISUAL or $EDITOR",
     pasteImage: "put in the image of the clipboard",
+    stop: "stop what the agent does; what you have sent meanwhile comes back",
+    mode: "how far the agent may go without asking: ask, auto, yolo",
+    suspend: "go to the shell; `fg` comes back",
+    leave: "leave; the session is kept",
     clear: "clear the draft; it stays in the history",
   },
 };

@@ -26,6 +26,10 @@ export const texts: typeof en = {
     redo: "重做",
     editor: "用 $VISUAL 或 $EDITOR 编辑",
     pasteImage: "粘贴剪贴板中的图片",
+    stop: "停止智能体正在做的事；期间发送的内容会退回",
+    mode: "切换智能体无需询问的范围：ask、auto、yolo",
+    suspend: "回到 Shell；用 fg 返回",
+    leave: "退出；会话会保留",
     clear: "清空草稿；内容保留在历史记录中",
   },
 };

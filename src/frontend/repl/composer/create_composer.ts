@@ -1,7 +1,7 @@
 import type { Assembly, RunPaths } from "../../../assembly/mod.ts";
-import type { SlashCommand } from "../../../command/mod.ts";
+import type { CommandHost } from "../../../command/mod.ts";
 import { clipboardImage } from "./clipboard.ts";
-import { argumentSource, commandSource, type CommandSourceOptions } from "./completion/commands.ts";
+import { argumentSource, commandSource } from "./completion/commands.ts";
 import { fileSource } from "./completion/files.ts";
 import { Composer, type ComposerOptions } from "./composer.ts";
 import { History } from "./history/history.ts";
@@ -12,9 +12,8 @@ type Given = "onSubmit" | "palette" | "texts" | "changed" | "problem";
 
 export interface CreateComposerOptions extends Required<Pick<ComposerOptions, Given>> {
   readonly paths: RunPaths;
-  /** Everything that can be typed behind a slash. */
-  readonly commands: () => Promise<readonly SlashCommand[]>;
-  readonly values: CommandSourceOptions["values"];
+  /** What commands find around them; also says which there are. */
+  readonly commands: CommandHost;
   /** Knows the secrets that stay out of the history. */
   readonly session: () => Promise<Pick<Assembly, "redact">>;
   /** Lends the terminal to another program. */
@@ -23,7 +22,7 @@ export interface CreateComposerOptions extends Required<Pick<ComposerOptions, Gi
 
 /** The composer of a directory, with its history, its files, its commands, and the user's editor. */
 export function createComposer(options: CreateComposerOptions): Composer {
-  const { paths: { cwd, env, home: reasonixHome }, commands, values, session, lend, ...rest } = options;
+  const { paths: { cwd, env, home: reasonixHome }, commands, session, lend, ...rest } = options;
   const home = env("HOME") ?? env("USERPROFILE");
   const history = new History({
     path: async () => {
@@ -37,8 +36,13 @@ export function createComposer(options: CreateComposerOptions): Composer {
     history,
     home,
     sources: [
-      commandSource({ commands }),
-      argumentSource({ commands, values }),
+      // The program's own are there before the session, which knows the others, is opened.
+      commandSource(async () => {
+        const { allCommands } = await import("../../../command/mod.ts");
+        return await allCommands({ locale: commands.locale });
+      }),
+      commandSource(async () => (await commands.commands()).filter(({ kind }) => kind !== "builtin")),
+      argumentSource(commands),
       fileSource({ cwd, home }),
     ],
     edit: async (text) => {

@@ -108,7 +108,7 @@ export function actionOf(key: string, prefix: string | undefined): Action | "pre
   return PREFIXES.has(key) ? "prefix" : ACTIONS.get(key);
 }
 
-/** Keys that mean the same, in the order of the help: what they do is said in the texts of the composer. */
+/** The help: what keys do is said in the texts of the composer; some are keys of the chat around it. */
 const HELP = {
   send: KEYS.send,
   newline: [...KEYS.newline, "\\ enter"],
@@ -124,7 +124,11 @@ const HELP = {
   redo: KEYS.redo.slice(0, 1),
   editor: KEYS.editor,
   pasteImage: KEYS.pasteImage,
+  stop: ["escape"],
+  mode: ["shift+tab"],
+  suspend: ["ctrl+z"],
   clear: [...KEYS.discard, "ctrl+c"],
+  leave: ["ctrl+d", "ctrl+c ctrl+c"],
 } as const;
 
 /** A row of the help: keys, and what they do. */

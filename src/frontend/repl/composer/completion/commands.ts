@@ -1,21 +1,9 @@
-import type { SlashCommand } from "../../../../command/mod.ts";
+import type { CommandHost, SlashCommand } from "../../../../command/mod.ts";
 import { oneLine } from "../../../../util/terminal_text.ts";
 import type { CompletionSource } from "./completion.ts";
 
-/** A value that can follow the name of a command. */
-interface ArgumentValue {
-  readonly value: string;
-  readonly detail?: string;
-}
-
-export interface CommandSourceOptions {
-  readonly commands: () => Promise<readonly SlashCommand[]>;
-  /** What can be the argument of a command, best first. */
-  readonly values: (command: SlashCommand) => Promise<readonly ArgumentValue[]>;
-}
-
 /** Names of commands for a `/` at the start of a draft. */
-export function commandSource({ commands }: Pick<CommandSourceOptions, "commands">): CompletionSource {
+export function commandSource(commands: () => Promise<readonly SlashCommand[]>): CompletionSource {
   return {
     match(before) {
       const [, query] = /^\/([^\s/]*)$/.exec(before) ?? [];
@@ -41,7 +29,7 @@ export function commandSource({ commands }: Pick<CommandSourceOptions, "commands
 }
 
 /** Values for the argument of a command that offers some. */
-export function argumentSource({ commands, values }: CommandSourceOptions): CompletionSource {
+export function argumentSource(host: CommandHost): CompletionSource {
   return {
     match(before) {
       const [head, name] = /^\/([A-Za-z][\w:-]*) +(?=\S*$)/.exec(before) ?? [];
@@ -49,8 +37,9 @@ export function argumentSource({ commands, values }: CommandSourceOptions): Comp
       return { from: head.length, query: before.slice(head.length), list: name, preselect: false };
     },
     async items(name) {
-      const command = (await commands()).find((each) => each.name === name || each.aliases?.includes(name));
-      const found = command ? await values(command) : [];
+      const commands = await host.commands();
+      const command = commands.find((each) => each.name === name || each.aliases?.includes(name));
+      const found = await command?.complete?.(host) ?? [];
       const items = found.map(({ value, detail }) => ({
         label: value,
         insert: value,

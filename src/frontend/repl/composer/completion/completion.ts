@@ -138,7 +138,10 @@ export class Completion {
     const here = matches.filter(({ match }) => match.from === first.match.from);
     const lists = here.map(({ source, match }) => this.#list(source, match));
     const all = lists.flatMap((list) => list?.items ?? []);
-    const items = ranked(all, first.match.query).slice(0, MAX_ITEMS);
+    const found = ranked(all, first.match.query).slice(0, MAX_ITEMS);
+    const typed = before.slice(first.match.from);
+    const isWhole = found.length === 1 && found[0]?.insert.trimEnd() === typed;
+    const items = isWhole ? [] : found;
     const isSame = this.#offer?.match.from === first.match.from &&
       this.#offer.match.query === first.match.query && this.#offer.match.list === first.match.list;
     this.#offer = { match: first.match, items, cut: lists.some((list) => list?.cut) };

@@ -112,15 +112,16 @@ Deno.test("fileSource looks at so many entries of a directory and says that ther
   });
 });
 
+const VALUES = () => [{ value: "big", detail: "slow" }, { value: "small" }];
 const COMMANDS = [
   { name: "help", brief: "List the commands", run: () => {} },
-  { name: "model", argumentHint: "[name]", brief: "Change the model", run: () => {} },
+  { name: "model", argumentHint: "[name]", brief: "Change the model", run: () => {}, complete: VALUES },
   { name: "quit", aliases: ["exit"], brief: "Leave", run: () => {} },
 ] as const;
 const commands = () => Promise.resolve(COMMANDS as never);
 
 Deno.test("commandSource completes names at the start of a draft only, and says what can follow", async () => {
-  const { completion, next } = watched(commandSource({ commands }));
+  const { completion, next } = watched(commandSource(commands));
   assertEquals(await offered(completion, { next }, "/"), ["help", "model", "quit", "exit"]);
   assertEquals(await offered(completion, { next }, "/mo"), ["model"]);
   const { insert, detail, sends } = completion.chosen()?.item ?? {};
@@ -138,9 +139,7 @@ Deno.test("commandSource completes names at the start of a draft only, and says 
 });
 
 Deno.test("argumentSource offers the values of a command, none chosen before a key asks for one", async () => {
-  const values = ({ name }: { name: string }) =>
-    Promise.resolve(name === "model" ? [{ value: "big", detail: "slow" }, { value: "small" }] : []);
-  const { completion, next } = watched(argumentSource({ commands, values }));
+  const { completion, next } = watched(argumentSource({ commands } as never));
   assertEquals(await offered(completion, { next }, "/model "), ["big", "small"]);
   assertEquals(completion.chosen(), undefined);
   completion.step(1);

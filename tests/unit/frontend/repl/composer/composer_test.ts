@@ -218,7 +218,7 @@ const COMMANDS = [
 
 Deno.test("Composer completes commands: Tab puts in, Enter also sends what needs nothing more, Esc leaves", async () => {
   const commands = () => Promise.resolve(COMMANDS as never);
-  const { composer, sent, press, type, rows, next } = open({ sources: [commandSource({ commands })] });
+  const { composer, sent, press, type, rows, next } = open({ sources: [commandSource(commands)] });
   let arrived = next();
   type("/");
   await arrived;
