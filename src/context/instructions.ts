@@ -20,8 +20,8 @@ export interface InstructionNotice {
 export interface Instructions {
   readonly files: readonly InstructionFile[];
   readonly notices: readonly InstructionNotice[];
-  /** Files that exist but lost against a better name in the same directory. */
-  readonly shadowed: readonly string[];
+  /** Files that exist but lost against a better name in the same directory, and that one. */
+  readonly shadowed: readonly { readonly path: string; readonly by: string }[];
 }
 
 export interface InstructionOptions {
@@ -109,7 +109,7 @@ function projectFolders(cwd: string): string[] {
 class Collector implements Instructions {
   readonly files: InstructionFile[] = [];
   readonly notices: InstructionNotice[] = [];
-  readonly shadowed: string[] = [];
+  readonly shadowed: { path: string; by: string }[] = [];
   readonly #options: InstructionOptions;
   #left: number;
   #imports = 0;
@@ -123,14 +123,12 @@ class Collector implements Instructions {
   /** Files of the directory; links among them may not lead out of `within`. */
   folder(folder: string, scope: string, within?: string): void {
     const fence = within === undefined ? {} : { within };
-    let found = false;
+    let by: string | undefined;
     for (const name of NAMES) {
       const path = `${folder}/${name}`;
-      if (found) {
-        if (exists(path)) this.shadowed.push(path);
-        continue;
-      }
-      found = this.file(path, `${this.#display(path)} (${scope})`, fence);
+      if (by === undefined) {
+        if (this.file(path, `${this.#display(path)} (${scope})`, fence)) by = path;
+      } else if (exists(path)) this.shadowed.push({ path, by });
     }
     const added = scope === "project" ? [LOCAL_NAME, OWN_NAME] : [OWN_NAME];
     for (const path of added.map((name) => `${folder}/${name}`)) {

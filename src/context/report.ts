@@ -60,7 +60,7 @@ export interface ContextReport {
   readonly messages: number;
   readonly categories: readonly { readonly name: ContextCategory; readonly tokens: number }[];
   readonly loaded: readonly LoadedPart[];
-  readonly shadowed: readonly string[];
+  readonly shadowed: Instructions["shadowed"];
   readonly notices: readonly { readonly path: string; readonly text: string }[];
   /** Part of the last request that was read from the cache. */
   readonly cachedPercent?: number;
@@ -113,7 +113,10 @@ export async function contextReport(input: ReportInput): Promise<ContextReport> 
     loaded: loadedParts(input, counter),
     shadowed: [
       ...input.instructions?.shadowed ?? [],
-      ...(input.skills?.shadowed ?? []).map((skill) => skill.file),
+      ...(input.skills?.shadowed ?? []).map(({ name, file }) => ({
+        path: file,
+        by: input.skills?.skills.find((skill) => skill.name === name)?.file ?? "",
+      })),
     ],
     notices: [
       ...(input.instructions?.notices ?? []).map(({ path, problem }) => ({ path, text: problem })),

@@ -37,12 +37,15 @@ export async function loadTrustedConfig(
   const names = refused.map((item) =>
     `${item.kind} ${item.name} (${formatPlace(item.place)}): ${item.reason}`
   );
-  throw new ReasonixError(`This project brings what has not been trusted:\n  ${names.join("\n  ")}`, {
-    exit: "blocked",
-    place: first.place,
-    remedy:
-      "look at it, then `reasonix trust`; or add --trust-project for this run, or --ignore-untrusted to leave it out",
-  });
+  throw new ReasonixError(
+    `This project contains items that you have not trusted yet:\n  ${names.join("\n  ")}`,
+    {
+      exit: "blocked",
+      place: first.place,
+      remedy:
+        "look at it, then `reasonix trust`; or add --trust-project for this run, or --ignore-untrusted to leave it out",
+    },
+  );
 }
 
 /**

@@ -57,7 +57,7 @@ export function contextText(report: ContextReport): string {
     ...report.loaded.map((part) =>
       `${grouped(part.tokens).padStart(9)}  ${part.kind} ${part.name}${part.from ? `  ${part.from}` : ""}`
     ),
-    ...report.shadowed.map((path) => `not used: ${path} (another one comes first)`),
+    ...report.shadowed.map(({ path, by }) => `not used: ${path} (${by} comes first)`),
     ...report.notices.map(({ path, text }) => `! ${path} ${text}`),
   ];
   return lines.map((line) => `${terminalSafe(line)}\n`).join("");

@@ -45,7 +45,7 @@ Deno.test("loadInstructions prefers AGENTS.md to CLAUDE.md and says what it shad
   await write(dir.path, { "AGENTS.md": "\uFEFFone\r\ntwo", "CLAUDE.md": "other" });
   const found = instructions(dir.path);
   assertEquals(found.files.map((file) => file.text), ["one\ntwo"]);
-  assertEquals(found.shadowed, [`${dir.path}/CLAUDE.md`]);
+  assertEquals(found.shadowed, [{ path: `${dir.path}/CLAUDE.md`, by: `${dir.path}/AGENTS.md` }]);
 });
 
 Deno.test("loadInstructions follows imports inside the directory, but no cycle and no escape", async () => {

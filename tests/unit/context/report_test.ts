@@ -35,7 +35,7 @@ function input() {
     instructions: {
       files: [FILE],
       notices: [{ path: "/w/x.md", problem: "cut" }],
-      shadowed: ["/w/CLAUDE.md"],
+      shadowed: [{ path: "/w/CLAUDE.md", by: "/w/AGENTS.md" }],
     },
     catalogue: CATALOGUE,
     window: 10_000,
@@ -58,7 +58,10 @@ Deno.test("contextReport counts by category, and the categories add up to the wh
     ["instructions", "AGENTS.md (project)"],
     ["late instructions", "a"],
   ]);
-  assertEquals([report.shadowed, report.notices], [["/w/CLAUDE.md"], [{ path: "/w/x.md", text: "cut" }]]);
+  assertEquals([report.shadowed, report.notices], [[{ path: "/w/CLAUDE.md", by: "/w/AGENTS.md" }], [{
+    path: "/w/x.md",
+    text: "cut",
+  }]]);
 });
 
 Deno.test("contextReport takes the server's count where there is one, and tells the cached part", async () => {
