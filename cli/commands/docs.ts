@@ -27,8 +27,11 @@ export async function docs(this: CliContext, _flags: unknown, name?: string): Pr
     });
   }
   const { terminal, columns, outColor } = displayOf(this);
-  const render = terminal ? await loadMarkdown(palette(outColor)).catch(() => undefined) : undefined;
-  stdout.write(render ? `${render(unwrapped(page), columns()).join("\n")}\n` : page);
+  const renderer = terminal
+    ? await loadMarkdown({ palette: palette(outColor) }).catch(() => undefined)
+    : undefined;
+  await renderer?.prepare(page);
+  stdout.write(renderer ? `${renderer.render(unwrapped(page), columns()).join("\n")}\n` : page);
 }
 
 /** Lines that begin something of their own: headings, tables, lists, fences. */

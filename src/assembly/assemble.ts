@@ -21,7 +21,7 @@ const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "
  * opened.
  */
 export async function assemble(options: AssemblyOptions): Promise<Assembly> {
-  const { paths, loaded } = options;
+  const { paths, loaded, asker } = options;
   const { config } = loaded;
   const model = await buildModel(options);
   const { provider } = model;
@@ -41,12 +41,12 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     appended: options.appendSystemPrompt,
   });
   const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [] });
-  const parts = { paths, loaded, workspace, session, recorder, inputs, registry, asker: options.asker };
+  const parts = { paths, loaded, scope, workspace, session, recorder, inputs, registry, asker };
   const permissionMode = () => gate.permissionMode ?? options.permissionMode ?? "workspace-write";
   const confirm: PermissionGate["confirm"] | undefined = options.approver && !options.gate
     ? async (...question) => await gate.confirm?.(...question) ?? NOBODY_ASKED
     : undefined;
-  const tools = buildTools({ ...parts, scope, permissionMode, confirm, vision: provider.model.vision });
+  const tools = buildTools({ ...parts, permissionMode, confirm, vision: provider.model.vision });
   const ruled = { options, scope, recorder, tools, temporaryRules: skillRules.current };
   const gate: Gate & Partial<PermissionGate> = options.gate ?? buildGate(ruled);
   const context = await manageContext({ ...parts, model });
@@ -75,7 +75,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     effort: options.effort ?? model.choice?.entry.effort,
     allowInTurn: skillRules.add,
     redact,
-    warnings: remarks({ ...parts, scope }),
+    warnings: remarks(parts),
     warmedUp: () => Promise.allSettled(warming),
     tools,
   });

@@ -29,6 +29,7 @@ export interface AssemblyParts extends OpeningParts {
   readonly checkpointer: Pick<TurnCheckpoints, "open">;
   /** Tokens that a conversation of the model can have, where declared. */
   readonly window: number | undefined;
+  readonly scope: { readonly full: boolean; readonly forecast: { readonly confined: boolean } };
   readonly answerForm: AnswerForm | undefined;
   /** Reasoning effort that the model is asked for; absent: the vendor's own. */
   readonly effort: string | undefined;
@@ -92,6 +93,22 @@ export class Assembly implements AsyncDisposable {
     this.effort = parts.effort;
     this.redact = parts.redact;
     this.#warnings = parts.warnings;
+  }
+
+  /** The directory that the run works in. */
+  get cwd(): string {
+    return this.#parts.paths.cwd;
+  }
+
+  /** Tokens that a conversation of the model can have, where declared. */
+  get window(): number | undefined {
+    return this.#parts.window;
+  }
+
+  /** Commands run in a jail, as far as that is known before the first one. */
+  get confined(): boolean {
+    const { full, forecast } = this.#parts.scope;
+    return !full && forecast.confined;
   }
 
   /**

@@ -26,7 +26,7 @@ export function environmentText(options: EnvironmentOptions): string {
 }
 
 /** Branch name read from .git/HEAD (worktrees included), without starting git. */
-function gitBranch(cwd: string): string | undefined {
+export function gitBranch(cwd: string): string | undefined {
   for (let folder = cwd; folder !== "";) {
     const head = readHead(`${folder}/.git`);
     if (head !== undefined) return head;

@@ -14,6 +14,8 @@ const EN = {
   setting_commands: () => import("./en/setting_commands.ts"),
   setup: () => import("./en/setup.ts"),
   start: () => import("./en/start.ts"),
+  status: () => import("./en/status.ts"),
+  turn_view: () => import("./en/turn_view.ts"),
 };
 
 /** The texts of each area; English is what the other languages have to match. */
@@ -38,6 +40,8 @@ const CATALOGUES: Readonly<Record<Locale, Catalogue>> = {
     setting_commands: () => import("./zh_cn/setting_commands.ts"),
     setup: () => import("./zh_cn/setup.ts"),
     start: () => import("./zh_cn/start.ts"),
+    status: () => import("./zh_cn/status.ts"),
+    turn_view: () => import("./zh_cn/turn_view.ts"),
   },
 };
 

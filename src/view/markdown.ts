@@ -1,12 +1,75 @@
+import type { Highlight } from "./highlight.ts";
 import type { Palette } from "./palette.ts";
 
+export interface MarkdownOptions {
+  readonly palette: Palette;
+  /** The terminal shows links (OSC 8); by default it is guessed from the environment. */
+  readonly links?: boolean;
+}
+
+/** Where a link may lead that can be clicked. */
+const LINK = /^(?:https?|file|mailto):/i;
+// deno-lint-ignore no-control-regex
+const LINKS = /\x1b\]8;[^;]*;([^\x07\x1b]*)(?:\x07|\x1b\\)([\s\S]*?)\x1b\]8;;(?:\x07|\x1b\\)/g;
+
 /** Renders Markdown to lines for a terminal. */
-export type RenderMarkdown = (text: string, columns: number) => string[];
+export class MarkdownRenderer {
+  readonly #palette: Palette;
+  readonly #component: typeof import("@earendil-works/pi-tui").Markdown;
+  #highlight: Highlight | undefined;
+  #loading: Promise<void> | undefined;
+
+  constructor(palette: Palette, component: typeof import("@earendil-works/pi-tui").Markdown) {
+    this.#palette = palette;
+    this.#component = component;
+  }
+
+  /** Lines of code are left as long as they are, so that they can be copied. */
+  render(text: string, columns: number): string[] {
+    const code: string[] = [];
+    const highlightCode = (block: string, info = "") =>
+      this.code(block, info).map((line) => `${MARK}${code.push(line) - 1}${MARK}`);
+    const lines = new this.#component(text, 0, 0, { ...themeOf(this.#palette), highlightCode }).render(
+      columns,
+    );
+    return lines.map((line) =>
+      line.trimEnd()
+        .replace(MARKED, (_, at: string) => code[Number(at)] ?? "")
+        .replace(LINKS, (link, target: string, label: string) => LINK.test(target) ? link : label)
+    );
+  }
+
+  /** The lines of code, coloured as its language is; `info` is what follows the fence. */
+  code(text: string, info: string): string[] {
+    const lines = this.#highlight?.(text, languageOf(info));
+    return lines ?? text.split("\n").map((line) => this.#palette.accent(line));
+  }
+
+  /** Loads what colours code where the Markdown has some; undefined when there is nothing to wait for. */
+  prepare(source: string): Promise<void> | undefined {
+    if (this.#highlight || !/^\s*(?:```|~~~)[^\n`]*\w/m.test(source)) return undefined;
+    return this.#loading ??= import("./highlight.ts").then(
+      ({ highlighter }) => void (this.#highlight = highlighter(this.#palette)),
+      // Code can be read without colours.
+      () => void (this.#highlight = () => undefined),
+    );
+  }
+}
 
 /** Loads the renderer; it is not needed before the first paragraph has arrived. */
-export async function loadMarkdown(palette: Palette): Promise<RenderMarkdown> {
-  const { Markdown } = await import("@earendil-works/pi-tui");
-  const theme = {
+export async function loadMarkdown({ palette, links }: MarkdownOptions): Promise<MarkdownRenderer> {
+  const { Markdown, setCapabilityOverrides } = await import("@earendil-works/pi-tui");
+  if (links !== undefined) setCapabilityOverrides({ hyperlinks: links });
+  return new MarkdownRenderer(palette, Markdown);
+}
+
+/** The name of a language in the first line of a fence: `ts`, `ts title="x"`, `{.python}`. */
+function languageOf(info: string): string {
+  return /[\w+#-]+/.exec(info)?.[0].toLowerCase() ?? "";
+}
+
+function themeOf(palette: Palette) {
+  return {
     heading: palette.bold,
     link: palette.accent,
     linkUrl: palette.dim,
@@ -22,62 +85,9 @@ export async function loadMarkdown(palette: Palette): Promise<RenderMarkdown> {
     strikethrough: palette.dim,
     underline: palette.bold,
   };
-  return (text, columns) => {
-    // Lines of code are left to the terminal to break: so they can be copied as they are.
-    const code: string[] = [];
-    const highlightCode = (block: string) =>
-      block.split("\n").map((line) => `${MARK}${code.push(line) - 1}${MARK}`);
-    const lines = new Markdown(text, 0, 0, { ...theme, highlightCode }).render(columns);
-    return lines.map((line) =>
-      line.trimEnd().replace(MARKED, (_, at: string) => palette.accent(code[Number(at)] ?? ""))
-    );
-  };
 }
 
 /** A character that no text has, since control characters have been taken out. */
 const MARK = "\x11";
 // deno-lint-ignore no-control-regex
 const MARKED = /\x11(\d+)\x11/;
-
-const ITEM = /^(?:[-*+]|\d+[.)])\s/;
-
-/**
- * Cuts a stream of Markdown into blocks that can be rendered one by one: a paragraph, a list, a table, a
- * fenced block. What is not complete yet is kept for later.
- */
-export class MarkdownBlocks {
-  #pending = "";
-
-  /** The blocks that are complete now. */
-  push(text: string): string[] {
-    this.#pending += text;
-    const lines = this.#pending.split("\n");
-    const last = lines.pop() ?? "";
-    const blocks: string[] = [];
-    let start = 0;
-    let fence: string | undefined;
-    for (const [index, line] of lines.entries()) {
-      const mark = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
-      if (fence === undefined && mark !== undefined) fence = mark;
-      else if (fence !== undefined && mark?.startsWith(fence)) fence = undefined;
-      if (fence !== undefined || line.trim() !== "") continue;
-      const next = lines[index + 1] ?? last;
-      // A list goes on behind a blank line as long as its items, or lines that are indented, do.
-      const isList = lines.slice(start, index).some((each) => ITEM.test(each));
-      if (next === "" || /^\s/.test(next) || (isList && ITEM.test(next))) continue;
-      // So may a line of which only the beginning is there.
-      if (isList && index === lines.length - 1 && /^(?:[-*+]|\d+[.)]?)$/.test(last)) continue;
-      blocks.push(lines.slice(start, index).join("\n"));
-      start = index + 1;
-    }
-    this.#pending = [...lines.slice(start), last].join("\n");
-    return blocks.filter((block) => block.trim() !== "");
-  }
-
-  /** Returns what is left at the end of a message. */
-  end(): string {
-    const rest = this.#pending;
-    this.#pending = "";
-    return rest.trim() === "" ? "" : rest;
-  }
-}

@@ -1,7 +1,10 @@
 /** The way things look on a terminal: colours by meaning, diffs, outputs and Markdown. */
-export { diffLines } from "./diff.ts";
+export { callLines, callTitle, type CallView } from "./call_lines.ts";
+export { checklistLine } from "./checklist.ts";
+export { diffLines, loadWordDiff, type WordDiff } from "./diff.ts";
 export { cacheShare, grouped, lineFigures, moneyFigure, tokenFigures } from "./figures.ts";
-export { loadMarkdown, MarkdownBlocks, type RenderMarkdown } from "./markdown.ts";
-export { outputTail } from "./output_tail.ts";
-export { type Palette, palette, wantsColour } from "./palette.ts";
+export { loadMarkdown, type MarkdownRenderer } from "./markdown.ts";
+export { type Block, MarkdownBlocks } from "./markdown_blocks.ts";
+export { type Palette, palette, ThemedPalette, wantsColour, wantsLinks } from "./palette.ts";
+export type { Theme } from "./themes.ts";
 export { type MeasureWidth, roughWidth, StreamWrap, wrapText } from "./wrap.ts";

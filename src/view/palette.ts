@@ -1,47 +1,58 @@
+import { type Meaning, MEANINGS, styled, type Theme } from "./themes.ts";
+
 /** Colours by what they mean. Every function leaves the text as it is where there are no colours. */
-export interface Palette {
-  readonly dim: (text: string) => string;
-  readonly bold: (text: string) => string;
-  readonly italic: (text: string) => string;
-  readonly good: (text: string) => string;
-  readonly bad: (text: string) => string;
-  readonly warning: (text: string) => string;
-  readonly accent: (text: string) => string;
-  readonly added: (text: string) => string;
-  readonly removed: (text: string) => string;
+export type Palette = { readonly [M in Meaning]: (text: string) => string };
+
+function paletteOf(theme: () => Theme): Palette {
+  const styles = MEANINGS.map((meaning) => [meaning, (text: string) => styled(theme(), meaning, text)]);
+  return Object.fromEntries(styles) as Palette;
 }
 
-const plain = (text: string) => text;
+const DARK = paletteOf(() => "dark");
+const NONE = paletteOf(() => "none");
 
-const style = (on: number, off: number) => (text: string) =>
-  text === "" ? "" : `\x1b[${on}m${text}\x1b[${off}m`;
-
-const COLOURS: Palette = {
-  dim: style(2, 22),
-  bold: style(1, 22),
-  italic: style(3, 23),
-  good: style(32, 39),
-  bad: style(31, 39),
-  warning: style(33, 39),
-  accent: style(36, 39),
-  added: style(32, 39),
-  removed: style(31, 39),
-};
-
-const NO_COLOURS: Palette = {
-  dim: plain,
-  bold: plain,
-  italic: plain,
-  good: plain,
-  bad: plain,
-  warning: plain,
-  accent: plain,
-  added: plain,
-  removed: plain,
-};
-
+/** The palette of what is written once: in the terminal's own colours, or without any. */
 export function palette(colours: boolean): Palette {
-  return colours ? COLOURS : NO_COLOURS;
+  return colours ? DARK : NONE;
+}
+
+/** A palette whose theme can be changed: what is coloured from then on has its colours. */
+export class ThemedPalette {
+  readonly palette: Palette;
+  readonly #colours: boolean;
+  /** The theme wanted; without colours it is only remembered. */
+  theme: Theme;
+
+  constructor(colours: boolean, theme: Theme = "dark") {
+    this.#colours = colours;
+    this.theme = theme;
+    this.palette = paletteOf(() => this.#colours ? this.theme : "none");
+  }
+}
+
+/** The settings of the environment that tell which terminal this is. */
+export interface TerminalEnvironment {
+  readonly TERM?: string | undefined;
+  readonly TERM_PROGRAM?: string | undefined;
+  readonly TMUX?: string | undefined;
+  readonly WT_SESSION?: string | undefined;
+  readonly KITTY_WINDOW_ID?: string | undefined;
+  readonly WEZTERM_PANE?: string | undefined;
+  readonly VTE_VERSION?: string | undefined;
+}
+
+/** Terminals by the name they give themselves that are known to show links. */
+const LINKS = /^(?:iterm\.app|kitty|ghostty|wezterm|alacritty|vscode|zed|warpterminal|rio|tabby|contour)$/i;
+
+/**
+ * Reports whether a terminal shows links (OSC 8). One that does not would hide where they lead, so only those
+ * known to do count; tmux passes them on only where it is told to.
+ */
+export function wantsLinks(env: TerminalEnvironment): boolean {
+  if (env.TMUX || /^(?:tmux|screen|dumb|linux)/.test(env.TERM ?? "")) return false;
+  if (env.WT_SESSION || env.KITTY_WINDOW_ID || env.WEZTERM_PANE) return true;
+  if (Number(env.VTE_VERSION) >= 5000) return true;
+  return LINKS.test(env.TERM_PROGRAM ?? "") || /kitty|ghostty|foot|alacritty/.test(env.TERM ?? "");
 }
 
 /** The settings of the environment for colours, as far as they concern us. */

@@ -6,6 +6,7 @@ import type { Event } from "../../src/core/mod.ts";
 import type { Locale } from "../../src/i18n/mod.ts";
 import { Chat } from "../../src/frontend/repl/chat.ts";
 import { ChatTexts } from "../../src/frontend/repl/chat_texts.ts";
+import { Looks } from "../../src/frontend/repl/looks.ts";
 import type { Person } from "../../src/frontend/repl/person.ts";
 import { type Reply, type ScriptedProvider, scriptedProvider } from "./agent_fixture.ts";
 import { VirtualTerminal } from "./virtual_terminal.ts";
@@ -75,7 +76,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   };
   const chat = new Chat({
     terminal,
-    colours: false,
+    looks: new Looks({ colours: false, links: false, still: true }),
     texts: await ChatTexts.load(locale),
     paths,
     open,

@@ -1,4 +1,5 @@
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
+import { wantsLinks } from "../../../src/view/mod.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { languageOf } from "../../terminal/language.ts";
 import {
@@ -37,9 +38,12 @@ async function onTerminal(context: CliContext, flags: ChatFlags, first: string):
   const { runChat } = await FRONTENDS.repl();
   // What opens a session is loaded with the first question for one, which comes after the first frame.
   const opener = lazy(async () => (await import("./open_chat.ts")).chatOpener(context, flags));
+  const { env } = context.process;
   return await runChat({
     locale: languageOf(context).locale,
     colours: displayOf(context, flags.noColor).outColor,
+    links: wantsLinks(env),
+    still: isOn(env.REASONIX_REDUCED_MOTION),
     paths: runPaths(context, flags.dir),
     start: startOf(flags),
     open: async (request, person) => await (await opener())(request, person),
@@ -55,6 +59,10 @@ function plainLines(
 ): "pipe" | "dumb" | "linear" | undefined {
   if (!Deno.stdin.isTerminal() || !Deno.stdout.isTerminal()) return "pipe";
   if (env.TERM === "dumb") return "dumb";
-  const wish = env.REASONIX_LINEAR ?? "";
-  return flags.linear || (wish !== "" && wish !== "0") ? "linear" : undefined;
+  return flags.linear || isOn(env.REASONIX_LINEAR) ? "linear" : undefined;
+}
+
+/** A variable that switches something on: neither empty nor 0. */
+function isOn(value = ""): boolean {
+  return value !== "" && value !== "0";
 }

@@ -213,9 +213,26 @@ const pluginSchema = z.object({
   trusted_read_only_tools: key(texts(), "Tools of this server that plan mode may run."),
 });
 
+const ui = z.object({
+  theme: key(
+    z._default(z.enum(["auto", "dark", "light", "high-contrast", "none"]), "auto"),
+    "Colours of the chat; `auto` asks the terminal for its background, `none` has none.",
+    { project: "ignored" },
+  ),
+  linear: key(
+    flag(false),
+    "The chat for screen readers: every line is written once and nothing is written over.",
+    { project: "ignored", idle: "yet" },
+  ),
+  reduced_motion: key(flag(false), "Nothing on the screen moves by itself: no spinner.", {
+    project: "ignored",
+  }),
+});
+
 export const configSchema = z.object({
   default_model: key(text(), "Provider name, model, or `provider/model`; empty = the first provider."),
   language: key(text(), "Language of the interface: `en` or `zh-CN`; empty = from the environment."),
+  ui: key(z.prefault(ui, {}), "How the chat looks."),
   instructions: key(texts(), "Further instruction files, globs allowed.", {
     path: "file",
     merge: "concat",

@@ -1,5 +1,11 @@
 import { terminalSafe } from "../../util/terminal_text.ts";
-import { loadMarkdown, MarkdownBlocks, type Palette, type RenderMarkdown } from "../../view/mod.ts";
+import {
+  type Block,
+  loadMarkdown,
+  MarkdownBlocks,
+  type MarkdownRenderer,
+  type Palette,
+} from "../../view/mod.ts";
 
 /**
  * What the model writes, on its way to standard output. Text goes in as it streams; what comes out is to be
@@ -42,7 +48,7 @@ export class RenderedAnswer implements AnswerView {
   readonly #palette: Palette;
   readonly #columns: () => number;
   readonly #blocks = new MarkdownBlocks();
-  #loading: Promise<RenderMarkdown> | undefined;
+  #loading: Promise<MarkdownRenderer> | undefined;
   #written = false;
 
   constructor(palette: Palette, columns: () => number) {
@@ -51,7 +57,7 @@ export class RenderedAnswer implements AnswerView {
   }
 
   warm(): void {
-    this.#loading ??= loadMarkdown(this.#palette);
+    this.#loading ??= loadMarkdown({ palette: this.#palette });
     this.#loading.catch(() => {});
   }
 
@@ -62,16 +68,19 @@ export class RenderedAnswer implements AnswerView {
 
   async end(): Promise<string> {
     const rest = this.#blocks.end();
-    const text = rest === "" ? "" : await this.#rendered([rest]);
+    const text = rest === undefined ? "" : await this.#rendered([rest]);
     this.#written = false;
     return text;
   }
 
-  async #rendered(blocks: readonly string[]): Promise<string> {
+  async #rendered(blocks: readonly Block[]): Promise<string> {
     this.warm();
     // Where the renderer cannot be had, Markdown is readable as it is.
-    const render = await this.#loading?.catch(() => undefined) ?? ((text: string) => [text]);
-    const parts = blocks.map((block) => `${render(block, this.#columns()).join("\n")}\n`);
+    const renderer = await this.#loading?.catch(() => undefined);
+    for (const { source } of blocks) await renderer?.prepare(source);
+    const parts = blocks.map(({ source }) =>
+      `${renderer?.render(source, this.#columns()).join("\n") ?? source}\n`
+    );
     const gap = this.#written ? "\n" : "";
     this.#written = true;
     return gap + parts.join("\n");

@@ -2,10 +2,9 @@
 import { relativeTo } from "../../path/lexical.ts";
 import type { EventOf } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
-import { cacheShare, grouped, lineFigures, moneyFigure, wrapText } from "../../view/mod.ts";
+import { cacheShare, type CallView, grouped, lineFigures, moneyFigure, wrapText } from "../../view/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 import type { RunResult } from "../result.ts";
-import type { CallView } from "./call_lines.ts";
 
 type Spent = Pick<RunResult, "steps" | "usage" | "cost" | "partialCost" | "durationMs">;
 
@@ -67,9 +66,10 @@ type Failed = Pick<RunResult, "exit" | "detail" | "remedy">;
 /** What went wrong and what to do, below each other behind the word for it. */
 export function failureText(
   { exit, detail = exit, remedy }: Failed,
-  { palette, texts, layout }: CallView,
+  texts: Texts["run"],
+  { palette, layout }: Pick<CallView, "palette" | "layout">,
 ): string {
-  const word = texts().error;
+  const word = texts.error;
   const indent = " ".repeat(columnsOf(word));
   const parts = [detail, ...remedy ? [remedy] : []].map(terminalSafe);
   const lines = layout

@@ -3,9 +3,17 @@ import type { Texts } from "../../i18n/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 import type { Output } from "../output.ts";
 import type { Printer, RunResult, RunStart } from "../result.ts";
-import { type MeasureWidth, type Palette, palette, StreamWrap, wrapText } from "../../view/mod.ts";
+import {
+  callLines,
+  callTitle,
+  type CallView,
+  type MeasureWidth,
+  type Palette,
+  palette,
+  StreamWrap,
+  wrapText,
+} from "../../view/mod.ts";
 import { type AnswerView, RenderedAnswer, StreamedAnswer } from "./answer.ts";
-import { callLines, callTitle, type CallView } from "./call_lines.ts";
 import { type Clock, LiveLine } from "./live_line.ts";
 import { ChangedFiles, failureText, tokenLine } from "./run_summary.ts";
 import { SilenceNotifier } from "./silence_notifier.ts";
@@ -144,7 +152,7 @@ export class TextPrinter implements Printer {
     if (result.steps > 0 || result.usage.inputTokens > 0) {
       await this.#note(`· ${tokenLine(result, this.#texts)}`, WHOLE);
     }
-    if (result.exit !== "done") await this.#err(failureText(result, this.#view));
+    if (result.exit !== "done") await this.#err(failureText(result, this.#texts, this.#view));
     await this.#options.out.flush();
     await this.#options.err.flush();
   }

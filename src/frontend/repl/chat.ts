@@ -1,22 +1,22 @@
-import type { RunPaths } from "../../assembly/mod.ts";
+import type { Assembly, RunPaths } from "../../assembly/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import { type Event, EXIT } from "../../core/mod.ts";
-import { type Palette, palette } from "../../view/mod.ts";
 import { type Composer, createComposer } from "./composer/create_composer.ts";
 import { ChatCommands } from "./command_host.ts";
 import { Layout } from "./layout.ts";
+import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { ChatPerson, type Person } from "./person.ts";
 import { Screen } from "./screen/screen.ts";
 import { type OpenSession, SessionHost } from "./session_host.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
 import type { ChatTexts } from "./chat_texts.ts";
-import { Transcript } from "./transcript/transcript.ts";
+import { Transcript } from "./transcript/chat_transcript.ts";
 import { Submissions } from "./submissions.ts";
 
 export interface ChatOptions {
   readonly terminal: Terminal;
-  readonly colours: boolean;
+  readonly looks: Looks;
   readonly texts: ChatTexts;
   readonly paths: RunPaths;
   /** Opens a session; the person of the chat answers its questions. */
@@ -30,10 +30,10 @@ export interface ChatOptions {
 /** The chat: a reader of events and a sender of submissions, with a person at its keyboard. */
 export class Chat {
   readonly #options: ChatOptions;
-  readonly #palette: Palette;
   readonly #screen: Screen;
   readonly #composer: Composer;
   readonly #transcript: Transcript;
+  readonly #layout: Layout;
   readonly #dialogs: Dialogs;
   readonly #host: SessionHost;
   readonly #commands: ChatCommands;
@@ -45,20 +45,22 @@ export class Chat {
   #end: (code: number) => void = () => {};
 
   constructor(options: ChatOptions) {
-    const { terminal, texts } = options;
+    const { terminal, texts, looks } = options;
     this.#options = options;
-    this.#palette = palette(options.colours);
-    this.#screen = new Screen(terminal, { frame: (columns, rows) => layout.frame(columns, rows) });
+    this.#screen = new Screen(terminal, { frame: (columns, rows) => this.#layout.frame(columns, rows) });
     this.#dialogs = new Dialogs({
-      palette: () => this.#palette,
+      palette: () => looks.palette,
       locale: () => texts.locale,
       changed: () => this.#screen.draw(),
     });
     this.#transcript = new Transcript({
-      palette: this.#palette,
+      palette: looks.palette,
+      texts: () => texts.transcript,
       print: (lines) => this.#screen.print(lines),
       changed: () => this.#screen.refresh(),
       columns: () => terminal.columns,
+      still: () => looks.still,
+      links: looks.links,
     });
     const say = (text: string) => this.#transcript.say(text);
     const person = new ChatPerson({
@@ -71,6 +73,7 @@ export class Chat {
     this.#host = new SessionHost(
       (request) => options.open(request, person),
       (event) => this.#event(event),
+      (assembly) => this.#opened(assembly),
     );
     this.#commands = new ChatCommands({
       host: this.#host,
@@ -91,8 +94,8 @@ export class Chat {
       fail: (error) => this.#fail(error),
       changed: () => this.#screen.refresh(),
     });
-    const layout = new Layout({
-      palette: this.#palette,
+    this.#layout = new Layout({
+      palette: looks.palette,
       texts,
       transcript: this.#transcript,
       submissions: this.#submissions,
@@ -103,10 +106,10 @@ export class Chat {
   }
 
   #createComposer(): Composer {
-    const { texts, paths } = this.#options;
+    const { texts, paths, looks } = this.#options;
     return createComposer({
       onSubmit: (draft) => void this.#submissions.submit(draft),
-      palette: this.#palette,
+      palette: looks.palette,
       texts: () => texts.composer,
       paths,
       commands: this.#commands,
@@ -125,6 +128,10 @@ export class Chat {
     terminal.start({
       input: (event) => this.#input(event),
       resize: () => this.#screen.resized(),
+      learnt: () => {
+        this.#options.looks.background = terminal.background;
+        this.#screen.draw();
+      },
       continued: () => this.#screen.continued(),
       ended: (signal: EndSignal = "SIGHUP") => {
         if (signal !== "SIGINT") reason = "terminated";
@@ -150,6 +157,13 @@ export class Chat {
   #event(event: Event): void {
     this.#submissions.event(event);
     this.#transcript.event(event);
+    if (event.type === "turn.end") this.#layout.status.refresh();
+  }
+
+  #opened(assembly: Assembly): void {
+    this.#options.looks.use(assembly.loaded.config.ui);
+    this.#transcript.resume(assembly.session.state);
+    this.#layout.status.show(assembly, () => this.#screen.refresh());
   }
 
   #input(event: InputEvent): void {
@@ -198,6 +212,6 @@ export class Chat {
     // A session that cannot be opened fails for everybody who waits for it.
     if (error === this.#told) return;
     this.#told = error;
-    this.#transcript.say(this.#palette.bad(this.#options.texts.problem(error)));
+    this.#transcript.fail(this.#options.texts.problem(error));
   }
 }

@@ -1,10 +1,13 @@
 import { errorMessage, formatPlace, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
+import type { TranscriptTexts } from "./transcript/texts.ts";
 
 /** The areas that the chat needs before it draws for the first time. */
 interface Areas {
   readonly chat: Texts["chat"];
   readonly composer: Texts["composer"];
+  readonly transcript: TranscriptTexts;
+  readonly status: Texts["status"];
 }
 
 /** The texts of the chat, in a language that the configuration may still change. */
@@ -33,6 +36,14 @@ export class ChatTexts {
     return this.#areas.composer;
   }
 
+  get transcript(): TranscriptTexts {
+    return this.#areas.transcript;
+  }
+
+  get status(): Texts["status"] {
+    return this.#areas.status;
+  }
+
   /** What went wrong, for the person in front of the chat: place, message, and what to do next. */
   problem(error: unknown): string {
     if (!(error instanceof ReasonixError)) return this.chat.internal(errorMessage(error));
@@ -50,6 +61,12 @@ export class ChatTexts {
 }
 
 async function loadAreas(locale: Locale): Promise<Areas> {
-  const [chat, composer] = await Promise.all([loadTexts("chat", locale), loadTexts("composer", locale)]);
-  return { chat, composer };
+  const [chat, composer, run, turns, status] = await Promise.all([
+    loadTexts("chat", locale),
+    loadTexts("composer", locale),
+    loadTexts("run", locale),
+    loadTexts("turn_view", locale),
+    loadTexts("status", locale),
+  ]);
+  return { chat, composer, status, transcript: { ...run, ...turns } };
 }

@@ -3,7 +3,8 @@ import type { Palette } from "../../view/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import type { OverlayQueue } from "./overlay/overlay.ts";
 import { type Frame, stack, type View } from "./screen/view.ts";
-import type { Transcript } from "./transcript/transcript.ts";
+import { StatusLine } from "./status_line.ts";
+import type { Transcript } from "./transcript/chat_transcript.ts";
 import type { Submissions } from "./submissions.ts";
 
 export interface LayoutParts {
@@ -25,15 +26,18 @@ const ROOMY = 16;
 
 /** The live region: what is going on, what waits, the composer or the overlay in its place, the status. */
 export class Layout implements View {
+  readonly status: StatusLine;
   readonly #parts: LayoutParts;
 
   constructor(parts: LayoutParts) {
     this.#parts = parts;
+    this.status = new StatusLine(parts.palette, () => parts.texts.status);
   }
 
   frame(columns: number, rows: number): Frame {
     const { palette, transcript, overlays, composer } = this.#parts;
-    const status = { lines: [palette.dim(this.#status())] };
+    const hint = this.#hint();
+    const status = { lines: [hint === "" ? this.status.line(columns) : palette.dim(hint)] };
     const { top } = overlays;
     const waiting = { lines: top && rows < ROOMY ? [] : this.#waiting() };
     const taken = waiting.lines.length + status.lines.length + 1;
@@ -42,10 +46,12 @@ export class Layout implements View {
     return stack([{ lines: [...live, ""] }, waiting, bottom, status]);
   }
 
-  #status(): string {
-    const { texts: { chat }, submissions: { queue }, leaving } = this.#parts;
+  /** What the user has to know now, in the place of the status. */
+  #hint(): string {
+    const { texts: { chat }, submissions: { queue }, transcript, leaving } = this.#parts;
     if (leaving()) return chat.leaveHint;
-    return queue.stopping ? chat.stopping : queue.busy ? chat.working : chat.ready;
+    if (queue.stopping) return chat.stopping;
+    return queue.busy && !transcript.busy ? chat.working : "";
   }
 
   /** What was sent and has not been taken yet. */

@@ -2,6 +2,7 @@
 import type { Locale } from "../../i18n/mod.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 import { ChatTexts } from "./chat_texts.ts";
+import { Looks, type LooksOptions } from "./looks.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
 export { carryOut } from "./carry_out.ts";
@@ -9,7 +10,7 @@ export { ChatTexts } from "./chat_texts.ts";
 export { SessionHost } from "./session_host.ts";
 export type { Person } from "./person.ts";
 
-export interface RunChatOptions extends Omit<ChatOptions, "terminal" | "texts"> {
+export interface RunChatOptions extends Omit<ChatOptions, "terminal" | "texts" | "looks">, LooksOptions {
   /** The language to begin with. */
   readonly locale: Locale;
 }
@@ -17,5 +18,6 @@ export interface RunChatOptions extends Omit<ChatOptions, "terminal" | "texts"> 
 /** Opens the chat on the terminal of the program; resolves with the exit code when the user leaves. */
 export async function runChat({ locale, ...options }: RunChatOptions): Promise<number> {
   const texts = await ChatTexts.load(locale);
-  return await new Chat({ ...options, texts, terminal: new DenoTerminal() }).run();
+  const looks = new Looks(options);
+  return await new Chat({ ...options, texts, looks, terminal: new DenoTerminal() }).run();
 }

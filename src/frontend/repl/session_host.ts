@@ -9,14 +9,21 @@ export type OpenSession = (request: OpenRequest) => Promise<Assembly>;
 export class SessionHost {
   readonly #open: OpenSession;
   readonly #sink: (event: Event) => void;
+  readonly #opened: (assembly: Assembly) => void;
   #current: Promise<Assembly> | undefined;
   /** The session to begin with. */
   #first: OpenRequest = {};
   /** What the user chose in the chat; it stays when the session changes. */
   #chosen: Pick<OpenRequest, "model" | "effort"> = {};
 
-  constructor(open: OpenSession, sink: (event: Event) => void) {
+  /** `opened` is told of each session before its first event. */
+  constructor(
+    open: OpenSession,
+    sink: (event: Event) => void,
+    opened: (assembly: Assembly) => void = () => {},
+  ) {
     this.#open = open;
+    this.#opened = opened;
     this.#sink = sink;
   }
 
@@ -65,6 +72,7 @@ export class SessionHost {
 
   async #start(request: OpenRequest): Promise<Assembly> {
     const assembly = await this.#open({ ...this.#chosen, ...request });
+    this.#opened(assembly);
     assembly.controller.subscribe(this.#sink);
     return assembly;
   }

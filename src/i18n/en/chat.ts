@@ -1,7 +1,6 @@
 /** The chat itself: its modes, its waiting messages, and what goes wrong. */
 export const texts = {
   working: "working · Esc stops",
-  ready: "ready",
   stopping: "stopping …",
   leaveHint: "press Ctrl+C again to leave",
   queued: (text: string) => `waiting: ${text}`,

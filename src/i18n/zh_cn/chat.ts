@@ -2,7 +2,6 @@ import type { texts as en } from "../en/chat.ts";
 
 export const texts: typeof en = {
   working: "处理中 · Esc 停止",
-  ready: "就绪",
   stopping: "正在停止…",
   leaveHint: "再按一次 Ctrl+C 退出",
   queued: (text) => `排队中：${text}`,

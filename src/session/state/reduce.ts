@@ -202,6 +202,23 @@ export function branchEvents(state: SessionState, tip = state.head): Event[] {
   return events.reverse();
 }
 
+/** The last events of the conversation, oldest first: those of so many turns, and no more than a number. */
+export function recentEvents(
+  state: SessionState,
+  most: { readonly turns: number; readonly events: number },
+): Event[] {
+  const events: Event[] = [];
+  let turns = 0;
+  for (let i = state.head; i >= 0 && turns < most.turns && events.length < most.events;) {
+    const node = state.events[i];
+    if (!node) break;
+    events.push(node.event);
+    if (node.event.type === "turn.start") turns++;
+    i = node.parent;
+  }
+  return events.reverse();
+}
+
 /** Index of the last node whose event is `seq` or older, in file order. */
 function headAt(state: SessionState, seq: number): number {
   let low = 0;

@@ -1,9 +1,11 @@
 import { displayWidth } from "../../../src/util/display_width.ts";
-import { loadMarkdown, MarkdownBlocks, palette } from "../../../src/view/mod.ts";
+import { type Block, loadMarkdown, MarkdownBlocks, palette } from "../../../src/view/mod.ts";
 import { spansOf } from "../../../scripts/terminal/spans.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
-const plain = await loadMarkdown(palette(false));
+const renderer = await loadMarkdown({ palette: palette(false), links: false });
+const plain = (text: string, columns: number) => renderer.render(text, columns);
+const coloured = await loadMarkdown({ palette: palette(true), links: false });
 
 Deno.test("a table of wide characters keeps its borders at 40 columns", () => {
   const lines = plain("| 文件 | 说明 |\n| - | - |\n| a.md | 这一格的文字比较长，需要换行显示才放得下 |", 40);
@@ -18,29 +20,104 @@ Deno.test("lines of code stay whole, with the characters they had", () => {
   assert(lines.includes("    return;"));
 });
 
-Deno.test("without colours Markdown has no escape sequence, with them each line ends what it began", async () => {
+Deno.test("without colours Markdown has no escape sequence, with them each line ends what it began", () => {
   const text =
     "# Head\n\n*a* **b** `c` ~~d~~ [link](https://example.org)\n\n> quote\n\n- item\n\n```\ncode\n```";
   // deno-lint-ignore no-control-regex
   assert(!/\x1b\[\d/.test(plain(text, 40).join("\n")));
-  for (const line of (await loadMarkdown(palette(true)))(text, 40)) {
+  for (const line of coloured.render(text, 40)) {
     const [after] = spansOf(`${line}\nnext`)[1] ?? [];
     assertEquals(Object.values(after?.style ?? {}).filter(Boolean), [], JSON.stringify(line));
   }
 });
 
+function blocksOf(text: string, size = text.length): Block[] {
+  const blocks = new MarkdownBlocks();
+  const got: Block[] = [];
+  for (let at = 0; at < text.length; at += size) got.push(...blocks.push(text.slice(at, at + size)));
+  const rest = blocks.end();
+  return rest ? [...got, rest] : got;
+}
+
 Deno.test("MarkdownBlocks gives the same blocks whatever the pieces are", () => {
-  const text = "One\ntwo\n\n- a\n\n- b\n\n```\nx\n\ny\n```\n\n| a |\n| - |\n| 1 |\n\nend";
-  const whole = ["One\ntwo", "- a\n\n- b", "```\nx\n\ny\n```", "| a |\n| - |\n| 1 |", "end"];
-  for (const size of [1, 2, 3, 5, 8, 99]) {
-    const blocks = new MarkdownBlocks();
-    const got: string[] = [];
-    for (let at = 0; at < text.length; at += size) got.push(...blocks.push(text.slice(at, at + size)));
-    got.push(blocks.end());
-    assertEquals(
-      got.filter((block) => block !== "").map((block) => block.trim()),
-      whole,
-      `pieces of ${size}`,
-    );
+  const text = "One\ntwo\n\n- a\n\n- b\n\n```\nx\n\ny\n```\n\n| a |\n| - |\n| 1 |\n\nend\n# Head\nText:\n" +
+    "~~~ts\nx\n```\n~~~\n1. a\n   ```\n   b\n   ```\n\n   c\n2. d\n\nlast";
+  const whole = [
+    "One\ntwo",
+    "- a\n\n- b",
+    "```\nx\n\ny\n```",
+    "| a |\n| - |\n| 1 |",
+    "end",
+    "# Head",
+    "Text:",
+    "~~~ts\nx\n```\n~~~",
+    "1. a\n   ```\n   b\n   ```\n\n   c\n2. d",
+    "last",
+  ];
+  for (const size of [1, 2, 3, 5, 8, 999]) {
+    assertEquals(blocksOf(text, size).map(({ source }) => source), whole, `pieces of ${size}`);
   }
+});
+
+Deno.test("MarkdownBlocks knows fenced code, its language and its lines while they come", () => {
+  assertEquals(blocksOf("```ts x\na\n\nb\n```\nend").map(({ code }) => code), [
+    { info: "ts x", lines: ["a", "", "b"] },
+    undefined,
+  ]);
+  const blocks = new MarkdownBlocks();
+  const shown: unknown[] = [];
+  for (const piece of ["``", "`ts\n", "a\nb", "\n`", "``"]) {
+    blocks.push(piece);
+    shown.push(blocks.open?.code?.lines);
+  }
+  assertEquals(shown, [undefined, [], ["a", "b"], ["a", "b"], ["a", "b"]]);
+  assertEquals(blocks.end()?.code, { info: "ts", lines: ["a", "b"] });
+});
+
+Deno.test("MarkdownBlocks ends a block without a blank line where fenced code or a heading begins", () => {
+  const sources = (text: string) => blocksOf(text).map(({ source }) => source);
+  assertEquals(sources("Look:\n```\nx\n```\nand\n## On\ntext"), [
+    "Look:",
+    "```\nx\n```",
+    "and",
+    "## On",
+    "text",
+  ]);
+  assertEquals(sources("- a\n  ```\n  # no heading\n  ```\n- b"), ["- a\n  ```\n  # no heading\n  ```\n- b"]);
+  assertEquals(sources("a `` b\n``` inline ``` code\nc"), ["a `` b\n``` inline ``` code\nc"]);
+});
+
+Deno.test("MarkdownBlocks takes the items of a long list that are finished, and nothing of other blocks", () => {
+  const blocks = new MarkdownBlocks();
+  blocks.push("1. a\n2. b\n   more\n3. c\n   - d\n   - e");
+  assertEquals(blocks.takeItems(9), undefined);
+  assertEquals(blocks.takeItems(2)?.source, "1. a\n2. b\n   more");
+  assertEquals(blocks.takeItems(0), undefined);
+  assertEquals(blocks.end(), { source: "3. c\n   - d\n   - e", follows: true });
+  blocks.push("a\nb\nc\nd\n");
+  assertEquals(blocks.takeItems(1), undefined);
+});
+
+Deno.test("code is coloured as its language is, after it was loaded, and each line ends what it began", async () => {
+  const code = "/* a\nb */ const x = `1\n2` // <&>\"'";
+  const source = `\`\`\`ts\n${code}\n\`\`\``;
+  assertEquals(coloured.prepare("text `x` only"), undefined);
+  await coloured.prepare(source);
+  assertEquals(coloured.prepare(source), undefined);
+  const lines = coloured.code(code, "ts title=a");
+  // deno-lint-ignore no-control-regex
+  assertEquals(lines.join("\n").replace(/\x1b\[[0-9;]*m/g, ""), code);
+  assertEquals(lines[0], "\x1b[2m/* a\x1b[22m");
+  assert(lines[1]?.startsWith("\x1b[2mb */\x1b[22m \x1b[35mconst\x1b[39m"), lines[1]);
+  assertEquals(coloured.code("a\nb", "no-such-language"), ["\x1b[36ma\x1b[39m", "\x1b[36mb\x1b[39m"]);
+});
+
+Deno.test("links lead only to addresses and files where the terminal shows links, else they stand behind", async () => {
+  const text = "[a](https://example.org) [b](javascript:x) [c](mailto:a@b.c) [d](file:///x)";
+  assertEquals(plain(text, 99), ["a (https://example.org) b (javascript:x) c (mailto:a@b.c) d (file:///x)"]);
+  const linked = await loadMarkdown({ palette: palette(false), links: true });
+  const link = (label: string, to: string) => `\x1b]8;;${to}\x1b\\${label}\x1b]8;;\x1b\\`;
+  const shown = [link("a", "https://example.org"), "b", link("c", "mailto:a@b.c"), link("d", "file:///x")];
+  assertEquals(linked.render(text, 99), [shown.join(" ")]);
+  await loadMarkdown({ palette: palette(false), links: false });
 });

@@ -1,5 +1,8 @@
-import { palette, wantsColour } from "../../../src/view/mod.ts";
-import { assertEquals } from "../../support/assert.ts";
+import { palette, ThemedPalette, wantsColour } from "../../../src/view/mod.ts";
+import { Style } from "../../../src/frontend/repl/screen/style.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+
+const THEMES = ["dark", "light", "high-contrast", "none"] as const;
 
 Deno.test("a non-empty NO_COLOR wins, then the variables that force colours, then the terminal", () => {
   const cases: [Parameters<typeof wantsColour>[0], boolean, boolean][] = [
@@ -26,6 +29,37 @@ Deno.test("a non-empty NO_COLOR wins, then the variables that force colours, the
 });
 
 Deno.test("a palette leaves an empty text empty, and without colours every text as it is", () => {
-  assertEquals(Object.values(palette(true)).map((style) => style("")), Array(9).fill(""));
-  assertEquals(Object.values(palette(false)).map((style) => style("x")), Array(9).fill("x"));
+  for (const theme of THEMES) {
+    const { palette } = new ThemedPalette(true, theme);
+    for (const [meaning, style] of Object.entries(palette)) assertEquals(style(""), "", meaning);
+  }
+  const without = [
+    palette(false),
+    new ThemedPalette(false, "light").palette,
+    new ThemedPalette(true, "none").palette,
+  ];
+  for (const styles of without) {
+    for (const [meaning, style] of Object.entries(styles)) assertEquals(style("x"), "x", meaning);
+  }
+});
+
+Deno.test("every style of every theme ends what it began", () => {
+  for (const theme of THEMES) {
+    for (const [meaning, style] of Object.entries(new ThemedPalette(true, theme).palette)) {
+      const state = new Style();
+      // deno-lint-ignore no-control-regex
+      for (const [sequence] of style("x").matchAll(/\x1b\[[0-9;]*m/g)) state.apply(sequence);
+      assert(state.plain, `${theme} ${meaning}`);
+    }
+  }
+});
+
+Deno.test("ThemedPalette colours in the theme that it has now", () => {
+  const themed = new ThemedPalette(true);
+  const { dim } = themed.palette;
+  assertEquals(dim("x"), "\x1b[2mx\x1b[22m");
+  themed.theme = "light";
+  assertEquals(dim("x"), "\x1b[38;5;241mx\x1b[39m");
+  themed.theme = "high-contrast";
+  assertEquals(dim("x"), "x");
 });

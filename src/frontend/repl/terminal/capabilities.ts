@@ -11,7 +11,7 @@ const OTHER_KEYS_ON = "\x1b[>4;1m";
 const OTHER_KEYS_OFF = "\x1b[>4;0m";
 /** Primary device attributes: every terminal answers this, after what was asked before it. */
 const ATTRIBUTES = "\x1b[c";
-const QUESTIONS = `\x1b[?u\x1b[?2026$p\x1b[>0q${ATTRIBUTES}`;
+const QUESTIONS = `\x1b[?u\x1b[?2026$p\x1b[>0q\x1b]11;?\x1b\\${ATTRIBUTES}`;
 
 const RESIZE_MS = 30;
 /** tmux announces the first of several changes at once, the others together 250 ms later. */
@@ -38,6 +38,8 @@ export class Capabilities {
   /** After so long, in ms, a change of the size that was announced is the last. */
   readonly resizeMs: number;
   reflow: Terminal["reflow"] = "all";
+  /** What it says of its background colour (OSC 11). */
+  background: Terminal["background"];
   #keyboard: "unknown" | "kitty" | "other-keys" | "plain" = "unknown";
   /** Terminals that print a part of a question that they do not know are asked nothing. */
   readonly #mayAsk: boolean;
@@ -93,6 +95,7 @@ export class Capabilities {
     const version = /^\x1bP>\|([^\x1b]*)/.exec(sequence)?.[1];
     if (/\[\?\d+u$/.test(sequence)) this.#keyboard = "kitty";
     else if (/\[\?2026;[123]\$y$/.test(sequence)) this.synchronized = true;
+    else if (sequence.startsWith("\x1b]11;")) this.background = backgroundOf(sequence);
     else if (version?.startsWith("XTerm(")) this.reflow = "none";
     else if (version?.startsWith("xterm.js")) this.reflow = "other-lines";
     else if (/\[\?[\d;]*c$/.test(sequence)) {
@@ -110,4 +113,12 @@ export class Capabilities {
     if (!this.#mayAsk) return "";
     return this.#keyboard === "other-keys" ? otherKeys : kitty;
   }
+}
+
+/** Whether a colour as X11 writes it (`rgb:ffff/ffff/ffff`) is light; undefined where it is none. */
+function backgroundOf(sequence: string): Terminal["background"] {
+  const parts = /rgba?:([0-9a-f]{1,4})\/([0-9a-f]{1,4})\/([0-9a-f]{1,4})/i.exec(sequence)?.slice(1);
+  if (!parts) return undefined;
+  const [red = 0, green = 0, blue = 0] = parts.map((part) => parseInt(part, 16) / (16 ** part.length - 1));
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 0.5 ? "light" : "dark";
 }

@@ -62,6 +62,10 @@ export class DenoTerminal implements Terminal {
     return this.#capabilities.reflow;
   }
 
+  get background(): Terminal["background"] {
+    return this.#capabilities.background;
+  }
+
   start(handlers: TerminalHandlers): void {
     this.#handlers = handlers;
     this.#listen(handlers);
@@ -137,7 +141,9 @@ export class DenoTerminal implements Terminal {
     const decoder = new InputDecoder({
       input: (event) => this.#state === "running" && this.#handlers?.input(event),
       reply: (sequence) => {
+        const { background } = this.#capabilities;
         const text = this.#capabilities.reply(sequence);
+        if (this.#capabilities.background !== background) this.#handlers?.learnt?.();
         if (text !== "" && this.#state === "running") this.#output.write(text);
       },
     });

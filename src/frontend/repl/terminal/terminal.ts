@@ -11,6 +11,8 @@ export type InputEvent =
 export interface TerminalHandlers {
   readonly input: (event: InputEvent) => void;
   readonly resize: () => void;
+  /** The terminal has told more of itself: its background. */
+  readonly learnt?: () => void;
   /** The program was stopped from outside and goes on: all that is on the screen is somebody else's. */
   readonly continued: () => void;
   /** The program shall end: by a signal, or since the terminal is gone. */
@@ -36,6 +38,8 @@ export interface Terminal {
    * cuts them).
    */
   readonly reflow: "all" | "other-lines" | "none";
+  /** What it has said of its background; undefined as long as it has not. */
+  readonly background?: "dark" | "light" | undefined;
   /** Takes the keyboard; modes that were changed are put back by `stop`. */
   start(handlers: TerminalHandlers): void;
   /**

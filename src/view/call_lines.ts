@@ -1,7 +1,19 @@
-import type { EventOf } from "../../core/mod.ts";
-import type { Texts } from "../../i18n/mod.ts";
-import { oneLine } from "../../util/terminal_text.ts";
-import { diffLines, type MeasureWidth, outputTail, type Palette, wrapText } from "../../view/mod.ts";
+import type { EventOf } from "../core/mod.ts";
+import { oneLine } from "../util/terminal_text.ts";
+import { diffLines, type WordDiff } from "./diff.ts";
+import { outputTail } from "./output_tail.ts";
+import type { Palette } from "./palette.ts";
+import { type MeasureWidth, wrapText } from "./wrap.ts";
+
+/** The words around calls, in the user's language. */
+export interface CallTexts {
+  readonly seconds: (seconds: string) => string;
+  readonly skipped: (summary: string) => string;
+  readonly blocked: (summary: string) => string;
+  readonly stopped: (summary: string) => string;
+  readonly linesAbove: (count: number) => string;
+  readonly moreLines: (count: number) => string;
+}
 
 /** A terminal as something that lines have to fit in. */
 export interface LineLayout {
@@ -14,11 +26,13 @@ export interface LineLayout {
 /** The detail in which calls are shown. */
 export interface CallView {
   readonly palette: Palette;
-  readonly texts: () => Texts["run"];
+  readonly texts: () => CallTexts;
   /** The terminal, on which the diffs of edits and the ends of outputs are shown too; absent: a file. */
   readonly layout: LineLayout | undefined;
   /** Shows all of them. */
   readonly verbose: boolean;
+  /** Finds the words that differ; without it whole lines are coloured. */
+  readonly words?: WordDiff | undefined;
 }
 
 type Started = Pick<EventOf<"tool.start">, "call" | "summary" | "title">;
@@ -92,7 +106,9 @@ function details(end: EventOf<"tool.end">, view: CallView): string[] {
   const changes = (end.changes ?? []).filter((change) => detailed || change.written === false);
   const maxLines = verbose ? Infinity : Math.max(6, Math.floor(DIFF_LINES / Math.max(1, changes.length)));
   const diffs = changes.flatMap(({ diff }) =>
-    diff === undefined ? [] : diffLines(diff, { palette, maxLines, more: view.texts().moreLines, fit })
+    diff === undefined
+      ? []
+      : diffLines(diff, { palette, maxLines, more: view.texts().moreLines, fit, words: view.words })
   );
   if (diffs.length > 0 || end.exitCode === undefined || !detailed) return diffs;
   const failed = end.outcome !== "ok" || end.exitCode !== 0;

@@ -1,0 +1,104 @@
+import type { Assembly } from "../../assembly/mod.ts";
+import type { Texts } from "../../i18n/mod.ts";
+import { baseName } from "../../path/lexical.ts";
+import { displayWidth, fitDisplay } from "../../util/display_width.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+import { cacheShare, grouped, moneyFigure, type Palette } from "../../view/mod.ts";
+
+/** A part of the line; those with the highest number go first where there is no room. */
+interface Part {
+  readonly text: string;
+  readonly colour?: (text: string) => string;
+  readonly rank: number;
+}
+
+const GAP = " · ";
+/** A context that is fuller than this is worth a warning. */
+const FULL_PERCENT = 80;
+
+/** One line that says where the session stands: never wrapped, the least important parts left out first. */
+export class StatusLine {
+  readonly #palette: Palette;
+  readonly #texts: () => Texts["status"];
+  #assembly: Assembly | undefined;
+  #branch: string | undefined;
+  #changed: () => void = () => {};
+
+  constructor(palette: Palette, texts: () => Texts["status"]) {
+    this.#palette = palette;
+    this.#texts = texts;
+  }
+
+  /** Shows a session from now on; `changed` is called when a figure came later. */
+  show(assembly: Assembly, changed: () => void): void {
+    this.#assembly = assembly;
+    this.#changed = changed;
+    this.#branch = undefined;
+    this.refresh();
+  }
+
+  /** Looks at what changes outside of the session: the branch. */
+  refresh(): void {
+    const assembly = this.#assembly;
+    if (!assembly) return;
+    void import("../../context/mod.ts").then(({ gitBranch }) => {
+      if (assembly !== this.#assembly) return;
+      this.#branch = gitBranch(assembly.cwd);
+      this.#changed();
+    }).catch(() => {});
+  }
+
+  line(columns: number): string {
+    const { dim } = this.#palette;
+    if (!this.#assembly) return dim(fitDisplay(this.#texts().opening, columns));
+    let parts = this.#parts(this.#assembly).filter(({ text }) => text !== "");
+    while (parts.length > 1 && widthOf(parts) > columns) {
+      const least = Math.max(...parts.map(({ rank }) => rank));
+      parts = parts.filter(({ rank }) => rank !== least);
+    }
+    return parts.map(({ text, colour = dim }) => colour(fitDisplay(text, columns))).join(dim(GAP));
+  }
+
+  #parts(assembly: Assembly): Part[] {
+    const texts = this.#texts();
+    const { warning } = this.#palette;
+    const { state } = assembly.controller.recorder;
+    const { approval, permission } = assembly.modes;
+    const place = baseName(assembly.cwd) || assembly.cwd;
+    const branch = this.#branch === undefined ? "" : ` (${oneLine(this.#branch, 40)})`;
+    const servers = assembly.loaded.config.plugins.length;
+    return [
+      { text: oneLine(assembly.provider.model.id, 40), rank: 0 },
+      { text: texts.modes[approval], rank: 1, ...(approval === "yolo" ? { colour: warning } : {}) },
+      {
+        text: texts.permissions[permission],
+        rank: 1,
+        ...(permission === "danger-full-access" ? { colour: warning } : {}),
+      },
+      { text: oneLine(place, 40) + branch, rank: 4 },
+      ...this.#context(assembly),
+      { text: moneyFigure(state) ?? "", rank: 3 },
+      { text: state.usage.inputTokens > 0 ? texts.cached(cacheShare(state.usage)) : "", rank: 6 },
+      {
+        text: assembly.confined ? texts.jail.on : texts.jail.off,
+        rank: 5,
+        ...(assembly.confined ? {} : { colour: warning }),
+      },
+      { text: servers > 0 ? texts.mcp(servers) : "", rank: 7 },
+    ];
+  }
+
+  #context({ controller: { recorder: { state } }, window }: Assembly): Part[] {
+    if (!state.lastUsage) return [];
+    const texts = this.#texts();
+    const tokens = state.lastUsage.inputTokens + state.lastUsage.outputTokens;
+    if (!window) return [{ text: texts.tokens(grouped(tokens)), rank: 2 }];
+    const percent = 100 * tokens / window;
+    const text = texts.context(`${percent < 10 ? percent.toFixed(1) : Math.round(percent)} %`);
+    return [{ text, rank: 2, ...(percent > FULL_PERCENT ? { colour: this.#palette.warning } : {}) }];
+  }
+}
+
+function widthOf(parts: readonly Part[]): number {
+  return parts.reduce((sum, { text }) => sum + displayWidth(text) + GAP.length, -GAP.length);
+}

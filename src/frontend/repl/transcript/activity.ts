@@ -1,0 +1,108 @@
+import type { Event } from "../../../core/mod.ts";
+import { fitDisplay } from "../../../util/display_width.ts";
+import { oneLine } from "../../../util/terminal_text.ts";
+import { grouped, type Palette } from "../../../view/mod.ts";
+import { timeText, type TranscriptTexts } from "./texts.ts";
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 120;
+
+type Waiting = "model" | "thinking" | "writing" | "retry" | "compaction" | "tools";
+
+/** What is being waited for, since when, and how much has come. */
+export class Activity {
+  #what: Waiting | undefined;
+  #model = "";
+  #since = 0;
+  /** Output of the replies of this turn that are over, as the server has counted. */
+  #counted = 0;
+  #characters = 0;
+  #attempt = { number: 0, most: 0 };
+
+  get busy(): boolean {
+    return this.#what !== undefined;
+  }
+
+  /** Takes an event; the time is in milliseconds. */
+  event(event: Event, now: number): void {
+    switch (event.type) {
+      case "turn.start":
+        this.#begin("model", now);
+        break;
+      case "message.start":
+        if (!this.busy) this.#begin("model", now);
+        this.#what = event.step === 0 ? "compaction" : "model";
+        this.#model = oneLine(event.model, 40);
+        break;
+      case "message.delta":
+        if (this.#what !== "compaction") this.#what = event.channel === "text" ? "writing" : "thinking";
+        this.#characters += event.text.length;
+        break;
+      case "message.retry":
+        this.#what = "retry";
+        this.#attempt = { number: event.attempt, most: event.maxAttempts };
+        break;
+      case "message.end":
+        this.#counted += event.usage?.outputTokens ?? Math.round(this.#characters / 4);
+        this.#characters = 0;
+        this.#what = event.step === 0 ? undefined : "tools";
+        break;
+      case "turn.end":
+        this.#what = undefined;
+        break;
+    }
+  }
+
+  stop(): void {
+    this.#what = undefined;
+  }
+
+  /** One of the frames of the spinner; a still sign where nothing may move. */
+  spinner(now: number, still: boolean): string {
+    return still ? "•" : FRAMES[Math.floor(now / FRAME_MS) % FRAMES.length] ?? "•";
+  }
+
+  /** The line about it. */
+  line(view: ActivityView): string {
+    const { texts, palette, now, columns } = view;
+    const tokens = this.#counted + Math.round(this.#characters / 4);
+    const parts = [
+      timeText(now - this.#since, texts),
+      ...(tokens > 0 ? [texts.aboutTokens(grouped(tokens))] : []),
+      texts.escToStop,
+    ];
+    const head = `${palette.accent(this.spinner(now, view.still))} ${this.#said(texts)}`;
+    return fitDisplay(`${head}${palette.dim(` · ${parts.join(" · ")}`)}`, columns);
+  }
+
+  #begin(what: Waiting, now: number): void {
+    [this.#what, this.#since, this.#counted, this.#characters] = [what, now, 0, 0];
+  }
+
+  #said(texts: TranscriptTexts): string {
+    const model = this.#model || texts.theModel;
+    switch (this.#what) {
+      case "thinking":
+        return texts.thinking(model);
+      case "writing":
+        return texts.writing(model);
+      case "retry":
+        return texts.waitingToTry(this.#attempt.number, this.#attempt.most);
+      case "compaction":
+        return texts.compacting;
+      case "tools":
+        return texts.working;
+      default:
+        return texts.waitingFor(model);
+    }
+  }
+}
+
+export interface ActivityView {
+  readonly texts: TranscriptTexts;
+  readonly palette: Palette;
+  readonly now: number;
+  readonly columns: number;
+  /** Nothing may move by itself. */
+  readonly still: boolean;
+}

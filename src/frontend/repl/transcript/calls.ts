@@ -1,0 +1,122 @@
+import type { EventOf } from "../../../core/mod.ts";
+import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
+import { terminalSafe } from "../../../util/terminal_text.ts";
+import {
+  callLines,
+  callTitle,
+  type CallView,
+  loadWordDiff,
+  type Palette,
+  type WordDiff,
+} from "../../../view/mod.ts";
+import type { FoldedThings } from "./folded.ts";
+import type { PrintedPieces } from "./printed_pieces.ts";
+import { timeText, type TranscriptTexts } from "./texts.ts";
+
+/** The last lines of a running command that are shown. */
+const TAIL_LINES = 5;
+/** More of its output is not needed for them. */
+const TAIL_CHARACTERS = 8 * 1024;
+
+interface Running {
+  readonly title: string;
+  readonly since: number;
+  tail: string;
+}
+
+export interface CallsParts {
+  readonly palette: Palette;
+  readonly history: PrintedPieces;
+  readonly folded: FoldedThings;
+  readonly texts: () => TranscriptTexts;
+}
+
+/** The calls: each that runs has a line of its own with the end of its output, and becomes its result. */
+export class Calls {
+  readonly #parts: CallsParts;
+  readonly #running = new Map<string, Running>();
+  #words: WordDiff | undefined;
+
+  constructor(parts: CallsParts) {
+    this.#parts = parts;
+  }
+
+  get any(): boolean {
+    return this.#running.size > 0;
+  }
+
+  start(event: EventOf<"tool.start">, now: number): void {
+    this.#running.set(event.call.id, { title: callTitle(event), since: now, tail: "" });
+    // An edit may be shown soon; until then lines are coloured as a whole.
+    if (!event.readOnly && !this.#words) void loadWordDiff().then((words) => this.#words = words, () => {});
+  }
+
+  output({ callId, text }: EventOf<"tool.delta">): void {
+    const call = this.#running.get(callId);
+    if (call) call.tail = (call.tail + text).slice(-TAIL_CHARACTERS);
+  }
+
+  /** A call is over; `title` where it began in an earlier run. */
+  end(event: EventOf<"tool.end">, title = this.#running.get(event.callId)?.title ?? event.name): void {
+    this.#running.delete(event.callId);
+    // The list itself is shown.
+    if (event.name === "todo_write" && event.outcome === "ok") return;
+    this.#fold(title, event);
+    this.#parts.history.lines("call", (columns) => callLines(title, event, this.#view(columns)));
+  }
+
+  clear(): void {
+    this.#running.clear();
+  }
+
+  #view(columns: number): CallView {
+    const { palette, texts } = this.#parts;
+    const said = texts();
+    return {
+      palette,
+      texts: () => ({
+        ...said,
+        linesAbove: (count) => `${said.linesAbove(count)} · ${said.showAll}`,
+        moreLines: (count) => `${said.moreLines(count)} · ${said.showAll}`,
+      }),
+      layout: { columns: () => columns, fit: fitDisplay, width: displayWidth },
+      verbose: false,
+      words: this.#words,
+    };
+  }
+
+  #fold(title: string, { content, changes = [] }: EventOf<"tool.end">): void {
+    const diffs = changes.flatMap(({ diff }) => diff ?? []);
+    if (diffs.length > 0) this.#parts.folded.add({ kind: "diff", title, text: diffs.join("\n") });
+    else this.#parts.folded.add({ kind: "output", title, text: terminalSafe(content) });
+  }
+
+  /** The lines of all of them; fewer lines of output where there is no room for more. */
+  live(
+    columns: number,
+    rows: number,
+    { now, spinner }: { readonly now: number; readonly spinner: string },
+  ): string[] {
+    const { palette, texts } = this.#parts;
+    const calls = [...this.#running.values()];
+    const each = Math.floor((rows - calls.length) / Math.max(1, calls.length));
+    const room = Math.max(0, Math.min(TAIL_LINES, each));
+    return calls.flatMap(({ title, since, tail }) => {
+      const elapsed = now - since < 1000 ? "" : ` · ${timeText(now - since, texts())}`;
+      const head = fitDisplay(title, Math.max(1, columns - displayWidth(elapsed) - 2));
+      const lines = room > 0 ? tailOf(tail, room) : [];
+      return [
+        `${palette.accent(spinner)} ${head}${palette.dim(elapsed)}`,
+        ...lines.map((line) => palette.dim(fitDisplay(`  ${line}`, columns))),
+      ];
+    }).slice(0, Math.max(0, rows));
+  }
+}
+
+/** The last lines that say something, as a terminal would show them: `\r` writes over a line. */
+function tailOf(text: string, most: number): string[] {
+  const lines = text.replace(/\r+\n/g, "\n").trimEnd().split("\n").slice(-most);
+  return lines
+    .map((line) => terminalSafe(line.slice(line.lastIndexOf("\r") + 1).replaceAll("\t", "  ")))
+    .filter((line) => line.trim() !== "");
+}

@@ -1,0 +1,193 @@
+import type { Event } from "../../../core/mod.ts";
+import type { SessionState } from "../../../session/mod.ts";
+import { terminalSafe } from "../../../util/terminal_text.ts";
+import { after } from "../../../util/timer.ts";
+import { grouped, loadMarkdown, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
+import { Activity } from "./activity.ts";
+import { Calls } from "./calls.ts";
+import { type Folded, FoldedThings } from "./folded.ts";
+import { PrintedPieces } from "./printed_pieces.ts";
+import { type Note, noteRows, Notes } from "./notes.ts";
+import { pastOf, pastTitles } from "./past.ts";
+import { Reply } from "./reply.ts";
+import type { TranscriptTexts } from "./texts.ts";
+import { TodoList } from "./todo_list.ts";
+import { userRows } from "./user_rows.ts";
+
+export interface TranscriptOptions {
+  readonly palette: Palette;
+  readonly texts: () => TranscriptTexts;
+  /** Prints lines into the history of the terminal. */
+  readonly print: (lines: readonly string[]) => void;
+  /** The live part looks different now. */
+  readonly changed: () => void;
+  readonly columns: () => number;
+  /** Nothing on the screen may move by itself. */
+  readonly still?: () => boolean;
+  /** The terminal shows links. */
+  readonly links?: boolean;
+  /** Milliseconds, monotonic; the clock of the process when absent. */
+  readonly now?: () => number;
+}
+
+/** The spinner has a new frame; where nothing may move only the time goes on. */
+const TICK_MS = 120;
+const STILL_TICK_MS = 10_000;
+
+/**
+ * What happened, as lines: what is over is printed once and for good, the rest is the live part. Of a long
+ * session it keeps only what was folded lately.
+ */
+export class Transcript {
+  readonly #options: TranscriptOptions;
+  readonly #history: PrintedPieces;
+  readonly #reply: Reply;
+  readonly #calls: Calls;
+  readonly #todos: TodoList;
+  readonly #activity = new Activity();
+  readonly #notes = new Notes();
+  readonly #folded = new FoldedThings();
+  #ticking = false;
+
+  constructor(options: TranscriptOptions) {
+    const { palette, texts, print, changed, columns, links } = options;
+    this.#options = options;
+    this.#history = new PrintedPieces({
+      palette,
+      print,
+      changed,
+      columns,
+      load: () => loadMarkdown({ palette, ...(links === undefined ? {} : { links }) }),
+    });
+    const parts = { palette, texts, history: this.#history, folded: this.#folded, now: () => this.#now() };
+    this.#reply = new Reply(parts);
+    this.#calls = new Calls(parts);
+    this.#todos = new TodoList(palette);
+  }
+
+  /** Something is being waited for, which the live part says. */
+  get busy(): boolean {
+    return this.#activity.busy;
+  }
+
+  /** What was folded lately, newest last. */
+  get folded(): readonly Folded[] {
+    return this.#folded.entries;
+  }
+
+  /** Takes an event; a reader of the session. */
+  event(event: Event): void {
+    this.#activity.event(event, this.#now());
+    this.#show(event);
+    if (this.#activity.busy) this.#tick();
+    this.#options.changed();
+  }
+
+  /** A report for the user, which is Markdown. */
+  say(text: string): void {
+    const blocks = new MarkdownBlocks();
+    for (const block of blocks.push(terminalSafe(text))) this.#history.block(block);
+    const rest = blocks.end();
+    if (rest) this.#history.block(rest);
+  }
+
+  /** Something went wrong. */
+  fail(text: string): void {
+    this.#note({ level: "error", text });
+  }
+
+  /** The session that was opened: the end of it, when it is not new. */
+  resume(state: SessionState): void {
+    this.#calls.clear();
+    this.#todos.clear();
+    this.#activity.stop();
+    const { events, earlier } = pastOf(state);
+    if (earlier > 0) this.#note({ level: "info", text: this.#options.texts().earlier(grouped(earlier)) });
+    const titles = new Map<string, string>();
+    for (const event of events) {
+      if (event.type === "message.end") pastTitles(event).forEach(([id, title]) => titles.set(id, title));
+      if (event.type === "tool.end") this.#calls.end(event, titles.get(event.callId));
+      else if (event.type !== "checkpoint" && event.type !== "todo.update") this.#show(event);
+    }
+    this.#todos.update(state.todos);
+    this.#options.changed();
+  }
+
+  /** What is going on, in at most so many rows. */
+  live(columns: number, rows: number): string[] {
+    const { palette, texts, still } = this.#options;
+    const now = this.#now();
+    const isStill = still?.() ?? false;
+    const last = this.#activity.busy && rows > 0
+      ? [this.#activity.line({ texts: texts(), palette, now, columns, still: isStill })]
+      : [];
+    const todos = this.#todos.live(columns, Math.min(10, Math.floor((rows - last.length) / 3)), texts());
+    let room = rows - last.length - todos.length;
+    const spinner = this.#activity.spinner(now, isStill);
+    const calls = this.#calls.any ? this.#calls.live(columns, Math.max(0, room), { now, spinner }) : [];
+    room -= calls.length;
+    const waiting = this.#history.waiting(columns);
+    const reply = this.#reply.live(columns, Math.max(0, room - waiting.length));
+    const above = [...waiting, ...reply].slice(-Math.max(0, room));
+    const parts = [room > 0 ? above : [], calls, todos, last].filter((part) => part.length > 0);
+    const gaps = parts.length - 1;
+    const used = parts.flat().length;
+    return parts.flatMap((part, index) => index > 0 && used + gaps <= rows ? ["", ...part] : part);
+  }
+
+  #show(event: Event): void {
+    const { palette, texts } = this.#options;
+    for (const note of this.#notes.of(event, texts())) this.#note(note);
+    switch (event.type) {
+      case "message.user":
+        if (event.origin !== "user" && event.origin !== "steer") break;
+        this.#history.lines("user", (columns) => userRows(event, { columns, palette, texts: texts() }));
+        break;
+      case "message.start":
+        this.#reply.begin(event);
+        break;
+      case "message.delta":
+        this.#reply.delta(event);
+        break;
+      case "message.end":
+        this.#reply.end(event);
+        break;
+      case "tool.start":
+        this.#calls.start(event, this.#now());
+        break;
+      case "tool.delta":
+        this.#calls.output(event);
+        break;
+      case "tool.end":
+        this.#calls.end(event);
+        break;
+      case "todo.update": {
+        const rows = this.#todos.update(event.items);
+        if (rows) this.#history.lines("note", rows);
+        break;
+      }
+      case "turn.end":
+        this.#calls.clear();
+        break;
+    }
+  }
+
+  #note(note: Note): void {
+    const { palette } = this.#options;
+    this.#history.lines("note", (columns) => noteRows(note, palette, columns));
+  }
+
+  #now(): number {
+    return this.#options.now?.() ?? performance.now();
+  }
+
+  #tick(): void {
+    if (this.#ticking) return;
+    this.#ticking = true;
+    after(this.#options.still?.() ? STILL_TICK_MS : TICK_MS, () => {
+      this.#ticking = false;
+      this.#options.changed();
+      if (this.#activity.busy) this.#tick();
+    });
+  }
+}

@@ -1,0 +1,105 @@
+import type { Event } from "../../../core/mod.ts";
+import { displayWidth } from "../../../util/display_width.ts";
+import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
+import { grouped, type Palette, wrapText } from "../../../view/mod.ts";
+import { rowsOfLine } from "./rows.ts";
+import type { TranscriptTexts } from "./texts.ts";
+
+/** A calm line about what happened besides texts and calls. */
+export interface Note {
+  readonly text: string;
+  readonly level: "info" | "warning" | "error";
+}
+
+/** The rows of a note, behind its mark. */
+export function noteRows({ level, text }: Note, palette: Palette, columns: number): string[] {
+  const [mark, colour] = level === "error"
+    ? ["✗", palette.bad]
+    : level === "warning"
+    ? ["!", palette.warning]
+    : ["·", palette.dim];
+  const rows = terminalSafe(text).trimEnd().split("\n")
+    .flatMap((line) => wrapText(line.trim(), Math.max(1, columns - 2), displayWidth))
+    .flatMap((line) => rowsOfLine(line, Math.max(1, columns - 2)));
+  return rows.map((row, index) => colour(`${index > 0 ? " " : mark} ${row}`));
+}
+
+/** Makes notes of events. What the user decided is told with the call that it was about. */
+export class Notes {
+  readonly #asked = new Map<string, string>();
+  #retryReason = "";
+
+  of(event: Event, texts: TranscriptTexts): Note[] {
+    switch (event.type) {
+      case "message.retry":
+        return this.#retry(event, texts);
+      case "approval.request":
+        this.#asked.set(event.callId, oneLine(`${event.tool} ${event.subject}`));
+        return [];
+      case "approval.decision": {
+        const subject = this.#asked.get(event.callId);
+        this.#asked.delete(event.callId);
+        if (subject === undefined || event.source !== "user") return [];
+        if (event.decision === "deny") return [info(texts.denied(subject))];
+        return [
+          info(event.rule === undefined ? texts.allowed(subject) : texts.allowedByRule(subject, event.rule)),
+        ];
+      }
+      case "turn.end":
+        [this.#retryReason] = [""];
+        this.#asked.clear();
+        return turnEnd(event, texts);
+      default:
+        return plainNotes(event, texts);
+    }
+  }
+
+  #retry(event: Extract<Event, { type: "message.retry" }>, texts: TranscriptTexts): Note[] {
+    const { attempt, maxAttempts, waitMs, reason, discarded } = event;
+    const next = texts.attempt(attempt, maxAttempts, (waitMs / 1000).toFixed(1));
+    const known = reason === this.#retryReason;
+    this.#retryReason = reason;
+    return [
+      ...(discarded ? [info(texts.brokeOff)] : []),
+      { level: "warning", text: known ? next : texts.because(next, reason) },
+    ];
+  }
+}
+
+const info = (text: string): Note => ({ level: "info", text });
+
+function turnEnd(event: Extract<Event, { type: "turn.end" }>, texts: TranscriptTexts): Note[] {
+  const { reason, detail } = event;
+  if (reason === "done") return [];
+  if (reason === "interrupted" || reason === "terminated") return [info(texts.reasons[reason])];
+  return [{ level: "error", text: texts.turnEnded(detail ?? texts.reasons[reason]) }];
+}
+
+function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
+  switch (event.type) {
+    case "notice":
+      return [{ level: event.level, text: event.text }];
+    case "error":
+      return [{ level: "error", text: event.text }];
+    case "context.prefix":
+      if (event.reason === "start") return [];
+      return [info(texts.prefixRebuilt(event.reason, event.detail ?? texts.prefixChanged))];
+    case "compaction": {
+      const said = event.action === "prune" ? texts.pruned : texts.compacted;
+      return [info(said(grouped(event.tokensBefore), grouped(event.tokensAfter)))];
+    }
+    case "rewind":
+      return [info(texts.wentBack(texts.scopes[event.scope]))];
+    case "checkpoint":
+      return event.files > 0 ? [info(texts.checkpoint(grouped(event.files)))] : [];
+    case "mode.change":
+      return [
+        ...(event.posture === undefined ? [] : [info(texts.approvalMode(event.posture))]),
+        ...(event.mode === undefined ? [] : [info(texts.permissionMode(event.mode))]),
+      ];
+    case "job.change":
+      return [info(texts.jobs[event.status](oneLine(event.command)))];
+    default:
+      return [];
+  }
+}

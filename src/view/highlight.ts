@@ -1,0 +1,79 @@
+// @ts-types="./highlight_library.d.ts"
+import library from "highlight.js/lib/common";
+import type { Palette } from "./palette.ts";
+import type { Meaning } from "./themes.ts";
+
+/** The lines of a piece of code in colours; undefined when its language is not known. */
+export type Highlight = (code: string, language: string) => string[] | undefined;
+
+/** What a scope of highlight.js means; scopes that are not named here look like plain text. */
+const SCOPES: Readonly<Record<string, Meaning>> = {
+  "keyword": "keyword",
+  "literal": "number",
+  "number": "number",
+  "symbol": "number",
+  "bullet": "number",
+  "string": "string",
+  "regexp": "string",
+  "char": "string",
+  "code": "string",
+  "comment": "comment",
+  "quote": "comment",
+  "doctag": "comment",
+  "meta": "comment",
+  "title": "title",
+  "section": "title",
+  "function": "title",
+  "attr": "title",
+  "attribute": "title",
+  "property": "title",
+  "selector-class": "title",
+  "selector-id": "title",
+  "type": "type",
+  "built_in": "type",
+  "class": "type",
+  "name": "type",
+  "tag": "type",
+  "selector-tag": "type",
+  "template-variable": "type",
+  "addition": "added",
+  "deletion": "removed",
+  "strong": "bold",
+  "emphasis": "italic",
+};
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&amp;": "&",
+  "&lt;": "<",
+  "&gt;": ">",
+  "&quot;": '"',
+  "&#x27;": "'",
+};
+
+/** Colours the common languages of highlight.js. */
+export function highlighter(palette: Palette): Highlight {
+  return (code, language) => {
+    if (!library.getLanguage(language)) return undefined;
+    const { value } = library.highlight(code, { language, ignoreIllegals: true });
+    return coloured(value, palette);
+  };
+}
+
+/** The markup of highlight.js as lines, each of which ends what it began. */
+function coloured(markup: string, palette: Palette): string[] {
+  const lines = [""];
+  const scopes: (Meaning | undefined)[] = [];
+  for (const [part, names] of markup.matchAll(/<span class="([^"]*)">|<\/span>|[^<]+/g)) {
+    if (names !== undefined) scopes.push(SCOPES[names.split(" ")[0]?.replace(/^hljs-/, "") ?? ""]);
+    else if (part === "</span>") scopes.pop();
+    else {
+      const meaning = scopes.at(-1);
+      const text = part.replace(/&(?:amp|lt|gt|quot|#x27);/g, (entity) => ENTITIES[entity] ?? entity);
+      text.split("\n").forEach((piece, index) => {
+        if (index > 0) lines.push("");
+        lines[lines.length - 1] += meaning ? palette[meaning](piece) : piece;
+      });
+    }
+  }
+  return lines;
+}
