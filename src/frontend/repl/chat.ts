@@ -183,11 +183,20 @@ export class Chat {
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);
     else if (key === "ctrl+z") void this.#screen.stopJob();
+    else if (key === "ctrl+o") void this.#expand().catch((error) => this.#fail(error));
     else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));
     else if (key === "up" && empty && this.#submissions.queue.waiting.length > 0) {
       this.#composer.putBack([this.#submissions.queue.takeBack()].filter((draft) => draft !== undefined));
     } else return false;
     return true;
+  }
+
+  /** Shows what the transcript shows only a part of. */
+  async #expand(): Promise<void> {
+    const { expandFolded } = await import("./overlay/expand.ts");
+    const { looks: { palette }, texts } = this.#options;
+    const { folded } = this.#transcript;
+    await expandFolded({ dialogs: this.#dialogs, palette, texts: texts.transcript, folded });
   }
 
   #ctrlC(empty: boolean): void {

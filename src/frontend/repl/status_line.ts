@@ -71,7 +71,7 @@ export class StatusLine {
       { text: oneLine(assembly.provider.model.id, 40), rank: 0 },
       { text: texts.modes[approval], rank: 1, ...(approval === "yolo" ? { colour: warning } : {}) },
       {
-        text: texts.permissions[permission],
+        text: permission === "workspace-write" ? "" : texts.permissions[permission],
         rank: 1,
         ...(permission === "danger-full-access" ? { colour: warning } : {}),
       },

@@ -4,7 +4,6 @@ export const texts = {
   permissions: {
     "read-only": "read-only",
     "plan": "plan",
-    "workspace-write": "",
     "danger-full-access": "full access",
   },
   /** Part of the context window that is used. */
@@ -12,6 +11,6 @@ export const texts = {
   tokens: (tokens: string) => `${tokens} tokens`,
   cached: (share: string) => `cache ${share}`,
   jail: { on: "jail", off: "no jail" },
-  mcp: (count: number) => `mcp off (${count})`,
+  mcp: (count: number) => `MCP off (${count})`,
   opening: "opening the session …",
 };

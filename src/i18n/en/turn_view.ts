@@ -45,13 +45,11 @@ export const texts = {
   earlier: (messages: string) => `… ${messages} earlier messages: /export, or reasonix session show`,
   noResult: "no result",
   expand: {
-    title: "What was folded",
+    title: "What the transcript shows only a part of",
     empty: "Nothing was folded yet.",
     thought: "thought",
     output: "output",
     diff: "changes",
-    listHint: "↑↓ · Enter shows it · Esc",
-    hint: "↑↓ pgup pgdn · ← → next · Esc back",
-    position: (from: number, to: number, all: number) => `lines ${from}–${to} of ${all}`,
+    lines: (count: number) => `${count} ${count === 1 ? "line" : "lines"}`,
   },
 };

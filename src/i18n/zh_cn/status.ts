@@ -5,13 +5,12 @@ export const texts: typeof en = {
   permissions: {
     "read-only": "只读",
     "plan": "计划",
-    "workspace-write": "",
     "danger-full-access": "完全访问",
   },
   context: (percent) => `上下文 ${percent}`,
   tokens: (tokens) => `${tokens} 词元`,
   cached: (share) => `缓存 ${share}`,
   jail: { on: "沙箱", off: "无沙箱" },
-  mcp: (count) => `mcp 未启动（${count}）`,
+  mcp: (count) => `MCP 未启动（${count}）`,
   opening: "正在打开会话…",
 };

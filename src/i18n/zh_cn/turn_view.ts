@@ -45,13 +45,11 @@ export const texts: typeof en = {
   earlier: (messages) => `… 更早的 ${messages} 条消息：/export，或 reasonix session show`,
   noResult: "没有结果",
   expand: {
-    title: "折叠的内容",
+    title: "只显示了一部分的内容",
     empty: "还没有折叠的内容。",
     thought: "思考",
     output: "输出",
     diff: "修改",
-    listHint: "↑↓ · Enter 查看 · Esc",
-    hint: "↑↓ pgup pgdn · ← → 切换 · Esc 返回",
-    position: (from, to, all) => `第 ${from}–${to} 行，共 ${all} 行`,
+    lines: (count) => `${count} 行`,
   },
 };

@@ -113,6 +113,16 @@ export class Dialogs {
     await this.overlays.show(panel, undefined, true);
   }
 
+  /** Shows rows that were laid out already. */
+  async rows(title: string, render: (columns: number) => readonly string[]): Promise<void> {
+    const [{ TextPanel }, { ScrollText }] = await Promise.all([
+      import("./text_panel.ts"),
+      import("./scroll_text.ts"),
+    ]);
+    const panel = new TextPanel(title, new ScrollText(render), await this.#style());
+    await this.overlays.show(panel, undefined, true);
+  }
+
   /** A text in words; `bullet` goes before each of its lines. */
   async #text(text: string, bullet = ""): Promise<ScrollText> {
     const [{ ScrollText }, { wordRows }] = await Promise.all([
