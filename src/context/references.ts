@@ -158,6 +158,8 @@ async function addFile(target: Target, path: string, options: ReferenceOptions, 
       found.blocks.push(`<file path="${name}">[image attached]</file>`);
     } else {
       found.blocks.push(`<file path="${name}">[image, ${stat.size} bytes; not attached]</file>`);
+      const reason = options.vision ? "an image may have 5 MB" : "the model takes no images";
+      found.notices.push(`@${name} was not attached: ${reason}`);
     }
     return;
   }

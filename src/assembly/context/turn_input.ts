@@ -38,7 +38,10 @@ export async function resolveInput(input: TurnInput, parts: TurnInputParts): Pro
     hidden: (path) => workspace.hidden(path),
     vision: provider.model.vision,
   });
-  for (const text of found.notices) {
+  const blind = images.length > 0 && !provider.model.vision
+    ? [`${provider.model.id} takes no images: it is only told that there was one`]
+    : [];
+  for (const text of [...found.notices, ...blind]) {
     await recorder.record({ type: "notice", level: "warning", code: "reference", text });
   }
   const blocks = [...references, ...found.blocks];

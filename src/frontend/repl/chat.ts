@@ -148,8 +148,7 @@ export class Chat {
       this.#dialogs.overlays.cancel();
       await this.#screen.close();
       await terminal.stop();
-      this.#composer.discard();
-      await this.#composer.written();
+      await this.#composer.close();
       await this.#host.close();
     }
   }
@@ -178,7 +177,8 @@ export class Chat {
   /** Takes the keys of the chat itself; false for all others. */
   #key(key: string): boolean {
     const { empty } = this.#composer;
-    if (this.#composer.modal) return false;
+    // An open menu or search is left before anything else is.
+    if (this.#composer.modal && (key === "escape" || key === "ctrl+c")) return false;
     if (key === "escape" && this.#submissions.queue.busy) this.#submissions.stop();
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);

@@ -169,6 +169,7 @@ Deno.test("resolveReferences notes binaries, cuts long files and attaches images
   assertStringIncludes(blind.blocks[1] ?? "", "the file has 100000 bytes");
   assert((blind.blocks[1] ?? "").length < 70_000);
   assertEquals(blind.images, []);
+  assertEquals(blind.notices, ["@i.png was not attached: the model takes no images"]);
   assertEquals((await references("@i.png", dir.path, true)).images.length, 1);
 });
 

@@ -107,9 +107,10 @@ export class Composer implements View {
     this.#replace([]);
   }
 
-  /** Resolves when the history is on the disk. */
-  written(): Promise<void> {
-    return this.#history.written();
+  /** Puts what is written into the history; resolves when that is on the disk. */
+  close(): Promise<void> {
+    this.discard();
+    return this.#history.close();
   }
 
   /** Takes what was typed; false for keys that mean nothing here. */
@@ -178,6 +179,7 @@ export class Composer implements View {
     if (key === "down" || key === "ctrl+n") menu.step(1);
     else if (key === "up" || key === "ctrl+p") menu.step(-1);
     else if (key === "escape") menu.leave();
+    else if (key === "ctrl+c") this.discard();
     else if (key === "tab") {
       if (menu.selected < 0) menu.step(1);
       this.#take();
@@ -192,10 +194,13 @@ export class Composer implements View {
     const chosen = this.#completion.chosen();
     const { buffer } = this.#draft;
     if (!chosen) return false;
-    const { item: { insert, sends }, from } = chosen;
-    if (buffer.text.slice(from, buffer.caret) === insert.trimEnd() && byEnter) return false;
+    const { item: { insert, sends, label }, from } = chosen;
+    const typed = buffer.text.slice(from, buffer.caret);
+    if (typed === insert.trimEnd() && byEnter) return false;
     buffer.replace(from, buffer.caret, insert);
-    if (sends && byEnter && buffer.caret === buffer.text.length) this.#submit(false);
+    // What was only guessed is seen before it is sent.
+    const isBegun = label.toLowerCase().startsWith(typed.slice(1).toLowerCase());
+    if (sends && isBegun && byEnter && buffer.caret === buffer.text.length) this.#submit(false);
     else this.#complete();
     return true;
   }

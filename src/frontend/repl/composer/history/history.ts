@@ -17,12 +17,16 @@ export class History {
   readonly #file: () => Promise<HistoryFile | undefined>;
   #entries: readonly Entry[] = [];
   #writing: Promise<void> = Promise.resolve();
+  readonly #closing = Promise.withResolvers<void>();
   #loading: Promise<void> | undefined;
   #loaded = false;
 
   constructor(options: HistoryOptions = {}) {
     this.#options = options;
-    this.#file = lazy(async () => options.path && new HistoryFile(await options.path()));
+    this.#file = lazy(async () => {
+      const path = await options.path?.().catch(() => undefined);
+      return path === undefined ? undefined : new HistoryFile(path);
+    });
   }
 
   /** Oldest first; before it is loaded only what was added. */
@@ -48,13 +52,18 @@ export class History {
     this.#writing = this.#writing.then(async () => {
       const file = await this.#file();
       if (!file) return;
-      const redact = await (this.#options.redactor?.() ?? loadPlainRedactor()).catch(loadPlainRedactor);
+      const known = this.#options.redactor?.() ?? loadPlainRedactor();
+      // A session that is still being opened holds up nobody who leaves; one that is open comes first.
+      const left = this.#closing.promise.then(() => new Promise<void>((resolve) => setTimeout(resolve)))
+        .then(loadPlainRedactor);
+      const redact = await Promise.race([known, left]).catch(loadPlainRedactor);
       file.append(pieces.map((piece) => redacted(piece, redact)));
     });
   }
 
-  /** Resolves when all is written. */
-  written(): Promise<void> {
+  /** Writes what was added; waits for nothing but the disk. */
+  close(): Promise<void> {
+    this.#closing.resolve();
     return this.#writing;
   }
 }

@@ -244,6 +244,19 @@ Deno.test("Composer completes commands: Tab puts in, Enter also sends what needs
   assertEquals(composer.text, "/model ");
   press("enter");
   assertEquals(sent.at(-1)?.text, "/model ");
+  // What was only guessed is not carried out at once.
+  arrived = next();
+  type("/lp");
+  await arrived;
+  press("enter");
+  assertEquals([composer.text, sent.length], ["/help", 2]);
+  press("enter");
+  assertEquals(sent.length, 3);
+  arrived = next();
+  type("/h");
+  await arrived;
+  press("ctrl+c");
+  assertEquals([composer.text, composer.modal], ["", false]);
 });
 
 Deno.test("Composer shows the keys for a question mark, which stays a text", () => {

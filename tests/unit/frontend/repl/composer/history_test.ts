@@ -23,12 +23,12 @@ Deno.test("History comes back in the next process, each entry once and where it 
     const first = keep(path);
     for (const text of ["one", "two\nlines", "one", "三"]) first.add([text]);
     first.add(["see ", { kind: "paste", content: "a\tb\n" }, { kind: "file", path: "/x.png" }]);
-    await first.written();
+    await first.close();
     const second = keep(path);
     assertEquals(second.loaded, false);
     second.add(["new"]);
     await second.load();
-    await second.written();
+    await second.close();
     assertEquals(texts(second), ["two\nlines", "one", "三", "see ", "new"]);
     assertEquals(second.entries[3]?.pieces, [
       "see ",
@@ -48,10 +48,20 @@ Deno.test("History writes no secret to the disk, and remembers what was typed wh
       redactor: () => Promise.reject(new Error()),
     });
     unknown.add(["token ghp_" + "a1B2".repeat(10)]);
-    await Promise.all([history.written(), unknown.written()]);
+    await Promise.all([history.close(), unknown.close()]);
     const stored = await Deno.readTextFile(path);
     assert(!/hunter22|a1B2/.test(stored), stored);
     assertEquals(texts(history), ["use hunter22 "]);
+  });
+});
+
+Deno.test("History waits for no session when it is closed, and takes out what looks like a secret", async () => {
+  await withFile(async (path) => {
+    const history = new History({ path: () => Promise.resolve(path), redactor: () => new Promise(() => {}) });
+    history.add(["token ghp_" + "a1B2".repeat(10)]);
+    await history.close();
+    const stored = await Deno.readTextFile(path);
+    assert(stored.includes("token") && !stored.includes("a1B2"), stored);
   });
 });
 
@@ -59,7 +69,7 @@ Deno.test("History passes over broken lines and goes on behind a line that was c
   await withFile(async (path) => {
     const first = keep(path);
     first.add(["good"]);
-    await first.written();
+    await first.close();
     const odd = [
       "{",
       "[]",
@@ -72,7 +82,7 @@ Deno.test("History passes over broken lines and goes on behind a line that was c
     await Deno.writeTextFile(path, odd.join("\n"), { append: true });
     const second = keep(path);
     second.add(["after"]);
-    await second.written();
+    await second.close();
     const third = keep(path);
     await third.load();
     assertEquals(texts(third), ["good", "after"]);
@@ -86,7 +96,7 @@ Deno.test("History loses no line when several processes write at the same time",
       `import { History } from ${JSON.stringify(source.href)};
        const history = new History({ path: () => Promise.resolve(${JSON.stringify(path)}) });
        for (let count = 0; count < 100; count++) history.add(["${name} " + count + " " + "x".repeat(200)]);
-       await history.written();`;
+       await history.close();`;
     const runs = ["a", "b", "c"].map((name) =>
       new Deno.Command(Deno.execPath(), {
         args: ["run", "-A", "--no-check", `data:text/typescript,${encodeURIComponent(code(name))}`],
@@ -107,7 +117,7 @@ Deno.test("History keeps its file below 2 MB and leaves out entries that are too
     const history = keep(path);
     for (let count = 0; count < 30; count++) history.add([`${count} ${"中".repeat(40_000)}`]);
     history.add(["x".repeat(300_000)]);
-    await history.written();
+    await history.close();
     assert(Deno.statSync(path).size <= 2 * 1024 * 1024, String(Deno.statSync(path).size));
     const next = keep(path);
     await next.load();
@@ -120,7 +130,7 @@ Deno.test("History keeps its file below 2 MB and leaves out entries that are too
 Deno.test("History works where nothing can be written", async () => {
   const history = keep("/dev/null/history.jsonl");
   history.add(["kept"]);
-  await history.written();
+  await history.close();
   await history.load();
   assertEquals(texts(history), ["kept"]);
 });
