@@ -263,10 +263,11 @@ Deno.test("completion proposes commands, flags, models and sessions", async () =
   assertEquals(await complete("config", "get", "sandbox.b"), ["sandbox.bash", ""]);
   await world.write(".agents/skills/release/SKILL.md", "---\nname: release\ndescription: How to\n---\nTag\n");
   await world.write("src/a.ts", "");
-  assertEquals(await complete("run", "/r"), ["/release", ""]);
+  assertEquals(await complete("run", "/rel"), ["/release", ""]);
+  assert((await complete("run", "/re")).includes("/rewind"));
   assertEquals(await complete("run", "fix", "@", "sr"), ["src/", ""], "three words, as bash gives it");
   assertEquals(await complete("run", "fix", "@src/"), ["@src/a.ts", ""]);
-  const described = await world.run(["complete", "--describe", "--", "-p", "/r"]);
+  const described = await world.run(["complete", "--describe", "--", "-p", "/rel"]);
   assertEquals(described.stdout, "/release\tHow to\n");
   for (const shell of ["bash", "zsh", "fish", "powershell"]) {
     const { stdout } = await world.run(["completion", shell]);

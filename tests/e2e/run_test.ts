@@ -48,6 +48,7 @@ Deno.test("run answers to ask with allow by default, deny and fail with refusals
     const exists = await Deno.stat(`${world.dir}/new.txt`).then(() => true, () => false);
     assertEquals([done.code, exists, result.permission_denials.length], [code, written, refusals], answer);
     assertEquals(result.exit_code, code);
+    assertEquals(done.stdout.includes("see reasonix permissions check"), answer === "fail", done.stdout);
   }
 });
 

@@ -90,6 +90,9 @@ export function redacted(result: RunResult, { redact }: Pick<Assembly, "redact">
 /** Work that was cut short is not lost, which nobody knows who is not told. */
 function remedyOf({ reason, limit, steps }: TurnOutcome, session: string): { remedy?: string } {
   if (limit === "repairs") return { remedy: "ask for a simpler schema, or use another model" };
+  if (reason === "blocked") {
+    return { remedy: "--allowed-tools or an allow rule lets it run; see reasonix permissions check" };
+  }
   const cut = ["limit", "provider", "interrupted", "terminated"].includes(reason);
   return cut && steps > 0 ? { remedy: `go on with: reasonix run --resume ${session} "go on"` } : {};
 }
