@@ -1,3 +1,4 @@
+import type { LoadedConfig } from "../../../src/config/mod.ts";
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { wantsLinks } from "../../../src/view/mod.ts";
 import { displayOf } from "../../terminal/display.ts";
@@ -11,6 +12,7 @@ import {
 } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { lazy } from "../../../src/util/lazy.ts";
+import type { LineOptions } from "./line_chat.ts";
 import { type ChatFlags, startOf } from "./chat_flags.ts";
 
 /** `reasonix chat`: the chat on a terminal, lines in and answers out everywhere else. */
@@ -19,7 +21,7 @@ export async function chat(this: CliContext, flags: ChatFlags, ...words: string[
   const why = plainLines(this, flags);
   this.process.exitCode = why === undefined
     ? await onTerminal(this, flags, first)
-    : await (await import("./line_chat.ts")).chatInLines(this, flags, { first, why });
+    : await inLines(this, flags, { first, why });
 }
 
 /** `reasonix` without a word; the exit code. */
@@ -35,11 +37,17 @@ export async function bareChat(): Promise<number> {
 }
 
 async function onTerminal(context: CliContext, flags: ChatFlags, first: string): Promise<number> {
-  const { runChat } = await FRONTENDS.repl();
+  const { ChatLeft, runChat } = await FRONTENDS.repl();
+  let linear = false;
+  const configured = ({ config: { ui } }: LoadedConfig) => {
+    if (!ui.linear) return;
+    linear = true;
+    throw new ChatLeft();
+  };
   // What opens a session is loaded with the first question for one, which comes after the first frame.
-  const opener = lazy(async () => (await import("./open_chat.ts")).chatOpener(context, flags));
+  const opener = lazy(async () => (await import("./open_chat.ts")).chatOpener(context, flags, configured));
   const { env } = context.process;
-  return await runChat({
+  const code = await runChat({
     locale: languageOf(context).locale,
     colours: displayOf(context, flags.noColor).outColor,
     links: wantsLinks(env),
@@ -50,6 +58,11 @@ async function onTerminal(context: CliContext, flags: ChatFlags, first: string):
     // Which session is a question for the person.
     first: [...(flags.resume === "" ? ["/resume"] : []), ...(first === "" ? [] : [first])],
   });
+  return linear ? await inLines(context, flags, { first, why: "linear" }) : code;
+}
+
+async function inLines(context: CliContext, flags: ChatFlags, options: LineOptions): Promise<number> {
+  return await (await import("./line_chat.ts")).chatInLines(context, flags, options);
 }
 
 /** Says why the chat cannot draw: a pipe, a terminal that cannot, or the wish for plain lines. */

@@ -16,7 +16,7 @@ import { redacted, resultOf } from "./result.ts";
 type Message = Parameters<Repl["carryOut"]>[0];
 type Repl = Awaited<ReturnType<typeof FRONTENDS.repl>>;
 
-interface LineOptions {
+export interface LineOptions {
   /** A first message; empty: none. */
   readonly first: string;
   /** Why the chat cannot be drawn. */

@@ -14,9 +14,14 @@ export type OpenChat = (request: OpenRequest, person: Person) => Promise<Assembl
 
 /**
  * Opens the sessions of a chat. The configuration is read anew for each, so that what was mended counts; what
- * the person was told or decided once is not told or asked again.
+ * the person was told or decided once is not told or asked again. `configured` hears of the configuration
+ * before it is used; what it throws ends that.
  */
-export function chatOpener(context: CliContext, flags: ChatFlags): OpenChat {
+export function chatOpener(
+  context: CliContext,
+  flags: ChatFlags,
+  configured: (loaded: LoadedConfig) => void = () => {},
+): OpenChat {
   const told = new Set<string>();
   let ignoreUntrusted = flags.ignoreUntrusted ?? false;
   return async (request, person) => {
@@ -47,6 +52,7 @@ export function chatOpener(context: CliContext, flags: ChatFlags): OpenChat {
     const load = async () => {
       const loaded = await loadRunConfig(paths, { ...given, decide });
       await person.speak(languageOf(context, loaded).locale);
+      configured(loaded);
       return loaded;
     };
     const loaded = await withProvider(await load(), { context, person, load });

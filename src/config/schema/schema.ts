@@ -222,7 +222,7 @@ const ui = z.object({
   linear: key(
     flag(false),
     "The chat for screen readers: every line is written once and nothing is written over.",
-    { project: "ignored", idle: "yet" },
+    { project: "ignored" },
   ),
   reduced_motion: key(flag(false), "Nothing on the screen moves by itself: no spinner.", {
     project: "ignored",

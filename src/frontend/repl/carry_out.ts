@@ -8,8 +8,6 @@ export interface CarryOutParts {
   readonly commands: CommandHost;
   readonly session: () => Promise<Assembly>;
   readonly texts: ChatTexts;
-  /** Shows what a line of the shell printed; absent: somebody else does. */
-  readonly printed?: (output: string) => void;
 }
 
 /**
@@ -19,7 +17,7 @@ export interface CarryOutParts {
  */
 export async function carryOut(
   { text, images, input }: Pick<Sent, "text" | "images" | "input">,
-  { commands, session, texts, printed }: CarryOutParts,
+  { commands, session, texts }: CarryOutParts,
   signal: AbortSignal,
 ): Promise<TurnOutcome | undefined> {
   if (input) return await (await session()).run(input, signal);
@@ -35,9 +33,7 @@ export async function carryOut(
     case "!": {
       const line = text.slice(1).trim();
       if (line === "") break;
-      const outcome = await (await session()).runShell(line, signal);
-      printed?.(outcome.answer);
-      return outcome;
+      return await (await session()).runShell(line, signal);
     }
     case "#": {
       const fact = factOf(text);

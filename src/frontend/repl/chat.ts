@@ -6,7 +6,7 @@ import { ChatCommands } from "./command_host.ts";
 import { Layout } from "./layout.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
-import { ChatPerson, type Person } from "./person.ts";
+import { ChatLeft, ChatPerson, type Person } from "./person.ts";
 import { Screen } from "./screen/screen.ts";
 import { type OpenSession, SessionHost } from "./session_host.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
@@ -40,6 +40,8 @@ export class Chat {
   readonly #submissions: Submissions;
   /** Ctrl-C was pressed with nothing to clear or to stop; the next one leaves. */
   #leaving = false;
+  /** The session that was opened last. */
+  #assembly: Assembly | undefined;
   /** The failure that was told last. */
   #told: unknown;
   #end: (code: number) => void = () => {};
@@ -146,11 +148,19 @@ export class Chat {
     } finally {
       this.#submissions.stop(reason);
       this.#dialogs.overlays.cancel();
+      this.#sayGoodbye();
       await this.#screen.close();
       await terminal.stop();
       await this.#composer.close();
       await this.#host.close();
     }
+  }
+
+  /** What is kept, and how to go on with it. */
+  #sayGoodbye(): void {
+    const { session } = this.#assembly ?? {};
+    if (!session || session.state.turns.length === 0) return;
+    this.#transcript.say(this.#options.texts.chat.kept(session.id));
   }
 
   #event(event: Event): void {
@@ -160,6 +170,7 @@ export class Chat {
   }
 
   #opened(assembly: Assembly): void {
+    this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
     this.#transcript.resume(assembly.session.state);
     this.#layout.status.show(assembly, () => this.#screen.refresh());
@@ -218,6 +229,7 @@ export class Chat {
   }
 
   #fail(error: unknown): void {
+    if (error instanceof ChatLeft) return this.#end(EXIT.done);
     // A session that cannot be opened fails for everybody who waits for it.
     if (error === this.#told) return;
     this.#told = error;

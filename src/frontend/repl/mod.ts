@@ -8,7 +8,7 @@ import { DenoTerminal } from "./terminal/deno_terminal.ts";
 export { carryOut } from "./carry_out.ts";
 export { ChatTexts } from "./chat_texts.ts";
 export { SessionHost } from "./session_host.ts";
-export type { Person } from "./person.ts";
+export { ChatLeft, type Person } from "./person.ts";
 
 export interface RunChatOptions extends Omit<ChatOptions, "terminal" | "texts" | "looks">, LooksOptions {
   /** The language to begin with. */

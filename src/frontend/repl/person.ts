@@ -6,6 +6,9 @@ import type { Asker } from "../../tool/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import type { Dialogs } from "./overlay/dialogs.ts";
 
+/** Thrown instead of a session: the chat ends, since it goes on in another way. */
+export class ChatLeft extends Error {}
+
 /** The person in front of the chat, as those see them who have something to ask. */
 export interface Person {
   /** Absent: nobody is there to be asked. */

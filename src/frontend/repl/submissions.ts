@@ -84,8 +84,7 @@ export class Submissions {
     const { commands, texts, fail, giveBack } = this.#options;
     try {
       const session = () => this.#opened(signal);
-      const printed = (output: string) => commands.say(fenced(output));
-      const outcome = await carryOut(draft, { commands, texts, session, printed }, signal);
+      const outcome = await carryOut(draft, { commands, texts, session }, signal);
       if (outcome) await this.#afterTurn(outcome.reason === "done");
     } catch (error) {
       if (!signal.aborted) fail(error);
@@ -108,11 +107,4 @@ export class Submissions {
     if (done) left.reverse().forEach((draft) => this.queue.addFirst(draft));
     else this.#options.giveBack([...left, ...this.queue.takeAll()]);
   }
-}
-
-/** An output as a block of code, whatever it holds. */
-function fenced(output: string): string {
-  const longest = Math.max(2, ...(output.match(/`+/g) ?? []).map(({ length }) => length));
-  const fence = "`".repeat(longest + 1);
-  return `${fence}\n${output}\n${fence}`;
 }

@@ -20,6 +20,7 @@ export const texts = {
   allowAlways: (rule: string) => `Allow always: ${rule}`,
   deny: "Deny",
   ownWords: "Other: say it in your own words",
+  kept: (id: string) => `Session ${id} is kept; to go on with it: reasonix -c`,
   remembered: (path: string) => `Remembered in ${path}`,
   factChanged: (path: string) => `Changed what was remembered in ${path}`,
   notOpened: "Your message is back in the composer; send it again when this is mended.",

@@ -21,6 +21,7 @@ export const texts: typeof en = {
   allowAlways: (rule) => `始终允许：${rule}`,
   deny: "拒绝",
   ownWords: "其他：用自己的话回答",
+  kept: (id) => `会话 ${id} 已保存；继续它：reasonix -c`,
   remembered: (path) => `已记入 ${path}`,
   factChanged: (path) => `已更新 ${path} 中的内容`,
   notOpened: "消息已放回输入框；解决问题后再发送即可。",
