@@ -1,22 +1,31 @@
 import { clusters, displayWidth } from "../../../util/display_width.ts";
 import { Style } from "./style.ts";
 
-/** Colours (SGR) and links (OSC 8): all that a line may hold besides text. */
-// deno-lint-ignore no-control-regex
-const ALLOWED = /\x1b\[[0-9;:]*m|\x1b\]8;[\x20-\x7e]*?;[^\x00-\x1f\x7f-\x9f]*(?:\x07|\x1b\\)/y;
+/** Colours (SGR) and links (OSC 8) that open nothing on this machine: all that a line may hold besides text. */
+const ALLOWED =
+  // deno-lint-ignore no-control-regex
+  /\x1b\[[0-9;:]*m|\x1b\]8;[\x20-\x3a\x3c-\x7e]*;(?:(?:https?|mailto):[^\x00-\x20\x7f-\x9f]*)?(?:\x07|\x1b\\)/y;
 /** Sequences of other kinds, whole where they end; of a broken one only the beginning. */
 const FOREIGN =
   // deno-lint-ignore no-control-regex
   /\x1b\[[\x20-\x3f]*[\x40-\x7e]|\x1b[\]PX^_][^\x1b\x07]*(?:\x07|\x1b\\)?|\x1b[\x20-\x2f]*[\x30-\x7e]?/y;
-// deno-lint-ignore no-control-regex
-const CONTROL = /[\x00-\x1f\x7f-\x9f]/;
+/**
+ * Control characters, and those that take no cell and show text in another order, break lines or hide in it.
+ * Joiners and selectors, which emoji and some scripts need, are none of them.
+ */
+const CONTROL =
+  // deno-lint-ignore no-control-regex
+  /[\x00-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/;
 // deno-lint-ignore no-control-regex
 const SEQUENCES = /\x1b\[[0-9;:]*m|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)/g;
 // deno-lint-ignore no-control-regex
 const LINK_CLOSED = /^\x1b\]8;[^;]*;(?:\x07|\x1b\\)$/;
+const LINE_END = /[\n\u2028\u2029]/;
 const RESET = "\x1b[0m";
 const LINK_END = "\x1b]8;;\x1b\\";
 const TAB = "    ";
+/** Code units of a line that are looked at for each cell; no text needs as many. */
+const MAX_PER_CELL = 128;
 
 /** Characters that take the same cells on every terminal and join with nothing: printable ASCII and CJK. */
 const SOLO = /^[\x20-\x7e\u3001-\u3029\u3030-\u3096\u30a0-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3]$/;
@@ -33,8 +42,9 @@ function lineWidth(line: string): number {
  * Returns the line as it may be written: text, colours and links, everything else taken out; at most
  * `columns` cells, cut with an ellipsis when it has more; colours and links are ended.
  */
-export function safeLine(line: string, columns: number): string {
-  if (line.length <= columns && ASCII.test(line)) return line;
+export function safeLine(whole: string, columns: number): string {
+  if (whole.length <= columns && ASCII.test(whole)) return whole;
+  const line = whole.slice(0, (columns + 1) * MAX_PER_CELL);
   const safe = CONTROL.test(line) ? withoutControls(line) : { text: line, styled: false, linked: false };
   if (lineWidth(safe.text) > columns) return cut(safe.text, columns);
   return `${safe.text}${safe.linked ? LINK_END : ""}${safe.styled ? RESET : ""}`;
@@ -62,7 +72,7 @@ function withoutControls(line: string): Cleaned {
     else {
       const character = line[at] ?? "";
       if (character === "\t") text += TAB;
-      else if (character === "\n") text += " ";
+      else if (LINE_END.test(character)) text += " ";
       else if (!CONTROL.test(character)) text += character;
       at++;
     }
