@@ -1,7 +1,7 @@
 import { clusters, displayWidth } from "../../../util/display_width.ts";
 import { Style } from "./style.ts";
 
-/** Colours (SGR) and links (OSC 8) that open nothing on this machine: all that a line may hold besides text. */
+/** All that a line may hold besides text: colours (SGR), links (OSC 8) that open nothing on this machine. */
 const ALLOWED =
   // deno-lint-ignore no-control-regex
   /\x1b\[[0-9;:]*m|\x1b\]8;[\x20-\x3a\x3c-\x7e]*;(?:(?:https?|mailto):[^\x00-\x20\x7f-\x9f]*)?(?:\x07|\x1b\\)/y;
