@@ -25,7 +25,7 @@ export const texts: typeof en = {
   reallyYolo: "在本会话余下的时间里，凡规则未禁止的都自动批准？\n破坏性命令仍会询问，命令仍在沙箱中运行。",
 
   noRuleCommand: (text) => `无法执行“/permissions ${text}”`,
-  ruleCommands: "请写 /permissions allow 规则、ask 规则、deny 规则或 remove 规则，规则例如 Bash(npm:*)",
+  ruleCommands: "请写 /permissions allow 规则、ask 规则、deny 规则或 remove 规则，规则例如 Edit(src/**)",
   ruleAdded: (list, rule, file) => `\`${list} ${rule}\` 已生效，保存在 ${file}`,
   ruleRemoved: (rule, file) => `\`${rule}\` 已从 ${file} 中删除`,
   noRule: (rule) => `无法删除“${rule}”：没有这条规则`,
