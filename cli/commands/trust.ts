@@ -1,4 +1,5 @@
 import { findSkillSet, type RunPaths, trustable, undecided } from "../../src/assembly/mod.ts";
+import { loadMarkdownCommands } from "../../src/command/mod.ts";
 import { loadConfig, type LoadedConfig, type TrustItem as ConfigItem } from "../../src/config/mod.ts";
 import { loadSkills, type SkillTrustItem } from "../../src/context/mod.ts";
 import { formatPlace, ReasonixError } from "../../src/core/mod.ts";
@@ -69,6 +70,7 @@ async function candidates(paths: RunPaths, loaded: LoadedConfig): Promise<Candid
       item.content,
     ],
   }));
+  configured.push(...await commandCandidates(paths));
   const set = await findSkillSet(paths, loaded);
   if (set.skills.length === 0) return configured;
   const { Skills } = await loadSkills();
@@ -77,6 +79,25 @@ async function candidates(paths: RunPaths, loaded: LoadedConfig): Promise<Candid
     lines: skillLines(item),
   }));
   return [...configured, ...skills];
+}
+
+/** Command files that run lines of the shell, or have calls run without a question. */
+async function commandCandidates(paths: RunPaths): Promise<Candidate[]> {
+  const { commandsOf, trustItemOf } = await loadMarkdownCommands();
+  return commandsOf({ paths }).commands.flatMap((command): Candidate[] => {
+    const item = trustItemOf(command);
+    if (!item) return [];
+    const { name, file, allowedTools, pieces } = command;
+    const runs = pieces.filter(({ kind }) => kind === "shell").map(({ template }) => template);
+    return [{
+      item,
+      lines: [
+        `command /${name}  ${file}`,
+        ...(allowedTools.length > 0 ? [`in its turn, without a question: ${allowedTools.join(", ")}`] : []),
+        ...runs.map((line) => `runs: ${line}`),
+      ],
+    }];
+  });
 }
 
 /** Every single thing in plain words, with the text that says so and its place. */

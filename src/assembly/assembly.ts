@@ -15,6 +15,7 @@ import type { Provider } from "../provider/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import { Modes } from "./access/modes.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
+import { providerOf } from "./provider.ts";
 import type { RuleText } from "../rule/mod.ts";
 import type { Workspace } from "../sandbox/mod.ts";
 import type { RunSession } from "./session/session.ts";
@@ -161,7 +162,8 @@ export class Assembly implements AsyncDisposable {
       const resolved = await resolveInput(turn, { cwd, workspace, provider, recorder, gate, window });
       throwIfStopped(signal);
       this.#parts.allowInTurn(turn.rules ?? []);
-      const submit = () => controller.submit({ type: "turn", input: resolved });
+      const other = turn.model === undefined ? undefined : await providerOf(this.loaded, turn.model);
+      const submit = () => controller.submit({ type: "turn", input: resolved }, other);
       return ended(turn.readOnly ? await this.modes.readingOnly(submit) : await submit());
     });
   }

@@ -98,3 +98,15 @@ function unknownPrice(provider: Provider): ReasonixError {
     },
   );
 }
+
+/** Another configured model, as `--model` names it. */
+export async function providerOf(loaded: LoadedConfig, reference: string): Promise<Provider> {
+  const { entry, model } = resolveModel(loaded.config, reference);
+  const apiKey = resolveKey(entry, loaded.keys);
+  return await createProvider({
+    entry,
+    model,
+    version: VERSION,
+    ...(apiKey === undefined ? {} : { apiKey }),
+  });
+}

@@ -17,5 +17,8 @@ export type { CommandReport, LineOptions, LineOutcome } from "./headless.ts";
 /** The examination of the installation. */
 export const loadDoctor = lazy(() => import("./doctor/mod.ts"));
 
+/** Commands of Markdown files. */
+export const loadMarkdownCommands = lazy(() => import("./markdown/mod.ts"));
+
 /** Lines of a run that nobody watches. */
 export const loadHeadless = lazy(() => import("./headless.ts"));

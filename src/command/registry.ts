@@ -1,11 +1,10 @@
 import type { Assembly } from "../assembly/mod.ts";
-import { loadSkills } from "../context/mod.ts";
 import { ReasonixError } from "../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
 import { exists } from "../path/probe.ts";
 import { suggestNames } from "../util/suggest.ts";
-import { oneLine } from "../util/terminal_text.ts";
 import { type Builtin, type BuiltinName, COMMANDS } from "./builtins.ts";
+import { broughtCommands, unusedFile } from "./brought_commands.ts";
 import type { CommandBody, CommandHost, SlashCommand } from "./command.ts";
 
 /** What decides which commands there are. */
@@ -20,7 +19,7 @@ export interface CommandScope {
 
 /** All commands: the program's in the order of the list, then what the project and the user bring. */
 export async function allCommands(scope: CommandScope = {}): Promise<readonly SlashCommand[]> {
-  const [own, brought] = await Promise.all([builtinCommands(scope.locale), broughtCommands(scope)]);
+  const [own, brought] = await Promise.all([builtinCommands(scope.locale), broughtCommands(scope.session)]);
   const names = new Set(own.flatMap(({ name, aliases = [] }) => [name, ...aliases]));
   const usable = scope.headless ? own.filter(({ chatOnly }) => !chatOnly) : own;
   return [...usable, ...brought.filter(({ name }) => !names.has(name))];
@@ -75,31 +74,6 @@ async function requireBeginning(name: string, host: CommandHost, texts: Texts["c
   });
 }
 
-/** What the project and the user bring. A session that cannot be opened brings nothing. */
-async function broughtCommands({ session }: CommandScope): Promise<readonly SlashCommand[]> {
-  const assembly = await session?.().catch(() => undefined);
-  return assembly ? skillCommands(assembly.inputs) : [];
-}
-
-type PromptInputs = Assembly["inputs"];
-
-/** Skills that a line may begin with; others are the model's to choose. */
-function skillCommands(inputs: PromptInputs): SlashCommand[] {
-  const skills = inputs.skills?.set.skills.filter(({ slash }) => slash) ?? [];
-  return skills.map(({ name, description, argumentHint, file }) => ({
-    name,
-    brief: oneLine(description, 160),
-    kind: "skill",
-    origin: file,
-    ...(argumentHint === undefined ? {} : { argumentHint }),
-    async run(host, argument) {
-      const text = `/${name} ${argument}`.trim();
-      const skill = inputs.skills && await (await loadSkills()).resolveSlash(text, inputs.skills);
-      host.send(text, skill ? { skill: skill.context } : {});
-    },
-  }));
-}
-
 /** A line that begins with the name of a command. */
 export interface CommandLine {
   readonly command: SlashCommand;
@@ -114,18 +88,23 @@ export async function readCommand(
   line: string,
   scope: CommandScope = {},
 ): Promise<CommandLine | undefined> {
-  const match = /^\/([A-Za-z?][^\s/]*)(?:\s+([\s\S]*))?$/.exec(line.trim());
+  const match = /^\/([\p{L}?][^\s/]*)(?:\s+([\s\S]*))?$/u.exec(line.trim());
   if (!match) return undefined;
   const [, name = "", argument = ""] = match;
   const isNamed = ({ name: own, aliases = [] }: SlashCommand) => own === name || aliases.includes(name);
   // Most lines name a command of the program, which needs no session.
   const command = (await builtinCommands(scope.locale)).find(isNamed) ??
-    (await broughtCommands(scope)).find(isNamed);
+    (await broughtCommands(scope.session)).find(isNamed);
   if (command) return { command, argument: argument.trim() };
   const near = suggestNames(name, (await allCommands(scope)).map((each) => each.name))
     .filter((other) => Math.abs(other.length - name.length) <= 2);
-  if (near.length === 0 && exists(`/${name}`)) return undefined;
   const texts = await loadTexts("commands", scope.locale ?? "en");
+  const unused = await unusedFile(name, scope.session);
+  if (unused) {
+    throw new ReasonixError(texts.cannotUse(name, unused.text), { exit: "usage", remedy: texts.correctFile });
+  }
+  // What no command is called may be a directory, or a sentence that begins so.
+  if (near.length === 0 && (exists(`/${name}`) || /^\P{ASCII}/u.test(name))) return undefined;
   const advice = near.length === 0
     ? texts.helpLists
     : texts.didYouMean(near.map((other) => `/${other}`).join(", "));

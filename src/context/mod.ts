@@ -22,7 +22,7 @@ export const loadWindow = lazy(() => import("./window.ts"));
 
 export type { SkillSet } from "./skills/discover.ts";
 export { findSkills } from "./skills/find.ts";
-export type { SkillPlaces } from "./skills/roots.ts";
+export { type CommandPlaces, commandRoots, type SkillPlaces } from "./skills/roots.ts";
 export type { Skill, SkillScope, SkillWarning } from "./skills/skill.ts";
 export type {
   SkillActivation,

@@ -1,4 +1,5 @@
 import { type AgentParts, runShellTurn, runTurn, StopReason, type TurnOutcome } from "../agent/mod.ts";
+import type { Provider } from "../provider/mod.ts";
 import type { CompactionReport } from "../context/mod.ts";
 import { type EventSink, ReasonixError, type Submission, type UserInput } from "../core/mod.ts";
 import { titleOf } from "../session/mod.ts";
@@ -34,11 +35,15 @@ export class Controller {
     return this.#steering.splice(0);
   }
 
-  /** Takes a submission; a turn resolves when it has ended. */
-  async submit(submission: Submission): Promise<TurnOutcome | undefined> {
+  /**
+   * Takes a submission; a turn resolves when it has ended.
+   *
+   * @param provider answers this turn in place of the conversation's own
+   */
+  async submit(submission: Submission, provider?: Provider): Promise<TurnOutcome | undefined> {
     switch (submission.type) {
       case "turn":
-        return await this.#run(submission.input);
+        return await this.#run(submission.input, provider);
       case "shell":
         return await this.#alone((signal) => runShellTurn(this.#parts, submission.command, signal));
       case "steer":
@@ -82,10 +87,10 @@ export class Controller {
     return report ?? { method: "none", tokensBefore: 0, tokensAfter: 0 };
   }
 
-  #run(input: UserInput): Promise<TurnOutcome> {
+  #run(input: UserInput, provider = this.#parts.provider): Promise<TurnOutcome> {
     return this.#alone(async (signal) => {
       await this.#title(input);
-      return await runTurn(this.#parts, input, signal);
+      return await runTurn({ ...this.#parts, provider }, input, signal);
     });
   }
 

@@ -1,16 +1,14 @@
-import { type LoadedConfig, resolveKey, resolveModel } from "../../config/mod.ts";
+import type { LoadedConfig } from "../../config/mod.ts";
 import { Compaction, LateInstructions, loadSkills } from "../../context/mod.ts";
 import type { ControlledParts, Recorder } from "../../control/mod.ts";
-import { createProvider, type Provider } from "../../provider/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { loadArchive } from "../../session/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
-import type { RunModel } from "../provider.ts";
+import { providerOf, type RunModel } from "../provider.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "../session/session.ts";
 import { askServerWindow } from "./context_window.ts";
-import { VERSION } from "../../util/version.ts";
 import { grouped } from "../../view/mod.ts";
 
 export interface ContextManagerParts {
@@ -69,17 +67,6 @@ async function openCompaction(sources: ContextManagerParts, window: () => number
     sendsReasoning: choice?.entry.compat.reasoning_field !== undefined,
     ...(summary_model === "" ? {} : { summaryProvider: () => providerOf(loaded, summary_model) }),
     ...(carry ? { carry } : {}),
-  });
-}
-
-async function providerOf(loaded: LoadedConfig, reference: string): Promise<Provider> {
-  const { entry, model } = resolveModel(loaded.config, reference);
-  const apiKey = resolveKey(entry, loaded.keys);
-  return await createProvider({
-    entry,
-    model,
-    version: VERSION,
-    ...(apiKey === undefined ? {} : { apiKey }),
   });
 }
 

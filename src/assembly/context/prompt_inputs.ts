@@ -12,7 +12,7 @@ import {
 } from "../../context/mod.ts";
 import { errorMessage, type Message, ReasonixError } from "../../core/mod.ts";
 import { memoryPort, openingMemory } from "../../memory/mod.ts";
-import { TrustStore, type Workspace } from "../../sandbox/mod.ts";
+import { type TrustItem, TrustStore, type Workspace } from "../../sandbox/mod.ts";
 import { loadHistory, projectDir } from "../../session/mod.ts";
 import type { HistoryPort, ToolServices } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
@@ -35,6 +35,8 @@ export interface PromptInputs {
   readonly ports: Pick<ToolServices, "skills" | "memory" | "history">;
   /** Built-in tools that are offered on top of the usual ones. */
   readonly tools: readonly string[];
+  /** Reports whether the user trusts what the project brings, as it is now or for this run. */
+  readonly isTrusted: (item: TrustItem) => Promise<boolean>;
 }
 
 export interface PromptInputSources {
@@ -70,6 +72,7 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
       history: historyPort(paths),
       ...(skills ? { skills } : {}),
     },
+    isTrusted: trustOf(sources),
     tools: ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])],
     ...(skills ? { skills } : {}),
     ...(catalogue === undefined ? {} : { catalogue }),
@@ -106,15 +109,19 @@ export function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promise<Ski
 }
 
 async function activeSkills(sources: PromptInputSources, set: SkillSet): Promise<Skills> {
-  const { paths, messages, trustProject, onSkill } = sources;
+  const { messages, onSkill } = sources;
   const { Skills } = await loadSkills();
-  const store = new TrustStore({ home: paths.home, project: paths.cwd });
   return new Skills({
     set,
     messages,
-    isTrusted: async (item) => trustProject || (await store.inspect([item])).untrusted.length === 0,
+    isTrusted: trustOf(sources),
     ...(onSkill ? { onActivate: onSkill } : {}),
   });
+}
+
+function trustOf({ paths, trustProject = false }: PromptInputSources): PromptInputs["isTrusted"] {
+  const store = () => new TrustStore({ home: paths.home, project: paths.cwd });
+  return async (item) => trustProject || (await store().inspect([item])).untrusted.length === 0;
 }
 
 /** Search in earlier sessions; the current one counts, since parts of it may have been folded away. */

@@ -13,6 +13,8 @@ export interface TurnInput extends UserInput {
   readonly skill?: string;
   /** Nothing may be changed in this turn. */
   readonly readOnly?: boolean;
+  /** Answers this turn in place of the session's model; as `--model` names it. */
+  readonly model?: string;
   /** Allow rules that count in this turn, below deny and ask rules. */
   readonly rules?: readonly RuleText[];
 }
@@ -30,7 +32,8 @@ export interface TurnInputParts {
 /** Records the instructions of the skill and adds what the text refers to. */
 export async function resolveInput(input: TurnInput, parts: TurnInputParts): Promise<UserInput> {
   const { cwd, workspace, provider, recorder, gate } = parts;
-  const { skill, references = [], images = [], readOnly: _mode, rules: _rules, ...rest } = input;
+  const { skill, references = [], images = [], ...given } = input;
+  const { readOnly: _mode, rules: _rules, model: _model, ...rest } = given;
   if (skill !== undefined) await recorder.record({ type: "message.user", content: skill, origin: "context" });
   const found = await resolveReferences(input.text, {
     cwd,

@@ -52,6 +52,35 @@ export function skillRoots(places: SkillPlaces): SkillRoot[] {
   return roots;
 }
 
+/** Where commands of Markdown files are looked for. */
+export type CommandPlaces = Pick<SkillPlaces, "cwd" | "home" | "userHome">;
+
+const COMMAND_FOLDERS = [".reasonix", ".claude"];
+
+/** The directories of commands that exist, strongest first, found as those of skills are. */
+export function commandRoots(places: CommandPlaces): SkillRoot[] {
+  const { home, userHome } = places;
+  const folders = projectFolders(places);
+  const within = folders.at(-1) ?? places.cwd;
+  const roots: SkillRoot[] = [
+    ...folders.flatMap((folder) =>
+      COMMAND_FOLDERS.map((name): SkillRoot => ({
+        path: `${folder}/${name}/commands`,
+        scope: "project",
+        within,
+      }))
+    ),
+    { path: `${home}/commands`, scope: "user" },
+    ...(userHome === undefined ? [] : COMMAND_FOLDERS).map((name): SkillRoot => ({
+      path: `${userHome}/${name}/commands`,
+      scope: "user",
+    })),
+  ];
+  return roots.filter(({ path }, at) =>
+    roots.findIndex((other) => other.path === path) === at && isDirectory(path)
+  );
+}
+
 /** From the working directory up to the root of its repository; the user's home is no project. */
 function projectFolders({ cwd, userHome }: SkillPlaces): string[] {
   const folders: string[] = [];

@@ -73,4 +73,14 @@ export const texts = {
   nobodyAgrees: (question: string) => `Nobody is here to answer: ${question}`,
   needsPersonToAgree: "run the command in the chat",
   left: "Nothing was changed",
+  runsUntrusted: (name: string, lines: string) =>
+    `Cannot run /${name}: it comes with the project, nobody has trusted it yet, and it would run: ${lines}`,
+  trustFirst: "look at the file, then `reasonix trust`; or add --trust-project for this run",
+  rulesDoNotCount: (name: string, file: string) =>
+    `The allowed-tools of /${name} (${file}) do not count: the project brings it, and nobody trusted it yet ` +
+    "with `reasonix trust`",
+  modelNotUsed: (name: string, model: string, reason: string) =>
+    `/${name} wants the model ${model}, which is not used: ${reason}`,
+  cannotUse: (name: string, why: string) => `Cannot run /${name}: its file is not used: ${why}`,
+  correctFile: "correct the file; it is read anew each time",
 };

@@ -60,4 +60,7 @@ export const texts = {
   instructions: "instructions",
   configuration: "configuration",
   problem: "problem",
+  notUsed: "Not used",
+  builtinWins: (file: string, name: string) =>
+    `${file}: \`/${name}\` is a command of the program, which comes first`,
 };

@@ -74,4 +74,11 @@ export const texts: typeof en = {
   nobodyAgrees: (question) => `没有人可以回答：${question}`,
   needsPersonToAgree: "请在聊天界面中执行此命令",
   left: "未做任何更改",
+  runsUntrusted: (name, lines) => `无法执行 /${name}：它来自项目，尚未被信任，并且会运行：${lines}`,
+  trustFirst: "请先查看该文件，然后运行 `reasonix trust`；或为本次运行加上 --trust-project",
+  rulesDoNotCount: (name, file) =>
+    `/${name}（${file}）的 allowed-tools 不生效：它来自项目，尚未用 \`reasonix trust\` 信任`,
+  modelNotUsed: (name, model, reason) => `/${name} 指定的模型 ${model} 未使用：${reason}`,
+  cannotUse: (name, why) => `无法执行 /${name}：它的文件未被使用：${why}`,
+  correctFile: "请修正该文件；每次都会重新读取",
 };

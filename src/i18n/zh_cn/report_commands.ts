@@ -59,4 +59,6 @@ export const texts: typeof en = {
   instructions: "指令文件",
   configuration: "配置文件",
   problem: "问题",
+  notUsed: "未使用",
+  builtinWins: (file, name) => `${file}：\`/${name}\` 是程序自带的命令，优先使用`,
 };

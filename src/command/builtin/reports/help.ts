@@ -1,7 +1,9 @@
 import { ReasonixError } from "../../../core/mod.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import { suggestNames } from "../../../util/suggest.ts";
-import type { CommandBody, SlashCommand } from "../../command.ts";
+import { terminalSafe } from "../../../util/terminal_text.ts";
+import type { CommandBody, CommandHost, SlashCommand } from "../../command.ts";
+import { commandsOf } from "../../markdown/mod.ts";
 
 export const command: CommandBody = {
   async run(host, argument) {
@@ -9,7 +11,10 @@ export const command: CommandBody = {
     const name = argument.replace(/^\//, "");
     if (name === "keys" && host.keys) return host.say(await host.keys());
     const commands = await host.commands();
-    if (name === "") return host.say(listText(commands, texts, host.keys !== undefined));
+    if (name === "") {
+      const unused = await unusedLines(host, commands, texts);
+      return host.say([listText(commands, texts, host.keys !== undefined), ...unused].join("\n"));
+    }
     const found = commands.find((each) => each.name === name || each.aliases?.includes(name));
     if (!found) throw unknown(name, commands, texts);
     host.say([
@@ -40,6 +45,27 @@ function listText(
     texts.otherLines,
     ...(hasKeys ? [texts.keysAre] : []),
   ].join("\n");
+}
+
+/** Command files that are passed over, with the reason. */
+async function unusedLines(
+  host: CommandHost,
+  commands: readonly SlashCommand[],
+  texts: Texts["report_commands"],
+): Promise<string[]> {
+  const assembly = await host.session().catch(() => undefined);
+  if (!assembly) return [];
+  const found = commandsOf(assembly);
+  const own = new Set(
+    commands.filter(({ kind }) => kind === "builtin").flatMap(({ name, aliases = [] }) => [name, ...aliases]),
+  );
+  const lines = [
+    ...found.commands.filter(({ name }) => own.has(name)).map(({ file, name }) =>
+      texts.builtinWins(terminalSafe(file), name)
+    ),
+    ...found.unused.map(({ text }) => terminalSafe(text)),
+  ];
+  return lines.length === 0 ? [] : ["", `**${texts.notUsed}**`, "", ...lines.map((line) => `- ${line}`)];
 }
 
 function lineOf({ name, argumentHint = "", brief }: SlashCommand): string {

@@ -1,0 +1,46 @@
+import type { Assembly } from "../assembly/mod.ts";
+import { loadSkills } from "../context/mod.ts";
+import { lazy } from "../util/lazy.ts";
+import { oneLine } from "../util/terminal_text.ts";
+import type { SlashCommand } from "./command.ts";
+
+type OpenSession = (() => Promise<Assembly>) | undefined;
+
+const loadMarkdown = lazy(() => import("./markdown/mod.ts"));
+
+/**
+ * What the project and the user bring: Markdown files, then skills that a line may begin with; of two with
+ * one name the file counts. A session that cannot be opened brings nothing.
+ */
+export async function broughtCommands(session: OpenSession): Promise<readonly SlashCommand[]> {
+  const assembly = await session?.().catch(() => undefined);
+  if (!assembly) return [];
+  const { commandsOf, slashCommand } = await loadMarkdown();
+  const files = commandsOf(assembly).commands.map(slashCommand);
+  const names = new Set(files.map(({ name }) => name));
+  return [...files, ...skillCommands(assembly.inputs).filter(({ name }) => !names.has(name))];
+}
+
+/** The command file of a name that cannot be used, if there is one. */
+export async function unusedFile(name: string, session: OpenSession): Promise<{ text: string } | undefined> {
+  const assembly = await session?.().catch(() => undefined);
+  if (!assembly) return undefined;
+  const { commandsOf } = await loadMarkdown();
+  return commandsOf(assembly).unused.find((file) => file.name === name);
+}
+
+function skillCommands(inputs: Assembly["inputs"]): SlashCommand[] {
+  const skills = inputs.skills?.set.skills.filter(({ slash }) => slash) ?? [];
+  return skills.map(({ name, description, argumentHint, file }) => ({
+    name,
+    brief: oneLine(description, 160),
+    kind: "skill",
+    origin: file,
+    ...(argumentHint === undefined ? {} : { argumentHint }),
+    async run(host, argument) {
+      const text = `/${name} ${argument}`.trim();
+      const skill = inputs.skills && await (await loadSkills()).resolveSlash(text, inputs.skills);
+      host.send(text, skill ? { skill: skill.context } : {});
+    },
+  }));
+}
