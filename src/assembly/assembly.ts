@@ -17,9 +17,7 @@ import { Modes } from "./access/modes.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
 import { providerOf } from "./provider.ts";
 import type { RuleText } from "../rule/mod.ts";
-import type { Workspace } from "../sandbox/mod.ts";
 import type { RunSession } from "./session/session.ts";
-import type { RunPaths } from "./run_paths.ts";
 import type { RunTools } from "./tools/tools.ts";
 import { resolveInput, type TurnInput } from "./context/turn_input.ts";
 
@@ -65,8 +63,8 @@ export class Assembly implements AsyncDisposable {
   readonly controller: Controller;
   /** How far the agent may go, for a person to change between calls. */
   readonly modes: Modes;
-  readonly paths: RunPaths;
-  readonly workspace: Workspace;
+  readonly paths: AssemblyParts["paths"];
+  readonly workspace: AssemblyParts["workspace"];
   readonly session: RunSession;
   readonly provider: Provider;
   readonly loaded: LoadedConfig;
