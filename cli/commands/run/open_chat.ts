@@ -1,14 +1,14 @@
 import { assemble, type Assembly, type TrustOptions } from "../../../src/assembly/mod.ts";
 import { type LoadedConfig, requireProvider, unnamedProvider } from "../../../src/config/mod.ts";
-import { formatPlace } from "../../../src/core/mod.ts";
 import type { ChatFlags } from "./chat_flags.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
 import type { Person } from "../../../src/frontend/mod.ts";
-import { languageNotice, languageOf } from "../../terminal/language.ts";
+import { languageNotice, languageOf, textsFor } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { isClaudeMode } from "./claude_names.ts";
 import { loadRunConfig, type RunFlags, runOptions } from "./config.ts";
+import { trustDetails, trustLines } from "./trust_lines.ts";
 
 export type OpenChat = (request: OpenRequest, person: Person) => Promise<Assembly>;
 
@@ -40,11 +40,8 @@ export function chatOpener(
       ...(permissionMode === undefined ? {} : { permissionMode }),
     };
     const decide: TrustOptions["decide"] = person.trust && (async (items) => {
-      const lines = items.map(({ kind, name, place, reason }) =>
-        `${kind} ${name} (${formatPlace(place)}): ${reason}`
-      );
-      const answer = await person.trust?.(lines, items.map(({ content }) => content).join("\n\n")) ??
-        "ignore";
+      const { trust } = await textsFor("overlay", context);
+      const answer = await person.trust?.(trustLines(items, trust), trustDetails(items)) ?? "ignore";
       if (answer === "ignore") ignoreUntrusted = true;
       return answer;
     });

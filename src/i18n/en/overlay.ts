@@ -99,5 +99,10 @@ export const texts = {
     later: "Not now; go on without it",
     details: "Show it in full",
     detailsTitle: "What this project brings",
+    shell: (program: string) => `every command would be run by ${program}`,
+    entry: (kind: string, name: string, reason: string) => `${kind} ${name}: ${reason}`,
+    allow: (rule: string) => `without a question would be allowed: ${rule}`,
+    write: (directory: string) => `commands and tools could write in ${directory}`,
+    connect: (host: string) => `commands could connect to ${host}`,
   },
 };

@@ -98,5 +98,10 @@ export const texts: typeof en = {
     later: "暂不使用，继续",
     details: "查看全部内容",
     detailsTitle: "这个项目自带的内容",
+    shell: (program) => `所有命令都将由 ${program} 运行`,
+    entry: (kind, name, reason) => `${kind === "provider" ? "模型服务" : kind} ${name}：${reason}`,
+    allow: (rule) => `将不经询问即允许：${rule}`,
+    write: (directory) => `命令和工具将能写入 ${directory}`,
+    connect: (host) => `命令将能连接 ${host}`,
   },
 };
