@@ -1,0 +1,170 @@
+/** Panels in the chat itself: a real gate, real tools, a scripted model. */
+import { exists } from "../../../../../src/path/probe.ts";
+import { call, say } from "../../../../support/agent_fixture.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
+import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
+
+/** What an empty composer shows. */
+const COMPOSER = "Ask for something";
+const DONE = { type: "done", reason: "tool_calls" } as const;
+const WRITE = { path: "notes.txt", content: "first\n第二行\n" };
+
+function screen({ terminal }: ChatStage): string {
+  return terminal.screen().join("\n").trimEnd();
+}
+
+/** Presses a key on a panel that has come up by itself, after the pause in which it takes none. */
+async function answer(chat: ChatStage, ...keys: string[]): Promise<void> {
+  await new Promise((resolve) => setTimeout(resolve, 160));
+  chat.terminal.press(...keys);
+}
+
+function results({ events }: ChatStage): string[] {
+  return events.flatMap((event) => event.type === "tool.end" ? [event.content] : []);
+}
+
+Deno.test("an approval shows the diff of a dry run above the status line, in place of the composer", async () => {
+  await using chat = await openChat({ replies: [[call("1", "write_file", WRITE), DONE], say("Done.")] });
+  chat.say("write");
+  await chat.shows("+ 第二行");
+  await chat.shows("Allow write_file?");
+  assert(!screen(chat).includes(COMPOSER), screen(chat));
+  assert(!exists(`${chat.cwd}/notes.txt`), "the dry run wrote the file");
+  await answer(chat, "y");
+  await chat.shows("Done.");
+  assertEquals(await Deno.readTextFile(`${chat.cwd}/notes.txt`), WRITE.content);
+  await chat.shows(COMPOSER);
+});
+
+Deno.test("an approval for the session covers what it says, and a note goes to the model", async () => {
+  await using chat = await openChat({
+    replies: [
+      [call("1", "write_file", WRITE), DONE],
+      [call("2", "write_file", { path: "more.txt", content: "more\n" }), DONE],
+      [call("3", "bash", { command: "rm notes.txt" }), DONE],
+      say("Done."),
+    ],
+  });
+  chat.say("write");
+  await chat.shows("all file changes in the workspace");
+  await answer(chat, "s");
+  await chat.shows("Run this command?");
+  assert(exists(`${chat.cwd}/more.txt`), "the second file was asked about");
+  await chat.shows("│ rm notes.txt");
+  await answer(chat, "t");
+  chat.terminal.type("keep it 留着");
+  chat.terminal.press("enter");
+  await chat.shows("Done.");
+  assertStringIncludes(results(chat)[2] ?? "", "keep it 留着");
+  assert(exists(`${chat.cwd}/notes.txt`));
+});
+
+Deno.test("a question of the model takes an option or own words", async () => {
+  const questions = [
+    { question: "Which colour?", options: [{ label: "red" }, { label: "blue" }] },
+    { question: "Which size?", options: [{ label: "small" }] },
+  ];
+  await using chat = await openChat({ replies: [[call("1", "ask", { questions }), DONE], say("Thanks.")] });
+  chat.say("ask me");
+  await chat.shows("Question 1 of 2");
+  await answer(chat, "2");
+  await chat.shows("Question 2 of 2");
+  await answer(chat, "2");
+  chat.terminal.type("as large as it gets");
+  chat.terminal.press("enter");
+  await chat.shows("Thanks.");
+  assertStringIncludes(results(chat)[0] ?? "", "→ blue");
+  assertStringIncludes(results(chat)[0] ?? "", "→ as large as it gets");
+});
+
+Deno.test("a rewind is chosen by its turn, with what it would change", async () => {
+  await using chat = await openChat({ replies: [say("one"), say("two")] });
+  chat.say("first question");
+  await chat.shows("one");
+  chat.say("second question");
+  await chat.shows("two");
+  await chat.until(() => chat.events.filter(({ type }) => type === "turn.end").length === 2);
+  chat.say("/rewind");
+  await chat.shows("After turn 1: first question");
+  chat.terminal.press("down");
+  await chat.shows("Leaves 1 turn behind");
+  chat.terminal.press("enter");
+  await chat.shows("Bring back what?");
+  chat.terminal.press("c");
+  await chat.until(() => chat.events.some(({ type }) => type === "rewind"));
+});
+
+Deno.test("a rule can be added for the session, and taken back", async () => {
+  await using chat = await openChat();
+  chat.say("/permissions");
+  await chat.shows("Add a rule");
+  chat.terminal.press("enter");
+  await chat.shows("until this session ends");
+  chat.terminal.press("enter");
+  await chat.shows("For example Bash(go test:*)");
+  chat.terminal.type("Bash(");
+  chat.terminal.press("enter");
+  await chat.until(() => !screen(chat).includes("For example"));
+  chat.terminal.type("make:*)");
+  chat.terminal.press("enter");
+  await chat.until(() => chat.assembly().modes.sessionRules.length === 1);
+  assertEquals(chat.assembly().modes.sessionRules, ["Bash(make:*)"]);
+  await chat.shows("this session");
+  chat.terminal.press("down", "enter");
+  await chat.shows("Remove the rule");
+  chat.terminal.press("y");
+  await chat.until(() => chat.assembly().modes.sessionRules.length === 0);
+});
+
+Deno.test("a setting is saved in the user's file, whose comments stay", async () => {
+  await using chat = await openChat();
+  const file = `${chat.home}/config.toml`;
+  await Deno.writeTextFile(file, "# mine\n[agent] # stays\nmax_steps = 7\n");
+  chat.say("/settings");
+  await chat.shows("saved in your own file");
+  chat.terminal.type("permissions.mode");
+  chat.terminal.press("enter");
+  await chat.shows("Now: ");
+  chat.terminal.press("1");
+  await chat.until(() => Deno.readTextFileSync(file).includes("deny"));
+  const text = await Deno.readTextFile(file);
+  assertStringIncludes(text, "# mine\n[agent] # stays\nmax_steps = 7\n");
+  assertStringIncludes(text, 'mode = "deny"');
+});
+
+/** Panels that slash commands open, as far as they say nothing of this machine. */
+const PANELS: Readonly<
+  Record<string, { readonly line: string; readonly rows: number; readonly mark: string }>
+> = {
+  rewind: { line: "/rewind", rows: 16, mark: "1. " },
+  permissions: { line: "/permissions", rows: 12, mark: "/ " },
+  settings: { line: "/settings", rows: 16, mark: "ui.theme" },
+};
+
+for (const [name, { line, rows, mark }] of Object.entries(PANELS)) {
+  Deno.test(`the panel of ${line} looks as recorded`, async () => {
+    const pictures: string[] = [];
+    for (const locale of ["en", "zh-CN"] as const) {
+      for (const columns of [80, 40]) {
+        await using chat = await openChat({ replies: [say("Forty-two.")], locale, columns, rows });
+        chat.say("what is it?");
+        await chat.shows("Forty-two.");
+        await chat.until(() => chat.events.some(({ type }) => type === "turn.end"));
+        chat.say(line);
+        await chat.until(() => /─{20}/.test(screen(chat)) && screen(chat).includes(mark));
+        const shown = screen(chat).split("\n");
+        const from = shown.findIndex((row) => /^─{20}/.test(row));
+        // The status line is somebody else's.
+        pictures.push(`== ${locale}, ${columns} columns\n${shown.slice(from, -1).join("\n")}\n`);
+      }
+    }
+    const file = new URL(`../../../../golden/chat/${name}.txt`, import.meta.url);
+    const now = pictures.join("\n");
+    if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(file, now);
+    assertEquals(
+      now,
+      await Deno.readTextFile(file),
+      "a changed panel is a decision: UPDATE_GOLDEN=1 records it",
+    );
+  });
+}
