@@ -63,7 +63,12 @@ export const texts = {
     both: "Files and conversation",
     code: "Files only",
     conversation: "Conversation only",
-    leaves: (count: number) => count === 1 ? "Leaves 1 turn behind" : `Leaves ${count} turns behind`,
+    leaves: (count: number) =>
+      count === 0
+        ? "Leaves no turn behind"
+        : count === 1
+        ? "Leaves 1 turn behind"
+        : `Leaves ${count} turns behind`,
     noFiles: "No file has changed since",
     files: (count: number) => count === 1 ? "1 file to bring back" : `${count} files to bring back`,
     moreFiles: (count: number) => `  and ${count} more`,

@@ -62,7 +62,7 @@ export const texts: typeof en = {
     both: "文件和对话",
     code: "只恢复文件",
     conversation: "只恢复对话",
-    leaves: (count) => `将舍弃 ${count} 轮`,
+    leaves: (count) => count === 0 ? "不舍弃任何一轮" : `将舍弃 ${count} 轮`,
     noFiles: "此后没有文件变动",
     files: (count) => `将恢复 ${count} 个文件`,
     moreFiles: (count) => `  另有 ${count} 个`,

@@ -32,6 +32,9 @@ export interface ChoicePanelOptions<T> {
   readonly onMove?: ((value: T) => void) | undefined;
 }
 
+/** A panel of so many rows is set apart by a rule, whatever else has to give way. */
+const ROOMY = 10;
+
 /** Rows for what is behind an entry. */
 const PREVIEW_ROWS = 5;
 
@@ -148,6 +151,7 @@ export class ChoicePanel<T> implements Overlay<T> {
       ["list", Math.min(height, Math.max(5, Math.floor(rows / 3)))],
       ["body", Math.min(4, body)],
       ["hint", hint.length],
+      ["rule", rows < ROOMY ? 0 : 1],
       ["body", Math.min(Math.floor(rows / 2), body)],
       ["list", height],
       ["rule", 1],
