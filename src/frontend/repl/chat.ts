@@ -189,11 +189,12 @@ export class Chat {
   #key(key: string): boolean {
     const { empty } = this.#composer;
     // An open menu or search is left before anything else is.
-    if (this.#composer.modal && (key === "escape" || key === "ctrl+c")) return false;
+    if (this.#composer.modal && ["escape", "ctrl+c", "ctrl+d", "up"].includes(key)) return false;
     if (key === "escape" && this.#submissions.queue.busy) this.#submissions.stop();
     else if (key === "ctrl+c") this.#ctrlC(empty);
     else if (key === "ctrl+d" && empty) this.#end(EXIT.done);
     else if (key === "ctrl+z") void this.#screen.stopJob();
+    else if (key === "ctrl+l") this.#screen.print(new Array(this.#options.terminal.rows).fill(""));
     else if (key === "ctrl+o") void this.#expand().catch((error) => this.#fail(error));
     else if (key === "shift+tab") void this.#nextMode().catch((error) => this.#fail(error));
     else if (key === "up" && empty && this.#submissions.queue.waiting.length > 0) {

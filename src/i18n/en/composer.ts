@@ -8,7 +8,7 @@ export const texts = {
   searching: "search",
   nothingFound: "not found",
   noTool:
-    "Cannot read an image from the clipboard: none of the programs that can (wl-paste, xclip, pngpaste) is installed",
+    "Cannot read an image from the clipboard: none of the programs that can (wl-paste, xclip, pngpaste) is installed; save it as a file and name that with @",
   noImage: "There is no image in the clipboard",
   tooBig: "The image in the clipboard has more than 5 MB; save it smaller and name the file with @",
   keys: {
@@ -28,6 +28,8 @@ export const texts = {
     pasteImage: "put in the image of the clipboard",
     stop: "stop what the agent does; what you have sent meanwhile comes back",
     mode: "how far the agent may go without asking: ask, auto, yolo",
+    expand: "show in full what is folded: thoughts, outputs, diffs",
+    clearScreen: "clear the screen; what was on it stays in the scrollback",
     suspend: "go to the shell; `fg` comes back",
     leave: "leave; the session is kept",
     clear: "clear the draft; it stays in the history",

@@ -8,7 +8,8 @@ export const texts: typeof en = {
   clipboard: "剪贴板",
   searching: "搜索",
   nothingFound: "未找到",
-  noTool: "无法读取剪贴板中的图片：没有安装可用的程序（wl-paste、xclip、pngpaste）",
+  noTool:
+    "无法读取剪贴板中的图片：没有安装可用的程序（wl-paste、xclip、pngpaste）；请先存成文件，再用 @ 引用",
   noImage: "剪贴板中没有图片",
   tooBig: "剪贴板中的图片超过 5 MB；请缩小后保存为文件，再用 @ 引用",
   keys: {
@@ -28,6 +29,8 @@ export const texts: typeof en = {
     pasteImage: "粘贴剪贴板中的图片",
     stop: "停止智能体正在做的事；期间发送的内容会退回",
     mode: "切换智能体无需询问的范围：ask、auto、yolo",
+    expand: "完整显示折叠的内容：思考、输出、差异",
+    clearScreen: "清屏；原有内容留在滚动历史中",
     suspend: "回到 Shell；用 fg 返回",
     leave: "退出；会话会保留",
     clear: "清空草稿；内容保留在历史记录中",

@@ -126,6 +126,8 @@ const HELP = {
   pasteImage: KEYS.pasteImage,
   stop: ["escape"],
   mode: ["shift+tab"],
+  expand: ["ctrl+o"],
+  clearScreen: ["ctrl+l"],
   suspend: ["ctrl+z"],
   clear: [...KEYS.discard, "ctrl+c"],
   leave: ["ctrl+d", "ctrl+c ctrl+c"],
