@@ -137,6 +137,7 @@ export class Transcript {
 
   #show(event: Event): void {
     const { palette, texts } = this.#options;
+    if (event.type === "message.retry") this.#reply.breakOff();
     for (const note of this.#notes.of(event, texts())) this.#note(note);
     switch (event.type) {
       case "message.user":

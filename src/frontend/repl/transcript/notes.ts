@@ -28,6 +28,8 @@ export function noteRows({ level, text }: Note, palette: Palette, columns: numbe
 export class Notes {
   readonly #asked = new Map<string, string>();
   #retryReason = "";
+  /** The answer of this turn bears a mark that it was interrupted. */
+  #marked = false;
 
   of(event: Event, texts: TranscriptTexts): Note[] {
     switch (event.type) {
@@ -45,10 +47,15 @@ export class Notes {
           info(event.rule === undefined ? texts.allowed(subject) : texts.allowedByRule(subject, event.rule)),
         ];
       }
-      case "turn.end":
-        [this.#retryReason] = [""];
+      case "message.end":
+        this.#marked = event.interrupted ?? false;
+        return [];
+      case "turn.end": {
+        const said = this.#marked && event.reason === "interrupted";
+        [this.#retryReason, this.#marked] = ["", false];
         this.#asked.clear();
-        return turnEnd(event, texts);
+        return said ? [] : turnEnd(event, texts);
+      }
       default:
         return plainNotes(event, texts);
     }

@@ -8,6 +8,10 @@ import type { PrintedPieces } from "./printed_pieces.ts";
 import type { TranscriptTexts } from "./texts.ts";
 import { Thought } from "./thought.ts";
 
+/** The beginning of an escape sequence at the end of a text. */
+// deno-lint-ignore no-control-regex
+const CUT_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,500}\x1b?)?$/;
+
 export interface ReplyParts {
   readonly palette: Palette;
   readonly history: PrintedPieces;
@@ -24,6 +28,8 @@ export class Reply {
   /** A summary is being written, which nobody is shown. */
   #hidden = false;
   #streamed = false;
+  /** The beginning of an escape sequence, which is not shown. */
+  #held = "";
 
   constructor(parts: ReplyParts) {
     this.#parts = parts;
@@ -32,7 +38,7 @@ export class Reply {
 
   begin(event: EventOf<"message.start">): void {
     this.#hidden = event.step === 0;
-    this.#streamed = false;
+    [this.#streamed, this.#held] = [false, ""];
     // So the first block has not to wait for it.
     if (!this.#hidden) this.#parts.history.warm();
   }
@@ -43,7 +49,10 @@ export class Reply {
     if (text === "") return;
     this.#endThought();
     this.#streamed = true;
-    this.#answer.push(terminalSafe(text));
+    const whole = this.#held + text;
+    // A sequence that is cut in two would be shown as text.
+    this.#held = CUT_SEQUENCE.exec(whole)?.[0] ?? "";
+    this.#answer.push(terminalSafe(whole.slice(0, whole.length - this.#held.length)));
   }
 
   /** The reply is whole, or broke off; what was shown of it stays. */

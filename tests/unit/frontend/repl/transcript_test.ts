@@ -1,0 +1,335 @@
+import type { NewEvent } from "../../../../src/core/mod.ts";
+import { displayWidth } from "../../../../src/util/display_width.ts";
+import { loadMarkdown, palette } from "../../../../src/view/mod.ts";
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { type TranscriptStage, transcriptStage, TURN_END } from "../../../support/transcript_stage.ts";
+
+const HOSTILE = "\x1b[2J\x1b]0;owned\x07\x1b[10;10H\r\x9b2J\x1b]52;c;eA==\x07\u202eevil";
+
+const user = (content: string): NewEvent => ({ type: "message.user", content, origin: "user" });
+
+const start = (id: string, summary: string, name = "bash"): NewEvent => ({
+  type: "tool.start",
+  call: { id, name, arguments: "{}" },
+  readOnly: false,
+  summary,
+});
+
+const end = (callId: string, more: Partial<Extract<NewEvent, { type: "tool.end" }>> = {}): NewEvent => ({
+  type: "tool.end",
+  callId,
+  name: "bash",
+  outcome: "ok",
+  content: "",
+  summary: "exit 0",
+  durationMs: 10,
+  ...more,
+});
+
+/** The renderer is loaded, so that what follows is printed at once. */
+async function warm(stage: TranscriptStage): Promise<void> {
+  stage.transcript.say("ready *now*");
+  await stage.printed();
+}
+
+Deno.test("an answer streams as it would be rendered as a whole, whatever its pieces are", async () => {
+  const text =
+    "# Title\n\nSome *text* with `code` and 中文宽字符。\n\n- one\n- two\n\n| a | b |\n| - | - |\n| 1 | 2 |\n\n" +
+    "Look:\n```\nlet x;\n\nx();\n```\nThe end 👨‍👩‍👧.";
+  const { render } = await loadMarkdown({ palette: palette(false), links: false }).then((renderer) => ({
+    render: (source: string) => renderer.render(source, 60),
+  }));
+  const whole = render(text).map((line) => line.trimEnd()).join("\n").replace(/\n{2,}/g, "\n\n").trim();
+  for (const size of [1, 3, 7, 500]) {
+    const stage = await transcriptStage({ columns: 60 });
+    await warm(stage);
+    stage.feed(user("go"));
+    stage.stream(text, size);
+    const lines = await stage.printed();
+    const answer = lines.slice(lines.indexOf("> go") + 1).join("\n").trim();
+    assertEquals(answer, whole, `pieces of ${size}`);
+    assertEquals(stage.terminal.destructive(), []);
+  }
+});
+
+Deno.test("what streams before its renderer is there is shown as it is, and rendered in order", async () => {
+  const stage = await transcriptStage();
+  stage.feed(user("one"), { type: "message.start", step: 1, model: "m" });
+  stage.feed({ type: "message.delta", channel: "text", text: "**bold** text\n\nand more" });
+  assert(stage.terminal.text().some((line) => line.includes("**bold** text")), "shown as it is");
+  stage.feed({ type: "message.end", step: 1, model: "m", content: "", durationMs: 1 }, TURN_END, user("two"));
+  const lines = await stage.printed();
+  assertEquals(lines, ["> one", "", "bold text", "", "and more", "", "> two"]);
+});
+
+Deno.test("code that is higher than the screen goes to the history line by line, each line once", async () => {
+  const code = Array.from({ length: 200 }, (_, line) => `line ${line} of /* the code`);
+  for (const size of [31, 90, 5000]) {
+    const stage = await transcriptStage({ rows: 10 });
+    await warm(stage);
+    stage.stream(`Before\n\n\`\`\`ts\n${code.join("\n")}\n\`\`\`\n\nAfter`, size);
+    const lines = await stage.printed();
+    const from = lines.indexOf("```ts");
+    assertEquals(lines.slice(from + 1, from + 201), code.map((line) => `  ${line}`), `pieces of ${size}`);
+    assertEquals(lines.slice(from + 201, from + 204), ["```", "", "After"]);
+    assertEquals(stage.terminal.destructive(), []);
+  }
+});
+
+Deno.test("a list that is higher than the screen keeps its numbers and its blank lines", async () => {
+  for (const gap of ["\n", "\n\n"]) {
+    const stage = await transcriptStage({ rows: 8 });
+    await warm(stage);
+    const items = Array.from({ length: 40 }, (_, at) => `${at + 1}. item ${at + 1}`);
+    stage.stream(`${items.join(gap)}\n\nAfter`, 5);
+    const lines = await stage.printed();
+    const list = lines.slice(lines.indexOf("1. item 1"), lines.indexOf("After"));
+    assertEquals(list, [
+      ...items.flatMap((item) => gap === "\n" ? [item] : [item, ""]),
+      ...(gap === "\n" ? [""] : []),
+    ]);
+  }
+});
+
+Deno.test("a long answer costs few bytes and never clears the screen", async () => {
+  const stage = await transcriptStage({ columns: 100, rows: 30 });
+  await warm(stage);
+  const before = stage.terminal.bytes;
+  const text = Array.from({ length: 120 }, (_, at) => `Paragraph ${at} says something that is worth a line.`)
+    .join("\n\n");
+  stage.stream(text, 12);
+  await stage.printed();
+  assert(
+    stage.terminal.bytes - before < 6 * text.length,
+    `${stage.terminal.bytes - before} for ${text.length}`,
+  );
+  assertEquals(stage.terminal.destructive(), []);
+});
+
+Deno.test("nothing of what models, tools and files say steers the terminal", async () => {
+  const stage = await transcriptStage({ columns: 40, colours: true });
+  await warm(stage);
+  const diff = `--- a\n+++ b\n@@ -1 +1 @@\n-${HOSTILE}\n+new ${HOSTILE}\n`;
+  stage.feed(
+    user(`say ${HOSTILE}`),
+    { type: "turn.start", turn: 1 },
+    start("1", HOSTILE),
+    { type: "tool.delta", callId: "1", text: `${HOSTILE}\n${HOSTILE}` },
+    end("1", {
+      content: `${HOSTILE}\n[exit code 0]`,
+      exitCode: 0,
+      summary: HOSTILE,
+      changes: [{ path: HOSTILE, change: "updated", added: 1, removed: 1, diff }],
+    }),
+    { type: "notice", level: "warning", code: "x", text: HOSTILE },
+    { type: "message.retry", attempt: 1, maxAttempts: 2, waitMs: 1, reason: HOSTILE, discarded: true },
+    { type: "todo.update", items: [{ content: HOSTILE, status: "completed" }] },
+    { type: "job.change", job: "1", command: HOSTILE, status: "started" },
+  );
+  stage.stream(
+    `${HOSTILE}\n\n\`\`\`\n${HOSTILE}\n\`\`\`\n\n[${HOSTILE}](https://x/${HOSTILE})\n\nThe end`,
+    7,
+  );
+  await stage.printed();
+  const written = stage.terminal.writes.join("");
+  assertEquals(stage.terminal.destructive(), []);
+  for (const bad of ["\x1b]0;", "\x1b]52;", "\x1b[10;10H", "\x9b", "\u202e"]) {
+    assert(!written.includes(bad), JSON.stringify(bad));
+  }
+});
+
+Deno.test("every line fits a narrow terminal: CJK, emoji, right-to-left, long words", async () => {
+  const texts = [
+    "中文宽字符".repeat(20),
+    "👨‍👩‍👧🇩🇪👍🏽".repeat(20),
+    "שלום עולם مرحبا ".repeat(10),
+    "x".repeat(200),
+  ];
+  for (const columns of [20, 33]) {
+    const stage = await transcriptStage({ columns, rows: 12, locale: "zh-CN" });
+    await warm(stage);
+    for (const text of texts) {
+      stage.feed(user(text), { type: "turn.start", turn: 1 }, start("1", text), {
+        type: "tool.delta",
+        callId: "1",
+        text,
+      });
+      for (const row of stage.transcript.live(columns, 10)) assert(displayWidth(row) <= columns, row);
+      stage.feed(end("1", { summary: text, content: text }), {
+        type: "notice",
+        level: "info",
+        code: "x",
+        text,
+      });
+      stage.feed({ type: "todo.update", items: [{ content: text, status: "in_progress" }] });
+      stage.stream(
+        `${text}\n\n- ${text}\n\n\`\`\`\n${text}\n\`\`\`\n\n| ${text} | b |\n| - | - |\n| 1 | 2 |`,
+        9,
+      );
+      for (const row of stage.transcript.live(columns, 10)) assert(displayWidth(row) <= columns, row);
+    }
+    const shown = stage.terminal.text().join("");
+    // Nothing was cut off: the long word is there as a whole, in rows.
+    assert(stage.terminal.text().filter((line) => /^x+$/.test(line)).length >= 5, shown);
+  }
+});
+
+Deno.test("a thought is one line, live and when it is over, and can be looked at", async () => {
+  const stage = await transcriptStage();
+  await warm(stage);
+  stage.feed({ type: "turn.start", turn: 1 }, { type: "message.start", step: 1, model: "m" });
+  stage.feed({ type: "message.delta", channel: "reasoning", text: "First this.\nThen " });
+  stage.clock.now = 4200;
+  stage.feed({ type: "message.delta", channel: "reasoning", text: "that." });
+  assert(stage.transcript.live(80, 10).slice(0, 2).join("|") === "∴ thinking · 4 s|First this. Then that.");
+  stage.feed(
+    { type: "message.end", step: 1, model: "m", content: "42", durationMs: 1, usage: usage(10, 320) },
+    { type: "turn.end", turn: 1, reason: "done", answer: "42", steps: 1, usage: usage(10, 0), durationMs: 1 },
+  );
+  const lines = await stage.printed();
+  assertEquals(lines.slice(-3), ["∴ thought for 4 s · 320 tokens", "", "42"]);
+  assertEquals(stage.transcript.folded, [
+    { kind: "thought", title: "thought for 4 s · 320 tokens", text: "First this.\nThen that." },
+  ]);
+});
+
+function usage(outputTokens: number, reasoningTokens: number) {
+  return { inputTokens: 100, cachedTokens: 0, outputTokens, reasoningTokens };
+}
+
+Deno.test("calls that run together have a line each with the end of their output, and become their results", async () => {
+  const stage = await transcriptStage();
+  stage.feed({ type: "turn.start", turn: 1 }, start("1", "make"), start("2", "a.txt", "read_file"));
+  stage.clock.now = 3000;
+  const output = Array.from({ length: 9 }, (_, line) => `line ${line}\r\n`).join("") + "10 %\r20 %\r30 %";
+  stage.feed({ type: "tool.delta", callId: "1", text: output });
+  assertEquals(stage.transcript.live(80, 20).slice(0, 8), [
+    "• bash make · 3 s",
+    "  line 5",
+    "  line 6",
+    "  line 7",
+    "  line 8",
+    "  30 %",
+    "• read_file a.txt · 3 s",
+    "",
+  ]);
+  assertEquals(
+    stage.transcript.live(80, 4).filter((row) => row.startsWith("•")).length,
+    3,
+    "room for lines only",
+  );
+  stage.feed(
+    end("2", { name: "read_file", summary: "120 lines" }),
+    end("1", {
+      outcome: "error",
+      summary: "exit 2",
+      exitCode: 2,
+      content: "bad\n[exit code 2]",
+      durationMs: 3000,
+    }),
+    TURN_END,
+  );
+  const lines = await stage.printed();
+  assertEquals(lines.slice(0, 3), ["✓ read_file a.txt · 120 lines", "✗ bash make · exit 2 · 3.0 s", "  bad"]);
+});
+
+Deno.test("an answer that was interrupted stays and is marked, one that broke off is said to", async () => {
+  const stage = await transcriptStage();
+  await warm(stage);
+  stage.feed({ type: "turn.start", turn: 1 }, { type: "message.start", step: 1, model: "m" });
+  stage.feed({ type: "message.delta", channel: "text", text: "Half of" });
+  stage.feed({
+    type: "message.retry",
+    attempt: 1,
+    maxAttempts: 3,
+    waitMs: 2000,
+    reason: "reset",
+    discarded: true,
+  });
+  stage.feed({ type: "message.delta", channel: "text", text: "Again half" });
+  stage.feed(
+    { type: "message.end", step: 1, model: "m", content: "Again half", interrupted: true, durationMs: 1 },
+    {
+      type: "turn.end",
+      turn: 1,
+      reason: "interrupted",
+      answer: "",
+      steps: 1,
+      usage: usage(0, 0),
+      durationMs: 1,
+    },
+  );
+  const lines = await stage.printed();
+  assertEquals(lines.slice(lines.indexOf("Half of")), [
+    "Half of",
+    "",
+    "· the reply broke off; what was shown of it does not count",
+    "! attempt 1 of 3 in 2.0 s: reset",
+    "",
+    "Again half",
+    "",
+    "■ interrupted",
+  ]);
+  assert(!stage.transcript.busy);
+});
+
+Deno.test("the todo list is above the composer while something is to be done, and its changes are printed", async () => {
+  const stage = await transcriptStage();
+  const items = (first: "pending" | "in_progress" | "completed", second: "pending" | "completed") => ({
+    type: "todo.update" as const,
+    items: [{ content: "read", status: first }, { content: "write", status: second }],
+  });
+  stage.feed(items("in_progress", "pending"));
+  assertEquals(stage.transcript.live(40, 20), ["todo · 0 of 2 done", "[~] read", "[ ] write"]);
+  stage.feed(items("completed", "pending"));
+  stage.feed(items("completed", "completed"));
+  assertEquals(stage.transcript.live(40, 20), []);
+  assertEquals(await stage.printed(), ["[~] read", "[ ] write", "[x] read", "[x] write"]);
+});
+
+Deno.test("what happens beside texts and calls is a calm line each", async () => {
+  const stage = await transcriptStage();
+  stage.feed(
+    { type: "context.prefix", reason: "model", detail: "a → b", system: "", tools: [], model: "b" },
+    { type: "mode.change", posture: "auto" },
+    { type: "approval.request", callId: "1", tool: "bash", subject: "make", reason: "rule" },
+    { type: "approval.decision", callId: "1", decision: "allow", source: "user" },
+    { type: "approval.decision", callId: "2", decision: "allow", source: "rule" },
+    { type: "checkpoint", turn: 1, files: 1200, id: "x" },
+    { type: "rewind", to: 3, scope: "both" },
+    {
+      type: "compaction",
+      reason: "full",
+      from: 1,
+      to: 9,
+      digest: "d",
+      tokensBefore: 120_000,
+      tokensAfter: 8000,
+    },
+    { type: "error", code: "x", text: "Cannot do it\nnever" },
+  );
+  assertEquals(await stage.printed(), [
+    "· The cached prefix was rebuilt: model a → b",
+    "· approval mode: auto",
+    "· you allowed bash make",
+    "· checkpoint of 1,200 files",
+    "· went back: conversation and files",
+    "· older messages were summarised: 120,000 → 8,000 tokens",
+    "✗ Cannot do it",
+    "  never",
+  ]);
+});
+
+Deno.test("a summary that is written is not shown", async () => {
+  const stage = await transcriptStage();
+  stage.feed({ type: "message.start", step: 0, model: "m" });
+  stage.feed({ type: "message.delta", channel: "text", text: "secret summary" });
+  assert(stage.transcript.live(80, 5).at(-1)?.includes("making room in the context"));
+  stage.feed(
+    { type: "message.end", step: 0, model: "m", content: "secret summary", durationMs: 1 },
+    user("next"),
+  );
+  const lines = await stage.printed();
+  assert(!lines.join("\n").includes("secret"), lines.join("\n"));
+  assert(!stage.transcript.busy);
+});
