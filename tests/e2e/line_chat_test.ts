@@ -1,0 +1,100 @@
+/** The chat where it cannot draw: lines in, answers out. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { type RecordedRequest, startModelServer } from "../support/model_server.ts";
+import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
+import { openTerminal, type Terminal } from "../support/tmux.ts";
+import { needs } from "../support/tools.ts";
+
+const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);
+
+function lastText({ json }: RecordedRequest): string {
+  return (json.messages as { content: string }[]).at(-1)?.content ?? "";
+}
+
+function scripted() {
+  return startModelServer([], {
+    models: ["mock-1"],
+    check: { prefix: false },
+    fallback: (request) => {
+      const text = lastText(request);
+      if (text.includes("write it")) {
+        return { calls: [{ name: "write_file", args: { path: "made.txt", content: "made\n" } }] };
+      }
+      return { text: `heard: ${text.split("\n").at(-1)}` };
+    },
+  });
+}
+
+Deno.test("each line of a pipe is a message of one session; marks mean what they mean in the chat", async () => {
+  await using server = scripted();
+  await using world = await makeWorld(mockConfig(server.url, '[sandbox]\nbash = "off"'));
+  const lines = ["first", "", "!echo out-$((6 * 7))", "#we use tabs", "second", "//literal", "/nonsense"];
+  const { code, stdout, stderr } = await world.run([], { stdin: `${lines.join("\r\n")}\n` });
+  assertEquals(code, 2, "the code of the last line");
+  assertMatch(
+    stdout,
+    /^heard: first\nout-42\nRemembered in .*we-use-tabs\.md\nheard: second\nheard: \/literal\n$/,
+  );
+  assertStringIncludes(stderr, "/nonsense");
+  const messages = server.requests.at(-1)?.json.messages as { role: string; content: string }[];
+  const told = messages.map(({ content }) => content);
+  assert(told.includes("!echo out-$((6 * 7))") && told.some((text) => text.includes("Output:\nout-42")));
+  assert(told.some((text) => text.startsWith("<memory>") && text.includes("we use tabs")));
+});
+
+Deno.test("a task in quotes begins the chat; on a pipe it is the first message, and nobody is asked", async () => {
+  await using server = scripted();
+  await using world = await makeWorld(mockConfig(server.url));
+  const { code, stdout } = await world.run(["write it", "--permission-mode", "dontAsk"], {
+    stdin: "then this\n",
+  });
+  assertEquals(code, 0);
+  assertStringIncludes(stdout, "heard: then this");
+  assertEquals(await Deno.stat(`${world.dir}/made.txt`).then(() => true, () => false), false);
+  const again = await world.run(["-c", "write it"]);
+  assertEquals(again.code, 0, again.stderr);
+  assertEquals(await Deno.readTextFile(`${world.dir}/made.txt`), "made\n");
+});
+
+Deno.test("a configuration that is broken ends a pipe with its place, before anything is read", async () => {
+  await using world = await makeWorld("[permissions]\nmode = 3\n");
+  const { code, stdout, stderr } = await world.run([], { stdin: "hello\n" });
+  assertEquals([code, stdout], [6, ""]);
+  assertStringIncludes(stderr, "config.toml:2:8");
+});
+
+async function dumbTerminal(world: World): Promise<Terminal> {
+  const env = { REASONIX_HOME: world.home, HOME: world.home, LANG: "en_US.UTF-8", ...denoDir() };
+  const terminal = await openTerminal(await programFile(), { cwd: world.dir, env });
+  await terminal.type("export TERM=dumb; clear; reasonix");
+  await terminal.press("Enter");
+  return terminal;
+}
+
+Deno.test({
+  ...needs(
+    "tmux",
+    hasTmux,
+    "a dumb terminal is told so, asks with numbers, about what a project brings as well",
+  ),
+  async fn() {
+    await using server = scripted();
+    await using world = await makeWorld(mockConfig(server.url));
+    await world.write("reasonix.toml", '[tools.shell]\npath = "./shell.sh"\n');
+    await using terminal = await dumbTerminal(world);
+    await terminal.shows("plain lines only");
+    await terminal.shows("Go on without it, this time");
+    await terminal.type("1");
+    await terminal.press("Enter");
+    await terminal.shows("none: 1\n>");
+    await terminal.type("write it");
+    await terminal.press("Enter");
+    await terminal.shows("1. Allow once");
+    await terminal.type("1");
+    await terminal.press("Enter");
+    await terminal.shows("heard: ");
+    await terminal.shows("\n>");
+    assertEquals(await Deno.readTextFile(`${world.dir}/made.txt`), "made\n");
+    await terminal.press("C-d");
+  },
+});
