@@ -43,6 +43,8 @@ export interface ApprovalRequest {
   readonly tool: string;
   /** The object of the call: the command line, the path, or the tool's name. */
   readonly subject: string;
+  /** The arguments that the subject and the changes do not tell, each in a line: `workdir: "/srv"`. */
+  readonly rest?: string;
   /** The reason why it is asked, one line. */
   readonly reason: string;
   /**

@@ -86,6 +86,20 @@ export function sessionRuleOf({ call: { tool, family }, ruling }: Evaluation): s
   return family === "Edit" ? "Edit" : tool;
 }
 
+/**
+ * What a call does beside its command or its paths, such as where the command starts where that is not `cwd`;
+ * a line each.
+ */
+export function restOf({ call, directory }: Evaluation, cwd: string): string {
+  const { args, command, reads, writes = [] } = call;
+  if (!command && reads.length + writes.length > 0) return "";
+  const rest = Object.entries(args).filter(([, value]) => value !== command?.line);
+  if (command && command.directory === undefined && directory !== undefined && directory !== cwd) {
+    rest.unshift(["workdir", directory]);
+  }
+  return rest.map(([name, value]) => `${name}: ${JSON.stringify(value)}`).join("\n");
+}
+
 type Desk = Pick<GateOptions, "approver" | "record">;
 
 /**

@@ -9,7 +9,7 @@ import type {
   PermissionGate,
   PermissionMode,
 } from "../types.ts";
-import { askPerson, confirmOnce, questionOf, recordDecision, sessionRuleOf } from "./approval.ts";
+import { askPerson, confirmOnce, questionOf, recordDecision, restOf, sessionRuleOf } from "./approval.ts";
 import { type Evaluation, Evaluator, exactKey } from "./evaluate.ts";
 import { type DecisionContext, resolveDecision } from "./resolve.ts";
 import { suggestRules } from "./suggest_rule.ts";
@@ -127,7 +127,7 @@ class SessionGate implements PermissionGate {
     const outcome = this.#decide(evaluation, this.#options.approver !== undefined);
     if ("scopes" in outcome) {
       const granted = (answer: ApprovalAnswer) => this.#grant(evaluation, outcome, answer);
-      return askPerson(this.#options, this.#detailed(outcome, evaluation.call), signal, granted)
+      return askPerson(this.#options, this.#detailed(outcome, evaluation), signal, granted)
         .then((decision) => this.#completed(decision, evaluation));
     }
     if (outcome.decision === "allow" && evaluation.call.readOnly && outcome.source === "mode") return outcome;
@@ -136,9 +136,15 @@ class SessionGate implements PermissionGate {
     return waiting ? waiting.then(() => decision) : decision;
   }
 
-  #detailed(request: ApprovalRequest, call: PreparedCall): ApprovalRequest {
+  #detailed(request: ApprovalRequest, evaluation: Evaluation): ApprovalRequest {
     const { details } = this.#options;
-    return details ? { ...request, details: (signal) => details(call, signal) } : request;
+    const { call } = evaluation;
+    const rest = restOf(evaluation, this.#options.cwd);
+    return {
+      ...request,
+      ...(rest === "" ? {} : { rest }),
+      ...(details ? { details: (signal) => details(call, signal) } : {}),
+    };
   }
 
   /** Tells what the evaluation of a command found out beside, and notes what an allowed call writes. */

@@ -123,10 +123,15 @@ class RequestView {
   /** Lines of the text as they are; a row that only goes on with a line looks different from a new line. */
   #subject(columns: number): string[] {
     const { palette } = this.#style;
+    const { subject, rest } = this.#request;
     const [begin, goOn] = [palette.accent("│ "), palette.dim("┆ ")];
-    return this.#request.subject.replaceAll("\r\n", "\n").split("\n").flatMap((line) =>
-      exactLine(line, columns - 2, palette.warning).map((row, index) => `${index === 0 ? begin : goOn}${row}`)
-    );
+    return [
+      ...subject.replaceAll("\r\n", "\n").split("\n").flatMap((line) =>
+        exactLine(line, columns - 2, palette.warning)
+          .map((row, index) => `${index === 0 ? begin : goOn}${row}`)
+      ),
+      ...(rest === undefined ? [] : exactRows(rest, columns - 2, palette.warning).map((row) => `  ${row}`)),
+    ];
   }
 
   #findings(columns: number): string[] {
