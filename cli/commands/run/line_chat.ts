@@ -5,6 +5,7 @@ import { displayOf } from "../../terminal/display.ts";
 import { Speech } from "../../terminal/language.ts";
 import { LineReader } from "../../terminal/line_reader.ts";
 import { type CliContext, errorText, exitCodeOf } from "../../terminal/process.ts";
+import { onSignals } from "../../terminal/signals.ts";
 import { type ChatFlags, startOf } from "./chat_flags.ts";
 import { claudeMode } from "./claude_names.ts";
 import { LineCommands } from "./line_commands.ts";
@@ -67,9 +68,10 @@ class LineChat {
   #turn: AbortController | undefined;
   #code: number = EXIT.done;
   #ended = false;
+  #unlisten: () => void = () => {};
 
   constructor(parts: LineChatParts) {
-    const { context, flags, repl, texts, attended } = parts;
+    const { context, flags, repl, speech, texts, attended } = parts;
     this.#parts = parts;
     this.#person = new LinePerson({
       lines: this.#lines,
@@ -78,7 +80,7 @@ class LineChat {
       speak: (locale) => texts.use(locale),
       stop: () => this.#turn?.abort("interrupted"),
     });
-    const open = chatOpener(context, flags);
+    const open = chatOpener(context, flags, (loaded) => speech.configure(loaded));
     this.#host = new repl.SessionHost(
       (request) => open(request, this.#person.asPerson(attended)),
       (event) => {
@@ -90,11 +92,7 @@ class LineChat {
 
   async run(first: string, why: LineOptions["why"]): Promise<number> {
     const { context, flags, attended, texts: { chat: { lineInput } } } = this.#parts;
-    const { onSignals } = await import("../../terminal/signals.ts");
-    const removeListeners = onSignals({
-      stop: (reason) => this.#stop(reason),
-      exit: (code) => Deno.exit(code),
-    });
+    this.#listen();
     if (attended) context.process.stderr.write(`· ${lineInput[why]}\n`);
     const opened = await this.#try(async () => void await this.#host.current(startOf(flags)));
     if (!opened && !attended) return this.#code;
@@ -105,7 +103,7 @@ class LineChat {
       asked++;
       await this.#message(message);
     }
-    removeListeners();
+    this.#unlisten();
     if (asked > 0 || attended) return this.#code;
     context.process.stderr.write(`${errorText(new ReasonixError(lineInput.nothing))}\n`);
     return EXIT.usage;
@@ -142,6 +140,13 @@ class LineChat {
       this.#code = result.exitCode;
     });
     this.#turn = undefined;
+    if (turn.signal.aborted) this.#listen();
+  }
+
+  /** Every turn can be stopped by a first Ctrl-C; a second one while it stops ends the program. */
+  #listen(): void {
+    this.#unlisten();
+    this.#unlisten = onSignals({ stop: (reason) => this.#stop(reason), exit: (code) => Deno.exit(code) });
   }
 
   async #try(work: () => Promise<void>): Promise<boolean> {

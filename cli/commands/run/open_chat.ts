@@ -20,7 +20,7 @@ export type OpenChat = (request: OpenRequest, person: Person) => Promise<Assembl
 export function chatOpener(
   context: CliContext,
   flags: ChatFlags,
-  configured: (loaded: LoadedConfig) => void = () => {},
+  configured: (loaded: LoadedConfig) => unknown = () => {},
 ): OpenChat {
   const told = new Set<string>();
   let ignoreUntrusted = flags.ignoreUntrusted ?? false;
@@ -49,7 +49,7 @@ export function chatOpener(
     const load = async () => {
       const loaded = await loadRunConfig(paths, { ...given, decide });
       await person.speak(languageOf(context, loaded).locale);
-      configured(loaded);
+      await configured(loaded);
       return loaded;
     };
     const loaded = await withProvider(await load(), { context, person, load });
