@@ -50,7 +50,10 @@ export class ChatCommands implements CommandHost {
 
   /** Keys as a list in Markdown. */
   keys(): string {
-    return keyHelp(this.#texts.composer.keys).map(({ keys, what }) => `- \`${keys}\` ${what}`).join("\n");
+    const help = keyHelp(this.#texts.composer.keys);
+    return help.map(({ keys, what }) => `- ${keys.map((key) => `\`${key}\``).join(" · ")} ${what}`).join(
+      "\n",
+    );
   }
 
   commands(): Promise<readonly SlashCommand[]> {

@@ -133,16 +133,16 @@ const HELP = {
   leave: ["ctrl+d", "ctrl+c ctrl+c"],
 } as const;
 
-/** A row of the help: keys, and what they do. */
+/** A row of the help: keys, the usual ones first, and what they do. */
 export interface KeyHelp {
-  readonly keys: string;
+  readonly keys: readonly string[];
   readonly what: string;
 }
 
 /** The keys of the composer, in the language of the texts. */
 export function keyHelp(texts: Readonly<Record<keyof typeof HELP, string>>): KeyHelp[] {
   return Object.entries(HELP).map(([name, keys]) => ({
-    keys: keys.join(" · ").replaceAll("escape", "esc"),
+    keys: keys.map((key) => key.replaceAll("escape", "esc")),
     what: texts[name as keyof typeof HELP],
   }));
 }

@@ -35,19 +35,23 @@ export function menuLines(completion: Completion, palette: Palette, columns: num
   return [...lines, palette.dim(more)];
 }
 
-/** The keys and what they do, as many as there is room for. */
+/** The keys and what they do; `more` stands in place of those for which there is no room. */
 export function helpLines(
-  help: readonly KeyHelp[],
+  { help, more }: { readonly help: readonly KeyHelp[]; readonly more: string },
   palette: Palette,
   columns: number,
   rows: number,
 ): string[] {
-  const width = Math.min(Math.max(...help.map(({ keys }) => displayWidth(keys))), Math.floor(columns / 2));
-  return help.slice(0, Math.max(0, rows)).map(({ keys, what }) => {
-    const key = fitDisplay(keys, width);
+  if (rows < 1) return [];
+  const shown = help.length > rows ? help.slice(0, rows - 1) : help;
+  const keys = shown.map((each) => each.keys.slice(0, 2).join(" · "));
+  const width = Math.min(Math.max(0, ...keys.map(displayWidth)), Math.floor(columns / 2));
+  const lines = shown.map(({ what }, index) => {
+    const key = fitDisplay(keys[index] ?? "", width);
     const blanks = " ".repeat(Math.max(0, width - displayWidth(key)) + 2);
     return `  ${palette.accent(key)}${blanks}${
       palette.dim(fitDisplay(what, Math.max(1, columns - width - 4)))
     }`;
   });
+  return shown === help ? lines : [...lines, palette.dim(fitDisplay(`  ${more}`, columns))];
 }
