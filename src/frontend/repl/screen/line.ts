@@ -172,10 +172,11 @@ export function lineChange(old: string, line: string): { readonly column: number
   const colours = line.slice(0, same).match(SEQUENCES) ?? [];
   const style = new Style();
   for (const colour of colours) style.apply(colour);
-  // Clearing the rest takes the colour that is on; lines end without one.
   const rest = `${style.plain ? "" : colours.join("")}${line.slice(same)}`;
   const clear = same === old.length ? "" : "\x1b[K";
-  return { column, text: rest + clear };
+  // Lines end without a colour, so the rest is cleared without one. First: behind the last column of the
+  // screen there is no place for the cursor, and clearing would take the character there.
+  return { column, text: clear + rest };
 }
 
 /** Length of the common beginning that ends between two characters which join with nothing. */

@@ -73,7 +73,7 @@ export function updateRegion({ old, lines, row, rows }: Region): Update {
 /** Writes all rows from the first that changes; those that have no room scroll the screen. */
 function inOrder({ old, lines, row }: Region, first: number): Update {
   const start = Math.min(first, Math.max(0, old.length - 1));
-  const text = lines.slice(start).map((line, index) => start + index < old.length ? `${line}\x1b[K` : line);
+  const text = lines.slice(start).map((line, index) => start + index < old.length ? `\x1b[K${line}` : line);
   return { text: `${vertical(start - row)}\r${text.join("\r\n")}`, row: lines.length - 1 };
 }
 

@@ -242,3 +242,18 @@ Deno.test("screen writes nothing when nothing has changed", () => {
   for (let count = 0; count < 10; count++) screen.draw();
   assertEquals(terminal.writes.length, before);
 });
+
+Deno.test("screen clears a row before it writes it: behind the last column that would take a character", () => {
+  const { terminal, state, screen } = open({ columns: 10, rows: 5 });
+  state.frame = { lines: ["> abcdefgh", "second row"], caret: { row: 0, column: 2 } };
+  screen.draw();
+  for (const lines of [["> abcdXXXX", "second row"], ["> abcdXXXX", "third row!"]]) {
+    const count = terminal.writes.length;
+    state.frame = { lines, caret: { row: 0, column: 2 } };
+    screen.draw();
+    // tmux, for one, clears the last column when the cursor stands behind it.
+    const written = terminal.writes.slice(count).join("");
+    assertEquals(["XXXX", "row!"].some((end) => written.includes(`${end}\x1b[K`)), false, written);
+    assertEquals(terminal.screen().slice(0, 2), lines);
+  }
+});
