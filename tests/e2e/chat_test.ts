@@ -1,6 +1,13 @@
 /** A person in the chat: the program itself, on a terminal, beside a model that does as it is told. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
-import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
+import {
+  finishEvent,
+  type RecordedRequest,
+  startModelServer,
+  textEvent,
+  type Turn,
+  usageEvent,
+} from "../support/model_server.ts";
 import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 import { needs } from "../support/tools.ts";
@@ -135,8 +142,8 @@ onTerminal("what is typed while the agent works waits or is said at once, and is
   await chat.enter("Begin.");
   await server.received(1);
   await chat.enter("Wait for your turn.");
-  const waiting = await terminal.shows("Wait for your turn.");
-  assert(!waiting.includes("> Wait for your turn."), waiting);
+  // It has left the composer, and is still to be seen.
+  await shownSoon(terminal, (screen) => /^> Ask/m.test(screen) && screen.includes("Wait for your turn."));
   assertEquals(server.requests.length, 1);
   release.resolve();
   await server.received(2);
@@ -205,3 +212,50 @@ onTerminal("signals end the chat with the shell's terminal as it was", async () 
   await terminal.type(" on");
   await terminal.shows("> kept on");
 });
+
+onTerminal("fifty resizes while an answer comes leave one composer and a whole history", async () => {
+  const lines = Array.from({ length: 90 }, (_, index) => `Line ${String(index).padStart(3, "0")}.`);
+  const next = lines.map(() => Promise.withResolvers<void>());
+  // The screen is full: where it is not, tmux puts the cursor elsewhere when lines wrap.
+  const full = lines.splice(0, 40);
+  const stream = [
+    textEvent(full.map((line) => `${line}\n\n`).join("")),
+    ...lines.flatMap((line, index) => [next[index]?.promise ?? "", textEvent(`${line}\n\n`)]),
+    finishEvent(),
+    usageEvent(),
+  ];
+  await using server = startModelServer([{ stream }]);
+  // A frame that is on its way while the terminal changes is drawn for the size before; here none is.
+  await using chat = await openChat(mockConfig(server.url), { env: { REASONIX_REDUCED_MOTION: "1" } });
+  const { terminal } = chat;
+  await terminal.shows(EMPTY);
+  await chat.enter("Count.");
+  await terminal.shows("Line 039.");
+  for (const [round, line] of lines.entries()) {
+    next[round]?.resolve();
+    await shownSoon(terminal, (screen) => screen.includes(line));
+    // The hint in the empty composer does not fit: it is cut to the width, or one less before a blank.
+    const columns = 28 + (round * 7) % 20;
+    await terminal.resize(columns, 16 + (round * 5) % 20);
+    await shownSoon(terminal, (screen) => {
+      const { length = 0 } = /^> Ask.*$/m.exec(screen)?.[0] ?? "";
+      return length === columns || length === columns - 1;
+    });
+  }
+  await terminal.resize(80, 30);
+  await terminal.shows(EMPTY);
+  const history = await terminal.history();
+  assertEquals(history.match(/Line \d{3}\./g), [...full, ...lines], history);
+  assertEquals(history.split("> Ask").length - 1, 1, history);
+});
+
+/** Waits for a screen, with many looks a second. */
+async function shownSoon(terminal: Terminal, isSo: (screen: string) => boolean): Promise<string> {
+  const end = performance.now() + 20_000;
+  for (;;) {
+    const screen = await terminal.screen();
+    if (isSo(screen)) return screen;
+    if (performance.now() > end) throw new Error(`The screen does not come to that:\n${screen}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
