@@ -32,9 +32,7 @@ export async function startServer(): Promise<Server> {
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   const port = Number((await reader.read()).value);
   const url = `http://127.0.0.1:${port}`;
-  const before = now();
-  const { now: theirs } = await (await fetch(`${url}/clock`)).json() as { now: number };
-  const ahead = theirs - (before + now()) / 2;
+  const ahead = await clockDifference(url);
   return {
     url,
     report: async (path) => await (await fetch(`${url}/${path}/report`)).json() as RunReport,
@@ -45,6 +43,18 @@ export async function startServer(): Promise<Server> {
       await child.status;
     },
   };
+}
+
+/** Milliseconds that the server's clock is ahead, by the question that was answered fastest. */
+async function clockDifference(url: string): Promise<number> {
+  let found = { took: Infinity, ahead: 0 };
+  for (let question = 0; question < 20; question++) {
+    const before = now();
+    const { now: theirs } = await (await fetch(`${url}/clock`)).json() as { now: number };
+    const took = now() - before;
+    if (took < found.took) found = { took, ahead: theirs - before - took / 2 };
+  }
+  return found.ahead;
 }
 
 function now(): number {

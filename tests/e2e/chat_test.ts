@@ -1,5 +1,5 @@
 /** A person in the chat: the program itself, on a terminal, beside a model that does as it is told. */
-import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import {
   finishEvent,
   type RecordedRequest,
