@@ -42,6 +42,7 @@ export const COMMANDS = {
   init: { load: () => import("./builtin/tasks/init.ts") },
   review: { load: () => import("./builtin/tasks/review.ts") },
   settings: { aliases: ["config"], load: () => import("./builtin/settings/settings.ts") },
+  theme: { whileWorking: true, load: () => import("./builtin/settings/theme.ts") },
   lang: { aliases: ["language"], whileWorking: true, load: () => import("./builtin/settings/lang.ts") },
   doctor: { load: () => import("./builtin/reports/doctor.ts") },
   bug: { load: () => import("./builtin/reports/bug.ts") },

@@ -85,7 +85,7 @@ export interface CommandHost {
   control?(sequence: string): void;
   /** The keys of the front end and what they do, as Markdown. */
   keys?(): string | Promise<string>;
-  /** A setting was saved that the front end itself follows. */
+  /** A setting has another value from now on, or while the user looks at it; the front end follows some. */
   settingSaved?(key: string, value: unknown): void | Promise<void>;
 }
 

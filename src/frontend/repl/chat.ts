@@ -81,7 +81,8 @@ export class Chat {
       host: this.#host,
       dialogs: this.#dialogs,
       texts,
-      say,
+      say: (text, form) => form === "plain" ? this.#transcript.table(text) : say(text),
+      settingSaved: (key, value) => this.#follow(key, value),
       send: (text, rest) => this.#submissions.send(text, rest),
       draft: (text) => this.#composer.putBack([{ text }]),
       control: (sequence) => void terminal.write(sequence),
@@ -169,10 +170,20 @@ export class Chat {
     if (event.type === "turn.end") this.#layout.status.refresh();
   }
 
+  /** A setting has another value from now on. */
+  async #follow(key: string, value: unknown): Promise<void> {
+    const { texts, looks } = this.#options;
+    await texts.change(key, value);
+    looks.change(key, value);
+    this.#screen.draw();
+  }
+
   #opened(assembly: Assembly): void {
+    // What went on with another model is on the screen already.
+    const isShown = this.#assembly?.session.id === assembly.session.id;
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
-    this.#transcript.resume(assembly.session.state);
+    if (!isShown) this.#transcript.resume(assembly.session.state);
     this.#layout.status.show(assembly, () => this.#screen.refresh());
   }
 

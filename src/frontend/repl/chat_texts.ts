@@ -1,5 +1,5 @@
 import { errorMessage, formatPlace, ReasonixError } from "../../core/mod.ts";
-import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
+import { loadTexts, type Locale, LOCALES, type Texts } from "../../i18n/mod.ts";
 import type { TranscriptTexts } from "./transcript/texts.ts";
 
 /** The areas that the chat needs before it draws for the first time. */
@@ -50,6 +50,12 @@ export class ChatTexts {
     const place = error.place ? `${formatPlace(error.place)}: ` : "";
     const remedy = error.remedy ? `\n  ${error.remedy}` : "";
     return `${place}${error.message}${remedy}`;
+  }
+
+  /** Takes one setting, if it is the language. */
+  async change(key: string, value: unknown): Promise<void> {
+    const locale = LOCALES.find((each) => each === value);
+    if (key === "language" && locale) await this.use(locale);
   }
 
   /** Goes on in another language. */

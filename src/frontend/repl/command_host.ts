@@ -6,7 +6,7 @@ import type { Dialogs } from "./overlay/dialogs.ts";
 import type { OpenSession, SessionHost } from "./session_host.ts";
 
 export interface ChatCommandsOptions
-  extends Required<Pick<CommandHost, "say" | "send" | "quit" | "draft" | "control">> {
+  extends Required<Pick<CommandHost, "say" | "send" | "quit" | "draft" | "control" | "settingSaved">> {
   readonly host: SessionHost;
   readonly dialogs: Dialogs;
   readonly texts: ChatTexts;
@@ -19,6 +19,7 @@ export class ChatCommands implements CommandHost {
   readonly quit: CommandHost["quit"];
   readonly draft: NonNullable<CommandHost["draft"]>;
   readonly control: NonNullable<CommandHost["control"]>;
+  readonly settingSaved: NonNullable<CommandHost["settingSaved"]>;
   readonly choose: CommandHost["choose"];
   readonly confirm: CommandHost["confirm"];
   readonly prompt: CommandHost["prompt"];
@@ -27,11 +28,12 @@ export class ChatCommands implements CommandHost {
   readonly #texts: ChatTexts;
 
   constructor({ host, dialogs, texts, ...own }: ChatCommandsOptions) {
-    this.say = (text, form) => own.say(form === "plain" ? fenced(text) : text);
+    this.say = own.say;
     this.send = own.send;
     this.quit = own.quit;
     this.draft = own.draft;
     this.control = own.control;
+    this.settingSaved = own.settingSaved;
     this.#host = host;
     this.#texts = texts;
     this.choose = (title, choices, options) => dialogs.choose(title, choices, options);
@@ -63,10 +65,4 @@ export class ChatCommands implements CommandHost {
   async reopen(request: OpenRequest): Promise<void> {
     await this.#host.replace(request);
   }
-}
-
-/** Lines with columns, which Markdown would run together. */
-function fenced(text: string): string {
-  const fence = "`".repeat(Math.max(3, ...(text.match(/`+/g) ?? []).map((ticks) => ticks.length + 1)));
-  return `${fence}text\n${text.trimEnd()}\n${fence}`;
 }

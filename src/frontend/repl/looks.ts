@@ -2,6 +2,8 @@ import type { Config } from "../../config/mod.ts";
 import { type Palette, type Theme, ThemedPalette } from "../../view/mod.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
+const THEMES: readonly (Theme | "auto")[] = ["auto", "dark", "light", "high-contrast", "none"];
+
 export interface LooksOptions {
   readonly colours: boolean;
   /** The terminal shows links (OSC 8). */
@@ -39,6 +41,14 @@ export class Looks {
   use({ theme, reduced_motion }: Pick<Config["ui"], "theme" | "reduced_motion">): void {
     this.#wanted = theme;
     this.#reduced = reduced_motion;
+    this.#choose();
+  }
+
+  /** Takes one setting, if it is one that this follows. */
+  change(key: string, value: unknown): void {
+    const theme = THEMES.find((each) => each === value);
+    if (key === "ui.theme" && theme) this.#wanted = theme;
+    if (key === "ui.reduced_motion") this.#reduced = value === true;
     this.#choose();
   }
 

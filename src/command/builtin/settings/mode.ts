@@ -32,7 +32,7 @@ export const command: CommandBody = {
     }
     if (name === "ask" || name === "auto" || name === "yolo") await modes.setApproval(name);
     else await modes.setPermission(name === "write" ? modes.writing : name);
-    host.say(`\`${name}\`: ${texts.modes[name]}`);
+    host.say(host.headless ? `\`${name}\`: ${texts.modes[name]}` : texts.modes[name]);
   },
   async complete(host) {
     const { modes } = await loadTexts("setting_commands", host.locale);

@@ -12,6 +12,7 @@ import { pastOf, pastTitles } from "./past.ts";
 import { Reply } from "./reply.ts";
 import type { TranscriptTexts } from "./texts.ts";
 import { TodoList } from "./todo_list.ts";
+import { rowsOfLine } from "./rows.ts";
 import { userRows } from "./user_rows.ts";
 
 export interface TranscriptOptions {
@@ -89,6 +90,12 @@ export class Transcript {
     for (const block of blocks.push(terminalSafe(text))) this.#history.block(block);
     const rest = blocks.end();
     if (rest) this.#history.block(rest);
+  }
+
+  /** A report with columns, which are kept. */
+  table(text: string): void {
+    const lines = terminalSafe(text).trimEnd().split("\n");
+    this.#history.lines("text", (columns) => lines.flatMap((line) => rowsOfLine(line, columns)));
   }
 
   /** Something went wrong. */
