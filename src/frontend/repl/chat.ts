@@ -64,11 +64,10 @@ export class Chat {
       still: () => looks.still,
       links: looks.links,
     });
-    const say = (text: string) => this.#transcript.say(text);
     const person = new ChatPerson({
       dialogs: this.#dialogs,
       texts,
-      say,
+      say: (text) => this.#transcript.say(text),
       lend: (run) => this.#screen.lend(run),
       stop: () => this.#submissions.stop(),
     });
@@ -81,7 +80,7 @@ export class Chat {
       host: this.#host,
       dialogs: this.#dialogs,
       texts,
-      say: (text, form) => form === "plain" ? this.#transcript.table(text) : say(text),
+      say: (text, form) => this.#transcript.say(text, form),
       settingSaved: (key, value) => this.#follow(key, value),
       send: (text, rest) => this.#submissions.send(text, rest),
       draft: (text) => this.#composer.putBack([{ text }]),

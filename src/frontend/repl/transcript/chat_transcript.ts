@@ -7,12 +7,11 @@ import { Activity } from "./activity.ts";
 import { Calls } from "./calls.ts";
 import { type Folded, FoldedThings } from "./folded.ts";
 import { PrintedPieces } from "./printed_pieces.ts";
-import { type Note, noteRows, Notes } from "./notes.ts";
+import { type Note, noteRows, Notes, plainRows } from "./notes.ts";
 import { pastOf, pastTitles } from "./past.ts";
 import { Reply } from "./reply.ts";
 import type { TranscriptTexts } from "./texts.ts";
 import { TodoList } from "./todo_list.ts";
-import { rowsOfLine } from "./rows.ts";
 import { userRows } from "./user_rows.ts";
 
 export interface TranscriptOptions {
@@ -84,18 +83,13 @@ export class Transcript {
     this.#options.changed();
   }
 
-  /** A report for the user, which is Markdown. */
-  say(text: string): void {
+  /** A report for the user: Markdown, or lines with columns, which are kept. */
+  say(text: string, form?: "plain"): void {
+    if (form) return this.#history.lines("text", (columns) => plainRows(text, columns));
     const blocks = new MarkdownBlocks();
     for (const block of blocks.push(terminalSafe(text))) this.#history.block(block);
     const rest = blocks.end();
     if (rest) this.#history.block(rest);
-  }
-
-  /** A report with columns, which are kept. */
-  table(text: string): void {
-    const lines = terminalSafe(text).trimEnd().split("\n");
-    this.#history.lines("text", (columns) => lines.flatMap((line) => rowsOfLine(line, columns)));
   }
 
   /** Something went wrong. */

@@ -110,3 +110,8 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
       return [];
   }
 }
+
+/** Rows of a text that is no Markdown. */
+export function plainRows(text: string, columns: number): string[] {
+  return terminalSafe(text).trimEnd().split("\n").flatMap((line) => rowsOfLine(line, columns));
+}
