@@ -189,5 +189,5 @@ function isHelp(arg: string): boolean {
 }
 
 function withShortForm(args: readonly string[]): readonly string[] {
-  return shortForm(args)?.words ?? args;
+  return shortForm(args)?.words ?? (args.length === 0 ? args : withChat(args, Object.keys(ROUTES)));
 }

@@ -95,7 +95,7 @@ export const chatCommand = buildCommand({
  */
 export function withChat(words: readonly string[], commands: readonly string[]): readonly string[] {
   const [first = ""] = words;
-  const about = /^(?:--help|--help-all|-h|--version|-V)$/.test(first);
+  const about = /^(?:--help|--help-all|-h|--version|-v|-V)$/.test(first);
   if (about || commands.includes(first)) return words;
   const task = first.startsWith("-") || /\s|[^\x20-\x7e]/.test(first);
   return words.length === 0 || task ? ["chat", ...words] : words;
