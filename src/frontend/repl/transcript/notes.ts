@@ -87,7 +87,8 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
     case "notice":
       return [{ level: event.level, text: event.text }];
     case "error":
-      return [{ level: "error", text: event.text }];
+      // Why a turn ended is told at its end.
+      return event.code in texts.reasons ? [] : [{ level: "error", text: event.text }];
     case "context.prefix":
       if (event.reason === "start") return [];
       return [info(texts.prefixRebuilt(event.reason, event.detail ?? texts.prefixChanged))];
