@@ -7,8 +7,9 @@ export interface FileSourceOptions {
   readonly home: string | undefined;
 }
 
-/** More entries of a directory are not looked at. */
+/** More entries of a directory are not offered, and not even looked at. */
 const MAX_ENTRIES = 2000;
+const MAX_SEEN = 20_000;
 
 /** Files for `@`: one directory at a time, hidden ones once a dot was typed, ignored ones at the end. */
 export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {
@@ -35,15 +36,12 @@ export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {
 
 async function readEntries(path: string, directory: string, hidden: boolean): Promise<CompletionList> {
   const entries: Deno.DirEntry[] = [];
-  let cut = false;
+  let seen = 0;
   for await (const entry of Deno.readDir(path)) {
-    if (entry.name.startsWith(".") !== hidden) continue;
-    if (entries.length === MAX_ENTRIES) {
-      cut = true;
-      break;
-    }
-    entries.push(entry);
+    if (++seen > MAX_SEEN || entries.length > MAX_ENTRIES) break;
+    if (entry.name.startsWith(".") === hidden) entries.push(entry);
   }
+  const cut = seen > MAX_SEEN || entries.length > MAX_ENTRIES;
   const isIgnored = await ignoredIn(path.replace(/(.)\/+$/, "$1"));
   const items = entries.flatMap((entry) => itemOf(entry, { path, directory, isIgnored }));
   const collator = new Intl.Collator(undefined, { numeric: true });

@@ -1,4 +1,5 @@
 import { lazy } from "../../../../util/lazy.ts";
+import { after } from "../../../../util/timer.ts";
 import type { Piece } from "../parts.ts";
 import { HistoryFile } from "./history_file.ts";
 
@@ -10,6 +11,7 @@ export interface HistoryOptions {
 }
 
 const MAX_ENTRIES = 2000;
+const WRITE_DELAY_MS = 100;
 
 /** What was sent from a directory, and drafts that were given up. What comes again moves to the end. */
 export class History {
@@ -50,11 +52,16 @@ export class History {
   add(pieces: readonly Piece[]): void {
     this.#entries = folded([...this.entries, entryOf(pieces)]);
     this.#writing = this.#writing.then(async () => {
+      // What was sent is on its way first.
+      await Promise.race([
+        new Promise<void>((resolve) => after(WRITE_DELAY_MS, resolve)),
+        this.#closing.promise,
+      ]);
       const file = await this.#file();
       if (!file) return;
       const known = this.#options.redactor?.() ?? loadPlainRedactor();
       // A session that is still being opened holds up nobody who leaves; one that is open comes first.
-      const left = this.#closing.promise.then(() => new Promise<void>((resolve) => setTimeout(resolve)))
+      const left = this.#closing.promise.then(() => new Promise<void>((resolve) => after(1, resolve)))
         .then(loadPlainRedactor);
       const redact = await Promise.race([known, left]).catch(loadPlainRedactor);
       file.append(pieces.map((piece) => redacted(piece, redact)));
