@@ -1,6 +1,14 @@
 import type { ApprovalAnswer } from "../../../core/mod.ts";
 import type { ApprovalRequest, CallDetails } from "../../../permission/mod.ts";
-import { diffLines, grouped, lineFigures, type Palette } from "../../../view/mod.ts";
+import {
+  diffLines,
+  grouped,
+  lineFigures,
+  loadWordDiff,
+  type Palette,
+  type WordDiff,
+} from "../../../view/mod.ts";
+import { rowsOfLine } from "../transcript/rows.ts";
 import type { Entry } from "./choice_list.ts";
 import { ChoicePanel, type PanelStyle } from "./choice_panel.ts";
 import { exactLine, exactRows, nameUnseen, wordRows } from "./exact_text.ts";
@@ -21,11 +29,17 @@ export function approvalPanel(
   const { texts: { approval } } = style;
   const view = new RequestView(request, style);
   const body = new ScrollText((columns) => view.rows(columns));
-  details?.(signal).then((found) => {
-    view.details = found;
+  const update = () => {
     body.update();
     style.changed();
-  }, () => {});
+  };
+  details?.(signal).then(async (found) => {
+    view.details = found;
+    update();
+    if (!found.changes) return;
+    view.words = await loadWordDiff();
+    update();
+  }).catch(() => {});
   const risky = destructive !== undefined || escape !== undefined;
   const entries = entriesOf(request, style);
   const question = escape
@@ -91,6 +105,8 @@ function sessionLabel(
 /** What is asked about, in full. */
 class RequestView {
   details: CallDetails = {};
+  /** Marks the words that an edit changes, once it is loaded. */
+  words: WordDiff | undefined;
   readonly #request: ApprovalRequest;
   readonly #style: PanelStyle;
 
@@ -164,25 +180,23 @@ class RequestView {
     return [
       ...head.map(palette.bold),
       palette.dim(`${change.change} ${lineFigures(change)}`),
-      ...diffRows(change.diff ?? "", columns, palette),
+      ...diffRows(change.diff ?? "", columns, { palette, words: this.words }),
     ];
   }
 }
 
 /** A diff with nothing cut and nothing hidden: long lines go on in the next row. */
-function diffRows(diff: string, columns: number, palette: Palette): string[] {
-  const perRow = (colour: (text: string) => string) => (text: string) =>
-    text.split("\n").map((row) => colour(row)).join("\n");
-  const whole = diffLines(nameUnseen(diff), {
-    palette: {
-      ...palette,
-      added: perRow(palette.added),
-      removed: perRow(palette.removed),
-      dim: perRow(palette.dim),
-    },
+function diffRows(diff: string, columns: number, { palette, words }: DiffColours): string[] {
+  return diffLines(nameUnseen(diff), {
+    palette,
+    words,
     maxLines: Infinity,
     more: () => "",
-    fit: (line) => exactLine(line, columns, (text) => text).join("\n"),
-  });
-  return whole.flatMap((line) => line.split("\n"));
+    fit: (line) => line,
+  }).flatMap((line) => rowsOfLine(line, columns));
+}
+
+interface DiffColours {
+  readonly palette: Palette;
+  readonly words: WordDiff | undefined;
 }
