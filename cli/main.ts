@@ -11,6 +11,9 @@ if (args[0]?.startsWith("--worker=")) {
   await runWorker(args);
 } else if (args.length === 1 && (args[0] === "--version" || args[0] === "-V")) {
   await Deno.stdout.write(new TextEncoder().encode(`reasonix ${VERSION}\n`));
+} else if (args.length === 1 && args[0] === "-v") {
+  // The SDKs of Claude Code ask this first, and read a number.
+  await Deno.stdout.write(new TextEncoder().encode(`${VERSION}\n`));
 } else if (args.length === 0) {
   // The first prompt does not wait for the parser of command lines, which takes 6 ms.
   const { bareChat } = await import("./commands/run/chat.ts");

@@ -175,7 +175,8 @@ class Conversation implements ControlledConversation {
   }
 
   initialize(fields: Fields): Promise<void> {
-    return this.#initializing = this.#takeSettings(fields);
+    // In order, so that the last one counts however long each takes.
+    return this.#initializing = this.#initializing.catch(() => {}).then(() => this.#takeSettings(fields));
   }
 
   async #takeSettings({ systemPrompt, appendSystemPrompt, jsonSchema }: Fields): Promise<void> {
