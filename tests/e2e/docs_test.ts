@@ -102,8 +102,11 @@ const FILLED: Readonly<Record<string, string>> = {
   "cd my-project": "cd .",
 };
 
-/** Lines whose exit code is an answer of its own. */
-const CODES: Readonly<Record<string, number>> = { "reasonix permissions check 'cd x && git push -f'": 3 };
+/** Lines whose exit code is an answer of its own; the chat finds nobody here who asks anything. */
+const CODES: Readonly<Record<string, number>> = {
+  "reasonix permissions check 'cd x && git push -f'": 3,
+  "reasonix": 2,
+};
 
 const isElsewhere = (line: string) => Object.keys(ELSEWHERE).some((start) => line.startsWith(start));
 
