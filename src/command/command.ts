@@ -1,6 +1,6 @@
 import type { Assembly, TurnInput } from "../assembly/mod.ts";
 import type { Locale } from "../i18n/mod.ts";
-import type { ApprovalMode, PermissionMode } from "../permission/mod.ts";
+import type { ApprovalMode } from "../permission/mod.ts";
 
 /** The session to open, and what differs from the flags of the command line. Absent: a new session. */
 export interface OpenRequest {
@@ -12,7 +12,6 @@ export interface OpenRequest {
   readonly model?: string;
   readonly effort?: string;
   readonly approvalMode?: ApprovalMode;
-  readonly permissionMode?: PermissionMode;
 }
 
 /** One of several things to choose from. */

@@ -30,14 +30,13 @@ export function chatOpener(
       told.add(text);
       person.say(`· ${text}`);
     };
-    const { model, effort, permissionMode, approvalMode = approvalModeOf(flags), ...session } = request;
+    const { model, effort, approvalMode = approvalModeOf(flags), ...session } = request;
     const given: RunFlags = {
       ...flags,
       outputFormat: "text",
       ignoreUntrusted,
       ...(model === undefined ? {} : { model }),
       ...(effort === undefined ? {} : { effort }),
-      ...(permissionMode === undefined ? {} : { permissionMode }),
     };
     const decide: TrustOptions["decide"] = person.trust && (async (items) => {
       const { trust } = await textsFor("overlay", context);

@@ -46,10 +46,13 @@ export class SessionHost {
     // The lock of a session is free only once it is closed.
     const same = old && request.resume === old.session.id;
     if (same) await old[Symbol.asyncDispose]();
-    const next = await this.#start({ ...request, ...modesOf(old) }).catch((error) => {
+    const approved = old ? { approvalMode: old.modes.approval } : {};
+    const next = await this.#start({ ...request, ...approved }).catch((error) => {
       if (same) this.#reopenLater(old.session.id);
       throw error;
     });
+    // How far the user let the agent go does not end with a session.
+    if (old) await next.modes.setPermission(old.modes.permission);
     this.#chosen = {
       ...(model === undefined ? {} : { model }),
       ...(effort === undefined ? {} : { effort }),
@@ -76,11 +79,4 @@ export class SessionHost {
     assembly.controller.subscribe(this.#sink);
     return assembly;
   }
-}
-
-/** How far the user let the agent go, which does not end with a session. */
-function modesOf(assembly: Assembly | undefined): Pick<OpenRequest, "approvalMode" | "permissionMode"> {
-  if (!assembly) return {};
-  const { approval, permission } = assembly.modes;
-  return { approvalMode: approval, permissionMode: permission };
 }

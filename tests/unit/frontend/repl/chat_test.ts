@@ -207,3 +207,32 @@ Deno.test("Escape at an approval refuses the call and stops the turn", async () 
   await chat.until(() => turnEnds(chat).length === 1);
   assertEquals(turnEnds(chat), ["interrupted"]);
 });
+
+Deno.test("another session goes on in the modes that the user chose, and stays away when it cannot be opened", async () => {
+  let broken = false;
+  await using chat = await openChat({
+    replies: [say("one"), say("two"), say("three")],
+    beforeOpen() {
+      if (broken) throw new ReasonixError("Cannot open it", { exit: "config" });
+    },
+  });
+  chat.say("first");
+  await chat.until(() => turnEnds(chat).length === 1);
+  const before = chat.assembly();
+  await before.modes.setApproval("auto");
+  await before.modes.setPermission("plan");
+  chat.say("/new");
+  await chat.until(() => chat.assembly() !== before);
+  await chat.until(() => chat.assembly().modes.permission === "plan");
+  assertEquals(chat.assembly().modes.approval, "auto");
+  broken = true;
+  const kept = chat.assembly();
+  chat.say("/new");
+  await chat.shows("Cannot open it");
+  chat.terminal.press("ctrl+c");
+  chat.say("second");
+  await chat.until(() => turnEnds(chat).length === 2);
+  assertEquals(chat.assembly(), kept);
+  const told = chat.provider.requests[1]?.some(({ content }) => String(content).startsWith("<mode>"));
+  assertEquals(told, true);
+});
