@@ -103,7 +103,8 @@ export class Composer implements View {
   /** Empties it; what was written is in the history, and undo brings it back. */
   discard(): void {
     const { pieces } = this.#draft;
-    if (this.text.trim() !== "") this.#history.add(pieces);
+    // A sign that only opened a menu is nothing to keep.
+    if (this.text.trim().length > 1) this.#history.add(pieces);
     this.#replace([]);
   }
 
