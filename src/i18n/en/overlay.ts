@@ -17,7 +17,7 @@ export const texts = {
   approval: {
     allow: (tool: string) => `Allow ${tool}?`,
     run: "Run this command?",
-    destructive: "This command destroys something. Run it?",
+    destructive: "Destructive. Run it?",
     escape: "Run it once more, without the jail?",
     escapeWhy: (evidence: string) =>
       `The jail seems to have stopped it: ${evidence}. That is a guess from its output, which the command ` +

@@ -18,7 +18,7 @@ export const texts: typeof en = {
   approval: {
     allow: (tool) => `允许 ${tool}？`,
     run: "运行这条命令？",
-    destructive: "这条命令会造成破坏，确定运行？",
+    destructive: "破坏性命令，运行吗？",
     escape: "不用隔离环境，再运行一次？",
     escapeWhy: (evidence) =>
       `看起来是隔离环境拦住了它：${evidence}。这只是根据输出作的推测，输出也可能是命令伪造的。`,

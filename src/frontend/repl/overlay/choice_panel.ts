@@ -68,7 +68,8 @@ export class ChoicePanel<T> implements Overlay<T> {
     if (event.kind === "key") {
       if (event.key === "escape" || event.key === "ctrl+c") return this.cancel();
       if (event.key === "enter") return this.#enter();
-      if (this.#body?.input(event.key)) return;
+      // In a list with previews a page is one of the list.
+      if (!this.#previews && this.#body?.input(event.key)) return;
     }
     const chosen = this.#list.input(event);
     if (typeof chosen === "object") this.#choose(chosen);
@@ -159,7 +160,10 @@ export class ChoicePanel<T> implements Overlay<T> {
       ["title", title.length],
     ]);
     const shown = this.#bodyRows(columns, given.body);
-    const hints = hintRows(this.#hints(this.#body?.cut ?? false, height > given.list), columns);
+    const hints = hintRows(
+      this.#hints(!this.#previews && (this.#body?.cut ?? false), height > given.list),
+      columns,
+    );
     return stack([
       { lines: given.rule > 0 ? [this.#tone("─".repeat(columns))] : [] },
       { lines: title.slice(0, given.title) },

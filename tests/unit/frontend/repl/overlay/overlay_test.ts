@@ -151,6 +151,10 @@ Deno.test("a list of thousands narrows by what is typed and shows what is behind
   }));
   const answer = dialogs.choose("Which?", entries, { filter: true });
   await shown();
+  terminal.press("end", "pageUp");
+  await Promise.resolve();
+  terminal.press("left");
+  assert(terminal.screen().some((line) => /behind 498\d/.test(line)), terminal.screen().join("\n"));
   terminal.type("4321");
   await Promise.resolve();
   terminal.press("left");
