@@ -140,17 +140,29 @@ function withFilesBeside(code: string): string {
   );
 }
 
-/** Those of packages are made once per directory: they change only with their packages. */
+/** Those of packages are made once per directory: they change only with their packages and with this file. */
 async function bundleBeside(folder: string, to: string): Promise<void> {
   const pages = ascii(JSON.stringify(await sourcePages()));
   await Deno.writeTextFile(`${to}reasonix.docs.js`, `export default ${pages};\n`);
   for (const [name, module] of Object.entries(BESIDE)) {
     const file = `${to}reasonix.${name}.js`;
-    if (await Deno.stat(file).then(() => true, () => false)) continue;
+    const sources = await Promise.all(
+      ["deno.lock", "scripts/bundle.ts"].map((path) => changedAt(new URL(path, ROOT))),
+    );
+    if (await changedAt(file) > Math.max(...sources)) continue;
     const entry = `${folder}/${name}.ts`;
-    await Deno.writeTextFile(entry, `export * from "${module}";\n`);
+    // A star leaves the default out.
+    await Deno.writeTextFile(
+      entry,
+      `import * as all from "${module}";\nexport * from "${module}";\nexport default all.default;\n`,
+    );
     await denoBundle(["--minify", "--config", `${ROOT.pathname}deno.json`, "-o", file, entry]);
   }
+}
+
+/** Time of the last change in milliseconds; 0 where there is no such file. */
+async function changedAt(file: string | URL): Promise<number> {
+  return await Deno.stat(file).then(({ mtime }) => mtime?.getTime() ?? 0, () => 0);
 }
 
 /** A single other character would double the memory of the whole source and the time to read it. */
