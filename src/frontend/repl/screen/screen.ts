@@ -178,7 +178,8 @@ export class Screen {
       ? { row: Math.min(caret.row, this.#live.length - 1), column: Math.min(caret.column, columns - 1) }
       : { row: 0 };
     const { column } = this.#cursor;
-    const moved = this.#cursor.row !== old.row || column !== old.column;
+    // Where rows of the live region were printed as they are, it begins further below.
+    const moved = this.#cursor.row !== row || column !== old.column;
     if (text === "" && !moved) return "";
     const path = column === undefined ? undefined : pathTo(this.#live[this.#cursor.row] ?? "", column);
     const way = vertical(this.#cursor.row - row) +

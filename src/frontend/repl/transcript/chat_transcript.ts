@@ -122,7 +122,9 @@ export class Transcript {
     const last = this.#activity.busy && rows > 0
       ? [this.#activity.line({ texts: texts(), palette, now, columns, still: isStill })]
       : [];
-    const todos = this.#todos.live(columns, Math.min(10, Math.floor((rows - last.length) / 3)), texts());
+    const todos = last.length === 0
+      ? []
+      : this.#todos.live(columns, Math.min(10, Math.floor((rows - last.length) / 3)), texts());
     let room = rows - last.length - todos.length;
     const spinner = this.#activity.spinner(now, isStill);
     const calls = this.#calls.any ? this.#calls.live(columns, Math.max(0, room), { now, spinner }) : [];
@@ -131,9 +133,10 @@ export class Transcript {
     const reply = this.#reply.live(columns, Math.max(0, room - waiting.length));
     const above = [...waiting, ...reply].slice(-Math.max(0, room));
     const parts = [room > 0 ? above : [], calls, todos, last].filter((part) => part.length > 0);
-    const gaps = parts.length - 1;
-    const used = parts.flat().length;
-    return parts.flatMap((part, index) => index > 0 && used + gaps <= rows ? ["", ...part] : part);
+    // The first part brings its own blank line where it is a reply.
+    const first = above.length > 0 || !this.#history.begun ? 1 : 0;
+    const roomy = parts.flat().length + parts.length - first <= rows;
+    return parts.flatMap((part, index) => index >= first && roomy ? ["", ...part] : part);
   }
 
   #show(event: Event): void {

@@ -53,6 +53,11 @@ export class PrintedPieces {
     return this.#renderer === "none" ? undefined : this.#renderer;
   }
 
+  /** Something was printed. */
+  get begun(): boolean {
+    return this.#last !== undefined;
+  }
+
   /** Something is going to be rendered soon. */
   warm(): void {
     this.#loading ??= this.#options.load().then(

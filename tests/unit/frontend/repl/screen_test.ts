@@ -257,3 +257,16 @@ Deno.test("screen clears a row before it writes it: behind the last column that 
     assertEquals(terminal.screen().slice(0, 2), lines);
   }
 });
+
+Deno.test("screen finds the live region after rows of it were printed as they were", () => {
+  const { terminal, state, screen } = open({ columns: 20, rows: 8 });
+  // Without a caret the cursor waits at the top of the live region.
+  state.frame = { lines: ["one", "two", "live"] };
+  screen.draw();
+  state.frame = { lines: ["live"] };
+  screen.print(["one", "two"]);
+  screen.draw();
+  state.frame = { lines: ["changed"] };
+  screen.draw();
+  assertEquals(terminal.text(), ["one", "two", "changed"]);
+});

@@ -279,11 +279,19 @@ Deno.test("the todo list is above the composer while something is to be done, an
     type: "todo.update" as const,
     items: [{ content: "read", status: first }, { content: "write", status: second }],
   });
+  stage.feed({ type: "turn.start", turn: 1 });
   stage.feed(items("in_progress", "pending"));
-  assertEquals(stage.transcript.live(40, 20), ["todo · 0 of 2 done", "[~] read", "[ ] write"]);
+  assertEquals(stage.transcript.live(40, 20).slice(0, 5), [
+    "",
+    "todo · 0 of 2 done",
+    "[~] read",
+    "[ ] write",
+    "",
+  ]);
   stage.feed(items("completed", "pending"));
   stage.feed(items("completed", "completed"));
-  assertEquals(stage.transcript.live(40, 20), []);
+  assertEquals(stage.transcript.live(40, 20).length, 2);
+  stage.feed(TURN_END);
   assertEquals(await stage.printed(), ["[~] read", "[ ] write", "[x] read", "[x] write"]);
 });
 
