@@ -1,16 +1,18 @@
 /**
- * Writes docs/commands.md: the help of every command, as the program prints it. `deno run -A
- * scripts/gen_commands.ts`; a test fails while the page is not current.
+ * Writes docs/commands.md: the help of every command, as the program prints it, and the list of slash commands
+ * in docs/commands-chat.md. `deno run -A scripts/gen_commands.ts`; a test fails while a page is not current.
  */
 import { generateHelpTextForAllCommands } from "@stricli/core";
 import { app } from "../cli/app.ts";
+import { allCommands } from "../src/command/mod.ts";
 
 const PAGE = new URL("../docs/commands.md", import.meta.url);
+const CHAT_PAGE = new URL("../docs/commands-chat.md", import.meta.url);
 
 const HEAD = `# Commands
 
 The help of every command, as \`reasonix COMMAND --help\` prints it. \`reasonix -p\` is \`reasonix run\`. This page
-is written by \`deno task gen\`.
+is written by \`deno task gen\`; the commands that begin with a slash are in [commands-chat.md](commands-chat.md).
 `;
 
 /** The whole page. */
@@ -22,4 +24,25 @@ export function commandsPage(): string {
   return [HEAD, ...sections].join("\n");
 }
 
-if (import.meta.main) await Deno.writeTextFile(PAGE, commandsPage());
+/** The page of slash commands with its list as it is now. */
+export async function chatCommandsPage(page: string): Promise<string> {
+  const rows = (await allCommands()).map(({ name, aliases = [], argumentHint = "", brief, chatOnly }) => [
+    `\`/${[name, argumentHint.replaceAll("|", "\\|")].filter(Boolean).join(" ")}\``,
+    aliases.map((alias) => `\`/${alias}\``).join(", "),
+    chatOnly ? "" : "yes",
+    brief,
+  ]);
+  const titles = ["command", "also", "in `run`", "what it does"];
+  const widths = titles.map((title, at) =>
+    Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0))
+  );
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(" | ")} |`;
+  const table = [line(titles), line(widths.map((width) => "-".repeat(width))), ...rows.map(line)].join("\n");
+  return page.replace(/(<!-- list -->\n)[\s\S]*?(<!-- end of list -->)/, `$1\n${table}\n\n$2`);
+}
+
+if (import.meta.main) {
+  await Deno.writeTextFile(PAGE, commandsPage());
+  await Deno.writeTextFile(CHAT_PAGE, await chatCommandsPage(await Deno.readTextFile(CHAT_PAGE)));
+}

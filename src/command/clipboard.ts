@@ -6,7 +6,7 @@ export interface ClipboardWays {
   /** Directories whose programs are not run. */
   readonly untrusted: readonly string[];
   /** Writes a control sequence to the user's terminal, where there is one. */
-  readonly control?: ((sequence: string) => void) | undefined;
+  readonly control?: (sequence: string) => void;
 }
 
 /** How a text got to the clipboard. */

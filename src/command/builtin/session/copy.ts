@@ -10,7 +10,11 @@ export const command: CommandBody = {
     const answer = state.turns.findLast(({ answer = "" }) => answer.trim() !== "")?.answer;
     if (answer === undefined) return host.say(texts.noAnswer);
     const text = argument === "" ? answer : block(answer, argument, texts);
-    const way = await copyText(text, { env: paths.env, untrusted: [paths.cwd], control: host.control });
+    const way = await copyText(text, {
+      env: paths.env,
+      untrusted: [paths.cwd],
+      ...(host.control ? { control: (sequence) => host.control?.(sequence) } : {}),
+    });
     if (way.kind === "none") {
       throw new ReasonixError(texts.noClipboard, { remedy: texts.noClipboardRemedy });
     }
