@@ -1,6 +1,6 @@
 /**
- * Writes docs/commands.md: the help of every command, as the program prints it, and the list of slash commands
- * in docs/commands-chat.md. `deno run -A scripts/gen_commands.ts`; a test fails while a page is not current.
+ * Writes docs/commands.md, the help of every command as the program prints it, and the list in
+ * docs/commands-chat.md. `deno run -A scripts/gen_commands.ts`; a test fails while a page is not current.
  */
 import { generateHelpTextForAllCommands } from "@stricli/core";
 import { app } from "../cli/app.ts";
@@ -12,7 +12,8 @@ const CHAT_PAGE = new URL("../docs/commands-chat.md", import.meta.url);
 const HEAD = `# Commands
 
 The help of every command, as \`reasonix COMMAND --help\` prints it. \`reasonix -p\` is \`reasonix run\`. This page
-is written by \`deno task gen\`; the commands that begin with a slash are in [commands-chat.md](commands-chat.md).
+is written by \`deno task gen\`; the commands that begin with a slash are in
+[commands-chat.md](commands-chat.md).
 `;
 
 /** The whole page. */

@@ -153,7 +153,7 @@ Deno.test("/compact says when there is nothing yet, and when nothing can be left
   assertStringIncludes(chat.takeSaid(), "Nothing was compacted");
 });
 
-Deno.test("/quit leaves", async () => {
+Deno.test("/quit leaves the front end", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/quit");
   assertEquals(chat.hasLeft, true);
