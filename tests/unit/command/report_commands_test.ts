@@ -1,0 +1,85 @@
+import { call, say } from "../../support/agent_fixture.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import { CommandFixture } from "../../support/command_fixture.ts";
+
+const REPLIES = [
+  [
+    call("1", "write_file", { path: "a.md", content: "```\nfenced\n```\n" }),
+    call("2", "todo", { items: [{ content: "look", status: "completed" }] }),
+    { type: "done" as const, reason: "tool_calls" as const },
+  ],
+  say("wrote it"),
+];
+
+Deno.test("/diff shows what the session changed, in a fence that the text does not end, and single files", async () => {
+  await using chat = await CommandFixture.open({ replies: REPLIES });
+  await chat.type("/diff");
+  assertEquals(chat.takeSaid(), "This session has changed no file");
+  await chat.type("go");
+  await chat.type("/diff");
+  const shown = chat.takeSaid();
+  assertStringIncludes(shown, "**a.md** created +3 −0\n````diff\n@@");
+  assertStringIncludes(shown, "\n+fenced\n");
+  await chat.type("/diff a.md");
+  assertStringIncludes(chat.takeSaid(), "+fenced");
+  await assertRejects(() => chat.type("/diff b.md"), Error, "this session did not change it");
+});
+
+Deno.test("/help lists and explains commands, and guesses a name", async () => {
+  await using chat = await CommandFixture.open();
+  await chat.type("/help");
+  assertStringIncludes(chat.takeSaid(), "- `/rename <title>`: ");
+  await chat.type("/help /model");
+  assertStringIncludes(chat.takeSaid(), "Also: `/models`");
+  await chat.type("/help keys");
+  assertEquals(chat.takeSaid(), "- enter: send");
+  await assertRejects(() => chat.type("/help modl"), Error, 'Cannot explain "modl"');
+});
+
+Deno.test("/memory lists, shows and forgets what is remembered", async () => {
+  await using chat = await CommandFixture.open();
+  await chat.type("/memory");
+  assertStringIncludes(chat.takeSaid(), "Nothing is remembered here");
+  await (await chat.session()).remember("We use tabs");
+  await chat.type("/memory");
+  const [, name = ""] = /- `([^`]+)`/.exec(chat.takeSaid()) ?? [];
+  await chat.type(`/memory ${name}`);
+  assertStringIncludes(chat.takeSaid(), "We use tabs");
+  await chat.type(`/memory forget ${name}`);
+  await chat.type("/memory");
+  assertStringIncludes(chat.takeSaid(), "Nothing is remembered here");
+});
+
+Deno.test("/status, /cost, /todo, /skills, /mcp, /sandbox and /context report in both languages", async () => {
+  for (const locale of ["en", "zh-CN"] as const) {
+    await using chat = await CommandFixture.open({ locale });
+    await chat.type("hello");
+    for (const name of ["status", "cost", "todo", "skills", "mcp", "sandbox", "context"]) {
+      await chat.type(`/${name}`);
+      const said = chat.takeSaid();
+      assert(said.trim() !== "" && !/undefined|NaN|\[object/.test(said), `/${name}: ${said}`);
+    }
+  }
+});
+
+Deno.test("/bug holds no secret and no word of the conversation, and writes over nothing", async () => {
+  await using chat = await CommandFixture.open({
+    env: { MY_TOKEN: "tok-very-secret-1" },
+    config: "[[plugins]]\nname = 'p'\ncommand = 'x'\nenv = { A_TOKEN = '${MY_TOKEN}' }\n",
+  });
+  await chat.type("the word is xylophone");
+  await chat.type("/bug");
+  const said = chat.takeSaid();
+  assertStringIncludes(said, "What happened");
+  assert(!said.includes("xylophone") && !said.includes("tok-very-secret-1"), said);
+  await chat.type("/bug report.txt");
+  assertStringIncludes(await chat.read("report.txt"), "reasonix");
+  await assertRejects(() => chat.type("/bug report.txt"), Error, "it exists already");
+});
+
+Deno.test("a word that nothing is called is refused with a guess, a path and other scripts are text", async () => {
+  await using chat = await CommandFixture.open();
+  await assertRejects(() => chat.type("/modle two"), Error, "Cannot run /modle");
+  for (const line of ["/etc/hosts is", "/", "/中文 怎么说", "/tmp"]) await chat.type(line);
+  assertEquals((await chat.session()).session.state.turns.length, 4);
+});

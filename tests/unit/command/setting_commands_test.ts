@@ -1,0 +1,108 @@
+import { LOCALES } from "../../../src/i18n/mod.ts";
+import { allCommands } from "../../../src/command/mod.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import { CommandFixture } from "../../support/command_fixture.ts";
+
+const config = (chat: CommandFixture) => Deno.readTextFile(`${chat.home}/config.toml`);
+
+Deno.test("/model goes on with the session and another model, by name or from the list", async () => {
+  await using chat = await CommandFixture.open();
+  await chat.type("/model two");
+  assertEquals(chat.reopened, [{ model: "mock/two" }]);
+  await chat.type("hello");
+  const { id } = (await chat.session()).session;
+  chat.answers.push("mock/one");
+  await chat.type("/model");
+  assertEquals(chat.reopened.at(-1), { model: "mock/one", resume: id });
+  await chat.type("/models mock/one");
+  assertStringIncludes(chat.said.at(-1) ?? "", "is the model already");
+  await assertRejects(() => chat.type("/model three"), Error, 'Unknown model "three"');
+  assertEquals(chat.reopened.length, 2);
+});
+
+Deno.test("/effort takes one word, and nothing is changed when the user leaves the list", async () => {
+  await using chat = await CommandFixture.open();
+  await chat.type("/effort");
+  assertEquals(chat.reopened, []);
+  await chat.type("/effort high");
+  assertEquals([chat.reopened, (await chat.session()).effort], [[{ effort: "high" }], "high"]);
+  await assertRejects(() => chat.type("/effort very high"), Error, 'Cannot use "very high"');
+});
+
+Deno.test("/mode switches both kinds of mode, and yolo only after a yes", async () => {
+  await using chat = await CommandFixture.open();
+  const { modes } = await chat.session();
+  await chat.type("/mode auto");
+  assertEquals(modes.approval, "auto");
+  chat.answers.push(false, true);
+  await chat.type("/mode yolo");
+  assertEquals(modes.approval, "auto");
+  await chat.type("/mode YOLO");
+  assertEquals(modes.approval, "yolo");
+  for (const [name, mode] of [["read-only", "read-only"], ["plan", "plan"], ["write", "workspace-write"]]) {
+    await chat.type(`/mode ${name}`);
+    assertEquals(modes.permission, mode);
+  }
+  await assertRejects(() => chat.type("/mode brave"), Error, "there is no such mode");
+});
+
+Deno.test("/permissions adds and removes rules in the user's file, comments kept", async () => {
+  await using chat = await CommandFixture.open({ config: "[permissions] # mine\nallow = ['Read']\n" });
+  await chat.type("/permissions allow Bash(git status:*)");
+  assertStringIncludes(await config(chat), "# mine");
+  assertEquals((await chat.session()).loaded.config.permissions.allow, ["Read", "Bash(git status:*)"]);
+  await chat.type("/permissions remove Bash(git status:*)");
+  assertEquals((await chat.session()).loaded.config.permissions.allow, ["Read"]);
+  await assertRejects(() => chat.type("/permissions remove Write"), Error, "there is no such rule");
+  await assertRejects(() => chat.type("/permissions allow Bash("), Error);
+  await assertRejects(() => chat.type("/permissions what"), Error, 'Cannot carry out "/permissions what"');
+});
+
+Deno.test("/settings shows and saves single settings, and refuses what does not fit", async () => {
+  await using chat = await CommandFixture.open();
+  await chat.type("/settings compaction.auto false");
+  assertEquals((await chat.session()).loaded.config.compaction.auto, false);
+  chat.takeSaid();
+  await chat.type("/settings compaction.auto");
+  assertStringIncludes(chat.takeSaid(), "compaction.auto  false");
+  await assertRejects(() => chat.type("/settings no.such.key 1"), Error);
+  await assertRejects(() => chat.type("/settings compaction.auto perhaps"), Error);
+});
+
+Deno.test("/lang and /theme save and tell the front end at once", async () => {
+  await using chat = await CommandFixture.open({ env: { REASONIX_LANG: "en" } });
+  await chat.type("/lang zh");
+  assertStringIncludes(await config(chat), 'language = "zh-CN"');
+  assertStringIncludes(chat.takeSaid(), "REASONIX_LANG");
+  chat.answers.push("high-contrast");
+  await chat.type("/theme");
+  assertStringIncludes(await config(chat), 'theme = "high-contrast"');
+  assertEquals(chat.settings, [["language", "zh-CN"], ["ui.theme", "high-contrast"]]);
+  await assertRejects(() => chat.type("/theme pink"), Error, "there is no such theme");
+  await assertRejects(() => chat.type("/lang klingon"), Error, 'Cannot speak "klingon"');
+});
+
+Deno.test("/init asks before an AGENTS.md that is there is changed; /review lets nothing be changed", async () => {
+  await using chat = await CommandFixture.open();
+  await chat.type("/init");
+  assert(!chat.sent[0]?.text.includes("already"));
+  await chat.write("AGENTS.md", "old");
+  await chat.type("/init");
+  assertEquals(chat.sent.length, 1);
+  chat.answers.push(true);
+  await chat.type("/init in French");
+  assertStringIncludes(chat.sent[1]?.text ?? "", "There is an AGENTS.md already");
+  assert(chat.sent[1]?.text.endsWith("in French"));
+  await chat.type("/review the $& last commit");
+  assertEquals(chat.sent[2]?.readOnly, true);
+  assertStringIncludes(chat.sent[2]?.text ?? "", "What to review: the $& last commit");
+});
+
+Deno.test("every command has a description in every language, and none of the rest is loaded for it", async () => {
+  for (const locale of LOCALES) {
+    const commands = await allCommands({ locale });
+    assert(commands.every(({ brief, kind }) => brief !== "" && kind === "builtin"));
+    const names = commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
+    assertEquals(new Set(names).size, names.length);
+  }
+});
