@@ -70,3 +70,19 @@ Deno.test("capabilities waits for the answers it asked for, and not for others",
   capabilities.reply("\x1b[?62c");
   assertEquals([capabilities.waiting, capabilities.mayAnswer], [false, true]);
 });
+
+Deno.test("capabilities learns the background from what the terminal says of its colour", () => {
+  const cases: [string, "dark" | "light" | undefined][] = [
+    ["\x1b]11;rgb:ffff/ffff/ffff\x1b\\", "light"],
+    ["\x1b]11;rgb:fd/f6/e3\x07", "light"],
+    ["\x1b]11;rgb:0000/2b2b/3636\x1b\\", "dark"],
+    ["\x1b]11;rgba:1e/1e/1e/ff\x07", "dark"],
+    ["\x1b]11;?\x1b\\", undefined],
+  ];
+  for (const [answer, background] of cases) {
+    const capabilities = new Capabilities({ TERM: "xterm-256color" });
+    assert(capabilities.on.includes("\x1b]11;?"));
+    assertEquals(capabilities.reply(answer), "");
+    assertEquals(capabilities.background, background, JSON.stringify(answer));
+  }
+});

@@ -1,6 +1,7 @@
 import type { NewEvent } from "../../../../src/core/mod.ts";
 import { displayWidth } from "../../../../src/util/display_width.ts";
 import { loadMarkdown, palette } from "../../../../src/view/mod.ts";
+import { apply, emptyState } from "../../../../src/session/mod.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { type TranscriptStage, transcriptStage, TURN_END } from "../../../support/transcript_stage.ts";
 
@@ -340,4 +341,30 @@ Deno.test("a summary that is written is not shown", async () => {
   const lines = await stage.printed();
   assert(!lines.join("\n").includes("secret"), lines.join("\n"));
   assert(!stage.transcript.busy);
+});
+
+Deno.test("a session that goes on shows its last turns, whatever its length", async () => {
+  const state = emptyState();
+  let seq = 0;
+  const take = (event: NewEvent) => void apply(state, { v: 1, seq: ++seq, time: "", ...event });
+  for (let turn = 1; turn <= 2000; turn++) {
+    take({ type: "turn.start", turn });
+    take(user(`question ${turn}`));
+    const call = { id: "1", name: "bash", arguments: '{"command":"ls \\"a b\\""}' };
+    take({ type: "message.end", step: 1, model: "m", content: "", calls: [call], durationMs: 1 });
+    take(end("1", { summary: `exit ${turn}`, content: "x" }));
+    take({ type: "message.end", step: 2, model: "m", content: `answer *${turn}*`, durationMs: 1 });
+    take({ ...TURN_END, turn } as NewEvent);
+  }
+  const stage = await transcriptStage();
+  stage.transcript.resume(state);
+  const lines = await stage.printed();
+  assertEquals(lines.filter((line) => line !== ""), [
+    "· … 7,988 earlier messages: /export, or reasonix session show",
+    ...[1998, 1999, 2000].flatMap((turn) => [
+      `> question ${turn}`,
+      `✓ bash ls "a b" · exit ${turn}`,
+      `answer ${turn}`,
+    ]),
+  ]);
 });
