@@ -1,5 +1,6 @@
+// The file beside the program that holds it has no default export.
 // @ts-types="./highlight_library.d.ts"
-import library from "highlight.js/lib/common";
+import { HighlightJS as library } from "highlight.js/lib/common";
 import type { Palette } from "./palette.ts";
 import type { Meaning } from "./themes.ts";
 

@@ -7,5 +7,4 @@ interface Library {
   ): { readonly value: string };
 }
 
-declare const library: Library;
-export default library;
+export declare const HighlightJS: Library;

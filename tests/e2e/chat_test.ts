@@ -28,6 +28,7 @@ function obedient(request: RecordedRequest): Turn {
     return { calls: [{ name: "write_file", args: { path: "hello.txt", content: "hello\nworld\n" } }] };
   }
   if (text.includes("remove")) return { calls: [{ name: "bash", args: { command: "rm -rf build" } }] };
+  if (text.includes("code")) return { text: "Here:\n\n```ts\nconst two = 2; // 二\n```\n\nThat is all." };
   if (text.includes("number")) return { text: "It was forty-two." };
   return { text: "Noted." };
 }
@@ -259,3 +260,17 @@ async function shownSoon(terminal: Terminal, isSo: (screen: string) => boolean):
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
 }
+
+onTerminal("code in an answer is shown by the program as it is installed, and the chat goes on", async () => {
+  await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });
+  await using chat = await openChat(mockConfig(server.url), {
+    env: { REASONIX_LANG: "zh-CN", NO_COLOR: "" },
+  });
+  const { terminal } = chat;
+  await terminal.shows("> 说说要做什么");
+  await chat.enter("code");
+  const screen = await terminal.shows("That is all.");
+  assertStringIncludes(screen, "const two = 2; // 二");
+  await chat.enter("code");
+  await terminal.shows("> 说说要做什么");
+});

@@ -129,7 +129,13 @@ export class PrintedPieces {
 
   #render(piece: Piece, columns: number): readonly string[] {
     if ("lines" in piece) return piece.lines(columns);
-    return renderBlock(piece.block, this.renderer, { ...piece, columns, palette: this.#options.palette });
+    const view = { ...piece, columns, palette: this.#options.palette };
+    try {
+      return renderBlock(piece.block, this.renderer, view);
+    } catch {
+      // What cannot be made pretty is shown as it is: a text of a model must not end the chat.
+      return renderBlock(piece.block, undefined, view);
+    }
   }
 }
 
