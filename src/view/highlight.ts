@@ -1,6 +1,5 @@
-// The file beside the program that holds it has no default export.
 // @ts-types="./highlight_library.d.ts"
-import { HighlightJS as library } from "highlight.js/lib/common";
+import library from "highlight.js/lib/common";
 import type { Palette } from "./palette.ts";
 import type { Meaning } from "./themes.ts";
 

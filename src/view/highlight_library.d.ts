@@ -7,4 +7,5 @@ interface Library {
   ): { readonly value: string };
 }
 
-export declare const HighlightJS: Library;
+declare const library: Library;
+export default library;
