@@ -42,7 +42,7 @@ export class Submissions {
   /** Takes a draft: into the running turn, or as the next one. */
   async submit(draft: Sent): Promise<void> {
     if (this.queue.busy && await this.#meanwhile(draft.text)) return;
-    if (!this.queue.busy || !draft.steer) return this.queue.add(draft);
+    if (!this.queue.busy || !draft.steer || !isPlainText(draft)) return this.queue.add(draft);
     const { controller } = await this.#options.host.current();
     this.#steering.push(draft.text);
     await controller.submit({ type: "steer", text: draft.text });
@@ -107,4 +107,9 @@ export class Submissions {
     if (done) left.reverse().forEach((draft) => this.queue.addFirst(draft));
     else this.#options.giveBack([...left, ...this.queue.takeAll()]);
   }
+}
+
+/** Only words can be said in between: commands, lines of the shell, facts and images wait for their turn. */
+function isPlainText({ text, images = [] }: Sent): boolean {
+  return images.length === 0 && !/^[/!#]/.test(text);
 }

@@ -78,6 +78,20 @@ Deno.test("steering that no step takes is sent as the next message", async () =>
   assertEquals(chat.provider.requests[1]?.at(-1)?.content, "rather like this");
 });
 
+Deno.test("a line of the shell is never said in between: it waits for the end of the turn", async () => {
+  const release = Promise.withResolvers<void>();
+  const config = { sandbox: { bash: "off" as const } };
+  await using chat = await openChat({ replies: [heldReply("Working", release.promise)], config });
+  chat.say("go");
+  await chat.shows("Working");
+  chat.terminal.type("!echo out-$((40 + 2))");
+  chat.terminal.press("ctrl+enter");
+  release.resolve();
+  await chat.until(() => turnEnds(chat).length === 2);
+  await chat.shows("out-42");
+  assertEquals(chat.provider.requests.length, 1);
+});
+
 Deno.test("Ctrl-C clears, then stops, then shows how to leave, then leaves", async () => {
   await using chat = await openChat({ replies: [heldReply("Working")] });
   chat.say("go");
