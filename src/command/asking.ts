@@ -5,7 +5,7 @@ import type { CommandHost } from "./command.ts";
 export async function confirmed(host: CommandHost, question: string): Promise<boolean> {
   const [first = "", ...rest] = question.split("\n");
   const text = rest.join("\n");
-  const agrees = await host.confirm(first, text === "" ? {} : { text });
+  const agrees = await host.confirm(first, { danger: true, ...(text === "" ? {} : { text }) });
   if (!agrees) host.say((await loadTexts("commands", host.locale)).left);
   return agrees;
 }
