@@ -27,6 +27,7 @@ export const texts = {
     files: (count: string, more: boolean) => more ? `at least ${count} files` : `${count} files`,
     moreTargets: (count: number) => `and ${count} more`,
     wouldFail: (problem: string) => `As it is, this call would fail: ${problem}`,
+    why: (reason: string) => reason,
     once: "Yes, once",
     session: (scope: string) => `Yes, and for the rest of this session: ${scope}`,
     sessionCall: "Yes, and exactly this call for the rest of this session",

@@ -51,7 +51,7 @@ export function approvalPanel(
     : approval.allow(tool);
   return new ChoicePanel({
     // What the jail and the findings say is told below, in full.
-    title: escape || destructive || reason === "" ? question : `${question}\n${reason}`,
+    title: escape || destructive || reason === "" ? question : `${question}\n${approval.why(reason)}`,
     tone: destructive ? "danger" : escape ? "warning" : "plain",
     body,
     entries,

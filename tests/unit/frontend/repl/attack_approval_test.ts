@@ -177,3 +177,13 @@ Deno.test("yolo asks nobody, and what is denied stays denied, for the model and 
   assertEquals(asked(chat), 0);
   assertEquals([...Deno.readDirSync(chat.cwd)].map(({ name }) => name), ["fine"]);
 });
+
+Deno.test("a Chinese panel says in Chinese why it asks when no rule does", async () => {
+  await using chat = await open([calls(bash("1", "touch made")), say("done")], { locale: "zh-CN" });
+  chat.say("go");
+  await panel(chat, 1);
+  await chat.shows("没有规则适用");
+  assert(!chat.terminal.screen().join("").includes("no rule"));
+  chat.terminal.press("n");
+  await chat.until(() => ended(chat) === 1);
+});
