@@ -1,0 +1,31 @@
+/** What the chat evaluates before it draws for the first time: each module there delays the prompt. */
+import { assert, assertEquals } from "../support/assert.ts";
+import { thisProject } from "./project.ts";
+
+/** Where the way to the first frame begins, what it imports lazily included. */
+const ROOTS = [
+  "cli/main.ts",
+  "cli/commands/run/chat.ts",
+  "src/frontend/repl/mod.ts",
+  "src/i18n/en/chat.ts",
+  "src/i18n/en/composer.ts",
+];
+/** Raise it only for what the first frame shows. */
+const MOST = 185;
+
+Deno.test("the first frame of the chat waits for few modules, and for no large package", () => {
+  const { sources } = thisProject();
+  const found = new Set<string>();
+  const pending = [...ROOTS];
+  for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
+    if (found.has(path)) continue;
+    found.add(path);
+    for (const { to, kind, typeOnly } of sources.get(path)?.edges ?? []) {
+      if (kind !== "lazy" && !typeOnly) pending.push(to);
+    }
+  }
+  const files = [...found].filter((path) => sources.has(path)).sort();
+  const packages = [...found].filter((path) => !sources.has(path) && !/\.(?:json|md)$/.test(path)).sort();
+  assert(files.length <= MOST, `${files.length} modules:\n${files.join("\n")}`);
+  assertEquals(packages, ["get-east-asian-width", "smol-toml"]);
+});
