@@ -1,3 +1,8 @@
+import { after } from "../../../util/timer.ts";
+
+/** Until a write that found no room is tried again. */
+const RETRY_MS = 5;
+
 /**
  * Standard output as a terminal that may be slow: a connection that is stuck keeps neither the agent nor the
  * keyboard waiting. Measured: a write that blocks in a thread of its own costs 0.02 ms more than one that
@@ -49,5 +54,20 @@ export class TerminalOutput {
 }
 
 async function writeAll(bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) at += await Deno.stdout.write(bytes.subarray(at));
+  for (let at = 0; at < bytes.length;) {
+    try {
+      at += await Deno.stdout.write(bytes.subarray(at));
+    } catch (error) {
+      if (!isPassing(error)) throw error;
+      await new Promise<void>((resolve) => after(RETRY_MS, resolve));
+    }
+  }
+}
+
+/**
+ * A program that has the same terminal may have made its writes return at once when there is no room, and a
+ * signal may have come in between: what was not taken is written again.
+ */
+function isPassing(error: unknown): boolean {
+  return error instanceof Deno.errors.WouldBlock || error instanceof Deno.errors.Interrupted;
 }
