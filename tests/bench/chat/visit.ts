@@ -57,6 +57,8 @@ export async function visit({ server }: Runner, options: VisitOptions): Promise<
   pty.send(MESSAGE.slice(0, 1));
   await pty.until("a key", (printed) => printed.lastIndexOf(MESSAGE.slice(0, 1)) > printed.indexOf(PROMPT));
   const since = (time: number | undefined) => (time ?? NaN) - pty.started;
+  // The letter may have come with the rest of the screen: what it belongs to is awaited.
+  await wait(ANSWER_MS);
   const [prompt, echo] = screenTimes(pty.chunks, [PROMPT.trim(), PROMPT + MESSAGE.slice(0, 1)]);
   const start = { prompt: since(prompt), echo: since(echo) };
   if (options.startOnly) return start;
