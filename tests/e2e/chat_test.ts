@@ -30,7 +30,6 @@ function obedient(request: RecordedRequest): Turn {
   if (text.includes("remove")) return { calls: [{ name: "bash", args: { command: "rm -rf build" } }] };
   if (text.includes("code")) return { text: "Here:\n\n```ts\nconst two = 2; // 二\n```\n\nThat is all." };
   if (text.includes("number")) return { text: "It was forty-two." };
-  if (text.includes("code")) return { text: "Like this:\n\n```ts\nconst x = 1;\n```\n\nThat is it." };
   return { text: "Noted." };
 }
 
@@ -163,16 +162,6 @@ onTerminal("what is typed while the agent works waits or is said at once, and is
   await terminal.shows(EMPTY);
   await terminal.press("C-d");
   await terminal.shows("left-with-0");
-});
-
-onTerminal("an answer with code is shown, with what lies beside the program", async () => {
-  await using server = startModelServer([], { fallback: obedient });
-  await using chat = await openChat(mockConfig(server.url));
-  const { terminal } = chat;
-  await terminal.shows(EMPTY);
-  await chat.enter("Show me code.");
-  assertStringIncludes(await terminal.shows("That is it."), "const x = 1;");
-  await terminal.shows(EMPTY);
 });
 
 onTerminal("an unknown slash word is answered with a guess, and no model is asked", async () => {
