@@ -9,9 +9,12 @@ const [hasTmux, hasBwrap] = await Promise.all([has("tmux", "-V"), has("bwrap", "
 
 const TITLE = "the pictures in the README show what the demo shows now";
 
-/** The words of each line, without times: they differ from run to run. */
+/**
+ * The words of each line, without times: they differ from run to run, and those of short calls are not shown.
+ */
 function words(line: string): string {
-  return line.replace(/(\d+(?:\.\d+)?) ?(?:µs|ms|s)\b/g, "0 s").replace(/\s+/g, " ").trim();
+  return line.replaceAll(/ · \d+(?:\.\d+)? s\b/g, "").replace(/(\d+(?:\.\d+)?) ?(?:µs|ms|s)\b/g, "0 s")
+    .replace(/\s+/g, " ").trim();
 }
 
 /** The lines of a picture by the places of its texts. */
