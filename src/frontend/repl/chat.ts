@@ -166,6 +166,7 @@ export class Chat {
   #event(event: Event): void {
     this.#submissions.event(event);
     this.#transcript.event(event);
+    if (event.type === "message.start") this.#screen.guard();
     if (event.type === "turn.end") this.#layout.status.refresh();
   }
 

@@ -10,6 +10,13 @@ const FRAME_MS = 33;
 const PRINT_LINES = 1000;
 /** A longer text is held together, so that no half of it is seen. */
 const SMALL_TEXT = 64;
+/**
+ * The runtime clears the rows from the cursor on when it has loaded a large file for the first time, such as
+ * the vocabulary. That happens early in the first turn, so the rows are written again at these times (ms).
+ */
+const REPAINT_MS = [300, 700, 1500, 3000, 6000];
+/** A row of which nobody knows what it shows. */
+const UNKNOWN = "\0";
 /** At the end a terminal that takes nothing is waited for no longer. */
 const CLOSE_MS = 1000;
 
@@ -33,6 +40,8 @@ export class Screen {
   #printed: string[] = [];
   #cancel: (() => void) | undefined;
   #last = 0;
+  /** Cancel what is going to be written again. */
+  #repaints: readonly (() => void)[] | undefined;
   #open = false;
   #closing = false;
   #lent = false;
@@ -73,6 +82,16 @@ export class Screen {
     if (!this.#stale && (this.#closing || !this.#terminal.resizing)) this.#drawNow();
   }
 
+  /** Writes every row of the live region again for some seconds, over what the runtime makes of it; once. */
+  guard(): void {
+    this.#repaints ??= REPAINT_MS.map((ms) =>
+      after(ms, () => {
+        this.#live = this.#live.map(() => UNKNOWN);
+        this.draw();
+      })
+    );
+  }
+
   #drawNow(): void {
     this.#last = performance.now();
     this.#write(this.#update());
@@ -104,6 +123,7 @@ export class Screen {
       await this.#settled(limit.promise);
     }
     cancel();
+    for (const spare of this.#repaints ?? []) spare();
   }
 
   /** Lends the terminal to another program and shows everything again, unless it was closed meanwhile. */
