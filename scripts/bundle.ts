@@ -12,7 +12,7 @@ import { type Chunk, chunkOf, onlyFor, pack, packPart } from "./bundle/pack.ts";
 import { executedFunctions } from "./bundle/trace.ts";
 import { writeTypes } from "./bundle/types.ts";
 import { sourcePages } from "../cli/terminal/pages.ts";
-import { PERMISSION_FLAGS } from "../cli/terminal/permission_flags.ts";
+import { START_FLAGS } from "../cli/terminal/start_flags.ts";
 import { mustRun, say } from "./process.ts";
 
 const ROOT = new URL("..", import.meta.url);
@@ -48,7 +48,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 const EXTERNAL = Object.values(BESIDE).flatMap((module) => ["--external", module]);
 
 /** Lets the file be started by name on Unix. */
-const SHEBANG = `#!/usr/bin/env -S deno run ${PERMISSION_FLAGS.join(" ")} --no-config`;
+const SHEBANG = `#!/usr/bin/env -S deno run ${START_FLAGS.join(" ")} --no-config`;
 
 interface Bundle {
   readonly path: string;

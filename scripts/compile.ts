@@ -8,7 +8,7 @@
  * not start it.
  */
 import { bundle } from "./bundle.ts";
-import { PERMISSION_FLAGS } from "../cli/terminal/permission_flags.ts";
+import { START_FLAGS } from "../cli/terminal/start_flags.ts";
 import { run, say } from "./process.ts";
 
 export const TARGETS = [
@@ -31,8 +31,7 @@ export async function compile(program: string, target: Target, folder: string): 
   const done = await run(Deno.execPath(), {
     args: [
       "compile",
-      "--quiet",
-      ...PERMISSION_FLAGS,
+      ...START_FLAGS,
       "--no-config",
       "--target",
       target,

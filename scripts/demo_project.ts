@@ -1,5 +1,5 @@
 /** The demo's broken project in a temporary directory. */
-import { PERMISSION_FLAGS } from "../cli/terminal/permission_flags.ts";
+import { START_FLAGS } from "../cli/terminal/start_flags.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
 
@@ -39,4 +39,4 @@ async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 /** Arguments of deno that start the program from its sources. */
-export const PROGRAM = ["run", ...PERMISSION_FLAGS, "--config", `${ROOT}deno.json`, `${ROOT}cli/main.ts`];
+export const PROGRAM = ["run", ...START_FLAGS, "--config", `${ROOT}deno.json`, `${ROOT}cli/main.ts`];

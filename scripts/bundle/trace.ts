@@ -1,5 +1,5 @@
 /** Finds the functions that starts of the program execute, by making some with V8's coverage switched on. */
-import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
+import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { mustRun } from "../process.ts";
 
 const ANSWER = [
@@ -40,7 +40,7 @@ export async function executedFunctions(
   const command = (coverage: string) => [
     Deno.execPath(),
     "run",
-    ...PERMISSION_FLAGS,
+    ...START_FLAGS,
     "--no-config",
     `--coverage=${home}/${coverage}`,
     `${folder}/${program}`,

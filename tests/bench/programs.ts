@@ -1,9 +1,9 @@
 /** The programs the benchmark compares. */
-import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
+import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { bundle } from "../../scripts/bundle.ts";
 import type { Program } from "./runner.ts";
 
-const DENO_RUN = ["run", ...PERMISSION_FLAGS, "--no-config"];
+const DENO_RUN = ["run", ...START_FLAGS, "--no-config"];
 
 /** Reasonix as `deno install` starts it, or any other command line that takes the same arguments. */
 export async function reasonix(commandLine: string | undefined): Promise<Program> {

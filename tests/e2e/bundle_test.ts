@@ -1,5 +1,5 @@
 /** The built program: one file that names no place of its making, and compiles. */
-import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
+import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { bundle } from "../../scripts/bundle.ts";
 import { compile, TARGETS } from "../../scripts/compile.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
@@ -19,7 +19,7 @@ Deno.test.afterAll(async () => {
 
 Deno.test("the bundle is one file that names no place of the machine it was built on", async () => {
   const code = await Deno.readTextFile(file);
-  assert(code.startsWith(`#!/usr/bin/env -S deno run ${PERMISSION_FLAGS.join(" ")} --no-config\n`));
+  assert(code.startsWith(`#!/usr/bin/env -S deno run ${START_FLAGS.join(" ")} --no-config\n`));
   assertStringIncludes(code.slice(0, 300), `Reasonix ${manifest.version}`);
   assert(!code.includes(new URL("../..", import.meta.url).pathname), "it holds a path of the source tree");
   assert(!/from\s*["']\.{1,2}\//.test(code), "it imports another file");

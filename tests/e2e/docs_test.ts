@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../supp
 import { needs } from "../support/tools.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
-import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
+import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { shellLines } from "../support/readme.ts";
 
 const ROOT = new URL("../../", import.meta.url);
@@ -86,7 +86,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "npx -y deno@2.9.6 task demo": "demo_test.ts, started by this Deno instead of npx",
   "npx -y deno@2.9.6 task test": "what runs this test",
   "deno install -g ": "install_test.ts",
-  "npx -y deno@2.9.6 run --allow-read ": "install_test.ts",
+  "npx -y deno@2.9.6 run --quiet --allow-read ": "install_test.ts",
   "deno task install": "install_test.ts",
   "npx -y deno@2.9.6 task install": "install_test.ts",
   "reasonix uninstall": "install_test.ts",
@@ -116,7 +116,7 @@ async function runLines(world: World, lines: readonly string[]): Promise<void> {
   const bin = `${home}/bin`;
   await Deno.mkdir(bin);
   await Deno.rename(world.home, `${home}/.reasonix`);
-  const words = [Deno.execPath(), "run", ...PERMISSION_FLAGS, "--no-config", await programFile()];
+  const words = [Deno.execPath(), "run", ...START_FLAGS, "--no-config", await programFile()];
   await Deno.writeTextFile(`${bin}/reasonix`, `#!/bin/sh\nexec ${words.join(" ")} "$@"\n`, { mode: 0o755 });
   const sh = async (line: string) => {
     const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {

@@ -1,5 +1,5 @@
 /** Each way of installing in the README, run as it stands there, up to a finished task with an edit. */
-import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
+import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, mockConfig, programFile } from "../support/program.ts";
@@ -281,7 +281,7 @@ Deno.test({
 
 Deno.test("the installed command refuses to work for an output that is closed", async () => {
   await using machine = await makeMachine();
-  const line = `deno run ${PERMISSION_FLAGS.join(" ")} --no-config dist/reasonix.js`;
+  const line = `deno run ${START_FLAGS.join(" ")} --no-config dist/reasonix.js`;
   assertEquals((await machine.sh(`${line} install`, { cwd: machine.files })).code, 0);
   const { code, text } = await machine.sh(`${machine.command} run x >&-`);
   assertEquals([code, text.split("\n")[0]], [
@@ -289,7 +289,7 @@ Deno.test("the installed command refuses to work for an output that is closed", 
     "error: Standard output is closed, so nobody would see the answer",
   ]);
   assertEquals((await machine.sh(`${machine.command} --version > /dev/null`)).code, 0);
-  const sources = await machine.sh(`deno run ${PERMISSION_FLAGS.join(" ")} ${ROOT}cli/main.ts install`, {
+  const sources = await machine.sh(`deno run ${START_FLAGS.join(" ")} ${ROOT}cli/main.ts install`, {
     env: denoDir(),
   });
   assertEquals(sources.code, 2, sources.text);

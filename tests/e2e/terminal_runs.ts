@@ -1,6 +1,6 @@
 /** Twelve typical runs, as a user sees them on a terminal. */
 import { startModelServer, type Turn } from "../support/model_server.ts";
-import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
+import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { recordTerminal } from "../../scripts/terminal/record.ts";
 import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
 
@@ -248,7 +248,7 @@ export async function shownBy(
 ): Promise<string> {
   const clock = `${world.home}/clock.js`;
   await Deno.writeTextFile(clock, SLOW_CLOCK);
-  const program = ["run", ...PERMISSION_FLAGS, "--no-config", "--preload", clock, await programFile()];
+  const program = ["run", ...START_FLAGS, "--no-config", "--preload", clock, await programFile()];
   return await recordTerminal({
     command: [Deno.execPath(), ...program, ...args],
     cwd: world.dir,

@@ -3,7 +3,7 @@
  * its own.
  */
 import { bundle } from "../../scripts/bundle.ts";
-import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
+import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { readSdkLines } from "./sdk_messages.ts";
 import { makeTempDir } from "./tool_context.ts";
 
@@ -79,7 +79,7 @@ export async function makeWorld(config = ""): Promise<World> {
       ...options.within ?? [],
       Deno.execPath(),
       "run",
-      ...PERMISSION_FLAGS,
+      ...START_FLAGS,
       "--no-config",
       file,
       ...args,
@@ -118,7 +118,7 @@ export async function makeWorld(config = ""): Promise<World> {
     shim: async (name) => {
       const path = `${temp.path}/bin/${name}`;
       await Deno.mkdir(`${temp.path}/bin`, { recursive: true });
-      const words = [Deno.execPath(), "run", ...PERMISSION_FLAGS, "--no-config", file];
+      const words = [Deno.execPath(), "run", ...START_FLAGS, "--no-config", file];
       const line = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
       const text = `#!/bin/sh\nexport REASONIX_HOME='${home}'\nexec ${line} "$@"\n`;
       await Deno.writeTextFile(path, text, { mode: 0o755 });

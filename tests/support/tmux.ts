@@ -1,5 +1,5 @@
 /** A terminal in which a person sits: tmux with the program in it, keys in, the screen out. */
-import { PERMISSION_FLAGS } from "../../cli/terminal/permission_flags.ts";
+import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { tmux } from "../../scripts/terminal/record.ts";
 
 const LIMIT_MS = 20_000;
@@ -34,7 +34,7 @@ export async function openTerminal(program: string, options: TerminalOptions): P
   const folder = await Deno.makeTempDir({ prefix: "reasonix-tmux-" });
   const socket = `${folder}/socket`;
   const { cwd, env, columns = 80, rows = 40 } = options;
-  const start = [Deno.execPath(), "run", ...PERMISSION_FLAGS, "--no-config", program];
+  const start = [Deno.execPath(), "run", ...START_FLAGS, "--no-config", program];
   await Deno.writeTextFile(
     `${folder}/rc`,
     `PS1='$ '\nunset HISTFILE\nreasonix() { ${start.map((word) => `'${word}'`).join(" ")} "$@"; }\n`,

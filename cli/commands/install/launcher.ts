@@ -1,4 +1,4 @@
-import { permissionFlagsFor } from "../../terminal/permission_flags.ts";
+import { startFlagsFor } from "../../terminal/start_flags.ts";
 
 /** What the command `reasonix` starts. */
 export interface Launch {
@@ -14,7 +14,7 @@ const CLOSED = "error: Standard output is closed, so nobody would see the answer
 
 /** The text of the command for a POSIX shell. */
 export function shellLauncher({ runtime, program }: Launch): string {
-  const words = [runtime, "run", "--quiet", ...permissionFlagsFor(program), "--no-config", program];
+  const words = [runtime, "run", ...startFlagsFor(program), "--no-config", program];
   return [
     "#!/bin/sh",
     "# Written by `reasonix install`; `reasonix uninstall` removes it.",
@@ -26,7 +26,7 @@ export function shellLauncher({ runtime, program }: Launch): string {
 
 /** The text of the command for Windows. */
 export function windowsLauncher({ runtime, program }: Launch): string {
-  const flags = ["run", "--quiet", ...permissionFlagsFor(program), "--no-config"];
+  const flags = ["run", ...startFlagsFor(program), "--no-config"];
   return `@rem Written by reasonix install\r\n@"${runtime}" ${flags.join(" ")} "${
     program.replaceAll("%", "%%")
   }" %*\r\n`;

@@ -11,10 +11,11 @@ const PRINT_LINES = 1000;
 /** A longer text is held together, so that no half of it is seen. */
 const SMALL_TEXT = 64;
 /**
- * The runtime clears the rows from the cursor on when it has loaded a large file for the first time, such as
- * the vocabulary. That happens early in the first turn, so the rows are written again at these times (ms).
+ * Started by hand without `--quiet`, the runtime clears the rows from the cursor on when it has loaded a
+ * large file for the first time, such as the vocabulary. That happens early in the first turn, so the rows
+ * are written again at these times (ms).
  */
-const REPAINT_MS = [300, 700, 1500, 3000, 6000];
+const REPAINT_MS = [700, 3000];
 /** A row of which nobody knows what it shows. */
 const UNKNOWN = "\0";
 /** At the end a terminal that takes nothing is waited for no longer. */

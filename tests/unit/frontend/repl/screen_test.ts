@@ -270,3 +270,17 @@ Deno.test("screen finds the live region after rows of it were printed as they we
   screen.draw();
   assertEquals(terminal.text(), ["one", "two", "changed"]);
 });
+
+Deno.test("screen gets its rows back after the runtime has cleared them", async () => {
+  const { terminal, state, screen } = open({ columns: 20, rows: 5 });
+  state.frame = { lines: ["one", "> ", "status"], caret: { row: 1, column: 2 } };
+  screen.draw();
+  screen.guard();
+  terminal.write("\x1b[0G\x1b[2K\x1b[J");
+  assertEquals(terminal.screen(), ["one", "", "", "", ""]);
+  for (let tries = 0; tries < 200 && terminal.screen()[1] === ""; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assertEquals(terminal.screen(), ["one", ">", "status", "", ""]);
+  await screen.close();
+});

@@ -8,16 +8,18 @@
  */
 const ALLOWED = ["--allow-read", "--allow-write", "--allow-net", "--allow-env", "--allow-run", "--allow-sys"];
 const DENIED = ["--deny-ffi", "--deny-import", "--no-remote"];
+/** Without it the runtime clears rows of the terminal when it has loaded a large file for the first time. */
+const SILENT = "--quiet";
 
-export const PERMISSION_FLAGS = [...ALLOWED, ...DENIED];
+export const START_FLAGS = [SILENT, ...ALLOWED, ...DENIED];
 
 /**
  * The flags for a program at this address. One that is itself a remote module is let in from its own host,
  * and nothing else is.
  */
-export function permissionFlagsFor(program: string): string[] {
+export function startFlagsFor(program: string): string[] {
   const { protocol, host } = new URL(program);
-  if (protocol !== "http:" && protocol !== "https:") return PERMISSION_FLAGS;
+  if (protocol !== "http:" && protocol !== "https:") return START_FLAGS;
   const local = ["--deny-import", "--no-remote"];
-  return [...PERMISSION_FLAGS.filter((flag) => !local.includes(flag)), `--allow-import=${host}`];
+  return [...START_FLAGS.filter((flag) => !local.includes(flag)), `--allow-import=${host}`];
 }
