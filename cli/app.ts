@@ -4,14 +4,12 @@ import { type CliContext, exitCodeOf, finalExitCode, processContext } from "./te
 import { configRoutes } from "./routes/config.ts";
 import { PARSER_TEXTS } from "./routes/parser_texts.ts";
 import { chatCommand, withChat } from "./routes/chat.ts";
-import { contextCommand } from "./routes/context.ts";
-import { argument, flag, NONE, option } from "./routes/parameters.ts";
-import { permissionRoutes } from "./routes/permissions.ts";
-import { sandboxRoutes } from "./routes/sandbox.ts";
+import { argument, flag, NONE } from "./routes/parameters.ts";
+import { contextCommand, doctorCommand, statsCommand } from "./routes/reports.ts";
+import { permissionRoutes, sandboxRoutes, trustCommand } from "./routes/access.ts";
+import { pluginRoutes } from "./routes/plugin.ts";
 import { skillRoutes } from "./routes/skills.ts";
-import { trustCommand } from "./routes/trust.ts";
 import { sessionRoutes } from "./routes/session.ts";
-import { statsCommand } from "./routes/stats.ts";
 import { VERSION } from "../src/util/version.ts";
 
 const setup = buildCommand({
@@ -24,19 +22,6 @@ const setup = buildCommand({
     },
   },
   docs: { brief: "Set up a provider: key, model, a first try" },
-});
-
-const doctor = buildCommand({
-  loader: async () => (await import("./commands/doctor.ts")).doctor,
-  parameters: {
-    flags: {
-      json: flag("Print JSON"),
-      online: flag("Also try the providers over the network"),
-      dir: option("Check the configuration of this directory"),
-    },
-    ...NONE,
-  },
-  docs: { brief: "Check configuration, providers and sandbox" },
 });
 
 const replay = buildCommand({
@@ -115,7 +100,7 @@ const ROUTES = {
   run: runCommand,
   chat: chatCommand,
   setup,
-  doctor,
+  doctor: doctorCommand,
   config: configRoutes,
   session: sessionRoutes,
   stats: statsCommand,
@@ -124,6 +109,7 @@ const ROUTES = {
   permissions: permissionRoutes,
   sandbox: sandboxRoutes,
   trust: trustCommand,
+  plugin: pluginRoutes,
   replay,
   version,
   completion,

@@ -17,6 +17,7 @@ import { mustRun, say } from "./process.ts";
 
 const ROOT = new URL("..", import.meta.url);
 const ENTRY = "cli/main.ts";
+const COMMANDS = new URL("cli/commands/", ROOT);
 const DEFAULT_OUTPUT = "dist/reasonix.js";
 /** The name of the program while it is being built. */
 const MAIN = "reasonix.js";
@@ -45,7 +46,15 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   more: ["setup", "setUp", "chatInLines", "previewImport", "exportSession", "TomlDocument", "AnswerSchema"],
 };
 
-const EXTERNAL = Object.values(BESIDE).flatMap((module) => ["--external", module]);
+/**
+ * Programs of their own that a command starts, by the name of the file beside the program: the module as the
+ * command imports it. They share no code with the program, so that none of theirs gets into its one file.
+ */
+const PLUGINS: Readonly<Record<string, string>> = {
+  example: "../../plugins/example/main.ts",
+};
+
+const EXTERNAL = Object.values({ ...BESIDE, ...PLUGINS }).flatMap((module) => ["--external", module]);
 
 /** Lets the file be started by name on Unix. */
 const SHEBANG = `#!/usr/bin/env -S deno run ${START_FLAGS.join(" ")} --no-config`;
@@ -134,22 +143,25 @@ export async function bundleLibrary(directory: string): Promise<string> {
 
 /** The code of a chunk with imports of files instead of the modules that lie beside the program. */
 function withFilesBeside(code: string): string {
-  return Object.entries(BESIDE).reduce(
+  return Object.entries({ ...BESIDE, ...PLUGINS }).reduce(
     (text, [name, module]) => text.replaceAll(JSON.stringify(module), `"./reasonix.${name}.js"`),
     code,
   );
 }
 
-/** Those of packages are made once per directory: they change only with their packages and with this file. */
+/** Each is made once per directory: it changes only with its packages, its sources and this file. */
 async function bundleBeside(folder: string, to: string): Promise<void> {
   const pages = ascii(JSON.stringify(await sourcePages()));
   await Deno.writeTextFile(`${to}reasonix.docs.js`, `export default ${pages};\n`);
-  for (const [name, module] of Object.entries(BESIDE)) {
+  const plugins = Object.entries(PLUGINS).map(([name, path]) =>
+    [name, new URL(path, COMMANDS).href] as const
+  );
+  for (const [name, module] of [...Object.entries(BESIDE), ...plugins]) {
     const file = `${to}reasonix.${name}.js`;
-    const sources = await Promise.all(
-      ["deno.lock", "scripts/bundle.ts"].map((path) => changedAt(new URL(path, ROOT))),
-    );
-    if (await changedAt(file) > Math.max(...sources)) continue;
+    const own = module.startsWith("file:") ? await filesBelow(new URL(".", module)) : [];
+    const sources = ["deno.lock", "scripts/bundle.ts"].map((path) => new URL(path, ROOT));
+    const times = await Promise.all([...sources, ...own].map(changedAt));
+    if (await changedAt(file) > Math.max(...times)) continue;
     const entry = `${folder}/${name}.ts`;
     // A star leaves the default out.
     await Deno.writeTextFile(
@@ -158,6 +170,15 @@ async function bundleBeside(folder: string, to: string): Promise<void> {
     );
     await denoBundle(["--minify", "--config", `${ROOT.pathname}deno.json`, "-o", file, entry]);
   }
+}
+
+async function filesBelow(directory: URL): Promise<URL[]> {
+  const found: URL[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(directory)) {
+    if (isDirectory) found.push(...await filesBelow(new URL(`${name}/`, directory)));
+    else found.push(new URL(name, directory));
+  }
+  return found;
 }
 
 /** Time of the last change in milliseconds; 0 where there is no such file. */

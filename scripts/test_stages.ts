@@ -12,7 +12,7 @@ export interface Stage {
   readonly limitSeconds: number;
 }
 
-const SOURCES = ["mod.ts", "cli", "src", "scripts", "tests", "demo"];
+const SOURCES = ["mod.ts", "cli", "src", "scripts", "tests", "demo", "plugins"];
 const TEST = ["test", "-A", "--no-check"];
 
 /** In the order of CI: cheap gates first. Type errors are found once, by `check`. */

@@ -31,3 +31,15 @@ export function wholeNumber(flagName: string, least: number): (value: string) =>
     });
   };
 }
+
+/** A TCP port, or 0 for any free one. */
+export function portNumber(flagName: string): (value: string) => number {
+  const whole = wholeNumber(flagName, 0);
+  return (value) => {
+    const port = whole(value);
+    if (port < 65536) return port;
+    throw new ReasonixError(`Cannot use "${value}" for ${flagName}: give a port, from 0 to 65535`, {
+      exit: "usage",
+    });
+  };
+}

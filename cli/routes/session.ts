@@ -1,7 +1,7 @@
 import { buildCommand, buildRouteMap } from "@stricli/core";
 import { ReasonixError } from "../../src/core/mod.ts";
 import { argument, flag, NONE, option, wholeNumber } from "./parameters.ts";
-import { statsCommand } from "./stats.ts";
+import { statsCommand } from "./reports.ts";
 
 const SESSION = argument("Id, part of an id, title, or file", "session");
 const ONE = { positional: { kind: "tuple", parameters: [SESSION] } } as const;

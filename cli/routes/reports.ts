@@ -1,0 +1,47 @@
+import { buildCommand } from "@stricli/core";
+import { flag, NONE, option } from "./parameters.ts";
+
+/** `reasonix doctor`: what is wrong here. */
+export const doctorCommand = buildCommand({
+  loader: async () => (await import("../commands/doctor.ts")).doctor,
+  parameters: {
+    flags: {
+      json: flag("Print JSON"),
+      online: flag("Also try the providers over the network"),
+      dir: option("Check the configuration of this directory"),
+    },
+    ...NONE,
+  },
+  docs: { brief: "Check configuration, providers and sandbox" },
+});
+
+/** `reasonix context`: what the model is told. */
+export const contextCommand = buildCommand({
+  loader: async () => (await import("../commands/context.ts")).context,
+  parameters: {
+    flags: { json: flag("Print JSON"), continue: flag("Of the latest session, not of a new one") },
+    ...NONE,
+  },
+  docs: { brief: "Show what the model is told, by category" },
+});
+
+/** `reasonix stats`, also `reasonix session stats`: what sessions cost. */
+export const statsCommand = buildCommand({
+  loader: async () => (await import("../commands/stats.ts")).stats,
+  parameters: {
+    flags: {
+      by: {
+        kind: "enum",
+        values: ["day", "model", "project", "session"],
+        default: "day",
+        brief: "Group by",
+      },
+      all: flag("Sessions of every directory"),
+      since: option("First day, YYYY-MM-DD", "day"),
+      cache: flag("Where and why the prompt cache was lost"),
+      json: flag("Print JSON"),
+    },
+    ...NONE,
+  },
+  docs: { brief: "Show tokens, cache hits and cost" },
+});
