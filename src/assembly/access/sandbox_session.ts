@@ -81,10 +81,14 @@ export class SandboxSession {
     const { filesStay, confirm, loaded: { config: { sandbox, tools } } } = this.#sources;
     const reads = filesStay?.() ?? false;
     const jail = reads ? this.#readOnly ??= opened.readOnly() : opened;
-    const wrap: CommandJail["wrap"] = (argv, options) => {
+    const once: CommandJail["wrap"] = (argv, options) => {
       const made = jail.watchMade();
       return { ...jail.wrap(argv, options), ended: () => this.#madeNotes(made()) };
     };
+    const wrap: CommandJail["wrap"] = (argv, options) => ({
+      ...once(argv, options),
+      again: (said) => jail.failedToBegin(said) ? once(argv, options) : undefined,
+    });
     if (!confirm || !jail.confined || reads || tools.writes !== "allow" || sandbox.bash === "enforce") {
       return { wrap };
     }

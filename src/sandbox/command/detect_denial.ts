@@ -23,6 +23,14 @@ const NETWORK =
 
 const SETUP = /^(?:bwrap|sandbox-exec): /;
 
+/**
+ * Whether this is a jail that says why it could not be set up. Only of what was written before the command
+ * began: a command can print the same.
+ */
+export function looksLikeFailedSetUp(said: string): boolean {
+  return SETUP.test(said);
+}
+
 /** Output is looked at from its end: that is where programs say why they gave up. */
 const TAIL = 16_000;
 

@@ -2,7 +2,12 @@ import type { Backend, ProbeResult, SpawnPlan } from "./backend.ts";
 import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
 import { DeniedFiles } from "../files/denied_files.ts";
 import { meansEveryFile } from "../files/denied_globs.ts";
-import { type CommandOutcome, type JailDenial, looksJailDenied } from "./detect_denial.ts";
+import {
+  type CommandOutcome,
+  type JailDenial,
+  looksJailDenied,
+  looksLikeFailedSetUp,
+} from "./detect_denial.ts";
 import { describeJail } from "./describe.ts";
 import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
 import { currentPlan, type FixedPlan, fixPlan, type HostEnvironment, type JailScope } from "./plan.ts";
@@ -84,6 +89,14 @@ export class Jail {
   denialOf(outcome: CommandOutcome): JailDenial | undefined {
     const { backend, fixed: { scope: { network } } } = this.data;
     return looksJailDenied(outcome, { backend, network });
+  }
+
+  /**
+   * Whether a command did not begin since the jail could not be set up, which `wrap` may mend: what the jail
+   * hides may have gone away in between. `said` was written before the command began.
+   */
+  failedToBegin(said: string): boolean {
+    return this.confined && looksLikeFailedSetUp(said);
   }
 
   /** The same jail, in which nothing in the roots may change. */

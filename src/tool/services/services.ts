@@ -79,6 +79,11 @@ export interface SpawnPlan {
   readonly env: Readonly<Record<string, string>>;
   /** To be called once the command has ended: what the model should know of files that it made. */
   readonly ended?: () => readonly string[];
+  /**
+   * Given what was written before the command itself began: a plan made anew where that shows that the jail
+   * could not be set up, so that nothing of the command has run.
+   */
+  readonly again?: (said: string) => SpawnPlan | undefined;
 }
 
 export interface JobSpec {

@@ -63,6 +63,8 @@ interface Folder {
 
 class Foreground {
   #side = "";
+  /** What was written by others than the command, as long as nothing shows that it has begun. */
+  #before: string | undefined = "";
   #timedOut = false;
   /** The reason why there was no room to go on. */
   #diskFull: string | undefined;
@@ -102,7 +104,8 @@ class Foreground {
     const limit = timeLimit(settings.bashTimeoutSeconds * 1000, wanted);
     const store = new OutputStore(spillPath(this.#context));
     const live = new LiveOutput((text) => this.#context.progress(text));
-    const output = (chunk: Uint8Array<ArrayBuffer>) => {
+    const output = (chunk: Uint8Array<ArrayBuffer>, before?: string) => {
+      this.#before = before === undefined ? undefined : this.#before?.concat(before);
       store.push(chunk);
       live.push(chunk);
     };
@@ -111,7 +114,7 @@ class Foreground {
       this.#start(plan),
       {
         guard: services?.shell?.guard,
-        onOutput: output,
+        onOutput: (chunk) => output(chunk),
         ...(this.#reporting
           ? { onSide: (chunk) => this.#onSide(decoder.decode(chunk, { stream: true }), chunk, output) }
           : {}),
@@ -128,6 +131,8 @@ class Foreground {
       const end = await child.ended;
       const notes = plan.ended?.() ?? [];
       signal.throwIfAborted();
+      const next = end.code !== 0 && this.#reporting && this.#before ? plan.again?.(this.#before) : undefined;
+      if (next) return await this.again().run(next, wanted);
       return await this.#result(end, store, { limit, notes });
     } finally {
       clearTimeout(timer);
@@ -161,14 +166,15 @@ class Foreground {
   #onSide(
     text: string,
     chunk: Uint8Array<ArrayBuffer>,
-    output: (chunk: Uint8Array<ArrayBuffer>) => void,
+    output: (chunk: Uint8Array<ArrayBuffer>, before?: string) => void,
   ): void {
     if (this.#side.length > 0 || text.startsWith(DIRECTORY_MARK)) {
       this.#side = (this.#side + text).slice(0, 8192);
+      this.#before = undefined;
       return;
     }
     const mark = text.indexOf(DIRECTORY_MARK);
-    if (mark < 0) return output(chunk);
+    if (mark < 0) return output(chunk, text);
     output(new TextEncoder().encode(text.slice(0, mark)));
     this.#side = text.slice(mark);
   }

@@ -207,3 +207,29 @@ Deno.test("bash says what to do instead when files must not change", async () =>
     assertMatch((await b.run("false")).content, /\[exit code 1\]$/);
   }
 });
+
+Deno.test("a command whose jail could not be set up is run once more, and no other", async () => {
+  const FAILING = ["-c", "echo 'bwrap: no such socket' >&2; exit 1"];
+  let plans = 0;
+  const said: string[] = [];
+  await using b = await bench({
+    jail: {
+      wrap: (argv) => {
+        const env = Deno.env.toObject();
+        const real = { command: argv[0] ?? "", args: argv.slice(1), env };
+        const again = (text: string) => {
+          said.push(text);
+          return plans++ === 0 ? real : undefined;
+        };
+        return plans === 0 ? { command: "/bin/sh", args: FAILING, env, again } : { ...real, again };
+      },
+    },
+  });
+  assertEquals((await b.run("echo done >> log; cat log")).content, "done");
+  assertEquals(said, ["bwrap: no such socket\n"]);
+  // What a command prints itself shows that it has begun, whatever it says.
+  for (const line of ["echo 'bwrap: no' >&2; exit 1", "exit 1", "exec sh -c 'echo bwrap: no; exit 1'"]) {
+    assertMatch((await b.run(line)).content, /\[exit code 1\]$/);
+  }
+  assertEquals(said.length, 1);
+});
