@@ -31,8 +31,6 @@ export const texts = {
   allowed: (subject: string) => `you allowed ${subject}`,
   allowedByRule: (subject: string, rule: string) => `you allowed ${subject} by the rule ${rule}`,
   denied: (subject: string) => `you denied ${subject}`,
-  approvalMode: (mode: string) => `approval mode: ${mode}`,
-  permissionMode: (mode: string) => `permission mode: ${mode}`,
   jobs: {
     started: (command: string) => `background job started: ${command}`,
     exited: (command: string) => `background job ended: ${command}`,

@@ -17,7 +17,7 @@ export const texts: typeof en = {
   renamed: (title) => `会话标题已改为“${title}”`,
 
   compacted: (messages, method, tokens) => `已压缩 ${messages} 条消息（${method}）：${tokens} 个词元`,
-  nothingCompacted: (tokens) => `没有压缩：${tokens} 个词元 中可省略的太少`,
+  nothingCompacted: (tokens) => `没有压缩：${tokens} 个词元中可省略的太少`,
   noBetterMethod: (problem) => `更好的方法没有成功：${problem}`,
   originalsIn: (archive) => `原始内容保存在 ${archive}`,
 

@@ -31,8 +31,6 @@ export const texts: typeof en = {
   allowed: (subject) => `你允许了 ${subject}`,
   allowedByRule: (subject, rule) => `你按规则 ${rule} 允许了 ${subject}`,
   denied: (subject) => `你拒绝了 ${subject}`,
-  approvalMode: (mode) => `审批模式：${mode}`,
-  permissionMode: (mode) => `权限模式：${mode}`,
   jobs: {
     started: (command) => `后台任务已启动：${command}`,
     exited: (command) => `后台任务已结束：${command}`,

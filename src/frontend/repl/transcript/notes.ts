@@ -1,8 +1,7 @@
 import type { Event } from "../../../core/mod.ts";
-import { displayWidth } from "../../../util/display_width.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
-import { grouped, type Palette, wrapText } from "../../../view/mod.ts";
-import { rowsOfLine } from "./rows.ts";
+import { grouped, type Palette } from "../../../view/mod.ts";
+import { hangingRows } from "./rows.ts";
 import type { TranscriptTexts } from "./texts.ts";
 
 /** A calm line about what happened besides texts and calls. */
@@ -19,8 +18,7 @@ export function noteRows({ level, text }: Note, palette: Palette, columns: numbe
     ? ["!", palette.warning]
     : ["·", palette.dim];
   const rows = terminalSafe(text).trimEnd().split("\n")
-    .flatMap((line) => wrapText(line.trim(), Math.max(1, columns - 2), displayWidth))
-    .flatMap((line) => rowsOfLine(line, Math.max(1, columns - 2)));
+    .flatMap((line) => hangingRows(line.trim(), Math.max(1, columns - 2)));
   return rows.map((row, index) => colour(`${index > 0 ? " " : mark} ${row}`));
 }
 
@@ -100,11 +98,6 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
       return [info(texts.wentBack(texts.scopes[event.scope]))];
     case "checkpoint":
       return event.files > 0 ? [info(texts.checkpoint(grouped(event.files)))] : [];
-    case "mode.change":
-      return [
-        ...(event.posture === undefined ? [] : [info(texts.approvalMode(event.posture))]),
-        ...(event.mode === undefined ? [] : [info(texts.permissionMode(event.mode))]),
-      ];
     case "job.change":
       return [info(texts.jobs[event.status](oneLine(event.command)))];
     default:
@@ -114,5 +107,5 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
 
 /** Rows of a text that is no Markdown. */
 export function plainRows(text: string, columns: number): string[] {
-  return terminalSafe(text).trimEnd().split("\n").flatMap((line) => rowsOfLine(line, columns));
+  return terminalSafe(text).trimEnd().split("\n").flatMap((line) => hangingRows(line, columns));
 }

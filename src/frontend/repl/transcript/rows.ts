@@ -1,4 +1,5 @@
 import { clusters, displayWidth } from "../../../util/display_width.ts";
+import { wrapText } from "../../../view/mod.ts";
 import { Style } from "../screen/style.ts";
 
 // deno-lint-ignore no-control-regex
@@ -31,6 +32,25 @@ export function rowsOfLine(line: string, columns: number): string[] {
     }
   }
   return [...rows, row];
+}
+
+/** A bullet, or a name in a column of its own. */
+const HEAD = /^ *(?:[-•·!✗✓] +|\S+(?: \S+)* {2,})/;
+
+/**
+ * The rows of a line without colours, broken between words: what goes on stands below where the text of the
+ * line began, behind its bullet or its column of names.
+ */
+export function hangingRows(line: string, columns: number): string[] {
+  const blanks = /^ */.exec(line)?.[0] ?? "";
+  // In a narrow window a column of names would leave no room for the text.
+  const found = [HEAD.exec(line)?.[0] ?? blanks, blanks];
+  const head = found.find((each) => displayWidth(each) <= columns / 2) ?? "";
+  const indent = displayWidth(head);
+  const room = Math.max(1, columns - indent);
+  return wrapText(line.slice(head.length), room, displayWidth)
+    .flatMap((row) => rowsOfLine(row, room))
+    .map((row, index) => (index === 0 ? head : " ".repeat(indent)) + row);
 }
 
 /** Colours and the link that are on, to be ended with a row and begun again with the next. */

@@ -319,7 +319,6 @@ Deno.test("what happens beside texts and calls is a calm line each", async () =>
   );
   assertEquals(await stage.printed(), [
     "· The cached prefix was rebuilt: model a → b",
-    "· approval mode: auto",
     "· you allowed bash make",
     "· checkpoint of 1,200 files",
     "· went back: conversation and files",
@@ -366,5 +365,21 @@ Deno.test("a session that goes on shows its last turns, whatever its length", as
       `✓ bash ls "a b" · exit ${turn}`,
       `answer ${turn}`,
     ]),
+  ]);
+});
+
+Deno.test("lines of a plain report break between words, below where their text begins", async () => {
+  const stage = await transcriptStage({ columns: 30 });
+  stage.transcript.say(
+    "Rights\n  read       /etc/hosts, /h/ada/projects_of_mine\n- 一个很长的句子需要在窄的窗口里折行显示\n",
+    "plain",
+  );
+  assertEquals((await stage.printed()).slice(0, 6), [
+    "Rights",
+    "  read       /etc/hosts,",
+    "             /h/ada/projects_of_mi",
+    "             ne",
+    "- 一个很长的句子需要在窄的窗口",
+    "  里折行显示",
   ]);
 });
