@@ -377,8 +377,8 @@ Deno.test("lines of a plain report break between words, below where their text b
   assertEquals((await stage.printed()).slice(0, 6), [
     "Rights",
     "  read       /etc/hosts,",
-    "             /h/ada/projects_of_mi",
-    "             ne",
+    "             /h/ada/projects_o",
+    "             f_mine",
     "- 一个很长的句子需要在窄的窗口",
     "  里折行显示",
   ]);
