@@ -184,6 +184,8 @@ function callSummary(call: ToolCall, prepared: PreparedCall | string): { summary
 }
 
 function shortened(text: string, max = MAX_LENGTH): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length > max ? `${line.slice(0, max - 1)}…` : line;
+  // Blanks take room as well: a little more than is kept is enough to look at.
+  const begin = text.trimStart();
+  const line = begin.slice(0, 16 * max).replace(/\s+/g, " ").trim();
+  return line.length > max || begin.length > 16 * max ? `${line.slice(0, max - 1)}…` : line;
 }

@@ -26,6 +26,8 @@ export const texts = {
       "Without the jail it reads, writes and connects to whatever you can; it runs from its beginning.",
     files: (count: string, more: boolean) => more ? `at least ${count} files` : `${count} files`,
     moreTargets: (count: number) => `and ${count} more`,
+    leftOut: (shown: string, all: string) =>
+      `Only the first ${shown} of ${all} characters are shown. Nobody has checked the rest`,
     wouldFail: (problem: string) => `As it is, this call would fail: ${problem}`,
     why: (reason: string) => reason,
     once: "Yes, once",

@@ -53,10 +53,14 @@ export function keepsFiles(mode: PermissionMode): boolean {
   return mode === "read-only" || mode === "plan";
 }
 
+/** Characters that are looked at for a quotation. */
+const MAX_QUOTED = 2000;
+
 /** Shortens what is quoted in a refusal. */
 export function quoteForMessage(subject: string): string {
-  const line = subject.replace(/\s+/g, " ").trim();
-  return JSON.stringify(line.length > 120 ? `${line.slice(0, 117)}…` : line);
+  const begin = subject.trimStart();
+  const line = begin.slice(0, MAX_QUOTED).replace(/\s+/g, " ").trim();
+  return JSON.stringify(line.length > 120 || begin.length > MAX_QUOTED ? `${line.slice(0, 117)}…` : line);
 }
 
 /** Returns what the mode refuses whatever the rules allow, or undefined. */

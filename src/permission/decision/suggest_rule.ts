@@ -27,8 +27,12 @@ export function suggestRules(
   return prefix !== undefined && proves(prefix) ? { rule: exact, prefixRule: prefix } : { rule: exact };
 }
 
+/** A longer rule is nothing that a person reads before it is saved. */
+const MAX_RULE = 2000;
+
 function exactRule({ call, subject }: ProposedCall, places: PathContext): string | undefined {
   const { tool, family, reads, writes = [] } = call;
+  if (subject.length > MAX_RULE) return undefined;
   if (family === "Bash") {
     // Quotes and wildcards mean something in a rule; a literal rule takes the line as it is.
     return /^[\w./:=@%+,-]+(?: [\w./:=@%+,-]+)*$/.test(subject) && !subject.endsWith(":*")

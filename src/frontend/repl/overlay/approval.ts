@@ -18,6 +18,10 @@ type Change = NonNullable<CallDetails["changes"]>[number];
 
 /** Targets of a destructive command that are listed. */
 const MAX_TARGETS = 10;
+/** Characters of a finding, which the call below says in full. */
+const MAX_FINDING = 1000;
+/** Characters of a call that are shown. Nobody reads more, and laying it out would hold up the chat. */
+const MAX_SHOWN = 100_000;
 
 /** Asks whether a call may run. */
 export function approvalPanel(
@@ -40,7 +44,7 @@ export function approvalPanel(
     view.words = await loadWordDiff();
     update();
   }).catch(() => {});
-  const risky = destructive !== undefined || escape !== undefined;
+  const risky = destructive !== undefined || escape !== undefined || isTooLong(request);
   const entries = entriesOf(request, style);
   const question = escape
     ? approval.escape
@@ -58,6 +62,11 @@ export function approvalPanel(
     // What cannot be taken back is not what a mere Enter does.
     current: risky ? entries.findIndex((entry) => "value" in entry && !entry.value.allow) : 0,
   }, style);
+}
+
+/** Reports whether a part of the call is out of sight: then a mere Enter does not let it run. */
+function isTooLong({ subject, rest = "" }: ApprovalRequest): boolean {
+  return Math.max(subject.length, rest.length) > MAX_SHOWN;
 }
 
 /** The answers that the question leaves open. */
@@ -136,17 +145,31 @@ class RequestView {
     ];
   }
 
+  /** The beginning of a text, laid out, and how much of it is left out. */
+  #bounded(text: string, columns: number, rows: (text: string) => string[]): string[] {
+    if (text.length <= MAX_SHOWN) return rows(text);
+    const { palette, texts: { approval } } = this.#style;
+    const warning = approval.leftOut(grouped(MAX_SHOWN), grouped(text.length));
+    return [
+      ...wordRows(warning, columns, palette.warning).map(palette.bad),
+      ...rows(text.slice(0, MAX_SHOWN)),
+    ];
+  }
+
   /** Lines of the text as they are; a row that only goes on with a line looks different from a new line. */
   #subject(columns: number): string[] {
     const { palette } = this.#style;
     const { subject, rest } = this.#request;
     const [begin, goOn] = [palette.accent("│ "), palette.dim("┆ ")];
-    return [
-      ...subject.replaceAll("\r\n", "\n").split("\n").flatMap((line) =>
+    const lines = (text: string) =>
+      text.split("\n").flatMap((line) =>
         exactLine(line, columns - 2, palette.warning)
           .map((row, index) => `${index === 0 ? begin : goOn}${row}`)
-      ),
-      ...(rest === undefined ? [] : exactRows(rest, columns - 2, palette.warning).map((row) => `  ${row}`)),
+      );
+    const more = (text: string) => exactRows(text, columns - 2, palette.warning).map((row) => `  ${row}`);
+    return [
+      ...this.#bounded(subject, columns, lines),
+      ...(rest === undefined ? [] : this.#bounded(rest, columns, more)),
     ];
   }
 
@@ -154,14 +177,14 @@ class RequestView {
     const { palette, texts: { approval } } = this.#style;
     const { subject, destructive = [] } = this.#request;
     const bad = (text: string, lead: string) =>
-      wordRows(text, columns - lead.length, palette.warning)
+      wordRows(shortened(text), columns - lead.length, palette.warning)
         .map((row, index) => palette.bad(`${index === 0 ? lead : " ".repeat(lead.length)}${row}`));
     return destructive.flatMap(({ command, reason, targets }) => {
       // Most reasons name their targets already.
       const unnamed = targets.filter(({ path }) => !reason.includes(path));
       const more = unnamed.length - MAX_TARGETS;
       return [
-        ...bad(command.trim() === subject.trim() ? reason : `${command}: ${reason}`, "! "),
+        ...bad(command.trim() === subject.trim() ? reason : `${shortened(command)}: ${reason}`, "! "),
         ...unnamed.slice(0, MAX_TARGETS).flatMap(({ path, files, more }) =>
           bad(
             files === undefined ? path : `${path} · ${approval.files(grouped(files), more ?? false)}`,
@@ -180,9 +203,17 @@ class RequestView {
     return [
       ...head.map(palette.bold),
       palette.dim(`${change.change} ${lineFigures(change)}`),
-      ...diffRows(change.diff ?? "", columns, { palette, words: this.words }),
+      ...this.#bounded(
+        change.diff ?? "",
+        columns,
+        (diff) => diffRows(diff, columns, { palette, words: this.words }),
+      ),
     ];
   }
+}
+
+function shortened(text: string): string {
+  return text.length > MAX_FINDING ? `${text.slice(0, MAX_FINDING)}…` : text;
 }
 
 /** A diff with nothing cut and nothing hidden: long lines go on in the next row. */

@@ -162,7 +162,8 @@ export class ChoiceList<T> {
       const indent = " ".repeat(displayWidth(lead));
       const room = columns - indent.length;
       const key = entry.key === undefined ? "" : ` (${entry.key})`;
-      const label = wordRows(entry.label + key, room, mark);
+      // A label that had lines of its own could look like further entries.
+      const label = wordRows(entry.label.replaceAll("\n", "\\x0a") + key, room, mark);
       const detail = entry.detail ?? "";
       const last = label.at(-1) ?? "";
       const beside = detail !== "" && !detail.includes("\n") &&

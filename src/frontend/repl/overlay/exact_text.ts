@@ -3,30 +3,35 @@ import { wrapText } from "../../../view/mod.ts";
 
 /**
  * Characters that a terminal shows as nothing, as a blank that is none, or in another order: control
- * characters, format characters, bidirectional controls, tags, fillers, blanks of other widths.
+ * characters, format characters, bidirectional controls, tags, selectors, fillers, blanks of other widths,
+ * halves of characters, and what has no picture of its own.
  */
 const UNSEEN =
   // deno-lint-ignore no-control-regex
-  /[\x00-\x08\x0a-\x1f\x7f-\xa0]|\p{Cf}|\p{Zl}|\p{Zp}|[\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200a\u202f\u205f\u3000\u3164\ufe00-\ufe0e\uffa0\u{e0100}-\u{e01ef}]/u;
+  /[\x00-\x08\x0a-\x1f\x7f-\xa0]|\p{Cf}|\p{Zl}|\p{Zp}|\p{Cs}|\p{Co}|\p{DI}|[\u1680\u2000-\u200a\u202f\u205f\u2800\u3000\uffa0\u{1d159}]/u;
 const ASCII = /^[\x20-\x7e]*$/;
-const EMOJI = /^\p{Extended_Pictographic}/u;
-const TAB = "    ";
+/** Joiners, selectors and tags in it make its picture, and hide nothing. */
+const EMOJI = /^\p{RGI_Emoji}$|^(?:\p{ExtPict}\p{EMod}?\ufe0f?)(?:\u200d\p{ExtPict}\p{EMod}?\ufe0f?)*$/v;
+/** A tab is no blank: `→` shows which of them it is. */
+const TAB = "→   ";
+/** More marks on one character cover what is beside it. */
+const MAX_MARKS = 4;
 
 let segmenter: Intl.Segmenter | undefined;
 
 interface Cell {
   readonly text: string;
   readonly width: number;
-  /** Stands for something that is not to be seen. */
+  /** Stands for something that is not to be seen as what it is. */
   readonly named: boolean;
 }
 
 /**
  * A text as rows of at most `columns` cells, every character of it to be seen: what a terminal would hide or
- * reorder is named, such as `\u{202e}`, in the way of `mark`.
+ * reorder is named, such as `\u{202e}`, in the way of `mark`; `\x0d` is half of the line end of Windows.
  */
 export function exactRows(text: string, columns: number, mark: (text: string) => string): string[] {
-  return text.replaceAll("\r\n", "\n").split("\n").flatMap((line) => exactLine(line, columns, mark));
+  return text.split("\n").flatMap((line) => exactLine(line, columns, mark));
 }
 
 /** The rows of one line. */
@@ -53,18 +58,26 @@ function chunks(line: string, size: number): string[] {
   return rows;
 }
 
-function cells(line: string): Cell[] {
+function* cells(line: string): Generator<Cell> {
   segmenter ??= new Intl.Segmenter();
-  return [...segmenter.segment(line.replaceAll("\t", TAB))].flatMap(({ segment }) => {
-    // Joiners and selectors are part of an emoji, and nothing to be wary of there.
-    if (!UNSEEN.test(segment) || EMOJI.test(segment)) {
-      return [{ text: segment, width: displayWidth(segment), named: false }];
-    }
-    return [...segment].flatMap((character): Cell[] => {
-      if (!UNSEEN.test(character)) return [{ text: character, width: displayWidth(character), named: false }];
-      return [...nameOf(character)].map((text) => ({ text, width: 1, named: true }));
-    });
-  });
+  for (const { segment } of segmenter.segment(line)) {
+    const hides = UNSEEN.test(segment) ? !EMOJI.test(segment) : [...segment].length > 1 + MAX_MARKS;
+    if (segment === "\t") yield { text: TAB, width: TAB.length, named: true };
+    else if (!hides) yield { text: segment, width: displayWidth(segment), named: false };
+    else yield* named(segment);
+  }
+}
+
+/** The characters of a segment one by one. */
+function* named(segment: string): Generator<Cell> {
+  let marks = 0;
+  for (const character of segment) {
+    const isMark = /^\p{M}$/u.test(character);
+    marks = isMark ? marks + 1 : 0;
+    if (!UNSEEN.test(character) && marks <= MAX_MARKS) {
+      yield { text: character, width: displayWidth(character), named: false };
+    } else for (const text of nameOf(character)) yield { text, width: 1, named: true };
+  }
 }
 
 function nameOf(character: string): string {
@@ -77,11 +90,14 @@ function nameOf(character: string): string {
 /** The text with every unseen character named; newlines and tabs stay. */
 export function nameUnseen(text: string): string {
   if (ASCII.test(text)) return text;
-  return text.split("\n").map((line) => ASCII.test(line) ? line : named(line)).join("\n");
+  return text.split("\n").map((line) => line.split("\t").map(nameLine).join("\t")).join("\n");
 }
 
-function named(line: string): string {
-  return line.split("\t").map((part) => cells(part).map(({ text }) => text).join("")).join("\t");
+function nameLine(line: string): string {
+  if (ASCII.test(line)) return line;
+  let text = "";
+  for (const cell of cells(line)) text += cell.text;
+  return text;
 }
 
 /** A sentence as rows, broken between words where they fit; unseen characters named as in `exactRows`. */

@@ -230,13 +230,14 @@ function commandPrefix([only, ...others]: readonly Effects[]): readonly string[]
 
 function unreadable(command: string, why: string, rules: ToolRules): CommandReport {
   const reason = `this line cannot be taken apart: ${why}`;
-  const pieces = [command, ...command.split(/[;&|\n(){}`]+/)].map((piece) =>
-    piece.replace(/\s+/g, " ").trim()
-  );
+  // Such a line may have millions of pieces: they are made when a rule asks for them.
+  let made: string[] | undefined;
+  const pieces = () =>
+    made ??= [command, ...command.split(/[;&|\n(){}`]+/)].map((piece) => piece.replace(/\s+/g, " ").trim());
   const named = [...rules.deny, ...rules.ask].find((rule) =>
     !rule.spec ||
     (rule.spec.kind === "command" &&
-      pieces.some((piece) => rule.spec?.kind === "command" && matchText(rule.spec, piece) === "yes"))
+      pieces().some((piece) => rule.spec?.kind === "command" && matchText(rule.spec, piece) === "yes"))
   );
   const covered = rules.allow.find((rule) => !rule.spec) ?? wholeRule(command, rules);
   const ruling: Ruling = named?.list === "deny" ? ruled("deny", named) : hidden(reason, rules) ??

@@ -1,10 +1,10 @@
 /** What others have written reaches the terminal as text, and looks like nothing else. */
-import { call, type Reply, say } from "../../../support/agent_fixture.ts";
-import { assert, assertEquals } from "../../../support/assert.ts";
-import { type ChatStage, openChat } from "../../../support/chat_stage.ts";
-import { VirtualTerminal } from "../../../support/virtual_terminal.ts";
-import { Screen } from "../../../../src/frontend/repl/screen/screen.ts";
-import { safeLine } from "../../../../src/frontend/repl/screen/line.ts";
+import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
+import { assert, assertEquals } from "../../../../support/assert.ts";
+import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
+import { VirtualTerminal } from "../../../../support/virtual_terminal.ts";
+import { Screen } from "../../../../../src/frontend/repl/screen/screen.ts";
+import { safeLine } from "../../../../../src/frontend/repl/screen/line.ts";
 
 /** Each is followed by a word, so that what is left over shows. */
 const ATTACKS = [

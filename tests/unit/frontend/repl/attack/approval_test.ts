@@ -1,39 +1,18 @@
 /** What is approved is what runs, and nothing but a person's own key approves it. */
-import { call, type Reply, say } from "../../../support/agent_fixture.ts";
-import { assert, assertEquals } from "../../../support/assert.ts";
-import { type ChatStage, type ChatStageOptions, openChat } from "../../../support/chat_stage.ts";
-
-/** Longer than the pause that a panel wants before it takes a key. */
-const PAUSE_MS = 200;
-
-const calls = (
-  ...chunks: ReturnType<typeof call>[]
-): Reply => [...chunks, { type: "done", reason: "tool_calls" }];
-const bash = (id: string, command: string, more: object = {}) => call(id, "bash", { command, ...more });
-const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-
-const asked = ({ events }: ChatStage) => events.filter(({ type }) => type === "approval.request").length;
-const ended = ({ events }: ChatStage) => events.filter(({ type }) => type === "turn.end").length;
-const results = ({ events }: ChatStage) =>
-  events.flatMap((event) => event.type === "tool.end" ? [event.outcome] : []);
-
-function open(replies: Reply[], rest: Partial<ChatStageOptions> = {}): Promise<ChatStage> {
-  return openChat({ replies, config: { sandbox: { bash: "off" } }, columns: 80, rows: 40, ...rest });
-}
-
-/** Waits for the nth panel, and until it takes keys. */
-async function panel(chat: ChatStage, count: number): Promise<void> {
-  await chat.until(() => asked(chat) === count);
-  await chat.until(() => chat.terminal.screen().some((line) => line.startsWith("────")));
-  await pause();
-}
-
-/** The command as the panel shows it: rows that go on with a line joined to it. */
-function shown(chat: ChatStage): string {
-  const rows = chat.terminal.screen().filter((row) => /^[│┆] ?/.test(row));
-  return rows.reduce((text, row) => row[0] === "┆" ? text + row.slice(2) : `${text}\n${row.slice(2)}`, "")
-    .slice(1);
-}
+import { say } from "../../../../support/agent_fixture.ts";
+import {
+  asked,
+  bash,
+  calls,
+  ended,
+  filesOf,
+  openAskingChat as open,
+  panel,
+  pause,
+  results,
+  shownCommand,
+} from "../../../../support/asking_chat.ts";
+import { assert, assertEquals } from "../../../../support/assert.ts";
 
 Deno.test("the command that runs is byte for byte the one that was approved", async () => {
   const tricky = `touch "a  b\u200b" 'c\u202ed'\nprintf '%s' x\\\n > e\n# 中文 👩‍👩‍👧 \\x1b`;
@@ -42,10 +21,13 @@ Deno.test("the command that runs is byte for byte the one that was approved", as
   await panel(chat, 1);
   const [request] = chat.events.filter((event) => event.type === "approval.request");
   assertEquals(request?.subject, tricky);
-  assertEquals(shown(chat), tricky.replaceAll("\u200b", "\\u{200b}").replaceAll("\u202e", "\\u{202e}"));
+  assertEquals(
+    shownCommand(chat),
+    tricky.replaceAll("\u200b", "\\u{200b}").replaceAll("\u202e", "\\u{202e}"),
+  );
   chat.terminal.press("y");
   await chat.until(() => ended(chat) === 1);
-  const names = [...Deno.readDirSync(chat.cwd)].map(({ name }) => name).sort();
+  const names = filesOf(chat);
   assertEquals(names, ["a  b\u200b", "c\u202ed", "e"]);
 });
 
@@ -107,7 +89,7 @@ Deno.test("pastes and keys on their way neither answer a panel nor send anything
   await chat.until(() => ended(chat) === 1);
   assertEquals(results(chat), ["blocked"]);
   assertEquals(chat.provider.requests.length, 2);
-  assertEquals([...Deno.readDirSync(chat.cwd)], []);
+  assertEquals(filesOf(chat), []);
 });
 
 Deno.test("an output that looks like a panel is history, and keys go on to the composer", async () => {
@@ -175,7 +157,7 @@ Deno.test("yolo asks nobody, and what is denied stays denied, for the model and 
   chat.say("!touch denied");
   await chat.until(() => ended(chat) === 2);
   assertEquals(asked(chat), 0);
-  assertEquals([...Deno.readDirSync(chat.cwd)].map(({ name }) => name), ["fine"]);
+  assertEquals(filesOf(chat), ["fine"]);
 });
 
 Deno.test("a Chinese panel says in Chinese why it asks when no rule does", async () => {

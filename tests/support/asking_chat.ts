@@ -1,0 +1,53 @@
+/** A chat whose model calls tools, and what is to be seen of its questions. */
+import { call, type Reply } from "./agent_fixture.ts";
+import { type ChatStage, type ChatStageOptions, openChat } from "./chat_stage.ts";
+
+/** Longer than the pause that a panel wants before it takes a key. */
+const PAUSE_MS = 200;
+
+/** A reply that calls tools. */
+export const calls = (...chunks: ReturnType<typeof call>[]): Reply => [...chunks, {
+  type: "done",
+  reason: "tool_calls",
+}];
+
+export const bash = (id: string, command: string, more: object = {}) =>
+  call(id, "bash", { command, ...more });
+
+/** A chat with commands outside of any jail, which is not what these tests are about. */
+export function openAskingChat(
+  replies: readonly Reply[],
+  rest: Partial<ChatStageOptions> = {},
+): Promise<ChatStage> {
+  return openChat({ replies, config: { sandbox: { bash: "off" } }, columns: 80, rows: 40, ...rest });
+}
+
+export const pause = () => new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+
+/** Questions so far. */
+export const asked = ({ events }: ChatStage) =>
+  events.filter(({ type }) => type === "approval.request").length;
+
+/** Turns that have ended. */
+export const ended = ({ events }: ChatStage) => events.filter(({ type }) => type === "turn.end").length;
+
+/** How each call ended. */
+export const results = ({ events }: ChatStage) =>
+  events.flatMap((event) => event.type === "tool.end" ? [event.outcome] : []);
+
+/** Waits for the nth panel, and until it takes keys. */
+export async function panel(chat: ChatStage, count: number): Promise<void> {
+  await chat.until(() => asked(chat) === count);
+  await chat.until(() => chat.terminal.screen().some((line) => line.startsWith("────")));
+  await pause();
+}
+
+/** The command as the panel shows it: rows that go on with a line joined to it. */
+export function shownCommand(chat: ChatStage): string {
+  const rows = chat.terminal.screen().filter((row) => /^[│┆] ?/.test(row));
+  return rows.reduce((text, row) => row[0] === "┆" ? text + row.slice(2) : `${text}\n${row.slice(2)}`, "")
+    .slice(1);
+}
+
+/** Names of what the workspace holds. */
+export const filesOf = ({ cwd }: ChatStage) => [...Deno.readDirSync(cwd)].map(({ name }) => name).sort();
