@@ -40,8 +40,13 @@ export function findMarkdownCommands(places: CommandPlaces): MarkdownCommands {
         continue;
       }
       try {
-        if (fence !== undefined && !contains(fence, existingRealPath(file) ?? file)) {
+        const real = existingRealPath(file) ?? file;
+        if (fence !== undefined && !contains(fence, real)) {
           throw new FileProblem("left out: it is a link that leads out of the project");
+        }
+        // A project could have the model read what its user keeps for himself, such as .env.
+        if (fence !== undefined && !/\.md$/i.test(real)) {
+          throw new FileProblem("left out: it is a link to something else than a Markdown file");
         }
         byName.set(name, readCommandFile({ file, name, scope }));
       } catch (error) {

@@ -1,11 +1,12 @@
 import type { Assembly } from "../../assembly/mod.ts";
 import { resolveModel } from "../../config/mod.ts";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
-import { loadTexts } from "../../i18n/mod.ts";
+import { loadTexts, type Texts } from "../../i18n/mod.ts";
 import type { TrustItem } from "../../sandbox/mod.ts";
 import type { CommandHost, SlashCommand } from "../command.ts";
 import type { CommandFile } from "./command_file.ts";
 import { findMarkdownCommands, type MarkdownCommands } from "./find_commands.ts";
+import { fillInLine, UnsafeArgument } from "./shell_line.ts";
 import { fillIn, takesArguments } from "./template.ts";
 
 /** Where a session finds its command files. */
@@ -63,9 +64,8 @@ async function invoke(
   if (!trusted) await tell(assembly, texts.rulesDoNotCount(name, file));
   const parts: string[] = [];
   for (const { kind, template } of pieces) {
-    const text = fillIn(template, argument);
-    if (kind === "text") parts.push(text);
-    else parts.push(await outputOf(text, assembly, signal));
+    if (kind === "text") parts.push(fillIn(template, argument));
+    else parts.push(await outputOf(lineOf(template, argument, command, texts), assembly, signal));
   }
   const body = parts.join("");
   const rest = argument === "" || takesArguments(pieces) ? "" : `\n\nArguments: ${argument}`;
@@ -75,6 +75,25 @@ async function invoke(
     ...(rules.length > 0 ? { rules } : {}),
     ...(model === undefined ? {} : { model }),
   });
+}
+
+/** A line with its arguments; fails where one of them could become a command. */
+function lineOf(
+  template: string,
+  argument: string,
+  { name, file }: CommandFile,
+  texts: Texts["commands"],
+): string {
+  try {
+    return fillInLine(template, argument);
+  } catch (error) {
+    if (!(error instanceof UnsafeArgument)) throw error;
+    throw new ReasonixError(texts.unsafeArgument(name, error.argument, template), {
+      exit: "usage",
+      place: { file },
+      remedy: texts.quoteArgument,
+    });
+  }
 }
 
 /** Runs a line as one that the user typed behind `!`; the model reads its output before the message. */

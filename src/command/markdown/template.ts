@@ -13,18 +13,25 @@ export function piecesOf(body: string): readonly Piece[] {
   );
 }
 
-const PLACEHOLDER = /\$(?:(\$)|ARGUMENTS\b|(\d+))/g;
+/** `$$`, `$ARGUMENTS`, or `$` with the number of an argument. */
+export const PLACEHOLDER = /\$(?:(\$)|ARGUMENTS\b|(\d+))/g;
+
+/** What stands for a placeholder: all arguments, or the one of a number; empty when there is none. */
+export function placeholderValue(args: string, number: string | undefined): string {
+  if (number === undefined) return args;
+  return args.split(/\s+/).filter((word) => word !== "")[Number(number) - 1] ?? "";
+}
 
 /**
  * Puts arguments in their places: `$ARGUMENTS` all of them, `$1` … single ones (empty when absent), `$$` a
  * dollar. What arguments themselves hold is left alone.
  */
 export function fillIn(template: string, args: string): string {
-  const words = args.split(/\s+/).filter((word) => word !== "");
-  return template.replace(PLACEHOLDER, (_match, dollar: string | undefined, number: string | undefined) => {
-    if (dollar !== undefined) return "$";
-    return number === undefined ? args : words[Number(number) - 1] ?? "";
-  });
+  return template.replace(
+    PLACEHOLDER,
+    (_match, dollar: string | undefined, number: string | undefined) =>
+      dollar !== undefined ? "$" : placeholderValue(args, number),
+  );
 }
 
 /** Reports whether arguments have a place in a template. */

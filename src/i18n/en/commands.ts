@@ -75,6 +75,11 @@ export const texts = {
   nobodyAgrees: (question: string) => `Nobody is here to answer: ${question}`,
   needsPersonToAgree: "run the command in the chat",
   left: "Nothing was changed",
+  unsafeArgument: (name: string, argument: string, line: string) =>
+    `Cannot run the command line of /${name}: ${
+      JSON.stringify(argument)
+    } could become a command of its own in ${line}`,
+  quoteArgument: "put the placeholder into quotes in the file, or give another argument",
   runsUntrusted: (name: string, lines: string) =>
     `Cannot run /${name}: it comes with the project, nobody has trusted it yet, and it would run: ${lines}`,
   trustFirst: "look at the file, then `reasonix trust`; or add --trust-project for this run",

@@ -76,6 +76,9 @@ export const texts: typeof en = {
   nobodyAgrees: (question) => `没有人可以回答：${question}`,
   needsPersonToAgree: "请在聊天界面中执行此命令",
   left: "未做任何更改",
+  unsafeArgument: (name, argument, line) =>
+    `无法运行 /${name} 的命令行：${JSON.stringify(argument)} 在 ${line} 中可能变成另一条命令`,
+  quoteArgument: "在文件中给占位符加上引号，或换一个参数",
   runsUntrusted: (name, lines) => `无法执行 /${name}：它来自项目，尚未被信任，并且会运行：${lines}`,
   trustFirst: "请先查看该文件，然后运行 `reasonix trust`；或为本次运行加上 --trust-project",
   rulesDoNotCount: (name, file) =>
