@@ -93,3 +93,34 @@ Deno.test("arguments are never run, and a command of another model is answered b
   assertEquals(server.requests.at(-1)?.json.model, "mock-1");
   assertStringIncludes(old.stderr, "/old wants the model sonnet, which is not used");
 });
+
+Deno.test("a project's command is no link to what the user keeps for himself, and its arguments run nothing", async () => {
+  await using server = open();
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write(".env", "TOKEN=for-nobody\n");
+  await world.write(".claude/commands/real.md", "Real\n");
+  for (
+    const [name, target] of [["env", "../../.env"], ["out", "/etc/hostname"], ["twin", "real.md"]] as const
+  ) {
+    await Deno.symlink(target, `${world.dir}/.claude/commands/${name}.md`);
+  }
+  for (const name of ["env", "out"]) {
+    const run = await world.run(["run", `/${name}`]);
+    assertEquals([run.code, run.stdout, server.requests.length], [2, "", 0]);
+    assertStringIncludes(run.stderr, `${name}.md: left out: it is a link`);
+  }
+  await world.run(["run", "/twin"]);
+  assertEquals(asked(server), "Real");
+  await world.write(".claude/commands/say.md", "Said: !`echo $ARGUMENTS`\n");
+  await world.write(".claude/commands/sum.md", "Sum: !`echo $((1 + $1))`\n");
+  await world.run(["trust", "--yes"]);
+  await world.run(["run", "/say x; touch pwned $(touch pwned)"]);
+  assertStringIncludes(
+    JSON.stringify(server.requests.at(-1)?.json.messages),
+    "x; touch pwned $(touch pwned)",
+  );
+  const sum = await world.run(["run", "/sum a[$(touch pwned)]"]);
+  assertEquals(sum.code, 2);
+  assertStringIncludes(sum.stderr, 'Cannot run the command line of /sum: "a[$(touch" could become a command');
+  assertEquals(await Deno.stat(`${world.dir}/pwned`).catch(() => "absent"), "absent");
+});

@@ -1,0 +1,144 @@
+/** Who answers which question in which approval mode, through a real session and a real panel. */
+import { call, say } from "../../../../support/agent_fixture.ts";
+import {
+  asked,
+  bash,
+  calls,
+  ended,
+  filesOf,
+  openAskingChat,
+  panel,
+  pause,
+  results,
+} from "../../../../support/asking_chat.ts";
+import { assertEquals } from "../../../../support/assert.ts";
+import type { ChatStage } from "../../../../support/chat_stage.ts";
+
+const MODES = ["ask", "auto", "yolo"] as const;
+type Mode = (typeof MODES)[number];
+
+type Outcome = "runs" | "asks" | "refused";
+
+interface Row {
+  readonly name: string;
+  readonly tool: string;
+  readonly args: object;
+  readonly outcome: Readonly<Record<Mode, Outcome>>;
+}
+
+const same = (outcome: Outcome) => ({ ask: outcome, auto: outcome, yolo: outcome });
+const row = (name: string, command: string, outcome: Row["outcome"]): Row => (
+  { name, tool: "bash", args: { command }, outcome }
+);
+const wide = { ask: "asks", auto: "runs", yolo: "runs" } as const;
+const ruled = { ask: "asks", auto: "asks", yolo: "runs" } as const;
+
+/** The table of docs/permissions.md, and what no mode moves. */
+const TABLE: readonly Row[] = [
+  { name: "a read", tool: "ls", args: { path: "." }, outcome: same("runs") },
+  row("a command that reads", "cat notes.txt", same("runs")),
+  row("a command that no rule names", "touch made", wide),
+  { name: "a write that no rule names", tool: "write_file", args: { path: "a", content: "" }, outcome: wide },
+  row("a command of an ask rule", "touch asked", ruled),
+  row("a command of a deny rule", "touch denied", same("refused")),
+  row("what may hide a denied command", 'eval "$(cat notes.txt)"', same("asks")),
+  row("a destructive command", "rm -rf ~/everything", same("asks")),
+  row("a destructive command behind a harmless one", "ls && git push --force", same("asks")),
+  row("a protected file", "echo x > .git/hooks/pre-commit", ruled),
+  {
+    name: "a write outside",
+    tool: "write_file",
+    args: { path: "../outside.txt", content: "x" },
+    outcome: { ask: "asks", auto: "refused", yolo: "refused" },
+  },
+  row("a connection", "curl -s http://127.0.0.1:1/", wide),
+  {
+    name: "a fact that is remembered",
+    tool: "remember",
+    args: { name: "n", description: "d", text: "t" },
+    outcome: same("asks"),
+  },
+];
+
+const config = {
+  sandbox: { bash: "off" as const },
+  permissions: { deny: ["Bash(touch denied)"], ask: ["Bash(touch asked)"] },
+};
+
+/** What came of the only call; a question is answered by no. */
+async function outcomeOf(chat: ChatStage): Promise<Outcome> {
+  chat.say("go");
+  await chat.until(() => asked(chat) + ended(chat) > 0);
+  if (asked(chat) > 0) {
+    await panel(chat, 1);
+    chat.terminal.press("n");
+  }
+  await chat.until(() => ended(chat) === 1);
+  const [end] = chat.events.filter((event) => event.type === "tool.end");
+  if (asked(chat) > 0) {
+    assertEquals(end?.outcome, "blocked");
+    return "asks";
+  }
+  const isOutside = end?.outcome === "error" && /outside/.test(end.content);
+  return end?.outcome === "blocked" || isOutside ? "refused" : "runs";
+}
+
+for (const mode of MODES) {
+  Deno.test(`in the mode ${mode} a person is asked about exactly what the table says`, async () => {
+    for (const { name, tool, args, outcome } of TABLE) {
+      await using chat = await openAskingChat([calls(call("1", tool, args)), say("done")], {
+        config,
+        start: { approvalMode: mode },
+      });
+      await Deno.writeTextFile(`${chat.cwd}/notes.txt`, "touch denied");
+      await Deno.mkdir(`${chat.cwd}/.git/hooks`, { recursive: true });
+      assertEquals(await outcomeOf(chat), outcome[mode], name);
+    }
+  });
+}
+
+Deno.test("a mode that is switched to while a question is open answers the next one, not this one", async () => {
+  await using chat = await openAskingChat([
+    calls(bash("1", "touch first")),
+    calls(bash("2", "touch second")),
+    say("done"),
+  ]);
+  chat.say("go");
+  await panel(chat, 1);
+  await chat.assembly().modes.setApproval("yolo");
+  // Neither of them reaches what is behind the panel.
+  chat.terminal.press("shift+tab");
+  chat.terminal.paste("/mode yolo\r");
+  await pause();
+  assertEquals([results(chat), filesOf(chat)], [[], []]);
+  chat.terminal.press("n");
+  await chat.until(() => ended(chat) === 1);
+  assertEquals([asked(chat), results(chat), filesOf(chat)], [1, ["blocked", "ok"], ["second"]]);
+  assertEquals(chat.assembly().modes.approval, "yolo");
+});
+
+Deno.test("the model is told of a mode once, and of one that was left again before its turn not at all", async () => {
+  await using chat = await openAskingChat([say("1"), say("2"), say("3"), say("4")]);
+  const told = () =>
+    chat.provider.requests.at(-1)?.filter(({ role, content }) =>
+      role === "user" && content.startsWith("<mode>")
+    )
+      .length;
+  const turn = async (number: number) => {
+    chat.say("go on");
+    await chat.until(() => ended(chat) === number);
+    return told();
+  };
+  const switches = async (...modes: string[]) => {
+    for (const mode of modes) {
+      const before = chat.assembly().modes.permission;
+      chat.say(`/mode ${mode}`);
+      await chat.until(() => chat.assembly().modes.permission !== before);
+    }
+  };
+  assertEquals(await turn(1), 0);
+  await switches("plan", "write");
+  assertEquals(await turn(2), 0);
+  await switches("plan");
+  assertEquals([await turn(3), await turn(4)], [1, 1]);
+});
