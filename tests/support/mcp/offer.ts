@@ -1,0 +1,110 @@
+/** What scripted MCP servers list. */
+import type { Behaviour } from "./behaviour.ts";
+
+type Entry = Readonly<Record<string, unknown>>;
+
+const text = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
+const none = { type: "object", properties: {} };
+const tool = (name: string, inputSchema: unknown = none, more: Entry = {}): Entry => ({
+  name,
+  description: `Scripted tool ${name}`,
+  inputSchema,
+  ...more,
+});
+
+/** Tools whose calls `call_tool.ts` knows. */
+const PLAIN: readonly Entry[] = [
+  tool("echo", text, { annotations: { readOnlyHint: true } }),
+  tool("result", { type: "object", properties: { kind: { type: "string" } }, required: ["kind"] }),
+  tool("size", { type: "object", properties: { bytes: { type: "integer" } }, required: ["bytes"] }),
+  tool("progress", { type: "object", properties: { steps: { type: "integer" } } }),
+  tool("wait"),
+  tool("ask", { type: "object", properties: { mode: { enum: ["form", "url"] } } }),
+  tool("sample", { type: "object", properties: { prompt: { type: "string" } } }),
+  tool("roots"),
+  tool("change"),
+  tool("die"),
+  tool("surroundings"),
+];
+
+/** The entry of a tool that comes and goes with each call of `change`. */
+const LATE = tool("late");
+
+const cyclic = {
+  type: "object",
+  properties: { next: { $ref: "#/$defs/node" } },
+  $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },
+};
+
+const BAD: readonly Entry[] = [
+  tool("good", text),
+  tool("no_type", { properties: { text: { type: "string" } } }),
+  tool("not_an_object", { type: "string" }),
+  tool("cycle", cyclic),
+  tool("self", { $ref: "#" }),
+  tool("elsewhere", { type: "object", properties: { a: { $ref: "https://schema.invalid/a.json" } } }),
+  tool("empty", {}),
+  tool("null_schema", null),
+  tool("text_schema", "object"),
+  tool("list_schema", []),
+  tool("wrong_words", { type: "objekt", required: "text", properties: [] }),
+  { name: "no_schema", description: "Has none" },
+  { name: 7, inputSchema: none },
+  { description: "Has no name", inputSchema: none },
+  tool("number_description", none, { description: 5 }),
+];
+
+const STRANGE: readonly Entry[] = [
+  "工具",
+  "with space",
+  "party 🎉",
+  "dots.and/slashes",
+  "UPPER",
+  "__proto__",
+  "constructor",
+  "a__b",
+  "x".repeat(100),
+  `${"x".repeat(100)}y`,
+  "\x1b[31mred",
+  "line\nbreak",
+  "",
+].map((name) => tool(name, text));
+
+/** The tools of a server with this behaviour; `late` = also the one that comes and goes. */
+export function toolsOf({ tools = "plain" }: Behaviour, late: boolean): readonly Entry[] {
+  if (typeof tools === "number") {
+    const description = "Does one thing of many, which takes some words to describe to a model. ".repeat(4);
+    return Array.from({ length: tools }, (_, at) => tool(`tool_${at}`, text, { description }));
+  }
+  const kinds = {
+    "plain": PLAIN,
+    "duplicates": [tool("echo", text), tool("echo", none, { description: "The second echo" }), tool("other")],
+    "bad schemas": BAD,
+    "strange names": STRANGE,
+    "none": [],
+  };
+  return late ? [...kinds[tools], LATE] : kinds[tools];
+}
+
+export const PROMPTS: readonly Entry[] = [
+  {
+    name: "greet",
+    description: "A greeting",
+    arguments: [{ name: "name", required: true }, { name: "tone" }],
+  },
+  { name: "plain", description: "Without arguments" },
+];
+
+export const RESOURCES: readonly Entry[] = [
+  { uri: "scripted://page/1", name: "page 1", mimeType: "text/plain" },
+  { uri: "scripted://page/2", name: "page 2", mimeType: "text/plain" },
+  { uri: "scripted://picture", name: "picture", mimeType: "image/png" },
+];
+
+export const TEMPLATES: readonly Entry[] = [
+  { uriTemplate: "scripted://page/{number}", name: "page", mimeType: "text/plain" },
+];
+
+/** One pixel. */
+export const PNG =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
