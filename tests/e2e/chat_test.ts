@@ -45,7 +45,7 @@ interface Chat extends AsyncDisposable {
 }
 
 /** A panel that comes by itself takes no key for this long. */
-const PAUSE_MS = 250;
+const PAUSE_MS = 500;
 
 async function openChat(
   config: string,

@@ -3,7 +3,7 @@ import { call, type Reply } from "./agent_fixture.ts";
 import { type ChatStage, type ChatStageOptions, openChat } from "./chat_stage.ts";
 
 /** Longer than the pause that a panel wants before it takes a key. */
-const PAUSE_MS = 200;
+const PAUSE_MS = 350;
 
 /** A reply that calls tools. */
 export const calls = (...chunks: ReturnType<typeof call>[]): Reply => [...chunks, {

@@ -37,6 +37,7 @@ export function openStage(
     palette: () => palette(colours),
     locale: () => locale,
     changed: () => screen.draw(),
+    drafting: () => !composer.empty,
     now: () => now,
   });
   const screen = new Screen(terminal, {

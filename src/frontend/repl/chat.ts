@@ -54,6 +54,7 @@ export class Chat {
       palette: () => looks.palette,
       locale: () => texts.locale,
       changed: () => this.#screen.draw(),
+      drafting: () => !this.#composer.empty,
     });
     this.#transcript = new Transcript({
       palette: looks.palette,

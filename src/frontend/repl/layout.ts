@@ -2,6 +2,7 @@ import { oneLine } from "../../util/terminal_text.ts";
 import type { Palette } from "../../view/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import type { OverlayQueue } from "./overlay/overlay.ts";
+import { hintRows } from "./overlay/panel.ts";
 import { type Frame, stack, type View } from "./screen/view.ts";
 import { StatusLine } from "./status_line.ts";
 import type { Transcript } from "./transcript/chat_transcript.ts";
@@ -41,9 +42,19 @@ export class Layout implements View {
     const { top } = overlays;
     const waiting = { lines: top && rows < ROOMY ? [] : this.#waiting() };
     const taken = waiting.lines.length + status.lines.length + 1;
-    const bottom = (top ?? composer).frame(columns, Math.max(1, rows - taken));
+    const room = Math.max(1, rows - taken);
+    const bottom = overlays.aside ? this.#beside(columns, room) : (top ?? composer).frame(columns, room);
     const live = transcript.live(columns, Math.max(0, rows - bottom.lines.length - taken));
     return stack([{ lines: [...live, ""] }, waiting, bottom, status]);
+  }
+
+  /** A question that has come up while a message is being written, and below it the message. */
+  #beside(columns: number, rows: number): Frame {
+    const { palette, texts: { chat }, overlays, composer } = this.#parts;
+    const draft = composer.frame(columns, Math.max(1, Math.floor(rows / 3)));
+    const hint = hintRows([chat.asideAnswer, chat.asideWrite], columns).map(palette.warning);
+    const left = Math.max(0, rows - draft.lines.length - hint.length);
+    return stack([overlays.top?.frame(columns, left) ?? { lines: [] }, { lines: hint }, draft]);
   }
 
   /** What the user has to know now, in the place of the status. */

@@ -6,6 +6,8 @@ export const texts = {
   queued: (text: string) => `waiting: ${text}`,
   steering: (text: string) => `said in between: ${text}`,
   queueHint: "↑ takes the last one back",
+  asideAnswer: "Tab: answer this first",
+  asideWrite: "typing goes on here",
   modes: {
     ask: "approval mode ask: you are asked before files change and commands run",
     auto: "approval mode auto: files change and commands run without a question, unless a rule asks",

@@ -28,6 +28,7 @@ export const texts = {
     moreTargets: (count: number) => `and ${count} more`,
     leftOut: (shown: string, all: string) =>
       `Only the first ${shown} of ${all} characters are shown. Nobody has checked the rest`,
+    looking: "Looking at what this would do …",
     wouldFail: (problem: string) => `As it is, this call would fail: ${problem}`,
     why: (reason: string) => reason,
     once: "Yes, once",

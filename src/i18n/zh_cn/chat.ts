@@ -7,6 +7,8 @@ export const texts: typeof en = {
   queued: (text) => `排队中：${text}`,
   steering: (text) => `插话：${text}`,
   queueHint: "↑ 取回最后一条",
+  asideAnswer: "Tab：先回答上面的问题",
+  asideWrite: "输入仍写在这里",
   modes: {
     ask: "审批模式 ask：修改文件和执行命令前先询问",
     auto: "审批模式 auto：修改文件和执行命令不再询问，除非有规则要求询问",

@@ -26,6 +26,7 @@ export const texts: typeof en = {
     files: (count, more) => more ? `至少 ${count} 个文件` : `${count} 个文件`,
     moreTargets: (count) => `另有 ${count} 项`,
     leftOut: (shown, all) => `只显示了 ${all} 个字符中的前 ${shown} 个，其余的没有人检查过`,
+    looking: "正在查看它会做什么……",
     wouldFail: (problem) => `照现在的情况，这次调用会失败：${problem}`,
     why: (reason) => reason === "no rule applies (default)" ? "没有规则适用，因此询问" : reason,
     once: "允许，仅此一次",

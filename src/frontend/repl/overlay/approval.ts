@@ -8,6 +8,7 @@ import {
   type Palette,
   type WordDiff,
 } from "../../../view/mod.ts";
+import { after } from "../../../util/timer.ts";
 import { rowsOfLine } from "../transcript/rows.ts";
 import type { Entry } from "./choice_list.ts";
 import { ChoicePanel, type PanelStyle } from "./choice_panel.ts";
@@ -23,27 +24,27 @@ const MAX_FINDING = 1000;
 /** Characters of a call that are shown. Nobody reads more, and laying it out would hold up the chat. */
 const MAX_SHOWN = 100_000;
 
+/** So long, in ms, a question waits for what its call would do, so that it is shown in one piece. */
+const DETAILS_MS = 200;
+
 /** Asks whether a call may run. */
-export function approvalPanel(
+export async function approvalPanel(
   request: ApprovalRequest,
   style: PanelStyle,
   signal: AbortSignal,
-): ChoicePanel<ApprovalAnswer> {
-  const { destructive, escape, details, reason, tool } = request;
+): Promise<ChoicePanel<ApprovalAnswer>> {
+  const { destructive, escape, reason, tool } = request;
   const { texts: { approval } } = style;
   const view = new RequestView(request, style);
   const body = new ScrollText((columns) => view.rows(columns));
-  const update = () => {
+  const limit = Promise.withResolvers<void>();
+  const cancel = after(DETAILS_MS, limit.resolve);
+  const looked = view.look(signal).then(() => {
     body.update();
     style.changed();
-  };
-  details?.(signal).then(async (found) => {
-    view.details = found;
-    update();
-    if (!found.changes) return;
-    view.words = await loadWordDiff();
-    update();
-  }).catch(() => {});
+  });
+  await Promise.race([looked, limit.promise]);
+  cancel();
   const risky = destructive !== undefined || escape !== undefined || isTooLong(request);
   const entries = entriesOf(request, style);
   const question = escape
@@ -113,9 +114,9 @@ function sessionLabel(
 
 /** What is asked about, in full. */
 class RequestView {
-  details: CallDetails = {};
-  /** Marks the words that an edit changes, once it is loaded. */
-  words: WordDiff | undefined;
+  #details: CallDetails | "unknown" | undefined;
+  /** Marks the words that an edit changes. */
+  #words: WordDiff | undefined;
   readonly #request: ApprovalRequest;
   readonly #style: PanelStyle;
 
@@ -124,15 +125,29 @@ class RequestView {
     this.#style = style;
   }
 
+  /** Finds out what the call would do. Never rejects: the question stands without it, too. */
+  async look(signal: AbortSignal): Promise<void> {
+    const { details } = this.#request;
+    if (!details) return;
+    this.#details = "unknown";
+    const found = await details(signal).catch((): CallDetails => ({}));
+    if (found.changes) this.#words = await loadWordDiff().catch(() => undefined);
+    this.#details = found;
+  }
+
   rows(columns: number): string[] {
     const { palette, texts: { approval } } = this.#style;
-    const { changes, problem, confinement } = this.details;
+    const isOpen = this.#details === "unknown";
+    const { changes, problem, confinement }: CallDetails = typeof this.#details === "object"
+      ? this.#details
+      : {};
     const { escape } = this.#request;
     const words = (text: string, colour: (text: string) => string) =>
       wordRows(text, columns, palette.warning).map(colour);
     return [
       ...this.#findings(columns),
       ...(changes ? changes.flatMap((change) => this.#change(change, columns)) : this.#subject(columns)),
+      ...(isOpen ? words(approval.looking, palette.dim) : []),
       ...(problem === undefined ? [] : words(approval.wouldFail(problem), palette.warning)),
       ...(escape
         ? [
@@ -206,7 +221,7 @@ class RequestView {
       ...this.#bounded(
         change.diff ?? "",
         columns,
-        (diff) => diffRows(diff, columns, { palette, words: this.words }),
+        (diff) => diffRows(diff, columns, { palette, words: this.#words }),
       ),
     ];
   }

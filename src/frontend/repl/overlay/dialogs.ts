@@ -5,16 +5,12 @@ import type { ApprovalRequest } from "../../../permission/mod.ts";
 import type { Question } from "../../../tool/mod.ts";
 import type { Palette } from "../../../view/mod.ts";
 import type { PanelStyle } from "./choice_panel.ts";
-import { OverlayQueue } from "./overlay.ts";
+import { OverlayQueue, type OverlayQueueOptions } from "./overlay.ts";
 import type { ScrollText } from "./scroll_text.ts";
 
-export interface DialogsOptions {
+export interface DialogsOptions extends OverlayQueueOptions {
   readonly palette: () => Palette;
   readonly locale: () => Locale;
-  /** Draws what has changed. */
-  readonly changed: () => void;
-  /** Milliseconds of a clock that only goes on. */
-  readonly now?: () => number;
 }
 
 /** The questions that the chat can put to its user. Panels are loaded when the first of them is shown. */
@@ -24,13 +20,13 @@ export class Dialogs {
 
   constructor(options: DialogsOptions) {
     this.#options = options;
-    this.overlays = new OverlayQueue(options.changed, options.now);
+    this.overlays = new OverlayQueue(options);
   }
 
   /** Asks whether a call may run; undefined when the user left without an answer, and for an abort. */
   async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
     const { approvalPanel } = await import("./approval.ts");
-    const panel = approvalPanel(request, await this.#style(), signal);
+    const panel = await approvalPanel(request, await this.#style(), signal);
     return await this.overlays.show(panel, signal);
   }
 

@@ -85,6 +85,10 @@ Deno.test("pastes and keys on their way neither answer a panel nor send anything
   chat.terminal.feed("\x1b[200~y\r\x1b[201~");
   await pause();
   assertEquals(results(chat), []);
+  // The pastes have become a draft: the panel takes keys once Tab goes over to it, and still no paste.
+  chat.terminal.press("tab");
+  for (const text of ["y", "1", "\r"]) chat.terminal.paste(text);
+  assertEquals(results(chat), []);
   chat.terminal.press("n");
   await chat.until(() => ended(chat) === 1);
   assertEquals(results(chat), ["blocked"]);

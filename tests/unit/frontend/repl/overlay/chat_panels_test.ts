@@ -1,6 +1,6 @@
 /** Panels in the chat itself: a real gate, real tools, a scripted model. */
 import { exists } from "../../../../../src/path/probe.ts";
-import { call, say } from "../../../../support/agent_fixture.ts";
+import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
 
@@ -15,7 +15,7 @@ function screen({ terminal }: ChatStage): string {
 
 /** Presses a key on a panel that has come up by itself, after the pause in which it takes none. */
 async function answer(chat: ChatStage, ...keys: string[]): Promise<void> {
-  await new Promise((resolve) => setTimeout(resolve, 160));
+  await new Promise((resolve) => setTimeout(resolve, 350));
   chat.terminal.press(...keys);
 }
 
@@ -34,6 +34,33 @@ Deno.test("an approval shows the diff of a dry run above the status line, in pla
   await chat.shows("Done.");
   assertEquals(await Deno.readTextFile(`${chat.cwd}/notes.txt`), WRITE.content);
   await chat.shows(COMPOSER);
+});
+
+Deno.test("an approval that comes while a message is written stands above it until Tab goes over to it", async () => {
+  const go = Promise.withResolvers<void>();
+  const reply: Reply = async function* () {
+    await go.promise;
+    yield* [call("1", "write_file", WRITE), DONE];
+  };
+  for (const [columns, rows] of [[80, 24], [30, 8]] as const) {
+    await using chat = await openChat({ replies: [reply, say("Done.")], columns, rows });
+    chat.say("write");
+    chat.terminal.type("and then the y");
+    go.resolve();
+    await chat.shows("Tab: answer this first");
+    const before = screen(chat);
+    assert(before.includes("Allow write_file?") && before.includes("> and then the y"), before);
+    chat.terminal.type("es");
+    assertStringIncludes(screen(chat), "> and then the yes");
+    assertEquals(chat.terminal.screen()[chat.terminal.caret.row], "> and then the yes");
+    assert(!exists(`${chat.cwd}/notes.txt`), "typing approved the call");
+    chat.terminal.press("tab");
+    assert(!screen(chat).includes("and then the yes"), screen(chat));
+    chat.terminal.press("y");
+    await chat.shows("Done.");
+    assert(exists(`${chat.cwd}/notes.txt`));
+    await chat.shows("> and then the yes");
+  }
 });
 
 Deno.test("an approval for the session covers what it says, and a note goes to the model", async () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
-import { assert, assertEquals } from "../../../../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { openStage, type StageOptions } from "../../../../support/overlay_stage.ts";
 
 const REQUEST: ApprovalRequest = {
@@ -22,21 +22,86 @@ function asked(changes: Partial<ApprovalRequest> = {}, options: StageOptions = {
   return { ...stage, abort, answer };
 }
 
-Deno.test("an approval is not answered by keys that were on their way to the composer", async () => {
+Deno.test("an approval is not answered by what somebody writes, whatever the pauses are", async () => {
   const { terminal, dialogs, composer, answer, shown, pass } = asked();
   terminal.type("please ");
   await shown();
-  pass(-1000);
   for (const character of "yes y a s p 1 2") {
-    pass(100);
+    pass(5000);
+    assert(dialogs.overlays.aside);
     terminal.type(character);
   }
+  terminal.paste("\ty");
   assert(dialogs.overlays.top !== undefined, "typing answered the question");
-  assertEquals(composer.text, "please yes y a s p 1 2");
-  pass(150);
+  assertEquals(composer.text, "please yes y a s p 1 2\ty");
+  terminal.press("tab");
+  assert(!dialogs.overlays.aside);
   terminal.type("y");
   assertEquals(await answer, { allow: true, scope: "once" });
-  assertEquals(composer.text, "please yes y a s p 1 2");
+  assertEquals(composer.text, "please yes y a s p 1 2\ty");
+});
+
+Deno.test("a key that comes before anybody can have read the question begins a message", async () => {
+  const { terminal, dialogs, composer, answer, shown, pass } = asked();
+  await shown();
+  pass(-900);
+  terminal.type("y");
+  assertEquals(composer.text, "y");
+  // It is taken back; somebody who has just written is still at it.
+  terminal.press("backspace");
+  pass(900);
+  assert(dialogs.overlays.aside);
+  pass(200);
+  assert(!dialogs.overlays.aside);
+  terminal.type("y");
+  assertEquals(await answer, { allow: true, scope: "once" });
+});
+
+Deno.test("Ctrl-C clears the message that is being written, and then refuses; Esc refuses at once", async () => {
+  const first = asked();
+  first.terminal.type("half a senten");
+  await first.shown();
+  first.terminal.press("ctrl+c");
+  assert(first.dialogs.overlays.top !== undefined, "the question was left");
+  first.composer.discard();
+  first.terminal.press("ctrl+c");
+  assertEquals(await first.answer, undefined);
+  const second = asked();
+  second.terminal.type("half a senten");
+  await second.shown();
+  second.terminal.press("escape");
+  assertEquals(await second.answer, undefined);
+  assertEquals(second.composer.text, "half a senten");
+});
+
+Deno.test("a question is shown in one piece with what its call would do, and does not wait long for it", async () => {
+  const found = Promise.withResolvers<{ confinement: string }>();
+  const { terminal, dialogs, shown, answer } = asked({ details: () => found.promise });
+  await shown();
+  const before = terminal.screen().join("\n");
+  assertStringIncludes(before, "Looking at what this would do");
+  found.resolve({ confinement: "nothing confines it" });
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  const after = terminal.screen().join("\n");
+  assertStringIncludes(after, "nothing confines it");
+  // The line has taken the place of the other: nothing else has moved.
+  assertEquals(after.replace("nothing confines it", "Looking at what this would do …"), before);
+  dialogs.overlays.cancel();
+  await answer;
+  const whole = asked({ details: () => Promise.resolve({ confinement: "nothing confines it" }) });
+  await whole.shown();
+  assertEquals(whole.terminal.count("Looking at what"), 0);
+  whole.dialogs.overlays.cancel();
+});
+
+Deno.test("the answer to a question is seen with the next turn of the event loop, whatever it was about", async () => {
+  const subject = Array.from({ length: 20_000 }, (_, index) => `echo line ${index} 行`).join("\n");
+  const { terminal, shown, answer } = asked({ subject });
+  await shown();
+  terminal.type("y");
+  await answer;
+  await new Promise((resolve) => setTimeout(resolve, 0));
+  assert(!terminal.screen().some((line) => line.includes("Run this command?")));
 });
 
 Deno.test("a line that was being typed is sent although a question has come up meanwhile", async () => {
@@ -123,6 +188,7 @@ Deno.test("the composer is hidden while a panel is open, and comes back as it wa
   terminal.type("half a senten");
   assert(terminal.screen().some((line) => line.startsWith("> half")));
   await shown();
+  terminal.press("tab");
   assert(!terminal.screen().some((line) => line.startsWith("> half")));
   terminal.type("n");
   await answer;
