@@ -50,12 +50,7 @@ export class Chat {
     const { terminal, texts, looks } = options;
     this.#options = options;
     this.#screen = new Screen(terminal, { frame: (columns, rows) => this.#layout.frame(columns, rows) });
-    this.#dialogs = new Dialogs({
-      palette: () => looks.palette,
-      locale: () => texts.locale,
-      changed: () => this.#screen.draw(),
-      drafting: () => !this.#composer.empty,
-    });
+    this.#dialogs = this.#createDialogs();
     this.#transcript = new Transcript({
       palette: looks.palette,
       texts: () => texts.transcript,
@@ -105,6 +100,16 @@ export class Chat {
       overlays: this.#dialogs.overlays,
       composer: this.#composer,
       leaving: () => this.#leaving,
+    });
+  }
+
+  #createDialogs(): Dialogs {
+    const { texts, looks } = this.#options;
+    return new Dialogs({
+      palette: () => looks.palette,
+      locale: () => texts.locale,
+      changed: () => this.#screen.draw(),
+      drafting: () => !this.#composer.empty,
     });
   }
 
