@@ -28,7 +28,7 @@ async function besidePages(file: string): Promise<Pages> {
 export async function sourcePages(): Promise<Pages> {
   const pages: Record<string, string> = {};
   const root = new URL("../../docs/", import.meta.url);
-  for (const directory of ["", "providers/"]) {
+  for (const directory of ["", "extending/", "providers/"]) {
     const url = new URL(directory, root);
     const names = [...Deno.readDirSync(url)].map(({ name }) => name).filter((name) => PAGE.test(name)).sort();
     for (const name of names) {

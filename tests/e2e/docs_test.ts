@@ -29,7 +29,7 @@ Deno.test("an installed program has its documentation with it, and its help says
 async function markdownFiles(): Promise<string[]> {
   const top = ["README.md", "README.zh-CN.md", "AGENTS.md", "CHANGELOG.md"];
   const found: string[] = [];
-  for (const directory of ["docs", "docs/adr", "docs/providers"]) {
+  for (const directory of ["docs", "docs/adr", "docs/extending", "docs/providers"]) {
     for await (const { name } of Deno.readDir(new URL(directory, ROOT))) {
       if (name.endsWith(".md")) found.push(`${directory}/${name}`);
     }
