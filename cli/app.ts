@@ -6,6 +6,7 @@ import { PARSER_TEXTS } from "./routes/parser_texts.ts";
 import { chatCommand, withChat } from "./routes/chat.ts";
 import { argument, flag, NONE } from "./routes/parameters.ts";
 import { contextCommand, doctorCommand, statsCommand } from "./routes/reports.ts";
+import { mcpRoutes } from "./routes/mcp.ts";
 import { permissionRoutes, sandboxRoutes, trustCommand } from "./routes/access.ts";
 import { pluginRoutes } from "./routes/plugin.ts";
 import { skillRoutes } from "./routes/skills.ts";
@@ -106,6 +107,7 @@ const ROUTES = {
   stats: statsCommand,
   context: contextCommand,
   skills: skillRoutes,
+  mcp: mcpRoutes,
   permissions: permissionRoutes,
   sandbox: sandboxRoutes,
   trust: trustCommand,

@@ -5,6 +5,7 @@ import {
   isUserOnly,
   listSettings,
   type LoadedConfig,
+  mcpJsonFile,
   originText,
   parseConfigValue,
   PRESETS,
@@ -59,6 +60,8 @@ export function path(this: CliContext): void {
   const rows = [
     ["project config", projectConfigFile(cwd)],
     ["user config", userConfigFile(home)],
+    ["project MCP", mcpJsonFile(cwd)],
+    ["user MCP", mcpJsonFile(home)],
     ["keys", `${home}/.env`],
     ["home", home],
     ["sessions", `${projectDir(home, cwd)}/sessions`],

@@ -1,4 +1,4 @@
-import { findSkillSet, type RunPaths, trustable, undecided } from "../../src/assembly/mod.ts";
+import { findSkillSet, type RunPaths, trustable } from "../../src/assembly/mod.ts";
 import { loadMarkdownCommands } from "../../src/command/mod.ts";
 import { loadConfig, type LoadedConfig, type TrustItem as ConfigItem } from "../../src/config/mod.ts";
 import { loadSkills, type SkillTrustItem } from "../../src/context/mod.ts";
@@ -62,12 +62,11 @@ interface Candidate {
 }
 
 async function candidates(paths: RunPaths, loaded: LoadedConfig): Promise<Candidate[]> {
-  const configured = undecided(loaded).map((item): Candidate => ({
+  const configured = loaded.needsTrust.map((item): Candidate => ({
     item: trustable(paths, item),
     lines: item.widens ? wideningLines(item) : [
       `${item.kind} ${item.name}  ${formatPlace(item.place)}`,
-      item.reason,
-      item.content,
+      ...item.lines ?? [item.reason, item.content],
     ],
   }));
   configured.push(...await commandCandidates(paths));

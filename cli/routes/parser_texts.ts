@@ -23,7 +23,6 @@ const COMMANDS: Readonly<Record<string, string>> = {
   init: "reasonix setup",
   install: "a line of README, which installs and updates",
   login: "reasonix setup",
-  mcp: "nothing yet: MCP servers are not part of this version",
   model: "reasonix config get providers; to add one: reasonix setup",
   models: "reasonix config get providers; to add one: reasonix setup",
   prompt: 'reasonix run "…"',

@@ -17,7 +17,7 @@ export const loadRuleRows = lazy(() => import("./access/rule_rows.ts"));
 export { redactorOf } from "./access/secrets.ts";
 export { buildRegistry } from "./tools/tools.ts";
 export type { TurnInput } from "./context/turn_input.ts";
-export { loadTrustedConfig, trustable, type TrustOptions, undecided } from "./access/trusted_config.ts";
+export { loadTrustedConfig, trustable, type TrustOptions } from "./access/trusted_config.ts";
 export { runWorker } from "./tools/worker.ts";
 
 export type { RuleRow } from "./access/rule_rows.ts";

@@ -32,6 +32,11 @@ export function projectConfigFile(cwd: string): string {
   return join(cwd, "reasonix.toml");
 }
 
+/** The file for MCP servers that other programs read too, in a project or in the Reasonix home. */
+export function mcpJsonFile(directory: string): string {
+  return join(directory, ".mcp.json");
+}
+
 /**
  * Returns the path absolute and without `.` and `..`; `~/` is the user's home. Text only: links are not
  * followed.

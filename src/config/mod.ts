@@ -18,10 +18,18 @@ export {
 } from "./query/settings.ts";
 export { requireProvider } from "./query/require_provider.ts";
 export { originText } from "./query/origin_text.ts";
-export { type EnvLookup, projectConfigFile, reasonixHome, userConfigFile } from "./config_paths.ts";
+export {
+  type EnvLookup,
+  mcpJsonFile,
+  projectConfigFile,
+  reasonixHome,
+  userConfigFile,
+} from "./config_paths.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
 export type { TrustItem } from "./project/project_policy.ts";
+export { listServers, type ServerRow } from "./plugins/servers.ts";
+export type { PluginEntry } from "./schema/plugin_schema.ts";
 export type { ProviderEntry } from "./schema/provider_schema.ts";
 export { isLoopback } from "./project/provider_trust.ts";
 export type { Config, ConfigInput } from "./schema/schema.ts";

@@ -45,12 +45,14 @@ export const DOORS: readonly Clone[] = [
   {
     name: "plugins",
     files: { "reasonix.toml": '[[plugins]]\nname = "evil"\ncommand = "{ws}/evil.sh"\n', "evil.sh": EVIL },
+    refused: true,
   },
   {
     name: "a plugin that the network serves",
     files: {
       "reasonix.toml": '[[plugins]]\nname = "evil"\ntype = "http"\nurl = "http://127.0.0.1:{tcp}/mcp"\n',
     },
+    refused: true,
   },
   {
     name: ".mcp.json",
@@ -58,6 +60,7 @@ export const DOORS: readonly Clone[] = [
       ".mcp.json": '{"mcpServers": {"evil": {"command": "{ws}/evil.sh", "env": {"K": "${KEY}"}}}}',
       "evil.sh": EVIL,
     },
+    refused: true,
   },
   {
     name: "a shell",

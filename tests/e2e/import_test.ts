@@ -176,9 +176,10 @@ Deno.test("config import names what is broken, imports the rest, and says so in 
     ".codex/config.toml": CODEX,
   });
   await using _world = world;
+  await world.write(".mcp.json", '{"mcpServers": {"read": {"command": "where it stands"}}}');
   await world.write(
-    ".mcp.json",
-    '{"mcpServers": {"p": {"command": "node", "env": {"P_TOKEN": "geheim-0123"}}}}',
+    "opencode.json",
+    '{"mcp": {"p": {"type": "local", "command": ["node"], "environment": {"P_TOKEN": "geheim-0123"}}}}',
   );
   const { code, stdout, stderr } = await world.run(["config", "import", "--yes", "--json"]);
   assertEquals(code, 6);
@@ -194,8 +195,8 @@ Deno.test("config import names what is broken, imports the rest, and says so in 
   );
   assertEquals(report.keys, [{
     name: "P_TOKEN",
-    from: "mcpServers.p",
-    place: { file: `${world.dir}/.mcp.json`, line: 1, column: 17 },
+    from: "mcp.p",
+    place: { file: `${world.dir}/opencode.json`, line: 1, column: 10 },
     state: "missing",
   }]);
   assert(!stdout.includes("geheim-0123"));

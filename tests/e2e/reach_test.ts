@@ -185,10 +185,10 @@ Deno.test("what the jail leaves writable is said once per project, and again whe
 Deno.test("run names once what a project brings for other agents and is not used", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
-  await world.write(".mcp.json", "{}");
+  await world.write(".claude/rules/x.md", "x");
   await world.write(".claude/settings.json", '{"permissions": {}, "hooks": {}}');
   const named =
-    "This project brings .mcp.json, .claude/settings.json (hooks), which this version does not use";
+    "This project brings .claude/rules, .claude/settings.json (hooks), which this version does not use";
   assertStringIncludes((await world.run(["run", "a"])).stderr, named);
   assert(!(await world.run(["run", "b"])).stderr.includes("This project brings"));
   await world.write(".claude/agents/x.md", "x");

@@ -113,24 +113,48 @@ Deno.test("what a project brings is refused until it is trusted, and asks again 
   assert(await Deno.stat(`${world.dir}/pwned`).then(() => false, () => true));
 });
 
-Deno.test("plugins of a project are named once, start nothing and stop nothing", async () => {
+Deno.test("MCP servers of a project wait for a decision, which shows them without their secrets", async () => {
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   await world.write(
     "reasonix.toml",
-    '[[plugins]]\nname = "one"\ncommand = "touch"\nargs = ["pwned"]\n' +
-      '[[plugins]]\nname = "two"\ntype = "http"\nurl = "http://127.0.0.1:1"\n' +
+    '[[plugins]]\nname = "one"\ncommand = "sh"\nargs = ["start.sh"]\nenv = { K = "hush" }\n' +
       '[[plugins]]\nname = "off"\ncommand = "touch"\nenabled = false\n',
   );
-  const done = await world.run(["run", "go"]);
-  assertEquals([done.code, done.stdout, server.requests.length], [0, "ok\n", 1]);
-  assertEquals(
-    done.stderr.split('plugins of this project have no effect yet: "one", "two"').length,
-    2,
-    done.stderr,
-  );
-  assertEquals((await world.run(["trust"])).stdout, "Nothing in this project waits for a trust decision\n");
-  assertEquals(await Deno.stat(`${world.dir}/pwned`).then(() => true, () => false), false);
+  await world.write("start.sh", "touch pwned\n");
+  await world.write(".mcp.json", '{"mcpServers": {"two": {"type": "http", "url": "http://127.0.0.1:1"}}}');
+  const refused = await world.run(["run", "go"]);
+  assertEquals([refused.code, server.requests.length], [3, 0], refused.stderr);
+  for (
+    const words of [
+      "plugin one (",
+      'it would run "sh start.sh" as an MCP server, with K in its environment',
+      "plugin two (",
+      "it would connect to http://127.0.0.1:1 as an MCP server",
+    ]
+  ) assertStringIncludes(refused.stderr, words);
+  const listed = await world.run(["mcp", "list", "--json"]);
+  assertEquals(JSON.parse(listed.stdout).map(({ name, state }: Record<string, string>) => [name, state]), [
+    ["off", "off"],
+    ["two", "untrusted"],
+    ["one", "untrusted"],
+  ]);
+  assertEquals((await world.run(["run", "--ignore-untrusted", "go"])).code, 0);
+  const trust = await world.run(["trust", "--yes"]);
+  for (const words of ["runs: sh start.sh", "environment: K", "connects to: http://127.0.0.1:1"]) {
+    assertStringIncludes(trust.stdout, words);
+  }
+  for (const { stdout, stderr } of [refused, listed, trust]) {
+    assertEquals([stdout.includes("hush"), stderr.includes("hush")], [false, false]);
+  }
+  const states = async () =>
+    JSON.parse((await world.run(["mcp", "list", "--json"])).stdout).map((row: Record<string, string>) =>
+      `${row.name} ${row.state}`
+    );
+  assertEquals(await states(), ["one on", "off off", "two on"]);
+  // What the command names counts as the command itself.
+  await world.write("start.sh", "touch pwned; touch more\n");
+  assertEquals(await states(), ["off off", "two on", "one untrusted"]);
 });
 
 Deno.test("sandbox exec runs a command by hand in the jail with its exit code", async () => {

@@ -17,6 +17,7 @@ interface Node {
 
 const SCHEMA = "src/config/schema/schema.ts";
 const PROVIDER = "src/config/schema/provider_schema.ts";
+const PLUGIN = "src/config/schema/plugin_schema.ts";
 const ROOT = "/project/";
 
 /** The type of a configuration value, spelled out so that every key is a declaration of its own. */
@@ -65,6 +66,11 @@ function typedProgram(project: Project): ts.Program {
       PROVIDER,
       `import type { Config } from "./schema.ts";\n` +
       'export type ProviderEntry = Config["providers"][number];\nexport declare const providerSchema: unknown;',
+    ],
+    [
+      PLUGIN,
+      `import type { Config } from "./schema.ts";\n` +
+      'export type PluginEntry = Config["plugins"][number];\nexport declare const pluginSchema: unknown;',
     ],
   ]);
   const options: ts.CompilerOptions = {

@@ -1,5 +1,5 @@
 import type { TrustItem } from "../../../src/config/mod.ts";
-import { formatPlace } from "../../../src/core/mod.ts";
+import { formatPlace, type SourcePlace } from "../../../src/core/mod.ts";
 import type { Texts } from "../../../src/i18n/mod.ts";
 import { readSmallText } from "../../../src/path/probe.ts";
 
@@ -22,9 +22,32 @@ function widening(key: string, value: string, texts: TrustTexts): string {
   return key === "sandbox.network_hosts" ? texts.connect(value) : texts.allow(value);
 }
 
-/** The files that bring it, whole and as they are. */
+/**
+ * Everything that the question is about: of a plugin what there is to know, of the rest the files as they
+ * are, without the values that plugins hand on.
+ */
 export function trustDetails(items: readonly TrustItem[]): string {
-  const places = items.flatMap(({ place, widens = [] }) => [place, ...widens.map((each) => each.place)]);
-  const files = [...new Set(places.map(({ file }) => file))];
-  return files.map((file) => `── ${file}\n${readSmallText(file) ?? ""}`).join("\n");
+  const plugins = items.flatMap(({ name, place, lines }) =>
+    lines ? [`── ${name}  ${formatPlace(place)}\n${lines.join("\n")}\n`] : []
+  );
+  const rest = items.filter(({ lines }) => lines === undefined);
+  const places = rest.flatMap(({ place, widens = [] }) => [place, ...widens.map((each) => each.place)]);
+  const files = [...new Set(places.map(({ file }) => file))].map((file) => {
+    const hidden = items.flatMap((item) => item.hidden ?? []).filter((place) => place.file === file);
+    return `── ${file}\n${withoutLiterals(readSmallText(file) ?? "", hidden)}`;
+  });
+  return [...plugins, ...files].join("\n");
+}
+
+const LITERAL = /"""[^]*?"""|'''[^]*?'''|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/y;
+
+/** The text with the quoted texts at these places taken out. */
+function withoutLiterals(text: string, places: readonly SourcePlace[]): string {
+  const starts = [0, ...[...text.matchAll(/\n/g)].map(({ index }) => index + 1)];
+  const offsets = places.map(({ line = 1, column = 1 }) => (starts[line - 1] ?? 0) + column - 1);
+  return offsets.toSorted((a, b) => b - a).reduce((shown, offset) => {
+    LITERAL.lastIndex = offset;
+    const found = LITERAL.exec(shown);
+    return found ? `${shown.slice(0, offset)}"[secret]"${shown.slice(offset + found[0].length)}` : shown;
+  }, text);
 }

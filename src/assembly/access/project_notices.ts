@@ -1,11 +1,11 @@
 import type { LoadedConfig, TrustItem } from "../../config/mod.ts";
+import { formatPlace } from "../../core/mod.ts";
 import { exists, readSmallText } from "../../path/probe.ts";
 import { projectDir } from "../../session/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
 
 /** What projects bring for other agents and this version does not use. */
 const UNUSED: readonly string[] = [
-  ".mcp.json",
   ".claude/agents",
   ".claude/rules",
   ".claude/hooks",
@@ -17,6 +17,7 @@ export function projectNotices(paths: RunPaths, loaded: LoadedConfig): string[] 
   return [
     oncePerProject(paths, "widening", wideningNotice(loaded)),
     oncePerProject(paths, "unused", unused),
+    oncePerProject(paths, "servers", serversNotice(paths.cwd, loaded)),
   ].filter((text) => text !== undefined);
 }
 
@@ -27,6 +28,14 @@ function unusedFilesNotice(cwd: string, unused: readonly string[]): string | und
   return `This project brings ${
     found.join(", ")
   }, which this version does not use; see reasonix docs not-yet`;
+}
+
+/** Says which MCP servers give way to others, or to the project; undefined when there are none. */
+function serversNotice(cwd: string, { leftOut }: LoadedConfig): string | undefined {
+  const lines = leftOut.filter(({ why }) => why === "shadowed" || why === "switched off").map((server) =>
+    `${JSON.stringify(server.name)} (${formatPlace(server.place).replace(`${cwd}/`, "")}): ${server.message}`
+  );
+  return lines.length === 0 ? undefined : `MCP servers that are not used: ${lines.join("; ")}`;
 }
 
 /** Says what the project would allow and nobody has trusted; undefined when there is nothing. */
@@ -46,7 +55,7 @@ function wideningNotice(loaded: LoadedConfig): string | undefined {
  */
 function oncePerProject(
   { home, cwd }: RunPaths,
-  kind: "unused" | "widening",
+  kind: "servers" | "unused" | "widening",
   text: string | undefined,
 ): string | undefined {
   if (text === undefined) return undefined;

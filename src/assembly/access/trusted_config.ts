@@ -23,13 +23,13 @@ export async function loadTrustedConfig(
 ): Promise<LoadedConfig> {
   const store = new TrustStore({ home: load.home, project: load.cwd });
   const inStore = async (item: TrustItem) =>
-    needsDecision(item) && (await store.inspect([trustable(load, item)])).untrusted.length === 0;
+    (await store.inspect([trustable(load, item)])).untrusted.length === 0;
   const loaded = await loadConfig({ ...load, trust: (item) => options.trustProject || inStore(item) });
-  const refused = undecided(loaded).filter(({ kind }) => kind !== "widening");
+  const refused = loaded.needsTrust.filter(({ kind }) => kind !== "widening");
   const [first] = refused;
   if (!first || options.ignoreUntrusted) return loaded;
   if (options.decide) {
-    const items = undecided(loaded);
+    const items = loaded.needsTrust;
     if (await options.decide(items) === "ignore") return loaded;
     await store.trust(items.map((item) => trustable(load, item)));
     return await loadTrustedConfig(load, { ...options, ignoreUntrusted: true });
@@ -48,25 +48,12 @@ export async function loadTrustedConfig(
   );
 }
 
-/**
- * Returns what would run, receive the conversation or allow more. Nothing starts plugins yet, so nobody has
- * to decide about them.
- */
-export function undecided(loaded: LoadedConfig): TrustItem[] {
-  return loaded.needsTrust.filter(needsDecision);
-}
-
-function needsDecision({ kind }: TrustItem): boolean {
-  return kind !== "plugin";
-}
-
 /** The item as the trust store keys it: the entry as written, and the project's own files it names. */
 export function trustable({ cwd }: Pick<RunPaths, "cwd">, item: TrustItem): Trustable {
   // What rules name stays what they name, whatever the file holds.
   if (item.kind === "widening") return { kind: item.kind, name: item.name, definition: item.content };
   const words = item.content.match(/[^\s"'[\]{},:=]+/g) ?? [];
-  const files = words.map((word) => word.startsWith("/") ? word : `${cwd}/${word}`).filter((path) =>
-    contains(cwd, path) && isFile(path)
-  );
+  const named = words.map((word) => word.startsWith("/") ? word : `${cwd}/${word}`);
+  const files = [...named, ...item.paths ?? []].filter((path) => contains(cwd, path) && isFile(path));
   return { kind: item.kind, name: item.name, definition: item.content, files: [...new Set(files)] };
 }

@@ -1,6 +1,5 @@
 import { projectConfigFile, userConfigFile } from "../config_paths.ts";
 import type { ConfigProblem } from "../problem.ts";
-import { CONFIG_SCHEMA } from "../schema/json_schema.ts";
 import { planClaude } from "./agents/claude.ts";
 import { planCodex } from "./agents/codex.ts";
 import { type ForeignDocument, type ForeignFile, readForeign } from "./document.ts";
@@ -67,17 +66,8 @@ export async function previewImport(
       ...key,
       known: saved().has(key.name) ? "saved" : env(key.name) ? "environment" : undefined,
     })),
-    notices: [...plan.notices, ...pluginNotice(user.outcomes, project.outcomes)],
+    notices: plan.notices,
     problems: plan.problems,
     files: [user.file, project.file].filter(({ before, after }) => before !== after),
   };
-}
-
-/** Nothing starts servers yet, and nobody should find that out by waiting for their tools. */
-function pluginNotice(...lists: readonly (readonly Outcome[])[]): string[] {
-  const isIdle = CONFIG_SCHEMA.properties?.plugins?.idle !== undefined;
-  const servers = lists.flat().some(({ change }) => change.kind === "entry" && change.list === "plugins");
-  return isIdle && servers
-    ? ["MCP servers ([[plugins]]) have no effect yet; they are kept for a later version"]
-    : [];
 }

@@ -13,7 +13,12 @@ export interface ForeignServer {
   readonly url?: unknown;
   readonly headers?: unknown;
   readonly enabled: boolean;
+  readonly cwd?: unknown;
+  readonly headersHelper?: unknown;
   readonly timeoutSeconds?: number;
+  readonly startupSeconds?: number;
+  readonly enabledTools?: readonly string[];
+  readonly disabledTools?: readonly string[];
   /** What of it has no counterpart. */
   readonly notes: readonly string[];
 }
@@ -42,7 +47,14 @@ export function takeServer(plan: ImportPlan, server: ForeignServer): void {
       : { type, url: safeText(String(server.url), owner, "api_key") }),
     ...(Object.keys(env).length > 0 ? { env } : {}),
     ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    ...(typeof server.cwd === "string" && type === "stdio" ? { cwd: server.cwd } : {}),
+    ...(typeof server.headersHelper === "string" && type !== "stdio"
+      ? { headers_helper: server.headersHelper }
+      : {}),
+    ...(server.startupSeconds ? { startup_timeout_seconds: server.startupSeconds } : {}),
     ...(server.timeoutSeconds ? { call_timeout_seconds: server.timeoutSeconds } : {}),
+    ...(server.enabledTools?.length ? { enabled_tools: [...server.enabledTools] } : {}),
+    ...(server.disabledTools?.length ? { disabled_tools: [...server.disabledTools] } : {}),
     ...(server.enabled ? {} : { enabled: false }),
   };
   const note = server.notes.length > 0 ? server.notes.join("; ") : undefined;

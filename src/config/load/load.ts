@@ -3,12 +3,13 @@ import type { KeySources } from "../query/provider_keys.ts";
 import { checkLayer, type Layer, parseLayer, readLayer } from "./layer.ts";
 import { keyNamesOf, LayerResolver, mergeLayers, type ResolveOptions } from "./resolve.ts";
 import { join } from "../../path/lexical.ts";
-import { projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
+import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
+import type { LeftOutServer } from "../plugins/left_out.ts";
 import type { TrustItem } from "../project/project_policy.ts";
 import type { ClaudeSettings } from "../project/claude_settings.ts";
-import { isDirectory } from "../../path/probe.ts";
+import { exists, isDirectory } from "../../path/probe.ts";
 import type { Config, ConfigInput } from "../schema/schema.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 
@@ -31,6 +32,8 @@ export interface LoadedConfig {
   readonly needsTrust: readonly TrustItem[];
   /** Parts of files of the project that nothing reads, such as ".claude/settings.json (hooks)". */
   readonly unused: readonly string[];
+  /** MCP servers that the files describe and that do not count. */
+  readonly leftOut: readonly LeftOutServer[];
   readonly home: string;
   /** Files that were looked for, the strongest first. */
   readonly files: readonly {
@@ -73,11 +76,12 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const claude = options.noFiles
     ? NO_CLAUDE
     : await claudeSettings(cwd, [presetLayer, user, flags], problems);
-  const projects = [...claude.layers, project].filter((layer) => layer !== undefined);
+  const mcp = options.noFiles ? NO_MCP : await mcpLayers({ cwd, home, toml: [user, project] }, problems);
+  const projects = [...claude.layers, mcp.project, project].filter((layer) => layer !== undefined);
   const loader = new LayerResolver(options, home, problems);
   const own = [
     builtInLayer([flags, user, presetLayer], (name) => loader.saved().has(name) || Boolean(env(name))),
-    ...[presetLayer, user].filter((layer) => layer !== undefined).map(loader.resolveLayer),
+    ...[presetLayer, mcp.user, user].filter((layer) => layer !== undefined).map(loader.resolveLayer),
   ];
   failOnErrors(problems);
   const restricted = await loader.resolveProject(projects, own);
@@ -91,11 +95,14 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     warnings: problems,
     needsTrust: loader.needsTrust,
     unused: claude.unused,
+    leftOut: [...mcp.leftOut, ...loader.leftOut],
     home,
     files: options.noFiles ? [] : [
       { source: "project", path: projectConfigFile(cwd), found: project !== undefined },
       ...claude.layers.map(({ file = "" }) => ({ source: "project", path: file, found: true }) as const),
+      ...(mcp.project ? [{ source: "project", path: mcpJsonFile(cwd), found: true } as const] : []),
       { source: "user", path: userConfigFile(home), found: user !== undefined },
+      ...(mcp.user ? [{ source: "user", path: mcpJsonFile(home), found: true } as const] : []),
     ],
     keys: { file: join(home, ".env"), saved: loader.saved, env, useEnv: config.security.env_keys },
     keyNames: [...new Set([...own, ...projects, flags].flatMap(keyNamesOf))],
@@ -105,6 +112,39 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
 }
 
 const NO_CLAUDE: ClaudeSettings = { layers: [], unused: [] };
+
+interface McpLayers {
+  readonly user?: Layer;
+  readonly project?: Layer;
+  readonly leftOut: readonly LeftOutServer[];
+}
+
+const NO_MCP: McpLayers = { leftOut: [] };
+
+/** The servers of the two files `.mcp.json` beside those of our own files, which win. */
+async function mcpLayers(
+  { cwd, home, toml }: {
+    readonly cwd: string;
+    readonly home: string;
+    readonly toml: readonly (Layer | undefined)[];
+  },
+  problems: ConfigProblem[],
+): Promise<McpLayers> {
+  const files = { user: mcpJsonFile(home), project: mcpJsonFile(cwd) };
+  const there = (["user", "project"] as const).filter((source) => exists(files[source]));
+  if (there.length === 0) return NO_MCP;
+  const { pluginPlaces, readMcpJson } = await import("../plugins/mcp_json.ts");
+  const stronger = pluginPlaces(toml);
+  const layers: { user?: Layer; project?: Layer } = {};
+  const leftOut: LeftOutServer[] = [];
+  for (const source of there) {
+    const read = await readMcpJson({ source, file: files[source], stronger }, problems);
+    if (!read) continue;
+    layers[source] = read.layer;
+    leftOut.push(...read.leftOut);
+  }
+  return { ...layers, leftOut };
+}
 
 /** The permission rules that the project brings for Claude Code, unless `own` settings leave them alone. */
 async function claudeSettings(

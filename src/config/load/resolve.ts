@@ -1,11 +1,12 @@
 import { DEFAULT_LAYER, fillDefaults } from "./defaults.ts";
 import { expandConfig, type MissingVariable } from "./expand.ts";
-import { type Layer, locateFinding } from "./layer.ts";
+import { type Layer, locateFinding, placeOf } from "./layer.ts";
 import { mergeTables } from "./merge.ts";
 import { lazyDotenv, readProjectText, readText } from "./read_text.ts";
 import { join } from "../../path/lexical.ts";
 import { type EnvLookup, userConfigFile } from "../config_paths.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { type LeftOutServer, pluginsOf } from "../plugins/left_out.ts";
 import { restrictProjectConfig, type TrustItem, type Withholdable } from "../project/project_policy.ts";
 import { isReservedVariable } from "../project/provider_trust.ts";
 import {
@@ -18,43 +19,27 @@ import {
 
 /** Lays layers over each other, the weakest first. Providers of any file replace the built-in ones. */
 export function mergeLayers(layers: readonly Layer[]): TomlTable {
-  const replaced = layers.some((layer) =>
-    layer.source !== "default" && entriesOf(layer, "providers").length > 0
-  );
+  const replaced = layers.some((layer) => layer.source !== "default" && providersOf(layer).length > 0);
   return layers.reduce((lower, layer) => {
     const skip = replaced && layer.source === "default";
     const lists = {
-      providers: skip ? [] : entriesOf(layer, "providers"),
-      plugins: entriesOf(layer, "plugins"),
+      providers: skip ? [] : providersOf(layer),
+      plugins: pluginsOf(layer),
     };
     return mergeTables(lower, { ...layer.table, ...lists });
   }, {} as TomlTable);
 }
 
-function entriesOf(layer: Layer, list: "providers" | "plugins"): TomlTable[] {
-  const entries = layer.table[list];
+function providersOf(layer: Layer): TomlTable[] {
+  const entries = layer.table.providers;
   return Array.isArray(entries) ? entries.filter(isTable) : [];
 }
 
+/** Names of the variables with keys of providers, and with secrets for the sign-in of MCP servers. */
 export function keyNamesOf(layer: Layer): string[] {
-  return entriesOf(layer, "providers").map((entry) => String(entry.api_key_env ?? "")).filter((name) =>
-    name !== ""
-  );
-}
-
-/** Nothing starts plugins yet, so those of a project are only named. */
-function pluginNotice(project: Layer): ConfigProblem[] {
-  const names = entriesOf(project, "plugins").filter((entry) => entry.enabled !== false).map((entry) =>
-    JSON.stringify(String(entry.name).slice(0, 60))
-  );
-  if (names.length === 0) return [];
-  return [locateFinding(project, {
-    level: "warning",
-    path: ["plugins"],
-    at: "key",
-    message: `The plugins of this project have no effect yet: ${names.slice(0, 10).join(", ")}`,
-    remedy: "keep them for a later version, or remove them",
-  })];
+  const secrets = pluginsOf(layer).map(({ oauth }) => isTable(oauth) ? oauth.client_secret_env : undefined);
+  const keys = providersOf(layer).map((entry) => entry.api_key_env);
+  return [...keys, ...secrets].map((name) => String(name ?? "")).filter((name) => name !== "");
 }
 
 /** What decides about the layers. */
@@ -80,6 +65,7 @@ interface ProjectSources {
 /** Makes of what a layer says what counts: variables replaced, paths absolute, the project narrowed. */
 export class LayerResolver {
   readonly needsTrust: TrustItem[] = [];
+  readonly leftOut: LeftOutServer[] = [];
   readonly expanded = new Map<string, string>();
   readonly saved: () => ReadonlyMap<string, string>;
   readonly #options: ResolveOptions;
@@ -127,10 +113,17 @@ export class LayerResolver {
   ): Promise<Layer> {
     const { cwd, env, trust = () => false } = this.#options;
     const fromFile = lazyDotenv(() => readProjectText(join(cwd, ".env"), []));
-    const forPlugins = (name: string) =>
-      this.#env(name) ?? (isReservedVariable(name) || keyNames.has(name) ? undefined : fromFile().get(name));
+    const fromDotenv = new Map<number, TomlTable>();
+    const forPlugin = ([, index]: KeyPath): EnvLookup => (name) => {
+      const own = this.#env(name);
+      if (own !== undefined || isReservedVariable(name) || keyNames.has(name)) return own;
+      const value = fromFile().get(name);
+      const at = Number(index);
+      if (value !== undefined) fromDotenv.set(at, { ...fromDotenv.get(at), [name]: value });
+      return value;
+    };
     const { table: expanded, missing, used } = expandConfig(layer.table, {
-      lookup: ([list]) => list === "plugins" ? forPlugins : this.#env,
+      lookup: (path) => path[0] === "plugins" ? forPlugin(path) : this.#env,
       env,
       directory: cwd,
       cwd,
@@ -140,14 +133,13 @@ export class LayerResolver {
       expanded: moveAliases(expanded),
       base: fillDefaults(base),
       keys: {
-        providers: [DEFAULT_LAYER, { ...layer, table: base }].flatMap((known) =>
-          entriesOf(known, "providers")
-        ),
+        providers: [DEFAULT_LAYER, { ...layer, table: base }].flatMap(providersOf),
         saved: (name) => this.saved().has(name),
       },
       cwd,
       env,
       userFile: userConfigFile(this.#home),
+      fromDotenv,
     });
     const { table, warnings, withholdable, wideningLists } = restricted;
     const waiting: Withholdable[] = [...withholdable];
@@ -156,8 +148,9 @@ export class LayerResolver {
       const found = findWidenings(restricted, { layer, cwd, env, home: this.#home, project, offline });
       if (found) waiting.push(found);
     }
-    this.#problems.push(...warnings, ...pluginNotice(layer));
+    this.#problems.push(...warnings);
     this.#remember(used);
+    this.#reportSwitchedOff(layer, base);
     for (const { item, withhold } of waiting) {
       if (await trust(item)) continue;
       withhold();
@@ -165,6 +158,21 @@ export class LayerResolver {
     }
     this.#reportMissing(layer, table, missing);
     return { ...layer, table };
+  }
+
+  /** Nobody should have to search why a server of theirs is not there. */
+  #reportSwitchedOff(layer: Layer, base: TomlTable): void {
+    const own = pluginsOf({ ...layer, table: base }).filter(({ enabled }) => enabled !== false);
+    for (const [index, { name, enabled }] of pluginsOf(layer).entries()) {
+      if (enabled !== false || !own.some((entry) => entry.name === name)) continue;
+      this.leftOut.push({
+        name: String(name),
+        why: "switched off",
+        message: "this project switches your own server off",
+        remedy: "remove the entry from the project's file if you want your server here",
+        place: placeOf(layer, ["plugins", index]) ?? { file: layer.file ?? "" },
+      });
+    }
   }
 
   #remember(used: ReadonlyMap<string, string>): void {
@@ -182,22 +190,30 @@ export class LayerResolver {
    */
   #reportMissing(layer: Layer, table: TomlTable, missing: readonly MissingVariable[]): void {
     for (const { path, name } of missing) {
-      const [list, index] = path;
+      const [list, index, ...rest] = path;
       const entries = table[String(list)];
       const isEntry = Array.isArray(entries) && typeof index === "number" &&
         CONFIG_SCHEMA.properties?.[String(list)]?.items?.properties;
-      if (isEntry && (!isTable(entries[index]) || entries[index].enabled === false)) continue;
-      const level = list === "plugins" ? "warning" : "error";
-      this.#problems.push(locateFinding(layer, {
-        level,
-        path,
-        at: "value",
-        message: `\${${name}} in ${formatKey(path)} is not set${
-          level === "warning" ? "; this plugin is left out" : ""
-        }`,
-        remedy: `set ${name}, or write \${${name}:-…} with a default`,
-      }));
-      if (level === "warning" && isEntry) entries[index] = undefined;
+      const entry = isEntry ? entries[index] : undefined;
+      if (isEntry && (!isTable(entry) || entry.enabled === false)) continue;
+      const remedy = `set ${name}, or write \${${name}:-…} with a default`;
+      const at = { path, at: "value", remedy } as const;
+      if (list !== "plugins" || !isTable(entry)) {
+        const message = `\${${name}} in ${formatKey(path)} is not set`;
+        this.#problems.push(locateFinding(layer, { ...at, level: "error", message }));
+        continue;
+      }
+      const server = String(entry.name);
+      const message = `\${${name}} in its ${formatKey(rest)} is not set`;
+      const problem = locateFinding(layer, {
+        ...at,
+        level: "warning",
+        message: `The MCP server ${JSON.stringify(server)} is not started: ${message}`,
+      });
+      this.#problems.push(problem);
+      const place = problem.place ?? { file: layer.file ?? "" };
+      this.leftOut.push({ name: server, why: "variable", message, remedy, place });
+      if (isEntry) entries[index] = undefined;
     }
   }
 }

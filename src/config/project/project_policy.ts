@@ -3,6 +3,7 @@ import { type Layer, placeOf } from "../load/layer.ts";
 import { type EnvLookup, isInside } from "../config_paths.ts";
 import { valueAt } from "../schema/key_path.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { describePlugin, namedPaths } from "../plugins/plugin_trust.ts";
 import { type KnownKeys, needsTrust } from "./provider_trust.ts";
 import type { Config } from "../schema/schema.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
@@ -14,8 +15,17 @@ export interface TrustItem {
   readonly name: string;
   /** The reason why it needs trust, for people. */
   readonly reason: string;
-  /** Canonical text of the entry as written (variables not replaced); what a trust decision is keyed by. */
+  /**
+   * Canonical text of the entry as written (variables not replaced); what a trust decision is keyed by. It
+   * may hold secrets.
+   */
   readonly content: string;
+  /** Everything about a plugin, for people; without values that may be secrets. */
+  readonly lines?: readonly string[];
+  /** Where a plugin's file has such values as they are. */
+  readonly hidden?: readonly SourcePlace[];
+  /** Paths that a plugin names beside those in its content, absolute; whether or not there are such files. */
+  readonly paths?: readonly string[];
   readonly place: SourcePlace;
   /** The single things that a widening allows. */
   readonly widens?: readonly Widening[];
@@ -43,6 +53,8 @@ export interface ProjectInput {
   readonly cwd: string;
   readonly env: EnvLookup;
   readonly userFile: string;
+  /** What entries of `[[plugins]]` take from the project's `.env`, by index. */
+  readonly fromDotenv: ReadonlyMap<number, TomlTable>;
 }
 
 /** Something that counts only when the user trusts it, and how to take it out of the table otherwise. */
@@ -229,14 +241,33 @@ function provider(written: TomlTable, entry: TomlTable, { scope, withhold }: Ent
   mark({ kind: "provider", name: String(entry.name), reason, written }, scope, withhold);
 }
 
+/** A server that a project only switches off needs no trust, and of what it says nothing else counts. */
 function plugin(written: TomlTable, entry: TomlTable, { scope, withhold }: EntryPlace): void {
-  const command = [written.command, ...(Array.isArray(written.args) ? written.args : [])].join(" ");
-  const target = written.url ? `connect to ${written.url}` : `run "${command.slice(0, 120)}"`;
-  const reason = `it would ${target} as an MCP server`;
-  mark({ kind: "plugin", name: String(entry.name), reason, written }, scope, withhold);
+  const { base, cwd, env, fromDotenv } = scope.input;
+  const name = String(entry.name);
+  if (entry.enabled === false) {
+    for (const key of Object.keys(entry)) if (key !== "name" && key !== "enabled") delete entry[key];
+    return;
+  }
+  const replaces = base.plugins.some((own) => own.name === name);
+  const used = fromDotenv.get(Number(scope.path.at(-1)));
+  // The decision is another one where the user's own server gives way, or other values come along.
+  const decided = { ...written, ...(replaces ? { replaces } : {}), ...(used ? { used } : {}) };
+  const facts = {
+    ...describePlugin(written, replaces),
+    paths: namedPaths(entry, { cwd, env }),
+    hidden: (["env", "headers"] as const).flatMap((key) =>
+      Object.keys(isTable(written[key]) ? written[key] : {}).flatMap((value) =>
+        placeOf(scope.input.layer, [...scope.path, key, value], "value") ?? []
+      )
+    ),
+  };
+  mark({ kind: "plugin", name, ...facts, written: decided }, scope, withhold);
 }
 
-type Candidate = Pick<TrustItem, "kind" | "name" | "reason"> & { readonly written: unknown };
+type Candidate = Pick<TrustItem, "kind" | "name" | "reason" | "lines" | "hidden" | "paths"> & {
+  readonly written: unknown;
+};
 
 function mark({ written, ...candidate }: Candidate, scope: Scope, withhold: () => void): void {
   const { input, path, result } = scope;

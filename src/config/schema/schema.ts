@@ -4,6 +4,7 @@
  * after a change.
  */
 import * as z from "zod/mini";
+import { pluginSchema } from "./plugin_schema.ts";
 import { providerSchema } from "./provider_schema.ts";
 import { amount, count, flag, key, text, textMap, texts } from "./schema_key.ts";
 
@@ -72,6 +73,16 @@ const tools = z.object({
     project: "ignored",
   }),
   mcp_call_timeout_seconds: key(amount(300), "Time limit of an MCP call; 0 = no limit.", { idle: "yet" }),
+  mcp_startup_wait_seconds: key(
+    amount(5),
+    "Longest wait of a run for MCP servers that it meets for the first time; 0 = none.",
+    { project: "ignored", idle: "yet" },
+  ),
+  mcp_index_above_tokens: key(
+    count(8000),
+    "Above so many tokens the tools of MCP servers are offered as an index with a search.",
+    { idle: "yet" },
+  ),
   ensure_trailing_newline: key(flag(false), "End written text files with a newline."),
   writes: key(
     z._default(z.enum(["deny", "dry-run", "allow"]), "allow"),
@@ -189,30 +200,6 @@ const serve = z.object({
   }),
 });
 
-/** One MCP server: an entry of `[[plugins]]`. */
-const pluginSchema = z.object({
-  name: key(z.string().check(z.minLength(1)), "Server name; its tools are called `mcp__<name>__<tool>`."),
-  type: key(
-    z._default(z.enum(["stdio", "http", "streamable-http", "sse"]), "stdio"),
-    "Transport: a local process, or a remote server.",
-  ),
-  enabled: key(flag(true), "Whether the server is started."),
-  command: key(text(), "Program of a `stdio` server.", { expand: true }),
-  args: key(texts(), "Its arguments.", { expand: true }),
-  env: key(textMap(), "Environment variables for it.", { expand: true, secret: true }),
-  url: key(text(), "Address of an `http` or `sse` server.", { expand: true }),
-  headers: key(textMap(), "Request headers, such as a bearer token.", { expand: true, secret: true }),
-  call_timeout_seconds: key(
-    amount(0),
-    "Time limit of a call of this server; 0 = `tools.mcp_call_timeout_seconds`.",
-  ),
-  tool_timeout_seconds: key(
-    z._default(z.record(z.string(), z.number().check(z.nonnegative())), {}),
-    "The same for single tools, by their raw MCP name.",
-  ),
-  trusted_read_only_tools: key(texts(), "Tools of this server that plan mode may run."),
-});
-
 const ui = z.object({
   theme: key(
     z._default(z.enum(["auto", "dark", "light", "high-contrast", "none"]), "auto"),
@@ -279,10 +266,7 @@ export const configSchema = z.object({
     "Vendor endpoints; any entry replaces the built-in one.",
     { project: "trust" },
   ),
-  plugins: key(z._default(z.array(pluginSchema), []), "MCP servers.", {
-    project: "trust",
-    idle: "yet",
-  }),
+  plugins: key(z._default(z.array(pluginSchema), []), "MCP servers.", { project: "trust" }),
 });
 
 /** The whole configuration, with every default filled in. Keys are those of the file. */

@@ -142,10 +142,15 @@ Deno.test("import: codex's sandbox and approvals never become wider ones", async
   }
   const tools = await play(
     "home/.codex/config.toml",
-    '[mcp_servers.x]\ncommand = "x"\nenabled_tools = ["a"]\ndisabled_tools = ["b"]\ncwd = "/"\n',
+    '[mcp_servers.x]\ncommand = "x"\nenabled_tools = ["a"]\ndisabled_tools = ["b"]\ncwd = "/"\n' +
+      '[mcp_servers.none]\ncommand = "x"\nenabled_tools = []\nstartup_timeout_sec = 9\n',
   );
-  assertEquals(tools.taken, ["plugins x", "permissions.deny mcp__x__b"]);
-  assertStringIncludes(tools.text, "enabled = false");
+  assertEquals(tools.taken, ["plugins x", "plugins none"]);
+  const [x = "", none = ""] = tools.text.split("[[plugins]]").slice(1);
+  for (const line of ['cwd = "/"', 'enabled_tools = [ "a" ]', 'disabled_tools = [ "b" ]']) {
+    assertStringIncludes(x, line);
+  }
+  for (const line of ["enabled = false", "startup_timeout_seconds = 9"]) assertStringIncludes(none, line);
 });
 
 Deno.test("import: rules of codex name the first words of a command", async () => {
@@ -260,11 +265,10 @@ Deno.test("import: what a project's file says goes into the project's, its permi
   assertEquals(outcomes.map(({ file, state }) => `${file.replace(fixture.cwd, "")} ${state}`), [
     "/reasonix.toml new",
     "/reasonix.toml new",
-    "/reasonix.toml new",
   ]);
   assertEquals(files.map(({ shared }) => shared), [true]);
   assertStringIncludes(files[0]?.after ?? "", 'deny = [ "Edit" ]');
-  assertEquals(left.map(({ origin }) => origin.text), ["permissions", 'model "opus"', "mcpServers.q"]);
+  assertEquals(left.map(({ origin }) => origin.text), ["permissions", 'model "opus"', "mcpServers"]);
 });
 
 Deno.test("import: what our file cannot say is named, and stops nothing", async () => {

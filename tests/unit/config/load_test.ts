@@ -146,7 +146,6 @@ Deno.test("loadConfig takes the same file in a project and says what a project c
       "38: skills.paths[0] may not leave the project",
       "38: skills.paths[1] may not leave the project",
       '48: Only your own file can open "/tmp" for writing',
-      '55: The plugins of this project have no effect yet: "example", "stripe"',
     ],
   );
   assertEquals(needsTrust.map((item) => `${item.kind} ${item.place.line}`), [

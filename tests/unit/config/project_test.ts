@@ -301,7 +301,7 @@ Deno.test("what a project would run waits for trust, keyed by its content", asyn
     first.needsTrust.map(({ kind, name, reason, place }) => [kind, name, reason, place.line]),
     [
       ["shell", "./sh", 'it would run "./sh" as the shell', 1],
-      ["plugin", "p", 'it would run "npx -y ${PKG}" as an MCP server', 2],
+      ["plugin", "p", 'it would run "npx -y ${PKG}" as an MCP server, and pass on your PKG', 2],
     ],
   );
   const trusted = new Set(first.needsTrust.map((item) => item.content));
@@ -354,7 +354,7 @@ Deno.test("a plugin whose variable is missing is left out with a warning, anythi
   await using fixture = configFixture({ "home/config.toml": plugin });
   const { config, warnings } = await fixture.load();
   assertEquals(config.plugins, []);
-  assertEquals(warnings[0]?.message, "${NOPE} in plugins[0].command is not set; this plugin is left out");
+  assertEquals(warnings[0]?.message, 'The MCP server "p" is not started: ${NOPE} in its command is not set');
   assertEquals([warnings[0]?.place?.line, warnings[0]?.remedy], [
     3,
     "set NOPE, or write ${NOPE:-…} with a default",

@@ -169,14 +169,8 @@ memory_compiler = { enabled = true }
 max_steps = 3
 [serve]
 token = "hush"
-[[plugins]]
-name = "p"
-command = "c"
-[[plugins]]
-name = "q"
-command = "c"
 `,
-    "project/reasonix.toml": 'agent.subagent_model = "b"\n[[plugins]]\nname = "theirs"\ncommand = "c"\n',
+    "project/reasonix.toml": 'agent.subagent_model = "b"\n',
   });
   const loaded = await fixture.load();
   assertEquals(
@@ -186,7 +180,6 @@ command = "c"
       "config.toml:2:1: agent.planner_model has no effect yet. Keep it for a later version, or remove it",
       "config.toml:3:1: agent.memory_compiler has no effect. Remove it",
       "config.toml:5:1: serve has no effect yet. Keep it for a later version, or remove it",
-      "config.toml:7:1: plugins has no effect yet. Keep it for a later version, or remove it",
     ],
   );
   await using empty = configFixture();

@@ -1,4 +1,5 @@
 import { slashed } from "../../../path/lexical.ts";
+import { mcpJsonFile } from "../../config_paths.ts";
 import type { KeyPath } from "../../problem.ts";
 import { isTable, type TomlTable } from "../../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../../vendors.ts";
@@ -15,7 +16,9 @@ export function planClaude(documents: readonly ForeignDocument[], plan: ImportPl
     ).map(({ text }) => text),
   );
   for (const document of documents) {
-    if (document.path.endsWith(".mcp.json")) planServers(plan, document, ["mcpServers"], switchedOff);
+    if (slashed(document.path) === slashed(mcpJsonFile(cwd))) {
+      plan.leave(originOf(document, ["mcpServers"]), SERVERS_READ_THERE);
+    } else if (document.path.endsWith(".mcp.json")) planServers(plan, document, ["mcpServers"], switchedOff);
     else if (document.path.endsWith(".claude.json")) planState(plan, document, cwd);
     else planSettings(plan, document, cwd);
   }
@@ -62,8 +65,10 @@ function planServers(
       url,
       headers,
       enabled: server.disabled !== true && !switchedOff.has(name),
+      cwd: server.cwd,
+      headersHelper: server.headersHelper,
       ...(typeof timeout === "number" ? { timeoutSeconds: timeout / 1000 } : {}),
-      notes: ["cwd", "headersHelper", "oauth", "alwaysAllow"].filter((key) => server[key] !== undefined)
+      notes: ["oauth", "alwaysAllow"].filter((key) => server[key] !== undefined)
         .map((key) => `without ${key}`),
     });
   }
@@ -71,6 +76,8 @@ function planServers(
 
 /** Settings that are looked at one by one. */
 const KNOWN = ["$schema", "permissions", "model", "env", "sandbox", "disabledMcpjsonServers"];
+
+const SERVERS_READ_THERE = "they are read from this file; see `reasonix mcp list` and `reasonix trust`";
 
 const READ_THERE = "they are read from this file; see `reasonix permissions list` and `reasonix trust`";
 

@@ -20,6 +20,9 @@ const SERVER_KEYS = [
   "http_headers",
   "env_http_headers",
   "enabled",
+  "cwd",
+  "startup_timeout_sec",
+  "startup_timeout_ms",
   "tool_timeout_sec",
   "enabled_tools",
   "disabled_tools",
@@ -41,7 +44,10 @@ export function planCodexServers(plan: ImportPlan, document: ForeignDocument): v
       ) => [text, `\${${text}:-}`]),
     );
     const bearer = server.bearer_token_env_var;
-    const some = Array.isArray(server.enabled_tools);
+    const tools = (key: string) =>
+      textsOf(plan, document, [...path, key], server[key]).map(({ text }) => text);
+    const { startup_timeout_sec: seconds, startup_timeout_ms: milliseconds } = server;
+    const enabledTools = tools("enabled_tools");
     takeServer(plan, {
       name,
       origin,
@@ -54,18 +60,19 @@ export function planCodexServers(plan: ImportPlan, document: ForeignDocument): v
         ...(isTable(server.http_headers) ? server.http_headers : {}),
         ...fromEnvironment(server.env_http_headers),
       },
-      enabled: server.enabled !== false && !some,
+      // An empty list means every tool here, and none there.
+      enabled: server.enabled !== false &&
+        !(Array.isArray(server.enabled_tools) && enabledTools.length === 0),
+      cwd: server.cwd,
+      enabledTools,
+      disabledTools: tools("disabled_tools"),
+      ...(typeof seconds === "number"
+        ? { startupSeconds: seconds }
+        : typeof milliseconds === "number"
+        ? { startupSeconds: milliseconds / 1000 }
+        : {}),
       ...(typeof server.tool_timeout_sec === "number" ? { timeoutSeconds: server.tool_timeout_sec } : {}),
-      notes: [
-        ...(some ? ["switched off: a list of its only tools (enabled_tools) has no counterpart"] : []),
-        ...Object.keys(server).filter((key) => !SERVER_KEYS.includes(key)).map((key) => `without ${key}`),
-      ],
+      notes: Object.keys(server).filter((key) => !SERVER_KEYS.includes(key)).map((key) => `without ${key}`),
     });
-    for (
-      const { path: at, text } of textsOf(plan, document, [...path, "disabled_tools"], server.disabled_tools)
-    ) {
-      const item = `mcp__${name}__${text}`;
-      plan.take(originOf(document, at, text), { kind: "item", key: "permissions.deny", item });
-    }
   }
 }

@@ -195,9 +195,10 @@ function planServers(plan: ImportPlan, document: ForeignDocument): void {
       url: typeof server.url === "string" ? variables(server.url) : undefined,
       headers: mapValues(server.headers),
       enabled: server.enabled !== false && server.disabled !== true,
+      cwd: server.cwd,
       notes: [
         ...timeout,
-        ...["oauth", "cwd"].filter((key) => isSet(server[key])).map((key) => `without ${key}`),
+        ...["oauth"].filter((key) => isSet(server[key])).map((key) => `without ${key}`),
       ],
     });
   }

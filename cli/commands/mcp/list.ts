@@ -1,0 +1,58 @@
+import { loadTrustedConfig } from "../../../src/assembly/mod.ts";
+import {
+  formatProblem,
+  listServers,
+  mcpJsonFile,
+  type ServerRow,
+  userConfigFile,
+} from "../../../src/config/mod.ts";
+import { formatPlace } from "../../../src/core/mod.ts";
+import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
+import { forReader } from "../../terminal/narrow.ts";
+import type { CliContext } from "../../terminal/process.ts";
+import { runPaths } from "../../terminal/working_directory.ts";
+
+/** Lists the servers that the files describe, and why some of them do not count. Nothing is started. */
+export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
+  const paths = runPaths(this);
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  const rows = listServers(loaded);
+  const { stdout, stderr } = this.process;
+  if (flags.json) {
+    stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    return;
+  }
+  const ofServers = new Set(loaded.leftOut.map(({ place }) => formatPlace(place)));
+  for (const warning of loaded.warnings) {
+    const about = warning.place?.file.endsWith(".mcp.json") && !ofServers.has(formatPlace(warning.place));
+    if (about) stderr.write(`! ${formatProblem(warning)}\n`);
+  }
+  if (rows.length === 0) {
+    const files = [userConfigFile(paths.home), mcpJsonFile(paths.cwd)].map(terminalSafe).join(" or ");
+    stdout.write(
+      forReader(`No MCP servers. Add one: reasonix mcp add NAME -- COMMAND, or write it into ${files}\n`),
+    );
+    return;
+  }
+  const home = paths.env("HOME");
+  const short = (text: string) => home && home !== "/" ? text.replaceAll(`${home}/`, "~/") : text;
+  stdout.write(forReader(rows.map((row) => short(rowText(row, paths.cwd))).join("")));
+}
+
+const STATES = {
+  on: "on",
+  off: "switched off",
+  untrusted: "waits for trust",
+  "left out": "not used",
+} as const;
+
+function rowText({ name, state, type, target, why, remedy, source, place }: ServerRow, cwd: string): string {
+  const where = place === undefined ? "" : formatPlace(place).replace(`${cwd}/`, "");
+  const head = [oneLine(name, 60), type, target === undefined ? undefined : oneLine(target, 300)];
+  const facts = [STATES[state], [source, where].filter(Boolean).join(" ")].filter((text) => text !== "");
+  const reason = why === undefined
+    ? ""
+    : `  ${oneLine(why, 600)}${remedy ? `; ${oneLine(remedy, 300)}` : ""}\n`;
+  return `${head.filter((text) => text !== undefined && text !== "").join("  ")}\n` +
+    `  ${terminalSafe(facts.join(" · "))}\n${reason}`;
+}

@@ -1,0 +1,111 @@
+import { type EnvLookup, resolvePath } from "../config_paths.ts";
+import { hideSecrets } from "../query/hide_secrets.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+
+/** Longer command lines are shown in full only where a person asks for it. */
+const MOST = 160;
+
+/** What a person has to know of a server of a project before they trust it. */
+export interface PluginFacts {
+  /** One sentence: what would run, or be connected to. */
+  readonly reason: string;
+  /** Everything, a line each. Values of variables and headers are left out: they may be secrets. */
+  readonly lines: readonly string[];
+}
+
+/**
+ * Describes a server as written; `replaces` says that the user has one of that name, which it would take the
+ * place of.
+ */
+export function describePlugin(written: TomlTable, replaces: boolean): PluginFacts {
+  const { cwd, headers_helper: helper } = written;
+  const what = target(written);
+  const env = Object.keys(tableOf(written.env));
+  const passed = variablesIn(written);
+  const parts = [
+    isRemote(written) ? `connect to ${cut(what)}` : `run ${JSON.stringify(cut(what))}`,
+    isText(cwd) ? ` in ${cut(cwd)}` : "",
+    " as an MCP server",
+    isText(helper) ? ` and run ${JSON.stringify(cut(helper))} for its headers` : "",
+    env.length > 0 ? `, with ${env.join(", ")} in its environment` : "",
+    passed.length > 0 ? `, and pass on your ${passed.join(", ")}` : "",
+    replaces ? ", in place of your own server of this name" : "",
+  ];
+  const rows: readonly (readonly [string, unknown])[] = [
+    [isRemote(written) ? "connects to" : "runs", what],
+    ["in", cwd],
+    ["runs for its headers", helper],
+    ["environment", env],
+    ["headers", Object.keys(tableOf(written.headers))],
+    ["passes on your variables", passed],
+    ["offers only", written.enabled_tools],
+    ["plan mode believes that these only read", written.trusted_read_only_tools],
+    ["takes the place of", replaces ? "your own server of this name" : undefined],
+  ];
+  return {
+    reason: `it would ${parts.join("")}`,
+    lines: rows.flatMap(([title, value]) => {
+      const text = Array.isArray(value) ? value.join(", ") : value;
+      return isText(text) ? [`${title}: ${text}`] : [];
+    }),
+  };
+}
+
+/** The command line or address, without what looks like a key in it. */
+function target(written: TomlTable): string {
+  if (isRemote(written)) return String(hideSecrets(String(written.url)));
+  const args = Array.isArray(written.args) ? written.args.map(String) : [];
+  return commandLine(String(written.command ?? ""), args);
+}
+
+/** A command line as a person types it, without what looks like a key in it. */
+export function commandLine(command: string, args: readonly string[]): string {
+  const words = hideSecrets([command, ...args]) as string[];
+  return words.map((word) => /^(?:[\w@%+=:,./~${}-]+|\[secret\])$/.test(word) ? word : JSON.stringify(word))
+    .join(" ");
+}
+
+function isRemote({ type, url }: TomlTable): boolean {
+  return isText(url) && (type ?? "stdio") !== "stdio";
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function cut(text: string): string {
+  const more = text.length - MOST;
+  return more > 0 ? `${text.slice(0, MOST)}… (${more} more characters)` : text;
+}
+
+/** Names of the user's variables that the server gets. */
+function variablesIn(written: TomlTable): string[] {
+  const names = new Set<string>();
+  const look = (value: unknown): void => {
+    if (typeof value === "string") {
+      for (const [, name = ""] of value.matchAll(/\$\{([A-Za-z_]\w*)/g)) names.add(name);
+    } else if (typeof value === "object" && value !== null) Object.values(value).forEach(look);
+  };
+  look(written);
+  const { client_secret_env: secret } = tableOf(written.oauth);
+  if (isText(secret)) names.add(secret);
+  return [...names];
+}
+
+function tableOf(value: unknown): TomlTable {
+  return isTable(value) ? value : {};
+}
+
+/**
+ * Returns the paths that the words of a server may name, absolute: of the project's files among them the
+ * contents are trusted too. Words count from where the server runs, and from the project.
+ */
+export function namedPaths(entry: TomlTable, { cwd, env }: { cwd: string; env: EnvLookup }): string[] {
+  const texts = [entry.command, entry.args, entry.headers_helper, Object.values(tableOf(entry.env))].flat();
+  const words = texts.filter(isText).flatMap((text) => [text, ...text.split(/[\s"'`=,;|&<>()]+/)]);
+  const directory = isText(entry.cwd) ? resolvePath(entry.cwd, cwd, env) : cwd;
+  const paths = words.filter((word) => word !== "" && !word.includes("\0")).flatMap((word) =>
+    [...new Set([directory, cwd])].map((base) => resolvePath(word, base, env))
+  );
+  return [...new Set(paths)];
+}

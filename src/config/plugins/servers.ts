@@ -1,0 +1,60 @@
+import type { SourcePlace } from "../../core/mod.ts";
+import type { LoadedConfig } from "../load/load.ts";
+import { formatKey } from "../problem.ts";
+import { hideSecrets } from "../query/hide_secrets.ts";
+import { sourceOf } from "../query/settings.ts";
+import { commandLine } from "./plugin_trust.ts";
+import type { PluginEntry } from "../schema/plugin_schema.ts";
+
+/** An MCP server that the files describe, whether or not it counts. */
+export interface ServerRow {
+  readonly name: string;
+  readonly state: "on" | "off" | "untrusted" | "left out";
+  /** Why it does not count, and what to do. */
+  readonly why?: string;
+  readonly remedy?: string;
+  readonly type?: PluginEntry["type"];
+  /** Its command line or address, fit to be shown. */
+  readonly target?: string;
+  readonly place?: SourcePlace;
+  /** Whose file describes it. */
+  readonly source?: "user" | "project" | "preset" | "flag" | "default";
+}
+
+/** Lists the servers in the order in which they count, then those that do not. */
+export function listServers(loaded: LoadedConfig): ServerRow[] {
+  const counting = loaded.config.plugins.map((entry): ServerRow => {
+    const { source, ...place } = sourceOf(loaded, formatKey(["plugins", entry.name]));
+    const { file } = place;
+    return {
+      name: entry.name,
+      state: entry.enabled ? "on" : "off",
+      type: entry.type,
+      target: targetOf(entry),
+      source,
+      ...(file === undefined ? {} : { place: { ...place, file } }),
+    };
+  });
+  const untrusted = loaded.needsTrust.filter(({ kind }) => kind === "plugin").map((item): ServerRow => ({
+    name: item.name,
+    state: "untrusted",
+    why: item.reason,
+    remedy: "look at it with `reasonix trust`",
+    source: "project",
+    place: item.place,
+  }));
+  const leftOut = loaded.leftOut.map(({ name, message, remedy, place }): ServerRow => ({
+    name,
+    state: "left out",
+    why: message,
+    remedy,
+    place,
+  }));
+  return [...counting, ...untrusted, ...leftOut];
+}
+
+/** The command line or the address of a server, fit to be shown. */
+function targetOf({ type, url, command, args }: PluginEntry): string {
+  if (type !== "stdio") return String(hideSecrets(url));
+  return commandLine(command, args);
+}

@@ -1,0 +1,61 @@
+import * as z from "zod/mini";
+import { amount, count, flag, key, text, textMap, texts } from "./schema_key.ts";
+
+/** What a server of its own kind of sign-in needs to know beforehand; most need nothing. */
+const oauthSchema = z.object({
+  client_id: key(text(), "Client id that the server was told of; empty = the program registers itself.", {
+    expand: true,
+  }),
+  client_secret_env: key(text(), "Variable with the secret of that client; empty = it has none."),
+  scopes: key(texts(), "Scopes to ask for; empty = what the server proposes."),
+  callback_port: key(count(0), "Port on this machine that the browser comes back to; 0 = any."),
+});
+
+/** One MCP server: an entry of `[[plugins]]`. */
+export const pluginSchema = z.object({
+  name: key(z.string().check(z.minLength(1)), "Server name; its tools are called `mcp__<name>__<tool>`."),
+  type: key(
+    z._default(z.enum(["stdio", "http", "streamable-http", "sse"]), "stdio"),
+    "Transport: a local process, or a remote server.",
+  ),
+  enabled: key(flag(true), "Whether the server is started."),
+  command: key(text(), "Program of a `stdio` server.", { expand: true }),
+  args: key(texts(), "Its arguments.", { expand: true }),
+  env: key(textMap(), "Environment variables for it.", { expand: true, secret: true, idle: "yet" }),
+  cwd: key(text(), "Directory it runs in; empty = the working directory.", {
+    expand: true,
+    path: "file",
+    idle: "yet",
+  }),
+  url: key(text(), "Address of an `http` server.", { expand: true }),
+  headers: key(textMap(), "Request headers, such as a bearer token.", {
+    expand: true,
+    secret: true,
+    idle: "yet",
+  }),
+  headers_helper: key(text(), "Line of the shell that prints further headers as a JSON object.", {
+    idle: "yet",
+  }),
+  oauth: key(z.optional(oauthSchema), "Sign-in of a remote server, where it does not work by itself.", {
+    idle: "yet",
+  }),
+  startup_timeout_seconds: key(amount(30), "Time limit of a start; 0 = no limit.", { idle: "yet" }),
+  call_timeout_seconds: key(
+    amount(0),
+    "Time limit of a call of this server; 0 = `tools.mcp_call_timeout_seconds`.",
+    { idle: "yet" },
+  ),
+  tool_timeout_seconds: key(
+    z._default(z.record(z.string(), z.number().check(z.nonnegative())), {}),
+    "The same for single tools, by their raw MCP name.",
+    { idle: "yet" },
+  ),
+  enabled_tools: key(texts(), "The only tools of it that are offered, by raw name; empty = all.", {
+    idle: "yet",
+  }),
+  disabled_tools: key(texts(), "Tools of it that are not offered.", { idle: "yet" }),
+  trusted_read_only_tools: key(texts(), "Tools of this server that plan mode may run.", { idle: "yet" }),
+});
+
+/** A server of the configuration with every default filled in, variables replaced and paths absolute. */
+export type PluginEntry = z.infer<typeof pluginSchema>;
