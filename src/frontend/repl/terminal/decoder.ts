@@ -19,7 +19,7 @@ const MAX_STRING = 64 * 1024;
  */
 const SEQUENCE =
   // deno-lint-ignore no-control-regex
-  /\x1b(?:\[M[\s\S]{3}|\[\[[A-E]|\[(?!M)[\x20-\x3f]*[\x40-\x5a\x5c-\x7e]|O\d*[A-Za-z]|(?:\]\d|P[\d>!+$]|_G)[^\x07\x1b]*(?:\x07|\x1b\\)|[^[\]OP_\x1b\ud800-\udbff]|[\ud800-\udbff][\s\S])/y;
+  /\x1b(?:\[M[\s\S]{3}|\[\[[A-E]|\[(?!M)[\x20-\x3f]*[\x40-\x5a\x5c-\x7e]|O\d*[A-Za-z]|(?:\]\d|P[\d>!+$]|_G)[^\x07\x1b]*(?:\x07|\x1b\\)|[\]P_^X][^\x07\x1b]*\x1b\\|[^[\]OP_\x1b\ud800-\udbff]|[\ud800-\udbff][\s\S])/y;
 /** What may become one, with more to come. */
 const UNFINISHED =
   // deno-lint-ignore no-control-regex
@@ -27,13 +27,22 @@ const UNFINISHED =
 /** Answers to questions, reports of the mouse and of the focus: everything that no key sends. */
 const REPLY =
   // deno-lint-ignore no-control-regex
-  /^\x1b(?:[\]P_]|\[[<=>?]|\[M|\[[\d;]*[nty]$|\[(?!1;(?:[2-9]|1[0-6])R)\d+;\d+R$|\[[IO]$)/;
+  /^\x1b(?:[\]P_]|[\^X][\s\S]|\[[<=>?]|\[M|\[[\d;]*[nty]$|\[(?!1;(?:[2-9]|1[0-6])R)\d+;\d+R$|\[[IO]$)/;
 /** The beginning of an answer whose end has not come. */
 // deno-lint-ignore no-control-regex
 const CUT_REPLY = /^\x1b(?:\]\d|P[\d>!+$]|_G|\[[<=>?\d])/;
 /** Keys that some terminals send with one ESC more when alt is held. */
 // deno-lint-ignore no-control-regex
 const PLAIN_KEY = /^\x1b(?:\[[A-FHZ]|O[A-FHP-S]|\[\d+~)$/;
+
+/**
+ * Where the paste ends; -1 when that has not come. A clipboard that holds the mark itself would end it early,
+ * and the rest would be typed: so the last mark counts that comes before another paste begins.
+ */
+function endOfPaste(text: string): number {
+  const next = text.indexOf(PASTE_START, text.indexOf(PASTE_END));
+  return text.slice(0, next < 0 ? text.length : next).lastIndexOf(PASTE_END);
+}
 
 export interface DecoderHandlers {
   readonly input: (event: InputEvent) => void;
@@ -76,7 +85,7 @@ export class InputDecoder {
 
   /** Takes text up to the end of a paste; false when more has to come. */
   #pasted(parts: string[]): boolean {
-    const end = this.#pending.indexOf(PASTE_END);
+    const end = endOfPaste(this.#pending);
     if (end < 0) {
       // The end mark may be cut in two.
       const kept = Math.max(0, this.#pending.length - PASTE_END.length + 1);

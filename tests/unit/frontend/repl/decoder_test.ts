@@ -189,6 +189,27 @@ Deno.test("decoder gives pastes as they are, byte for byte", () => {
   );
 });
 
+Deno.test("decoder types nothing of a paste that holds its own end, and parts two pastes", () => {
+  const input = decoder();
+  input.push("\x1b[200~harmless\x1b[201~!rm\r\x1b[201~");
+  assertEquals(input.events, [{ kind: "paste", text: "harmless\x1b[201~!rm\r" }]);
+  const two = decoder();
+  two.push("\x1b[200~one\x1b[201~\r\x1b[200~two\x1b[201~");
+  assertEquals(two.keys(), ["paste one", "enter", "paste two"]);
+});
+
+Deno.test("decoder takes no key out of strings that a terminal sends, whatever kind they are", () => {
+  const strings = ["\x1b]lyes\r\x1b\\", "\x1b]Ly\x1b\\", "\x1b^y\r\x1b\\", "\x1bXy\r\x1b\\", "\x1bP0y\x1b\\"];
+  const input = decoder();
+  input.push(strings.join(""));
+  assertEquals(input.events, []);
+  const keys = decoder();
+  keys.push("\x1b]");
+  keys.wait(300);
+  keys.push("y\x1b\\");
+  assertEquals(keys.keys(), ["alt+]", "y", "alt+\\"]);
+});
+
 Deno.test("decoder takes a paste of a megabyte in small pieces, equal byte for byte", () => {
   const line = "a line with 漢字, emoji 👩‍👩‍👧 and \x1b[31mcolour\x1b[0m\ttab\r";
   const text = line.repeat(Math.ceil(2 ** 20 / encoder.encode(line).length));

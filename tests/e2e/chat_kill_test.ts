@@ -1,0 +1,149 @@
+/** A chat that is killed at any moment: what was sent and done is in its session, once. */
+import type { Event } from "../../src/core/mod.ts";
+import { lastSession, loadEvents, projectDir } from "../../src/session/mod.ts";
+import { assert, assertEquals } from "../support/assert.ts";
+import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
+import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
+import { openTerminal, type Terminal } from "../support/tmux.ts";
+import { needs } from "../support/tools.ts";
+
+const POINTS = 40;
+/** On a busy machine fewer points are enough; a quick one passes all of them in half of this. */
+const LIMIT_MS = 40_000;
+const SEED = Number(Deno.env.get("REASONIX_TEST_SEED") ?? 20261122);
+const EMPTY = "> Ask for something";
+/** A panel that comes by itself takes no key for this long. */
+const PAUSE_MS = 250;
+
+const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);
+
+let random = SEED;
+function below(n: number): number {
+  random = (Math.imul(random, 1664525) + 1013904223) >>> 0;
+  return Math.floor(random / 2 ** 32 * n);
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+let ids = 0;
+
+/** Every message is answered by a call that leaves a mark, its result by another one or by words. */
+function working({ json }: RecordedRequest): Turn {
+  const last = json.messages.at(-1);
+  if (last?.role === "tool" && below(2) === 0) return { text: "Done so far." };
+  const id = `call-${++ids}`;
+  const command = `echo ${id} >> marks.txt; sleep 0.0${below(9)}`;
+  return { text: `Now ${id}. `, calls: [{ id, name: "bash", args: { command } }] };
+}
+
+async function shownSoon(
+  terminal: Terminal,
+  isSo: (screen: string) => boolean,
+  ms = 15_000,
+): Promise<boolean> {
+  const end = performance.now() + ms;
+  while (performance.now() < end) {
+    if (isSo(await terminal.screen())) return true;
+    await wait(15);
+  }
+  return false;
+}
+
+/** The program that the shell runs now. */
+async function childOf(shell: string): Promise<number | undefined> {
+  const text = await Deno.readTextFile(`/proc/${shell}/task/${shell}/children`);
+  const pid = Number(text.trim().split(" ")[0]);
+  return pid > 0 ? pid : undefined;
+}
+
+Deno.test({
+  ...needs(
+    "tmux",
+    hasTmux && Deno.build.os === "linux",
+    "a chat killed at 40 points loses and repeats nothing",
+  ),
+  async fn() {
+    await using server = startModelServer([], { fallback: working });
+    await using world = await makeWorld(`${mockConfig(server.url)}[sandbox]\nbash = "off"\n`);
+    await using terminal = await openTerminal(await programFile(), {
+      cwd: world.dir,
+      rows: 30,
+      env: {
+        REASONIX_HOME: world.home,
+        HOME: world.home,
+        LC_ALL: "C.UTF-8",
+        REASONIX_LANG: "en",
+        REASONIX_REDUCED_MOTION: "1",
+        ...denoDir(),
+      },
+    });
+    const shell = await terminal.ask("#{pane_pid}");
+    const started = performance.now();
+    const kept = new Map<number, Event>();
+    let killed = 0;
+    let approved = 0;
+    for (let round = 0; killed < POINTS && performance.now() - started < LIMIT_MS; round++) {
+      const where = `seed ${SEED}, round ${round}`;
+      await terminal.type(`stty sane; clear; reasonix ${kept.size > 0 ? "-c" : ""}; echo left-with-$?`);
+      await terminal.press("Enter");
+      const stage = below(5);
+      if (stage === 0) await wait(below(300));
+      else {
+        assert(await shownSoon(terminal, (screen) => screen.includes(EMPTY)), where);
+        await terminal.type(`task ${round}.`);
+        await terminal.press("Enter");
+        const asks = () => shownSoon(terminal, (screen) => screen.includes("Run this command?"));
+        if (stage > 1) assert(await asks(), where);
+        if (stage > 2) {
+          await wait(PAUSE_MS);
+          await terminal.press("y");
+          approved++;
+        }
+        await wait(below(120));
+      }
+      const pid = await childOf(shell);
+      if (pid === undefined) continue;
+      Deno.kill(pid, "SIGKILL");
+      killed++;
+      assert(await shownSoon(terminal, (screen) => screen.includes("left-with-137")), where);
+      checkFile(world, kept, where);
+    }
+    const took = `${killed} kills, ${approved} approvals in ${Math.round(performance.now() - started)} ms`;
+    assert(killed >= POINTS / 2 && approved >= killed / 5, took);
+    assertEquals(server.violations.splice(0), [], `seed ${SEED}`);
+    const events = [...kept.values()];
+    const prompts = events.flatMap((event) => event.type === "message.user" ? [event.content] : []);
+    for (const { json } of server.requests) {
+      for (const { role, content } of json.messages) {
+        if (role !== "user" || !String(content).startsWith("task ")) continue;
+        assertEquals(prompts.filter((prompt) => prompt === content).length, 1, `${content} (seed ${SEED})`);
+      }
+    }
+    await checkMarks(world, events);
+  },
+});
+
+/** What was in the session before is there as it was, and nothing in it is damaged. */
+function checkFile(world: World, kept: Map<number, Event>, where: string): void {
+  const path = lastSession(projectDir(world.home, world.dir))?.path;
+  if (path === undefined) return;
+  const events = new Map<number, Event>();
+  const { notices } = loadEvents(path, (event) => events.set(event.seq, event));
+  assertEquals(notices, [], where);
+  for (const [seq, event] of kept) assertEquals(events.get(seq), event, where);
+  for (const [seq, event] of events) kept.set(seq, event);
+}
+
+/** Each command ran once at most, after the person's yes, and each that is said to have run left its mark. */
+async function checkMarks(world: World, events: readonly Event[]): Promise<void> {
+  const marks = (await world.read("marks.txt")).trim().split("\n");
+  assertEquals(new Set(marks).size, marks.length, `a command ran twice (seed ${SEED}): ${marks}`);
+  const allowed = events.flatMap((event) =>
+    event.type === "approval.decision" && event.decision === "allow" ? [event.callId] : []
+  );
+  for (const mark of marks) assert(allowed.includes(mark), `${mark} ran without a yes (seed ${SEED})`);
+  const done = events.flatMap((event) =>
+    event.type === "tool.end" && event.outcome === "ok" ? [event.callId] : []
+  );
+  for (const call of done) assert(marks.includes(call), `${call} did not run (seed ${SEED})`);
+}
