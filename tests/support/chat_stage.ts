@@ -21,6 +21,8 @@ export interface ChatStageOptions {
   readonly locale?: Locale;
   readonly columns?: number;
   readonly rows?: number;
+  /** May break the texts, of which the chat draws some with each frame. */
+  readonly texts?: (texts: ChatTexts) => void;
   /** Awaited before a session opens; what it throws is why it cannot be opened. */
   readonly beforeOpen?: (request: OpenRequest, person: Person) => void | Promise<void>;
 }
@@ -36,6 +38,8 @@ export interface ChatStage extends AsyncDisposable {
   readonly opened: OpenRequest[];
   /** The session that was opened last. */
   readonly assembly: () => Assembly;
+  /** Sessions to go on with in another way, since nothing could be drawn. */
+  readonly gaveUp: (string | undefined)[];
   /** The exit code, once the chat is left. */
   readonly left: Promise<number>;
   /** Resolves when something is so; fails with the screen when it never is. */
@@ -74,10 +78,14 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     assemblies.push(assembly);
     return assembly;
   };
+  const texts = await ChatTexts.load(locale);
+  options.texts?.(texts);
+  const gaveUp: (string | undefined)[] = [];
   const chat = new Chat({
     terminal,
+    gaveUp: (session) => gaveUp.push(session),
     looks: new Looks({ colours: false, links: false, still: true }),
-    texts: await ChatTexts.load(locale),
+    texts,
     paths,
     open,
     start: options.start ?? {},
@@ -97,6 +105,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
     ...paths,
     events,
     opened,
+    gaveUp,
     assembly() {
       const last = assemblies.at(-1);
       if (!last) throw new Error("No session was opened");

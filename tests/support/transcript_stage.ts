@@ -49,6 +49,9 @@ export async function transcriptStage(options: TranscriptStageOptions = {}): Pro
     print: (lines) => screen.print(lines),
     changed: () => screen.draw(),
     columns: () => terminal.columns,
+    failed: (error) => {
+      throw error;
+    },
     still: () => true,
     links: false,
     now: () => clock.now,

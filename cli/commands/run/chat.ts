@@ -38,10 +38,11 @@ export async function bareChat(): Promise<number> {
 
 async function onTerminal(context: CliContext, flags: ChatFlags, first: string): Promise<number> {
   const { ChatLeft, runChat } = await FRONTENDS.repl();
-  let linear = false;
+  // Why the chat has ended to go on in plain lines, and with which session.
+  let lines: { readonly why: LineOptions["why"]; readonly resume?: string } | undefined;
   const configured = ({ config: { ui } }: LoadedConfig) => {
     if (!ui.linear) return;
-    linear = true;
+    lines = { why: "linear" };
     throw new ChatLeft();
   };
   // What opens a session is loaded with the first question for one, which comes after the first frame.
@@ -56,9 +57,17 @@ async function onTerminal(context: CliContext, flags: ChatFlags, first: string):
     start: startOf(flags),
     open: async (request, person) => await (await opener())(request, person),
     // Which session is a question for the person.
+    gaveUp: (resume) => lines = { why: "broken", ...(resume === undefined ? {} : { resume }) },
     first: [...(flags.resume === "" ? ["/resume"] : []), ...(first === "" ? [] : [first])],
   });
-  return linear ? await inLines(context, flags, { first, why: "linear" }) : code;
+  if (!lines) return code;
+  const { why, resume } = lines as NonNullable<typeof lines>;
+  return resume === undefined
+    ? await inLines(context, flags, { first, why })
+    : await inLines(context, { ...flags, resume, continue: false, copy: false, forkSession: false }, {
+      first: "",
+      why,
+    });
 }
 
 async function inLines(context: CliContext, flags: ChatFlags, options: LineOptions): Promise<number> {

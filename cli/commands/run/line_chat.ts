@@ -21,7 +21,7 @@ export interface LineOptions {
   /** A first message; empty: none. */
   readonly first: string;
   /** Why the chat cannot be drawn. */
-  readonly why: "pipe" | "dumb" | "linear";
+  readonly why: "pipe" | "dumb" | "linear" | "broken";
 }
 
 /**

@@ -1,12 +1,13 @@
 import type { Assembly, RunPaths } from "../../assembly/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
-import { type Event, EXIT } from "../../core/mod.ts";
+import { errorMessage, type Event, EXIT } from "../../core/mod.ts";
 import { type Composer, createComposer } from "./composer/create_composer.ts";
 import { ChatCommands } from "./command_host.ts";
 import { Layout } from "./layout.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { ChatLeft, ChatPerson, type Person } from "./person.ts";
+import { SafeView } from "./screen/safe_view.ts";
 import { Screen } from "./screen/screen.ts";
 import { type OpenSession, SessionHost } from "./session_host.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
@@ -25,6 +26,8 @@ export interface ChatOptions {
   readonly start: OpenRequest;
   /** What to begin with, as if it had been typed. */
   readonly first?: readonly string[];
+  /** The chat ends since nothing can be drawn any more; told with the session to go on with, if there is one. */
+  readonly gaveUp?: (session: string | undefined) => void;
 }
 
 /** The chat: a reader of events and a sender of submissions, with a person at its keyboard. */
@@ -44,12 +47,14 @@ export class Chat {
   #assembly: Assembly | undefined;
   /** The failure that was told last. */
   #told: unknown;
+  /** What could not be drawn last, as it was told. */
+  #undrawn: string | undefined;
   #end: (code: number) => void = () => {};
 
   constructor(options: ChatOptions) {
     const { terminal, texts, looks } = options;
     this.#options = options;
-    this.#screen = new Screen(terminal, { frame: (columns, rows) => this.#layout.frame(columns, rows) });
+    this.#screen = new Screen(terminal, this.#createView());
     this.#dialogs = this.#createDialogs();
     this.#transcript = new Transcript({
       palette: looks.palette,
@@ -57,6 +62,7 @@ export class Chat {
       print: (lines) => this.#screen.print(lines),
       changed: () => this.#screen.refresh(),
       columns: () => terminal.columns,
+      failed: (error) => this.#notDrawn(error),
       still: () => looks.still,
       links: looks.links,
     });
@@ -100,6 +106,18 @@ export class Chat {
       overlays: this.#dialogs.overlays,
       composer: this.#composer,
       leaving: () => this.#leaving,
+    });
+  }
+
+  #createView(): SafeView {
+    return new SafeView({
+      view: { frame: (columns, rows) => this.#layout.frame(columns, rows) },
+      plain: { frame: (columns, rows) => this.#layout.plain(columns, rows) },
+      failed: (error) => this.#notDrawn(error),
+      hopeless: () => {
+        this.#options.gaveUp?.(this.#kept()?.id);
+        this.#end(EXIT.failed);
+      },
     });
   }
 
@@ -164,14 +182,23 @@ export class Chat {
 
   /** What is kept, and how to go on with it. */
   #sayGoodbye(): void {
+    const session = this.#kept();
+    if (session) this.#transcript.say(this.#options.texts.chat.kept(session.id));
+  }
+
+  /** The session, once something was said in it. */
+  #kept(): Assembly["session"] | undefined {
     const { session } = this.#assembly ?? {};
-    if (!session || session.state.turns.length === 0) return;
-    this.#transcript.say(this.#options.texts.chat.kept(session.id));
+    return session?.state.turns.length ? session : undefined;
   }
 
   #event(event: Event): void {
     this.#submissions.event(event);
-    this.#transcript.event(event);
+    try {
+      this.#transcript.event(event);
+    } catch (error) {
+      this.#notDrawn(error);
+    }
     if (event.type === "message.start") this.#screen.guard();
     if (event.type === "turn.end") this.#layout.status.refresh();
   }
@@ -196,10 +223,19 @@ export class Chat {
   #input(event: InputEvent): void {
     const key = event.kind === "key" ? event.key : undefined;
     if (key !== "ctrl+c") this.#leaving = false;
+    try {
+      this.#give(event, key);
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#screen.draw();
+  }
+
+  /** Gives what was typed to whom it is meant for. */
+  #give(event: InputEvent, key: string | undefined): void {
     if (!this.#dialogs.overlays.input(event) && (key === undefined || !this.#key(key))) {
       this.#composer.input(event);
     }
-    this.#screen.draw();
   }
 
   /** Takes the keys of the chat itself; false for all others. */
@@ -244,6 +280,14 @@ export class Chat {
     const sure = next !== "yolo" || await this.#dialogs.confirm(chat.confirmYolo, { text, danger: true });
     await modes.setApproval(sure ? next : "ask");
     this.#transcript.say(chat.modes[modes.approval]);
+  }
+
+  /** Something cannot be shown: it is told once, and what can be shown goes on. */
+  #notDrawn(error: unknown): void {
+    const [line = ""] = errorMessage(error).split("\n");
+    if (line === this.#undrawn) return;
+    this.#undrawn = line;
+    this.#transcript.fail(this.#options.texts.chat.notDrawn(line));
   }
 
   #fail(error: unknown): void {

@@ -48,6 +48,12 @@ export class Layout implements View {
     return stack([{ lines: [...live, ""] }, waiting, bottom, status]);
   }
 
+  /** Only what somebody writes or answers in; for when the whole cannot be drawn. */
+  plain(columns: number, rows: number): Frame {
+    const { overlays, composer } = this.#parts;
+    return stack([{ lines: [""] }, (overlays.top ?? composer).frame(columns, Math.max(1, rows - 1))]);
+  }
+
   /** A question that has come up while a message is being written, and below it the message. */
   #beside(columns: number, rows: number): Frame {
     const { palette, texts: { chat }, overlays, composer } = this.#parts;

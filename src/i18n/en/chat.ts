@@ -25,6 +25,7 @@ export const texts = {
   kept: (id: string) => `Session ${id} is kept; to go on with it: reasonix -c`,
   remembered: (path: string) => `Remembered in ${path}`,
   factChanged: (path: string) => `Changed what was remembered in ${path}`,
+  notDrawn: (message: string) => `Something could not be shown; please report it: ${message}`,
   notOpened: "Your message is back in the composer; send it again when this is mended.",
   internal: (message: string) => `Internal error; please report it: ${message}`,
   trustTitle: "This project brings what could run programs or send your conversation elsewhere:",
@@ -33,6 +34,8 @@ export const texts = {
   lineInput: {
     dumb: "This terminal shows plain lines only: one line is one message, /help lists the commands.",
     pipe: "Each line of standard input is one message.",
+    broken:
+      "The screen cannot be drawn any more; from here on one line is one message, /help lists the commands.",
     linear: "Linear mode: one line is one message, /help lists the commands.",
     nothing: 'Nothing was asked: standard input is empty. Run one task with: reasonix run "…"',
     number: (count: number) => `Number (1–${count}), or empty for none: `,

@@ -26,6 +26,7 @@ export const texts: typeof en = {
   kept: (id) => `会话 ${id} 已保存；继续它：reasonix -c`,
   remembered: (path) => `已记入 ${path}`,
   factChanged: (path) => `已更新 ${path} 中的内容`,
+  notDrawn: (message) => `有内容无法显示，请报告：${message}`,
   notOpened: "消息已放回输入框；解决问题后再发送即可。",
   internal: (message) => `内部错误，请报告：${message}`,
   trustTitle: "此项目带来的以下内容可能运行程序，或把对话发往别处：",
@@ -34,6 +35,7 @@ export const texts: typeof en = {
   lineInput: {
     dumb: "此终端只能显示普通文本行：一行就是一条消息，/help 列出命令。",
     pipe: "标准输入的每一行是一条消息。",
+    broken: "画面无法继续绘制，改用纯文本行：一行就是一条消息，/help 列出命令。",
     linear: "线性模式：一行就是一条消息，/help 列出命令。",
     nothing: '没有提出任何任务：标准输入为空。执行单个任务：reasonix run "…"',
     number: (count) => `输入编号（1–${count}），留空表示不选：`,

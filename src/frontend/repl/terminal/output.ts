@@ -23,12 +23,12 @@ export class TerminalOutput {
    * that is gone shows nothing any more.
    */
   write(text: string): Promise<void> | undefined {
-    const bytes = this.#encoder.encode(text);
+    let bytes = this.#encoder.encode(text);
     if (this.#first) {
       // The first frame is not worth the thread, whose start takes some milliseconds.
       this.#first = false;
-      this.#now(bytes);
-      return undefined;
+      bytes = bytes.subarray(this.#now(bytes));
+      if (bytes.length === 0) return undefined;
     }
     const writing = (this.#writing ?? Promise.resolve()).then(() => writeAll(bytes)).catch(() => {});
     const done = writing.then(() => {
@@ -46,10 +46,13 @@ export class TerminalOutput {
     while (this.#writing) await this.#writing;
   }
 
-  #now(bytes: Uint8Array): void {
+  /** The number of bytes that the terminal has taken. */
+  #now(bytes: Uint8Array): number {
+    let at = 0;
     try {
-      for (let at = 0; at < bytes.length;) at += Deno.stdout.writeSync(bytes.subarray(at));
-    } catch { /* the terminal is gone */ }
+      while (at < bytes.length) at += Deno.stdout.writeSync(bytes.subarray(at));
+    } catch { /* the terminal is gone, or has no room */ }
+    return at;
   }
 }
 

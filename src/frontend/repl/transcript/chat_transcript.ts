@@ -22,6 +22,8 @@ export interface TranscriptOptions {
   /** The live part looks different now. */
   readonly changed: () => void;
   readonly columns: () => number;
+  /** Something could not be shown, and was left out. */
+  readonly failed: (error: unknown) => void;
   /** Nothing on the screen may move by itself. */
   readonly still?: () => boolean;
   /** The terminal shows links. */
@@ -50,13 +52,14 @@ export class Transcript {
   #ticking = false;
 
   constructor(options: TranscriptOptions) {
-    const { palette, texts, print, changed, columns, links } = options;
+    const { palette, texts, print, changed, columns, failed, links } = options;
     this.#options = options;
     this.#history = new PrintedPieces({
       palette,
       print,
       changed,
       columns,
+      failed,
       load: () => loadMarkdown({ palette, ...(links === undefined ? {} : { links }) }),
     });
     const parts = { palette, texts, history: this.#history, folded: this.#folded, now: () => this.#now() };

@@ -30,6 +30,8 @@ export interface PrintedPiecesOptions {
   readonly print: (lines: readonly string[]) => void;
   readonly changed: () => void;
   readonly columns: () => number;
+  /** A piece could not be shown, and was left out. */
+  readonly failed: (error: unknown) => void;
   /** Loads the renderer of Markdown. */
   readonly load: () => Promise<MarkdownRenderer>;
 }
@@ -98,14 +100,23 @@ export class PrintedPieces {
   #flush(): void {
     for (let piece = this.#waiting[0]; piece && this.#ready(piece); piece = this.#waiting[0]) {
       const { print, columns } = this.#options;
-      const lines = this.#render(piece, columns());
+      this.#waiting.shift();
+      const lines = this.#rendered(piece, columns());
       if (lines.length > 0) {
         print(this.#gap(piece, this.#last) ? ["", ...lines] : lines);
         this.#last = piece.kind;
       }
-      this.#waiting.shift();
     }
     this.#options.changed();
+  }
+
+  #rendered(piece: Piece, columns: number): readonly string[] {
+    try {
+      return this.#render(piece, columns);
+    } catch (error) {
+      this.#options.failed(error);
+      return [];
+    }
   }
 
   #ready(piece: Piece): boolean {
