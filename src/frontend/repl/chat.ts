@@ -7,7 +7,6 @@ import { Layout } from "./layout.ts";
 import type { Looks } from "./looks.ts";
 import { Dialogs } from "./overlay/dialogs.ts";
 import { ChatLeft, ChatPerson, type Person } from "./person.ts";
-import { SafeView } from "./screen/safe_view.ts";
 import { Screen } from "./screen/screen.ts";
 import { type OpenSession, SessionHost } from "./session_host.ts";
 import type { EndSignal, InputEvent, Terminal } from "./terminal/terminal.ts";
@@ -26,7 +25,7 @@ export interface ChatOptions {
   readonly start: OpenRequest;
   /** What to begin with, as if it had been typed. */
   readonly first?: readonly string[];
-  /** The chat ends since nothing can be drawn any more; told with the session to go on with, if there is one. */
+  /** The chat ends since nothing can be drawn; told with the session to go on with, if there is one. */
   readonly gaveUp?: (session: string | undefined) => void;
 }
 
@@ -54,7 +53,7 @@ export class Chat {
   constructor(options: ChatOptions) {
     const { terminal, texts, looks } = options;
     this.#options = options;
-    this.#screen = new Screen(terminal, this.#createView());
+    this.#screen = new Screen(terminal, { frame: (columns, rows) => this.#layout.frame(columns, rows) });
     this.#dialogs = this.#createDialogs();
     this.#transcript = new Transcript({
       palette: looks.palette,
@@ -106,18 +105,8 @@ export class Chat {
       overlays: this.#dialogs.overlays,
       composer: this.#composer,
       leaving: () => this.#leaving,
-    });
-  }
-
-  #createView(): SafeView {
-    return new SafeView({
-      view: { frame: (columns, rows) => this.#layout.frame(columns, rows) },
-      plain: { frame: (columns, rows) => this.#layout.plain(columns, rows) },
       failed: (error) => this.#notDrawn(error),
-      hopeless: () => {
-        this.#options.gaveUp?.(this.#kept()?.id);
-        this.#end(EXIT.failed);
-      },
+      hopeless: () => this.#giveUp(),
     });
   }
 
@@ -280,6 +269,11 @@ export class Chat {
     const sure = next !== "yolo" || await this.#dialogs.confirm(chat.confirmYolo, { text, danger: true });
     await modes.setApproval(sure ? next : "ask");
     this.#transcript.say(chat.modes[modes.approval]);
+  }
+
+  #giveUp(): void {
+    this.#options.gaveUp?.(this.#kept()?.id);
+    this.#end(EXIT.failed);
   }
 
   /** Something cannot be shown: it is told once, and what can be shown goes on. */

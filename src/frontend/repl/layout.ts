@@ -17,6 +17,10 @@ export interface LayoutParts {
   readonly composer: View;
   /** The next Ctrl-C leaves. */
   readonly leaving: () => boolean;
+  /** Hears why something could not be drawn. */
+  readonly failed: (error: unknown) => void;
+  /** Nothing can be drawn. */
+  readonly hopeless: () => void;
 }
 
 /** Messages that wait are shown up to this number of lines. */
@@ -35,7 +39,22 @@ export class Layout implements View {
     this.status = new StatusLine(parts.palette, () => parts.texts.status);
   }
 
+  /** A failure does not end the program: what somebody writes or answers in is shown without the rest. */
   frame(columns: number, rows: number): Frame {
+    try {
+      return this.#whole(columns, rows);
+    } catch (error) {
+      this.#parts.failed(error);
+    }
+    try {
+      return this.#plain(columns, rows);
+    } catch {
+      this.#parts.hopeless();
+      return { lines: [] };
+    }
+  }
+
+  #whole(columns: number, rows: number): Frame {
     const { palette, transcript, overlays, composer } = this.#parts;
     const hint = this.#hint();
     const status = { lines: [hint === "" ? this.status.line(columns) : palette.dim(hint)] };
@@ -48,8 +67,7 @@ export class Layout implements View {
     return stack([{ lines: [...live, ""] }, waiting, bottom, status]);
   }
 
-  /** Only what somebody writes or answers in; for when the whole cannot be drawn. */
-  plain(columns: number, rows: number): Frame {
+  #plain(columns: number, rows: number): Frame {
     const { overlays, composer } = this.#parts;
     return stack([{ lines: [""] }, (overlays.top ?? composer).frame(columns, Math.max(1, rows - 1))]);
   }
