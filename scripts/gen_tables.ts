@@ -1,5 +1,5 @@
 /** Writes the tables of protected paths and of programs into docs/security.md and docs/permissions.md. */
-import { PROTECTED_PATHS, type ProtectedScope } from "../src/path/protected.ts";
+import { PROTECTED_KINDS, PROTECTED_PATHS, type ProtectedScope } from "../src/path/protected.ts";
 import type { Program } from "../src/permission/command/program.ts";
 import { PROGRAMS } from "../src/permission/command/programs.ts";
 
@@ -11,9 +11,9 @@ const PLACES: Readonly<Record<ProtectedScope, string>> = {
 };
 
 function protectedPaths(): string {
-  const groups = Map.groupBy(PROTECTED_PATHS, ({ scope, why }) => `${why}\n${scope}`);
+  const groups = Map.groupBy(PROTECTED_PATHS, ({ scope, kind }) => `${PROTECTED_KINDS[kind]}\n${scope}`);
   const rows = [...groups.values()].map((group) => [
-    group[0]?.why ?? "",
+    group[0] ? PROTECTED_KINDS[group[0].kind] : "",
     group[0] ? PLACES[group[0].scope] : "",
     group.map(({ pattern }) => `\`${pattern}\``).join(" "),
   ]);

@@ -2,7 +2,7 @@ import { type Config, formatProblem } from "../config/mod.ts";
 import { type ControlledParts, Controller, Recorder } from "../control/mod.ts";
 import type { Decision, Gate, PermissionGate } from "../permission/mod.ts";
 import type { ToolRegistry } from "../tool/mod.ts";
-import { openAccessScope, type RunScope } from "./access/access_scope.ts";
+import { openAccessScope, type Remark, type RunScope } from "./access/access_scope.ts";
 import { Assembly } from "./assembly.ts";
 import { createCheckpointer } from "./session/checkpoints.ts";
 import { manageContext } from "./context/context_management.ts";
@@ -90,14 +90,17 @@ interface Remarkable {
   readonly inputs: PromptInputs;
 }
 
-function remarks({ paths, loaded, scope, session, registry, inputs }: Remarkable): string[] {
-  return [
-    ...loaded.warnings.map(formatProblem),
-    ...scope.notices,
+function remarks({ paths, loaded, scope, session, registry, inputs }: Remarkable): Remark[] {
+  const texts = [
     ...registry.unknown.map((name) => `Unknown tool "${name}" in [tools] was passed over`),
     ...inputs.instructions.notices.map(({ path, problem }) => `${path} ${problem}`),
     ...inputs.skillSet.warnings.map(({ path, text }) => `${path}: ${text}`),
     ...elsewhere(session.state.cwd, paths.cwd),
+  ].map((text) => ({ text }));
+  return [
+    ...loaded.warnings.map((warning) => ({ text: formatProblem(warning) })),
+    ...scope.notices,
+    ...texts,
   ];
 }
 

@@ -14,6 +14,7 @@ import type { Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import { Modes } from "./access/modes.ts";
+import type { Remark } from "./access/access_scope.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
 import { providerOf } from "./provider.ts";
 import type { RuleText } from "../rule/mod.ts";
@@ -37,7 +38,7 @@ export interface AssemblyParts extends OpeningParts {
   /** Takes secrets out of what leaves the run beside its events. */
   readonly redact: (text: string) => string;
   /** Notices for the user before the first turn. */
-  readonly warnings: readonly string[];
+  readonly warnings: readonly Remark[];
   /** Resolves when nothing that was started ahead is running any more. */
   readonly warmedUp: () => Promise<unknown>;
   /** The background of the tools. */
@@ -75,7 +76,7 @@ export class Assembly implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>();
   #opened: Promise<SessionStart> | undefined;
   #closed: Promise<void> | undefined;
-  #warnings: readonly string[];
+  #warnings: readonly Remark[];
   /** What the model was not told yet of what the user had saved. */
   readonly #facts: string[] = [];
 
@@ -146,8 +147,8 @@ export class Assembly implements AsyncDisposable {
       await this.open();
       const warnings = this.#warnings;
       this.#warnings = [];
-      for (const text of warnings) {
-        await recorder.record({ type: "notice", level: "warning", code: "config", text });
+      for (const warning of warnings) {
+        await recorder.record({ type: "notice", level: "warning", code: "config", ...warning });
       }
       await this.modes.tell();
       for (const content of this.#facts.splice(0)) {

@@ -46,6 +46,35 @@ const fileChange = z.object({
   diff: z.optional(z.string()),
 });
 
+/** What is and what is not confined around commands. */
+const confinement = z.object({
+  /** The jail; absent: there is none. */
+  backend: z.optional(z.string()),
+  /** Why there is none. */
+  why: z.optional(z.string()),
+  /** File tools are not confined either. */
+  full: z.optional(z.boolean()),
+  /** What stands without a jail. */
+  standing: z.optional(z.array(
+    z.enum(["denyRules", "destructive", "askRules", "workspace", "forbidRead", "environment", "trust"]),
+  )),
+  /** Nothing of the workspace can be written. */
+  readOnly: z.optional(z.boolean()),
+  /** Directories that can be written, the project as an empty text. */
+  roots: z.optional(z.array(z.string())),
+  /** Commands have a `/tmp` of their own. */
+  privateTmp: z.optional(z.boolean()),
+  network: z.optional(z.enum(["none", "filtered", "open"])),
+  /** Why the network cannot be confined though it should be. */
+  openNetwork: z.optional(z.string()),
+  /** Paths hidden by forbid_read. */
+  forbidden: z.optional(z.number()),
+  /** Paths hidden by Read rules. */
+  ruled: z.optional(z.number()),
+  /** More than that match Read rules, and stay visible. */
+  capped: z.optional(z.boolean()),
+});
+
 /** Every kind with its fields, in documentation order. */
 export const EVENT_KINDS = {
   /** The first line of a session: who wrote it and where it ran. */
@@ -202,7 +231,13 @@ export const EVENT_KINDS = {
   /** The session has a new title. */
   "session.rename": z.object({ title: z.string() }),
   /** Something the user should know that is no failure. */
-  "notice": z.object({ level: z.enum(["info", "warning"]), code: z.string(), text: z.string() }),
+  "notice": z.object({
+    level: z.enum(["info", "warning"]),
+    code: z.string(),
+    text: z.string(),
+    /** What the text says, where it is about what confines commands. */
+    confinement: z.optional(confinement),
+  }),
   /** A failure the user should know. */
   "error": z.object({ code: z.string(), text: z.string() }),
   /** A turn is over. */

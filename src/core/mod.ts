@@ -3,5 +3,6 @@ export * from "./errors.ts";
 export * from "./event.ts";
 export * from "./message.ts";
 export * from "./prepared_call.ts";
+export * from "./reasons.ts";
 export * from "./submission.ts";
 export * from "./usage.ts";

@@ -3,6 +3,7 @@
  * gate asks before a tool or a command writes one, the jail mounts those that exist read-only, and
  * docs/security.md shows the table.
  */
+import type { ProtectedKind } from "../core/mod.ts";
 import { contains, foldPath } from "./contains.ts";
 import { expandBraces, ignoreGlobSource } from "./glob.ts";
 import { relativeTo } from "./lexical.ts";
@@ -17,36 +18,40 @@ export interface ProtectedPath {
   /** Names of files, with the wildcards of ignore files; ending in `/**` a directory with what is in it. */
   readonly pattern: string;
   readonly scope: ProtectedScope;
-  /** Continues "this would change …". */
-  readonly why: string;
+  readonly kind: ProtectedKind;
 }
 
-const GIT = "Git's own hooks and settings";
-const OPENED = "what programs run or obey when this project is next opened";
-const PROJECT = "files that this project has the agent run";
-const START = "a start file of the user's shell or tools";
-const AGENTS = "what the user has agents run";
-const PROGRAMS = "programs and plugins of the user";
+/** Each continues "this would change …". */
+export const PROTECTED_KINDS: Readonly<Record<ProtectedKind, string>> = {
+  git: "Git's own hooks and settings",
+  opened: "what programs run or obey when this project is next opened",
+  project: "files that this project has the agent run",
+  start: "a start file of the user's shell or tools",
+  agents: "what the user has agents run",
+  programs: "programs and plugins of the user",
+  own: "settings of this program",
+  holder: "a directory of files that programs run or obey",
+};
 
 /** Order matters only for which reason is given. */
 export const PROTECTED_PATHS: readonly ProtectedPath[] = [
-  ...rows("anywhere", GIT, [
+  ...rows("anywhere", "git", [
     ".git",
     ".git/**/hooks/**",
     ".git/**/{config,config.worktree,commondir,gitdir}",
   ]),
-  ...rows("anywhere", OPENED, [
+  ...rows("anywhere", "opened", [
     "reasonix.toml",
     ".mcp.json",
     ".envrc",
     ".vscode/{settings,tasks}.json",
     ".claude/{settings,settings.local}.json",
   ]),
-  ...rows("anywhere", PROJECT, [
+  ...rows("anywhere", "project", [
     ".reasonix/{agents,bin,commands,hooks,plugins,skills}/**",
     ".reasonix/{hooks,settings}.*",
   ]),
-  ...rows("root", START, [
+  ...rows("root", "start", [
     ".{bashrc,bash_profile,bash_login,bash_logout,bash_aliases,profile,inputrc}",
     ".{zshrc,zshenv,zprofile,zlogin,zlogout}",
     ".{kshrc,mkshrc,cshrc,tcshrc,login,logout,xprofile,xinitrc}",
@@ -55,10 +60,10 @@ export const PROTECTED_PATHS: readonly ProtectedPath[] = [
     ".config/git/**",
     ".ssh/**",
   ]),
-  ...rows("home", AGENTS, [
+  ...rows("home", "agents", [
     ".{agents,claude}/{skills,hooks}/**",
   ]),
-  ...rows("programs", PROGRAMS, [
+  ...rows("programs", "programs", [
     "bin/**",
     ".local/{bin,lib,pipx}/**",
     ".local/share/{uv,mise,pipx,nvim,applications}/**",
@@ -77,8 +82,8 @@ export const PROTECTED_PATHS: readonly ProtectedPath[] = [
   ]),
 ];
 
-function rows(scope: ProtectedScope, why: string, patterns: readonly string[]): ProtectedPath[] {
-  return patterns.map((pattern) => ({ pattern, scope, why }));
+function rows(scope: ProtectedScope, kind: ProtectedKind, patterns: readonly string[]): ProtectedPath[] {
+  return patterns.map((pattern) => ({ pattern, scope, kind }));
 }
 
 /** Directories of a run. */
@@ -130,12 +135,12 @@ function holdersOf(form: string): string[] {
  * Returns what a protected path is, or undefined for any other. Of one file all names are looked at, so that
  * links do not hide it.
  */
-export function protectedPath(names: Iterable<string>, context: ProtectedContext): string | undefined {
+export function protectedPath(names: Iterable<string>, context: ProtectedContext): ProtectedKind | undefined {
   for (const name of names) {
-    if (context.protectedFiles?.includes(name)) return "settings of this program";
+    if (context.protectedFiles?.includes(name)) return "own";
     const seen = relativeNames(name, context);
     const row = table().find(({ scope, path }) => seen[scope].some((relative) => path.test(relative)));
-    if (row) return row.why;
+    if (row) return row.kind;
   }
   return undefined;
 }
@@ -144,12 +149,15 @@ export function protectedPath(names: Iterable<string>, context: ProtectedContext
  * Returns what moving a directory here, or away from here, changes; for anything but a directory that is made
  * empty.
  */
-export function protectedHolder(names: Iterable<string>, context: ProtectedContext): string | undefined {
+export function protectedHolder(
+  names: Iterable<string>,
+  context: ProtectedContext,
+): ProtectedKind | undefined {
   for (const name of names) {
     // At the top of a project such a directory is not where shells look.
     const seen = relativeNames(name, { ...context, roots: [] });
     if (table().some(({ scope, holder }) => seen[scope].some((relative) => holder.test(relative)))) {
-      return "a directory of files that programs run or obey";
+      return "holder";
     }
   }
   return undefined;
@@ -186,7 +194,9 @@ export function isSystemDirectory(directory: string, home: string | undefined): 
 
 /** The patterns of these scopes, beside those of Git, without braces and `/**`. */
 export function protectedForms(scopes: readonly ProtectedScope[]): string[] {
-  return table().filter((row) => row.why !== GIT && scopes.includes(row.scope)).flatMap(({ forms }) => forms);
+  return table().filter((row) => row.kind !== "git" && scopes.includes(row.scope)).flatMap(({ forms }) =>
+    forms
+  );
 }
 
 /**

@@ -1,4 +1,13 @@
-import type { ApprovalAnswer, EventOf, NewEventOf, PreparedCall } from "../core/mod.ts";
+import type {
+  ApprovalAnswer,
+  AskReason,
+  Confinement,
+  Deed,
+  EventOf,
+  HitPlace,
+  NewEventOf,
+  PreparedCall,
+} from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { LineDescription } from "./command/describe.ts";
 import type { Decision, DecisionSource, Gate } from "./contract.ts";
@@ -23,6 +32,10 @@ export interface DestructiveTarget {
 /** The reason why a command is destructive. */
 export interface DestructiveFinding {
   readonly command: string;
+  readonly deed: Deed;
+  /** What the first target is; absent where nothing is hit. */
+  readonly place?: HitPlace;
+  /** Both in English. */
   readonly reason: string;
   readonly targets: readonly DestructiveTarget[];
 }
@@ -33,8 +46,8 @@ export interface CallDetails {
   readonly changes?: readonly NonNullable<EventOf<"tool.end">["changes"]>[number][];
   /** Why it would fail, as things are. */
   readonly problem?: string;
-  /** One line about what the jail does and does not stop. */
-  readonly confinement?: string;
+  /** What the jail does and does not stop: a line of English, and what it says. */
+  readonly confinement?: { readonly text: string; readonly confinement?: Confinement | undefined };
 }
 
 /** A question for the person in front of the program. */
@@ -45,8 +58,9 @@ export interface ApprovalRequest {
   readonly subject: string;
   /** The arguments that the subject and the changes do not tell, each in a line: `workdir: "/srv"`. */
   readonly rest?: string;
-  /** The reason why it is asked, one line. */
+  /** The reason why it is asked, one line of English, and the same as a code where it has one. */
   readonly reason: string;
+  readonly why?: AskReason;
   /**
    * The scope that an answer may cover; destructive commands and trust questions offer less than all three.
    */

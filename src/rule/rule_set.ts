@@ -1,4 +1,4 @@
-import type { PreparedCall, ToolFamily } from "../core/mod.ts";
+import type { PreparedCall, ProtectedKind, ToolFamily } from "../core/mod.ts";
 import { isDirectory } from "../path/probe.ts";
 import type { PathForms, PathMatcher } from "./path_matcher.ts";
 import { type Match, matchPattern, toPattern } from "./pattern.ts";
@@ -35,6 +35,16 @@ export interface Ruling {
   readonly by: "rule" | "fallback" | "unsure" | "protected" | "alwaysAsk";
   readonly rule?: Rule;
   readonly reason: string;
+  /** The finding behind it, where it is one about the call and the reason says more. */
+  readonly finding?: Finding;
+  /** What would be changed, where that is protected. */
+  readonly kind?: ProtectedKind;
+}
+
+/** What makes that no rule applies: output into a file, a part that cannot be judged, no part that can. */
+export interface Finding {
+  readonly code: "redirects" | "unclear" | "unreadable";
+  readonly detail: string;
 }
 
 const NO_RULES: readonly RuleText[] = [];
@@ -170,6 +180,7 @@ export function unsure(rule: Rule, what = "what this call acts on cannot be know
     by: "unsure",
     rule,
     reason: `${what}, and ${rule.list} ${rule.text} could concern it`,
+    finding: { code: "unclear", detail: what },
   };
 }
 

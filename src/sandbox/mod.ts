@@ -10,7 +10,7 @@ export { type TrustItem, type TrustRecord, type TrustReport, TrustStore } from "
 export { processFlags, type ProcessScope } from "./files/deno_flags.ts";
 export type { FilterProxy, ProxyOptions } from "./network/proxy.ts";
 export type { Jail, JailOptions } from "./command/jail.ts";
-export { describeFullAccess, describeUnconfined, standingLayers } from "./command/unconfined.ts";
+export { describeConfinement, noConfinement, standingLayers } from "./command/unconfined.ts";
 export { forecastJail, type JailForecast } from "./command/forecast.ts";
 
 /**

@@ -42,10 +42,14 @@ export async function transcriptStage(options: TranscriptStageOptions = {}): Pro
   const { columns = 80, rows = 24, locale = "en" } = options;
   const terminal = new VirtualTerminal({ columns, rows });
   const clock = { now: 0 };
-  const [run, turnView] = await Promise.all([loadTexts("run", locale), loadTexts("turn_view", locale)]);
+  const [run, turnView, reasons] = await Promise.all([
+    loadTexts("run", locale),
+    loadTexts("turn_view", locale),
+    loadTexts("reasons", locale),
+  ]);
   const transcript: Transcript = new Transcript({
     palette: palette(options.colours ?? false),
-    texts: () => ({ ...run, ...turnView }),
+    texts: () => ({ ...run, ...turnView, ...reasons }),
     print: (lines) => screen.print(lines),
     changed: () => screen.draw(),
     columns: () => terminal.columns,

@@ -1,17 +1,21 @@
 import type { Config, LoadedConfig } from "../../config/mod.ts";
+import type { NewEventOf } from "../../core/mod.ts";
 import type { PermissionMode } from "../../permission/mod.ts";
 import { existingRealPath } from "../../path/real_path.ts";
 import { isProblem, parseRule } from "../../rule/mod.ts";
 import {
   createWorkspace,
-  describeFullAccess,
-  describeUnconfined,
+  describeConfinement,
   forecastJail,
   type JailForecast,
+  noConfinement,
   type Workspace,
 } from "../../sandbox/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { projectNotices } from "./project_notices.ts";
+
+/** A notice for the user. */
+export type Remark = Omit<NewEventOf<"notice">, "type" | "level" | "code">;
 
 /** The reach of the commands and file tools of a run. */
 export interface AccessScope {
@@ -22,7 +26,7 @@ export interface AccessScope {
   /** Commands run without a jail, and file tools write outside the workspace too. */
   readonly full: boolean;
   /** A notice for the user about it. */
-  readonly notice?: string;
+  readonly notice?: Remark;
 }
 
 const MODE = "--permission-mode danger-full-access";
@@ -41,12 +45,17 @@ function accessOf(
   return stays === undefined
     ? {
       full: true,
-      notice: describeFullAccess(MODE),
+      notice: unconfined(MODE, true),
     }
     : {
       full: false,
-      notice: `Commands and file tools stay confined in spite of ${MODE}, because of ${stays}`,
+      notice: { text: `Commands and file tools stay confined in spite of ${MODE}, because of ${stays}` },
     };
+}
+
+function unconfined(why: string, full = false): Remark {
+  const confinement = noConfinement(why, full);
+  return { text: describeConfinement(confinement), confinement };
 }
 
 /** `further` are directories that file tools may write to besides those of the configuration. */
@@ -97,7 +106,7 @@ export function buildAccessScope(
 export interface RunScope extends AccessScope {
   readonly forecast: JailForecast;
   /** What the user is told before the first request: of it, and of what the project brings in vain. */
-  readonly notices: readonly string[];
+  readonly notices: readonly Remark[];
 }
 
 /**
@@ -117,8 +126,10 @@ export async function openAccessScope(
     network: network ? "open" : network_hosts.length > 0 ? "filtered" : "none",
     cacheDir: `${paths.home}/cache`,
   });
-  const unconfined = scope.full || forecast.confined ? undefined : describeUnconfined(forecast.reason);
-  const notices = [scope.notice, unconfined, ...projectNotices(paths, loaded)]
-    .filter((text) => text !== undefined);
+  const notices = [
+    ...(scope.notice ? [scope.notice] : []),
+    ...(scope.full || forecast.confined ? [] : [unconfined(forecast.reason)]),
+    ...projectNotices(paths, loaded).map((text) => ({ text })),
+  ];
   return { ...scope, forecast, notices };
 }

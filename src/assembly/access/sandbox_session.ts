@@ -1,10 +1,11 @@
 import type { LoadedConfig } from "../../config/mod.ts";
 import type { EventSource } from "../../control/mod.ts";
-import type { PreparedCall } from "../../core/mod.ts";
+import type { NewEventOf, PreparedCall } from "../../core/mod.ts";
 import type { PermissionGate } from "../../permission/mod.ts";
 import {
   type CommandOutcome,
   createJail,
+  describeConfinement,
   type FilterProxy,
   type Jail,
   type JailForecast,
@@ -16,7 +17,7 @@ import {
 import { projectDir } from "../../session/mod.ts";
 import type { CommandJail } from "../../tool/mod.ts";
 import { escapeGlob } from "../../path/glob.ts";
-import { deniedGlobs, linkedSettings } from "./access_scope.ts";
+import { deniedGlobs, linkedSettings, type Remark } from "./access_scope.ts";
 import { offerEscape } from "./escape.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { secretsOf } from "./secrets.ts";
@@ -36,7 +37,7 @@ export interface SandboxSessionParts {
   /** Reports whether the mode of the moment keeps files as they are. */
   readonly filesStay?: () => boolean;
   /** Hears what is confined, and which host was refused. */
-  readonly tell?: (text: string, level?: "warning") => void;
+  readonly tell?: (text: string, more?: Partial<Pick<NewEventOf<"notice">, "level" | "confinement">>) => void;
   /** Asks a person about a call; absent: nobody can be asked. */
   readonly confirm?: PermissionGate["confirm"];
 }
@@ -105,7 +106,7 @@ export class SandboxSession {
       ...named("made files that an Edit rule denies", denied),
     ];
     for (const note of notes) {
-      this.#sources.tell?.(`A command ${note}; look at them before you trust them`, "warning");
+      this.#sources.tell?.(`A command ${note}; look at them before you trust them`, { level: "warning" });
     }
     return notes.map((note) => `this command ${note}; the user was told`);
   }
@@ -170,22 +171,23 @@ export class SandboxSession {
     return this.#told ??= this.#tellConfinement(jail).then(() => this.#tellHeldBack());
   }
 
-  /** One line about what commands of the moment can and cannot do. */
-  async describe(): Promise<string> {
+  /** What commands of the moment can and cannot do. */
+  async confinement(): Promise<Required<Remark>> {
     const { filesStay, paths: { cwd } } = this.#sources;
     const jail = await this.open();
-    return (filesStay?.() ? jail.readOnly() : jail).describe(cwd);
+    const confinement = (filesStay?.() ? jail.readOnly() : jail).confinement(cwd);
+    return { text: describeConfinement(confinement), confinement };
   }
 
   /** Says what is confined once per project and again when it changed; that nothing is, each time. */
   async #tellConfinement(jail: Jail): Promise<void> {
     const { tell, unconfined, forecast, paths: { home, cwd } } = this.#sources;
     if (!tell || (!jail.confined && (unconfined || forecast))) return;
-    const line = await this.describe();
+    const { text: line, confinement } = await this.confinement();
     const folder = projectDir(`${home}/cache`, cwd);
     const file = `${folder}/jail`;
     if (jail.confined && await Deno.readTextFile(file).catch(() => "") === line) return;
-    tell(line);
+    tell(line, { confinement });
     // What cannot be remembered is said again.
     await Deno.mkdir(folder, { recursive: true, mode: 0o700 })
       .then(() => Deno.writeTextFile(file, line, { mode: 0o600 }))

@@ -73,8 +73,8 @@ export function buildTools(parts: ToolParts): RunTools {
     filesStay: () => keepsFiles(parts.permissionMode()),
     sessionDir: session.paths.dir,
     outputDir,
-    tell: (text, level) =>
-      void recorder.record({ type: "notice", level: level ?? "info", code: "sandbox", text }),
+    tell: (text, more) =>
+      void recorder.record({ type: "notice", level: "info", code: "sandbox", text, ...more }),
     ...(parts.confirm ? { confirm: parts.confirm } : {}),
   });
   recorder.follow(jail.denialNotice);
@@ -116,7 +116,10 @@ async function detailsOf(
   signal: AbortSignal,
   { jail, toolbox }: { readonly jail: SandboxSession; readonly toolbox: RegistryToolbox },
 ): Promise<CallDetails> {
-  if (call.command) return { confinement: await jail.describe().catch(errorMessage) };
+  if (call.command) {
+    const unknown = (error: unknown) => ({ text: errorMessage(error) });
+    return { confinement: await jail.confinement().catch(unknown) };
+  }
   if (call.family !== "Edit") return {};
   const { changes, isError, summary } = await toolbox.preview(call, signal);
   return { ...(changes ? { changes } : {}), ...(isError ? { problem: summary } : {}) };

@@ -22,7 +22,7 @@ import {
   userConfigFile,
 } from "../../config/mod.ts";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
-import type { Locale, Texts } from "../../i18n/mod.ts";
+import { loadTexts, type Locale, type Texts } from "../../i18n/mod.ts";
 import { listSessions, projectDir } from "../../session/mod.ts";
 import { standingLayers } from "../../sandbox/mod.ts";
 import { mapTexts } from "../../util/map_texts.ts";
@@ -91,7 +91,7 @@ export async function diagnose(
     rules: usable ? (await loadRuleRows()).ruleRows(usable) : [],
     providers: usable ? await providerPart(usable, { online, texts }, problems) : [],
     sandbox: usable
-      ? await sandboxPart({ paths, loaded: usable, texts }, problems)
+      ? await sandboxPart({ paths, loaded: usable, texts, locale }, problems)
       : { summary: texts.notExamined, rejected: [] },
     sessions: {
       count: sessions.length,
@@ -165,19 +165,25 @@ async function providerPart(
 }
 
 async function sandboxPart(
-  { paths, loaded, texts }: { paths: RunPaths; loaded: LoadedConfig; texts: Texts["doctor"] },
+  { paths, loaded, texts, locale }: Pick<ReportOptions, "texts" | "locale"> & {
+    paths: RunPaths;
+    loaded: LoadedConfig;
+  },
   problems: string[],
 ): Promise<Report["sandbox"]> {
   try {
     const workspace = buildWorkspace(paths, loaded.config);
+    const reasons = await loadTexts("reasons", locale);
     return await withJail({ paths, loaded, workspace }, (jail) => {
       const { rejected } = jail.data;
+      const standing = (full: boolean) =>
+        standingLayers(full).map(({ id, text }) => reasons.standing(id, text));
       if (!jail.confined && rejected.some(isMissing)) problems.push(texts.noBubblewrap);
       return {
-        summary: jail.describe(paths.cwd),
+        summary: reasons.confinement(jail.confinement(paths.cwd), jail.describe(paths.cwd)),
         rejected,
-        ...(jail.confined ? {} : { standing: standingLayers(false) }),
-        fullAccess: standingLayers(true),
+        ...(jail.confined ? {} : { standing: standing(false) }),
+        fullAccess: standing(true),
       };
     });
   } catch (error) {

@@ -10,6 +10,7 @@ import {
   type MeasureWidth,
   type Palette,
   palette,
+  Refusals,
   StreamWrap,
   wrapText,
 } from "../../view/mod.ts";
@@ -21,9 +22,12 @@ import { SilenceNotifier } from "./silence_notifier.ts";
 /** Room for what says what to do next: a reason that is cut loses its remedy. */
 const WHOLE = 1000;
 
+/** The words about a run, and about what was found of its calls. */
+type RunTexts = Texts["run"] & Texts["reasons"];
+
 export interface TextOptions {
   /** The words of the user's language, as far as it is known by now. */
-  readonly texts: () => Texts["run"];
+  readonly texts: () => RunTexts;
   readonly out: Output;
   readonly err: Output;
   readonly showThinking: boolean;
@@ -66,6 +70,7 @@ export class TextPrinter implements Printer {
   readonly #live: LiveLine | undefined;
   readonly #waiting: SilenceNotifier | undefined;
   readonly #running = new Map<string, Running>();
+  readonly #refusals = new Refusals();
   readonly #changed = new ChangedFiles();
   #model = "";
   #thinking: StreamWrap | undefined;
@@ -133,9 +138,11 @@ export class TextPrinter implements Printer {
         );
       case "notice": {
         const warning = event.level === "warning";
-        const text = `${warning ? "!" : "·"} ${event.text}`;
+        const text = `${warning ? "!" : "·"} ${this.#texts.confinement(event.confinement, event.text)}`;
         return this.#note(text, WHOLE, warning ? this.#palette.warning : this.#palette.dim);
       }
+      case "approval.decision":
+        return this.#refusals.note(event);
       case "turn.end":
         this.#waiting?.end();
         this.#live?.hide();
@@ -220,10 +227,10 @@ export class TextPrinter implements Printer {
 
   async #toolEnd(event: EventOf<"tool.end">): Promise<void> {
     this.#changed.add(event.changes);
-    const running = this.#running.get(event.callId);
+    const { title = event.name } = this.#running.get(event.callId) ?? {};
     this.#running.delete(event.callId);
-    const lines = callLines(running?.title ?? event.name, event, this.#view);
-    await this.#line(lines.join("\n"));
+    const end = this.#refusals.translated(event, this.#texts.refused);
+    await this.#line(callLines(title, end, this.#view).join("\n"));
     this.#showRunning();
   }
 
@@ -263,7 +270,7 @@ export class TextPrinter implements Printer {
     return together && last !== "nothing" && last !== next ? "\n" : "";
   }
 
-  get #texts(): Texts["run"] {
+  get #texts(): RunTexts {
     return this.#options.texts();
   }
 

@@ -7,7 +7,6 @@ interface Areas {
   readonly chat: Texts["chat"];
   readonly composer: Texts["composer"];
   readonly transcript: TranscriptTexts;
-  readonly status: Texts["status"];
 }
 
 /** The texts of the chat, in a language that the configuration may still change. */
@@ -40,8 +39,8 @@ export class ChatTexts {
     return this.#areas.transcript;
   }
 
-  get status(): Texts["status"] {
-    return this.#areas.status;
+  get status(): Texts["chat"]["statusLine"] {
+    return this.#areas.chat.statusLine;
   }
 
   /** What went wrong, for the person in front of the chat: place, message, and what to do next. */
@@ -67,12 +66,12 @@ export class ChatTexts {
 }
 
 async function loadAreas(locale: Locale): Promise<Areas> {
-  const [chat, composer, run, turns, status] = await Promise.all([
+  const [chat, composer, run, turns, reasons] = await Promise.all([
     loadTexts("chat", locale),
     loadTexts("composer", locale),
     loadTexts("run", locale),
     loadTexts("turn_view", locale),
-    loadTexts("status", locale),
+    loadTexts("reasons", locale),
   ]);
-  return { chat, composer, status, transcript: { ...run, ...turns } };
+  return { chat, composer, transcript: { ...run, ...turns, ...reasons } };
 }

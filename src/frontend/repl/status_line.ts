@@ -19,12 +19,12 @@ const FULL_PERCENT = 80;
 /** One line that says where the session stands: never wrapped, the least important parts left out first. */
 export class StatusLine {
   readonly #palette: Palette;
-  readonly #texts: () => Texts["status"];
+  readonly #texts: () => Texts["chat"]["statusLine"];
   #assembly: Assembly | undefined;
   #branch: string | undefined;
   #changed: () => void = () => {};
 
-  constructor(palette: Palette, texts: () => Texts["status"]) {
+  constructor(palette: Palette, texts: () => Texts["chat"]["statusLine"]) {
     this.#palette = palette;
     this.#texts = texts;
   }

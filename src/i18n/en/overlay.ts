@@ -29,8 +29,14 @@ export const texts = {
     leftOut: (shown: string, all: string) =>
       `Only the first ${shown} of ${all} characters are shown. Nobody has checked the rest`,
     looking: "Looking at what this would do …",
+    changes: {
+      created: "created",
+      updated: "updated",
+      unchanged: "unchanged",
+      deleted: "deleted",
+      moved: "moved",
+    },
     wouldFail: (problem: string) => `As it is, this call would fail: ${problem}`,
-    why: (reason: string) => reason,
     once: "Yes, once",
     session: (scope: string) => `Yes, and for the rest of this session: ${scope}`,
     sessionCall: "Yes, and exactly this call for the rest of this session",

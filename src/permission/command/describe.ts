@@ -1,6 +1,7 @@
 import { forEachChild, type SyntaxNode } from "unbash";
 import { ANY, ONE, SEP, STAR } from "../../rule/mod.ts";
 import { parseScript } from "./parse.ts";
+import { deedText } from "../destructive/deeds.ts";
 import { type Effects, type FileUse, type Line, program } from "./types.ts";
 
 /** Tells what the three passes understood of a line, as text for people. */
@@ -66,8 +67,8 @@ function effectsText(effects: Effects): string {
     ...(reads.length > 0 ? [`reads ${paths(reads)}`] : []),
     ...(writes.length > 0 ? [`writes ${paths(writes)}`] : []),
     ...(network ? ["uses the network"] : []),
-    ...destructive.map(({ reason, paths }) =>
-      `may destroy: ${reason} ${paths?.map(brief).join(", ") ?? ""}`.trim()
+    ...destructive.map(({ deed, paths }) =>
+      `may destroy: ${deedText(deed)} ${paths?.map(brief).join(", ") ?? ""}`.trim()
     ),
     ...[dynamic, guarded, risk].flatMap((reason) => reason === undefined ? [] : [reason]),
     ...(readOnly ? ["only reads"] : []),

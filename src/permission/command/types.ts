@@ -1,3 +1,4 @@
+import type { Deed } from "../../core/mod.ts";
 /**
  * The results that the three passes over a command line hand on: parse → expand → effects; see
  * docs/permissions.md.
@@ -96,7 +97,7 @@ export type Nested =
 /** Paths that a program's table says would be destroyed, not yet judged by where they lie. */
 export interface Destruction {
   /** Says what happens; continued by a path when there are `paths`. */
-  readonly reason: string;
+  readonly deed: Deed;
   /** A question only when one of them lies where it should not; absent: always a question. */
   readonly paths?: readonly string[];
   /** Which hits count: only root, home and workspace (`vital`), or all but the workspace's root. */

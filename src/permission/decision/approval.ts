@@ -1,4 +1,5 @@
-import type { ApprovalAnswer } from "../../core/mod.ts";
+import type { ApprovalAnswer, AskReason } from "../../core/mod.ts";
+import type { Ruling } from "../../rule/mod.ts";
 import type { Decision } from "../contract.ts";
 import type { ApprovalRequest, Confirmation, DecisionEvent, GateOptions } from "../types.ts";
 import type { Evaluation } from "./evaluate.ts";
@@ -55,7 +56,15 @@ function trustQuestion(
   }
   const scopes = savesTrust ? ["once", "session", "always"] as const : ["once", "session"] as const;
   const reason = `${tool} says of itself that it only reads; plan mode needs your word for it`;
-  return { callId: call.id, tool, subject: tool, reason, scopes, personOnly: true };
+  return {
+    callId: call.id,
+    tool,
+    subject: tool,
+    reason,
+    why: { code: "trust", tool },
+    scopes,
+    personOnly: true,
+  };
 }
 
 function plainQuestion(evaluation: Evaluation, suggested: QuestionOptions["suggested"]): ApprovalRequest {
@@ -70,11 +79,33 @@ function plainQuestion(evaluation: Evaluation, suggested: QuestionOptions["sugge
     tool,
     subject,
     reason: ruling.by === "protected" ? `would change ${ruling.reason}` : ruling.reason,
+    why: whyAsked(ruling),
     scopes: once ? ["once"] : wide,
     ...(ruling.by === "protected" ? { personOnly: true } : {}),
     ...(once ? {} : suggested),
     ...(once || sessionRule === undefined ? {} : { sessionRule }),
   };
+}
+
+/** The reason for those who say it in another language. */
+function whyAsked({ by, rule, reason, finding, kind }: Ruling): AskReason {
+  const text = rule === undefined ? "" : `${rule.list} ${rule.text}`;
+  switch (by) {
+    case "rule":
+      return { code: "rule", rule: text, origin: rule?.source.origin };
+    case "unsure":
+      return { code: "mayBeRuled", rule: text, detail: finding?.detail ?? reason };
+    case "protected":
+      return { code: "protected", what: kind ?? "holder" };
+    case "alwaysAsk":
+      return { code: "alwaysAsk", detail: reason };
+    case "fallback":
+      return finding?.code === "redirects"
+        ? { code: "redirects" }
+        : finding
+        ? { code: finding.code, detail: finding.detail }
+        : { code: "noRule" };
+  }
 }
 
 /**

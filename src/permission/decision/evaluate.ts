@@ -1,6 +1,6 @@
 import { type PreparedCall, subjectOf } from "../../core/mod.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
-import { protectedHolder, protectedPath } from "../../path/protected.ts";
+import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../../path/protected.ts";
 import { RealPathCache } from "../../path/real_path.ts";
 import {
   createPathMatcher,
@@ -139,7 +139,9 @@ export class Evaluator {
     for (const path of writes) {
       const names = Object.values(this.#paths.forms(path));
       const what = protectedPath(names, this.#places) ?? protectedHolder(names, this.#places);
-      if (what) return { ...ruled, outcome: "ask", by: "protected", reason: what };
+      if (what) {
+        return { ...ruled, outcome: "ask", by: "protected", reason: PROTECTED_KINDS[what], kind: what };
+      }
     }
     return undefined;
   }

@@ -1,7 +1,9 @@
 import { isKnown, type PathContext } from "../../rule/mod.ts";
 import { absolutePath, baseName } from "../../path/lexical.ts";
 import { type Effects, isDiscardDevice, type Line, program } from "../command/types.ts";
-import type { CommandSurroundings, DestructiveFinding, DestructiveTarget } from "../types.ts";
+import type { Deed } from "../../core/mod.ts";
+import type { CommandSurroundings, DestructiveFinding } from "../types.ts";
+import { deedText, placeText } from "./deeds.ts";
 import { createTargetJudge, type Hit, type TargetJudge } from "./targets.ts";
 import { isFile } from "../../path/probe.ts";
 
@@ -41,7 +43,7 @@ function mentioned(text: string): string | undefined {
 export function findDestructive(line: Line, command: string, scene: DestructiveScene): DestructiveFinding[] {
   const findings: DestructiveFinding[] = [];
   if (line.forkBomb) {
-    findings.push({ command, reason: "a function starts itself over and over (fork bomb)", targets: [] });
+    findings.push(finding(command, ["forkBomb"]));
   }
   const judge = createTargetJudge(scene.places, scene.privateDirectories);
   let rest = command;
@@ -54,11 +56,14 @@ export function findDestructive(line: Line, command: string, scene: DestructiveS
   if (findings.length > 0) return unique(findings);
   const mention = line.dynamic === undefined ? hiddenMention(line, rest) : mentioned(command) ?? piped(line);
   if (mention === undefined) return [];
-  return [{
-    command,
-    reason: `it may run ${JSON.stringify(mention)} in a way that cannot be looked into`,
-    targets: [],
-  }];
+  return [finding(command, ["hidden", JSON.stringify(mention)])];
+}
+
+/** A finding, with what is hit, if anything is. */
+export function finding(command: string, deed: Deed, hit?: Hit): DestructiveFinding {
+  if (!hit) return { command, deed, reason: deedText(deed), targets: [] };
+  const { place, target } = hit;
+  return { command, deed, place, reason: `${deedText(deed)} ${described(hit)}`, targets: [target] };
 }
 
 /**
@@ -87,34 +92,33 @@ function piped({ commands }: Line): string | undefined {
 function inspectCommand(effects: Effects, judge: TargetJudge, scene: DestructiveScene): DestructiveFinding[] {
   const findings: DestructiveFinding[] = [];
   const { command: { text }, cwds } = effects;
-  const note = (reason: string, targets: readonly DestructiveTarget[] = []) =>
-    findings.push({ command: text, reason, targets });
-  for (const { path } of effects.writes) if (DEVICE.test(path)) note(`it writes over the device ${path}`);
-  for (const { reason, paths, among, elsewhere } of effects.destructive) {
+  const note = (deed: Deed, hit?: Hit) => findings.push(finding(text, deed, hit));
+  for (const { path } of effects.writes) if (DEVICE.test(path)) note(["overwritesDevice", "it", path]);
+  for (const { deed, paths, among, elsewhere } of effects.destructive) {
     if (elsewhere && !scene.network) continue;
-    if (!paths) note(reason);
+    if (!paths) note(deed);
     const hits = (paths ?? []).flatMap((path) =>
       among === "vital" ? judge.vital(path, cwds) : judge.hits(path, cwds)
     )
-      .filter((hit) => among !== "notRoot" || hit.reason !== "the workspace root");
-    for (const hit of hits) note(`${reason} ${described(hit)}`, [hit.target]);
+      .filter((hit) => among !== "notRoot" || hit.place !== "workspace");
+    for (const hit of hits) note(deed, hit);
   }
   if (scene.strict && findings.length === 0) {
     const words = effects.dynamic === undefined ? [program(effects)] : effects.runs.map(({ argv }) => argv);
     const names = words.map(([word = ""]) => isKnown(word) ? baseName(word) : "rm");
-    const reason = [...names, ""].map((name) => strictFinding(name, effects, scene.places)).find((each) =>
+    const deed = [...names, ""].map((name) => strictFinding(name, effects, scene.places)).find((each) =>
       each
     );
-    if (reason !== undefined) note(reason);
+    if (deed !== undefined) note(deed);
   }
   return findings;
 }
 
-function described({ reason, target: { path, files, more } }: Hit): string {
+function described({ place, target: { path, files, more } }: Hit): string {
   const count = files === undefined
     ? ""
     : `, ${more ? "at least " : ""}${files} file${files === 1 ? "" : "s"}`;
-  return `${path} (${reason}${count})`;
+  return `${path} (${placeText(place)}${count})`;
 }
 
 /** Devices with contents; the ones that keep nothing are left out. */
@@ -136,14 +140,12 @@ function strictFinding(
   name: string,
   { writes, cwds: directories }: Effects,
   places: PathContext,
-): string | undefined {
-  if (COMMANDS.test(name)) return `strict mode confirms every ${name}`;
+): Deed | undefined {
+  if (COMMANDS.test(name)) return ["strictProgram", name];
   const target = writes.find((use) => use.redirect && !use.append && !isDiscardDevice(use.path));
   if (!target) return undefined;
   const cwds = directories ?? [places.cwd];
   const there = !isKnown(target.path) ||
     cwds.some((cwd) => isFile(absolutePath(target.path, { cwd, home: places.home })));
-  return there
-    ? `strict mode confirms writing over an existing file (${isKnown(target.path) ? target.path : "…"})`
-    : undefined;
+  return there ? ["strictOverwrite", isKnown(target.path) ? target.path : "…"] : undefined;
 }

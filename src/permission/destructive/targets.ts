@@ -1,6 +1,7 @@
 import { contains } from "../../path/contains.ts";
 import { absolutePath, normalize } from "../../path/lexical.ts";
 import { ANY, firstMark, isKnown, matchPattern, ONE, type PathContext, STAR } from "../../rule/mod.ts";
+import type { HitPlace, KnownPlace } from "../../core/mod.ts";
 import type { DestructiveTarget } from "../types.ts";
 import { MKTEMP_NAME } from "../command/expand/words.ts";
 import { exists } from "../../path/probe.ts";
@@ -14,7 +15,7 @@ const MAX_NAMES = 200;
 
 /** What a destructive command would hit. */
 export interface Hit {
-  readonly reason: string;
+  readonly place: HitPlace;
   readonly target: DestructiveTarget;
 }
 
@@ -33,14 +34,14 @@ export interface TargetJudge {
 export function createTargetJudge(places: PathContext, privateDirectories: readonly string[]): TargetJudge {
   const roots = [...new Set(places.roots.map((root) => places.realPath(root)))];
   const home = places.realPath(places.home);
-  const judge = (path: string): string | undefined => {
-    if (path === "/") return "the root directory";
-    if (path === home) return "the home directory";
-    if (roots[0] === path) return "the workspace root";
-    if (contains(path, home)) return "a directory that holds the home directory";
-    if (roots.some((root) => contains(path, root))) return "a directory that holds the workspace";
+  const judge = (path: string): KnownPlace | undefined => {
+    if (path === "/") return "root";
+    if (path === home) return "home";
+    if (roots[0] === path) return "workspace";
+    if (contains(path, home)) return "holdsHome";
+    if (roots.some((root) => contains(path, root))) return "holdsWorkspace";
     const own = contains(home, path) ? roots : [...roots, ...privateDirectories];
-    return own.some((root) => contains(root, path)) ? undefined : OUTSIDE;
+    return own.some((root) => contains(root, path)) ? undefined : "outside";
   };
   const find = (path: string, cwds: readonly string[] | undefined): Hit[] => {
     if (path === ANY || path === "" || (!/^[/~]/.test(path) && !cwds)) return [unknownHit(path)];
@@ -49,16 +50,14 @@ export function createTargetJudge(places: PathContext, privateDirectories: reado
   };
   return {
     hits: find,
-    vital: (path, cwds) =>
-      find(path, cwds).filter((hit) => !hit.reason.startsWith(OUTSIDE) && !hit.reason.startsWith(UNKNOWN)),
+    vital: (path, cwds) => find(path, cwds).filter(({ place }) => place !== "outside" && place !== "unknown"),
   };
 }
 
-const OUTSIDE = "outside the workspace";
-const UNKNOWN = "only the shell will know what this is";
+type JudgePlace = (path: string) => KnownPlace | undefined;
 
 function unknownHit(path: string): Hit {
-  return { reason: UNKNOWN, target: { path: readable(path) } };
+  return { place: "unknown", target: { path: readable(path) } };
 }
 
 /** Marks as a person would write them. */
@@ -66,12 +65,12 @@ function readable(path: string): string {
   return path.replaceAll(STAR, "*").replaceAll(ONE, "?").replaceAll(ANY, "…") || "…";
 }
 
-function findHits(path: string, places: PathContext, judge: (path: string) => string | undefined): Hit[] {
+function findHits(path: string, places: PathContext, judge: JudgePlace): Hit[] {
   const mark = firstMark(path);
   if (mark < 0) {
     const real = removed(path, places);
-    const reason = judge(real);
-    return reason === undefined ? [] : [{ reason, target: count(real) }];
+    const place = judge(real);
+    return place === undefined ? [] : [{ place, target: count(real) }];
   }
   if (path.includes(`/${MKTEMP_NAME}`)) {
     return path.slice(path.indexOf(`/${MKTEMP_NAME}`)).includes("..") ? [unknownHit(path)] : [];
@@ -88,21 +87,21 @@ function removed(path: string, places: PathContext): string {
   return normalize(`${folder}/${path.slice(cut + 1)}`);
 }
 
-function globHits(path: string, places: PathContext, judge: (path: string) => string | undefined): Hit[] {
+function globHits(path: string, places: PathContext, judge: JudgePlace): Hit[] {
   const slashless = path.replace(/\/+$/, "");
   const cut = slashless.lastIndexOf("/");
   const last = slashless.slice(cut + 1);
   const folder = slashless.slice(0, cut) || "/";
   const real = isKnown(folder) ? places.realPath(folder) : undefined;
-  const reason = real === undefined ? undefined : judge(real);
-  if (real !== undefined && reason === undefined && !path.endsWith("/")) return [];
+  const place = real === undefined ? undefined : judge(real);
+  if (real !== undefined && place === undefined && !path.endsWith("/")) return [];
   const everything = [...last].every((char) => char === STAR || char === ".");
-  if (real !== undefined && reason !== undefined && everything) {
-    return [{ reason: `everything ${reason === OUTSIDE ? OUTSIDE : `in ${reason}`}`, target: count(real) }];
+  if (real !== undefined && place !== undefined && everything) {
+    return [{ place: `everything:${place}`, target: count(real) }];
   }
   const names = expandGlob(path);
   if (names.length > MAX_NAMES) {
-    return [{ reason: "more names than can be looked at", target: { path: readable(path) } }];
+    return [{ place: "manyNames", target: { path: readable(path) } }];
   }
   return names.flatMap((name) => findHits(name, places, judge));
 }

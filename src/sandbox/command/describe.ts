@@ -1,15 +1,10 @@
+import type { Confinement } from "../../core/mod.ts";
 import { realPath } from "../../path/real_path.ts";
 import { HOME_SECRETS } from "../guarded.ts";
 import type { JailScope } from "./plan.ts";
 
-const NETWORK = {
-  none: "no network",
-  filtered: "network only to the hosts of [sandbox] network_hosts",
-  open: "network open",
-} as const;
-
-/** The facts that the line about a jail tells. */
-export interface JailFacts {
+/** What the line about a jail is made of. */
+export interface JailView {
   readonly backend: string;
   readonly scope: JailScope;
   /** The directory that the line calls "this project". */
@@ -20,28 +15,51 @@ export interface JailFacts {
   readonly openNetwork?: string | undefined;
 }
 
-/** One line that says what is and what is not confined in a jail. */
-export function describeJail({ backend, scope, project, privateTmp, openNetwork }: JailFacts): string {
-  const reads = scope.rootAccess === "read";
-  const roots = reads ? [] : scope.roots.map((root) => root === project ? "this project" : root);
-  const tmp = privateTmp ? "a private /tmp" : "the temporary directories";
-  const writes = `${roots.map((root) => `${root}, `).join("")}${tmp} and package caches`;
-  const network = scope.network !== "open" && openNetwork !== undefined
-    ? `the network is NOT confined (${openNetwork})`
-    : NETWORK[scope.network];
-  return [
-    `Commands run in a jail (${backend}): ${
-      reads ? "the workspace is read-only, they " : "they "
-    }can write ${writes}`,
+/** What is and what is not confined in a jail. */
+export function jailConfinement({ backend, scope, project, privateTmp, openNetwork }: JailView): Confinement {
+  const readOnly = scope.rootAccess === "read";
+  const network = scope.network ?? "none";
+  const forbidden = forbiddenPaths(scope);
+  return {
+    backend,
+    ...(readOnly ? { readOnly } : {}),
+    roots: readOnly ? [] : scope.roots.map((root) => root === project ? "" : root),
+    privateTmp,
     network,
-    ...hiddenPaths(scope),
-  ].join("; ");
+    ...(network === "open" || openNetwork === undefined ? {} : { openNetwork }),
+    ...(forbidden === 0 ? {} : { forbidden }),
+  };
 }
 
 /** The key files of the Reasonix home are always hidden, which nobody has to be told each time. */
-function hiddenPaths({ forbidRead = [], home }: JailScope): string[] {
+function forbiddenPaths({ forbidRead = [], home }: JailScope): number {
   const keys = HOME_SECRETS.map((name) => realPath(`${home}/${name}`));
-  const count = forbidRead.filter((path) => !keys.includes(path)).length;
-  if (count === 0) return [];
-  return [`${count} ${count === 1 ? "path is" : "paths are"} hidden (forbid_read)`];
+  return forbidRead.filter((path) => !keys.includes(path)).length;
+}
+
+const NETWORK = {
+  none: "no network",
+  filtered: "network only to the hosts of [sandbox] network_hosts",
+  open: "network open",
+} as const;
+
+/** One line that says in English what is and what is not confined in a jail. */
+export function describeJail(facts: Confinement): string {
+  const { backend, readOnly, roots = [], privateTmp, network = "none", openNetwork } = facts;
+  const { forbidden, ruled, capped } = facts;
+  const tmp = privateTmp ? "a private /tmp" : "the temporary directories";
+  const writes = `${roots.map((root) => `${root || "this project"}, `).join("")}${tmp} and package caches`;
+  return [
+    `Commands run in a jail (${backend}): ${
+      readOnly ? "the workspace is read-only, they " : "they "
+    }can write ${writes}`,
+    openNetwork === undefined ? NETWORK[network] : `the network is NOT confined (${openNetwork})`,
+    ...(forbidden ? [`${hidden(forbidden)} (forbid_read)`] : []),
+    ...(ruled ? [`${hidden(ruled)} (Read rules)`] : []),
+    ...(capped ? ["too much matches Read rules that deny: the rest stays visible to commands"] : []),
+  ].join("; ");
+}
+
+function hidden(count: number): string {
+  return `${count} ${count === 1 ? "path is" : "paths are"} hidden`;
 }

@@ -1,3 +1,4 @@
+import type { Confinement } from "../../core/mod.ts";
 import type { Backend, ProbeResult, SpawnPlan } from "./backend.ts";
 import { type BackendName, BACKENDS, CANDIDATES } from "./backends.ts";
 import { DeniedFiles } from "../files/denied_files.ts";
@@ -8,7 +9,7 @@ import {
   looksJailDenied,
   looksLikeFailedSetUp,
 } from "./detect_denial.ts";
-import { describeJail } from "./describe.ts";
+import { jailConfinement } from "./describe.ts";
 import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
 import { currentPlan, type FixedPlan, fixPlan, type HostEnvironment, type JailScope } from "./plan.ts";
 import {
@@ -22,7 +23,7 @@ import {
 import { type MadeFiles, MadeFilesWatch } from "./made_files.ts";
 import { forgetProbe, probeCached } from "./probe.ts";
 import { boundSockets, namedSockets } from "./mounts/sockets.ts";
-import { describeUnconfined } from "./unconfined.ts";
+import { describeConfinement, noConfinement } from "./unconfined.ts";
 
 /** The way commands are confined. */
 export interface JailOptions extends JailScope, ForecastOptions {
@@ -117,26 +118,27 @@ export class Jail {
     if (this.data.cacheDir !== undefined) await forgetProbe(this.data.backend, this.data.cacheDir);
   }
 
-  /**
-   * One line for the user: what is and what is not confined. `project` is the directory it calls "this
-   * project".
-   */
-  describe(project?: string): string {
+  /** What is and what is not confined; `project` is the directory that the user knows as that. */
+  confinement(project?: string): Confinement {
     const { backend, fixed: { scope }, probe } = this.data;
-    if (backend === "none") return describeUnconfined(probe.detail ?? "no jail");
-    const line = describeJail({
-      backend,
-      scope,
-      project,
-      privateTmp: this.privateDirectories.includes("/tmp"),
-      ...(probe.network ? {} : { openNetwork: probe.detail ?? "not possible here" }),
-    });
-    const hidden = this.#denied?.find().length;
-    if (!hidden) return line;
-    const limit = this.#denied?.capped
-      ? "; too much matches Read rules that deny: the rest stays visible to commands"
-      : "";
-    return `${line}; ${hidden} ${hidden === 1 ? "path is" : "paths are"} hidden (Read rules)${limit}`;
+    if (backend === "none") return noConfinement(probe.detail ?? "no jail");
+    const ruled = this.#denied?.find().length ?? 0;
+    return {
+      ...jailConfinement({
+        backend,
+        scope,
+        project,
+        privateTmp: this.privateDirectories.includes("/tmp"),
+        ...(probe.network ? {} : { openNetwork: probe.detail ?? "not possible here" }),
+      }),
+      ...(ruled > 0 ? { ruled } : {}),
+      ...(ruled > 0 && this.#denied?.capped ? { capped: true } : {}),
+    };
+  }
+
+  /** The same as one line of English. */
+  describe(project?: string): string {
+    return describeConfinement(this.confinement(project));
   }
 
   /**

@@ -1,8 +1,12 @@
+import type { Confinement, StandingLayer } from "../../core/mod.ts";
+import { describeJail } from "./describe.ts";
+
 /**
  * A layer of defence that does not depend on the jail. Data: the notice at the start, `doctor` and the README
  * say the same.
  */
-interface StandingLayer {
+interface Layer {
+  readonly id: StandingLayer;
   readonly name: string;
   /** Its meaning, for `doctor`. */
   readonly meaning: string;
@@ -10,63 +14,74 @@ interface StandingLayer {
   readonly fullAccess: boolean;
 }
 
-const STANDING: readonly StandingLayer[] = [
+const STANDING: readonly Layer[] = [
   {
+    id: "denyRules",
     name: "deny rules",
     meaning: "what a deny rule names is refused, to tools and as far as a command line shows it",
     fullAccess: true,
   },
   {
+    id: "destructive",
     name: "the check for destructive commands",
     meaning: "destructive commands need a person's word each time, and are refused without a person",
     fullAccess: true,
   },
   {
+    id: "askRules",
     name: "ask rules and protected paths",
     meaning: "ask rules ask, and so does a change of files that other programs run or obey",
     fullAccess: false,
   },
   {
+    id: "workspace",
     name: "the workspace limit of file tools",
     meaning: "file tools write in the workspace, allow_write and --add-dir only",
     fullAccess: false,
   },
   {
+    id: "forbidRead",
     name: "forbid_read and the Reasonix home for file tools",
     meaning: "file tools read neither forbid_read nor key files, and change nothing in the Reasonix home",
     fullAccess: true,
   },
   {
+    id: "environment",
     name: "the cleaned environment",
     meaning: "commands get no secrets of the environment",
     fullAccess: true,
   },
   {
+    id: "trust",
     name: "trust",
     meaning: "what a project brings to be run does nothing until it is trusted",
     fullAccess: true,
   },
 ];
 
-/** Returns what still stands without a jail, or in full access, one line each. */
-export function standingLayers(fullAccess: boolean): string[] {
-  return STANDING.filter((layer) => !fullAccess || layer.fullAccess).map(({ name, meaning }) =>
-    `${name}: ${meaning}`
-  );
+/** Returns what still stands without a jail, or in full access, with a line in English about each. */
+export function standingLayers(
+  fullAccess: boolean,
+): { readonly id: StandingLayer; readonly text: string }[] {
+  return standing(fullAccess).map(({ id, name, meaning }) => ({ id, text: `${name}: ${meaning}` }));
 }
 
-/** One line about commands without a jail: why, and what still stands. */
-export function describeUnconfined(why: string): string {
-  return `Commands are not confined (${why}): they read, write and connect as you do; ${holding(false)}`;
+function standing(fullAccess: boolean): Layer[] {
+  return STANDING.filter((layer) => !fullAccess || layer.fullAccess);
 }
 
-/** The same for full access, in which file tools are not confined either. */
-export function describeFullAccess(why: string): string {
-  return `Commands run unconfined (${why}): they read, write and connect as you do, and file tools write outside ` +
-    `the workspace too; ${holding(true)}`;
+/** Commands without a jail: why, and what still stands. In full access file tools are not confined either. */
+export function noConfinement(why: string, full = false): Confinement {
+  return { why, standing: standing(full).map(({ id }) => id), ...(full ? { full } : {}) };
 }
 
-function holding(fullAccess: boolean): string {
-  const names = STANDING.filter((layer) => !fullAccess || layer.fullAccess).map(({ name }) => name);
-  return `still in force: ${names.join(", ")}`;
+/** One line that says in English what is and what is not confined around commands. */
+export function describeConfinement(facts: Confinement): string {
+  if (facts.backend !== undefined) return describeJail(facts);
+  const { why = "", full = false } = facts;
+  const holding = `still in force: ${standing(full).map(({ name }) => name).join(", ")}`;
+  return full
+    ? `Commands run unconfined (${why}): they read, write and connect as you do, and file tools write outside ` +
+      `the workspace too; ${holding}`
+    : `Commands are not confined (${why}): they read, write and connect as you do; ${holding}`;
 }

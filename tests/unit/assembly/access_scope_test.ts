@@ -20,15 +20,15 @@ Deno.test("buildAccessScope is full only in danger-full-access, and says so", ()
   for (const bash of ["auto", "off"] as const) {
     const { full, notice } = accessOf(config(bash, "allow"), "danger-full-access");
     assertEquals(full, true);
-    assertMatch(notice ?? "", /^Commands run unconfined \(--permission-mode danger-full-access\)/);
+    assertMatch(notice?.text ?? "", /^Commands run unconfined \(--permission-mode danger-full-access\)/);
   }
 });
 
 Deno.test("buildAccessScope leaves in force what is set more strictly, and names it", () => {
   const enforced = accessOf(config("enforce", "allow"), "danger-full-access");
   assertEquals(enforced.full, false);
-  assertMatch(enforced.notice ?? "", /stay confined .* because of \[sandbox\] bash = "enforce"$/);
+  assertMatch(enforced.notice?.text ?? "", /stay confined .* because of \[sandbox\] bash = "enforce"$/);
   const kept = accessOf(config("auto", "dry-run"), "danger-full-access");
   assertEquals(kept.full, false);
-  assertMatch(kept.notice ?? "", /because of \[tools\] writes = "dry-run"$/);
+  assertMatch(kept.notice?.text ?? "", /because of \[tools\] writes = "dry-run"$/);
 });

@@ -1,6 +1,7 @@
 import type { Event, NewEvent, NewEventOf } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../../src/frontend/mod.ts";
-import { texts } from "../../../src/i18n/en/run.ts";
+import { texts as reasons } from "../../../src/i18n/en/reasons.ts";
+import { texts as run } from "../../../src/i18n/en/run.ts";
 import type { Texts } from "../../../src/i18n/mod.ts";
 import { texts as chinese } from "../../../src/i18n/zh_cn/run.ts";
 import { tokenFigures } from "../../../src/view/mod.ts";
@@ -89,7 +90,7 @@ async function play(
   const { createPrinter } = await FRONTENDS.print();
   const printer = createPrinter({
     format,
-    texts: () => options.texts ?? texts,
+    texts: () => ({ ...reasons, ...options.texts ?? run }),
     out: new Output(out),
     err: new Output(err),
     showThinking: false,
@@ -362,5 +363,5 @@ Deno.test("text format speaks the language it is given, and machine formats are 
 
 Deno.test("a run says tokens as every other view does", () => {
   const { usage } = RESULT;
-  assertEquals([texts.tokensIn("12,345", "10,000", "81 %"), texts.tokensOut("20")], tokenFigures(usage));
+  assertEquals([run.tokensIn("12,345", "10,000", "81 %"), run.tokensOut("20")], tokenFigures(usage));
 });

@@ -1,5 +1,6 @@
 /** What the text format writes to a terminal: standard output and standard error on one screen. */
-import { texts } from "../../../src/i18n/en/run.ts";
+import { texts as reasons } from "../../../src/i18n/en/reasons.ts";
+import { texts as run } from "../../../src/i18n/en/run.ts";
 import type { Event, NewEvent } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output, type RunResult } from "../../../src/frontend/mod.ts";
 import { LiveLine } from "../../../src/frontend/print/live_line.ts";
@@ -40,7 +41,7 @@ async function show(events: readonly NewEvent[], options: Show = {}) {
     });
   const { createPrinter } = await FRONTENDS.print();
   const printer = createPrinter({
-    texts: () => texts,
+    texts: () => ({ ...run, ...reasons }),
     format: "text",
     out: sink(true),
     err: sink(false),

@@ -28,7 +28,10 @@ function called(text: Leaf): { shown: string; given: string[] } {
   return { shown: text(...given), given };
 }
 
-for (const area of AREAS) {
+/** Findings are said from codes; see reasons_test.ts. */
+const CODED = ["reasons"];
+
+for (const area of AREAS.filter((name) => !CODED.includes(name))) {
   Deno.test(`English texts of ${area} are not empty and use their arguments`, async () => {
     for (const [path, text] of await leaves(area, "en")) checkText(path, text);
   });

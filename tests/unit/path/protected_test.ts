@@ -134,11 +134,11 @@ Deno.test("protectedCandidates finds what is there, wildcards and further names 
 });
 
 Deno.test("every row of the table is reached by its own pattern", () => {
-  for (const { pattern, scope, why } of PROTECTED_PATHS) {
+  for (const { pattern, scope, kind } of PROTECTED_PATHS) {
     const name = pattern.replace(/\{([^,}]*)[^}]*\}/g, "$1").replace("/**/", "/").replaceAll("**", "x")
       .replaceAll("*", "x");
     const base = scope === "anywhere" ? "/any/where" : scope === "root" ? ROOT : HOME;
     const found = protectedPath([`${base}/${name}`], context());
-    assert(found !== undefined && (found === why || scope === "programs"), pattern);
+    assert(found !== undefined && (found === kind || scope === "programs"), pattern);
   }
 });

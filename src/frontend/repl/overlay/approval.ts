@@ -1,4 +1,5 @@
 import type { ApprovalAnswer } from "../../../core/mod.ts";
+import type { Texts } from "../../../i18n/mod.ts";
 import type { ApprovalRequest, CallDetails } from "../../../permission/mod.ts";
 import {
   diffLines,
@@ -27,13 +28,18 @@ const MAX_SHOWN = 100_000;
 /** So long, in ms, a question waits for what its call would do, so that it is shown in one piece. */
 const DETAILS_MS = 200;
 
+/** What the panel is drawn with. */
+export interface ApprovalStyle extends PanelStyle {
+  readonly reasons: Texts["reasons"];
+}
+
 /** Asks whether a call may run. */
 export async function approvalPanel(
   request: ApprovalRequest,
-  style: PanelStyle,
+  style: ApprovalStyle,
   signal: AbortSignal,
 ): Promise<ChoicePanel<ApprovalAnswer>> {
-  const { destructive, escape, reason, tool } = request;
+  const { destructive, escape, reason, why, tool } = request;
   const { texts: { approval } } = style;
   const view = new RequestView(request, style);
   const body = new ScrollText((columns) => view.rows(columns));
@@ -56,7 +62,9 @@ export async function approvalPanel(
     : approval.allow(tool);
   return new ChoicePanel({
     // What the jail and the findings say is told below, in full.
-    title: escape || destructive || reason === "" ? question : `${question}\n${approval.why(reason)}`,
+    title: escape || destructive || reason === ""
+      ? question
+      : `${question}\n${style.reasons.asked(why, reason)}`,
     tone: destructive ? "danger" : escape ? "warning" : "plain",
     body,
     entries,
@@ -118,9 +126,9 @@ class RequestView {
   /** Marks the words that an edit changes. */
   #words: WordDiff | undefined;
   readonly #request: ApprovalRequest;
-  readonly #style: PanelStyle;
+  readonly #style: ApprovalStyle;
 
-  constructor(request: ApprovalRequest, style: PanelStyle) {
+  constructor(request: ApprovalRequest, style: ApprovalStyle) {
     this.#request = request;
     this.#style = style;
   }
@@ -156,8 +164,12 @@ class RequestView {
         ]
         : confinement === undefined
         ? []
-        : words(confinement, palette.dim)),
+        : words(this.#confined(confinement), palette.dim)),
     ];
+  }
+
+  #confined({ text, confinement }: NonNullable<CallDetails["confinement"]>): string {
+    return this.#style.reasons.confinement(confinement, text);
   }
 
   /** The beginning of a text, laid out, and how much of it is left out. */
@@ -189,12 +201,14 @@ class RequestView {
   }
 
   #findings(columns: number): string[] {
-    const { palette, texts: { approval } } = this.#style;
+    const { palette, reasons, texts: { approval } } = this.#style;
     const { subject, destructive = [] } = this.#request;
     const bad = (text: string, lead: string) =>
       wordRows(shortened(text), columns - lead.length, palette.warning)
         .map((row, index) => palette.bad(`${index === 0 ? lead : " ".repeat(lead.length)}${row}`));
-    return destructive.flatMap(({ command, reason, targets }) => {
+    return destructive.flatMap((finding) => {
+      const { command, targets } = finding;
+      const reason = reasons.destructive(finding, finding.reason);
       // Most reasons name their targets already.
       const unnamed = targets.filter(({ path }) => !reason.includes(path));
       const more = unnamed.length - MAX_TARGETS;
@@ -217,7 +231,7 @@ class RequestView {
     const head = exactRows(`${from}${change.path}`, columns, palette.warning);
     return [
       ...head.map(palette.bold),
-      palette.dim(`${change.change} ${lineFigures(change)}`),
+      palette.dim(`${this.#style.texts.approval.changes[change.change]} ${lineFigures(change)}`),
       ...this.#bounded(
         change.diff ?? "",
         columns,

@@ -7,6 +7,7 @@ import {
   type CallView,
   loadWordDiff,
   type Palette,
+  Refusals,
   type WordDiff,
 } from "../../../view/mod.ts";
 import type { FoldedThings } from "./folded.ts";
@@ -35,6 +36,7 @@ export interface CallsParts {
 export class Calls {
   readonly #parts: CallsParts;
   readonly #running = new Map<string, Running>();
+  readonly #refusals = new Refusals();
   #words: WordDiff | undefined;
 
   constructor(parts: CallsParts) {
@@ -51,6 +53,10 @@ export class Calls {
     if (!event.readOnly && !this.#words) void loadWordDiff().then((words) => this.#words = words, () => {});
   }
 
+  decided(event: EventOf<"approval.decision">): void {
+    this.#refusals.note(event);
+  }
+
   output({ callId, text }: EventOf<"tool.delta">): void {
     const call = this.#running.get(callId);
     if (call) call.tail = (call.tail + text).slice(-TAIL_CHARACTERS);
@@ -62,7 +68,8 @@ export class Calls {
     // The list itself is shown.
     if (event.name === "todo_write" && event.outcome === "ok") return;
     this.#fold(title, event);
-    this.#parts.history.lines("call", (columns) => callLines(title, event, this.#view(columns)));
+    const end = this.#refusals.translated(event, this.#parts.texts().refused);
+    this.#parts.history.lines("call", (columns) => callLines(title, end, this.#view(columns)));
   }
 
   clear(): void {

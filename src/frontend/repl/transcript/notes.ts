@@ -83,7 +83,10 @@ function turnEnd(event: Extract<Event, { type: "turn.end" }>, texts: TranscriptT
 function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
   switch (event.type) {
     case "notice":
-      return [{ level: event.level, text: event.text }];
+      return [{
+        level: event.level,
+        text: texts.confinement(event.confinement, event.text),
+      }];
     case "error":
       // Why a turn ended is told at its end.
       return event.code in texts.reasons ? [] : [{ level: "error", text: event.text }];

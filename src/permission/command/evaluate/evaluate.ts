@@ -1,4 +1,4 @@
-import { findDestructive } from "../../destructive/inspect.ts";
+import { findDestructive, finding } from "../../destructive/inspect.ts";
 import { isDirectory, readSmallText } from "../../../path/probe.ts";
 import {
   type PathContext,
@@ -17,7 +17,7 @@ import type {
   SegmentExplanation,
 } from "../../types.ts";
 import { describeLine, type LineDescription } from "../describe.ts";
-import { evaluateCommand } from "./evaluate_command.ts";
+import { evaluateCommand, unjudged } from "./evaluate_command.ts";
 import { readLine } from "../line.ts";
 import { isListedReader } from "./listed_readers.ts";
 import { matchText } from "./match_rule.ts";
@@ -193,12 +193,8 @@ function combine(
     if (granted) return granted;
     if (readOnly) return { outcome: "allow", by: "fallback", reason: "it only reads" };
   }
-  const open = pick((each) => each.by === "fallback");
-  return {
-    outcome: "ask",
-    by: "fallback",
-    reason: line.dynamic ?? open?.reason ?? "no rule applies (default)",
-  };
+  if (line.dynamic !== undefined) return unjudged({ code: "unclear", detail: line.dynamic });
+  return pick((each) => each.by === "fallback") ?? unjudged();
 }
 
 /** Returns what could be any command takes the strictest of what any command could get. */
@@ -241,11 +237,9 @@ function unreadable(command: string, why: string, rules: ToolRules): CommandRepo
   );
   const covered = rules.allow.find((rule) => !rule.spec) ?? wholeRule(command, rules);
   const ruling: Ruling = named?.list === "deny" ? ruled("deny", named) : hidden(reason, rules) ??
-    (covered ? ruled("allow", covered) : { outcome: "ask", by: "fallback", reason });
+    (covered ? ruled("allow", covered) : { ...unjudged({ code: "unreadable", detail: why }), reason });
   const risky = /\b(?:rm|mkfs\S*|dd|shutdown|reboot|shred|wipefs)\b/.exec(command)?.[0];
-  const destructive = risky === undefined
-    ? []
-    : [{ command, reason: `the line cannot be taken apart, but it mentions ${risky}`, targets: [] }];
+  const destructive = risky === undefined ? [] : [finding(command, ["unreadable", risky])];
   return {
     ruling,
     segments: [],

@@ -1,9 +1,10 @@
 import { baseName } from "../../../path/lexical.ts";
-import { protectedHolder, protectedPath } from "../../../path/protected.ts";
+import { PROTECTED_KINDS, protectedHolder, protectedPath } from "../../../path/protected.ts";
 import { isDirectory } from "../../../path/probe.ts";
 import {
   ANY,
   coveringRule,
+  type Finding,
   isKnown,
   type Match,
   type PathContext,
@@ -32,10 +33,16 @@ interface Scene {
 export function evaluateCommand(effects: Effects, rules: ToolRules, scene: Scene): Ruling | undefined {
   const ruling = refusal(effects, rules, scene) ?? allowance(effects, rules, scene);
   if (ruling || effects.readOnly) return ruling;
-  const writes = redirectedWrites(effects).length > 0 ? "it writes to a file by redirection" : undefined;
-  const reason = effects.dynamic ?? effects.risk ?? effects.guarded ?? writes ??
-    "no rule applies (default)";
-  return { outcome: "ask", by: "fallback", reason };
+  const unclear = effects.dynamic ?? effects.risk ?? effects.guarded;
+  if (unclear !== undefined) return unjudged({ code: "unclear", detail: unclear });
+  const writes = redirectedWrites(effects).length > 0;
+  return unjudged(writes ? { code: "redirects", detail: "it writes to a file by redirection" } : undefined);
+}
+
+/** No rule applies; what of the call makes that so, if anything does. */
+export function unjudged(finding?: Finding): Ruling {
+  const reason = finding?.detail ?? "no rule applies (default)";
+  return { outcome: "ask", by: "fallback", reason, ...(finding ? { finding } : {}) };
 }
 
 function redirectedWrites({ writes }: Effects): FileUse[] {
@@ -88,7 +95,7 @@ function refusal(effects: Effects, rules: ToolRules, scene: Scene): Ruling | und
   for (const { forms } of writes) {
     const names = Object.values(forms);
     const what = protectedPath(names, places) ?? (makesEmpty ? undefined : protectedHolder(names, places));
-    if (what) return { outcome: "ask", by: "protected", reason: what };
+    if (what) return { outcome: "ask", by: "protected", reason: PROTECTED_KINDS[what], kind: what };
   }
   const asked = find("ask");
   if (asked) return ruled("ask", asked.rule);

@@ -42,9 +42,7 @@ export const ARCHIVES: readonly Program[] = [
     codeLong: "checkpoint-action to-command use-compress-program rsh-command info-script new-volume-script",
     read: tar,
     destroys: ({ args }) =>
-      args.some((arg) => isLong(arg, ["remove-files"]))
-        ? [{ reason: "it deletes", paths: operands(args) }]
-        : [],
+      args.some((arg) => isLong(arg, ["remove-files"])) ? [{ deed: ["deletes"], paths: operands(args) }] : [],
   },
   {
     names: "unzip",

@@ -7,17 +7,17 @@ import { type Destruction, isDiscardDevice } from "../types.ts";
  * from.
  */
 export function removedPaths(paths: readonly string[], { supply }: Call): Destruction[] {
-  if (!supply) return [{ reason: "it deletes", paths }];
+  if (!supply) return [{ deed: ["deletes"], paths }];
   const named = paths.filter((path) => !path.includes(ANY));
-  const some = named.length < paths.length
+  const some: Destruction[] = named.length < paths.length
     // Selected files of the workspace are not the workspace.
     ? [{
-      reason: "it deletes",
+      deed: ["deletes"],
       paths: supply.folders,
       ...(supply.filtered ? { among: "notRoot" as const } : {}),
     }]
     : [];
-  return [{ reason: "it deletes", paths: named }, ...some];
+  return [{ deed: ["deletes"], paths: named }, ...some];
 }
 
 function removal(call: Call): Destruction[] {
@@ -33,19 +33,19 @@ function removal(call: Call): Destruction[] {
 function recursiveChange({ name, argv, args }: Call): Destruction[] {
   if (!argv.some((arg) => /^-[A-Za-z]*R/.test(arg) || isLong(arg, ["recursive"]))) return [];
   const named = argv.some((arg) => arg.startsWith("--reference"));
-  return [{ reason: `${name} -R changes`, paths: operands(args).slice(named ? 0 : 1), among: "notRoot" }];
+  return [{ deed: ["changesBelow", name], paths: operands(args).slice(named ? 0 : 1), among: "notRoot" }];
 }
 
 function rsyncDelete({ args }: Call): Destruction[] {
   const words = operands(args);
   const target = words.at(-1);
   if (args.some((arg) => isLong(arg, ["remove-source-files"]) && arg.length > 8)) {
-    return [{ reason: "rsync removes", paths: words.slice(0, -1) }];
+    return [{ deed: ["rsyncRemoves"], paths: words.slice(0, -1) }];
   }
   if (!args.some((arg) => /^--(?:delete|del$)/.test(arg)) || target === undefined) return [];
   return /^(?:[\w.-]+@)?[\w.-]+:|^rsync:/.test(target)
-    ? [{ reason: `rsync --delete removes files on ${target}` }]
-    : [{ reason: "rsync --delete removes files in", paths: [target] }];
+    ? [{ deed: ["rsyncDeletesOn", target] }]
+    : [{ deed: ["rsyncDeletesIn"], paths: [target] }];
 }
 
 function deviceCopy({ args }: Call): Destruction[] {
@@ -54,7 +54,7 @@ function deviceCopy({ args }: Call): Destruction[] {
     target === undefined || !(target.startsWith("/dev/") || target.startsWith(ANY)) ||
     /^\/dev\/(?:null|stdout|stderr|shm\/)/.test(target)
   ) return [];
-  return [{ reason: `dd writes over the device ${isKnown(target) ? target : "…"}` }];
+  return [{ deed: ["overwritesDevice", "dd", isKnown(target) ? target : "…"] }];
 }
 
 /** Programs that make, change, copy and remove files. */
@@ -79,7 +79,7 @@ export const FILES: readonly Program[] = [
     files: "moves",
     deep: true,
     destroys: ({ args }) => [
-      { reason: "it moves away", paths: operands(args).slice(0, -1), among: "vital" },
+      { deed: ["movesAway"], paths: operands(args).slice(0, -1), among: "vital" },
     ],
   },
   {

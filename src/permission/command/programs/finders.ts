@@ -108,7 +108,7 @@ export const FINDERS: readonly Program[] = [
     destroys: (call) =>
       call.args.includes("-delete")
         ? removedPaths([ANY], { ...call, supply: search(call).supply })
-          .map((each) => ({ ...each, reason: "it deletes what it finds in" }))
+          .map((each) => ({ ...each, deed: ["deletesFound"] }))
         : [],
   },
   { names: "fd fdfind", files: "reads", deep: true, read: found },

@@ -218,9 +218,7 @@ function destroys({ argv }: Call): Destruction[] {
     const rewrite = args.find((arg) =>
       /^-[a-z]*[fd][a-z]*$/.test(arg) || isLong(arg, REWRITES) || /^\+./.test(arg) || /^:./.test(arg)
     );
-    return rewrite === undefined
-      ? []
-      : [{ reason: `git ${sub} ${rewrite} rewrites or removes history of the remote` }];
+    return rewrite === undefined ? [] : [{ deed: ["rewritesRemote", `git ${sub} ${rewrite}`] }];
   }
   if (sub !== "clean") return [];
   const letters = args.filter((arg) => /^-[A-Za-z]/.test(arg)).join("");
@@ -229,9 +227,7 @@ function destroys({ argv }: Call): Destruction[] {
     !forced || /n/.test(letters) || args.some((arg) => isLong(arg, ["dry-run"])) || !/[dxX]/.test(letters)
   ) return [];
   const paths = operands(args).map((path) => folder === undefined ? path : `${folder}/${path}`);
-  return paths.length > 0
-    ? [{ reason: "git clean deletes", paths }]
-    : [{ reason: "git clean deletes every untracked file of the repository" }];
+  return paths.length > 0 ? [{ deed: ["cleans"], paths }] : [{ deed: ["cleansAll"] }];
 }
 
 function read({ argv, at }: Call): Found {

@@ -4,13 +4,11 @@ import type { Destruction } from "../types.ts";
 const ASKS = /^(?:-l|--list|list|info|-n|--version|--help|status|luksDump)$/;
 
 function changesDisk({ name, args }: Call): Destruction[] {
-  return args.some((arg) => ASKS.test(arg)) ? [] : [{ reason: `${name} changes or erases a disk` }];
+  return args.some((arg) => ASKS.test(arg)) ? [] : [{ deed: ["changesDisk", name] }];
 }
 
 function stops({ name, args }: Call): Destruction[] {
-  return args.some((arg) => /^(?:--help|--version|-c)$/.test(arg))
-    ? []
-    : [{ reason: `${name} stops the computer` }];
+  return args.some((arg) => /^(?:--help|--version|-c)$/.test(arg)) ? [] : [{ deed: ["stopsComputer", name] }];
 }
 
 const STOP_VERBS = /^(?:poweroff|reboot|halt|kexec|soft-reboot|suspend|hibernate|emergency|rescue)$/;
@@ -27,26 +25,26 @@ export const SYSTEM: readonly Program[] = [
     names: "hdparm",
     destroys: ({ args }) =>
       args.some((arg) => /^--(?:security-erase|trim-sector|write-sector|make-bad-sector)/.test(arg))
-        ? [{ reason: "hdparm erases a disk" }]
+        ? [{ deed: ["erasesDisk", "hdparm"] }]
         : [],
   },
   {
     names: "nvme",
     destroys: ({ args }) =>
       args.some((arg) => /^(?:format|sanitize|delete-ns|write-zeroes|dsm)$/.test(arg))
-        ? [{ reason: `nvme ${args[0]} erases a disk` }]
+        ? [{ deed: ["erasesDisk", `nvme ${args[0]}`] }]
         : [],
   },
   {
     names: "badblocks",
     destroys: ({ args }) =>
-      args.some((arg) => /^-[A-Za-z]*[wn]/.test(arg)) ? [{ reason: "badblocks writes over a disk" }] : [],
+      args.some((arg) => /^-[A-Za-z]*[wn]/.test(arg)) ? [{ deed: ["overwritesDisk", "badblocks"] }] : [],
   },
   {
     names: "zpool zfs",
     destroys: ({ name, args }) =>
       args.some((arg) => /^(?:destroy|labelclear|rollback)$/.test(arg))
-        ? [{ reason: `${name} ${args[0]} erases data of a pool` }]
+        ? [{ deed: ["erasesPool", `${name} ${args[0]}`] }]
         : [],
   },
   { names: "shutdown reboot halt poweroff", prints: "--help --version", destroys: stops },
@@ -57,22 +55,19 @@ export const SYSTEM: readonly Program[] = [
   {
     names: "systemctl loginctl",
     destroys: ({ name, args }) =>
-      args.some((arg) => STOP_VERBS.test(arg)) ? [{ reason: `${name} stops the computer` }] : [],
+      args.some((arg) => STOP_VERBS.test(arg)) ? [{ deed: ["stopsComputer", name] }] : [],
   },
   {
     names: "pkill killall",
     destroys: ({ name, args }) =>
-      args.some((arg) => /^-[A-Za-z]*[uU]|^--e?u/.test(arg))
-        ? [{ reason: `${name} kills processes of a whole user` }]
-        : [],
+      args.some((arg) => /^-[A-Za-z]*[uU]|^--e?u/.test(arg)) ? [{ deed: ["killsOfUser", name] }] : [],
   },
   {
     names: "killall5",
-    destroys: () => [{ reason: "killall5 kills every process" }],
+    destroys: () => [{ deed: ["killsEverything"] }],
   },
   {
     names: "kill",
-    destroys: ({ args }) =>
-      args.slice(1).some((arg) => arg === "-1") ? [{ reason: "it kills every process of the user" }] : [],
+    destroys: ({ args }) => args.slice(1).some((arg) => arg === "-1") ? [{ deed: ["killsOwn"] }] : [],
   },
 ];

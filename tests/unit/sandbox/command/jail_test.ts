@@ -2,7 +2,7 @@ import { ReasonixError } from "../../../../src/core/mod.ts";
 import type { Backend, ProbeResult } from "../../../../src/sandbox/command/backend.ts";
 import { bubblewrap } from "../../../../src/sandbox/command/backends/bubblewrap.ts";
 import { createJail, forecastJail, runForwarder, startFilterProxy } from "../../../../src/sandbox/mod.ts";
-import { describeJail } from "../../../../src/sandbox/command/describe.ts";
+import { describeJail, jailConfinement } from "../../../../src/sandbox/command/describe.ts";
 import { probeCached, rememberedProbe } from "../../../../src/sandbox/command/probe.ts";
 import {
   assert,
@@ -187,12 +187,12 @@ Deno.test({
     assertStringIncludes((await groundJail(g, { network: "open" })).describe(), "network open");
     const { data } = (await groundJail(g)).readOnly();
     assertStringIncludes(
-      describeJail({
+      describeJail(jailConfinement({
         backend: data.backend,
         scope: data.fixed.scope,
         privateTmp: true,
         openNetwork: "refused",
-      }),
+      })),
       "the workspace is read-only, they can write a private /tmp and package caches; " +
         "the network is NOT confined (refused)",
     );

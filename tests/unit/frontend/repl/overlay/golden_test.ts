@@ -14,13 +14,17 @@ const COMMAND: ApprovalRequest = {
   tool: "bash",
   subject: "npm run build -- --mode production",
   reason: "no rule applies (default)",
+  why: { code: "noRule" },
   scopes: ["once", "session", "always"],
   rule: "Bash(npm run build -- --mode production)",
   prefixRule: "Bash(npm run build:*)",
   savedIn: "/h/ada/.reasonix/config.toml",
   details: () =>
     Promise.resolve({
-      confinement: "Commands run in a jail (bubblewrap): they can write this project; no network",
+      confinement: {
+        text: "Commands run in a jail (bubblewrap): they can write this project; no network",
+        confinement: { backend: "bubblewrap", roots: [""], privateTmp: true, network: "none" },
+      },
     }),
 };
 const DIFF = [
@@ -67,6 +71,8 @@ const SCENES: Readonly<Record<string, Scene>> = {
       scopes: ["once"],
       destructive: [{
         command: "rm -rf ~/photos build",
+        deed: ["deletes"],
+        place: "outside",
         reason: "it deletes /h/ada/photos (outside the workspace, 1,204 files)",
         targets: [
           { path: "/h/ada/photos", files: 1204 },

@@ -173,7 +173,9 @@ Deno.test("a refusal takes a note along, written over several keys", async () =>
 });
 
 Deno.test("a destructive command is neither offered for always nor run by a mere Enter", async () => {
-  const destructive = [{ command: "rm notes.txt", reason: "it deletes", targets: [] }];
+  const destructive: ApprovalRequest["destructive"] = [
+    { command: "rm notes.txt", deed: ["deletes"], reason: "it deletes", targets: [] },
+  ];
   const { terminal, answer, shown } = asked({ scopes: ["once"], destructive }, { colours: true });
   await shown();
   assert(!terminal.screen().some((line) => line.includes("always")));

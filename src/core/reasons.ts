@@ -1,0 +1,63 @@
+import type { EventOf } from "./event.ts";
+
+/**
+ * Reasons as codes with the words that vary in them. Models and logs get an English text, which stands beside
+ * them; people get the one of their language.
+ */
+
+/** What a destructive command does; the words are those of `deedText`. */
+export type Deed = readonly [code: DeedCode, ...words: string[]];
+
+export type DeedCode =
+  | "deletes"
+  | "deletesFound"
+  | "deletesRemote"
+  | "movesAway"
+  | "changesBelow"
+  | "rsyncRemoves"
+  | "rsyncDeletesOn"
+  | "rsyncDeletesIn"
+  | "overwritesDevice"
+  | "rewritesRemote"
+  | "cleans"
+  | "cleansAll"
+  | "changesDisk"
+  | "erasesDisk"
+  | "overwritesDisk"
+  | "erasesPool"
+  | "stopsComputer"
+  | "killsOfUser"
+  | "killsEverything"
+  | "killsOwn"
+  | "forkBomb"
+  | "hidden"
+  | "unreadable"
+  | "strictProgram"
+  | "strictOverwrite";
+
+/** A directory or what lies in it. */
+export type KnownPlace = "root" | "home" | "workspace" | "holdsHome" | "holdsWorkspace" | "outside";
+
+/** What is hit by it. */
+export type HitPlace = KnownPlace | `everything:${KnownPlace}` | "unknown" | "manyNames";
+
+/** What a protected path is. */
+export type ProtectedKind = "git" | "opened" | "project" | "start" | "agents" | "programs" | "own" | "holder";
+
+/** Why a call is asked about. `detail` is a finding about the command line in English. */
+export type AskReason =
+  | { readonly code: "noRule" }
+  | { readonly code: "redirects" }
+  | { readonly code: "unclear"; readonly detail: string }
+  | { readonly code: "unreadable"; readonly detail: string }
+  | { readonly code: "rule"; readonly rule: string; readonly origin?: string | undefined }
+  | { readonly code: "mayBeRuled"; readonly rule: string; readonly detail: string }
+  | { readonly code: "protected"; readonly what: ProtectedKind }
+  | { readonly code: "alwaysAsk"; readonly detail: string }
+  | { readonly code: "trust"; readonly tool: string };
+
+/** What is and what is not confined around commands. */
+export type Confinement = NonNullable<EventOf<"notice">["confinement"]>;
+
+/** A layer of defence that does not depend on the jail. */
+export type StandingLayer = NonNullable<Confinement["standing"]>[number];

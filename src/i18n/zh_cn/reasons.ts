@@ -1,0 +1,178 @@
+import type {
+  AskReason,
+  Confinement,
+  Deed,
+  DeedCode,
+  EventOf,
+  HitPlace,
+  KnownPlace,
+  ProtectedKind,
+  StandingLayer,
+} from "../../core/mod.ts";
+import type { texts as en } from "../en/reasons.ts";
+
+/** What the shell parser found of a line, and why there is no jail, stay in English. */
+export const texts: typeof en = {
+  asked: (why, english) => why ? askReason(why) : english,
+  refused: ({ source, rule }, english) => refusals(rule)[source] ?? english,
+  destructive: ({ deed, place, targets: [target] }) =>
+    deedText(deed, place && target ? hitText(place, target) : ""),
+  confinement: (facts, english) =>
+    !facts ? english : facts.backend === undefined ? unconfined(facts) : jail(facts),
+  standing: (layer) => `${STANDING[layer]}：${MEANINGS[layer]}`,
+};
+
+function askReason(why: AskReason): string {
+  switch (why.code) {
+    case "noRule":
+      return "没有规则适用，因此询问";
+    case "redirects":
+      return "它会通过重定向写入文件";
+    case "unclear":
+      return `运行之前无法完全判断（${why.detail}）`;
+    case "unreadable":
+      return `这一行无法拆解（${why.detail}）`;
+    case "rule":
+      return `规则 ${why.rule} 要求询问${why.origin === undefined ? "" : `（${why.origin}）`}`;
+    case "mayBeRuled":
+      return `规则 ${why.rule} 可能适用，但运行之前无法确定（${why.detail}）`;
+    case "protected":
+      return `它会改动受保护的文件（${PROTECTED[why.what]}）`;
+    case "alwaysAsk":
+      return `这类操作每次都询问（${why.detail}）`;
+    case "trust":
+      return `${why.tool} 自称只读取；计划模式需要你来确认`;
+  }
+}
+
+const PROTECTED: Readonly<Record<ProtectedKind, string>> = {
+  git: "Git 自身的钩子和设置",
+  opened: "下次打开本项目时，程序会运行或遵从的内容",
+  project: "本项目让智能体运行的文件",
+  start: "用户的 shell 或工具的启动文件",
+  agents: "用户让智能体运行的内容",
+  programs: "用户的程序和插件",
+  own: "本程序的设置",
+  holder: "其中的文件会被程序运行或遵从的目录",
+};
+
+const DEEDS: Readonly<Record<DeedCode, (hit: string, ...words: string[]) => string>> = {
+  deletes: (hit) => `会删除 ${hit}`,
+  deletesFound: (hit) => `会删除在此找到的内容：${hit}`,
+  deletesRemote: (_, name, found) => `${name} 会删除另一台机器上的内容（${found}）`,
+  movesAway: (hit) => `会移走 ${hit}`,
+  changesBelow: (hit, name) => `${name} -R 会改动 ${hit}`,
+  rsyncRemoves: (hit) => `rsync 会移除 ${hit}`,
+  rsyncDeletesOn: (_, target) => `rsync --delete 会删除 ${target} 上的文件`,
+  rsyncDeletesIn: (hit) => `rsync --delete 会删除其中的文件：${hit}`,
+  overwritesDevice: (_, name, device) => `${name === "it" ? "" : `${name} `}会覆写设备 ${device}`,
+  rewritesRemote: (_, name) => `${name} 会改写或删除远程仓库的历史`,
+  cleans: (hit) => `git clean 会删除 ${hit}`,
+  cleansAll: () => "git clean 会删除仓库中所有未跟踪的文件",
+  changesDisk: (_, name) => `${name} 会改动或擦除磁盘`,
+  erasesDisk: (_, name) => `${name} 会擦除磁盘`,
+  overwritesDisk: (_, name) => `${name} 会覆写磁盘`,
+  erasesPool: (_, name) => `${name} 会擦除存储池中的数据`,
+  stopsComputer: (_, name) => `${name} 会让计算机停止运行`,
+  killsOfUser: (_, name) => `${name} 会结束某个用户的全部进程`,
+  killsEverything: () => "killall5 会结束所有进程",
+  killsOwn: () => "会结束当前用户的所有进程",
+  forkBomb: () => "函数不断启动自身（fork 炸弹）",
+  hidden: (_, mention) => `可能以无法查看的方式运行 ${mention}`,
+  unreadable: (_, mention) => `这一行无法拆解，其中提到了 ${mention}`,
+  strictProgram: (_, name) => `严格模式下每次都要确认 ${name}`,
+  strictOverwrite: (_, path) => `严格模式下要确认覆盖已有文件（${path}）`,
+};
+
+/** What a destructive command does, to what `hit` names. */
+function deedText([code, ...words]: Deed, hit: string): string {
+  return DEEDS[code](hit, ...words);
+}
+
+const PLACES: Readonly<Record<KnownPlace, string>> = {
+  root: "根目录",
+  home: "用户主目录",
+  workspace: "工作区的根目录",
+  holdsHome: "包含用户主目录的目录",
+  holdsWorkspace: "包含工作区的目录",
+  outside: "在工作区之外",
+};
+
+function placeText(place: HitPlace): string {
+  if (place === "unknown") return "只有 shell 才知道是什么";
+  if (place === "manyNames") return "名称太多，无法逐一查看";
+  if (place === "everything:outside") return "工作区之外的所有内容";
+  const known = place.replace(/^everything:/, "") as KnownPlace;
+  return known === place ? PLACES[known] : `${PLACES[known]}中的所有内容`;
+}
+
+interface Target {
+  readonly path: string;
+  readonly files?: number;
+  readonly more?: true;
+}
+
+/** A path that is hit, and what it is. */
+function hitText(place: HitPlace, { path, files, more }: Target): string {
+  const count = files === undefined ? "" : `，${more ? "至少 " : ""}${files} 个文件`;
+  return `${path}（${placeText(place)}${count}）`;
+}
+
+function refusals(rule = ""): Partial<Record<EventOf<"approval.decision">["source"], string>> {
+  return {
+    rule: `权限规则 ${rule} 不允许`,
+    mode: "当前的权限模式不允许",
+    plan: "计划模式下只能读取",
+    floor: "破坏性命令必须有人确认，而现在无人可问",
+    headless: "需要批准，而现在无人可问",
+    trust: "计划模式不相信这个工具只读取",
+    user: "你拒绝了",
+  };
+}
+
+const NETWORK = {
+  none: "不能联网",
+  filtered: "只能连接 [sandbox] network_hosts 中的主机",
+  open: "可以联网",
+} as const;
+
+function jail(facts: Confinement): string {
+  const { backend, readOnly, roots = [], privateTmp, network = "none", openNetwork } = facts;
+  const { forbidden, ruled, capped } = facts;
+  const written = [
+    ...roots.map((root) => root || "本项目"),
+    privateTmp ? "私有的 /tmp " : "临时目录",
+  ].join("、");
+  return [
+    `命令在隔离环境（${backend}）中运行：${readOnly ? "工作区只读，" : ""}可写${written}和包缓存`,
+    openNetwork === undefined ? NETWORK[network] : `网络没有隔离（${openNetwork}）`,
+    ...(forbidden ? [`隐藏了 ${forbidden} 个路径（forbid_read）`] : []),
+    ...(ruled ? [`隐藏了 ${ruled} 个路径（Read 规则）`] : []),
+    ...(capped ? ["匹配 Read 拒绝规则的路径太多，其余的命令仍然看得到"] : []),
+  ].join("；");
+}
+
+const STANDING: Readonly<Record<StandingLayer, string>> = {
+  denyRules: "拒绝规则",
+  destructive: "破坏性命令检查",
+  askRules: "询问规则和受保护的路径",
+  workspace: "文件工具的工作区范围",
+  forbidRead: "文件工具的 forbid_read 和 Reasonix 主目录",
+  environment: "清理过的环境变量",
+  trust: "项目信任",
+};
+
+function unconfined({ why = "", full, standing = [] }: Confinement): string {
+  return `命令没有隔离（${why}）：能像你一样读、写和联网${full ? "，文件工具也能写工作区以外的文件" : ""}；` +
+    `仍然有效：${standing.map((layer) => STANDING[layer]).join("、")}`;
+}
+
+const MEANINGS: Readonly<Record<StandingLayer, string>> = {
+  denyRules: "规则所指的内容一律拒绝，对工具如此，对命令行中看得出的部分也如此",
+  destructive: "破坏性命令每次都要有人同意，没有人时一律拒绝",
+  askRules: "按规则询问；改动其他程序会运行或遵从的文件时也询问",
+  workspace: "文件工具只写工作区、allow_write 和 --add-dir",
+  forbidRead: "不读 forbid_read 和密钥文件，不改动 Reasonix 主目录",
+  environment: "命令得不到其中的机密",
+  trust: "项目带来的可运行内容，在被信任之前不起作用",
+};
