@@ -75,12 +75,12 @@ Deno.test("Ctrl-C clears the message that is being written, and then refuses; Es
 });
 
 Deno.test("a question is shown in one piece with what its call would do, and does not wait long for it", async () => {
-  const found = Promise.withResolvers<{ confinement: string }>();
+  const found = Promise.withResolvers<{ confinement: { text: string } }>();
   const { terminal, dialogs, shown, answer } = asked({ details: () => found.promise });
   await shown();
   const before = terminal.screen().join("\n");
   assertStringIncludes(before, "Looking at what this would do");
-  found.resolve({ confinement: "nothing confines it" });
+  found.resolve({ confinement: { text: "nothing confines it" } });
   await new Promise((resolve) => setTimeout(resolve, 0));
   const after = terminal.screen().join("\n");
   assertStringIncludes(after, "nothing confines it");
@@ -88,7 +88,7 @@ Deno.test("a question is shown in one piece with what its call would do, and doe
   assertEquals(after.replace("nothing confines it", "Looking at what this would do …"), before);
   dialogs.overlays.cancel();
   await answer;
-  const whole = asked({ details: () => Promise.resolve({ confinement: "nothing confines it" }) });
+  const whole = asked({ details: () => Promise.resolve({ confinement: { text: "nothing confines it" } }) });
   await whole.shown();
   assertEquals(whole.terminal.count("Looking at what"), 0);
   whole.dialogs.overlays.cancel();
