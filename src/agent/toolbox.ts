@@ -41,7 +41,7 @@ export class RegistryToolbox implements Toolbox {
       callId: call.call.id,
       signal,
       progress,
-      jail: call.writes ? NO_PROCESS : await jail(call),
+      jail: call.writes || call.family === "Mcp" ? NO_PROCESS : await jail(call),
     };
     return await (execute ? execute(call, tool, whole) : tool.execute(call.args, whole));
   }
@@ -56,8 +56,8 @@ export class RegistryToolbox implements Toolbox {
 }
 
 /**
- * Tools that read, or name the files they write, start no command of the model's choosing: they never wait
- * for the jail's probe.
+ * Tools that read, or name the files they write, and those of servers, start no command of the model's
+ * choosing: they never wait for the jail's probe.
  */
 const NO_PROCESS: ToolContext["jail"] = {
   wrap(argv) {

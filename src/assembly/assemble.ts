@@ -10,6 +10,7 @@ import { buildGate, SkillRules } from "./access/gate.ts";
 import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
 import { buildModel } from "./provider.ts";
 import type { AssemblyOptions } from "./run_options.ts";
+import type { PluginParts, RunPlugins } from "./plugins/run_plugins.ts";
 import { openSession, type RunSession } from "./session/session.ts";
 import { buildRegistry, buildTools } from "./tools/tools.ts";
 import type { Limits } from "../agent/mod.ts";
@@ -49,6 +50,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   const tools = buildTools({ ...parts, permissionMode, confirm, vision: provider.model.vision });
   const ruled = { options, scope, recorder, tools, temporaryRules: skillRules.current };
   const gate: Gate & Partial<PermissionGate> = options.gate ?? buildGate(ruled);
+  const plugins = await openPlugins(options, { ...parts, guard: tools.guard });
   const context = await manageContext({ ...parts, model });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
   const warming: Promise<unknown>[] = [];
@@ -59,7 +61,12 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     checkpointer,
     ...turnRules(config, options),
     ...context,
+    async betweenSteps(signal) {
+      await plugins?.betweenSteps();
+      await context.betweenSteps(signal);
+    },
     warm() {
+      plugins?.warm();
       const files = (async () => (await gate.warm?.(), await checkpointer.warm()))();
       warming.push(context.warm(), files.catch(() => {}));
     },
@@ -78,7 +85,22 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     warnings: remarks(parts),
     warmedUp: () => Promise.allSettled(warming),
     tools,
+    plugins,
   });
+}
+
+async function openPlugins(
+  { waitForPlugins = true }: AssemblyOptions,
+  parts: Omit<PluginParts, "wait" | "questions">,
+): Promise<RunPlugins | undefined> {
+  if (parts.loaded.config.plugins.length === 0) return undefined;
+  const { RunPlugins } = await import("./plugins/run_plugins.ts");
+  const { name, uri } = workspaceRoot(parts.paths.cwd);
+  return await RunPlugins.open({ ...parts, wait: waitForPlugins, questions: { roots: () => [{ name, uri }] } });
+}
+
+function workspaceRoot(cwd: string): { readonly name: string; readonly uri: string } {
+  return { name: cwd.slice(cwd.lastIndexOf("/") + 1), uri: `file://${cwd.split("/").map(encodeURIComponent).join("/")}` };
 }
 
 interface Remarkable {

@@ -15,6 +15,7 @@ import type { Provider } from "../provider/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import { Modes } from "./access/modes.ts";
 import type { Remark } from "./access/access_scope.ts";
+import type { RunPlugins } from "./plugins/run_plugins.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
 import { providerOf } from "./provider.ts";
 import type { RuleText } from "../rule/mod.ts";
@@ -43,6 +44,8 @@ export interface AssemblyParts extends OpeningParts {
   readonly warmedUp: () => Promise<unknown>;
   /** The background of the tools. */
   readonly tools: Pick<RunTools, "close" | "ended">;
+  /** Absent where no plugin is configured. */
+  readonly plugins?: RunPlugins | undefined;
 }
 
 /** The facts that a front end shows of a session that begins. */
@@ -100,6 +103,11 @@ export class Assembly implements AsyncDisposable {
     return this.#parts.paths.cwd;
   }
 
+  /** The MCP servers of the run; undefined where none is configured. */
+  get servers(): RunPlugins["servers"] | undefined {
+    return this.#parts.plugins?.servers;
+  }
+
   /** Tokens that a conversation of the model can have, where declared. */
   get window(): number | undefined {
     return this.#parts.window;
@@ -145,6 +153,7 @@ export class Assembly implements AsyncDisposable {
       const { paths: { cwd }, workspace, provider, controller, gate, window, answerForm } = this.#parts;
       const { recorder } = controller;
       await this.open();
+      await this.#parts.plugins?.beforeTurn();
       const warnings = this.#warnings;
       this.#warnings = [];
       for (const warning of warnings) {
@@ -226,7 +235,13 @@ export class Assembly implements AsyncDisposable {
    * Ends what runs in the background and closes the session. What was started ahead may still be on its way.
    */
   close(): Promise<void> {
-    return this.#closed ??= this.#parts.tools.close().then(() => this.session.close());
+    return this.#closed ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    await this.#parts.plugins?.close();
+    await this.#parts.tools.close();
+    await this.session.close();
   }
 
   /** Interrupts a turn that is running, waits for everything that was started, and closes. */

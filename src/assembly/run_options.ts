@@ -52,4 +52,6 @@ export interface AssemblyOptions extends RunOptions {
   readonly answerForm?: AnswerForm | undefined;
   /** Answers the model's questions; absent: nobody does. */
   readonly asker?: Asker;
+  /** False: MCP servers that nobody has met yet are not waited for; their tools join when they come. */
+  readonly waitForPlugins?: boolean;
 }

@@ -22,13 +22,8 @@ export async function openConversation(recorder: Recorder, wanted: WantedPrefix)
   const { prefix, model } = recorder.state;
   const reset = resetReason(prefix, model, wanted);
   if (reset) {
-    await recorder.record({
-      type: "context.prefix",
-      ...reset,
-      system: wanted.system,
-      tools: wanted.tools.map((tool) => ({ ...tool, parameters: { ...tool.parameters } })),
-      model: wanted.model,
-    });
+    const { system, tools, model } = wanted;
+    await recordPrefix(recorder, { ...reset, system, tools, model });
   } else if (prefix && prefix.system !== wanted.system) {
     const text =
       `<instructions>\nThe standing instructions have changed since this conversation began. These apply now:\n\n` +
@@ -36,6 +31,25 @@ export async function openConversation(recorder: Recorder, wanted: WantedPrefix)
     await appendIfChanged(recorder, text);
   }
   for (const block of wanted.context ?? []) await appendIfChanged(recorder, block);
+}
+
+/** Declares that the model is offered other tools from now on; nothing where they are the same. */
+export async function changeTools(recorder: Recorder, tools: readonly ToolSchema[]): Promise<void> {
+  const { prefix, model } = recorder.state;
+  if (!prefix || model === undefined) return;
+  const reset = resetReason(prefix, model, { system: prefix.system, tools, model });
+  if (reset) await recordPrefix(recorder, { ...reset, system: prefix.system, tools, model });
+}
+
+async function recordPrefix(
+  recorder: Recorder,
+  { tools, ...prefix }: { reason: string; detail?: string; system: string; tools: readonly ToolSchema[]; model: string },
+): Promise<void> {
+  await recorder.record({
+    type: "context.prefix",
+    ...prefix,
+    tools: tools.map((tool) => ({ ...tool, parameters: { ...tool.parameters } })),
+  });
 }
 
 function resetReason(

@@ -190,6 +190,16 @@ export const EVENT_KINDS = {
     command: z.string(),
     status: z.enum(["started", "exited", "killed"]),
   }),
+  /** An MCP server began to start, was ready, failed, or offers something else. */
+  "mcp.server": z.object({
+    server: z.string(),
+    state: z.enum(["disabled", "idle", "starting", "ready", "failed", "needs-auth", "stopped"]),
+    /** The reason why it failed. */
+    detail: z.optional(z.string()),
+    /** The number of tools it offers. */
+    tools: z.optional(z.number()),
+    durationMs: z.optional(z.number()),
+  }),
   /** The files of the workspace can be brought back to how they were here. */
   "checkpoint": z.object({ turn: z.number(), files: z.number(), id: z.string() }),
   /** Older messages are replaced to make room; one of the places where the request's prefix changes. */

@@ -1,5 +1,6 @@
 /** Confinement: which files tools may touch, and the jail that commands run in. */
 import type { FilterProxy, ProxyOptions } from "./network/proxy.ts";
+import type { EnvironmentOptions } from "./command/environment.ts";
 import type { Jail, JailOptions } from "./command/jail.ts";
 
 export { createWorkspace, Workspace, type WorkspaceOptions } from "./files/workspace.ts";
@@ -21,6 +22,12 @@ export { forecastJail, type JailForecast } from "./command/forecast.ts";
  */
 export async function createJail(options: JailOptions): Promise<Jail> {
   return await (await import("./command/jail.ts")).openJail(options);
+}
+
+/** Returns the environment of a program that the user configured and that runs without a jail. */
+export async function serverEnvironment(secrets: EnvironmentOptions): Promise<Record<string, string>> {
+  const { childEnvironment } = await import("./command/environment.ts");
+  return childEnvironment(secrets);
 }
 
 /**

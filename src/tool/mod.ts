@@ -14,7 +14,11 @@ export { preparedCall } from "./prepare.ts";
 export { type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
 
 export { WORKER_FLAG } from "./host/self_command.ts";
+export { DEFAULT_CAPS, keepEnds, spillPath } from "./truncation.ts";
 export { LocalToolHost, type ToolHost } from "./host.ts";
+
+/** Starts a process in a group of its own. */
+export const loadSpawnSession = lazy(() => import("./shell/spawn_session.ts"));
 
 /** The body of the process that runs searches, for the module that the program starts with. */
 export const loadSearchProcess = lazy(() => import("./search/fallback/search_process.ts"));

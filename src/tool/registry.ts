@@ -33,16 +33,31 @@ interface Offer {
 /** The tools of one conversation: what the model is offered, and how its calls find their tool. */
 export class ToolRegistry {
   /** Names in the selection that no tool has. */
-  readonly unknown: readonly string[];
+  unknown: readonly string[] = [];
+  readonly #own: readonly Tool[];
+  readonly #builtins: readonly BuiltinTool[];
+  readonly #selection: ToolSelection;
   readonly #tools = new Map<string, Tool>();
   readonly #offers = new Map<string, Offer>();
-  readonly #schemas: readonly ToolSchema[];
+  #schemas: readonly ToolSchema[] = [];
 
   /**
-   * Order of the result: `builtins` as listed, then `extra` as given; a name taken twice belongs to the
-   * first.
+   * Order of the result: `builtins` as listed, then `own` as given, then those of plugins; a name taken twice
+   * belongs to the first.
    */
-  constructor(builtins: readonly BuiltinTool[], extra: readonly Tool[] = [], selection: ToolSelection = {}) {
+  constructor(builtins: readonly BuiltinTool[], own: readonly Tool[] = [], selection: ToolSelection = {}) {
+    this.#builtins = builtins;
+    this.#own = own;
+    this.#selection = selection;
+    this.setPluginTools([]);
+  }
+
+  /** Sets the tools that come and go. Calls that were prepared before run with the tools of now. */
+  setPluginTools(plugins: readonly Tool[]): void {
+    const selection = this.#selection;
+    const [builtins, extra] = [this.#builtins, [...this.#own, ...plugins]];
+    this.#tools.clear();
+    this.#offers.clear();
     for (const tool of [...selected(builtins, selection), ...extra]) {
       if (!selection.disabled?.includes(tool.name) && !this.#tools.has(tool.name)) {
         this.#tools.set(tool.name, tool);
@@ -50,7 +65,7 @@ export class ToolRegistry {
     }
     const known = new Set([...builtins, ...extra].map((tool) => tool.name));
     const missing = [...selection.enabled ?? [], ...selection.disabled ?? []]
-      .filter((name) => name !== "*" && !known.has(name));
+      .filter((name) => name !== "*" && !name.startsWith("mcp__") && !known.has(name));
     for (const [name, alias] of Object.entries(selection.alias ?? {})) {
       const target = typeof alias === "string" ? alias : alias.tool;
       const tool = this.#tools.get(target);
@@ -59,10 +74,11 @@ export class ToolRegistry {
       } else if (!known.has(target)) missing.push(target);
     }
     this.unknown = missing;
-    this.#schemas = [...this.#tools.values()].map((tool) => this.#offer(tool));
+    this.#schemas = [...this.#tools.values()].filter(({ offered = true }) => offered)
+      .map((tool) => this.#offer(tool));
   }
 
-  /** Returns what the request carries. The same array, in the same order, for the life of the registry. */
+  /** Returns what the request carries. The same array, in the same order, until the tools of plugins are set. */
   schemas(): readonly ToolSchema[] {
     return this.#schemas;
   }
@@ -113,6 +129,7 @@ export class ToolRegistry {
     const offer = this.#offers.get(call.name);
     const tool = offer?.tool ?? this.#tools.get(call.name);
     if (!isRecord(value)) return tool ? resolve(call, tool, offer, value) : this.#unknownTool(call.name);
+    if (tool?.redirect) return this.#redirected(call, tool, value);
     const foreign = tool ? { tool: tool.name, args: value } : foreignCall(call.name, value);
     const meant = foreign && this.#tools.get(foreign.tool);
     if (!foreign || !meant) return this.#unknownTool(call.name);
@@ -121,6 +138,18 @@ export class ToolRegistry {
       : undefined;
     const patcher = patch === undefined ? undefined : this.#tools.get("apply_patch");
     return patcher ? resolve(call, patcher, undefined, { patch }) : resolve(call, meant, offer, foreign.args);
+  }
+
+  /** A call of a tool that stands for others is a call of the one it names. */
+  #redirected(call: ToolCall, tool: Tool, value: Record<string, unknown>): PreparedCall | string {
+    const checked = checkArguments(tool.schema, value);
+    if ("problem" in checked) return `Invalid arguments for ${call.name}: ${checked.problem}`;
+    const meant = tool.redirect?.(checked.args);
+    const target = meant?.among.includes(meant.tool) ? this.#tools.get(meant.tool) : undefined;
+    if (meant && target) return resolve(call, target, undefined, meant.args);
+    const near = suggestNames(meant?.tool ?? "", meant?.among ?? [], 3);
+    return `${call.name} knows no tool "${meant?.tool}"` +
+      (near.length > 0 ? `; did you mean ${near.join(" or ")}?` : "; search for it first");
   }
 
   #offer(tool: Tool): ToolSchema {

@@ -161,6 +161,10 @@ export interface Tool {
    * its arguments.
    */
   readonly subjects?: (args: Arguments) => readonly string[];
+  /** False: the model is not told of it, and calls that name it work all the same. */
+  readonly offered?: boolean;
+  /** Names the tool that a call is really for, with its arguments. Pure; absent: the tool itself. */
+  readonly redirect?: (args: Arguments) => RedirectedCall;
   /**
    * Every call needs a person's answer of its own, whatever modes and earlier answers say. Without a person
    * it is refused, unless an allow rule names the tool or the user chose `--on-ask allow`. Says what the call
@@ -168,6 +172,14 @@ export interface Tool {
    */
   readonly alwaysAsk?: (args: Arguments) => string;
   execute(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
+}
+
+/** A call that another tool executes. */
+export interface RedirectedCall {
+  readonly tool: string;
+  readonly args: unknown;
+  /** The tools it may be. */
+  readonly among: readonly string[];
 }
 
 /** Arguments that passed the schema. */

@@ -6,6 +6,7 @@ import type { Workspace } from "../../sandbox/mod.ts";
 import { repair } from "../../session/mod.ts";
 import { insteadOfWriting, type ToolRegistry, type WritePolicy } from "../../tool/mod.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
+import type { RunPlugins } from "../plugins/run_plugins.ts";
 import { PLATFORM } from "../provider.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "./session.ts";
@@ -18,6 +19,7 @@ export interface OpeningParts {
   readonly registry: ToolRegistry;
   readonly provider: Provider;
   readonly session: RunSession;
+  readonly plugins?: Pick<RunPlugins, "settle"> | undefined;
 }
 
 /**
@@ -29,6 +31,7 @@ export async function recordOpening(recorder: Recorder, parts: OpeningParts): Pr
   if (session.head && session.state.lastSeq === 0) await recorder.record(session.head);
   for (const event of repair(session.state)) await recorder.record(event);
   for (const notice of session.takeNotices?.() ?? []) await recorder.record(notice);
+  await parts.plugins?.settle();
   await openConversation(recorder, wantedPrefix(parts));
 }
 

@@ -14,6 +14,7 @@ import {
   BUILTINS,
   MemoryFileReadTracker,
   openServices,
+  type ProcessGuard,
   type SessionServices,
   type Tool,
   ToolRegistry,
@@ -46,6 +47,8 @@ export interface ToolParts {
 
 export interface RunTools {
   readonly toolbox: RegistryToolbox;
+  /** Sees to it that no process outlives the run. */
+  readonly guard: ProcessGuard | undefined;
   /** Tells where the last command left off. */
   readonly shellFolder: () => string | undefined;
   /** Chooses the command jail ahead of the first command. */
@@ -99,6 +102,7 @@ export function buildTools(parts: ToolParts): RunTools {
   });
   return {
     toolbox,
+    guard: services.shell?.guard,
     openJail: jail.open,
     details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
     shellFolder: () => services.shell?.cwd,

@@ -1,0 +1,137 @@
+import type { LoadedConfig } from "../../config/mod.ts";
+import { changeTools, type Recorder } from "../../control/mod.ts";
+import type { NewEvent } from "../../core/mod.ts";
+import { loadMcp, type McpQuestions, type McpServers, type ServerChange, serverSpecs } from "../../mcp/mod.ts";
+import { serverEnvironment } from "../../sandbox/mod.ts";
+import type { ProcessGuard, ToolRegistry } from "../../tool/mod.ts";
+import { after } from "../../util/timer.ts";
+import { secretsOf } from "../access/secrets.ts";
+import type { RunPaths } from "../run_paths.ts";
+
+export interface PluginParts {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  readonly recorder: Recorder;
+  readonly registry: ToolRegistry;
+  readonly guard: ProcessGuard | undefined;
+  readonly questions: McpQuestions;
+  /** False: nothing is waited for, and servers start soon by themselves. */
+  readonly wait: boolean;
+}
+
+/** Time after which a front end that waits for nobody has drawn itself. */
+const SOON_MS = 250;
+
+/** The MCP servers of the configuration, not started. */
+export async function openServers(
+  { paths, loaded, guard, questions }: Pick<PluginParts, "paths" | "loaded" | "guard" | "questions">,
+  onChange: (change: ServerChange) => void,
+): Promise<McpServers> {
+  const { config } = loaded;
+  const { McpServers } = await loadMcp();
+  const specs = await serverSpecs(config.plugins, {
+    cwd: paths.cwd,
+    callSeconds: config.tools.mcp_call_timeout_seconds,
+  });
+  return new McpServers({
+    home: paths.home,
+    specs,
+    indexAboveTokens: config.tools.mcp_index_above_tokens,
+    spawn: { guard, environment: () => environmentOf(loaded) },
+    questions,
+    connection: () => Promise.resolve({ headers: () => Promise.resolve({}) }),
+    onChange,
+  });
+}
+
+function environmentOf(loaded: LoadedConfig): Promise<Record<string, string>> {
+  const { keyNames, heldBack, values } = secretsOf(loaded);
+  return serverEnvironment({ secretNames: [...keyNames, ...heldBack], secretValues: values });
+}
+
+/** The plugins of a run: when they start, and when what they offer reaches the model. */
+export class RunPlugins {
+  readonly servers: McpServers;
+  readonly #parts: PluginParts;
+  /** Changes that came before there was a session to record them in. */
+  #early: NewEvent[] | undefined = [];
+  /** Tools may be others than the model was told: at once, or with the next turn. */
+  #late: "step" | "turn" | undefined;
+
+  private constructor(parts: PluginParts, servers: McpServers) {
+    this.#parts = parts;
+    this.servers = servers;
+  }
+
+  /** Offers what is known of the configured servers. Nothing is started. */
+  static async open(parts: PluginParts): Promise<RunPlugins> {
+    const plugins: RunPlugins = new RunPlugins(parts, await openServers(parts, (change) => plugins.#changed(change)));
+    parts.registry.setPluginTools(plugins.servers.tools());
+    if (!parts.wait) after(SOON_MS, () => plugins.warm());
+    return plugins;
+  }
+
+  /**
+   * Before the first request of a session: servers that nobody has met yet are started and waited for, as
+   * long as the configuration says.
+   */
+  async settle(): Promise<void> {
+    const { recorder, registry, loaded: { config }, wait } = this.#parts;
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const event of early) await recorder.record(event);
+    const met = this.servers.unknown();
+    const seconds = config.tools.mcp_startup_wait_seconds;
+    if (!wait || met.length === 0 || seconds <= 0) return;
+    const names = met.map(({ spec }) => spec.name).join(", ");
+    const text = `Starting ${names} for the first time (at most ${seconds} s are waited for)`;
+    await recorder.record({ type: "notice", level: "info", code: "mcp", text });
+    const late = Promise.withResolvers<void>();
+    const clear = after(seconds * 1000, late.resolve);
+    await Promise.race([this.servers.start(met), late.promise]);
+    clear();
+    registry.setPluginTools(this.servers.tools());
+    this.#late = undefined;
+  }
+
+  /** Starts all that are configured, while the model is thinking. */
+  warm(): void {
+    void this.servers.start();
+  }
+
+  /** Between two steps: tools of servers that have just been met join as one declared reset. */
+  async betweenSteps(): Promise<void> {
+    if (this.#late === "step") await this.#apply();
+  }
+
+  /** Before a turn: so do lists that changed. */
+  async beforeTurn(): Promise<void> {
+    if (this.#late !== undefined) await this.#apply();
+  }
+
+  async close(): Promise<void> {
+    await this.servers.close();
+  }
+
+  async #apply(): Promise<void> {
+    const { registry, recorder } = this.#parts;
+    this.#late = undefined;
+    registry.setPluginTools(this.servers.tools());
+    await changeTools(recorder, registry.schemas());
+  }
+
+  #changed(change: ServerChange): void {
+    const { server, state, detail, tools, durationMs, listed } = change;
+    if (listed) this.#late = this.#late === "step" || durationMs !== undefined ? "step" : "turn";
+    const event: NewEvent = {
+      type: "mcp.server",
+      server,
+      state,
+      ...(detail === undefined ? {} : { detail }),
+      ...(tools === undefined ? {} : { tools }),
+      ...(durationMs === undefined ? {} : { durationMs }),
+    };
+    if (this.#early) this.#early.push(event);
+    else void this.#parts.recorder.record(event);
+  }
+}

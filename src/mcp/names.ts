@@ -1,0 +1,33 @@
+/** Characters a tool's name may have on every wire. */
+const MAX_NAME = 64;
+
+/** What every name of a server's tools begins with, and rules by server name. */
+export const PREFIX = "mcp__";
+
+/**
+ * Returns the name under which the model calls a server's tool: `mcp__server__tool`, letters, digits, `_` and
+ * `-`, at most 64 characters. A name that had to lose more than its blanks, or that is `taken`, ends with a
+ * hash of the whole, so that two tools never share one.
+ */
+export function toolName(server: string, tool: string, taken?: ReadonlySet<string>): string {
+  const plain = `${PREFIX}${clean(server)}__${clean(tool)}`;
+  const exact = !foreign(server) && !foreign(tool);
+  if (exact && plain.length <= MAX_NAME && !taken?.has(plain)) return plain;
+  const tail = `_${shortHash(`${server}\0${tool}`)}`;
+  return plain.slice(0, MAX_NAME - tail.length) + tail;
+}
+
+function clean(text: string): string {
+  return text.replace(/[^A-Za-z0-9_-]/gu, "_");
+}
+
+function foreign(text: string): boolean {
+  return text === "" || /[^A-Za-z0-9_ -]/.test(text);
+}
+
+/** Six characters that differ for different texts; FNV-1a over UTF-16 units. */
+function shortHash(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return (hash >>> 0).toString(36).padStart(6, "0").slice(-6);
+}

@@ -1,0 +1,281 @@
+import { errorMessage, ReasonixError } from "../core/mod.ts";
+import { canonicalJson } from "../util/canonical_json.ts";
+import { Connection, type ConnectionOptions } from "./connection.ts";
+import { EMPTY_LISTING, type Listing } from "./listing.ts";
+import { knownEra, type ListingCache, type ServerRecord } from "./listing_cache.ts";
+import { Restarts } from "./restarts.ts";
+import { ServerLog } from "./server_log.ts";
+import type { McpServerSpec } from "./server_spec.ts";
+
+/** `idle`: what it offers is known, and it has not been needed yet. */
+export type ServerState = "disabled" | "idle" | "starting" | "ready" | "failed" | "needs-auth" | "stopped";
+
+/** A server as front ends show it. Plain data. */
+export interface ServerStatus {
+  readonly name: string;
+  readonly type: McpServerSpec["type"];
+  readonly state: ServerState;
+  /** Why it failed. */
+  readonly detail?: string;
+  readonly protocol?: string;
+  readonly about?: Connection["about"];
+  readonly tools: number;
+  readonly prompts: number;
+  readonly resources: number;
+  readonly problems: readonly string[];
+  readonly restarts: number;
+  readonly log: string;
+}
+
+/** Something happened to a server. */
+export interface ServerChange {
+  readonly server: string;
+  readonly state: ServerState;
+  readonly detail?: string;
+  readonly tools?: number;
+  readonly durationMs?: number;
+  /** It offers something else than before. */
+  readonly listed?: boolean;
+}
+
+export interface ServerParts extends Pick<ConnectionOptions, "spawn" | "questions"> {
+  readonly spec: McpServerSpec;
+  readonly home: string;
+  readonly cache: ListingCache;
+  readonly connection: () => Promise<Pick<ConnectionOptions, "headers" | "auth">>;
+  readonly onChange: (change: ServerChange) => void;
+}
+
+/** How often the record of a server that did not change is written anew. */
+const RECORD_AGE_MS = 86_400_000;
+
+/** One configured server: started when it is needed, started again when it is lost, ended with the run. */
+export class McpServer {
+  readonly spec: McpServerSpec;
+  readonly log: ServerLog;
+  readonly #parts: ServerParts;
+  readonly #restarts: Restarts;
+  readonly #life = new AbortController();
+  #record: ServerRecord;
+  #state: ServerState;
+  #detail: string | undefined;
+  #connection: Connection | undefined;
+  #starting: Promise<void> | undefined;
+  #listing: Promise<void> | undefined;
+
+  constructor(parts: ServerParts) {
+    this.spec = parts.spec;
+    this.#parts = parts;
+    this.log = new ServerLog(parts.home, parts.spec.name);
+    this.#record = parts.spec.enabled ? parts.cache.read(parts.spec.hash) : {};
+    this.#state = parts.spec.enabled ? "idle" : "disabled";
+    this.#restarts = new Restarts(() => void this.start());
+  }
+
+  /** What it offers, as far as that is known; empty while it never answered. */
+  get listing(): Listing {
+    return this.#record.listing ?? EMPTY_LISTING;
+  }
+
+  /** It is known what the server offers, or that it did not work the last time. */
+  get isKnown(): boolean {
+    return this.#state === "disabled" || this.#record.listing !== undefined || this.#record.failure !== undefined;
+  }
+
+  get status(): ServerStatus {
+    const { tools, prompts, resources, templates, problems } = this.listing;
+    return {
+      name: this.spec.name,
+      type: this.spec.type,
+      state: this.#state,
+      ...(this.#detail === undefined ? {} : { detail: this.#detail }),
+      ...(this.#connection ? { protocol: this.#connection.protocol, about: this.#connection.about } : {}),
+      tools: tools.filter(({ name }) => this.spec.offers(name)).length,
+      prompts: prompts.length,
+      resources: resources.length + templates.length,
+      problems,
+      restarts: this.#restarts.count,
+      log: this.log.path,
+    };
+  }
+
+  /** Starts it where it does not run. Never rejects: the state tells how that went. */
+  start(): Promise<void> {
+    if (this.#state === "disabled" || this.#state === "stopped" || this.#connection) return Promise.resolve();
+    return this.#starting ??= this.#start().finally(() => this.#starting = undefined);
+  }
+
+  /** Ends it and starts it anew, whatever it failed of. */
+  async restart(): Promise<void> {
+    await this.#starting;
+    this.#restarts.forgive();
+    const old = this.#connection;
+    this.#connection = undefined;
+    await old?.close();
+    await this.start();
+  }
+
+  /**
+   * Does something with the connection, starting the server first where it does not run. A session that the
+   * server has forgotten is begun anew, and the work done once more: it had no effect. Rejects with a
+   * ReasonixError that says why the server cannot be used, or for an abort.
+   */
+  async use<T>(work: (connection: Connection) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const connection = await this.#ready(signal);
+    try {
+      return await work(connection);
+    } catch (error) {
+      if (!isForgotten(error)) throw error;
+      this.log.note("the server has forgotten the session; begun anew");
+      if (this.#connection === connection) this.#connection = undefined;
+      void connection.close();
+      return await work(await this.#ready(signal));
+    }
+  }
+
+  /** Resolves when the first start, or the one that is under way, is over. */
+  async settled(): Promise<void> {
+    await this.#starting;
+    await this.#listing;
+  }
+
+  /** Ends it for good. */
+  async close(): Promise<void> {
+    if (this.#state !== "disabled") this.#state = "stopped";
+    this.#restarts.close();
+    this.#life.abort(new DOMException("The session has ended", "AbortError"));
+    await this.#starting;
+    await this.#connection?.close();
+  }
+
+  async #ready(signal: AbortSignal): Promise<Connection> {
+    signal.throwIfAborted();
+    const { spec: { name } } = this;
+    if (this.#state === "disabled") throw new ReasonixError(`MCP server ${name} is disabled`);
+    if (!this.#connection) {
+      const wait = this.#restarts.blockedMs();
+      if (wait > 0) throw this.#unusable(`; it is tried again in ${Math.ceil(wait / 1000)} s`);
+      await unlessAborted(this.start(), signal);
+    }
+    if (this.#connection) return this.#connection;
+    throw this.#unusable("");
+  }
+
+  #unusable(more: string): ReasonixError {
+    const { spec: { name } } = this;
+    const remedy = this.#state === "needs-auth"
+      ? `reasonix mcp login ${name}`
+      : `look at ${this.log.path}, or try \`reasonix mcp test ${name}\``;
+    return new ReasonixError(`MCP server ${name} cannot be used: ${this.#detail ?? this.#state}${more}`, { remedy });
+  }
+
+  async #start(): Promise<void> {
+    const begun = performance.now();
+    this.#change("starting");
+    const timeout = this.spec.startupMs > 0 ? [AbortSignal.timeout(this.spec.startupMs)] : [];
+    const signal = AbortSignal.any([this.#life.signal, ...timeout]);
+    try {
+      const connection = await Connection.open({
+        spec: this.spec,
+        era: knownEra(this.#record),
+        log: this.log,
+        spawn: this.#parts.spawn,
+        questions: this.#parts.questions,
+        ...await this.#parts.connection(),
+        changed: () => this.#listAgain(),
+        lost: (why) => this.#lost(why),
+      }, signal);
+      this.#connection = connection;
+      const listed = await this.#list(connection, signal);
+      this.#restarts.worked();
+      const durationMs = Math.round(performance.now() - begun);
+      this.#change("ready", { durationMs, tools: this.status.tools, listed });
+    } catch (error) {
+      await this.#failed(error, signal.aborted && !this.#life.signal.aborted);
+    }
+  }
+
+  async #failed(error: unknown, late: boolean): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    await connection?.close();
+    if (this.#life.signal.aborted) return;
+    const why = late ? `it did not start within ${this.spec.startupMs / 1000} s` : errorMessage(error);
+    const detail = error instanceof ReasonixError && error.remedy && !late ? `${why}; ${error.remedy}` : why;
+    this.log.note(`failed: ${detail}`);
+    this.#restarts.failed();
+    await this.#remember({ ...this.#record, failure: why });
+    if (isUnauthorized(error)) this.#change("needs-auth", { detail: `reasonix mcp login ${this.spec.name}` });
+    else this.#change("failed", { detail });
+  }
+
+  #lost(why: string): void {
+    this.#connection = undefined;
+    if (this.#life.signal.aborted) return;
+    this.log.note(`lost: ${why}`);
+    this.#change("failed", { detail: why });
+    this.#restarts.schedule();
+  }
+
+  /** Takes in what the server offers; true when it is something else than before. */
+  async #list(connection: Connection, signal: AbortSignal): Promise<boolean> {
+    const listing = await connection.list(signal);
+    const before = this.#record.listing;
+    // The same in another order stays as it was, byte for byte.
+    const same = before !== undefined && canonicalJson(before) === canonicalJson(listing);
+    await this.#remember({ listing: same ? before : listing, era: connection.era });
+    return !same;
+  }
+
+  #listAgain(): void {
+    const connection = this.#connection;
+    if (!connection || this.#listing) return;
+    this.#listing = this.#list(connection, this.#life.signal).then((listed) => {
+      if (listed) this.#change("ready", { tools: this.status.tools, listed });
+    }).catch((error) => this.log.note(`cannot list again: ${errorMessage(error)}`)).finally(() =>
+      this.#listing = undefined
+    );
+  }
+
+  async #remember(record: ServerRecord): Promise<void> {
+    const before = this.#record;
+    const age = Date.now() - Date.parse(before.checked ?? "");
+    const same = before.listing === record.listing && before.era === record.era && before.failure === record.failure;
+    if (same && age < RECORD_AGE_MS) return;
+    this.#record = { ...record, checked: new Date().toISOString() };
+    await this.#parts.cache.write(this.spec.hash, this.#record);
+  }
+
+  #change(state: ServerState, change: Omit<ServerChange, "server" | "state"> = {}): void {
+    if (this.#state === "stopped") return;
+    this.#state = state;
+    this.#detail = change.detail;
+    this.#parts.onChange({ server: this.spec.name, state, ...change });
+  }
+}
+
+async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  const aborted = Promise.withResolvers<never>();
+  const stop = () => aborted.reject(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Servers of the older era answer 404 when they do not know a session any more. */
+function isForgotten(error: unknown): boolean {
+  return statusOf(error) === 404;
+}
+
+function isUnauthorized(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return statusOf(error) === 401 || (cause instanceof Error && cause.name === "UnauthorizedError");
+}
+
+function statusOf(error: unknown): number | undefined {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof Error && "status" in cause && typeof cause.status === "number" ? cause.status : undefined;
+}

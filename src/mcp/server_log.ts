@@ -1,0 +1,65 @@
+import { terminalSafe } from "../util/terminal_text.ts";
+
+/** Bytes of a log; then it begins anew, and the one before is kept. */
+const MAX_BYTES = 1024 * 1024;
+const LAST_LINES = 20;
+const MAX_LINE = 2_000;
+
+/**
+ * What a server prints beside the protocol, with what happened to it: `<home>/logs/mcp/<server>.log`, at most
+ * twice 1 MB. The last lines are at hand for messages.
+ */
+export class ServerLog {
+  readonly path: string;
+  #last: string[] = [];
+  #size: number | undefined;
+
+  constructor(home: string, server: string) {
+    this.path = `${home}/logs/mcp/${server.replace(/[^A-Za-z0-9._-]/g, "_").slice(0, 100)}.log`;
+  }
+
+  /** The last lines of standard error, oldest first. */
+  get last(): readonly string[] {
+    return this.#last;
+  }
+
+  /** Adds a line of the server's own. */
+  output(line: string): void {
+    const shown = terminalSafe(line.slice(0, MAX_LINE)).trimEnd();
+    if (shown === "") return;
+    this.#last.push(shown);
+    if (this.#last.length > LAST_LINES) this.#last.shift();
+    this.#append(shown);
+  }
+
+  /** Adds a line about the server. */
+  note(text: string): void {
+    this.#append(`[${new Date().toISOString()}] ${terminalSafe(text)}`);
+  }
+
+  #append(line: string): void {
+    try {
+      const bytes = new TextEncoder().encode(`${line}\n`);
+      if (this.#size === undefined) {
+        Deno.mkdirSync(this.path.slice(0, this.path.lastIndexOf("/")), { recursive: true, mode: 0o700 });
+        this.#size = sizeOf(this.path);
+      }
+      if (this.#size + bytes.length > MAX_BYTES) {
+        Deno.renameSync(this.path, `${this.path}.1`);
+        this.#size = 0;
+      }
+      Deno.writeFileSync(this.path, bytes, { append: true, mode: 0o600 });
+      this.#size += bytes.length;
+    } catch {
+      // A log that cannot be written must not end a call.
+    }
+  }
+}
+
+function sizeOf(path: string): number {
+  try {
+    return Deno.statSync(path).size;
+  } catch {
+    return 0;
+  }
+}

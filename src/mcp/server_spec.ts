@@ -1,0 +1,90 @@
+import type { PluginEntry } from "../config/mod.ts";
+import { canonicalJson } from "../util/canonical_json.ts";
+import { toolName } from "./names.ts";
+
+/** One MCP server as a run uses it. */
+export interface McpServerSpec {
+  readonly name: string;
+  readonly type: "stdio" | "http" | "sse";
+  readonly enabled: boolean;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute. */
+  readonly cwd: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Command line whose output is a JSON object of further headers; empty: none. */
+  readonly headersHelper: string;
+  readonly oauth: PluginEntry["oauth"];
+  readonly startupMs: number;
+  /** Time limit of a call of a tool, by its raw name; undefined: none. */
+  readonly callMs: (tool: string) => number | undefined;
+  /** Reports whether a tool is offered, by its raw name. */
+  readonly offers: (tool: string) => boolean;
+  /** Raw names of tools whose claim to be read-only the user believes. */
+  readonly trustedReadOnly: readonly string[];
+  /** Names everything that decides what is started; the same for the same server in another project. */
+  readonly hash: string;
+}
+
+export interface SpecContext {
+  /** The working directory of the run. */
+  readonly cwd: string;
+  /** `[tools] mcp_call_timeout_seconds`; 0: no limit. */
+  readonly callSeconds: number;
+}
+
+/** Reads the entries of `[[plugins]]`, in their order. */
+export async function serverSpecs(
+  entries: readonly PluginEntry[],
+  context: SpecContext,
+): Promise<McpServerSpec[]> {
+  return await Promise.all(entries.map((entry) => serverSpec(entry, context)));
+}
+
+async function serverSpec(entry: PluginEntry, { cwd, callSeconds }: SpecContext): Promise<McpServerSpec> {
+  const type = entry.type === "streamable-http" ? "http" : entry.type;
+  const { command = "", args = [], env = {}, url = "", headers = {} } = entry;
+  const directory = entry.cwd === undefined || entry.cwd === ""
+    ? cwd
+    : entry.cwd.startsWith("/")
+    ? entry.cwd
+    : `${cwd}/${entry.cwd}`;
+  const seconds = (tool: string) =>
+    entry.tool_timeout_seconds[tool] || entry.call_timeout_seconds || callSeconds;
+  const enabled = new Set(entry.enabled_tools);
+  const disabled = new Set(entry.disabled_tools);
+  // Values of secrets decide nothing about what a server offers, and change often.
+  const started = type === "stdio"
+    ? { command, args, cwd: directory, env: Object.keys(env).sort() }
+    : { url, headers: Object.keys(headers).sort() };
+  return {
+    name: entry.name,
+    type,
+    enabled: entry.enabled,
+    command,
+    args,
+    env,
+    cwd: directory,
+    url,
+    headers,
+    headersHelper: entry.headers_helper ?? "",
+    oauth: entry.oauth,
+    startupMs: entry.startup_timeout_seconds * 1000,
+    callMs: (tool) => seconds(tool) > 0 ? seconds(tool) * 1000 : undefined,
+    offers: (tool) => (enabled.size === 0 || enabled.has(tool)) && !disabled.has(tool),
+    trustedReadOnly: entry.trusted_read_only_tools,
+    hash: await digest(canonicalJson([entry.name, type, started])),
+  };
+}
+
+async function digest(text: string): Promise<string> {
+  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return new Uint8Array(bytes).toHex().slice(0, 32);
+}
+
+/** Names of the tools, as the model calls them, whose claim to be read-only the user believes. */
+export function trustedReadOnlyTools(specs: readonly McpServerSpec[]): string[] {
+  return specs.flatMap(({ name, trustedReadOnly }) => trustedReadOnly.map((tool) => toolName(name, tool)));
+}

@@ -1,0 +1,38 @@
+import { argumentsLine, errorMessage, isAbort } from "../core/mod.ts";
+import { oneLine } from "../util/terminal_text.ts";
+import { failure, type Tool } from "../tool/mod.ts";
+import type { McpToolInfo } from "./listing.ts";
+import { toolResult } from "./result.ts";
+import type { McpServer } from "./server.ts";
+
+/** A tool of a server as the model calls it. */
+export function remoteTool(server: McpServer, info: McpToolInfo, name: string): Tool {
+  const { spec } = server;
+  return {
+    name,
+    description: info.description,
+    schema: info.schema,
+    readOnly: info.readOnly || spec.trustedReadOnly.includes(info.name),
+    family: "Mcp",
+    title: (args) =>
+      oneLine(`${spec.name}: ${info.title ?? info.name} ${argumentsLine(JSON.stringify(args))}`).trimEnd(),
+    async execute(args, context) {
+      try {
+        const result = await server.use((connection) =>
+          connection.call(info.name, args, {
+            signal: context.signal,
+            limitMs: spec.callMs(info.name),
+            progress: context.progress,
+          }), context.signal);
+        return await toolResult(result, context);
+      } catch (error) {
+        if (context.signal.aborted || isAbort(error)) throw error;
+        return failure(`${spec.name}: ${errorMessage(error)}`, remedyOf(error));
+      }
+    },
+  };
+}
+
+function remedyOf(error: unknown): string | undefined {
+  return error instanceof Error && "remedy" in error && typeof error.remedy === "string" ? error.remedy : undefined;
+}

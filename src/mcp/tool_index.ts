@@ -1,0 +1,112 @@
+import { byteLength } from "../util/byte_length.ts";
+import { termsOf } from "../util/search_words.ts";
+import { failure, type Tool } from "../tool/mod.ts";
+
+/** Bytes of JSON that make about one token. */
+const BYTES_PER_TOKEN = 4;
+/** Bytes of names that the index may have: the rest is found by searching. */
+const INDEX_BYTES = 4_000;
+const MOST_FOUND = 8;
+
+/**
+ * Tools as they are; above `tokens` tokens of descriptions and schemas they stay callable, and what the model
+ * is offered is a search and a call with the names. 0: no index.
+ */
+export function indexedTools(tools: readonly Tool[], tokens: number): readonly Tool[] {
+  if (tokens <= 0 || estimate(tools) <= tokens) return tools;
+  return [searchTool(tools), callTool(tools), ...tools.map((tool) => ({ ...tool, offered: false }))];
+}
+
+function estimate(tools: readonly Tool[]): number {
+  const bytes = tools.reduce(
+    (sum, { name, description, schema }) => sum + byteLength(JSON.stringify({ name, description, schema })),
+    0,
+  );
+  return bytes / BYTES_PER_TOKEN;
+}
+
+function searchTool(tools: readonly Tool[]): Tool {
+  return {
+    name: "mcp_search",
+    description: `Finds tools of the connected MCP servers by words, and shows their arguments. Call what you find ` +
+      `with mcp_call. There are ${tools.length}:\n${indexText(tools)}`,
+    schema: {
+      type: "object",
+      properties: {
+        query: { type: "string", description: "Words of the task, or a tool's name" },
+        limit: { type: "integer", minimum: 1, maximum: 30, description: `Tools to show (${MOST_FOUND})` },
+      },
+      required: ["query"],
+      additionalProperties: false,
+    },
+    readOnly: true,
+    subjects: () => [],
+    title: ({ query }) => `search MCP tools for ${query}`,
+    execute({ query, limit }) {
+      const found = search(tools, String(query), Number(limit ?? MOST_FOUND));
+      if (found.length === 0) {
+        return Promise.resolve({ content: "No tool matches; try other words.", summary: "0 tools" });
+      }
+      const texts = found.map(({ name, description, schema }) =>
+        `${name}\n${description}\narguments: ${JSON.stringify(schema)}`
+      );
+      const summary = found.length === 1 ? "1 tool" : `${found.length} tools`;
+      return Promise.resolve({ content: texts.join("\n\n"), summary });
+    },
+  };
+}
+
+/** Judged, titled and executed as the tool that it names. */
+function callTool(tools: readonly Tool[]): Tool {
+  const names = tools.map(({ name }) => name);
+  return {
+    name: "mcp_call",
+    description: "Calls a tool of an MCP server by the name that mcp_search shows.",
+    schema: {
+      type: "object",
+      properties: {
+        tool: { type: "string", description: "mcp__server__tool" },
+        arguments: { type: "object", description: "Its arguments, as mcp_search shows them" },
+      },
+      required: ["tool"],
+      additionalProperties: false,
+    },
+    readOnly: false,
+    redirect: ({ tool, arguments: args }) => ({ tool: String(tool), args: args ?? {}, among: names }),
+    execute: () => Promise.resolve(failure("mcp_call needs the name of a tool")),
+  };
+}
+
+/** Names by server, each server's as far as its share of the room goes. */
+function indexText(tools: readonly Tool[]): string {
+  const groups = Map.groupBy(tools, ({ name }) => name.split("__", 2).join("__"));
+  const share = Math.floor(INDEX_BYTES / groups.size);
+  return [...groups].map(([server, members]) => {
+    let text = "";
+    let shown = 0;
+    for (const { name } of members) {
+      const short = name.slice(server.length + 2);
+      if (text.length + short.length + 2 > share) break;
+      text += shown++ === 0 ? short : `, ${short}`;
+    }
+    const more = members.length - shown;
+    return `${server}__: ${text}${more > 0 ? `${shown > 0 ? ", " : ""}and ${more} more` : ""}`;
+  }).join("\n");
+}
+
+/** Tools with the most of the words, those in names counting more; in their order where equal. */
+function search(tools: readonly Tool[], query: string, limit: number): Tool[] {
+  const terms = termsOf(query);
+  const scored = tools.map((tool) => ({ tool, score: scoreOf(tool, query, terms) }));
+  return scored.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score).slice(0, limit)
+    .map(({ tool }) => tool);
+}
+
+function scoreOf({ name, description }: Tool, query: string, terms: readonly string[]): number {
+  if (name === query.trim()) return Infinity;
+  const [lowerName, lowerText] = [name.toLowerCase(), description.toLowerCase()];
+  return terms.reduce(
+    (sum, term) => sum + (lowerName.includes(term) ? 3 : 0) + (lowerText.includes(term) ? 1 : 0),
+    0,
+  );
+}

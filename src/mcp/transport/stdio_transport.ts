@@ -1,0 +1,137 @@
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import { ReasonixError } from "../../core/mod.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
+import type { ServerLog } from "../server_log.ts";
+import { MAX_MESSAGE_BYTES, MessageLines } from "./message_lines.ts";
+import { endProcess, type ServerProcess } from "./server_process.ts";
+
+export interface StdioTransportOptions {
+  /** Starts the server. Throws a ReasonixError that says why it cannot be started. */
+  readonly spawn: () => ServerProcess;
+  readonly log: ServerLog;
+}
+
+const MEGABYTE = 1024 * 1024;
+
+/**
+ * One JSON message a line over the standard streams of a process. What is no message is noise: it goes to the
+ * log, and the connection stays.
+ *
+ * The SDK takes a transport with `stderr` and `pid` for a process, which answers its probe or is an older one.
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport["onmessage"];
+  readonly stderr = null;
+  /** How the process ended. */
+  ended: Deno.CommandStatus | undefined;
+  readonly #options: StdioTransportOptions;
+  #process: ServerProcess | undefined;
+  #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
+  #closing: Promise<void> | undefined;
+  /** Requests that are waiting, to answer those whose answer cannot be read. */
+  readonly #pending = new Set<string | number>();
+  #noise = 0;
+
+  constructor(options: StdioTransportOptions) {
+    this.#options = options;
+  }
+
+  get pid(): number | null {
+    return this.#process?.child.pid ?? null;
+  }
+
+  start(): Promise<void> {
+    try {
+      this.#process = this.#options.spawn();
+    } catch (error) {
+      return Promise.reject(error);
+    }
+    const { child } = this.#process;
+    this.#writer = child.stdin.getWriter();
+    // Its end is told by the streams; a write that comes too late fails by itself.
+    this.#writer.closed.catch(() => {});
+    void this.#read(child);
+    void this.#readLog(child);
+    return Promise.resolve();
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (!this.#writer || this.ended) throw new ReasonixError("the server has ended");
+    if ("id" in message && "method" in message) this.#pending.add(message.id);
+    await this.#writer.write(new TextEncoder().encode(`${JSON.stringify(message)}\n`));
+  }
+
+  /** Closes the input, and ends the process group when the server does not end by itself. */
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#process) return;
+    // A server that does not read would keep the stream from being closed.
+    void this.#writer?.close().catch(() => {});
+    await endProcess(this.#process);
+    this.#closed();
+  }
+
+  async #read(child: Deno.ChildProcess): Promise<void> {
+    const lines = new MessageLines({
+      line: (text) => this.#line(text),
+      tooLarge: (bytes, ends) => this.#tooLarge(bytes, ends),
+    });
+    try {
+      for await (const chunk of child.stdout) lines.push(chunk as Uint8Array<ArrayBuffer>);
+    } catch {
+      // The status tells more.
+    }
+    this.ended = await child.status;
+    const { code, signal } = this.ended;
+    this.#options.log.note(signal ? `ended by ${signal}` : `ended with exit code ${code}`);
+    if (this.#process) await endProcess(this.#process);
+    this.#closed();
+  }
+
+  async #readLog(child: Deno.ChildProcess): Promise<void> {
+    const { log } = this.#options;
+    const lines = new MessageLines({
+      line: (text) => log.output(text),
+      tooLarge: (bytes) => log.note(`a line of ${bytes} bytes on standard error was left out`),
+    });
+    try {
+      for await (const chunk of child.stderr) lines.push(chunk as Uint8Array<ArrayBuffer>);
+    } catch {
+      // Nothing more to log.
+    }
+    lines.push(new Uint8Array([10]));
+  }
+
+  #line(text: string): void {
+    const message = parseJson(text);
+    if (!isRecord(message) || message.jsonrpc !== "2.0") {
+      if (this.#noise++ < 100) this.#options.log.note(`no message on standard output: ${text.slice(0, 500)}`);
+      return;
+    }
+    if (!("method" in message)) this.#pending.delete(message.id as string | number);
+    this.onmessage?.(message as JSONRPCMessage);
+  }
+
+  /** Answers in place of the server, so that the call ends at once and says why. */
+  #tooLarge(bytes: number, ends: string): void {
+    const limit = MAX_MESSAGE_BYTES / MEGABYTE;
+    const message = `too large: the answer has ${Math.ceil(bytes / MEGABYTE)} MB, the limit is ${limit} MB`;
+    this.#options.log.note(message);
+    const ids = [...ends.matchAll(/"id"\s*:\s*(\d+|"[^"]*")/g)].map(([, id]) => parseJson(id ?? ""));
+    const id = ids.find((one) => this.#pending.has(one as string | number)) ?? [...this.#pending][0];
+    if (typeof id !== "string" && typeof id !== "number") return;
+    this.#pending.delete(id);
+    this.onmessage?.({ jsonrpc: "2.0", id, error: { code: -32001, message } });
+  }
+
+  #closed(): void {
+    const { onclose } = this;
+    delete this.onclose;
+    onclose?.();
+  }
+}
