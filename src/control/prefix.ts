@@ -43,7 +43,13 @@ export async function changeTools(recorder: Recorder, tools: readonly ToolSchema
 
 async function recordPrefix(
   recorder: Recorder,
-  { tools, ...prefix }: { reason: string; detail?: string; system: string; tools: readonly ToolSchema[]; model: string },
+  { tools, ...prefix }: {
+    reason: string;
+    detail?: string;
+    system: string;
+    tools: readonly ToolSchema[];
+    model: string;
+  },
 ): Promise<void> {
   await recorder.record({
     type: "context.prefix",

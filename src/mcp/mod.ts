@@ -2,11 +2,10 @@
 import { lazy } from "../util/lazy.ts";
 
 export { type McpServerSpec, serverSpecs, type SpecContext, trustedReadOnlyTools } from "./server_spec.ts";
-export type { Listing, McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing.ts";
-export type { McpQuestions, McpRoot } from "./questions.ts";
+export type { Listing, McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing/listing.ts";
+export type { McpQuestions, McpRoot } from "./connection/questions.ts";
 export type { McpServer, ServerChange, ServerState, ServerStatus } from "./server.ts";
 export type { McpOptions, McpServers } from "./servers.ts";
-export { PREFIX as MCP_PREFIX, toolName } from "./names.ts";
 
 /** The servers of a run; loaded only where one is configured. */
 export const loadMcp = lazy(() => import("./servers.ts"));

@@ -4,7 +4,7 @@ const MOST = 5;
 /** A server that ran so long is given all its restarts again. */
 const STABLE_MS = 60_000;
 
-/** Decides when a server that was lost or did not start is tried again: 1, 4, 16, 64, 256 s later, then no more. */
+/** Decides when a server that was lost or did not start is tried again: after 1, 4, 16, 64, 256 s. */
 export class Restarts {
   count = 0;
   readonly #start: () => void;

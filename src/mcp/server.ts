@@ -1,8 +1,8 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
-import { Connection, type ConnectionOptions } from "./connection.ts";
-import { EMPTY_LISTING, type Listing } from "./listing.ts";
-import { knownEra, type ListingCache, type ServerRecord } from "./listing_cache.ts";
+import { Connection, type ConnectionOptions } from "./connection/connection.ts";
+import { EMPTY_LISTING, type Listing } from "./listing/listing.ts";
+import { knownEra, type ListingCache, type ServerRecord } from "./listing/listing_cache.ts";
 import { Restarts } from "./restarts.ts";
 import { ServerLog } from "./server_log.ts";
 import type { McpServerSpec } from "./server_spec.ts";
@@ -79,7 +79,8 @@ export class McpServer {
 
   /** It is known what the server offers, or that it did not work the last time. */
   get isKnown(): boolean {
-    return this.#state === "disabled" || this.#record.listing !== undefined || this.#record.failure !== undefined;
+    return this.#state === "disabled" || this.#record.listing !== undefined ||
+      this.#record.failure !== undefined;
   }
 
   get status(): ServerStatus {
@@ -166,7 +167,9 @@ export class McpServer {
     const remedy = this.#state === "needs-auth"
       ? `reasonix mcp login ${name}`
       : `look at ${this.log.path}, or try \`reasonix mcp test ${name}\``;
-    return new ReasonixError(`MCP server ${name} cannot be used: ${this.#detail ?? this.#state}${more}`, { remedy });
+    return new ReasonixError(`MCP server ${name} cannot be used: ${this.#detail ?? this.#state}${more}`, {
+      remedy,
+    });
   }
 
   async #start(): Promise<void> {
@@ -240,7 +243,8 @@ export class McpServer {
   async #remember(record: ServerRecord): Promise<void> {
     const before = this.#record;
     const age = Date.now() - Date.parse(before.checked ?? "");
-    const same = before.listing === record.listing && before.era === record.era && before.failure === record.failure;
+    const same = before.listing === record.listing && before.era === record.era &&
+      before.failure === record.failure;
     if (same && age < RECORD_AGE_MS) return;
     this.#record = { ...record, checked: new Date().toISOString() };
     await this.#parts.cache.write(this.spec.hash, this.#record);
@@ -277,5 +281,7 @@ function isUnauthorized(error: unknown): boolean {
 
 function statusOf(error: unknown): number | undefined {
   const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && "status" in cause && typeof cause.status === "number" ? cause.status : undefined;
+  return cause instanceof Error && "status" in cause && typeof cause.status === "number"
+    ? cause.status
+    : undefined;
 }

@@ -1,6 +1,6 @@
 import type { PluginEntry } from "../config/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
-import { toolName } from "./names.ts";
+import { toolName } from "./listing/names.ts";
 
 /** One MCP server as a run uses it. */
 export interface McpServerSpec {

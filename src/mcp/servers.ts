@@ -1,15 +1,15 @@
 import type { GetPromptResult, ReadResourceResult } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../core/mod.ts";
 import type { Tool } from "../tool/mod.ts";
-import type { CompletionQuery } from "./connection.ts";
-import type { ConnectionOptions } from "./connection.ts";
-import type { McpPromptInfo, McpResourceInfo } from "./listing.ts";
-import { ListingCache } from "./listing_cache.ts";
-import { toolName } from "./names.ts";
+import type { CompletionQuery } from "./connection/connection.ts";
+import type { ConnectionOptions } from "./connection/connection.ts";
+import type { McpPromptInfo, McpResourceInfo } from "./listing/listing.ts";
+import { ListingCache } from "./listing/listing_cache.ts";
+import { toolName } from "./listing/names.ts";
 import { McpServer, type ServerChange, type ServerStatus } from "./server.ts";
 import type { McpServerSpec } from "./server_spec.ts";
-import { remoteTool } from "./tool.ts";
-import { indexedTools } from "./tool_index.ts";
+import { remoteTool } from "./tools/tool.ts";
+import { indexedTools } from "./tools/tool_index.ts";
 
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
   /** The Reasonix home: caches and logs. */
@@ -81,7 +81,11 @@ export class McpServers {
     return this.#each(({ listing }) => listing.prompts).map(({ server, item }) => ({ server, prompt: item }));
   }
 
-  resources(): readonly { readonly server: string; readonly resource: McpResourceInfo; readonly template: boolean }[] {
+  resources(): readonly {
+    readonly server: string;
+    readonly resource: McpResourceInfo;
+    readonly template: boolean;
+  }[] {
     const all = (template: boolean) =>
       this.#each(({ listing }) => template ? listing.templates : listing.resources)
         .map(({ server, item }) => ({ server, resource: item, template }));

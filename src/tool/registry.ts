@@ -78,7 +78,7 @@ export class ToolRegistry {
       .map((tool) => this.#offer(tool));
   }
 
-  /** Returns what the request carries. The same array, in the same order, until the tools of plugins are set. */
+  /** Returns what the request carries: the same array, in the same order, until plugin tools are set. */
   schemas(): readonly ToolSchema[] {
     return this.#schemas;
   }

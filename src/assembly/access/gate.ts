@@ -113,10 +113,13 @@ interface GateParts extends Required<Pick<GateOptions, "temporaryRules">> {
   readonly scope: AccessScope;
   readonly recorder: Recorder;
   readonly tools: Required<Pick<GateOptions, "shellFolder" | "details">> & Pick<GateSources, "openJail">;
+  readonly plugins: Required<Pick<GateOptions, "trustedReadOnly">> | undefined;
 }
 
 /** The permission gate of a run. */
-export function buildGate({ options, scope, recorder, tools, temporaryRules }: GateParts): PermissionGate {
+export function buildGate(
+  { options, scope, recorder, tools, plugins, temporaryRules }: GateParts,
+): PermissionGate {
   const { openJail, shellFolder, details } = tools;
   const { approver } = options;
   const record: GateOptions["record"] = (event) => recorder.record(event);
@@ -126,6 +129,7 @@ export function buildGate({ options, scope, recorder, tools, temporaryRules }: G
     shellFolder,
     details,
     temporaryRules,
+    ...(plugins ? { trustedReadOnly: plugins.trustedReadOnly } : {}),
     ...(approver ? { approver } : {}),
   });
 }

@@ -4,6 +4,7 @@ import type { ControlledParts, Recorder } from "../../control/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { loadArchive } from "../../session/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
+import type { RunPlugins } from "../plugins/run_plugins.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import { providerOf, type RunModel } from "../provider.ts";
 import type { RunPaths } from "../run_paths.ts";
@@ -20,6 +21,8 @@ export interface ContextManagerParts {
   readonly workspace: Workspace;
   readonly inputs: PromptInputs;
   readonly registry: ToolRegistry;
+  /** Absent where none is configured. */
+  readonly plugins?: Pick<RunPlugins, "betweenSteps" | "warm"> | undefined;
 }
 
 /**
@@ -28,17 +31,18 @@ export interface ContextManagerParts {
  */
 export interface ContextManager
   extends Required<Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "compact">> {
-  /** Looks up the context window while the model is thinking. */
+  /** Starts plugins and looks up the context window while the model is thinking. */
   warm(): Promise<void>;
 }
 
 export async function manageContext(sources: ContextManagerParts): Promise<ContextManager> {
-  const { recorder } = sources;
+  const { recorder, plugins } = sources;
   const window = new ContextWindow(sources);
   const compaction = await openCompaction(sources, () => window.tokens);
   const late = lateInstructions(sources);
   return {
     async betweenSteps(signal) {
+      await plugins?.betweenSteps();
       for (const content of late.take()) {
         await recorder.record({ type: "message.user", content, origin: "context" });
       }
@@ -49,7 +53,10 @@ export async function manageContext(sources: ContextManagerParts): Promise<Conte
       await window.discover();
       return await compaction.compact(hint, signal);
     },
-    warm: () => window.discover(),
+    warm() {
+      plugins?.warm();
+      return window.discover();
+    },
   };
 }
 

@@ -1,7 +1,14 @@
 import type { LoadedConfig } from "../../config/mod.ts";
 import { changeTools, type Recorder } from "../../control/mod.ts";
 import type { NewEvent } from "../../core/mod.ts";
-import { loadMcp, type McpQuestions, type McpServers, type ServerChange, serverSpecs } from "../../mcp/mod.ts";
+import {
+  loadMcp,
+  type McpQuestions,
+  type McpServers,
+  type ServerChange,
+  serverSpecs,
+  trustedReadOnlyTools,
+} from "../../mcp/mod.ts";
 import { serverEnvironment } from "../../sandbox/mod.ts";
 import type { ProcessGuard, ToolRegistry } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
@@ -23,7 +30,7 @@ export interface PluginParts {
 const SOON_MS = 250;
 
 /** The MCP servers of the configuration, not started. */
-export async function openServers(
+async function openServers(
   { paths, loaded, guard, questions }: Pick<PluginParts, "paths" | "loaded" | "guard" | "questions">,
   onChange: (change: ServerChange) => void,
 ): Promise<McpServers> {
@@ -63,9 +70,17 @@ export class RunPlugins {
     this.servers = servers;
   }
 
+  /** Names of tools whose claim to be read-only the user believes. */
+  get trustedReadOnly(): readonly string[] {
+    return trustedReadOnlyTools(this.servers.servers.map(({ spec }) => spec));
+  }
+
   /** Offers what is known of the configured servers. Nothing is started. */
   static async open(parts: PluginParts): Promise<RunPlugins> {
-    const plugins: RunPlugins = new RunPlugins(parts, await openServers(parts, (change) => plugins.#changed(change)));
+    const plugins: RunPlugins = new RunPlugins(
+      parts,
+      await openServers(parts, (change) => plugins.#changed(change)),
+    );
     parts.registry.setPluginTools(plugins.servers.tools());
     if (!parts.wait) after(SOON_MS, () => plugins.warm());
     return plugins;

@@ -21,40 +21,32 @@ export const pluginSchema = z.object({
   enabled: key(flag(true), "Whether the server is started."),
   command: key(text(), "Program of a `stdio` server.", { expand: true }),
   args: key(texts(), "Its arguments.", { expand: true }),
-  env: key(textMap(), "Environment variables for it.", { expand: true, secret: true, idle: "yet" }),
+  env: key(textMap(), "Environment variables for it.", { expand: true, secret: true }),
   cwd: key(text(), "Directory it runs in; empty = the working directory.", {
     expand: true,
     path: "file",
-    idle: "yet",
   }),
   url: key(text(), "Address of an `http` server.", { expand: true }),
   headers: key(textMap(), "Request headers, such as a bearer token.", {
     expand: true,
     secret: true,
-    idle: "yet",
   }),
-  headers_helper: key(text(), "Line of the shell that prints further headers as a JSON object.", {
-    idle: "yet",
-  }),
+  headers_helper: key(text(), "Line of the shell that prints further headers as a JSON object."),
   oauth: key(z.optional(oauthSchema), "Sign-in of a remote server, where it does not work by itself.", {
     idle: "yet",
   }),
-  startup_timeout_seconds: key(amount(30), "Time limit of a start; 0 = no limit.", { idle: "yet" }),
+  startup_timeout_seconds: key(amount(30), "Time limit of a start; 0 = no limit."),
   call_timeout_seconds: key(
     amount(0),
     "Time limit of a call of this server; 0 = `tools.mcp_call_timeout_seconds`.",
-    { idle: "yet" },
   ),
   tool_timeout_seconds: key(
     z._default(z.record(z.string(), z.number().check(z.nonnegative())), {}),
     "The same for single tools, by their raw MCP name.",
-    { idle: "yet" },
   ),
-  enabled_tools: key(texts(), "The only tools of it that are offered, by raw name; empty = all.", {
-    idle: "yet",
-  }),
-  disabled_tools: key(texts(), "Tools of it that are not offered.", { idle: "yet" }),
-  trusted_read_only_tools: key(texts(), "Tools of this server that plan mode may run.", { idle: "yet" }),
+  enabled_tools: key(texts(), "The only tools of it that are offered, by raw name; empty = all."),
+  disabled_tools: key(texts(), "Tools of it that are not offered."),
+  trusted_read_only_tools: key(texts(), "Tools of this server that plan mode may run."),
 });
 
 /** A server of the configuration with every default filled in, variables replaced and paths absolute. */

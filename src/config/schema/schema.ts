@@ -72,16 +72,15 @@ const tools = z.object({
   min_free_disk_mb: key(amount(512), "A command that leaves less free disk space is ended; 0 = no limit.", {
     project: "ignored",
   }),
-  mcp_call_timeout_seconds: key(amount(300), "Time limit of an MCP call; 0 = no limit.", { idle: "yet" }),
+  mcp_call_timeout_seconds: key(amount(300), "Time limit of an MCP call; 0 = no limit."),
   mcp_startup_wait_seconds: key(
     amount(5),
     "Longest wait of a run for MCP servers that it meets for the first time; 0 = none.",
-    { project: "ignored", idle: "yet" },
+    { project: "ignored" },
   ),
   mcp_index_above_tokens: key(
     count(8000),
     "Above so many tokens the tools of MCP servers are offered as an index with a search.",
-    { idle: "yet" },
   ),
   ensure_trailing_newline: key(flag(false), "End written text files with a newline."),
   writes: key(

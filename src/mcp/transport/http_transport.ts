@@ -1,6 +1,10 @@
-import type { AuthProvider, OAuthClientProvider, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type {
+  AuthProvider,
+  OAuthClientProvider,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
-import { loadSdk } from "../sdk.ts";
+import { loadSdk } from "../connection/sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import { MAX_MESSAGE_BYTES } from "./message_lines.ts";
 
@@ -14,7 +18,7 @@ export interface HttpTransportOptions {
 const MEGABYTE = 1024 * 1024;
 const NEWLINE = 10;
 
-/** Talks to a server over streamable HTTP; answers are bounded. Throws a ReasonixError for a wrong address. */
+/** Talks to a server over streamable HTTP; answers are bounded. Throws a ReasonixError for a wrong URL. */
 export async function httpTransport(options: HttpTransportOptions): Promise<StreamableHTTPClientTransport> {
   const { spec, headers, auth } = options;
   const { StreamableHTTPClientTransport } = await loadSdk();
@@ -54,7 +58,7 @@ function bounded(response: Response): Response {
         size = end >= 0 ? chunk.length - end : size + chunk.length;
         if (size <= MAX_MESSAGE_BYTES) return controller.enqueue(chunk);
         const limit = MAX_MESSAGE_BYTES / MEGABYTE;
-        controller.error(new ReasonixError(`too large: the answer has over ${limit} MB`));
+        controller.error(new ReasonixError(`Too large: the answer has over ${limit} MB`));
       },
     }),
   );

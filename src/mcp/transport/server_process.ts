@@ -23,7 +23,10 @@ const POLL_MS = 10;
 const WINDOWS = Deno.build.os === "windows";
 
 /** Returns what starts a server. Starting throws a ReasonixError where there is no such program. */
-export async function serverSpawner(spec: McpServerSpec, context: SpawnContext): Promise<() => ServerProcess> {
+export async function serverSpawner(
+  spec: McpServerSpec,
+  context: SpawnContext,
+): Promise<() => ServerProcess> {
   const { spawnSession } = await loadSpawnSession();
   const base = await context.environment();
   return () => {
@@ -35,26 +38,29 @@ export async function serverSpawner(spec: McpServerSpec, context: SpawnContext):
     try {
       child = spawnSession(plan, { cwd: spec.cwd, guard, stdin: "piped" });
     } catch (error) {
-      throw new ReasonixError(`cannot start ${spec.command}: ${error instanceof Error ? error.message : error}`, {
-        remedy: "look at command, args and cwd of the server",
-      });
+      throw new ReasonixError(
+        `Cannot start ${spec.command}: ${error instanceof Error ? error.message : error}`,
+        {
+          remedy: "look at command, args and cwd of the server",
+        },
+      );
     }
     guard?.add(child.pid);
     return { child, guard, gone: false };
   };
 }
 
-/** The program of a server; looked for here, since a starter in between would report it as its own failure. */
+/** The program of a server, looked for here: a starter in between would report it as its own failure. */
 function programOf({ command, cwd }: McpServerSpec, searchPath: string): string {
   if (command.includes("/") || WINDOWS) {
     const path = command.startsWith("/") || WINDOWS ? command : `${cwd}/${command}`;
     if (WINDOWS || isFile(path)) return path;
-    throw new ReasonixError(`there is no program ${path}`, { remedy: "correct the command of the server" });
+    throw new ReasonixError(`There is no program ${path}`, { remedy: "correct the command of the server" });
   }
   const found = searchPath.split(":").filter((folder) => folder.startsWith("/"))
     .map((folder) => `${folder}/${command}`).find(isFile);
   if (found !== undefined) return found;
-  throw new ReasonixError(`there is no program "${command}" on PATH`, {
+  throw new ReasonixError(`There is no program "${command}" on PATH`, {
     remedy: `install ${command}, or give its full path as the command of the server`,
   });
 }

@@ -17,7 +17,7 @@ const MEGABYTE = 1024 * 1024;
  * One JSON message a line over the standard streams of a process. What is no message is noise: it goes to the
  * log, and the connection stays.
  *
- * The SDK takes a transport with `stderr` and `pid` for a process, which answers its probe or is an older one.
+ * The SDK takes a transport with `stderr` and `pid` for a process: silence at a probe means an older one.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -58,7 +58,7 @@ export class StdioTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (!this.#writer || this.ended) throw new ReasonixError("the server has ended");
+    if (!this.#writer || this.ended) throw new ReasonixError("The server has ended");
     if ("id" in message && "method" in message) this.#pending.add(message.id);
     await this.#writer.write(new TextEncoder().encode(`${JSON.stringify(message)}\n`));
   }

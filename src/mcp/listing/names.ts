@@ -1,8 +1,7 @@
 /** Characters a tool's name may have on every wire. */
 const MAX_NAME = 64;
 
-/** What every name of a server's tools begins with, and rules by server name. */
-export const PREFIX = "mcp__";
+const PREFIX = "mcp__";
 
 /**
  * Returns the name under which the model calls a server's tool: `mcp__server__tool`, letters, digits, `_` and

@@ -1,6 +1,6 @@
-import type { JsonSchema } from "../core/mod.ts";
-import { isRecord } from "../util/json.ts";
-import { terminalSafe } from "../util/terminal_text.ts";
+import type { JsonSchema } from "../../core/mod.ts";
+import { isRecord } from "../../util/json.ts";
+import { terminalSafe } from "../../util/terminal_text.ts";
 
 /** A tool as its server describes it. */
 export interface McpToolInfo {

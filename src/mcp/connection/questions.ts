@@ -16,7 +16,11 @@ export interface McpRoot {
 export interface McpQuestions {
   readonly roots: () => readonly McpRoot[];
   /** Asks the person: a form, or to open an address. */
-  readonly elicit?: (server: string, params: ElicitRequestParams, signal: AbortSignal) => Promise<ElicitResult>;
+  readonly elicit?: (
+    server: string,
+    params: ElicitRequestParams,
+    signal: AbortSignal,
+  ) => Promise<ElicitResult>;
   /** Lets the session's model write a message for a server, after the person agreed. */
   readonly sample?: (
     server: string,

@@ -8,19 +8,19 @@ import type {
   StreamableHTTPClientTransport,
   Transport,
 } from "@modelcontextprotocol/client";
-import { errorMessage, ReasonixError } from "../core/mod.ts";
-import { VERSION } from "../util/version.ts";
+import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { VERSION } from "../../util/version.ts";
 import { CallClock } from "./call_clock.ts";
-import type { Listing } from "./listing.ts";
-import type { Era } from "./listing_cache.ts";
-import { listEverything } from "./list_all.ts";
+import type { Listing } from "../listing/listing.ts";
+import type { Era } from "../listing/listing_cache.ts";
+import { listEverything } from "../listing/list_all.ts";
 import type { McpQuestions } from "./questions.ts";
 import { loadSdk } from "./sdk.ts";
-import type { ServerLog } from "./server_log.ts";
-import type { McpServerSpec } from "./server_spec.ts";
-import { httpTransport } from "./transport/http_transport.ts";
-import { serverSpawner, type SpawnContext } from "./transport/server_process.ts";
-import { StdioTransport } from "./transport/stdio_transport.ts";
+import type { ServerLog } from "../server_log.ts";
+import type { McpServerSpec } from "../server_spec.ts";
+import { httpTransport } from "../transport/http_transport.ts";
+import { serverSpawner, type SpawnContext } from "../transport/server_process.ts";
+import { StdioTransport } from "../transport/stdio_transport.ts";
 
 export interface ConnectionOptions {
   readonly spec: McpServerSpec;
@@ -57,7 +57,11 @@ export class Connection {
   readonly #clock: CallClock;
   #closing = false;
 
-  private constructor(client: Client, transport: Transport, parts: { options: ConnectionOptions; clock: CallClock }) {
+  private constructor(
+    client: Client,
+    transport: Transport,
+    parts: { options: ConnectionOptions; clock: CallClock },
+  ) {
     this.#client = client;
     this.#transport = transport;
     this.#options = parts.options;
@@ -88,7 +92,9 @@ export class Connection {
       },
       versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
       // Results are shown to the model as they are; a schema that cannot be read must not stop a call.
-      jsonSchemaValidator: { getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }) },
+      jsonSchemaValidator: {
+        getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+      },
       listChanged: {
         tools: { autoRefresh: false, debounceMs: 50, onChanged: options.changed },
         prompts: { autoRefresh: false, debounceMs: 50, onChanged: options.changed },
@@ -130,7 +136,9 @@ export class Connection {
   }
 
   async list(signal: AbortSignal): Promise<Listing> {
-    return await this.#asked(() => listEverything(this.#client, { signal, timeout: this.#options.spec.startupMs }));
+    return await this.#asked(() =>
+      listEverything(this.#client, { signal, timeout: this.#options.spec.startupMs })
+    );
   }
 
   /** Calls a tool by its raw name. `limitMs` counts only while nobody is asked anything. */
@@ -155,7 +163,7 @@ export class Connection {
     } catch (error) {
       if (options.signal.aborted || !limit.signal.aborted) throw error;
       throw new ReasonixError(
-        `no answer within ${(limitMs ?? 0) / 1000} s; the call was cancelled, and it may have taken effect`,
+        `No answer within ${(limitMs ?? 0) / 1000} s; the call was cancelled, and it may have taken effect`,
         { remedy: "raise call_timeout_seconds or tool_timeout_seconds of the server" },
       );
     } finally {
@@ -184,7 +192,10 @@ export class Connection {
       ? { type: "ref/prompt" as const, name: ref.prompt }
       : { type: "ref/resource" as const, uri: ref.template };
     const { completion } = await this.#asked(() =>
-      this.#client.complete({ ref: about, argument: { name: argument, value } }, { signal, timeout: PROBE_MS })
+      this.#client.complete({ ref: about, argument: { name: argument, value } }, {
+        signal,
+        timeout: PROBE_MS,
+      })
     );
     return completion.values;
   }
@@ -210,7 +221,9 @@ export class Connection {
   #howItEnded(): string | undefined {
     const ended = this.#transport instanceof StdioTransport ? this.#transport.ended : undefined;
     if (!ended) return undefined;
-    const how = ended.signal ? `the server was ended by ${ended.signal}` : `the server ended with exit code ${ended.code}`;
+    const how = ended.signal
+      ? `the server was ended by ${ended.signal}`
+      : `the server ended with exit code ${ended.code}`;
     const last = this.#options.log.last.slice(-3).join(" | ");
     return last === "" ? how : `${how}: ${last}`;
   }
@@ -225,7 +238,9 @@ export class Connection {
 
   /** Says in one line what went wrong, and for a process that is gone how it ended. */
   #explained(error: unknown): unknown {
-    if (error instanceof ReasonixError || (error instanceof DOMException && error.name === "AbortError")) return error;
+    if (error instanceof ReasonixError || (error instanceof DOMException && error.name === "AbortError")) {
+      return error;
+    }
     const ended = this.#howItEnded();
     if (ended !== undefined) return new ReasonixError(ended, { cause: error });
     const text = errorMessage(error);
@@ -241,7 +256,7 @@ function isMissing(error: unknown): boolean {
 async function transportOf({ spec, log, spawn, headers, auth }: ConnectionOptions): Promise<Transport> {
   if (spec.type === "stdio") return new StdioTransport({ spawn: await serverSpawner(spec, spawn), log });
   if (spec.type === "http") return await httpTransport({ spec, headers, auth });
-  throw new ReasonixError(`the transport "sse" is an older one that is not supported`, {
+  throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
     remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
   });
 }

@@ -1,9 +1,9 @@
-import { argumentsLine, errorMessage, isAbort } from "../core/mod.ts";
-import { oneLine } from "../util/terminal_text.ts";
-import { failure, type Tool } from "../tool/mod.ts";
-import type { McpToolInfo } from "./listing.ts";
+import { argumentsLine, errorMessage, isAbort } from "../../core/mod.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+import { failure, type Tool } from "../../tool/mod.ts";
+import type { McpToolInfo } from "../listing/listing.ts";
 import { toolResult } from "./result.ts";
-import type { McpServer } from "./server.ts";
+import type { McpServer } from "../server.ts";
 
 /** A tool of a server as the model calls it. */
 export function remoteTool(server: McpServer, info: McpToolInfo, name: string): Tool {
@@ -34,5 +34,7 @@ export function remoteTool(server: McpServer, info: McpToolInfo, name: string): 
 }
 
 function remedyOf(error: unknown): string | undefined {
-  return error instanceof Error && "remedy" in error && typeof error.remedy === "string" ? error.remedy : undefined;
+  return error instanceof Error && "remedy" in error && typeof error.remedy === "string"
+    ? error.remedy
+    : undefined;
 }

@@ -1,5 +1,5 @@
 import type { Client } from "@modelcontextprotocol/client";
-import { isRecord } from "../util/json.ts";
+import { isRecord } from "../../util/json.ts";
 import { canonicalListing, type Listing } from "./listing.ts";
 
 interface ListOptions {
@@ -29,7 +29,7 @@ export async function listEverything(client: Client, options: ListOptions): Prom
   return canonicalListing({ tools: foundTools, prompts: foundPrompts, resources: foundResources, templates });
 }
 
-/** The SDK's own list, whose schemas it also uses for headers; where it refuses the list, the list as it is. */
+/** The SDK's own list, which it also uses for headers; where it refuses that, the list as it is. */
 async function listTools(client: Client, options: ListOptions): Promise<unknown[]> {
   try {
     return (await client.listTools(undefined, { ...options, cacheMode: "refresh" })).tools;

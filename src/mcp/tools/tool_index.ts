@@ -1,6 +1,6 @@
-import { byteLength } from "../util/byte_length.ts";
-import { termsOf } from "../util/search_words.ts";
-import { failure, type Tool } from "../tool/mod.ts";
+import { byteLength } from "../../util/byte_length.ts";
+import { termsOf } from "../../util/search_words.ts";
+import { failure, type Tool } from "../../tool/mod.ts";
 
 /** Bytes of JSON that make about one token. */
 const BYTES_PER_TOKEN = 4;
@@ -28,7 +28,8 @@ function estimate(tools: readonly Tool[]): number {
 function searchTool(tools: readonly Tool[]): Tool {
   return {
     name: "mcp_search",
-    description: `Finds tools of the connected MCP servers by words, and shows their arguments. Call what you find ` +
+    description:
+      `Finds tools of the connected MCP servers by words, and shows their arguments. Call what you find ` +
       `with mcp_call. There are ${tools.length}:\n${indexText(tools)}`,
     schema: {
       type: "object",

@@ -1,15 +1,15 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
-import type { ImagePart } from "../core/mod.ts";
-import { canonicalJson } from "../util/canonical_json.ts";
-import { parseJson, safeText } from "../util/json.ts";
-import { DEFAULT_CAPS, keepEnds, spillPath, type ToolContext, type ToolResult } from "../tool/mod.ts";
+import type { ImagePart } from "../../core/mod.ts";
+import { canonicalJson } from "../../util/canonical_json.ts";
+import { parseJson, safeText } from "../../util/json.ts";
+import { DEFAULT_CAPS, keepEnds, spillPath, type ToolContext, type ToolResult } from "../../tool/mod.ts";
 
 type Context = Pick<ToolContext, "callId" | "outputDir" | "settings">;
 
 /** Images that one result may bring. */
 const MAX_IMAGES = 10;
 
-/** What the model reads of a server's answer: its texts, bounded, with images apart and other data in files. */
+/** What the model reads of a server's answer: its texts, bounded; images apart; other data in files. */
 export async function toolResult(result: CallToolResult, context: ToolContext): Promise<ToolResult> {
   const blocks = new Blocks(context);
   for (const block of result.content) await blocks.add(block);

@@ -1,5 +1,5 @@
-import { writeFileAtomic } from "../util/atomic_write.ts";
-import { isRecord, parseJson } from "../util/json.ts";
+import { writeFileAtomic } from "../../util/atomic_write.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
 import type { Listing } from "./listing.ts";
 
 /** The two families of protocol revisions: with and without a handshake. */
@@ -71,7 +71,6 @@ function isCacheFile(data: unknown): data is CacheFile {
   if (!isRecord(data) || data.version !== 1) return false;
   const { listing } = data;
   return listing === undefined ||
-    isRecord(listing) && ["tools", "prompts", "resources", "templates", "problems"].every((key) =>
-      Array.isArray(listing[key])
-    );
+    isRecord(listing) &&
+      ["tools", "prompts", "resources", "templates", "problems"].every((key) => Array.isArray(listing[key]));
 }

@@ -1,0 +1,55 @@
+import type { Decision, Gate, GateOptions, PermissionGate } from "../../permission/mod.ts";
+import type { RunScope } from "../access/access_scope.ts";
+import { buildGate } from "../access/gate.ts";
+import type { PluginParts, RunPlugins } from "../plugins/run_plugins.ts";
+import type { AssemblyOptions } from "../run_options.ts";
+import { buildTools, type RunTools, type ToolParts } from "./tools.ts";
+
+const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "this run asks nobody" };
+
+interface GuardedToolParts
+  extends
+    Omit<ToolParts, "permissionMode" | "confirm" | "scope">,
+    Required<Pick<GateOptions, "temporaryRules">> {
+  readonly scope: RunScope;
+}
+
+/** The tools of a run, the gate that judges their calls, and the plugins that bring further ones. */
+export interface GuardedTools {
+  readonly tools: RunTools;
+  readonly gate: Gate & Partial<PermissionGate>;
+  readonly plugins: RunPlugins | undefined;
+}
+
+/** Builds tools and gate, which ask each other: the gate for details of a call, the jail for an answer. */
+export async function openGuardedTools(
+  options: AssemblyOptions,
+  parts: GuardedToolParts,
+): Promise<GuardedTools> {
+  const { scope, recorder, temporaryRules } = parts;
+  const permissionMode = () => gate.permissionMode ?? options.permissionMode ?? "workspace-write";
+  const confirm: PermissionGate["confirm"] | undefined = options.approver && !options.gate
+    ? async (...question) => await gate.confirm?.(...question) ?? NOBODY_ASKED
+    : undefined;
+  const tools = buildTools({ ...parts, permissionMode, confirm });
+  const plugins = await openPlugins(options, { ...parts, guard: tools.guard });
+  const gate: GuardedTools["gate"] = options.gate ??
+    buildGate({ options, scope, recorder, tools, plugins, temporaryRules });
+  return { tools, gate, plugins };
+}
+
+async function openPlugins(
+  { waitForPlugins = true }: AssemblyOptions,
+  parts: Omit<PluginParts, "wait" | "questions">,
+): Promise<RunPlugins | undefined> {
+  if (parts.loaded.config.plugins.length === 0) return undefined;
+  const { RunPlugins } = await import("../plugins/run_plugins.ts");
+  const { cwd } = parts.paths;
+  const name = cwd.slice(cwd.lastIndexOf("/") + 1);
+  const uri = `file://${cwd.split("/").map(encodeURIComponent).join("/")}`;
+  return await RunPlugins.open({
+    ...parts,
+    wait: waitForPlugins,
+    questions: { roots: () => [{ name, uri }] },
+  });
+}
