@@ -15,7 +15,6 @@ import type { Provider } from "../provider/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import { Modes } from "./access/modes.ts";
 import type { Remark } from "./access/access_scope.ts";
-import type { RunPlugins } from "./plugins/run_plugins.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
 import { providerOf } from "./provider.ts";
 import type { RuleText } from "../rule/mod.ts";
@@ -44,8 +43,6 @@ export interface AssemblyParts extends OpeningParts {
   readonly warmedUp: () => Promise<unknown>;
   /** The background of the tools. */
   readonly tools: Pick<RunTools, "close" | "ended">;
-  /** Absent where no plugin is configured. */
-  readonly plugins?: RunPlugins | undefined;
 }
 
 /** The facts that a front end shows of a session that begins. */
@@ -104,7 +101,7 @@ export class Assembly implements AsyncDisposable {
   }
 
   /** The MCP servers of the run; undefined where none is configured. */
-  get servers(): RunPlugins["servers"] | undefined {
+  get servers(): NonNullable<AssemblyParts["plugins"]>["servers"] | undefined {
     return this.#parts.plugins?.servers;
   }
 

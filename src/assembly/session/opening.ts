@@ -19,7 +19,8 @@ export interface OpeningParts {
   readonly registry: ToolRegistry;
   readonly provider: Provider;
   readonly session: RunSession;
-  readonly plugins?: Pick<RunPlugins, "settle"> | undefined;
+  /** Absent where no plugin is configured. */
+  readonly plugins?: RunPlugins | undefined;
 }
 
 /**
