@@ -30,8 +30,22 @@ export interface ChooseOptions<T> {
   readonly current?: number;
   /** What is typed narrows the list; for long ones. */
   readonly filter?: boolean;
+  /** Nothing is decided by it: `q` leaves it as well. */
+  readonly reading?: boolean;
   /** Hears of the current entry as it changes. */
   readonly onMove?: (value: T) => void;
+}
+
+/** A file as it was changed. */
+export interface ChangedFile {
+  /** Safe for a terminal. */
+  readonly path: string;
+  /** What was done with it, in the language of the user. */
+  readonly what: string;
+  readonly added: number;
+  readonly removed: number;
+  /** Hunks of a unified diff; absent when there is no text to compare. */
+  readonly diff?: string;
 }
 
 export interface ConfirmOptions {
@@ -72,6 +86,8 @@ export interface CommandHost {
   prompt(question: string, initial?: string): Promise<string | undefined>;
   /** Shows a text to be read until the user leaves it; not kept in the history. */
   show(title: string, text: string): Promise<void>;
+  /** Lets the user look through changes of files until they leave. Absent: they are printed. */
+  lookAt?(title: string, files: readonly ChangedFile[]): Promise<void>;
   /** Sends a text to the model as the user's: the next turn. */
   send(text: string, rest?: Omit<TurnInput, "text">): void;
   /** Goes to another session, or goes on with this one and another model. */

@@ -3,6 +3,7 @@ import { lazy } from "../util/lazy.ts";
 
 export type {
   ArgumentValue,
+  ChangedFile,
   Choice,
   ChooseOptions,
   CommandBody,

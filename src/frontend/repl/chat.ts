@@ -247,10 +247,11 @@ export class Chat {
 
   /** Shows what the transcript shows only a part of. */
   async #expand(): Promise<void> {
-    const { expandFolded } = await import("./overlay/expand.ts");
+    const { ExpandPanel } = await import("./overlay/expand.ts");
     const { looks: { palette }, texts } = this.#options;
     const { folded } = this.#transcript;
-    await expandFolded({ dialogs: this.#dialogs, palette, texts: texts.transcript, folded });
+    const panel = new ExpandPanel({ palette, texts: texts.transcript, folded: [...folded] });
+    await this.#dialogs.overlays.show(panel, undefined, true);
   }
 
   #ctrlC(empty: boolean): void {

@@ -24,6 +24,7 @@ export class ChatCommands implements CommandHost {
   readonly confirm: CommandHost["confirm"];
   readonly prompt: CommandHost["prompt"];
   readonly show: CommandHost["show"];
+  readonly lookAt: NonNullable<CommandHost["lookAt"]>;
   readonly #host: SessionHost;
   readonly #texts: ChatTexts;
 
@@ -40,6 +41,7 @@ export class ChatCommands implements CommandHost {
     this.confirm = (question, options) => dialogs.confirm(question, options);
     this.prompt = (question, initial) => dialogs.prompt(question, initial);
     this.show = (title, text) => dialogs.show(title, text);
+    this.lookAt = (title, files) => dialogs.changes(title, files);
   }
 
   get locale(): Locale {

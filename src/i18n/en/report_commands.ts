@@ -36,6 +36,8 @@ export const texts = {
   memoryOff: "Cannot use the memory: this session has none",
   forgotten: (name: string, archived: string) => `Forgotten: ${name}; it is kept in ${archived}`,
 
+  changedFiles: (count: number) =>
+    count === 1 ? "This session changed 1 file" : `This session changed ${count} files`,
   noChanges: "This session has changed no file",
   notChanged: (path: string) => `Cannot show "${path}": this session did not change it`,
   changedAre: (names: string) => `it changed ${names}`,

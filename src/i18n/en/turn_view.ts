@@ -45,6 +45,10 @@ export const texts = {
   expand: {
     title: "What the transcript shows only a part of",
     empty: "Nothing was folded yet.",
+    hints: ["↑↓", "enter opens", "e all", "/ searches", "n N next, previous", "q leaves"],
+    leave: "q leaves",
+    match: (at: number, of: number) => `match ${at}/${of}`,
+    notFound: (text: string) => `"${text}" is not found`,
     thought: "thought",
     output: "output",
     diff: "changes",

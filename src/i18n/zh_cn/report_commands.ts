@@ -36,6 +36,7 @@ export const texts: typeof en = {
   memoryOff: "无法使用记忆：此会话没有启用",
   forgotten: (name, archived) => `已遗忘：${name}；原内容保存在 ${archived}`,
 
+  changedFiles: (count) => `本会话改动了 ${count} 个文件`,
   noChanges: "本会话没有改动任何文件",
   notChanged: (path) => `无法显示“${path}”：本会话没有改动它`,
   changedAre: (names) => `改动过的文件：${names}`,

@@ -45,6 +45,10 @@ export const texts: typeof en = {
   expand: {
     title: "只显示了一部分的内容",
     empty: "还没有折叠的内容。",
+    hints: ["↑↓", "回车展开", "e 全部", "/ 搜索", "n N 下一处、上一处", "q 退出"],
+    leave: "q 退出",
+    match: (at, of) => `第 ${at} 处，共 ${of} 处`,
+    notFound: (text) => `找不到“${text}”`,
     thought: "思考",
     output: "输出",
     diff: "修改",

@@ -4,7 +4,7 @@ import { loadTexts } from "../../../i18n/mod.ts";
 import type { FileRestore } from "../../../session/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { lineFigures } from "../../../view/mod.ts";
-import type { CommandBody, CommandHost } from "../../command.ts";
+import type { ChangedFile, CommandBody, CommandHost } from "../../command.ts";
 
 /** Lines of all diffs together; more is asked for by path. */
 const MOST_LINES = 400;
@@ -19,6 +19,7 @@ export const command: CommandBody = {
       const names = changes.map((change) => change.path).slice(0, 20).join(", ");
       throw new ReasonixError(texts.notChanged(path), { exit: "usage", remedy: texts.changedAre(names) });
     }
+    if (host.lookAt) return await host.lookAt(texts.changedFiles(wanted.length), wanted.map(fileOf(texts)));
     host.say(changesText(wanted, path === "" && !host.headless ? MOST_LINES : Infinity, texts));
   },
   complete: async (host) => (await changesOf(host)).map((change) => ({ value: change.path })),
@@ -46,12 +47,21 @@ async function changesOf(host: CommandHost): Promise<Change[]> {
   }));
 }
 
+function fileOf(texts: ReportTexts): (change: Change) => ChangedFile {
+  return ({ path, action, hunks }) => ({
+    path,
+    what: texts.actions[action],
+    ...counts(hunks ?? []),
+    ...(hunks ? { diff: hunks.join("\n") } : {}),
+  });
+}
+
 type ReportTexts = Awaited<ReturnType<typeof loadTexts<"report_commands">>>;
 
 function changesText(changes: readonly Change[], most: number, texts: ReportTexts): string {
   let left = most;
   const parts = changes.map(({ path, action, hunks }) => {
-    const head = `**${path}** ${texts.actions[action]}${hunks ? ` ${figures(hunks)}` : ""}`;
+    const head = `**${path}** ${texts.actions[action]}${hunks ? ` ${lineFigures(counts(hunks))}` : ""}`;
     if (!hunks) return `${head}, ${texts.noText}`;
     const shown = hunks.slice(0, Math.max(0, left));
     left -= hunks.length;
@@ -63,7 +73,7 @@ function changesText(changes: readonly Change[], most: number, texts: ReportText
   return parts.join("\n\n");
 }
 
-function figures(hunks: readonly string[]): string {
+function counts(hunks: readonly string[]): { added: number; removed: number } {
   const count = (mark: string) => hunks.filter((line) => line.startsWith(mark)).length;
-  return lineFigures({ added: count("+"), removed: count("-") });
+  return { added: count("+"), removed: count("-") };
 }

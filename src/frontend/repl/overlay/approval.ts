@@ -10,10 +10,10 @@ import {
   type WordDiff,
 } from "../../../view/mod.ts";
 import { after } from "../../../util/timer.ts";
-import { rowsOfLine } from "../transcript/rows.ts";
 import type { Entry } from "./choice_list.ts";
 import { ChoicePanel, type PanelStyle } from "./choice_panel.ts";
-import { exactLine, exactRows, nameUnseen, wordRows } from "./exact_text.ts";
+import { exactLine, exactRows, wordRows } from "./exact_text.ts";
+import { diffRows } from "./changes.ts";
 import { ScrollText } from "./scroll_text.ts";
 
 type Change = NonNullable<CallDetails["changes"]>[number];
@@ -243,20 +243,4 @@ class RequestView {
 
 function shortened(text: string): string {
   return text.length > MAX_FINDING ? `${text.slice(0, MAX_FINDING)}…` : text;
-}
-
-/** A diff with nothing cut and nothing hidden: long lines go on in the next row. */
-function diffRows(diff: string, columns: number, { palette, words }: DiffColours): string[] {
-  return diffLines(nameUnseen(diff), {
-    palette,
-    words,
-    maxLines: Infinity,
-    more: () => "",
-    fit: (line) => line,
-  }).flatMap((line) => rowsOfLine(line, columns));
-}
-
-interface DiffColours {
-  readonly palette: Palette;
-  readonly words: WordDiff | undefined;
 }

@@ -26,6 +26,8 @@ export interface ChoicePanelOptions<T> {
   readonly entries: readonly Entry<T>[];
   readonly current?: number | undefined;
   readonly filter?: boolean | undefined;
+  /** Nothing is decided by it: `q` leaves it as well. */
+  readonly reading?: boolean | undefined;
   /** Several can be chosen; makes one value of theirs. */
   readonly multiple?: ((values: readonly T[]) => T) | undefined;
   /** Hears of the current value as it changes. */
@@ -68,6 +70,7 @@ export class ChoicePanel<T> implements Overlay<T> {
     if (event.kind === "key") {
       if (event.key === "escape" || event.key === "ctrl+c") return this.cancel();
       if (event.key === "enter") return this.#enter();
+      if (event.key === "q" && this.#options.reading) return this.cancel();
       // In a list with previews a page is one of the list.
       if (!this.#previews && this.#body?.input(event.key)) return;
     }
@@ -217,14 +220,14 @@ export class ChoicePanel<T> implements Overlay<T> {
   #hints(bodyCut: boolean, listCut: boolean): string[] {
     const { hints } = this.#style.texts;
     if (this.#writing) return [hints.send, hints.back];
-    const { filter, multiple } = this.#options;
+    const { filter, multiple, reading } = this.#options;
     const { at, of } = this.#list.position;
     return [
       !filter && listCut ? `${hints.move} ${at}/${of}` : hints.move,
       ...(multiple ? [hints.mark] : []),
       hints.choose,
       ...(bodyCut ? [hints.scroll] : []),
-      hints.leave,
+      reading ? hints.leaveReading : hints.leave,
     ];
   }
 }

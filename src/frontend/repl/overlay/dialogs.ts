@@ -1,4 +1,4 @@
-import type { Choice, ChooseOptions, ConfirmOptions } from "../../../command/mod.ts";
+import type { ChangedFile, Choice, ChooseOptions, ConfirmOptions } from "../../../command/mod.ts";
 import type { ApprovalAnswer } from "../../../core/mod.ts";
 import { loadTexts, type Locale } from "../../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../../permission/mod.ts";
@@ -118,6 +118,12 @@ export class Dialogs {
     ]);
     const panel = new TextPanel(title, new ScrollText(render), await this.#style());
     await this.overlays.show(panel, undefined, true);
+  }
+
+  /** Lets the user look through changes of files. */
+  async changes(title: string, files: readonly ChangedFile[]): Promise<void> {
+    const { lookAtChanges } = await import("./changes.ts");
+    await lookAtChanges(this, title, files, await this.#style());
   }
 
   /** A text in words; `bullet` goes before each of its lines. */

@@ -1,54 +1,239 @@
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
-import { terminalSafe } from "../../../util/terminal_text.ts";
-import { diffLines, type Palette, wrapText } from "../../../view/mod.ts";
+import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
+import { diffLines, type Palette } from "../../../view/mod.ts";
+import { type Frame, stack } from "../screen/view.ts";
+import type { InputEvent } from "../terminal/terminal.ts";
 import type { Folded } from "../transcript/folded.ts";
 import { rowsOfLine } from "../transcript/rows.ts";
 import type { TranscriptTexts } from "../transcript/texts.ts";
-import type { Dialogs } from "./dialogs.ts";
+import { emphasised, occurrences, plainText } from "./find_text.ts";
+import type { Overlay } from "./overlay.ts";
+import { dealRows, hintRows } from "./panel.ts";
 
 export interface ExpandOptions {
-  readonly dialogs: Dialogs;
   readonly palette: Palette;
   readonly texts: TranscriptTexts;
   /** What was folded, newest last. */
   readonly folded: readonly Folded[];
 }
 
-/** Lets the user look at all of what the transcript shows a part of, one thing after the other. */
-export async function expandFolded({ dialogs, palette, texts, folded }: ExpandOptions): Promise<void> {
-  const { expand } = texts;
-  const entries = folded.toReversed().map((entry) => ({
-    label: `${entry.title}`,
-    detail: `${expand[entry.kind]} · ${expand.lines(entry.text.split("\n").length)}`,
-    value: entry,
-  }));
-  if (entries.length === 0) return await dialogs.show(expand.title, expand.empty);
-  let current: Folded | undefined;
-  while (true) {
-    current = await dialogs.choose(
-      expand.title,
-      entries,
-      current ? { current: folded.length - 1 - folded.indexOf(current) } : {},
+/** A line of the view: the head of an entry (-1), or one of its text. */
+interface Place {
+  readonly entry: number;
+  readonly line: number;
+}
+
+/** What the transcript shows a part of, in full: entries that are opened and closed, and searched. */
+export class ExpandPanel implements Overlay<never> {
+  readonly answer: Promise<undefined>;
+  readonly #options: ExpandOptions;
+  readonly #open = new Set<number>();
+  readonly #lines = new Map<number, readonly string[]>();
+  #at: Place;
+  /** The line in the first row, and which of its rows that is. */
+  #top = 0;
+  #page = 1;
+  #query = "";
+  /** What is being searched for, while it is written. */
+  #writing: string | undefined;
+  #resolve: (value: undefined) => void = () => {};
+
+  constructor(options: ExpandOptions) {
+    this.#options = options;
+    this.#at = { entry: options.folded.length - 1, line: -1 };
+    this.answer = new Promise((resolve) => this.#resolve = resolve);
+  }
+
+  cancel(): void {
+    this.#resolve(undefined);
+  }
+
+  input(event: InputEvent): void {
+    if (this.#writing !== undefined) return this.#write(event, this.#writing);
+    if (event.kind !== "key") return;
+    const { key, text } = event;
+    if (text === "N") return this.#search(-1);
+    const steps: Readonly<Record<string, number>> = {
+      up: -1,
+      k: -1,
+      down: 1,
+      j: 1,
+      pageUp: -this.#page,
+      b: -this.#page,
+      pageDown: this.#page,
+      space: this.#page,
+      home: -Infinity,
+      end: Infinity,
+    };
+    const step = steps[key];
+    if (step !== undefined) this.#move(step);
+    else if (key === "enter" || key === "tab") this.#toggle();
+    else if (text === "e") this.#toggleAll();
+    else if (text === "/") this.#writing = "";
+    else if (text === "n") this.#search(1);
+    else if (["escape", "ctrl+c", "ctrl+o", "q"].includes(key)) this.cancel();
+  }
+
+  #write(event: InputEvent, written: string): void {
+    if (event.kind === "paste") this.#writing = written + oneLine(event.text);
+    else if (event.key === "escape" || event.key === "ctrl+c") this.#writing = undefined;
+    else if (event.key === "backspace") this.#writing = [...written].slice(0, -1).join("");
+    else if (event.key === "enter") {
+      [this.#query, this.#writing] = [written, undefined];
+      if (!this.#isMatch(this.#at)) this.#search(1);
+    } else if (event.text !== undefined) this.#writing = written + event.text;
+  }
+
+  #toggle(): void {
+    const { entry } = this.#at;
+    if (!this.#open.delete(entry)) this.#open.add(entry);
+    else this.#at = { entry, line: -1 };
+  }
+
+  #toggleAll(): void {
+    const { folded } = this.#options;
+    if (this.#open.size < folded.length) folded.forEach((_, entry) => this.#open.add(entry));
+    else {
+      this.#open.clear();
+      this.#at = { entry: this.#at.entry, line: -1 };
+    }
+  }
+
+  #move(by: number): void {
+    const places = this.#places();
+    const at = this.#index(places) + by;
+    this.#at = places[Math.max(0, Math.min(places.length - 1, at))] ?? this.#at;
+  }
+
+  #index(places: readonly Place[]): number {
+    return places.findIndex(({ entry, line }) => entry === this.#at.entry && line === this.#at.line);
+  }
+
+  /** Goes to the next line with the text, around the end; an entry that it is in is opened. */
+  #search(direction: 1 | -1): void {
+    const places = this.#places(true).filter((place) => this.#isMatch(place));
+    const isAfter = ({ entry, line }: Place) =>
+      entry > this.#at.entry || (entry === this.#at.entry && line > this.#at.line);
+    const isSame = ({ entry, line }: Place) => entry === this.#at.entry && line === this.#at.line;
+    const found = direction === 1
+      ? places.find(isAfter) ?? places[0]
+      : places.findLast((place) => !isAfter(place) && !isSame(place)) ?? places.at(-1);
+    if (!found) return;
+    this.#at = found;
+    if (found.line >= 0) this.#open.add(found.entry);
+  }
+
+  #isMatch(place: Place): boolean {
+    return occurrences(plainText(this.#text(place)), this.#query).length > 0;
+  }
+
+  /** The lines that can be gone to; `all` with those of closed entries. */
+  #places(all = false): Place[] {
+    return this.#options.folded.flatMap((_, entry) => [
+      { entry, line: -1 },
+      ...(all || this.#open.has(entry) ? this.#linesOf(entry).map((_, line) => ({ entry, line })) : []),
+    ]);
+  }
+
+  #text({ entry, line }: Place): string {
+    if (line >= 0) return this.#linesOf(entry)[line] ?? "";
+    const folded = this.#options.folded[entry];
+    return folded ? oneLine(folded.title, 1000) : "";
+  }
+
+  #linesOf(entry: number): readonly string[] {
+    const known = this.#lines.get(entry);
+    if (known) return known;
+    const folded = this.#options.folded[entry];
+    const lines = folded ? textLines(folded, this.#options) : [];
+    this.#lines.set(entry, lines);
+    return lines;
+  }
+
+  frame(columns: number, rows: number): Frame {
+    const { palette, texts: { expand }, folded } = this.#options;
+    const hints = folded.length === 0 ? [expand.leave] : expand.hints;
+    const hint = hintRows([this.#matches(), ...hints].filter((text) => text !== ""), columns);
+    const given = dealRows(rows, [
+      ["body", 1],
+      ["input", this.#writing === undefined ? 0 : 1],
+      ["title", 1],
+      ["body", 4],
+      ["hint", hint.length],
+      ["rule", 1],
+      ["body", rows],
+    ]);
+    const input = `/${this.#writing ?? ""}`;
+    return stack([
+      { lines: given.rule > 0 ? ["─".repeat(columns)] : [] },
+      { lines: given.title > 0 ? [palette.bold(fitDisplay(expand.title, columns))] : [] },
+      { lines: folded.length === 0 ? [fitDisplay(expand.empty, columns)] : this.#body(columns, given.body) },
+      given.input > 0
+        ? {
+          lines: [fitDisplay(input, columns)],
+          caret: { row: 0, column: Math.min(columns - 1, displayWidth(input)) },
+        }
+        : { lines: [] },
+      { lines: hint.slice(0, given.hint).map(palette.dim) },
+    ]);
+  }
+
+  /** Which of the lines that match is the current one. */
+  #matches(): string {
+    if (this.#query === "") return "";
+    const { texts: { expand } } = this.#options;
+    const found = this.#places(true).filter((place) => this.#isMatch(place));
+    const at = found.findIndex(({ entry, line }) => entry === this.#at.entry && line === this.#at.line);
+    return found.length === 0 ? expand.notFound(this.#query) : expand.match(at + 1, found.length);
+  }
+
+  /** The rows around the current line; only those in view are laid out. */
+  #body(columns: number, room: number): string[] {
+    this.#page = Math.max(1, room - 1);
+    const places = this.#places();
+    const at = Math.max(0, this.#index(places));
+    this.#top = Math.max(0, Math.min(this.#top, at, places.length - 1));
+    const rowsFrom = (top: number) => {
+      const rows: string[] = [];
+      for (const place of places.slice(top, top + room)) {
+        if (rows.length >= room) break;
+        rows.push(...this.#rows(place, columns));
+      }
+      return rows;
+    };
+    const reaches = (top: number) => {
+      let used = 0;
+      for (const place of places.slice(top, at)) used += this.#rows(place, columns).length;
+      return used < room;
+    };
+    // Far away the view jumps, near it moves by as much as it must.
+    if (at - this.#top > room) this.#top = Math.max(0, at - room + 1);
+    while (this.#top < at && !reaches(this.#top)) this.#top++;
+    return rowsFrom(this.#top).slice(0, room);
+  }
+
+  #rows(place: Place, columns: number): string[] {
+    const { palette, texts: { expand }, folded } = this.#options;
+    const { entry, line } = place;
+    const current = entry === this.#at.entry && line === this.#at.line;
+    const pointer = current ? palette.accent("› ") : "  ";
+    const text = this.#text(place);
+    const marked = emphasised(text, occurrences(plainText(text), this.#query));
+    if (line >= 0) return rowsOfLine(marked, columns - 4).map((row) => `${pointer}  ${row}`);
+    const { kind = "output" } = folded[entry] ?? {};
+    const sign = this.#open.has(entry) ? "▾" : "▸";
+    const about = `${expand[kind]} · ${expand.lines(this.#linesOf(entry).length)}`;
+    const wide = displayWidth(text) + displayWidth(about) + 6 <= columns;
+    const head = rowsOfLine(marked, columns - 4).map((row, index) =>
+      `${pointer}${index === 0 ? sign : " "} ${palette.bold(row)}`
     );
-    if (!current) return;
-    const { title, kind, text } = current;
-    await dialogs.rows(title, (columns) => rowsOf(text, kind, { columns, palette, texts }));
+    return wide
+      ? [`${head[0] ?? ""}  ${palette.dim(about)}`]
+      : [...head, `    ${palette.dim(fitDisplay(about, columns - 4))}`];
   }
 }
 
-interface RowsView {
-  readonly columns: number;
-  readonly palette: Palette;
-  readonly texts: TranscriptTexts;
-}
-
-function rowsOf(text: string, kind: Folded["kind"], { columns, palette, texts }: RowsView): string[] {
-  if (kind === "diff") {
-    const fit = (line: string) => fitDisplay(line, Number.MAX_SAFE_INTEGER);
-    return diffLines(text, { palette, maxLines: Infinity, more: texts.moreLines, fit })
-      .flatMap((line) => rowsOfLine(line, columns));
-  }
-  const safe = terminalSafe(text.replaceAll("\t", "  ")).split("\n");
-  const lines = kind === "thought" ? safe.flatMap((line) => wrapText(line, columns, displayWidth)) : safe;
-  return lines.flatMap((line) => rowsOfLine(line, columns));
+function textLines({ kind, text }: Folded, { palette, texts }: ExpandOptions): string[] {
+  if (kind !== "diff") return terminalSafe(text.replaceAll("\t", "  ")).split("\n");
+  return diffLines(text, { palette, maxLines: Infinity, more: texts.moreLines, fit: (line) => line });
 }

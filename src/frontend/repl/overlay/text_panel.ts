@@ -38,7 +38,7 @@ export class TextPanel implements Overlay<never> {
     const { palette, texts } = this.#style;
     const title = wordRows(this.#title, columns, palette.warning).map(palette.bold);
     const body = this.#body.rows(columns);
-    const hint = hintRows([texts.hints.move, texts.hints.scroll, texts.hints.leave], columns).map(
+    const hint = hintRows([texts.hints.move, texts.hints.scroll, texts.hints.leaveReading], columns).map(
       palette.dim,
     );
     const given = dealRows(rows, [

@@ -7,6 +7,8 @@ import { openStage } from "../../../../support/overlay_stage.ts";
 interface Scene {
   readonly show: (dialogs: Dialogs, signal: AbortSignal) => Promise<unknown>;
   readonly keys?: readonly string[];
+  /** Keys for the panel that the first keys lead to. */
+  readonly next?: readonly string[];
 }
 
 const COMMAND: ApprovalRequest = {
@@ -38,6 +40,12 @@ const DIFF = [
   "   return 0;",
   " }",
 ].join("\n");
+
+const CHANGES = [
+  { path: "src/main.ts", what: "changed", added: 2, removed: 1, diff: DIFF.split("\n").slice(2).join("\n") },
+  { path: "文档/说明.md", what: "created", added: 12, removed: 0, diff: "@@ -0,0 +1 @@\n+你好" },
+  { path: "images/logo.png", what: "deleted", added: 0, removed: 0 },
+];
 
 const approve = (changes: Partial<ApprovalRequest>): Scene["show"] => (dialogs, signal) =>
   dialogs.approve({ ...COMMAND, ...changes }, signal);
@@ -143,6 +151,9 @@ const SCENES: Readonly<Record<string, Scene>> = {
         { filter: true, current: 2 },
       ),
   },
+  changes: { show: (dialogs) => dialogs.changes("2 files", CHANGES), keys: ["down"] },
+  changes_of_a_file: { show: (dialogs) => dialogs.changes("2 files", CHANGES), keys: ["enter"], next: [] },
+  changes_without_text: { show: (dialogs) => dialogs.changes("1 file", CHANGES.slice(2)) },
   confirm: {
     show: (dialogs) =>
       dialogs.confirm("Delete the session?", { text: "It cannot be brought back.", danger: true }),
@@ -155,22 +166,29 @@ const SCENES: Readonly<Record<string, Scene>> = {
   },
 };
 
-for (const [name, { show, keys = [] }] of Object.entries(SCENES)) {
+for (const [name, { show, keys = [], next }] of Object.entries(SCENES)) {
   Deno.test(`the panel ${name} looks as recorded`, async () => {
     const pictures: string[] = [];
     for (const locale of ["en", "zh-CN"] as const) {
       for (const columns of [80, 40]) {
         const stage = openStage({ columns, rows: 20, locale });
         const abort = new AbortController();
-        const answer = show(stage.dialogs, abort.signal).catch(() => {});
+        let open = true;
+        const answer = show(stage.dialogs, abort.signal).catch(() => {}).finally(() => open = false);
         await stage.shown();
         stage.terminal.press(...keys);
+        if (next) {
+          await stage.shown();
+          stage.terminal.press(...next);
+        }
         const frame = stage.terminal.screen().join("\n").trimEnd();
         pictures.push(`== ${locale}, ${columns} columns\n${frame}\n`);
         assertEquals(stage.terminal.destructive(), []);
-        stage.dialogs.overlays.cancel();
         abort.abort();
-        await answer;
+        while (open) {
+          stage.dialogs.overlays.cancel();
+          await Promise.race([answer, new Promise((resolve) => setTimeout(resolve, 1))]);
+        }
       }
     }
     const file = new URL(`../../../../golden/chat/${name}.txt`, import.meta.url);
