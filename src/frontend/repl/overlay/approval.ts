@@ -1,14 +1,7 @@
 import type { ApprovalAnswer } from "../../../core/mod.ts";
 import type { Texts } from "../../../i18n/mod.ts";
 import type { ApprovalRequest, CallDetails } from "../../../permission/mod.ts";
-import {
-  diffLines,
-  grouped,
-  lineFigures,
-  loadWordDiff,
-  type Palette,
-  type WordDiff,
-} from "../../../view/mod.ts";
+import { grouped, lineFigures, loadWordDiff, type WordDiff } from "../../../view/mod.ts";
 import { after } from "../../../util/timer.ts";
 import type { Entry } from "./choice_list.ts";
 import { ChoicePanel, type PanelStyle } from "./choice_panel.ts";
