@@ -1,4 +1,6 @@
 /** A person in the chat: the program itself, on a terminal, beside a model that does as it is told. */
+import { exists } from "../../src/path/probe.ts";
+import { loadTexts } from "../../src/i18n/mod.ts";
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import {
   finishEvent,
@@ -8,11 +10,8 @@ import {
   type Turn,
   usageEvent,
 } from "../support/model_server.ts";
-import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
-import { openTerminal, type Terminal } from "../support/tmux.ts";
-import { needs } from "../support/tools.ts";
-
-const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);
+import { mockConfig } from "../support/program.ts";
+import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
 /** The last message of the user. */
 function said({ json }: RecordedRequest): string {
@@ -33,80 +32,17 @@ function obedient(request: RecordedRequest): Turn {
   return { text: "Noted." };
 }
 
-interface Chat extends AsyncDisposable {
-  readonly world: World;
-  readonly terminal: Terminal;
-  /** Types a line and sends it. */
-  enter(line: string): Promise<void>;
-  /** Answers a panel, once a person could have seen it: keys on their way to the composer do not. */
-  answer(key: string): Promise<void>;
-  /** The process of the program. */
-  pid(): Promise<number>;
-}
-
-/** A panel that comes by itself takes no key for this long. */
-const PAUSE_MS = 500;
-
-async function openChat(
-  config: string,
-  { columns = 80, rows = 30, env = {}, args = "" } = {},
-): Promise<Chat> {
-  const world = await makeWorld(config);
-  const terminal = await openTerminal(await programFile(), {
-    cwd: world.dir,
-    columns,
-    rows,
-    env: {
-      REASONIX_HOME: world.home,
-      HOME: world.home,
-      LC_ALL: "C.UTF-8",
-      REASONIX_LANG: "en",
-      ...denoDir(),
-      ...env,
-    },
-  });
-  const enter = async (line: string) => {
-    await terminal.type(line);
-    await terminal.press("Enter");
-  };
-  await enter(`clear; reasonix ${args}; echo left-with-$?`);
-  return {
-    world,
-    terminal,
-    enter,
-    async answer(key) {
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
-      await terminal.press(key);
-    },
-    async pid() {
-      const shell = await terminal.ask("#{pane_pid}");
-      return Number(await Deno.readTextFile(`/proc/${shell}/task/${shell}/children`));
-    },
-    async [Symbol.asyncDispose]() {
-      await terminal[Symbol.asyncDispose]();
-      await world[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** The beginning of the composer's text while it is empty. */
-const EMPTY = "> Ask for something";
-
-function onTerminal(name: string, fn: () => Promise<void>): void {
-  Deno.test({ ...needs("tmux", hasTmux && Deno.build.os === "linux", name), fn });
-}
-
 onTerminal(
-  "a task, an edit that is approved, a command that is denied, kill -9, and on it goes",
+  "a session: an edit, a refusal with its reason, a diff, back and forth, kill -9, and on it goes",
   async () => {
     await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });
     await using chat = await openChat(mockConfig(server.url));
     const { terminal, world } = chat;
     await terminal.shows(EMPTY);
     await chat.enter("Please write a file.");
-    // A frame may be seen half drawn.
-    await terminal.shows("+ hello");
-    await terminal.shows("Allow write_file?");
+    // It comes in one piece: what it is about, and the answers.
+    const question = await terminal.shows("Allow write_file?");
+    assertStringIncludes(question, "+ hello");
     await chat.answer("y");
     await terminal.shows("That was the work.");
     assertEquals(await world.read("hello.txt"), "hello\nworld\n");
@@ -114,7 +50,36 @@ onTerminal(
 
     await chat.enter("Now remove the build.");
     await terminal.shows("│ rm -rf build");
-    await chat.answer("n");
+    await chat.answer("t");
+    await terminal.shows("tell the model why");
+    await terminal.type("keep it, 留着");
+    await terminal.press("Enter");
+    await terminal.shows(EMPTY);
+    await server.received(4);
+    assertStringIncludes(JSON.stringify(server.requests.at(-1)?.json.messages), "keep it, 留着");
+
+    await terminal.press("C-o");
+    await terminal.shows("What the transcript shows only a part of");
+    // The newest is first; the file is the one before.
+    await terminal.press("Down", "Enter");
+    await terminal.shows("+ world");
+    await terminal.press("Escape");
+    await terminal.shows("What the transcript shows only a part of");
+    await terminal.press("Escape");
+    await terminal.shows(EMPTY);
+
+    await chat.enter("/rewind");
+    await terminal.shows("Go back to which moment?");
+    // After turn 2, after turn 1, before the first.
+    await terminal.press("Down", "Down");
+    await terminal.shows("hello.txt");
+    await terminal.press("Enter");
+    await terminal.shows("Bring back what?");
+    await terminal.press("b");
+    await shownSoon(terminal, () => !exists(`${world.dir}/hello.txt`));
+    await terminal.shows(EMPTY);
+    await chat.enter("/redo");
+    await shownSoon(terminal, () => exists(`${world.dir}/hello.txt`));
     await terminal.shows(EMPTY);
 
     Deno.kill(await chat.pid(), "SIGKILL");
@@ -127,6 +92,38 @@ onTerminal(
     for (const text of ["Please write a file.", "Now remove the build.", "Which number"]) {
       assertStringIncludes(messages, text);
     }
+    await terminal.press("C-d");
+    await terminal.shows("left-with-0");
+  },
+);
+
+onTerminal(
+  "without a configuration the wizard comes first, and then the answer to the first message",
+  async () => {
+    const texts = await loadTexts("setup", "en");
+    await using server = startModelServer([], {
+      models: ["small-1"],
+      fallback: { text: "Forty-two." },
+      check: { prefix: false },
+    });
+    await using chat = await openChat("", { args: "'what is six by seven?'", rows: 50 });
+    const { terminal, world } = chat;
+    await terminal.shows(texts.whichProvider);
+    await terminal.press("Up", "Enter");
+    await terminal.shows(texts.address);
+    await chat.enter(server.url);
+    await terminal.shows(texts.providerName);
+    await chat.enter("mine");
+    await terminal.shows(texts.keyOrNone("MINE_API_KEY").slice(0, 14));
+    await chat.enter("sk-right-0123456789abcdef");
+    await terminal.shows(`◆  ${texts.model}`);
+    await terminal.press("Enter");
+    await terminal.shows(texts.askWindow.slice(0, 14));
+    await terminal.press("Enter");
+    const screen = await terminal.shows("Forty-two.");
+    assertStringIncludes(screen, "> what is six by seven?");
+    await terminal.shows(EMPTY);
+    assertStringIncludes(await Deno.readTextFile(`${world.home}/config.toml`), 'default_model = "mine"');
     await terminal.press("C-d");
     await terminal.shows("left-with-0");
   },
@@ -251,17 +248,6 @@ onTerminal("fifty resizes while an answer comes leave one composer and a whole h
   assertEquals(history.match(/Line \d{3}\./g), [...full, ...lines], history);
   assertEquals(history.split("> Ask").length - 1, 1, history);
 });
-
-/** Waits for a screen, with many looks a second. */
-async function shownSoon(terminal: Terminal, isSo: (screen: string) => boolean): Promise<string> {
-  const end = performance.now() + 20_000;
-  for (;;) {
-    const screen = await terminal.screen();
-    if (isSo(screen)) return screen;
-    if (performance.now() > end) throw new Error(`The screen does not come to that:\n${screen}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
 
 onTerminal("code in an answer is shown by the program as it is installed, and the chat goes on", async () => {
   await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });

@@ -21,6 +21,8 @@ export interface Terminal extends AsyncDisposable {
   resize(columns: number, rows: number): Promise<void>;
   /** What tmux says about the terminal: `#{cursor_flag}`. */
   ask(format: string): Promise<string>;
+  /** Scrolls as a person does who wants to see what was before, or comes back from there. */
+  scrollTo(place: "top" | "end"): Promise<void>;
   /** The lines that have left the screen, and the screen. */
   history(): Promise<string>;
   /** The screen as it is. */
@@ -57,6 +59,10 @@ export async function openTerminal(program: string, options: TerminalOptions): P
     resize: async (width, height) =>
       void await tmux(socket, "resize-window", "-t", "0", "-x", String(width), "-y", String(height)),
     ask: async (format) => (await tmux(socket, "display-message", "-p", "-t", "0", format)).trimEnd(),
+    async scrollTo(place) {
+      if (place === "top") await tmux(socket, "copy-mode", "-t", "0");
+      await tmux(socket, "send-keys", "-t", "0", "-X", place === "top" ? "history-top" : "cancel");
+    },
     history: () => tmux(socket, "capture-pane", "-p", "-S", "-", "-t", "0"),
     screen,
     async shows(text) {
