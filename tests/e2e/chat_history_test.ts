@@ -1,4 +1,4 @@
-/** What the terminal keeps of a chat is the transcript: every line once, in order, however far it goes back. */
+/** What the terminal keeps of a chat is the transcript: every line once, in order, however far back. */
 import { assertEquals } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
