@@ -1,6 +1,24 @@
 import { buildCommand, buildRouteMap } from "@stricli/core";
 import { argument, flag, NONE, option } from "./parameters.ts";
 
+/** What an import from other agents takes. */
+export const importParameters = {
+  flags: {
+    from: option("File or directory to read instead of the usual ones", "path"),
+    dryRun: flag("Only show what would be written"),
+    yes: flag("Write without asking"),
+    keys: flag("Put keys that stand in the files into .env of the Reasonix home"),
+    json: flag("Print JSON; writes only with --yes"),
+  },
+  positional: {
+    kind: "tuple",
+    parameters: [{
+      ...argument("claude, codex, opencode or reasonix (default: all that are found)", "agent"),
+      optional: true,
+    }],
+  },
+} as const;
+
 /** `reasonix config`: shows and changes settings. */
 export const configRoutes = buildRouteMap({
   routes: {
@@ -38,22 +56,7 @@ export const configRoutes = buildRouteMap({
     }),
     import: buildCommand({
       loader: async () => (await import("../commands/import/import.ts")).importSettings,
-      parameters: {
-        flags: {
-          from: option("File or directory to read instead of the usual ones", "path"),
-          dryRun: flag("Only show what would be written"),
-          yes: flag("Write without asking"),
-          keys: flag("Put keys that stand in the files into .env of the Reasonix home"),
-          json: flag("Print JSON; writes only with --yes"),
-        },
-        positional: {
-          kind: "tuple",
-          parameters: [{
-            ...argument("claude, codex, opencode or reasonix (default: all that are found)", "agent"),
-            optional: true,
-          }],
-        },
-      },
+      parameters: importParameters,
       docs: { brief: "Take over settings of another agent" },
     }),
     presets: buildCommand({

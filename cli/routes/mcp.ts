@@ -1,5 +1,16 @@
 import { buildCommand, buildRouteMap } from "@stricli/core";
-import { flag, NONE } from "./parameters.ts";
+import { argument, flag, NONE, option } from "./parameters.ts";
+import { importParameters } from "./config.ts";
+
+const many = (brief: string, placeholder: string) =>
+  ({ ...option(brief, placeholder), variadic: true }) as const;
+
+const WHOSE = {
+  project: flag("In the files of this project"),
+  user: flag("In your own files (default)"),
+};
+
+const NAME = argument("Name of the server", "name");
 
 /** `reasonix mcp`: MCP servers. */
 export const mcpRoutes = buildRouteMap({
@@ -8,6 +19,46 @@ export const mcpRoutes = buildRouteMap({
       loader: async () => (await import("../commands/mcp/list.ts")).list,
       parameters: { flags: { json: flag("Print JSON") }, ...NONE },
       docs: { brief: "List the configured servers" },
+    }),
+    add: buildCommand({
+      loader: async () => (await import("../commands/mcp/add.ts")).add,
+      parameters: {
+        flags: {
+          env: many("Variable for the program, also only its name", "NAME=value"),
+          cwd: option("Directory that the program runs in", "dir"),
+          header: many("Header for an address", "Name: value"),
+          headersHelper: option("Line of the shell that prints headers as JSON", "line"),
+          transport: {
+            kind: "enum",
+            values: ["stdio", "http", "streamable-http", "sse"],
+            optional: true,
+            brief: "How it is reached; known from what is given",
+          },
+          ...WHOSE,
+        },
+        aliases: { e: "env", t: "transport" },
+        positional: {
+          kind: "array",
+          parameter: argument("Name, then an address, or -- and a command line", "name"),
+          minimum: 1,
+        },
+      },
+      docs: {
+        brief: "Add a server",
+        fullDescription: "Adds a server to your own files, or to those of this project.\n" +
+          "  reasonix mcp add files -- npx -y @modelcontextprotocol/server-filesystem .\n" +
+          "  reasonix mcp add tracker https://tracker.example/mcp --header 'X-Team: a'",
+      },
+    }),
+    remove: buildCommand({
+      loader: async () => (await import("../commands/mcp/remove.ts")).remove,
+      parameters: { flags: WHOSE, positional: { kind: "tuple", parameters: [NAME] } },
+      docs: { brief: "Remove a server" },
+    }),
+    import: buildCommand({
+      loader: async () => (await import("../commands/import/import.ts")).importServers,
+      parameters: importParameters,
+      docs: { brief: "Take over the servers of another agent" },
     }),
   },
   docs: { brief: "List, add and try MCP servers" },

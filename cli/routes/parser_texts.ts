@@ -48,6 +48,8 @@ const FLAGS: Readonly<Record<string, string>> = {
   print: 'reasonix run "…", which prints the answer by itself',
   prompt: 'reasonix run "…"',
   r: 'reasonix run -r ID "…"',
+  s: "--project or --user",
+  scope: "--project or --user",
   sandbox: "--permission-mode",
   yolo: "--approval-mode yolo in the chat; without the jail: --permission-mode danger-full-access",
 };
@@ -126,6 +128,10 @@ function refusal(error: unknown): Refusal {
 }
 
 function unknownOption(option: string, corrections: readonly string[]): Refusal {
+  if (/^mcp add\b/.test(Deno.args.join(" ")) && !Deno.args.includes("--")) {
+    const remedy = "put -- before the command line: reasonix mcp add NAME -- COMMAND …";
+    return [`Unknown option ${option}`, guessWord(option) ? `here it is ${guessWord(option)}` : remedy];
+  }
   const guess = guessWord(option);
   if (guess !== undefined) return [`Unknown option ${option}`, `here it is ${guess}`];
   const meant = near(option, corrections.map((name) => `--${kebab(name)}`));

@@ -36,5 +36,7 @@ export type { Config, ConfigInput } from "./schema/schema.ts";
 export type { ProviderTable } from "./edit/provider.ts";
 /** The settings of other agents. Loaded when somebody imports them. */
 export const loadImport = lazy(() => import("./import/import.ts"));
+/** Changes of the files that describe MCP servers. Loaded when somebody makes one. */
+export const loadServerEdits = lazy(() => import("./plugins/edit_servers.ts"));
 
 export { type Vendor, vendorEntry, VENDORS } from "./vendors.ts";

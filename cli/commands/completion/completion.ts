@@ -55,6 +55,9 @@ export function completion(this: CliContext, _flags: unknown, shell: string): vo
 /** Commands about sessions that are not about one of them. */
 const NO_SESSION = new Set(["session list", "session search", "session prune"]);
 
+/** Commands about MCP servers that are not about one that is there. */
+const NO_SERVER = new Set(["mcp list", "mcp add", "mcp import"]);
+
 /** The words before the command line's end, and the piece of a word that is to be completed. */
 interface Unfinished {
   readonly before: readonly string[];
@@ -113,6 +116,9 @@ async function dynamicValues(before: readonly string[]): Promise<readonly string
   }
   if (command === "config get" || command === "config set") {
     return (await import("./values.ts")).configKeys();
+  }
+  if (/^mcp \w+$/.test(command) && !NO_SERVER.has(command)) {
+    return (await import("./values.ts")).serverNames();
   }
   if (command === "config presets") return (await import("./values.ts")).presetNames();
   if (command === "completion") return Object.keys(SCRIPTS);

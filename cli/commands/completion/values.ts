@@ -1,4 +1,5 @@
 import {
+  listServers,
   listSettings,
   loadConfig,
   type LoadedConfig,
@@ -18,6 +19,11 @@ export function modelNames(): Promise<readonly string[]> {
 
 export function configKeys(): Promise<readonly string[]> {
   return fromConfig((loaded) => listSettings(loaded).map((setting) => setting.key));
+}
+
+/** Names of MCP servers that some file describes. */
+export function serverNames(): Promise<readonly string[]> {
+  return fromConfig((loaded) => [...new Set(listServers(loaded).map(({ name }) => name))]);
 }
 
 /** Names that a task can begin with: commands of the program and skills. */

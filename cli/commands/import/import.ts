@@ -21,25 +21,38 @@ interface ImportFlags {
   readonly json?: boolean;
 }
 
+/** The same as {@linkcode importSettings} for MCP servers alone. */
+export async function importServers(this: CliContext, flags: ImportFlags, agent?: string): Promise<void> {
+  await importFrom(this, { ...flags, only: "servers" }, agent);
+}
+
 /** Shows what the settings of other agents would become here, and writes it on confirmation. */
 export async function importSettings(this: CliContext, flags: ImportFlags, agent?: string): Promise<void> {
-  const { stdout, stderr } = this.process;
+  await importFrom(this, flags, agent);
+}
+
+async function importFrom(
+  context: CliContext,
+  flags: ImportFlags & { readonly only?: "servers" },
+  agent: string | undefined,
+): Promise<void> {
+  const { stdout, stderr } = context.process;
   const importer = await loadImport();
-  const paths = runPaths(this);
+  const paths = runPaths(context);
   // Programs read the JSON form: it is English, whatever the user speaks.
-  const texts = await loadTexts("import", flags.json ? "en" : languageOf(this).locale);
+  const texts = await loadTexts("import", flags.json ? "en" : languageOf(context).locale);
   const terminal = Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
   const asks = terminal && !flags.json && !flags.yes && !flags.dryRun;
   const sources = await chooseFiles(importer, paths, { agent, from: flags.from, ask: asks, texts });
-  const preview = await importer.previewImport(sources, paths);
+  const preview = await importer.previewImport(sources, paths, flags.only);
   const hide = withoutSecrets(preview.keys);
   for (const problem of preview.problems) stderr.write(`${hide(problemText(problem))}\n`);
-  if (preview.problems.length > 0) this.process.exitCode = EXIT.config;
+  if (preview.problems.length > 0) context.process.exitCode = EXIT.config;
   const patches = preview.files.map((file) => patchOf(file, texts));
   const view = {
     show: safeShow(hide, paths.env("HOME")),
     texts,
-    colour: displayOf(this).outColor,
+    colour: displayOf(context).outColor,
     columns: outputWidth() ?? Infinity,
   };
   if (!flags.json) stdout.write(foundText(sources, view) + previewText(preview, patches, view));

@@ -1,5 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { insertTable, type ProviderTable, putProvider, wrapNewLists } from "./provider.ts";
+import { type ProviderTable, putProvider } from "./provider.ts";
+import { insertTable, removeTable, wrapNewLists } from "./table_text.ts";
 import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
 import { checkValue, type Finding } from "../load/check.ts";
@@ -172,7 +173,11 @@ export async function rewriteConfig(
   change(wanted);
   if (JSON.stringify(wanted) === JSON.stringify(table)) return { before, after: before };
   const head = found === undefined && header !== "" ? `${header}\n` : "";
-  const after = head + wrapNewLists(before, await rewrite(before, table, wanted));
+  const rewritten = await rewrite(before, table, wanted).catch((cause) => {
+    // The package refuses a few texts that are TOML.
+    throw unchangeable(file, cause);
+  });
+  const after = head + wrapNewLists(before, rewritten);
   verify(file, after, wanted);
   return { before, after };
 }
@@ -190,6 +195,10 @@ export async function writeConfig(
 
 /** The text with the least change that makes it say what is wanted. */
 async function rewrite(before: string, table: TomlTable, wanted: TomlTable): Promise<string> {
+  if (canonicalJson(table) === canonicalJson(wanted)) return before;
+  const removed = removedEntry(table, wanted);
+  const shrunk = removed && removeTable(before, removed.list, removed.index);
+  if (shrunk !== undefined) return shrunk;
   const { patch, stringify } = await import("@decimalturn/toml-patch");
   const added = addedEntry(table, wanted);
   if (added) {
@@ -225,6 +234,20 @@ function addedEntry(table: TomlTable, wanted: TomlTable): { list: string; entry:
   return undefined;
 }
 
+/** The only change: an entry of a list of tables is gone, or with it the list. */
+function removedEntry(table: TomlTable, wanted: TomlTable): { list: string; index: number } | undefined {
+  for (const list of ["providers", "plugins"]) {
+    const [before, after = []] = [table[list], wanted[list]];
+    if (!Array.isArray(before) || !Array.isArray(after) || after.length !== before.length - 1) continue;
+    const index = before.findIndex((entry, at) => canonicalJson(entry) !== canonicalJson(after[at]));
+    const rest = before.toSpliced(index, 1);
+    const others = Object.fromEntries(Object.entries(table).filter(([name]) => name !== list));
+    const expected = rest.length > 0 ? { ...others, [list]: rest } : others;
+    if (canonicalJson(expected) === canonicalJson(wanted)) return { list, index };
+  }
+  return undefined;
+}
+
 /** Never leaves a file behind that does not load, or that says something else than asked. */
 function verify(file: string, text: string, wanted: TomlTable): void {
   const problems: ConfigProblem[] = [];
@@ -233,8 +256,13 @@ function verify(file: string, text: string, wanted: TomlTable): void {
   const errors = problems.filter((problem) => problem.level === "error");
   if (errors.length > 0) throw new ConfigError(errors);
   if (canonicalJson(table) === canonicalJson(wanted)) return;
-  throw new ReasonixError(`Cannot change ${file} without touching other lines`, {
+  throw unchangeable(file);
+}
+
+function unchangeable(file: string, cause?: unknown): ReasonixError {
+  return new ReasonixError(`Cannot change ${file} without touching other lines`, {
     exit: "config",
     remedy: "make the change by hand",
+    cause,
   });
 }

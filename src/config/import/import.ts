@@ -8,6 +8,7 @@ import { planOpencode } from "./agents/opencode.ts";
 import type { Surroundings } from "./places.ts";
 import { type AgentName, type FoundKey, ImportPlan, type Left } from "./plan.ts";
 import { planReasonix } from "./agents/reasonix.ts";
+import { serversOf } from "./servers.ts";
 import { type Outcome, resolveSteps, type TargetFile } from "./target.ts";
 
 export { writeConfig } from "../edit/edit.ts";
@@ -39,23 +40,25 @@ const PLANNERS: Readonly<Record<AgentName, Planner>> = {
 
 /**
  * Reads files of other agents and works out what our own would become. A file that cannot be used is a
- * problem, and the others count.
+ * problem, and the others count. `only` leaves out what is no MCP server.
  *
  * @throws {ReasonixError} when one of our own files cannot be read
  */
 export async function previewImport(
   sources: readonly ForeignFile[],
   { cwd, home, env }: Surroundings,
+  only?: "servers",
 ): Promise<ImportPreview> {
-  const plan = new ImportPlan();
+  const whole = new ImportPlan();
   const documents: ForeignDocument[] = [];
   for (const source of sources) {
-    const document = await readForeign(source, plan.problems);
+    const document = await readForeign(source, whole.problems);
     if (document) documents.push(document);
   }
   for (const agent of Object.keys(PLANNERS) as AgentName[]) {
-    PLANNERS[agent](documents.filter((document) => document.agent === agent), plan, cwd);
+    PLANNERS[agent](documents.filter((document) => document.agent === agent), whole, cwd);
   }
+  const plan = only === "servers" ? serversOf(whole) : whole;
   const user = await resolveSteps(plan, { path: userConfigFile(home), shared: false });
   const project = await resolveSteps(plan, { path: projectConfigFile(cwd), shared: true });
   const saved = lazyDotenv(() => readText(`${home}/.env`, []));

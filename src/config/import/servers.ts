@@ -1,5 +1,5 @@
 import type { TomlTable } from "../schema/json_schema.ts";
-import type { ImportPlan, Origin } from "./plan.ts";
+import { ImportPlan, type Origin } from "./plan.ts";
 import { safeArguments, safeEnvironment, safeHeaders, safeText } from "./secrets.ts";
 
 /** An MCP server as another agent describes it, in our words. */
@@ -59,6 +59,22 @@ export function takeServer(plan: ImportPlan, server: ForeignServer): void {
   };
   const note = server.notes.length > 0 ? server.notes.join("; ") : undefined;
   plan.take(origin, { kind: "entry", list: "plugins", entry }, note);
+}
+
+/** The keys under which other agents, and our own files, describe servers. */
+const SERVER_KEY = /^(?:mcpServers|mcp_servers|mcp|plugins)\b/;
+
+/** The part of a plan that is about servers. */
+export function serversOf(whole: ImportPlan): ImportPlan {
+  const plan = new ImportPlan();
+  plan.problems.push(...whole.problems);
+  plan.left.push(...whole.left.filter(({ origin }) => SERVER_KEY.test(origin.text)));
+  plan.steps.push(
+    ...whole.steps.filter(({ change }) => change.kind === "entry" && change.list === "plugins"),
+  );
+  const entries = JSON.stringify(plan.steps.map(({ change }) => change));
+  plan.keys.push(...whole.keys.filter(({ name }) => entries.includes(`\${${name}}`)));
+  return plan;
 }
 
 function typeText({ type, command, url }: ForeignServer): string {

@@ -1,0 +1,203 @@
+import type { RunPaths } from "../../../src/assembly/mod.ts";
+import {
+  listServers,
+  loadConfig,
+  loadServerEdits,
+  mcpJsonFile,
+  projectConfigFile,
+  saveKey,
+  userConfigFile,
+} from "../../../src/config/mod.ts";
+import { formatPlace, ReasonixError } from "../../../src/core/mod.ts";
+import { isAbsolute } from "../../../src/path/lexical.ts";
+import { isFile } from "../../../src/path/probe.ts";
+import { findProgram } from "../../../src/util/find_program.ts";
+import { forReader } from "../../terminal/narrow.ts";
+import type { CliContext } from "../../terminal/process.ts";
+import { realDirectory, runPaths } from "../../terminal/working_directory.ts";
+import { changedLines, writeChange, writing } from "./change.ts";
+
+interface AddFlags {
+  readonly env?: readonly string[];
+  readonly header?: readonly string[];
+  readonly cwd?: string;
+  readonly transport?: "stdio" | "http" | "streamable-http" | "sse";
+  readonly headersHelper?: string;
+  readonly project?: boolean;
+  readonly user?: boolean;
+}
+
+type Edits = Awaited<ReturnType<typeof loadServerEdits>>;
+type NewServer = Omit<Parameters<Edits["addServer"]>[1], "name">;
+
+/** Adds a server to the user's file, or to the project's, and shows what was written. */
+export async function add(
+  this: CliContext,
+  flags: AddFlags,
+  name: string,
+  ...words: string[]
+): Promise<void> {
+  const paths = runPaths(this);
+  if (flags.project && flags.user) throw usage(name, "--project and --user exclude each other", "give one");
+  requireName(name);
+  const server = serverOf(name, words, flags, paths);
+  const loaded = await loadConfig(paths);
+  const file = flags.project ? projectConfigFile(paths.cwd) : userConfigFile(paths.home);
+  const own = [file, mcpJsonFile(flags.project ? paths.cwd : paths.home)];
+  const known = listServers(loaded).filter((row) => row.name === name);
+  for (const { place } of known) {
+    if (!place || !own.includes(place.file)) continue;
+    const remedy = `choose another, or: reasonix mcp remove ${name}`;
+    throw usage(name, `there is one of that name (${formatPlace(place)})`, remedy);
+  }
+  const { addServer } = await loadServerEdits();
+  const saved = flags.project ? new Map<string, string>() : loaded.keys.saved();
+  const taken = (variable: string, value: string) =>
+    [paths.env(variable), saved.get(variable)].some((other) => other !== undefined && other !== value);
+  const { change, secrets } = await addServer(file, { name, ...server }, taken);
+  const notes = known.map(({ place }) =>
+    `There is another of that name${place ? ` in ${formatPlace(place)}` : ""}`
+  );
+  for (const { variable, value } of secrets) {
+    if (paths.env(variable) === value) notes.push(`${variable} comes from your environment, as it does now`);
+    else if (flags.project) {
+      notes.push(
+        `The value of ${variable} is not written into a file that others read: ` +
+          `export ${variable}, or put it into .env of this project and keep that out of version control`,
+      );
+    } else {
+      const keep = () => saveKey(loaded.keys.file, variable, value);
+      if (!saved.has(variable)) await writing(loaded.keys.file, keep);
+      notes.push(`The value of ${variable} is kept in ${loaded.keys.file}, which only you can read`);
+    }
+  }
+  await writeChange(change, { shared: flags.project ?? false });
+  notes.push(...hints(server, flags, paths));
+  notes.push(flags.project ? "It starts after `reasonix trust`" : `Try it: reasonix mcp test ${name}`);
+  this.process.stdout.write(forReader(`Added "${name}" to ${file}\n`));
+  this.process.stdout.write(changedLines(this, change));
+  this.process.stdout.write(forReader(notes.map((note) => `${note}\n`).join("")));
+}
+
+function usage(name: string, why: string, remedy: string): ReasonixError {
+  return new ReasonixError(`Cannot add the MCP server ${JSON.stringify(name)}: ${why}`, {
+    exit: "usage",
+    remedy,
+  });
+}
+
+const MAX_NAME = 40;
+
+/** The name stands in the names of tools, which have 64 characters, and in rules. */
+function requireName(name: string): void {
+  const rest = "use letters, digits, - and _, such as my-server";
+  if (name === "") throw usage(name, "the name is empty", rest);
+  if (name.length > MAX_NAME) throw usage(name, `the name has more than ${MAX_NAME} characters`, rest);
+  const bad = /[^A-Za-z0-9_-]/u.exec(name)?.[0];
+  if (bad !== undefined) throw usage(name, `a name cannot have ${JSON.stringify(bad)} in it`, rest);
+  if (name.includes("__")) throw usage(name, "two _ in a row part the names of servers and tools", rest);
+}
+
+function serverOf(name: string, words: readonly string[], flags: AddFlags, paths: RunPaths): NewServer {
+  const [first, ...rest] = words;
+  if (first === undefined) {
+    throw usage(
+      name,
+      "neither a command nor an address is given",
+      `write: reasonix mcp add ${name} -- COMMAND`,
+    );
+  }
+  const isAddress = rest.length === 0 && /^[a-z][a-z0-9+.-]*:\/\//i.test(first);
+  const type = flags.transport ?? (isAddress ? "http" : "stdio");
+  if (type === "stdio") return program(name, { first, rest, flags, paths });
+  if (!isAddress) throw usage(name, `${JSON.stringify(words.join(" "))} is no address`, "give https://…");
+  return remote(name, { url: first, type, flags });
+}
+
+function remote(
+  name: string,
+  { url, type, flags }: { readonly url: string; readonly type: string; readonly flags: AddFlags },
+): NewServer {
+  const parsed = URL.parse(url);
+  if (parsed?.protocol !== "https:" && parsed?.protocol !== "http:") {
+    throw usage(name, `${JSON.stringify(url)} is no address of a web server`, "give https://…");
+  }
+  if (type === "sse") {
+    const remedy = "leave --transport out: most such servers answer streamable HTTP, often at …/mcp";
+    throw usage(name, "the transport sse of old servers is not there", remedy);
+  }
+  refuse(name, { env: flags.env, cwd: flags.cwd }, "a server with an address starts no program here");
+  return {
+    type: "http",
+    url,
+    headers: Object.fromEntries((flags.header ?? []).map((text) => header(name, text))),
+    ...(flags.headersHelper === undefined ? {} : { headersHelper: flags.headersHelper }),
+  };
+}
+
+function refuse(name: string, flags: Readonly<Record<string, unknown>>, why: string): void {
+  const [given] = Object.entries(flags).find(([, value]) => value !== undefined) ?? [];
+  if (given !== undefined) throw usage(name, `--${given} has no meaning: ${why}`, `leave --${given} out`);
+}
+
+function header(name: string, text: string): [string, string] {
+  const [, key = "", value = ""] = /^([^:\s]+)\s*:\s*([^]*)$/.exec(text) ?? [];
+  if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(key) || /[\r\n\0]/.test(value)) {
+    throw usage(name, "a --header is no header", "write --header 'Name: value'");
+  }
+  return [key, value];
+}
+
+function variable(name: string, text: string): [string, string] {
+  const [, key = "", value] = /^([^=]*)(?:=([^]*))?$/.exec(text) ?? [];
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(key)) {
+    throw usage(name, `${JSON.stringify(key)} is no name of a variable`, "write --env NAME=value");
+  }
+  return [key, value ?? `\${${key}}`];
+}
+
+interface ProgramWords {
+  readonly first: string;
+  readonly rest: readonly string[];
+  readonly flags: AddFlags;
+  readonly paths: RunPaths;
+}
+
+function program(name: string, { first, rest, flags, paths }: ProgramWords): NewServer {
+  const { header, headersHelper } = flags;
+  refuse(name, { header, "headers-helper": headersHelper }, "a program gets no headers; --env is for it");
+  const directory = flags.cwd === undefined
+    ? paths.cwd
+    : realDirectory(isAbsolute(flags.cwd) ? flags.cwd : `${paths.cwd}/${flags.cwd}`, `run "${name}" there`);
+  if (!isThere(first, directory, paths)) {
+    const remedy = first.includes("/") ? "give the path of a program" : "install it, or give its path";
+    throw usage(name, `there is no program ${JSON.stringify(first)}`, remedy);
+  }
+  // A path of one's own file counts from elsewhere than one that is typed.
+  const cwd = flags.cwd === undefined || flags.project ? flags.cwd : directory;
+  return {
+    type: "stdio",
+    command: first,
+    args: rest,
+    env: Object.fromEntries((flags.env ?? []).map((text) => variable(name, text))),
+    ...(cwd === undefined ? {} : { cwd }),
+  };
+}
+
+function isThere(command: string, directory: string, { env }: RunPaths): boolean {
+  if (command.includes("${") || Deno.build.os === "windows") return true;
+  if (command.includes("/")) return isFile(isAbsolute(command) ? command : `${directory}/${command}`);
+  return findProgram(command, env("PATH") ?? "", []) !== undefined;
+}
+
+/** A path that only works in this directory is the usual slip with a file that counts everywhere. */
+function hints({ command, args }: NewServer, { project, cwd }: AddFlags, paths: RunPaths): string[] {
+  if (project || cwd !== undefined || typeof command !== "string") return [];
+  const words = [command, ...(args as readonly string[] ?? [])];
+  const found = words.find((word) => {
+    const path = `${paths.cwd}/${word}`;
+    return !isAbsolute(word) && isFile(path);
+  });
+  if (found === undefined) return [];
+  return [`${found} counts from the directory of each session; with --cwd . it is always this one`];
+}

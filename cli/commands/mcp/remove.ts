@@ -1,0 +1,62 @@
+import {
+  listServers,
+  loadConfig,
+  loadServerEdits,
+  mcpJsonFile,
+  projectConfigFile,
+  userConfigFile,
+} from "../../../src/config/mod.ts";
+import { formatPlace, ReasonixError } from "../../../src/core/mod.ts";
+import { suggestNames } from "../../../src/util/suggest.ts";
+import { forReader } from "../../terminal/narrow.ts";
+import type { CliContext } from "../../terminal/process.ts";
+import { runPaths } from "../../terminal/working_directory.ts";
+import { changedLines, writeChange } from "./change.ts";
+
+interface RemoveFlags {
+  readonly project?: boolean;
+  readonly user?: boolean;
+}
+
+/** Takes a server out of the file that describes it. Everything else in the file stays as it is. */
+export async function remove(this: CliContext, flags: RemoveFlags, name: string): Promise<void> {
+  const paths = runPaths(this);
+  const { removeServer } = await loadServerEdits();
+  const places = [
+    { whose: "project", path: projectConfigFile(paths.cwd) },
+    { whose: "project", path: mcpJsonFile(paths.cwd) },
+    { whose: "user", path: userConfigFile(paths.home) },
+    { whose: "user", path: mcpJsonFile(paths.home) },
+  ] as const;
+  const wanted = places.filter(({ whose }) => flags[whose] || (!flags.project && !flags.user));
+  const found: { whose: "project" | "user"; change: Parameters<typeof writeChange>[0] }[] = [];
+  for (const { whose, path } of wanted) {
+    const change = await removeServer(path, name);
+    if (change) found.push({ whose, change });
+  }
+  const [first, ...others] = found;
+  if (!first) throw await unknown(name, paths);
+  if (others.some(({ whose }) => whose !== first.whose)) {
+    const files = found.map(({ change }) => change.path).join(" and ");
+    throw new ReasonixError(`Cannot remove "${name}": it stands in ${files}`, {
+      exit: "usage",
+      remedy: "say which one: add --project or --user",
+    });
+  }
+  await writeChange(first.change, { shared: first.whose === "project" });
+  this.process.stdout.write(forReader(`Removed "${name}" from ${first.change.path}\n`));
+  this.process.stdout.write(changedLines(this, first.change));
+  const next = listServers(await loadConfig(paths)).find((row) => row.name === name);
+  if (next?.place) {
+    this.process.stdout.write(forReader(`From now on the one in ${formatPlace(next.place)} counts\n`));
+  }
+}
+
+async function unknown(name: string, paths: Parameters<typeof loadConfig>[0]): Promise<ReasonixError> {
+  const names = listServers(await loadConfig(paths)).map((row) => row.name);
+  const near = suggestNames(name, names);
+  return new ReasonixError(`Cannot remove "${name}": no file describes an MCP server of that name`, {
+    exit: "usage",
+    remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : "`reasonix mcp list` shows them",
+  });
+}
