@@ -28,12 +28,16 @@ const MAIN = "reasonix.js";
  * what colours code, and the client of MCP servers. In the one file every megabyte would cost each start 7 ms
  * and 3.5 MB. They may be missing.
  */
-const BESIDE: Readonly<Record<string, string>> = {
-  o200k_base: "gpt-tokenizer/encoding/o200k_base",
-  cl100k_base: "gpt-tokenizer/encoding/cl100k_base",
-  terminal: "@earendil-works/pi-tui",
-  highlight: "highlight.js/lib/common",
-  mcp: "@modelcontextprotocol/client",
+const BESIDE: Readonly<Record<string, readonly string[]>> = {
+  o200k_base: ["gpt-tokenizer/encoding/o200k_base"],
+  cl100k_base: ["gpt-tokenizer/encoding/cl100k_base"],
+  // Two modules of a package whose other parts would take 18 ms and 2.6 MB.
+  terminal: [
+    "@earendil-works/pi-tui/dist/components/markdown.js",
+    "@earendil-works/pi-tui/dist/terminal-image.js",
+  ],
+  highlight: ["highlight.js/lib/common"],
+  mcp: ["@modelcontextprotocol/client"],
 };
 
 /**
@@ -51,11 +55,11 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
  * Programs of their own that a command starts, by the name of the file beside the program: the module as the
  * command imports it. They share no code with the program, so that none of theirs gets into its one file.
  */
-const PLUGINS: Readonly<Record<string, string>> = {
-  example: "../../plugins/example/main.ts",
+const PLUGINS: Readonly<Record<string, readonly string[]>> = {
+  example: ["../../plugins/example/main.ts"],
 };
 
-const EXTERNAL = Object.values({ ...BESIDE, ...PLUGINS }).flatMap((module) => ["--external", module]);
+const EXTERNAL = Object.values({ ...BESIDE, ...PLUGINS }).flat().flatMap((module) => ["--external", module]);
 
 /** Lets the file be started by name on Unix. */
 const SHEBANG = `#!/usr/bin/env -S deno run ${START_FLAGS.join(" ")} --no-config`;
@@ -145,7 +149,11 @@ export async function bundleLibrary(directory: string): Promise<string> {
 /** The code of a chunk with imports of files instead of the modules that lie beside the program. */
 function withFilesBeside(code: string): string {
   return Object.entries({ ...BESIDE, ...PLUGINS }).reduce(
-    (text, [name, module]) => text.replaceAll(JSON.stringify(module), `"./reasonix.${name}.js"`),
+    (text, [name, modules]) =>
+      modules.reduce(
+        (code, module) => code.replaceAll(JSON.stringify(module), `"./reasonix.${name}.js"`),
+        text,
+      ),
     code,
   );
 }
@@ -154,21 +162,21 @@ function withFilesBeside(code: string): string {
 async function bundleBeside(folder: string, to: string): Promise<void> {
   const pages = ascii(JSON.stringify(await sourcePages()));
   await Deno.writeTextFile(`${to}reasonix.docs.js`, `export default ${pages};\n`);
-  const plugins = Object.entries(PLUGINS).map(([name, path]) =>
-    [name, new URL(path, COMMANDS).href] as const
+  const plugins = Object.entries(PLUGINS).map(([name, paths]) =>
+    [name, paths.map((path) => new URL(path, COMMANDS).href)] as const
   );
-  for (const [name, module] of [...Object.entries(BESIDE), ...plugins]) {
+  for (const [name, modules] of [...Object.entries(BESIDE), ...plugins]) {
     const file = `${to}reasonix.${name}.js`;
-    const own = module.startsWith("file:") ? await filesBelow(new URL(".", module)) : [];
+    const local = modules.filter((module) => module.startsWith("file:"));
+    const own = (await Promise.all(local.map((module) => filesBelow(new URL(".", module))))).flat();
     const sources = ["deno.lock", "scripts/bundle.ts"].map((path) => new URL(path, ROOT));
     const times = await Promise.all([...sources, ...own].map(changedAt));
     if (await changedAt(file) > Math.max(...times)) continue;
     const entry = `${folder}/${name}.ts`;
+    const all = modules.map((module) => `export * from "${module}";\n`).join("");
     // A star leaves the default out.
-    await Deno.writeTextFile(
-      entry,
-      `import * as all from "${module}";\nexport * from "${module}";\nexport default all.default;\n`,
-    );
+    const first = `import * as first from "${modules[0]}";\nexport default first.default;\n`;
+    await Deno.writeTextFile(entry, all + first);
     await denoBundle(["--minify", "--config", `${ROOT.pathname}deno.json`, "-o", file, entry]);
   }
 }

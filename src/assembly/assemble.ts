@@ -40,18 +40,15 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   });
   const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [] });
   const parts = { paths, loaded, scope, workspace, session, recorder, inputs, registry, asker };
-  const vision = provider.model.vision;
-  const temporaryRules = skillRules.current;
-  const { tools, gate, plugins } = await openGuardedTools(options, { ...parts, vision, temporaryRules });
+  const rules = { vision: provider.model.vision, temporaryRules: skillRules.current };
+  const { tools, gate, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const context = await manageContext({ ...parts, model, plugins });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
   const warming: Promise<unknown>[] = [];
+  const turn = { provider, gate, toolbox: tools.toolbox, ...turnRules(config, options) };
   const controller = new Controller(recorder, {
-    provider,
-    gate,
-    toolbox: tools.toolbox,
+    ...turn,
     checkpointer,
-    ...turnRules(config, options),
     ...context,
     warm() {
       const files = (async () => (await gate.warm?.(), await checkpointer.warm()))();
@@ -70,6 +67,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     allowInTurn: skillRules.add,
     redact,
     warnings: remarks(parts),
+    turn,
     warmedUp: () => Promise.allSettled(warming),
     tools,
     plugins,

@@ -1,6 +1,7 @@
 import type { AnswerForm, TurnOutcome } from "../agent/mod.ts";
 import type { LoadedConfig } from "../config/mod.ts";
 import {
+  type ControlledParts,
   type Controller,
   type FileReport,
   rewind,
@@ -9,7 +10,7 @@ import {
   type TurnCheckpoints,
   turnTarget,
 } from "../control/mod.ts";
-import { ReasonixError } from "../core/mod.ts";
+import { type EventSink, ReasonixError } from "../core/mod.ts";
 import type { Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
@@ -24,6 +25,7 @@ import { resolveInput, type TurnInput } from "./context/turn_input.ts";
 
 /** The parts of a run, connected. */
 export interface AssemblyParts extends OpeningParts {
+  readonly session: RunSession;
   readonly controller: Controller;
   readonly gate: Gate;
   readonly checkpointer: Pick<TurnCheckpoints, "open">;
@@ -41,6 +43,8 @@ export interface AssemblyParts extends OpeningParts {
   readonly warnings: readonly Remark[];
   /** Resolves when nothing that was started ahead is running any more. */
   readonly warmedUp: () => Promise<unknown>;
+  /** What a turn needs beyond its conversation; nothing that acts between steps. */
+  readonly turn: ControlledParts;
   /** The background of the tools. */
   readonly tools: Pick<RunTools, "close" | "ended">;
 }
@@ -211,6 +215,15 @@ export class Assembly implements AsyncDisposable {
   get rewindable(): RewindParts {
     const { controller: { recorder }, checkpointer } = this.#parts;
     return { recorder, checkpoints: () => checkpointer.open() };
+  }
+
+  /**
+   * Makes ready what the first turn needs, while its message is being written. Nothing is recorded, sent or
+   * kept of it, so that what changes until then counts; `sink` is shown the events.
+   */
+  async warmUp(sink: EventSink): Promise<void> {
+    const { rehearse } = await import("./session/rehearsal.ts");
+    await rehearse({ ...this.#parts, opening: this.#parts, sink });
   }
 
   /** Does a piece of work that an abort interrupts through the controller. */

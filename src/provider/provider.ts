@@ -42,4 +42,9 @@ export interface Provider {
   readonly name: string;
   readonly model: ModelInfo;
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
+  /**
+   * Does all that `stream` does, but for the network: the request goes nowhere and the reply is made up. What
+   * that loads and compiles need not wait for the first request then.
+   */
+  rehearse?(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
 }

@@ -7,6 +7,8 @@ export interface MarkdownOptions {
   readonly links?: boolean;
 }
 
+type Component = typeof import("@earendil-works/pi-tui/dist/components/markdown.js").Markdown;
+
 /** Where a link may lead that can be clicked. */
 const LINK = /^(?:https?|file|mailto):/i;
 // deno-lint-ignore no-control-regex
@@ -15,11 +17,11 @@ const LINKS = /\x1b\]8;[^;]*;([^\x07\x1b]*)(?:\x07|\x1b\\)([\s\S]*?)\x1b\]8;;(?:
 /** Renders Markdown to lines for a terminal. */
 export class MarkdownRenderer {
   readonly #palette: Palette;
-  readonly #component: typeof import("@earendil-works/pi-tui").Markdown;
+  readonly #component: Component;
   #highlight: Highlight | undefined;
   #loading: Promise<void> | undefined;
 
-  constructor(palette: Palette, component: typeof import("@earendil-works/pi-tui").Markdown) {
+  constructor(palette: Palette, component: Component) {
     this.#palette = palette;
     this.#component = component;
   }
@@ -58,7 +60,10 @@ export class MarkdownRenderer {
 
 /** Loads the renderer; it is not needed before the first paragraph has arrived. */
 export async function loadMarkdown({ palette, links }: MarkdownOptions): Promise<MarkdownRenderer> {
-  const { Markdown, setCapabilityOverrides } = await import("@earendil-works/pi-tui");
+  const [{ Markdown }, { setCapabilityOverrides }] = await Promise.all([
+    import("@earendil-works/pi-tui/dist/components/markdown.js"),
+    import("@earendil-works/pi-tui/dist/terminal-image.js"),
+  ]);
   if (links !== undefined) setCapabilityOverrides({ hyperlinks: links });
   return new MarkdownRenderer(palette, Markdown);
 }

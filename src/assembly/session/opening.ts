@@ -18,7 +18,7 @@ export interface OpeningParts {
   readonly inputs: PromptInputs;
   readonly registry: ToolRegistry;
   readonly provider: Provider;
-  readonly session: RunSession;
+  readonly session: Pick<RunSession, "head" | "state" | "takeNotices">;
   /** Absent where no plugin is configured. */
   readonly plugins?: RunPlugins | undefined;
 }

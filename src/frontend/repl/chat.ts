@@ -94,6 +94,7 @@ export class Chat {
       commands: this.#commands,
       texts,
       giveBack: (drafts) => this.#composer.putBack(drafts),
+      rehearsal: () => this.#transcript.rehearsal(),
       fail: (error) => this.#fail(error),
       changed: () => this.#screen.refresh(),
     });
@@ -211,6 +212,8 @@ export class Chat {
 
   #input(event: InputEvent): void {
     const key = event.kind === "key" ? event.key : undefined;
+    // The second key: one may be a slip, and a chat that nobody writes in stays small.
+    if (!this.#composer.empty) this.#submissions.warm();
     if (key !== "ctrl+c") this.#leaving = false;
     try {
       this.#give(event, key);

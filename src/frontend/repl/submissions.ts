@@ -1,10 +1,14 @@
 import type { Assembly, TurnInput } from "../../assembly/mod.ts";
 import { type CommandHost, readCommand } from "../../command/mod.ts";
-import type { Event } from "../../core/mod.ts";
+import type { Event, EventSink } from "../../core/mod.ts";
 import { carryOut } from "./carry_out.ts";
+import { after } from "../../util/timer.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import type { SessionHost } from "./session_host.ts";
 import { type Sent, TurnQueue } from "./turn_queue.ts";
+
+/** A key is on the screen by then. */
+const WARM_AFTER_MS = 10;
 
 export interface SubmissionsOptions {
   readonly host: SessionHost;
@@ -12,6 +16,8 @@ export interface SubmissionsOptions {
   readonly texts: ChatTexts;
   /** What came to nothing is the user's again, in this order. */
   readonly giveBack: (drafts: readonly Sent[]) => void;
+  /** Takes the events of a turn of which nothing is shown. */
+  readonly rehearsal: () => EventSink;
   readonly fail: (error: unknown) => void;
   readonly changed: () => void;
 }
@@ -25,6 +31,7 @@ export class Submissions {
   readonly queue: TurnQueue;
   readonly #options: SubmissionsOptions;
   readonly #steering: string[] = [];
+  #warm = false;
 
   constructor(options: SubmissionsOptions) {
     this.#options = options;
@@ -47,6 +54,17 @@ export class Submissions {
     this.#steering.push(draft.text);
     await controller.submit({ type: "steer", text: draft.text });
     this.#options.changed();
+  }
+
+  /** A message is being written: what it will need is made ready, once. */
+  warm(): void {
+    if (this.#warm) return;
+    this.#warm = true;
+    after(WARM_AFTER_MS, () => {
+      if (this.queue.busy) return;
+      const { host, rehearsal } = this.#options;
+      host.current().then((session) => session.warmUp(rehearsal())).catch(() => {});
+    });
   }
 
   /** Sends a text in place of the user, before what waits. */

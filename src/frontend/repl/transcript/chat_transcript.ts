@@ -86,6 +86,15 @@ export class Transcript {
     this.#options.changed();
   }
 
+  /** Takes events of a rehearsal, of which nothing is shown: what the first message executes is compiled. */
+  rehearsal(): (event: Event) => void {
+    const shadow = new Transcript({ ...this.#options, print() {}, changed() {} });
+    // A reply would load what renders it.
+    return (event) => {
+      if (event.type === "message.user" || !event.type.startsWith("message.")) shadow.event(event);
+    };
+  }
+
   /** A report for the user: Markdown, or lines with columns, which are kept. */
   say(text: string, form?: "plain"): void {
     if (form) return this.#history.lines("text", (columns) => plainRows(text, columns));

@@ -1,6 +1,7 @@
 import type { EventOf } from "../../../core/mod.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
+import { after } from "../../../util/timer.ts";
 import type { Palette } from "../../../view/mod.ts";
 import { Answer } from "./answer.ts";
 import type { FoldedThings } from "./folded.ts";
@@ -11,6 +12,9 @@ import { Thought } from "./thought.ts";
 /** The beginning of an escape sequence at the end of a text. */
 // deno-lint-ignore no-control-regex
 const CUT_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]{0,500}\x1b?)?$/;
+
+/** The request is on its way by then. */
+const WARM_AFTER_MS = 40;
 
 export interface ReplyParts {
   readonly palette: Palette;
@@ -39,8 +43,8 @@ export class Reply {
   begin(event: EventOf<"message.start">): void {
     this.#hidden = event.step === 0;
     [this.#streamed, this.#held] = [false, ""];
-    // So the first block has not to wait for it.
-    if (!this.#hidden) this.#parts.history.warm();
+    // So that the first block has not to wait for it; loaded at once it would hold up the request.
+    if (!this.#hidden) after(WARM_AFTER_MS, () => this.#parts.history.warm());
   }
 
   delta({ channel, text }: EventOf<"message.delta">): void {
@@ -49,6 +53,7 @@ export class Reply {
     if (text === "") return;
     this.#endThought();
     this.#streamed = true;
+    this.#parts.history.warm();
     const whole = this.#held + text;
     // A sequence that is cut in two would be shown as text.
     this.#held = CUT_SEQUENCE.exec(whole)?.[0] ?? "";

@@ -6,6 +6,13 @@ import { withRetry } from "../../retry.ts";
 import { RequestWriter } from "./request.ts";
 import { streamReply } from "./stream.ts";
 
+/** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
+const NOWHERE = `data:text/event-stream,${
+  encodeURIComponent(
+    'data: {"choices":[{"index":0,"delta":{"content":"."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
+  )
+}`;
+
 /** Chat completions, as spoken by OpenAI and everybody who is compatible with it. */
 export const openai: ProviderKind = {
   create: createOpenAi,
@@ -27,27 +34,24 @@ function createOpenAi(options: KindOptions): Provider {
   const headers = requestHeaders(options);
   const writer = new RequestWriter({ entry, model, ...(effort === undefined ? {} : { effort }) });
   const policy = { maxAttempts: entry.max_attempts, maxWaitMs: entry.max_wait_seconds * 1000 };
-  return {
-    name: entry.name,
-    model,
-    stream: (request, signal) => {
-      const attempt = () => {
-        const body = writer.body(request);
-        const reply = {
-          endpoint,
-          thinkTags: entry.compat.think_tags,
-          ...(entry.compat.text_calls ? { textCalls: toolNames(request) } : {}),
-          callIds: writer.callIds(request),
-          callIdPrefix: `call_${request.messages.length}`,
-          ...(request.onCall ? { onCall: request.onCall } : {}),
-        };
-        const firstByteMs = entry.first_byte_timeout_seconds * 1000;
-        const idleMs = entry.idle_timeout_seconds * 1000;
-        return streamReply({ url, headers, body, reply, firstByteMs, idleMs }, deps, signal);
+  const streamTo = (target: string) => (request: ModelRequest, signal: AbortSignal) => {
+    const attempt = () => {
+      const body = writer.body(request);
+      const reply = {
+        endpoint,
+        thinkTags: entry.compat.think_tags,
+        ...(entry.compat.text_calls ? { textCalls: toolNames(request) } : {}),
+        callIds: writer.callIds(request),
+        callIdPrefix: `call_${request.messages.length}`,
+        ...(request.onCall ? { onCall: request.onCall } : {}),
       };
-      return withRetry(attempt, policy, deps, signal);
-    },
+      const firstByteMs = entry.first_byte_timeout_seconds * 1000;
+      const idleMs = entry.idle_timeout_seconds * 1000;
+      return streamReply({ url: target, headers, body, reply, firstByteMs, idleMs }, deps, signal);
+    };
+    return withRetry(attempt, policy, deps, signal);
   };
+  return { name: entry.name, model, stream: streamTo(url), rehearse: streamTo(NOWHERE) };
 }
 
 function toolNames({ prefix, toolChoice }: ModelRequest): ReadonlySet<string> {
