@@ -79,7 +79,7 @@ const others: readonly Attempt[] = [
   ),
   attempt(
     "apply_patch in the form of diff",
-    call("apply_patch", { patch: "--- /dev/null\n+++ b/../../outside/pwn\n@@ -0,0 +1 @@\n+x\n" }),
+    call("apply_patch", { patch: "--- /dev/null\n+++ b/../outside/pwn\n@@ -0,0 +1 @@\n+x\n" }),
   ),
   attempt(
     "apply_patch where one part is inside",

@@ -67,7 +67,6 @@ export const POLICY_LETS_PASS: readonly string[] = [
 export const POLICY_PASSES_FILES: readonly string[] = [
   "a path in a URL",
   "an environment variable",
-  "apply_patch in the form of diff",
   "grep from above",
   "grep with a glob that leaves",
   "ls in depth",

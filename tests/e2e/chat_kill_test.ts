@@ -8,8 +8,8 @@ import { openTerminal, type Terminal } from "../support/tmux.ts";
 import { needs } from "../support/tools.ts";
 
 const POINTS = 40;
-/** On a busy machine fewer points are enough; a quick one passes all of them in half of this. */
-const LIMIT_MS = 40_000;
+/** On a busy machine fewer points are enough; a quick one passes all of them in less. */
+const LIMIT_MS = 30_000;
 const SEED = Number(Deno.env.get("REASONIX_TEST_SEED") ?? 20261122);
 const EMPTY = "> Ask for something";
 /** A panel that comes by itself takes no key for this long. */
