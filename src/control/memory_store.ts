@@ -18,7 +18,9 @@ export class MemoryStore implements EventStore {
     const live = LIVE_ONLY.has(event.type);
     const seq = live ? 0 : this.events.length + 1;
     const stamped: Event = { v: EVENT_VERSION, seq, time: new Date().toISOString(), ...event };
-    const kept = this.#redact && !live ? mapTexts(stamped, this.#redact) : stamped;
+    const kept = this.#redact && (!live || event.type === "tool.delta")
+      ? mapTexts(stamped, this.#redact)
+      : stamped;
     if (!live) {
       this.events.push(kept);
       apply(this.state, kept);

@@ -117,7 +117,7 @@ export class SessionLog {
   }
 
   append(event: NewEvent): Event {
-    if (LIVE_ONLY.has(event.type)) return this.#stamp(event, 0);
+    if (LIVE_ONLY.has(event.type)) return this.#live(event);
     if (this.#seq === 0 && event.type !== "session.start" && this.head) this.append(this.head);
     const seq = ++this.#seq;
     const stamped = this.#stamp(event, seq);
@@ -128,6 +128,12 @@ export class SessionLog {
     if (seq === 1) this.#firstWrite();
     if (this.#file.problem !== undefined && !this.#warned) this.#warn(this.#file.problem);
     return stored;
+  }
+
+  /** An event that is only shown. What a command prints may be a secret; the model is told none. */
+  #live(event: NewEvent): Event {
+    const stamped = this.#stamp(event, 0);
+    return this.#redact && event.type === "tool.delta" ? mapTexts(stamped, this.#redact) : stamped;
   }
 
   /** Closes what a crash left open (see `repair`) and returns the events this took. */
