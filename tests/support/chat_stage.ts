@@ -23,6 +23,8 @@ export interface ChatStageOptions {
   readonly rows?: number;
   /** May break the texts, of which the chat draws some with each frame. */
   readonly texts?: (texts: ChatTexts) => void;
+  /** Sessions and the user's configuration are files; without, nothing is kept and nothing can be saved. */
+  readonly onDisk?: boolean;
   /** Awaited before a session opens; what it throws is why it cannot be opened. */
   readonly beforeOpen?: (request: OpenRequest, person: Person) => void | Promise<void>;
 }
@@ -51,7 +53,7 @@ export interface ChatStage extends AsyncDisposable {
 }
 
 export async function openChat(options: ChatStageOptions = {}): Promise<ChatStage> {
-  const { replies = [], config = {}, locale = "en", columns, rows } = options;
+  const { replies = [], config = {}, locale = "en", columns, rows, onDisk = false } = options;
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-chat-" }));
   const paths = { cwd: `${root}/work`, home: `${root}/home`, env: (name: string) => Deno.env.get(name) };
   await Promise.all([Deno.mkdir(paths.cwd), Deno.mkdir(paths.home)]);
@@ -64,12 +66,13 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
   const open = async (request: OpenRequest, person: Person): Promise<Assembly> => {
     opened.push(request);
     await options.beforeOpen?.(request, person);
-    const { model: _model, effort: _effort, resume: _resume, ...rest } = request;
+    const { model: _model, effort: _effort, resume, ...rest } = request;
     const assembly = await assemble({
       ...rest,
       paths,
-      loaded: await loadTrustedConfig({ ...paths, flags: config, noFiles: true }, {}),
-      inMemory: true,
+      ...(onDisk && resume !== undefined ? { resume } : {}),
+      loaded: await loadTrustedConfig({ ...paths, flags: config, ...(onDisk ? {} : { noFiles: true }) }, {}),
+      ...(onDisk ? {} : { inMemory: true }),
       provider,
       ...(person.approver ? { approver: person.approver } : {}),
       ...(person.asker ? { asker: person.asker } : {}),

@@ -1,7 +1,7 @@
 import type { PreparedCall } from "../../core/mod.ts";
 import type { CommandReport } from "../command/evaluate/evaluate.ts";
 import { escapeGlob } from "../../path/glob.ts";
-import { absolutePath, relativeTo } from "../../path/lexical.ts";
+import { absolutePath } from "../../path/lexical.ts";
 import type { PathContext } from "../../rule/mod.ts";
 
 /** What a rule is proposed for. */
@@ -43,7 +43,7 @@ function exactRule({ call, subject }: ProposedCall, places: PathContext): string
   const paths = family === "Edit" ? writes : reads;
   const [path] = paths;
   if (path === undefined || paths.length !== 1) return undefined;
+  // The rule is saved for all projects: a relative path would mean a file of each of them.
   const real = places.realPath(absolutePath(path, { cwd: places.cwd, home: places.home }));
-  const shown = relativeTo(real, places.realPath(places.roots[0] ?? places.cwd)) ?? real;
-  return /[()]/.test(shown) ? undefined : `${family}(${escapeGlob(shown)})`;
+  return /[()]/.test(real) ? undefined : `${family}(${escapeGlob(real)})`;
 }

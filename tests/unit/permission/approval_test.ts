@@ -173,10 +173,10 @@ Deno.test("wide rules are only offered for commands that cannot run others", asy
   }
 });
 
-Deno.test("an edit's rule names its path below the workspace", async () => {
+Deno.test("an edit's rule names its whole path, since it is saved for all projects", async () => {
   const { gate, asked, saved } = attended(ALWAYS);
   await gate.check(call("edit_file", { path: "./src/../src/a.ts" }), signal);
-  assertEquals(asked[0]?.rule, "Edit(src/a.ts)");
+  assertEquals(asked[0]?.rule, "Edit(/w/src/a.ts)");
   assertEquals((await gate.check(call("write_file", { path: "src/a.ts" }), signal)).source, "rule");
   assertEquals(saved.length, 1);
 });

@@ -1,0 +1,152 @@
+/** What a person has allowed reaches no further than he was told. */
+import { call, say } from "../../../../support/agent_fixture.ts";
+import {
+  asked,
+  bash,
+  calls,
+  ended,
+  openAskingChat,
+  panel,
+  results,
+} from "../../../../support/asking_chat.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
+import type { ChatStage } from "../../../../support/chat_stage.ts";
+
+let ids = 0;
+const write = (path: string) => calls(call(`w${++ids}`, "write_file", { path, content: `${ids}\n` }));
+const touch = (name: string) => calls(bash(`b${++ids}`, `touch ${name}`));
+
+/** Sends a message whose call is asked about, and answers. */
+async function allow(chat: ChatStage, key: string): Promise<void> {
+  const [questions, turns] = [asked(chat), ended(chat)];
+  chat.say("go");
+  await panel(chat, questions + 1);
+  chat.terminal.press(key);
+  await chat.until(() => ended(chat) === turns + 1);
+}
+
+/** Sends a message and says whether its call was asked about. */
+async function asks(chat: ChatStage): Promise<boolean> {
+  const [questions, turns] = [asked(chat), ended(chat)];
+  chat.say("go on");
+  await chat.until(() => asked(chat) > questions || ended(chat) > turns);
+  if (asked(chat) === questions) return false;
+  await panel(chat, questions + 1);
+  chat.terminal.press("n");
+  await chat.until(() => ended(chat) === turns + 1);
+  return true;
+}
+
+const turn = (reply: ReturnType<typeof calls>) => [reply, say("done")];
+
+Deno.test("what is allowed for a session ends with it, whichever way it is left", async () => {
+  for (const way of ["/new", "/clear", "/fork", "/resume"]) {
+    const replies = [turn(touch("made")), turn(touch("made")), turn(touch("made"))].flat();
+    await using chat = await openAskingChat(replies, { onDisk: true });
+    await allow(chat, "s");
+    assertEquals(await asks(chat), false, way);
+    const { id } = chat.assembly().session;
+    chat.say(way === "/resume" ? `/resume ${id}` : way);
+    if (way === "/clear") {
+      await chat.until(() => chat.terminal.screen().some((line) => line.startsWith("────")));
+      chat.terminal.press("y");
+    }
+    await chat.until(() => chat.opened.length === 2);
+    await chat.until(() => chat.assembly().session.id !== id || way === "/resume");
+    assertEquals(await asks(chat), true, way);
+  }
+});
+
+Deno.test("a rule granted in the list of rules for the session ends with it as well", async () => {
+  await using chat = await openAskingChat([turn(touch("a")), turn(touch("b"))].flat(), { onDisk: true });
+  chat.say("hello");
+  await panel(chat, 1);
+  chat.terminal.press("n");
+  await chat.until(() => ended(chat) === 1);
+  chat.assembly().modes.allowForSession("Bash(touch:*)");
+  chat.say("/new");
+  await chat.until(() => chat.opened.length === 2);
+  assertEquals(await asks(chat), true);
+});
+
+Deno.test("a call allowed for the session is that call, and neither another file nor another line", async () => {
+  const replies = [
+    turn(touch("made")),
+    turn(touch("made")),
+    turn(touch("made2")),
+    turn(touch("made x")),
+    turn(touch("made; touch other")),
+    turn(calls(bash("x", "touch made", { workdir: "sub" }))),
+    turn(calls(bash("y", "touch made", { run_in_background: true }))),
+  ].flat();
+  await using chat = await openAskingChat(replies);
+  await Deno.mkdir(`${chat.cwd}/sub`);
+  await allow(chat, "s");
+  assertEquals(await asks(chat), false);
+  for (const what of ["another name", "one more word", "a second command", "another directory"]) {
+    assertEquals(await asks(chat), true, what);
+  }
+});
+
+Deno.test("file changes allowed for the session stay in the workspace and off protected files", async () => {
+  const replies = [
+    write("a"),
+    write("sub/b"),
+    write("../out"),
+    write(".git/hooks/pre-commit"),
+    write(".envrc"),
+  ]
+    .map(turn).flat();
+  await using chat = await openAskingChat(replies);
+  await allow(chat, "s");
+  assertEquals(await asks(chat), false);
+  assertEquals(await asks(chat), false);
+  assertEquals(results(chat).at(-1), "error");
+  assertEquals([await asks(chat), await asks(chat)], [true, true]);
+});
+
+Deno.test("always saves the rule that was shown, in the file that was named, and nothing else", async () => {
+  const replies = [turn(touch("made")), turn(touch("made")), turn(touch("other"))].flat();
+  await using chat = await openAskingChat(replies, { onDisk: true });
+  const file = `${chat.home}/config.toml`;
+  const before = '# mine\ndefault_model = "x" # stays\n';
+  await Deno.writeTextFile(file, before);
+  chat.say("go");
+  await panel(chat, 1);
+  const rows = chat.terminal.screen().join(" ").replace(/\s+/g, " ");
+  assertStringIncludes(rows, "Yes, always: Bash(touch made) (a)");
+  assertStringIncludes(rows.replaceAll(" ", ""), `savedin${file}`);
+  assertEquals(await Deno.readTextFile(file), before);
+  chat.terminal.press("a");
+  await chat.until(() => ended(chat) === 1);
+  const after = await Deno.readTextFile(file);
+  assertEquals(after.replace('\n[permissions]\nallow = [ "Bash(touch made)" ]\n', ""), before);
+  chat.say("/new");
+  await chat.until(() => chat.opened.length === 2);
+  assertEquals([await asks(chat), await asks(chat)], [false, true]);
+});
+
+Deno.test("always for a file means this file, and none of that name in a directory below or in another project", async () => {
+  const replies = [write("a"), write("a"), write("sub/a")].map(turn).flat();
+  await using chat = await openAskingChat(replies, { onDisk: true });
+  await allow(chat, "a");
+  const saved = await Deno.readTextFile(`${chat.home}/config.toml`);
+  assertEquals(/^allow = .*$/m.exec(saved)?.[0], `allow = [ "Edit(${chat.cwd}/a)" ]`);
+  assertEquals([await asks(chat), await asks(chat)], [false, true]);
+});
+
+Deno.test("for what is destructive nothing is saved, whatever key is pressed", async () => {
+  const replies = [
+    turn(calls(bash("1", "rm -rf ~/everything"))),
+    turn(calls(bash("2", "rm -rf ~/everything"))),
+  ].flat();
+  await using chat = await openAskingChat(replies, { onDisk: true });
+  chat.say("go");
+  await panel(chat, 1);
+  for (const key of ["a", "s", "p", "w", "4", "5", "n"]) chat.terminal.press(key);
+  await chat.until(() => ended(chat) === 1);
+  assertEquals(results(chat), ["blocked"]);
+  assert(!await Deno.stat(`${chat.home}/config.toml`).then(() => true, () => false));
+  assertEquals(chat.assembly().modes.sessionRules, []);
+  assertEquals(await asks(chat), true);
+});
