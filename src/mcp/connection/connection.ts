@@ -9,12 +9,13 @@ import type {
   Transport,
 } from "@modelcontextprotocol/client";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";
 import { CallClock } from "./call_clock.ts";
 import type { Listing } from "../listing/listing.ts";
 import type { Era } from "../listing/listing_cache.ts";
 import { listEverything } from "../listing/list_all.ts";
-import type { McpQuestions } from "./questions.ts";
+import { answerQuestions, type McpQuestions } from "./questions.ts";
 import { loadSdk } from "./sdk.ts";
 import type { ServerLog } from "../server_log.ts";
 import type { McpServerSpec } from "../server_spec.ts";
@@ -41,6 +42,7 @@ export interface ConnectionOptions {
 const PROBE_MS = 3_000;
 /** The longest the SDK can wait. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
+const MOST_PROBLEMS = 10;
 
 /** An answer to the question for completions of an argument. */
 export interface CompletionQuery {
@@ -49,23 +51,32 @@ export interface CompletionQuery {
   readonly value: string;
 }
 
+interface ConnectionParts {
+  readonly options: ConnectionOptions;
+  readonly clock: CallClock;
+  readonly problems: Set<string>;
+}
+
 /** A connection to one server, of either era. All methods reject with a ReasonixError, or for an abort. */
 export class Connection {
   readonly #client: Client;
   readonly #transport: Transport;
   readonly #options: ConnectionOptions;
   readonly #clock: CallClock;
+  /** What had to be mended in the lists. */
+  readonly #problems: Set<string>;
   #closing = false;
 
   private constructor(
     client: Client,
     transport: Transport,
-    parts: { options: ConnectionOptions; clock: CallClock },
+    parts: ConnectionParts,
   ) {
     this.#client = client;
     this.#transport = transport;
     this.#options = parts.options;
     this.#clock = parts.clock;
+    this.#problems = parts.problems;
   }
 
   /** Starts and greets a server. A process that stops at the probe of its era is started once more. */
@@ -101,10 +112,11 @@ export class Connection {
         resources: { autoRefresh: false, debounceMs: 50, onChanged: options.changed },
       },
     });
-    answerQuestions(client, options, clock);
+    answerQuestions(client, { server: spec.name, questions, clock });
     client.onerror = (error) => options.log.note(error.message);
-    const transport = await transportOf(options);
-    const connection = new Connection(client, transport, { options, clock });
+    const problems = new Set<string>();
+    const transport = await transportOf(options, (problem) => problems.add(problem));
+    const connection = new Connection(client, transport, { options, clock, problems });
     client.onclose = () => connection.#lost();
     try {
       await client.connect(transport, {
@@ -136,9 +148,14 @@ export class Connection {
   }
 
   async list(signal: AbortSignal): Promise<Listing> {
-    return await this.#asked(() =>
-      listEverything(this.#client, { signal, timeout: this.#options.spec.startupMs })
+    this.#problems.clear();
+    const listing = await this.#asked(() =>
+      listEverything(this.#client, { signal, timeout: this.#options.spec.startupMs || NO_LIMIT_MS })
     );
+    return {
+      ...listing,
+      problems: [...new Set([...this.#problems, ...listing.problems])].slice(0, MOST_PROBLEMS),
+    };
   }
 
   /** Calls a tool by its raw name. `limitMs` counts only while nobody is asked anything. */
@@ -245,7 +262,7 @@ export class Connection {
     if (ended !== undefined) return new ReasonixError(ended, { cause: error });
     const text = errorMessage(error);
     const cause = error instanceof Error && error.cause instanceof ReasonixError ? error.cause : undefined;
-    return cause ?? new ReasonixError(text, { cause: error });
+    return cause ?? new ReasonixError(oneLine(text, 300), { cause: error });
   }
 }
 
@@ -253,27 +270,15 @@ function isMissing(error: unknown): boolean {
   return error instanceof ReasonixError && error.remedy !== undefined;
 }
 
-async function transportOf({ spec, log, spawn, headers, auth }: ConnectionOptions): Promise<Transport> {
-  if (spec.type === "stdio") return new StdioTransport({ spawn: await serverSpawner(spec, spawn), log });
-  if (spec.type === "http") return await httpTransport({ spec, headers, auth });
+async function transportOf(
+  { spec, log, spawn, headers, auth }: ConnectionOptions,
+  tell: (problem: string) => void,
+): Promise<Transport> {
+  if (spec.type === "stdio") {
+    return new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, tell });
+  }
+  if (spec.type === "http") return await httpTransport({ spec, headers, auth, tell });
   throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
     remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
   });
-}
-
-function answerQuestions(client: Client, { spec, questions }: ConnectionOptions, clock: CallClock): void {
-  const { roots, elicit, sample } = questions;
-  client.setRequestHandler("roots/list", () => ({ roots: [...roots()].map((root) => ({ ...root })) }));
-  if (elicit) {
-    client.setRequestHandler(
-      "elicitation/create",
-      (request, context) => clock.paused(() => elicit(spec.name, request.params, context.mcpReq.signal)),
-    );
-  }
-  if (sample) {
-    client.setRequestHandler(
-      "sampling/createMessage",
-      (request, context) => clock.paused(() => sample(spec.name, request.params, context.mcpReq.signal)),
-    );
-  }
 }

@@ -1,9 +1,11 @@
 import type {
+  Client,
   CreateMessageRequestParams,
   CreateMessageResult,
   ElicitRequestParams,
   ElicitResult,
 } from "@modelcontextprotocol/client";
+import type { CallClock } from "./call_clock.ts";
 
 /** A directory that a server may look at. */
 export interface McpRoot {
@@ -27,4 +29,25 @@ export interface McpQuestions {
     params: CreateMessageRequestParams,
     signal: AbortSignal,
   ) => Promise<CreateMessageResult>;
+}
+
+/** Has a connection answer its server; time that a question takes is not charged to calls. */
+export function answerQuestions(
+  client: Client,
+  { server, questions, clock }: { server: string; questions: McpQuestions; clock: CallClock },
+): void {
+  const { roots, elicit, sample } = questions;
+  client.setRequestHandler("roots/list", () => ({ roots: [...roots()].map((root) => ({ ...root })) }));
+  if (elicit) {
+    client.setRequestHandler(
+      "elicitation/create",
+      (request, context) => clock.paused(() => elicit(server, request.params, context.mcpReq.signal)),
+    );
+  }
+  if (sample) {
+    client.setRequestHandler(
+      "sampling/createMessage",
+      (request, context) => clock.paused(() => sample(server, request.params, context.mcpReq.signal)),
+    );
+  }
 }

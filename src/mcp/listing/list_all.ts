@@ -29,7 +29,7 @@ export async function listEverything(client: Client, options: ListOptions): Prom
   return canonicalListing({ tools: foundTools, prompts: foundPrompts, resources: foundResources, templates });
 }
 
-/** The SDK's own list, which it also uses for headers; where it refuses that, the list as it is. */
+/** The SDK's own list, which it also uses for headers; one without an end as far as it is read here. */
 async function listTools(client: Client, options: ListOptions): Promise<unknown[]> {
   try {
     return (await client.listTools(undefined, { ...options, cacheMode: "refresh" })).tools;

@@ -2,10 +2,12 @@ import type {
   AuthProvider,
   OAuthClientProvider,
   StreamableHTTPClientTransport,
+  Transport,
 } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
 import { loadSdk } from "../connection/sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
+import { mendMessage } from "./mend_message.ts";
 import { MAX_MESSAGE_BYTES } from "./message_lines.ts";
 
 export interface HttpTransportOptions {
@@ -13,6 +15,8 @@ export interface HttpTransportOptions {
   /** Headers of the moment, of the helper program for example. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
   readonly auth: AuthProvider | OAuthClientProvider | undefined;
+  /** Hears of what had to be mended in an answer. */
+  readonly tell: (problem: string) => void;
 }
 
 const MEGABYTE = 1024 * 1024;
@@ -20,10 +24,10 @@ const NEWLINE = 10;
 
 /** Talks to a server over streamable HTTP; answers are bounded. Throws a ReasonixError for a wrong URL. */
 export async function httpTransport(options: HttpTransportOptions): Promise<StreamableHTTPClientTransport> {
-  const { spec, headers, auth } = options;
+  const { spec, headers, auth, tell } = options;
   const { StreamableHTTPClientTransport } = await loadSdk();
   const url = addressOf(spec.url);
-  return new StreamableHTTPClientTransport(url, {
+  const transport = new StreamableHTTPClientTransport(url, {
     async fetch(input, init) {
       const own = new Headers(init?.headers);
       // Credentials go to the server itself; its authorization server gets none of them.
@@ -35,6 +39,13 @@ export async function httpTransport(options: HttpTransportOptions): Promise<Stre
       return bounded(await fetch(input, { ...init, headers: own }));
     },
     ...(auth ? { authProvider: auth } : {}),
+  });
+  let receiver: Transport["onmessage"];
+  return Object.defineProperty(transport, "onmessage", {
+    get: () => receiver,
+    set(receive: Transport["onmessage"]) {
+      receiver = receive && ((message, extra) => receive(mendMessage(message, tell), extra));
+    },
   });
 }
 

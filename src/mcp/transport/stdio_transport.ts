@@ -2,6 +2,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import type { ServerLog } from "../server_log.ts";
+import { mendMessage } from "./mend_message.ts";
 import { MAX_MESSAGE_BYTES, MessageLines } from "./message_lines.ts";
 import { endProcess, type ServerProcess } from "./server_process.ts";
 
@@ -9,6 +10,8 @@ export interface StdioTransportOptions {
   /** Starts the server. Throws a ReasonixError that says why it cannot be started. */
   readonly spawn: () => ServerProcess;
   readonly log: ServerLog;
+  /** Hears of what had to be mended in an answer. */
+  readonly tell: (problem: string) => void;
 }
 
 const MEGABYTE = 1024 * 1024;
@@ -114,7 +117,7 @@ export class StdioTransport implements Transport {
       return;
     }
     if (!("method" in message)) this.#pending.delete(message.id as string | number);
-    this.onmessage?.(message as JSONRPCMessage);
+    this.onmessage?.(mendMessage(message as JSONRPCMessage, this.#options.tell));
   }
 
   /** Answers in place of the server, so that the call ends at once and says why. */
