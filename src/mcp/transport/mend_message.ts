@@ -43,9 +43,7 @@ function isObjectSchema(schema: unknown): boolean {
 
 /** Hints are flags and a title; what is neither says nothing. */
 function mendHints(hints: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(hints).filter(([name, value]) =>
-      typeof value === (name === "title" ? "string" : "boolean")
-    ),
-  );
+  const fits = (name: string, value: unknown) =>
+    name === "title" ? typeof value === "string" : typeof value === "boolean";
+  return Object.fromEntries(Object.entries(hints).filter(([name, value]) => fits(name, value)));
 }
