@@ -9,7 +9,7 @@ import type {
   Transport,
 } from "@modelcontextprotocol/client";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
-import { oneLine } from "../../util/terminal_text.ts";
+import { explained } from "./explain.ts";
 import { VERSION } from "../../util/version.ts";
 import { CallClock } from "./call_clock.ts";
 import type { Listing } from "../listing/listing.ts";
@@ -19,6 +19,7 @@ import { answerQuestions, type McpQuestions } from "./questions.ts";
 import { loadSdk } from "./sdk.ts";
 import type { ServerLog } from "../server_log.ts";
 import type { McpServerSpec } from "../server_spec.ts";
+import { AnswerFilter } from "../transport/answer_filter.ts";
 import { httpTransport } from "../transport/http_transport.ts";
 import { serverSpawner, type SpawnContext } from "../transport/server_process.ts";
 import { StdioTransport } from "../transport/stdio_transport.ts";
@@ -40,9 +41,10 @@ export interface ConnectionOptions {
 
 /** Time that a server may take to answer the probe; older ones may say nothing at all. */
 const PROBE_MS = 3_000;
+/** What the SDK says while it answers questions of the server, which are shown anyway. */
+const OWN_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
 /** The longest the SDK can wait. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
-const MOST_PROBLEMS = 10;
 
 /** An answer to the question for completions of an argument. */
 export interface CompletionQuery {
@@ -51,32 +53,25 @@ export interface CompletionQuery {
   readonly value: string;
 }
 
-interface ConnectionParts {
-  readonly options: ConnectionOptions;
-  readonly clock: CallClock;
-  readonly problems: Set<string>;
-}
-
 /** A connection to one server, of either era. All methods reject with a ReasonixError, or for an abort. */
 export class Connection {
   readonly #client: Client;
   readonly #transport: Transport;
   readonly #options: ConnectionOptions;
   readonly #clock: CallClock;
-  /** What had to be mended in the lists. */
-  readonly #problems: Set<string>;
+  readonly #filter: AnswerFilter;
   #closing = false;
 
   private constructor(
     client: Client,
     transport: Transport,
-    parts: ConnectionParts,
+    parts: { options: ConnectionOptions; clock: CallClock; filter: AnswerFilter },
   ) {
     this.#client = client;
     this.#transport = transport;
     this.#options = parts.options;
     this.#clock = parts.clock;
-    this.#problems = parts.problems;
+    this.#filter = parts.filter;
   }
 
   /** Starts and greets a server. A process that stops at the probe of its era is started once more. */
@@ -92,7 +87,7 @@ export class Connection {
   }
 
   static async #attempt(options: ConnectionOptions, era: Era | undefined, signal: AbortSignal) {
-    const { Client } = await loadSdk();
+    const { Client, isSpecType } = await loadSdk();
     const { spec, questions } = options;
     const clock = new CallClock();
     const client = new Client({ name: "reasonix", version: VERSION }, {
@@ -114,9 +109,9 @@ export class Connection {
     });
     answerQuestions(client, { server: spec.name, questions, clock });
     client.onerror = (error) => options.log.note(error.message);
-    const problems = new Set<string>();
-    const transport = await transportOf(options, (problem) => problems.add(problem));
-    const connection = new Connection(client, transport, { options, clock, problems });
+    const filter = new AnswerFilter(isSpecType);
+    const transport = await transportOf(options, filter);
+    const connection = new Connection(client, transport, { options, clock, filter });
     client.onclose = () => connection.#lost();
     try {
       await client.connect(transport, {
@@ -148,14 +143,9 @@ export class Connection {
   }
 
   async list(signal: AbortSignal): Promise<Listing> {
-    this.#problems.clear();
-    const listing = await this.#asked(() =>
-      listEverything(this.#client, { signal, timeout: this.#options.spec.startupMs || NO_LIMIT_MS })
-    );
-    return {
-      ...listing,
-      problems: [...new Set([...this.#problems, ...listing.problems])].slice(0, MOST_PROBLEMS),
-    };
+    const timeout = this.#options.spec.startupMs || NO_LIMIT_MS;
+    const options = { signal, timeout, refused: () => this.#filter.take() };
+    return await this.#asked(() => listEverything(this.#client, options));
   }
 
   /** Calls a tool by its raw name. `limitMs` counts only while nobody is asked anything. */
@@ -172,13 +162,15 @@ export class Connection {
           signal: limit.signal,
           timeout: NO_LIMIT_MS,
           onprogress: ({ progress, total, message }) => {
+            if (OWN_PROGRESS.test(message ?? "")) return;
             const share = total === undefined ? `${progress}` : `${progress}/${total}`;
             options.progress(`${[share, message].filter(Boolean).join(" ")}\n`);
           },
         })
       );
     } catch (error) {
-      if (options.signal.aborted || !limit.signal.aborted) throw error;
+      options.signal.throwIfAborted();
+      if (!limit.signal.aborted) throw error;
       throw new ReasonixError(
         `No answer within ${(limitMs ?? 0) / 1000} s; the call was cancelled, and it may have taken effect`,
         { remedy: "raise call_timeout_seconds or tool_timeout_seconds of the server" },
@@ -255,14 +247,9 @@ export class Connection {
 
   /** Says in one line what went wrong, and for a process that is gone how it ended. */
   #explained(error: unknown): unknown {
-    if (error instanceof ReasonixError || (error instanceof DOMException && error.name === "AbortError")) {
-      return error;
-    }
-    const ended = this.#howItEnded();
-    if (ended !== undefined) return new ReasonixError(ended, { cause: error });
-    const text = errorMessage(error);
-    const cause = error instanceof Error && error.cause instanceof ReasonixError ? error.cause : undefined;
-    return cause ?? new ReasonixError(oneLine(text, 300), { cause: error });
+    const plain = explained(error);
+    const ended = plain === error ? undefined : this.#howItEnded();
+    return ended === undefined ? plain : new ReasonixError(ended, { cause: error });
   }
 }
 
@@ -270,14 +257,12 @@ function isMissing(error: unknown): boolean {
   return error instanceof ReasonixError && error.remedy !== undefined;
 }
 
-async function transportOf(
-  { spec, log, spawn, headers, auth }: ConnectionOptions,
-  tell: (problem: string) => void,
-): Promise<Transport> {
+async function transportOf(options: ConnectionOptions, filter: AnswerFilter): Promise<Transport> {
+  const { spec, log, spawn, headers, auth } = options;
   if (spec.type === "stdio") {
-    return new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, tell });
+    return new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, filter });
   }
-  if (spec.type === "http") return await httpTransport({ spec, headers, auth, tell });
+  if (spec.type === "http") return await httpTransport({ spec, headers, auth, filter });
   throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
     remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
   });

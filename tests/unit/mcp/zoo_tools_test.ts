@@ -83,7 +83,6 @@ const KINDS: Readonly<Record<string, RegExp>> = {
   text: /^plain text$/,
   two: /^one\ntwo$/,
   empty: /^\(no output\)$/,
-  nothing: /^\(no output\)$/,
   image: /^\[image: image\/png, 1 KB, saved as .*\.png\]$/,
   audio: /^\[audio: audio\/wav, 1 KB, saved as .*\.wav\]$/,
   link: /^\[resource scripted:\/\/page\/1: The first page\]$/,
@@ -104,7 +103,12 @@ Deno.test("results of every kind reach the model as text, data as files", async 
       assertEquals(isError ?? false, kind === "error", kind);
     }
     const unknown = await mcp.call("mcp__s__result", { kind: "unknown" });
-    assert(unknown.content.length < 1000, unknown.content);
+    assertEquals(unknown.content, '[content of an unknown kind: {"type":"hologram","data":"?"}]');
+    const nothing = await mcp.call("mcp__s__result", { kind: "nothing" });
+    assertMatch(
+      nothing.content,
+      /^\(no output\)$|^error: s: Invalid result for tools\/call: content: .{1,80}$/,
+    );
   }
 });
 
