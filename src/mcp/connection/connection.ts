@@ -1,38 +1,25 @@
 import type {
-  AuthProvider,
   CallToolResult,
   Client,
   GetPromptResult,
-  OAuthClientProvider,
   ReadResourceResult,
   StreamableHTTPClientTransport,
-  Transport,
 } from "@modelcontextprotocol/client";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
-import { explained } from "./explain.ts";
 import { VERSION } from "../../util/version.ts";
 import { CallClock } from "./call_clock.ts";
+import { explained } from "./explain.ts";
 import type { Listing } from "../listing/listing.ts";
 import type { Era } from "../listing/listing_cache.ts";
 import { listEverything } from "../listing/list_all.ts";
 import { answerQuestions, type McpQuestions } from "./questions.ts";
 import { loadSdk } from "./sdk.ts";
-import type { ServerLog } from "../server_log.ts";
-import type { McpServerSpec } from "../server_spec.ts";
-import { AnswerFilter } from "../transport/answer_filter.ts";
-import { httpTransport } from "../transport/http_transport.ts";
-import { serverSpawner, type SpawnContext } from "../transport/server_process.ts";
-import { StdioTransport } from "../transport/stdio_transport.ts";
+import { openTransport, type ServerTransport, type TransportOptions } from "../transport/transport.ts";
 
-export interface ConnectionOptions {
-  readonly spec: McpServerSpec;
+export interface ConnectionOptions extends TransportOptions {
   /** The era of the last connection; absent: the server is asked. */
   readonly era: Era | undefined;
-  readonly log: ServerLog;
-  readonly spawn: SpawnContext;
   readonly questions: McpQuestions;
-  readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  readonly auth?: AuthProvider | OAuthClientProvider | undefined;
   /** The server says that a list of it is another one now. */
   readonly changed: () => void;
   /** The connection is gone, and nobody closed it. */
@@ -56,22 +43,20 @@ export interface CompletionQuery {
 /** A connection to one server, of either era. All methods reject with a ReasonixError, or for an abort. */
 export class Connection {
   readonly #client: Client;
-  readonly #transport: Transport;
+  readonly #server: ServerTransport;
   readonly #options: ConnectionOptions;
   readonly #clock: CallClock;
-  readonly #filter: AnswerFilter;
   #closing = false;
 
   private constructor(
     client: Client,
-    transport: Transport,
-    parts: { options: ConnectionOptions; clock: CallClock; filter: AnswerFilter },
+    server: ServerTransport,
+    parts: { options: ConnectionOptions; clock: CallClock },
   ) {
     this.#client = client;
-    this.#transport = transport;
+    this.#server = server;
     this.#options = parts.options;
     this.#clock = parts.clock;
-    this.#filter = parts.filter;
   }
 
   /** Starts and greets a server. A process that stops at the probe of its era is started once more. */
@@ -87,7 +72,7 @@ export class Connection {
   }
 
   static async #attempt(options: ConnectionOptions, era: Era | undefined, signal: AbortSignal) {
-    const { Client, isSpecType } = await loadSdk();
+    const { Client } = await loadSdk();
     const { spec, questions } = options;
     const clock = new CallClock();
     const client = new Client({ name: "reasonix", version: VERSION }, {
@@ -109,10 +94,13 @@ export class Connection {
     });
     answerQuestions(client, { server: spec.name, questions, clock });
     client.onerror = (error) => options.log.note(error.message);
-    const filter = new AnswerFilter(isSpecType);
-    const transport = await transportOf(options, filter);
-    const connection = new Connection(client, transport, { options, clock, filter });
+    const server = await openTransport(options);
+    const { transport } = server;
+    const connection = new Connection(client, server, { options, clock });
     client.onclose = () => connection.#lost();
+    // While it probes, the client itself does not look at the signal.
+    const stop = () => void transport.close();
+    signal.addEventListener("abort", stop, { once: true });
     try {
       await client.connect(transport, {
         signal,
@@ -124,6 +112,8 @@ export class Connection {
       await client.close().catch(() => {});
       await transport.close().catch(() => {});
       throw connection.#explained(error);
+    } finally {
+      signal.removeEventListener("abort", stop);
     }
     return connection;
   }
@@ -144,7 +134,7 @@ export class Connection {
 
   async list(signal: AbortSignal): Promise<Listing> {
     const timeout = this.#options.spec.startupMs || NO_LIMIT_MS;
-    const options = { signal, timeout, refused: () => this.#filter.take() };
+    const options = { signal, timeout, refused: this.#server.refused };
     return await this.#asked(() => listEverything(this.#client, options));
   }
 
@@ -212,13 +202,14 @@ export class Connection {
   /** Ends the connection: a process with its group, a session over HTTP with its DELETE. */
   async close(): Promise<void> {
     this.#closing = true;
-    if ("terminateSession" in this.#transport) {
-      const { terminateSession } = this.#transport as StreamableHTTPClientTransport;
+    const { transport } = this.#server;
+    if ("terminateSession" in transport) {
+      const { terminateSession } = transport as StreamableHTTPClientTransport;
       const limit = new Promise((resolve) => setTimeout(resolve, PROBE_MS));
-      await Promise.race([terminateSession.call(this.#transport).catch(() => {}), limit]);
+      await Promise.race([terminateSession.call(transport).catch(() => {}), limit]);
     }
     await this.#client.close().catch(() => {});
-    await this.#transport.close();
+    await transport.close();
   }
 
   #lost(): void {
@@ -228,7 +219,7 @@ export class Connection {
   }
 
   #howItEnded(): string | undefined {
-    const ended = this.#transport instanceof StdioTransport ? this.#transport.ended : undefined;
+    const ended = this.#server.ended();
     if (!ended) return undefined;
     const how = ended.signal
       ? `the server was ended by ${ended.signal}`
@@ -255,15 +246,4 @@ export class Connection {
 
 function isMissing(error: unknown): boolean {
   return error instanceof ReasonixError && error.remedy !== undefined;
-}
-
-async function transportOf(options: ConnectionOptions, filter: AnswerFilter): Promise<Transport> {
-  const { spec, log, spawn, headers, auth } = options;
-  if (spec.type === "stdio") {
-    return new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, filter });
-  }
-  if (spec.type === "http") return await httpTransport({ spec, headers, auth, filter });
-  throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
-    remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
-  });
 }

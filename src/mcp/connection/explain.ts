@@ -4,7 +4,7 @@ import { oneLine } from "../../util/terminal_text.ts";
 
 const MAX_LINE = 300;
 
-/** Says in one line what went wrong between the program and a server, with the SDK's own error as the cause. */
+/** Says in one line what went wrong between the program and a server; the SDK's own error is the cause. */
 export function explained(error: unknown): unknown {
   if (error instanceof ReasonixError || (error instanceof DOMException && error.name === "AbortError")) {
     return error;
