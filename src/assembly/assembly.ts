@@ -109,6 +109,11 @@ export class Assembly implements AsyncDisposable {
     return this.#parts.plugins?.servers;
   }
 
+  /** How servers give what goes into a message. */
+  get attachments(): { readonly vision: boolean; readonly directory: string } {
+    return { vision: this.provider.model.vision, directory: `${this.session.paths.dir}/outputs` };
+  }
+
   /** Tokens that a conversation of the model can have, where declared. */
   get window(): number | undefined {
     return this.#parts.window;
@@ -168,7 +173,17 @@ export class Assembly implements AsyncDisposable {
       const turn = answerForm
         ? { ...given, references: [...given.references ?? [], answerForm.request] }
         : given;
-      const resolved = await resolveInput(turn, { cwd, workspace, provider, recorder, gate, window });
+      const desk = { ...this.attachments, signal: signal ?? new AbortController().signal };
+      const resource = this.#parts.plugins?.resourceReader(desk);
+      const resolved = await resolveInput(turn, {
+        cwd,
+        workspace,
+        provider,
+        recorder,
+        gate,
+        window,
+        resource,
+      });
       throwIfStopped(signal);
       this.#parts.allowInTurn(turn.rules ?? []);
       const other = turn.model === undefined ? undefined : await providerOf(this.loaded, turn.model);

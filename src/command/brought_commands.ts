@@ -6,11 +6,12 @@ import type { SlashCommand } from "./command.ts";
 
 type OpenSession = (() => Promise<Assembly>) | undefined;
 
+const loadPrompts = lazy(() => import("./mcp/prompts.ts"));
 const loadMarkdown = lazy(() => import("./markdown/mod.ts"));
 
 /**
- * What the project and the user bring: Markdown files, then skills that a line may begin with; of two with
- * one name the file counts. A session that cannot be opened brings nothing.
+ * What the project and the user bring: Markdown files, then skills that a line may begin with, then prompts
+ * of MCP servers; of two with one name the first counts. A session that cannot be opened brings nothing.
  */
 export async function broughtCommands(session: OpenSession): Promise<readonly SlashCommand[]> {
   const assembly = await session?.().catch(() => undefined);
@@ -18,7 +19,15 @@ export async function broughtCommands(session: OpenSession): Promise<readonly Sl
   const { commandsOf, slashCommand } = await loadMarkdown();
   const files = commandsOf(assembly).commands.map(slashCommand);
   const names = new Set(files.map(({ name }) => name));
-  return [...files, ...skillCommands(assembly.inputs).filter(({ name }) => !names.has(name))];
+  const prompts = assembly.servers ? (await loadPrompts()).promptCommands(assembly, assembly.servers) : [];
+  const more = [...skillCommands(assembly.inputs), ...prompts].filter(({ name }) => !names.has(name));
+  return [...files, ...more];
+}
+
+/** Waits until it is known what the MCP server offers that a name belongs to. */
+export async function meetServer(name: string, session: OpenSession): Promise<void> {
+  const assembly = await session?.().catch(() => undefined);
+  await assembly?.servers?.meet(name);
 }
 
 /** The command file of a name that cannot be used, if there is one. */

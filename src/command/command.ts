@@ -108,6 +108,16 @@ export interface CommandHost {
 export interface ArgumentValue {
   readonly value: string;
   readonly detail?: string;
+  /** More is to be written right behind it. */
+  readonly open?: boolean;
+}
+
+/** What is written behind the name of a command. */
+export interface TypedArguments {
+  /** The words that are complete. */
+  readonly before: readonly string[];
+  /** The one that is being written. */
+  readonly word: string;
 }
 
 /** What a command does; loaded when it is used. */
@@ -118,8 +128,11 @@ export interface CommandBody {
    * @param argument what follows the name, without blanks around it
    */
   run(host: CommandHost, argument: string, signal?: AbortSignal): void | Promise<void>;
-  /** Values that can follow the name. */
-  complete?(host: CommandHost): readonly ArgumentValue[] | Promise<readonly ArgumentValue[]>;
+  /** Values that can follow what is written. */
+  complete?(
+    host: CommandHost,
+    typed: TypedArguments,
+  ): readonly ArgumentValue[] | Promise<readonly ArgumentValue[]>;
 }
 
 /** A command that the program itself carries out when a line begins with its name. */
@@ -135,7 +148,7 @@ export interface SlashCommand extends CommandBody {
   readonly chatOnly?: true;
   /** Does not wait for the end of a turn. */
   readonly whileWorking?: true;
-  readonly kind: "builtin" | "markdown" | "skill";
-  /** The file it comes from; absent for the program's own. */
+  readonly kind: "builtin" | "markdown" | "skill" | "prompt";
+  /** The file or the MCP server it comes from; absent for the program's own. */
   readonly origin?: string;
 }

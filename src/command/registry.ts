@@ -4,7 +4,7 @@ import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
 import { exists } from "../path/probe.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { type Builtin, type BuiltinName, COMMANDS } from "./builtins.ts";
-import { broughtCommands, unusedFile } from "./brought_commands.ts";
+import { broughtCommands, meetServer, unusedFile } from "./brought_commands.ts";
 import type { CommandBody, CommandHost, SlashCommand } from "./command.ts";
 
 /** What decides which commands there are. */
@@ -58,10 +58,12 @@ function lazyBody(name: string, entry: Builtin, texts: Texts["commands"]): Comma
       if (entry.needsSession) await requireBeginning(name, host, texts);
       await (await entry.load()).command.run(host, argument, signal);
     },
-    async complete(host) {
+    async complete(host, typed) {
+      // Commands of the program offer values for what comes first.
+      if (typed.before.length > 0) return [];
       const { command } = await entry.load();
       // Proposals of a session that cannot be opened are none.
-      return await (async () => await command.complete?.(host))().catch(() => undefined) ?? [];
+      return await (async () => await command.complete?.(host, typed))().catch(() => undefined) ?? [];
     },
   };
 }
@@ -92,6 +94,7 @@ export async function readCommand(
   if (!match) return undefined;
   const [, name = "", argument = ""] = match;
   const isNamed = ({ name: own, aliases = [] }: SlashCommand) => own === name || aliases.includes(name);
+  if (name.startsWith("mcp__")) await meetServer(name, scope.session);
   // Most lines name a command of the program, which needs no session.
   const command = (await builtinCommands(scope.locale)).find(isNamed) ??
     (await broughtCommands(scope.session)).find(isNamed);

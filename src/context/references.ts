@@ -1,6 +1,6 @@
 import { errorMessage, type ImagePart } from "../core/mod.ts";
 import { sortedEntries } from "../path/probe.ts";
-import { imageType, referencedNames } from "../path/reference_text.ts";
+import { imageType, referencedNames, serverAndUri } from "../path/reference_text.ts";
 import { suggestNames } from "../util/suggest.ts";
 
 /** Files a message names with `@`. */
@@ -19,7 +19,13 @@ export interface ReferenceOptions {
   /** True when images may be attached. */
   readonly vision: boolean;
   /** Reads a resource of a connected MCP server for `@server:uri`; undefined when there is no such server. */
-  readonly resource?: (server: string, uri: string) => Promise<string> | undefined;
+  readonly resource?: (server: string, uri: string) => Promise<ResourceText> | undefined;
+}
+
+/** A resource as the model gets it: data that is no text has its place named there. */
+export interface ResourceText {
+  readonly text: string;
+  readonly images: readonly ImagePart[];
 }
 
 const MAX_FILE_BYTES = 64 * 1024;
@@ -29,8 +35,8 @@ const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 const NOISE = new Set([".git", "node_modules", ".hg", ".svn", "__pycache__"]);
 
 /**
- * Resolves `@path`, `@dir/`, `@path:10-40` and `@"path with blanks"`. Only what exists on disk is a
- * reference; everything else stays literal text.
+ * Resolves `@path`, `@dir/`, `@path:10-40`, `@"path with blanks"` and `@server:uri`. Only what exists on
+ * disk, or names a server, is a reference; everything else stays literal text.
  */
 export async function resolveReferences(text: string, options: ReferenceOptions): Promise<References> {
   const found: Found = { blocks: [], images: [], notices: [] };
@@ -61,17 +67,17 @@ const MAX_RESOURCE_CHARS = 64 * 1024;
 /** Adds a resource; false when the name is none. */
 async function addResource(given: string, options: ReferenceOptions, found: Found): Promise<boolean> {
   const name = given.replace(/[.!?:]+$/, "");
-  const [, server, uri] = /^([\w.-]+):(.+)$/.exec(name) ?? [];
-  const reading = server && uri ? options.resource?.(server, uri) : undefined;
+  const named = serverAndUri(name);
+  const reading = named && named.uri !== "" ? options.resource?.(named.server, named.uri) : undefined;
   if (!reading) return false;
   try {
-    const text = await reading;
+    const { text, images } = await reading;
     const note = text.length > MAX_RESOURCE_CHARS
       ? `\n[cut; the resource has ${text.length} characters]`
       : "";
-    found.blocks.push(
-      `<resource ref="${name}">\n${text.slice(0, MAX_RESOURCE_CHARS).trimEnd()}${note}\n</resource>`,
-    );
+    const shown = text.slice(0, MAX_RESOURCE_CHARS).toWellFormed().trimEnd() || "[empty]";
+    found.blocks.push(`<resource ref="${name}">\n${shown}${note}\n</resource>`);
+    found.images.push(...images);
   } catch (error) {
     found.notices.push(`@${name} was not attached: ${errorMessage(error)}`);
   }

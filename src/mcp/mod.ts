@@ -5,7 +5,8 @@ export { type McpServerSpec, serverSpecs, type SpecContext, trustedReadOnlyTools
 export type { Listing, McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing/listing.ts";
 export type { McpQuestions, McpRoot } from "./connection/questions.ts";
 export type { McpServer, ServerChange, ServerState, ServerStatus } from "./server.ts";
-export type { McpOptions, McpServers } from "./servers.ts";
+export type { AttachedContent, ContentDesk } from "./content/attached.ts";
+export type { McpOptions, McpServers, PromptEntry, ResourceEntry } from "./servers.ts";
 
 /** The servers of a run; loaded only where one is configured. */
 export const loadMcp = lazy(() => import("./servers.ts"));

@@ -1,13 +1,18 @@
-import type { GetPromptResult, ReadResourceResult } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../core/mod.ts";
 import type { Tool } from "../tool/mod.ts";
-import type { CompletionQuery } from "./connection/connection.ts";
-import type { ConnectionOptions } from "./connection/connection.ts";
+import type { CompletionQuery, ConnectionOptions } from "./connection/connection.ts";
+import {
+  type AttachedContent,
+  type ContentDesk,
+  promptContent,
+  resourceContent,
+} from "./content/attached.ts";
 import type { McpPromptInfo, McpResourceInfo } from "./listing/listing.ts";
 import { ListingCache } from "./listing/listing_cache.ts";
-import { toolName } from "./listing/names.ts";
+import { namePrefix, toolName } from "./listing/names.ts";
 import { McpServer, type ServerChange, type ServerStatus } from "./server.ts";
 import type { McpServerSpec } from "./server_spec.ts";
+import { resourceTool } from "./tools/resource_tool.ts";
 import { remoteTool } from "./tools/tool.ts";
 import { indexedTools } from "./tools/tool_index.ts";
 
@@ -21,6 +26,20 @@ export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions
   /** What a connection of a server needs beside: headers and sign-in. */
   readonly connection: (spec: McpServerSpec) => Promise<Pick<ConnectionOptions, "headers" | "auth">>;
   readonly onChange: (change: ServerChange) => void;
+}
+
+export interface PromptEntry {
+  /** `mcp__server__prompt` */
+  readonly name: string;
+  readonly server: string;
+  readonly prompt: McpPromptInfo;
+}
+
+export interface ResourceEntry {
+  readonly server: string;
+  readonly resource: McpResourceInfo;
+  /** It stands for many: its address has parts in braces. */
+  readonly template: boolean;
 }
 
 /** The MCP servers of a run. Nothing starts before it is told to. */
@@ -39,6 +58,11 @@ export class McpServers {
 
   get status(): readonly ServerStatus[] {
     return this.servers.map(({ status }) => status);
+  }
+
+  /** Reports whether a server of this name can be used. */
+  has(name: string): boolean {
+    return this.servers.some(({ spec }) => spec.name === name && spec.enabled);
   }
 
   /** The server of a name. Throws a ReasonixError that names those there are. */
@@ -64,7 +88,7 @@ export class McpServers {
         return remoteTool(server, info, name);
       });
     });
-    return indexedTools(tools, this.#options.indexAboveTokens);
+    return indexedTools(tools, this.#options.indexAboveTokens, resourceTool(this.servers));
   }
 
   /** Servers that are met for the first time. */
@@ -77,15 +101,22 @@ export class McpServers {
     await Promise.all(servers.map((server) => server.start()));
   }
 
-  prompts(): readonly { readonly server: string; readonly prompt: McpPromptInfo }[] {
-    return this.#each(({ listing }) => listing.prompts).map(({ server, item }) => ({ server, prompt: item }));
+  /** All prompts, under the names that commands have for them. */
+  prompts(): readonly PromptEntry[] {
+    const taken = new Set<string>();
+    return this.#each(({ listing }) => listing.prompts).map(({ server, item }) => {
+      const name = toolName(server, item.name, taken);
+      taken.add(name);
+      return { name, server, prompt: item };
+    });
   }
 
-  resources(): readonly {
-    readonly server: string;
-    readonly resource: McpResourceInfo;
-    readonly template: boolean;
-  }[] {
+  /** Waits for the server that a name (`mcp__server__…`) belongs to, where nobody has met it yet. */
+  async meet(name: string): Promise<void> {
+    await this.start(this.unknown().filter(({ spec }) => name.startsWith(namePrefix(spec.name))));
+  }
+
+  resources(): readonly ResourceEntry[] {
     const all = (template: boolean) =>
       this.#each(({ listing }) => template ? listing.templates : listing.resources)
         .map(({ server, item }) => ({ server, resource: item, template }));
@@ -97,17 +128,24 @@ export class McpServers {
       .flatMap((server) => items(server).map((item) => ({ server: server.spec.name, item })));
   }
 
+  /** Has a server write a prompt. Rejects as `use` of a server does. */
   async prompt(
-    server: string,
-    name: string,
-    args: Record<string, string>,
-    signal: AbortSignal,
-  ): Promise<GetPromptResult> {
-    return await this.named(server).use((connection) => connection.prompt(name, args, signal), signal);
+    { server, name, args }: { server: string; name: string; args: Record<string, string> },
+    desk: ContentDesk,
+  ): Promise<AttachedContent> {
+    const { signal } = desk;
+    const result = await this.named(server).use(
+      (connection) => connection.prompt(name, args, signal),
+      signal,
+    );
+    return await promptContent(result, server, desk);
   }
 
-  async read(server: string, uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
-    return await this.named(server).use((connection) => connection.read(uri, signal), signal);
+  /** Reads a resource. Rejects as `use` of a server does. */
+  async read(server: string, uri: string, desk: ContentDesk): Promise<AttachedContent> {
+    const { signal } = desk;
+    const result = await this.named(server).use((connection) => connection.read(uri, signal), signal);
+    return await resourceContent(result, server, desk);
   }
 
   async complete(server: string, query: CompletionQuery, signal: AbortSignal): Promise<readonly string[]> {

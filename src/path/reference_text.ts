@@ -43,3 +43,16 @@ export function referenceTo(path: string): string | undefined {
   const isPlain = new RegExp(`^${PLAIN}+$`).test(path) && !/[.!?:]$|[:@([{]/.test(path);
   return isPlain ? `@${path}` : `@"${path}"`;
 }
+
+/** The server and address of a reference such as `server:uri`; undefined for a path. */
+export function serverAndUri(name: string): { readonly server: string; readonly uri: string } | undefined {
+  const [, server, uri] = /^([\w.-]+):(.*)$/s.exec(name) ?? [];
+  return server === undefined || uri === undefined ? undefined : { server, uri };
+}
+
+/** What of `server:uri` can be written without quotes; `whole`: nothing follows. */
+export function resourceReference(name: string, whole: boolean): string | undefined {
+  if (/["\n]/.test(name)) return undefined;
+  const isPlain = new RegExp(`^${PLAIN}+$`).test(name) && !(whole && /[.!?:]$/.test(name));
+  return isPlain ? `@${name}` : `@"${name}${whole ? '"' : ""}`;
+}

@@ -1,4 +1,4 @@
-import { loadRoughTokens, resolveReferences } from "../../context/mod.ts";
+import { loadRoughTokens, type ReferenceOptions, resolveReferences } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { type PreparedCall, ReasonixError, type UserInput } from "../../core/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
@@ -7,10 +7,12 @@ import type { RuleText } from "../../rule/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { grouped } from "../../view/mod.ts";
 
-/** The input of the user for one turn; `@path` in the text is resolved. */
+/** The input of the user for one turn; `@path` and `@server:uri` in the text are resolved. */
 export interface TurnInput extends UserInput {
   /** Instructions of a skill that go before the text. */
   readonly skill?: string;
+  /** The text is somebody else's: nothing in it is a reference. */
+  readonly literal?: boolean;
   /** Nothing may be changed in this turn. */
   readonly readOnly?: boolean;
   /** Answers this turn in place of the session's model; as `--model` names it. */
@@ -27,19 +29,22 @@ export interface TurnInputParts {
   readonly gate: Gate;
   /** Tokens that a conversation of the model can have, where declared; 0 or absent: unknown. */
   readonly window: number | undefined;
+  /** Reads a resource of an MCP server; absent: there are none. */
+  readonly resource: ReferenceOptions["resource"] | undefined;
 }
 
 /** Records the instructions of the skill and adds what the text refers to. */
 export async function resolveInput(input: TurnInput, parts: TurnInputParts): Promise<UserInput> {
-  const { cwd, workspace, provider, recorder, gate } = parts;
+  const { cwd, workspace, provider, recorder, gate, resource } = parts;
   const { skill, references = [], images = [], ...given } = input;
-  const { readOnly: _mode, rules: _rules, model: _model, ...rest } = given;
+  const { readOnly: _mode, rules: _rules, model: _model, literal = false, ...rest } = given;
   if (skill !== undefined) await recorder.record({ type: "message.user", content: skill, origin: "context" });
-  const found = await resolveReferences(input.text, {
+  const found = await resolveReferences(literal ? "" : input.text, {
     cwd,
     read: attachmentReader(gate, workspace),
     hidden: (path) => workspace.hidden(path),
     vision: provider.model.vision,
+    ...(resource ? { resource } : {}),
   });
   const blind = images.length > 0 && !provider.model.vision
     ? [`${provider.model.id} takes no images: it is only told that there was one`]

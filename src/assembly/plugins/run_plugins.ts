@@ -2,6 +2,8 @@ import type { LoadedConfig } from "../../config/mod.ts";
 import { changeTools, type Recorder } from "../../control/mod.ts";
 import type { NewEvent } from "../../core/mod.ts";
 import {
+  type AttachedContent,
+  type ContentDesk,
   loadMcp,
   type McpQuestions,
   type McpServers,
@@ -122,6 +124,11 @@ export class RunPlugins {
   /** Before a turn: so do lists that changed. */
   async beforeTurn(): Promise<void> {
     if (this.#late !== undefined) await this.#apply();
+  }
+
+  /** Reads what the user names as `@server:uri`; undefined for other words with a colon. */
+  resourceReader(desk: ContentDesk): (server: string, uri: string) => Promise<AttachedContent> | undefined {
+    return (server, uri) => this.servers.has(server) ? this.servers.read(server, uri, desk) : undefined;
   }
 
   async close(): Promise<void> {

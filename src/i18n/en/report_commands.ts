@@ -3,6 +3,7 @@ export const texts = {
   commands: "Commands",
   ownCommands: "Commands of this project and yours",
   skills: "Skills",
+  serverPrompts: "Prompts of MCP servers",
   otherLines:
     "A line of its own: `@path` gives the model a file, `!command` runs a shell line, `#fact` remembers something.",
   keysAre: "`/help keys` lists the keys.",

@@ -4,6 +4,7 @@ export const texts: typeof en = {
   commands: "命令",
   ownCommands: "项目和您自己的命令",
   skills: "技能",
+  serverPrompts: "MCP 服务器的提示词",
   otherLines: "其他写法：`@路径` 把文件交给模型，`!命令` 直接执行命令，`#内容` 记住一件事。",
   keysAre: "`/help keys` 列出快捷键。",
   alsoCalled: (names) => `也可写作：${names}`,

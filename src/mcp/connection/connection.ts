@@ -1,25 +1,37 @@
 import type {
+  AuthProvider,
   CallToolResult,
   Client,
   GetPromptResult,
+  OAuthClientProvider,
   ReadResourceResult,
   StreamableHTTPClientTransport,
+  Transport,
 } from "@modelcontextprotocol/client";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";
 import { CallClock } from "./call_clock.ts";
-import { explained } from "./explain.ts";
 import type { Listing } from "../listing/listing.ts";
 import type { Era } from "../listing/listing_cache.ts";
 import { listEverything } from "../listing/list_all.ts";
 import { answerQuestions, type McpQuestions } from "./questions.ts";
 import { loadSdk } from "./sdk.ts";
-import { openTransport, type ServerTransport, type TransportOptions } from "../transport/transport.ts";
+import type { ServerLog } from "../server_log.ts";
+import type { McpServerSpec } from "../server_spec.ts";
+import { httpTransport } from "../transport/http_transport.ts";
+import { serverSpawner, type SpawnContext } from "../transport/server_process.ts";
+import { StdioTransport } from "../transport/stdio_transport.ts";
 
-export interface ConnectionOptions extends TransportOptions {
+export interface ConnectionOptions {
+  readonly spec: McpServerSpec;
   /** The era of the last connection; absent: the server is asked. */
   readonly era: Era | undefined;
+  readonly log: ServerLog;
+  readonly spawn: SpawnContext;
   readonly questions: McpQuestions;
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
+  readonly auth?: AuthProvider | OAuthClientProvider | undefined;
   /** The server says that a list of it is another one now. */
   readonly changed: () => void;
   /** The connection is gone, and nobody closed it. */
@@ -28,10 +40,9 @@ export interface ConnectionOptions extends TransportOptions {
 
 /** Time that a server may take to answer the probe; older ones may say nothing at all. */
 const PROBE_MS = 3_000;
-/** What the SDK says while it answers questions of the server, which are shown anyway. */
-const OWN_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
 /** The longest the SDK can wait. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
+const MOST_PROBLEMS = 10;
 
 /** An answer to the question for completions of an argument. */
 export interface CompletionQuery {
@@ -40,23 +51,32 @@ export interface CompletionQuery {
   readonly value: string;
 }
 
+interface ConnectionParts {
+  readonly options: ConnectionOptions;
+  readonly clock: CallClock;
+  readonly problems: Set<string>;
+}
+
 /** A connection to one server, of either era. All methods reject with a ReasonixError, or for an abort. */
 export class Connection {
   readonly #client: Client;
-  readonly #server: ServerTransport;
+  readonly #transport: Transport;
   readonly #options: ConnectionOptions;
   readonly #clock: CallClock;
+  /** What had to be mended in the lists. */
+  readonly #problems: Set<string>;
   #closing = false;
 
   private constructor(
     client: Client,
-    server: ServerTransport,
-    parts: { options: ConnectionOptions; clock: CallClock },
+    transport: Transport,
+    parts: ConnectionParts,
   ) {
     this.#client = client;
-    this.#server = server;
+    this.#transport = transport;
     this.#options = parts.options;
     this.#clock = parts.clock;
+    this.#problems = parts.problems;
   }
 
   /** Starts and greets a server. A process that stops at the probe of its era is started once more. */
@@ -94,13 +114,10 @@ export class Connection {
     });
     answerQuestions(client, { server: spec.name, questions, clock });
     client.onerror = (error) => options.log.note(error.message);
-    const server = await openTransport(options);
-    const { transport } = server;
-    const connection = new Connection(client, server, { options, clock });
+    const problems = new Set<string>();
+    const transport = await transportOf(options, (problem) => problems.add(problem));
+    const connection = new Connection(client, transport, { options, clock, problems });
     client.onclose = () => connection.#lost();
-    // While it probes, the client itself does not look at the signal.
-    const stop = () => void transport.close();
-    signal.addEventListener("abort", stop, { once: true });
     try {
       await client.connect(transport, {
         signal,
@@ -112,8 +129,6 @@ export class Connection {
       await client.close().catch(() => {});
       await transport.close().catch(() => {});
       throw connection.#explained(error);
-    } finally {
-      signal.removeEventListener("abort", stop);
     }
     return connection;
   }
@@ -133,9 +148,14 @@ export class Connection {
   }
 
   async list(signal: AbortSignal): Promise<Listing> {
-    const timeout = this.#options.spec.startupMs || NO_LIMIT_MS;
-    const options = { signal, timeout, refused: this.#server.refused };
-    return await this.#asked(() => listEverything(this.#client, options));
+    this.#problems.clear();
+    const listing = await this.#asked(() =>
+      listEverything(this.#client, { signal, timeout: this.#options.spec.startupMs || NO_LIMIT_MS })
+    );
+    return {
+      ...listing,
+      problems: [...new Set([...this.#problems, ...listing.problems])].slice(0, MOST_PROBLEMS),
+    };
   }
 
   /** Calls a tool by its raw name. `limitMs` counts only while nobody is asked anything. */
@@ -152,15 +172,13 @@ export class Connection {
           signal: limit.signal,
           timeout: NO_LIMIT_MS,
           onprogress: ({ progress, total, message }) => {
-            if (OWN_PROGRESS.test(message ?? "")) return;
             const share = total === undefined ? `${progress}` : `${progress}/${total}`;
             options.progress(`${[share, message].filter(Boolean).join(" ")}\n`);
           },
         })
       );
     } catch (error) {
-      options.signal.throwIfAborted();
-      if (!limit.signal.aborted) throw error;
+      if (options.signal.aborted || !limit.signal.aborted) throw error;
       throw new ReasonixError(
         `No answer within ${(limitMs ?? 0) / 1000} s; the call was cancelled, and it may have taken effect`,
         { remedy: "raise call_timeout_seconds or tool_timeout_seconds of the server" },
@@ -202,14 +220,13 @@ export class Connection {
   /** Ends the connection: a process with its group, a session over HTTP with its DELETE. */
   async close(): Promise<void> {
     this.#closing = true;
-    const { transport } = this.#server;
-    if ("terminateSession" in transport) {
-      const { terminateSession } = transport as StreamableHTTPClientTransport;
+    if ("terminateSession" in this.#transport) {
+      const { terminateSession } = this.#transport as StreamableHTTPClientTransport;
       const limit = new Promise((resolve) => setTimeout(resolve, PROBE_MS));
-      await Promise.race([terminateSession.call(transport).catch(() => {}), limit]);
+      await Promise.race([terminateSession.call(this.#transport).catch(() => {}), limit]);
     }
     await this.#client.close().catch(() => {});
-    await transport.close();
+    await this.#transport.close();
   }
 
   #lost(): void {
@@ -219,7 +236,7 @@ export class Connection {
   }
 
   #howItEnded(): string | undefined {
-    const ended = this.#server.ended();
+    const ended = this.#transport instanceof StdioTransport ? this.#transport.ended : undefined;
     if (!ended) return undefined;
     const how = ended.signal
       ? `the server was ended by ${ended.signal}`
@@ -238,12 +255,30 @@ export class Connection {
 
   /** Says in one line what went wrong, and for a process that is gone how it ended. */
   #explained(error: unknown): unknown {
-    const plain = explained(error);
-    const ended = plain === error ? undefined : this.#howItEnded();
-    return ended === undefined ? plain : new ReasonixError(ended, { cause: error });
+    if (error instanceof ReasonixError || (error instanceof DOMException && error.name === "AbortError")) {
+      return error;
+    }
+    const ended = this.#howItEnded();
+    if (ended !== undefined) return new ReasonixError(ended, { cause: error });
+    const text = errorMessage(error);
+    const cause = error instanceof Error && error.cause instanceof ReasonixError ? error.cause : undefined;
+    return cause ?? new ReasonixError(oneLine(text, 300), { cause: error });
   }
 }
 
 function isMissing(error: unknown): boolean {
   return error instanceof ReasonixError && error.remedy !== undefined;
+}
+
+async function transportOf(
+  { spec, log, spawn, headers, auth }: ConnectionOptions,
+  tell: (problem: string) => void,
+): Promise<Transport> {
+  if (spec.type === "stdio") {
+    return new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, tell });
+  }
+  if (spec.type === "http") return await httpTransport({ spec, headers, auth, tell });
+  throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
+    remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
+  });
 }

@@ -9,11 +9,16 @@ const PREFIX = "mcp__";
  * hash of the whole, so that two tools never share one.
  */
 export function toolName(server: string, tool: string, taken?: ReadonlySet<string>): string {
-  const plain = `${PREFIX}${clean(server)}__${clean(tool)}`;
+  const plain = `${namePrefix(server)}${clean(tool)}`;
   const exact = !foreign(server) && !foreign(tool);
   if (exact && plain.length <= MAX_NAME && !taken?.has(plain)) return plain;
   const tail = `_${shortHash(`${server}\0${tool}`)}`;
   return plain.slice(0, MAX_NAME - tail.length) + tail;
+}
+
+/** What the names of everything of a server begin with, but for names that had to be cut. */
+export function namePrefix(server: string): string {
+  return `${PREFIX}${clean(server)}__`;
 }
 
 function clean(text: string): string {

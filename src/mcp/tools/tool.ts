@@ -1,6 +1,6 @@
 import { argumentsLine, errorMessage, isAbort } from "../../core/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
-import { failure, type Tool } from "../../tool/mod.ts";
+import { failure, type Tool, type ToolContext, type ToolResult } from "../../tool/mod.ts";
 import type { McpToolInfo } from "../listing/listing.ts";
 import { toolResult } from "./result.ts";
 import type { McpServer } from "../server.ts";
@@ -26,11 +26,20 @@ export function remoteTool(server: McpServer, info: McpToolInfo, name: string): 
           }), context.signal);
         return await toolResult(result, context);
       } catch (error) {
-        if (context.signal.aborted || isAbort(error)) throw error;
-        return failure(`${spec.name}: ${errorMessage(error)}`, remedyOf(error));
+        return failureOf(error, spec.name, context);
       }
     },
   };
+}
+
+/** What the model reads of a call that did not come through. Throws an abort. */
+export function failureOf(
+  error: unknown,
+  server: string,
+  { signal }: Pick<ToolContext, "signal">,
+): ToolResult {
+  if (signal.aborted || isAbort(error)) throw error;
+  return failure(`${server}: ${errorMessage(error)}`, remedyOf(error));
 }
 
 function remedyOf(error: unknown): string | undefined {

@@ -10,11 +10,23 @@ const MOST_FOUND = 8;
 
 /**
  * Tools as they are; above `tokens` tokens of descriptions and schemas they stay callable, and what the model
- * is offered is a search and a call with the names. 0: no index.
+ * is offered is a search and a call with the names. 0: no index. `resources` counts, and is always offered.
  */
-export function indexedTools(tools: readonly Tool[], tokens: number): readonly Tool[] {
-  if (tokens <= 0 || estimate(tools) <= tokens) return tools;
-  return [searchTool(tools), callTool(tools), ...tools.map((tool) => ({ ...tool, offered: false }))];
+export function indexedTools(
+  tools: readonly Tool[],
+  tokens: number,
+  resources?: Tool,
+): readonly Tool[] {
+  const plain = resources ? [resources] : [];
+  if (tokens <= 0 || tools.length === 0 || estimate([...tools, ...plain]) <= tokens) {
+    return [...tools, ...plain];
+  }
+  return [
+    searchTool(tools),
+    callTool(tools),
+    ...plain,
+    ...tools.map((tool) => ({ ...tool, offered: false })),
+  ];
 }
 
 function estimate(tools: readonly Tool[]): number {

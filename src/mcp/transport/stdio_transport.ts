@@ -1,9 +1,8 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
-import { after } from "../../util/timer.ts";
 import type { ServerLog } from "../server_log.ts";
-import type { AnswerFilter } from "./answer_filter.ts";
+import { mendMessage } from "./mend_message.ts";
 import { MAX_MESSAGE_BYTES, MessageLines } from "./message_lines.ts";
 import { endProcess, type ServerProcess } from "./server_process.ts";
 
@@ -11,13 +10,11 @@ export interface StdioTransportOptions {
   /** Starts the server. Throws a ReasonixError that says why it cannot be started. */
   readonly spawn: () => ServerProcess;
   readonly log: ServerLog;
-  readonly filter: AnswerFilter;
+  /** Hears of what had to be mended in an answer. */
+  readonly tell: (problem: string) => void;
 }
 
 const MEGABYTE = 1024 * 1024;
-const NEWLINE = 10;
-/** Time for the last output of a server that has ended to be taken in; its children may hold the stream. */
-const DRAIN_MS = 200;
 
 /**
  * One JSON message a line over the standard streams of a process. What is no message is noise: it goes to the
@@ -87,17 +84,12 @@ export class StdioTransport implements Transport {
       line: (text) => this.#line(text),
       tooLarge: (bytes, ends) => this.#tooLarge(bytes, ends),
     });
-    const reader = child.stdout.getReader();
-    const drained = child.status.then(() => after(DRAIN_MS, () => void reader.cancel().catch(() => {})));
     try {
-      for (let read = await reader.read(); !read.done; read = await reader.read()) {
-        lines.push(read.value as Uint8Array<ArrayBuffer>);
-      }
+      for await (const chunk of child.stdout) lines.push(chunk as Uint8Array<ArrayBuffer>);
     } catch {
       // The status tells more.
     }
     this.ended = await child.status;
-    (await drained)();
     const { code, signal } = this.ended;
     this.#options.log.note(signal ? `ended by ${signal}` : `ended with exit code ${code}`);
     if (this.#process) await endProcess(this.#process);
@@ -106,21 +98,16 @@ export class StdioTransport implements Transport {
 
   async #readLog(child: Deno.ChildProcess): Promise<void> {
     const { log } = this.#options;
-    const taken: string[] = [];
     const lines = new MessageLines({
-      line: (text) => taken.push(text),
+      line: (text) => log.output(text),
       tooLarge: (bytes) => log.note(`a line of ${bytes} bytes on standard error was left out`),
     });
-    const take = (chunk: Uint8Array<ArrayBuffer>) => {
-      lines.push(chunk);
-      log.output(taken.splice(0));
-    };
     try {
-      for await (const chunk of child.stderr) take(chunk as Uint8Array<ArrayBuffer>);
+      for await (const chunk of child.stderr) lines.push(chunk as Uint8Array<ArrayBuffer>);
     } catch {
       // Nothing more to log.
     }
-    take(new Uint8Array([NEWLINE]));
+    lines.push(new Uint8Array([10]));
   }
 
   #line(text: string): void {
@@ -130,7 +117,7 @@ export class StdioTransport implements Transport {
       return;
     }
     if (!("method" in message)) this.#pending.delete(message.id as string | number);
-    this.onmessage?.(this.#options.filter.accept(message as JSONRPCMessage));
+    this.onmessage?.(mendMessage(message as JSONRPCMessage, this.#options.tell));
   }
 
   /** Answers in place of the server, so that the call ends at once and says why. */

@@ -223,7 +223,7 @@ Deno.test("resolveReferences reads resources of connected servers and leaves oth
     read: (path) => Deno.realPath(`${dir.path}/${path}`),
     hidden: () => false,
     resource(server, uri) {
-      if (server === "docs") return Promise.resolve(`text of ${uri}\n`);
+      if (server === "docs") return Promise.resolve({ text: `text of ${uri}\n`, images: [] });
       return server === "bad" ? Promise.reject(new Error("gone")) : undefined;
     },
   });

@@ -42,6 +42,7 @@ function listText(
     ...section(texts.commands, "builtin"),
     ...section(texts.ownCommands, "markdown"),
     ...section(texts.skills, "skill"),
+    ...section(texts.serverPrompts, "prompt"),
     texts.otherLines,
     ...(hasKeys ? [texts.keysAre] : []),
   ].join("\n");

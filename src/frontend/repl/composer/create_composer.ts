@@ -3,6 +3,7 @@ import type { CommandHost } from "../../../command/mod.ts";
 import { clipboardImage } from "./clipboard.ts";
 import { argumentSource, commandSource } from "./completion/commands.ts";
 import { fileSource } from "./completion/files.ts";
+import { resourceSource } from "./completion/resources.ts";
 import { Composer, type ComposerOptions } from "./composer.ts";
 import { History } from "./history/history.ts";
 
@@ -14,8 +15,8 @@ export interface CreateComposerOptions extends Required<Pick<ComposerOptions, Gi
   readonly paths: RunPaths;
   /** What commands find around them; also says which there are. */
   readonly commands: CommandHost;
-  /** Knows the secrets that stay out of the history. */
-  readonly session: () => Promise<Pick<Assembly, "redact">>;
+  /** Knows the secrets that stay out of the history, and what MCP servers offer. */
+  readonly session: () => Promise<Pick<Assembly, "redact" | "servers">>;
   /** Lends the terminal to another program. */
   readonly lend: <T>(run: () => Promise<T>) => Promise<T>;
 }
@@ -43,6 +44,7 @@ export function createComposer(options: CreateComposerOptions): Composer {
       }),
       commandSource(async () => (await commands.commands()).filter(({ kind }) => kind !== "builtin")),
       argumentSource(commands),
+      resourceSource(async () => (await session()).servers),
       fileSource({ cwd, home }),
     ],
     edit: async (text) => {

@@ -28,22 +28,30 @@ export function commandSource(commands: () => Promise<readonly SlashCommand[]>):
   };
 }
 
-/** Values for the argument of a command that offers some. */
+/** Values for the arguments of a command that offers some. */
 export function argumentSource(host: CommandHost): CompletionSource {
   return {
     match(before) {
-      const [head, name] = /^\/([A-Za-z][\w:-]*) +(?=\S*$)/.exec(before) ?? [];
+      const [head, name, words] = /^\/([A-Za-z][\w:-]*) +((?:\S+ +)*)(?=\S*$)/.exec(before) ?? [];
       if (head === undefined || name === undefined) return undefined;
-      return { from: head.length, query: before.slice(head.length), list: name, preselect: false };
+      const word = before.slice(head.length);
+      const list = `${name} ${words}`.trimEnd();
+      // What servers propose for an argument depends on how it begins.
+      return name.startsWith("mcp__")
+        ? { from: head.length, query: word, list: `${list} ${word}`, preselect: false, grows: true }
+        : { from: head.length, query: word, list, preselect: false };
     },
-    async items(name) {
+    async items(list) {
+      const [name = "", ...words] = list.split(/ +/);
       const commands = await host.commands();
       const command = commands.find((each) => each.name === name || each.aliases?.includes(name));
-      const found = await command?.complete?.(host) ?? [];
-      const items = found.map(({ value, detail }) => ({
+      const word = name.startsWith("mcp__") ? words.pop() ?? "" : "";
+      const found = await command?.complete?.(host, { before: words, word }) ?? [];
+      const items = found.map(({ value, detail, open }) => ({
         label: value,
         insert: value,
         ...(detail === undefined ? {} : { detail: oneLine(detail) }),
+        ...(open ? { more: true } : {}),
       }));
       return { items };
     },

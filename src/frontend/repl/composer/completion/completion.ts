@@ -23,6 +23,8 @@ export interface CompletionMatch {
   readonly query: string;
   /** The list to choose from; items are asked for once while it stays the same. */
   readonly list: string;
+  /** The list gets longer with what is typed: until the next one is there, the one before stays. */
+  readonly grows?: true;
   /** The best item is chosen without the arrow keys: Enter takes it. */
   readonly preselect: boolean;
 }
@@ -155,8 +157,19 @@ export class Completion {
     this.#lists.clear();
   }
 
+  /** The list of the longest beginning of a key. */
+  #earlier(key: string): CompletionList | undefined {
+    let best: [key: string, list: CompletionList] | undefined;
+    for (const [each, list] of this.#lists) {
+      if (list !== "loading" && key.startsWith(each) && each.length >= (best?.[0].length ?? 0)) {
+        best = [each, list];
+      }
+    }
+    return best?.[1];
+  }
+
   /** The items of a source as far as they are there. */
-  #list(source: CompletionSource, { list }: CompletionMatch): CompletionList | undefined {
+  #list(source: CompletionSource, { list, grows }: CompletionMatch): CompletionList | undefined {
     const key = `${this.#sources.indexOf(source)} ${list}`;
     const known = this.#lists.get(key);
     if (known === undefined) {
@@ -170,6 +183,7 @@ export class Completion {
       };
       source.items(list).then(arrived, () => arrived({ items: [] }));
     }
-    return known === "loading" ? undefined : known;
+    if (known !== undefined && known !== "loading") return known;
+    return grows ? this.#earlier(key) : undefined;
   }
 }

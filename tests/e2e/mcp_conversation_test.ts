@@ -1,0 +1,70 @@
+/** Prompts and resources of MCP servers in a run, with the real program and a scripted model. */
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { pluginToml } from "../support/mcp/config.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+
+type Server = ReturnType<typeof startModelServer>;
+
+const open = () => startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+
+/** The user's own message of the last request. */
+function asked(server: Server): string {
+  return server.requests.at(-1)?.json.messages.at(-1).content;
+}
+
+Deno.test("a prompt of a server is sent as the message, whether or not the server was met before", async () => {
+  await using server = open();
+  await using world = await makeWorld(mockConfig(server.url) + pluginToml("docs"));
+  for (const line of ["/mcp__docs__greet Ada", "/mcp__docs__greet tone=warm Ada"]) {
+    const run = await world.run(["run", line]);
+    assertEquals([run.code, run.stdout], [0, "ok\n"], run.stderr);
+    assertStringIncludes(asked(server), "Ada");
+  }
+  const missing = await world.run(["run", "/mcp__docs__greet"]);
+  assertEquals(missing.code, 2);
+  assertStringIncludes(missing.stderr, 'it needs "name"');
+  assertStringIncludes(missing.stderr, "/mcp__docs__greet <name> [tone]");
+  const unknown = await world.run(["run", "/mcp__docs__gret Ada"]);
+  assertEquals(unknown.code, 2);
+  assertStringIncludes(unknown.stderr, "did you mean /mcp__docs__greet?");
+  assertStringIncludes((await world.run(["run", "/help"])).stdout, "`/mcp__docs__greet <name> [tone]`");
+});
+
+Deno.test("a resource is attached by its address, and one that cannot be read is a notice", async () => {
+  await using server = open();
+  await using world = await makeWorld(mockConfig(server.url) + pluginToml("docs"));
+  const run = await world.run([
+    "run",
+    "see @docs:scripted://page/1 and @docs:scripted://picture and @docs:scripted://none, mail a@docs:x @other:y",
+  ]);
+  assertEquals(run.code, 0, run.stderr);
+  const text = asked(server);
+  assertStringIncludes(text, '<resource ref="docs:scripted://page/1">');
+  assertStringIncludes(text, '<resource ref="docs:scripted://picture">');
+  const [, picture = ""] = /saved as (\S+\.png)\]/.exec(text) ?? [];
+  assert((await Deno.stat(picture)).size > 0);
+  assertStringIncludes(run.stderr, "@docs:scripted://none was not attached");
+});
+
+Deno.test("the model lists and reads resources with a tool that is there only where a server has some", async () => {
+  const call = (id: string, args: unknown) => ({
+    calls: [{ id, name: "mcp_resource", args }],
+  });
+  await using server = startModelServer([
+    call("1", { server: "docs" }),
+    call("2", { server: "docs", uri: "scripted://page/7" }),
+    { text: "read" },
+  ], { fallback: { text: "ok" }, check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url) + pluginToml("docs"));
+  assertEquals((await world.run(["run", "read it"])).stdout, "read\n");
+  const results = server.requests[2]?.json.messages.filter(({ role }: { role: string }) => role === "tool");
+  assertStringIncludes(results[0].content, "scripted://page/{number} · text/plain · page (template)");
+  assertStringIncludes(results[1].content, "7");
+  const offered = (index: number) =>
+    server.requests[index]?.json.tools.map((tool: { function: { name: string } }) => tool.function.name);
+  assert(offered(0).includes("mcp_resource"));
+  await using bare = await makeWorld(mockConfig(server.url));
+  await bare.run(["run", "hello"]);
+  assert(!offered(3).includes("mcp_resource"));
+});
