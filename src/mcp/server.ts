@@ -6,6 +6,7 @@ import { knownEra, type ListingCache, type ServerRecord } from "./listing/listin
 import { Restarts } from "./restarts.ts";
 import { ServerLog } from "./server_log.ts";
 import type { McpServerSpec } from "./server_spec.ts";
+import { UndeliveredError } from "./transport/stdio_transport.ts";
 
 /** `idle`: what it offers is known, and it has not been needed yet. */
 export type ServerState = "disabled" | "idle" | "starting" | "ready" | "failed" | "needs-auth" | "stopped";
@@ -118,18 +119,22 @@ export class McpServer {
 
   /**
    * Does something with the connection, starting the server first where it does not run. A session that the
-   * server has forgotten is begun anew, and the work done once more: it had no effect. Rejects with a
-   * ReasonixError that says why the server cannot be used, or for an abort.
+   * server has forgotten, or one that ended before it heard of the work, is begun anew, and the work done once
+   * more: it had no effect. Rejects with a ReasonixError that says why the server cannot be used, or for an
+   * abort.
    */
   async use<T>(work: (connection: Connection) => Promise<T>, signal: AbortSignal): Promise<T> {
     const connection = await this.#ready(signal);
     try {
       return await work(connection);
     } catch (error) {
-      if (!isForgotten(error)) throw error;
-      this.log.note("the server has forgotten the session; begun anew");
+      const gone = error instanceof UndeliveredError;
+      if (!gone && !isForgotten(error)) throw error;
+      this.log.note(
+        gone ? "ended unnoticed; begun anew" : "the server has forgotten the session; begun anew",
+      );
       if (this.#connection === connection) this.#connection = undefined;
-      void connection.close();
+      await connection.close();
       return await work(await this.#ready(signal));
     }
   }

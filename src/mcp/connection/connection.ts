@@ -21,7 +21,7 @@ import type { ServerLog } from "../server_log.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import { httpTransport } from "../transport/http_transport.ts";
 import { serverSpawner, type SpawnContext } from "../transport/server_process.ts";
-import { StdioTransport } from "../transport/stdio_transport.ts";
+import { StdioTransport, UndeliveredError } from "../transport/stdio_transport.ts";
 
 export interface ConnectionOptions {
   readonly spec: McpServerSpec;
@@ -178,7 +178,8 @@ export class Connection {
         })
       );
     } catch (error) {
-      if (options.signal.aborted || !limit.signal.aborted) throw error;
+      if (options.signal.aborted) throw error;
+      if (!limit.signal.aborted) throw this.#uncertain(error);
       throw new ReasonixError(
         `No answer within ${(limitMs ?? 0) / 1000} s; the call was cancelled, and it may have taken effect`,
         { remedy: "raise call_timeout_seconds or tool_timeout_seconds of the server" },
@@ -227,6 +228,13 @@ export class Connection {
     }
     await this.#client.close().catch(() => {});
     await this.#transport.close();
+  }
+
+  /** A call that was under way when the server ended is never repeated. */
+  #uncertain(error: unknown): unknown {
+    const ended = error instanceof UndeliveredError ? undefined : this.#howItEnded();
+    if (ended === undefined) return error;
+    return new ReasonixError(`${ended}; the call was not repeated, since it may have taken effect`);
   }
 
   #lost(): void {

@@ -14,6 +14,13 @@ export interface StdioTransportOptions {
   readonly tell: (problem: string) => void;
 }
 
+/** The server was gone before a message reached it, so the message had no effect. */
+export class UndeliveredError extends ReasonixError {
+  constructor() {
+    super("The server has ended");
+  }
+}
+
 const MEGABYTE = 1024 * 1024;
 
 /**
@@ -61,9 +68,13 @@ export class StdioTransport implements Transport {
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
-    if (!this.#writer || this.ended) throw new ReasonixError("The server has ended");
+    if (!this.#writer || this.ended) throw new UndeliveredError();
     if ("id" in message && "method" in message) this.#pending.add(message.id);
-    await this.#writer.write(new TextEncoder().encode(`${JSON.stringify(message)}\n`));
+    try {
+      await this.#writer.write(new TextEncoder().encode(`${JSON.stringify(message)}\n`));
+    } catch {
+      throw new UndeliveredError();
+    }
   }
 
   /** Closes the input, and ends the process group when the server does not end by itself. */
