@@ -119,8 +119,8 @@ export class McpServer {
 
   /**
    * Does something with the connection, starting the server first where it does not run. A session that the
-   * server has forgotten, or one that ended before it heard of the work, is begun anew, and the work done once
-   * more: it had no effect. Rejects with a ReasonixError that says why the server cannot be used, or for an
+   * server has forgotten, or one that ended before it heard of the work, is begun anew and the work done
+   * again: it had no effect. Rejects with a ReasonixError that says why the server cannot be used, or for an
    * abort.
    */
   async use<T>(work: (connection: Connection) => Promise<T>, signal: AbortSignal): Promise<T> {
