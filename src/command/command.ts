@@ -1,4 +1,5 @@
 import type { Assembly, TurnInput } from "../assembly/mod.ts";
+import type { ProviderEntry } from "../config/mod.ts";
 import type { Locale } from "../i18n/mod.ts";
 import type { ApprovalMode } from "../permission/mod.ts";
 
@@ -10,6 +11,8 @@ export interface OpenRequest {
   /** Goes on with the latest session of the directory. */
   readonly continue?: boolean;
   readonly model?: string;
+  /** A provider that the configuration has not, or not with this model. */
+  readonly offered?: ProviderEntry;
   readonly effort?: string;
   readonly approvalMode?: ApprovalMode;
 }

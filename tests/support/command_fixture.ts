@@ -138,8 +138,10 @@ export class CommandFixture implements CommandHost, AsyncDisposable {
     this.reopened.push(request);
     const { replies = [], env = {} } = this.#options;
     const paths = { cwd: this.dir, home: this.home, env: (name: string) => env[name] };
-    const { model, effort, resume, copy } = request;
-    const flags = model === undefined ? {} : { flags: { default_model: model } };
+    const { model, offered, effort, resume, copy } = request;
+    const flags = model === undefined
+      ? {}
+      : { flags: { default_model: model, ...(offered ? { providers: [offered] } : {}) } };
     const loaded = await loadTrustedConfig({ ...paths, ...flags }, {});
     this.#assembly = await assemble({
       paths,

@@ -5,7 +5,13 @@ import {
   type RunPaths,
   type TrustOptions,
 } from "../../../src/assembly/mod.ts";
-import { type Config, type ConfigInput, type LoadedConfig, resolveModel } from "../../../src/config/mod.ts";
+import {
+  type Config,
+  type ConfigInput,
+  type LoadedConfig,
+  type ProviderEntry,
+  resolveModel,
+} from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
 import type { OutputFormat } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
@@ -92,8 +98,13 @@ async function readSchema(path: string): Promise<string> {
   }
 }
 
+interface ConfigFlags extends RunFlags, TrustOptions {
+  /** A provider besides those of the files, or in place of its namesake. */
+  readonly offered?: ProviderEntry | undefined;
+}
+
 /** The configuration of a run: files, preset, what its flags say, and what the user trusts of the project. */
-export async function loadRunConfig(paths: RunPaths, flags: RunFlags & TrustOptions): Promise<LoadedConfig> {
+export async function loadRunConfig(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
   const { preferModel } = flags;
   if (preferModel === undefined) return await configByFlags(paths, flags);
   const preferred = await configByFlags(paths, { ...flags, model: preferModel });
@@ -116,7 +127,7 @@ function isKnown(config: Config): boolean {
   }
 }
 
-function configByFlags(paths: RunPaths, flags: RunFlags & TrustOptions): Promise<LoadedConfig> {
+function configByFlags(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
   return loadTrustedConfig({
     ...paths,
     flags: flagLayer(paths, flags),
@@ -124,7 +135,7 @@ function configByFlags(paths: RunPaths, flags: RunFlags & TrustOptions): Promise
   }, flags);
 }
 
-function flagLayer(paths: RunPaths, flags: RunFlags): ConfigInput {
+function flagLayer(paths: RunPaths, flags: ConfigFlags): ConfigInput {
   const maxSteps = flags.maxSteps ?? flags.maxTurns;
   const maxCost = flags.maxCost ?? flags.maxBudgetUsd;
   const agent = {
@@ -150,6 +161,7 @@ function flagLayer(paths: RunPaths, flags: RunFlags): ConfigInput {
   };
   return {
     ...(flags.model === undefined ? {} : { default_model: flags.model }),
+    ...(flags.offered === undefined ? {} : { providers: [flags.offered] }),
     ...(Object.keys(tools).length > 0 ? { tools } : {}),
     ...(flags.addDir
       ? { sandbox: { allow_write: flags.addDir.map((dir) => existingDirectory(paths, dir)) } }

@@ -30,7 +30,7 @@ export function chatOpener(
       told.add(text);
       person.say(`· ${text}`);
     };
-    const { model, effort, approvalMode = approvalModeOf(flags), ...session } = request;
+    const { model, offered, effort, approvalMode = approvalModeOf(flags), ...session } = request;
     const given: RunFlags = {
       ...flags,
       outputFormat: "text",
@@ -46,7 +46,7 @@ export function chatOpener(
     });
     const paths = runPaths(context, flags.dir);
     const load = async () => {
-      const loaded = await loadRunConfig(paths, { ...given, decide });
+      const loaded = await loadRunConfig(paths, { ...given, decide, offered });
       await person.speak(languageOf(context, loaded).locale);
       await configured(loaded);
       return loaded;

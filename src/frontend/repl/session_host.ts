@@ -14,7 +14,7 @@ export class SessionHost {
   /** The session to begin with. */
   #first: OpenRequest = {};
   /** What the user chose in the chat; it stays when the session changes. */
-  #chosen: Pick<OpenRequest, "model" | "effort"> = {};
+  #chosen: Pick<OpenRequest, "model" | "offered" | "effort"> = {};
 
   /** `opened` is told of each session before its first event. */
   constructor(
@@ -42,7 +42,7 @@ export class SessionHost {
   /** Closes the session and opens another one; the old one stays when that fails. */
   async replace(request: OpenRequest): Promise<Assembly> {
     const old = await this.#current?.catch(() => undefined);
-    const { model, effort } = { ...this.#chosen, ...request };
+    const { model, offered, effort } = { ...this.#chosen, ...request };
     // The lock of a session is free only once it is closed.
     const same = old && request.resume === old.session.id;
     if (same) await old[Symbol.asyncDispose]();
@@ -55,6 +55,7 @@ export class SessionHost {
     if (old) await next.modes.setPermission(old.modes.permission);
     this.#chosen = {
       ...(model === undefined ? {} : { model }),
+      ...(offered === undefined ? {} : { offered }),
       ...(effort === undefined ? {} : { effort }),
     };
     this.#current = Promise.resolve(next);

@@ -1,6 +1,8 @@
 import { LOCALES } from "../../../src/i18n/mod.ts";
+import { loadTrustedConfig } from "../../../src/assembly/mod.ts";
 import { allCommands } from "../../../src/command/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import { startModelServer } from "../../support/model_server.ts";
 import { CommandFixture } from "../../support/command_fixture.ts";
 
 const config = (chat: CommandFixture) => Deno.readTextFile(`${chat.home}/config.toml`);
@@ -18,6 +20,55 @@ Deno.test("/model goes on with the session and another model, by name or from th
   assertStringIncludes(chat.said.at(-1) ?? "", "is the model already");
   await assertRejects(() => chat.type("/model three"), Error, 'Unknown model "three"');
   assertEquals(chat.reopened.length, 2);
+});
+
+Deno.test("/model lists what a provider offers only when asked, and writes the chosen one when asked", async () => {
+  await using server = startModelServer([], { models: ["zeta", "one", "模型-β"] });
+  await using chat = await CommandFixture.open({
+    config: `[[providers]]\nname = "own" # mine\nbase_url = "${server.url}"\nmodel = "one"\n`,
+  });
+  assertEquals(server.requests.length, 0);
+  chat.answers.push("List what own offers", "模型-β", "For this chat");
+  await chat.type("/model");
+  assertEquals(chat.asked, [
+    "Which model?",
+    "Which of the 3 models of own?",
+    "Use own/模型-β? It is not in the configuration.",
+  ]);
+  assertEquals(chat.reopened.at(-1)?.model, "own/模型-β");
+  assertEquals(chat.reopened.at(-1)?.offered?.models, ["one", "模型-β"]);
+  assert(!(await config(chat)).includes("模型-β"));
+
+  chat.answers.push("List what own offers", "zeta", "write it to my configuration");
+  await chat.type("/model");
+  const written = await config(chat);
+  assertStringIncludes(written, 'name = "own" # mine');
+  assertStringIncludes(written, '"zeta"');
+  const { loaded } = await chat.session();
+  assertEquals(loaded.config.default_model, "own/zeta");
+  const saved =
+    (await loadTrustedConfig({ cwd: chat.dir, home: chat.home, env: () => undefined }, {})).config;
+  const own = saved.providers.find(({ name }) => name === "own");
+  assertEquals([own?.models, own?.default], [["one", "模型-β", "zeta"], "one"]);
+
+  chat.answers.push("List what own offers");
+  await chat.type("/model");
+  assertEquals(chat.reopened.length, 2, "leaving the list changes nothing");
+});
+
+Deno.test("/model offers vendors whose key there is, and says why a provider lists nothing", async () => {
+  await using chat = await CommandFixture.open({ env: { GROQ_API_KEY: "gsk_x" } });
+  const command = (await chat.commands()).find(({ name }) => name === "model");
+  const values = await command?.complete?.(chat) ?? [];
+  const groq = values.find(({ value }) => value.startsWith("groq/"));
+  assertStringIncludes(groq?.detail ?? "", "GROQ_API_KEY");
+  assert(!values.some(({ value }) => value.startsWith("openai/")));
+  chat.answers.push("For this chat");
+  await chat.type(`/model ${groq?.value}`);
+  assertEquals(chat.reopened.at(-1)?.offered?.base_url.startsWith("https://"), true);
+  chat.answers.push("List what mock offers");
+  const error = await assertRejects(() => chat.type("/model"), Error, "Cannot list the models of mock");
+  assertStringIncludes(String((error as { remedy?: string } | undefined)?.remedy ?? ""), "mock");
 });
 
 Deno.test("/effort takes one word, and nothing is changed when the user leaves the list", async () => {

@@ -1,41 +1,66 @@
-import { modelsOf, resolveModel } from "../../../config/mod.ts";
-import { loadTexts } from "../../../i18n/mod.ts";
+import { resolveModel } from "../../../config/mod.ts";
+import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import type { CommandBody, CommandHost } from "../../command.ts";
 import { goOn } from "../../going_on.ts";
+import {
+  chooseModel,
+  knownModels,
+  modelValues,
+  type OfferedModel,
+  saveOffered,
+} from "../../panels/models.ts";
 
 export const command: CommandBody = {
-  async run(host, argument) {
+  async run(host, argument, signal) {
     const texts = await loadTexts("setting_commands", host.locale);
-    const { names, current } = await modelsHere(host);
+    const { loaded } = await host.session();
+    const current = await currentModel(host);
+    const known = knownModels(loaded);
     if (argument === "" && host.headless) {
-      return host.say(names.map((name) => `${name === current ? "*" : "-"} ${name}`).join("\n"));
+      return host.say(known.map(({ name }) => `${name === current ? "*" : "-"} ${name}`).join("\n"));
     }
-    const chosen = argument || await host.choose(
-      texts.whichModel,
-      names.map((name) => ({
-        label: name,
-        value: name,
-        ...(name === current ? { detail: texts.current } : {}),
-      })),
-      { filter: true, current: Math.max(0, names.indexOf(current)) },
-    );
+    const chosen = argument === ""
+      ? await chooseModel(host, current, signal)
+      : known.find(({ name, provider }) => provider && name === argument) ?? configured(argument, loaded);
     if (chosen === undefined) return;
-    const { entry, model } = resolveModel((await host.session()).loaded.config, chosen);
-    const name = `${entry.name}/${model}`;
+    const { name, provider } = chosen;
     if (name === current) return host.say(texts.sameModel(name));
-    await goOn(host, { model: name });
+    const saves = provider !== undefined && await asksToSave(host, chosen, texts);
+    if (saves === undefined) return;
+    const file = provider && saves ? await saveOffered(host, provider) : undefined;
+    await goOn(host, { model: name, ...(provider ? { offered: provider } : {}) });
     host.say(texts.modelIs(name));
+    if (file !== undefined) host.say(texts.modelSaved(name, file));
   },
   async complete(host) {
-    const { names, current } = await modelsHere(host);
-    const { current: mark } = await loadTexts("setting_commands", host.locale);
-    return names.map((value) => ({ value, ...(value === current ? { detail: mark } : {}) }));
+    const { loaded } = await host.session();
+    const texts = await loadTexts("setting_commands", host.locale);
+    return modelValues(loaded, await currentModel(host), texts);
   },
 };
 
-/** Every configured model as `provider/model`, and the one of the session. */
-async function modelsHere(host: CommandHost) {
-  const { loaded: { config }, provider: { model } } = await host.session();
-  const names = config.providers.flatMap((entry) => modelsOf(entry).map((name) => `${entry.name}/${name}`));
-  return { names, current: `${model.provider}/${model.id}` };
+function configured(
+  argument: string,
+  { config }: Awaited<ReturnType<CommandHost["session"]>>["loaded"],
+): OfferedModel {
+  const { entry, model } = resolveModel(config, argument);
+  return { name: `${entry.name}/${model}` };
+}
+
+/** Undefined: the user left. */
+async function asksToSave(
+  host: CommandHost,
+  { name }: OfferedModel,
+  texts: Texts["setting_commands"],
+): Promise<boolean | undefined> {
+  if (host.headless) return false;
+  return await host.choose(texts.useModel(name), [
+    { label: texts.useHere, value: false },
+    { label: texts.useAndSave, value: true },
+  ]);
+}
+
+async function currentModel(host: CommandHost): Promise<string> {
+  const { provider: { model } } = await host.session();
+  return `${model.provider}/${model.id}`;
 }

@@ -1,0 +1,155 @@
+import {
+  keySource,
+  type LoadedConfig,
+  modelsOf,
+  parseProvider,
+  type ProviderEntry,
+  type ProviderTable,
+  resolveKey,
+  saveProvider,
+  userConfigFile,
+  vendorEntry,
+  VENDORS,
+} from "../../config/mod.ts";
+import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { loadTexts, type Texts } from "../../i18n/mod.ts";
+import { checkProvider } from "../../provider/mod.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+import { VERSION } from "../../util/version.ts";
+import type { ArgumentValue, Choice, CommandHost } from "../command.ts";
+
+/** A model of a provider that the files may not have yet. */
+export interface OfferedModel {
+  /** `provider/model`. */
+  readonly name: string;
+  /** The provider with this model, where the configuration does not have both. */
+  readonly provider?: ProviderEntry;
+}
+
+type Picked = OfferedModel | { readonly list: ProviderEntry };
+
+const LIMIT_MS = 15_000;
+
+/** Every model that is known without asking anybody: the configured ones, then those of vendors with a key. */
+export function knownModels(loaded: LoadedConfig): readonly OfferedModel[] {
+  return [
+    ...loaded.config.providers.flatMap((entry) =>
+      modelsOf(entry).map((model) => ({ name: `${entry.name}/${model}` }))
+    ),
+    ...vendorsWithKey(loaded).flatMap((provider) =>
+      modelsOf(provider).map((model) => ({ name: `${provider.name}/${model}`, provider }))
+    ),
+  ];
+}
+
+/** What can follow `/model`. */
+export function modelValues(
+  loaded: LoadedConfig,
+  current: string,
+  texts: Texts["setting_commands"],
+): readonly ArgumentValue[] {
+  return knownModels(loaded).map((offered) => ({
+    value: offered.name,
+    ...detailOf(offered, current, texts),
+  }));
+}
+
+/** Vendors whose key there is, and that no file names. */
+function vendorsWithKey({ config, keys }: LoadedConfig): ProviderEntry[] {
+  const named = new Set(config.providers.map(({ name }) => name));
+  return VENDORS.filter(({ name }) => !named.has(name)).map((vendor) => parseProvider(vendorEntry(vendor)))
+    .filter((entry) => ["home", "env"].includes(keySource(entry, keys)));
+}
+
+/** Lets the user choose a model; the providers are asked for theirs only where that is wished. */
+export async function chooseModel(
+  host: CommandHost,
+  current: string,
+  signal: AbortSignal | undefined,
+): Promise<OfferedModel | undefined> {
+  const texts = await loadTexts("setting_commands", host.locale);
+  const { loaded } = await host.session();
+  const known = knownModels(loaded);
+  const providers = [...loaded.config.providers.filter(hasList), ...vendorsWithKey(loaded)];
+  const picked = await host.choose<Picked>(texts.whichModel, [
+    ...known.map((offered) => ({
+      label: offered.name,
+      value: offered,
+      ...detailOf(offered, current, texts),
+    })),
+    ...providers.map((entry) => ({ label: texts.listModels(entry.name), value: { list: entry } })),
+  ], { filter: true, current: Math.max(0, known.findIndex(({ name }) => name === current)) });
+  if (!picked || "name" in picked) return picked;
+  return await chooseListed(host, picked.list, { known, texts, signal });
+}
+
+function hasList({ kind }: ProviderEntry): boolean {
+  return kind !== "replay";
+}
+
+function detailOf(
+  { name, provider }: OfferedModel,
+  current: string,
+  texts: Texts["setting_commands"],
+): { detail?: string } {
+  if (name === current) return { detail: texts.current };
+  return provider ? { detail: texts.keyFound(provider.api_key_env) } : {};
+}
+
+interface ListingParts {
+  readonly known: readonly OfferedModel[];
+  readonly texts: Texts["setting_commands"];
+  readonly signal: AbortSignal | undefined;
+}
+
+async function chooseListed(
+  host: CommandHost,
+  entry: ProviderEntry,
+  { known, texts, signal }: ListingParts,
+): Promise<OfferedModel | undefined> {
+  const models = await listOf(entry, (await host.session()).loaded, { texts, signal });
+  const choices = models.map((model): Choice<OfferedModel> => {
+    const name = `${entry.name}/${model}`;
+    const same = known.find((offered) => offered.name === name);
+    return { label: oneLine(model, 200), value: same ?? { name, provider: withModel(entry, model) } };
+  });
+  return await host.choose(texts.whichListed(entry.name, models.length), choices, { filter: true });
+}
+
+async function listOf(
+  entry: ProviderEntry,
+  loaded: LoadedConfig,
+  { texts, signal }: Pick<ListingParts, "texts" | "signal">,
+): Promise<readonly string[]> {
+  const apiKey = resolveKey(entry, loaded.keys);
+  const limit = AbortSignal.timeout(LIMIT_MS);
+  const { models, failure } = await checkProvider(
+    { entry, version: VERSION, ...(apiKey === undefined ? {} : { apiKey }) },
+    signal ? AbortSignal.any([signal, limit]) : limit,
+  ).catch((error) => ({ models: undefined, failure: { message: errorMessage(error) } }));
+  signal?.throwIfAborted();
+  if (models !== undefined && models.length > 0) return [...models].sort();
+  throw new ReasonixError(texts.noModelList(entry.name, failure?.message ?? texts.emptyList), {
+    exit: "provider",
+    remedy: texts.writeModel(entry.name),
+  });
+}
+
+/** The provider with one model more, by which its default one does not change. */
+function withModel({ model: _, ...entry }: ProviderEntry, model: string): ProviderEntry {
+  const models = modelsOf({ ...entry, ..._ === undefined ? {} : { model: _ } });
+  return { ...entry, models: [...new Set([...models, model])], default: models[0] ?? model };
+}
+
+/** Saves a provider that the configuration has not, or not with this model; returns the file. */
+export async function saveOffered(host: CommandHost, provider: ProviderEntry): Promise<string> {
+  const { loaded, paths } = await host.session();
+  const file = userConfigFile(paths.home);
+  const written = loaded.layers.flatMap(({ table }) => Array.isArray(table.providers) ? table.providers : [])
+    .find((each): each is ProviderTable => each?.name === provider.name);
+  const vendor = VENDORS.find(({ name }) => name === provider.name);
+  const { model: _, ...table } = written ?? (vendor ? vendorEntry(vendor) : { name: provider.name });
+  const entry = { ...table, name: provider.name, models: provider.models ?? [], default: provider.default };
+  await saveProvider(file, entry as ProviderTable, { isDefault: false });
+  return file;
+}
