@@ -19,5 +19,6 @@ export type {
   GateOptions,
   PermissionGate,
   PermissionMode,
+  RuleRefusal,
   SegmentExplanation,
 } from "./types.ts";

@@ -50,6 +50,15 @@ export interface CallDetails {
   readonly confinement?: { readonly text: string; readonly confinement?: Confinement | undefined };
 }
 
+/** Why a rule of the user's own words is not taken for a call. */
+export type RuleRefusal =
+  /** In English, as the reader of rules says it. */
+  | { readonly code: "unreadable"; readonly message: string; readonly remedy: string }
+  /** The call would not be allowed by it. */
+  | { readonly code: "noMatch" }
+  /** It allows more than an answer may; `widest` may still be saved. */
+  | { readonly code: "wider"; readonly widest: string };
+
 /** A question for the person in front of the program. */
 export interface ApprovalRequest {
   readonly callId: string;
@@ -72,6 +81,8 @@ export interface ApprovalRequest {
   readonly rule?: string;
   /** A wider rule that can be chosen instead, such as `Bash(go test:*)`. */
   readonly prefixRule?: string;
+  /** What is wrong with a rule that the user wrote in place of `rule`; undefined: it may be answered. */
+  readonly checkRule?: (rule: string) => RuleRefusal | undefined;
   /** The file in which "always" would save a rule. */
   readonly savedIn?: string;
   /** The rule that "session" grants; absent: exactly this call. */

@@ -30,7 +30,7 @@ type Picked = OfferedModel | { readonly list: ProviderEntry };
 
 const LIMIT_MS = 15_000;
 
-/** Every model that is known without asking anybody: the configured ones, then those of vendors with a key. */
+/** Every model that is known without asking: the configured ones, then those of vendors with a key. */
 export function knownModels(loaded: LoadedConfig): readonly OfferedModel[] {
   return [
     ...loaded.config.providers.flatMap((entry) =>

@@ -45,6 +45,11 @@ export const texts = {
     sessionCall: "Yes, and exactly this call for the rest of this session",
     sessionEdits: "Yes, and all file changes in the workspace for the rest of this session",
     always: (rule: string) => `Yes, always: ${rule}`,
+    editRule: "Yes, always by a rule of your own words",
+    unreadableRule: (message: string, remedy: string) => `${message}; ${remedy}`,
+    ruleElsewhere: (rule: string) => `${rule} does not allow this call: write one that does`,
+    widerRule: (rule: string, widest: string) =>
+      `${rule} allows more than an answer may; the widest is ${widest}, others are added with /permissions`,
     savedIn: (file: string) => `saved in ${file}`,
     alwaysTool: (tool: string) => `Yes, always believe ${tool}`,
     deny: "No",

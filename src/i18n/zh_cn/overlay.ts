@@ -37,6 +37,11 @@ export const texts: typeof en = {
     sessionCall: "允许，本次会话内不再询问这一调用",
     sessionEdits: "允许，本次会话内允许修改工作区的所有文件",
     always: (rule) => `始终允许：${rule}`,
+    editRule: "始终允许，规则由自己写",
+    unreadableRule: (message, remedy) => `无法读懂这条规则（${message}；${remedy}）`,
+    ruleElsewhere: (rule) => `${rule} 并不允许这次调用，请写一条允许它的规则`,
+    widerRule: (rule, widest) =>
+      `${rule} 超出了这里可以允许的范围；最宽是 ${widest}，更宽的请用 /permissions 添加`,
     savedIn: (file) => `保存到 ${file}`,
     alwaysTool: (tool) => `始终信任 ${tool}`,
     deny: "拒绝",

@@ -5,11 +5,14 @@ import type { ApprovalRequest, Confirmation, DecisionEvent, GateOptions } from "
 import type { Evaluation } from "./evaluate.ts";
 import { type QuestionKind, quoteForMessage } from "./resolve.ts";
 
+/** Rules that an answer could save, where, and what is wrong with another one. */
+export type Suggested = Pick<ApprovalRequest, "rule" | "prefixRule" | "checkRule" | "savedIn">;
+
 interface QuestionOptions {
   /** Where nobody can be asked, what only a person may allow is refused. */
   readonly attended: boolean;
   /** Rules that an answer could save. */
-  readonly suggested: Pick<ApprovalRequest, "rule" | "prefixRule" | "savedIn">;
+  readonly suggested: Suggested;
   /** Says whether "always" can be offered for a tool's claim to be read-only. */
   readonly savesTrust: boolean;
 }

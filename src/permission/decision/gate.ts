@@ -9,10 +9,18 @@ import type {
   PermissionGate,
   PermissionMode,
 } from "../types.ts";
-import { askPerson, confirmOnce, questionOf, recordDecision, restOf, sessionRuleOf } from "./approval.ts";
+import {
+  askPerson,
+  confirmOnce,
+  questionOf,
+  recordDecision,
+  restOf,
+  sessionRuleOf,
+  type Suggested,
+} from "./approval.ts";
 import { type Evaluation, Evaluator, exactKey } from "./evaluate.ts";
 import { type DecisionContext, resolveDecision } from "./resolve.ts";
-import { suggestRules } from "./suggest_rule.ts";
+import { refuseRule, suggestRules } from "./suggest_rule.ts";
 
 const SESSION = "granted for this session";
 const PLAIN_READ: Decision = { decision: "allow", source: "mode" };
@@ -116,11 +124,19 @@ class SessionGate implements PermissionGate {
     });
   }
 
-  #suggest(evaluation: Evaluation): Pick<ApprovalRequest, "rule" | "prefixRule" | "savedIn"> {
+  #suggest(evaluation: Evaluation): Suggested {
     const { places } = this.#evaluator;
     const { savedIn } = this.#options;
     const suggested = suggestRules(evaluation, places, (rule) => this.#evaluator.allowedBy(rule, evaluation));
-    return suggested.rule === undefined || savedIn === undefined ? suggested : { ...suggested, savedIn };
+    const { rule, prefixRule } = suggested;
+    if (rule === undefined) return {};
+    const proves = (text: string) => this.#evaluator.allowedBy(text, evaluation);
+    const proposed = { rule, ...(prefixRule === undefined ? {} : { prefixRule }), proves };
+    return {
+      ...suggested,
+      checkRule: (text) => refuseRule(text, evaluation.call, proposed),
+      ...(savedIn === undefined ? {} : { savedIn }),
+    };
   }
 
   #settle(evaluation: Evaluation, signal: AbortSignal): Decision | Promise<Decision> {
@@ -164,9 +180,9 @@ class SessionGate implements PermissionGate {
     }
     const { rules } = this.#evaluator;
     const sessionRule = sessionRuleOf(evaluation);
-    const chosen = answer.rule !== undefined && answer.rule === request.prefixRule
-      ? answer.rule
-      : request.rule;
+    const isTaken = answer.rule !== undefined && request.checkRule !== undefined &&
+      request.checkRule(answer.rule) === undefined;
+    const chosen = isTaken ? answer.rule : request.rule;
     if (answer.scope === "always" && chosen !== undefined) {
       await this.#options.saveRule?.(chosen);
       rules.grant(chosen, "saved by the user");

@@ -2,7 +2,8 @@ import type { PreparedCall } from "../../core/mod.ts";
 import type { CommandReport } from "../command/evaluate/evaluate.ts";
 import { escapeGlob } from "../../path/glob.ts";
 import { absolutePath } from "../../path/lexical.ts";
-import type { PathContext } from "../../rule/mod.ts";
+import { isFault, isProblem, parseRule, type PathContext, readRule, type Rule } from "../../rule/mod.ts";
+import type { RuleRefusal } from "../types.ts";
 
 /** What a rule is proposed for. */
 interface ProposedCall {
@@ -46,4 +47,56 @@ function exactRule({ call, subject }: ProposedCall, places: PathContext): string
   // The rule is saved for all projects: a relative path would mean a file of each of them.
   const real = places.realPath(absolutePath(path, { cwd: places.cwd, home: places.home }));
   return /[()]/.test(real) ? undefined : `${family}(${escapeGlob(real)})`;
+}
+
+/** The rules that were proposed, and what proves that one allows the call. */
+interface Proposed {
+  readonly rule: string;
+  readonly prefixRule?: string;
+  readonly proves: (rule: string) => boolean;
+}
+
+/**
+ * Says why a rule that the user wrote is not saved for a call. It may allow less than the widest proposed one
+ * and more than exactly the call, within the same program, tool or directory tree of the project.
+ */
+export function refuseRule(
+  written: string,
+  call: PreparedCall,
+  { rule, prefixRule, proves }: Proposed,
+): RuleRefusal | undefined {
+  if (written === rule || written === prefixRule) return undefined;
+  const read = readRule(written);
+  if (isFault(read)) return { code: "unreadable", ...read };
+  const parsed = parseRule({ text: written }, "allow");
+  if (isProblem(parsed)) return { code: "unreadable", message: parsed.message, remedy: parsed.remedy };
+  if (!proves(written)) return { code: "noMatch" };
+  return isWithin(parsed, call, { rule, prefixRule })
+    ? undefined
+    : { code: "wider", widest: prefixRule ?? rule };
+}
+
+/** A rule that names no tool of its own, every call of a family, or every program, allows more. */
+function isWithin(
+  parsed: Rule,
+  { tool, family }: PreparedCall,
+  { rule, prefixRule }: { readonly rule: string; readonly prefixRule: string | undefined },
+): boolean {
+  const { spec } = parsed;
+  if (spec?.kind === "literal") return true;
+  if (family === "Bash") {
+    if (spec?.kind !== "command") return false;
+    const widest = prefixRule === undefined ? undefined : parseRule({ text: prefixRule }, "allow");
+    const isExact = spec.patterns.length === 1 && !spec.raw.includes("*");
+    if (isExact || !widest || isProblem(widest)) return isExact;
+    if (widest.spec?.kind !== "command") return false;
+    // The words that have to be there begin with those of the widest rule, each as it is.
+    const { words } = widest.spec;
+    return words.every((word, index) => spec.words[index] === word);
+  }
+  if (family === "Edit" || family === "Read") {
+    if (spec?.kind !== "glob") return false;
+    return spec.raw === rule.slice(rule.indexOf("(") + 1, -1) || !/^(?:[/~*!]|\.\.)|\/\.\.\//.test(spec.raw);
+  }
+  return parsed.tool === tool;
 }

@@ -216,3 +216,85 @@ Deno.test("plan mode asks whether a plugin's reader can be trusted, whatever the
   const known = scene("/w", {}, { permissionMode: "plan", trustedReadOnly: ["mcp__docs__search"] });
   assertEquals((await known.gate.check(reader(), signal)).decision, "allow");
 });
+
+/** What is wrong with rules that the user writes for a call, and which is then saved. */
+async function edited(request: ReturnType<typeof bash>, rules: readonly string[]) {
+  const { gate, asked } = attended(ONCE);
+  await gate.check(request, signal);
+  const check = asked[0]?.checkRule;
+  return rules.map((rule) => check ? check(rule)?.code ?? "taken" : "not offered");
+}
+
+Deno.test("a rule of the user's own words is taken between the exact and the widest proposed one", async () => {
+  assertEquals(
+    await edited(bash("npm run build -- --mode production"), [
+      "Bash(npm run build:*)",
+      "Bash(npm run build -- --mode:*)",
+      "Bash(npm run build -- --mode production)",
+      "Bash(npm run:*)",
+      "Bash(npm:*)",
+      "Bash",
+      "Bash(*)",
+      "*",
+      "Bash(npm run test:*)",
+      "Edit(src/**)",
+      "Bash(npm run build",
+      "",
+    ]),
+    [
+      "taken",
+      "taken",
+      "taken",
+      "wider",
+      "wider",
+      "wider",
+      "wider",
+      "wider",
+      "noMatch",
+      "noMatch",
+      "unreadable",
+      "unreadable",
+    ],
+  );
+});
+
+Deno.test("a command without a safe prefix takes only itself, however it is written", async () => {
+  assertEquals(
+    await edited(bash("python3 tool.py --dry"), [
+      "Bash(python3 tool.py --dry)",
+      "bash=python3 tool.py --dry",
+      "Bash(python3 tool.py:*)",
+      "Bash(python3:*)",
+      "Bash(* --dry)",
+    ]),
+    ["taken", "taken", "wider", "wider", "wider"],
+  );
+});
+
+Deno.test("an edit takes rules of the project's tree, and neither all edits nor places outside", async () => {
+  const request = call("write_file", { path: "src/a.ts", content: "x" });
+  assertEquals(
+    await edited(request, [
+      "Edit(src/a.ts)",
+      "Edit(src/*.ts)",
+      "Edit(src/**)",
+      "Edit",
+      "Edit(**)",
+      "Edit(//**)",
+      "Edit(docs/**)",
+    ]),
+    ["taken", "taken", "taken", "wider", "wider", "wider", "noMatch"],
+  );
+});
+
+Deno.test("the rule that was written is the one that is saved and in force, and one that is too wide is not", async () => {
+  const rule = "Bash(npm run build -- --mode:*)";
+  const { gate, saved, asked } = attended({ ...ALWAYS, rule });
+  await gate.check(bash("npm run build -- --mode production"), signal);
+  assertEquals(saved, [rule]);
+  await gate.check(bash("npm run build -- --mode test"), signal);
+  assertEquals(asked.length, 1);
+  const wide = attended({ ...ALWAYS, rule: "Bash(npm:*)" });
+  await wide.gate.check(bash("npm run build"), signal);
+  assertEquals(wide.saved, ["Bash(npm run build)"]);
+});

@@ -1,6 +1,6 @@
 import type { ApprovalAnswer } from "../../../core/mod.ts";
 import type { Texts } from "../../../i18n/mod.ts";
-import type { ApprovalRequest, CallDetails } from "../../../permission/mod.ts";
+import type { ApprovalRequest, CallDetails, RuleRefusal } from "../../../permission/mod.ts";
 import { grouped, lineFigures, loadWordDiff, type WordDiff } from "../../../view/mod.ts";
 import { after } from "../../../util/timer.ts";
 import type { Entry } from "./choice_list.ts";
@@ -97,12 +97,35 @@ function entriesOf(request: ApprovalRequest, { texts }: PanelStyle): Entry<Appro
       const value = { allow: true, scope: "always", rule: prefixRule } as const;
       entries.push({ label: approval.always(prefixRule), key: "w", value });
     }
+    const { checkRule } = request;
+    if (rule !== undefined && checkRule) {
+      entries.push({
+        label: approval.editRule,
+        key: "e",
+        initial: rule,
+        write: (text) => ({ allow: true, scope: "always", rule: text }),
+        check(text) {
+          const refusal = checkRule(text);
+          return refusal && refusalText(text, refusal, approval);
+        },
+      });
+    }
   }
   return [
     ...entries,
     { label: approval.deny, key: "n", value: { allow: false, scope: "once" } },
     { label: approval.note, key: "t", write: (note) => ({ allow: false, scope: "once", note }) },
   ];
+}
+
+function refusalText(
+  rule: string,
+  refusal: RuleRefusal,
+  approval: PanelStyle["texts"]["approval"],
+): string {
+  if (refusal.code === "unreadable") return approval.unreadableRule(refusal.message, refusal.remedy);
+  if (refusal.code === "noMatch") return approval.ruleElsewhere(rule);
+  return approval.widerRule(rule, refusal.widest);
 }
 
 function sessionLabel(

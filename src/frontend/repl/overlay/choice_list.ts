@@ -6,7 +6,15 @@ import type { InputEvent } from "../terminal/terminal.ts";
 import { wordRows } from "./exact_text.ts";
 
 /** A choice, or one whose value the user writes. */
-export type Entry<T> = Choice<T> | (Omit<Choice<T>, "value"> & { readonly write: (text: string) => T });
+export type Entry<T> =
+  | Choice<T>
+  | (Omit<Choice<T>, "value"> & {
+    readonly write: (text: string) => T;
+    /** What the user begins with. */
+    readonly initial?: string;
+    /** Says what is wrong with a text, which is then not taken. */
+    readonly check?: (text: string) => string | undefined;
+  });
 
 export interface ChoiceListOptions<T> {
   readonly entries: readonly Entry<T>[];

@@ -49,7 +49,7 @@ export class ChoicePanel<T> implements Overlay<T> {
   #resolve: (value: T | undefined) => void = () => {};
   #body: ScrollText | undefined;
   /** The answer that is being written. */
-  #writing: { readonly entry: Entry<T>; readonly composer: Composer } | undefined;
+  #writing: { readonly entry: Entry<T>; readonly composer: Composer; readonly problem?: string } | undefined;
   #shown: Entry<T> | undefined;
   /** Entries have something behind them that is shown in place of a body. */
   readonly #previews: boolean;
@@ -99,12 +99,19 @@ export class ChoicePanel<T> implements Overlay<T> {
     const composer = new Composer({
       palette: this.#style.palette,
       onSubmit: ({ text }) => {
+        const problem = entry.check?.(text.trim());
+        if (problem !== undefined) {
+          composer.text = text;
+          this.#writing = { entry, composer, problem };
+          return;
+        }
         const written = entry.write(text.trim());
         const { multiple } = this.#options;
         const marked = [...this.#list.marked].flatMap((each) => "value" in each ? [each.value] : []);
         this.#resolve(multiple ? multiple([...marked, written]) : written);
       },
     });
+    composer.text = entry.initial ?? "";
     this.#writing = { entry, composer };
   }
 
@@ -213,7 +220,11 @@ export class ChoicePanel<T> implements Overlay<T> {
 
   #writingLabel(columns: number): string[] {
     const { palette } = this.#style;
-    return wordRows(this.#writing?.entry.label ?? "", columns, palette.warning).map(palette.accent);
+    const { entry, problem } = this.#writing ?? {};
+    return [
+      ...wordRows(entry?.label ?? "", columns, palette.warning).map(palette.accent),
+      ...(problem === undefined ? [] : wordRows(problem, columns, palette.warning).map(palette.bad)),
+    ];
   }
 
   /** The keys that mean something, where parts are out of view. */

@@ -99,6 +99,10 @@ const SCENES: Readonly<Record<string, Scene>> = {
     show: approve({ scopes: ["once"], escape: { evidence: "Read-only file system" } }),
   },
   approval_note: { show: approve({}), keys: ["t", "u", "s", "e", "space", "p", "n", "p", "m"] },
+  approval_rule: {
+    show: approve({ checkRule: () => ({ code: "wider", widest: "Bash(npm run build:*)" }) }),
+    keys: ["e", "x", "enter"],
+  },
   approval_long: {
     show: approve({ subject: Array.from({ length: 60 }, (_, index) => `echo line ${index + 1}`).join("\n") }),
     keys: ["pageDown"],

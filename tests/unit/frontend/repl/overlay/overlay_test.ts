@@ -282,3 +282,28 @@ Deno.test("nothing of a command can be hidden: every character is shown or named
   dialogs.overlays.cancel();
   await answer;
 });
+
+Deno.test("the rule of always can be edited: what is refused stays to be mended, what is shown is answered", async () => {
+  const { terminal, answer, shown } = asked({
+    rule: "Bash(npm run build)",
+    scopes: ["once", "session", "always"],
+    checkRule: (rule) =>
+      rule === "Bash(npm:*)" ? { code: "wider", widest: "Bash(npm run build:*)" } : undefined,
+  });
+  await shown();
+  terminal.type("e");
+  assert(
+    terminal.screen().some((line) => line.includes("Bash(npm run build)")),
+    terminal.screen().join("\n"),
+  );
+  terminal.press("ctrl+u");
+  terminal.type("Bash(npm:*)");
+  terminal.press("enter");
+  const refused = terminal.screen().join("\n");
+  assert(refused.includes("the widest is Bash(npm run build:*)"), refused);
+  assert(refused.includes("> Bash(npm:*)") || refused.includes("Bash(npm:*)"), refused);
+  terminal.press("ctrl+u");
+  terminal.type("Bash(npm run build:*)");
+  terminal.press("enter");
+  assertEquals(await answer, { allow: true, scope: "always", rule: "Bash(npm run build:*)" });
+});
