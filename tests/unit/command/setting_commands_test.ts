@@ -59,7 +59,7 @@ Deno.test("/model lists what a provider offers only when asked, and writes the c
 Deno.test("/model offers vendors whose key there is, and says why a provider lists nothing", async () => {
   await using chat = await CommandFixture.open({ env: { GROQ_API_KEY: "gsk_x" } });
   const command = (await chat.commands()).find(({ name }) => name === "model");
-  const values = await command?.complete?.(chat) ?? [];
+  const values = await command?.complete?.(chat, { before: [], word: "" }) ?? [];
   const groq = values.find(({ value }) => value.startsWith("groq/"));
   assertStringIncludes(groq?.detail ?? "", "GROQ_API_KEY");
   assert(!values.some(({ value }) => value.startsWith("openai/")));
