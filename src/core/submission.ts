@@ -12,7 +12,7 @@ export interface UserInput {
 export interface ApprovalAnswer {
   readonly allow: boolean;
   readonly scope: "once" | "session" | "always";
-  /** The rule that the scope covers: a proposed one, or one that `checkRule` takes; the exact one when absent. */
+  /** The rule that the scope covers, a proposed one or one that `checkRule` takes; absent: the exact one. */
   readonly rule?: string;
   /** Passed on to the model with a refusal. */
   readonly note?: string;
