@@ -1,6 +1,7 @@
 import type { RunPaths } from "../../src/assembly/mod.ts";
 import { type EnvLookup, reasonixHome } from "../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
+import { isAbsolute } from "../../src/path/lexical.ts";
 import type { CliContext } from "./process.ts";
 
 /** The working directory (or `dir` instead) and the Reasonix home. */
@@ -35,10 +36,13 @@ function unusableDirectory(purpose: string, reason: string): ReasonixError {
 /**
  * Services and containers start programs without HOME. Shells then take `~` from the system's list of users;
  * so does this program, in its whole environment, because rules and confinement have to mean the directory
- * that commands mean.
+ * that commands mean. A relative HOME would be another directory wherever the program is started, one in the
+ * project among them; it counts as none.
  */
 function ensureHome(): void {
-  if (Deno.env.get("HOME") || Deno.env.get("USERPROFILE")) return;
+  const given = Deno.env.get("HOME") || Deno.env.get("USERPROFILE");
+  if (given && isAbsolute(given)) return;
+  if (given) Deno.env.delete("HOME");
   const home = process.getBuiltinModule("node:os").homedir();
   if (home) Deno.env.set("HOME", home);
 }

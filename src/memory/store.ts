@@ -1,6 +1,6 @@
 import { ReasonixError } from "../core/mod.ts";
 import type { MemoryEntry, MemoryHit, MemoryPort, MemoryScope, NewMemory } from "../tool/mod.ts";
-import { writeFileAtomic } from "../util/atomic_write.ts";
+import { saveFile } from "../util/atomic_write.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { factFile, factName, MAX_DESCRIPTION, readFact, type StoredFact } from "./fact.ts";
 import { searchFacts } from "./fact_search.ts";
@@ -76,8 +76,7 @@ export class FactStore implements MemoryPort {
     }
     const today = now().toISOString().slice(0, 10);
     const path = `${this.folder(scope)}/${name}.md`;
-    await Deno.mkdir(this.folder(scope), { recursive: true, mode: 0o700 });
-    await writeFileAtomic(
+    await saveFile(
       path,
       factFile({
         name,

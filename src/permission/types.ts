@@ -139,7 +139,10 @@ export interface Explanation {
   readonly alwaysPrefix?: string;
 }
 
-export type DecisionEvent = NewEventOf<"approval.request"> | NewEventOf<"approval.decision">;
+export type DecisionEvent =
+  | NewEventOf<"approval.request">
+  | NewEventOf<"approval.decision">
+  | NewEventOf<"notice">;
 
 /** The surroundings of commands, as far as they decide who is asked. */
 export interface CommandSurroundings {

@@ -1,5 +1,7 @@
 /** Replacing a file so that every reader sees either the old content or the new, never a part. */
 
+import { errorMessage, ReasonixError } from "../core/mod.ts";
+
 export interface AtomicWriteOptions {
   /** Mode of a file that does not exist yet; otherwise the mode it has is kept. */
   readonly mode?: number;
@@ -12,6 +14,26 @@ export interface AtomicWriteOptions {
    * path is taken as it stands: it was resolved before, and a symlink found there now was not there then.
    */
   readonly verify?: ((file: Deno.FsFile, path: string) => Promise<void>) | undefined;
+}
+
+/**
+ * Saves a file of the user's own, also where its directory is missing. Throws a ReasonixError that says why it
+ * could not be saved; the file is then as it was.
+ */
+export async function saveFile(path: string, text: string, options: AtomicWriteOptions = {}): Promise<void> {
+  try {
+    const directory = path.replace(/[^/\\]+$/, "");
+    if (directory !== "") await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
+    await writeFileAtomic(path, text, options);
+  } catch (error) {
+    // The system names the call and a temporary file as well.
+    const reason = errorMessage(error).split("\n", 1)[0]?.replace(/ \(os error \d+\).*$/, "");
+    throw new ReasonixError(`Cannot save ${path}: ${reason}`, {
+      exit: "config",
+      remedy: "make room there or make it writable, and try again; it is as it was",
+      cause: error,
+    });
+  }
 }
 
 /** New content that lies beside its target, waiting to take its place. */

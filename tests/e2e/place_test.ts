@@ -14,6 +14,14 @@ Deno.test("the user's own configuration never comes from the working directory w
   }
 });
 
+Deno.test("a relative HOME is none: it would be another place in every directory", async () => {
+  await using world = await makeWorld();
+  await world.write("rel/.reasonix/config.toml", 'default_model = "hostile"\n');
+  const env = { REASONIX_HOME: "", HOME: "rel", USERPROFILE: "", APPDATA: "" };
+  const { stdout } = await world.run(["config", "path"], { env });
+  assert(!/(?:^|\/work\/)rel\b/m.test(stdout), stdout);
+});
+
 Deno.test("a flag that is nearly one is answered with the flag as it is typed", async () => {
   await using world = await makeWorld();
   const { code, stderr } = await world.run(["run", "--max-step", "3", "x"]);

@@ -1,7 +1,7 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { type ProviderTable, putProvider } from "./provider.ts";
 import { insertTable, removeTable, wrapNewLists } from "./table_text.ts";
-import { writeFileAtomic } from "../../util/atomic_write.ts";
+import { saveFile } from "../../util/atomic_write.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
 import { checkValue, type Finding } from "../load/check.ts";
 import { locate, parseKeyPath, schemaAt } from "../schema/key_path.ts";
@@ -188,9 +188,7 @@ export async function writeConfig(
   text: string,
   { shared = false }: EditOptions,
 ): Promise<void> {
-  const directory = file.replace(/[^\/\\]+$/, "");
-  if (directory !== "") await Deno.mkdir(directory, { recursive: true, mode: 0o700 });
-  await writeFileAtomic(file, text, shared ? {} : { setMode: 0o600 });
+  await saveFile(file, text, shared ? {} : { setMode: 0o600 });
 }
 
 /** The text with the least change that makes it say what is wanted. */

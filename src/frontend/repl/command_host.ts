@@ -1,5 +1,6 @@
 import { allCommands, type CommandHost, type OpenRequest, type SlashCommand } from "../../command/mod.ts";
-import type { Locale } from "../../i18n/mod.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { loadTexts, type Locale } from "../../i18n/mod.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import { keyHelp } from "./composer/keymap.ts";
 import type { Dialogs } from "./overlay/dialogs.ts";
@@ -65,6 +66,17 @@ export class ChatCommands implements CommandHost {
   }
 
   async reopen(request: OpenRequest): Promise<void> {
+    await this.#beforeLeaving(request);
     await this.#host.replace(request);
+  }
+
+  /** What no disk has taken is gone with its session: that needs the user's word. */
+  async #beforeLeaving({ resume }: OpenRequest): Promise<void> {
+    const { session } = await this.session().catch(() => ({ session: undefined }));
+    if (session?.problem === undefined) return;
+    const texts = await loadTexts("session_commands", this.locale);
+    const [question = "", text = ""] = texts.reallyLose(session.problem).split("\n");
+    const leaves = resume !== session.id && await this.confirm(question, { text, danger: true });
+    if (!leaves) throw new ReasonixError(texts.notSaved(session.problem), { remedy: texts.saveFirst });
   }
 }

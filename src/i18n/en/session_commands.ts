@@ -50,6 +50,9 @@ export const texts = {
     "Not covered: what commands changed, since the workspace has too many files; what tools wrote is",
   uncovered: (names: string) => `Not covered, ignored and too many files to keep: ${names}`,
 
+  notSaved: (problem: string) => `The session is not on the disk: ${problem}`,
+  saveFirst: "make room there or make it writable; the next turn saves all of it",
+  reallyLose: (problem: string) => `Leave this session and lose it?\nIt is not on the disk: ${problem}`,
   otherName: "choose another name",
   exported: (file: string) => `The session is in ${file}`,
   noAnswer: "There is no answer to copy yet",

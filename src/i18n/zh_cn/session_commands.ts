@@ -43,6 +43,9 @@ export const texts: typeof en = {
   tooManyFiles: "未覆盖：命令造成的改动，因为工作区文件太多；工具写入的文件已覆盖",
   uncovered: (names) => `未覆盖（被忽略且文件太多，无法保存）：${names}`,
 
+  notSaved: (problem) => `会话没有写入磁盘：${problem}`,
+  saveFirst: "请腾出空间或使其可写；下一轮会保存全部内容",
+  reallyLose: (problem) => `离开并丢失此会话吗？\n它没有写入磁盘：${problem}`,
   otherName: "请换一个文件名",
   exported: (file) => `会话已写入 ${file}`,
   noAnswer: "还没有可复制的回答",

@@ -1,4 +1,4 @@
-import type { ApprovalAnswer, PreparedCall } from "../../core/mod.ts";
+import { type ApprovalAnswer, errorMessage, type PreparedCall } from "../../core/mod.ts";
 import type { Decision } from "../contract.ts";
 import type {
   ApprovalMode,
@@ -184,14 +184,26 @@ class SessionGate implements PermissionGate {
       request.checkRule(answer.rule) === undefined;
     const chosen = isTaken ? answer.rule : request.rule;
     if (answer.scope === "always" && chosen !== undefined) {
-      await this.#options.saveRule?.(chosen);
-      rules.grant(chosen, "saved by the user");
+      if (await this.#save(chosen)) rules.grant(chosen, "saved by the user");
+      else this.allowForSession(chosen);
     } else if (chosen !== undefined && chosen === request.prefixRule) {
       this.allowForSession(chosen);
     } else if (sessionRule !== undefined) {
       this.allowForSession(sessionRule);
     } else {
       this.#exact.add(exactKey(evaluation));
+    }
+  }
+
+  /** Saves a rule; where that fails, the user is told and false is returned: the call is allowed all the same. */
+  async #save(rule: string): Promise<boolean> {
+    try {
+      await this.#options.saveRule?.(rule);
+      return true;
+    } catch (error) {
+      const text = `The rule ${rule} is not saved and counts for this session only: ${errorMessage(error)}`;
+      await this.#options.record({ type: "notice", level: "warning", code: "permission", text });
+      return false;
     }
   }
 

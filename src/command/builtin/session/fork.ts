@@ -4,16 +4,17 @@ import { loadManage } from "../../../session/mod.ts";
 import { VERSION } from "../../../util/version.ts";
 import { turnValues } from "../../turns.ts";
 import type { CommandBody } from "../../command.ts";
+import { requireSaved } from "../../saved_session.ts";
 
 export const command: CommandBody = {
   async run(host, argument) {
     const texts = await loadTexts("session_commands", host.locale);
-    const { session, controller } = await host.session();
+    const { session } = await host.session();
     const turn = argument === "" ? undefined : Number(argument);
     if (turn !== undefined && !Number.isSafeInteger(turn)) {
       throw new ReasonixError(texts.noTurn(argument), { exit: "usage", remedy: texts.turnRemedy });
     }
-    await controller.recorder.sync();
+    await requireSaved(host);
     const { copySession, forkSession } = await loadManage();
     const { id } = turn === undefined
       ? copySession(session.paths.path, { version: VERSION })

@@ -150,3 +150,19 @@ Deno.test("for what is destructive nothing is saved, whatever key is pressed", a
   assertEquals(chat.assembly().modes.sessionRules, []);
   assertEquals(await asks(chat), true);
 });
+
+Deno.test("always for what cannot be saved lets the call run, counts for the session, and says so", async () => {
+  const replies = [turn(touch("made")), turn(touch("made"))].flat();
+  await using chat = await openAskingChat(replies, { onDisk: true });
+  const file = `${chat.home}/config.toml`;
+  await Deno.writeTextFile(file, "");
+  chat.say("go");
+  await panel(chat, 1);
+  await Deno.writeTextFile(file, "broken = [");
+  chat.terminal.press("a");
+  await chat.until(() => ended(chat) === 1);
+  assertEquals(results(chat), ["ok"]);
+  await chat.shows("The rule Bash(touch made) is not saved and counts for this session only");
+  assertEquals(await Deno.readTextFile(file), "broken = [");
+  assertEquals(await asks(chat), false);
+});

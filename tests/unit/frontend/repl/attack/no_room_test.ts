@@ -1,0 +1,43 @@
+/** A disk that takes nothing: clear words, and nothing is lost while the chat is open. */
+import { say } from "../../../../support/agent_fixture.ts";
+import { ended, openAskingChat } from "../../../../support/asking_chat.ts";
+import { assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
+
+Deno.test("a session that no disk takes is kept, not left by mistake, and saved once there is room", async () => {
+  const home = Promise.withResolvers<string>();
+  await using chat = await openAskingChat([say("one"), say("two")], {
+    onDisk: true,
+    // Nothing can be made below a file.
+    beforeOpen: async () => await Deno.writeTextFile(`${await home.promise}/projects`, ""),
+  });
+  home.resolve(chat.home);
+  const clear = () => chat.terminal.press("ctrl+c");
+  chat.say("first words");
+  await chat.until(() => ended(chat) === 1);
+  await chat.shows("The session goes on in memory");
+  for (const line of ["/export told.md", "/fork"]) {
+    chat.say(line);
+    await chat.until(() =>
+      chat.terminal.text().join("\n").split("is not on the disk").length > (line === "/fork" ? 2 : 1)
+    );
+    clear();
+  }
+  chat.say("/new");
+  await chat.shows("Leave this session and lose it?");
+  // What cannot be taken back is not what a mere Enter does.
+  chat.terminal.press("enter");
+  await chat.until(() => !chat.terminal.screen().some((row) => row.includes("lose it?")));
+  clear();
+  chat.say("#fact");
+  await chat.shows("Cannot save");
+  clear();
+  assertEquals(chat.opened.length, 1);
+  await Deno.remove(`${chat.home}/projects`);
+  chat.say("second words");
+  await chat.until(() => ended(chat) === 2);
+  await chat.shows("is on disk again; nothing is missing");
+  chat.say("/export told.md");
+  await chat.shows("The session is in");
+  const text = await Deno.readTextFile(`${chat.cwd}/told.md`);
+  for (const words of ["first words", "one", "second words", "two"]) assertStringIncludes(text, words);
+});
