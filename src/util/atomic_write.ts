@@ -17,8 +17,8 @@ export interface AtomicWriteOptions {
 }
 
 /**
- * Saves a file of the user's own, also where its directory is missing. Throws a ReasonixError that says why it
- * could not be saved; the file is then as it was.
+ * Saves a file of the user's own, also where its directory is missing. Throws a ReasonixError that says why
+ * it could not be saved; the file is then as it was.
  */
 export async function saveFile(path: string, text: string, options: AtomicWriteOptions = {}): Promise<void> {
   try {

@@ -195,7 +195,7 @@ class SessionGate implements PermissionGate {
     }
   }
 
-  /** Saves a rule; where that fails, the user is told and false is returned: the call is allowed all the same. */
+  /** Saves a rule. Where that fails the user is told and false returned: the call is allowed all the same. */
   async #save(rule: string): Promise<boolean> {
     try {
       await this.#options.saveRule?.(rule);
