@@ -213,42 +213,6 @@ onTerminal("signals end the chat with the shell's terminal as it was", async () 
   await terminal.shows("> kept on");
 });
 
-onTerminal("fifty resizes while an answer comes leave one composer and a whole history", async () => {
-  const lines = Array.from({ length: 90 }, (_, index) => `Line ${String(index).padStart(3, "0")}.`);
-  const next = lines.map(() => Promise.withResolvers<void>());
-  // The screen is full: where it is not, tmux puts the cursor elsewhere when lines wrap.
-  const full = lines.splice(0, 40);
-  const stream = [
-    textEvent(full.map((line) => `${line}\n\n`).join("")),
-    ...lines.flatMap((line, index) => [next[index]?.promise ?? "", textEvent(`${line}\n\n`)]),
-    finishEvent(),
-    usageEvent(),
-  ];
-  await using server = startModelServer([{ stream }]);
-  // A frame that is on its way while the terminal changes is drawn for the size before; here none is.
-  await using chat = await openChat(mockConfig(server.url), { env: { REASONIX_REDUCED_MOTION: "1" } });
-  const { terminal } = chat;
-  await terminal.shows(EMPTY);
-  await chat.enter("Count.");
-  await terminal.shows("Line 039.");
-  for (const [round, line] of lines.entries()) {
-    next[round]?.resolve();
-    await shownSoon(terminal, (screen) => screen.includes(line));
-    // The hint in the empty composer does not fit: it is cut to the width, or one less before a blank.
-    const columns = 28 + (round * 7) % 20;
-    await terminal.resize(columns, 16 + (round * 5) % 20);
-    await shownSoon(terminal, (screen) => {
-      const { length = 0 } = /^> Ask.*$/m.exec(screen)?.[0] ?? "";
-      return length === columns || length === columns - 1;
-    });
-  }
-  await terminal.resize(80, 30);
-  await terminal.shows(EMPTY);
-  const history = await terminal.history();
-  assertEquals(history.match(/Line \d{3}\./g), [...full, ...lines], history);
-  assertEquals(history.split("> Ask").length - 1, 1, history);
-});
-
 onTerminal("code in an answer is shown by the program as it is installed, and the chat goes on", async () => {
   await using server = startModelServer([], { fallback: obedient, check: { prefix: false } });
   await using chat = await openChat(mockConfig(server.url), {

@@ -20,7 +20,7 @@ export interface Turn extends ScriptedAnswer {
   /** A complete body in place of an answer; an object is sent as JSON. */
   readonly body?: string | Uint8Array | Readonly<Record<string, unknown>>;
   /** The streamed body, piece by piece, in place of an answer. */
-  readonly stream?: readonly Part[];
+  readonly stream?: Iterable<Part>;
   /** Answers with one JSON completion although a stream was asked for. */
   readonly json?: boolean;
   /** Breaks the connection after this many bytes of the body. */

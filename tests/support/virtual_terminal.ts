@@ -23,6 +23,7 @@ const DESTRUCTIVE = /\x1b\[[123]J|\x1bc|\x1b\[\?(?:47|1047|1049)h/;
 
 export class VirtualTerminal implements Terminal {
   readonly resizing = false;
+  lastTaken: Terminal["lastTaken"] = "before";
   readonly synchronized: boolean;
   readonly reflow: Terminal["reflow"];
   /** Everything written so far, a string per write. */
@@ -73,6 +74,8 @@ export class VirtualTerminal implements Terminal {
     (this.#xterm as unknown as { _core: { writeSync(text: string): void } })._core.writeSync(text);
     return this.#held?.promise;
   }
+
+  askSize(): void {}
 
   suspend(): Promise<void> {
     this.state = "suspended";

@@ -1,10 +1,13 @@
 import { lineChange } from "./line.ts";
 
-/** Moves the cursor down, or up when negative. */
+/**
+ * Moves the cursor down, or up when negative; its column may be another one afterwards. Where the screen has
+ * become lower and nobody knows it yet, rows below its end come into being: a movement that stopped there
+ * would make all that follow count from a wrong row.
+ */
 export function vertical(rows: number): string {
-  if (rows === 0) return "";
-  const count = Math.abs(rows) === 1 ? "" : Math.abs(rows);
-  return `\x1b[${count}${rows < 0 ? "A" : "B"}`;
+  if (rows >= 0) return "\n".repeat(rows);
+  return `\x1b[${rows === -1 ? "" : -rows}A`;
 }
 
 /** Moves the cursor to a column of its row. */

@@ -1,7 +1,8 @@
 import { after } from "../../../util/timer.ts";
 import type { Terminal } from "../terminal/terminal.ts";
-import { pathTo, rowOf, rowsOf, safeLine } from "./line.ts";
+import { pathTo, safeLine } from "./line.ts";
 import { horizontal, updateRegion, vertical } from "./region.ts";
+import { type LastFrame, rowsToTop, type Standing } from "./region_top.ts";
 import type { Frame, View } from "./view.ts";
 
 /** Frames while nobody types come at most this often. */
@@ -16,6 +17,7 @@ const SMALL_TEXT = 64;
  * are written again at these times (ms).
  */
 const REPAINT_MS = [700, 3000];
+const NO_FRAME: LastFrame = { before: { live: [], row: 0 }, printed: 0 };
 /** A row of which nobody knows what it shows. */
 const UNKNOWN = "\0";
 /** At the end a terminal that takes nothing is waited for no longer. */
@@ -37,6 +39,7 @@ export class Screen {
   #size = { columns: 0, rows: 0 };
   /** Where the cursor is, counted from the top of the live region; without a column it is hidden. */
   #cursor: { readonly row: number; readonly column?: number } = { row: 0, column: 0 };
+  #before: LastFrame = NO_FRAME;
   #safe = new Map<string, string>();
   #printed: string[] = [];
   #cancel: (() => void) | undefined;
@@ -79,8 +82,10 @@ export class Screen {
     this.#cancel = undefined;
     if (!this.#open) return;
     this.#stale = this.#writing !== undefined;
+    if (this.#stale) return;
     // What is printed at the end is shown in any case.
-    if (!this.#stale && (this.#closing || !this.#terminal.resizing)) this.#drawNow();
+    if (this.#closing || !this.#terminal.resizing) this.#drawNow();
+    else this.#terminal.askSize();
   }
 
   /** Writes every row of the live region again for some seconds, over what the runtime makes of it; once. */
@@ -179,6 +184,7 @@ export class Screen {
     const frame = within(this.#view.frame(columns, rows), rows);
     const live = this.#safeLines(frame.lines);
     const printed = this.#printed.splice(0, PRINT_LINES).map((line) => safeLine(line, columns));
+    this.#before = { before: { live: this.#live, ...this.#cursor }, printed: printed.length };
     const update = updateRegion({
       old: this.#live,
       lines: [...printed, ...live],
@@ -226,13 +232,9 @@ export class Screen {
 
   /** Text that takes the live region away, as the terminal shows it since it is `columns` wide. */
   #erased(columns = this.#size.columns): string {
-    const { row, column = 0 } = this.#cursor;
-    const { reflow } = this.#terminal;
-    let above = row;
-    if (reflow !== "none") {
-      above = this.#live.slice(0, row).reduce((sum, line) => sum + rowsOf(line, columns), 0);
-    }
-    if (reflow === "all") above += rowOf(this.#live[row] ?? "", column, columns);
+    const { reflow, lastTaken } = this.#terminal;
+    const now: Standing = { live: this.#live, ...this.#cursor };
+    const above = rowsToTop(now, this.#before, lastTaken, { columns, reflow });
     return `${vertical(-above)}\r\x1b[J`;
   }
 

@@ -1,3 +1,4 @@
+import { SIZE_QUESTION } from "./size_reports.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** Bracketed paste; no wrapping at the right edge, since a line of ours takes one row by itself. */
@@ -43,11 +44,13 @@ export class Capabilities {
   #keyboard: "unknown" | "kitty" | "other-keys" | "plain" = "unknown";
   /** Terminals that print a part of a question that they do not know are asked nothing. */
   readonly #mayAsk: boolean;
+  readonly #inTmux: boolean;
   #open = 0;
   #answers = false;
   #asked = 0;
 
   constructor({ TERM = "", TERM_PROGRAM, TMUX, STY }: TerminalEnvironment) {
+    this.#inTmux = !!TMUX;
     this.resizeMs = TMUX ? TMUX_RESIZE_MS : RESIZE_MS;
     this.#mayAsk = !/^(?:linux|dumb|vt\d)/.test(TERM) && TERM_PROGRAM !== "Apple_Terminal";
     if (STY || /^(?:linux|st\b|vt\d)/.test(TERM)) this.reflow = "none";
@@ -70,7 +73,7 @@ export class Capabilities {
     if (!this.#mayAsk) return MODES_ON;
     this.#open++;
     this.#asked = performance.now();
-    return MODES_ON + KITTY_ON + QUESTIONS;
+    return MODES_ON + KITTY_ON + (this.#inTmux ? SIZE_QUESTION : "") + QUESTIONS;
   }
 
   get off(): string {

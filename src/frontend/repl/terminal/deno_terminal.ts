@@ -2,6 +2,7 @@ import { after } from "../../../util/timer.ts";
 import { Capabilities } from "./capabilities.ts";
 import { InputDecoder } from "./decoder.ts";
 import { TerminalOutput } from "./output.ts";
+import { consoleSize, isSame, type Size, SIZE_QUESTION, SizeReports } from "./size_reports.ts";
 import type { EndSignal, Terminal, TerminalHandlers } from "./terminal.ts";
 
 /** A terminal that does not answer, or takes nothing, is waited for no longer. */
@@ -11,6 +12,12 @@ const STOP_MS = 50;
 const WINDOWS = Deno.build.os === "windows";
 /** A signal that comes so soon after another program has ended was sent while that had the terminal. */
 const LATE_MS = 500;
+/** A text that was written so long before, in ms, may have met the terminal in its new size. */
+const ON_ITS_WAY_MS = 20;
+/** Characters that a terminal takes in one piece. */
+const ONE_PIECE = 2000;
+/** A size that a terminal has for so long, in ms, it has probably for longer. */
+const SETTLE_MS = 25;
 /** Windows tells nobody that a window has another size. */
 const SIZE_POLL_MS = 500;
 const END_SIGNALS: readonly EndSignal[] = WINDOWS ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -18,6 +25,14 @@ const END_SIGNALS: readonly EndSignal[] = WINDOWS ? ["SIGINT"] : ["SIGINT", "SIG
 /** The terminal that the program was started from. */
 export class DenoTerminal implements Terminal {
   readonly #output = new TerminalOutput();
+  readonly #reports = new SizeReports();
+  /** What it has said of its size, as long as the system may not know that yet. */
+  #reported: Size | undefined;
+  /** The size that it has just said counts. */
+  #isSure = false;
+  #asking = false;
+  #lastTaken: Terminal["lastTaken"] = "before";
+  #written = -Infinity;
   readonly #capabilities: Capabilities;
   #handlers: TerminalHandlers | undefined;
   /** `releasing`: keys are read, but nobody gets them any more. */
@@ -43,15 +58,23 @@ export class DenoTerminal implements Terminal {
 
   /** Asked anew each time: what is drawn for a size that the terminal has no more would be cut by it. */
   get columns(): number {
-    return consoleSize().columns;
+    return this.#size.columns;
   }
 
   get rows(): number {
-    return consoleSize().rows;
+    return this.#size.rows;
+  }
+
+  get #size(): Size {
+    return this.#reported ?? consoleSize();
   }
 
   get resizing(): boolean {
-    return this.#resizing !== undefined;
+    return this.#resizing !== undefined && !this.#isSure;
+  }
+
+  get lastTaken(): Terminal["lastTaken"] {
+    return this.#lastTaken;
   }
 
   get synchronized(): boolean {
@@ -74,7 +97,61 @@ export class DenoTerminal implements Terminal {
   }
 
   write(text: string): Promise<void> | undefined {
-    return this.#output.write(text);
+    this.#written = performance.now();
+    if (!this.#reports.known || this.#state !== "running") {
+      this.#lastTaken = "before";
+      return this.#output.write(text);
+    }
+    return this.#writeAsking(text, this.#size);
+  }
+
+  /** Writes, and asks what size the terminal had when it took that. */
+  async #writeAsking(text: string, drawn: Size): Promise<void> {
+    this.#lastTaken = "unknown";
+    const answer = this.#reports.next();
+    await this.#output.write(text + SIZE_QUESTION);
+    const size = await answer;
+    if (!size) return;
+    const same = isSame(size, drawn);
+    // Of a long text it may have taken a part before, and the rest afterwards.
+    this.#lastTaken = same ? "before" : text.length < ONE_PIECE ? "after" : "unknown";
+    if (!same) this.#changed(size);
+  }
+
+  askSize(): void {
+    if (this.#asking || !this.#reports.known) return;
+    this.#asking = true;
+    const answer = this.#reports.next();
+    this.#output.write(SIZE_QUESTION);
+    void answer.then((size) => {
+      this.#asking = false;
+      if (size === undefined || this.#state !== "running") return;
+      if (this.#reported === undefined || !isSame(size, this.#reported)) return this.#changed(size);
+      // It is what it was some time ago: a frame for it can be drawn.
+      this.#isSure = true;
+      this.#handlers?.resize();
+      this.#isSure = false;
+    });
+  }
+
+  /** The terminal has said another size; while a window is being dragged the next one follows at once. */
+  #changed(size: Size): void {
+    this.#reported = size;
+    this.#expectMore();
+    this.#asking = true;
+    after(SETTLE_MS, () => {
+      this.#asking = false;
+      if (this.#state === "running") this.askSize();
+    });
+  }
+
+  /** Other changes may follow, of which nobody has heard yet. */
+  #expectMore(): void {
+    this.#resizing?.();
+    this.#resizing = after(this.#capabilities.resizeMs, () => {
+      this.#resizing = this.#reported = undefined;
+      if (this.#state === "running") this.#handlers?.resize();
+    });
   }
 
   async suspend(): Promise<void> {
@@ -141,6 +218,7 @@ export class DenoTerminal implements Terminal {
     const decoder = new InputDecoder({
       input: (event) => this.#state === "running" && this.#handlers?.input(event),
       reply: (sequence) => {
+        if (this.#reports.take(sequence, consoleSize())) return;
         const { background } = this.#capabilities;
         const text = this.#capabilities.reply(sequence);
         if (this.#capabilities.background !== background) this.#handlers?.learnt?.();
@@ -179,11 +257,11 @@ export class DenoTerminal implements Terminal {
     } else {
       // A window that is being dragged sends many of these.
       this.#onSignal("SIGWINCH", () => {
-        this.#resizing?.();
-        this.#resizing = after(this.#capabilities.resizeMs, () => {
-          this.#resizing = undefined;
-          resized();
-        });
+        if (!this.#reports.known && performance.now() - this.#written < ON_ITS_WAY_MS) {
+          this.#lastTaken = "unknown";
+        }
+        this.#expectMore();
+        this.askSize();
       });
       this.#undo.push(() => this.#resizing?.());
       // Stopped from outside and continued: the shell has had the terminal in between.
@@ -206,15 +284,6 @@ export class DenoTerminal implements Terminal {
     Deno.addSignalListener(signal, handler);
     this.#undo.push(() => Deno.removeSignalListener(signal, handler));
   }
-}
-
-/** The size of the terminal; a usual one where it is gone or says nothing. */
-function consoleSize(): { columns: number; rows: number } {
-  try {
-    const { columns, rows } = Deno.consoleSize();
-    if (columns > 0 && rows > 0) return { columns, rows };
-  } catch { /* no terminal any more */ }
-  return { columns: 80, rows: 24 };
 }
 
 function setRaw(raw: boolean): void {

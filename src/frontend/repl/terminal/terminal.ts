@@ -31,6 +31,10 @@ export interface Terminal {
    * has no more, and nobody would know where its rows are.
    */
   readonly resizing: boolean;
+  /** While it is `resizing`: asks for its size, so that `resize` is called soon for a frame to be drawn. */
+  askSize(): void;
+  /** Whether the text written last had been taken when the size changed. */
+  readonly lastTaken: "before" | "after" | "unknown";
   /** It has said that it holds a frame back until it is whole (mode 2026). */
   readonly synchronized: boolean;
   /**

@@ -284,22 +284,3 @@ Deno.test("screen gets its rows back after the runtime has cleared them", async 
   assertEquals(terminal.screen(), ["one", ">", "status", "", ""]);
   await screen.close();
 });
-
-Deno.test("screen writes rows again that somebody else has cleared, once it is told that this may happen", async () => {
-  const { terminal, state, screen } = open({ columns: 20, rows: 6 });
-  state.frame = { lines: ["working", "> text", "status"], caret: { row: 1, column: 6 } };
-  screen.print(["history"]);
-  screen.draw();
-  screen.guard();
-  screen.guard();
-  // As the runtime does it: from the row of the cursor on.
-  terminal.write("\x1b[0G\x1b[2K\x1b[J");
-  assertEquals(terminal.screen().slice(0, 4), ["history", "working", "", ""]);
-  const end = performance.now() + 20_000;
-  while (terminal.screen()[3] !== "status" && performance.now() < end) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assertEquals(terminal.text(), ["history", "working", "> text", "status"]);
-  assertEquals(terminal.caret, { row: 2, column: 6 });
-  await screen.close();
-});

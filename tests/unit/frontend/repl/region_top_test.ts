@@ -1,0 +1,52 @@
+/** Where the live region begins after the size of the terminal has changed. */
+import { rowsToTop, type Standing } from "../../../../src/frontend/repl/screen/region_top.ts";
+import { SizeReports } from "../../../../src/frontend/repl/terminal/size_reports.ts";
+import { assertEquals } from "../../../support/assert.ts";
+
+const WIDE = "x".repeat(60);
+const NARROW = { columns: 30, reflow: "all" } as const;
+
+Deno.test("a region that was there is wrapped, one that came afterwards is not", () => {
+  const before: Standing = { live: [WIDE, "", "> ", "status"], row: 2, column: 2 };
+  const now: Standing = { live: [WIDE, WIDE, "> ", "status"], row: 2, column: 2 };
+  const last = { before, printed: 0 };
+  assertEquals(rowsToTop(now, last, "before", NARROW), 4);
+  assertEquals(rowsToTop(now, last, "after", NARROW), 3);
+  assertEquals(rowsToTop(now, last, "unknown", NARROW), 3);
+  assertEquals(rowsToTop(now, last, "before", { columns: 30, reflow: "none" }), 2);
+});
+
+Deno.test("history that a frame has written is never counted as a part of the region", () => {
+  const standing: Standing = { live: [WIDE, WIDE, "> "], row: 2, column: 2 };
+  for (const taken of ["after", "unknown"] as const) {
+    assertEquals(rowsToTop(standing, { before: standing, printed: 1 }, taken, NARROW), 2);
+  }
+});
+
+Deno.test("where the cursor has gone down, the rows that it has passed count one each as long as it is unknown", () => {
+  const before: Standing = { live: ["one", WIDE, WIDE, "> "], row: 0 };
+  const now: Standing = { live: ["two", WIDE, WIDE, "> "], row: 3, column: 2 };
+  assertEquals(rowsToTop(now, { before, printed: 0 }, "before", NARROW), 5);
+  assertEquals(rowsToTop(now, { before, printed: 0 }, "after", NARROW), 3);
+  assertEquals(rowsToTop(now, { before, printed: 0 }, "unknown", NARROW), 3);
+});
+
+Deno.test("sizes are read in the order that the terminal was found to have, and answers go to their questions", async () => {
+  for (
+    const [first, answer] of [["\x1b[8;24;80t", "\x1b[8;10;40t"], ["\x1b[8;80;24t", "\x1b[8;40;10t"]] as const
+  ) {
+    const reports = new SizeReports();
+    assertEquals(reports.known, false);
+    assertEquals(reports.take("\x1b[?62c", { columns: 80, rows: 24 }), false);
+    assertEquals(reports.take(first, { columns: 80, rows: 24 }), true);
+    assertEquals(reports.known, true);
+    const sizes = [reports.next(), reports.next()];
+    reports.take(answer, { columns: 80, rows: 24 });
+    reports.take(first, { columns: 80, rows: 24 });
+    assertEquals(await Promise.all(sizes), [{ columns: 40, rows: 10 }, { columns: 80, rows: 24 }]);
+  }
+  // A square says nothing of the order, and another size nothing at all.
+  const square = new SizeReports();
+  square.take("\x1b[8;30;90t", { columns: 80, rows: 24 });
+  assertEquals(square.known, false);
+});
