@@ -2,6 +2,7 @@ import { after } from "../../../util/timer.ts";
 
 /** Asks how large the text area is, in characters. */
 export const SIZE_QUESTION = "\x1b[18t";
+// deno-lint-ignore no-control-regex
 const REPORT = /^\x1b\[8;(\d+);(\d+)t$/;
 /** A terminal that has answered before and does not now is not waited for any longer. */
 const ANSWER_MS = 200;
@@ -42,8 +43,9 @@ export class SizeReports {
     const match = REPORT.exec(sequence);
     if (!match) return false;
     const [first, second] = [Number(match[1]), Number(match[2])];
-    if (first === now.rows && second === now.columns) this.#order ??= "rows-first";
-    else if (first === now.columns && second === now.rows) this.#order ??= "columns-first";
+    // Equal numbers say nothing of their order.
+    if (first !== second && first === now.rows && second === now.columns) this.#order ??= "rows-first";
+    if (first !== second && first === now.columns && second === now.rows) this.#order ??= "columns-first";
     const size = this.#order === "columns-first"
       ? { columns: first, rows: second }
       : { columns: second, rows: first };

@@ -46,7 +46,8 @@ Deno.test("sizes are read in the order that the terminal was found to have, and 
     assertEquals(await Promise.all(sizes), [{ columns: 40, rows: 10 }, { columns: 80, rows: 24 }]);
   }
   // A square says nothing of the order, and another size nothing at all.
-  const square = new SizeReports();
-  square.take("\x1b[8;30;90t", { columns: 80, rows: 24 });
-  assertEquals(square.known, false);
+  const unclear = new SizeReports();
+  unclear.take("\x1b[8;30;90t", { columns: 80, rows: 24 });
+  unclear.take("\x1b[8;50;50t", { columns: 50, rows: 50 });
+  assertEquals(unclear.known, false);
 });
