@@ -2,14 +2,7 @@
 import { exists } from "../../src/path/probe.ts";
 import { loadTexts } from "../../src/i18n/mod.ts";
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
-import {
-  finishEvent,
-  type RecordedRequest,
-  startModelServer,
-  textEvent,
-  type Turn,
-  usageEvent,
-} from "../support/model_server.ts";
+import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
 import { mockConfig } from "../support/program.ts";
 import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
 
