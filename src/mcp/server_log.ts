@@ -23,13 +23,14 @@ export class ServerLog {
     return this.#last;
   }
 
-  /** Adds a line of the server's own. */
-  output(line: string): void {
-    const shown = terminalSafe(line.slice(0, MAX_LINE)).trimEnd();
-    if (shown === "") return;
-    this.#last.push(shown);
-    if (this.#last.length > LAST_LINES) this.#last.shift();
-    this.#append(shown);
+  /** Adds lines of the server's own, as one write: a server may print without end. */
+  output(lines: readonly string[]): void {
+    const shown = lines.map((line) => terminalSafe(line.slice(0, MAX_LINE)).trimEnd()).filter((line) =>
+      line !== ""
+    );
+    if (shown.length === 0) return;
+    this.#last = [...this.#last, ...shown.slice(-LAST_LINES)].slice(-LAST_LINES);
+    this.#append(shown.join("\n"));
   }
 
   /** Adds a line about the server. */

@@ -1,37 +1,26 @@
 import type {
-  AuthProvider,
   CallToolResult,
   Client,
   GetPromptResult,
-  OAuthClientProvider,
   ReadResourceResult,
   StreamableHTTPClientTransport,
-  Transport,
 } from "@modelcontextprotocol/client";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
-import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";
 import { CallClock } from "./call_clock.ts";
+import { explained } from "./explain.ts";
 import type { Listing } from "../listing/listing.ts";
 import type { Era } from "../listing/listing_cache.ts";
 import { listEverything } from "../listing/list_all.ts";
 import { answerQuestions, type McpQuestions } from "./questions.ts";
 import { loadSdk } from "./sdk.ts";
-import type { ServerLog } from "../server_log.ts";
-import type { McpServerSpec } from "../server_spec.ts";
-import { httpTransport } from "../transport/http_transport.ts";
-import { serverSpawner, type SpawnContext } from "../transport/server_process.ts";
-import { StdioTransport, UndeliveredError } from "../transport/stdio_transport.ts";
+import { openTransport, type ServerTransport, type TransportOptions } from "../transport/transport.ts";
+import { UndeliveredError } from "../transport/stdio_transport.ts";
 
-export interface ConnectionOptions {
-  readonly spec: McpServerSpec;
+export interface ConnectionOptions extends TransportOptions {
   /** The era of the last connection; absent: the server is asked. */
   readonly era: Era | undefined;
-  readonly log: ServerLog;
-  readonly spawn: SpawnContext;
   readonly questions: McpQuestions;
-  readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  readonly auth?: AuthProvider | OAuthClientProvider | undefined;
   /** The server says that a list of it is another one now. */
   readonly changed: () => void;
   /** The connection is gone, and nobody closed it. */
@@ -40,9 +29,10 @@ export interface ConnectionOptions {
 
 /** Time that a server may take to answer the probe; older ones may say nothing at all. */
 const PROBE_MS = 3_000;
+/** What the SDK says while it answers questions of the server, which are shown anyway. */
+const OWN_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
 /** The longest the SDK can wait. */
 const NO_LIMIT_MS = 2 ** 31 - 1;
-const MOST_PROBLEMS = 10;
 
 /** An answer to the question for completions of an argument. */
 export interface CompletionQuery {
@@ -51,32 +41,23 @@ export interface CompletionQuery {
   readonly value: string;
 }
 
-interface ConnectionParts {
-  readonly options: ConnectionOptions;
-  readonly clock: CallClock;
-  readonly problems: Set<string>;
-}
-
 /** A connection to one server, of either era. All methods reject with a ReasonixError, or for an abort. */
 export class Connection {
   readonly #client: Client;
-  readonly #transport: Transport;
+  readonly #server: ServerTransport;
   readonly #options: ConnectionOptions;
   readonly #clock: CallClock;
-  /** What had to be mended in the lists. */
-  readonly #problems: Set<string>;
   #closing = false;
 
   private constructor(
     client: Client,
-    transport: Transport,
-    parts: ConnectionParts,
+    server: ServerTransport,
+    parts: { options: ConnectionOptions; clock: CallClock },
   ) {
     this.#client = client;
-    this.#transport = transport;
+    this.#server = server;
     this.#options = parts.options;
     this.#clock = parts.clock;
-    this.#problems = parts.problems;
   }
 
   /** Starts and greets a server. A process that stops at the probe of its era is started once more. */
@@ -114,10 +95,13 @@ export class Connection {
     });
     answerQuestions(client, { server: spec.name, questions, clock });
     client.onerror = (error) => options.log.note(error.message);
-    const problems = new Set<string>();
-    const transport = await transportOf(options, (problem) => problems.add(problem));
-    const connection = new Connection(client, transport, { options, clock, problems });
+    const server = await openTransport(options);
+    const { transport } = server;
+    const connection = new Connection(client, server, { options, clock });
     client.onclose = () => connection.#lost();
+    // While it probes, the client itself does not look at the signal.
+    const stop = () => void transport.close();
+    signal.addEventListener("abort", stop, { once: true });
     try {
       await client.connect(transport, {
         signal,
@@ -129,6 +113,8 @@ export class Connection {
       await client.close().catch(() => {});
       await transport.close().catch(() => {});
       throw connection.#explained(error);
+    } finally {
+      signal.removeEventListener("abort", stop);
     }
     return connection;
   }
@@ -148,14 +134,9 @@ export class Connection {
   }
 
   async list(signal: AbortSignal): Promise<Listing> {
-    this.#problems.clear();
-    const listing = await this.#asked(() =>
-      listEverything(this.#client, { signal, timeout: this.#options.spec.startupMs || NO_LIMIT_MS })
-    );
-    return {
-      ...listing,
-      problems: [...new Set([...this.#problems, ...listing.problems])].slice(0, MOST_PROBLEMS),
-    };
+    const timeout = this.#options.spec.startupMs || NO_LIMIT_MS;
+    const options = { signal, timeout, refused: this.#server.refused };
+    return await this.#asked(() => listEverything(this.#client, options));
   }
 
   /** Calls a tool by its raw name. `limitMs` counts only while nobody is asked anything. */
@@ -172,13 +153,14 @@ export class Connection {
           signal: limit.signal,
           timeout: NO_LIMIT_MS,
           onprogress: ({ progress, total, message }) => {
+            if (OWN_PROGRESS.test(message ?? "")) return;
             const share = total === undefined ? `${progress}` : `${progress}/${total}`;
             options.progress(`${[share, message].filter(Boolean).join(" ")}\n`);
           },
         })
       );
     } catch (error) {
-      if (options.signal.aborted) throw error;
+      options.signal.throwIfAborted();
       if (!limit.signal.aborted) throw this.#uncertain(error);
       throw new ReasonixError(
         `No answer within ${(limitMs ?? 0) / 1000} s; the call was cancelled, and it may have taken effect`,
@@ -221,13 +203,14 @@ export class Connection {
   /** Ends the connection: a process with its group, a session over HTTP with its DELETE. */
   async close(): Promise<void> {
     this.#closing = true;
-    if ("terminateSession" in this.#transport) {
-      const { terminateSession } = this.#transport as StreamableHTTPClientTransport;
+    const { transport } = this.#server;
+    if ("terminateSession" in transport) {
+      const { terminateSession } = transport as StreamableHTTPClientTransport;
       const limit = new Promise((resolve) => setTimeout(resolve, PROBE_MS));
-      await Promise.race([terminateSession.call(this.#transport).catch(() => {}), limit]);
+      await Promise.race([terminateSession.call(transport).catch(() => {}), limit]);
     }
     await this.#client.close().catch(() => {});
-    await this.#transport.close();
+    await transport.close();
   }
 
   /** A call that was under way when the server ended is never repeated. */
@@ -244,7 +227,7 @@ export class Connection {
   }
 
   #howItEnded(): string | undefined {
-    const ended = this.#transport instanceof StdioTransport ? this.#transport.ended : undefined;
+    const ended = this.#server.ended();
     if (!ended) return undefined;
     const how = ended.signal
       ? `the server was ended by ${ended.signal}`
@@ -263,30 +246,12 @@ export class Connection {
 
   /** Says in one line what went wrong, and for a process that is gone how it ended. */
   #explained(error: unknown): unknown {
-    if (error instanceof ReasonixError || (error instanceof DOMException && error.name === "AbortError")) {
-      return error;
-    }
-    const ended = this.#howItEnded();
-    if (ended !== undefined) return new ReasonixError(ended, { cause: error });
-    const text = errorMessage(error);
-    const cause = error instanceof Error && error.cause instanceof ReasonixError ? error.cause : undefined;
-    return cause ?? new ReasonixError(oneLine(text, 300), { cause: error });
+    const plain = explained(error);
+    const ended = plain === error ? undefined : this.#howItEnded();
+    return ended === undefined ? plain : new ReasonixError(ended, { cause: error });
   }
 }
 
 function isMissing(error: unknown): boolean {
   return error instanceof ReasonixError && error.remedy !== undefined;
-}
-
-async function transportOf(
-  { spec, log, spawn, headers, auth }: ConnectionOptions,
-  tell: (problem: string) => void,
-): Promise<Transport> {
-  if (spec.type === "stdio") {
-    return new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, tell });
-  }
-  if (spec.type === "http") return await httpTransport({ spec, headers, auth, tell });
-  throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
-    remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
-  });
 }

@@ -1,10 +1,13 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { isRecord } from "../../util/json.ts";
+import type { Refused } from "../transport/answer_filter.ts";
 import { canonicalListing, type Listing } from "./listing.ts";
 
 interface ListOptions {
   readonly signal: AbortSignal;
   readonly timeout: number;
+  /** Entries that the answers had and the SDK does not take. */
+  readonly refused: () => Refused;
 }
 
 const MAX_PAGES = 64;
@@ -26,7 +29,13 @@ export async function listEverything(client: Client, options: ListOptions): Prom
     resources ? optional(pages(client, "resources/list", options)) : none,
     resources ? optional(pages(client, "resources/templates/list", options)) : none,
   ]);
-  return canonicalListing({ tools: foundTools, prompts: foundPrompts, resources: foundResources, templates });
+  const refused = options.refused();
+  return canonicalListing({
+    tools: [...foundTools, ...refused.tools],
+    prompts: [...foundPrompts, ...refused.prompts],
+    resources: [...foundResources, ...refused.resources],
+    templates: [...templates, ...refused.resourceTemplates],
+  });
 }
 
 /** The SDK's own list, which it also uses for headers; one without an end as far as it is read here. */

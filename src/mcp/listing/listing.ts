@@ -54,17 +54,18 @@ export const EMPTY_LISTING: Listing = { tools: [], prompts: [], resources: [], t
 /** Characters of a description that the model gets; one server must not fill the window. */
 const MAX_DESCRIPTION = 2_000;
 const MAX_SCHEMA = 32_000;
+const MOST_PROBLEMS = 10;
 
 /** Brings lists into one order and one form: sorted by name, each name once, every schema an object's. */
 export function canonicalListing(raw: RawListing): Listing {
   const problems: string[] = [];
-  return {
+  const listing = {
     tools: unique(raw.tools.map((one) => toolInfo(one, problems)), "tool", problems),
     prompts: unique(raw.prompts.map(promptInfo), "prompt", problems),
     resources: byUri(raw.resources.map((one) => resourceInfo(one, "uri"))),
     templates: byUri(raw.templates.map((one) => resourceInfo(one, "uriTemplate"))),
-    problems,
   };
+  return { ...listing, problems: [...new Set(problems)].slice(0, MOST_PROBLEMS) };
 }
 
 function toolInfo(raw: unknown, problems: string[]): McpToolInfo | undefined {

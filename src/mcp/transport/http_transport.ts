@@ -1,13 +1,15 @@
 import type {
   AuthProvider,
+  JSONRPCMessage,
   OAuthClientProvider,
   StreamableHTTPClientTransport,
-  Transport,
 } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
+import { after } from "../../util/timer.ts";
 import { loadSdk } from "../connection/sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
-import { mendMessage } from "./mend_message.ts";
+import type { AnswerFilter } from "./answer_filter.ts";
 import { MAX_MESSAGE_BYTES } from "./message_lines.ts";
 
 export interface HttpTransportOptions {
@@ -15,18 +17,21 @@ export interface HttpTransportOptions {
   /** Headers of the moment, of the helper program for example. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
   readonly auth: AuthProvider | OAuthClientProvider | undefined;
-  /** Hears of what had to be mended in an answer. */
-  readonly tell: (problem: string) => void;
+  readonly filter: AnswerFilter;
 }
 
 const MEGABYTE = 1024 * 1024;
 const NEWLINE = 10;
+const TOO_LARGE = `too large: the answer has over ${MAX_MESSAGE_BYTES / MEGABYTE} MB`;
+/** Time for the events of a stream that has ended to be taken in. */
+const SETTLE_MS = 50;
 
 /** Talks to a server over streamable HTTP; answers are bounded. Throws a ReasonixError for a wrong URL. */
 export async function httpTransport(options: HttpTransportOptions): Promise<StreamableHTTPClientTransport> {
-  const { spec, headers, auth, tell } = options;
+  const { spec, headers, auth, filter } = options;
   const { StreamableHTTPClientTransport } = await loadSdk();
   const url = addressOf(spec.url);
+  const waiting = new Set<unknown>();
   const transport = new StreamableHTTPClientTransport(url, {
     async fetch(input, init) {
       const own = new Headers(init?.headers);
@@ -36,17 +41,26 @@ export async function httpTransport(options: HttpTransportOptions): Promise<Stre
           if (!own.has(name)) own.set(name, value);
         }
       }
-      return bounded(await fetch(input, { ...init, headers: own }));
+      const id = requestId(init?.body);
+      if (id !== undefined) waiting.add(id);
+      const response = await fetch(input, { ...init, headers: own });
+      return bounded(response, (why) => {
+        if (id === undefined || !waiting.delete(id)) return;
+        transport.onmessage?.({ jsonrpc: "2.0", id, error: { code: -32001, message: why } });
+      });
     },
     ...(auth ? { authProvider: auth } : {}),
   });
-  let receiver: Transport["onmessage"];
-  return Object.defineProperty(transport, "onmessage", {
-    get: () => receiver,
-    set(receive: Transport["onmessage"]) {
-      receiver = receive && ((message, extra) => receive(mendMessage(message, tell), extra));
-    },
-  });
+  const start = transport.start.bind(transport);
+  transport.start = () => {
+    const receive = transport.onmessage;
+    transport.onmessage = (message: JSONRPCMessage) => {
+      if (!("method" in message)) waiting.delete(message.id);
+      receive?.(filter.accept(message));
+    };
+    return start();
+  };
+  return transport;
 }
 
 function addressOf(text: string): URL {
@@ -57,21 +71,50 @@ function addressOf(text: string): URL {
   });
 }
 
-/** Ends a body when one message of it is too large; an event stream may go on for ever. */
-function bounded(response: Response): Response {
+/** The identifier of the request that a body holds. */
+function requestId(body: unknown): string | number | undefined {
+  const message = typeof body === "string" ? parseJson(body) : undefined;
+  if (!isRecord(message) || typeof message.method !== "string") return undefined;
+  return typeof message.id === "string" || typeof message.id === "number" ? message.id : undefined;
+}
+
+/**
+ * Ends a body when one message of it is too large; an event stream may go on for ever. Of a stream that ends
+ * for good, `ended` is told why: the SDK would wait for an answer that cannot come.
+ */
+function bounded(response: Response, ended: (why: string) => void): Response {
   if (!response.body) return response;
   const streams = response.headers.get("content-type")?.includes("text/event-stream") ?? false;
+  const numbered = new NumberedEvents();
   let size = 0;
   const body = response.body.pipeThrough(
     new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         const end = streams ? chunk.lastIndexOf(NEWLINE) : -1;
         size = end >= 0 ? chunk.length - end : size + chunk.length;
+        if (streams) numbered.push(chunk);
         if (size <= MAX_MESSAGE_BYTES) return controller.enqueue(chunk);
-        const limit = MAX_MESSAGE_BYTES / MEGABYTE;
-        controller.error(new ReasonixError(`Too large: the answer has over ${limit} MB`));
+        if (streams) ended(TOO_LARGE);
+        controller.error(new ReasonixError(TOO_LARGE));
+      },
+      flush() {
+        if (streams && !numbered.found) after(SETTLE_MS, () => ended("the stream ended before its answer"));
       },
     }),
   );
   return new Response(body, response);
+}
+
+/** Looks for an event with an identifier: a stream that has one is resumed. */
+class NumberedEvents {
+  found = false;
+  #line = "";
+  readonly #decoder = new TextDecoder();
+
+  push(chunk: Uint8Array): void {
+    if (this.found || chunk.length > MEGABYTE) return;
+    const lines = (this.#line + this.#decoder.decode(chunk, { stream: true })).split("\n");
+    this.#line = (lines.pop() ?? "").slice(0, 16);
+    this.found = lines.some((line) => /^id: ?[^\r]/.test(line));
+  }
 }

@@ -1,8 +1,9 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
+import { after } from "../../util/timer.ts";
 import type { ServerLog } from "../server_log.ts";
-import { mendMessage } from "./mend_message.ts";
+import type { AnswerFilter } from "./answer_filter.ts";
 import { MAX_MESSAGE_BYTES, MessageLines } from "./message_lines.ts";
 import { endProcess, type ServerProcess } from "./server_process.ts";
 
@@ -10,8 +11,7 @@ export interface StdioTransportOptions {
   /** Starts the server. Throws a ReasonixError that says why it cannot be started. */
   readonly spawn: () => ServerProcess;
   readonly log: ServerLog;
-  /** Hears of what had to be mended in an answer. */
-  readonly tell: (problem: string) => void;
+  readonly filter: AnswerFilter;
 }
 
 /** The server was gone before a message reached it, so the message had no effect. */
@@ -22,6 +22,9 @@ export class UndeliveredError extends ReasonixError {
 }
 
 const MEGABYTE = 1024 * 1024;
+const NEWLINE = 10;
+/** Time for the last output of a server that has ended to be taken in; its children may hold the stream. */
+const DRAIN_MS = 200;
 
 /**
  * One JSON message a line over the standard streams of a process. What is no message is noise: it goes to the
@@ -95,12 +98,17 @@ export class StdioTransport implements Transport {
       line: (text) => this.#line(text),
       tooLarge: (bytes, ends) => this.#tooLarge(bytes, ends),
     });
+    const reader = child.stdout.getReader();
+    const drained = child.status.then(() => after(DRAIN_MS, () => void reader.cancel().catch(() => {})));
     try {
-      for await (const chunk of child.stdout) lines.push(chunk as Uint8Array<ArrayBuffer>);
+      for (let read = await reader.read(); !read.done; read = await reader.read()) {
+        lines.push(read.value as Uint8Array<ArrayBuffer>);
+      }
     } catch {
       // The status tells more.
     }
     this.ended = await child.status;
+    (await drained)();
     const { code, signal } = this.ended;
     this.#options.log.note(signal ? `ended by ${signal}` : `ended with exit code ${code}`);
     if (this.#process) await endProcess(this.#process);
@@ -109,16 +117,21 @@ export class StdioTransport implements Transport {
 
   async #readLog(child: Deno.ChildProcess): Promise<void> {
     const { log } = this.#options;
+    const taken: string[] = [];
     const lines = new MessageLines({
-      line: (text) => log.output(text),
+      line: (text) => taken.push(text),
       tooLarge: (bytes) => log.note(`a line of ${bytes} bytes on standard error was left out`),
     });
+    const take = (chunk: Uint8Array<ArrayBuffer>) => {
+      lines.push(chunk);
+      log.output(taken.splice(0));
+    };
     try {
-      for await (const chunk of child.stderr) lines.push(chunk as Uint8Array<ArrayBuffer>);
+      for await (const chunk of child.stderr) take(chunk as Uint8Array<ArrayBuffer>);
     } catch {
       // Nothing more to log.
     }
-    lines.push(new Uint8Array([10]));
+    take(new Uint8Array([NEWLINE]));
   }
 
   #line(text: string): void {
@@ -128,7 +141,7 @@ export class StdioTransport implements Transport {
       return;
     }
     if (!("method" in message)) this.#pending.delete(message.id as string | number);
-    this.onmessage?.(mendMessage(message as JSONRPCMessage, this.#options.tell));
+    this.onmessage?.(this.#options.filter.accept(message as JSONRPCMessage));
   }
 
   /** Answers in place of the server, so that the call ends at once and says why. */

@@ -31,7 +31,7 @@ export class Session {
   readonly #listeners = new Map<unknown, Send>();
   #late = false;
   #isOld = false;
-  #listings = 0;
+  readonly #turns = new Map<string, number>();
   #questions = 0;
 
   /** `notify` sends what belongs to no request, in the old era; `die` ends the process. */
@@ -140,8 +140,8 @@ export class Session {
   #page(key: string, entries: readonly unknown[], { cursor }: Params): Params {
     const { pageSize = Infinity, endlessPages, shuffled } = this.#behaviour;
     if (endlessPages) return { [key]: entries.slice(0, 1), nextCursor: String(Number(cursor ?? 0) + 1) };
-    if (shuffled && cursor === undefined) this.#listings++;
-    const turn = shuffled ? this.#listings % entries.length : 0;
+    if (cursor === undefined) this.#turns.set(key, (this.#turns.get(key) ?? 0) + 1);
+    const turn = shuffled ? (this.#turns.get(key) ?? 0) % entries.length : 0;
     const ordered = [...entries.slice(turn), ...entries.slice(0, turn)];
     const from = Number(cursor ?? 0);
     const next = from + pageSize < ordered.length ? { nextCursor: String(from + pageSize) } : {};

@@ -37,7 +37,7 @@ Deno.test("canonicalListing leaves out what has no name and bounds descriptions 
   assertEquals(tools.map(({ name }) => name), ["huge", "long"]);
   assert((tools[1]?.description.length ?? 0) < 2_100);
   assertEquals(tools[0]?.schema, { type: "object", properties: {} });
-  assertEquals(problems.length, 4);
+  assertEquals(problems.length, 2);
 });
 
 Deno.test("canonicalListing believes a read-only hint only when it is true", () => {

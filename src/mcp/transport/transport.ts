@@ -1,0 +1,47 @@
+import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
+import { ReasonixError } from "../../core/mod.ts";
+import { loadSdk } from "../connection/sdk.ts";
+import type { ServerLog } from "../server_log.ts";
+import type { McpServerSpec } from "../server_spec.ts";
+import { AnswerFilter, type Refused } from "./answer_filter.ts";
+import { httpTransport } from "./http_transport.ts";
+import { serverSpawner, type SpawnContext } from "./server_process.ts";
+import { StdioTransport } from "./stdio_transport.ts";
+
+export interface TransportOptions {
+  readonly spec: McpServerSpec;
+  readonly log: ServerLog;
+  readonly spawn: SpawnContext;
+  readonly headers: () => Promise<Readonly<Record<string, string>>>;
+  readonly auth?: AuthProvider | OAuthClientProvider | undefined;
+}
+
+/** The way to one server, not started. */
+export interface ServerTransport {
+  readonly transport: Transport;
+  /** How its process ended; undefined while it runs, and where there is none. */
+  readonly ended: () => Deno.CommandStatus | undefined;
+  /** Entries of lists that were kept from the SDK since the last time. */
+  readonly refused: () => Refused;
+}
+
+/** Makes the transport that a server asks for. Throws a ReasonixError for one that there is not. */
+export async function openTransport(options: TransportOptions): Promise<ServerTransport> {
+  const { spec, log, spawn, headers, auth } = options;
+  const filter = new AnswerFilter((await loadSdk()).isSpecType);
+  const refused = () => filter.take();
+  if (spec.type === "stdio") {
+    const transport = new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, filter });
+    return { transport, ended: () => transport.ended, refused };
+  }
+  if (spec.type === "http") {
+    return {
+      transport: await httpTransport({ spec, headers, auth, filter }),
+      ended: () => undefined,
+      refused,
+    };
+  }
+  throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
+    remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,
+  });
+}

@@ -1,0 +1,87 @@
+/** MCP servers as a run has them, without the run: a home of their own, and calls by their raw names. */
+import { pluginSchema } from "../../../src/config/schema/plugin_schema.ts";
+import {
+  loadMcp,
+  type McpQuestions,
+  type McpServers,
+  type ServerChange,
+  serverSpecs,
+} from "../../../src/mcp/mod.ts";
+import type { ToolResult } from "../../../src/tool/mod.ts";
+import { makeTempDir, makeToolContext } from "../tool_context.ts";
+import type { Behaviour } from "./behaviour.ts";
+import { scriptedServer } from "./scripted_mcp_server.ts";
+
+/** An entry of `[[plugins]]`; what is not given has its default. */
+type Entry = Readonly<Record<string, unknown>>;
+
+export interface FixtureOptions {
+  readonly questions?: Partial<McpQuestions>;
+  /** A home that other fixtures use too; default: one of its own. */
+  readonly home?: string;
+  readonly indexAboveTokens?: number;
+  /** Receives the progress of calls. */
+  readonly progress?: (text: string) => void;
+}
+
+export interface McpFixture extends AsyncDisposable {
+  readonly home: string;
+  readonly servers: McpServers;
+  /** What happened to the servers, in order. */
+  readonly changes: readonly ServerChange[];
+  /** Calls a tool by the name that the model uses. */
+  call(tool: string, args?: Record<string, unknown>, signal?: AbortSignal): Promise<ToolResult>;
+  /** The log of a server. */
+  log(server: string): Promise<string>;
+  /** Settles with the change once one arrives that this accepts, past ones included. */
+  changed(accepts: (change: ServerChange) => boolean): Promise<ServerChange>;
+}
+
+/** An entry for a scripted server over standard input and output. */
+export function scripted(name: string, behaviour: Behaviour = {}, more: Entry = {}): Entry {
+  return { name, ...scriptedServer(behaviour), ...more };
+}
+
+/** The servers of these entries, not started. */
+export async function openMcp(entries: readonly Entry[], options: FixtureOptions = {}): Promise<McpFixture> {
+  const temp = await makeTempDir();
+  const home = options.home ?? `${temp.path}/home`;
+  const cwd = `${temp.path}/work`;
+  await Deno.mkdir(cwd);
+  const changes: ServerChange[] = [];
+  const waiting = new Set<(change: ServerChange) => void>();
+  const { McpServers } = await loadMcp();
+  const servers = new McpServers({
+    home,
+    specs: await serverSpecs(entries.map((entry) => pluginSchema.parse(entry)), { cwd, callSeconds: 60 }),
+    indexAboveTokens: options.indexAboveTokens ?? 0,
+    spawn: { guard: undefined, environment: () => Promise.resolve(Deno.env.toObject()) },
+    questions: { roots: () => [{ uri: `file://${cwd}`, name: "work" }], ...options.questions },
+    connection: () => Promise.resolve({ headers: () => Promise.resolve({}) }),
+    onChange: (change) => {
+      changes.push(change);
+      for (const tell of waiting) tell(change);
+    },
+  });
+  return {
+    home,
+    servers,
+    changes,
+    async call(name, args = {}, signal = new AbortController().signal) {
+      const tool = servers.tools().find((one) => one.name === name);
+      if (tool === undefined) throw new Error(`No tool ${name}: ${servers.tools().map((one) => one.name)}`);
+      const context = { signal, progress: options.progress ?? (() => {}) };
+      return await tool.execute(args, makeToolContext(cwd, context));
+    },
+    log: (server) => Deno.readTextFile(servers.named(server).log.path).catch(() => ""),
+    changed: (accepts) => {
+      const past = changes.find(accepts);
+      if (past !== undefined) return Promise.resolve(past);
+      return new Promise((resolve) => waiting.add((change) => accepts(change) && resolve(change)));
+    },
+    async [Symbol.asyncDispose]() {
+      await servers.close();
+      await temp[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,198 @@
+/** Servers over HTTP that refuse, redirect, forget, break off or are slow: each is one clear line. */
+import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
+import { type HttpBehaviour, type Seen, startHttpMcpServer } from "../../support/mcp/http_mcp_server.ts";
+import { type McpFixture, openMcp } from "../../support/mcp/mcp_fixture.ts";
+
+const FORMS: readonly HttpBehaviour[] = (["old", "new"] as const).flatMap((era) =>
+  (["json", "stream"] as const).map((answer) => ({ era, answer }))
+);
+
+const remote = (url: string, more: Record<string, unknown> = {}) => ({
+  name: "far",
+  type: "http",
+  url,
+  ...more,
+});
+const isCall = ({ message }: Seen, tool: string) =>
+  message.method === "tools/call" && message.params?.name === tool;
+
+async function state({ servers }: McpFixture): Promise<string> {
+  await servers.start();
+  const [status] = servers.status;
+  return `${status?.state}${status?.detail ? `: ${status.detail}` : ""}`;
+}
+
+Deno.test("servers over HTTP work in both eras, with answers as JSON and as streams", async () => {
+  for (const form of FORMS) {
+    const about = JSON.stringify(form);
+    await using server = startHttpMcpServer(form);
+    const shown: string[] = [];
+    {
+      await using mcp = await openMcp([remote(server.url, { headers: { "x-key": "k" } })], {
+        progress: (text) => shown.push(text),
+      });
+      assertEquals(await state(mcp), "ready", about);
+      assertEquals((await mcp.call("mcp__far__echo", { text: "世界" })).content, "世界", about);
+      assertEquals((await mcp.call("mcp__far__progress", { steps: 1 })).content, "all steps done", about);
+      assertMatch((await mcp.call("mcp__far__roots")).content, /file:/, about);
+    }
+    assertEquals(shown, ["1/1 step 1\n"], about);
+    assert(server.seen.every(({ headers }) => headers.get("x-key") === "k"), "a request lacks the header");
+    const ended = server.seen.filter(({ verb }) => verb === "DELETE").length;
+    assertEquals([ended, server.sessions], form.era === "old" ? [1, 0] : [0, 0], about);
+  }
+});
+
+Deno.test("a server that refuses is one line with the status and what to do", async () => {
+  const lines: Readonly<Record<number, RegExp>> = {
+    401: /^needs-auth: reasonix mcp login far$/,
+    403: /^failed: .*403/,
+    404: /^failed: .*404/,
+    500: /^failed: .*500/,
+  };
+  for (const [status, line] of Object.entries(lines)) {
+    const instead = () => new Response("<html>no</html>", { status: Number(status) });
+    await using server = startHttpMcpServer({ instead });
+    await using mcp = await openMcp([remote(server.url)]);
+    const shown = await state(mcp);
+    assertMatch(shown, line);
+    assert(shown.length < 300 && !shown.includes("\n"), shown);
+  }
+});
+
+Deno.test("a page, nothing and a wrong address instead of a server are one line each", async () => {
+  await using page = startHttpMcpServer({
+    instead: () => new Response("<html>Hello</html>", { headers: { "content-type": "text/html" } }),
+  });
+  await using gone = startHttpMcpServer();
+  const { url } = gone;
+  await gone[Symbol.asyncDispose]();
+  for (const address of [page.url, url, "ftp://127.0.0.1/mcp", "no address"]) {
+    await using mcp = await openMcp([remote(address)]);
+    const shown = await state(mcp);
+    assertMatch(shown, /^failed: ./);
+    assert(shown.length < 300 && !shown.includes("\n"), shown);
+  }
+});
+
+Deno.test("a call that fails with a status says so, and the next one works", async () => {
+  for (const { era, answer } of FORMS) {
+    let isBroken = true;
+    await using server = startHttpMcpServer({
+      era: era ?? "both",
+      answer: answer ?? "json",
+      instead: (seen) => isBroken && isCall(seen, "echo") ? new Response("oops", { status: 500 }) : undefined,
+    });
+    await using mcp = await openMcp([remote(server.url)]);
+    assertEquals(await state(mcp), "ready");
+    const failed = await mcp.call("mcp__far__echo", { text: "a" });
+    assertEquals(failed.isError, true);
+    assertMatch(failed.content, /500/);
+    isBroken = false;
+    assertEquals((await mcp.call("mcp__far__echo", { text: "b" })).content, "b");
+  }
+});
+
+Deno.test("a session that the server has forgotten is begun anew, and the call is made once more", async () => {
+  await using server = startHttpMcpServer({ era: "old" });
+  await using mcp = await openMcp([remote(server.url)]);
+  assertEquals(await state(mcp), "ready");
+  server.forgetSessions();
+  assertEquals((await mcp.call("mcp__far__echo", { text: "a" })).content, "a");
+  assertEquals(server.methods.filter((method) => method === "initialize").length, 2);
+  assertEquals(server.methods.filter((method) => method === "tools/call").length, 2);
+});
+
+Deno.test("a redirect on the same host is followed; one to another host gets no credentials", async () => {
+  await using other = startHttpMcpServer();
+  let target = "";
+  await using server = startHttpMcpServer({
+    instead: ({ path }) =>
+      path === "/mcp" && target !== ""
+        ? new Response(null, { status: 307, headers: { location: target } })
+        : undefined,
+  });
+  target = `${server.url}/moved`;
+  {
+    await using mcp = await openMcp([remote(server.url, { headers: { authorization: "Bearer s3cret" } })]);
+    assertEquals(await state(mcp), "ready");
+    assertEquals((await mcp.call("mcp__far__echo", { text: "a" })).content, "a");
+  }
+  target = other.url.replace("127.0.0.1", "localhost");
+  await using mcp = await openMcp([
+    remote(server.url, { headers: { authorization: "Bearer s3cret", "x-key": "k" } }),
+  ]);
+  await mcp.servers.start();
+  for (const { headers } of other.seen) {
+    assertEquals([headers.get("authorization"), headers.get("x-key")], [null, null]);
+  }
+});
+
+Deno.test("a slow stream is waited for, and a broken one is resumed where it can be", async () => {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let isHeld = false;
+  await using slow = startHttpMcpServer({
+    answer: "stream",
+    beforeEvent: () => isHeld ? promise : Promise.resolve(),
+  });
+  await using mcp = await openMcp([remote(slow.url)]);
+  assertEquals(await state(mcp), "ready");
+  isHeld = true;
+  const call = mcp.call("mcp__far__echo", { text: "late" });
+  while (!slow.seen.some((seen) => isCall(seen, "echo"))) await new Promise((done) => setTimeout(done, 1));
+  resolve();
+  assertEquals((await call).content, "late");
+  await using broken = startHttpMcpServer({ era: "old", breaksOn: "echo" });
+  await using second = await openMcp([remote(broken.url)]);
+  assertEquals(await state(second), "ready");
+  assertEquals((await second.call("mcp__far__echo", { text: "resumed" })).content, "resumed");
+  assertEquals(broken.methods.filter((method) => method === "tools/call").length, 1);
+});
+
+Deno.test("a call that is aborted ends at once, and the server is told in the way of its era", async () => {
+  for (const { era = "both", answer = "json" } of FORMS) {
+    await using server = startHttpMcpServer({ era, answer });
+    await using mcp = await openMcp([remote(server.url)]);
+    assertEquals(await state(mcp), "ready");
+    const controller = new AbortController();
+    const call = mcp.call("mcp__far__wait", {}, controller.signal).then(
+      () => "a result",
+      (error) => error.name,
+    );
+    while (!server.seen.some((seen) => isCall(seen, "wait"))) {
+      await new Promise((done) => setTimeout(done, 1));
+    }
+    controller.abort();
+    assertEquals(await call, "AbortError");
+    assertEquals((await mcp.call("mcp__far__echo", { text: "on" })).content, "on");
+    if (era === "old") assert(server.methods.includes("notifications/cancelled"), server.methods.join());
+  }
+});
+
+Deno.test("answers over HTTP have the limits of the others: 3 MB is cut, 20 MB is too large", async () => {
+  for (const form of FORMS) {
+    await using server = startHttpMcpServer(form);
+    await using mcp = await openMcp([remote(server.url)]);
+    assertEquals(await state(mcp), "ready");
+    const cut = await mcp.call("mcp__far__size", { bytes: 3 * 1024 * 1024 });
+    assertEquals([cut.isError, cut.truncated !== undefined], [undefined, true]);
+    const large = await mcp.call("mcp__far__size", { bytes: 20 * 1024 * 1024 });
+    assertEquals(large.isError, true);
+    assertMatch(large.content, /too large: the answer has over 16 MB/i);
+    assertEquals((await mcp.call("mcp__far__echo", { text: "on" })).content, "on");
+  }
+});
+
+Deno.test("a list that changes over HTTP is listed again in both eras", async () => {
+  for (const era of ["old", "new"] as const) {
+    await using server = startHttpMcpServer({ era });
+    await using mcp = await openMcp([remote(server.url)]);
+    assertEquals(await state(mcp), "ready");
+    const before = mcp.servers.tools().length;
+    const hears = ({ verb, message }: Seen) => verb === "GET" || message.method === "subscriptions/listen";
+    while (!server.seen.some(hears)) await new Promise((done) => setTimeout(done, 1));
+    server.change();
+    await mcp.changed(({ listed, durationMs }) => listed === true && durationMs === undefined);
+    assertEquals(mcp.servers.tools().length, before + 1, era);
+  }
+});

@@ -1,0 +1,167 @@
+/** Servers that start badly, or end badly: each is one line, and the others go on. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
+import { type McpFixture, openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
+import { readRecord } from "../../support/mcp/scripted_mcp_server.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
+
+const ECHO = { text: "hello" };
+
+/** Starts all servers, and returns each one's state with why. */
+async function started({ servers }: McpFixture): Promise<string[]> {
+  await servers.start();
+  return servers.status.map(({ name, state, detail }) => `${name} ${state}${detail ? `: ${detail}` : ""}`);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    Deno.kill(pid, "SIGCONT");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Waits until none of the processes is there any more; what a killed one leaves is gone a moment later. */
+async function gone(pids: readonly number[]): Promise<void> {
+  while (pids.some(isAlive)) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+Deno.test("servers of each era start, and say which protocol they speak", async () => {
+  await using mcp = await openMcp([
+    scripted("old", { era: "old" }),
+    scripted("new", { era: "new" }),
+    scripted("both"),
+  ]);
+  assertEquals(await started(mcp), ["old ready", "new ready", "both ready"]);
+  assertEquals(mcp.servers.status.map(({ protocol }) => protocol), [
+    "2025-11-25",
+    "2026-07-28",
+    "2026-07-28",
+  ]);
+  for (const name of ["old", "new", "both"]) {
+    assertEquals((await mcp.call(`mcp__${name}__echo`, ECHO)).content, "hello");
+  }
+});
+
+Deno.test("noise on standard output goes to the log, and the server works", async () => {
+  for (const era of ["old", "new"] as const) {
+    await using mcp = await openMcp([scripted("noisy", { era, noise: true })]);
+    assertEquals(await started(mcp), ["noisy ready"]);
+    assertEquals((await mcp.call("mcp__noisy__echo", ECHO)).content, "hello");
+    const log = await mcp.log("noisy");
+    assertStringIncludes(log, "no message on standard output: Starting up…");
+    assert(!log.includes("\x1b"), "an escape sequence is in the log");
+  }
+});
+
+Deno.test("a server that dies at its start is one line with its exit code, beside others that work", async () => {
+  await using mcp = await openMcp([scripted("dead", { diesOn: "start" }), scripted("well")]);
+  const [dead = "", well] = await started(mcp);
+  assertMatch(dead, /^dead failed: the server ended with exit code 3/);
+  assertEquals(well, "well ready");
+  assertEquals((await mcp.call("mcp__well__echo", ECHO)).content, "hello");
+});
+
+Deno.test("a server of the old era that ends at the probe, or says nothing, is started as an old one", async () => {
+  await using temp = await makeTempDir();
+  const record = `${temp.path}/record`;
+  await using mcp = await openMcp([
+    scripted("ends", { era: "old", diesOn: "server/discover" }),
+    scripted("silent", { era: "old", silentOn: ["server/discover"], record }),
+  ], { home: `${temp.path}/home` });
+  const before = performance.now();
+  assertEquals(await started(mcp), ["ends ready", "silent ready"]);
+  assert(performance.now() - before < 10_000, "it took more than ten seconds");
+  assertEquals((await mcp.call("mcp__silent__echo", ECHO)).content, "hello");
+  const probed = (await readRecord(record)).filter(({ method }) => method === "server/discover");
+  assertEquals(probed.length, 1);
+});
+
+Deno.test("the era of a server is remembered: the second run does not probe it", async () => {
+  await using temp = await makeTempDir();
+  const [record, home] = [`${temp.path}/record`, `${temp.path}/home`];
+  const entry = scripted("old", { era: "old", record }, { cwd: temp.path });
+  for (const _ of [1, 2]) {
+    await using mcp = await openMcp([entry], { home });
+    assertEquals(await started(mcp), ["old ready"]);
+  }
+  const methods = (await readRecord(record)).flatMap(({ method }) => method ?? []);
+  assertEquals(methods.filter((method) => method === "server/discover").length, 1);
+  assertEquals(methods.filter((method) => method === "initialize").length, 2);
+});
+
+Deno.test("a server that never answers its greeting or its list has a limit, and says which", async () => {
+  const limit = { startup_timeout_seconds: 0.6 };
+  await using mcp = await openMcp([
+    scripted("greeting", { era: "old", silentOn: ["initialize"] }, limit),
+    scripted("list", { silentOn: ["tools/list"] }, limit),
+    scripted("slow", { startSeconds: 30 }, limit),
+    scripted("late", { startSeconds: 0.2 }),
+  ]);
+  const states = await started(mcp);
+  assertEquals(states.slice(0, 3), [
+    "greeting failed: it did not start within 0.6 s",
+    "list failed: it did not start within 0.6 s",
+    "slow failed: it did not start within 0.6 s",
+  ]);
+  assertEquals(states[3], "late ready");
+});
+
+Deno.test("what a server floods standard error with is kept up to a limit", async () => {
+  await using mcp = await openMcp([scripted("loud", { stderrBytes: 5_000_000 })]);
+  assertEquals(await started(mcp), ["loud ready"]);
+  assertEquals((await mcp.call("mcp__loud__echo", ECHO)).content, "hello");
+  const { path } = mcp.servers.named("loud").log;
+  for (const file of [path, `${path}.1`]) {
+    const size = await Deno.stat(file).then((info) => info.size, () => 0);
+    assert(size <= 1024 * 1024, `${file} has ${size} bytes`);
+  }
+});
+
+Deno.test("the end of a run ends servers that ignore it, and children they started", async () => {
+  await using temp = await makeTempDir();
+  const record = `${temp.path}/record`;
+  {
+    await using mcp = await openMcp([
+      scripted("stubborn", { stubborn: true, record }),
+      scripted("parent", { child: true, record }),
+    ]);
+    assertEquals(await started(mcp), ["stubborn ready", "parent ready"]);
+  }
+  const noted = await readRecord(record);
+  assert(noted.some(({ what }) => what === "signal"), "TERM did not come before KILL");
+  const pids = noted.filter(({ what }) => what === "start" || what === "child").map(({ pid }) => pid);
+  assertEquals(pids.length, 3);
+  await gone(pids);
+});
+
+Deno.test("a server that dies is lost with its exit code, even when its child holds its output", async () => {
+  await using mcp = await openMcp([scripted("mortal", { child: true })]);
+  await started(mcp);
+  const result = await mcp.call("mcp__mortal__die");
+  assertEquals(result.isError, true);
+  assertMatch(result.content, /mortal: the server ended with exit code 3/);
+  await mcp.changed(({ state }) => state === "failed");
+  assertEquals((await mcp.call("mcp__mortal__echo", ECHO)).content, "hello");
+});
+
+Deno.test("a program that is not there or is none says so, and names what to correct", async () => {
+  await using temp = await makeTempDir();
+  await Deno.writeTextFile(`${temp.path}/plain.txt`, "no program");
+  await using mcp = await openMcp([
+    { name: "absent", command: "no-such-server-program" },
+    { name: "path", command: `${temp.path}/nothing` },
+    { name: "text", command: `${temp.path}/plain.txt` },
+    { name: "sse", type: "sse", url: "http://127.0.0.1:9/sse" },
+    { name: "off", command: "no-such-server-program", enabled: false },
+  ]);
+  const [absent = "", path = "", text = "", sse = "", off] = await started(mcp);
+  assertMatch(absent, /^absent failed: There is no program "no-such-server-program" on PATH; install/);
+  assertMatch(path, /^path failed: There is no program .*\/nothing; correct the command/);
+  assertMatch(text, /^text failed: .*plain\.txt/);
+  assertMatch(
+    sse,
+    /^sse failed: The transport "sse" is an older one that is not supported; set type = "http"/,
+  );
+  assertEquals(off, "off disabled");
+});
