@@ -145,6 +145,12 @@ export class McpServer {
     await this.#listing;
   }
 
+  /** It was waited for in vain: the next run knows that, and begins without it. */
+  async overdue(seconds: number): Promise<void> {
+    const failure = `it was not ready after ${seconds} s`;
+    if (!this.isKnown) await this.#remember({ ...this.#record, failure });
+  }
+
   /** Ends it for good. */
   async close(): Promise<void> {
     if (this.#state !== "disabled") this.#state = "stopped";

@@ -107,6 +107,7 @@ export class RunPlugins {
     const clear = after(seconds * 1000, late.resolve);
     await Promise.race([this.servers.start(met), late.promise]);
     clear();
+    await Promise.all(met.map((server) => server.overdue(seconds)));
     registry.setPluginTools(this.servers.tools());
     this.#late = undefined;
   }
