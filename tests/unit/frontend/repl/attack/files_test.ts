@@ -1,0 +1,73 @@
+/** What the chat reads and writes by itself: no file is written over, none read that is kept from the model. */
+import { say } from "../../../../support/agent_fixture.ts";
+import { asked, ended, filesOf, openAskingChat, panel } from "../../../../support/asking_chat.ts";
+import { assert, assertEquals } from "../../../../support/assert.ts";
+
+const exists = (path: string) => Deno.lstat(path).then(() => true, () => false);
+
+Deno.test("an export writes over nothing and through no link", async () => {
+  await using chat = await openAskingChat([say("an answer")], { onDisk: true });
+  chat.say("a question");
+  await chat.until(() => ended(chat) === 1);
+  const outside = `${chat.home}/made-by-link`;
+  await Deno.symlink(outside, `${chat.cwd}/link.md`);
+  await Deno.writeTextFile(`${chat.cwd}/mine.md`, "mine");
+  await Deno.mkdir(`${chat.cwd}/folder.md`);
+  for (const command of ["export", "bug"]) {
+    for (const name of ["link.md", "mine.md", "folder.md"]) {
+      chat.say(`/${command} ${name}`);
+      await chat.shows(`Cannot write ${chat.cwd.slice(0, 20)}`);
+      chat.terminal.press("ctrl+c");
+      chat.terminal.press("ctrl+l");
+      await chat.until(() => !chat.terminal.screen().some((row) => row.includes("Cannot write")));
+    }
+  }
+  assertEquals(await exists(outside), false);
+  assertEquals(await Deno.readTextFile(`${chat.cwd}/mine.md`), "mine");
+  assertEquals(filesOf(chat), ["folder.md", "link.md", "mine.md"]);
+});
+
+Deno.test("files and images that rules keep from the model are not attached, by whatever name", async () => {
+  await using chat = await openAskingChat([say("1"), say("2")], {
+    config: { sandbox: { bash: "off" }, permissions: { deny: ["Read(secret*)"], ask: ["Read(asked.txt)"] } },
+  });
+  const png = Uint8Array.fromBase64(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  );
+  await Deno.writeTextFile(`${chat.cwd}/secret.txt`, "for nobody");
+  await Deno.writeTextFile(`${chat.cwd}/asked.txt`, "for who may");
+  await Deno.writeFile(`${chat.cwd}/secret.png`, png);
+  await Deno.symlink("secret.txt", `${chat.cwd}/harmless.txt`);
+  await Deno.symlink("secret.png", `${chat.cwd}/harmless.png`);
+  chat.terminal.paste(`${chat.cwd}/harmless.png`);
+  chat.terminal.type("see @secret.txt @./secret.txt @harmless.txt @asked.txt now");
+  chat.terminal.press("escape", "enter");
+  await panel(chat, 1);
+  chat.terminal.press("n");
+  await chat.until(() => ended(chat) === 1);
+  const sent = JSON.stringify(chat.provider.requests[0]);
+  for (const text of ["for nobody", "for who may", "iVBORw0KGgo"]) assert(!sent.includes(text), text);
+  assertEquals(asked(chat), 1);
+});
+
+Deno.test("what is typed is kept where only its user can read it", async () => {
+  await using chat = await openAskingChat([say("1")], { onDisk: true });
+  chat.say("typed words");
+  await chat.until(() => ended(chat) === 1);
+  chat.terminal.press("ctrl+d");
+  await chat.left;
+  const open: string[] = [];
+  const visit = (folder: string) => {
+    for (const { name, isDirectory } of Deno.readDirSync(folder)) {
+      const path = `${folder}/${name}`;
+      if (isDirectory) visit(path);
+      const { mode } = Deno.statSync(path);
+      const isPrivate = isDirectory || ((mode ?? 0) & 0o077) === 0;
+      if (!isPrivate) open.push(path);
+      if (folder === chat.home && isDirectory && ((mode ?? 0) & 0o077) !== 0) open.push(path);
+    }
+  };
+  visit(chat.home);
+  assertEquals(open, []);
+  assert(await exists(`${chat.home}/projects`));
+});
