@@ -1,4 +1,4 @@
-/** What the chat reads and writes by itself: no file is written over, none read that is kept from the model. */
+/** What the chat reads and writes by itself: nothing is written over, nothing read that the model may not. */
 import { say } from "../../../../support/agent_fixture.ts";
 import { asked, ended, filesOf, openAskingChat, panel } from "../../../../support/asking_chat.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
