@@ -1,9 +1,9 @@
 /**
- * `deno task capture`: runs the demo on a terminal and writes what it shows to docs/images, for dark and for
+ * `deno task capture`: runs the demo on a terminal, and in the chat, and writes what it shows to docs/images, for dark and for
  * light pages. Look at the pictures before you keep them.
  */
 import { say } from "../process.ts";
-import { DEMO_COLUMNS, recordDemo } from "./demo_screen.ts";
+import { DEMO_COLUMNS, recordChat, recordDemo } from "./demo_screen.ts";
 import { svgOf, type Theme } from "./svg.ts";
 
 const FOLDER = new URL("../../docs/images/", import.meta.url);
@@ -14,6 +14,8 @@ const THEMES: Readonly<Record<string, Theme>> = {
     border: "#30363d",
     text: "#e6edf3",
     dim: "#8b949e",
+    added: "#0f5323",
+    removed: "#67060c",
     colors: { red: "#ff7b72", green: "#3fb950", yellow: "#d29922", cyan: "#39c5cf" },
   },
   light: {
@@ -21,22 +23,34 @@ const THEMES: Readonly<Record<string, Theme>> = {
     border: "#d1d9e0",
     text: "#1f2328",
     dim: "#59636e",
+    added: "#aceebb",
+    removed: "#ffcecb",
     colors: { red: "#cf222e", green: "#1a7f37", yellow: "#9a6700", cyan: "#0b6e75" },
   },
 };
 
-const lines = await recordDemo();
-await Deno.mkdir(FOLDER, { recursive: true });
-for (const [name, theme] of Object.entries(THEMES)) {
-  const file = new URL(`demo-${name}.svg`, FOLDER);
-  const picture = {
-    lines,
-    columns: DEMO_COLUMNS,
+const PICTURES = {
+  demo: {
+    lines: await recordDemo(),
     title: "Reasonix repairs a broken project",
     description:
       "A terminal: reasonix run is told that the tests of a project fail. It runs them, reads the code, edits " +
       "two files, each shown as a diff, runs the tests again, which pass, and says what was wrong.",
-  };
-  await Deno.writeTextFile(file, svgOf(picture, theme));
-  say(`Wrote ${file.pathname}`);
+  },
+  chat: {
+    lines: await recordChat(),
+    title: "The chat of Reasonix asks before it changes a file",
+    description:
+      "A terminal: the chat has run the failing tests and read the code. Now it asks whether a file may be " +
+      "edited: it shows the diff with line numbers, and answers from yes, once, to no, with a reason.",
+  },
+};
+
+await Deno.mkdir(FOLDER, { recursive: true });
+for (const [name, picture] of Object.entries(PICTURES)) {
+  for (const [theme, colours] of Object.entries(THEMES)) {
+    const file = new URL(`${name}-${theme}.svg`, FOLDER);
+    await Deno.writeTextFile(file, svgOf({ ...picture, columns: DEMO_COLUMNS }, colours));
+    say(`Wrote ${file.pathname}`);
+  }
 }

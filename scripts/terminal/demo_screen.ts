@@ -1,5 +1,5 @@
-/** The demo's run of the agent on a terminal, with the command line above it. */
-import { CASSETTE, DEMO_TASK, makeDemoProject, PROGRAM } from "../demo_project.ts";
+/** The demo's task on a terminal: as a run, with its command line above it, and in the chat. */
+import { CASSETTE, DEMO_TASK, type DemoProject, makeDemoProject, PROGRAM } from "../demo_project.ts";
 import { searchPath } from "../process.ts";
 import { displayWidth } from "../../src/util/display_width.ts";
 import { wrapText } from "../../src/view/mod.ts";
@@ -10,12 +10,41 @@ import { type Span, spansOf } from "./spans.ts";
 export const DEMO_COLUMNS = 88;
 
 export async function recordDemo(): Promise<Span[][]> {
-  await using demo = await makeDemoProject(
-    `kind = "replay"\nmodel = "recorded"\ncassette = ${JSON.stringify(CASSETTE)}`,
-  );
-  const home = Deno.env.get("HOME") ?? "";
+  await using demo = await openDemo();
   const screen = await recordTerminal({
     command: [Deno.execPath(), ...PROGRAM, "run", DEMO_TASK],
+    ...terminalOf(demo),
+  });
+  const command = wrapText(`$ reasonix run "${DEMO_TASK}"`, DEMO_COLUMNS, displayWidth, "  ");
+  return [...command.map((text) => [{ text, style: { bold: true } }]), [], ...linesOf(screen)];
+}
+
+/** The chat with the same task, up to the first change of a file that is to be approved. */
+export async function recordChat(): Promise<Span[][]> {
+  await using demo = await openDemo();
+  const { env, ...terminal } = terminalOf(demo);
+  const screen = await recordTerminal({
+    command: [Deno.execPath(), ...PROGRAM, DEMO_TASK],
+    ...terminal,
+    env: { ...env, REASONIX_REDUCED_MOTION: "1" },
+    person: (screen) =>
+      /Allow \w+\?[\s\S]*\+1 −1/.test(screen)
+        ? "done"
+        : screen.includes("Run this command?")
+        ? "y"
+        : undefined,
+  });
+  // The place of the copy is another one each time.
+  return linesOf(screen.replaceAll(demo.temp, "~"));
+}
+
+function openDemo(): Promise<DemoProject> {
+  return makeDemoProject(`kind = "replay"\nmodel = "recorded"\ncassette = ${JSON.stringify(CASSETTE)}`);
+}
+
+function terminalOf(demo: DemoProject) {
+  const home = Deno.env.get("HOME") ?? "";
+  return {
     cwd: demo.project,
     env: {
       PATH: searchPath(),
@@ -24,9 +53,11 @@ export async function recordDemo(): Promise<Span[][]> {
       REASONIX_HOME: demo.home,
     },
     columns: DEMO_COLUMNS,
-  });
-  const command = wrapText(`$ reasonix run "${DEMO_TASK}"`, DEMO_COLUMNS, displayWidth, "  ");
+  };
+}
+
+function linesOf(screen: string): Span[][] {
   const lines = spansOf(screen);
   while (lines.at(-1)?.length === 0) lines.pop();
-  return [...command.map((text) => [{ text, style: { bold: true } }]), [], ...lines];
+  return lines;
 }

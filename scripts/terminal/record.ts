@@ -6,6 +6,11 @@ export interface TerminalRun {
   /** The whole environment of the program. */
   readonly env: Readonly<Record<string, string>>;
   readonly columns: number;
+  /**
+   * Looks at the screen and says which key a person presses now; nothing to wait. `done` ends it while the
+   * program goes on. Absent: the program is left to end by itself.
+   */
+  readonly person?: (screen: string) => string | "done" | undefined;
 }
 
 /** One character, so that no line end can divide it. */
@@ -21,7 +26,7 @@ export async function tmux(socket: string, ...args: string[]): Promise<string> {
 }
 
 /** The lines of the screen and of what has scrolled off it, with their colours as SGR sequences. */
-export async function recordTerminal({ command, cwd, env, columns }: TerminalRun): Promise<string> {
+export async function recordTerminal({ command, cwd, env, columns, person }: TerminalRun): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "reasonix-screen-" });
   const socket = `${folder}/socket`;
   const assignments = Object.entries({ TERM: "tmux-256color", ...env }).map(([name, value]) =>
@@ -34,6 +39,7 @@ export async function recordTerminal({ command, cwd, env, columns }: TerminalRun
     const size = ["-x", String(columns), "-y", String(ROWS)];
     const shell = `exec sh -c ${quoted(script)}`;
     await tmux(socket, "-u", "-f", "/dev/null", "new-session", "-d", ...size, "-c", cwd, shell);
+    if (person) return await sit(socket, person);
     await tmux(socket, "wait-for", "ended");
     for (;;) {
       const screen = await tmux(socket, "capture-pane", "-e", "-p", "-S", "-", "-t", "0");
@@ -44,6 +50,30 @@ export async function recordTerminal({ command, cwd, env, columns }: TerminalRun
     await tmux(socket, "kill-server").catch(() => {});
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+const LIMIT_MS = 60_000;
+const LOOK_MS = 200;
+/** A question takes no key that was on its way when it appeared. */
+const STILL_LOOKS = 5;
+
+/** Presses keys until the person is done, and the screen stays as it is; returns it. */
+async function sit(socket: string, person: NonNullable<TerminalRun["person"]>): Promise<string> {
+  let last = "";
+  let still = 0;
+  for (const end = Date.now() + LIMIT_MS; Date.now() < end;) {
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    const screen = await tmux(socket, "capture-pane", "-p", "-t", "0");
+    // Only the clock goes on.
+    const seen = screen.replaceAll(/\d+ s\b/g, "");
+    still = seen === last ? still + 1 : 0;
+    last = seen;
+    const key = still >= STILL_LOOKS ? person(screen) : undefined;
+    if (key !== undefined) still = 0;
+    if (key === "done") return await tmux(socket, "capture-pane", "-e", "-p", "-S", "-", "-t", "0");
+    if (key !== undefined) await tmux(socket, "send-keys", "-t", "0", key);
+  }
+  throw new Error(`The screen never became what it should:\n${last}`);
 }
 
 function quoted(word: string): string {

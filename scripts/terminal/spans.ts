@@ -7,6 +7,8 @@ export interface Span {
 /** The styles that the program and its renderer of Markdown use. */
 export interface Style {
   readonly color?: string | undefined;
+  /** Of the words that an edit changes. */
+  readonly background?: "added" | "removed" | undefined;
   readonly bold?: boolean;
   readonly dim?: boolean;
   readonly italic?: boolean;
@@ -14,6 +16,12 @@ export interface Style {
 }
 
 const COLOURS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"];
+
+/** Those of the dark theme. */
+const BACKGROUNDS: Readonly<Record<string, "added" | "removed">> = {
+  "48:5:22": "added",
+  "48:5:52": "removed",
+};
 
 // deno-lint-ignore no-control-regex
 const SGR = /\x1b\[([\d;]*)m/;
@@ -24,7 +32,7 @@ export function spansOf(screen: string): Span[][] {
   return screen.split("\n").map((line) => {
     const spans: Span[] = [];
     for (const [at, piece] of line.split(SGR).entries()) {
-      if (at % 2 === 1) style = piece.split(";").reduce(changed, style);
+      if (at % 2 === 1) style = piece.replace(/48;5;/g, "48:5:").split(";").reduce(changed, style);
       else if (piece !== "") spans.push({ text: checked(piece), style });
     }
     return spans;
@@ -32,6 +40,8 @@ export function spansOf(screen: string): Span[][] {
 }
 
 function changed(style: Style, code: string): Style {
+  const background = BACKGROUNDS[code];
+  if (background !== undefined) return { ...style, background };
   const number = Number(code);
   const colour = COLOURS[number - 30] ?? COLOURS[number - 90];
   if (colour !== undefined) return { ...style, color: colour };
@@ -55,7 +65,7 @@ function changed(style: Style, code: string): Style {
     case 39:
       return { ...style, color: undefined };
     case 49:
-      return style;
+      return { ...style, background: undefined };
   }
   throw new Error(`The terminal shows a style that captures do not know: SGR ${code}`);
 }

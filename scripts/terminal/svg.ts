@@ -7,6 +7,9 @@ export interface Theme {
   readonly border: string;
   readonly text: string;
   readonly dim: string;
+  /** Behind words that an edit changes. */
+  readonly added: string;
+  readonly removed: string;
   /** By the names of the terminal's colours. */
   readonly colors: Readonly<Record<string, string>>;
 }
@@ -42,11 +45,13 @@ export function svgOf({ lines, columns, title, description }: Picture, theme: Th
   ].join("\n");
 }
 
-function styleSheet({ text, dim, colors }: Theme, styles: readonly Style[]): string {
+function styleSheet({ text, dim, added, removed, colors }: Theme, styles: readonly Style[]): string {
+  const hasBackgrounds = styles.some(({ background }) => background !== undefined);
   const used = new Set(styles.flatMap(({ color }) => color ?? []));
   return [
     `text{font:13px ${FONTS};fill:${text};white-space:pre}`,
     `.dim{fill:${dim}}.bold{font-weight:700}.italic{font-style:italic}.underline{text-decoration:underline}`,
+    ...(hasBackgrounds ? [`.on-added{fill:${added}}.on-removed{fill:${removed}}`] : []),
     ...[...used].map((name) => `.${name}{fill:${colors[name] ?? text}}`),
   ].join("");
 }
@@ -58,7 +63,10 @@ function rowOf(line: readonly Span[], y: number): string[] {
     piecesOf(text).flatMap((piece) => {
       const [start, columns] = [column, displayWidth(piece)];
       column += columns;
-      return piece.trim() === "" ? [] : [textElement({ piece, start, columns, style, y })];
+      return [
+        ...(style.background ? [backgroundElement({ piece, start, columns, style, y })] : []),
+        ...(piece.trim() === "" ? [] : [textElement({ piece, start, columns, style, y })]),
+      ];
     })
   );
 }
@@ -71,8 +79,16 @@ interface Piece {
   readonly y: number;
 }
 
+function backgroundElement({ start, columns, style, y }: Piece): string {
+  const x = CELL.margin + start * CELL.width;
+  const [width, height] = [columns * CELL.width, CELL.height];
+  return `<rect x="${x}" y="${
+    y - CELL.ascent
+  }" width="${width}" height="${height}" class="on-${style.background}"/>`;
+}
+
 function textElement({ piece, start, columns, style, y }: Piece): string {
-  const { color, ...flags } = style;
+  const { color, background: _, ...flags } = style;
   const names = [...color ? [color] : [], ...Object.entries(flags).flatMap(([name, on]) => on ? [name] : [])];
   const x = CELL.margin + start * CELL.width;
   const look = names.length === 0 ? "" : ` class="${names.join(" ")}"`;

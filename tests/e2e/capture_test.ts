@@ -1,4 +1,4 @@
-import { recordDemo } from "../../scripts/terminal/demo_screen.ts";
+import { recordChat, recordDemo } from "../../scripts/terminal/demo_screen.ts";
 import { CELL } from "../../scripts/terminal/svg.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { needs } from "../support/tools.ts";
@@ -38,13 +38,15 @@ Deno.test({
   name,
   ignore,
   async fn() {
-    const shown = (await recordDemo()).map((line) => words(line.map(({ text }) => text).join("")));
-    for (const theme of ["dark", "light"]) {
-      const svg = await Deno.readTextFile(
-        new URL(`../../docs/images/demo-${theme}.svg`, import.meta.url),
-      );
-      assertEquals(linesOf(svg), shown.filter((line) => line !== ""), "deno task capture makes them anew");
-      assert(svg.length < 20_000, "a picture is small");
+    for (const [picture, record] of Object.entries({ demo: recordDemo, chat: recordChat })) {
+      const shown = (await record()).map((line) => words(line.map(({ text }) => text).join("")));
+      for (const theme of ["dark", "light"]) {
+        const svg = await Deno.readTextFile(
+          new URL(`../../docs/images/${picture}-${theme}.svg`, import.meta.url),
+        );
+        assertEquals(linesOf(svg), shown.filter((line) => line !== ""), "deno task capture makes them anew");
+        assert(svg.length < 20_000, "a picture is small");
+      }
     }
   },
 });
