@@ -70,10 +70,24 @@ async function sit(socket: string, person: NonNullable<TerminalRun["person"]>): 
     last = seen;
     const key = still >= STILL_LOOKS ? person(screen) : undefined;
     if (key !== undefined) still = 0;
-    if (key === "done") return await tmux(socket, "capture-pane", "-e", "-p", "-S", "-", "-t", "0");
+    if (key === "done") {
+      const shown = await tmux(socket, "capture-pane", "-e", "-p", "-S", "-", "-t", "0");
+      await leave(socket);
+      return shown;
+    }
     if (key !== undefined) await tmux(socket, "send-keys", "-t", "0", key);
   }
   throw new Error(`The screen never became what it should:\n${last}`);
+}
+
+/** Ends the program as a person does, so that it writes nothing any more. */
+async function leave(socket: string): Promise<void> {
+  let open = true;
+  const ended = tmux(socket, "wait-for", "ended").finally(() => open = false);
+  for (const end = Date.now() + LIMIT_MS; open && Date.now() < end;) {
+    await tmux(socket, "send-keys", "-t", "0", "C-c");
+    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, LOOK_MS))]);
+  }
 }
 
 function quoted(word: string): string {
