@@ -1,6 +1,6 @@
 /**
- * `deno task capture`: runs the demo on a terminal, and in the chat, and writes what it shows to docs/images, for dark and for
- * light pages. Look at the pictures before you keep them.
+ * `deno task capture`: runs the demo on a terminal, and in the chat, and writes what they show to
+ * docs/images, for dark and for light pages. Look at the pictures before you keep them.
  */
 import { say } from "../process.ts";
 import { DEMO_COLUMNS, recordChat, recordDemo } from "./demo_screen.ts";
