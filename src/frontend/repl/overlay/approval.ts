@@ -19,7 +19,7 @@ const MAX_FINDING = 1000;
 const MAX_SHOWN = 100_000;
 
 /** So long, in ms, a question waits for what its call would do, so that it is shown in one piece. */
-const DETAILS_MS = 200;
+const DETAILS_MS = 400;
 
 /** What the panel is drawn with. */
 export interface ApprovalStyle extends PanelStyle {

@@ -22,15 +22,21 @@ export class SizeReports {
   #order: "rows-first" | "columns-first" | undefined;
   readonly #waiting: ((size: Size | undefined) => void)[] = [];
 
+  /** It has not answered in time: it is asked no more until it has, or it would answer the next program. */
+  #late = false;
+
   /** It has answered, and is worth asking. */
   get known(): boolean {
-    return this.#order !== undefined;
+    return this.#order !== undefined && !this.#late;
   }
 
   /** The answer to a question that is being written now; undefined when none comes. */
   next(): Promise<Size | undefined> {
     const { promise, resolve } = Promise.withResolvers<Size | undefined>();
-    const cancel = after(ANSWER_MS, () => resolve(undefined));
+    const cancel = after(ANSWER_MS, () => {
+      this.#late = true;
+      resolve(undefined);
+    });
     this.#waiting.push((size) => {
       cancel();
       resolve(size);
@@ -50,6 +56,7 @@ export class SizeReports {
       ? { columns: first, rows: second }
       : { columns: second, rows: first };
     this.#waiting.shift()?.(size);
+    this.#late = this.#waiting.length > 0 && this.#late;
     return true;
   }
 }
