@@ -49,7 +49,18 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   chat: ["runChat", "chatOpener"],
   mcp_servers: ["McpServers", "RunPlugins"],
-  more: ["setup", "setUp", "chatInLines", "previewImport", "exportSession", "TomlDocument", "AnswerSchema"],
+  tools: ["createCommandJudge", "openJail", "applyPatch", "Compactor", "bash", "editFile"],
+  more: [
+    "setup",
+    "setUp",
+    "chatInLines",
+    "converse",
+    "previewImport",
+    "importServers",
+    "exportSession",
+    "TomlDocument",
+    "AnswerSchema",
+  ],
 };
 
 /**
