@@ -109,6 +109,8 @@ export class StdioTransport implements Transport {
     }
     this.ended = await child.status;
     (await drained)();
+    // Its input would stay open for as long as somebody holds the stream.
+    void this.#writer?.abort().catch(() => {});
     const { code, signal } = this.ended;
     this.#options.log.note(signal ? `ended by ${signal}` : `ended with exit code ${code}`);
     if (this.#process) await endProcess(this.#process);
