@@ -38,6 +38,8 @@ Deno.test("a typed command needs no yes of its own, but asks, is refused and is 
 Deno.test("in read-only and plan mode a typed command changes nothing either", async () => {
   await using chat = await openAskingChat([], { config });
   await Deno.writeTextFile(`${chat.cwd}/notes.txt`, "notes");
+  // The status line says the model once the session is open.
+  await chat.shows("scripted-1");
   for (const [index, mode] of ["read-only", "plan"].entries()) {
     chat.say(`/mode ${mode}`);
     await chat.until(() => chat.assembly().modes.permission === mode);
