@@ -12,6 +12,15 @@ const WHOSE = {
 
 const NAME = argument("Name of the server", "name");
 
+/** All servers that are switched on, or one. */
+const SHOWN = {
+  flags: { json: flag("Print JSON") },
+  positional: {
+    kind: "tuple",
+    parameters: [{ ...argument("Only this server", "name"), optional: true }],
+  },
+} as const;
+
 /** `reasonix mcp`: MCP servers. */
 export const mcpRoutes = buildRouteMap({
   routes: {
@@ -54,6 +63,46 @@ export const mcpRoutes = buildRouteMap({
       loader: async () => (await import("../commands/mcp/remove.ts")).remove,
       parameters: { flags: WHOSE, positional: { kind: "tuple", parameters: [NAME] } },
       docs: { brief: "Remove a server" },
+    }),
+    test: buildCommand({
+      loader: async () => (await import("../commands/mcp/test.ts")).test,
+      parameters: { positional: { kind: "tuple", parameters: [NAME] } },
+      docs: { brief: "Start a server and say how that went" },
+    }),
+    status: buildCommand({
+      loader: async () => (await import("../commands/mcp/show.ts")).status,
+      parameters: SHOWN,
+      docs: { brief: "Start servers and show their state" },
+    }),
+    tools: buildCommand({
+      loader: async () => (await import("../commands/mcp/show.ts")).tools,
+      parameters: SHOWN,
+      docs: { brief: "Show the tools of servers" },
+    }),
+    resources: buildCommand({
+      loader: async () => (await import("../commands/mcp/show.ts")).resources,
+      parameters: SHOWN,
+      docs: { brief: "Show the resources of servers" },
+    }),
+    prompts: buildCommand({
+      loader: async () => (await import("../commands/mcp/show.ts")).prompts,
+      parameters: SHOWN,
+      docs: { brief: "Show the prompts of servers" },
+    }),
+    call: buildCommand({
+      loader: async () => (await import("../commands/mcp/call.ts")).call,
+      parameters: {
+        flags: { json: flag("Print the whole result as JSON") },
+        positional: {
+          kind: "tuple",
+          parameters: [
+            NAME,
+            argument("Name of the tool", "tool"),
+            { ...argument("Arguments as a JSON object; - reads them", "json"), optional: true },
+          ],
+        },
+      },
+      docs: { brief: "Call a tool without a model" },
     }),
     import: buildCommand({
       loader: async () => (await import("../commands/import/import.ts")).importServers,

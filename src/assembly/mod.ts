@@ -14,6 +14,11 @@ export { SandboxSession, withJail } from "./access/sandbox_session.ts";
 /** Permission rules as people read them. */
 export const loadRuleRows = lazy(() => import("./access/rule_rows.ts"));
 
+/** MCP servers outside of a run. */
+export const loadServerWork = lazy(() => import("./plugins/with_servers.ts"));
+
+export type { KnownServer } from "./plugins/with_servers.ts";
+
 export { redactorOf } from "./access/secrets.ts";
 export { buildRegistry } from "./tools/tools.ts";
 export type { TurnInput } from "./context/turn_input.ts";

@@ -4,9 +4,10 @@ import { lazy } from "../util/lazy.ts";
 export { type McpServerSpec, serverSpecs, type SpecContext, trustedReadOnlyTools } from "./server_spec.ts";
 export type { Listing, McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing/listing.ts";
 export type { McpQuestions, McpRoot } from "./connection/questions.ts";
-export type { McpServer, ServerChange, ServerState, ServerStatus } from "./server.ts";
+export type { McpServer } from "./server.ts";
+export type { ServerChange, ServerState, ServerStatus } from "./server_status.ts";
 export type { AttachedContent, ContentDesk } from "./content/attached.ts";
-export type { McpOptions, McpServers, PromptEntry, ResourceEntry } from "./servers.ts";
+export type { McpOptions, McpServers, OfferedTool, PromptEntry, ResourceEntry } from "./servers.ts";
 
 /** The servers of a run; loaded only where one is configured. */
 export const loadMcp = lazy(() => import("./servers.ts"));

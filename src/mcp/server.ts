@@ -6,38 +6,8 @@ import { knownEra, type ListingCache, type ServerRecord } from "./listing/listin
 import { Restarts } from "./restarts.ts";
 import { ServerLog } from "./server_log.ts";
 import type { McpServerSpec } from "./server_spec.ts";
+import type { ServerChange, ServerState, ServerStatus } from "./server_status.ts";
 import { UndeliveredError } from "./transport/stdio_transport.ts";
-
-/** `idle`: what it offers is known, and it has not been needed yet. */
-export type ServerState = "disabled" | "idle" | "starting" | "ready" | "failed" | "needs-auth" | "stopped";
-
-/** A server as front ends show it. Plain data. */
-export interface ServerStatus {
-  readonly name: string;
-  readonly type: McpServerSpec["type"];
-  readonly state: ServerState;
-  /** Why it failed. */
-  readonly detail?: string;
-  readonly protocol?: string;
-  readonly about?: Connection["about"];
-  readonly tools: number;
-  readonly prompts: number;
-  readonly resources: number;
-  readonly problems: readonly string[];
-  readonly restarts: number;
-  readonly log: string;
-}
-
-/** Something happened to a server. */
-export interface ServerChange {
-  readonly server: string;
-  readonly state: ServerState;
-  readonly detail?: string;
-  readonly tools?: number;
-  readonly durationMs?: number;
-  /** It offers something else than before. */
-  readonly listed?: boolean;
-}
 
 export interface ServerParts extends Pick<ConnectionOptions, "spawn" | "questions"> {
   readonly spec: McpServerSpec;
@@ -60,6 +30,7 @@ export class McpServer {
   #record: ServerRecord;
   #state: ServerState;
   #detail: string | undefined;
+  #times: Pick<ServerStatus, "greetedMs" | "listedMs"> = {};
   #connection: Connection | undefined;
   #starting: Promise<void> | undefined;
   #listing: Promise<void> | undefined;
@@ -91,7 +62,10 @@ export class McpServer {
       type: this.spec.type,
       state: this.#state,
       ...(this.#detail === undefined ? {} : { detail: this.#detail }),
-      ...(this.#connection ? { protocol: this.#connection.protocol, about: this.#connection.about } : {}),
+      ...(this.#connection ? connectionFacts(this.#connection) : {}),
+      ...this.#times,
+      isKnown: this.isKnown,
+      ...(this.#record.failure === undefined ? {} : { lastFailure: this.#record.failure }),
       tools: tools.filter(({ name }) => this.spec.offers(name)).length,
       prompts: prompts.length,
       resources: resources.length + templates.length,
@@ -185,6 +159,7 @@ export class McpServer {
 
   async #start(): Promise<void> {
     const begun = performance.now();
+    this.#times = {};
     this.#change("starting");
     const timeout = this.spec.startupMs > 0 ? [AbortSignal.timeout(this.spec.startupMs)] : [];
     const signal = AbortSignal.any([this.#life.signal, ...timeout]);
@@ -200,7 +175,10 @@ export class McpServer {
         lost: (why) => this.#lost(why),
       }, signal);
       this.#connection = connection;
+      const greetedMs = Math.round(performance.now() - begun);
+      this.#times = { greetedMs };
       const listed = await this.#list(connection, signal);
+      this.#times = { greetedMs, listedMs: Math.round(performance.now() - begun) - greetedMs };
       this.#restarts.worked();
       const durationMs = Math.round(performance.now() - begun);
       this.#change("ready", { durationMs, tools: this.status.tools, listed });
@@ -267,6 +245,10 @@ export class McpServer {
     this.#detail = change.detail;
     this.#parts.onChange({ server: this.spec.name, state, ...change });
   }
+}
+
+function connectionFacts({ protocol, about, capabilities }: Connection) {
+  return { protocol, about, capabilities };
 }
 
 async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {

@@ -7,10 +7,11 @@ import {
   promptContent,
   resourceContent,
 } from "./content/attached.ts";
-import type { McpPromptInfo, McpResourceInfo } from "./listing/listing.ts";
+import type { McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing/listing.ts";
 import { ListingCache } from "./listing/listing_cache.ts";
 import { namePrefix, toolName } from "./listing/names.ts";
-import { McpServer, type ServerChange, type ServerStatus } from "./server.ts";
+import { McpServer } from "./server.ts";
+import type { ServerChange, ServerStatus } from "./server_status.ts";
 import type { McpServerSpec } from "./server_spec.ts";
 import { resourceTool } from "./tools/resource_tool.ts";
 import { remoteTool } from "./tools/tool.ts";
@@ -40,6 +41,13 @@ export interface ResourceEntry {
   readonly resource: McpResourceInfo;
   /** It stands for many: its address has parts in braces. */
   readonly template: boolean;
+}
+
+/** A tool of a server. */
+export interface OfferedTool {
+  readonly server: string;
+  readonly info: McpToolInfo;
+  readonly name: string;
 }
 
 /** The MCP servers of a run. Nothing starts before it is told to. */
@@ -78,17 +86,20 @@ export class McpServers {
    * threshold they are there, but offered by an index alone.
    */
   tools(): readonly Tool[] {
+    const tools = this.offers().map(({ server, info, name }) => remoteTool(this.named(server), info, name));
+    return indexedTools(tools, this.#options.indexAboveTokens, resourceTool(this.servers));
+  }
+
+  /** What the servers offer as tools, each with the name under which the model calls it. */
+  offers(): readonly OfferedTool[] {
     const taken = new Set<string>();
-    const tools = this.servers.flatMap((server) => {
-      const { spec, listing } = server;
-      if (!spec.enabled) return [];
-      return listing.tools.filter(({ name }) => spec.offers(name)).map((info) => {
+    return this.servers.filter(({ spec }) => spec.enabled).flatMap(({ spec, listing }) =>
+      listing.tools.filter(({ name }) => spec.offers(name)).map((info): OfferedTool => {
         const name = toolName(spec.name, info.name, taken);
         taken.add(name);
-        return remoteTool(server, info, name);
-      });
-    });
-    return indexedTools(tools, this.#options.indexAboveTokens, resourceTool(this.servers));
+        return { server: spec.name, info, name };
+      })
+    );
   }
 
   /** Servers that are met for the first time. */

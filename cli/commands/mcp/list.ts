@@ -1,13 +1,8 @@
-import { loadTrustedConfig } from "../../../src/assembly/mod.ts";
-import {
-  formatProblem,
-  listServers,
-  mcpJsonFile,
-  type ServerRow,
-  userConfigFile,
-} from "../../../src/config/mod.ts";
+import { type KnownServer, loadServerWork, loadTrustedConfig } from "../../../src/assembly/mod.ts";
+import { formatProblem, mcpJsonFile, userConfigFile } from "../../../src/config/mod.ts";
 import { formatPlace } from "../../../src/core/mod.ts";
 import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
+import { counted } from "./offer.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
@@ -16,7 +11,8 @@ import { runPaths } from "../../terminal/working_directory.ts";
 export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
   const paths = runPaths(this);
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
-  const rows = listServers(loaded);
+  const { knownServers } = await loadServerWork();
+  const rows = await knownServers(paths, loaded);
   const { stdout, stderr } = this.process;
   if (flags.json) {
     stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
@@ -46,13 +42,25 @@ const STATES = {
   "left out": "not used",
 } as const;
 
-function rowText({ name, state, type, target, why, remedy, source, place }: ServerRow, cwd: string): string {
+function rowText(
+  { name, state, type, target, why, remedy, source, place, status }: KnownServer,
+  cwd: string,
+): string {
   const where = place === undefined ? "" : formatPlace(place).replace(`${cwd}/`, "");
   const head = [oneLine(name, 60), type, target === undefined ? undefined : oneLine(target, 300)];
-  const facts = [STATES[state], [source, where].filter(Boolean).join(" ")].filter((text) => text !== "");
+  const facts = [STATES[state], remembered(status), [source, where].filter(Boolean).join(" ")]
+    .filter((text) => text !== "");
   const reason = why === undefined
     ? ""
     : `  ${oneLine(why, 600)}${remedy ? `; ${oneLine(remedy, 300)}` : ""}\n`;
   return `${head.filter((text) => text !== undefined && text !== "").join("  ")}\n` +
     `  ${terminalSafe(facts.join(" · "))}\n${reason}`;
+}
+
+/** What is known from the last time; nothing has been started. */
+function remembered(status: KnownServer["status"]): string {
+  if (!status) return "";
+  const { lastFailure, isKnown } = status;
+  if (lastFailure !== undefined) return `its last start failed: ${oneLine(lastFailure, 200)}`;
+  return isKnown ? counted(status) : "never started";
 }

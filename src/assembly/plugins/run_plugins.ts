@@ -6,6 +6,7 @@ import {
   type ContentDesk,
   loadMcp,
   type McpQuestions,
+  type McpRoot,
   type McpServers,
   type ServerChange,
   serverSpecs,
@@ -31,8 +32,8 @@ export interface PluginParts {
 /** Time after which a front end that waits for nobody has drawn itself. */
 const SOON_MS = 250;
 
-/** The MCP servers of the configuration, not started. */
-async function openServers(
+/** The MCP servers of the configuration, not started. Whoever opens them closes them. */
+export async function openServers(
   { paths, loaded, guard, questions }: Pick<PluginParts, "paths" | "loaded" | "guard" | "questions">,
   onChange: (change: ServerChange) => void,
 ): Promise<McpServers> {
@@ -56,6 +57,12 @@ async function openServers(
 function environmentOf(loaded: LoadedConfig): Promise<Record<string, string>> {
   const { keyNames, heldBack, values } = secretsOf(loaded);
   return serverEnvironment({ secretNames: [...keyNames, ...heldBack], secretValues: values });
+}
+
+/** The directory that servers are told to work in. */
+export function workspaceRoot(cwd: string): McpRoot {
+  const uri = `file://${cwd.split("/").map(encodeURIComponent).join("/")}`;
+  return { name: cwd.slice(cwd.lastIndexOf("/") + 1), uri };
 }
 
 /** The plugins of a run: when they start, and when what they offer reaches the model. */

@@ -43,13 +43,10 @@ async function openPlugins(
   parts: Omit<PluginParts, "wait" | "questions">,
 ): Promise<RunPlugins | undefined> {
   if (parts.loaded.config.plugins.length === 0) return undefined;
-  const { RunPlugins } = await import("../plugins/run_plugins.ts");
-  const { cwd } = parts.paths;
-  const name = cwd.slice(cwd.lastIndexOf("/") + 1);
-  const uri = `file://${cwd.split("/").map(encodeURIComponent).join("/")}`;
+  const { RunPlugins, workspaceRoot } = await import("../plugins/run_plugins.ts");
   return await RunPlugins.open({
     ...parts,
     wait: waitForPlugins,
-    questions: { roots: () => [{ name, uri }] },
+    questions: { roots: () => [workspaceRoot(parts.paths.cwd)] },
   });
 }

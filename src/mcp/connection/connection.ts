@@ -133,6 +133,11 @@ export class Connection {
     return { name, version, instructions: this.#client.getInstructions() ?? "" };
   }
 
+  /** What the server says that it can do, sorted. */
+  get capabilities(): readonly string[] {
+    return Object.keys(this.#client.getServerCapabilities() ?? {}).sort();
+  }
+
   async list(signal: AbortSignal): Promise<Listing> {
     const timeout = this.#options.spec.startupMs || NO_LIMIT_MS;
     const options = { signal, timeout, refused: this.#server.refused };

@@ -1,0 +1,110 @@
+import { EXIT } from "../../../src/core/mod.ts";
+import type { McpServer, McpServers, ServerStatus } from "../../../src/mcp/mod.ts";
+import { oneLine } from "../../../src/util/terminal_text.ts";
+import { palette } from "../../../src/view/mod.ts";
+import { displayOf } from "../../terminal/display.ts";
+import { forReader } from "../../terminal/narrow.ts";
+import type { CliContext } from "../../terminal/process.ts";
+import { counted, signatureLine } from "./offer.ts";
+import { openNamed } from "./open.ts";
+
+interface ShowFlags {
+  readonly json?: boolean;
+}
+
+/** What is shown of each server that has started. */
+interface View {
+  readonly lines: (server: McpServer, servers: McpServers) => readonly string[];
+  readonly data: (server: McpServer, servers: McpServers) => Readonly<Record<string, unknown>>;
+}
+
+const VIEWS = {
+  status: {
+    lines: ({ status }) => [...status.problems.map((problem) => `! ${oneLine(problem, 300)}`)],
+    data: () => ({}),
+  },
+  tools: {
+    lines: ({ spec }, servers) =>
+      servers.offers().filter(({ server }) => server === spec.name).map(({ info, name }) =>
+        `${signatureLine(info)}  ${name}`
+      ),
+    data: ({ spec }, servers) => ({
+      tools: servers.offers().filter(({ server }) => server === spec.name).map(({ info, name }) => ({
+        ...info,
+        calledBy: name,
+      })),
+    }),
+  },
+  resources: {
+    lines: ({ spec, listing: { resources, templates } }) =>
+      [...resources, ...templates].map(({ uri, name, description }) =>
+        `@${spec.name}:${oneLine(uri, 300)}  ${oneLine([name, description].filter(Boolean).join(": "), 200)}`
+      ),
+    data: ({ listing: { resources, templates } }) => ({ resources, templates }),
+  },
+  prompts: {
+    lines: ({ spec, listing: { prompts } }) =>
+      prompts.map(({ name, description, arguments: args }) => {
+        const names = args.map((each) => each.required ? `<${each.name}>` : `[${each.name}]`);
+        const head = oneLine([`/mcp__${spec.name}__${name}`, ...names].join(" "), 200);
+        return `${head}  ${oneLine(description, 200)}`;
+      }),
+    data: ({ listing: { prompts } }) => ({ prompts }),
+  },
+} as const satisfies Readonly<Record<string, View>>;
+
+/** Starts servers and shows one side of them; a server that cannot be used is a line, and exit code 1. */
+function show(view: keyof typeof VIEWS) {
+  return async function (this: CliContext, flags: ShowFlags, name?: string): Promise<void> {
+    const { stdout, stderr } = this.process;
+    const { lines, data }: View = VIEWS[view];
+    await openNamed(this, { name }, async ({ servers, rows }) => {
+      const out = rows.filter(({ state, name: other }) =>
+        name === undefined && (state === "untrusted" || state === "left out") &&
+        !servers.servers.some(({ spec }) => spec.name === other)
+      );
+      await servers.start();
+      const failed = servers.servers.filter(({ status }) => status.state !== "ready");
+      if (flags.json) {
+        const all = servers.servers.map((server) => ({
+          ...(view === "status" ? server.status : { name: server.spec.name, state: server.status.state }),
+          ...data(server, servers),
+        }));
+        const rest = out.map((row) => ({
+          name: row.name,
+          state: row.state,
+          detail: row.why,
+          remedy: row.remedy,
+        }));
+        stdout.write(`${JSON.stringify([...all, ...rest], null, 2)}\n`);
+      } else {
+        const colours = palette(displayOf(this).outColor);
+        for (const server of servers.servers) {
+          stdout.write(forReader(`${statusLine(server.status, colours)}\n`));
+          if (server.status.state !== "ready") continue;
+          for (const line of lines(server, servers)) stdout.write(forReader(`  ${line}\n`));
+        }
+        for (const { name, why = "", remedy = "" } of out) {
+          stdout.write(forReader(`${colours.warning("!")} ${oneLine(`${name}  ${why}; ${remedy}`, 600)}\n`));
+        }
+        if (servers.servers.length + out.length === 0) {
+          stderr.write(
+            "No MCP server is switched on here; `reasonix mcp list` shows those that are described\n",
+          );
+        }
+      }
+      if (failed.length > 0) this.process.exitCode = EXIT.failed;
+    });
+  };
+}
+
+export const status = show("status");
+export const tools = show("tools");
+export const resources = show("resources");
+export const prompts = show("prompts");
+
+function statusLine(status: ServerStatus, { good, bad }: ReturnType<typeof palette>): string {
+  const { name, state, detail = "", greetedMs = 0, listedMs = 0, protocol = "" } = status;
+  if (state !== "ready") return `${bad("✗")} ${name}  ${state}: ${oneLine(detail, 600)}`;
+  return `${good("✓")} ${name}  ${counted(status)}  ${greetedMs + listedMs} ms, protocol ${protocol}`;
+}

@@ -1,0 +1,62 @@
+import { listServers, type LoadedConfig, type PluginEntry, type ServerRow } from "../../config/mod.ts";
+import type { McpServers, ServerChange, ServerStatus } from "../../mcp/mod.ts";
+import { openServices } from "../../tool/mod.ts";
+import type { RunPaths } from "../run_paths.ts";
+import { openServers, workspaceRoot } from "./run_plugins.ts";
+
+export interface ServerWork {
+  readonly paths: RunPaths;
+  readonly loaded: LoadedConfig;
+  /** The servers; absent: all of the configuration. */
+  readonly plugins?: readonly PluginEntry[];
+  readonly onChange?: (change: ServerChange) => void;
+  /** Is told how long the end of what was started took. */
+  readonly onClosed?: (ms: number) => void;
+}
+
+/** Does something with MCP servers outside of a run, and ends what was started for it. */
+export async function withServers<T>(
+  { paths, loaded, plugins = loaded.config.plugins, onChange = () => {}, onClosed = () => {} }: ServerWork,
+  work: (servers: McpServers) => Promise<T>,
+): Promise<T> {
+  await using services = openServices();
+  const servers = await openServers({
+    paths,
+    loaded: { ...loaded, config: { ...loaded.config, plugins: [...plugins] } },
+    guard: services.shell?.guard,
+    questions: { roots: () => [workspaceRoot(paths.cwd)] },
+  }, onChange);
+  try {
+    return await work(servers);
+  } finally {
+    const begun = performance.now();
+    await servers.close();
+    onClosed(performance.now() - begun);
+  }
+}
+
+/** A server of the files, and what is known of it where it counts. */
+export interface KnownServer extends ServerRow {
+  readonly status?: ServerStatus;
+}
+
+/**
+ * Lists all servers that the files describe with what is remembered of them; started for that only with
+ * `start`, all at once.
+ */
+export async function knownServers(
+  paths: RunPaths,
+  loaded: LoadedConfig,
+  { start = false }: { readonly start?: boolean } = {},
+): Promise<KnownServer[]> {
+  const rows = listServers(loaded);
+  if (loaded.config.plugins.length === 0) return rows;
+  const statuses = await withServers({ paths, loaded }, async (servers) => {
+    if (start) await servers.start();
+    return new Map(servers.status.map((status) => [status.name, status]));
+  });
+  return rows.map((row) => {
+    const status = row.state === "on" ? statuses.get(row.name) : undefined;
+    return status ? { ...row, status } : row;
+  });
+}

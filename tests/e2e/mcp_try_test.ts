@@ -1,0 +1,269 @@
+/** `reasonix mcp` with servers that really start: what it shows, how it ends, and what never starts. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import type { Behaviour } from "../support/mcp/behaviour.ts";
+import { readRecord, scriptedServer } from "../support/mcp/scripted_mcp_server.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig, type World } from "../support/program.ts";
+
+/** The entry of a scripted server. */
+function entry(name: string, behaviour: Behaviour, more = ""): string {
+  const { command, args } = scriptedServer(behaviour);
+  return `[[plugins]]\nname = "${name}"\ncommand = "${command}"\nargs = ${JSON.stringify(args)}\n${more}\n`;
+}
+
+const CRASH = '[[plugins]]\nname = "crash"\ncommand = "sh"\nargs = ["-c", "echo no key here >&2; exit 7"]\n';
+
+async function nothingLeft(record: string): Promise<void> {
+  const pids = new Set((await readRecord(record)).map(({ pid }) => pid));
+  assert(pids.size > 0, "a server has started");
+  for (const pid of pids) {
+    let alive = true;
+    try {
+      Deno.kill(pid, "SIGCONT");
+    } catch {
+      alive = false;
+    }
+    assertEquals(alive, false, `process ${pid} is left`);
+  }
+}
+
+Deno.test("mcp test names each step with its time, what the server can do, and leaves nothing behind", async () => {
+  const record = await Deno.makeTempFile();
+  await using world = await makeWorld(entry("good", { record, child: true, stubborn: true }));
+  const { code, stdout, stderr } = await world.run(["mcp", "test", "good"]);
+  assertEquals(code, 0, stdout + stderr);
+  assertStringIncludes(stderr, "Starting (at most 30 s)");
+  assertMatch(stdout, /✓ +\d[\d.]* m?s {2}scripted 1\.0\.0 answers, protocol 2026-07-28/);
+  assertMatch(stdout, /✓ +\d[\d.]* m?s {2}11 tools, 2 prompts, 4 resources; it can completions, /);
+  assertStringIncludes(stdout, "\n  echo(text: string)  Scripted tool echo (says that it only reads)\n");
+  assertMatch(stdout, /✓ +\d[\d.]* m?s {2}ended/);
+  await nothingLeft(record);
+});
+
+for (
+  const [what, config, words] of [
+    ["crashes", CRASH, [
+      "the server ended with exit code 7",
+      "Its last words:\n    no key here\n",
+      "crash.log",
+    ]],
+    ["is no program", '[[plugins]]\nname = "crash"\ncommand = "no-such-program-at-all"\n', [
+      'There is no program "no-such-program-at-all" on PATH',
+      "install no-such-program-at-all",
+    ]],
+    [
+      "says nothing",
+      entry("crash", { silentOn: ["initialize", "server/discover"] }, "startup_timeout_seconds = 2"),
+      [
+        "it did not start within 2 s",
+      ],
+    ],
+    [
+      "is at an address where nobody is",
+      '[[plugins]]\nname = "crash"\ntype = "http"\nurl = "http://127.0.0.1:1/mcp"\n',
+      [
+        "✗",
+      ],
+    ],
+    ["has an old transport", '[[plugins]]\nname = "crash"\ntype = "sse"\nurl = "http://127.0.0.1:1/sse"\n', [
+      'transport "sse"',
+      'type = "http"',
+    ]],
+  ] as [string, string, string[]][]
+) {
+  Deno.test(`mcp test of a server that ${what} says why, shows the end of its log, and fails`, async () => {
+    await using world = await makeWorld(config);
+    const { code, stdout, stderr } = await world.run(["mcp", "test", "crash"]);
+    assertEquals(code, 1, stderr);
+    for (const text of words) assertStringIncludes(stdout, text);
+    const status = await world.run(["mcp", "status"]);
+    assertEquals([status.code, status.stdout.startsWith("✗ crash")], [1, true]);
+    const list = await world.run(["mcp", "list"]);
+    assertEquals(list.code, 0);
+    assertStringIncludes(list.stdout, "its last start failed");
+  });
+}
+
+Deno.test("mcp status, tools, prompts and resources show every server, the broken ones too, also as JSON", async () => {
+  const off = entry("off", {}, "enabled = false");
+  const missing = '[[plugins]]\nname = "missing"\ncommand = "sh"\nenv = { T = "${GONE_FOR_GOOD}" }\n';
+  await using world = await makeWorld(entry("good", {}, 'disabled_tools = ["die"]') + CRASH + off + missing);
+  const before = await world.run(["mcp", "list"]);
+  assertStringIncludes(before.stdout, "on · never started · user");
+  const status = await world.run(["mcp", "status"]);
+  assertEquals(status.code, 1);
+  assertMatch(status.stdout, /✓ good {2}10 tools, 2 prompts, 4 resources {2}\d+ ms, protocol 2026-07-28\n/);
+  assertStringIncludes(status.stdout, "✗ crash  failed: the server ended with exit code 7");
+  assertStringIncludes(
+    status.stdout,
+    "! missing ${GONE_FOR_GOOD} in its env.T is not set; set GONE_FOR_GOOD",
+  );
+  const json = JSON.parse((await world.run(["mcp", "status", "--json"])).stdout);
+  assertEquals(json.map(({ name, state }: Record<string, string>) => [name, state]), [
+    ["good", "ready"],
+    ["crash", "failed"],
+    ["missing", "left out"],
+  ]);
+  const tools = await world.run(["mcp", "tools", "good"]);
+  assertStringIncludes(
+    tools.stdout,
+    "  echo(text: string)  Scripted tool echo (says that it only reads)  mcp__good__echo\n",
+  );
+  assert(!tools.stdout.includes("die"), tools.stdout);
+  const [{ tools: listed }] = JSON.parse((await world.run(["mcp", "tools", "good", "--json"])).stdout);
+  assertEquals([listed.length, listed[0].calledBy], [10, "mcp__good__ask"]);
+  assertStringIncludes(
+    (await world.run(["mcp", "prompts", "good"])).stdout,
+    "  /mcp__good__greet <name> [tone]  A greeting\n",
+  );
+  assertStringIncludes(
+    (await world.run(["mcp", "resources", "good"])).stdout,
+    "  @good:scripted://page/1  page 1\n",
+  );
+  // Whoever names a server that is switched off wants it.
+  assertEquals((await world.run(["mcp", "test", "off"])).code, 0);
+  assertStringIncludes(
+    (await world.run(["mcp", "list"])).stdout,
+    "on · 10 tools, 2 prompts, 4 resources · user",
+  );
+  const wrong = await world.run(["mcp", "tools", "goood"]);
+  assertEquals(wrong.code, 2);
+  assertStringIncludes(wrong.stderr, "did you mean good?");
+  const broken = await world.run(["mcp", "test", "missing"]);
+  assertEquals(broken.code, 6);
+  assertStringIncludes(broken.stderr, "set GONE_FOR_GOOD");
+});
+
+Deno.test("mcp call prints results and progress, and its exit code tells failures apart", async () => {
+  await using world = await makeWorld(
+    `${entry("good", {})}[permissions]\ndeny = ["mcp__good__die"]\nask = ["mcp__good__echo"]\n`,
+  );
+  const call = (...words: string[]) => world.run(["mcp", "call", "good", ...words]);
+  const echo = await call("echo", '{"text": "世界 \\u001b[31mred"}');
+  assertEquals([echo.code, echo.stdout, echo.stderr], [0, "世界 red\n", ""]);
+  const progress = await call("progress");
+  assertStringIncludes(progress.stderr, "· 1/3 step 1\n");
+  assertEquals([progress.code, progress.stdout], [0, "all steps done\n"]);
+  const failed = await call("result", '{"kind": "error"}');
+  assertEquals([failed.code, failed.stdout], [1, "it did not work\n"]);
+  assertStringIncludes((await call("result", '{"kind": "image"}')).stdout, "[image: image/png, ");
+  const whole = JSON.parse((await call("result", '{"kind": "both"}', "--json")).stdout);
+  assertEquals(whole.structuredContent, { answer: 42 });
+  assertEquals(
+    (await call("mcp__good__echo", '{"text": "by its other name"}')).stdout,
+    "by its other name\n",
+  );
+  const denied = await call("die");
+  assertEquals([denied.code, denied.stdout], [3, ""]);
+  assertStringIncludes(denied.stderr, "the rule deny mcp__good__die (");
+  for (
+    const [words, message, remedy] of [
+      [["ech"], 'offers no tool "ech"', "did you mean echo?"],
+      [["echo", "hi"], '"hi" as arguments', "write them in quotes"],
+      [["echo", "[1]"], '"[1]" as arguments', "write them in quotes"],
+    ] as const
+  ) {
+    const { code, stderr } = await call(...words);
+    assertEquals(code, 2);
+    assertStringIncludes(stderr, message);
+    assertStringIncludes(stderr, remedy);
+  }
+});
+
+/** A server that leaves a mark when it starts, in a project that brings it in both forms. */
+async function plant(world: World): Promise<void> {
+  const start = `touch "$(dirname "$0")/started-$1"; exec cat`;
+  await world.write("start.sh", `${start}\n`);
+  await world.write(
+    "reasonix.toml",
+    '[[plugins]]\nname = "toml"\ncommand = "sh"\nargs = ["start.sh", "toml"]\nstartup_timeout_seconds = 1\n',
+  );
+  await world.write(
+    ".mcp.json",
+    '{"mcpServers": {"json": {"command": "sh", "args": ["./start.sh", "json"]}}}',
+  );
+}
+
+const marks = (world: World) =>
+  [...Deno.readDirSync(world.dir)].map(({ name }) => name).filter((name) => name.startsWith("started"))
+    .sort();
+
+const COMMANDS = [
+  ["mcp", "list"],
+  ["mcp", "status"],
+  ["mcp", "tools"],
+  ["mcp", "prompts"],
+  ["mcp", "resources"],
+  ["mcp", "test", "toml"],
+  ["mcp", "test", "json"],
+  ["mcp", "call", "json", "x"],
+  ["mcp", "import", "--dry-run"],
+  ["doctor"],
+  ["doctor", "--json"],
+  ["config", "show"],
+  ["trust", "--list"],
+  ["context"],
+  ["complete", "--", "mcp", "call", ""],
+] as const;
+
+Deno.test("no command starts a server of a hostile clone before it is trusted, and trust is what keeps it", async () => {
+  await using world = await makeWorld("");
+  await plant(world);
+  for (const command of COMMANDS) {
+    const { stdout, stderr } = await world.run([...command], { env: { HOME: world.dir } });
+    assertEquals(marks(world), [], command.join(" "));
+    if (command[1] === "test" || command[1] === "call") {
+      assertStringIncludes(stderr, "you have not trusted it");
+    }
+    if (command[1] === "status") assertMatch(stdout, /! json .*reasonix trust/);
+  }
+  const refused = await world.run(["mcp", "test", "json"]);
+  assertEquals(refused.code, 3);
+  await world.run(["trust", "--yes"]);
+  assertEquals(marks(world), []);
+  await world.run(["mcp", "test", "toml"]);
+  assertEquals(marks(world), ["started-toml"]);
+  // A script that changed is another one.
+  await Deno.remove(`${world.dir}/started-toml`);
+  await world.write("start.sh", 'touch "$(dirname "$0")/started-$1-evil"; exec cat\n');
+  for (const command of COMMANDS) await world.run([...command], { env: { HOME: world.dir } });
+  assertEquals(marks(world), []);
+});
+
+Deno.test("a run starts nothing of a hostile clone before trust, and everything after it", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+  await using world = await makeWorld(`${mockConfig(server.url)}[tools]\nmcp_startup_wait_seconds = 2\n`);
+  await plant(world);
+  assertEquals((await world.run(["run", "go"])).code, 3);
+  assertEquals([marks(world), server.requests.length], [[], 0]);
+  assertEquals((await world.run(["run", "--ignore-untrusted", "go"])).code, 0);
+  assertEquals(marks(world), []);
+  assertEquals((await world.run(["run", "--trust-project", "go"])).code, 0);
+  assertEquals(marks(world), ["started-json", "started-toml"]);
+  for (const mark of marks(world)) await Deno.remove(`${world.dir}/${mark}`);
+  // That was for one run.
+  assertEquals((await world.run(["run", "go"])).code, 3);
+  assertEquals(marks(world), []);
+  await world.run(["trust", "--yes"]);
+  assertEquals((await world.run(["run", "go"])).code, 0);
+  assertEquals(marks(world), ["started-json", "started-toml"]);
+});
+
+Deno.test("a project's server takes the place of the user's only after trust, which says so", async () => {
+  await using world = await makeWorld(entry("mine", {}));
+  await plant(world);
+  await world.write(
+    "reasonix.toml",
+    '[[plugins]]\nname = "mine"\ncommand = "sh"\nargs = ["start.sh", "mine"]\ntrusted_read_only_tools = ["echo"]\nstartup_timeout_seconds = 1\n',
+  );
+  await Deno.remove(`${world.dir}/.mcp.json`);
+  assertEquals((await world.run(["mcp", "call", "mine", "echo", '{"text": "mine"}'])).stdout, "mine\n");
+  assertEquals(marks(world), []);
+  const refused = await world.run(["run", "go"]);
+  assertStringIncludes(refused.stderr, "in place of your own server of this name");
+  const trust = await world.run(["trust", "--yes"]);
+  assertStringIncludes(trust.stdout, "takes the place of: your own server of this name");
+  assertStringIncludes(trust.stdout, "plan mode believes that these only read: echo");
+  await world.run(["mcp", "test", "mine"]);
+  assertEquals(marks(world), ["started-mine"]);
+});
