@@ -18,9 +18,7 @@ interface CallFlags {
 export async function call(
   this: CliContext,
   flags: CallFlags,
-  name: string,
-  tool: string,
-  text = "{}",
+  ...[name, tool, text = "{}"]: [server: string, tool: string, args?: string]
 ): Promise<void> {
   const args = argumentsOf(text === "-" ? await new Response(Deno.stdin.readable).text() : text);
   await openNamed(this, { name }, async (open) => {
