@@ -112,7 +112,8 @@ export class Connection {
       connection.#closing = true;
       await client.close().catch(() => {});
       await transport.close().catch(() => {});
-      throw connection.#explained(error);
+      // That a message did not arrive says nothing; how the server ended does.
+      throw connection.#explained(error instanceof UndeliveredError ? new Error(error.message) : error);
     } finally {
       signal.removeEventListener("abort", stop);
     }
