@@ -4,7 +4,7 @@ import { Composer } from "../../src/frontend/repl/composer/composer.ts";
 import { Dialogs } from "../../src/frontend/repl/overlay/dialogs.ts";
 import { Screen } from "../../src/frontend/repl/screen/screen.ts";
 import { stack } from "../../src/frontend/repl/screen/view.ts";
-import { palette } from "../../src/view/mod.ts";
+import { palette, type Theme, ThemedPalette } from "../../src/view/mod.ts";
 import { VirtualTerminal } from "./virtual_terminal.ts";
 
 export interface StageOptions {
@@ -12,6 +12,8 @@ export interface StageOptions {
   readonly rows?: number;
   readonly locale?: Locale;
   readonly colours?: boolean;
+  /** Colours of a theme. */
+  readonly theme?: Theme;
 }
 
 export interface Stage {
@@ -27,14 +29,16 @@ export interface Stage {
 }
 
 export function openStage(
-  { columns = 80, rows = 24, locale = "en", colours = false }: StageOptions = {},
+  { columns = 80, rows = 24, locale = "en", colours = false, theme }: StageOptions = {},
 ): Stage {
   const terminal = new VirtualTerminal({ columns, rows });
+  const themed = new ThemedPalette(true);
+  if (theme) themed.theme = theme;
   const sent: string[] = [];
   const composer = new Composer({ onSubmit: ({ text }) => sent.push(text) });
   let now = 0;
   const dialogs = new Dialogs({
-    palette: () => palette(colours),
+    palette: () => theme ? themed.palette : palette(colours),
     locale: () => locale,
     changed: () => screen.draw(),
     drafting: () => !composer.empty,

@@ -205,3 +205,21 @@ for (const [name, { show, keys = [], next }] of Object.entries(SCENES)) {
     );
   });
 }
+
+for (const theme of ["light", "high-contrast"] as const) {
+  Deno.test(`an edit that is asked about looks as recorded in the theme ${theme}`, async () => {
+    const stage = openStage({ columns: 80, rows: 20, theme });
+    const abort = new AbortController();
+    const answer = SCENES.approval_edit?.show(stage.dialogs, abort.signal).catch(() => {});
+    await stage.shown();
+    // The rows of the panel as they were written, colours and all.
+    const panel = stage.terminal.writes.findLast((text) => text.includes("Allow edit_file?")) ?? "";
+    const now = `${panel.replaceAll("\x1b", "ESC").replaceAll("\r\n", "\n").replaceAll("\r", "CR")}\n`;
+    stage.dialogs.overlays.cancel();
+    abort.abort();
+    await answer;
+    const file = new URL(`../../../../golden/chat/theme_${theme.replace("-", "_")}.txt`, import.meta.url);
+    if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(file, now);
+    assertEquals(now, await Deno.readTextFile(file), "UPDATE_GOLDEN=1 records a changed theme");
+  });
+}
