@@ -8,6 +8,7 @@ import {
 import { loadConfig } from "../../src/config/mod.ts";
 import type { ContextReport } from "../../src/context/mod.ts";
 import { emptyState, lastSession, loadEvents, projectDir, type SessionState } from "../../src/session/mod.ts";
+import { textsFor } from "../terminal/language.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
@@ -19,7 +20,9 @@ interface ContextFlags {
 /** Shows what a run would send here, by category: of a new conversation, or of the latest session. */
 export async function context(this: CliContext, flags: ContextFlags): Promise<void> {
   const report = await reportOf(runPaths(this), flags.continue ?? false);
-  this.process.stdout.write(flags.json ? `${JSON.stringify(report, null, 2)}\n` : contextText(report));
+  if (flags.json) return void this.process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  const { contextReport } = await textsFor("report_commands", this);
+  this.process.stdout.write(contextText(report, contextReport));
 }
 
 async function reportOf(paths: RunPaths, latest: boolean): Promise<ContextReport> {

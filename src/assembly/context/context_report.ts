@@ -1,6 +1,7 @@
 import { type LoadedConfig, resolveModel, sourceOf } from "../../config/mod.ts";
 import { type ContextReport, loadReport } from "../../context/mod.ts";
 import type { Prefix } from "../../core/mod.ts";
+import type { Texts } from "../../i18n/mod.ts";
 import type { SessionState } from "../../session/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
@@ -44,20 +45,22 @@ export async function contextReportOf(
 }
 
 /** The report for people. */
-export function contextText(report: ContextReport): string {
+export function contextText(report: ContextReport, texts: Texts["report_commands"]["contextReport"]): string {
   const share = report.percent === undefined
-    ? "window unknown"
-    : `${report.percent.toFixed(1)} % of ${grouped(report.window ?? 0)}`;
+    ? texts.windowUnknown
+    : texts.share(report.percent.toFixed(1), grouped(report.window ?? 0));
   const lines = [
-    `${report.model}: ${grouped(report.tokens)} tokens ${report.measure}, ${share}`,
-    ...(report.compactsAt === undefined ? [] : [`compacts at ${grouped(report.compactsAt)} tokens`]),
+    texts.total(report.model, grouped(report.tokens), texts.measures[report.measure], share),
+    ...(report.compactsAt === undefined ? [] : [texts.compactsAt(grouped(report.compactsAt))]),
     "",
-    ...report.categories.map((row) => `${grouped(row.tokens).padStart(9)}  ${row.name}`),
+    ...report.categories.map((row) => `${grouped(row.tokens).padStart(9)}  ${texts.categories[row.name]}`),
     "",
     ...report.loaded.map((part) =>
-      `${grouped(part.tokens).padStart(9)}  ${part.kind} ${part.name}${part.from ? `  ${part.from}` : ""}`
+      `${grouped(part.tokens).padStart(9)}  ${texts.kinds[part.kind]} ${part.name}${
+        part.from ? `  ${part.from}` : ""
+      }`
     ),
-    ...report.shadowed.map(({ path, by }) => `not used: ${path} (${by} comes first)`),
+    ...report.shadowed.map(({ path, by }) => texts.shadowed(path, by)),
     ...report.notices.map(({ path, text }) => `! ${path} ${text}`),
   ];
   return lines.map((line) => `${terminalSafe(line)}\n`).join("");

@@ -66,4 +66,31 @@ export const texts = {
   notUsed: "Not used",
   builtinWins: (file: string, name: string) =>
     `${file}: \`/${name}\` is a command of the program, which comes first`,
+
+  contextReport: {
+    windowUnknown: "window unknown",
+    share: (percent: string, window: string) => `${percent} % of ${window}`,
+    total: (model: string, tokens: string, measure: string, share: string) =>
+      `${model}: ${tokens} tokens ${measure}, ${share}`,
+    measures: { reported: "reported", counted: "counted", estimated: "estimated" },
+    compactsAt: (tokens: string) => `compacts at ${tokens} tokens`,
+    categories: {
+      "system prompt": "system prompt",
+      "instructions": "instructions",
+      "skills": "skills",
+      "tools": "tools",
+      "environment and notes": "environment and notes",
+      "user": "user",
+      "summaries": "summaries",
+      "assistant": "assistant",
+      "tool results": "tool results",
+    },
+    kinds: {
+      "instructions": "instructions",
+      "late instructions": "late instructions",
+      "skill": "skill",
+      "active skill": "active skill",
+    },
+    shadowed: (path: string, by: string) => `not used: ${path} (${by} comes first)`,
+  },
 };

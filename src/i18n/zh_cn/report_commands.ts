@@ -63,4 +63,30 @@ export const texts: typeof en = {
   problem: "问题",
   notUsed: "未使用",
   builtinWins: (file, name) => `${file}：\`/${name}\` 是程序自带的命令，优先使用`,
+
+  contextReport: {
+    windowUnknown: "窗口大小未知",
+    share: (percent, window) => `占 ${window} 的 ${percent} %`,
+    total: (model, tokens, measure, share) => `${model}：${tokens} 个词元（${measure}），${share}`,
+    measures: { reported: "服务器报告", counted: "按词表计算", estimated: "估算" },
+    compactsAt: (tokens) => `达到 ${tokens} 个词元时压缩`,
+    categories: {
+      "system prompt": "系统提示",
+      "instructions": "指令文件",
+      "skills": "技能",
+      "tools": "工具",
+      "environment and notes": "环境和附注",
+      "user": "用户",
+      "summaries": "摘要",
+      "assistant": "助手",
+      "tool results": "工具结果",
+    },
+    kinds: {
+      "instructions": "指令文件",
+      "late instructions": "后加载的指令文件",
+      "skill": "技能",
+      "active skill": "使用中的技能",
+    },
+    shadowed: (path, by) => `未使用：${path}（${by} 优先）`,
+  },
 };

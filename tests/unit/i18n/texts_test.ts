@@ -3,7 +3,9 @@ import { loadTexts, type Locale, type Texts } from "../../../src/i18n/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
 const ROOT = new URL("../../../src/i18n/", import.meta.url);
-const AREAS = [...Deno.readDirSync(new URL("en", ROOT))].map(({ name }) => name.replace(/\.ts$/, "")).sort();
+const LIST = await Deno.readTextFile(new URL("locales.ts", ROOT));
+const AREAS = [...LIST.matchAll(/^ {2}(\w+): \(\) => import\("\.\/en\//gm)].map(([, name = ""]) => name)
+  .sort();
 const OTHERS: readonly { readonly folder: string; readonly locale: Locale }[] = [
   { folder: "zh_cn", locale: "zh-CN" },
 ];
@@ -57,10 +59,17 @@ for (const area of AREAS.filter((name) => !CODED.includes(name))) {
 
 Deno.test("every language has the areas of English, and none of its own", () => {
   for (const { folder } of OTHERS) {
-    const files = [...Deno.readDirSync(new URL(folder, ROOT))].map(({ name }) => name.replace(/\.ts$/, ""));
-    assertEquals(files.sort(), AREAS);
+    const own = filesOf(new URL(`${folder}/`, ROOT));
+    assertEquals(own, filesOf(new URL("en/", ROOT)));
+    assertEquals(own.length, AREAS.length);
   }
 });
+
+function filesOf(folder: URL, below = ""): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
+    isDirectory ? filesOf(new URL(`${name}/`, folder), `${below}${name}/`) : [below + name]
+  ).sort();
+}
 
 function checkText(path: string, text: Leaf): void {
   const { shown, given } = called(text);
