@@ -8,6 +8,7 @@ import { editRows } from "../tests/bench/edits.ts";
 import { RIPGREP, type Sample, type Scenario, SCENARIOS } from "../tests/bench/figures.ts";
 import { FLOOR, NOTHING, reasonix } from "../tests/bench/programs.ts";
 import { rowsOf, type Samples, table } from "../tests/bench/report.ts";
+import { mcpRows } from "../tests/bench/mcp/mcp.ts";
 import { type Program, Runner, startServer } from "../tests/bench/runner.ts";
 import { makeStage } from "../tests/bench/stage.ts";
 import { run, say } from "./process.ts";
@@ -17,17 +18,20 @@ interface Options {
   readonly program: string | undefined;
   readonly scenarios: readonly Scenario[];
   readonly chat: boolean;
+  readonly mcp: boolean;
 }
 
 /** The name of the rows of the chat, which are no runs of a task. */
 const CHAT = "chat";
+/** The name of the rows of MCP servers. */
+const MCP = "mcp";
 
 /** Reads the command line; `--quick` makes a third of the runs. */
 export function parseOptions(args: readonly string[]): Options {
   const quick = args.includes("--quick");
   const at = args.indexOf("--program");
   const names = args.filter((arg, index) => !arg.startsWith("--") && (at < 0 || index !== at + 1));
-  const known = [...SCENARIOS.map((scenario) => scenario.name), CHAT];
+  const known = [...SCENARIOS.map((scenario) => scenario.name), CHAT, MCP];
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     throw new Error(
@@ -40,7 +44,8 @@ export function parseOptions(args: readonly string[]): Options {
     runs: quick ? Math.ceil(scenario.runs / 3) : scenario.runs,
   }));
   const chat = names.length === 0 || names.includes(CHAT);
-  return { quick, program: at < 0 ? undefined : args[at + 1], scenarios, chat };
+  const mcp = names.length === 0 || names.includes(MCP);
+  return { quick, program: at < 0 ? undefined : args[at + 1], scenarios, chat, mcp };
 }
 
 /** Runs the programs in turns, after a discarded round that fills the code cache. */
@@ -87,6 +92,7 @@ async function main(options: Options): Promise<void> {
   const rows = [
     ...rowsOf(byScenario, searches ? await ripgrepTimes(stage.tree, 5) : new Map()),
     ...(options.chat ? await chatRows(runner, program, options.quick) : []),
+    ...(options.mcp ? await mcpRows(runner, program, options.quick) : []),
     ...(options.scenarios.length === SCENARIOS.length ? editRows(options.quick ? 3 : 9) : []),
   ];
   say(table(rows));

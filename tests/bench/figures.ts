@@ -128,7 +128,7 @@ export const RIPGREP: Readonly<Record<string, readonly string[]>> = {
   "glob over 15,000 files": ["--files", "-g", GLOB_PATTERN],
 };
 
-function firstRequest(sample: Sample): number | undefined {
+export function firstRequest(sample: Sample): number | undefined {
   const first = sample.exchanges[0];
   return first === undefined ? undefined : first.arrived - sample.started;
 }

@@ -1,0 +1,144 @@
+/** The rows of MCP servers: what twenty of them cost a start, how they start together, and a call. */
+import { Client } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import type { McpServers } from "../../../src/mcp/mod.ts";
+import { openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
+import { scriptedServer } from "../../support/mcp/scripted_mcp_server.ts";
+import { firstRequest, type Scenario } from "../figures.ts";
+import { type Row, spread } from "../report.ts";
+import type { Program, Runner } from "../runner.ts";
+
+const SERVERS = 20;
+const TOOLS = 50;
+const START_RUNS = 11;
+const TOGETHER_RUNS = 3;
+const CALLS = 300;
+/** Seconds that the servers take to start, of which the last is the slowest. */
+const SLOWEST = 2;
+const SCENARIO: Scenario = { name: "hello", runs: 1, folder: "workspace", results: 0 };
+
+export async function mcpRows(runner: Runner, program: Program, quick: boolean): Promise<Row[]> {
+  const starts = await startTimes(runner, program, quick ? 4 : START_RUNS);
+  const together = await togetherTimes(quick ? 1 : TOGETHER_RUNS);
+  const calls = await callTimes(quick ? CALLS / 3 : CALLS);
+  const later = spread(starts.without)?.median ?? 0;
+  const alone = spread(together.slowest)?.median ?? 0;
+  const bare = spread(calls.bare)?.median ?? 0;
+  return [
+    row(
+      `MCP: first request with ${SERVERS} servers (floor: none)`,
+      starts.withServers,
+      starts.without,
+      later + 5,
+    ),
+    row(
+      `MCP: ${SERVERS} servers of ${TOOLS} tools started (floor: the slowest alone)`,
+      together.all,
+      together.slowest,
+      1.2 * alone,
+    ),
+    row("MCP: a call (floor: the SDK's client)", calls.ours, calls.bare, bare + 1),
+  ];
+}
+
+function row(figure: string, ours: readonly number[], floor: readonly number[], target: number): Row {
+  const [reasonix, other] = [spread(ours), spread(floor)];
+  return {
+    figure,
+    unit: "ms",
+    target: Number(target.toPrecision(3)),
+    ...(reasonix ? { reached: reasonix.median <= target } : {}),
+    ...(reasonix && other ? { ratioToFloor: reasonix.median / other.median } : {}),
+    programs: { ...(reasonix ? { reasonix } : {}), ...(other ? { floor: other } : {}) },
+  };
+}
+
+/** Times to the first request, in turns, where the listings of the servers are known. */
+async function startTimes(runner: Runner, program: Program, runs: number) {
+  const { root, workspace: cwd } = runner.stage;
+  const entries = Array.from(
+    { length: SERVERS },
+    (_, n) => scripted(`server_${n}`, { tools: TOOLS }, { cwd }),
+  );
+  const home = `${root}/mcp_home`;
+  {
+    await using mcp = await openMcp(entries, { home });
+    await mcp.servers.start();
+  }
+  const toml = entries.map(({ name, command, args }) =>
+    `\n[[plugins]]\nname = "${name}"\ncommand = ${JSON.stringify(command)}\nargs = ${
+      JSON.stringify(args)
+    }\n` +
+    `cwd = ${JSON.stringify(cwd)}\n`
+  ).join("");
+  const withServers: Program = {
+    ...program,
+    async prepare(folder, url) {
+      await program.prepare(folder, url);
+      await Deno.writeTextFile(`${folder}/.reasonix/config.toml`, toml, { append: true });
+      await Deno.mkdir(`${folder}/.reasonix/cache/mcp`, { recursive: true });
+      for (const { name } of Deno.readDirSync(`${home}/cache/mcp`)) {
+        await Deno.copyFile(`${home}/cache/mcp/${name}`, `${folder}/.reasonix/cache/mcp/${name}`);
+      }
+    },
+  };
+  const times = { withServers: [] as number[], without: [] as number[] };
+  for (let round = -1; round < runs; round++) {
+    for (const [name, each] of [["withServers", withServers], ["without", program]] as const) {
+      const first = firstRequest(await runner.run(each, SCENARIO));
+      if (round >= 0 && first !== undefined) times[name].push(first);
+    }
+  }
+  return times;
+}
+
+/** Milliseconds until all servers are ready, and until the slowest alone is. */
+async function togetherTimes(runs: number) {
+  const seconds = (n: number) => SLOWEST * (n + 1) / SERVERS;
+  const entries = Array.from(
+    { length: SERVERS },
+    (_, n) => scripted(`server_${n}`, { tools: TOOLS, startSeconds: seconds(n) }),
+  );
+  const times = { all: [] as number[], slowest: [] as number[] };
+  for (let run = 0; run < runs; run++) {
+    times.all.push(await startTime(entries));
+    times.slowest.push(await startTime(entries.slice(-1)));
+  }
+  return times;
+}
+
+async function startTime(entries: Parameters<typeof openMcp>[0]): Promise<number> {
+  await using mcp = await openMcp(entries);
+  const begun = performance.now();
+  await mcp.servers.start();
+  const took = performance.now() - begun;
+  mustBeReady(mcp.servers);
+  return took;
+}
+
+function mustBeReady(servers: McpServers): void {
+  const bad = servers.status.find(({ state }) => state !== "ready");
+  if (bad) throw new Error(`${bad.name}: ${bad.state} ${bad.detail ?? ""}`);
+}
+
+/** Milliseconds of single calls, in turns with the SDK's own client. */
+async function callTimes(calls: number) {
+  await using mcp = await openMcp([scripted("s")]);
+  await mcp.servers.start();
+  const client = new Client({ name: "bench", version: "1" }, { versionNegotiation: { mode: "auto" } });
+  await client.connect(new StdioClientTransport(scriptedServer()));
+  const times = { ours: [] as number[], bare: [] as number[] };
+  const args = { text: "hello" };
+  for (let call = -20; call < calls; call++) {
+    const begun = performance.now();
+    await mcp.call("mcp__s__echo", args);
+    const between = performance.now();
+    await client.callTool({ name: "echo", arguments: args });
+    const ended = performance.now();
+    if (call < 0) continue;
+    times.ours.push(between - begun);
+    times.bare.push(ended - between);
+  }
+  await client.close();
+  return times;
+}
