@@ -104,6 +104,19 @@ export const mcpRoutes = buildRouteMap({
       },
       docs: { brief: "Call a tool without a model" },
     }),
+    login: buildCommand({
+      loader: async () => (await import("../commands/mcp/login.ts")).login,
+      parameters: {
+        flags: { print: flag("Open no browser, only print the address") },
+        positional: { kind: "tuple", parameters: [NAME] },
+      },
+      docs: { brief: "Sign in at a server, in the browser" },
+    }),
+    logout: buildCommand({
+      loader: async () => (await import("../commands/mcp/login.ts")).logout,
+      parameters: { positional: { kind: "tuple", parameters: [NAME] } },
+      docs: { brief: "Sign out of a server, and forget its tokens" },
+    }),
     import: buildCommand({
       loader: async () => (await import("../commands/import/import.ts")).importServers,
       parameters: importParameters,

@@ -11,3 +11,12 @@ export type { McpOptions, McpServers, OfferedTool, PromptEntry, ResourceEntry } 
 
 /** The servers of a run; loaded only where one is configured. */
 export const loadMcp = lazy(() => import("./servers.ts"));
+
+export type { SignedIn, SignInOptions } from "./oauth/sign_in.ts";
+export type { SignedOut } from "./oauth/sign_out.ts";
+
+/** Signing a person in at a server over HTTP … */
+export const loadSignIn = lazy(() => import("./oauth/sign_in.ts"));
+
+/** … and out again. */
+export const loadSignOut = lazy(() => import("./oauth/sign_out.ts"));

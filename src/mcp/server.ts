@@ -1,6 +1,7 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
 import { Connection, type ConnectionOptions } from "./connection/connection.ts";
+import { SIGN_IN, SignInNeeded, statusOf } from "./connection/explain.ts";
 import { EMPTY_LISTING, type Listing } from "./listing/listing.ts";
 import { knownEra, type ListingCache, type ServerRecord } from "./listing/listing_cache.ts";
 import { Restarts } from "./restarts.ts";
@@ -13,7 +14,7 @@ export interface ServerParts extends Pick<ConnectionOptions, "spawn" | "question
   readonly spec: McpServerSpec;
   readonly home: string;
   readonly cache: ListingCache;
-  readonly connection: () => Promise<Pick<ConnectionOptions, "headers" | "auth">>;
+  readonly connection: () => Promise<Pick<ConnectionOptions, "headers" | "auth" | "wanted">>;
   readonly onChange: (change: ServerChange) => void;
 }
 
@@ -102,15 +103,25 @@ export class McpServer {
     try {
       return await work(connection);
     } catch (error) {
+      if (error instanceof SignInNeeded) {
+        void this.#drop(connection);
+        this.#change("needs-auth", { detail: error.remedy ?? "" });
+        throw this.#unusable("");
+      }
       const gone = error instanceof UndeliveredError;
-      if (!gone && !isForgotten(error)) throw error;
+      // Servers of the older era do not know a session any more.
+      if (!gone && statusOf(error) !== 404) throw error;
       this.log.note(
         gone ? "ended unnoticed; begun anew" : "the server has forgotten the session; begun anew",
       );
-      if (this.#connection === connection) this.#connection = undefined;
-      await connection.close();
+      await this.#drop(connection);
       return await work(await this.#ready(signal));
     }
+  }
+
+  async #drop(connection: Connection): Promise<void> {
+    if (this.#connection === connection) this.#connection = undefined;
+    await connection.close();
   }
 
   /** Resolves when the first start, or the one that is under way, is over. */
@@ -149,11 +160,10 @@ export class McpServer {
 
   #unusable(more: string): ReasonixError {
     const { spec: { name } } = this;
-    const remedy = this.#state === "needs-auth"
-      ? `reasonix mcp login ${name}`
-      : `look at ${this.log.path}, or try \`reasonix mcp test ${name}\``;
-    return new ReasonixError(`MCP server ${name} cannot be used: ${this.#detail ?? this.#state}${more}`, {
-      remedy,
+    const signIn = this.#state === "needs-auth" ? this.#detail : undefined;
+    const why = signIn === undefined ? this.#detail ?? this.#state : SIGN_IN;
+    return new ReasonixError(`MCP server ${name} cannot be used: ${why}${more}`, {
+      remedy: signIn ?? `look at ${this.log.path}, or try \`reasonix mcp test ${name}\``,
     });
   }
 
@@ -195,10 +205,11 @@ export class McpServer {
     const why = late ? `it did not start within ${this.spec.startupMs / 1000} s` : errorMessage(error);
     const detail = error instanceof ReasonixError && error.remedy && !late ? `${why}; ${error.remedy}` : why;
     this.log.note(`failed: ${detail}`);
-    this.#restarts.failed();
     await this.#remember({ ...this.#record, failure: why });
-    if (isUnauthorized(error)) this.#change("needs-auth", { detail: `reasonix mcp login ${this.spec.name}` });
-    else this.#change("failed", { detail });
+    // A sign-in may be made at any time, elsewhere.
+    if (error instanceof SignInNeeded) return this.#change("needs-auth", { detail: error.remedy ?? "" });
+    this.#restarts.failed();
+    this.#change("failed", { detail });
   }
 
   #lost(why: string): void {
@@ -260,21 +271,4 @@ async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<
   } finally {
     signal.removeEventListener("abort", stop);
   }
-}
-
-/** Servers of the older era answer 404 when they do not know a session any more. */
-function isForgotten(error: unknown): boolean {
-  return statusOf(error) === 404;
-}
-
-function isUnauthorized(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return statusOf(error) === 401 || (cause instanceof Error && cause.name === "UnauthorizedError");
-}
-
-function statusOf(error: unknown): number | undefined {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof Error && "status" in cause && typeof cause.status === "number"
-    ? cause.status
-    : undefined;
 }

@@ -17,6 +17,8 @@ import { resourceTool } from "./tools/resource_tool.ts";
 import { remoteTool } from "./tools/tool.ts";
 import { indexedTools } from "./tools/tool_index.ts";
 
+export { httpAccess } from "./oauth/http_access.ts";
+
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
   /** The Reasonix home: caches and logs. */
   readonly home: string;
@@ -25,7 +27,9 @@ export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions
   /** `[tools] mcp_index_above_tokens`; 0: never an index. */
   readonly indexAboveTokens: number;
   /** What a connection of a server needs beside: headers and sign-in. */
-  readonly connection: (spec: McpServerSpec) => Promise<Pick<ConnectionOptions, "headers" | "auth">>;
+  readonly connection: (
+    spec: McpServerSpec,
+  ) => Promise<Pick<ConnectionOptions, "headers" | "auth" | "wanted">>;
   readonly onChange: (change: ServerChange) => void;
 }
 

@@ -1,5 +1,5 @@
 import { errorMessage, type ProviderError, type ProviderErrorKind } from "../core/mod.ts";
-import { readEnv } from "../path/read_env.ts";
+import { networkFailure, proxyHint, proxyVariable } from "../util/network/failure.ts";
 import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
 
 /**
@@ -130,7 +130,7 @@ function remedyFor(kind: ProviderErrorKind, endpoint: Endpoint, status: number |
         ? "check base_url of this provider"
         : `check base_url and the model name "${endpoint.model}" of this provider`;
     case "server":
-      return PROXY_STATUS.has(status ?? 0) ? proxyHint(endpoint) : "";
+      return PROXY_STATUS.has(status ?? 0) ? proxyHint(endpoint.host) : "";
     case "bad_request":
       return status === 407
         ? "name the user and password that the proxy wants in the address of the proxy"
@@ -182,67 +182,17 @@ export function statusIn(error: Readonly<Record<string, unknown>>): number | und
   return undefined;
 }
 
-const PROXIES = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
-
-/** The variable that names a proxy, if there is one. */
-export function proxyVariable(): string | undefined {
-  return PROXIES.find((name) => readEnv(name) !== undefined);
-}
-
-/** A proxy is asked for servers on this machine, too, which nobody expects. */
-function proxyHint({ host }: Endpoint): string {
-  const name = proxyVariable();
-  return name ? `${name} is set: put ${host.replace(/:\d+$/, "")} into NO_PROXY if it needs no proxy` : "";
-}
-
-/** Failures that a repetition cannot change, by what the runtime says, and what can. */
-const LASTING: readonly (readonly [said: RegExp, remedy: string | (() => string)])[] = [
-  [/opening CA file/i, () => `DENO_CERT names a file that cannot be read: ${readEnv("DENO_CERT") ?? ""}`],
-  [
-    /CaUsedAsEndEntity/,
-    "its certificate is one of an authority (CA:TRUE), which no server may show: make it anew with " +
-    "openssl req -x509 -addext basicConstraints=critical,CA:FALSE …, and name its file in DENO_CERT",
-  ],
-  [/certificate|UnknownIssuer|NotValidForName/i, certificateAdvice],
-  [
-    /InvalidContentType/,
-    "the server does not speak TLS there: check base_url, which may have to begin with http://",
-  ],
-  [
-    /invalid HTTP version/i,
-    "the server does not speak HTTP there: check base_url, which may have to begin with https://",
-  ],
-  [/Unsupported scheme|Invalid URL|Requests to port \d+ are blocked/i, "check base_url"],
-];
-
-function certificateAdvice(): string {
-  const other = readEnv("SSL_CERT_FILE") === undefined
-    ? ""
-    : " (SSL_CERT_FILE is read only with DENO_TLS_CA_STORE=system)";
-  return `if it is meant to be trusted, name the file of its certificate authority in DENO_CERT${other}, ` +
-    "or set DENO_TLS_CA_STORE=system to use the authorities of this machine";
-}
-
 /** The failure for a connection that could not be made or broke, from what the runtime threw. */
 export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: boolean): ProviderFailure {
-  const detail = innermost(thrown);
-  const said = quote(
-    detail.replace(/^error sending request(?: from \S+)? for (?:url )?\S+(?: \([^)]*\))?:? ?/, "")
-      .replace(/^client error \(\w+\):? ?/, ""),
-    endpoint,
-  );
-  if (!started && NO_ADDRESS.test(detail)) return noAddress(endpoint);
+  const { said: raw, unknownName, remedy } = networkFailure(thrown, "base_url");
+  if (!started && unknownName) return noAddress(endpoint);
+  const said = quote(raw, endpoint);
   const what = started ? "broke off its reply" : "could not be reached";
-  const lasting = LASTING.find(([pattern]) => pattern.test(detail))?.[1];
-  const usual = started ? [] : [proxyHint(endpoint), "check base_url and that the server is running"];
-  const advice = typeof lasting === "function" ? lasting() : lasting;
-  const remedies = (advice === undefined ? usual : [advice]).filter((remedy) => remedy !== "");
+  const usual = started ? [] : [proxyHint(endpoint.host), "check base_url and that the server is running"];
+  const remedies = (remedy === undefined ? usual : [remedy]).filter((one) => one !== "");
   const message = [`${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}`, ...remedies].join("; ");
-  return new ProviderFailure({ kind: "connection", message }, lasting === undefined);
+  return new ProviderFailure({ kind: "connection", message }, remedy === undefined);
 }
-
-/** How systems say that a name has no address. */
-const NO_ADDRESS = /dns error|failed to lookup address|name or service not known|no such host is known/i;
 
 /** A name without an address says nothing about the server: mostly the network or a proxy is missing. */
 function noAddress(endpoint: Endpoint): ProviderFailure {
@@ -251,13 +201,6 @@ function noAddress(endpoint: Endpoint): ProviderFailure {
     : "check the network and base_url, and set HTTPS_PROXY if this network needs a proxy";
   const message = `Provider "${endpoint.provider}": ${endpoint.host} cannot be found (DNS); ${proxy}`;
   return new ProviderFailure({ kind: "connection", message }, true);
-}
-
-/** The runtime says only that fetching failed; why is in the cause. */
-function innermost(thrown: unknown): string {
-  let error = thrown;
-  while (error instanceof Error && error.cause instanceof Error) error = error.cause;
-  return errorMessage(error);
 }
 
 /** The failure for a reply that is not what the protocol promises. */

@@ -75,16 +75,34 @@ function escaped(text: string): string {
  * would shred ordinary text.
  */
 export function createRedactor(secretValues: Iterable<string>): (text: string) => string {
+  const values = removerOf(secretValues);
+  return (text) => {
+    const result = learned.remove(values(text));
+    return HINTS.test(result) ? result.replace(SHAPE_EXPRESSION, replaceShape) : result;
+  };
+}
+
+/** Secrets that came up while the program ran. */
+const learned = { values: new Set<string>(), remove: (text: string) => text };
+
+/**
+ * Tells every redactor of this process, also those that exist already, a secret that the configuration does
+ * not know: a token that a server has just issued.
+ */
+export function learnSecret(value: string): void {
+  if (value.trim().length < SHORTEST_VALUE || learned.values.has(value)) return;
+  learned.values.add(value);
+  learned.remove = removerOf(learned.values);
+}
+
+function removerOf(secretValues: Iterable<string>): (text: string) => string {
   const values = [...secretValues].map((value) => value.trim()).filter((value) =>
     value.length >= SHORTEST_VALUE
   );
   const spellings = values.map(secretEncodings);
   const open = remover(spellings.flatMap((one) => one.open));
   const encoded = encodedRemover(spellings.flatMap((one) => one.encoded));
-  return (text) => {
-    const result = encoded(open(text));
-    return HINTS.test(result) ? result.replace(SHAPE_EXPRESSION, replaceShape) : result;
-  };
+  return (text) => encoded(open(text));
 }
 
 /** Takes known texts out, wherever they stand. */

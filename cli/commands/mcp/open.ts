@@ -47,7 +47,7 @@ export async function openNamed<T>(
 }
 
 /** Throws a ReasonixError where no server of that name can be used, and says why. */
-function requireServer(rows: readonly ServerRow[], name: string): void {
+export function requireServer(rows: readonly ServerRow[], name: string): void {
   const own = rows.filter((row) => row.name === name);
   if (own.some(({ state, target }) => state === "on" || (state === "off" && target !== ""))) return;
   const [row] = own;

@@ -1,4 +1,4 @@
-import type { LoadedConfig } from "../../config/mod.ts";
+import { type LoadedConfig, lookUpSecret } from "../../config/mod.ts";
 import { changeTools, type Recorder } from "../../control/mod.ts";
 import type { NewEvent } from "../../core/mod.ts";
 import {
@@ -38,18 +38,21 @@ export async function openServers(
   onChange: (change: ServerChange) => void,
 ): Promise<McpServers> {
   const { config } = loaded;
-  const { McpServers } = await loadMcp();
+  const { httpAccess, McpServers } = await loadMcp();
   const specs = await serverSpecs(config.plugins, {
     cwd: paths.cwd,
     callSeconds: config.tools.mcp_call_timeout_seconds,
   });
+  const { home } = paths;
+  const spawn = { guard, environment: () => environmentOf(loaded) };
+  const secret = (name: string) => lookUpSecret(name, loaded.keys);
   return new McpServers({
-    home: paths.home,
+    home,
     specs,
     indexAboveTokens: config.tools.mcp_index_above_tokens,
-    spawn: { guard, environment: () => environmentOf(loaded) },
+    spawn,
     questions,
-    connection: () => Promise.resolve({ headers: () => Promise.resolve({}) }),
+    connection: (spec) => Promise.resolve(httpAccess(spec, { home, spawn, secret })),
     onChange,
   });
 }

@@ -24,7 +24,7 @@ type KeyOwner = Pick<ProviderEntry, "name" | "api_key_env" | "base_url">;
 export function resolveKey(entry: KeyOwner, sources: KeySources): string | undefined {
   const name = entry.api_key_env;
   if (name === "") return undefined;
-  const value = lookUp(name, sources);
+  const value = lookUpSecret(name, sources);
   if (value !== undefined || isLoopback(entry.base_url)) return value;
   const hidden = !sources.useEnv && sources.env(name);
   throw new ReasonixError(`No API key for provider "${entry.name}": ${name} is not set`, {
@@ -39,9 +39,10 @@ export function resolveKey(entry: KeyOwner, sources: KeySources): string | undef
 export function keySource(entry: KeyOwner, sources: KeySources): "home" | "env" | "missing" | "none" {
   if (entry.api_key_env === "") return "none";
   if (sources.saved().get(entry.api_key_env)) return "home";
-  return lookUp(entry.api_key_env, sources) === undefined ? "missing" : "env";
+  return lookUpSecret(entry.api_key_env, sources) === undefined ? "missing" : "env";
 }
 
-function lookUp(name: string, sources: KeySources): string | undefined {
+/** The value of a variable that holds a secret, from where the user keeps such; undefined: not set. */
+export function lookUpSecret(name: string, sources: KeySources): string | undefined {
   return sources.saved().get(name) || (sources.useEnv && sources.env(name)) || undefined;
 }

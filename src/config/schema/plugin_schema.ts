@@ -3,9 +3,13 @@ import { amount, count, flag, key, text, textMap, texts } from "./schema_key.ts"
 
 /** What a server of its own kind of sign-in needs to know beforehand; most need nothing. */
 const oauthSchema = z.object({
-  client_id: key(text(), "Client id that the server was told of; empty = the program registers itself.", {
-    expand: true,
-  }),
+  client_id: key(
+    text(),
+    "Client id that the server was told of, or the https address of a document about it; empty = the program registers itself.",
+    {
+      expand: true,
+    },
+  ),
   client_secret_env: key(text(), "Variable with the secret of that client; empty = it has none."),
   scopes: key(texts(), "Scopes to ask for; empty = what the server proposes."),
   callback_port: key(count(0), "Port on this machine that the browser comes back to; 0 = any."),
@@ -32,9 +36,7 @@ export const pluginSchema = z.object({
     secret: true,
   }),
   headers_helper: key(text(), "Line of the shell that prints further headers as a JSON object."),
-  oauth: key(z.optional(oauthSchema), "Sign-in of a remote server, where it does not work by itself.", {
-    idle: "yet",
-  }),
+  oauth: key(z.optional(oauthSchema), "Sign-in of a remote server, where it does not work by itself."),
   startup_timeout_seconds: key(amount(30), "Time limit of a start; 0 = no limit."),
   call_timeout_seconds: key(
     amount(0),

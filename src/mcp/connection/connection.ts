@@ -6,29 +6,24 @@ import type {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
-import { VERSION } from "../../util/version.ts";
 import { CallClock } from "./call_clock.ts";
-import { explained } from "./explain.ts";
+import { type ClientOptions, createClient, PROBE_MS } from "./client.ts";
+import { explain, statusOf } from "./explain.ts";
 import type { Listing } from "../listing/listing.ts";
 import type { Era } from "../listing/listing_cache.ts";
 import { listEverything } from "../listing/list_all.ts";
-import { answerQuestions, type McpQuestions } from "./questions.ts";
-import { loadSdk } from "./sdk.ts";
 import { openTransport, type ServerTransport, type TransportOptions } from "../transport/transport.ts";
 import { UndeliveredError } from "../transport/stdio_transport.ts";
 
-export interface ConnectionOptions extends TransportOptions {
+export interface ConnectionOptions extends TransportOptions, ClientOptions {
   /** The era of the last connection; absent: the server is asked. */
   readonly era: Era | undefined;
-  readonly questions: McpQuestions;
-  /** The server says that a list of it is another one now. */
-  readonly changed: () => void;
+  /** The server wants rights that nobody gave it. */
+  readonly wanted?: ((scope: string) => Promise<void>) | undefined;
   /** The connection is gone, and nobody closed it. */
   readonly lost: (why: string) => void;
 }
 
-/** Time that a server may take to answer the probe; older ones may say nothing at all. */
-const PROBE_MS = 3_000;
 /** What the SDK says while it answers questions of the server, which are shown anyway. */
 const OWN_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
 /** The longest the SDK can wait. */
@@ -60,41 +55,24 @@ export class Connection {
     this.#clock = parts.clock;
   }
 
-  /** Starts and greets a server. A process that stops at the probe of its era is started once more. */
+  /**
+   * Starts and greets a server. A process that stops at the probe of its era, or a server over HTTP that says
+   * nothing to it, is greeted once more in the older way.
+   */
   static async open(options: ConnectionOptions, signal: AbortSignal): Promise<Connection> {
     const { spec, era } = options;
-    if (spec.type !== "stdio" || era === "legacy") return await Connection.#attempt(options, era, signal);
+    if (era === "legacy") return await Connection.#attempt(options, era, signal);
     const first = await Connection.#attempt(options, era, signal).catch((error: unknown) => error);
     if (first instanceof Connection) return first;
-    // A program that is not there is not there for the other era either.
-    if (signal.aborted || isMissing(first)) throw first;
+    // A program that is not there is not there for the other era either; an answer over HTTP is an answer.
+    if (signal.aborted || (spec.type === "stdio" ? isMissing(first) : !isSilence(first))) throw first;
     options.log.note(`no answer to the probe (${errorMessage(first)}); started again as an older server`);
     return await Connection.#attempt(options, "legacy", signal);
   }
 
   static async #attempt(options: ConnectionOptions, era: Era | undefined, signal: AbortSignal) {
-    const { Client } = await loadSdk();
-    const { spec, questions } = options;
     const clock = new CallClock();
-    const client = new Client({ name: "reasonix", version: VERSION }, {
-      capabilities: {
-        roots: {},
-        ...(questions.elicit ? { elicitation: { form: {}, url: {} } } : {}),
-        ...(questions.sample ? { sampling: {} } : {}),
-      },
-      versionNegotiation: { mode: "auto", probe: { timeoutMs: PROBE_MS } },
-      // Results are shown to the model as they are; a schema that cannot be read must not stop a call.
-      jsonSchemaValidator: {
-        getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
-      },
-      listChanged: {
-        tools: { autoRefresh: false, debounceMs: 50, onChanged: options.changed },
-        prompts: { autoRefresh: false, debounceMs: 50, onChanged: options.changed },
-        resources: { autoRefresh: false, debounceMs: 50, onChanged: options.changed },
-      },
-    });
-    answerQuestions(client, { server: spec.name, questions, clock });
-    client.onerror = (error) => options.log.note(error.message);
+    const client = await createClient(options, clock);
     const server = await openTransport(options);
     const { transport } = server;
     const connection = new Connection(client, server, { options, clock });
@@ -105,7 +83,7 @@ export class Connection {
     try {
       await client.connect(transport, {
         signal,
-        timeout: spec.startupMs || NO_LIMIT_MS,
+        timeout: options.spec.startupMs || NO_LIMIT_MS,
         ...(era === "legacy" ? { prior: { kind: "legacy" } } : {}),
       });
     } catch (error) {
@@ -246,16 +224,22 @@ export class Connection {
     try {
       return await work();
     } catch (error) {
+      const scope = error instanceof Error && "requiredScope" in error ? error.requiredScope : undefined;
+      if (typeof scope === "string") await this.#options.wanted?.(scope);
       throw this.#explained(error);
     }
   }
 
   /** Says in one line what went wrong, and for a process that is gone how it ended. */
   #explained(error: unknown): unknown {
-    const plain = explained(error);
-    const ended = plain === error ? undefined : this.#howItEnded();
-    return ended === undefined ? plain : new ReasonixError(ended, { cause: error });
+    const waitSeconds = this.#server.waits.get(statusOf(error) ?? 0);
+    return explain(error, { spec: this.#options.spec, ended: this.#howItEnded(), waitSeconds });
   }
+}
+
+/** Nothing came back in time, though something was there. */
+function isSilence(error: unknown): boolean {
+  return /\bprobe timed out\b/.test(errorMessage(error));
 }
 
 function isMissing(error: unknown): boolean {

@@ -1,22 +1,20 @@
-import type {
-  AuthProvider,
-  JSONRPCMessage,
-  OAuthClientProvider,
-  StreamableHTTPClientTransport,
-} from "@modelcontextprotocol/client";
+import type { AuthProvider, JSONRPCMessage, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
 import { loadSdk } from "../connection/sdk.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import type { AnswerFilter } from "./answer_filter.ts";
+import { serverFetch } from "./http_fetch.ts";
 import { MAX_MESSAGE_BYTES } from "./message_lines.ts";
 
 export interface HttpTransportOptions {
   readonly spec: McpServerSpec;
   /** Headers of the moment, of the helper program for example. */
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  readonly auth: AuthProvider | OAuthClientProvider | undefined;
+  readonly auth: AuthProvider | undefined;
+  /** The server refused a request and says when to come back. */
+  readonly notNow: (status: number, seconds: number) => void;
   readonly filter: AnswerFilter;
 }
 
@@ -28,22 +26,16 @@ const SETTLE_MS = 50;
 
 /** Talks to a server over streamable HTTP; answers are bounded. Throws a ReasonixError for a wrong URL. */
 export async function httpTransport(options: HttpTransportOptions): Promise<StreamableHTTPClientTransport> {
-  const { spec, headers, auth, filter } = options;
+  const { spec, headers, auth, filter, notNow } = options;
   const { StreamableHTTPClientTransport } = await loadSdk();
-  const url = addressOf(spec.url);
+  const server = addressOf(spec);
+  const send = serverFetch({ server, headers: async () => ({ ...spec.headers, ...await headers() }), notNow });
   const waiting = new Set<unknown>();
-  const transport = new StreamableHTTPClientTransport(url, {
+  const transport = new StreamableHTTPClientTransport(server, {
     async fetch(input, init) {
-      const own = new Headers(init?.headers);
-      // Credentials go to the server itself; its authorization server gets none of them.
-      if (new URL(String(input)).origin === url.origin) {
-        for (const [name, value] of Object.entries({ ...spec.headers, ...await headers() })) {
-          if (!own.has(name)) own.set(name, value);
-        }
-      }
       const id = requestId(init?.body);
       if (id !== undefined) waiting.add(id);
-      const response = await fetch(input, { ...init, headers: own });
+      const response = await send(input, init);
       return bounded(response, (why) => {
         if (id === undefined || !waiting.delete(id)) return;
         transport.onmessage?.({ jsonrpc: "2.0", id, error: { code: -32001, message: why } });
@@ -63,8 +55,9 @@ export async function httpTransport(options: HttpTransportOptions): Promise<Stre
   return transport;
 }
 
-function addressOf(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+/** The address of a server over HTTP. Throws a ReasonixError where it is none. */
+export function addressOf({ url: text }: McpServerSpec): URL {
+  const url = URL.parse(text);
   if (url && (url.protocol === "http:" || url.protocol === "https:")) return url;
   throw new ReasonixError(`"${text}" is no address of a server`, {
     remedy: "give an http:// or https:// address as its url",

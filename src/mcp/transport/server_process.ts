@@ -69,11 +69,11 @@ function programOf({ command, cwd }: McpServerSpec, searchPath: string): string 
  * Waits for the process to end by itself, then asks its group to end, then ends it. Resolves when nothing of
  * the group is left.
  */
-export async function endProcess(server: ServerProcess): Promise<void> {
+export async function endProcess(server: ServerProcess, graceMs = GRACE_MS): Promise<void> {
   const { child, guard } = server;
   if (server.gone) return;
   const group = child.pid;
-  await until(() => !alive(group), GRACE_MS);
+  await until(() => !alive(group), graceMs);
   if (alive(group)) {
     signalGroup(group, "SIGTERM");
     await until(() => !alive(group), GRACE_MS);

@@ -1,4 +1,4 @@
-import type { AuthProvider, OAuthClientProvider, Transport } from "@modelcontextprotocol/client";
+import type { AuthProvider, Transport } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
 import { loadSdk } from "../connection/sdk.ts";
 import type { ServerLog } from "../server_log.ts";
@@ -13,7 +13,7 @@ export interface TransportOptions {
   readonly log: ServerLog;
   readonly spawn: SpawnContext;
   readonly headers: () => Promise<Readonly<Record<string, string>>>;
-  readonly auth?: AuthProvider | OAuthClientProvider | undefined;
+  readonly auth?: AuthProvider | undefined;
 }
 
 /** The way to one server, not started. */
@@ -23,6 +23,8 @@ export interface ServerTransport {
   readonly ended: () => Deno.CommandStatus | undefined;
   /** Entries of lists that were kept from the SDK since the last time. */
   readonly refused: () => Refused;
+  /** When the server wants to be asked again, in seconds, by the status of its answer. */
+  readonly waits: ReadonlyMap<number, number>;
 }
 
 /** Makes the transport that a server asks for. Throws a ReasonixError for one that there is not. */
@@ -30,16 +32,15 @@ export async function openTransport(options: TransportOptions): Promise<ServerTr
   const { spec, log, spawn, headers, auth } = options;
   const filter = new AnswerFilter((await loadSdk()).isSpecType);
   const refused = () => filter.take();
+  const waits = new Map<number, number>();
   if (spec.type === "stdio") {
     const transport = new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, filter });
-    return { transport, ended: () => transport.ended, refused };
+    return { transport, ended: () => transport.ended, refused, waits };
   }
   if (spec.type === "http") {
-    return {
-      transport: await httpTransport({ spec, headers, auth, filter }),
-      ended: () => undefined,
-      refused,
-    };
+    const notNow = (status: number, seconds: number) => void waits.set(status, seconds);
+    const transport = await httpTransport({ spec, headers, auth, filter, notNow });
+    return { transport, ended: () => undefined, refused, waits };
   }
   throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
     remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,

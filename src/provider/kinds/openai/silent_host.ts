@@ -1,4 +1,4 @@
-import { proxyVariable } from "../../errors.ts";
+import { proxyVariable } from "../../../util/network/failure.ts";
 import { type Endpoint, nameOf, ProviderFailure } from "../../failure.ts";
 import type { Clock } from "../../kind.ts";
 

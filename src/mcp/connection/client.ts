@@ -1,0 +1,51 @@
+import type { Client } from "@modelcontextprotocol/client";
+import { errorMessage } from "../../core/mod.ts";
+import { VERSION } from "../../util/version.ts";
+import type { CallClock } from "./call_clock.ts";
+import { explain } from "./explain.ts";
+import { answerQuestions, type McpQuestions } from "./questions.ts";
+import { loadSdk } from "./sdk.ts";
+import type { McpServerSpec } from "../server_spec.ts";
+import type { ServerLog } from "../server_log.ts";
+
+export interface ClientOptions {
+  readonly spec: McpServerSpec;
+  readonly log: ServerLog;
+  readonly questions: McpQuestions;
+  /** The server says that a list of it is another one now. */
+  readonly changed: () => void;
+}
+
+/** Time that a server may take to answer the probe; older ones may say nothing at all. */
+export const PROBE_MS = 3_000;
+/** The same over a network, where servers may have to wake up first. */
+const HTTP_PROBE_MS = 10_000;
+
+/** The SDK's client of one server, not connected: what it says of itself, and how it answers questions. */
+export async function createClient(options: ClientOptions, clock: CallClock): Promise<Client> {
+  const { Client } = await loadSdk();
+  const { spec, questions, log, changed } = options;
+  const client = new Client({ name: "reasonix", version: VERSION }, {
+    capabilities: {
+      roots: {},
+      ...(questions.elicit ? { elicitation: { form: {}, url: {} } } : {}),
+      ...(questions.sample ? { sampling: {} } : {}),
+    },
+    versionNegotiation: {
+      mode: "auto",
+      probe: { timeoutMs: spec.type === "stdio" ? PROBE_MS : HTTP_PROBE_MS },
+    },
+    // Results are shown to the model as they are; a schema that cannot be read must not stop a call.
+    jsonSchemaValidator: {
+      getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
+    },
+    listChanged: {
+      tools: { autoRefresh: false, debounceMs: 50, onChanged: changed },
+      prompts: { autoRefresh: false, debounceMs: 50, onChanged: changed },
+      resources: { autoRefresh: false, debounceMs: 50, onChanged: changed },
+    },
+  });
+  answerQuestions(client, { server: spec.name, questions, clock });
+  client.onerror = (error) => log.note(errorMessage(explain(error, { spec })));
+  return client;
+}

@@ -1,0 +1,98 @@
+import { ReasonixError } from "../../core/mod.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
+import { learnSecret } from "../../util/redact.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+import { after } from "../../util/timer.ts";
+import type { McpServerSpec } from "../server_spec.ts";
+import { endProcess, serverSpawner, type SpawnContext } from "./server_process.ts";
+
+const LIMIT_MS = 10_000;
+const MAX_BYTES = 64 * 1024;
+const WINDOWS = Deno.build.os === "windows";
+
+/**
+ * Runs the command line of `headers_helper`, whose output is a JSON object of headers, in the environment of
+ * the server's and without a jail. Rejects with a ReasonixError that says in one line what was wrong; values
+ * are never part of it.
+ */
+export async function printedHeaders(
+  spec: McpServerSpec,
+  context: SpawnContext,
+): Promise<Readonly<Record<string, string>>> {
+  const { code, output, errors, late } = await run(spec, context);
+  if (late) throw failed(`did not end within ${LIMIT_MS / 1000} s`);
+  if (code !== 0) {
+    const last = errors.trim().split("\n").at(-1) ?? "";
+    throw failed(`ended with exit code ${code}${last === "" ? "" : `: ${oneLine(last).slice(0, 200)}`}`);
+  }
+  if (output === "") throw failed("printed nothing");
+  const data = parseJson(output);
+  if (!isRecord(data)) throw failed("did not print a JSON object of headers");
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(data)) {
+    if (typeof value !== "string") throw failed(`printed a value of the header "${name}" that is no text`);
+    try {
+      headers.set(name, value);
+    } catch {
+      throw failed(`printed a header that cannot be sent, "${oneLine(name).slice(0, 60)}"`);
+    }
+    learnHeader(value);
+  }
+  return Object.fromEntries(headers);
+}
+
+/** The value of a header is a secret, and so is what stands behind the word for its kind. */
+export function learnHeader(value: string): void {
+  learnSecret(value);
+  const bare = /^(?:bearer|basic|token)\s+(\S+)$/i.exec(value)?.[1];
+  if (bare !== undefined) learnSecret(bare);
+}
+
+function failed(what: string): ReasonixError {
+  const message = `headers_helper ${what}`;
+  return new ReasonixError(message, {
+    remedy: 'it has to print a JSON object such as {"Authorization": "Bearer …"}',
+  });
+}
+
+async function run(spec: McpServerSpec, context: SpawnContext) {
+  const line = spec.headersHelper;
+  const [command, args] = WINDOWS ? ["cmd.exe", ["/d", "/s", "/c", line]] : ["/bin/sh", ["-c", line]];
+  const env = {
+    ...spec.env,
+    REASONIX_MCP_SERVER_NAME: spec.name,
+    REASONIX_MCP_SERVER_URL: spec.url,
+    // Helpers that were written for the program whose files are read, too.
+    CLAUDE_CODE_MCP_SERVER_NAME: spec.name,
+    CLAUDE_CODE_MCP_SERVER_URL: spec.url,
+  };
+  const spawn = await serverSpawner(
+    { ...spec, command: command as string, args: args as string[], env },
+    context,
+  );
+  const process = spawn();
+  const { child } = process;
+  const limit = Promise.withResolvers<"late">();
+  const clear = after(LIMIT_MS, () => limit.resolve("late"));
+  const texts = Promise.all([textOf(child.stdout), textOf(child.stderr)]);
+  try {
+    void child.stdin.close().catch(() => {});
+    const status = await Promise.race([child.status, limit.promise]);
+    // What it left running in the background is not waited for.
+    await endProcess(process, 0);
+    const read = await Promise.race([texts, limit.promise]);
+    if (status === "late" || read === "late") return { code: 0, output: "", errors: "", late: true };
+    return { code: status.code, output: read[0].trim(), errors: read[1], late: false };
+  } finally {
+    clear();
+  }
+}
+
+async function textOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of stream) {
+    if (text.length < MAX_BYTES) text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
+}

@@ -1,0 +1,75 @@
+import { errorMessage } from "../../core/mod.ts";
+import { readEnv } from "../../path/read_env.ts";
+
+/** Why a server could not be reached, from what the runtime threw. */
+export interface NetworkFailure {
+  /** What the runtime said, without the address. */
+  readonly said: string;
+  /** The name has no address; `said` tells nothing more. */
+  readonly unknownName: boolean;
+  /** What to do about it, for a failure that a repetition cannot change. */
+  readonly remedy?: string;
+}
+
+const PROXIES = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
+
+/** The variable that names a proxy, if there is one. */
+export function proxyVariable(): string | undefined {
+  return PROXIES.find((name) => readEnv(name) !== undefined);
+}
+
+/** A proxy is asked for servers on this machine, too, which nobody expects. */
+export function proxyHint(host: string): string {
+  const name = proxyVariable();
+  return name ? `${name} is set: put ${host.replace(/:\d+$/, "")} into NO_PROXY if it needs no proxy` : "";
+}
+
+/** How systems say that a name has no address. */
+const NO_ADDRESS = /dns error|failed to lookup address|name or service not known|no such host is known/i;
+
+/** Failures that a repetition cannot change, by what the runtime says, and what can. */
+const LASTING: readonly (readonly [said: RegExp, remedy: (setting: string) => string])[] = [
+  [/opening CA file/i, () => `DENO_CERT names a file that cannot be read: ${readEnv("DENO_CERT") ?? ""}`],
+  [
+    /CaUsedAsEndEntity/,
+    () =>
+      "its certificate is one of an authority (CA:TRUE), which no server may show: make it anew with " +
+      "openssl req -x509 -addext basicConstraints=critical,CA:FALSE …, and name its file in DENO_CERT",
+  ],
+  [/certificate|UnknownIssuer|NotValidForName/i, certificateAdvice],
+  [
+    /InvalidContentType/,
+    (setting) =>
+      `the server does not speak TLS there: check ${setting}, which may have to begin with http://`,
+  ],
+  [
+    /invalid HTTP version/i,
+    (setting) =>
+      `the server does not speak HTTP there: check ${setting}, which may have to begin with https://`,
+  ],
+  [/Unsupported scheme|Invalid URL|Requests to port \d+ are blocked/i, (setting) => `check ${setting}`],
+];
+
+/** Reads what `fetch` threw; `setting` is the name of the one that holds the address. */
+export function networkFailure(thrown: unknown, setting: string): NetworkFailure {
+  const detail = innermost(thrown);
+  const said = detail.replace(/^error sending request(?: from \S+)? for (?:url )?\S+(?: \([^)]*\))?:? ?/, "")
+    .replace(/^client error \(\w+\):? ?/, "");
+  const remedy = LASTING.find(([pattern]) => pattern.test(detail))?.[1](setting);
+  return { said, unknownName: NO_ADDRESS.test(detail), ...(remedy === undefined ? {} : { remedy }) };
+}
+
+function certificateAdvice(): string {
+  const other = readEnv("SSL_CERT_FILE") === undefined
+    ? ""
+    : " (SSL_CERT_FILE is read only with DENO_TLS_CA_STORE=system)";
+  return `if it is meant to be trusted, name the file of its certificate authority in DENO_CERT${other}, ` +
+    "or set DENO_TLS_CA_STORE=system to use the authorities of this machine";
+}
+
+/** The runtime says only that fetching failed; why is in the cause. */
+function innermost(thrown: unknown): string {
+  let error = thrown;
+  while (error instanceof Error && error.cause instanceof Error) error = error.cause;
+  return errorMessage(error);
+}

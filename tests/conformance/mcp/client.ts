@@ -1,0 +1,126 @@
+/**
+ * A client for the official conformance suite, which starts it once for each scenario: the MCP client of the
+ * program itself, with a person who agrees to every sign-in.
+ *
+ * Arguments: the address of the server. Environment: MCP_CONFORMANCE_SCENARIO, MCP_CONFORMANCE_CONTEXT.
+ */
+import {
+  loadMcp,
+  loadSignIn,
+  type McpQuestions,
+  type McpServer,
+  type McpServerSpec,
+  serverSpecs,
+} from "../../../src/mcp/mod.ts";
+import { pluginSchema } from "../../../src/config/schema/plugin_schema.ts";
+
+/** The address that the suite expects as the identifier of a client that describes itself in a document. */
+const DOCUMENT = "https://conformance-test.local/client-metadata.json";
+
+/** What a scenario wants to be called beside the first listing. */
+const CALLS: Readonly<Record<string, readonly [tool: string, args: Record<string, unknown>]>> = {
+  tools_call: ["add_numbers", { a: 5, b: 3 }],
+  "elicitation-sep1034-client-defaults": ["test_client_elicitation_defaults", {}],
+  "sse-retry": ["test_reconnection", {}],
+};
+
+/** Sign-ins that one run may need: the first, and one for rights that turn out to be missing. */
+const MOST_SIGN_INS = 3;
+
+const home = await Deno.makeTempDir({ prefix: "reasonix-conformance-" });
+
+async function specOf(url: string, scenario: string): Promise<McpServerSpec> {
+  const context = JSON.parse(Deno.env.get("MCP_CONFORMANCE_CONTEXT") ?? "{}") as Record<string, string>;
+  const { client_id = scenario === "auth/basic-cimd" ? DOCUMENT : "", client_secret } = context;
+  const oauth = {
+    client_id,
+    client_secret_env: client_secret === undefined ? "" : "SECRET",
+    scopes: [],
+    callback_port: 0,
+  };
+  const entry = pluginSchema.parse({ name: "suite", type: "http", url, oauth });
+  const [spec] = await serverSpecs([entry], { cwd: home, callSeconds: 20 });
+  if (!spec) throw new Error("no server");
+  return spec;
+}
+
+const secret = (name: string) => {
+  const context = JSON.parse(Deno.env.get("MCP_CONFORMANCE_CONTEXT") ?? "{}") as Record<string, string>;
+  return name === "SECRET" ? context.client_secret : undefined;
+};
+
+/** Goes where a browser would go, as far as the page that belongs to the program. */
+async function visit(address: URL): Promise<void> {
+  const response = await fetch(address, { redirect: "manual" });
+  await response.body?.cancel();
+  const target = response.headers.get("location");
+  if (target === null) throw new Error(`The authorization server answered with ${response.status}`);
+  void fetch(new URL(target, address)).then((page) => page.body?.cancel()).catch(() => {});
+}
+
+/** Leaves every question as it is proposed. */
+const elicit: NonNullable<McpQuestions["elicit"]> = (_server, params) => {
+  const { properties = {} } = "requestedSchema" in params ? params.requestedSchema : {};
+  const proposed = Object.entries(properties).filter(([, field]) => "default" in field);
+  const content = Object.fromEntries(proposed.map(([name, field]) => [name, field.default as string]));
+  return Promise.resolve({ action: "accept", content });
+};
+
+async function signIn(spec: McpServerSpec): Promise<void> {
+  const { signIn } = await loadSignIn();
+  await signIn(spec, { home, secret, visit, signal: AbortSignal.timeout(20_000), limitMs: 10_000 });
+}
+
+async function main(): Promise<void> {
+  const scenario = Deno.env.get("MCP_CONFORMANCE_SCENARIO") ?? "";
+  const spec = await specOf(Deno.args[0] ?? "", scenario);
+  const { McpServers, httpAccess } = await loadMcp();
+  const spawn = { guard: undefined, environment: () => Promise.resolve({}) };
+  const servers = new McpServers({
+    home,
+    specs: [spec],
+    indexAboveTokens: 0,
+    spawn,
+    questions: { roots: () => [], elicit },
+    connection: () => Promise.resolve(httpAccess(spec, { home, spawn, secret })),
+    onChange: () => {},
+  });
+  try {
+    await use(servers.named("suite"), scenario);
+  } finally {
+    await servers.close();
+    await Deno.remove(home, { recursive: true });
+  }
+}
+
+async function use(server: McpServer, scenario: string): Promise<void> {
+  const { spec } = server;
+  await server.start();
+  let signIns = 0;
+  if (server.status.state === "needs-auth") {
+    signIns += 1;
+    await signIn(spec);
+    await server.restart();
+  }
+  if (server.status.state !== "ready") throw new Error(server.status.detail ?? server.status.state);
+  const [tool, args] = CALLS[scenario] ?? [server.listing.tools[0]?.name, {}];
+  if (tool === undefined) return;
+  const signal = AbortSignal.timeout(20_000);
+  for (;;) {
+    try {
+      await server.use(
+        (connection) => connection.call(tool, args, { signal, limitMs: 20_000, progress: () => {} }),
+        signal,
+      );
+      return;
+    } catch (error) {
+      // Rights that the first sign-in did not bring.
+      const remedy = error instanceof Error && "remedy" in error ? String(error.remedy) : "";
+      if (!remedy.startsWith("reasonix mcp login") || ++signIns > MOST_SIGN_INS) throw error;
+      await signIn(spec);
+      await server.restart();
+    }
+  }
+}
+
+await main();
