@@ -1,4 +1,4 @@
-import { errorMessage, type ProviderError, type ProviderErrorKind } from "../core/mod.ts";
+import type { ProviderError, ProviderErrorKind } from "../core/mod.ts";
 import { networkFailure, proxyHint, proxyVariable } from "../util/network/failure.ts";
 import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
 

@@ -68,7 +68,9 @@ export async function logout(this: CliContext, _flags: unknown, name: string): P
   });
   const { stdout, stderr } = this.process;
   for (const problem of problems) {
-    stderr.write(`· The tokens could not be given back and are good until they run out: ${oneLine(problem, 300)}\n`);
+    stderr.write(
+      `· The tokens could not be given back and are good until they run out: ${oneLine(problem, 300)}\n`,
+    );
   }
   const told = revoked.length === 0 ? "" : `; ${oneLine(revoked.join(", "), 300)} took the tokens back`;
   stdout.write(forReader(known ? `Signed out of ${name}${told}\n` : `You are not signed in at ${name}\n`));

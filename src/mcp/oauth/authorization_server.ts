@@ -53,8 +53,8 @@ export async function findAuthorizationServer(
     !checkResourceAllowed({ requestedResource: server, configuredResource: resource })
   ) {
     throw obstacle(
-      `the secret of the client ${client_id} is missing: ${client_secret_env} is not set`,
-      `write ${client_secret_env}=… into .env of the Reasonix home`,
+      `it says that it is another server, ${resource}`,
+      "correct the url of the server, or tell those who run it",
     );
   }
   return {

@@ -34,7 +34,7 @@ export class Callback implements AsyncDisposable {
     return this.#answer.promise;
   }
 
-  /** Takes the address at which a browser on another machine ended. Returns what is wrong with it, if at all. */
+  /** Takes the address at which a browser on another machine ended. Returns what is wrong with it. */
   accept(address: string): string | undefined {
     const url = URL.canParse(address.trim()) ? new URL(address.trim()) : undefined;
     if (!url?.searchParams.has("state")) return `that is not an address that begins with ${this.redirect}?…`;

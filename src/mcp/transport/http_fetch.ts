@@ -11,12 +11,12 @@ export interface ServerFetchOptions {
 /** The longest that a request waits by itself because the server asks it to. */
 const PATIENCE_SECONDS = 10;
 const MOST_WAITS = 2;
-/** Statuses that say that nothing was done yet: too many requests, and not available now. */
+/** Statuses that say that nothing was done: too many requests, and not available now. */
 const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
 
 /**
- * Sends requests to a server and to its authorization server. The server's headers go to its own origin only; a
- * short wait that the server asks for is kept.
+ * Sends requests to a server and to its authorization server. The server's headers go to its own origin only.
+ * A short wait that the server asks for is kept.
  */
 export function serverFetch({ server, headers, notNow }: ServerFetchOptions): FetchLike {
   return async (input, init) => {

@@ -1,4 +1,8 @@
-import type { AuthProvider, JSONRPCMessage, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import type {
+  AuthProvider,
+  JSONRPCMessage,
+  StreamableHTTPClientTransport,
+} from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
@@ -29,7 +33,11 @@ export async function httpTransport(options: HttpTransportOptions): Promise<Stre
   const { spec, headers, auth, filter, notNow } = options;
   const { StreamableHTTPClientTransport } = await loadSdk();
   const server = addressOf(spec);
-  const send = serverFetch({ server, headers: async () => ({ ...spec.headers, ...await headers() }), notNow });
+  const send = serverFetch({
+    server,
+    headers: async () => ({ ...spec.headers, ...await headers() }),
+    notNow,
+  });
   const waiting = new Set<unknown>();
   const transport = new StreamableHTTPClientTransport(server, {
     async fetch(input, init) {
