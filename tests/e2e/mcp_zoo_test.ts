@@ -1,6 +1,6 @@
 /**
- * A run with twenty servers of which nearly all are bad: each is one line with its reason, the good one works,
- * and the second run waits for none of them.
+ * A run with twenty servers of which nearly all are bad: each is one line with its reason, the good one
+ * works, and the second run waits for none of them.
  */
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import type { Behaviour } from "../support/mcp/behaviour.ts";

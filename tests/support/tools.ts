@@ -1,5 +1,5 @@
-/** Programs that some tests need; CI installs all but the last. */
-type Tool = "bwrap" | "rg" | "tmux" | "npx";
+/** Programs that some tests need; CI installs all but the last two. */
+type Tool = "bwrap" | "rg" | "tmux" | "npx" | "an official MCP server";
 
 /**
  * Options of a test that needs a program. The reason shows in the name when it is skipped; where CI has

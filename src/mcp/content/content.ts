@@ -1,7 +1,7 @@
 import type { ContentBlock, ReadResourceResult } from "@modelcontextprotocol/client";
 import type { ImagePart } from "../../core/mod.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
-import { parseJson } from "../../util/json.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
 
 /** Where content goes that is no text. */
 export interface ContentPlace {
@@ -53,13 +53,15 @@ export class Content {
     else await this.#file(uri, mime, resource.blob);
   }
 
-  /** Structured content is mostly one of the texts again. */
+  /** Structured content is mostly one of the texts again, as it is or as the only value of an object. */
   addStructured(value: unknown): void {
     if (value === undefined) return;
-    const json = canonicalJson(value);
+    const [only, ...others] = isRecord(value) ? Object.values(value) : [];
+    const forms = others.length === 0 && only !== undefined ? [value, only] : [value];
+    const again = new Set(forms.map(canonicalJson));
     const there = this.texts.some((text) => {
       const parsed = parseJson(text);
-      return parsed !== undefined && canonicalJson(parsed) === json;
+      return forms.includes(text) || (parsed !== undefined && again.has(canonicalJson(parsed)));
     });
     if (!there) this.texts.push(JSON.stringify(value));
   }

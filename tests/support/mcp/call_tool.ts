@@ -53,6 +53,7 @@ const RESULTS: Readonly<Record<string, Result>> = {
     }],
   },
   structured: { content: [], structuredContent: { answer: 42, list: ["世界"] } },
+  wrapped: { content: [{ type: "text", text: "once" }], structuredContent: { content: "once" } },
   both: { content: [{ type: "text", text: '{"answer":42}' }], structuredContent: { answer: 42 } },
   error: { content: [{ type: "text", text: "it did not work" }], isError: true },
   unknown: { content: [{ type: "hologram", data: "?" }] },

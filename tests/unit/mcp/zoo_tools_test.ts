@@ -93,6 +93,7 @@ const KINDS: Readonly<Record<string, RegExp>> = {
   embedded: /^<resource uri="scripted:\/\/page\/1">\npage 1\n/,
   blob: /^\[scripted:\/\/file\.bin: application\/octet-stream, 1 KB, saved as .*\]$/,
   structured: /^\{"answer":42,"list":\["世界"\]\}$/,
+  wrapped: /^once$/,
   both: /^\{"answer":42\}$/,
   error: /^error: it did not work$/,
 };
