@@ -170,6 +170,40 @@ Deno.test("mcp call prints results and progress, and its exit code tells failure
   }
 });
 
+Deno.test("doctor lists each server in one line with what to do, and tries them with --online", async () => {
+  await using server = startModelServer([], { fallback: { text: "ok" } });
+  const missing = '[[plugins]]\nname = "missing"\ncommand = "sh"\nenv = { T = "${GONE_FOR_GOOD}" }\n';
+  await using world = await makeWorld(
+    `${mockConfig(server.url)}${entry("good", {})}${CRASH}${missing}${entry("off", {}, "enabled = false")}`,
+  );
+  await world.write(".mcp.json", '{"mcpServers": {"theirs": {"command": "sh"}}}');
+  const before = await world.run(["doctor"]);
+  for (
+    const line of [
+      "\nMCP servers\n  good  never started; `reasonix doctor --online` tries it  (",
+      "\n  crash  never started; ",
+      "\n  off  switched off  (",
+      '\n  theirs  it would run "sh" as an MCP server; look at it with `reasonix trust`  (',
+      "\n  missing  ${GONE_FOR_GOOD} in its env.T is not set; set GONE_FOR_GOOD",
+    ]
+  ) assertStringIncludes(before.stdout, line);
+  const online = await world.run(["doctor", "--online"]);
+  assertEquals(online.code, 1);
+  assertMatch(online.stdout, /\n {2}good {2}11 tools, 2 prompts, 4 resources, ready in \d+ ms/);
+  assertStringIncludes(online.stdout, "✗ crash: the server ended with exit code 7");
+  assertStringIncludes(online.stdout, "try `reasonix mcp test crash`");
+  const after = JSON.parse((await world.run(["doctor", "--json"])).stdout);
+  assertEquals(after.servers.map(({ name }: { name: string }) => name), [
+    "good",
+    "crash",
+    "off",
+    "theirs",
+    "missing",
+  ]);
+  assertStringIncludes(after.servers[0].state, "11 tools");
+  assertStringIncludes(after.servers[1].state, "its last start failed");
+});
+
 /** A server that leaves a mark when it starts, in a project that brings it in both forms. */
 async function plant(world: World): Promise<void> {
   const start = `touch "$(dirname "$0")/started-$1"; exec cat`;

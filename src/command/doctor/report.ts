@@ -28,6 +28,7 @@ import { standingLayers } from "../../sandbox/mod.ts";
 import { mapTexts } from "../../util/map_texts.ts";
 import { isFile } from "../../path/probe.ts";
 import { askProvider } from "./online.ts";
+import { serverPart, type ServerReport } from "./servers.ts";
 import { needlessPermissions, type Permissions, readPermissions } from "./permissions.ts";
 import { VERSION } from "../../util/version.ts";
 
@@ -51,6 +52,8 @@ export interface Report {
     readonly key: string;
     readonly online?: string;
   }[];
+  /** MCP servers that the files describe. */
+  readonly servers: readonly ServerReport[];
   readonly sandbox: {
     readonly summary: string;
     readonly rejected: readonly { readonly backend: string; readonly reason: string }[];
@@ -90,6 +93,7 @@ export async function diagnose(
     config: usable ? configPart(usable, warnings) : brokenConfig(paths, loaded as ConfigError),
     rules: usable ? (await loadRuleRows()).ruleRows(usable) : [],
     providers: usable ? await providerPart(usable, { online, texts }, problems) : [],
+    servers: usable ? await serverPart(paths, usable, { online, texts }, problems) : [],
     sandbox: usable
       ? await sandboxPart({ paths, loaded: usable, texts, locale }, problems)
       : { summary: texts.notExamined, rejected: [] },

@@ -6,7 +6,7 @@ import type { Report } from "./report.ts";
 /** The report for people. */
 export async function reportText(report: Report, texts: Texts["doctor"]): Promise<string> {
   const { ruleLine } = await loadRuleRows();
-  const { versions, permissions, paths, config, rules, providers, sandbox, sessions } = report;
+  const { versions, permissions, paths, config, rules, providers, servers, sandbox, sessions } = report;
   const section = (title: string, rows: readonly string[]) =>
     `${title}\n${rows.map((row) => `  ${row}\n`).join("")}`;
   return [
@@ -31,6 +31,12 @@ export async function reportText(report: Report, texts: Texts["doctor"]): Promis
         }`
       ),
     ),
+    ...(servers.length === 0 ? [] : [section(
+      texts.servers,
+      servers.map(({ name, state, place }) =>
+        `${name}  ${state}${place === undefined ? "" : `  (${place})`}`
+      ),
+    )]),
     section(texts.sandbox, [
       sandbox.summary,
       ...sandbox.rejected.map((row) => `${row.backend}: ${row.reason}`),

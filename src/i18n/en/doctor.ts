@@ -37,6 +37,17 @@ export const texts = {
     `${provider}: the server gives ${model} a window of ${tokens} tokens, but context_window is ${configured}; ` +
     `set context_window = ${tokens}, or have the server give it more`,
 
+  servers: "MCP servers",
+  serverOff: "switched off",
+  serverUnknown: "never started; `reasonix doctor --online` tries it",
+  serverOffers: (tools: number, prompts: number, resources: number) =>
+    [`${tools} tool`, `${prompts} prompt`, `${resources} resource`]
+      .map((text) => text.startsWith("1 ") ? text : `${text}s`).join(", "),
+  serverReady: (offers: string, ms: number) => `${offers}, ready in ${ms} ms`,
+  serverSlow: "slow; what it installs at each start can be installed once",
+  serverFailed: (why: string) => `its last start failed: ${why}`,
+  tryServer: (name: string) => `try \`reasonix mcp test ${name}\``,
+
   sandbox: "Sandbox",
   notExamined: "not examined",
   withoutJail: "Still in force without a jail:",

@@ -36,6 +36,15 @@ export const texts: typeof en = {
     `${provider}：服务器给 ${model} 的窗口是 ${tokens} 个词元，而 context_window 是 ${configured}；` +
     `请设置 context_window = ${tokens}，或者调大服务器上的窗口`,
 
+  servers: "MCP 服务器",
+  serverOff: "已关闭",
+  serverUnknown: "从未启动；`reasonix doctor --online` 会试着启动",
+  serverOffers: (tools, prompts, resources) => `${tools} 个工具，${prompts} 个提示，${resources} 个资源`,
+  serverReady: (offers, ms) => `${offers}，${ms} 毫秒就绪`,
+  serverSlow: "启动慢；每次启动时安装的东西可以只安装一次",
+  serverFailed: (why) => `上次启动失败：${why}`,
+  tryServer: (name) => `请试 \`reasonix mcp test ${name}\``,
+
   sandbox: "沙箱",
   notExamined: "没有检查",
   withoutJail: "没有隔离环境时仍然有效：",
