@@ -28,7 +28,7 @@ import { standingLayers } from "../../sandbox/mod.ts";
 import { mapTexts } from "../../util/map_texts.ts";
 import { isFile } from "../../path/probe.ts";
 import { askProvider } from "./online.ts";
-import { serverPart, type ServerReport } from "./servers.ts";
+import { serverPart, type ServerReport } from "./mcp_servers.ts";
 import { needlessPermissions, type Permissions, readPermissions } from "./permissions.ts";
 import { VERSION } from "../../util/version.ts";
 

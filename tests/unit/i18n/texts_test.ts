@@ -122,6 +122,7 @@ const NAMES = new Set([
   "run",
   "setup",
   "doctor",
+  "mcp",
   "apt",
   "install",
   "bubblewrap",
