@@ -7,6 +7,14 @@ export async function codeBlock(page: string, title: string, language: string): 
   return section.split(`\`\`\`${language}\n`)[1]?.split("```")[0] ?? "";
 }
 
+/** Every block of code in `language` on a page, in order. */
+export async function codeBlocks(page: string, language: string): Promise<string[]> {
+  const text = await Deno.readTextFile(new URL(page, ROOT));
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, "gms"))].map(([, block = ""]) =>
+    block
+  );
+}
+
 /** The commands of the install section, without their comments. */
 export async function installLines(page: string): Promise<string[]> {
   const block = await codeBlock(page, page.includes("zh-CN") ? "安装" : "Install", "sh");
