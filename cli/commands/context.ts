@@ -3,6 +3,7 @@ import {
   contextReportOf,
   contextText,
   gatherPromptInputs,
+  loadServerWork,
   type RunPaths,
 } from "../../src/assembly/mod.ts";
 import { loadConfig } from "../../src/config/mod.ts";
@@ -30,7 +31,13 @@ async function reportOf(paths: RunPaths, latest: boolean): Promise<ContextReport
   const state = latest ? latestState(paths) : emptyState();
   const workspace = buildWorkspace(paths, loaded.config);
   const inputs = await gatherPromptInputs({ paths, loaded, workspace, messages: () => state.messages });
-  return await contextReportOf({ loaded, inputs, state });
+  if (loaded.config.plugins.length === 0) return await contextReportOf({ loaded, inputs, state });
+  const { withServers } = await loadServerWork();
+  // Nothing is started: what was listed last counts.
+  return await withServers(
+    { paths, loaded },
+    (servers) => contextReportOf({ loaded, inputs, state, servers }),
+  );
 }
 
 function latestState({ home, cwd }: RunPaths): SessionState {

@@ -45,6 +45,7 @@ export async function replay(
     model: state.model ?? "",
     tools: state.prefix?.tools.map((tool) => tool.name) ?? [],
     skills: [],
+    servers: [],
     commands: () => Promise.resolve([]),
     keyed: false,
   });

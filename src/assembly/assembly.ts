@@ -56,6 +56,7 @@ export interface SessionStart {
   readonly model: string;
   readonly tools: readonly string[];
   readonly skills: readonly string[];
+  readonly servers: NonNullable<Assembly["servers"]>["status"];
   /** The provider is sent a key. */
   readonly keyed: boolean;
 }
@@ -145,6 +146,7 @@ export class Assembly implements AsyncDisposable {
       model: model.id,
       tools: recorder.prefix.tools.map((tool) => tool.name),
       skills: skills.map(({ name }) => name),
+      servers: this.servers?.status ?? [],
       keyed: (entry?.api_key_env ?? "") !== "",
     };
   }

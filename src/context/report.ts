@@ -12,6 +12,8 @@ export interface ReportInput {
   readonly model: string;
   readonly instructions?: Instructions;
   readonly skills?: SkillSet;
+  /** MCP servers, and what the names of their tools begin with. */
+  readonly servers?: readonly { readonly name: string; readonly prefix: string }[];
   /** Section of the system prompt that names the skills. */
   readonly catalogue?: string;
   /** Tokens; 0 when not known. */
@@ -35,7 +37,7 @@ export type ContextCategory =
   | "tool results";
 
 export interface LoadedPart {
-  readonly kind: "instructions" | "late instructions" | "skill" | "active skill";
+  readonly kind: "instructions" | "late instructions" | "skill" | "active skill" | "MCP server" | "MCP index";
   readonly name: string;
   /** File or directory it comes from. */
   readonly from?: string;
@@ -175,5 +177,21 @@ function loadedParts(input: ReportInput, counter: TokenCounter): LoadedPart[] {
     if (late !== undefined) return [{ kind: "late instructions", name: late, from: late, tokens }];
     return active ? [{ kind: "active skill", name: active[1] ?? "", from: active[2] ?? "", tokens }] : [];
   });
-  return [...files, ...skills, ...said];
+  return [...files, ...skills, ...serverParts(input, counter), ...said];
+}
+
+/** What the tools of each MCP server cost, or the index that stands for all of them. */
+function serverParts({ servers = [], prefix }: ReportInput, counter: TokenCounter): LoadedPart[] {
+  const cost = (offered: (name: string) => boolean) => {
+    const tools = prefix.tools.filter(({ name }) => offered(name));
+    return { count: tools.length, tokens: counter.tools({ system: "", tools }) };
+  };
+  const parts = servers.map(({ name, prefix: begins }): LoadedPart => {
+    const { count, tokens } = cost((tool) => tool.startsWith(begins));
+    return { kind: "MCP server", name: `${name} (${count === 1 ? "1 tool" : `${count} tools`})`, tokens };
+  });
+  const index = cost((tool) => ["mcp_search", "mcp_call", "mcp_resource"].includes(tool));
+  return index.count > 0
+    ? [...parts, { kind: "MCP index", name: "search, call, resources", tokens: index.tokens }]
+    : parts;
 }

@@ -73,12 +73,25 @@ function resetReason(
   return tools[0] === undefined ? undefined : { reason: "tools", detail: tools[0] };
 }
 
+/** Tools of one server that are named one by one. */
+const MOST_NAMED = 2;
+
 function toolChange(before: readonly ToolSchema[], after: readonly ToolSchema[]): string {
   const missing = (list: readonly ToolSchema[], from: readonly ToolSchema[]) =>
     list.map(({ name }) => name).filter((name) => !from.some((tool) => tool.name === name));
-  const added = missing(after, before).map((name) => `+${name}`);
-  const removed = missing(before, after).map((name) => `−${name}`);
+  const added = counted(missing(after, before), "+");
+  const removed = counted(missing(before, after), "−");
   return [...added, ...removed].join(" ") || "other descriptions or another order";
+}
+
+/** Names with a sign; of many of one MCP server only their number. */
+function counted(names: readonly string[], sign: string): string[] {
+  const groups = Map.groupBy(names, (name) => /^mcp__.+?(?=__)/.exec(name)?.[0] ?? name);
+  return [...groups].flatMap(([group, own]) =>
+    own.length > MOST_NAMED
+      ? [`${sign}${own.length} of ${group.slice("mcp__".length)}`]
+      : own.map((name) => sign + name)
+  );
 }
 
 /** Sends a tagged context message unless the latest one with the same tag says the same. */

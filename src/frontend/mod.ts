@@ -9,4 +9,5 @@ export {
   type Refusal,
   resultObject,
   type RunResult,
+  SDK_SERVER_STATES,
 } from "./result.ts";

@@ -1,4 +1,5 @@
 import type { Cost, Event, ExitName, Spending, ToolCall, Usage } from "../core/mod.ts";
+import type { ServerState } from "../mcp/mod.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 
 export const OUTPUT_FORMATS = ["text", "json", "jsonl", "stream-json"] as const;
@@ -113,6 +114,7 @@ export interface RunStart {
   /** Names of the tools. */
   readonly tools: readonly string[];
   readonly skills: readonly string[];
+  readonly servers: readonly { readonly name: string; readonly state: ServerState }[];
   /** Names of the commands that a line can begin with, without the slash. */
   readonly commands: () => Promise<readonly string[]>;
   /** The provider is sent a key. */
@@ -120,6 +122,17 @@ export interface RunStart {
   /** Answers to permission questions from here on, where they have changed. */
   readonly permissionMode?: string;
 }
+
+/** States of MCP servers by the names that SDKs of Claude Code know. */
+export const SDK_SERVER_STATES: Readonly<Record<ServerState, string>> = {
+  "disabled": "disabled",
+  "idle": "pending",
+  "starting": "pending",
+  "ready": "connected",
+  "failed": "failed",
+  "needs-auth": "needs-auth",
+  "stopped": "failed",
+};
 
 /** Reads events and writes them in one output format. */
 export interface Printer {

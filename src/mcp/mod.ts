@@ -2,6 +2,7 @@
 import { lazy } from "../util/lazy.ts";
 
 export { type McpServerSpec, serverSpecs, type SpecContext, trustedReadOnlyTools } from "./server_spec.ts";
+export { namePrefix } from "./listing/names.ts";
 export type { Listing, McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing/listing.ts";
 export type { McpQuestions, McpRoot } from "./connection/questions.ts";
 export type { McpServer } from "./server.ts";

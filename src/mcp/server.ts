@@ -45,6 +45,11 @@ export class McpServer {
     this.#restarts = new Restarts(() => void this.start());
   }
 
+  /** False: it is not used, as the configuration or the user says. */
+  get enabled(): boolean {
+    return this.#state !== "disabled";
+  }
+
   /** What it offers, as far as that is known; empty while it never answered. */
   get listing(): Listing {
     return this.#record.listing ?? EMPTY_LISTING;
@@ -90,6 +95,21 @@ export class McpServer {
     this.#connection = undefined;
     await old?.close();
     await this.start();
+  }
+
+  /** Ends it until it is wanted again, or takes it up again. Lasts as long as the session. */
+  async setEnabled(enabled: boolean): Promise<void> {
+    await this.#starting;
+    if (this.#state === "stopped" || enabled === this.enabled) return;
+    if (enabled) {
+      this.#record = this.#parts.cache.read(this.spec.hash);
+      this.#restarts.forgive();
+      this.#change("idle", { listed: true });
+      return await this.start();
+    }
+    this.#restarts.close();
+    this.#change("disabled", { listed: true });
+    if (this.#connection) await this.#drop(this.#connection);
   }
 
   /**

@@ -74,7 +74,7 @@ export class McpServers {
 
   /** Reports whether a server of this name can be used. */
   has(name: string): boolean {
-    return this.servers.some(({ spec }) => spec.name === name && spec.enabled);
+    return this.servers.some(({ spec, enabled }) => spec.name === name && enabled);
   }
 
   /** The server of a name. Throws a ReasonixError that names those there are. */
@@ -97,7 +97,7 @@ export class McpServers {
   /** What the servers offer as tools, each with the name under which the model calls it. */
   offers(): readonly OfferedTool[] {
     const taken = new Set<string>();
-    return this.servers.filter(({ spec }) => spec.enabled).flatMap(({ spec, listing }) =>
+    return this.servers.filter(({ enabled }) => enabled).flatMap(({ spec, listing }) =>
       listing.tools.filter(({ name }) => spec.offers(name)).map((info): OfferedTool => {
         const name = toolName(spec.name, info.name, taken);
         taken.add(name);
@@ -139,7 +139,7 @@ export class McpServers {
   }
 
   #each<T>(items: (server: McpServer) => readonly T[]): { server: string; item: T }[] {
-    return this.servers.filter(({ spec }) => spec.enabled)
+    return this.servers.filter(({ enabled }) => enabled)
       .flatMap((server) => items(server).map((item) => ({ server: server.spec.name, item })));
   }
 

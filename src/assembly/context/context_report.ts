@@ -2,6 +2,7 @@ import { type LoadedConfig, resolveModel, sourceOf } from "../../config/mod.ts";
 import { type ContextReport, loadReport } from "../../context/mod.ts";
 import type { Prefix } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
+import { type McpServers, namePrefix } from "../../mcp/mod.ts";
 import type { SessionState } from "../../session/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
@@ -14,17 +15,20 @@ export interface ContextReportParts {
   readonly inputs: PromptInputs;
   /** The conversation; one that has not begun yet shows what it would begin with. */
   readonly state: SessionState;
+  /** The MCP servers, as far as it is known what they offer. */
+  readonly servers?: Pick<McpServers, "tools" | "servers"> | undefined;
 }
 
 /** Returns what a run would send next, by category: the data of `reasonix context` and `/context`. */
 export async function contextReportOf(
-  { loaded, inputs, state }: ContextReportParts,
+  { loaded, inputs, state, servers }: ContextReportParts,
 ): Promise<ContextReport> {
   const { config } = loaded;
   const choice = resolveModel(config);
   const { entry, model } = choice;
-  const prefix: Prefix = state.prefix ??
-    { system: inputs.system, tools: buildRegistry(config, { builtin: inputs.tools }).schemas() };
+  const registry = buildRegistry(config, { builtin: inputs.tools });
+  if (servers) registry.setPluginTools(servers.tools());
+  const prefix: Prefix = state.prefix ?? { system: inputs.system, tools: registry.schemas() };
   const { contextReport } = await loadReport();
   const { auto, ratio } = config.compaction;
   const asked = await askServerWindow(loaded, choice);
@@ -35,6 +39,12 @@ export async function contextReportOf(
     model,
     instructions: inputs.instructions,
     skills: inputs.skillSet,
+    ...(servers
+      ? {
+        servers: servers.servers.filter(({ enabled }) => enabled)
+          .map(({ spec: { name } }) => ({ name, prefix: namePrefix(name) })),
+      }
+      : {}),
     window: asked?.tokens ?? entry.context_window,
     compaction: { auto, ratio },
     sendsReasoning: entry.compat.reasoning_field !== undefined,

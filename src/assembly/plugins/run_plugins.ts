@@ -120,6 +120,10 @@ export class RunPlugins {
     await Promise.all(met.map((server) => server.overdue(seconds)));
     registry.setPluginTools(this.servers.tools());
     this.#late = undefined;
+    const slow = met.filter(({ status }) => status.state === "starting").map(({ spec }) => spec.name);
+    if (slow.length === 0) return;
+    const said = `${slow.join(", ")} not ready after ${seconds} s: the tools join when they are`;
+    await recorder.record({ type: "notice", level: "warning", code: "mcp", text: `MCP: ${said}` });
   }
 
   /** Starts all that are configured, while the model is thinking. */

@@ -1,7 +1,14 @@
 import type { Event, EventOf } from "../../core/mod.ts";
 import { VERSION } from "../../util/version.ts";
 import type { Output } from "../output.ts";
-import { argumentsOf, type Printer, resultObject, type RunResult, type RunStart } from "../result.ts";
+import {
+  argumentsOf,
+  type Printer,
+  resultObject,
+  type RunResult,
+  type RunStart,
+  SDK_SERVER_STATES,
+} from "../result.ts";
 import { PartialMessage } from "./partial_message.ts";
 
 export interface StreamJsonOptions {
@@ -33,7 +40,7 @@ export class StreamJsonPrinter implements Printer {
   }
 
   async begin(start: RunStart): Promise<void> {
-    const { session, cwd, model, tools, skills, commands, keyed, permissionMode } = start;
+    const { session, cwd, model, tools, skills, servers, commands, keyed, permissionMode } = start;
     this.#session = session;
     const init = {
       type: "system",
@@ -41,7 +48,7 @@ export class StreamJsonPrinter implements Printer {
       cwd,
       model,
       tools,
-      mcp_servers: [],
+      mcp_servers: servers.map(({ name, state }) => ({ name, status: SDK_SERVER_STATES[state] })),
       permissionMode: permissionMode ?? this.#options.permissionMode,
       apiKeySource: keyed ? "user" : "none",
       slash_commands: await commands(),

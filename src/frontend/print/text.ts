@@ -17,6 +17,7 @@ import {
 import { type AnswerView, RenderedAnswer, StreamedAnswer } from "./answer.ts";
 import { type Clock, LiveLine } from "./live_line.ts";
 import { ChangedFiles, failureText, tokenLine } from "./run_summary.ts";
+import { ServerNews } from "../server_news.ts";
 import { SilenceNotifier } from "./silence_notifier.ts";
 
 /** Room for what says what to do next: a reason that is cut loses its remedy. */
@@ -53,12 +54,6 @@ export interface TextOptions {
   readonly clock?: Clock;
 }
 
-/** A call that has begun. */
-interface Running {
-  readonly title: string;
-  readonly since: number;
-}
-
 /** The answer on standard output, everything else on standard error. */
 export class TextPrinter implements Printer {
   readonly #options: TextOptions;
@@ -69,8 +64,9 @@ export class TextPrinter implements Printer {
   readonly #streams: boolean;
   readonly #live: LiveLine | undefined;
   readonly #waiting: SilenceNotifier | undefined;
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, { readonly title: string; readonly since: number }>();
   readonly #refusals = new Refusals();
+  readonly #servers = new ServerNews();
   readonly #changed = new ChangedFiles();
   #model = "";
   #thinking: StreamWrap | undefined;
@@ -136,10 +132,11 @@ export class TextPrinter implements Printer {
           `· ${this.#texts.prefixRebuilt(event.reason, event.detail ?? this.#texts.prefixChanged)}`,
           WHOLE,
         );
-      case "notice": {
-        const warning = event.level === "warning";
-        const text = `${warning ? "!" : "·"} ${this.#texts.confinement(event.confinement, event.text)}`;
-        return this.#note(text, WHOLE, warning ? this.#palette.warning : this.#palette.dim);
+      case "notice":
+        return this.#remark(event.level, this.#texts.confinement(event.confinement, event.text));
+      case "mcp.server": {
+        const news = this.#servers.of(event, this.#texts);
+        return news && this.#remark(news.level, news.text);
       }
       case "approval.decision":
         return this.#refusals.note(event);
@@ -246,6 +243,11 @@ export class TextPrinter implements Printer {
     if (text === "") return;
     this.#live?.hide();
     return this.#out(this.#gap("text") + text);
+  }
+
+  #remark(level: "info" | "warning", text: string): void | Promise<void> {
+    const [mark, colour] = level === "warning" ? ["!", this.#palette.warning] : ["·", this.#palette.dim];
+    return this.#note(`${mark} ${text}`, WHOLE, colour);
   }
 
   #note(text: string, max?: number, colour = this.#palette.dim): void | Promise<void> {

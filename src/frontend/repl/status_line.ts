@@ -66,7 +66,6 @@ export class StatusLine {
     const { approval, permission } = assembly.modes;
     const place = baseName(assembly.cwd) || assembly.cwd;
     const branch = this.#branch === undefined ? "" : ` (${oneLine(this.#branch, 40)})`;
-    const servers = assembly.loaded.config.plugins.length;
     return [
       { text: oneLine(assembly.provider.model.id, 40), rank: 0 },
       { text: texts.modes[approval], rank: 1, ...(approval === "yolo" ? { colour: warning } : {}) },
@@ -84,8 +83,17 @@ export class StatusLine {
         rank: 5,
         ...(assembly.confined ? {} : { colour: warning }),
       },
-      { text: servers > 0 ? texts.mcp(servers) : "", rank: 7 },
+      ...this.#servers(assembly),
     ];
+  }
+
+  #servers({ servers }: Assembly): Part[] {
+    const states = servers?.status.map(({ state }) => state).filter((state) => state !== "disabled") ?? [];
+    if (states.length === 0) return [];
+    const ready = states.filter((state) => state === "ready").length;
+    const failed = states.filter((state) => state === "failed" || state === "needs-auth").length;
+    const text = this.#texts().mcp(ready, states.length, failed);
+    return [{ text, rank: 7, ...(failed > 0 ? { colour: this.#palette.warning } : {}) }];
   }
 
   #context({ controller: { recorder: { state } }, window }: Assembly): Part[] {

@@ -56,7 +56,8 @@ export const texts = {
     tokens: (tokens: string) => `${tokens} tokens`,
     cached: (share: string) => `cache ${share}`,
     jail: { on: "jail", off: "no jail" },
-    mcp: (count: number) => `MCP off (${count})`,
+    mcp: (ready: number, all: number, failed: number) =>
+      (ready === all ? `MCP ${all}` : `MCP ${ready}/${all}`) + (failed > 0 ? `, ${failed} failed` : ""),
     opening: "opening the session …",
   },
 };

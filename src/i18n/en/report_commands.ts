@@ -28,8 +28,6 @@ export const texts = {
   time: "time",
   seconds: (seconds: string) => `${seconds} s`,
 
-  noMcp: "No MCP servers are configured. This version starts none; see `reasonix docs not-yet`",
-  mcpNotStarted: "Configured, and not started in this version (see `reasonix docs not-yet`):",
   noSkills: "No skills here; `reasonix skills list` says where it looked",
   scopes: { project: "project", global: "everywhere", user: "yours", configured: "configured" },
   noMemory: "Nothing is remembered here. A line that begins with # remembers a fact",
@@ -63,6 +61,7 @@ export const texts = {
   instructions: "instructions",
   configuration: "configuration",
   problem: "problem",
+  mcpServers: "MCP servers",
   notUsed: "Not used",
   builtinWins: (file: string, name: string) =>
     `${file}: \`/${name}\` is a command of the program, which comes first`,
@@ -90,6 +89,8 @@ export const texts = {
       "late instructions": "late instructions",
       "skill": "skill",
       "active skill": "active skill",
+      "MCP server": "MCP server",
+      "MCP index": "MCP index",
     },
     shadowed: (path: string, by: string) => `not used: ${path} (${by} comes first)`,
   },

@@ -14,6 +14,14 @@ export const texts = {
   prefixRebuilt: (reason: string, detail: string) => `The cached prefix was rebuilt: ${reason} ${detail}`,
   prefixChanged: "changed",
 
+  /** MCP servers. */
+  servers: {
+    failed: (name: string, why: string) => `MCP server ${name} cannot be used: ${why}`,
+    needsLogin: (name: string, remedy: string) => `MCP server ${name} needs a sign-in: ${remedy}`,
+    back: (name: string, tools: number) =>
+      `MCP server ${name} works again: ${tools} ${tools === 1 ? "tool" : "tools"}`,
+  },
+
   skipped: (summary: string) => `skipped: ${summary}`,
   blocked: (summary: string) => `blocked: ${summary}`,
   stopped: (summary: string) => `stopped: ${summary}`,

@@ -54,7 +54,8 @@ export const texts: typeof en = {
     tokens: (tokens) => `${tokens} 词元`,
     cached: (share) => `缓存 ${share}`,
     jail: { on: "沙箱", off: "无沙箱" },
-    mcp: (count) => `MCP 未启动（${count}）`,
+    mcp: (ready, all, failed) =>
+      (ready === all ? `MCP ${all}` : `MCP ${ready}/${all}`) + (failed > 0 ? `，${failed} 个失败` : ""),
     opening: "正在打开会话…",
   },
 };

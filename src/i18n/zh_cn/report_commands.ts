@@ -28,8 +28,6 @@ export const texts: typeof en = {
   time: "用时",
   seconds: (seconds) => `${seconds} 秒`,
 
-  noMcp: "没有配置 MCP 服务器。本版本不会启动任何 MCP 服务器，见 `reasonix docs not-yet`",
-  mcpNotStarted: "已配置，但本版本不会启动（见 `reasonix docs not-yet`）：",
   noSkills: "这里没有技能；`reasonix skills list` 会说明查找过哪些位置",
   scopes: { project: "项目", global: "全局", user: "用户", configured: "配置" },
   noMemory: "这里还没有记住任何内容。以 # 开头的一行会被记住",
@@ -61,6 +59,7 @@ export const texts: typeof en = {
   instructions: "指令文件",
   configuration: "配置文件",
   problem: "问题",
+  mcpServers: "MCP 服务器",
   notUsed: "未使用",
   builtinWins: (file, name) => `${file}：\`/${name}\` 是程序自带的命令，优先使用`,
 
@@ -86,6 +85,8 @@ export const texts: typeof en = {
       "late instructions": "后加载的指令文件",
       "skill": "技能",
       "active skill": "使用中的技能",
+      "MCP server": "MCP 服务器",
+      "MCP index": "MCP 索引",
     },
     shadowed: (path, by) => `未使用：${path}（${by} 优先）`,
   },

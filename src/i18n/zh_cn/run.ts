@@ -15,6 +15,12 @@ export const texts: typeof en = {
   prefixRebuilt: (reason, detail) => `缓存前缀已重建：${reason} ${detail}`,
   prefixChanged: "有变化",
 
+  servers: {
+    failed: (name, why) => `MCP 服务器 ${name} 无法使用：${why}`,
+    needsLogin: (name, remedy) => `MCP 服务器 ${name} 需要登录：${remedy}`,
+    back: (name, tools) => `MCP 服务器 ${name} 已恢复：${tools} 个工具`,
+  },
+
   skipped: (summary) => `已跳过：${summary}`,
   blocked: (summary) => `已拦截：${summary}`,
   stopped: (summary) => `已停止：${summary}`,

@@ -9,8 +9,8 @@ import { contentResult } from "./result.ts";
 
 /** Reads and lists resources of the servers that have some; undefined where none has. */
 export function resourceTool(servers: readonly McpServer[]): Tool | undefined {
-  const having = servers.filter(({ spec, listing: { resources, templates } }) =>
-    spec.enabled && resources.length + templates.length > 0
+  const having = servers.filter(({ enabled, listing: { resources, templates } }) =>
+    enabled && resources.length + templates.length > 0
   );
   if (having.length === 0) return undefined;
   const names = having.map(({ spec }) => spec.name);

@@ -5,6 +5,7 @@ import { claudeMode, isClaudeMode } from "../claude_names.ts";
 import { commandList } from "../line.ts";
 import type { RunFlags } from "../config.ts";
 import type { Fields, RequestHandlers } from "./control_channel.ts";
+import { serverRequests } from "./server_requests.ts";
 
 /** A conversation as far as an SDK controls it. */
 export interface ControlledConversation {
@@ -69,7 +70,7 @@ export function requestHandlers(conversation: ControlledConversation): RequestHa
         remedy: "start with --effort",
       });
     },
-    mcp_status: () => ({ mcpServers: [] }),
+    ...serverRequests(conversation),
     list_models: async () => ({ models: modelInfos(await conversation.models()) }),
     get_binary_version: () => ({ version: VERSION }),
     get_context_usage: () => contextUsage(begun(conversation)),
@@ -94,8 +95,8 @@ function modelInfos(names: readonly string[]): Fields[] {
   return names.map((value) => ({ value, displayName: value, description: "" }));
 }
 
-async function contextUsage({ loaded, inputs, session }: Assembly): Promise<Fields> {
-  const report = await contextReportOf({ loaded, inputs, state: session.state });
+async function contextUsage({ loaded, inputs, session, servers }: Assembly): Promise<Fields> {
+  const report = await contextReportOf({ loaded, inputs, state: session.state, servers });
   const { tokens, window, percent, compactsAt } = report;
   return {
     categories: report.categories.map((row) => ({ ...row, color: "", kind: "used" })),

@@ -1,18 +1,93 @@
-import { getConfigValue } from "../../../config/mod.ts";
-import { loadTexts } from "../../../i18n/mod.ts";
-import { isRecord } from "../../../util/json.ts";
+import { ReasonixError } from "../../../core/mod.ts";
+import { loadTexts, type Texts } from "../../../i18n/mod.ts";
+import type { ServerStatus } from "../../../mcp/mod.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
-import type { CommandBody } from "../../command.ts";
+import type { CommandBody, CommandHost } from "../../command.ts";
+import { detailText, listText, stateText } from "../../mcp/server_text.ts";
+
+type ServerTexts = Texts["mcp_commands"];
+
+const ACTIONS = ["restart", "off", "on"] as const;
+type Action = (typeof ACTIONS)[number];
+
+/** What is chosen of one server in the panel. */
+type Deed = Action | "tools" | "details" | "login";
 
 export const command: CommandBody = {
-  async run(host) {
-    const texts = await loadTexts("report_commands", host.locale);
-    const { loaded } = await host.session();
-    const configured = getConfigValue(loaded, "plugins");
-    const servers = Array.isArray(configured) ? configured.filter(isRecord) : [];
-    const waiting = loaded.needsTrust.filter(({ kind }) => kind === "plugin");
-    const names = [...servers, ...waiting].map(({ name }) => String(name));
-    const lines = names.map((name) => `- ${oneLine(name, 80)}`);
-    host.say(names.length === 0 ? texts.noMcp : [texts.mcpNotStarted, "", ...lines].join("\n"));
+  async run(host, argument) {
+    const texts = await loadTexts("mcp_commands", host.locale);
+    const { servers, loaded } = await host.session();
+    const waiting = loaded.needsTrust.filter(({ kind }) => kind === "plugin").map(({ name }) => name);
+    const [first = "", second = ""] = argument.split(/\s+/);
+    const action = ACTIONS.find((each) => each === first);
+    if (action && second !== "") return await act(host, action, second, texts);
+    if (action) throw new ReasonixError(texts.whichServer(action), { exit: "usage", remedy: texts.mcpUsage });
+    if (first !== "") {
+      if (!servers) throw new ReasonixError(texts.noServers, { exit: "usage", remedy: texts.addServer });
+      return host.say(detailText(servers.named(first), texts), "plain");
+    }
+    if (!servers && waiting.length === 0) return host.say(`${texts.noServers}. ${texts.addServer}`);
+    // Only a front end that can show files one by one has panels.
+    if (servers && host.lookAt) return await panel(host, texts);
+    host.say(listText(servers?.status ?? [], waiting, texts), "plain");
+  },
+  async complete(host) {
+    const { servers } = await host.session();
+    return (servers?.status ?? []).map((each) => ({ value: each.name, detail: each.state }));
   },
 };
+
+async function act(host: CommandHost, action: Action, name: string, texts: ServerTexts): Promise<void> {
+  const { servers } = await host.session();
+  if (!servers) throw new ReasonixError(texts.noServers, { exit: "usage", remedy: texts.addServer });
+  const server = servers.named(name);
+  if (action !== "restart") await server.setEnabled(action === "on");
+  else if (server.enabled) await server.restart();
+  else throw new ReasonixError(texts.isOff(name), { exit: "usage", remedy: `/mcp on ${name}` });
+  host.say(action === "off" ? texts.switchedOff(name) : `${name}: ${stateText(server.status, texts)}`);
+}
+
+/** Lets the user look at the servers and do something with them, until they leave. */
+async function panel(host: CommandHost, texts: ServerTexts): Promise<void> {
+  let last = "";
+  while (true) {
+    const { servers } = await host.session();
+    const all = servers?.status ?? [];
+    const chosen = await host.choose(
+      texts.servers,
+      all.map((status) => ({
+        label: status.name,
+        detail: stateText(status, texts),
+        value: status.name,
+      })),
+      { filter: all.length > 8, current: Math.max(0, all.findIndex(({ name }) => name === last)) },
+    );
+    const status = all.find(({ name }) => name === chosen);
+    if (!servers || !status) return;
+    last = status.name;
+    await deal(host, status, texts);
+  }
+}
+
+async function deal(host: CommandHost, status: ServerStatus, texts: ServerTexts): Promise<void> {
+  const { name, state } = status;
+  const { servers } = await host.session();
+  const deeds = texts.deeds;
+  const deed = await host.choose<Deed>(`${name}\n${stateText(status, texts)}`, [
+    { label: deeds.details, value: "details" },
+    ...(status.tools > 0 ? [{ label: deeds.tools(status.tools), value: "tools" as const }] : []),
+    ...(state === "needs-auth" ? [{ label: deeds.login, value: "login" as const }] : []),
+    ...(state === "disabled"
+      ? [{ label: deeds.on, value: "on" as const }]
+      : [{ label: deeds.restart, value: "restart" as const }, { label: deeds.off, value: "off" as const }]),
+  ]);
+  const server = servers?.named(name);
+  if (deed === undefined || !server) return;
+  if (deed === "details") return await host.show(name, detailText(server, texts));
+  if (deed === "login") return await host.show(name, texts.loginWith(`reasonix mcp login ${name}`));
+  if (deed !== "tools") return await act(host, deed, name, texts);
+  const lines = server.listing.tools.filter(({ name }) => server.spec.offers(name)).map((
+    { name, description },
+  ) => `${oneLine(name, 60)}: ${oneLine(description, 200)}`);
+  await host.show(deeds.tools(lines.length), lines.join("\n"));
+}

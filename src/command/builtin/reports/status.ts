@@ -33,6 +33,21 @@ async function rows(host: CommandHost): Promise<readonly Row[]> {
     [texts.cost, moneyFigure(state)],
     [texts.instructions, inputs.instructions.files.map(({ path }) => path).join(", ")],
     [texts.configuration, loaded.files.filter(({ found }) => found).map(({ path }) => path).join(", ")],
+    [texts.mcpServers, await serverStates(host)],
     [texts.problem, session.problem],
   ];
+}
+
+/** How many MCP servers are in which state, and which of them do not work. */
+async function serverStates(host: CommandHost): Promise<string | undefined> {
+  const { servers } = await host.session();
+  if (!servers) return undefined;
+  const { states } = await loadTexts("mcp_commands", host.locale);
+  const groups = Map.groupBy(servers.status, ({ state }) => state);
+  return [...groups].map(([state, own]) => {
+    const names = state === "failed" || state === "needs-auth"
+      ? ` (${own.map(({ name }) => name).join(", ")})`
+      : "";
+    return `${own.length} ${states[state]}${names}`;
+  }).join(", ");
 }

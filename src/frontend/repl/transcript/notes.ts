@@ -1,6 +1,7 @@
 import type { Event } from "../../../core/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { grouped, type Palette } from "../../../view/mod.ts";
+import { ServerNews } from "../../server_news.ts";
 import { hangingRows } from "./rows.ts";
 import type { TranscriptTexts } from "./texts.ts";
 
@@ -25,6 +26,7 @@ export function noteRows({ level, text }: Note, palette: Palette, columns: numbe
 /** Makes notes of events. What the user decided is told with the call that it was about. */
 export class Notes {
   readonly #asked = new Map<string, string>();
+  readonly #servers = new ServerNews();
   #retryReason = "";
   /** The answer of this turn bears a mark that it was interrupted. */
   #marked = false;
@@ -44,6 +46,10 @@ export class Notes {
         return [
           info(event.rule === undefined ? texts.allowed(subject) : texts.allowedByRule(subject, event.rule)),
         ];
+      }
+      case "mcp.server": {
+        const news = this.#servers.of(event, texts);
+        return news ? [news] : [];
       }
       case "message.end":
         this.#marked = event.interrupted ?? false;

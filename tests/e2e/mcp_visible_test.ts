@@ -1,0 +1,53 @@
+/** What people and programs see of the MCP servers of a run. */
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { pluginToml } from "../support/mcp/config.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+
+const open = () => startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+
+Deno.test("a server that does not start is one line, and one that does is none", async () => {
+  await using server = open();
+  await using world = await makeWorld(
+    mockConfig(server.url) + pluginToml("good") + pluginToml("dead", { diesOn: "start" }),
+  );
+  const first = await world.run(["run", "hello"]);
+  assertEquals([first.code, first.stdout], [0, "ok\n"]);
+  const lines = first.stderr.split("\n").filter((line) => /MCP server/.test(line));
+  assertEquals(lines.length, 1, first.stderr);
+  assertStringIncludes(lines[0] ?? "", "! MCP server dead cannot be used: the server ended with exit code 3");
+  const report = (await world.run(["run", "/mcp"])).stdout;
+  assertStringIncludes(report, "good  not needed yet · 11 tools · 2 prompts · 4 resources\n");
+  const about = (await world.run(["run", "/mcp good"])).stdout;
+  assertStringIncludes(about, "scripted://page/{number}");
+  assertStringIncludes(about, `${world.home}/logs/mcp/good.log`);
+  const wrong = await world.run(["run", "/mcp restart other"]);
+  assertEquals(wrong.code, 2);
+  assertStringIncludes(wrong.stderr, 'There is no MCP server "other" (configured: good, dead)');
+});
+
+Deno.test("programs are told of the servers and their states, in both machine formats", async () => {
+  await using server = open();
+  await using world = await makeWorld(
+    mockConfig(server.url) + pluginToml("good") + pluginToml("dead", { diesOn: "start" }),
+  );
+  const sdk = await world.run(["run", "--output-format", "stream-json", "--verbose", "hello"]);
+  const [init] = sdk.stdout.split("\n").map((line) => line === "" ? {} : JSON.parse(line));
+  assertEquals(init.mcp_servers, [{ name: "good", status: "connected" }, { name: "dead", status: "failed" }]);
+  assert(init.tools.includes("mcp__good__echo"));
+  await Deno.remove(`${world.home}/cache`, { recursive: true });
+  const jsonl = await world.run(["run", "--output-format", "jsonl", "hello"]);
+  const events = jsonl.stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line))
+    .filter(({ type }) => type === "mcp.server");
+  assert(events.some(({ server, state }) => server === "dead" && state === "failed"));
+});
+
+Deno.test("the tokens of each server are counted", async () => {
+  await using server = open();
+  await using world = await makeWorld(mockConfig(server.url) + pluginToml("good"));
+  await world.run(["run", "hello"]);
+  const report = (await world.run(["run", "--continue", "/context"])).stdout;
+  assert(/[1-9]\d* {2}MCP server good \(11 tools\)/.test(report), report);
+  // Without a session it is what was listed last.
+  assert(/[1-9]\d* {2}MCP server good \(11 tools\)/.test((await world.run(["context"])).stdout));
+});
