@@ -2,8 +2,7 @@ import type { Assembly, RunPaths } from "../../../assembly/mod.ts";
 import type { CommandHost } from "../../../command/mod.ts";
 import { clipboardImage } from "./clipboard.ts";
 import { argumentSource, commandSource } from "./completion/commands.ts";
-import { fileSource } from "./completion/files.ts";
-import { resourceSource } from "./completion/resources.ts";
+import { fileSource, resourceSource } from "./completion/files.ts";
 import { Composer, type ComposerOptions } from "./composer.ts";
 import { History } from "./history/history.ts";
 

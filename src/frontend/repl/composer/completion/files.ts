@@ -1,4 +1,5 @@
-import { openReference, referenceTo } from "../../../../path/reference_text.ts";
+import type { Assembly } from "../../../../assembly/mod.ts";
+import { openReference, referenceTo, serverAndUri } from "../../../../path/reference_text.ts";
 import type { CompletionItem, CompletionList, CompletionSource } from "./completion.ts";
 
 export interface FileSourceOptions {
@@ -30,6 +31,25 @@ export function fileSource({ cwd, home }: FileSourceOptions): CompletionSource {
         : directory;
       const path = expanded.startsWith("/") ? expanded : `${cwd}/${expanded}`;
       return await readEntries(path, expanded, list.startsWith("."));
+    },
+  };
+}
+
+/** Resources of MCP servers for `@`: beside files, and all of a server behind `@server:`. */
+export function resourceSource(servers: () => Promise<Assembly["servers"]>): CompletionSource {
+  return {
+    match(before) {
+      const reference = openReference(before);
+      if (!reference) return undefined;
+      const { at, path } = reference;
+      if (serverAndUri(path)) return { from: at, query: path, list: path, preselect: true, grows: true };
+      return path.includes("/") ? undefined : { from: at, query: path, list: "", preselect: true };
+    },
+    async items(list) {
+      const pool = await servers();
+      if (!pool) return { items: [] };
+      const { resourceItems } = await import("./resources.ts");
+      return { items: await resourceItems(list, pool) };
     },
   };
 }

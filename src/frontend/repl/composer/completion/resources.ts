@@ -1,7 +1,7 @@
 import type { Assembly } from "../../../../assembly/mod.ts";
-import { openReference, resourceReference, serverAndUri } from "../../../../path/reference_text.ts";
+import { resourceReference, serverAndUri } from "../../../../path/reference_text.ts";
 import { oneLine } from "../../../../util/terminal_text.ts";
-import type { CompletionItem, CompletionSource } from "./completion.ts";
+import type { CompletionItem } from "./completion.ts";
 
 type Servers = NonNullable<Assembly["servers"]>;
 type Entry = ReturnType<Servers["resources"]>[number];
@@ -10,26 +10,13 @@ type Entry = ReturnType<Servers["resources"]>[number];
 const MOST_BESIDE_FILES = 10;
 const COMPLETION_MS = 3_000;
 
-/** Resources of MCP servers for `@`: beside files, and all of a server behind `@server:`. */
-export function resourceSource(servers: () => Promise<Servers | undefined>): CompletionSource {
-  return {
-    match(before) {
-      const reference = openReference(before);
-      if (!reference) return undefined;
-      const { at, path } = reference;
-      if (serverAndUri(path)) return { from: at, query: path, list: path, preselect: true, grows: true };
-      return path.includes("/") ? undefined : { from: at, query: path, list: "", preselect: true };
-    },
-    async items(list) {
-      const pool = await servers();
-      if (!pool) return { items: [] };
-      const named = serverAndUri(list);
-      if (!named) return { items: besideFiles(pool.resources()) };
-      const entries = pool.resources().filter(({ server }) => server === named.server);
-      const values = await valuesFor(named.uri, entries, pool);
-      return { items: values.length > 0 ? values : entries.map(itemOf) };
-    },
-  };
+/** The resources for what is written behind `@`; with `server:` those of one server alone. */
+export async function resourceItems(written: string, servers: Servers): Promise<CompletionItem[]> {
+  const named = serverAndUri(written);
+  if (!named) return besideFiles(servers.resources());
+  const entries = servers.resources().filter(({ server }) => server === named.server);
+  const values = await valuesFor(named.uri, entries, servers);
+  return values.length > 0 ? values : entries.map(itemOf);
 }
 
 function besideFiles(entries: readonly Entry[]): CompletionItem[] {
