@@ -1,4 +1,4 @@
-/** The rows of MCP servers: what twenty of them cost a start, how they start together, and a call. */
+/** The rows of MCP servers: what good and bad ones cost a start, how they start together, and a call. */
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import type { McpServers } from "../../../src/mcp/mod.ts";
@@ -15,22 +15,37 @@ const TOGETHER_RUNS = 3;
 const CALLS = 300;
 /** Seconds that the servers take to start, of which the last is the slowest. */
 const SLOWEST = 2;
+/** Seconds that a first run waits. */
+const WAIT_SECONDS = 5;
+
+type Entry = ReturnType<typeof scripted>;
+
+/** Servers that do not start, or badly. */
+const BAD: readonly Entry[] = [
+  scripted("dead", { diesOn: "start" }),
+  scripted("dies_listing", { diesOn: "tools/list" }),
+  scripted("silent", { era: "old", silentOn: ["initialize"] }),
+  scripted("silent_probe", { era: "old", silentOn: ["server/discover"] }),
+  scripted("slow", { startSeconds: 30 }),
+  scripted("noisy", { noise: true }),
+  scripted("loud", { stderrBytes: 1_000_000 }),
+  scripted("bad", { tools: "bad schemas" }),
+  scripted("parent", { child: true }),
+  { name: "absent", command: "no-such-server-program" },
+];
 const SCENARIO: Scenario = { name: "hello", runs: 1, folder: "workspace", results: 0 };
 
 export async function mcpRows(runner: Runner, program: Program, quick: boolean): Promise<Row[]> {
-  const starts = await startTimes(runner, program, quick ? 4 : START_RUNS);
+  const runs = quick ? 4 : START_RUNS;
+  const starts = await startTimes(runner, [program, await knowing(runner, program, good(runner))], runs);
+  const bad = await startTimes(runner, [program, await knowing(runner, program, BAD)], runs);
   const together = await togetherTimes(quick ? 1 : TOGETHER_RUNS);
   const calls = await callTimes(quick ? CALLS / 3 : CALLS);
-  const later = spread(starts.without)?.median ?? 0;
   const alone = spread(together.slowest)?.median ?? 0;
   const bare = spread(calls.bare)?.median ?? 0;
   return [
-    row(
-      `MCP: first request with ${SERVERS} servers (floor: none)`,
-      starts.withServers,
-      starts.without,
-      later + 5,
-    ),
+    startRow(`MCP: first request with ${SERVERS} servers (floor: none)`, starts, 5),
+    startRow(`MCP: first request with ${BAD.length} bad servers (floor: none)`, bad, 20),
     row(
       `MCP: ${SERVERS} servers of ${TOOLS} tools started (floor: the slowest alone)`,
       together.all,
@@ -39,6 +54,10 @@ export async function mcpRows(runner: Runner, program: Program, quick: boolean):
     ),
     row("MCP: a call (floor: the SDK's client)", calls.ours, calls.bare, bare + 1),
   ];
+}
+
+function startRow(figure: string, { withServers, without }: StartTimes, more: number): Row {
+  return row(figure, withServers, without, (spread(without)?.median ?? 0) + more);
 }
 
 function row(figure: string, ours: readonly number[], floor: readonly number[], target: number): Row {
@@ -53,25 +72,32 @@ function row(figure: string, ours: readonly number[], floor: readonly number[], 
   };
 }
 
-/** Times to the first request, in turns, where the listings of the servers are known. */
-async function startTimes(runner: Runner, program: Program, runs: number) {
+interface StartTimes {
+  readonly withServers: number[];
+  readonly without: number[];
+}
+
+function good({ stage: { workspace: cwd } }: Runner): Entry[] {
+  return Array.from({ length: SERVERS }, (_, n) => scripted(`server_${n}`, { tools: TOOLS }, { cwd }));
+}
+
+/** The program in a home where a run with these servers has been before. */
+async function knowing(runner: Runner, program: Program, entries: readonly Entry[]): Promise<Program> {
   const { root, workspace: cwd } = runner.stage;
-  const entries = Array.from(
-    { length: SERVERS },
-    (_, n) => scripted(`server_${n}`, { tools: TOOLS }, { cwd }),
-  );
-  const home = `${root}/mcp_home`;
+  const home = `${root}/mcp_home_${entries.length}`;
+  const there = entries.map((entry): Entry => ({ ...entry, cwd }));
   {
-    await using mcp = await openMcp(entries, { home });
-    await mcp.servers.start();
+    await using mcp = await openMcp(there, { home });
+    const late = new Promise((resolve) => setTimeout(resolve, WAIT_SECONDS * 1000));
+    await Promise.race([mcp.servers.start(), late]);
+    for (const server of mcp.servers.unknown()) await server.overdue(WAIT_SECONDS);
   }
-  const toml = entries.map(({ name, command, args }) =>
-    `\n[[plugins]]\nname = "${name}"\ncommand = ${JSON.stringify(command)}\nargs = ${
-      JSON.stringify(args)
-    }\n` +
-    `cwd = ${JSON.stringify(cwd)}\n`
+  const toml = there.map((entry) =>
+    `\n[[plugins]]\n${
+      Object.entries(entry).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`).join("")
+    }`
   ).join("");
-  const withServers: Program = {
+  return {
     ...program,
     async prepare(folder, url) {
       await program.prepare(folder, url);
@@ -82,9 +108,17 @@ async function startTimes(runner: Runner, program: Program, runs: number) {
       }
     },
   };
-  const times = { withServers: [] as number[], without: [] as number[] };
+}
+
+/** Times to the first request of two programs in turns, without servers and with them. */
+async function startTimes(
+  runner: Runner,
+  [without, withServers]: readonly [Program, Program],
+  runs: number,
+): Promise<StartTimes> {
+  const times: StartTimes = { withServers: [], without: [] };
   for (let round = -1; round < runs; round++) {
-    for (const [name, each] of [["withServers", withServers], ["without", program]] as const) {
+    for (const [name, each] of [["withServers", withServers], ["without", without]] as const) {
       const first = firstRequest(await runner.run(each, SCENARIO));
       if (round >= 0 && first !== undefined) times[name].push(first);
     }
