@@ -40,7 +40,7 @@ export class McpServer {
     this.spec = parts.spec;
     this.#parts = parts;
     this.log = new ServerLog(parts.home, parts.spec.name);
-    this.#record = parts.spec.enabled ? parts.cache.read(parts.spec.hash) : {};
+    this.#record = parts.spec.enabled ? parts.cache.read(parts.spec.definition) : {};
     this.#state = parts.spec.enabled ? "idle" : "disabled";
     this.#restarts = new Restarts(() => void this.start());
   }
@@ -267,7 +267,7 @@ export class McpServer {
       before.failure === record.failure;
     if (same && age < RECORD_AGE_MS) return;
     this.#record = { ...record, checked: new Date().toISOString() };
-    await this.#parts.cache.write(this.spec.hash, this.#record);
+    await this.#parts.cache.write(this.spec.definition, this.#record);
   }
 
   #change(state: ServerState, change: Omit<ServerChange, "server" | "state"> = {}): void {

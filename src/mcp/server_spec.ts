@@ -24,8 +24,8 @@ export interface McpServerSpec {
   readonly offers: (tool: string) => boolean;
   /** Raw names of tools whose claim to be read-only the user believes. */
   readonly trustedReadOnly: readonly string[];
-  /** Names everything that decides what is started; the same for the same server in another project. */
-  readonly hash: string;
+  /** Everything that decides what is started; the same for the same server in another project. */
+  readonly definition: string;
 }
 
 export interface SpecContext {
@@ -36,14 +36,11 @@ export interface SpecContext {
 }
 
 /** Reads the entries of `[[plugins]]`, in their order. */
-export async function serverSpecs(
-  entries: readonly PluginEntry[],
-  context: SpecContext,
-): Promise<McpServerSpec[]> {
-  return await Promise.all(entries.map((entry) => serverSpec(entry, context)));
+export function serverSpecs(entries: readonly PluginEntry[], context: SpecContext): McpServerSpec[] {
+  return entries.map((entry) => serverSpec(entry, context));
 }
 
-async function serverSpec(entry: PluginEntry, { cwd, callSeconds }: SpecContext): Promise<McpServerSpec> {
+function serverSpec(entry: PluginEntry, { cwd, callSeconds }: SpecContext): McpServerSpec {
   const type = entry.type === "streamable-http" ? "http" : entry.type;
   const { command = "", args = [], env = {}, url = "", headers = {} } = entry;
   const directory = entry.cwd === undefined || entry.cwd === ""
@@ -75,13 +72,8 @@ async function serverSpec(entry: PluginEntry, { cwd, callSeconds }: SpecContext)
     callMs: (tool) => seconds(tool) > 0 ? seconds(tool) * 1000 : undefined,
     offers: (tool) => (enabled.size === 0 || enabled.has(tool)) && !disabled.has(tool),
     trustedReadOnly: entry.trusted_read_only_tools,
-    hash: await digest(canonicalJson([entry.name, type, started])),
+    definition: canonicalJson([entry.name, type, started]),
   };
-}
-
-async function digest(text: string): Promise<string> {
-  const bytes = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return new Uint8Array(bytes).toHex().slice(0, 32);
 }
 
 /** Names of the tools, as the model calls them, whose claim to be read-only the user believes. */

@@ -15,7 +15,7 @@ import type { ServerChange, ServerStatus } from "./server_status.ts";
 import type { McpServerSpec } from "./server_spec.ts";
 import { resourceTool } from "./tools/resource_tool.ts";
 import { remoteTool } from "./tools/tool.ts";
-import { indexedTools } from "./tools/tool_index.ts";
+import { indexTools, needsIndex } from "./tools/tool_index.ts";
 
 export { httpAccess } from "./oauth/http_access.ts";
 
@@ -90,8 +90,15 @@ export class McpServers {
    * threshold they are there, but offered by an index alone.
    */
   tools(): readonly Tool[] {
-    const tools = this.offers().map(({ server, info, name }) => remoteTool(this.named(server), info, name));
-    return indexedTools(tools, this.#options.indexAboveTokens, resourceTool(this.servers));
+    const offers = this.offers();
+    const byName = new Map(this.servers.map((server) => [server.spec.name, server]));
+    const indexed = needsIndex(offers.map(({ info }) => info.size), this.#options.indexAboveTokens);
+    const tools = offers.flatMap(({ server: name, info, name: called }) => {
+      const server = byName.get(name);
+      return server ? [remoteTool(server, info, { name: called, offered: !indexed })] : [];
+    });
+    const resources = resourceTool(this.servers);
+    return [...indexed ? indexTools(tools) : [], ...resources ? [resources] : [], ...tools];
   }
 
   /** What the servers offer as tools, each with the name under which the model calls it. */

@@ -9,11 +9,11 @@ import { needs } from "../support/tools.ts";
 
 const POINTS = 40;
 /** On a busy machine fewer points are enough; a quick one passes all of them in less. */
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 20_000;
 const SEED = Number(Deno.env.get("REASONIX_TEST_SEED") ?? 20261122);
 const EMPTY = "> Ask for something";
 /** A panel that comes by itself takes no key for this long. */
-const PAUSE_MS = 250;
+const PAUSE_MS = 350;
 
 const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);
 

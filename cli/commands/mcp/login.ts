@@ -89,7 +89,7 @@ async function configured(
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   requireServer(listServers(loaded), name);
   const entries = loaded.config.plugins.filter((entry) => entry.name === name);
-  const [spec] = await serverSpecs(entries, { cwd: paths.cwd, callSeconds: 0 });
+  const [spec] = serverSpecs(entries, { cwd: paths.cwd, callSeconds: 0 });
   if (!spec) throw new ReasonixError(`The MCP server "${name}" does not count here`, { exit: "usage" });
   return { loaded, spec };
 }

@@ -39,7 +39,7 @@ export async function openServers(
 ): Promise<McpServers> {
   const { config } = loaded;
   const { httpAccess, McpServers } = await loadMcp();
-  const specs = await serverSpecs(config.plugins, {
+  const specs = serverSpecs(config.plugins, {
     cwd: paths.cwd,
     callSeconds: config.tools.mcp_call_timeout_seconds,
   });

@@ -1,4 +1,5 @@
 import type { JsonSchema } from "../../core/mod.ts";
+import { byteLength } from "../../util/byte_length.ts";
 import { isRecord } from "../../util/json.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 
@@ -11,6 +12,8 @@ export interface McpToolInfo {
   readonly schema: JsonSchema;
   /** The server says that it changes nothing. */
   readonly readOnly: boolean;
+  /** Bytes of what the model would be told of it, but for its name there. */
+  readonly size: number;
 }
 
 export interface McpPromptInfo {
@@ -75,10 +78,14 @@ function toolInfo(raw: unknown, problems: string[]): McpToolInfo | undefined {
   }
   const { name, annotations } = raw;
   const title = text(raw.title) || (isRecord(annotations) ? text(annotations.title) : "");
-  return {
-    name,
+  const told = {
     description: cut(text(raw.description) || title || name),
     schema: objectSchema(raw.inputSchema, name, problems),
+  };
+  return {
+    name,
+    ...told,
+    size: byteLength(name) + byteLength(JSON.stringify(told)),
     readOnly: isRecord(annotations) && annotations.readOnlyHint === true,
     ...(title === "" ? {} : { title }),
   };

@@ -1,5 +1,6 @@
 import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
+import { textHash } from "../../util/text_hash.ts";
 import type { Listing } from "./listing.ts";
 
 /** The two families of protocol revisions: with and without a handshake. */
@@ -18,9 +19,12 @@ export interface ServerRecord {
 
 interface CacheFile extends ServerRecord {
   readonly version: 1;
+  /** The server that it is about; names of files may be the same for two. */
+  readonly definition: string;
 }
 
 const ERA_DAYS = 7;
+const SECOND_SEED = 0x9e3779b9;
 
 /**
  * What servers offered, in `<home>/cache/mcp/<hash>.json` (0600), so that a run can offer their tools before
@@ -35,29 +39,30 @@ export class ListingCache {
     this.#directory = `${home}/cache/mcp`;
   }
 
-  read(hash: string): ServerRecord {
+  read(definition: string): ServerRecord {
     let text: string;
     try {
-      text = Deno.readTextFileSync(this.#file(hash));
+      text = Deno.readTextFileSync(this.#file(definition));
     } catch {
       return {};
     }
     const data = parseJson(text);
-    return isCacheFile(data) ? data : {};
+    return isCacheFile(data) && data.definition === definition ? data : {};
   }
 
-  async write(hash: string, record: ServerRecord): Promise<void> {
+  async write(definition: string, record: ServerRecord): Promise<void> {
     try {
       await Deno.mkdir(this.#directory, { recursive: true, mode: 0o700 });
-      const file: CacheFile = { version: 1, ...record };
-      await writeFileAtomic(this.#file(hash), JSON.stringify(file), { setMode: 0o600 });
+      const file: CacheFile = { ...record, version: 1, definition };
+      await writeFileAtomic(this.#file(definition), JSON.stringify(file), { setMode: 0o600 });
     } catch {
       // A home that cannot be written to is no reason to stop.
     }
   }
 
-  #file(hash: string): string {
-    return `${this.#directory}/${hash}.json`;
+  #file(definition: string): string {
+    const parts = [undefined, SECOND_SEED].map((seed) => textHash(definition, seed).toString(16));
+    return `${this.#directory}/${parts.map((part) => part.padStart(8, "0")).join("")}.json`;
   }
 }
 

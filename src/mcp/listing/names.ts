@@ -1,3 +1,5 @@
+import { textHash } from "../../util/text_hash.ts";
+
 /** Characters a tool's name may have on every wire. */
 const MAX_NAME = 64;
 
@@ -29,9 +31,7 @@ function foreign(text: string): boolean {
   return text === "" || /[^A-Za-z0-9_ -]/.test(text);
 }
 
-/** Six characters that differ for different texts; FNV-1a over UTF-16 units. */
+/** Six characters that differ for most different texts. */
 function shortHash(text: string): string {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return (hash >>> 0).toString(36).padStart(6, "0").slice(-6);
+  return textHash(text).toString(36).padStart(6, "0").slice(-6);
 }

@@ -6,7 +6,11 @@ import { toolResult } from "./result.ts";
 import type { McpServer } from "../server.ts";
 
 /** A tool of a server as the model calls it. */
-export function remoteTool(server: McpServer, info: McpToolInfo, name: string): Tool {
+export function remoteTool(
+  server: McpServer,
+  info: McpToolInfo,
+  { name, offered }: { readonly name: string; readonly offered: boolean },
+): Tool {
   const { spec } = server;
   return {
     name,
@@ -14,6 +18,7 @@ export function remoteTool(server: McpServer, info: McpToolInfo, name: string): 
     schema: info.schema,
     readOnly: info.readOnly || spec.trustedReadOnly.includes(info.name),
     family: "Mcp",
+    offered,
     title: (args) =>
       oneLine(`${spec.name}: ${info.title ?? info.name} ${argumentsLine(JSON.stringify(args))}`).trimEnd(),
     async execute(args, context) {

@@ -1,4 +1,3 @@
-import { byteLength } from "../../util/byte_length.ts";
 import { termsOf } from "../../util/search_words.ts";
 import { failure, type Tool } from "../../tool/mod.ts";
 
@@ -9,32 +8,16 @@ const INDEX_BYTES = 4_000;
 const MOST_FOUND = 8;
 
 /**
- * Tools as they are; above `tokens` tokens of descriptions and schemas they stay callable, and what the model
- * is offered is a search and a call with the names. 0: no index. `resources` counts, and is always offered.
+ * Reports whether tools whose descriptions and schemas have so many bytes each take more than `tokens` tokens
+ * together; 0: never.
  */
-export function indexedTools(
-  tools: readonly Tool[],
-  tokens: number,
-  resources?: Tool,
-): readonly Tool[] {
-  const plain = resources ? [resources] : [];
-  if (tokens <= 0 || tools.length === 0 || estimate([...tools, ...plain]) <= tokens) {
-    return [...tools, ...plain];
-  }
-  return [
-    searchTool(tools),
-    callTool(tools),
-    ...plain,
-    ...tools.map((tool) => ({ ...tool, offered: false })),
-  ];
+export function needsIndex(sizes: readonly number[], tokens: number): boolean {
+  return tokens > 0 && sizes.reduce((sum, size) => sum + size, 0) / BYTES_PER_TOKEN > tokens;
 }
 
-function estimate(tools: readonly Tool[]): number {
-  const bytes = tools.reduce(
-    (sum, { name, description, schema }) => sum + byteLength(JSON.stringify({ name, description, schema })),
-    0,
-  );
-  return bytes / BYTES_PER_TOKEN;
+/** What the model is offered in place of these tools: a search and a call, with their names. */
+export function indexTools(tools: readonly Tool[]): readonly Tool[] {
+  return [searchTool(tools), callTool(tools)];
 }
 
 function searchTool(tools: readonly Tool[]): Tool {

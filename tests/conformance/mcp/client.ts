@@ -29,7 +29,7 @@ const MOST_SIGN_INS = 3;
 
 const home = await Deno.makeTempDir({ prefix: "reasonix-conformance-" });
 
-async function specOf(url: string, scenario: string): Promise<McpServerSpec> {
+function specOf(url: string, scenario: string): McpServerSpec {
   const context = JSON.parse(Deno.env.get("MCP_CONFORMANCE_CONTEXT") ?? "{}") as Record<string, string>;
   const { client_id = scenario === "auth/basic-cimd" ? DOCUMENT : "", client_secret } = context;
   const oauth = {
@@ -39,7 +39,7 @@ async function specOf(url: string, scenario: string): Promise<McpServerSpec> {
     callback_port: 0,
   };
   const entry = pluginSchema.parse({ name: "suite", type: "http", url, oauth });
-  const [spec] = await serverSpecs([entry], { cwd: home, callSeconds: 20 });
+  const [spec] = serverSpecs([entry], { cwd: home, callSeconds: 20 });
   if (!spec) throw new Error("no server");
   return spec;
 }
@@ -73,7 +73,7 @@ async function signIn(spec: McpServerSpec): Promise<void> {
 
 async function main(): Promise<void> {
   const scenario = Deno.env.get("MCP_CONFORMANCE_SCENARIO") ?? "";
-  const spec = await specOf(Deno.args[0] ?? "", scenario);
+  const spec = specOf(Deno.args[0] ?? "", scenario);
   const { McpServers, httpAccess } = await loadMcp();
   const spawn = { guard: undefined, environment: () => Promise.resolve({}) };
   const servers = new McpServers({

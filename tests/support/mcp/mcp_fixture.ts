@@ -53,7 +53,7 @@ export async function openMcp(entries: readonly Entry[], options: FixtureOptions
   const { McpServers } = await loadMcp();
   const servers = new McpServers({
     home,
-    specs: await serverSpecs(entries.map((entry) => pluginSchema.parse(entry)), { cwd, callSeconds: 60 }),
+    specs: serverSpecs(entries.map((entry) => pluginSchema.parse(entry)), { cwd, callSeconds: 60 }),
     indexAboveTokens: options.indexAboveTokens ?? 0,
     spawn: { guard: undefined, environment: () => Promise.resolve(Deno.env.toObject()) },
     questions: { roots: () => [{ uri: `file://${cwd}`, name: "work" }], ...options.questions },

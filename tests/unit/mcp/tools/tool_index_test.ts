@@ -1,4 +1,4 @@
-import { indexedTools } from "../../../../src/mcp/tools/tool_index.ts";
+import { indexTools, needsIndex } from "../../../../src/mcp/tools/tool_index.ts";
 import { type Tool, ToolRegistry } from "../../../../src/tool/mod.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { makeToolContext } from "../../../support/tool_context.ts";
@@ -28,7 +28,7 @@ const MANY = ["alpha", "beta", "gamma"].flatMap((server) =>
 
 Deno.test("three hundred tools cost less than 2,000 tokens until they are used", () => {
   const registry = new ToolRegistry([]);
-  registry.setPluginTools(indexedTools(MANY, 8_000));
+  registry.setPluginTools([...indexTools(MANY), ...MANY.map((one) => ({ ...one, offered: false }))]);
   const offered = registry.schemas();
   assertEquals(offered.map(({ name }) => name), ["mcp_search", "mcp_call"]);
   // Even at two characters a token, half of what text takes.
@@ -39,14 +39,16 @@ Deno.test("three hundred tools cost less than 2,000 tokens until they are used",
   }
 });
 
-Deno.test("few tools are offered as they are, and 0 is never an index", () => {
-  assertEquals(indexedTools(MANY.slice(0, 3), 8_000), MANY.slice(0, 3));
-  assertEquals(indexedTools(MANY, 0).length, 300);
+Deno.test("tools need an index above so many tokens together, and with 0 never", () => {
+  assertEquals(needsIndex([400, 400], 200), false);
+  assertEquals(needsIndex([400, 404], 200), true);
+  assertEquals(needsIndex([4_000_000], 0), false);
+  assertEquals(needsIndex([], 8_000), false);
 });
 
 Deno.test("a call through the index is prepared as the tool that it names", async () => {
   const registry = new ToolRegistry([]);
-  registry.setPluginTools(indexedTools(MANY, 8_000));
+  registry.setPluginTools([...indexTools(MANY), ...MANY.map((one) => ({ ...one, offered: false }))]);
   const call = (args: unknown) => ({ id: "1", name: "mcp_call", arguments: JSON.stringify(args) });
   const prepared = await registry.prepare(call({ tool: "mcp__beta__set_item_1", arguments: { id: "x" } }));
   assert(typeof prepared === "object");
@@ -64,7 +66,7 @@ Deno.test("a call through the index is prepared as the tool that it names", asyn
 
 Deno.test("the index calls nothing but the tools of servers", async () => {
   const registry = new ToolRegistry([], [{ ...remote("x", "own"), name: "own" }]);
-  registry.setPluginTools(indexedTools(MANY, 8_000));
+  registry.setPluginTools([...indexTools(MANY), ...MANY.map((one) => ({ ...one, offered: false }))]);
   for (const tool of ["own", "mcp_call", "mcp_search", "bash", "mcp__beta__set_item"]) {
     const answer = await registry.prepare({ id: "1", name: "mcp_call", arguments: JSON.stringify({ tool }) });
     assert(typeof answer === "string" && answer.includes(tool), String(answer));
@@ -73,7 +75,7 @@ Deno.test("the index calls nothing but the tools of servers", async () => {
 
 Deno.test("mcp_search finds tools by words and by name, with their arguments", async () => {
   const tools = [...MANY, remote("weather", "forecast", "Tells tomorrow's 天气 and temperature")];
-  const search = indexedTools(tools, 8_000)[0];
+  const search = indexTools(tools)[0];
   assert(search);
   const find = async (query: string) =>
     (await search.execute({ query }, makeToolContext("/nowhere"))).content;
@@ -85,7 +87,6 @@ Deno.test("mcp_search finds tools by words and by name, with their arguments", a
 });
 
 Deno.test("the index is the same every time", () => {
-  const text = () =>
-    JSON.stringify(indexedTools(MANY, 8_000).slice(0, 2).map(({ description }) => description));
+  const text = () => JSON.stringify(indexTools(MANY).map(({ description }) => description));
   assertEquals(text(), text());
 });
