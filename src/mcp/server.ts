@@ -102,7 +102,7 @@ export class McpServer {
     await this.#starting;
     if (this.#state === "stopped" || enabled === this.enabled) return;
     if (enabled) {
-      this.#record = this.#parts.cache.read(this.spec.hash);
+      this.#record = this.#parts.cache.read(this.spec.definition);
       this.#restarts.forgive();
       this.#change("idle", { listed: true });
       return await this.start();
