@@ -1,7 +1,7 @@
 import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
-import { textHash } from "../../util/text_hash.ts";
 import type { Listing } from "./listing.ts";
+import { textHash } from "./names.ts";
 
 /** The two families of protocol revisions: with and without a handshake. */
 export type Era = "legacy" | "modern";
