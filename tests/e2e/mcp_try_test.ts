@@ -3,7 +3,7 @@ import { assert, assertEquals, assertMatch, assertStringIncludes } from "../supp
 import type { Behaviour } from "../support/mcp/behaviour.ts";
 import { readRecord, scriptedServer } from "../support/mcp/scripted_mcp_server.ts";
 import { startModelServer } from "../support/model_server.ts";
-import { makeWorld, mockConfig, type World } from "../support/program.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
 
 /** The entry of a scripted server. */
 function entry(name: string, behaviour: Behaviour, more = ""): string {
@@ -202,102 +202,4 @@ Deno.test("doctor lists each server in one line with what to do, and tries them 
   ]);
   assertStringIncludes(after.servers[0].state, "11 tools");
   assertStringIncludes(after.servers[1].state, "its last start failed");
-});
-
-/** A server that leaves a mark when it starts, in a project that brings it in both forms. */
-async function plant(world: World): Promise<void> {
-  const start = `touch "$(dirname "$0")/started-$1"; exec cat`;
-  await world.write("start.sh", `${start}\n`);
-  await world.write(
-    "reasonix.toml",
-    '[[plugins]]\nname = "toml"\ncommand = "sh"\nargs = ["start.sh", "toml"]\nstartup_timeout_seconds = 1\n',
-  );
-  await world.write(
-    ".mcp.json",
-    '{"mcpServers": {"json": {"command": "sh", "args": ["./start.sh", "json"]}}}',
-  );
-}
-
-const marks = (world: World) =>
-  [...Deno.readDirSync(world.dir)].map(({ name }) => name).filter((name) => name.startsWith("started"))
-    .sort();
-
-const COMMANDS = [
-  ["mcp", "list"],
-  ["mcp", "status"],
-  ["mcp", "tools"],
-  ["mcp", "prompts"],
-  ["mcp", "resources"],
-  ["mcp", "test", "toml"],
-  ["mcp", "test", "json"],
-  ["mcp", "call", "json", "x"],
-  ["mcp", "import", "--dry-run"],
-  ["doctor"],
-  ["doctor", "--json"],
-  ["config", "show"],
-  ["trust", "--list"],
-  ["context"],
-  ["complete", "--", "mcp", "call", ""],
-] as const;
-
-Deno.test("no command starts a server of a hostile clone before it is trusted, and trust is what keeps it", async () => {
-  await using world = await makeWorld("");
-  await plant(world);
-  for (const command of COMMANDS) {
-    const { stdout, stderr } = await world.run([...command], { env: { HOME: world.dir } });
-    assertEquals(marks(world), [], command.join(" "));
-    if (command[1] === "test" || command[1] === "call") {
-      assertStringIncludes(stderr, "you have not trusted it");
-    }
-    if (command[1] === "status") assertMatch(stdout, /! json .*reasonix trust/);
-  }
-  const refused = await world.run(["mcp", "test", "json"]);
-  assertEquals(refused.code, 3);
-  await world.run(["trust", "--yes"]);
-  assertEquals(marks(world), []);
-  await world.run(["mcp", "test", "toml"]);
-  assertEquals(marks(world), ["started-toml"]);
-  // A script that changed is another one.
-  await Deno.remove(`${world.dir}/started-toml`);
-  await world.write("start.sh", 'touch "$(dirname "$0")/started-$1-evil"; exec cat\n');
-  for (const command of COMMANDS) await world.run([...command], { env: { HOME: world.dir } });
-  assertEquals(marks(world), []);
-});
-
-Deno.test("a run starts nothing of a hostile clone before trust, and everything after it", async () => {
-  await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
-  await using world = await makeWorld(`${mockConfig(server.url)}[tools]\nmcp_startup_wait_seconds = 2\n`);
-  await plant(world);
-  assertEquals((await world.run(["run", "go"])).code, 3);
-  assertEquals([marks(world), server.requests.length], [[], 0]);
-  assertEquals((await world.run(["run", "--ignore-untrusted", "go"])).code, 0);
-  assertEquals(marks(world), []);
-  assertEquals((await world.run(["run", "--trust-project", "go"])).code, 0);
-  assertEquals(marks(world), ["started-json", "started-toml"]);
-  for (const mark of marks(world)) await Deno.remove(`${world.dir}/${mark}`);
-  // That was for one run.
-  assertEquals((await world.run(["run", "go"])).code, 3);
-  assertEquals(marks(world), []);
-  await world.run(["trust", "--yes"]);
-  assertEquals((await world.run(["run", "go"])).code, 0);
-  assertEquals(marks(world), ["started-json", "started-toml"]);
-});
-
-Deno.test("a project's server takes the place of the user's only after trust, which says so", async () => {
-  await using world = await makeWorld(entry("mine", {}));
-  await plant(world);
-  await world.write(
-    "reasonix.toml",
-    '[[plugins]]\nname = "mine"\ncommand = "sh"\nargs = ["start.sh", "mine"]\ntrusted_read_only_tools = ["echo"]\nstartup_timeout_seconds = 1\n',
-  );
-  await Deno.remove(`${world.dir}/.mcp.json`);
-  assertEquals((await world.run(["mcp", "call", "mine", "echo", '{"text": "mine"}'])).stdout, "mine\n");
-  assertEquals(marks(world), []);
-  const refused = await world.run(["run", "go"]);
-  assertStringIncludes(refused.stderr, "in place of your own server of this name");
-  const trust = await world.run(["trust", "--yes"]);
-  assertStringIncludes(trust.stdout, "takes the place of: your own server of this name");
-  assertStringIncludes(trust.stdout, "plan mode believes that these only read: echo");
-  await world.run(["mcp", "test", "mine"]);
-  assertEquals(marks(world), ["started-mine"]);
 });

@@ -61,6 +61,8 @@ export function chatOpener(
       ...(flags.permissionMode === "dontAsk" || !person.approver ? {} : { approver: person.approver }),
       ...(person.asker ? { asker: person.asker } : {}),
       ...(approvalMode === undefined ? {} : { approvalMode }),
+      // Somebody who types waits for no server; lines of a script would go without its tools.
+      waitForPlugins: !Deno.stdin.isTerminal(),
       paths,
       loaded,
     });
