@@ -1,4 +1,4 @@
-/** MCP servers of a repository, as programs that leave a mark: none starts before trust, all of them after. */
+/** MCP servers of a repository, as programs that leave a mark: none starts before trust, all after it. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { scriptedServer } from "../support/mcp/scripted_mcp_server.ts";
 import { startModelServer } from "../support/model_server.ts";
