@@ -6,6 +6,7 @@ import type {
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { after } from "../../util/timer.ts";
 import { CallClock } from "./call_clock.ts";
 import { type ClientOptions, createClient, PROBE_MS } from "./client.ts";
 import { explain, statusOf } from "./explain.ts";
@@ -190,8 +191,10 @@ export class Connection {
     const { transport } = this.#server;
     if ("terminateSession" in transport) {
       const { terminateSession } = transport as StreamableHTTPClientTransport;
-      const limit = new Promise((resolve) => setTimeout(resolve, PROBE_MS));
-      await Promise.race([terminateSession.call(transport).catch(() => {}), limit]);
+      const late = Promise.withResolvers<void>();
+      const clear = after(PROBE_MS, late.resolve);
+      await Promise.race([terminateSession.call(transport).catch(() => {}), late.promise]);
+      clear();
     }
     await this.#client.close().catch(() => {});
     await transport.close();
