@@ -1,9 +1,13 @@
+import { createRedactor } from "../util/redact.ts";
 import { terminalSafe } from "../util/terminal_text.ts";
 
 /** Bytes of a log; then it begins anew, and the one before is kept. */
 const MAX_BYTES = 1024 * 1024;
 const LAST_LINES = 20;
 const MAX_LINE = 2_000;
+
+/** Servers print what they were given; tokens of sign-ins and what has their form stays out. */
+const redact = createRedactor([]);
 
 /**
  * What a server prints beside the protocol, with what happened to it: `<home>/logs/mcp/<server>.log`, at most
@@ -25,17 +29,18 @@ export class ServerLog {
 
   /** Adds lines of the server's own, as one write: a server may print without end. */
   output(lines: readonly string[]): void {
-    const shown = lines.map((line) => terminalSafe(line.slice(0, MAX_LINE)).trimEnd()).filter((line) =>
-      line !== ""
+    const shown = redact(
+      lines.map((line) => terminalSafe(line.slice(0, MAX_LINE)).trimEnd()).filter((line) => line !== "")
+        .join("\n"),
     );
-    if (shown.length === 0) return;
-    this.#last = [...this.#last, ...shown.slice(-LAST_LINES)].slice(-LAST_LINES);
-    this.#append(shown.join("\n"));
+    if (shown === "") return;
+    this.#last = [...this.#last, ...shown.split("\n").slice(-LAST_LINES)].slice(-LAST_LINES);
+    this.#append(shown);
   }
 
   /** Adds a line about the server. */
   note(text: string): void {
-    this.#append(`[${new Date().toISOString()}] ${terminalSafe(text)}`);
+    this.#append(`[${new Date().toISOString()}] ${redact(terminalSafe(text))}`);
   }
 
   #append(line: string): void {

@@ -25,7 +25,7 @@ export interface Circumstances {
 interface HttpRefusal extends Error {
   readonly status: number;
   readonly statusText?: string;
-  readonly text?: string | null;
+  readonly data?: { readonly text?: unknown };
 }
 
 const MAX_LINE = 300;
@@ -124,7 +124,7 @@ function refused(refusal: HttpRefusal, { spec, waitSeconds }: Circumstances): Pr
       "correct the url of the server",
     ];
   }
-  const said = wordsOf(refusal.text ?? "");
+  const said = wordsOf(typeof refusal.data?.text === "string" ? refusal.data.text : "");
   const more = said === "" ? "" : `: ${said}`;
   if (status === 403) return [`it refuses access (${shown})${more}`, "check the account or the headers"];
   if (status === 404 || status === 405) {

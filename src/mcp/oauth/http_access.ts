@@ -99,6 +99,11 @@ class SignedInAccess implements HttpAccess {
   async #refused(context: UnauthorizedContext): Promise<void> {
     const used = (await this.#latest())?.tokens?.access_token;
     const { UnauthorizedError } = await loadSdk();
+    if (used === undefined) {
+      this.#signIn = null;
+      if ((await this.#latest())?.tokens === undefined) throw new UnauthorizedError();
+      return;
+    }
     await this.#store.alone(keyOf(this.#spec), async () => {
       this.#signIn = null;
       const signIn = await this.#latest();

@@ -63,7 +63,8 @@ export async function signIn(spec: McpServerSpec, options: SignInOptions): Promi
     return await new SigningIn(spec, options).run();
   } catch (error) {
     if (isAbort(error) && options.signal.aborted) throw error;
-    const explained = explain(error, { spec });
+    const silent = isAbort(error) ? obstacle(`no answer within ${REQUEST_MS / 1000} s`) : undefined;
+    const explained = silent ?? explain(error, { spec });
     const remedy = explained instanceof ReasonixError ? explained.remedy : undefined;
     throw new ReasonixError(`Cannot sign in at ${spec.name}: ${errorMessage(explained)}`, {
       ...(remedy === undefined ? {} : { remedy }),

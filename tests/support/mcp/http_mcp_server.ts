@@ -120,6 +120,7 @@ export class HttpMcpServer implements AsyncDisposable {
     this.seen.push(seen);
     const instead = await this.#behaviour.instead?.(seen);
     if (instead !== undefined) return instead;
+    if (seen.path.startsWith("/.well-known/")) return new Response("Not found", { status: 404 });
     const id = headers.get(SESSION);
     const session = this.#sessionOf(seen);
     if (session === undefined) return new Response("Session not found", { status: 404 });

@@ -20,6 +20,8 @@ export interface FixtureOptions {
   /** A home that other fixtures use too; default: one of its own. */
   readonly home?: string;
   readonly indexAboveTokens?: number;
+  /** Values of variables with secrets. */
+  readonly secret?: (name: string) => string | undefined;
   /** Receives the progress of calls. */
   readonly progress?: (text: string) => void;
 }
@@ -50,14 +52,16 @@ export async function openMcp(entries: readonly Entry[], options: FixtureOptions
   await Deno.mkdir(cwd);
   const changes: ServerChange[] = [];
   const waiting = new Set<(change: ServerChange) => void>();
-  const { McpServers } = await loadMcp();
+  const { httpAccess, McpServers } = await loadMcp();
+  const spawn = { guard: undefined, environment: () => Promise.resolve(Deno.env.toObject()) };
+  const { secret = () => undefined } = options;
   const servers = new McpServers({
     home,
     specs: serverSpecs(entries.map((entry) => pluginSchema.parse(entry)), { cwd, callSeconds: 60 }),
     indexAboveTokens: options.indexAboveTokens ?? 0,
-    spawn: { guard: undefined, environment: () => Promise.resolve(Deno.env.toObject()) },
+    spawn,
     questions: { roots: () => [{ uri: `file://${cwd}`, name: "work" }], ...options.questions },
-    connection: () => Promise.resolve({ headers: () => Promise.resolve({}) }),
+    connection: (spec) => Promise.resolve(httpAccess(spec, { home, spawn, secret })),
     onChange: (change) => {
       changes.push(change);
       for (const tell of waiting) tell(change);

@@ -1,0 +1,241 @@
+import { ReasonixError } from "../../../../src/core/mod.ts";
+import { loadSignIn, loadSignOut, type McpServerSpec } from "../../../../src/mcp/mod.ts";
+import { assert, assertEquals, assertMatch, assertRejects } from "../../../support/assert.ts";
+import {
+  AuthorizationServer,
+  startProtectedServer,
+  visitAsBrowser,
+} from "../../../support/mcp/authorization_server.ts";
+import { startHttpMcpServer } from "../../../support/mcp/http_mcp_server.ts";
+import { type McpFixture, openMcp } from "../../../support/mcp/mcp_fixture.ts";
+
+interface Person {
+  /** What the person does with the address; default: goes there and comes back. */
+  readonly visit?: (address: URL) => void | Promise<void>;
+  readonly pasted?: AsyncIterable<string>;
+  readonly refused?: (why: string) => void;
+  readonly signal?: AbortSignal;
+  readonly limitMs?: number;
+  readonly secret?: (name: string) => string | undefined;
+}
+
+const entry = (url: string, more: Record<string, unknown> = {}) => ({
+  name: "far",
+  type: "http",
+  url,
+  ...more,
+});
+const specOf = ({ servers }: McpFixture): McpServerSpec => servers.named("far").spec;
+
+/** Signs in; what the page at the end says is returned with it. */
+async function signIn(mcp: McpFixture, person: Person = {}) {
+  const { signIn } = await loadSignIn();
+  let page: Promise<string> = Promise.resolve("");
+  const signedIn = await signIn(specOf(mcp), {
+    home: mcp.home,
+    secret: () => undefined,
+    signal: AbortSignal.timeout(30_000),
+    visit: (address) => {
+      page = visitAsBrowser(address);
+    },
+    ...person,
+  });
+  return { ...signedIn, page: await page };
+}
+
+const stateOf = ({ servers }: McpFixture) => servers.status[0]?.state;
+const authFile = (home: string) => `${home}/mcp-auth.json`;
+
+Deno.test("signIn registers, proves itself and keeps tokens with which the server then works", async () => {
+  await using issuer = new AuthorizationServer();
+  await using server = startProtectedServer(issuer, { scope: "read" });
+  await using mcp = await openMcp([entry(server.url)]);
+  await mcp.servers.start();
+  assertEquals([stateOf(mcp), mcp.servers.status[0]?.detail], ["needs-auth", "reasonix mcp login far"]);
+  assertEquals(issuer.seen, [], "nobody is sent away without being asked");
+
+  const { page, ...signedIn } = await signIn(mcp);
+  assertEquals(signedIn, { issuer: issuer.issuer, scope: "read" });
+  assertMatch(page, /You are signed in/);
+  const [asked] = issuer.to("/authorize");
+  assertEquals(
+    ["response_type", "code_challenge_method", "scope", "resource"].map((name) => asked?.params.get(name)),
+    ["code", "S256", "read", server.url],
+  );
+  assertMatch(asked?.params.get("redirect_uri") ?? "", /^http:\/\/127\.0\.0\.1:\d+\/callback$/);
+
+  await mcp.servers.named("far").restart();
+  assertEquals(stateOf(mcp), "ready");
+  assertEquals((await mcp.call("mcp__far__echo", { text: "in" })).content, "in");
+  const { mode } = await Deno.stat(authFile(mcp.home));
+  assertEquals((mode ?? 0) & 0o777, 0o600);
+  const log = await mcp.log("far");
+  for (const token of issuer.accepted.keys()) assert(!log.includes(token), log);
+});
+
+Deno.test("signIn names itself as before at the same authorization server, and anew where it cannot", async () => {
+  await using issuer = new AuthorizationServer();
+  await using server = startProtectedServer(issuer);
+  await using mcp = await openMcp([entry(server.url)]);
+  await signIn(mcp);
+  await signIn(mcp);
+  assertEquals(issuer.clients.size, 1);
+  const [redirect = ""] = [...issuer.clients.values()];
+  using _busy = Deno.listen({ hostname: "127.0.0.1", port: Number(new URL(redirect).port) });
+  await signIn(mcp);
+  assertEquals(issuer.clients.size, 2);
+});
+
+Deno.test("signIn uses the client of the configuration, with its secret or its document", async () => {
+  await using issuer = new AuthorizationServer({ registers: false, documents: true });
+  await using server = startProtectedServer(issuer);
+  const client = { client_id: "known", client_secret_env: "SECRET" };
+  {
+    await using mcp = await openMcp([entry(server.url, { oauth: client })]);
+    await assertRejects(() => signIn(mcp), ReasonixError, "SECRET is not set");
+    await signIn(mcp, { secret: (name) => name === "SECRET" ? "s3cret-of-client" : undefined });
+    const basic = issuer.to("/token").at(-1)?.headers.get("authorization");
+    assertEquals(basic, `Basic ${btoa("known:s3cret-of-client")}`);
+    assert(!(await Deno.readTextFile(authFile(mcp.home))).includes("s3cret-of-client"));
+  }
+  const document = "https://reasonix.example/client.json";
+  await using mcp = await openMcp([entry(server.url, { oauth: { client_id: document } })]);
+  await signIn(mcp);
+  assertEquals(issuer.to("/authorize").at(-1)?.params.get("client_id"), document);
+});
+
+Deno.test("signIn says what to do where no client is registered and none is configured", async () => {
+  await using issuer = new AuthorizationServer({ registers: false });
+  await using server = startProtectedServer(issuer);
+  await using mcp = await openMcp([entry(server.url)]);
+  const error = await assertRejects(() => signIn(mcp), ReasonixError, "takes no registrations");
+  assertMatch(error.remedy ?? "", /http:\/\/127\.0\.0\.1:\d+\/callback.*client_id = /);
+});
+
+Deno.test("signIn believes no answer of somebody else: not in state, not in iss", async () => {
+  await using issuer = new AuthorizationServer();
+  await using liar = new AuthorizationServer({ answersAs: "http://127.0.0.1:1" });
+  await using silent = new AuthorizationServer({ namesItself: false, metadata: NAMES_ITSELF });
+  await using server = startProtectedServer(issuer);
+  await using mcp = await openMcp([entry(server.url)]);
+  const pages: string[] = [];
+  await signIn(mcp, {
+    visit: async (address) => {
+      const back = new URL(address.searchParams.get("redirect_uri") ?? "");
+      for (const query of ["?code=stolen", "?code=stolen&state=guessed"]) {
+        pages.push(await (await fetch(new URL(query, back))).text());
+      }
+      const other = await fetch(new URL("/other", back));
+      assertEquals([other.status, (await other.text()).length > 0], [404, true]);
+      void visitAsBrowser(address);
+    },
+  });
+  assert(pages.every((page) => page.includes("does not belong")), pages.join());
+  assertEquals(issuer.to("/token").length, 1);
+  for (const wrong of [liar, silent]) {
+    await using protectedServer = startProtectedServer(wrong);
+    await using other = await openMcp([entry(protectedServer.url)]);
+    await assertRejects(() => signIn(other), ReasonixError, "Issuer mismatch");
+    assertEquals(wrong.to("/token"), []);
+  }
+});
+
+const NAMES_ITSELF = { authorization_response_iss_parameter_supported: true };
+
+Deno.test("signIn gives up for a refusal, a person who does not come back, and an interrupt; nothing is kept", async () => {
+  await using no = new AuthorizationServer({ refuses: "access_denied" });
+  await using refusing = startProtectedServer(no);
+  await using mcp = await openMcp([entry(refusing.url)]);
+  await assertRejects(() => signIn(mcp), ReasonixError, "refused (access_denied: You said no)");
+
+  await using issuer = new AuthorizationServer();
+  await using server = startProtectedServer(issuer);
+  await using second = await openMcp([entry(server.url)]);
+  const late = { visit: () => {}, limitMs: 20 };
+  const error = await assertRejects(() => signIn(second, late), ReasonixError, "nobody came back");
+  assertMatch(error.remedy ?? "", /reasonix mcp logout far/);
+
+  const life = new AbortController();
+  const interrupted = {
+    visit: () => life.abort(new DOMException("Interrupted", "AbortError")),
+    signal: life.signal,
+  };
+  await assertRejects(() => signIn(second, interrupted), DOMException, "Interrupted");
+  await assertRejects(() => Deno.stat(authFile(second.home)), Deno.errors.NotFound, "");
+});
+
+Deno.test("signIn takes the address at which a browser on another machine ended", async () => {
+  await using issuer = new AuthorizationServer();
+  await using server = startProtectedServer(issuer);
+  await using mcp = await openMcp([entry(server.url)]);
+  const sent = Promise.withResolvers<URL>();
+  const refused: string[] = [];
+  await signIn(mcp, {
+    visit: sent.resolve,
+    refused: (why) => refused.push(why),
+    pasted: (async function* () {
+      const address = await sent.promise;
+      const answer = await fetch(address, { redirect: "manual" });
+      await answer.body?.cancel();
+      yield "";
+      yield "no address";
+      yield `${address.searchParams.get("redirect_uri")}?code=1&state=another`;
+      yield ` ${answer.headers.get("location")} `;
+    })(),
+  });
+  assertEquals(refused.length, 2);
+  assertMatch(refused[1] ?? "", /another sign-in/);
+});
+
+Deno.test("signIn sends nobody to an address that is not of the web or not encrypted", async () => {
+  const addresses = ["file:///etc/passwd", "javascript:alert(1)", "http://auth.example/authorize"];
+  for (const authorization_endpoint of addresses) {
+    await using issuer = new AuthorizationServer({ metadata: { authorization_endpoint } });
+    await using server = startProtectedServer(issuer);
+    await using mcp = await openMcp([entry(server.url)]);
+    const visited: URL[] = [];
+    await assertRejects(
+      () => signIn(mcp, { visit: (url) => void visited.push(url) }),
+      ReasonixError,
+      "sign in at far",
+    );
+    assertEquals(visited, []);
+  }
+});
+
+Deno.test("signIn says where there is nothing to sign in at", async () => {
+  await using open = startHttpMcpServer();
+  await using closed = startHttpMcpServer({ instead: () => new Response(null, { status: 401 }) });
+  const cases: [Record<string, unknown>, string][] = [
+    [entry(open.url), "does not ask for a sign-in"],
+    [entry(closed.url), "nothing there says how to sign in"],
+    [entry("http://127.0.0.1:1/mcp"), "could not be reached"],
+    [entry(open.url, { headers: { Authorization: "Bearer x" } }), "Authorization header"],
+    [entry(open.url, { headers_helper: "echo {}" }), "headers_helper"],
+    [{ name: "far", command: "x" }, "program on this machine"],
+  ];
+  for (const [one, line] of cases) {
+    await using mcp = await openMcp([one]);
+    await assertRejects(() => signIn(mcp), ReasonixError, line);
+  }
+  assertEquals(open.sessions, 0, "a session that was only knocked for is ended");
+});
+
+Deno.test("signOut gives the tokens back and forgets them, also where nobody takes them", async () => {
+  await using issuer = new AuthorizationServer();
+  await using server = startProtectedServer(issuer);
+  await using mcp = await openMcp([entry(server.url)]);
+  const { signOut } = await loadSignOut();
+  const out = () => signOut(specOf(mcp), { home: mcp.home, secret: () => undefined });
+  assertEquals(await out(), { known: false, revoked: [], problems: [] });
+  await signIn(mcp);
+  assertEquals(await out(), { known: true, revoked: [issuer.issuer], problems: [] });
+  assertEquals([issuer.accepted.size, issuer.renewing.size], [0, 0]);
+  assert(!(await Deno.readTextFile(authFile(mcp.home))).includes("access-"));
+
+  await signIn(mcp);
+  await issuer[Symbol.asyncDispose]();
+  const { known, revoked, problems } = await out();
+  assertEquals([known, revoked, problems.length], [true, [], 1]);
+  assertEquals((await out()).known, false);
+});
