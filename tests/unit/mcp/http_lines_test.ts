@@ -1,0 +1,130 @@
+/** What goes wrong on the way to a server over HTTP is one line that says why and what to do. */
+import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
+import { type HttpBehaviour, type Seen, startHttpMcpServer } from "../../support/mcp/http_mcp_server.ts";
+import { openMcp } from "../../support/mcp/mcp_fixture.ts";
+
+const entry = (url: string, more: Record<string, unknown> = {}) => ({
+  name: "far",
+  type: "http",
+  url,
+  ...more,
+});
+
+async function stateOf(one: Record<string, unknown>): Promise<string> {
+  await using mcp = await openMcp([one]);
+  await mcp.servers.start();
+  const { state, detail } = mcp.servers.status[0] ?? {};
+  const shown = `${state}${detail ? `: ${detail}` : ""}`;
+  assert(shown.length < 400 && !shown.includes("\n"), shown);
+  return shown;
+}
+
+async function refusedWith(instead: NonNullable<HttpBehaviour["instead"]>, more = {}): Promise<string> {
+  await using server = startHttpMcpServer({ instead });
+  return (await stateOf(entry(server.url, more))).replace(new URL(server.url).host, "HOST");
+}
+
+Deno.test("an answer that is no success is told with its status, its words and the next step", async () => {
+  const html = "<!doctype html><html><head><title>Gone fishing</title></head><body>…</body></html>";
+  const cases: readonly [Response, string][] = [
+    [
+      Response.json({ error: { message: "Not for you" } }, { status: 403 }),
+      "failed: it refuses access (403 Forbidden): Not for you; check the account or the headers",
+    ],
+    [
+      new Response(html, { status: 404 }),
+      "failed: there is no MCP server at http://HOST/mcp (404 Not Found); look at the url of the server; many end with /mcp",
+    ],
+    [new Response(html, { status: 500 }), "failed: it answers with 500 Internal Server Error: Gone fishing"],
+    [
+      new Response("busy", { status: 503, headers: { "retry-after": "120" } }),
+      "failed: it answers with 503 Service Unavailable: busy; it asks to come back in 120 s",
+    ],
+    [
+      new Response(null, { status: 307, headers: { location: "https://mcp.example/v2?key=s3cret" } }),
+      "failed: http://HOST/mcp leads to https://mcp.example/v2 (307 Temporary Redirect), which is not followed; correct the url of the server",
+    ],
+    [
+      new Response(html, { headers: { "content-type": "text/html" } }),
+      "failed: http://HOST/mcp is no MCP server: it answers with text/html; look at the url of the server; many end with /mcp",
+    ],
+  ];
+  for (const [response, line] of cases) assertEquals(await refusedWith(() => response.clone()), line);
+});
+
+Deno.test("a refusal of what the configuration holds is no question for a sign-in", async () => {
+  const no = () => new Response(null, { status: 401 });
+  assertMatch(
+    await refusedWith(no, { headers: { Authorization: "Bearer old" } }),
+    /^failed: it refuses the Authorization header of its configuration \(401\); correct or renew the value$/,
+  );
+  assertEquals(await refusedWith(no), "needs-auth: reasonix mcp login far");
+});
+
+Deno.test("a short wait that a server asks for is kept, and the request made once more", async () => {
+  for (const status of [429, 503]) {
+    let isBusy = true;
+    const isCall = ({ message }: Seen) => message.method === "tools/call";
+    await using server = startHttpMcpServer({
+      instead: (seen) => {
+        if (!isBusy || !isCall(seen)) return undefined;
+        isBusy = false;
+        return new Response("busy", { status, headers: { "retry-after": "0" } });
+      },
+    });
+    await using mcp = await openMcp([entry(server.url)]);
+    await mcp.servers.start();
+    assertEquals((await mcp.call("mcp__far__echo", { text: "a" })).content, "a");
+    assertEquals(server.seen.filter(isCall).length, 2);
+  }
+});
+
+Deno.test("a server that stays busy is asked three times, and a failure without that never again", async () => {
+  for (const [status, times] of [[429, 3], [500, 1]] as const) {
+    let count = 0;
+    await using server = startHttpMcpServer({
+      instead: ({ message }) => {
+        if (message.method !== "tools/call") return undefined;
+        count += 1;
+        return new Response("busy", { status, headers: { "retry-after": "0" } });
+      },
+    });
+    await using mcp = await openMcp([entry(server.url)]);
+    await mcp.servers.start();
+    assertMatch((await mcp.call("mcp__far__echo", { text: "a" })).content, new RegExp(`${status} .*busy`));
+    assertEquals(count, times);
+  }
+});
+
+Deno.test("an address at which nothing or something else listens is told without what is secret in it", async () => {
+  await using plain = startHttpMcpServer();
+  const { port } = new URL(plain.url);
+  using closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const free = (closed.addr as Deno.NetAddr).port;
+  closed.close();
+  const cases: readonly [string, RegExp][] = [
+    [`http://127.0.0.1:${free}/mcp?key=s3cret`, /^failed: 127\.0\.0\.1:\d+ could not be reached: .*refused/i],
+    [
+      `https://127.0.0.1:${port}/mcp`,
+      /^failed: .* could not be reached: .*; the server does not speak TLS there/,
+    ],
+    [
+      "http://no-such-host.invalid/mcp",
+      /^failed: no-such-host\.invalid (?:cannot be found|could not be reached)/,
+    ],
+    [
+      "127.0.0.1:80",
+      /^failed: "127\.0\.0\.1:80" is no address of a server; give an http:\/\/ or https:\/\/ address/,
+    ],
+    ["ftp://127.0.0.1/", /is no address of a server/],
+  ];
+  for (const [url, line] of cases) {
+    const shown = await stateOf(entry(url));
+    assertMatch(shown, line);
+    assert(!shown.includes("s3cret"), shown);
+  }
+  assertMatch(
+    await stateOf({ name: "old", type: "sse", url: plain.url }),
+    /^failed: The transport "sse" .* type = "http"/,
+  );
+});
