@@ -4,7 +4,7 @@ import type { Controller, FileReport, RewindScope } from "../control/mod.ts";
 import { errorMessage, type EventSink, ReasonixError } from "../core/mod.ts";
 import type { Approver, Gate } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
-import type { Tool } from "../tool/mod.ts";
+import type { Asker, Tool } from "../tool/mod.ts";
 import { assemble } from "./assemble.ts";
 import type { Assembly } from "./assembly.ts";
 import type { RunOptions } from "./run_options.ts";
@@ -44,6 +44,8 @@ export interface AgentOptions
    * Answers what the rules ask about. Default: nobody, which refuses the call unless `onAsk` says otherwise.
    */
   readonly approver?: Approver;
+  /** Answers questions of the model and of MCP servers. Default: nobody. */
+  readonly asker?: Asker;
   /** Receives everything that happens. */
   readonly onEvent?: EventSink;
 }

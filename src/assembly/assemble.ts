@@ -40,7 +40,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   });
   const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [] });
   const parts = { paths, loaded, scope, workspace, session, recorder, inputs, registry, asker };
-  const rules = { vision: provider.model.vision, temporaryRules: skillRules.current };
+  const rules = { provider, vision: provider.model.vision, temporaryRules: skillRules.current };
   const { tools, gate, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const context = await manageContext({ ...parts, model, plugins });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });

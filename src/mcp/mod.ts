@@ -21,3 +21,7 @@ export const loadSignIn = lazy(() => import("./oauth/sign_in.ts"));
 
 /** … and out again. */
 export const loadSignOut = lazy(() => import("./oauth/sign_out.ts"));
+
+/** Questions of servers to the person, and to the session's model. */
+export const loadElicitation = lazy(() => import("./questions/elicitation.ts"));
+export const loadSampling = lazy(() => import("./questions/sampling.ts"));

@@ -69,13 +69,16 @@ export class LinePerson {
 
   async #approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
     const { texts, stop } = this.#options;
-    const { tool, subject, reason, scopes, rule, prefixRule } = request;
+    const { tool, subject, reason, scopes, rule, prefixRule, personOnly } = request;
     const { allowOnce, allowSession, allowAlways, deny } = texts();
     const denied: ApprovalAnswer = { allow: false, scope: "once" };
     const choices: Choice<ApprovalAnswer>[] = [
       { label: allowOnce, value: { allow: true, scope: "once" } },
       ...(scopes.includes("session")
         ? [{ label: allowSession, value: { allow: true, scope: "session" } as const }]
+        : []),
+      ...(scopes.includes("always") && rule === undefined && personOnly
+        ? [{ label: allowAlways(tool), value: { allow: true, scope: "always" } as const }]
         : []),
       ...(scopes.includes("always") ? [rule, prefixRule] : []).filter((each) => each !== undefined).map((
         each,

@@ -113,7 +113,7 @@ interface GateParts extends Required<Pick<GateOptions, "temporaryRules">> {
   readonly scope: AccessScope;
   readonly recorder: Recorder;
   readonly tools: Required<Pick<GateOptions, "shellFolder" | "details">> & Pick<GateSources, "openJail">;
-  readonly plugins: Required<Pick<GateOptions, "trustedReadOnly">> | undefined;
+  readonly plugins: Required<Pick<GateOptions, "trustedReadOnly" | "saveTrust">> | undefined;
 }
 
 /** The permission gate of a run. */
@@ -130,6 +130,7 @@ export function buildGate(
     details,
     temporaryRules,
     ...(plugins ? { trustedReadOnly: plugins.trustedReadOnly } : {}),
+    ...(plugins && configured.saveRule ? { saveTrust: plugins.saveTrust } : {}),
     ...(approver ? { approver } : {}),
   });
 }

@@ -1,6 +1,6 @@
-import { type LoadedConfig, lookUpSecret } from "../../config/mod.ts";
+import { type LoadedConfig, loadServerEdits, lookUpSecret, userConfigFile } from "../../config/mod.ts";
 import { changeTools, type Recorder } from "../../control/mod.ts";
-import type { NewEvent } from "../../core/mod.ts";
+import { errorMessage, type NewEvent } from "../../core/mod.ts";
 import {
   type AttachedContent,
   type ContentDesk,
@@ -18,13 +18,19 @@ import { after } from "../../util/timer.ts";
 import { secretsOf } from "../access/secrets.ts";
 import type { RunPaths } from "../run_paths.ts";
 
+/** Answers to what servers ask in a run. */
+export interface RunQuestions extends McpQuestions {
+  /** Says that a tool is believed for this session only: why, or what could be written. */
+  readonly notSaved: (tool: string, server: string, why: string) => Promise<string>;
+}
+
 export interface PluginParts {
   readonly paths: RunPaths;
   readonly loaded: LoadedConfig;
   readonly recorder: Recorder;
   readonly registry: ToolRegistry;
   readonly guard: ProcessGuard | undefined;
-  readonly questions: McpQuestions;
+  readonly questions: RunQuestions;
   /** False: nothing is waited for, and servers start soon by themselves. */
   readonly wait: boolean;
 }
@@ -34,7 +40,9 @@ const SOON_MS = 250;
 
 /** The MCP servers of the configuration, not started. Whoever opens them closes them. */
 export async function openServers(
-  { paths, loaded, guard, questions }: Pick<PluginParts, "paths" | "loaded" | "guard" | "questions">,
+  { paths, loaded, guard, questions }: Pick<PluginParts, "paths" | "loaded" | "guard"> & {
+    readonly questions: McpQuestions;
+  },
   onChange: (change: ServerChange) => void,
 ): Promise<McpServers> {
   const { config } = loaded;
@@ -86,6 +94,23 @@ export class RunPlugins {
   get trustedReadOnly(): readonly string[] {
     return trustedReadOnlyTools(this.servers.servers.map(({ spec }) => spec));
   }
+
+  /** Writes into the user's configuration that a tool is believed to be read-only, or says why not. */
+  readonly saveTrust = async (tool: string): Promise<void> => {
+    const { paths, recorder, questions: { notSaved } } = this.#parts;
+    const offer = this.servers.offers().find(({ name }) => name === tool);
+    if (!offer) return;
+    const { server, info: { name } } = offer;
+    const { trustReadOnlyTool } = await loadServerEdits();
+    let why: string | undefined;
+    try {
+      if (await trustReadOnlyTool(userConfigFile(paths.home), server, name)) return;
+    } catch (error) {
+      why = errorMessage(error);
+    }
+    const text = await notSaved(tool, server, why ?? `trusted_read_only_tools = [${JSON.stringify(name)}]`);
+    await recorder.record({ type: "notice", level: "warning", code: "mcp", text });
+  };
 
   /** Offers what is known of the configured servers. Nothing is started. */
   static async open(parts: PluginParts): Promise<RunPlugins> {

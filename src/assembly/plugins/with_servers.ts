@@ -1,4 +1,5 @@
 import { listServers, type LoadedConfig, type PluginEntry, type ServerRow } from "../../config/mod.ts";
+import { ReasonixError } from "../../core/mod.ts";
 import type { McpServers, ServerChange, ServerStatus } from "../../mcp/mod.ts";
 import { openServices } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
@@ -24,7 +25,14 @@ export async function withServers<T>(
     paths,
     loaded: { ...loaded, config: { ...loaded.config, plugins: [...plugins] } },
     guard: services.shell?.guard,
-    questions: { roots: () => [workspaceRoot(paths.cwd)] },
+    // What is asked is not answered; that it could be keeps the lists as they are in a run.
+    questions: {
+      roots: () => [workspaceRoot(paths.cwd)],
+      elicit: () => Promise.resolve({ action: "cancel" }),
+      ...(loaded.config.tools.mcp_sampling_tokens > 0
+        ? { sample: () => Promise.reject(new ReasonixError("Nobody is there to allow it")) }
+        : {}),
+    },
   }, onChange);
   try {
     return await work(servers);

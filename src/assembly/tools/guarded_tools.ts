@@ -1,6 +1,8 @@
 import type { Decision, Gate, GateOptions, PermissionGate } from "../../permission/mod.ts";
+import type { Provider } from "../../provider/mod.ts";
 import type { RunScope } from "../access/access_scope.ts";
 import { buildGate } from "../access/gate.ts";
+import type { QuestionParts } from "../plugins/server_questions.ts";
 import type { PluginParts, RunPlugins } from "../plugins/run_plugins.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import { buildTools, type RunTools, type ToolParts } from "./tools.ts";
@@ -12,6 +14,8 @@ interface GuardedToolParts
     Omit<ToolParts, "permissionMode" | "confirm" | "scope">,
     Required<Pick<GateOptions, "temporaryRules">> {
   readonly scope: RunScope;
+  /** The session's model. */
+  readonly provider: Provider;
 }
 
 /** The tools of a run, the gate that judges their calls, and the plugins that bring further ones. */
@@ -32,7 +36,7 @@ export async function openGuardedTools(
     ? async (...question) => await gate.confirm?.(...question) ?? NOBODY_ASKED
     : undefined;
   const tools = buildTools({ ...parts, permissionMode, confirm });
-  const plugins = await openPlugins(options, { ...parts, guard: tools.guard });
+  const plugins = await openPlugins(options, { ...parts, guard: tools.guard, asker: options.asker });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules });
   return { tools, gate, plugins };
@@ -40,13 +44,12 @@ export async function openGuardedTools(
 
 async function openPlugins(
   { waitForPlugins = true }: AssemblyOptions,
-  parts: Omit<PluginParts, "wait" | "questions">,
+  parts: Omit<PluginParts, "wait" | "questions"> & QuestionParts,
 ): Promise<RunPlugins | undefined> {
   if (parts.loaded.config.plugins.length === 0) return undefined;
-  const { RunPlugins, workspaceRoot } = await import("../plugins/run_plugins.ts");
-  return await RunPlugins.open({
-    ...parts,
-    wait: waitForPlugins,
-    questions: { roots: () => [workspaceRoot(parts.paths.cwd)] },
-  });
+  const [{ RunPlugins }, { serverQuestions }] = await Promise.all([
+    import("../plugins/run_plugins.ts"),
+    import("../plugins/server_questions.ts"),
+  ]);
+  return await RunPlugins.open({ ...parts, wait: waitForPlugins, questions: serverQuestions(parts) });
 }

@@ -1,7 +1,7 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
 import { isRecord } from "../../util/json.ts";
-import { rewriteConfig } from "../edit/edit.ts";
+import { rewriteConfig, writeConfig } from "../edit/edit.ts";
 import type { ProviderTable } from "../edit/provider.ts";
 import { ImportPlan } from "../import/plan.ts";
 import { variableName } from "../import/secrets.ts";
@@ -11,7 +11,7 @@ import { readText } from "../load/read_text.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 
-export { writeConfig } from "../edit/edit.ts";
+export { writeConfig };
 
 /** A server as a person describes it on the command line. */
 export type NewServer = Pick<
@@ -149,4 +149,23 @@ async function withoutProperty(text: string, path: string[]): Promise<string | u
     const emptied = /(?:^|\n)[ \t]*$/.test(before) && /^[ \t]*(?:\r?\n|$)/.test(behind);
     return emptied ? before.replace(/[ \t]*$/, "") + behind.replace(/^[ \t]*\r?\n/, "") : before + behind;
   }, text);
+}
+
+/**
+ * Adds a tool to those of a server whose claim to be read-only is believed. False where the TOML file does
+ * not describe the server.
+ */
+export async function trustReadOnlyTool(path: string, server: string, tool: string): Promise<boolean> {
+  let found = false;
+  const { before, after } = await rewriteConfig(path, (table) => {
+    const list = Array.isArray(table.plugins) ? table.plugins : [];
+    for (const entry of list) {
+      if (!isTable(entry) || entry.name !== server) continue;
+      found = true;
+      const known = Array.isArray(entry.trusted_read_only_tools) ? entry.trusted_read_only_tools : [];
+      if (!known.includes(tool)) entry.trusted_read_only_tools = [...known, tool];
+    }
+  });
+  if (before !== after) await writeConfig(path, after, {});
+  return found;
 }

@@ -82,6 +82,11 @@ const tools = z.object({
     count(8000),
     "Above so many tokens the tools of MCP servers are offered as an index with a search.",
   ),
+  mcp_sampling_tokens: key(
+    count(20_000),
+    "Tokens of the model that each MCP server may use in a run, after you agreed; 0 = none.",
+    { project: "ignored" },
+  ),
   ensure_trailing_newline: key(flag(false), "End written text files with a newline."),
   writes: key(
     z._default(z.enum(["deny", "dry-run", "allow"]), "allow"),

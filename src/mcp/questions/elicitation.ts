@@ -1,0 +1,191 @@
+import type { ElicitRequestParams, ElicitResult } from "@modelcontextprotocol/client";
+import type { Texts } from "../../i18n/mod.ts";
+import type { Asker, Question } from "../../tool/mod.ts";
+import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
+import type { McpQuestions } from "../connection/questions.ts";
+import { checkedAnswer, type FieldValue, type FormField, formFields, looksSecret } from "./form_field.ts";
+
+export interface QuestionDesk {
+  /** Absent: nobody is there to be asked. */
+  readonly asker: Asker | undefined;
+  readonly texts: () => Promise<Texts["mcp_questions"]>;
+  /** Says something beside the conversation. */
+  readonly tell: (text: string) => void;
+  /** Opens an address in the user's browser; false where that cannot be done. */
+  readonly open: (address: URL) => boolean;
+}
+
+const MAX_MESSAGE = 2_000;
+const MAX_FIELDS = 30;
+
+/**
+ * Puts questions of servers to the person, one value at a time. Where nobody is there the answer is "cancel",
+ * with a line for whoever reads the run.
+ */
+export function elicitation({ asker, texts, tell, open }: QuestionDesk): NonNullable<McpQuestions["elicit"]> {
+  return async (server, params, signal) => {
+    const words = await texts();
+    const name = oneLine(server, 60);
+    if (!asker) {
+      tell(words.nobody(name, oneLine(params.message, 200)));
+      return { action: "cancel" };
+    }
+    const dialog = new Dialog(name, words, { asker, signal });
+    if (params.mode === "url") return await dialog.address(params, { tell, open });
+    return await dialog.form(params, tell);
+  };
+}
+
+type Answer = readonly string[] | undefined;
+
+class Dialog {
+  readonly #server: string;
+  readonly #texts: Texts["mcp_questions"];
+  readonly #asker: Asker;
+  readonly #signal: AbortSignal;
+
+  constructor(
+    server: string,
+    texts: Texts["mcp_questions"],
+    { asker, signal }: { readonly asker: Asker; readonly signal: AbortSignal },
+  ) {
+    this.#server = server;
+    this.#texts = texts;
+    this.#asker = asker;
+    this.#signal = signal;
+  }
+
+  /** Shows an address whole, with its host apart; it is opened only after a yes. */
+  async address(
+    params: Extract<ElicitRequestParams, { mode: "url" }>,
+    { tell, open }: Pick<QuestionDesk, "tell" | "open">,
+  ): Promise<ElicitResult> {
+    const texts = this.#texts;
+    const address = URL.canParse(params.url) ? new URL(params.url) : undefined;
+    if (!address || !["https:", "http:"].includes(address.protocol)) {
+      tell(texts.badAddress(this.#server, oneLine(params.url, 200)));
+      return { action: "decline" };
+    }
+    const lines = [
+      texts.wantsAddress(this.#server, address.host),
+      bounded(params.message),
+      terminalSafe(address.href),
+      ...(address.protocol === "http:" ? [texts.notEncrypted] : []),
+      ...(/(?:^|\.)xn--/.test(address.host) ? [texts.otherLetters] : []),
+    ];
+    const answer = await this.#ask(lines, [{ label: texts.openIt }, { label: texts.decline }]);
+    if (!answer) return { action: "cancel" };
+    if (answer[0] !== texts.openIt) return { action: "decline" };
+    if (!open(address)) tell(texts.openYourself(address.href));
+    return { action: "accept" };
+  }
+
+  async form(
+    params: Exclude<ElicitRequestParams, { mode: "url" }>,
+    tell: QuestionDesk["tell"],
+  ): Promise<ElicitResult> {
+    const texts = this.#texts;
+    const { fields, unreadable } = formFields(params.requestedSchema);
+    if (unreadable.length > 0 || fields.length > MAX_FIELDS) {
+      const why = unreadable.length > 0
+        ? unreadable.map((each) => oneLine(each, 40)).join(", ")
+        : fields.length;
+      tell(texts.cannotAsk(this.#server, String(why)));
+      return { action: "cancel" };
+    }
+    const content: Record<string, FieldValue> = {};
+    for (const [at, field] of fields.entries()) {
+      const given = await this.#field(
+        field,
+        params.message,
+        fields.length > 1 ? `${at + 1}/${fields.length} ` : "",
+      );
+      if (given === "decline" || given === "cancel") return { action: given };
+      if (given.value !== undefined) content[field.name] = given.value;
+    }
+    if (fields.length === 1) return { action: "accept", content };
+    const summary = fields.filter(({ name }) => Object.hasOwn(content, name))
+      .map(({ name, title }) => `${oneLine(title, 60)}: ${oneLine(String(content[name]), 200)}`);
+    const head = fields.length === 0 ? bounded(params.message) : texts.theseValues;
+    const answer = await this.#ask([texts.asks(this.#server), head, ...summary], [
+      { label: texts.send },
+      { label: texts.decline },
+    ]);
+    if (!answer) return { action: "cancel" };
+    return answer[0] === texts.send ? { action: "accept", content } : { action: "decline" };
+  }
+
+  /** Asks for one value until it fits; no value for one that is left empty. */
+  async #field(
+    field: FormField,
+    message: string,
+    place: string,
+  ): Promise<"decline" | "cancel" | { readonly value: FieldValue | undefined }> {
+    const texts = this.#texts;
+    const { initial } = field;
+    const shown = initial === undefined ? undefined : texts.useDefault(oneLine(titleOf(field, initial), 100));
+    let problem = "";
+    while (true) {
+      const lines = [
+        texts.asks(this.#server),
+        bounded(message),
+        `${place}${oneLine(field.title, 100)}${field.required ? "" : ` ${texts.optional}`}`,
+        ...(field.description === "" ? [] : [bounded(field.description)]),
+        ...(rangeOf(field, texts) === "" ? [] : [rangeOf(field, texts)]),
+        ...(looksSecret(field) ? [texts.secret] : []),
+        ...(problem === "" ? [] : [`! ${problem}`]),
+      ];
+      const answer = await this.#ask(lines, [
+        ...(shown === undefined ? [] : [{ label: shown }]),
+        ...this.#options(field),
+        ...(field.required ? [] : [{ label: texts.leaveEmpty }]),
+        { label: texts.decline },
+      ], field.kind === "choices");
+      if (!answer) return "cancel";
+      if (answer.includes(texts.decline)) return "decline";
+      if (answer.includes(texts.leaveEmpty)) return { value: undefined };
+      if (shown !== undefined && answer.includes(shown)) return { value: initial };
+      const checked = checkedAnswer(field, answer.map((each) => this.#meant(field, each)));
+      if ("value" in checked) return checked;
+      problem = texts.problems[checked.problem](rangeOf(field, texts) || (field.format ?? ""));
+    }
+  }
+
+  #options({ kind, values }: FormField): Question["options"] {
+    if (kind === "boolean") return [{ label: this.#texts.yes }, { label: this.#texts.no }];
+    return values.map(({ title, value }) => ({
+      label: oneLine(title, 100),
+      ...(title === value ? {} : { description: oneLine(value, 100) }),
+    }));
+  }
+
+  /** An answer in the words that a value has. */
+  #meant({ kind, values }: FormField, said: string): string {
+    if (kind === "boolean") {
+      return said === this.#texts.yes ? "true" : said === this.#texts.no ? "false" : said;
+    }
+    return values.find(({ title }) => oneLine(title, 100) === said)?.value ?? said;
+  }
+
+  async #ask(lines: readonly string[], options: Question["options"], multiple = false): Promise<Answer> {
+    const question = lines.filter((line) => line !== "").join("\n");
+    const answers = await this.#asker.ask([{ question, options, multiple }], this.#signal);
+    this.#signal.throwIfAborted();
+    return answers?.[0];
+  }
+}
+
+function bounded(text: string): string {
+  const safe = terminalSafe(text).trim();
+  return safe.length > MAX_MESSAGE ? `${safe.slice(0, MAX_MESSAGE).toWellFormed()}…` : safe;
+}
+
+function titleOf({ values }: FormField, value: FieldValue): string {
+  const one = (each: string) => values.find((known) => known.value === each)?.title ?? each;
+  return Array.isArray(value) ? value.map(one).join(", ") : one(String(value));
+}
+
+function rangeOf({ min, max, kind, format }: FormField, texts: Texts["mcp_questions"]): string {
+  const bounds = min === undefined && max === undefined ? "" : texts.range(kind, min, max);
+  return [format, bounds].filter(Boolean).join(", ");
+}

@@ -1,0 +1,133 @@
+/** MCP servers in an agent of a program: tools, questions, changed lists, and their end. */
+import { type AgentOptions, createAgent } from "../../../src/assembly/mod.ts";
+import type { Chunk, Event } from "../../../src/core/mod.ts";
+import { call, type Reply, say, scriptedProvider } from "../../support/agent_fixture.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import type { Behaviour } from "../../support/mcp/behaviour.ts";
+import { readRecord, scriptedServer } from "../../support/mcp/scripted_mcp_server.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
+
+const calls = (name: string, args: unknown = {}): Chunk[] => [
+  call("1", name, args),
+  { type: "done", reason: "tool_calls" },
+];
+
+interface Open extends Pick<AgentOptions, "asker" | "permissionMode" | "approver"> {
+  readonly replies: readonly Reply[];
+  readonly behaviour?: Behaviour;
+}
+
+async function open({ replies, behaviour = {}, ...options }: Open) {
+  const dir = await makeTempDir();
+  const record = `${dir.path}/record`;
+  const events: Event[] = [];
+  const provider = scriptedProvider(replies);
+  const agent = await createAgent({
+    provider,
+    cwd: dir.path,
+    config: {
+      plugins: [{ name: "docs", ...scriptedServer({ ...behaviour, record }) }],
+      permissions: { allow: ["mcp__docs__ask", "mcp__docs__sample", "mcp__docs__change", "mcp__docs__echo"] },
+    },
+    onEvent: (event) => void events.push(event),
+    ...options,
+  });
+  return {
+    agent,
+    events,
+    provider,
+    record,
+    results: () => events.filter((event) => event.type === "tool.end").map(({ content }) => content),
+    notices: () => events.filter((event) => event.type === "notice").map(({ text }) => text),
+    resets: () => events.filter((event) => event.type === "context.prefix").map(({ detail }) => detail),
+    async [Symbol.asyncDispose]() {
+      await agent[Symbol.asyncDispose]();
+      await dir[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const alive = (pid: number) => Deno.stat(`/proc/${pid}`).then(() => true, () => false);
+
+Deno.test("an agent of a program has the tools of its plugins, and they end with it", async () => {
+  const run = await open({ replies: [calls("mcp__docs__echo", { text: "hello 世界" }), say("done")] });
+  await run.agent.run("go");
+  assertEquals(run.results(), ["hello 世界"]);
+  const [{ pid } = { pid: 0 }] = await readRecord(run.record);
+  assert(await alive(pid));
+  await run.agent[Symbol.asyncDispose]();
+  assert(!await alive(pid));
+});
+
+for (const era of ["old", "new"] as const) {
+  Deno.test(`questions of a server of the ${era} era go to the person, and its model requests too`, async () => {
+    const answers = [["Ada"], ["36"], ["red"], ["Send"], ["Allow once"]];
+    await using run = await open({
+      behaviour: { era },
+      replies: [
+        calls("mcp__docs__ask"),
+        calls("mcp__docs__sample", { prompt: "Hi" }),
+        say("Hello"),
+        say("done"),
+      ],
+      asker: { ask: () => Promise.resolve([answers.shift() ?? []]) },
+    });
+    await run.agent.run("go");
+    const [asked = "", sampled = ""] = run.results();
+    assertStringIncludes(asked, '"action":"accept"');
+    assertStringIncludes(asked, '"age":36');
+    assertStringIncludes(sampled, '"text":"Hello"');
+    assertEquals(run.provider.requests[2]?.map(({ content }) => content), ["Hi"]);
+  });
+
+  Deno.test(`nobody answers a server of the ${era} era where nobody is, whatever the approval mode`, async () => {
+    await using run = await open({
+      behaviour: { era },
+      replies: [calls("mcp__docs__ask"), calls("mcp__docs__sample"), say("done")],
+    });
+    await run.agent.run("go");
+    const [asked = "", sampled = ""] = run.results();
+    assertStringIncludes(asked, '"action":"cancel"');
+    assertStringIncludes(sampled, "Nobody is there to allow");
+    assertEquals(run.notices().filter((text) => text.includes("this run asks nobody")).length, 2);
+  });
+}
+
+Deno.test("a list that changes in a turn waits for its end, and is one declared reset", async () => {
+  await using run = await open({
+    replies: [
+      calls("mcp__docs__change"),
+      calls("mcp__docs__echo", { text: "a" }),
+      say("one"),
+      say("two"),
+      say("three"),
+    ],
+  });
+  await run.agent.run("go");
+  assertEquals(run.resets(), [undefined]);
+  // The server has said so; that the list was read again is a matter of time.
+  while (!run.events.some((event) => event.type === "mcp.server" && event.tools === 12)) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  await run.agent.run("again");
+  assertEquals(run.resets(), [undefined, "+mcp__docs__late"]);
+  await run.agent.run("and again");
+  assertEquals(run.resets().length, 2);
+});
+
+Deno.test("plan mode asks a person about a claim to be read-only; a program's settings cannot keep the answer", async () => {
+  const asked: (readonly string[])[] = [];
+  await using run = await open({
+    permissionMode: "plan",
+    replies: [calls("mcp__docs__echo", { text: "a" }), calls("mcp__docs__echo", { text: "b" }), say("done")],
+    approver: {
+      ask: ({ scopes }) => {
+        asked.push(scopes);
+        return Promise.resolve({ allow: true, scope: "session" });
+      },
+    },
+  });
+  await run.agent.run("go");
+  assertEquals(run.results(), ["a", "b"]);
+  assertEquals(asked, [["once", "session"]]);
+});
