@@ -55,6 +55,8 @@ async function sha256(data: Uint8Array<ArrayBuffer>): Promise<string> {
 export class TrustStore {
   readonly #file: string;
   readonly #project: string;
+  /** Read once: a store lives as long as one look at a project. */
+  #known: Promise<TrustFile> | undefined;
 
   /** `project` is the real path of the workspace root. */
   constructor(options: { readonly home: string; readonly project: string }) {
@@ -68,7 +70,7 @@ export class TrustStore {
    */
   async inspect(items: readonly TrustItem[]): Promise<TrustReport> {
     if (items.length === 0) return { trusted: [], untrusted: [] };
-    const { trusted: known } = await this.#read().catch(() => EMPTY);
+    const { trusted: known } = await (this.#known ??= this.#read().catch(() => EMPTY));
     const trusted: TrustItem[] = [];
     const untrusted: TrustItem[] = [];
     for (const item of items) {
@@ -127,6 +129,7 @@ export class TrustStore {
       // Two sessions may be asked at once, and neither answer may be lost.
       const lock = await FileLock.acquire(`${this.#file}.lock`);
       try {
+        this.#known = undefined;
         const next: TrustFile = { version: 1, trusted: change((await this.#read()).trusted) };
         await writeFileAtomic(this.#file, `${JSON.stringify(next, undefined, 2)}\n`, { setMode: 0o600 });
       } finally {

@@ -2,7 +2,7 @@ import { contains } from "../../path/contains.ts";
 import { loadConfig, type LoadedConfig, type LoadOptions, type TrustItem } from "../../config/mod.ts";
 import { formatPlace, ReasonixError } from "../../core/mod.ts";
 import { type TrustItem as Trustable, TrustStore } from "../../sandbox/mod.ts";
-import { isFile } from "../../path/probe.ts";
+import { isFile, sortedEntries } from "../../path/probe.ts";
 import type { RunOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
 
@@ -22,8 +22,9 @@ export async function loadTrustedConfig(
   options: TrustOptions,
 ): Promise<LoadedConfig> {
   const store = new TrustStore({ home: load.home, project: load.cwd });
+  const isThere = fileFinder(load.cwd);
   const inStore = async (item: TrustItem) =>
-    (await store.inspect([trustable(load, item)])).untrusted.length === 0;
+    (await store.inspect([trustable(load, item, isThere)])).untrusted.length === 0;
   const loaded = await loadConfig({ ...load, trust: (item) => options.trustProject || inStore(item) });
   const refused = loaded.needsTrust.filter(({ kind }) => kind !== "widening");
   const [first] = refused;
@@ -49,11 +50,37 @@ export async function loadTrustedConfig(
 }
 
 /** The item as the trust store keys it: the entry as written, and the project's own files it names. */
-export function trustable({ cwd }: Pick<RunPaths, "cwd">, item: TrustItem): Trustable {
+export function trustable(
+  { cwd }: Pick<RunPaths, "cwd">,
+  item: TrustItem,
+  isThere: (path: string) => boolean = isFile,
+): Trustable {
   // What rules name stays what they name, whatever the file holds.
   if (item.kind === "widening") return { kind: item.kind, name: item.name, definition: item.content };
   const words = item.content.match(/[^\s"'[\]{},:=]+/g) ?? [];
   const named = words.map((word) => word.startsWith("/") ? word : `${cwd}/${word}`);
-  const files = [...named, ...item.paths ?? []].filter((path) => contains(cwd, path) && isFile(path));
-  return { kind: item.kind, name: item.name, definition: item.content, files: [...new Set(files)] };
+  const files = [...new Set([...named, ...item.paths ?? []])].filter((path) =>
+    contains(cwd, path) && isThere(path)
+  );
+  return { kind: item.kind, name: item.name, definition: item.content, files };
+}
+
+/**
+ * Asks for files of a project and remembers the answers, for a look at many items. Most words of a command
+ * name none; where nothing of the project begins like them the system is not asked.
+ */
+function fileFinder(cwd: string): (path: string) => boolean {
+  const known = new Map<string, boolean>();
+  let first: ReadonlySet<string> | undefined;
+  const plain = (name: string) => name.normalize("NFC").toLowerCase();
+  return (path) => {
+    first ??= new Set(sortedEntries(cwd).map(({ name }) => plain(name)));
+    const below = path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : "";
+    const [segment = ""] = below.split("/");
+    // What is no plain name (`..`, an empty one) is looked at as it is.
+    if (first.size > 0 && /^[^.]|^\.[^.]/.test(segment) && !first.has(plain(segment))) return false;
+    let found = known.get(path);
+    if (found === undefined) known.set(path, found = isFile(path));
+    return found;
+  };
 }

@@ -1,3 +1,6 @@
+import type { SourcePlace } from "../../core/mod.ts";
+import { type Layer, placeOf } from "../load/layer.ts";
+import type { KeyPath } from "../problem.ts";
 import { type EnvLookup, resolvePath } from "../config_paths.ts";
 import { hideSecrets } from "../query/hide_secrets.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
@@ -5,8 +8,62 @@ import { isTable, type TomlTable } from "../schema/json_schema.ts";
 /** Longer command lines are shown in full only where a person asks for it. */
 const MOST = 160;
 
+/** A server as it waits for trust. */
+export interface PluginCandidate extends PluginFacts {
+  readonly kind: "plugin";
+  readonly name: string;
+  /** What is decided about. It may hold secrets. */
+  readonly written: TomlTable;
+  /** Where the file has values of variables and headers as they are. */
+  readonly hidden: readonly SourcePlace[];
+  /** Paths that its words name, absolute, whether or not there are such files. */
+  readonly paths: readonly string[];
+}
+
+interface AboutPlugin {
+  readonly layer: Layer;
+  /** Of the entry in the layer. */
+  readonly path: KeyPath;
+  readonly cwd: string;
+  readonly env: EnvLookup;
+  /** The user has a server of that name, whose place it would take. */
+  readonly replaces: boolean;
+  /** What it takes from the project's `.env`. */
+  readonly used: TomlTable | undefined;
+}
+
+/** Makes what is decided about of an entry as written, and of the same with variables replaced. */
+export function pluginCandidate(
+  written: TomlTable,
+  entry: TomlTable,
+  { layer, path, cwd, env, replaces, used }: AboutPlugin,
+): PluginCandidate {
+  // What is only shown is made when it is shown, which most runs never do.
+  const facts = () => describePlugin(written, replaces);
+  return {
+    kind: "plugin",
+    name: String(entry.name),
+    // The decision is another one where the user's own server gives way, or other values come along.
+    written: { ...written, ...(replaces ? { replaces } : {}), ...(used ? { used } : {}) },
+    paths: namedPaths(entry, { cwd, env }),
+    get reason() {
+      return facts().reason;
+    },
+    get lines() {
+      return facts().lines;
+    },
+    get hidden() {
+      return (["env", "headers"] as const).flatMap((key) =>
+        Object.keys(tableOf(written[key])).flatMap((name) =>
+          placeOf(layer, [...path, key, name], "value") ?? []
+        )
+      );
+    },
+  };
+}
+
 /** What a person has to know of a server of a project before they trust it. */
-export interface PluginFacts {
+interface PluginFacts {
   /** One sentence: what would run, or be connected to. */
   readonly reason: string;
   /** Everything, a line each. Values of variables and headers are left out: they may be secrets. */
@@ -17,7 +74,7 @@ export interface PluginFacts {
  * Describes a server as written; `replaces` says that the user has one of that name, which it would take the
  * place of.
  */
-export function describePlugin(written: TomlTable, replaces: boolean): PluginFacts {
+function describePlugin(written: TomlTable, replaces: boolean): PluginFacts {
   const { cwd, headers_helper: helper } = written;
   const what = target(written);
   const env = Object.keys(tableOf(written.env));
@@ -100,7 +157,7 @@ function tableOf(value: unknown): TomlTable {
  * Returns the paths that the words of a server may name, absolute: of the project's files among them the
  * contents are trusted too. Words count from where the server runs, and from the project.
  */
-export function namedPaths(entry: TomlTable, { cwd, env }: { cwd: string; env: EnvLookup }): string[] {
+function namedPaths(entry: TomlTable, { cwd, env }: { cwd: string; env: EnvLookup }): string[] {
   const texts = [entry.command, entry.args, entry.headers_helper, Object.values(tableOf(entry.env))].flat();
   const words = texts.filter(isText).flatMap((text) => [text, ...text.split(/[\s"'`=,;|&<>()]+/)]);
   const directory = isText(entry.cwd) ? resolvePath(entry.cwd, cwd, env) : cwd;

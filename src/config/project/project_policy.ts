@@ -3,7 +3,7 @@ import { type Layer, placeOf } from "../load/layer.ts";
 import { type EnvLookup, isInside } from "../config_paths.ts";
 import { valueAt } from "../schema/key_path.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { describePlugin, namedPaths } from "../plugins/plugin_trust.ts";
+import { pluginCandidate } from "../plugins/plugin_trust.ts";
 import { type KnownKeys, needsTrust } from "./provider_trust.ts";
 import type { Config } from "../schema/schema.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
@@ -21,9 +21,9 @@ export interface TrustItem {
    */
   readonly content: string;
   /** Everything about a plugin, for people; without values that may be secrets. */
-  readonly lines?: readonly string[];
+  readonly lines?: readonly string[] | undefined;
   /** Where a plugin's file has such values as they are. */
-  readonly hidden?: readonly SourcePlace[];
+  readonly hidden?: readonly SourcePlace[] | undefined;
   /** Paths that a plugin names beside those in its content, absolute; whether or not there are such files. */
   readonly paths?: readonly string[];
   readonly place: SourcePlace;
@@ -243,35 +243,41 @@ function provider(written: TomlTable, entry: TomlTable, { scope, withhold }: Ent
 
 /** A server that a project only switches off needs no trust, and of what it says nothing else counts. */
 function plugin(written: TomlTable, entry: TomlTable, { scope, withhold }: EntryPlace): void {
-  const { base, cwd, env, fromDotenv } = scope.input;
-  const name = String(entry.name);
+  const { base, layer, cwd, env, fromDotenv } = scope.input;
   if (entry.enabled === false) {
     for (const key of Object.keys(entry)) if (key !== "name" && key !== "enabled") delete entry[key];
     return;
   }
-  const replaces = base.plugins.some((own) => own.name === name);
+  const replaces = base.plugins.some((own) => own.name === entry.name);
   const used = fromDotenv.get(Number(scope.path.at(-1)));
-  // The decision is another one where the user's own server gives way, or other values come along.
-  const decided = { ...written, ...(replaces ? { replaces } : {}), ...(used ? { used } : {}) };
-  const facts = {
-    ...describePlugin(written, replaces),
-    paths: namedPaths(entry, { cwd, env }),
-    hidden: (["env", "headers"] as const).flatMap((key) =>
-      Object.keys(isTable(written[key]) ? written[key] : {}).flatMap((value) =>
-        placeOf(scope.input.layer, [...scope.path, key, value], "value") ?? []
-      )
-    ),
-  };
-  mark({ kind: "plugin", name, ...facts, written: decided }, scope, withhold);
+  const about = { layer, path: scope.path, cwd, env, replaces, used };
+  mark(pluginCandidate(written, entry, about), scope, withhold);
 }
 
 type Candidate = Pick<TrustItem, "kind" | "name" | "reason" | "lines" | "hidden" | "paths"> & {
   readonly written: unknown;
 };
 
-function mark({ written, ...candidate }: Candidate, scope: Scope, withhold: () => void): void {
+function mark(candidate: Candidate, scope: Scope, withhold: () => void): void {
   const { input, path, result } = scope;
-  const place = placeOf(input.layer, path) ?? { file: input.layer.file ?? "" };
-  const item = { ...candidate, content: canonicalJson(written), place };
+  const { kind, name, paths = [] } = candidate;
+  const item: TrustItem = {
+    kind,
+    name,
+    paths,
+    content: canonicalJson(candidate.written),
+    get reason() {
+      return candidate.reason;
+    },
+    get lines() {
+      return candidate.lines;
+    },
+    get hidden() {
+      return candidate.hidden;
+    },
+    get place() {
+      return placeOf(input.layer, path) ?? { file: input.layer.file ?? "" };
+    },
+  };
   result.withholdable.push({ item, withhold });
 }

@@ -37,3 +37,35 @@ Deno.test("loadTrustedConfig asks again when what was trusted has changed", asyn
     assertEquals(asked, 1);
   });
 });
+
+for (
+  const [server, file] of [
+    ['command = "sh"\nargs = ["tools/run.sh"]', "tools/run.sh"],
+    ['command = "./tools/../tools/run.sh"', "tools/run.sh"],
+    ['command = "sh"\nargs = ["-c", "exec ./tools/run.sh --fast"]', "tools/run.sh"],
+    ['command = "./run.sh"\ncwd = "tools"', "tools/run.sh"],
+    ['command = "sh"\nargs = ["${SCRIPT:-tools/run.sh}"]', "tools/run.sh"],
+    ['command = "node"\nenv = { NODE_OPTIONS = "--require=./.hidden/run.js" }', ".hidden/run.js"],
+    ['type = "http"\nurl = "https://x.example"\nheaders_helper = "sh tools/run.sh; true"', "tools/run.sh"],
+  ] as const
+) {
+  Deno.test(`trust in a server with ${server.replaceAll("\n", ", ")} covers its file, which appears and changes`, async () => {
+    await inProject(async (load) => {
+      await Deno.writeTextFile(`${load.cwd}/reasonix.toml`, `[[plugins]]\nname = "s"\n${server}\n`);
+      const waits = async () => (await loadTrustedConfig(load, { ignoreUntrusted: true })).needsTrust.length;
+      const trust = () => loadTrustedConfig(load, { decide: () => Promise.resolve("trust") });
+      await trust();
+      assertEquals(await waits(), 0);
+      await Deno.mkdir(`${load.cwd}/${file.split("/")[0]}`);
+      await Deno.writeTextFile(`${load.cwd}/${file}`, "one");
+      assertEquals(await waits(), 1, "it has appeared");
+      await trust();
+      assertEquals(await waits(), 0);
+      await Deno.writeTextFile(`${load.cwd}/${file}`, "two");
+      assertEquals(await waits(), 1, "it has changed");
+      await Deno.writeTextFile(`${load.cwd}/${file}`, "one");
+      await Deno.writeTextFile(`${load.cwd}/unrelated.sh`, "three");
+      assertEquals(await waits(), 0);
+    });
+  });
+}
