@@ -35,6 +35,7 @@ export class McpServer {
   #connection: Connection | undefined;
   #starting: Promise<void> | undefined;
   #listing: Promise<void> | undefined;
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(parts: ServerParts) {
     this.spec = parts.spec;
@@ -267,7 +268,9 @@ export class McpServer {
       before.failure === record.failure;
     if (same && age < RECORD_AGE_MS) return;
     this.#record = { ...record, checked: new Date().toISOString() };
-    await this.#parts.cache.write(this.spec.definition, this.#record);
+    // One after the other, so that the last one stays.
+    this.#writing = this.#writing.then(() => this.#parts.cache.write(this.spec.definition, this.#record));
+    await this.#writing;
   }
 
   #change(state: ServerState, change: Omit<ServerChange, "server" | "state"> = {}): void {

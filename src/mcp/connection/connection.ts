@@ -78,6 +78,7 @@ export class Connection {
     const { transport } = server;
     const connection = new Connection(client, server, { options, clock });
     client.onclose = () => connection.#lost();
+    signal.throwIfAborted();
     // While it probes, the client itself does not look at the signal.
     const stop = () => void transport.close();
     signal.addEventListener("abort", stop, { once: true });

@@ -1,0 +1,68 @@
+/** What is remembered of a server between runs. */
+import { pluginSchema } from "../../../src/config/schema/plugin_schema.ts";
+import { ListingCache, type ServerRecord } from "../../../src/mcp/listing/listing_cache.ts";
+import { serverSpecs } from "../../../src/mcp/mod.ts";
+import { McpServer } from "../../../src/mcp/server.ts";
+import { assertEquals } from "../../support/assert.ts";
+import { openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
+
+/** A cache whose first write ends after the second one, if that does not wait for it. */
+class SlowCache extends ListingCache {
+  readonly begun = Promise.withResolvers<void>();
+  readonly #second = Promise.withResolvers<void>();
+  #writes = 0;
+
+  override async write(definition: string, record: ServerRecord): Promise<void> {
+    const isFirst = this.#writes++ === 0;
+    this.begun.resolve();
+    if (isFirst) {
+      await Promise.race([
+        this.#second.promise,
+        new Promise((resolve) => setTimeout(resolve, 1000)),
+      ]);
+    }
+    await super.write(definition, record);
+    if (!isFirst) this.#second.resolve();
+  }
+}
+
+Deno.test("a server that is late and then ready is remembered as ready, however slow the disk is", async () => {
+  await using temp = await makeTempDir();
+  const [spec] = await serverSpecs([pluginSchema.parse(scripted("late"))], {
+    cwd: temp.path,
+    callSeconds: 60,
+  });
+  if (spec === undefined) throw new Error("There is no spec");
+  const cache = new SlowCache(temp.path);
+  const server = new McpServer({
+    spec,
+    home: temp.path,
+    cache,
+    connection: () => Promise.resolve({ headers: () => Promise.resolve({}) }),
+    spawn: { guard: undefined, environment: () => Promise.resolve(Deno.env.toObject()) },
+    questions: { roots: () => [] },
+    onChange: () => {},
+  });
+  const overdue = server.overdue(1);
+  await cache.begun.promise;
+  await Promise.all([overdue, server.start()]);
+  assertEquals(cache.read(spec.definition).failure, undefined);
+  assertEquals(cache.read(spec.definition).listing?.tools.length, server.listing.tools.length);
+  await server.close();
+});
+
+Deno.test("a server that was waited for in vain is known to the next run, one that was not is not", async () => {
+  await using temp = await makeTempDir();
+  const home = `${temp.path}/home`;
+  const entries = [scripted("slow", { startSeconds: 30 }, { cwd: temp.path })];
+  {
+    await using mcp = await openMcp(entries, { home });
+    void mcp.servers.start();
+  }
+  await using second = await openMcp(entries, { home });
+  assertEquals(second.servers.unknown().length, 1);
+  await second.servers.named("slow").overdue(5);
+  await using third = await openMcp(entries, { home });
+  assertEquals(third.servers.unknown().length, 0);
+});
