@@ -186,6 +186,16 @@ function titleOf({ values }: FormField, value: FieldValue): string {
 }
 
 function rangeOf({ min, max, kind, format }: FormField, texts: Texts["mcp_questions"]): string {
-  const bounds = min === undefined && max === undefined ? "" : texts.range(kind, min, max);
-  return [format, bounds].filter(Boolean).join(", ");
+  const { units } = texts;
+  const unit = kind === "text" ? units.characters : kind === "choices" ? units.values : "";
+  return [format, boundsOf({ min, max }, unit, texts)].filter(Boolean).join(", ");
+}
+
+function boundsOf(
+  { min, max }: Pick<FormField, "min" | "max">,
+  unit: string,
+  texts: Texts["mcp_questions"],
+): string {
+  if (min === undefined) return max === undefined ? "" : texts.atMost(max, unit);
+  return max === undefined ? texts.atLeast(min, unit) : texts.between(min, max, unit);
 }

@@ -127,6 +127,9 @@ const NAMES = new Set([
   "install",
   "bubblewrap",
   "false",
+  "restart",
+  "off",
+  "add",
 ]);
 
 function englishWords(text: string): string[] {

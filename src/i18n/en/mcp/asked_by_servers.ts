@@ -1,5 +1,3 @@
-type Kind = "text" | "number" | "integer" | "boolean" | "choice" | "choices";
-
 /** What is asked in the name of MCP servers. */
 export const texts = {
   nobody: (server: string, message: string) =>
@@ -25,11 +23,11 @@ export const texts = {
   no: "No",
   secret:
     "This looks like a secret. Do not give passwords, keys or tokens to a form: the server has to use an address.",
-  range: (kind: Kind, min: number | undefined, max: number | undefined) => {
-    const what = kind === "text" ? " characters" : kind === "choices" ? " values" : "";
-    if (min === undefined) return `at most ${max}${what}`;
-    return max === undefined ? `at least ${min}${what}` : `${min} to ${max}${what}`;
-  },
+  /** What is counted. */
+  units: { characters: " characters", values: " values" },
+  atLeast: (min: number, unit: string) => `at least ${min}${unit}`,
+  atMost: (max: number, unit: string) => `at most ${max}${unit}`,
+  between: (min: number, max: number, unit: string) => `${min} to ${max}${unit}`,
   problems: {
     number: () => "This is not a number",
     integer: () => "This is not a whole number",

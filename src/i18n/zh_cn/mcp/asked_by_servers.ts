@@ -19,11 +19,10 @@ export const texts: typeof en = {
   yes: "是",
   no: "否",
   secret: "这看起来是机密。请不要在表单里填写密码、密钥或令牌：服务器应当改用网址。",
-  range: (kind, min, max) => {
-    const what = kind === "text" ? " 个字符" : kind === "choices" ? " 个值" : "";
-    if (min === undefined) return `最多 ${max}${what}`;
-    return max === undefined ? `至少 ${min}${what}` : `${min} 到 ${max}${what}`;
-  },
+  units: { characters: " 个字符", values: " 个值" },
+  atLeast: (min, unit) => `至少 ${min}${unit}`,
+  atMost: (max, unit) => `最多 ${max}${unit}`,
+  between: (min, max, unit) => `${min} 到 ${max}${unit}`,
   problems: {
     number: () => "这不是数字",
     integer: () => "这不是整数",
@@ -35,7 +34,7 @@ export const texts: typeof en = {
   },
 
   wantsMessage: (server, input, output) =>
-    `MCP 服务器 ${server} 想让模型为它写一条消息（输入约 ${input} 个 token，输出最多 ${output} 个）`,
+    `MCP 服务器 ${server} 想让模型为它写一条消息（输入约 ${input} 个词元，输出最多 ${output} 个）`,
   systemOf: (text) => `系统提示：${text}`,
   lastOf: (text) => `最后一条消息：${text}`,
   once: "允许这一次",
@@ -44,7 +43,7 @@ export const texts: typeof en = {
   overBudget: (server, used, budget) =>
     `MCP 服务器 ${server} 还想让模型写消息，已拒绝：已用 ${used} / ${budget} 个 token（tools.mcp_sampling_tokens）`,
   wrote: (server, input, output) =>
-    `模型为 MCP 服务器 ${server} 写了一条消息：输入 ${input} 个 token，输出 ${output} 个`,
+    `模型为 MCP 服务器 ${server} 写了一条消息：输入 ${input} 个词元，输出 ${output} 个`,
 
   trustNotSaved: (tool, server, why) =>
     `${tool} 只在本会话中被视为只读：您自己的 config.toml 没有描述 ${server}，或无法修改（${why}）`,
