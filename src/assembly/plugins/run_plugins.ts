@@ -134,7 +134,14 @@ export class RunPlugins {
     for (const event of early) await recorder.record(event);
     const met = this.servers.unknown();
     const seconds = config.tools.mcp_startup_wait_seconds;
-    if (!wait || met.length === 0 || seconds <= 0) return;
+    if (wait && met.length > 0 && seconds > 0) await this.#await(met, seconds);
+    // What has come by now is no change of what the model was told.
+    registry.setPluginTools(this.servers.tools());
+    this.#late = undefined;
+  }
+
+  async #await(met: ReturnType<McpServers["unknown"]>, seconds: number): Promise<void> {
+    const { recorder } = this.#parts;
     const names = met.map(({ spec }) => spec.name).join(", ");
     const text = `Starting ${names} for the first time (at most ${seconds} s are waited for)`;
     await recorder.record({ type: "notice", level: "info", code: "mcp", text });
@@ -143,8 +150,6 @@ export class RunPlugins {
     await Promise.race([this.servers.start(met), late.promise]);
     clear();
     await Promise.all(met.map((server) => server.overdue(seconds)));
-    registry.setPluginTools(this.servers.tools());
-    this.#late = undefined;
     const slow = met.filter(({ status }) => status.state === "starting").map(({ spec }) => spec.name);
     if (slow.length === 0) return;
     const said = `${slow.join(", ")} not ready after ${seconds} s: the tools join when they are`;

@@ -23,7 +23,8 @@ export function serverQuestions({ paths, loaded, recorder, provider, asker }: Qu
   const desk = {
     asker,
     texts: lazy(() => loadTexts("mcp_questions", detectLocale({ env: paths.env, language }).locale)),
-    tell: (text: string) => void recorder.record({ type: "notice", level: "warning", code: "mcp", text }),
+    tell: (text: string, level: "info" | "warning" = "warning") =>
+      void recorder.record({ type: "notice", level, code: "mcp", text }),
     open: (address: URL) => openInBrowser(address, [paths.cwd]),
   };
   const elicit = lazy(async () => (await loadElicitation()).elicitation(desk));

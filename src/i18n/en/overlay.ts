@@ -60,6 +60,7 @@ export const texts = {
   ask: {
     of: (at: number, all: number) => `Question ${at} of ${all}`,
     ownWords: "Something else, in your own words",
+    writeIt: "Write it",
   },
 
   sessions: {

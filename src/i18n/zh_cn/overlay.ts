@@ -52,6 +52,7 @@ export const texts: typeof en = {
   ask: {
     of: (at, all) => `第 ${at} 个问题，共 ${all} 个`,
     ownWords: "其他，自己写",
+    writeIt: "填写",
   },
 
   sessions: {

@@ -10,7 +10,7 @@ export interface QuestionDesk {
   readonly asker: Asker | undefined;
   readonly texts: () => Promise<Texts["mcp_questions"]>;
   /** Says something beside the conversation. */
-  readonly tell: (text: string) => void;
+  readonly tell: (text: string, level?: "info" | "warning") => void;
   /** Opens an address in the user's browser; false where that cannot be done. */
   readonly open: (address: URL) => boolean;
 }
@@ -73,7 +73,7 @@ class Dialog {
       ...(address.protocol === "http:" ? [texts.notEncrypted] : []),
       ...(/(?:^|\.)xn--/.test(address.host) ? [texts.otherLetters] : []),
     ];
-    const answer = await this.#ask(lines, [{ label: texts.openIt }, { label: texts.decline }]);
+    const answer = await this.#ask(lines, [{ label: texts.decline }, { label: texts.openIt }]);
     if (!answer) return { action: "cancel" };
     if (answer[0] !== texts.openIt) return { action: "decline" };
     if (!open(address)) tell(texts.openYourself(address.href));
@@ -140,7 +140,7 @@ class Dialog {
         ...this.#options(field),
         ...(field.required ? [] : [{ label: texts.leaveEmpty }]),
         { label: texts.decline },
-      ], field.kind === "choices");
+      ], field);
       if (!answer) return "cancel";
       if (answer.includes(texts.decline)) return "decline";
       if (answer.includes(texts.leaveEmpty)) return { value: undefined };
@@ -167,9 +167,12 @@ class Dialog {
     return values.find(({ title }) => oneLine(title, 100) === said)?.value ?? said;
   }
 
-  async #ask(lines: readonly string[], options: Question["options"], multiple = false): Promise<Answer> {
+  async #ask(lines: readonly string[], options: Question["options"], field?: FormField): Promise<Answer> {
     const question = lines.filter((line) => line !== "").join("\n");
-    const answers = await this.#asker.ask([{ question, options, multiple }], this.#signal);
+    const multiple = field?.kind === "choices";
+    const written = field !== undefined && ["text", "number", "integer"].includes(field.kind) &&
+      field.initial === undefined;
+    const answers = await this.#asker.ask([{ question, options, multiple, written }], this.#signal);
     this.#signal.throwIfAborted();
     return answers?.[0];
   }

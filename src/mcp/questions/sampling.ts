@@ -116,7 +116,7 @@ export class Sampling {
     });
     await Promise.all([asked, answered]);
     const texts = await this.#desk.texts();
-    if (usage) tell(texts.wrote(server, usage.inputTokens, usage.outputTokens));
+    if (usage) tell(texts.wrote(server, usage.inputTokens, usage.outputTokens), "info");
   }
 }
 

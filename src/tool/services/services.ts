@@ -115,6 +115,8 @@ export interface Question {
   readonly options: readonly { readonly label: string; readonly description?: string }[];
   /** Says whether more than one option may be chosen. */
   readonly multiple: boolean;
+  /** Words of the person's own are what is asked for: a place for them comes before the options. */
+  readonly written?: boolean;
 }
 
 /** Puts questions to the user. Absent when nobody is there. */
