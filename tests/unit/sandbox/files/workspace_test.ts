@@ -128,6 +128,7 @@ Deno.test("read goes anywhere but where it is forbidden", async () => {
     "one",
     "src/../../outside/keys/new",
     `${g.home}/.env`,
+    `${g.home}/mcp-auth.json`,
   ];
   for (const way of ways) {
     const error = await assertRejects(() => paths.read(way), ReasonixError, "the user has forbidden it");
