@@ -4,7 +4,13 @@
  */
 
 /** Files of the Reasonix home that hold keys. */
-export const HOME_SECRETS = [".env", "credentials", "credentials.json", "mcp-auth.json", "tokens.json"] as const;
+export const HOME_SECRETS = [
+  ".env",
+  "credentials",
+  "credentials.json",
+  "mcp-auth.json",
+  "tokens.json",
+] as const;
 
 /** The only file of the Reasonix home that tools may write. */
 export const HOME_CONFIG = "config.toml";
