@@ -1,4 +1,4 @@
-/** Signing in at MCP servers with the program itself: a browser that is opened, a run that never opens one. */
+/** Signing in at MCP servers with the program: a browser that is opened, a run that never opens one. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import {
   AuthorizationServer,
@@ -12,7 +12,7 @@ import { makeWorld, mockConfig, type World } from "../support/program.ts";
 const plugin = ({ url }: HttpMcpServer, more = "") =>
   `\n[[plugins]]\nname = "far"\ntype = "http"\nurl = "${url}"\n${more}\n`;
 
-/** A command line for BROWSER: it notes the address and, unless it only looks, goes through with the sign-in. */
+/** A command line for BROWSER: it notes the address and, unless it only looks, signs in. */
 async function browser(world: World, looks = false): Promise<string> {
   await world.write(
     "browser.ts",
