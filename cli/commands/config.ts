@@ -17,6 +17,7 @@ import {
 } from "../../src/config/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
 import { projectDir } from "../../src/session/mod.ts";
+import { terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
@@ -43,7 +44,7 @@ export async function show(this: CliContext, flags: ShowFlags): Promise<void> {
 
 function line({ key, value, from: origin }: Setting, withOrigin: boolean): string {
   const text = JSON.stringify(value);
-  return withOrigin ? `${key} = ${text}  # ${originText(origin)}\n` : `${key} = ${text}\n`;
+  return terminalSafe(withOrigin ? `${key} = ${text}  # ${originText(origin)}\n` : `${key} = ${text}\n`);
 }
 
 async function load(context: CliContext, preset?: string): Promise<LoadedConfig> {

@@ -111,6 +111,25 @@ function mine(): string {
   return `[[plugins]]\nname = "mine"\ncommand = "${command}"\nargs = ${JSON.stringify(args)}\n`;
 }
 
+Deno.test("what a hostile .mcp.json holds for the terminal does not reach it, before trust and after", async () => {
+  await using world = await makeWorld("");
+  const odd = "\\u001b[2J\\u202e\\u0007";
+  await world.write(
+    ".mcp.json",
+    `{"mcpServers": {"e${odd}vil": {"command": "sh${odd}", "args": ["a\\nb"], "env": {"A${odd}": "x"}}, ` +
+      `"b${odd}": {"command": 3}}}`,
+  );
+  for (const trusted of [false, true]) {
+    if (trusted) await world.run(["trust", "--yes"]);
+    for (const line of ["run go", "trust", "mcp list", "mcp status", "doctor", "config show"]) {
+      const { stdout, stderr } = await world.run(line.split(" "));
+      const text = stdout + stderr;
+      // deno-lint-ignore no-control-regex
+      assert(!/[\x1b\x07\u202e]/.test(text), `${line}: ${JSON.stringify(text)}`);
+    }
+  }
+});
+
 onTerminal(
   "the chat asks before a project's server starts, and shows what would run but no secret",
   async () => {

@@ -104,7 +104,8 @@ export const resources = show("resources");
 export const prompts = show("prompts");
 
 function statusLine(status: ServerStatus, { good, bad }: ReturnType<typeof palette>): string {
-  const { name, state, detail = "", greetedMs = 0, listedMs = 0, protocol = "" } = status;
+  const name = oneLine(status.name, 60);
+  const { state, detail = "", greetedMs = 0, listedMs = 0, protocol = "" } = status;
   if (state !== "ready") return `${bad("✗")} ${name}  ${state}: ${oneLine(detail, 600)}`;
   return `${good("✓")} ${name}  ${counted(status)}  ${greetedMs + listedMs} ms, protocol ${protocol}`;
 }

@@ -19,7 +19,7 @@ export async function test(this: CliContext, _flags: unknown, name: string): Pro
     const server = servers.named(name);
     const row = rows.find((each) => each.name === name && each.target !== undefined);
     const where = row?.place === undefined ? "" : formatPlace(row.place);
-    print(`${name}  ${server.spec.type}  ${oneLine(row?.target ?? "", 400)}`);
+    print(`${oneLine(name, 60)}  ${server.spec.type}  ${oneLine(row?.target ?? "", 400)}`);
     print(dim(`  ${terminalSafe(where)}${row?.state === "off" ? ", switched off there" : ""}`));
     const limit = server.spec.startupMs > 0 ? ` (at most ${server.spec.startupMs / 1000} s)` : "";
     this.process.stderr.write(`· Starting${limit}\n`);

@@ -2,7 +2,7 @@ import { type KnownServer, loadServerWork, redactorOf, type RunPaths } from "../
 import type { LoadedConfig } from "../../config/mod.ts";
 import { formatPlace } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
-import { oneLine } from "../../util/terminal_text.ts";
+import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
 
 /** An MCP server in the report. */
 export interface ServerReport {
@@ -31,11 +31,12 @@ export async function serverPart(
   const redact = redactorOf(loaded);
   const known = await knownServers(paths, loaded, { start: online });
   return known.map((server) => {
-    const { name, place, status } = server;
+    const { place, status } = server;
+    const name = oneLine(server.name, 60);
     const failed = status?.state === "failed" || status?.state === "needs-auth";
     const state = oneLine(redact(stateOf(server, texts)), 400);
-    if (online && failed) problems.push(`${oneLine(name, 60)}: ${state}`);
-    return { name, state, ...(place === undefined ? {} : { place: formatPlace(place) }) };
+    if (online && failed) problems.push(`${name}: ${state}`);
+    return { name, state, ...(place === undefined ? {} : { place: terminalSafe(formatPlace(place)) }) };
   });
 }
 

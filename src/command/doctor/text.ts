@@ -1,6 +1,7 @@
 import { loadRuleRows } from "../../assembly/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { padDisplay } from "../../util/display_width.ts";
+import { terminalSafe } from "../../util/terminal_text.ts";
 import type { Report } from "./report.ts";
 
 /** The report for people. */
@@ -8,7 +9,7 @@ export async function reportText(report: Report, texts: Texts["doctor"]): Promis
   const { ruleLine } = await loadRuleRows();
   const { versions, permissions, paths, config, rules, providers, servers, sandbox, sessions } = report;
   const section = (title: string, rows: readonly string[]) =>
-    `${title}\n${rows.map((row) => `  ${row}\n`).join("")}`;
+    `${title}\n${rows.map((row) => `  ${terminalSafe(row)}\n`).join("")}`;
   return [
     section(texts.versions, Object.entries(versions).map(([name, value]) => `${name.padEnd(10)} ${value}`)),
     section(
