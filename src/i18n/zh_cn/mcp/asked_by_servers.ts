@@ -41,7 +41,7 @@ export const texts: typeof en = {
   session: "在本会话中允许这个服务器",
   nobodyAllows: (server) => `MCP 服务器 ${server} 想让模型写消息，但本次运行不询问任何人，已拒绝`,
   overBudget: (server, used, budget) =>
-    `MCP 服务器 ${server} 还想让模型写消息，已拒绝：已用 ${used} / ${budget} 个 token（tools.mcp_sampling_tokens）`,
+    `MCP 服务器 ${server} 还想让模型写消息，已拒绝：已用 ${used} / ${budget} 个词元（tools.mcp_sampling_tokens）`,
   wrote: (server, input, output) =>
     `模型为 MCP 服务器 ${server} 写了一条消息：输入 ${input} 个词元，输出 ${output} 个`,
 
