@@ -52,7 +52,9 @@ async function load(context: CliContext, preset?: string): Promise<LoadedConfig>
   const loaded = await loadTrustedConfig({ cwd, home, env, ...(preset === undefined ? {} : { preset }) }, {
     ignoreUntrusted: true,
   });
-  for (const warning of loaded.warnings) context.process.stderr.write(`! ${formatProblem(warning)}\n`);
+  for (const warning of loaded.warnings) {
+    context.process.stderr.write(terminalSafe(`! ${formatProblem(warning)}\n`));
+  }
   return loaded;
 }
 

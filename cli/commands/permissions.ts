@@ -29,7 +29,9 @@ interface CheckFlags {
 export async function check(this: CliContext, flags: CheckFlags, subject: string): Promise<void> {
   const paths = runPaths(this);
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
-  for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
+  for (const warning of loaded.warnings) {
+    this.process.stderr.write(terminalSafe(`! ${formatProblem(warning)}\n`));
+  }
   const { passes, ...explanation } = await explain(paths, loaded, flags, subject);
   const widened = await afterTrust(paths, loaded, flags, subject);
   const shown = {
@@ -158,7 +160,9 @@ function afterTrustLine({ decision, rule, origin }: TrustedOutcome): string {
 /** Lists the rules in force with their place, and those of the project that wait for a decision. */
 export async function list(this: CliContext): Promise<void> {
   const loaded = await loadTrustedConfig(runPaths(this), { ignoreUntrusted: true });
-  for (const warning of loaded.warnings) this.process.stderr.write(`! ${formatProblem(warning)}\n`);
+  for (const warning of loaded.warnings) {
+    this.process.stderr.write(terminalSafe(`! ${formatProblem(warning)}\n`));
+  }
   const { ruleLine, ruleRows } = await loadRuleRows();
   const lines = [`mode ${loaded.config.permissions.mode}`, ...ruleRows(loaded).map(ruleLine)];
   this.process.stdout.write(lines.map((line) => `${terminalSafe(line)}\n`).join(""));

@@ -21,7 +21,7 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
   const ofServers = new Set(loaded.leftOut.map(({ place }) => formatPlace(place)));
   for (const warning of loaded.warnings) {
     const about = warning.place?.file.endsWith(".mcp.json") && !ofServers.has(formatPlace(warning.place));
-    if (about) stderr.write(`! ${formatProblem(warning)}\n`);
+    if (about) stderr.write(terminalSafe(`! ${formatProblem(warning)}\n`));
   }
   if (rows.length === 0) {
     const files = [userConfigFile(paths.home), mcpJsonFile(paths.cwd)].map(terminalSafe).join(" or ");
