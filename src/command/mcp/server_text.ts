@@ -7,7 +7,7 @@ type ServerTexts = Texts["mcp_commands"];
 
 /** One line: the state of a server, what it offers, and what is wrong. */
 export function stateText(status: ServerStatus, texts: ServerTexts): string {
-  const { state, detail, tools, prompts, resources, problems, restarts } = status;
+  const { state, detail, lastFailure, tools, prompts, resources, problems, restarts } = status;
   const counts = texts.counts;
   const parts = [
     texts.states[state],
@@ -17,7 +17,8 @@ export function stateText(status: ServerStatus, texts: ServerTexts): string {
     ...(problems.length > 0 ? [counts.problems(problems.length)] : []),
     ...(restarts > 0 ? [counts.restarts(restarts)] : []),
   ].join(" · ");
-  return detail === undefined ? parts : `${parts}: ${oneLine(detail, 300)}`;
+  const why = detail ?? (state === "idle" ? lastFailure && texts.lastTime(lastFailure) : undefined);
+  return why === undefined ? parts : `${parts}: ${oneLine(why, 300)}`;
 }
 
 /** All servers, a line each; those that wait for trust at the end. */

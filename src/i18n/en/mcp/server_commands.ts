@@ -15,6 +15,7 @@ export const texts = {
   waitsForTrust: "comes with the project and waits for `reasonix trust`",
   whichServer: (action: string) => `Cannot ${action}: no server is named`,
   mcpUsage: "write /mcp [name], /mcp restart NAME, /mcp off NAME or /mcp on NAME",
+  lastTime: (why: string) => `it failed the last time: ${why}`,
   isOff: (name: string) => `Cannot restart ${name}: it is switched off`,
   switchedOff: (name: string) => `${name} is off for this session; its tools go with the next turn`,
   loginWith: (command: string) =>

@@ -16,6 +16,7 @@ export const texts: typeof en = {
   waitsForTrust: "来自项目，等待 `reasonix trust`",
   whichServer: (action) => `无法执行 ${action}：没有指明服务器`,
   mcpUsage: "请写 /mcp [名称]、/mcp restart 名称、/mcp off 名称 或 /mcp on 名称",
+  lastTime: (why) => `上次失败：${why}`,
   isOff: (name) => `无法重启 ${name}：它已关闭`,
   switchedOff: (name) => `${name} 在本会话中已关闭；它的工具从下一轮起移除`,
   loginWith: (command) => `请在另一个终端运行 \`${command}\` 登录，然后在这里重启服务器。`,

@@ -1,0 +1,72 @@
+import { promptArguments } from "../../../src/command/mcp/prompt_arguments.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
+import { CommandFixture } from "../../support/command_fixture.ts";
+import { pluginToml } from "../../support/mcp/config.ts";
+
+const declared = [
+  { name: "name", description: "Who", required: true },
+  { name: "tone", description: "", required: false },
+];
+
+Deno.test("arguments of a prompt come by position and by name, with quotes and a last one that takes the rest", () => {
+  const read = (text: string): Record<string, unknown> => {
+    const { given, missing, surplus } = promptArguments(declared, text);
+    return { ...given, ...(missing.length > 0 ? { missing: missing.map(({ name }) => name) } : {}), surplus };
+  };
+  assertEquals(read("Ada"), { name: "Ada", surplus: "" });
+  assertEquals(read("Ada very  warm"), { name: "Ada", tone: "very  warm", surplus: "" });
+  assertEquals(read('"Ada Lovelace" warm'), { name: "Ada Lovelace", tone: "warm", surplus: "" });
+  assertEquals(read('tone=warm name="Ada Lovelace"'), { name: "Ada Lovelace", tone: "warm", surplus: "" });
+  assertEquals(read("tone=warm 世界 人"), { name: "世界 人", tone: "warm", surplus: "" });
+  assertEquals(read("a=b"), { name: "a=b", surplus: "" });
+  assertEquals(read('"name=x"'), { name: "name=x", surplus: "" });
+  assertEquals(read("tone=warm"), { tone: "warm", missing: ["name"], surplus: "" });
+  assertEquals(read("name= tone=warm"), { name: "", tone: "warm", missing: ["name"], surplus: "" });
+  assertEquals(read("name=a tone=b c d"), { name: "a", tone: "b", surplus: "c d" });
+  assertEquals(read(""), { missing: ["name"], surplus: "" });
+  assertEquals(promptArguments([], "x").surplus, "x");
+});
+
+Deno.test("a prompt asks for what is missing, is left, completes, and says what it has no place for", async () => {
+  await using chat = await CommandFixture.open({ config: pluginToml("docs") });
+  await chat.type("/mcp__docs__greet Ada tone");
+  assertEquals(chat.sent.map(({ literal }) => literal), [true]);
+  assertStringIncludes(chat.sent[0]?.text ?? "", "Ada");
+  chat.answers.push("Grace");
+  await chat.type("/mcp__docs__greet tone=warm");
+  assertEquals(chat.asked, ['docs: greet needs "name"']);
+  assertStringIncludes(chat.sent[1]?.text ?? "", "Grace");
+  chat.answers.push(undefined);
+  await chat.type("/mcp__docs__greet");
+  assertEquals([chat.sent.length, chat.takeSaid()], [2, "/mcp__docs__greet was not sent"]);
+  await assertRejects(() => chat.type("/mcp__docs__plain more"), Error, 'no argument for "more"');
+  const greet = (await chat.commands()).find(({ name }) => name === "mcp__docs__greet");
+  assertEquals([greet?.kind, greet?.argumentHint], ["prompt", "<name> [tone]"]);
+  const names = await greet?.complete?.(chat, { before: ["name=Ada"], word: "" });
+  assert(names?.some(({ value }) => value.startsWith("tone=") || value !== ""), JSON.stringify(names));
+});
+
+Deno.test("/mcp tells of servers, restarts them, and switches them off and on for the session", async () => {
+  for (const locale of ["en", "zh-CN"] as const) {
+    const config = pluginToml("docs") + pluginToml("dead", { diesOn: "start" });
+    await using chat = await CommandFixture.open({ config, locale });
+    const session = await chat.session();
+    await session.servers?.start();
+    const tools = () => session.servers?.tools().filter(({ name }) => name.startsWith("mcp__docs")).length;
+    await chat.type("/mcp");
+    assertStringIncludes(chat.takeSaid(), "exit code 3");
+    await chat.type("/mcp docs");
+    assertStringIncludes(chat.takeSaid(), "scripted://page/{number}");
+    await chat.type("/mcp off docs");
+    assertEquals(tools(), 0);
+    await assertRejects(() => chat.type("/mcp restart docs"));
+    await chat.type("/mcp on docs");
+    assertEquals(tools(), 11);
+    await chat.type("/mcp restart docs");
+    chat.takeSaid();
+    await chat.type("/status");
+    assertStringIncludes(chat.takeSaid(), "dead");
+    await assertRejects(() => chat.type("/mcp other"), Error, "(configured: docs, dead)");
+    await assertRejects(() => chat.type("/mcp restart"));
+  }
+});
