@@ -108,7 +108,9 @@ export {
 } from "./src/provider/mod.ts";
 export { type ConfigInput, parseProvider, type ProviderEntry } from "./src/config/mod.ts";
 export {
+  type Asker,
   type FileChange,
+  type Question,
   type Tool,
   type ToolContext,
   type ToolResult,
