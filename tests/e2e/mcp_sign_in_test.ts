@@ -94,6 +94,18 @@ Deno.test("mcp login of what cannot be signed in at says why", async () => {
   }
 });
 
+Deno.test("mcp login asks nobody at an address that a project brings and nobody trusts", async () => {
+  await using server = startHttpMcpServer();
+  await using world = await makeWorld();
+  await world.write(".mcp.json", JSON.stringify({ mcpServers: { far: { type: "http", url: server.url } } }));
+  const { code, stderr } = await world.run(["mcp", "login", "far"], {
+    env: { BROWSER: await browser(world) },
+  });
+  assertEquals(code, 3, stderr);
+  assertEquals(server.seen, []);
+  assertStringIncludes(stderr, "you have not trusted it");
+});
+
 Deno.test("a run opens no browser: a server that wants a sign-in is one line, and its token is in no event", async () => {
   await using model = await startModelServer([{ text: "Done." }]);
   await using caller = await startModelServer([

@@ -30,16 +30,12 @@ const REFRESH_MS = 20_000;
 /** Returns what lets the program in at a server: its helper's headers, or the tokens of its sign-in. */
 export function httpAccess(spec: McpServerSpec, options: AccessOptions): HttpAccess {
   if (spec.type !== "http") return { headers: () => Promise.resolve({}) };
-  for (const [name, value] of Object.entries(spec.headers)) if (isSecretName(name)) learnHeader(value);
+  for (const [name, value] of Object.entries(spec.headers)) learnHeader(name, value);
   if (spec.headersHelper !== "") return new HelperAccess(spec, options.spawn);
   if (Object.keys(spec.headers).some((name) => name.toLowerCase() === "authorization")) {
     return { headers: () => Promise.resolve({}) };
   }
   return new SignedInAccess(spec, options);
-}
-
-function isSecretName(name: string): boolean {
-  return /authorization|key|token|secret|cookie|password/i.test(name);
 }
 
 /** Headers of a program; it is asked anew when the server refuses them. */
@@ -52,7 +48,10 @@ class HelperAccess implements HttpAccess {
     let asking = false;
     const ask = () => {
       asking = true;
-      known = printedHeaders(spec, spawn).finally(() => asking = false);
+      known = printedHeaders(spec, spawn).catch((error) => {
+        known = undefined;
+        throw error;
+      }).finally(() => asking = false);
       return known;
     };
     this.headers = () => known ?? ask();

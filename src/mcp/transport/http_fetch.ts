@@ -20,7 +20,7 @@ const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
  */
 export function serverFetch({ server, headers, notNow }: ServerFetchOptions): FetchLike {
   return async (input, init) => {
-    const isOwn = new URL(String(input)).origin === server.origin;
+    const isOwn = isOwnOrigin(new URL(String(input)), server);
     for (let waits = 0;; waits++) {
       const own = new Headers(init?.headers);
       if (isOwn) {
@@ -37,6 +37,13 @@ export function serverFetch({ server, headers, notNow }: ServerFetchOptions): Fe
       await pause(seconds * 1000, init?.signal ?? undefined);
     }
   };
+}
+
+/** The server itself; also where it only leads over to the encrypted form of the same address. */
+function isOwnOrigin(target: URL, server: URL): boolean {
+  if (target.origin === server.origin) return true;
+  const isUpgrade = server.protocol === "http:" && target.protocol === "https:";
+  return isUpgrade && target.hostname === server.hostname && server.port === "" && target.port === "";
 }
 
 /** What a response that is no success says about when to come back, in seconds. */

@@ -36,13 +36,16 @@ export async function printedHeaders(
     } catch {
       throw failed(`printed a header that cannot be sent, "${oneLine(name).slice(0, 60)}"`);
     }
-    learnHeader(value);
+    learnHeader(name, value);
   }
   return Object.fromEntries(headers);
 }
 
-/** The value of a header is a secret, and so is what stands behind the word for its kind. */
-export function learnHeader(value: string): void {
+const SECRET_NAME = /auth|api[-_]?key|token|secret|cookie|password|credential/i;
+
+/** The values of such headers are secrets, and so is what stands behind the word for their kind. */
+export function learnHeader(name: string, value: string): void {
+  if (!SECRET_NAME.test(name)) return;
   learnSecret(value);
   const bare = /^(?:bearer|basic|token)\s+(\S+)$/i.exec(value)?.[1];
   if (bare !== undefined) learnSecret(bare);

@@ -104,6 +104,19 @@ Deno.test("signIn uses the client of the configuration, with its secret or its d
   assertEquals(issuer.to("/authorize").at(-1)?.params.get("client_id"), document);
 });
 
+Deno.test("signIn comes back to the port of the configuration, and says so where that is taken", async () => {
+  await using issuer = new AuthorizationServer();
+  await using server = startProtectedServer(issuer);
+  using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  const { port } = taken.addr as Deno.NetAddr;
+  await using mcp = await openMcp([entry(server.url, { oauth: { callback_port: port } })]);
+  const error = await assertRejects(() => signIn(mcp), ReasonixError, `Cannot listen on port ${port}`);
+  assertMatch(error.remedy ?? "", /callback_port/);
+  taken.close();
+  await signIn(mcp);
+  assertEquals([...issuer.clients.values()], [`http://127.0.0.1:${port}/callback`]);
+});
+
 Deno.test("signIn says what to do where no client is registered and none is configured", async () => {
   await using issuer = new AuthorizationServer({ registers: false });
   await using server = startProtectedServer(issuer);
