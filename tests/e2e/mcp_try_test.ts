@@ -153,6 +153,8 @@ Deno.test("mcp call prints results and progress, and its exit code tells failure
     (await call("mcp__good__echo", '{"text": "by its other name"}')).stdout,
     "by its other name\n",
   );
+  const completed = await world.run(["complete", "--", "mcp", "call", "good", "ec"]);
+  assertEquals(completed.stdout, "echo\n");
   const denied = await call("die");
   assertEquals([denied.code, denied.stdout], [3, ""]);
   assertStringIncludes(denied.stderr, "the rule deny mcp__good__die (");

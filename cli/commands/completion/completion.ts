@@ -120,6 +120,8 @@ async function dynamicValues(before: readonly string[]): Promise<readonly string
   if (/^mcp \w+$/.test(command) && !NO_SERVER.has(command)) {
     return (await import("./values.ts")).serverNames();
   }
+  const server = /^mcp call (\S+)$/.exec(command)?.[1];
+  if (server !== undefined) return (await import("./values.ts")).toolNames(server);
   if (command === "config presets") return (await import("./values.ts")).presetNames();
   if (command === "completion") return Object.keys(SCRIPTS);
 }

@@ -6,7 +6,7 @@ import {
   modelReferences,
   PRESETS,
 } from "../../../src/config/mod.ts";
-import { findSkillSet } from "../../../src/assembly/mod.ts";
+import { findSkillSet, loadServerWork } from "../../../src/assembly/mod.ts";
 import { allCommands } from "../../../src/command/mod.ts";
 import { listSessions, projectDir } from "../../../src/session/mod.ts";
 import { processContext } from "../../terminal/process.ts";
@@ -24,6 +24,20 @@ export function configKeys(): Promise<readonly string[]> {
 /** Names of MCP servers that some file describes. */
 export function serverNames(): Promise<readonly string[]> {
   return fromConfig((loaded) => [...new Set(listServers(loaded).map(({ name }) => name))]);
+}
+
+/** Tools that a server offered last; it is not started. */
+export function toolNames(server: string): Promise<readonly string[]> {
+  return fromConfig(async (loaded) => {
+    const { withServers } = await loadServerWork();
+    return await withServers(
+      { paths: runPaths(processContext()), loaded },
+      (servers) =>
+        Promise.resolve(
+          servers.offers().filter((tool) => tool.server === server).map(({ info }) => info.name),
+        ),
+    );
+  });
 }
 
 /** Names that a task can begin with: commands of the program and skills. */

@@ -15,6 +15,7 @@ export interface ForeignServer {
   readonly enabled: boolean;
   readonly cwd?: unknown;
   readonly headersHelper?: unknown;
+  readonly oauth?: TomlTable | undefined;
   readonly timeoutSeconds?: number;
   readonly startupSeconds?: number;
   readonly enabledTools?: readonly string[];
@@ -51,6 +52,7 @@ export function takeServer(plan: ImportPlan, server: ForeignServer): void {
     ...(typeof server.headersHelper === "string" && type !== "stdio"
       ? { headers_helper: server.headersHelper }
       : {}),
+    ...(server.oauth && type !== "stdio" ? { oauth: server.oauth } : {}),
     ...(server.startupSeconds ? { startup_timeout_seconds: server.startupSeconds } : {}),
     ...(server.timeoutSeconds ? { call_timeout_seconds: server.timeoutSeconds } : {}),
     ...(server.enabledTools?.length ? { enabled_tools: [...server.enabledTools] } : {}),

@@ -268,7 +268,8 @@ function isPlain(value: unknown): boolean {
   return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }
 
-function readOauth(value: unknown): TomlTable | undefined {
+/** Reads what `oauth` says of a client that was registered before; undefined when it cannot be read. */
+export function readOauth(value: unknown): TomlTable | undefined {
   if (!isRecord(value)) return undefined;
   const { clientId, callbackPort, scopes } = value;
   const list = typeof scopes === "string"

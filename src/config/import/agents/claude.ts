@@ -1,6 +1,7 @@
 import { slashed } from "../../../path/lexical.ts";
 import { mcpJsonFile } from "../../config_paths.ts";
 import type { KeyPath } from "../../problem.ts";
+import { readOauth } from "../../plugins/mcp_json.ts";
 import { isTable, type TomlTable } from "../../schema/json_schema.ts";
 import { vendorEntry, VENDORS } from "../../vendors.ts";
 import { claudeRule } from "./claude_rules.ts";
@@ -55,6 +56,7 @@ function planServers(
       continue;
     }
     const { type, command, args, env, url, headers, timeout } = server;
+    const oauth = readOauth(server.oauth);
     takeServer(plan, {
       name,
       origin: at,
@@ -67,8 +69,9 @@ function planServers(
       enabled: server.disabled !== true && !switchedOff.has(name),
       cwd: server.cwd,
       headersHelper: server.headersHelper,
+      oauth,
       ...(typeof timeout === "number" ? { timeoutSeconds: timeout / 1000 } : {}),
-      notes: ["oauth", "alwaysAllow"].filter((key) => server[key] !== undefined)
+      notes: [...(oauth ? [] : ["oauth"]), "alwaysAllow"].filter((key) => server[key] !== undefined)
         .map((key) => `without ${key}`),
     });
   }
