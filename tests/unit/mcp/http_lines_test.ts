@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { type HttpBehaviour, type Seen, startHttpMcpServer } from "../../support/mcp/http_mcp_server.ts";
 import { openMcp } from "../../support/mcp/mcp_fixture.ts";
+import { SELF_SIGNED } from "../../support/self_signed.ts";
 
 const entry = (url: string, more: Record<string, unknown> = {}) => ({
   name: "far",
@@ -94,6 +95,17 @@ Deno.test("a server that stays busy is asked three times, and a failure without 
     assertMatch((await mcp.call("mcp__far__echo", { text: "a" })).content, new RegExp(`${status} .*busy`));
     assertEquals(count, times);
   }
+});
+
+Deno.test("a certificate that nobody vouches for is told with what to do, and so is TLS where none is expected", async () => {
+  const options = { hostname: "127.0.0.1", port: 0, onListen() {}, ...SELF_SIGNED };
+  await using server = Deno.serve(options, () => new Response("never"));
+  const host = `localhost:${server.addr.port}`;
+  assertMatch(
+    await stateOf(entry(`https://${host}/mcp`)),
+    /^failed: localhost:\d+ could not be reached: invalid peer certificate: .*; if it is meant to be trusted, .* in DENO_CERT/,
+  );
+  assertMatch(await stateOf(entry(`http://${host}/mcp`)), /its url, which may have to begin with https:\/\//);
 });
 
 Deno.test("an address at which nothing or something else listens is told without what is secret in it", async () => {

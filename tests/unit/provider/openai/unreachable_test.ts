@@ -1,23 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { SELF_SIGNED } from "../../../support/self_signed.ts";
 import { collect, InstantClock, openClient } from "../../../support/model_client.ts";
-
-/** Signed by itself, for localhost, made for this test. */
-const KEY = `-----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgh9655N7LL4dG2lYS
-cIVBAoPq5eClReWL2n8L2OtLWfahRANCAAQkWCEj1rbNlyHAiQfCZmXIp/DBPITm
-vu1Vnv74nqrshK0msvnt3ZQazxYel3YBKxQIZvqb5WyCCafk4cVaOq3z
------END PRIVATE KEY-----`;
-const CERTIFICATE = `-----BEGIN CERTIFICATE-----
-MIIBkzCCATigAwIBAgIUCX6sbOtkVrW8dSTXWjuQEvIBBxYwCgYIKoZIzj0EAwIw
-FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjAyMzEzMloYDzIxMjYxMDI5
-MDIzMTMyWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-PQMBBwNCAAQkWCEj1rbNlyHAiQfCZmXIp/DBPITmvu1Vnv74nqrshK0msvnt3ZQa
-zxYel3YBKxQIZvqb5WyCCafk4cVaOq3zo2YwZDAdBgNVHQ4EFgQU1xGDzRqfXGbm
-OKrQDbBs3meLDacwHwYDVR0jBBgwFoAU1xGDzRqfXGbmOKrQDbBs3meLDacwFAYD
-VR0RBA0wC4IJbG9jYWxob3N0MAwGA1UdEwEB/wQCMAAwCgYIKoZIzj0EAwIDSQAw
-RgIhAIE7hwCkUWu/AKOcpvOej9CUOiv1kjbJ/3MrcmTfVQ7xAiEAsRqx9Fe/hjAP
-JHV2iMdGoSamdP1jaDyUZ97cpdyc2x0=
------END CERTIFICATE-----`;
 
 async function failureAt(url: string) {
   const provider = await openClient({ url }, { clock: new InstantClock(), entry: { max_attempts: 2 } });
@@ -40,7 +23,7 @@ Deno.test("openai provider says why a server cannot be reached when the runtime 
 
 Deno.test("openai provider names DENO_CERT and does not try again when nobody it trusts vouches for the server", async () => {
   const server = Deno.serve(
-    { port: 0, hostname: "127.0.0.1", key: KEY, cert: CERTIFICATE, onListen: () => {} },
+    { port: 0, hostname: "127.0.0.1", ...SELF_SIGNED, onListen: () => {} },
     () => new Response("never"),
   );
   const failure = await failureAt(`https://localhost:${server.addr.port}/v1`);

@@ -1,0 +1,19 @@
+const key = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgh9655N7LL4dG2lYS
+cIVBAoPq5eClReWL2n8L2OtLWfahRANCAAQkWCEj1rbNlyHAiQfCZmXIp/DBPITm
+vu1Vnv74nqrshK0msvnt3ZQazxYel3YBKxQIZvqb5WyCCafk4cVaOq3z
+-----END PRIVATE KEY-----`;
+const cert = `-----BEGIN CERTIFICATE-----
+MIIBkzCCATigAwIBAgIUCX6sbOtkVrW8dSTXWjuQEvIBBxYwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMjAyMzEzMloYDzIxMjYxMDI5
+MDIzMTMyWjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAQkWCEj1rbNlyHAiQfCZmXIp/DBPITmvu1Vnv74nqrshK0msvnt3ZQa
+zxYel3YBKxQIZvqb5WyCCafk4cVaOq3zo2YwZDAdBgNVHQ4EFgQU1xGDzRqfXGbm
+OKrQDbBs3meLDacwHwYDVR0jBBgwFoAU1xGDzRqfXGbmOKrQDbBs3meLDacwFAYD
+VR0RBA0wC4IJbG9jYWxob3N0MAwGA1UdEwEB/wQCMAAwCgYIKoZIzj0EAwIDSQAw
+RgIhAIE7hwCkUWu/AKOcpvOej9CUOiv1kjbJ/3MrcmTfVQ7xAiEAsRqx9Fe/hjAP
+JHV2iMdGoSamdP1jaDyUZ97cpdyc2x0=
+-----END CERTIFICATE-----`;
+
+/** A key for localhost and the certificate that it has signed itself, made for tests. */
+export const SELF_SIGNED = { key, cert };
