@@ -84,6 +84,7 @@ export class RunPlugins {
   #early: NewEvent[] | undefined = [];
   /** Tools may be others than the model was told: at once, or with the next turn. */
   #late: "step" | "turn" | undefined;
+  #warmed = false;
 
   private constructor(parts: PluginParts, servers: McpServers) {
     this.#parts = parts;
@@ -158,11 +159,14 @@ export class RunPlugins {
 
   /** Starts all that are configured, while the model is thinking. */
   warm(): void {
+    this.#warmed = true;
     void this.servers.start();
   }
 
   /** Between two steps: tools of servers that have just been met join as one declared reset. */
   async betweenSteps(): Promise<void> {
+    // A model that answered at once left no time for it.
+    if (!this.#warmed) this.warm();
     if (this.#late === "step") await this.#apply();
   }
 

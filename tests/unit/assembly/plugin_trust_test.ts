@@ -1,0 +1,99 @@
+/** What an answer about a read-only claim leaves, and when tools that come late join. */
+import { createAgent } from "../../../src/assembly/mod.ts";
+import type { Chunk, Event } from "../../../src/core/mod.ts";
+import { call, say, scriptedProvider, tool } from "../../support/agent_fixture.ts";
+import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { pluginToml } from "../../support/mcp/config.ts";
+import { scriptedServer } from "../../support/mcp/scripted_mcp_server.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
+
+const calls = (name: string, args: unknown = {}): Chunk[] => [
+  call("1", name, args),
+  { type: "done", reason: "tool_calls" },
+];
+
+Deno.test("always trust in a read-only claim is saved where the user's file has the server, and said elsewhere", async () => {
+  await using dir = await makeTempDir();
+  const home = `${dir.path}/home`;
+  const cwd = `${dir.path}/work`;
+  await Deno.mkdir(home);
+  await Deno.mkdir(cwd);
+  await Deno.writeTextFile(`${home}/config.toml`, `# mine${pluginToml("docs")}`);
+  await Deno.writeTextFile(
+    `${home}/.mcp.json`,
+    JSON.stringify({ mcpServers: { other: scriptedServer() } }),
+  );
+  const notices: string[] = [];
+  const asked: string[] = [];
+  const run = async () => {
+    await using agent = await createAgent({
+      provider: scriptedProvider([
+        calls("mcp__docs__echo", { text: "a" }),
+        calls("mcp__other__echo", { text: "b" }),
+        calls("mcp__other__echo", { text: "c" }),
+        say("done"),
+      ]),
+      config: "load",
+      home,
+      cwd,
+      permissionMode: "plan",
+      approver: {
+        ask: ({ tool }) => {
+          asked.push(tool);
+          return Promise.resolve({ allow: true, scope: "always" });
+        },
+      },
+      onEvent: (event) => void (event.type === "notice" && notices.push(event.text)),
+    });
+    await agent.run("go");
+  };
+  await run();
+  assertEquals(asked, ["mcp__docs__echo", "mcp__other__echo"]);
+  assertStringIncludes(await Deno.readTextFile(`${home}/config.toml`), "trusted_read_only_tools");
+  assertEquals(notices.filter((text) => text.includes("for this session only")).length, 1);
+  asked.length = 0;
+  await run();
+  assertEquals(asked, ["mcp__other__echo"]);
+});
+
+Deno.test("a server that is met while a turn runs joins between its steps, and the same list again changes nothing", async () => {
+  await using dir = await makeTempDir();
+  const events: Event[] = [];
+  const isReady = () => events.some((event) => event.type === "mcp.server" && event.state === "ready");
+  const wait = tool("wait_for_it", true, async () => {
+    while (!isReady()) await new Promise((resolve) => setTimeout(resolve, 10));
+    return { content: "it is there", summary: "there" };
+  });
+  const open = () =>
+    createAgent({
+      provider: scriptedProvider([
+        calls("ls"),
+        calls("wait_for_it"),
+        calls("mcp__docs__echo", { text: "late" }),
+        say("done"),
+      ]),
+      home: `${dir.path}/home`,
+      cwd: dir.path,
+      tools: [wait],
+      config: {
+        plugins: [{ name: "docs", ...scriptedServer({ shuffled: true }) }],
+        tools: { mcp_startup_wait_seconds: 0 },
+      },
+      onEvent: (event) => void events.push(event),
+    });
+  const resets = () =>
+    events.flatMap((event) => event.type === "context.prefix" ? [event.detail ?? event.reason] : []);
+  {
+    await using agent = await open();
+    await agent.run("go");
+    assertEquals(resets(), ["start", "+mcp_resource +11 of docs"]);
+  }
+  events.length = 0;
+  await using again = await open();
+  await again.run("go");
+  assertEquals(resets(), ["start"]);
+  assertEquals(events.filter((event) => event.type === "tool.end").map(({ content }) => content).slice(1), [
+    "it is there",
+    "late",
+  ]);
+});
