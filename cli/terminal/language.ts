@@ -1,3 +1,4 @@
+import { ReasonixError } from "../../src/core/mod.ts";
 import { type LoadedConfig, originText, sourceOf } from "../../src/config/mod.ts";
 import {
   type DetectedLocale,
@@ -36,6 +37,19 @@ export async function languageNotice(context: CliContext, loaded: LoadedConfig):
   const place = name === "language" ? ` (${originText(sourceOf(loaded, name))})` : "";
   const texts = await loadTexts("start", locale);
   return texts.unknownLanguage(`${name}${place}`, value, LOCALES.join(", "));
+}
+
+/** An error as the user reads it; English where nobody has said it in another language. */
+export async function inLanguage(error: unknown, locale: Locale): Promise<unknown> {
+  if (locale === "en" || !(error instanceof ReasonixError) || !error.said) return error;
+  const { message, remedy, exit, place, said, cause } = error;
+  const { said: say } = await loadTexts("reasons", locale);
+  return new ReasonixError(say(said.slice(0, 1), message), {
+    exit,
+    cause,
+    ...(place ? { place } : {}),
+    ...(remedy === undefined ? {} : { remedy: say(said.slice(1), remedy) }),
+  });
 }
 
 /** What is said while a run goes on. */

@@ -83,6 +83,7 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
         return {
           reason: "provider",
           detail: "The model returned an empty answer twice; try again or use another model",
+          said: [["emptyTwice"]],
         };
       }
       if (!parts.submit) {
@@ -109,7 +110,7 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
     if (limits.maxSteps && progress.steps >= limits.maxSteps) {
       const taken = progress.steps === 1 ? "1 step" : `${progress.steps} steps`;
       const detail = `Stopped after ${taken}: step limit reached`;
-      return { reason: "limit", limit: "steps", detail };
+      return { reason: "limit", limit: "steps", detail, said: [["stepLimit", String(progress.steps)]] };
     }
   }
 }
@@ -144,17 +145,27 @@ function costStop({ costs, unpriced }: Spending, limit: number): Stop | undefine
   const why = unpriced === 0
     ? `cost limit of ${limit} reached`
     : `the provider reported no usage, so the cost limit of ${limit} cannot be kept`;
-  return { reason: "limit", limit: "cost", detail: `Stopped before the next request: ${why}` };
+  return {
+    reason: "limit",
+    limit: "cost",
+    detail: `Stopped before the next request: ${why}`,
+    said: [[unpriced === 0 ? "costLimit" : "costUnknown", String(limit)]],
+  };
 }
 
 function endOfAnswer(finish: string | undefined): Stop {
   if (finish === "content_filter") {
-    return { reason: "provider", detail: "The provider's content filter ended the answer" };
+    return {
+      reason: "provider",
+      detail: "The provider's content filter ended the answer",
+      said: [["filtered"]],
+    };
   }
   if (finish === "length") {
     return {
       reason: "failed",
       detail: "The answer was cut at the model's output limit; raise max_output_tokens",
+      said: [["cutAtLimit"]],
     };
   }
   return { reason: "done" };
@@ -172,7 +183,10 @@ class Deadline {
     }
     const limit = new AbortController();
     const detail = `Stopped after ${timeMs / 1000} s: time limit reached`;
-    this.#timer = setTimeout(() => limit.abort(new StopReason("limit", detail)), timeMs);
+    this.#timer = setTimeout(
+      () => limit.abort(new StopReason("limit", detail, ["timeLimit", String(timeMs / 1000)])),
+      timeMs,
+    );
     this.signal = AbortSignal.any([parent, limit.signal]);
   }
 
@@ -196,5 +210,6 @@ async function noticeTextCalls({ conversation, provider }: AgentParts, answer: s
     code: "text-call",
     text: `The model wrote a call of ${call.name} as text, which is not executed; ` +
       `if that was its intention, set compat = { text_calls = true } for provider "${provider.name}"`,
+    said: [["textCall", call.name, provider.name]],
   });
 }

@@ -1,4 +1,4 @@
-import type { Cost, NewEventOf, ProviderError, Usage } from "../core/mod.ts";
+import type { Cost, NewEventOf, ProviderError, Saying, Sayings, Usage } from "../core/mod.ts";
 
 type TurnEnd = NewEventOf<"turn.end">;
 
@@ -9,6 +9,8 @@ export interface Stop {
   readonly reason: TurnReason;
   readonly limit?: NonNullable<TurnEnd["limit"]>;
   readonly detail?: string;
+  /** The same for people who speak another language. */
+  readonly said?: Sayings;
 }
 
 /** The end of a turn. `answer` is the model's last text, also when the turn was cut short. */
@@ -24,11 +26,13 @@ export interface TurnOutcome extends Stop {
 export class StopReason extends DOMException {
   readonly reason: "interrupted" | "terminated" | "limit";
   readonly detail: string;
+  readonly said: Sayings | undefined;
 
-  constructor(reason: "interrupted" | "terminated" | "limit", detail: string) {
+  constructor(reason: "interrupted" | "terminated" | "limit", detail: string, said?: Saying) {
     super(detail, "AbortError");
     this.reason = reason;
     this.detail = detail;
+    this.said = said && [said];
   }
 }
 
@@ -36,9 +40,11 @@ export class StopReason extends DOMException {
 export function stopped(signal: AbortSignal): Stop {
   const why: unknown = signal.reason;
   if (why instanceof StopReason) {
-    const { reason, detail } = why;
+    const { reason, detail, said } = why;
     // Steps and money are counted between requests; only time stops from outside.
-    return reason === "limit" ? { reason, limit: "time", detail } : { reason, detail };
+    return reason === "limit"
+      ? { reason, limit: "time", detail, ...(said ? { said } : {}) }
+      : { reason, detail };
   }
   return { reason: "interrupted", detail: "Interrupted" };
 }
@@ -49,5 +55,6 @@ export function providerFailure(
   signal: AbortSignal,
 ): Stop {
   if (signal.aborted || error.kind === "aborted") return stopped(signal);
-  return { reason: "provider", detail: error.message };
+  const { message: detail, said } = error;
+  return { reason: "provider", detail, ...(said ? { said } : {}) };
 }

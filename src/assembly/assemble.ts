@@ -1,4 +1,4 @@
-import { formatProblem } from "../config/mod.ts";
+import { formatProblem, sayProblem } from "../config/mod.ts";
 import { Controller, Recorder } from "../control/mod.ts";
 import type { ToolRegistry } from "../tool/mod.ts";
 import { openAccessScope, type Remark, type RunScope } from "./access/access_scope.ts";
@@ -85,20 +85,26 @@ interface Remarkable {
 
 function remarks({ paths, loaded, scope, session, registry, inputs }: Remarkable): Remark[] {
   const texts = [
-    ...registry.unknown.map((name) => `Unknown tool "${name}" in [tools] was passed over`),
     ...inputs.instructions.notices.map(({ path, problem }) => `${path} ${problem}`),
     ...inputs.skillSet.warnings.map(({ path, text }) => `${path}: ${text}`),
-    ...elsewhere(session.state.cwd, paths.cwd),
   ].map((text) => ({ text }));
   return [
-    ...loaded.warnings.map((warning) => ({ text: formatProblem(warning) })),
+    ...loaded.warnings.map((warning) => ({ text: formatProblem(warning), said: sayProblem(warning) })),
     ...scope.notices,
+    ...registry.unknown.map((name): Remark => ({
+      text: `Unknown tool "${name}" in [tools] was passed over`,
+      said: [["unknownTool", name]],
+    })),
     ...texts,
+    ...elsewhere(session.state.cwd, paths.cwd),
   ];
 }
 
 /** Says where a run works that goes on with a session of another directory. */
-function elsewhere(began: string | undefined, cwd: string): string[] {
+function elsewhere(began: string | undefined, cwd: string): Remark[] {
   if (!began || began === cwd) return [];
-  return [`The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`];
+  return [{
+    text: `The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
+    said: [["elsewhere", began, cwd]],
+  }];
 }

@@ -69,11 +69,12 @@ async function placed<T>(loaded: LoadedConfig, key: string, use: () => T | Promi
     if (!(error instanceof ReasonixError) || error.exit !== "config" || error.place) throw error;
     const { file, line, column } = sourceOf(loaded, key);
     if (file === undefined || line === undefined || column === undefined) throw error;
-    const { message, exit, remedy, cause } = error;
+    const { message, exit, remedy, said, cause } = error;
     throw new ReasonixError(message, {
       exit,
       place: { file, line, column },
       cause,
+      said,
       ...(remedy === undefined ? {} : { remedy }),
     });
   }

@@ -26,7 +26,7 @@ export {
   userConfigFile,
 } from "./config_paths.ts";
 export { type Preset, PRESETS, presetText } from "./presets.ts";
-export { ConfigError, type ConfigProblem, formatProblem } from "./problem.ts";
+export { ConfigError, type ConfigProblem, formatProblem, sayProblem } from "./problem.ts";
 export type { TrustItem } from "./project/project_policy.ts";
 export { listServers, type ServerRow } from "./plugins/servers.ts";
 export type { PluginEntry } from "./schema/plugin_schema.ts";

@@ -1,4 +1,4 @@
-import { formatPlace, ReasonixError, type SourcePlace } from "../core/mod.ts";
+import { formatPlace, ReasonixError, type Sayings, type SourcePlace } from "../core/mod.ts";
 
 /** The path of a value: keys of tables and indexes of arrays, from the top of the file. */
 export type KeyPath = readonly (string | number)[];
@@ -11,6 +11,8 @@ export interface ConfigProblem {
   /** The next step for the user. */
   readonly remedy: string;
   readonly place?: SourcePlace;
+  /** Message and remedy for people who speak another language. */
+  readonly said?: Sayings | undefined;
 }
 
 /** One line for people: place, message, and the remedy as a sentence of its own. */
@@ -18,6 +20,11 @@ export function formatProblem(problem: ConfigProblem): string {
   const place = problem.place ? `${formatPlace(problem.place)}: ` : "";
   const next = `${problem.remedy.charAt(0).toUpperCase()}${problem.remedy.slice(1)}`;
   return `${place}${problem.message}. ${next}`;
+}
+
+/** The same as codes, where they are known. */
+export function sayProblem({ place, said }: ConfigProblem): Sayings | undefined {
+  return said && (place ? [["at", formatPlace(place)], ...said] : said);
 }
 
 /** The configuration cannot be used. All problems of all files are in `problems`, in file order. */
@@ -31,6 +38,9 @@ export class ConfigError extends ReasonixError {
     super(headline(problems), {
       exit: "config",
       remedy,
+      said: problems.length === 1 && first
+        ? first.said
+        : [["configErrors", String(problems.length), linesOf(problems)], ["correctPlaces"]],
       ...(others.length === 0 && first?.place ? { place: first.place } : {}),
     });
     this.problems = problems;
@@ -40,8 +50,11 @@ export class ConfigError extends ReasonixError {
 function headline(problems: readonly ConfigProblem[]): string {
   const [first] = problems;
   if (problems.length === 1 && first) return first.message;
-  const lines = problems.map((problem) => `  ${formatProblem(problem)}`);
-  return `The configuration has ${problems.length} errors\n${lines.join("\n")}`;
+  return `The configuration has ${problems.length} errors\n${linesOf(problems)}`;
+}
+
+function linesOf(problems: readonly ConfigProblem[]): string {
+  return problems.map((problem) => `  ${formatProblem(problem)}`).join("\n");
 }
 
 /** `agent.max_steps`, `providers[0].name`, `tools.alias."a.b"`. */

@@ -46,6 +46,10 @@ export function turnTarget(state: SessionState, turn: number, scope: RewindScope
   const known = turns.filter((record) => record.to !== undefined).map((record) => record.turn);
   throw new ReasonixError(`Cannot rewind to turn ${turn}: the session has no such finished turn`, {
     exit: "usage",
+    said: [
+      ["noSuchTurn", String(turn)],
+      known.length > 0 ? ["chooseTurn", `0、${known.join("、")}`] : ["noTurnYet"],
+    ],
     remedy: known.length > 0
       ? `choose one of 0, ${known.join(", ")}; 0 is before the first turn`
       : "the session has no finished turn yet",
@@ -69,6 +73,7 @@ export function redoTarget(state: SessionState): RewindTarget {
   if (target) return target;
   throw new ReasonixError("Cannot redo: nothing was rewound since the latest turn", {
     exit: "usage",
+    said: [["nothingToRedo"], ["redoTakesBack"]],
     remedy: "redo takes back a rewind as long as the session has not gone on",
   });
 }
@@ -90,6 +95,7 @@ export async function rewind(parts: RewindParts, target: RewindTarget): Promise<
   const { recorder } = parts;
   if (openTurn(recorder.state)) {
     throw new ReasonixError("Cannot rewind while a turn is running", {
+      said: [["turnRuns"], ["waitOrStop"]],
       remedy: "wait for it, or interrupt it",
     });
   }

@@ -1,5 +1,5 @@
 import type { Checkpointer } from "../agent/mod.ts";
-import { errorMessage, type PreparedCall } from "../core/mod.ts";
+import { errorMessage, type PreparedCall, type Sayings } from "../core/mod.ts";
 import { type Checkpoints, loadCheckpoints } from "../session/mod.ts";
 import type { Tool } from "../tool/mod.ts";
 import { after } from "../util/timer.ts";
@@ -125,11 +125,11 @@ export class TurnCheckpoints implements Checkpointer {
   async #report(paths: readonly string[]): Promise<void> {
     if (this.#meantTo || paths.length === 0) return;
     const more = paths.length > NAMED_PATHS ? ` and ${paths.length - NAMED_PATHS} more` : "";
+    const names = [...paths].sort().slice(0, NAMED_PATHS).join(", ");
     const text = `Files changed although the commands of this turn were taken to only read: ` +
-      `${
-        [...paths].sort().slice(0, NAMED_PATHS).join(", ")
-      }${more}. \`reasonix session rewind\` brings them back`;
-    await this.#options.recorder.record({ type: "notice", level: "warning", code: "checkpoint", text });
+      `${names}${more}. \`reasonix session rewind\` brings them back`;
+    const said: Sayings = [["changedAll", `${names}${more && " …"}`]];
+    await this.#options.recorder.record({ type: "notice", level: "warning", code: "checkpoint", text, said });
   }
 
   #firstLook(filesOnly: boolean): Promise<Checkpoints | false> {
@@ -149,9 +149,12 @@ export class TurnCheckpoints implements Checkpointer {
     try {
       return await work();
     } catch (error) {
-      const text = `Cannot keep the files of ${this.#options.root} as they are: ${errorMessage(error)}. ` +
+      const { root, recorder } = this.#options;
+      const problem = errorMessage(error);
+      const text = `Cannot keep the files of ${root} as they are: ${problem}. ` +
         `What this turn changes cannot be rewound`;
-      await this.#options.recorder.record({ type: "notice", level: "warning", code: "checkpoint", text });
+      const said: Sayings = [["noCheckpoint", root, problem]];
+      await recorder.record({ type: "notice", level: "warning", code: "checkpoint", text, said });
       return false;
     }
   }

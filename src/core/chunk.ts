@@ -1,4 +1,5 @@
 import type { ToolCall } from "./message.ts";
+import type { Sayings } from "./sayings.ts";
 import type { Usage } from "./usage.ts";
 
 export type FinishReason = "stop" | "tool_calls" | "length" | "content_filter" | "unknown";
@@ -21,6 +22,8 @@ export type ProviderErrorKind =
 export interface ProviderError {
   readonly kind: ProviderErrorKind;
   readonly message: string;
+  /** The message for people who speak another language. */
+  readonly said?: Sayings;
   /** HTTP status, when there was one. */
   readonly status?: number;
   /** Wait that the server asked for, in milliseconds. */
@@ -45,6 +48,7 @@ export type Chunk =
     readonly maxAttempts: number;
     readonly waitMs: number;
     readonly reason: string;
+    readonly said?: Sayings;
     readonly discarded: boolean;
   }
   | { readonly type: "done"; readonly reason: FinishReason }

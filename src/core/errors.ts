@@ -1,3 +1,5 @@
+import type { Sayings } from "./sayings.ts";
+
 /** The process exit codes of docs/exit-codes.md, by name. */
 export const EXIT = {
   done: 0,
@@ -27,22 +29,31 @@ export function formatPlace(place: SourcePlace): string {
 
 /**
  * An error meant for the user: `message` says what could not be done with the offending value, `remedy` what
- * to do next. The exit name decides the process exit code when the error reaches the command line.
+ * to do next. The exit name decides the process exit code when the error reaches the command line. `said` is
+ * both for other languages: what could not be done first, behind it the remedy.
  */
 export class ReasonixError extends Error {
   override readonly name: string = "ReasonixError";
   readonly exit: ExitName;
   readonly remedy: string | undefined;
   readonly place: SourcePlace | undefined;
+  readonly said: Sayings | undefined;
 
   constructor(
     message: string,
-    options: { exit?: ExitName; remedy?: string; place?: SourcePlace; cause?: unknown } = {},
+    options: {
+      exit?: ExitName;
+      remedy?: string;
+      place?: SourcePlace;
+      said?: Sayings | undefined;
+      cause?: unknown;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.exit = options.exit ?? "failed";
     this.remedy = options.remedy;
     this.place = options.place;
+    this.said = options.said;
   }
 }
 

@@ -75,6 +75,9 @@ const confinement = z.object({
   capped: z.optional(z.boolean()),
 });
 
+/** The same as the text beside it, for people who speak another language. */
+const said = z.optional(z.readonly(z.array(z.readonly(z.array(z.string())))));
+
 /** Every kind with its fields, in documentation order. */
 export const EVENT_KINDS = {
   /** The first line of a session: who wrote it and where it ran. */
@@ -114,6 +117,8 @@ export const EVENT_KINDS = {
     maxAttempts: z.number(),
     waitMs: z.number(),
     reason: z.string(),
+    /** The reason as codes with their words, for other languages. */
+    said,
     discarded: z.boolean(),
   }),
   /** One whole reply of the model. */
@@ -247,6 +252,8 @@ export const EVENT_KINDS = {
     text: z.string(),
     /** What the text says, where it is about what confines commands. */
     confinement: z.optional(confinement),
+    /** The text as codes with their words, for other languages. */
+    said,
   }),
   /** A failure the user should know. */
   "error": z.object({ code: z.string(), text: z.string() }),
@@ -258,6 +265,8 @@ export const EVENT_KINDS = {
     limit: z.optional(z.enum(["steps", "time", "cost", "repairs"])),
     /** The reason in words, for people. */
     detail: z.optional(z.string()),
+    /** The same as codes with their words, for other languages. */
+    said,
     answer: z.string(),
     steps: z.number(),
     usage,

@@ -1,4 +1,4 @@
-import type { Cost, Event, ExitName, Spending, ToolCall, Usage } from "../core/mod.ts";
+import type { Cost, Event, ExitName, Sayings, Spending, ToolCall, Usage } from "../core/mod.ts";
 import type { ServerState } from "../mcp/mod.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 
@@ -11,6 +11,8 @@ export interface RunResult {
   readonly exitCode: number;
   /** The reason the run did not end with an answer. */
   readonly detail?: string;
+  /** The same for people who speak another language. */
+  readonly said?: Sayings;
   readonly remedy?: string;
   readonly answer: string;
   /** The answer is the report of a command: it did not come as a message, so the text form prints it too. */

@@ -1,4 +1,4 @@
-import type { ProviderError, ProviderErrorKind } from "../core/mod.ts";
+import type { Phrase, ProviderError, ProviderErrorKind, Saying } from "../core/mod.ts";
 import { networkFailure, proxyHint, proxyVariable } from "../util/network/failure.ts";
 import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
 
@@ -64,10 +64,19 @@ export function reportedFailure(reported: Reported, endpoint: Endpoint): Provide
   const status = reported.status === undefined ? "an error in its reply" : `status ${reported.status}`;
   const remedy = remedyOfWords(reported, endpoint) ?? remedyFor(kind, endpoint, reported.status);
   const message = `${nameOf(endpoint)} answered ${WHAT[kind] ?? "with"} ${status}` +
-    `${said ? `: ${said}` : ""}${remedy ? `; ${remedy}` : ""}`;
+    `${said ? `: ${said}` : ""}${remedy ? `; ${remedy.text}` : ""}`;
+  const answered: Saying = [
+    "answered",
+    endpoint.provider,
+    endpoint.host,
+    kind,
+    String(reported.status ?? ""),
+    said,
+  ];
   const error: ProviderError = {
     kind,
     message,
+    said: remedy ? [answered, remedy.said] : [answered],
     ...(reported.status === undefined ? {} : { status: reported.status }),
     ...(reported.retryAfterMs === undefined ? {} : { retryAfterMs: reported.retryAfterMs }),
   };
@@ -75,12 +84,21 @@ export function reportedFailure(reported: Reported, endpoint: Endpoint): Provide
 }
 
 /** What to do where status and kind say too little. */
-function remedyOfWords({ text, redirectedTo }: Reported, endpoint: Endpoint): string | undefined {
-  if (NO_CREDIT.test(text)) return "add credit to the account or choose another provider";
-  if (NO_TOOLS.test(text)) return `choose a model that can call tools in place of "${endpoint.model}"`;
+function remedyOfWords({ text, redirectedTo }: Reported, endpoint: Endpoint): Phrase | undefined {
+  const { model } = endpoint;
+  if (NO_CREDIT.test(text)) {
+    return { text: "add credit to the account or choose another provider", said: ["addCredit"] };
+  }
+  if (NO_TOOLS.test(text)) {
+    return { text: `choose a model that can call tools in place of "${model}"`, said: ["needsTools", model] };
+  }
   if (redirectedTo === undefined) return undefined;
-  return `the request was redirected to ${quote(redirectedTo, endpoint)}, which loses what it asks: ` +
-    "check base_url, which may have to begin with https:// or to name another path";
+  const to = quote(redirectedTo, endpoint);
+  return {
+    text: `the request was redirected to ${to}, which loses what it asks: ` +
+      "check base_url, which may have to begin with https:// or to name another path",
+    said: ["redirected", to],
+  };
 }
 
 const WHAT: Partial<Record<ProviderErrorKind, string>> = {
@@ -116,30 +134,44 @@ function kindOfWords(text: string): ProviderErrorKind {
 /** Statuses by which a proxy says that it cannot reach the server. */
 const PROXY_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
 
-function remedyFor(kind: ProviderErrorKind, endpoint: Endpoint, status: number | undefined): string {
+function remedyFor(
+  kind: ProviderErrorKind,
+  endpoint: Endpoint,
+  status: number | undefined,
+): Phrase | undefined {
+  const { model } = endpoint;
   switch (kind) {
     case "auth":
-      if (endpoint.keyName === "") {
-        return "set api_key_env of this provider to the variable that holds the key";
-      }
-      return endpoint.keyed
-        ? `check the value of ${endpoint.keyName}`
-        : `set ${endpoint.keyName} in the environment or in the .env file of the Reasonix home`;
+      return keyRemedy(endpoint);
     case "not_found":
-      return endpoint.model === ""
-        ? "check base_url of this provider"
-        : `check base_url and the model name "${endpoint.model}" of this provider`;
+      return model === ""
+        ? { text: "check base_url of this provider", said: ["checkSetting", "base_url"] }
+        : {
+          text: `check base_url and the model name "${model}" of this provider`,
+          said: ["checkModel", model],
+        };
     case "server":
-      return PROXY_STATUS.has(status ?? 0) ? proxyHint(endpoint.host) : "";
+      return PROXY_STATUS.has(status ?? 0) ? proxyHint(endpoint.host) : undefined;
     case "bad_request":
-      return status === 407
-        ? "name the user and password that the proxy wants in the address of the proxy"
-        : "";
+      return status !== 407 ? undefined : {
+        text: "name the user and password that the proxy wants in the address of the proxy",
+        said: ["proxyLogin"],
+      };
     case "context_length":
-      return "compact the conversation or start a new one";
+      return { text: "compact the conversation or start a new one", said: ["tooLong"] };
     default:
-      return "";
+      return undefined;
   }
+}
+
+function keyRemedy({ keyName, keyed }: Endpoint): Phrase {
+  if (keyName === "") {
+    return { text: "set api_key_env of this provider to the variable that holds the key", said: ["nameKey"] };
+  }
+  return keyed ? { text: `check the value of ${keyName}`, said: ["checkKey", keyName] } : {
+    text: `set ${keyName} in the environment or in the .env file of the Reasonix home`,
+    said: ["setKey", keyName],
+  };
 }
 
 /** The sentence inside an error body: its message when it is JSON, its text when it is HTML. */
@@ -187,23 +219,44 @@ export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: 
   const { said: raw, unknownName, remedy } = networkFailure(thrown, "base_url");
   if (!started && unknownName) return noAddress(endpoint);
   const said = quote(raw, endpoint);
+  const { provider, host } = endpoint;
   const what = started ? "broke off its reply" : "could not be reached";
-  const usual = started ? [] : [proxyHint(endpoint.host), "check base_url and that the server is running"];
-  const remedies = (remedy === undefined ? usual : [remedy]).filter((one) => one !== "");
-  const message = [`${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}`, ...remedies].join("; ");
-  return new ProviderFailure({ kind: "connection", message }, remedy === undefined);
+  const server: Phrase = { text: "check base_url and that the server is running", said: ["checkServer"] };
+  const remedies = remedy
+    ? [remedy]
+    : started
+    ? []
+    : [proxyHint(host), server].filter((one) => one !== undefined);
+  const message = [
+    `${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}`,
+    ...remedies.map(({ text }) => text),
+  ].join("; ");
+  return new ProviderFailure({
+    kind: "connection",
+    message,
+    said: [[started ? "brokeOff" : "notReached", provider, host, said], ...remedies.map((one) => one.said)],
+  }, remedy === undefined);
 }
 
 /** A name without an address says nothing about the server: mostly the network or a proxy is missing. */
-function noAddress(endpoint: Endpoint): ProviderFailure {
-  const proxy = proxyVariable() !== undefined
+function noAddress({ provider, host }: Endpoint): ProviderFailure {
+  const proxy = proxyVariable() === undefined ? "unset" : "set";
+  const advice = proxy === "set"
     ? "check the network, the proxy and base_url"
     : "check the network and base_url, and set HTTPS_PROXY if this network needs a proxy";
-  const message = `Provider "${endpoint.provider}": ${endpoint.host} cannot be found (DNS); ${proxy}`;
-  return new ProviderFailure({ kind: "connection", message }, true);
+  const message = `Provider "${provider}": ${host} cannot be found (DNS); ${advice}`;
+  return new ProviderFailure(
+    { kind: "connection", message, said: [["noAddress", provider, host], ["checkNetwork", proxy]] },
+    true,
+  );
 }
 
 /** The failure for a reply that is not what the protocol promises. */
 export function protocolFailure(what: string, endpoint: Endpoint, retryable = true): ProviderFailure {
-  return new ProviderFailure({ kind: "protocol", message: `${nameOf(endpoint)} ${what}` }, retryable);
+  const { provider, host } = endpoint;
+  return new ProviderFailure({
+    kind: "protocol",
+    message: `${nameOf(endpoint)} ${what}`,
+    said: [["strangeReply", provider, host, what]],
+  }, retryable);
 }

@@ -1,4 +1,4 @@
-import { type Chunk, errorMessage, type ProviderError } from "../core/mod.ts";
+import { type Chunk, errorMessage, type Phrase, type ProviderError } from "../core/mod.ts";
 import { ProviderFailure } from "./failure.ts";
 import type { ProviderDeps } from "./kind.ts";
 
@@ -48,6 +48,7 @@ export async function* withRetry(
       maxAttempts: policy.maxAttempts,
       waitMs,
       reason: failure.error.message,
+      ...(failure.error.said ? { said: failure.error.said } : {}),
       discarded: shown,
     };
     await deps.clock.sleep(waitMs, signal);
@@ -75,27 +76,37 @@ function backoff(number: number, random: number): number {
 }
 
 /**
- * Returns why there is no further attempt ("" when the failure speaks for itself), or undefined when there is
- * one.
+ * Returns why there is no further attempt (nothing when the failure speaks for itself), or undefined when there
+ * is one.
  */
 function reasonToStop(
   failure: ProviderFailure,
   number: number,
   totalWaitMs: number,
   policy: RetryPolicy,
-): string | undefined {
+): Phrase | "" | undefined {
   if (!failure.retryable) return "";
-  if (number >= policy.maxAttempts) return number > 1 ? `gave up after ${number} attempts` : "";
+  const attempts = String(number);
+  if (number >= policy.maxAttempts) {
+    return number === 1 ? "" : { text: `gave up after ${attempts} attempts`, said: ["gaveUp", attempts] };
+  }
   if (totalWaitMs <= policy.maxWaitMs) return undefined;
   const asked = failure.error.retryAfterMs;
   const limit = `max_wait_seconds = ${policy.maxWaitMs / 1000}`;
-  return asked === undefined
-    ? `gave up after ${number} attempts, ${limit}`
-    : `it asks to wait ${Math.ceil(asked / 1000)} s, more than ${limit} leaves`;
+  if (asked === undefined) {
+    return { text: `gave up after ${attempts} attempts, ${limit}`, said: ["gaveUpAt", attempts, limit] };
+  }
+  const seconds = String(Math.ceil(asked / 1000));
+  return {
+    text: `it asks to wait ${seconds} s, more than ${limit} leaves`,
+    said: ["asksToWait", seconds, limit],
+  };
 }
 
-function withNote(error: ProviderError, note: string): ProviderError {
-  return note === "" ? error : { ...error, message: `${error.message} (${note})` };
+function withNote(error: ProviderError, note: Phrase | ""): ProviderError {
+  if (note === "") return error;
+  const { message, said } = error;
+  return { ...error, message: `${message} (${note.text})`, ...(said ? { said: [...said, note.said] } : {}) };
 }
 
 /**

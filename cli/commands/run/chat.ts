@@ -2,7 +2,7 @@ import type { LoadedConfig } from "../../../src/config/mod.ts";
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { wantsLinks } from "../../../src/view/mod.ts";
 import { displayOf } from "../../terminal/display.ts";
-import { languageOf } from "../../terminal/language.ts";
+import { inLanguage, languageOf } from "../../terminal/language.ts";
 import {
   type CliContext,
   errorText,
@@ -31,7 +31,7 @@ export async function bareChat(): Promise<number> {
     await chat.call(context, {});
     return finalExitCode(context);
   } catch (error) {
-    context.process.stderr.write(`${errorText(error)}\n`);
+    context.process.stderr.write(`${errorText(await inLanguage(error, languageOf(context).locale))}\n`);
     return exitCodeOf(error);
   }
 }

@@ -2,7 +2,7 @@ import type { CommandHost } from "../../../src/command/mod.ts";
 import { EXIT, ReasonixError } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output, type Printer } from "../../../src/frontend/mod.ts";
 import { displayOf } from "../../terminal/display.ts";
-import { Speech } from "../../terminal/language.ts";
+import { inLanguage, Speech } from "../../terminal/language.ts";
 import { LineReader } from "../../terminal/line_reader.ts";
 import { type CliContext, errorText, exitCodeOf } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
@@ -156,7 +156,9 @@ class LineChat {
       return true;
     } catch (error) {
       await this.#out.flush();
-      this.#parts.context.process.stderr.write(`${errorText(error)}\n`);
+      this.#parts.context.process.stderr.write(
+        `${errorText(await inLanguage(error, this.#parts.texts.locale))}\n`,
+      );
       this.#code = exitCodeOf(error);
       return false;
     }

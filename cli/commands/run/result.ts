@@ -45,6 +45,7 @@ export function resultOf(
     refusals: metrics.refusals,
     ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
     ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
+    ...(outcome.said ? { said: outcome.said } : {}),
     ...(outcome.cost ? { cost: outcome.cost } : {}),
     ...remedyOf(outcome, assembly.session.id),
   };

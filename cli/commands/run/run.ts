@@ -3,7 +3,7 @@ import { requireProvider } from "../../../src/config/mod.ts";
 import { Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
-import { Speech } from "../../terminal/language.ts";
+import { inLanguage, Speech } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { readTask, type Task } from "../../terminal/stdin.ts";
@@ -35,7 +35,7 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
     }
     result = await runTask(this, flags, { words, printer, secrets, speech, signal: stop.signal });
   } catch (error) {
-    result = redacted(failedResult(error), secrets);
+    result = redacted(failedResult(await inLanguage(error, speech.locale)), secrets);
   }
   const told = out.failure !== undefined && flags.outputFormat === "text";
   await printer.result(withDelivery(result, out.failure));

@@ -161,6 +161,12 @@ export class SkillRules {
     }
     const text = `The allowed-tools of skill ${skill.name} do not count: the project brings it, and nobody ` +
       "trusted it yet with `reasonix trust`";
-    void this.#recorder.record({ type: "notice", level: "warning", code: "skill", text });
+    void this.#recorder.record({
+      type: "notice",
+      level: "warning",
+      code: "skill",
+      text,
+      said: [["skillRules", skill.name]],
+    });
   };
 }

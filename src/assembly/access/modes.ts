@@ -102,6 +102,7 @@ export class Modes {
     if (!["read-only", "plan", this.writing].includes(mode)) {
       throw new ReasonixError(`Cannot switch to ${mode} in a session that began with ${this.#initial}`, {
         exit: "usage",
+        said: [["beganWith", mode, this.#initial], ["leaveForMode", mode]],
         remedy: `leave, and go on with: reasonix -c --permission-mode ${mode}`,
       });
     }

@@ -1,6 +1,6 @@
 import type { LoadedConfig } from "../../config/mod.ts";
 import type { EventSource } from "../../control/mod.ts";
-import type { NewEventOf, PreparedCall } from "../../core/mod.ts";
+import type { NewEventOf, PreparedCall, Saying } from "../../core/mod.ts";
 import type { PermissionGate } from "../../permission/mod.ts";
 import {
   type CommandOutcome,
@@ -37,7 +37,10 @@ export interface SandboxSessionParts {
   /** Reports whether the mode of the moment keeps files as they are. */
   readonly filesStay?: () => boolean;
   /** Hears what is confined, and which host was refused. */
-  readonly tell?: (text: string, more?: Partial<Pick<NewEventOf<"notice">, "level" | "confinement">>) => void;
+  readonly tell?: (
+    text: string,
+    more?: Partial<Omit<Remark, "text"> & Pick<NewEventOf<"notice">, "level">>,
+  ) => void;
   /** Asks a person about a call; absent: nobody can be asked. */
   readonly confirm?: PermissionGate["confirm"];
 }
@@ -55,10 +58,12 @@ const HINTS = {
   setup: "The jail could not be set up for this command; it is probed again next time",
 };
 
+type Hint = keyof typeof HINTS;
+
 /** The running jail of a session, chosen when the first command comes: the probe may start a process. */
 export class SandboxSession {
   readonly #sources: SandboxSessionParts;
-  readonly #explained = new Set<string>();
+  readonly #explained = new Set<Hint>();
   #jail: Promise<Jail> | undefined;
   #readOnly: Jail | undefined;
   /** Names of variables that commands do not get. */
@@ -102,18 +107,25 @@ export class SandboxSession {
    */
   #madeNotes({ protectedPaths, denied }: MadeFiles): string[] {
     const notes = [
-      ...named("made files that other programs run or obey", protectedPaths),
-      ...named("made files that an Edit rule denies", denied),
-    ];
-    for (const note of notes) {
-      this.#sources.tell?.(`A command ${note}; look at them before you trust them`, { level: "warning" });
-    }
-    return notes.map((note) => `this command ${note}; the user was told`);
+      { kind: "protected", what: "made files that other programs run or obey", paths: protectedPaths },
+      { kind: "denied", what: "made files that an Edit rule denies", paths: denied },
+    ] as const;
+    return notes.filter(({ paths }) => paths.length > 0).map(({ kind, what, paths }) => {
+      const names = listed(paths);
+      const said: Saying = ["madeFiles", kind, names];
+      const text = `A command ${what}: ${names}; look at them before you trust them`;
+      this.#sources.tell?.(text, { level: "warning", said: [said] });
+      return `this command ${what}: ${names}; the user was told`;
+    });
   }
 
   #tellHeldBack(): void {
-    const [text] = named("Held back from commands, since they look secret", this.#heldBack);
-    if (text !== undefined) this.#sources.tell?.(`${text}; [tools.shell] pass_env lets them through`);
+    if (this.#heldBack.length === 0) return;
+    const names = listed(this.#heldBack);
+    const text = `Held back from commands, since they look secret: ${names}; ` +
+      "[tools.shell] pass_env lets them through";
+    const said: Saying = ["heldBack", names];
+    this.#sources.tell?.(text, { said: [said] });
   }
 
   /**
@@ -122,21 +134,22 @@ export class SandboxSession {
    */
   readonly denialNotice: EventSource = (event) => {
     if (event.type !== "tool.end" || event.exitCode === undefined || event.exitCode === 0) return undefined;
-    return this.#explain({ exitCode: event.exitCode, output: event.content }).then((text) => {
-      if (text === undefined || this.#explained.has(text)) return undefined;
-      this.#explained.add(text);
-      return { type: "notice", level: "warning", code: "sandbox.denied", text };
+    return this.#explain({ exitCode: event.exitCode, output: event.content }).then((hint) => {
+      if (hint === undefined || this.#explained.has(hint)) return undefined;
+      this.#explained.add(hint);
+      const said: Saying = ["deniedByJail", hint];
+      return { type: "notice", level: "warning", code: "sandbox.denied", text: HINTS[hint], said: [said] };
     });
   };
 
-  async #explain(outcome: CommandOutcome): Promise<string | undefined> {
+  async #explain(outcome: CommandOutcome): Promise<Hint | undefined> {
     const jail = await this.#jail?.catch(() => undefined);
     if (!jail?.confined) return undefined;
     const { writes } = this.#sources.loaded.config.tools;
     const denial = jail.denialOf(outcome);
     if (denial?.kind === "setup") await jail.forgetProbe();
-    if (denial?.kind !== "file") return denial && HINTS[denial.kind];
-    return HINTS[writes !== "allow" ? "readOnly" : this.#sources.filesStay?.() ? "mode" : "file"];
+    if (denial?.kind !== "file") return denial?.kind;
+    return writes !== "allow" ? "readOnly" : this.#sources.filesStay?.() ? "mode" : "file";
   }
 
   async close(): Promise<void> {
@@ -172,7 +185,7 @@ export class SandboxSession {
   }
 
   /** What commands of the moment can and cannot do. */
-  async confinement(): Promise<Required<Remark>> {
+  async confinement(): Promise<Required<Pick<Remark, "text" | "confinement">>> {
     const { filesStay, paths: { cwd } } = this.#sources;
     const jail = await this.open();
     const confinement = (filesStay?.() ? jail.readOnly() : jail).confinement(cwd);
@@ -235,16 +248,18 @@ export class SandboxSession {
     this.#proxy = await startFilterProxy({
       hosts: network_hosts,
       listen: Deno.build.os === "linux" ? { socket: `${folder}/proxy.sock` } : { port: 0 },
-      onRefused: ({ host, port }, reason) => tell?.(`Refused a connection to ${host}:${port}: ${reason}`),
+      onRefused: ({ host, port }, reason) => {
+        const said: Saying = ["refusedHost", `${host}:${port}`, reason];
+        tell?.(`Refused a connection to ${host}:${port}: ${reason}`, { said: [said] });
+      },
     });
     return { network: "filtered", proxy: this.#proxy.address };
   }
 }
 
-function named(what: string, paths: readonly string[]): string[] {
-  if (paths.length === 0) return [];
+function listed(paths: readonly string[]): string {
   const more = paths.length > MAX_NAMES ? ` and ${paths.length - MAX_NAMES} more` : "";
-  return [`${what}: ${paths.slice(0, MAX_NAMES).join(", ")}${more}`];
+  return `${paths.slice(0, MAX_NAMES).join(", ")}${more}`;
 }
 
 /** Opens the jail for one piece of work. */

@@ -42,6 +42,7 @@ export async function loadTrustedConfig(
     `This project contains items that you have not trusted yet:\n  ${names.join("\n  ")}`,
     {
       exit: "blocked",
+      said: [["untrusted", names.map((name) => `  ${name}`).join("\n")], ["trustItems"]],
       place: first.place,
       remedy:
         "look at it, then `reasonix trust`; or add --trust-project for this run, or --ignore-untrusted to leave it out",

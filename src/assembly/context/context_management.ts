@@ -1,3 +1,4 @@
+import type { Sayings } from "../../core/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
 import { Compaction, LateInstructions, loadSkills } from "../../context/mod.ts";
 import type { ControlledParts, Recorder } from "../../control/mod.ts";
@@ -117,6 +118,7 @@ class ContextWindow {
     if (!found) return;
     this.tokens = found.tokens;
     const text = `The server's context window is ${grouped(found.tokens)} tokens (${found.source})`;
-    await recorder.record({ type: "notice", level: "info", code: "window", text });
+    const said: Sayings = [["serverWindow", grouped(found.tokens), found.source]];
+    await recorder.record({ type: "notice", level: "info", code: "window", text, said });
   }
 }

@@ -1,6 +1,6 @@
 import { loadRoughTokens, type ReferenceOptions, resolveReferences } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { type PreparedCall, ReasonixError, type UserInput } from "../../core/mod.ts";
+import { type PreparedCall, ReasonixError, type Sayings, type UserInput } from "../../core/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import type { RuleText } from "../../rule/mod.ts";
@@ -46,11 +46,14 @@ export async function resolveInput(input: TurnInput, parts: TurnInputParts): Pro
     vision: provider.model.vision,
     ...(resource ? { resource } : {}),
   });
-  const blind = images.length > 0 && !provider.model.vision
-    ? [`${provider.model.id} takes no images: it is only told that there was one`]
-    : [];
-  for (const text of [...found.notices, ...blind]) {
+  for (const text of found.notices) {
     await recorder.record({ type: "notice", level: "warning", code: "reference", text });
+  }
+  if (images.length > 0 && !provider.model.vision) {
+    const { id } = provider.model;
+    const text = `${id} takes no images: it is only told that there was one`;
+    const said: Sayings = [["noImages", id]];
+    await recorder.record({ type: "notice", level: "warning", code: "reference", text, said });
   }
   const blocks = [...references, ...found.blocks];
   await requireRoom([rest.text, ...blocks], parts);
@@ -73,6 +76,7 @@ async function requireRoom(texts: readonly string[], { window, provider }: TurnI
     `The input is too long for ${provider.model.id}: about ${grouped(tokens)} tokens of ${grouped(window)}`,
     {
       exit: "usage",
+      said: [["inputTooLong", provider.model.id, grouped(tokens), grouped(window)], ["shortenInput"]],
       remedy: "write it to a file and name the file in the task, so that parts of it can be read",
     },
   );

@@ -1,6 +1,6 @@
 import { type LoadedConfig, loadServerEdits, lookUpSecret, userConfigFile } from "../../config/mod.ts";
 import { changeTools, type Recorder } from "../../control/mod.ts";
-import { errorMessage, type NewEvent } from "../../core/mod.ts";
+import { errorMessage, type NewEvent, type Sayings } from "../../core/mod.ts";
 import {
   type AttachedContent,
   type ContentDesk,
@@ -145,7 +145,8 @@ export class RunPlugins {
     const { recorder } = this.#parts;
     const names = met.map(({ spec }) => spec.name).join(", ");
     const text = `Starting ${names} for the first time (at most ${seconds} s are waited for)`;
-    await recorder.record({ type: "notice", level: "info", code: "mcp", text });
+    const said: Sayings = [["serversStart", names, String(seconds)]];
+    await recorder.record({ type: "notice", level: "info", code: "mcp", text, said });
     const late = Promise.withResolvers<void>();
     const clear = after(seconds * 1000, late.resolve);
     await Promise.race([this.servers.start(met), late.promise]);

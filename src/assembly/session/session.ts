@@ -89,6 +89,7 @@ function chosenSession({ home, cwd }: RunPaths, options: RunOptions): string | u
   throw new ReasonixError(`Cannot continue: there is no session for ${cwd} yet`, {
     exit: "usage",
     remedy: "run without --continue to begin one",
+    said: [["noSessionHere", cwd], ["beginOne"]],
   });
 }
 

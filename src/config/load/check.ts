@@ -1,3 +1,4 @@
+import type { Expected, Phrase, Sayings } from "../../core/mod.ts";
 import { suggestNames } from "../../util/suggest.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
@@ -10,6 +11,7 @@ export interface Finding {
   readonly at: "key" | "value";
   readonly message: string;
   readonly remedy: string;
+  readonly said?: Sayings | undefined;
 }
 
 /** Compares a parsed file with the schema: wrong types are errors, unknown keys are warnings. */
@@ -43,12 +45,14 @@ function checkTable(table: TomlTable, schema: JsonSchema, path: KeyPath, finding
   }
   for (const name of schema.required ?? []) {
     if (Object.hasOwn(table, name)) continue;
+    const line = `${name} = ${name === "name" ? '"my-name"' : "…"}`;
     findings.push({
       level: "error",
       path,
       at: "key",
       message: `${formatKey(path)} lacks the key "${name}"`,
-      remedy: `add a line such as ${name} = ${name === "name" ? '"my-name"' : "…"}`,
+      remedy: `add a line such as ${line}`,
+      said: [["lacksKey", formatKey(path), name], ["addLine", line]],
     });
   }
 }
@@ -78,60 +82,99 @@ function inRange(value: number, schema: JsonSchema): boolean {
 
 function wrongType(value: unknown, schema: JsonSchema, path: KeyPath): Finding {
   const found = schema.secret ? kindOf(value) : describeValue(value);
+  const { kind, detail } = expectation(schema);
+  const key = formatKey(path);
+  const { text: remedy, said } = remedyFor(value, schema, path);
+  const shown = schema.secret || typeof value === "object"
+    ? typeof value
+    : shorten(JSON.stringify(value) ?? "");
   return {
     level: "error",
     path,
     at: "value",
-    message: `Cannot use ${found} for ${formatKey(path)}: ${expectation(schema)} is expected`,
-    remedy: remedyFor(value, schema, path),
+    message: `Cannot use ${found} for ${key}: ${EXPECTED[kind]}${detail.text} is expected`,
+    remedy,
+    said: [["wrongValue", shown, key, kind, detail.said], said],
   };
 }
 
-function expectation(schema: JsonSchema): string {
-  if (schema.enum) return `one of ${schema.enum.map((item) => `"${item}"`).join(", ")}`;
+const EXPECTED: Readonly<Record<Expected, string>> = {
+  "one of": "one of ",
+  "text": "a text in quotes",
+  "some text": "a text that is not empty",
+  "true or false": "true or false",
+  "array": "an array",
+  "array of tables": "an array of tables",
+  "table": "a table",
+  "whole number": "a whole number",
+  "number": "a number",
+};
+
+/** What a value has to be, and more about that in English and as signs. */
+interface Expectation {
+  readonly kind: Expected;
+  readonly detail: { readonly text: string; readonly said: string };
+}
+
+function expectation(schema: JsonSchema): Expectation {
+  const plain = (kind: Expected): Expectation => ({ kind, detail: { text: "", said: "" } });
+  if (schema.enum) {
+    const text = schema.enum.map((item) => `"${item}"`).join(", ");
+    return { kind: "one of", detail: { text, said: text } };
+  }
   switch (schema.type) {
     case "string":
-      return schema.minLength ? "a text that is not empty" : "a text in quotes";
+      return plain(schema.minLength ? "some text" : "text");
     case "boolean":
-      return "true or false";
+      return plain("true or false");
     case "array":
-      return schema.items?.type === "object" ? "an array of tables" : "an array";
+      return plain(schema.items?.type === "object" ? "array of tables" : "array");
     case "object":
-      return "a table";
+      return plain("table");
     default:
-      return `${schema.type === "integer" ? "a whole number" : "a number"}${range(schema)}`;
+      return { kind: schema.type === "integer" ? "whole number" : "number", detail: range(schema) };
   }
 }
 
-function range(schema: JsonSchema): string {
-  if (schema.exclusiveMinimum !== undefined) return ` above ${schema.exclusiveMinimum}`;
-  if (schema.minimum === undefined) return "";
-  return schema.maximum === undefined
-    ? ` of ${schema.minimum} or more`
-    : ` from ${schema.minimum} to ${schema.maximum}`;
+function range({ exclusiveMinimum, minimum, maximum }: JsonSchema): Expectation["detail"] {
+  if (exclusiveMinimum !== undefined) {
+    return { text: ` above ${exclusiveMinimum}`, said: `（> ${exclusiveMinimum}）` };
+  }
+  if (minimum === undefined) return { text: "", said: "" };
+  return maximum === undefined
+    ? { text: ` of ${minimum} or more`, said: `（≥ ${minimum}）` }
+    : { text: ` from ${minimum} to ${maximum}`, said: `（${minimum}–${maximum}）` };
 }
 
-function remedyFor(value: unknown, schema: JsonSchema, path: KeyPath): string {
+function remedyFor(value: unknown, schema: JsonSchema, path: KeyPath): Phrase {
   const last = path.at(-1);
   const left = typeof last === "string" ? `${formatKey([last])} = ` : "";
+  const like = (line: string): Phrase => ({ text: `write for example ${line}`, said: ["writeLike", line] });
   if (schema.enum && typeof value === "string") {
     const near = suggestNames(value, schema.enum, 1)[0];
     return near
-      ? `did you mean "${near}"?`
-      : `write for example ${left}"${schema.default ?? schema.enum[0]}"`;
+      ? { text: `did you mean "${near}"?`, said: ["didYouMean", `"${near}"`] }
+      : like(`${left}"${schema.default ?? schema.enum[0]}"`);
   }
   if (
     schema.type === "array" && typeof value === "string" && schema.items?.type === "string" && !schema.secret
   ) {
-    return `put it in brackets: ${left}[${JSON.stringify(value)}]`;
+    const line = `${left}[${JSON.stringify(value)}]`;
+    return { text: `put it in brackets: ${line}`, said: ["putInBrackets", line] };
   }
   const unquoted = typeof value === "string" && !schema.secret ? fromText(value, schema) : undefined;
-  if (unquoted !== undefined) return `remove the quotes: ${left}${unquoted}`;
-  if (schema.type === "object") return `write it as a table: [${formatKey(path)}]`;
-  if (schema.type === "array" && schema.items?.type === "object") {
-    return `start each entry with [[${left.slice(0, -3)}]]`;
+  if (unquoted !== undefined) {
+    return { text: `remove the quotes: ${left}${unquoted}`, said: ["removeQuotes", `${left}${unquoted}`] };
   }
-  return `write for example ${left}${example(schema)}`;
+  if (schema.type === "object") {
+    const line = `[${formatKey(path)}]`;
+    return { text: `write it as a table: ${line}`, said: ["writeLike", line] };
+  }
+  if (schema.type === "array" && schema.items?.type === "object") {
+    const line = `[[${left.slice(0, -3)}]]`;
+    return { text: `start each entry with ${line}`, said: ["writeLike", line] };
+  }
+  return like(`${left}${example(schema)}`);
 }
 
 function fromText(value: string, schema: JsonSchema): string | undefined {
@@ -182,6 +225,10 @@ function unknownKey(name: string, schema: JsonSchema, path: KeyPath): Finding {
     path: here,
     at: "key",
     message: `Unknown key ${formatKey(here)} has no effect`,
+    said: [
+      ["unknownKey", formatKey(here)],
+      near ? ["didYouMean", `"${near}"`] : home ? ["didYouMean", formatKey(home)] : ["removeKey"],
+    ],
     remedy: near
       ? `did you mean "${near}"?`
       : home

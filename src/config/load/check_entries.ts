@@ -62,6 +62,7 @@ function duplicate(path: KeyPath, name: unknown): Finding {
     at: "value",
     message: `Cannot use the name ${JSON.stringify(name)} twice in ${formatKey(path.slice(0, 1))}`,
     remedy: "rename one of the entries, or remove it",
+    said: [["usedTwice", JSON.stringify(name), formatKey(path.slice(0, 1))], ["renameEntry"]],
   };
 }
 

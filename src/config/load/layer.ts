@@ -52,9 +52,10 @@ function inFileOrder(a: ConfigProblem, b: ConfigProblem): number {
 }
 
 /** Turns a finding about a layer into a problem for people. */
-export function locateFinding(layer: Layer, { level, message, remedy, path, at }: Finding): ConfigProblem {
+export function locateFinding(layer: Layer, finding: Finding): ConfigProblem {
+  const { level, message, remedy, said, path, at } = finding;
   const place = placeOf(layer, path, at);
-  return { level, message, remedy, ...(place ? { place } : {}) };
+  return { level, message, remedy, said, ...(place ? { place } : {}) };
 }
 
 const positions = new WeakMap<Layer, Positions>();
@@ -76,9 +77,11 @@ export function parseToml(text: string, file: string, problems: ConfigProblem[])
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
     const reason = (error.message.split("\n", 1)[0] ?? "").replace(/^Invalid TOML document: /, "");
+    const at = quoteLine(text, error.line);
     problems.push({
       level: "error",
-      message: `Cannot read the TOML here: ${reason}${quoteLine(text, error.line)}`,
+      message: `Cannot read the TOML here: ${reason}${at && ` (at ${at})`}`,
+      said: [["badToml", reason, at], ["correctLine"]],
       remedy: syntaxRemedy(reason),
       place: { file, line: error.line, column: error.column },
     });
@@ -90,7 +93,7 @@ export function parseToml(text: string, file: string, problems: ConfigProblem[])
 function quoteLine(text: string, line: number): string {
   const content = (text.split("\n")[line - 1] ?? "").trim().replace(/\p{Cc}/gu, "␀");
   const name = /^(?:\[+[^\]]*\]*|[^=]+(?==))/.exec(content)?.[0].trim().slice(0, 60);
-  return name ? ` (at ${JSON.stringify(name)})` : "";
+  return name ? JSON.stringify(name) : "";
 }
 
 function syntaxRemedy(reason: string): string {

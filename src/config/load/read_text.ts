@@ -61,6 +61,7 @@ function reject(file: string, reason: string, problems: ConfigProblem[]): undefi
   problems.push({
     level: "error",
     message: `Cannot read the configuration file: ${reason}`,
+    said: [["unreadableConfig", reason], ["readableConfig"]],
     remedy: "put a readable text file in UTF-8 there, or remove it",
     place: { file },
   });

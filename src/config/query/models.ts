@@ -58,14 +58,17 @@ function defaultModel(entry: ProviderEntry): string {
   if (model !== undefined || entry.kind === "replay") return model ?? "replay";
   throw new ReasonixError(`Provider "${entry.name}" names no model`, {
     exit: "config",
+    said: [["noModelNamed", entry.name], ["addModel"]],
     remedy: 'add model = "…" or models = ["…"] to its entry',
   });
 }
 
 function ambiguous(wanted: string, names: readonly string[]): ReasonixError {
+  const references = names.map((name) => `"${name}/${wanted}"`);
   return new ReasonixError(`Model "${wanted}" is offered by ${names.join(" and ")}`, {
     exit: "config",
-    remedy: `write ${names.map((name) => `"${name}/${wanted}"`).join(" or ")}`,
+    remedy: `write ${references.join(" or ")}`,
+    said: [["modelOfSeveral", wanted, names.join("、")], ["writeOneOf", references.join("、")]],
   });
 }
 
@@ -74,6 +77,7 @@ function unknown(config: Config, wanted: string, untrusted: readonly string[]): 
   if (provider !== undefined) {
     return new ReasonixError(`Provider "${provider}" of this project is not trusted yet`, {
       exit: "blocked",
+      said: [["untrustedProvider", provider], ["trustProvider"]],
       remedy: "look at its entry in reasonix.toml; if you agree, run again with --trust-project",
     });
   }
@@ -83,6 +87,10 @@ function unknown(config: Config, wanted: string, untrusted: readonly string[]): 
   const list = references.length === 0 ? "none" : references.join(", ");
   return new ReasonixError(`Unknown model "${wanted}" (configured: ${list})`, {
     exit: "config",
+    said: [
+      ["unknownModel", wanted, references.join("、")],
+      near ? ["didYouMean", `"${near}"`] : ["chooseModel"],
+    ],
     remedy: near ? `did you mean "${near}"?` : "choose one of these, or add a [[providers]] entry",
   });
 }

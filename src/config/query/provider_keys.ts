@@ -27,8 +27,10 @@ export function resolveKey(entry: KeyOwner, sources: KeySources): string | undef
   const value = lookUpSecret(name, sources);
   if (value !== undefined || isLoopback(entry.base_url)) return value;
   const hidden = !sources.useEnv && sources.env(name);
+  const remedy = hidden ? "writeHiddenKey" : sources.useEnv ? "writeOrExportKey" : "writeKey";
   throw new ReasonixError(`No API key for provider "${entry.name}": ${name} is not set`, {
     exit: "config",
+    said: [["noKey", entry.name, name], [remedy, name, sources.file]],
     remedy: hidden
       ? `write ${name}=… into ${sources.file}; the environment is not used while security.env_keys is false`
       : `write ${name}=… into ${sources.file}${sources.useEnv ? `, or export ${name}` : ""}`,

@@ -153,10 +153,8 @@ export class Compactor {
     const outcome = await this.#summarize(request, { plan, limit }, signal);
     if (signal.aborted) return this.accountant.report("none", before);
     if (outcome.text === undefined && this.#mayWait(outcome, before)) {
-      await this.accountant.notice(
-        "warning",
-        `Compaction waits: ${outcome.problem ?? "no summary could be had"}`,
-      );
+      const why = outcome.problem ?? "no summary could be had";
+      await this.accountant.notice("warning", { text: `Compaction waits: ${why}`, said: [["waits", why]] });
       return this.accountant.report("none", before);
     }
     this.#outages = 0;

@@ -1,4 +1,4 @@
-import { errorMessage, type Message, type NewEventOf } from "../../core/mod.ts";
+import { errorMessage, type Message, type NewEventOf, type Sayings } from "../../core/mod.ts";
 import { TokenCounter } from "../tokens.ts";
 import type { CompactionMethod, CompactionOptions, CompactionReport } from "./options.ts";
 import { type CompactionPlan, type Plannable, plannable, type PrunePlan } from "./compaction_plan.ts";
@@ -9,6 +9,12 @@ export type Reason = "pressure" | "overflow" | "manual";
 export interface CompactionResult {
   readonly summary: string;
   readonly archive?: string;
+}
+
+/** A notice, and the same for other languages. */
+interface Told {
+  readonly text: string;
+  readonly said: Sayings;
 }
 
 /** The conversation with its token count, and the events that shorten it. */
@@ -93,12 +99,11 @@ export class TokenAccountant {
     try {
       return { archive: await archive(messages) };
     } catch (error) {
-      await this.notice(
-        "warning",
-        `The compacted messages could not be archived: ${
-          errorMessage(error)
-        }; the session file still has them`,
-      );
+      const problem = errorMessage(error);
+      await this.notice("warning", {
+        text: `The compacted messages could not be archived: ${problem}; the session file still has them`,
+        said: [["notArchived", problem]],
+      });
       return {};
     }
   }
@@ -109,14 +114,21 @@ export class TokenAccountant {
 
   async tell(report: CompactionReport): Promise<void> {
     const { method, tokensBefore, tokensAfter, problem, archive } = report;
-    const [before, after] = [tokensBefore, tokensAfter].map((count) => count.toLocaleString("en"));
+    const before = tokensBefore.toLocaleString("en");
+    const after = tokensAfter.toLocaleString("en");
     const text = `Context shortened (${method}): ${before} → ${after} tokens` +
       (problem === undefined ? "" : `; ${problem}`) +
       (archive === undefined ? "" : "; the session keeps the originals");
-    await this.notice(method === "extract" || problem !== undefined ? "warning" : "info", text);
+    const said: Sayings = [
+      ["shortened", method, before, after],
+      ...(problem === undefined ? [] : [["because", problem] as const]),
+      ...(archive === undefined ? [] : [["originalsStay"] as const]),
+    ];
+    const level = method === "extract" || problem !== undefined ? "warning" : "info";
+    await this.notice(level, { text, said });
   }
 
-  async notice(level: "info" | "warning", text: string): Promise<void> {
-    await this.#options.conversation.record({ type: "notice", level, code: "compaction", text });
+  async notice(level: "info" | "warning", { text, said }: Told): Promise<void> {
+    await this.#options.conversation.record({ type: "notice", level, code: "compaction", text, said });
   }
 }

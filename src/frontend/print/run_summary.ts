@@ -61,17 +61,17 @@ export class ChangedFiles {
   }
 }
 
-type Failed = Pick<RunResult, "exit" | "detail" | "remedy">;
+type Failed = Pick<RunResult, "exit" | "detail" | "said" | "remedy">;
 
 /** What went wrong and what to do, below each other behind the word for it. */
 export function failureText(
-  { exit, detail = exit, remedy }: Failed,
-  texts: Texts["run"],
+  { exit, detail = exit, said, remedy }: Failed,
+  texts: Texts["run"] & Pick<Texts["reasons"], "said">,
   { palette, layout }: Pick<CallView, "palette" | "layout">,
 ): string {
   const word = texts.error;
   const indent = " ".repeat(columnsOf(word));
-  const parts = [detail, ...remedy ? [remedy] : []].map(terminalSafe);
+  const parts = [texts.said(said, detail), ...remedy ? [remedy] : []].map(terminalSafe);
   const lines = layout
     ? parts.flatMap((part) => wrapText(part, Math.max(20, layout.columns() - indent.length), layout.width))
     : parts;

@@ -133,7 +133,10 @@ export class TextPrinter implements Printer {
           WHOLE,
         );
       case "notice":
-        return this.#remark(event.level, this.#texts.confinement(event.confinement, event.text));
+        return this.#remark(
+          event.level,
+          this.#texts.confinement(event.confinement, this.#texts.said(event.said, event.text)),
+        );
       case "mcp.server": {
         const news = this.#servers.of(event, this.#texts);
         return news && this.#remark(news.level, news.text);
@@ -217,7 +220,7 @@ export class TextPrinter implements Printer {
     this.#retryReason = event.reason;
     const { attempt, maxAttempts, reason } = event;
     const next = this.#texts.attempt(attempt, maxAttempts, seconds);
-    const said = known ? next : this.#texts.because(next, reason);
+    const said = known ? next : this.#texts.because(next, this.#texts.said(event.said, reason));
     await this.#note(`! ${said}`, WHOLE, this.#palette.warning);
     this.#live?.show(this.#texts.waitingToTry(attempt, maxAttempts));
   }

@@ -46,9 +46,10 @@ export class ChatTexts {
   /** What went wrong, for the person in front of the chat: place, message, and what to do next. */
   problem(error: unknown): string {
     if (!(error instanceof ReasonixError)) return this.chat.internal(errorMessage(error));
+    const { said } = this.transcript;
     const place = error.place ? `${formatPlace(error.place)}: ` : "";
-    const remedy = error.remedy ? `\n  ${error.remedy}` : "";
-    return `${place}${error.message}${remedy}`;
+    const remedy = error.remedy ? `\n  ${said(error.said?.slice(1), error.remedy)}` : "";
+    return `${place}${said(error.said?.slice(0, 1), error.message)}${remedy}`;
   }
 
   /** Takes one setting, if it is the language. */

@@ -1,4 +1,12 @@
-import type { AskReason, Confinement, Deed, EventOf, HitPlace, StandingLayer } from "../../core/mod.ts";
+import type {
+  AskReason,
+  Confinement,
+  Deed,
+  EventOf,
+  HitPlace,
+  StandingLayer,
+  WrittenSayings,
+} from "../../core/mod.ts";
 
 /** A destructive command: what it does, and to what. */
 export interface Found {
@@ -18,5 +26,7 @@ export const texts = {
   refused: (_decision: Pick<EventOf<"approval.decision">, "source" | "rule">, english: string) => english,
   destructive: (_found: Found, english: string) => english,
   confinement: (_facts: Confinement | undefined, english: string) => english,
+  /** Failures and notices. */
+  said: (_sayings: WrittenSayings | undefined, english: string) => english,
   standing: (_layer: StandingLayer, english: string) => english,
 };

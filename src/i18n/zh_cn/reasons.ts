@@ -10,6 +10,7 @@ import type {
   StandingLayer,
 } from "../../core/mod.ts";
 import type { texts as en } from "../en/reasons.ts";
+import { sayAll } from "./sayings/sayings.ts";
 
 /** What the shell parser found of a line, and why there is no jail, stay in English. */
 export const texts: typeof en = {
@@ -19,6 +20,7 @@ export const texts: typeof en = {
     deedText(deed, place && target ? hitText(place, target) : ""),
   confinement: (facts, english) =>
     !facts ? english : facts.backend === undefined ? unconfined(facts) : jail(facts),
+  said: sayAll,
   standing: (layer) => `${STANDING[layer]}：${MEANINGS[layer]}`,
 };
 

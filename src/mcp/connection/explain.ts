@@ -158,8 +158,8 @@ function unreachable(error: Error, spec: McpServerSpec): Problem {
   const { said, unknownName, remedy } = networkFailure(error, "its url");
   const host = URL.parse(spec.url)?.host ?? spec.url;
   if (unknownName) return [`${host} cannot be found (DNS)`, "check its url and the network"];
-  const usual = proxyHint(host) || "check its url and that it is running";
-  return [`${host} could not be reached: ${oneLine(said, MAX_SAID)}`, remedy ?? usual];
+  const usual = proxyHint(host)?.text ?? "check its url and that it is running";
+  return [`${host} could not be reached: ${oneLine(said, MAX_SAID)}`, remedy?.text ?? usual];
 }
 
 /** The address without what may be secret in it. */

@@ -1,4 +1,4 @@
-import { type ApprovalAnswer, errorMessage, type PreparedCall } from "../../core/mod.ts";
+import { type ApprovalAnswer, errorMessage, type PreparedCall, type Sayings } from "../../core/mod.ts";
 import type { Decision } from "../contract.ts";
 import type {
   ApprovalMode,
@@ -201,8 +201,10 @@ class SessionGate implements PermissionGate {
       await this.#options.saveRule?.(rule);
       return true;
     } catch (error) {
-      const text = `The rule ${rule} is not saved and counts for this session only: ${errorMessage(error)}`;
-      await this.#options.record({ type: "notice", level: "warning", code: "permission", text });
+      const why = errorMessage(error);
+      const text = `The rule ${rule} is not saved and counts for this session only: ${why}`;
+      const said: Sayings = [["ruleUnsaved", rule, why]];
+      await this.#options.record({ type: "notice", level: "warning", code: "permission", text, said });
       return false;
     }
   }

@@ -191,6 +191,7 @@ export function findSession(
   throw new ReasonixError(`Cannot find a session "${ref}"`, {
     exit: "usage",
     remedy: "see the sessions there are with `reasonix session list --all`",
+    said: [["noSession", ref], ["listSessions"]],
   });
 }
 
@@ -204,6 +205,7 @@ function findPath(ref: string): SessionPaths {
   throw new ReasonixError(`Cannot find the session file ${ref}`, {
     exit: "usage",
     remedy: "give the path of a .jsonl session file, or a session id",
+    said: [["noSessionFile", ref], ["giveSession"]],
   });
 }
 
@@ -232,5 +234,8 @@ function ambiguous(ref: string, hits: readonly Hit[]): ReasonixError {
   return new ReasonixError(`"${ref}" fits ${hits.length} sessions: ${shown.join(", ")}${more}`, {
     exit: "usage",
     remedy: "give the whole id, or more of the title",
+    said: [["severalSessions", ref, String(hits.length), `${shown.join("、")}${more && "…"}`], [
+      "giveWholeId",
+    ]],
   });
 }

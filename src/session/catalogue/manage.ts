@@ -81,6 +81,10 @@ export function forkSession(path: string, turn: number, options: CopyOptions): S
     const known = turns.filter(({ to }) => to !== undefined).map((candidate) => candidate.turn);
     throw new ReasonixError(`Cannot fork ${pathsOfFile(path).id} at turn ${turn}: no such finished turn`, {
       exit: "usage",
+      said: [
+        ["noSuchTurn", String(turn)],
+        known.length > 0 ? ["chooseTurn", known.join("、")] : ["noTurnYet"],
+      ],
       remedy: known.length > 0 ? `choose one of ${known.join(", ")}` : "the session has no finished turn yet",
     });
   }

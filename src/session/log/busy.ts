@@ -13,6 +13,7 @@ export class SessionBusyError extends ReasonixError {
     const since = owner.since === undefined ? "" : ` since ${owner.since}`;
     super(`Cannot write session ${session}: ${who} has it open${since}`, {
       remedy: "end that process, or go on in a copy with --copy",
+      said: [["busy", session, String(owner.pid ?? ""), String(owner.since ?? "")], ["endOrCopy"]],
     });
     this.session = session;
     this.pid = owner.pid;

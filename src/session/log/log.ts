@@ -6,6 +6,7 @@ import {
   type NewEvent,
   type NewEventOf,
   ReasonixError,
+  type Sayings,
 } from "../../core/mod.ts";
 import { jsonLine, scanJsonl } from "../../util/jsonl.ts";
 import { mapTexts } from "../../util/map_texts.ts";
@@ -189,13 +190,15 @@ export class SessionLog {
       code: "session.torn",
       text:
         `The last line of session ${this.id} was cut off (${lost} bytes): the program ended while writing it`,
+      said: [["tornLine", this.id, String(lost)]],
     });
   }
 
   #recovered(): void {
     this.#warned = false;
     const text = `Session ${this.id} is on disk again; nothing is missing`;
-    this.#notices.push({ type: "notice", level: "info", code: "session.saved", text });
+    const said: Sayings = [["onDiskAgain", this.id]];
+    this.#notices.push({ type: "notice", level: "info", code: "session.saved", text, said });
   }
 
   #warn(problem: string): void {
@@ -206,6 +209,7 @@ export class SessionLog {
       code: "session.unsaved",
       text: `Cannot write ${this.paths.path}: ${problem}. The session goes on in memory and is ` +
         `saved at the end of a turn once writing works again`,
+      said: [["notWritten", this.paths.path, problem]],
     });
   }
 }
@@ -260,11 +264,13 @@ export function loadEvents(path: string, visit?: (event: Event) => void): Loaded
       remedy: "check that the file is a Reasonix session",
     });
   }
+  const shown = bad.slice(0, 10).join(", ");
   const notices: NewEventOf<"notice">[] = bad.length === 0 ? [] : [{
     type: "notice",
     level: "warning",
     code: "session.damaged",
-    text: `${bad.length} damaged line(s) of ${path} were passed over: ${bad.slice(0, 10).join(", ")}`,
+    text: `${bad.length} damaged line(s) of ${path} were passed over: ${shown}`,
+    said: [["damagedLines", String(bad.length), path, shown]],
   }];
   return { state, notices, end: report.end, tail };
 }

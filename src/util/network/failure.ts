@@ -1,4 +1,4 @@
-import { errorMessage } from "../../core/mod.ts";
+import { errorMessage, type Phrase } from "../../core/mod.ts";
 import { readEnv } from "../../path/read_env.ts";
 
 /** Why a server could not be reached, from what the runtime threw. */
@@ -8,7 +8,7 @@ export interface NetworkFailure {
   /** The name has no address; `said` tells nothing more. */
   readonly unknownName: boolean;
   /** What to do about it, for a failure that a repetition cannot change. */
-  readonly remedy?: string;
+  readonly remedy?: Phrase;
 }
 
 const PROXIES = ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"].flatMap((name) => [name, name.toLowerCase()]);
@@ -18,36 +18,53 @@ export function proxyVariable(): string | undefined {
   return PROXIES.find((name) => readEnv(name) !== undefined);
 }
 
-/** A proxy is asked for servers on this machine, too, which nobody expects. */
-export function proxyHint(host: string): string {
-  const name = proxyVariable();
-  return name ? `${name} is set: put ${host.replace(/:\d+$/, "")} into NO_PROXY if it needs no proxy` : "";
+/** A proxy is asked for servers on this machine, too, which nobody expects; undefined without one. */
+export function proxyHint(host: string): Phrase | undefined {
+  const variable = proxyVariable();
+  if (variable === undefined) return undefined;
+  const name = host.replace(/:\d+$/, "");
+  return {
+    text: `${variable} is set: put ${name} into NO_PROXY if it needs no proxy`,
+    said: ["proxyIsSet", variable, name],
+  };
 }
 
 /** How systems say that a name has no address. */
 const NO_ADDRESS = /dns error|failed to lookup address|name or service not known|no such host is known/i;
 
 /** Failures that a repetition cannot change, by what the runtime says, and what can. */
-const LASTING: readonly (readonly [said: RegExp, remedy: (setting: string) => string])[] = [
-  [/opening CA file/i, () => `DENO_CERT names a file that cannot be read: ${readEnv("DENO_CERT") ?? ""}`],
+const LASTING: readonly (readonly [said: RegExp, remedy: (setting: string) => Phrase])[] = [
+  [/opening CA file/i, () => {
+    const file = readEnv("DENO_CERT") ?? "";
+    return { text: `DENO_CERT names a file that cannot be read: ${file}`, said: ["noCaFile", file] };
+  }],
   [
     /CaUsedAsEndEntity/,
-    () =>
-      "its certificate is one of an authority (CA:TRUE), which no server may show: make it anew with " +
-      "openssl req -x509 -addext basicConstraints=critical,CA:FALSE …, and name its file in DENO_CERT",
+    () => ({
+      text: "its certificate is one of an authority (CA:TRUE), which no server may show: make it anew with " +
+        "openssl req -x509 -addext basicConstraints=critical,CA:FALSE …, and name its file in DENO_CERT",
+      said: ["authority"],
+    }),
   ],
   [/certificate|UnknownIssuer|NotValidForName/i, certificateAdvice],
   [
     /InvalidContentType/,
-    (setting) =>
-      `the server does not speak TLS there: check ${setting}, which may have to begin with http://`,
+    (setting) => ({
+      text: `the server does not speak TLS there: check ${setting}, which may have to begin with http://`,
+      said: ["noTls", setting],
+    }),
   ],
   [
     /invalid HTTP version/i,
-    (setting) =>
-      `the server does not speak HTTP there: check ${setting}, which may have to begin with https://`,
+    (setting) => ({
+      text: `the server does not speak HTTP there: check ${setting}, which may have to begin with https://`,
+      said: ["noHttp", setting],
+    }),
   ],
-  [/Unsupported scheme|Invalid URL|Requests to port \d+ are blocked/i, (setting) => `check ${setting}`],
+  [
+    /Unsupported scheme|Invalid URL|Requests to port \d+ are blocked/i,
+    (setting) => ({ text: `check ${setting}`, said: ["checkSetting", setting] }),
+  ],
 ];
 
 /** Reads what `fetch` threw; `setting` is the name of the one that holds the address. */
@@ -59,12 +76,14 @@ export function networkFailure(thrown: unknown, setting: string): NetworkFailure
   return { said, unknownName: NO_ADDRESS.test(detail), ...(remedy === undefined ? {} : { remedy }) };
 }
 
-function certificateAdvice(): string {
-  const other = readEnv("SSL_CERT_FILE") === undefined
-    ? ""
-    : " (SSL_CERT_FILE is read only with DENO_TLS_CA_STORE=system)";
-  return `if it is meant to be trusted, name the file of its certificate authority in DENO_CERT${other}, ` +
-    "or set DENO_TLS_CA_STORE=system to use the authorities of this machine";
+function certificateAdvice(): Phrase {
+  const other = readEnv("SSL_CERT_FILE") === undefined ? "" : "SSL_CERT_FILE";
+  const remark = other && ` (${other} is read only with DENO_TLS_CA_STORE=system)`;
+  return {
+    text: `if it is meant to be trusted, name the file of its certificate authority in DENO_CERT${remark}, ` +
+      "or set DENO_TLS_CA_STORE=system to use the authorities of this machine",
+    said: ["certificate", other],
+  };
 }
 
 /** The runtime says only that fetching failed; why is in the cause. */

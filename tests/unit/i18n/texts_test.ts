@@ -59,7 +59,8 @@ for (const area of AREAS.filter((name) => !CODED.includes(name))) {
 
 Deno.test("every language has the areas of English, and none of its own", () => {
   for (const { folder } of OTHERS) {
-    const own = filesOf(new URL(`${folder}/`, ROOT));
+    // English stands beside the codes that these are made of.
+    const own = filesOf(new URL(`${folder}/`, ROOT)).filter((file) => !file.startsWith("sayings/"));
     assertEquals(own, filesOf(new URL("en/", ROOT)));
     assertEquals(own.length, AREAS.length);
   }

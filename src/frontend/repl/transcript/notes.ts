@@ -66,13 +66,13 @@ export class Notes {
   }
 
   #retry(event: Extract<Event, { type: "message.retry" }>, texts: TranscriptTexts): Note[] {
-    const { attempt, maxAttempts, waitMs, reason, discarded } = event;
+    const { attempt, maxAttempts, waitMs, reason, said, discarded } = event;
     const next = texts.attempt(attempt, maxAttempts, (waitMs / 1000).toFixed(1));
     const known = reason === this.#retryReason;
     this.#retryReason = reason;
     return [
       ...(discarded ? [info(texts.brokeOff)] : []),
-      { level: "warning", text: known ? next : texts.because(next, reason) },
+      { level: "warning", text: known ? next : texts.because(next, texts.said(said, reason)) },
     ];
   }
 }
@@ -80,10 +80,10 @@ export class Notes {
 const info = (text: string): Note => ({ level: "info", text });
 
 function turnEnd(event: Extract<Event, { type: "turn.end" }>, texts: TranscriptTexts): Note[] {
-  const { reason, detail } = event;
+  const { reason, detail, said } = event;
   if (reason === "done") return [];
   if (reason === "interrupted" || reason === "terminated") return [info(texts.reasons[reason])];
-  return [{ level: "error", text: texts.turnEnded(detail ?? texts.reasons[reason]) }];
+  return [{ level: "error", text: texts.turnEnded(texts.said(said, detail ?? texts.reasons[reason])) }];
 }
 
 function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
@@ -91,7 +91,7 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
     case "notice":
       return [{
         level: event.level,
-        text: texts.confinement(event.confinement, event.text),
+        text: texts.confinement(event.confinement, texts.said(event.said, event.text)),
       }];
     case "error":
       // Why a turn ended is told at its end.

@@ -189,5 +189,10 @@ async function statusFailure(
 function timeoutFailure(limit: Limit, endpoint: Endpoint): ProviderFailure {
   const message = `${nameOf(endpoint)} was silent for ${limit.ms / 1000} s; ` +
     `raise ${limit.name} of this provider for a slow model`;
-  return new ProviderFailure({ kind: "timeout", message }, true);
+  const { provider, host } = endpoint;
+  return new ProviderFailure({
+    kind: "timeout",
+    message,
+    said: [["silent", provider, host, String(limit.ms / 1000), limit.name]],
+  }, true);
 }

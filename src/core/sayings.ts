@@ -1,0 +1,151 @@
+/**
+ * What failures and notices say, as codes with the words that vary in them. Models, logs and machines get the
+ * English text that stands beside them; people get the one of their language.
+ */
+export interface SayingWords {
+  /** Where in a file the next saying belongs. */
+  readonly at: [place: string];
+
+  readonly answered: [provider: string, host: string, kind: string, status: string, said: string];
+  readonly notReached: [provider: string, host: string, said: string];
+  readonly brokeOff: [provider: string, host: string, said: string];
+  readonly noAddress: [provider: string, host: string];
+  readonly silent: [provider: string, host: string, seconds: string, setting: string];
+  readonly strangeReply: [provider: string, host: string, what: string];
+  readonly gaveUp: [attempts: string];
+  readonly gaveUpAt: [attempts: string, limit: string];
+  readonly asksToWait: [seconds: string, limit: string];
+  readonly addCredit: [];
+  readonly needsTools: [model: string];
+  readonly redirected: [url: string];
+  readonly nameKey: [];
+  readonly checkKey: [name: string];
+  readonly setKey: [name: string];
+  readonly checkModel: [model: string];
+  readonly checkSetting: [setting: string];
+  readonly checkServer: [];
+  readonly checkNetwork: [proxy: "set" | "unset"];
+  readonly proxyIsSet: [variable: string, host: string];
+  readonly proxyLogin: [];
+  readonly tooLong: [];
+  readonly noCaFile: [file: string];
+  readonly authority: [];
+  readonly certificate: [other: "" | "SSL_CERT_FILE"];
+  readonly noTls: [setting: string];
+  readonly noHttp: [setting: string];
+
+  readonly noKey: [provider: string, name: string];
+  readonly writeKey: [name: string, file: string];
+  readonly writeOrExportKey: [name: string, file: string];
+  readonly writeHiddenKey: [name: string, file: string];
+  readonly noModelNamed: [provider: string];
+  readonly addModel: [];
+  readonly modelOfSeveral: [model: string, providers: string];
+  readonly writeOneOf: [references: string];
+  readonly unknownModel: [model: string, configured: string];
+  readonly didYouMean: [word: string];
+  readonly chooseModel: [];
+  readonly untrustedProvider: [provider: string];
+  readonly trustProvider: [];
+  readonly untrusted: [items: string];
+  readonly trustItems: [];
+
+  readonly configErrors: [count: string, lines: string];
+  readonly correctPlaces: [];
+  readonly badToml: [reason: string, at: string];
+  readonly correctLine: [];
+  readonly unreadableConfig: [reason: string];
+  readonly readableConfig: [];
+  readonly lacksKey: [table: string, key: string];
+  readonly addLine: [line: string];
+  readonly wrongValue: [found: string, key: string, expected: Expected, detail: string];
+  readonly writeLike: [line: string];
+  readonly putInBrackets: [line: string];
+  readonly removeQuotes: [line: string];
+  readonly unknownKey: [key: string];
+  readonly removeKey: [];
+  readonly usedTwice: [name: string, list: string];
+  readonly renameEntry: [];
+
+  readonly noSession: [name: string];
+  readonly listSessions: [];
+  readonly noSessionFile: [file: string];
+  readonly giveSession: [];
+  readonly severalSessions: [name: string, count: string, shown: string];
+  readonly giveWholeId: [];
+  readonly noSessionHere: [directory: string];
+  readonly beginOne: [];
+  readonly busy: [session: string, pid: string, since: string];
+  readonly endOrCopy: [];
+  readonly noSuchTurn: [turn: string];
+  readonly chooseTurn: [turns: string];
+  readonly noTurnYet: [];
+  readonly nothingToRedo: [];
+  readonly redoTakesBack: [];
+  readonly turnRuns: [];
+  readonly waitOrStop: [];
+  readonly beganWith: [mode: string, initial: string];
+  readonly leaveForMode: [mode: string];
+  readonly inputTooLong: [model: string, tokens: string, window: string];
+  readonly shortenInput: [];
+
+  readonly emptyTwice: [];
+  readonly stepLimit: [steps: string];
+  readonly timeLimit: [seconds: string];
+  readonly costLimit: [limit: string];
+  readonly costUnknown: [limit: string];
+  readonly filtered: [];
+  readonly cutAtLimit: [];
+  readonly textCall: [tool: string, provider: string];
+
+  readonly shortened: [method: string, before: string, after: string];
+  readonly waits: [problem: string];
+  readonly because: [problem: string];
+  readonly originalsStay: [];
+  readonly notArchived: [problem: string];
+  readonly serverWindow: [tokens: string, source: string];
+  readonly heldBack: [names: string];
+  readonly refusedHost: [address: string, reason: string];
+  readonly deniedByJail: [what: "file" | "network" | "readOnly" | "mode" | "setup"];
+  readonly madeFiles: [kind: "protected" | "denied", names: string];
+  readonly changedAll: [paths: string];
+  readonly noCheckpoint: [root: string, problem: string];
+  readonly tornLine: [session: string, bytes: string];
+  readonly onDiskAgain: [session: string];
+  readonly notWritten: [file: string, problem: string];
+  readonly damagedLines: [count: string, file: string, lines: string];
+  readonly ruleUnsaved: [rule: string, problem: string];
+  readonly skillRules: [skill: string];
+  readonly noImages: [model: string];
+  readonly serversStart: [names: string, seconds: string];
+  readonly elsewhere: [began: string, cwd: string];
+  readonly unknownTool: [name: string];
+}
+
+/** What a value of the configuration has to be. */
+export type Expected =
+  | "one of"
+  | "text"
+  | "some text"
+  | "true or false"
+  | "array"
+  | "array of tables"
+  | "table"
+  | "whole number"
+  | "number";
+
+export type Saying = {
+  [C in keyof SayingWords]: readonly [code: C, ...words: SayingWords[C]];
+}[keyof SayingWords];
+
+/** Several in a row: what happened, then what to do about it. */
+export type Sayings = readonly Saying[];
+
+/** The same in an event, which may come from another version. */
+export type WrittenSayings = readonly (readonly string[])[];
+
+/** A piece of an English sentence, and what it says. */
+export interface Phrase {
+  readonly text: string;
+  readonly said: Saying;
+}

@@ -1,0 +1,59 @@
+import type { SayingWords } from "../../../core/mod.ts";
+
+/** A sentence for each code. */
+export type Says = { readonly [C in keyof SayingWords]: (...words: SayingWords[C]) => string };
+
+const server = (provider: string, host: string) => `服务商“${provider}”（${host}）`;
+const quoted = (said: string) => said === "" ? "" : `：${said}`;
+
+/** What a status of the server is about. */
+const ANSWERS: Readonly<Record<string, string>> = {
+  auth: "拒绝了请求",
+  not_found: "找不到地址或模型",
+  context_length: "认为对话对模型来说太长",
+  rate_limit: "认为请求太频繁",
+  content_filter: "的内容过滤拒绝了请求",
+};
+
+/** What providers and the way to them answer. */
+export const PROVIDERS = {
+  answered: (provider, host, kind, status, said) =>
+    `${server(provider, host)}${ANSWERS[kind] ?? "返回了错误"}` +
+    `${status === "" ? "" : `（状态码 ${status}）`}${quoted(said)}`,
+  notReached: (provider, host, said) => `无法连接${server(provider, host)}${quoted(said)}`,
+  brokeOff: (provider, host, said) => `${server(provider, host)}中断了应答${quoted(said)}`,
+  noAddress: (provider, host) => `服务商“${provider}”：找不到主机 ${host}（DNS）`,
+  silent: (provider, host, seconds, setting) =>
+    `${server(provider, host)}已有 ${seconds} 秒没有应答；模型较慢时请调大该服务商的 ${setting}`,
+  strangeReply: (provider, host, what) => `${server(provider, host)}的应答不符合协议（${what}）`,
+  gaveUp: (attempts) => `尝试 ${attempts} 次后放弃`,
+  gaveUpAt: (attempts, limit) => `尝试 ${attempts} 次后放弃，${limit}`,
+  asksToWait: (seconds, limit) => `它要求等待 ${seconds} 秒，超过了 ${limit} 所剩的时间`,
+  addCredit: () => "请为账户充值，或换一个服务商",
+  needsTools: (model) => `请换一个能调用工具的模型来代替“${model}”`,
+  redirected: (url) =>
+    `请求被转到 ${url}，内容因此丢失：请检查 base_url，可能要以 https:// 开头，或用另一个路径`,
+  nameKey: () => "请把该服务商的 api_key_env 设为保存密钥的变量",
+  checkKey: (name) => `请检查 ${name} 的值`,
+  setKey: (name) => `请在环境变量或 Reasonix 主目录的 .env 文件中设置 ${name}`,
+  checkModel: (model) => `请检查该服务商的 base_url 和模型名“${model}”`,
+  checkSetting: (setting) => `请检查 ${setting}`,
+  checkServer: () => "请检查 base_url，并确认服务正在运行",
+  checkNetwork: (proxy) =>
+    proxy === "set"
+      ? "请检查网络、代理和 base_url"
+      : "请检查网络和 base_url；如果此网络需要代理，请设置 HTTPS_PROXY",
+  proxyIsSet: (variable, host) => `已设置 ${variable}：如果 ${host} 不需要代理，请把它加入 NO_PROXY`,
+  proxyLogin: () => "请在代理地址中写上代理要求的用户名和密码",
+  tooLong: () => "请用 /compact 压缩对话，或用 /new 开始新对话",
+  noCaFile: (file) => `DENO_CERT 指向的文件无法读取：${file}`,
+  authority: () =>
+    "它的证书是证书颁发机构的证书（CA:TRUE），服务器不能使用：请用 openssl req -x509 -addext " +
+    "basicConstraints=critical,CA:FALSE … 重新生成，并用 DENO_CERT 指向该文件",
+  certificate: (other) =>
+    `如果它值得信任，请用 DENO_CERT 指向其证书颁发机构的文件${
+      other ? "（只有 DENO_TLS_CA_STORE=system 时才读取 SSL_CERT_FILE）" : ""
+    }，或设置 DENO_TLS_CA_STORE=system 以使用本机信任的机构`,
+  noTls: (setting) => `那里的服务不使用 TLS：请检查 ${setting}，可能要以 http:// 开头`,
+  noHttp: (setting) => `那里的服务不使用 HTTP：请检查 ${setting}，可能要以 https:// 开头`,
+} satisfies Partial<Says>;

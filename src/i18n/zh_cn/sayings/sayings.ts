@@ -1,0 +1,151 @@
+import { PROVIDERS, type Says } from "./providers.ts";
+import type { Expected, WrittenSayings } from "../../../core/mod.ts";
+
+const EXPECTED: Readonly<Record<Expected, string>> = {
+  "one of": "其中之一：",
+  "text": "引号中的文本",
+  "some text": "非空的文本",
+  "true or false": " true 或 false",
+  "array": "数组",
+  "array of tables": "表的数组",
+  "table": "表",
+  "whole number": "整数",
+  "number": "数字",
+};
+
+const SETTINGS = {
+  noKey: (provider, name) => `服务商“${provider}”没有 API 密钥：未设置 ${name}`,
+  writeKey: (name, file) => `请把 ${name}=… 写入 ${file}`,
+  writeOrExportKey: (name, file) => `请把 ${name}=… 写入 ${file}，或 export ${name}`,
+  writeHiddenKey: (name, file) => `请把 ${name}=… 写入 ${file}；security.env_keys 为 false 时不使用环境变量`,
+  noModelNamed: (provider) => `服务商“${provider}”没有写明模型`,
+  addModel: () => '请在其条目中加上 model = "…" 或 models = ["…"]',
+  modelOfSeveral: (model, providers) => `提供模型“${model}”的服务商不止一个：${providers}`,
+  writeOneOf: (references) => `请写成其中之一：${references}`,
+  unknownModel: (model, configured) => `没有模型“${model}”（已配置：${configured || "无"}）`,
+  didYouMean: (word) => `你是不是要写 ${word}？`,
+  chooseModel: () => "请选其中之一，或添加一个 [[providers]] 条目",
+  untrustedProvider: (provider) => `本项目的服务商“${provider}”尚未被信任`,
+  trustProvider: () => "请查看 reasonix.toml 中的条目；同意的话，加上 --trust-project 再运行一次",
+  untrusted: (items) => `本项目包含你尚未信任的内容：\n${items}`,
+  trustItems: () =>
+    "请先查看，再运行 `reasonix trust`；或为本次运行加上 --trust-project，或用 --ignore-untrusted 忽略它们",
+  configErrors: (count, lines) => `配置有 ${count} 处错误：\n${lines}`,
+  correctPlaces: () => "请改正这些地方，然后重新启动",
+  badToml: (reason, at) => `无法读取这里的 TOML：${reason}${at === "" ? "" : `（在 ${at} 处）`}`,
+  correctLine: () => "请改正这一行；语法见 https://toml.io",
+  unreadableConfig: (reason) => `无法读取配置文件：${reason}`,
+  readableConfig: () => "请在那里放一个可读的 UTF-8 文本文件，或删除它",
+  lacksKey: (table, key) => `${table} 缺少 ${key}`,
+  addLine: (line) => `请加上一行，例如 ${line}`,
+  wrongValue: (found, key, expected, detail) => `${key} 不能是 ${found}：应为${EXPECTED[expected]}${detail}`,
+  writeLike: (line) => `例如可以写成 ${line}`,
+  putInBrackets: (line) => `请放进方括号：${line}`,
+  removeQuotes: (line) => `请去掉引号：${line}`,
+  unknownKey: (key) => `没有 ${key} 这个设置，它不起作用`,
+  removeKey: () => "请删除它，或用 reasonix docs config 查找",
+  usedTwice: (name, list) => `${list} 中不能两次使用名称 ${name}`,
+  renameEntry: () => "请给其中一个改名，或删除它",
+} satisfies Partial<Says>;
+
+const SESSIONS = {
+  noSession: (name) => `找不到会话“${name}”`,
+  listSessions: () => "用 `reasonix session list --all` 查看现有会话",
+  noSessionFile: (file) => `找不到会话文件 ${file}`,
+  giveSession: () => "请给出 .jsonl 会话文件的路径，或会话的 id",
+  severalSessions: (name, count, shown) => `有 ${count} 个会话符合“${name}”：${shown}`,
+  giveWholeId: () => "请给出完整的 id，或标题中更多的字",
+  noSessionHere: (directory) => `无法继续：${directory} 还没有会话`,
+  beginOne: () => "请去掉 --continue，开始一个新会话",
+  busy: (session, pid, since) =>
+    `无法写入会话 ${session}：${pid === "" ? "另一个进程" : `进程 ${pid}`}正在使用它${
+      since === "" ? "" : `（自 ${since}）`
+    }`,
+  endOrCopy: () => "请结束那个进程，或用 --copy 在副本中继续",
+  noSuchTurn: (turn) => `没有已结束的第 ${turn} 轮`,
+  chooseTurn: (turns) => `请从中选择：${turns}${turns.startsWith("0") ? "（0 表示第一轮之前）" : ""}`,
+  noTurnYet: () => "会话中还没有已结束的轮次",
+  nothingToRedo: () => "没有可以重做的内容：最近一轮之后没有回退过",
+  redoTakesBack: () => "只有在回退之后会话还没有继续时，才能撤回它",
+  turnRuns: () => "有一轮正在进行，现在无法回退",
+  waitOrStop: () => "请等它结束，或先停止它",
+  beganWith: (mode, initial) => `会话以 ${initial} 开始，无法切换到 ${mode}`,
+  leaveForMode: (mode) => `请退出后这样继续：reasonix -c --permission-mode ${mode}`,
+  inputTooLong: (model, tokens, window) => `输入对 ${model} 来说太长：约 ${tokens} 个词元，上限 ${window}`,
+  shortenInput: () => "请把内容写入文件，并在任务中写明文件名，这样可以分段读取",
+  emptyTwice: () => "模型两次返回了空的回答；请重试，或换一个模型",
+  stepLimit: (steps) => `已达到步数上限，在 ${steps} 步后停止`,
+  timeLimit: (seconds) => `已达到时间上限，在 ${seconds} 秒后停止`,
+  costLimit: (limit) => `已达到费用上限 ${limit}，在下一次请求之前停止`,
+  costUnknown: (limit) => `服务商没有报告用量，无法保证费用上限 ${limit}，因此停止`,
+  filtered: () => "服务商的内容过滤结束了回答",
+  cutAtLimit: () => "回答因达到模型的输出上限而被截断；请调大 max_output_tokens",
+  textCall: (tool, provider) =>
+    `模型把对 ${tool} 的调用写成了文字，不会执行；如果它本意如此，请为服务商“${provider}”` +
+    "设置 compat = { text_calls = true }",
+} satisfies Partial<Says>;
+
+const DENIALS = {
+  file: "隔离环境可能阻止了此命令写入；--add-dir 或 [sandbox] allow_write 可以开放目录",
+  network: "隔离环境可能阻止了此命令联网；见 [sandbox] network 和 network_hosts",
+  readOnly: "由于 [tools] writes，命令只能读取工作区；--writes allow 可以开放",
+  mode: "在只读模式和计划模式下，命令只能读取工作区",
+  setup: "无法为此命令建立隔离环境；下次会重新尝试",
+} as const;
+
+const METHODS: Readonly<Record<string, string>> = {
+  "prune": "截短输出",
+  "summary": "摘要",
+  "summary of shortened outputs": "截短输出后的摘要",
+  "summary in parts": "分段摘要",
+  "extract": "摘录",
+  "drop": "略去较早的消息",
+};
+
+const NOTICES = {
+  at: (place) => `${place}：`,
+  shortened: (method, before, after) =>
+    `上下文已压缩（${METHODS[method] ?? method}）：${before} → ${after} 词元`,
+  waits: (problem) => `暂缓压缩：${problem}`,
+  because: (problem) => `原因：${problem}`,
+  originalsStay: () => "会话保留了原文",
+  notArchived: (problem) => `被压缩的消息无法归档：${problem}；会话文件中仍有它们`,
+  serverWindow: (tokens, source) => `服务器的上下文窗口为 ${tokens} 个词元（${source}）`,
+  heldBack: (names) => `以下变量看似机密，不提供给命令：${names}；[tools.shell] pass_env 可以放行`,
+  refusedHost: (address, reason) => `拒绝了到 ${address} 的连接：${reason}`,
+  deniedByJail: (what) => DENIALS[what],
+  madeFiles: (kind, names) =>
+    `命令生成了${
+      kind === "protected" ? "其他程序会运行或遵从的文件" : "Edit 规则不允许改动的文件"
+    }：${names}；信任之前请先查看`,
+  changedAll: (paths) =>
+    `这一轮的命令应当只读取，却有文件被改动：${paths}。\`reasonix session rewind\` 可以恢复它们`,
+  noCheckpoint: (root, problem) => `无法保存 ${root} 中文件的现状：${problem}。这一轮的改动将无法回退`,
+  tornLine: (session, bytes) => `会话 ${session} 的最后一行（${bytes} 字节）被截去：程序在写入它时结束了`,
+  onDiskAgain: (session) => `会话 ${session} 已重新写入磁盘，没有丢失内容`,
+  notWritten: (file, problem) =>
+    `无法写入 ${file}：${problem}。会话在内存中继续，能够写入时会在一轮结束时保存`,
+  damagedLines: (count, file, lines) => `跳过了 ${file} 中 ${count} 个损坏的行：${lines}`,
+  ruleUnsaved: (rule, problem) => `规则 ${rule} 未能保存，只在本次会话中有效：${problem}`,
+  skillRules: (skill) => `技能 ${skill} 的 allowed-tools 不生效：它来自项目，尚未用 \`reasonix trust\` 信任`,
+  noImages: (model) => `${model} 不接受图片：只会告诉它有一张图片`,
+  serversStart: (names, seconds) => `首次启动 ${names}（最多等待 ${seconds} 秒）`,
+  elsewhere: (began, cwd) => `会话来自 ${began}，本次运行在 ${cwd}；用 --dir ${began} 可在那里运行`,
+  unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
+} satisfies Partial<Says>;
+
+const ALL: Says = { ...PROVIDERS, ...SETTINGS, ...SESSIONS, ...NOTICES };
+
+/** Says them in a row; all in English when one of them is not known, as those of a newer version may be. */
+export function sayAll(sayings: WrittenSayings | undefined, english: string): string {
+  const parts: string[] = [];
+  for (const [code = "", ...words] of sayings ?? []) {
+    const say = Object.hasOwn(ALL, code)
+      ? ALL[code as keyof Says] as (...words: string[]) => string
+      : undefined;
+    if (!say) return english;
+    parts.push(say(...words));
+  }
+  const said = parts.join("；").replaceAll("：；", "：");
+  return said === "" ? english : said;
+}
