@@ -118,6 +118,7 @@ export interface SayingWords {
   readonly skillRules: [skill: string];
   readonly noImages: [model: string];
   readonly serversStart: [names: string, seconds: string];
+  readonly serversLate: [names: string, seconds: string];
   readonly elsewhere: [began: string, cwd: string];
   readonly unknownTool: [name: string];
 }

@@ -144,9 +144,14 @@ export class RunPlugins {
   async #await(met: ReturnType<McpServers["unknown"]>, seconds: number): Promise<void> {
     const { recorder } = this.#parts;
     const names = met.map(({ spec }) => spec.name).join(", ");
-    const text = `Starting ${names} for the first time (at most ${seconds} s are waited for)`;
-    const said: Sayings = [["serversStart", names, String(seconds)]];
-    await recorder.record({ type: "notice", level: "info", code: "mcp", text, said });
+    const starts: Sayings = [["serversStart", names, String(seconds)]];
+    await recorder.record({
+      type: "notice",
+      level: "info",
+      code: "mcp",
+      text: `Starting ${names} for the first time (at most ${seconds} s are waited for)`,
+      said: starts,
+    });
     const late = Promise.withResolvers<void>();
     const clear = after(seconds * 1000, late.resolve);
     await Promise.race([this.servers.start(met), late.promise]);
@@ -154,8 +159,10 @@ export class RunPlugins {
     await Promise.all(met.map((server) => server.overdue(seconds)));
     const slow = met.filter(({ status }) => status.state === "starting").map(({ spec }) => spec.name);
     if (slow.length === 0) return;
-    const said = `${slow.join(", ")} not ready after ${seconds} s: the tools join when they are`;
-    await recorder.record({ type: "notice", level: "warning", code: "mcp", text: `MCP: ${said}` });
+    const waiting = slow.join(", ");
+    const text = `MCP: ${waiting} not ready after ${seconds} s: the tools join when they are`;
+    const said: Sayings = [["serversLate", waiting, String(seconds)]];
+    await recorder.record({ type: "notice", level: "warning", code: "mcp", text, said });
   }
 
   /** Starts all that are configured, while the model is thinking. */

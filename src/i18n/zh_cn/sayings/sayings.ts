@@ -130,6 +130,7 @@ const NOTICES = {
   skillRules: (skill) => `技能 ${skill} 的 allowed-tools 不生效：它来自项目，尚未用 \`reasonix trust\` 信任`,
   noImages: (model) => `${model} 不接受图片：只会告诉它有一张图片`,
   serversStart: (names, seconds) => `首次启动 ${names}（最多等待 ${seconds} 秒）`,
+  serversLate: (names, seconds) => `MCP：${names} 在 ${seconds} 秒后仍未就绪，其工具会在就绪后加入`,
   elsewhere: (began, cwd) => `会话来自 ${began}，本次运行在 ${cwd}；用 --dir ${began} 可在那里运行`,
   unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
 } satisfies Partial<Says>;
