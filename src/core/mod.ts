@@ -4,6 +4,6 @@ export * from "./event.ts";
 export * from "./message.ts";
 export * from "./prepared_call.ts";
 export * from "./reasons.ts";
-export * from "./sayings.ts";
+export type * from "./sayings.ts";
 export * from "./submission.ts";
 export * from "./usage.ts";

@@ -76,8 +76,8 @@ function backoff(number: number, random: number): number {
 }
 
 /**
- * Returns why there is no further attempt (nothing when the failure speaks for itself), or undefined when there
- * is one.
+ * Returns why there is no further attempt ("" when the failure speaks for itself), or undefined when there is
+ * one.
  */
 function reasonToStop(
   failure: ProviderFailure,

@@ -1,4 +1,5 @@
 import type { EventOf } from "../core/mod.ts";
+import type { Texts } from "../i18n/mod.ts";
 
 type Decision = EventOf<"approval.decision">;
 
@@ -19,4 +20,11 @@ export class Refusals {
     this.#decisions.delete(end.callId);
     return decision && end.outcome === "blocked" ? { ...end, summary: refused(decision, end.summary) } : end;
   }
+}
+
+type Reasons = Pick<Texts["reasons"], "confinement" | "said">;
+
+/** A notice in the language of the user. */
+export function noticeText({ text, said, confinement }: EventOf<"notice">, texts: Reasons): string {
+  return texts.confinement(confinement, texts.said(said, text));
 }

@@ -8,6 +8,7 @@ import {
   callTitle,
   type CallView,
   type MeasureWidth,
+  noticeText,
   type Palette,
   palette,
   Refusals,
@@ -133,10 +134,7 @@ export class TextPrinter implements Printer {
           WHOLE,
         );
       case "notice":
-        return this.#remark(
-          event.level,
-          this.#texts.confinement(event.confinement, this.#texts.said(event.said, event.text)),
-        );
+        return this.#remark(event.level, noticeText(event, this.#texts));
       case "mcp.server": {
         const news = this.#servers.of(event, this.#texts);
         return news && this.#remark(news.level, news.text);
@@ -215,13 +213,12 @@ export class TextPrinter implements Printer {
     await this.#endThinking();
     if (this.#streams) await this.#text(await this.#answer.end());
     if (event.discarded) await this.#note(`! ${this.#texts.brokeOff}`);
-    const seconds = (event.waitMs / 1000).toFixed(1);
     const known = event.reason === this.#retryReason;
     this.#retryReason = event.reason;
-    const { attempt, maxAttempts, reason } = event;
-    const next = this.#texts.attempt(attempt, maxAttempts, seconds);
-    const said = known ? next : this.#texts.because(next, this.#texts.said(event.said, reason));
-    await this.#note(`! ${said}`, WHOLE, this.#palette.warning);
+    const { attempt, maxAttempts } = event;
+    const next = this.#texts.attempt(attempt, maxAttempts, (event.waitMs / 1000).toFixed(1));
+    const why = this.#texts.said(event.said, event.reason);
+    await this.#remark("warning", known ? next : this.#texts.because(next, why));
     this.#live?.show(this.#texts.waitingToTry(attempt, maxAttempts));
   }
 

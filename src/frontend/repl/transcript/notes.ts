@@ -1,6 +1,6 @@
 import type { Event } from "../../../core/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
-import { grouped, type Palette } from "../../../view/mod.ts";
+import { grouped, noticeText, type Palette } from "../../../view/mod.ts";
 import { ServerNews } from "../../server_news.ts";
 import { hangingRows } from "./rows.ts";
 import type { TranscriptTexts } from "./texts.ts";
@@ -91,7 +91,7 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
     case "notice":
       return [{
         level: event.level,
-        text: texts.confinement(event.confinement, texts.said(event.said, event.text)),
+        text: noticeText(event, texts),
       }];
     case "error":
       // Why a turn ended is told at its end.

@@ -17,7 +17,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
 
 /** What providers and the way to them answer. */
 export const PROVIDERS = {
-  answered: (provider, host, kind, status, said) =>
+  answered: (provider, host, ...[kind, status, said]) =>
     `${server(provider, host)}${ANSWERS[kind] ?? "返回了错误"}` +
     `${status === "" ? "" : `（状态码 ${status}）`}${quoted(said)}`,
   notReached: (provider, host, said) => `无法连接${server(provider, host)}${quoted(said)}`,
