@@ -1,5 +1,4 @@
-import type { EventOf } from "../core/mod.ts";
-import type { Texts } from "../i18n/mod.ts";
+import type { Confinement, EventOf, WrittenSayings } from "../core/mod.ts";
 
 type Decision = EventOf<"approval.decision">;
 
@@ -22,7 +21,11 @@ export class Refusals {
   }
 }
 
-type Reasons = Pick<Texts["reasons"], "confinement" | "said">;
+/** Ways to say findings and notices in another language than English. */
+interface Reasons {
+  readonly confinement: (facts: Confinement | undefined, english: string) => string;
+  readonly said: (sayings: WrittenSayings | undefined, english: string) => string;
+}
 
 /** A notice in the language of the user. */
 export function noticeText({ text, said, confinement }: EventOf<"notice">, texts: Reasons): string {
