@@ -25,6 +25,8 @@ export interface ConnectionOptions extends TransportOptions, ClientOptions {
   readonly lost: (why: string) => void;
 }
 
+/** Time for a server over HTTP to end its session; it ends it by itself some day. */
+const GOODBYE_MS = 1_000;
 /** What the SDK says while it answers questions of the server, which are shown anyway. */
 const OWN_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
 /** The longest the SDK can wait. */
@@ -193,7 +195,7 @@ export class Connection {
     if ("terminateSession" in transport) {
       const { terminateSession } = transport as StreamableHTTPClientTransport;
       const late = Promise.withResolvers<void>();
-      const clear = after(PROBE_MS, late.resolve);
+      const clear = after(GOODBYE_MS, late.resolve);
       await Promise.race([terminateSession.call(transport).catch(() => {}), late.promise]);
       clear();
     }

@@ -46,6 +46,8 @@ export class StdioTransport implements Transport {
   /** Requests that are waiting, to answer those whose answer cannot be read. */
   readonly #pending = new Set<string | number>();
   #noise = 0;
+  /** A message has come. */
+  #heard = false;
 
   constructor(options: StdioTransportOptions) {
     this.#options = options;
@@ -89,7 +91,8 @@ export class StdioTransport implements Transport {
     if (!this.#process) return;
     // A server that does not read would keep the stream from being closed.
     void this.#writer?.close().catch(() => {});
-    await endProcess(this.#process);
+    // One that has not said anything yet has nothing to put in order.
+    await endProcess(this.#process, this.#heard ? undefined : 0);
     this.#closed();
   }
 
@@ -142,6 +145,7 @@ export class StdioTransport implements Transport {
       if (this.#noise++ < 100) this.#options.log.note(`no message on standard output: ${text.slice(0, 500)}`);
       return;
     }
+    this.#heard = true;
     if (!("method" in message)) this.#pending.delete(message.id as string | number);
     this.onmessage?.(this.#options.filter.accept(message as JSONRPCMessage));
   }
