@@ -38,6 +38,8 @@ export interface AssemblyOptions extends RunOptions {
   readonly loaded: LoadedConfig;
   /** Keeps the events in memory instead of a session file. */
   readonly inMemory?: boolean;
+  /** Messages of a session that goes on stay in its file until they are needed. */
+  readonly messagesLater?: boolean;
   /** Talks to the model in place of the configured provider. */
   readonly provider?: Provider;
   /** Tools beside the built-in ones. */

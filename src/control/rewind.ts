@@ -62,9 +62,9 @@ export function turnTarget(state: SessionState, turn: number, scope: RewindScope
  */
 export function redoTarget(state: SessionState): RewindTarget {
   const rewinds: RewindTarget[] = [];
-  for (const { event } of state.events) {
-    if (event.type === "turn.start") rewinds.length = 0;
-    if (event.type !== "rewind") continue;
+  for (const event of state.events.known) {
+    if (event?.type === "turn.start") rewinds.length = 0;
+    if (event?.type !== "rewind") continue;
     const last = rewinds.at(-1);
     if (last && last.to === event.to && last.scope === event.scope) rewinds.pop();
     else rewinds.push({ to: event.seq - 1, scope: event.scope });

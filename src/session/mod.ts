@@ -14,11 +14,11 @@ export { prunedOutput } from "./state/compact.ts";
 export { lastSession } from "./catalogue/last.ts";
 export { type CreateOptions, type LoadedEvents, loadEvents, type LogOptions, SessionLog } from "./log/log.ts";
 export { projectDir, type SessionPaths, sessionPaths } from "./paths.ts";
-export { apply, recentEvents } from "./state/reduce.ts";
+export { apply } from "./state/reduce.ts";
+export type { MessageKind } from "./state/messages.ts";
 export { repair } from "./state/repair.ts";
 export {
   emptyState,
-  type MessageKind,
   type MessageSource,
   openTurn,
   type PendingCall,

@@ -63,6 +63,7 @@ export function chatOpener(
       ...(approvalMode === undefined ? {} : { approvalMode }),
       // Somebody who types waits for no server; lines of a script would go without its tools.
       waitForPlugins: !Deno.stdin.isTerminal(),
+      messagesLater: true,
       paths,
       loaded,
     });

@@ -41,7 +41,10 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
     const file = options.copy
       ? (await loadManage()).copySession(path, { version: VERSION, ...id }).path
       : path;
-    return { session: SessionLog.open(file, { redact }), redact };
+    return {
+      session: SessionLog.open(file, { redact, messagesLater: options.messagesLater ?? false }),
+      redact,
+    };
   }
   if (options.copy) {
     throw new ReasonixError("Cannot copy a session: none was named", {

@@ -9,6 +9,8 @@ import { type Sent, TurnQueue } from "./turn_queue.ts";
 
 /** A key is on the screen by then. */
 const WARM_AFTER_MS = 10;
+/** Messages that are read at once, in 1 to 3 ms. */
+const READ_AHEAD = 200;
 
 export interface SubmissionsOptions {
   readonly host: SessionHost;
@@ -63,7 +65,10 @@ export class Submissions {
     after(WARM_AFTER_MS, () => {
       if (this.queue.busy) return;
       const { host, rehearsal } = this.#options;
-      host.current().then((session) => session.warmUp(rehearsal())).catch(() => {});
+      host.current().then(async (session) => {
+        readAhead(session.session.state);
+        await session.warmUp(rehearsal());
+      }).catch(() => {});
     });
   }
 
@@ -125,6 +130,13 @@ export class Submissions {
     if (done) left.reverse().forEach((draft) => this.queue.addFirst(draft));
     else this.#options.giveBack([...left, ...this.queue.takeAll()]);
   }
+}
+
+/** Reads the messages of a long session bit by bit, so that keys come in between. */
+function readAhead({ messageList }: Pick<Assembly["session"]["state"], "messageList">): void {
+  try {
+    if (messageList.readAhead(READ_AHEAD)) after(WARM_AFTER_MS, () => readAhead({ messageList }));
+  } catch { /* the turn that needs them tells it */ }
 }
 
 /** Only words can be said in between: commands, lines of the shell, facts and images wait for their turn. */

@@ -10,6 +10,7 @@ import {
 } from "../../core/mod.ts";
 import { jsonLine, scanJsonl } from "../../util/jsonl.ts";
 import { mapTexts } from "../../util/map_texts.ts";
+import { eventReader } from "./event_reader.ts";
 import { LogFile } from "./log_file.ts";
 import { isUsable } from "../state/messages.ts";
 import { newSessionId, pathsOfFile, projectDir, type SessionPaths, sessionPaths } from "../paths.ts";
@@ -23,6 +24,8 @@ export interface LogOptions {
   /** Applied to each text of an event before it is stored or shown. */
   readonly redact?: (text: string) => string;
   readonly now?: () => Date;
+  /** Messages of a session that is opened are read when somebody wants them. */
+  readonly messagesLater?: boolean;
 }
 
 export interface CreateOptions extends LogOptions {
@@ -104,7 +107,7 @@ export class SessionLog {
     const paths = pathsOfFile(path);
     const file = lockExisting(paths);
     try {
-      const loaded = loadEvents(path);
+      const loaded = loadEvents(path, undefined, options.messagesLater ? "messages" : "events");
       const log = new SessionLog(file, loaded.state, undefined, options);
       log.#notices.push(...loaded.notices);
       if (loaded.tail === "whole") file.write(["\n"]);
@@ -237,24 +240,30 @@ export interface LoadedEvents {
 }
 
 /**
- * Reads a session without locking or changing it. `visit` sees each event before it is reduced.
+ * Reads a session without locking or changing it. `visit` sees each event before it is reduced. What `leave`
+ * names stays in the file and is read again when it is needed: the events of rewinds, or messages, too.
  * Throws ReasonixError when there is no session in the file.
  */
-export function loadEvents(path: string, visit?: (event: Event) => void): LoadedEvents {
-  const state = emptyState();
-  const take = (value: unknown): boolean => {
+export function loadEvents(
+  path: string,
+  visit?: (event: Event) => void,
+  leave?: "events" | "messages",
+): LoadedEvents {
+  const state = emptyState(leave ? eventReader(path) : undefined);
+  const later = leave === "messages";
+  const take = (value: unknown, offset: number, length: number): boolean => {
     if (!isUsable(value)) return false;
     visit?.(value);
-    apply(state, value);
+    apply(state, value, { place: { seq: value.seq, offset, length }, later });
     return true;
   };
   const strange: number[] = [];
-  const report = scanJsonl(path, (value, { line }) => {
-    if (!take(value)) strange.push(line);
+  const report = scanJsonl(path, (value, { line, offset, length }) => {
+    if (!take(value, offset, length)) strange.push(line);
   });
   const tail = report.tail.length === 0
     ? "none"
-    : take(parseJson(new TextDecoder().decode(report.tail)))
+    : take(parseJson(new TextDecoder().decode(report.tail)), report.end, report.tail.length)
     ? "whole"
     : "torn";
   const bad = [...report.damaged, ...strange].sort((a, b) => a - b);

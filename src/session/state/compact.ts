@@ -1,4 +1,5 @@
-import type { EventOf, Message, ToolMessage } from "../../core/mod.ts";
+import type { EventOf, ToolMessage } from "../../core/mod.ts";
+import type { MessageEntry } from "./message_list.ts";
 import type { MessageSource, SessionState } from "./state.ts";
 
 /**
@@ -13,15 +14,18 @@ export function compact(state: SessionState, event: EventOf<"compaction">): void
 }
 
 function removeRange(state: SessionState, event: EventOf<"compaction">): void {
-  const messages: Message[] = [];
+  const { messageList: list } = state;
+  const messages: MessageEntry[] = [];
   const sources: MessageSource[] = [];
   let at = 0;
   let replyRemoved = false;
-  state.messages.forEach((message, i) => {
+  list.entries.forEach((message, i) => {
     const source = state.sources[i];
     if (!source) return;
     // Results share the fate of the reply that asked for them, wherever the range begins or ends.
-    const removed = source.kind === "tool" ? replyRemoved : isRemoved(message, source, event);
+    const removed = source.kind === "tool"
+      ? replyRemoved
+      : isRemoved(source, event, () => list.at(i)?.content.length ?? 0);
     if (source.kind === "assistant") replyRemoved = removed;
     if (removed) return;
     messages.push(message);
@@ -29,20 +33,24 @@ function removeRange(state: SessionState, event: EventOf<"compaction">): void {
     if (source.seq <= event.to) at = messages.length;
   });
   // Nothing may stand between a reply and its results.
-  while (messages[at]?.role === "tool") at += 1;
+  while (sources[at]?.kind === "tool") at += 1;
   if (event.digest !== "") {
     messages.splice(at, 0, { role: "user", content: event.digest });
     sources.splice(at, 0, { seq: Math.max(event.to, sources[at - 1]?.seq ?? 0), kind: "summary" });
   }
-  state.messages = messages;
+  list.replace(messages);
   state.sources = sources;
 }
 
-function isRemoved(message: Message, source: MessageSource, event: EventOf<"compaction">): boolean {
+function isRemoved(
+  source: MessageSource,
+  event: EventOf<"compaction">,
+  characters: () => number,
+): boolean {
   if (source.seq < event.from || source.seq > event.to) return false;
   switch (source.kind) {
     case "user":
-      return event.keepBelow !== undefined && message.content.length > event.keepBelow;
+      return event.keepBelow !== undefined && characters() > event.keepBelow;
     case "pinned":
       return false;
     case "summary":
@@ -53,14 +61,17 @@ function isRemoved(message: Message, source: MessageSource, event: EventOf<"comp
 }
 
 function prune(state: SessionState, event: EventOf<"compaction">): void {
-  state.messages = state.messages.map((message, i) => {
-    const seq = state.sources[i]?.seq ?? 0;
-    if (message.role !== "tool" || seq < event.from || seq > event.to) return message;
+  const { messageList: list } = state;
+  list.replace(list.entries.map((entry, i) => {
+    const { seq = 0, kind } = state.sources[i] ?? {};
+    if (kind !== "tool" || seq < event.from || seq > event.to) return entry;
+    const message = list.at(i);
+    if (message?.role !== "tool") return entry;
     const content = prunedOutput(message.content, event);
     return content === message.content
-      ? message
+      ? entry
       : { role: "tool", callId: message.callId, name: message.name, content } satisfies ToolMessage;
-  });
+  }));
   state.sources = [...state.sources];
 }
 

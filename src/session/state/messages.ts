@@ -1,5 +1,10 @@
 import type { Event, EventOf, Message } from "../../core/mod.ts";
-import type { MessageKind } from "./state.ts";
+
+/**
+ * The treatment of a message by compaction: it keeps what the user wrote, what is pinned and earlier
+ * summaries.
+ */
+export type MessageKind = "user" | "pinned" | "summary" | "ephemeral" | "assistant" | "tool";
 
 /**
  * The message an event adds to the conversation, or undefined when it adds none. This is the whole mapping;

@@ -1,15 +1,22 @@
 import { addSpending, addUsage, type Event, type EventOf, NO_USAGE } from "../../core/mod.ts";
 import { compact } from "./compact.ts";
+import type { EventPlace } from "./event_nodes.ts";
 import { kindOf, messageOf } from "./messages.ts";
 import { openTurn, type SessionState } from "./state.ts";
 
+/** Where the file has the event that is being applied, and whether its message is left there, too. */
+export interface Filed {
+  readonly place: EventPlace;
+  readonly later: boolean;
+}
+
 /**
  * Takes one event into the state, in place, and returns it. Kinds it does not know change nothing but
- * `lastSeq`.
+ * `lastSeq`. One that is in a file may be left there as long as the state has a reader.
  *
  * Contract: deterministic; the cost does not grow with the session, except for a compaction or a rewind.
  */
-export function apply(state: SessionState, event: Event): SessionState {
+export function apply(state: SessionState, event: Event, filed?: Filed): SessionState {
   if (event.seq > state.lastSeq) state.lastSeq = event.seq;
   if (event.seq > 0) state.updated = event.time;
   applyFacts(state, event);
@@ -17,9 +24,10 @@ export function apply(state: SessionState, event: Event): SessionState {
   else if (event.type === "tool.start") startCall(state, event);
   else if (SHAPES_CONVERSATION.has(event.type)) {
     const kept = stripPayload(state, event);
-    state.events.push({ event: kept, parent: state.head });
-    state.head = state.events.length - 1;
-    applyConversation(state, kept);
+    const parent = state.head;
+    const place = filed && state.events.filed && isLarge(event) ? filed.place : undefined;
+    state.head = state.events.push({ event: kept, parent, place });
+    applyConversation(state, kept, place && filed?.later ? state.head : undefined);
   }
   return state;
 }
@@ -37,14 +45,25 @@ const SHAPES_CONVERSATION: ReadonlySet<string> = new Set(
   ] satisfies Event["type"][],
 );
 
+/** Whether an event has texts of which nobody but a rewind needs to know. */
+function isLarge(event: Event): boolean {
+  return event.type === "turn.end" ? event.reason === "done" : LARGE.has(event.type);
+}
+
+const LARGE: ReadonlySet<string> = new Set(
+  ["message.user", "message.end", "tool.end", "todo.update", "compaction"] satisfies Event["type"][],
+);
+
 /**
  * Keeps what a rewind needs to rebuild the conversation, without the diffs that only readers look at. The
  * answer of a turn is nearly always its last message, which a file that was read holds as a second copy.
  */
 function stripPayload(state: SessionState, event: Event): Event {
   if (event.type === "turn.end") {
-    const last = state.messages.at(-1)?.content;
-    return last === event.answer ? { ...event, answer: last } : event;
+    const last = state.messageList.entries.at(-1);
+    return typeof last === "object" && last.content === event.answer
+      ? { ...event, answer: last.content }
+      : event;
   }
   if (event.type !== "tool.end" || !(event.changes || event.truncated)) return event;
   const { changes: _changes, truncated: _truncated, ...rest } = event;
@@ -81,7 +100,7 @@ function applyFacts(state: SessionState, event: Event): void {
   }
 }
 
-function applyConversation(state: SessionState, event: Event): void {
+function applyConversation(state: SessionState, event: Event, index?: number): void {
   switch (event.type) {
     case "turn.start":
       state.turns.push({
@@ -97,13 +116,13 @@ function applyConversation(state: SessionState, event: Event): void {
       endTurn(state, event);
       break;
     case "message.user":
-      takeUserMessage(state, event);
+      takeUserMessage(state, event, index);
       break;
     case "message.end":
-      takeReply(state, event);
+      takeReply(state, event, index);
       break;
     case "tool.end":
-      if (state.pending.delete(event.callId)) push(state, event);
+      if (state.pending.delete(event.callId)) push(state, event, index);
       break;
     case "todo.update":
       state.todos = event.items;
@@ -120,10 +139,10 @@ function applyConversation(state: SessionState, event: Event): void {
   }
 }
 
-function push(state: SessionState, event: Event): void {
+function push(state: SessionState, event: Event, index?: number): void {
   const message = messageOf(event);
   if (!message) return;
-  state.messages.push(message);
+  state.messageList.push(index ?? message);
   state.sources.push({ seq: event.seq, kind: kindOf(event) });
 }
 
@@ -144,20 +163,20 @@ function endTurn(state: SessionState, event: EventOf<"turn.end">): void {
   if (event.cost) turn.cost = event.cost;
 }
 
-function takeUserMessage(state: SessionState, event: EventOf<"message.user">): void {
+function takeUserMessage(state: SessionState, event: EventOf<"message.user">, index?: number): void {
   state.outOfBand = event.origin === "summary";
   if (state.outOfBand) return;
   const turn = openTurn(state);
   if (turn && event.origin === "user" && turn.prompt === "") turn.prompt = event.content;
-  push(state, event);
+  push(state, event, index);
 }
 
-function takeReply(state: SessionState, event: EventOf<"message.end">): void {
+function takeReply(state: SessionState, event: EventOf<"message.end">, index?: number): void {
   if (state.outOfBand) {
     state.outOfBand = false;
     return;
   }
-  push(state, event);
+  push(state, event, index);
   if (event.usage) state.lastUsage = event.usage;
   const turn = openTurn(state);
   if (turn) {
@@ -177,14 +196,15 @@ function takeReply(state: SessionState, event: EventOf<"message.end">): void {
 function rewind(state: SessionState, event: EventOf<"rewind">): void {
   let branch = state.head;
   if (event.scope !== "code") {
+    // Read once, however many more there are.
+    state.events.bringIn();
     branch = headAt(state, event.to);
     clearConversation(state);
     for (const past of branchEvents(state, branch)) applyConversation(state, past);
     // Whether a call without result had begun is not kept: it may have.
     for (const call of state.pending.values()) call.started = true;
   }
-  state.events.push({ event, parent: branch });
-  state.head = state.events.length - 1;
+  state.head = state.events.push({ event, parent: branch });
 }
 
 /**
@@ -192,40 +212,16 @@ function rewind(state: SessionState, event: EventOf<"rewind">): void {
  * among them.
  */
 export function branchEvents(state: SessionState, tip = state.head): Event[] {
-  const events: Event[] = [];
-  for (let i = tip; i >= 0;) {
-    const node = state.events[i];
-    if (!node) break;
-    events.push(node.event);
-    i = node.parent;
-  }
-  return events.reverse();
-}
-
-/** The last events of the conversation, oldest first: those of so many turns, and no more than a number. */
-export function recentEvents(
-  state: SessionState,
-  most: { readonly turns: number; readonly events: number },
-): Event[] {
-  const events: Event[] = [];
-  let turns = 0;
-  for (let i = state.head; i >= 0 && turns < most.turns && events.length < most.events;) {
-    const node = state.events[i];
-    if (!node) break;
-    events.push(node.event);
-    if (node.event.type === "turn.start") turns++;
-    i = node.parent;
-  }
-  return events.reverse();
+  return state.events.read(state.events.branch(tip));
 }
 
 /** Index of the last node whose event is `seq` or older, in file order. */
-function headAt(state: SessionState, seq: number): number {
+function headAt({ events }: SessionState, seq: number): number {
   let low = 0;
-  let high = state.events.length;
+  let high = events.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((state.events[middle]?.event.seq ?? 0) <= seq) low = middle + 1;
+    if (events.seq(middle) <= seq) low = middle + 1;
     else high = middle;
   }
   return low - 1;

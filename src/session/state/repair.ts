@@ -38,8 +38,8 @@ export function repair(state: SessionState): NewEvent[] {
 }
 
 function lastText(state: SessionState, from: number): string {
-  for (let i = state.messages.length - 1; i >= 0 && (state.sources[i]?.seq ?? 0) > from; i--) {
-    const message = state.messages[i];
+  for (let i = state.messageList.length - 1; i >= 0 && (state.sources[i]?.seq ?? 0) > from; i--) {
+    const message = state.messageList.at(i);
     if (message?.role === "assistant" && message.content !== "") return message.content;
   }
   return "";

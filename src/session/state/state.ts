@@ -1,4 +1,7 @@
 import type { EventBodies } from "../../core/event_schema.ts";
+import { EventNodes, type EventReader } from "./event_nodes.ts";
+import { MessageList } from "./message_list.ts";
+import type { MessageKind } from "./messages.ts";
 import {
   type Cost,
   type Event,
@@ -39,23 +42,11 @@ export interface PendingCall {
   started: boolean;
 }
 
-/**
- * The treatment of a message by compaction: it keeps what the user wrote, what is pinned and earlier
- * summaries.
- */
-export type MessageKind = "user" | "pinned" | "summary" | "ephemeral" | "assistant" | "tool";
-
 /** The source of a message; parallel to `messages`. */
 export interface MessageSource {
   /** Sequence number of its event; for a summary, of the last event it covers. */
   readonly seq: number;
   readonly kind: MessageKind;
-}
-
-/** An event that shapes the conversation, with the index of the one before it on its branch (-1: none). */
-export interface EventNode {
-  readonly event: Event;
-  readonly parent: number;
 }
 
 /**
@@ -75,6 +66,8 @@ export interface SessionState {
   prefix: Prefix | undefined;
   model: string | undefined;
   messages: Message[];
+  /** The same messages, for whoever need not have them all read from the file. */
+  readonly messageList: MessageList;
   sources: MessageSource[];
   turns: TurnRecord[];
   todos: readonly TodoItem[];
@@ -95,11 +88,16 @@ export interface SessionState {
   pending: Map<string, PendingCall>;
   /** The request and reply of a compaction itself are in the file but not in the conversation. */
   outOfBand: boolean;
-  events: EventNode[];
+  /** The events that shape the conversation, those of branches that were left among them. */
+  readonly events: EventNodes;
+  /** Index of the last one of the branch that the conversation is; -1: none. */
   head: number;
 }
 
-export function emptyState(): SessionState {
+/** The state before the first event. With a reader, events may be left in the file it reads. */
+export function emptyState(read?: EventReader): SessionState {
+  const events = new EventNodes(read);
+  const messageList = new MessageList(events);
   return {
     session: undefined,
     cwd: undefined,
@@ -109,7 +107,13 @@ export function emptyState(): SessionState {
     updated: undefined,
     prefix: undefined,
     model: undefined,
-    messages: [],
+    messageList,
+    get messages() {
+      return messageList.all;
+    },
+    set messages(messages) {
+      messageList.replace(messages);
+    },
     sources: [],
     turns: [],
     todos: [],
@@ -124,7 +128,7 @@ export function emptyState(): SessionState {
     lastSeq: 0,
     pending: new Map(),
     outOfBand: false,
-    events: [],
+    events,
     head: -1,
   };
 }

@@ -48,9 +48,9 @@ type State = Awaited<ReturnType<CommandHost["session"]>>["session"]["state"];
 
 /** What went wrong last. */
 function lastProblem({ events }: State): string {
-  const found = events.findLast(({ event }) =>
-    event.type === "error" || (event.type === "turn.end" && event.reason !== "done")
-  )?.event;
+  const found = [...events.known].findLast((event) =>
+    event?.type === "error" || (event?.type === "turn.end" && event.reason !== "done")
+  );
   if (found?.type === "error") return `  error      ${found.time} ${found.code}: ${found.text}\n`;
   if (found?.type !== "turn.end") return "";
   return `  last end   ${found.time} ${found.reason}${

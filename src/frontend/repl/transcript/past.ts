@@ -1,5 +1,5 @@
 import type { Event, EventOf } from "../../../core/mod.ts";
-import { recentEvents, type SessionState } from "../../../session/mod.ts";
+import type { SessionState } from "../../../session/mod.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
 
 /** Turns of an earlier run that are shown when a session goes on. */
@@ -16,11 +16,11 @@ interface Past {
 
 /** The last turns of a session that was opened. Costs nothing that grows with the session. */
 export function pastOf(state: SessionState): Past {
-  const events = recentEvents(state, { turns: TURNS, events: EVENTS });
+  const events = state.events.recent(state.head, { turns: TURNS, events: EVENTS });
   const shown = events.filter(({ type }) =>
     type === "message.user" || type === "message.end" || type === "tool.end"
   );
-  return { events, earlier: Math.max(0, state.messages.length - shown.length) };
+  return { events, earlier: Math.max(0, state.messageList.length - shown.length) };
 }
 
 /**
