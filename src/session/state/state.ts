@@ -2,15 +2,7 @@ import type { EventBodies } from "../../core/event_schema.ts";
 import { EventNodes, type EventReader } from "./event_nodes.ts";
 import { MessageList } from "./message_list.ts";
 import type { MessageKind } from "./messages.ts";
-import {
-  type Cost,
-  type Event,
-  type EventOf,
-  type Message,
-  NO_USAGE,
-  type Prefix,
-  type Usage,
-} from "../../core/mod.ts";
+import { type Cost, type EventOf, type Message, NO_USAGE, type Prefix, type Usage } from "../../core/mod.ts";
 
 export type TodoItem = EventBodies["todo.update"]["items"][number];
 export type TurnEndReason = EventBodies["turn.end"]["reason"];
