@@ -13,9 +13,12 @@ function asked(server: Server): string {
   return server.requests.at(-1)?.json.messages.at(-1).content;
 }
 
+/** A busy machine starts servers late. */
+const PATIENT = "[tools]\nmcp_startup_wait_seconds = 60";
+
 Deno.test("a prompt of a server is sent as the message, whether or not the server was met before", async () => {
   await using server = open();
-  await using world = await makeWorld(mockConfig(server.url) + pluginToml("docs"));
+  await using world = await makeWorld(mockConfig(server.url, PATIENT) + pluginToml("docs"));
   for (const line of ["/mcp__docs__greet Ada", "/mcp__docs__greet tone=warm Ada"]) {
     const run = await world.run(["run", line]);
     assertEquals([run.code, run.stdout], [0, "ok\n"], run.stderr);
@@ -33,7 +36,7 @@ Deno.test("a prompt of a server is sent as the message, whether or not the serve
 
 Deno.test("a resource is attached by its address, and one that cannot be read is a notice", async () => {
   await using server = open();
-  await using world = await makeWorld(mockConfig(server.url) + pluginToml("docs"));
+  await using world = await makeWorld(mockConfig(server.url, PATIENT) + pluginToml("docs"));
   const run = await world.run([
     "run",
     "see @docs:scripted://page/1 and @docs:scripted://picture and @docs:scripted://none, mail a@docs:x @other:y",
@@ -56,7 +59,7 @@ Deno.test("the model lists and reads resources with a tool that is there only wh
     call("2", { server: "docs", uri: "scripted://page/7" }),
     { text: "read" },
   ], { fallback: { text: "ok" }, check: { prefix: false } });
-  await using world = await makeWorld(mockConfig(server.url) + pluginToml("docs"));
+  await using world = await makeWorld(mockConfig(server.url, PATIENT) + pluginToml("docs"));
   assertEquals((await world.run(["run", "read it"])).stdout, "read\n");
   const results = server.requests[2]?.json.messages.filter(({ role }: { role: string }) => role === "tool");
   assertStringIncludes(results[0].content, "scripted://page/{number} · text/plain · page (template)");

@@ -3,13 +3,17 @@ import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts
 import { pluginToml } from "../support/mcp/config.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
+import { launch, user } from "../support/sdk_client.ts";
 
 const open = () => startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
+
+/** A busy machine starts servers late. */
+const PATIENT = "[tools]\nmcp_startup_wait_seconds = 60";
 
 Deno.test("a server that does not start is one line, and one that does is none", async () => {
   await using server = open();
   await using world = await makeWorld(
-    mockConfig(server.url) + pluginToml("good") + pluginToml("dead", { diesOn: "start" }),
+    mockConfig(server.url, PATIENT) + pluginToml("good") + pluginToml("dead", { diesOn: "start" }),
   );
   const first = await world.run(["run", "hello"]);
   assertEquals([first.code, first.stdout], [0, "ok\n"]);
@@ -29,7 +33,7 @@ Deno.test("a server that does not start is one line, and one that does is none",
 Deno.test("programs are told of the servers and their states, in both machine formats", async () => {
   await using server = open();
   await using world = await makeWorld(
-    mockConfig(server.url) + pluginToml("good") + pluginToml("dead", { diesOn: "start" }),
+    mockConfig(server.url, PATIENT) + pluginToml("good") + pluginToml("dead", { diesOn: "start" }),
   );
   const sdk = await world.run(["run", "--output-format", "stream-json", "--verbose", "hello"]);
   const [init] = sdk.stdout.split("\n").map((line) => line === "" ? {} : JSON.parse(line));
@@ -44,10 +48,31 @@ Deno.test("programs are told of the servers and their states, in both machine fo
 
 Deno.test("the tokens of each server are counted", async () => {
   await using server = open();
-  await using world = await makeWorld(mockConfig(server.url) + pluginToml("good"));
+  await using world = await makeWorld(mockConfig(server.url, PATIENT) + pluginToml("good"));
   await world.run(["run", "hello"]);
   const report = (await world.run(["run", "--continue", "/context"])).stdout;
   assert(/[1-9]\d* {2}MCP server good \(11 tools\)/.test(report), report);
   // Without a session it is what was listed last.
   assert(/[1-9]\d* {2}MCP server good \(11 tools\)/.test((await world.run(["context"])).stdout));
+});
+
+Deno.test("an SDK asks for the states of servers, starts one anew, and switches one off and on", async () => {
+  await using server = open();
+  await using world = await makeWorld(mockConfig(server.url, PATIENT) + pluginToml("good"));
+  const sdk = await launch(world, []);
+  const ask = async (fields: { subtype: string; [name: string]: unknown }) =>
+    await sdk.request(crypto.randomUUID(), fields);
+  const state = async () => (await ask({ subtype: "mcp_status" })).response.mcpServers[0];
+  assertStringIncludes((await ask({ subtype: "mcp_reconnect", serverName: "good" })).error, "not begun");
+  await sdk.send(user("hello"));
+  await sdk.seen('"type":"result"');
+  const { name, status, tools, serverInfo } = await state();
+  assertEquals([name, status, tools.length, serverInfo.name], ["good", "connected", 11, "scripted"]);
+  assertEquals((await ask({ subtype: "mcp_reconnect", serverName: "good" })).subtype, "success");
+  await ask({ subtype: "mcp_toggle", serverName: "good", enabled: false });
+  assertEquals((await state()).status, "disabled");
+  await ask({ subtype: "mcp_toggle", serverName: "good", enabled: true });
+  assertEquals((await state()).status, "connected");
+  assertStringIncludes((await ask({ subtype: "mcp_toggle", serverName: "x" })).error, "configured: good");
+  await sdk.end();
 });

@@ -18,7 +18,10 @@ Deno.test("always trust in a read-only claim is saved where the user's file has 
   const cwd = `${dir.path}/work`;
   await Deno.mkdir(home);
   await Deno.mkdir(cwd);
-  await Deno.writeTextFile(`${home}/config.toml`, `# mine${pluginToml("docs")}`);
+  await Deno.writeTextFile(
+    `${home}/config.toml`,
+    `# mine\n[tools]\nmcp_startup_wait_seconds = 60\n${pluginToml("docs")}`,
+  );
   await Deno.writeTextFile(
     `${home}/.mcp.json`,
     JSON.stringify({ mcpServers: { other: scriptedServer() } }),

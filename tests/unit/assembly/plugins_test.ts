@@ -27,6 +27,8 @@ async function open({ replies, behaviour = {}, ...options }: Open) {
     cwd: dir.path,
     config: {
       plugins: [{ name: "docs", ...scriptedServer({ ...behaviour, record }) }],
+      // A busy machine starts servers late.
+      tools: { mcp_startup_wait_seconds: 60 },
       permissions: { allow: ["mcp__docs__ask", "mcp__docs__sample", "mcp__docs__change", "mcp__docs__echo"] },
     },
     onEvent: (event) => void events.push(event),
