@@ -25,6 +25,8 @@ export interface ChatStageOptions {
   readonly texts?: (texts: ChatTexts) => void;
   /** Sessions and the user's configuration are files; without, nothing is kept and nothing can be saved. */
   readonly onDisk?: boolean;
+  /** Variables of the environment; those of the tests when absent. */
+  readonly env?: (name: string) => string | undefined;
   /** Awaited before a session opens; what it throws is why it cannot be opened. */
   readonly beforeOpen?: (request: OpenRequest, person: Person) => void | Promise<void>;
 }
@@ -54,8 +56,9 @@ export interface ChatStage extends AsyncDisposable {
 
 export async function openChat(options: ChatStageOptions = {}): Promise<ChatStage> {
   const { replies = [], config = {}, locale = "en", columns, rows, onDisk = false } = options;
+  const { env = (name: string) => Deno.env.get(name) } = options;
   const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-chat-" }));
-  const paths = { cwd: `${root}/work`, home: `${root}/home`, env: (name: string) => Deno.env.get(name) };
+  const paths = { cwd: `${root}/work`, home: `${root}/home`, env };
   await Promise.all([Deno.mkdir(paths.cwd), Deno.mkdir(paths.home)]);
   const size = { ...(columns === undefined ? {} : { columns }), ...(rows === undefined ? {} : { rows }) };
   const terminal = new VirtualTerminal(size);

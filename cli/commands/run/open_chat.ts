@@ -55,17 +55,24 @@ export function chatOpener(
     tell(await languageNotice(context, loaded));
     tell(await requireProvider(loaded, languageOf(context, loaded).locale));
     const { continue: _continue, resume: _resume, copy: _copy, ...options } = runOptions(given);
-    return await assemble({
-      ...options,
-      ...session,
-      ...(flags.permissionMode === "dontAsk" || !person.approver ? {} : { approver: person.approver }),
-      ...(person.asker ? { asker: person.asker } : {}),
-      ...(approvalMode === undefined ? {} : { approvalMode }),
-      // Somebody who types waits for no server; lines of a script would go without its tools.
-      waitForPlugins: !Deno.stdin.isTerminal(),
-      messagesLater: true,
-      paths,
-      loaded,
+    const open = (request: typeof session) =>
+      assemble({
+        ...options,
+        ...request,
+        ...(flags.permissionMode === "dontAsk" || !person.approver ? {} : { approver: person.approver }),
+        ...(person.asker ? { asker: person.asker } : {}),
+        ...(approvalMode === undefined ? {} : { approvalMode }),
+        // Somebody who types waits for no server; lines of a script would go without its tools.
+        waitForPlugins: !Deno.stdin.isTerminal(),
+        messagesLater: true,
+        paths,
+        loaded,
+      });
+    return await open(session).catch(async (error) => {
+      const { SessionBusyError } = await import("../../../src/session/mod.ts");
+      const isCopied = error instanceof SessionBusyError && await person.copy?.(error);
+      if (!isCopied) throw error;
+      return await open({ ...session, copy: true });
     });
   };
 }

@@ -15,6 +15,8 @@ export interface LayoutParts {
   readonly submissions: Submissions;
   readonly overlays: OverlayQueue;
   readonly composer: View;
+  /** A session is being opened. */
+  readonly opening: () => boolean;
   /** The next Ctrl-C leaves. */
   readonly leaving: () => boolean;
   /** Hears why something could not be drawn. */
@@ -36,7 +38,7 @@ export class Layout implements View {
 
   constructor(parts: LayoutParts) {
     this.#parts = parts;
-    this.status = new StatusLine(parts.palette, () => parts.texts.status);
+    this.status = new StatusLine(parts.palette, () => parts.texts.status, parts.opening);
   }
 
   /** A failure does not end the program: what somebody writes or answers in is shown without the rest. */
@@ -83,10 +85,11 @@ export class Layout implements View {
 
   /** What the user has to know now, in the place of the status. */
   #hint(): string {
-    const { texts: { chat }, submissions: { queue }, transcript, leaving } = this.#parts;
+    const { texts: { chat }, submissions: { queue }, transcript, overlays, leaving } = this.#parts;
     if (leaving()) return chat.leaveHint;
     if (queue.stopping) return chat.stopping;
-    return queue.busy && !transcript.busy ? chat.working : "";
+    // A command that has a question waits for its user.
+    return queue.busy && !transcript.busy && !overlays.top ? chat.working : "";
   }
 
   /** What was sent and has not been taken yet. */

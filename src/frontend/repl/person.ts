@@ -16,6 +16,8 @@ export interface Person {
   readonly asker?: Asker;
   /** Asks whether what a project brings may be used as it is now; every line says one thing. */
   readonly trust?: (lines: readonly string[], details: string) => Promise<"trust" | "ignore">;
+  /** Asks whether to go on in a copy of a session that another program has open. */
+  readonly copy?: (busy: { readonly pid: number | undefined }) => Promise<boolean>;
   /** Lends the terminal to a program that asks by itself. */
   readonly lend?: <T>(run: () => Promise<T>) => Promise<T>;
   /** Says something beside the conversation. */
@@ -37,15 +39,17 @@ export class ChatPerson implements Person {
   readonly approver: Approver = { ask: (request, signal) => this.#approve(request, signal) };
   readonly asker: Asker;
   readonly trust: NonNullable<Person["trust"]>;
+  readonly copy: NonNullable<Person["copy"]>;
   readonly lend: ChatPersonOptions["lend"];
   readonly say: Person["say"];
   readonly #options: ChatPersonOptions;
 
   constructor(options: ChatPersonOptions) {
-    const { dialogs, lend, say } = options;
+    const { dialogs, lend, say, texts } = options;
     this.#options = options;
     this.asker = { ask: (questions, signal) => dialogs.ask(questions, signal) };
     this.trust = (lines, details) => dialogs.trust(lines, details);
+    this.copy = ({ pid }) => dialogs.confirm(texts.chat.busy(pid), { text: texts.chat.busyCopy });
     this.lend = lend;
     this.say = say;
   }

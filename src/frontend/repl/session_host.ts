@@ -39,6 +39,11 @@ export class SessionHost {
     });
   }
 
+  /** A session is open, or will be. */
+  get opening(): boolean {
+    return this.#current !== undefined;
+  }
+
   /** Closes the session and opens another one; the old one stays when that fails. */
   async replace(request: OpenRequest): Promise<Assembly> {
     const old = await this.#current?.catch(() => undefined);

@@ -21,12 +21,15 @@ export class StatusLine {
   readonly #palette: Palette;
   readonly #texts: () => Texts["chat"]["statusLine"];
   #assembly: Assembly | undefined;
+  readonly #opening: () => boolean;
   #branch: string | undefined;
   #changed: () => void = () => {};
 
-  constructor(palette: Palette, texts: () => Texts["chat"]["statusLine"]) {
+  /** `opening`: as long as there is no session, one is being opened. */
+  constructor(palette: Palette, texts: () => Texts["chat"]["statusLine"], opening: () => boolean) {
     this.#palette = palette;
     this.#texts = texts;
+    this.#opening = opening;
   }
 
   /** Shows a session from now on; `changed` is called when a figure came later. */
@@ -50,7 +53,8 @@ export class StatusLine {
 
   line(columns: number): string {
     const { dim } = this.#palette;
-    if (!this.#assembly) return dim(fitDisplay(this.#texts().opening, columns));
+    const { opening, closed } = this.#texts();
+    if (!this.#assembly) return dim(fitDisplay(this.#opening() ? opening : closed, columns));
     let parts = this.#parts(this.#assembly).filter(({ text }) => text !== "");
     while (parts.length > 1 && widthOf(parts) > columns) {
       const least = Math.max(...parts.map(({ rank }) => rank));

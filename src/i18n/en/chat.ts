@@ -25,6 +25,9 @@ export const texts = {
   kept: (id: string) => `Session ${id} is kept; to go on with it: reasonix -c`,
   remembered: (path: string) => `Remembered in ${path}`,
   factChanged: (path: string) => `Changed what was remembered in ${path}`,
+  busy: (pid: number | undefined) =>
+    `${pid === undefined ? "Another program" : `Process ${pid}`} has this session open. Go on in a copy?`,
+  busyCopy: "The copy has all that was said so far, and nothing of what follows there.",
   notDrawn: (message: string) => `Something could not be shown; please report it: ${message}`,
   notOpened: "Your message is back in the composer; send it again when this is mended.",
   internal: (message: string) => `Internal error; please report it: ${message}`,
@@ -59,5 +62,6 @@ export const texts = {
     mcp: (ready: number, all: number, failed: number) =>
       (ready === all ? `MCP ${all}` : `MCP ${ready}/${all}`) + (failed > 0 ? `, ${failed} failed` : ""),
     opening: "opening the session …",
+    closed: "no session is open",
   },
 };

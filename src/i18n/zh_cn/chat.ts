@@ -26,6 +26,9 @@ export const texts: typeof en = {
   kept: (id) => `会话 ${id} 已保存；继续它：reasonix -c`,
   remembered: (path) => `已记入 ${path}`,
   factChanged: (path) => `已更新 ${path} 中的内容`,
+  busy: (pid: number | undefined) =>
+    `${pid === undefined ? "另一个程序" : `进程 ${pid} `}正在使用这个会话。在副本中继续？`,
+  busyCopy: "副本包含到目前为止的全部内容，但不包含那边之后的内容。",
   notDrawn: (message) => `有内容无法显示，请报告：${message}`,
   notOpened: "消息已放回输入框；解决问题后再发送即可。",
   internal: (message) => `内部错误，请报告：${message}`,
@@ -57,5 +60,6 @@ export const texts: typeof en = {
     mcp: (ready, all, failed) =>
       (ready === all ? `MCP ${all}` : `MCP ${ready}/${all}`) + (failed > 0 ? `，${failed} 个失败` : ""),
     opening: "正在打开会话…",
+    closed: "没有打开的会话",
   },
 };

@@ -18,6 +18,7 @@ export const command: CommandBody = {
         value,
         ...(value === effort ? { detail: texts.current } : {}),
       })),
+      { current: Math.max(0, LEVELS.indexOf(effort ?? "")) },
     );
     if (level === undefined) return;
     if (!/^[\w-]{1,32}$/.test(level)) {

@@ -15,6 +15,7 @@ export const command: CommandBody = {
     const wanted = argument || await host.choose(
       texts.whichLanguage,
       LOCALES.map((value) => ({ label: NAMES[value], detail: value, value })),
+      { current: LOCALES.indexOf(host.locale) },
     );
     if (wanted === undefined) return;
     const locale = LOCALES.find((each) => [each, NAMES[each]].some((name) => isSame(name, wanted)));

@@ -18,6 +18,7 @@ export const command: CommandBody = {
     const wanted = argument.toLowerCase() || await host.choose(
       texts.whichMode(now.join(", ")),
       MODES.map((name) => ({ label: name, detail: texts.modes[name], value: name })),
+      { current: MODES.indexOf(modes.approval) },
     );
     if (wanted === undefined) return;
     const name = MODES.find((each) => each === wanted);

@@ -1,3 +1,4 @@
+import { ReasonixError } from "../../../../src/core/mod.ts";
 import { displayWidth } from "../../../../src/util/display_width.ts";
 import { say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
@@ -27,4 +28,28 @@ Deno.test("the status line shows the mode that was switched to", async () => {
   await chat.until(() => lastRow(chat.terminal.screen()).includes("· ask"));
   chat.terminal.press("shift+tab");
   await chat.until(() => lastRow(chat.terminal.screen()).includes("· auto"));
+});
+
+Deno.test("the status line says that no session is open when none could be opened, and then which is", async () => {
+  let broken = true;
+  await using chat = await openChat({
+    replies: [say("done.")],
+    beforeOpen() {
+      if (broken) throw new ReasonixError("Cannot open it", { exit: "config" });
+    },
+  });
+  await chat.shows("Cannot open it");
+  await chat.until(() => lastRow(chat.terminal.screen()) === "no session is open");
+  broken = false;
+  chat.say("go");
+  await chat.shows("done.");
+  await chat.until(() => lastRow(chat.terminal.screen()).includes("· ask"));
+});
+
+Deno.test("the status line does not say that a command works while its question waits for an answer", async () => {
+  await using chat = await openChat();
+  await chat.until(() => lastRow(chat.terminal.screen()).includes("· ask"));
+  chat.say("/mode");
+  await chat.shows("How far may the agent go?");
+  assert(lastRow(chat.terminal.screen()).includes("· ask"), chat.terminal.screen().join("\n"));
 });

@@ -158,39 +158,3 @@ Deno.test("a setting is saved in the user's file, whose comments stay", async ()
   assertStringIncludes(text, "# mine\n[agent] # stays\nmax_steps = 7\n");
   assertStringIncludes(text, 'mode = "deny"');
 });
-
-/** Panels of slash commands, as far as they say nothing of this machine; `typed` when they are open. */
-const PANELS = {
-  rewind: { line: "/rewind", mark: /Leaves|将舍弃|不舍弃/, typed: "" },
-  permissions: { line: "/permissions", mark: /Add a rule|添加规则/, typed: "" },
-  settings: { line: "/settings", mark: /Settings|设置/, typed: "language" },
-};
-
-for (const [name, { line, mark, typed }] of Object.entries(PANELS)) {
-  Deno.test(`the panel of ${line} looks as recorded`, async () => {
-    const pictures: string[] = [];
-    for (const locale of ["en", "zh-CN"] as const) {
-      for (const columns of [80, 40]) {
-        await using chat = await openChat({ replies: [say("Forty-two.")], locale, columns, rows: 16 });
-        chat.say("what is it?");
-        await chat.shows("Forty-two.");
-        await chat.until(() => chat.events.some(({ type }) => type === "turn.end"));
-        chat.say(line);
-        await chat.until(() => /─{20}/.test(screen(chat)) && mark.test(screen(chat)));
-        chat.terminal.type(typed);
-        const shown = screen(chat).split("\n");
-        const from = shown.findIndex((row) => /^─{20}/.test(row));
-        // The status line is somebody else's.
-        pictures.push(`== ${locale}, ${columns} columns\n${shown.slice(from, -1).join("\n")}\n`);
-      }
-    }
-    const file = new URL(`../../../../golden/chat/${name}.txt`, import.meta.url);
-    const now = pictures.join("\n");
-    if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(file, now);
-    assertEquals(
-      now,
-      await Deno.readTextFile(file),
-      "a changed panel is a decision: UPDATE_GOLDEN=1 records it",
-    );
-  });
-}

@@ -65,6 +65,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
         }),
     }),
   },
+  approval_looking: { show: approve({ details: () => new Promise(() => {}) }) },
   approval_failing_edit: {
     show: approve({
       tool: "edit_file",
