@@ -1,5 +1,5 @@
 /** Readers of events and what they share. */
-export { FRONTENDS, type Person, type PrinterOptions } from "./frontends.ts";
+export { type ApprovalLines, FRONTENDS, type Person, type PrinterOptions } from "./frontends.ts";
 export { Output } from "./output.ts";
 export {
   argumentsOf,

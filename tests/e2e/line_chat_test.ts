@@ -17,6 +17,9 @@ function scripted() {
     check: { prefix: false },
     fallback: (request) => {
       const text = lastText(request);
+      if (text.includes("remove it")) {
+        return { text: "It goes.", calls: [{ name: "bash", args: { command: "rm -rf build\u200b" } }] };
+      }
       if (text.includes("write it")) {
         return { calls: [{ name: "write_file", args: { path: "made.txt", content: "made\n" } }] };
       }
@@ -89,12 +92,51 @@ Deno.test({
     await terminal.shows("none: 1\n>");
     await terminal.type("write it");
     await terminal.press("Enter");
-    await terminal.shows("1. Allow once");
+    const question = await terminal.shows("1. Yes, once");
+    for (const part of ["Allow write_file?", "+ made", "No, and tell the model why"]) {
+      assertStringIncludes(question, part);
+    }
     await terminal.type("1");
     await terminal.press("Enter");
     await terminal.shows("heard: ");
     await terminal.shows("\n>");
     assertEquals(await Deno.readTextFile(`${world.dir}/made.txt`), "made\n");
+    await terminal.press("C-d");
+  },
+});
+
+Deno.test({
+  ...needs(
+    "tmux",
+    hasTmux,
+    "in linear mode an approval comes below what was said, whole, and takes a reason along",
+  ),
+  async fn() {
+    await using server = scripted();
+    await using world = await makeWorld(mockConfig(server.url));
+    const env = { REASONIX_HOME: world.home, HOME: world.home, REASONIX_LANG: "zh-CN", ...denoDir() };
+    await using terminal = await openTerminal(await programFile(), {
+      cwd: world.dir,
+      columns: 80,
+      env: { ...env, LC_ALL: "C.UTF-8" },
+    });
+    const enter = async (line: string) => {
+      await terminal.type(line);
+      await terminal.press("Enter");
+    };
+    await enter("clear; reasonix --linear");
+    await terminal.shows("线性模式");
+    await enter("remove it");
+    const screen = await terminal.shows("拒绝，并告诉模型原因");
+    // What it says comes first, and what hides in the command is named.
+    assertMatch(screen, /It goes\.[^]*│ rm -rf build\\u\{200b\}[^]*1\. 允许，仅此一次/);
+    assertStringIncludes(screen, "始终允许：bash=rm -rf build\\u{200b}");
+    await enter(/(\d)\. 拒绝，并告诉模型原因/.exec(screen)?.[1] ?? "");
+    await terminal.shows("拒绝，并告诉模型原因:");
+    await enter("keep it 留着");
+    await terminal.shows("heard: ");
+    const messages = JSON.stringify(server.requests.at(-1)?.json.messages);
+    assertStringIncludes(messages, "keep it 留着");
     await terminal.press("C-d");
   },
 });

@@ -124,6 +124,11 @@ Deno.test({
     await terminal.shows("back with 130");
     await terminal.type("!k");
     await terminal.shows("back with 137");
+    // What another program leaves on is switched off, and its screen is left.
+    await terminal.type("!m");
+    await terminal.shows("back with 137\nback with 137");
+    const modes = "#{alternate_on}#{mouse_any_flag}#{mouse_sgr_flag}#{insert_flag} #{scroll_region_upper}";
+    assertEquals(await terminal.ask(modes), "0000 0");
     await terminal.type(" too");
     await terminal.shows("> mine too");
     await terminal.paste("two\n\tlines");

@@ -64,6 +64,8 @@ class LineChat {
   /** Messages that come before the next line. */
   readonly #next: Message[] = [];
   #printer: Printer | undefined;
+  /** Resolves when all that has happened is printed. */
+  #printed: Promise<unknown> = Promise.resolve();
   #metrics = new Metrics();
   #turn: AbortController | undefined;
   #code: number = EXIT.done;
@@ -76,7 +78,11 @@ class LineChat {
     this.#person = new LinePerson({
       lines: this.#lines,
       texts: () => texts.chat,
-      write: (text) => this.#err.write(text),
+      write: (text) => this.#ask(text),
+      approval: (request, signal) => {
+        const columns = displayOf(context, flags.noColor).columns();
+        return repl.approvalLines(request, { locale: texts.locale, columns }, signal);
+      },
       speak: (locale) => texts.use(locale),
       stop: () => this.#turn?.abort("interrupted"),
     });
@@ -85,7 +91,7 @@ class LineChat {
       (request) => open(request, this.#person.asPerson(attended)),
       (event) => {
         this.#metrics.event(event);
-        void this.#printer?.event(event);
+        this.#printed = Promise.all([this.#printed, this.#printer?.event(event)]);
       },
     );
   }
@@ -141,6 +147,13 @@ class LineChat {
     });
     this.#turn = undefined;
     if (turn.signal.aborted) this.#listen();
+  }
+
+  /** Asks something, below all that was said before. */
+  async #ask(text: string): Promise<void> {
+    await this.#printed;
+    await this.#out.flush();
+    await this.#err.write(text);
   }
 
   /** Every turn can be stopped by a first Ctrl-C; a second one while it stops ends the program. */

@@ -1,11 +1,13 @@
 import type { Choice } from "../../../src/command/mod.ts";
 import type { ApprovalAnswer } from "../../../src/core/mod.ts";
-import type { Person } from "../../../src/frontend/mod.ts";
+import type { ApprovalLines, Person } from "../../../src/frontend/mod.ts";
 import type { Texts } from "../../../src/i18n/mod.ts";
 import type { ApprovalRequest } from "../../../src/permission/mod.ts";
 import type { Question } from "../../../src/tool/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { LineReader } from "../../terminal/line_reader.ts";
+
+type WrittenEntry = Extract<ApprovalLines["entries"][number], { readonly write: unknown }>;
 
 export interface LinePersonOptions {
   readonly lines: LineReader;
@@ -13,6 +15,8 @@ export interface LinePersonOptions {
   /** Shows lines to the person, apart from answers. */
   readonly write: (text: string) => void | Promise<void>;
   readonly speak: Person["speak"];
+  /** What an approval says, and its answers. */
+  readonly approval: (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalLines>;
   /** Stops the turn. */
   readonly stop: () => void;
 }
@@ -42,6 +46,14 @@ export class LinePerson {
         ]);
         return answer ?? "ignore";
       },
+      copy: async ({ pid }) => {
+        const { busy, busyCopy, no, yes } = this.#options.texts();
+        const answer = await this.choose(`${busy(pid)}\n${busyCopy}`, [
+          { label: no, value: false },
+          { label: yes, value: true },
+        ]);
+        return answer ?? false;
+      },
       lend: (run) => run(),
     };
   }
@@ -58,7 +70,10 @@ export class LinePerson {
     return (await this.#options.lines.next())?.trim() || undefined;
   };
 
-  async #answer(title: string, choices: readonly Choice<unknown>[]): Promise<string> {
+  async #answer(
+    title: string,
+    choices: readonly Pick<Choice<unknown>, "label" | "detail">[],
+  ): Promise<string> {
     const { lines, texts, write } = this.#options;
     const rows = choices.map(({ label, detail }, at) =>
       `  ${at + 1}. ${label}${detail === undefined ? "" : ` – ${detail}`}`
@@ -68,27 +83,26 @@ export class LinePerson {
   }
 
   async #approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
-    const { texts, stop } = this.#options;
-    const { tool, subject, reason, scopes, rule, prefixRule, personOnly } = request;
-    const { allowOnce, allowSession, allowAlways, deny } = texts();
-    const denied: ApprovalAnswer = { allow: false, scope: "once" };
-    const choices: Choice<ApprovalAnswer>[] = [
-      { label: allowOnce, value: { allow: true, scope: "once" } },
-      ...(scopes.includes("session")
-        ? [{ label: allowSession, value: { allow: true, scope: "session" } as const }]
-        : []),
-      ...(scopes.includes("always") && rule === undefined && personOnly
-        ? [{ label: allowAlways(tool), value: { allow: true, scope: "always" } as const }]
-        : []),
-      ...(scopes.includes("always") ? [rule, prefixRule] : []).filter((each) => each !== undefined).map((
-        each,
-      ) => ({ label: allowAlways(each), value: { allow: true, scope: "always", rule: each } as const })),
-      { label: deny, value: denied },
-    ];
-    const answer = await this.choose(`${tool}: ${subject}\n${reason}`, choices);
+    const { approval, stop } = this.#options;
+    const { text, entries } = await approval(request, signal);
+    const number = Number(await this.#answer(text, entries));
+    const entry = Number.isInteger(number) ? entries[number - 1] : undefined;
+    const answer = entry && ("write" in entry ? await this.#written(entry) : entry.value);
     if (signal.aborted) stop();
     signal.throwIfAborted();
-    return answer ?? denied;
+    return answer ?? { allow: false, scope: "once" };
+  }
+
+  /** An answer in the person's own words; undefined when they wrote none. */
+  async #written(entry: WrittenEntry): Promise<ApprovalAnswer | undefined> {
+    const { label, initial, check, write } = entry;
+    for (;;) {
+      const text = await this.prompt(`${label}${initial === undefined ? "" : ` (${initial})`}:`);
+      if (text === undefined) return undefined;
+      const problem = check?.(text);
+      if (problem === undefined) return write(text);
+      await this.#options.write(`${terminalSafe(problem)}\n`);
+    }
   }
 
   async #ask(

@@ -26,14 +26,19 @@ export interface ApprovalStyle extends PanelStyle {
   readonly reasons: Texts["reasons"];
 }
 
+/** An approval where no panel can be drawn: what it says, and its answers. */
+export interface ApprovalLines {
+  readonly text: string;
+  readonly entries: readonly Entry<ApprovalAnswer>[];
+}
+
 /** Asks whether a call may run. */
 export async function approvalPanel(
   request: ApprovalRequest,
   style: ApprovalStyle,
   signal: AbortSignal,
 ): Promise<ChoicePanel<ApprovalAnswer>> {
-  const { destructive, escape, reason, why, tool } = request;
-  const { texts: { approval } } = style;
+  const { destructive, escape } = request;
   const view = new RequestView(request, style);
   const body = new ScrollText((columns) => view.rows(columns));
   const limit = Promise.withResolvers<void>();
@@ -46,24 +51,40 @@ export async function approvalPanel(
   cancel();
   const risky = destructive !== undefined || escape !== undefined || isTooLong(request);
   const entries = entriesOf(request, style);
-  const question = escape
-    ? approval.escape
-    : destructive
-    ? approval.destructive
-    : tool === "bash"
-    ? approval.run
-    : approval.allow(tool);
   return new ChoicePanel({
-    // What the jail and the findings say is told below, in full.
-    title: escape || destructive || reason === ""
-      ? question
-      : `${question}\n${style.reasons.asked(why, reason)}`,
+    title: titleOf(request, style),
     tone: destructive ? "danger" : escape ? "warning" : "plain",
     body,
     entries,
     // What cannot be taken back is not what a mere Enter does.
     current: risky ? entries.findIndex((entry) => "value" in entry && !entry.value.allow) : 0,
   }, style);
+}
+
+/** The same question in lines of so many columns, and its answers, for a terminal that shows no panels. */
+export async function approvalInLines(
+  request: ApprovalRequest,
+  style: ApprovalStyle,
+  signal: AbortSignal,
+  columns: number,
+): Promise<ApprovalLines> {
+  const view = new RequestView(request, style);
+  await view.look(signal);
+  const text = [titleOf(request, style), ...view.rows(columns)].join("\n");
+  const named = (label: string) => exactRows(label.replaceAll("\n", "\\x0a"), Infinity, String).join("");
+  const entries = entriesOf(request, style).map((entry) => ({ ...entry, label: named(entry.label) }));
+  return { text, entries };
+}
+
+function titleOf(
+  { destructive, escape, reason, why, tool }: ApprovalRequest,
+  { texts: { approval }, reasons }: ApprovalStyle,
+): string {
+  // What the jail and the findings say is told below, in full.
+  if (escape) return approval.escape;
+  if (destructive) return approval.destructive;
+  const question = tool === "bash" ? approval.run : approval.allow(tool);
+  return reason === "" ? question : `${question}\n${reasons.asked(why, reason)}`;
 }
 
 /** Reports whether a part of the call is out of sight: then a mere Enter does not let it run. */

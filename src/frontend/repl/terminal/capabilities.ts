@@ -4,6 +4,13 @@ import type { Terminal } from "./terminal.ts";
 /** Bracketed paste; no wrapping at the right edge, since a line of ours takes one row by itself. */
 const MODES_ON = "\x1b[?2004h\x1b[?7l";
 const MODES_OFF = "\x1b[?7h\x1b[?2004l\x1b[?25h";
+/**
+ * What another program may have left on, switched off: its screen, where the cursor goes back to where it was
+ * before (the one that is saved first, where there is no such screen), a part of the rows that scrolls,
+ * colours, line drawing, inserting, keys of applications, and reports of mouse and focus.
+ */
+export const LEFT_BEHIND_OFF = "\x1b7\x1b[?1049l\x1b7\x1b[r\x1b8\x1b[m\x0f\x1b(B\x1b[4l\x1b[?1l\x1b>" +
+  [1000, 1002, 1003, 1004, 1005, 1006, 1015].map((mode) => `\x1b[?${mode}l`).join("");
 /** Kitty's keyboard protocol: keys are told apart (1), with their place on a Latin keyboard (4). */
 const KITTY_ON = "\x1b[>5u";
 const KITTY_OFF = "\x1b[<u";

@@ -1,5 +1,5 @@
 import { after } from "../../../util/timer.ts";
-import { Capabilities } from "./capabilities.ts";
+import { Capabilities, LEFT_BEHIND_OFF } from "./capabilities.ts";
 import { InputDecoder } from "./decoder.ts";
 import { TerminalOutput } from "./output.ts";
 import { consoleSize, isSame, type Size, SIZE_QUESTION, SizeReports } from "./size_reports.ts";
@@ -163,7 +163,7 @@ export class DenoTerminal implements Terminal {
     if (this.#state !== "suspended") return;
     this.#resumed = performance.now();
     const { resolve: goOn } = this.#pause;
-    this.#take();
+    this.#take(LEFT_BEHIND_OFF);
     goOn();
   }
 
@@ -180,12 +180,12 @@ export class DenoTerminal implements Terminal {
     for (const undo of this.#undo.splice(0)) undo();
   }
 
-  #take(): void {
+  #take(before = ""): void {
     this.#state = "running";
     this.#pause = Promise.withResolvers();
     this.#released = Promise.withResolvers();
     setRaw(true);
-    this.#output.writeNow(this.#capabilities.on);
+    this.#output.writeNow(before + this.#capabilities.on);
   }
 
   /**
@@ -269,7 +269,7 @@ export class DenoTerminal implements Terminal {
         if (this.#state !== "running") return;
         setRaw(false);
         setRaw(true);
-        this.#output.write(this.#capabilities.off + this.#capabilities.on);
+        this.#output.write(this.#capabilities.off + LEFT_BEHIND_OFF + this.#capabilities.on);
         handlers.continued();
       });
     }
