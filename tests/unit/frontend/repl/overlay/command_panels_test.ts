@@ -1,5 +1,5 @@
 /** Panels of the chat itself, in both languages and two widths. UPDATE_GOLDEN=1 records a changed one. */
-import { call, type Reply, say } from "../../../../support/agent_fixture.ts";
+import { call, type Reply } from "../../../../support/agent_fixture.ts";
 import { assertEquals } from "../../../../support/assert.ts";
 import { type ChatStage, openChat } from "../../../../support/chat_stage.ts";
 
