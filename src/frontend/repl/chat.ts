@@ -105,7 +105,6 @@ export class Chat {
       submissions: this.#submissions,
       overlays: this.#dialogs.overlays,
       composer: this.#composer,
-      opening: () => this.#host.opening,
       leaving: () => this.#leaving,
       failed: (error) => this.#notDrawn(error),
       hopeless: () => this.#giveUp(),

@@ -15,8 +15,6 @@ export interface LayoutParts {
   readonly submissions: Submissions;
   readonly overlays: OverlayQueue;
   readonly composer: View;
-  /** A session is being opened. */
-  readonly opening: () => boolean;
   /** The next Ctrl-C leaves. */
   readonly leaving: () => boolean;
   /** Hears why something could not be drawn. */
@@ -38,7 +36,7 @@ export class Layout implements View {
 
   constructor(parts: LayoutParts) {
     this.#parts = parts;
-    this.status = new StatusLine(parts.palette, () => parts.texts.status, parts.opening);
+    this.status = new StatusLine(parts.palette, () => parts.texts.status, () => parts.submissions.opening);
   }
 
   /** A failure does not end the program: what somebody writes or answers in is shown without the rest. */

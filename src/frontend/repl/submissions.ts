@@ -48,6 +48,11 @@ export class Submissions {
     return this.#steering;
   }
 
+  /** There is a session to send to, or will be. */
+  get opening(): boolean {
+    return this.#options.host.opening;
+  }
+
   /** Takes a draft: into the running turn, or as the next one. */
   async submit(draft: Sent): Promise<void> {
     if (this.queue.busy && await this.#meanwhile(draft.text)) return;
