@@ -6,6 +6,8 @@ const BYTES_PER_TOKEN = 4;
 /** Bytes of names that the index may have: the rest is found by searching. */
 const INDEX_BYTES = 4_000;
 const MOST_FOUND = 8;
+/** Characters of one answer of the search; one tool is always shown. */
+const MAX_SHOWN = 40_000;
 
 /**
  * Reports whether tools whose descriptions and schemas have so many bytes each take more than `tokens` tokens
@@ -47,9 +49,18 @@ function searchTool(tools: readonly Tool[]): Tool {
         `${name}\n${description}\narguments: ${JSON.stringify(schema)}`
       );
       const summary = found.length === 1 ? "1 tool" : `${found.length} tools`;
-      return Promise.resolve({ content: texts.join("\n\n"), summary });
+      return Promise.resolve({ content: fitting(texts), summary });
     },
   };
+}
+
+function fitting(texts: readonly string[]): string {
+  let room = MAX_SHOWN;
+  const shown = texts.filter((text, at) => (room -= text.length) >= 0 || at === 0);
+  const more = texts.length - shown.length;
+  return [...shown, ...more > 0 ? [`[${more} more did not fit; search for one by its name]`] : []].join(
+    "\n\n",
+  );
 }
 
 /** Judged, titled and executed as the tool that it names. */
@@ -98,11 +109,15 @@ function search(tools: readonly Tool[], query: string, limit: number): Tool[] {
     .map(({ tool }) => tool);
 }
 
+/** What a tool's own name among the words counts. */
+const NAMED = 100;
+
 function scoreOf({ name, description }: Tool, query: string, terms: readonly string[]): number {
   if (name === query.trim()) return Infinity;
+  const own = name.split("__").slice(2).join("__").toLowerCase();
   const [lowerName, lowerText] = [name.toLowerCase(), description.toLowerCase()];
   return terms.reduce(
     (sum, term) => sum + (lowerName.includes(term) ? 3 : 0) + (lowerText.includes(term) ? 1 : 0),
-    0,
+    query.toLowerCase().split(/\s+/).includes(own) ? NAMED : 0,
   );
 }

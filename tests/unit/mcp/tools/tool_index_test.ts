@@ -83,7 +83,21 @@ Deno.test("mcp_search finds tools by words and by name, with their arguments", a
   assert((await find("天气")).startsWith("mcp__weather__forecast\n"));
   const exact = await find("mcp__gamma__get_item_42");
   assert(exact.startsWith("mcp__gamma__get_item_42\n") && exact.includes('"required":["id"]'));
+  assert((await find("the tool get_item_42 of gamma")).startsWith("mcp__gamma__get_item_42\n"));
   assertEquals(await find("zzz"), "No tool matches; try other words.");
+});
+
+Deno.test("mcp_search shows as many tools as fit, and how many did not", async () => {
+  const schema = {
+    type: "object",
+    properties: { text: { type: "string", description: "x".repeat(30_000) } },
+  };
+  const large = Array.from({ length: 5 }, (_, at) => ({ ...remote("big", `tool_${at}`, "Large"), schema }));
+  const search = indexTools(large)[0];
+  assert(search);
+  const { content } = await search.execute({ query: "large" }, makeToolContext("/nowhere"));
+  assert(content.length < 42_000 && content.startsWith("mcp__big__tool_0\n"), `${content.length}`);
+  assert(content.endsWith("[4 more did not fit; search for one by its name]"), content.slice(-100));
 });
 
 Deno.test("the index is the same every time", () => {
