@@ -65,7 +65,7 @@ export class ToolRegistry {
     }
     const known = new Set([...builtins, ...extra].map((tool) => tool.name));
     const missing = [...selection.enabled ?? [], ...selection.disabled ?? []]
-      .filter((name) => name !== "*" && !name.startsWith("mcp__") && !known.has(name));
+      .filter((name) => name !== "*" && !known.has(name));
     for (const [name, alias] of Object.entries(selection.alias ?? {})) {
       const target = typeof alias === "string" ? alias : alias.tool;
       const tool = this.#tools.get(target);
@@ -73,7 +73,8 @@ export class ToolRegistry {
         this.#offers.set(name, { tool, name, args: typeof alias === "string" ? {} : alias.args ?? {} });
       } else if (!known.has(target)) missing.push(target);
     }
-    this.unknown = missing;
+    // What plugins bring may come later.
+    this.unknown = missing.filter((name) => !name.startsWith("mcp__"));
     this.#schemas = [...this.#tools.values()].filter(({ offered = true }) => offered)
       .map((tool) => this.#offer(tool));
   }

@@ -45,6 +45,9 @@ Deno.test("ToolRegistry offers an alias with its argument names instead of the t
   assertEquals(schema?.name, "view");
   assertEquals(Object.keys(schema?.parameters.properties as object), ["file", "start", "limit"]);
   assertEquals(schema?.parameters.required, ["file"]);
+  // What a plugin brings may come later.
+  const alias = { say: { tool: "mcp__s__echo" }, view: { tool: "read_fil" } };
+  assertEquals(new ToolRegistry(BUILTINS, [], { alias }).unknown, ["read_fil"]);
   const call = prepare(registry, "view", '{"file":"a.ts","start":"3"}') as PreparedCall;
   assertEquals([call.tool, call.args], ["read_file", { path: "a.ts", offset: 3 }]);
   const mixed = prepare(registry, "view", '{"path":"a.ts","start":0,"limit":2}') as PreparedCall;
