@@ -78,7 +78,7 @@ export class Content {
   async #file(what: string, mime: string, base64: string): Promise<void> {
     const bytes = decoded(base64);
     const size = bytes ? `${Math.ceil(bytes.length / 1024)} KB` : "not base64";
-    const path = this.#place.file(++this.#files, /\/([a-z0-9]+)/i.exec(mime)?.[1] ?? "bin");
+    const path = this.#place.file(++this.#files, /\/(?:x-)?([a-z0-9]+)(?=$|[+;])/i.exec(mime)?.[1] ?? "bin");
     const where = bytes && await saved(path, bytes) ? `, saved as ${path}` : "";
     this.texts.push(`[${what}: ${mime || "unknown type"}, ${size}${where}]`);
   }
