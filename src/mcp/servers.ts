@@ -8,6 +8,7 @@ import {
   resourceContent,
 } from "./content/attached.ts";
 import type { McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing/listing.ts";
+import { instructionsText } from "./listing/instructions.ts";
 import { ListingCache } from "./listing/listing_cache.ts";
 import { namePrefix, toolName } from "./listing/names.ts";
 import { McpServer } from "./server.ts";
@@ -111,6 +112,11 @@ export class McpServers {
         return { server: spec.name, info, name };
       })
     );
+  }
+
+  /** What the servers say about their use, as a message for the model; undefined where none says anything. */
+  instructions(): string | undefined {
+    return instructionsText(this.servers.filter(({ enabled }) => enabled));
   }
 
   /** Servers that are met for the first time. */

@@ -71,3 +71,18 @@ Deno.test("the model lists and reads resources with a tool that is there only wh
   await bare.run(["run", "hello"]);
   assert(!offered(3).includes("mcp_resource"));
 });
+
+Deno.test("what a server says about its use is told once for a session, outside of the prompt", async () => {
+  await using server = open();
+  await using world = await makeWorld(mockConfig(server.url) + pluginToml("docs"));
+  for (const more of [[], ["-c"]]) assertEquals((await world.run(["run", ...more, "hello"])).code, 0);
+  for (const { json: { messages } } of server.requests) {
+    const told = messages.filter(({ content }: { content: string }) =>
+      content.startsWith("<mcp_instructions>")
+    );
+    assertEquals(told.length, 1);
+    assertEquals(told[0].role, "user");
+    assertStringIncludes(told[0].content, '<server name="docs">\nScripted for tests.\n</server>');
+    assert(!messages[0].content.includes("Scripted for tests."));
+  }
+});

@@ -1,5 +1,5 @@
 import { type LoadedConfig, loadServerEdits, lookUpSecret, userConfigFile } from "../../config/mod.ts";
-import { changeTools, type Recorder } from "../../control/mod.ts";
+import { appendIfChanged, changeTools, type Recorder } from "../../control/mod.ts";
 import { errorMessage, type NewEvent, type Sayings } from "../../core/mod.ts";
 import {
   type AttachedContent,
@@ -197,6 +197,8 @@ export class RunPlugins {
     this.#late = undefined;
     registry.setPluginTools(this.servers.tools());
     await changeTools(recorder, registry.schemas());
+    const told = this.servers.instructions();
+    if (told !== undefined) await appendIfChanged(recorder, told);
   }
 
   #changed(change: ServerChange): void {

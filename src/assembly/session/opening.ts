@@ -38,13 +38,13 @@ export async function recordOpening(recorder: Recorder, parts: OpeningParts): Pr
 
 /** The head of the conversation as this run would begin it. */
 function wantedPrefix(parts: OpeningParts): WantedPrefix {
-  const { paths, loaded, workspace, inputs: { system, memory }, registry, provider } = parts;
+  const { paths, loaded, workspace, inputs: { system, memory }, registry, provider, plugins } = parts;
   const environment = environmentOf(paths, workspace, loaded.config.tools.writes);
   return {
     system,
     tools: registry.schemas(),
     model: provider.model.id,
-    context: memory === undefined ? [environment] : [environment, memory],
+    context: [environment, memory, plugins?.servers.instructions()].filter((text) => text !== undefined),
   };
 }
 

@@ -1,5 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { errorMessage } from "../../core/mod.ts";
+import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";
 import type { CallClock } from "./call_clock.ts";
 import { explain } from "./explain.ts";
@@ -20,6 +21,9 @@ export interface ClientOptions {
 export const PROBE_MS = 3_000;
 /** The same over a network, where servers may have to wake up first. */
 const HTTP_PROBE_MS = 10_000;
+
+/** Characters of a log message of a server that are kept. */
+const MAX_SAID = 2_000;
 
 /** The SDK's client of one server, not connected: what it says of itself, and how it answers questions. */
 export async function createClient(options: ClientOptions, clock: CallClock): Promise<Client> {
@@ -46,6 +50,10 @@ export async function createClient(options: ClientOptions, clock: CallClock): Pr
     },
   });
   answerQuestions(client, { server: spec.name, questions, clock });
+  client.setNotificationHandler("notifications/message", ({ params: { level, logger = "", data } }) => {
+    const said = typeof data === "string" ? data : JSON.stringify(data) ?? "";
+    log.note(oneLine(`${[logger, level].filter(Boolean).join(" ")}: ${said}`, MAX_SAID));
+  });
   client.onerror = (error) => log.note(errorMessage(explain(error, { spec })));
   return client;
 }

@@ -35,6 +35,7 @@ export async function listEverything(client: Client, options: ListOptions): Prom
     prompts: [...foundPrompts, ...refused.prompts],
     resources: [...foundResources, ...refused.resources],
     templates: [...templates, ...refused.resourceTemplates],
+    instructions: client.getInstructions(),
   });
 }
 

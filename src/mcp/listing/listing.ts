@@ -40,6 +40,8 @@ export interface Listing {
   readonly prompts: readonly McpPromptInfo[];
   readonly resources: readonly McpResourceInfo[];
   readonly templates: readonly McpResourceInfo[];
+  /** What the server says for the model about its use as a whole. */
+  readonly instructions?: string;
   /** What was wrong with the answer, for people. */
   readonly problems: readonly string[];
 }
@@ -50,6 +52,7 @@ export interface RawListing {
   readonly prompts: readonly unknown[];
   readonly resources: readonly unknown[];
   readonly templates: readonly unknown[];
+  readonly instructions?: string | undefined;
 }
 
 export const EMPTY_LISTING: Listing = { tools: [], prompts: [], resources: [], templates: [], problems: [] };
@@ -68,7 +71,12 @@ export function canonicalListing(raw: RawListing): Listing {
     resources: byUri(raw.resources.map((one) => resourceInfo(one, "uri"))),
     templates: byUri(raw.templates.map((one) => resourceInfo(one, "uriTemplate"))),
   };
-  return { ...listing, problems: [...new Set(problems)].slice(0, MOST_PROBLEMS) };
+  const instructions = cut(text(raw.instructions));
+  return {
+    ...listing,
+    ...(instructions === "" ? {} : { instructions }),
+    problems: [...new Set(problems)].slice(0, MOST_PROBLEMS),
+  };
 }
 
 function toolInfo(raw: unknown, problems: string[]): McpToolInfo | undefined {

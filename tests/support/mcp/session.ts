@@ -151,6 +151,10 @@ export class Session {
   async #call({ id, params = {} }: Message, send: Send, isNew: boolean): Promise<Params> {
     const controller = new AbortController();
     this.#running.set(id, controller);
+    if (this.#behaviour.logs) {
+      const said = { level: "warning", logger: "disk", data: { full: "\x1b[31m世界" } };
+      send({ jsonrpc: "2.0", method: "notifications/message", params: said });
+    }
     const { progressToken } = (params._meta ?? {}) as Params;
     return await callTool(String(params.name), (params.arguments ?? {}) as Params, {
       signal: controller.signal,

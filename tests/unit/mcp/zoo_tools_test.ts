@@ -91,7 +91,7 @@ const KINDS: Readonly<Record<string, RegExp>> = {
   audio: /^\[audio: audio\/wav, 1 KB, saved as .*\.wav\]$/,
   link: /^\[resource scripted:\/\/page\/1: The first page\]$/,
   embedded: /^<resource uri="scripted:\/\/page\/1">\npage 1\n/,
-  blob: /^\[scripted:\/\/file\.bin: application\/octet-stream, 1 KB, saved as .*\]$/,
+  blob: /^\[scripted:\/\/file\.bin: application\/octet-stream, 1 KB, saved as .*\.bin\]$/,
   structured: /^\{"answer":42,"list":\["世界"\]\}$/,
   wrapped: /^once$/,
   both: /^\{"answer":42\}$/,
@@ -177,6 +177,15 @@ Deno.test("a call that is not answered ends with its limit or with the turn, and
     assertEquals((await mcp.call("mcp__s__echo", { text: "on" })).content, "on");
     const methods = (await readRecord(record)).flatMap(({ method }) => method ?? []);
     assert(methods.includes("notifications/cancelled"), methods.join());
+  }
+});
+
+Deno.test("what a server sends for the log is in its log, as one line without control characters", async () => {
+  for (const era of ERAS) {
+    await using mcp = await openMcp([scripted("s", { era, logs: true })]);
+    await mcp.servers.start();
+    assertEquals((await mcp.call("mcp__s__echo", { text: "hi" })).content, "hi");
+    assertMatch(await mcp.log("s"), /^\[.*\] disk warning: \{"full":"\\u001b\[31m世界"\}$/m);
   }
 });
 
