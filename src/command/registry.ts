@@ -113,7 +113,7 @@ export async function readCommand(
     : texts.didYouMean(near.map((other) => `/${other}`).join(", "));
   throw new ReasonixError(texts.unknown(name), {
     exit: "usage",
-    remedy: `${advice} ${texts.sendText}`,
+    remedy: texts.inTurn(advice, texts.sendText),
   });
 }
 

@@ -55,7 +55,7 @@ export class ChatCommands implements CommandHost {
 
   /** Keys as a list in Markdown. */
   keys(): string {
-    const help = keyHelp(this.#texts.composer.keys);
+    const help = keyHelp(this.#texts.composer);
     return help.map(({ keys, what }) => `- ${keys.map((key) => `\`${key}\``).join(" · ")} ${what}`).join(
       "\n",
     );

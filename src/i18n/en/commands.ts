@@ -63,6 +63,7 @@ export const texts = {
   unknown: (name: string) => `Cannot run /${name}: there is no such command or skill`,
   didYouMean: (names: string) => `did you mean ${names}?`,
   helpLists: "/help lists what there is.",
+  inTurn: (first: string, second: string) => `${first} ${second}`,
   sendText: "To send the text itself, put a word or another / before it",
   nothingYet: (name: string) => `Cannot run /${name}: the session has nothing in it yet`,
   nothingYetHeadless: (name: string) => `name a session: reasonix run --continue "/${name}", or --resume ID`,

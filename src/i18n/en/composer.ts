@@ -12,6 +12,7 @@ export const texts = {
   noImage: "There is no image in the clipboard",
   tooBig: "The image in the clipboard has more than 5 MB; save it smaller and name the file with @",
   moreKeys: "… /help keys lists all of them",
+  keyNames: { enter: "Enter", escape: "Esc", up: "Up", down: "Down", left: "Left", right: "Right" },
   keys: {
     send: "send; while the agent works, the message waits for its turn",
     newline: "new line",

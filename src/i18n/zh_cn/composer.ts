@@ -13,6 +13,7 @@ export const texts: typeof en = {
   noImage: "剪贴板中没有图片",
   tooBig: "剪贴板中的图片超过 5 MB；请缩小后保存为文件，再用 @ 引用",
   moreKeys: "… 全部按键见 /help keys",
+  keyNames: { enter: "回车", escape: "Esc", up: "↑", down: "↓", left: "←", right: "→" },
   keys: {
     send: "发送；智能体工作时，消息会排队等候",
     newline: "换行",

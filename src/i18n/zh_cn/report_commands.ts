@@ -2,7 +2,7 @@ import type { texts as en } from "../en/report_commands.ts";
 
 export const texts: typeof en = {
   commands: "命令",
-  ownCommands: "项目和您自己的命令",
+  ownCommands: "项目和你自己的命令",
   skills: "技能",
   serverPrompts: "MCP 服务器的提示词",
   otherLines: "其他写法：`@路径` 把文件交给模型，`!命令` 直接执行命令，`#内容` 记住一件事。",
@@ -10,7 +10,7 @@ export const texts: typeof en = {
   alsoCalled: (names) => `也可写作：${names}`,
   from: (origin) => `来自 ${origin}`,
   noHelp: (name) => `无法说明“${name}”：没有这样的命令`,
-  meant: (names) => `您是不是要输入 ${names}？`,
+  meant: (names) => `你是不是要输入 ${names}？`,
   helpListsAll: "/help 会列出所有命令",
 
   noTodos: "智能体目前没有待办清单",

@@ -17,13 +17,13 @@ export const texts: typeof en = {
   modelIs: (name) => `本次聊天的模型已改为 ${name}，那里还没有缓存`,
   whichEffort: "模型的思考强度？",
   effortIs: (level) => `思考强度：${level}`,
-  vendorsOwn: "服务商默认",
+  vendorsOwn: "供应商默认",
   noLevel: (level) => `“${level}”不是有效的思考强度`,
   levels: (names) => `请使用一个词，例如 ${names}`,
 
   whichMode: (now) => `智能体可以做到哪一步？当前：${now}`,
   modes: {
-    ask: "修改文件和执行命令之前会先询问您",
+    ask: "修改文件和执行命令之前会先询问你",
     auto: "修改文件和执行命令无需询问，除非有规则要求询问",
     yolo: "除破坏性命令外一律不询问；规则禁止的仍然禁止",
     "read-only": "不做任何更改：只能执行读取操作",
@@ -44,7 +44,7 @@ export const texts: typeof en = {
   changeThere: "请到那里修改",
 
   settingsHint:
-    "/settings 键 查看一项，/settings 键 值 保存到您自己的配置文件；`reasonix docs config` 有详细说明",
+    "/settings 键 查看一项，/settings 键 值 保存到你自己的配置文件；`reasonix docs config` 有详细说明",
   settingSaved: (key, value, file) => `\`${key} = ${value}\` 已保存到 ${file}`,
   whichLanguage: "使用哪种语言？",
   noLanguage: (name) => `不支持语言“${name}”`,

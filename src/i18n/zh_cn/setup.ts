@@ -2,7 +2,7 @@ import type { texts as en } from "../en/setup.ts";
 
 export const texts: typeof en = {
   title: "Reasonix 设置",
-  keys: "↑ ↓ 选择，Enter 确认，Ctrl-C 放弃",
+  keys: "↑ ↓ 选择，回车确认，Ctrl-C 放弃",
   nothingWritten: "没有写入任何文件",
   header: "# Reasonix 的配置，由 `reasonix setup` 生成；再次运行可添加或修改供应商。\n" +
     "# 密钥保存在同一目录的 .env 文件中。全部设置：reasonix docs config\n",
@@ -36,7 +36,7 @@ export const texts: typeof en = {
   listsNone: (host) => `${host} 没有提供模型列表`,
   model: "模型",
   search: "搜索：",
-  searchKeys: "输入文字搜索 · ↑ ↓ 选择 · Enter 确认",
+  searchKeys: "输入文字搜索 · ↑ ↓ 选择 · 回车确认",
   matches: (count) => `${count} 个匹配`,
   modelExample: "服务器上的模型名称",
   askingModel: (model) => `正在请 ${model} 回一个词`,

@@ -76,7 +76,7 @@ Deno.test("an error keeps its place and exit in another language; its remedy is 
   const shown = await inLanguage(error, "zh-CN");
   assert(shown instanceof ReasonixError);
   assertEquals([shown.message, shown.remedy, shown.exit, shown.place], [
-    "服务商“deepseek”没有 API 密钥：未设置 K",
+    "供应商“deepseek”没有 API 密钥：未设置 K",
     "请把 K=… 写入 /h/.env",
     "config",
     place,
@@ -91,7 +91,7 @@ Deno.test("answers of providers are said with the status, their own words and wh
     chinese.said(reportedFailure({ status, text }, ENDPOINT).error.said, "english");
   assertEquals(
     said(401, "bad key"),
-    "服务商“p”（h.example）拒绝了请求（状态码 401）：bad key；请检查 P_KEY 的值",
+    "供应商“p”（h.example）拒绝了请求（状态码 401）：bad key；请检查 P_KEY 的值",
   );
   assertMatch(said(402, "Insufficient Balance"), /402.*请为账户充值/);
   assertMatch(said(404, "no such model"), /404.*模型名“m-1”/);

@@ -144,7 +144,7 @@ export class Composer implements View {
     const { row, column } = shown.caret;
     const room = rows - lines.length;
     const above = texts && this.#draft.buffer.text === "?"
-      ? helpLines({ help: keyHelp(texts.keys), more: texts.moreKeys }, palette, columns, room)
+      ? helpLines({ help: keyHelp(texts), more: texts.moreKeys }, palette, columns, room)
       : menuLines(this.#completion, palette, columns, room);
     return stack([{ lines: above }, { lines, caret: { row, column: column + PROMPT.length } }]);
   }

@@ -139,10 +139,19 @@ export interface KeyHelp {
   readonly what: string;
 }
 
+interface HelpTexts {
+  readonly keys: Readonly<Record<keyof typeof HELP, string>>;
+  /** Names of keys that are not written as they are called here. */
+  readonly keyNames: Readonly<Record<"enter" | "escape" | "up" | "down" | "left" | "right", string>>;
+}
+
 /** The keys of the composer, in the language of the texts. */
-export function keyHelp(texts: Readonly<Record<keyof typeof HELP, string>>): KeyHelp[] {
+export function keyHelp({ keys: said, keyNames }: HelpTexts): KeyHelp[] {
+  const names: Readonly<Record<string, string>> = keyNames;
+  const nameOf = (key: string) =>
+    key.replace(/[a-z]+/g, (word) => names[word] ?? word.charAt(0).toUpperCase() + word.slice(1));
   return Object.entries(HELP).map(([name, keys]) => ({
-    keys: keys.map((key) => key.replaceAll("escape", "esc")),
-    what: texts[name as keyof typeof HELP],
+    keys: keys.map(nameOf),
+    what: said[name as keyof typeof HELP],
   }));
 }

@@ -6,7 +6,7 @@ export const texts: typeof en = {
   wantsAddress: (server, host) => `MCP 服务器 ${server} 想打开一个网址，主机是\n\n    ${host}\n`,
   badAddress: (server, address) => `MCP 服务器 ${server} 想打开的不是网页地址，已拒绝：${address}`,
   notEncrypted: "到该主机的连接没有加密。",
-  otherLetters: "主机名含有其他字母表的字符（xn--）：它可能只是看起来像您认识的名字。",
+  otherLetters: "主机名含有其他字母表的字符（xn--）：它可能只是看起来像你认识的名字。",
   openIt: "在浏览器中打开",
   openYourself: (address) => `请打开这个网址：${address}`,
   decline: "拒绝",
@@ -46,5 +46,5 @@ export const texts: typeof en = {
     `模型为 MCP 服务器 ${server} 写了一条消息：输入 ${input} 个词元，输出 ${output} 个`,
 
   trustNotSaved: (tool, server, why) =>
-    `${tool} 只在本会话中被视为只读：您自己的 config.toml 没有描述 ${server}，或无法修改（${why}）`,
+    `${tool} 只在本会话中被视为只读：你自己的 config.toml 没有描述 ${server}，或无法修改（${why}）`,
 };

@@ -3,7 +3,7 @@ import type { SayingWords } from "../../../core/mod.ts";
 /** A sentence for each code. */
 export type Says = { readonly [C in keyof SayingWords]: (...words: SayingWords[C]) => string };
 
-const server = (provider: string, host: string) => `服务商“${provider}”（${host}）`;
+const server = (provider: string, host: string) => `供应商“${provider}”（${host}）`;
 const quoted = (said: string) => said === "" ? "" : `：${said}`;
 
 /** What a status of the server is about. */
@@ -22,21 +22,21 @@ export const PROVIDERS = {
     `${status === "" ? "" : `（状态码 ${status}）`}${quoted(said)}`,
   notReached: (provider, host, said) => `无法连接${server(provider, host)}${quoted(said)}`,
   brokeOff: (provider, host, said) => `${server(provider, host)}中断了应答${quoted(said)}`,
-  noAddress: (provider, host) => `服务商“${provider}”：找不到主机 ${host}（DNS）`,
+  noAddress: (provider, host) => `供应商“${provider}”：找不到主机 ${host}（DNS）`,
   silent: (provider, host, seconds, setting) =>
-    `${server(provider, host)}已有 ${seconds} 秒没有应答；模型较慢时请调大该服务商的 ${setting}`,
+    `${server(provider, host)}已有 ${seconds} 秒没有应答；模型较慢时请调大该供应商的 ${setting}`,
   strangeReply: (provider, host, what) => `${server(provider, host)}的应答不符合协议（${what}）`,
   gaveUp: (attempts) => `尝试 ${attempts} 次后放弃`,
   gaveUpAt: (attempts, limit) => `尝试 ${attempts} 次后放弃，${limit}`,
   asksToWait: (seconds, limit) => `它要求等待 ${seconds} 秒，超过了 ${limit} 所剩的时间`,
-  addCredit: () => "请为账户充值，或换一个服务商",
+  addCredit: () => "请为账户充值，或换一个供应商",
   needsTools: (model) => `请换一个能调用工具的模型来代替“${model}”`,
   redirected: (url) =>
     `请求被转到 ${url}，内容因此丢失：请检查 base_url，可能要以 https:// 开头，或用另一个路径`,
-  nameKey: () => "请把该服务商的 api_key_env 设为保存密钥的变量",
+  nameKey: () => "请把该供应商的 api_key_env 设为保存密钥的变量",
   checkKey: (name) => `请检查 ${name} 的值`,
   setKey: (name) => `请在环境变量或 Reasonix 主目录的 .env 文件中设置 ${name}`,
-  checkModel: (model) => `请检查该服务商的 base_url 和模型名“${model}”`,
+  checkModel: (model) => `请检查该供应商的 base_url 和模型名“${model}”`,
   checkSetting: (setting) => `请检查 ${setting}`,
   checkServer: () => "请检查 base_url，并确认服务正在运行",
   checkNetwork: (proxy) =>

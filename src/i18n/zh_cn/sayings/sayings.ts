@@ -14,18 +14,18 @@ const EXPECTED: Readonly<Record<Expected, string>> = {
 };
 
 const SETTINGS = {
-  noKey: (provider, name) => `服务商“${provider}”没有 API 密钥：未设置 ${name}`,
+  noKey: (provider, name) => `供应商“${provider}”没有 API 密钥：未设置 ${name}`,
   writeKey: (name, file) => `请把 ${name}=… 写入 ${file}`,
   writeOrExportKey: (name, file) => `请把 ${name}=… 写入 ${file}，或 export ${name}`,
   writeHiddenKey: (name, file) => `请把 ${name}=… 写入 ${file}；security.env_keys 为 false 时不使用环境变量`,
-  noModelNamed: (provider) => `服务商“${provider}”没有写明模型`,
+  noModelNamed: (provider) => `供应商“${provider}”没有写明模型`,
   addModel: () => '请在其条目中加上 model = "…" 或 models = ["…"]',
-  modelOfSeveral: (model, providers) => `提供模型“${model}”的服务商不止一个：${providers}`,
+  modelOfSeveral: (model, providers) => `提供模型“${model}”的供应商不止一个：${providers}`,
   writeOneOf: (references) => `请写成其中之一：${references}`,
   unknownModel: (model, configured) => `没有模型“${model}”（已配置：${configured || "无"}）`,
   didYouMean: (word) => `你是不是要写 ${word}？`,
   chooseModel: () => "请选其中之一，或添加一个 [[providers]] 条目",
-  untrustedProvider: (provider) => `本项目的服务商“${provider}”尚未被信任`,
+  untrustedProvider: (provider) => `本项目的供应商“${provider}”尚未被信任`,
   trustProvider: () => "请查看 reasonix.toml 中的条目；同意的话，加上 --trust-project 再运行一次",
   untrusted: (items) => `本项目包含你尚未信任的内容：\n${items}`,
   trustItems: () =>
@@ -77,11 +77,11 @@ const SESSIONS = {
   stepLimit: (steps) => `已达到步数上限，在 ${steps} 步后停止`,
   timeLimit: (seconds) => `已达到时间上限，在 ${seconds} 秒后停止`,
   costLimit: (limit) => `已达到费用上限 ${limit}，在下一次请求之前停止`,
-  costUnknown: (limit) => `服务商没有报告用量，无法保证费用上限 ${limit}，因此停止`,
-  filtered: () => "服务商的内容过滤结束了回答",
+  costUnknown: (limit) => `供应商没有报告用量，无法保证费用上限 ${limit}，因此停止`,
+  filtered: () => "供应商的内容过滤结束了回答",
   cutAtLimit: () => "回答因达到模型的输出上限而被截断；请调大 max_output_tokens",
   textCall: (tool, provider) =>
-    `模型把对 ${tool} 的调用写成了文字，不会执行；如果它本意如此，请为服务商“${provider}”` +
+    `模型把对 ${tool} 的调用写成了文字，不会执行；如果它本意如此，请为供应商“${provider}”` +
     "设置 compat = { text_calls = true }",
 } satisfies Partial<Says>;
 

@@ -264,7 +264,7 @@ Deno.test("Composer shows the keys for a question mark, which stays a text", () 
   type("?");
   const lines = rows(80, 30);
   assert(lines.length > 10 && lines.every((line) => displayWidth(line) <= 80), lines.join("\n"));
-  assert(lines.some((line) => line.includes("ctrl+r") && line.includes(texts.keys.search)), lines.join("\n"));
+  assert(lines.some((line) => line.includes("Ctrl+R") && line.includes(texts.keys.search)), lines.join("\n"));
   type(" why");
   assertEquals(rows(), ["> ? why"]);
   press("ctrl+u");
