@@ -68,8 +68,9 @@ export class Submissions {
     if (this.#warm) return;
     this.#warm = true;
     after(WARM_AFTER_MS, () => {
-      if (this.queue.busy) return;
       const { host, rehearsal } = this.#options;
+      // One that could not be opened is tried again with a message, whose keys its questions must not take.
+      if (this.queue.busy || !host.opening) return;
       host.current().then(async (session) => {
         readAhead(session.session.state);
         await session.warmUp(rehearsal());
