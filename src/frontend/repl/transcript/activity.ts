@@ -6,6 +6,8 @@ import { timeText, type TranscriptTexts } from "./texts.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 120;
+/** The number of tokens is shown anew this often: with each token it would cost more bytes than the answer. */
+const COUNT_MS = 500;
 
 type Waiting = "model" | "thinking" | "writing" | "retry" | "compaction" | "tools";
 
@@ -17,6 +19,8 @@ export class Activity {
   /** Output of the replies of this turn that are over, as the server has counted. */
   #counted = 0;
   #characters = 0;
+  /** The number of tokens that is shown, and since when. */
+  #shown = { tokens: 0, at: 0 };
   #attempt = { number: 0, most: 0 };
 
   get busy(): boolean {
@@ -37,6 +41,7 @@ export class Activity {
       case "message.delta":
         if (this.#what !== "compaction") this.#what = event.channel === "text" ? "writing" : "thinking";
         this.#characters += event.text.length;
+        if (now - this.#shown.at >= COUNT_MS) this.#count(now);
         break;
       case "message.retry":
         this.#what = "retry";
@@ -45,6 +50,7 @@ export class Activity {
       case "message.end":
         this.#counted += event.usage?.outputTokens ?? Math.round(this.#characters / 4);
         this.#characters = 0;
+        this.#count(now);
         this.#what = event.step === 0 ? undefined : "tools";
         break;
       case "turn.end":
@@ -65,7 +71,7 @@ export class Activity {
   /** The line about it. */
   line(view: ActivityView): string {
     const { texts, palette, now, columns } = view;
-    const tokens = this.#counted + Math.round(this.#characters / 4);
+    const { tokens } = this.#shown;
     const parts = [
       timeText(now - this.#since, texts),
       ...(tokens > 0 ? [texts.aboutTokens(grouped(tokens))] : []),
@@ -77,6 +83,11 @@ export class Activity {
 
   #begin(what: Waiting, now: number): void {
     [this.#what, this.#since, this.#counted, this.#characters] = [what, now, 0, 0];
+    this.#count(now);
+  }
+
+  #count(now: number): void {
+    this.#shown = { tokens: this.#counted + Math.round(this.#characters / 4), at: now };
   }
 
   #said(texts: TranscriptTexts): string {
