@@ -6,7 +6,7 @@ import { timeText, type TranscriptTexts } from "./texts.ts";
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME_MS = 120;
-/** The number of tokens is shown anew this often: with each token it would cost more bytes than the answer. */
+/** The number of tokens is shown anew this often: with each token it would cost more than the answer. */
 const COUNT_MS = 500;
 
 type Waiting = "model" | "thinking" | "writing" | "retry" | "compaction" | "tools";
