@@ -202,6 +202,7 @@ async function copySources(to: string): Promise<void> {
     "scripts",
     "demo",
     "docs",
+    "plugins",
     "mod.ts",
     "deno.json",
     "deno.lock",
