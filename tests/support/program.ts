@@ -25,7 +25,9 @@ let built: Promise<string> | undefined;
 /** Path of an up-to-date bundle. */
 export function programFile(): Promise<string> {
   return built ??= (async () => {
-    const sources = Math.max(...["cli", "src", "plugins", "scripts"].map((folder) => newestSource(ROOT + folder)));
+    const sources = Math.max(
+      ...["cli", "src", "plugins", "scripts"].map((folder) => newestSource(ROOT + folder)),
+    );
     const age = await Deno.stat(OUTPUT).then((stat) => stat.mtime?.getTime() ?? 0, () => 0);
     if (age < sources) await bundle(OUTPUT);
     return OUTPUT;
