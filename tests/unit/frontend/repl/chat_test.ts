@@ -250,3 +250,23 @@ Deno.test("another session goes on in the modes that the user chose, and stays a
   const told = chat.provider.requests[1]?.some(({ content }) => String(content).startsWith("<mode>"));
   assertEquals(told, true);
 });
+
+Deno.test("a session that could not be opened is not tried again while a message is being written", async () => {
+  let asked = 0;
+  await using chat = await openChat({
+    replies: [say("there")],
+    beforeOpen: () => {
+      if (++asked === 1) throw new ReasonixError("No provider is set up");
+      return Promise.resolve();
+    },
+  });
+  await chat.shows("No provider is set up");
+  chat.terminal.type("hello");
+  await chat.until(() => composed(chat) === "hello");
+  // Longer than a message is written before it is made ready for.
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  assertEquals(asked, 1);
+  chat.terminal.press("enter");
+  await chat.shows("there");
+  assertEquals(asked, 2);
+});
