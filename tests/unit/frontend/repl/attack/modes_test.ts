@@ -11,8 +11,9 @@ import {
   pause,
   results,
 } from "../../../../support/asking_chat.ts";
-import { assertEquals } from "../../../../support/assert.ts";
+import { assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import type { ChatStage } from "../../../../support/chat_stage.ts";
+import { jailed } from "../../../sandbox/command/jail_support.ts";
 
 const MODES = ["ask", "auto", "yolo"] as const;
 type Mode = (typeof MODES)[number];
@@ -96,6 +97,32 @@ for (const mode of MODES) {
     }
   });
 }
+
+Deno.test({
+  ...jailed("no mode answers in place of a person whether a command may run without the jail"),
+  fn: async () => {
+    const command = "echo run >> runs; echo 'touch: /opt/x: Read-only file system' >&2; exit 1";
+    for (const mode of MODES) {
+      await using chat = await openAskingChat([calls(bash("1", command)), say("done")], {
+        config: { permissions: { allow: ["Bash"] } },
+        start: { approvalMode: mode },
+      });
+      chat.say("go");
+      await panel(chat, 1);
+      const shown = chat.terminal.screen().join("\n");
+      assertStringIncludes(shown, "Run it once more, without the jail?");
+      assertEquals(
+        /always|session/.test(shown.slice(shown.indexOf("────"), shown.lastIndexOf("enter"))),
+        false,
+        shown,
+      );
+      // "No" is where Enter is.
+      chat.terminal.press("enter");
+      await chat.until(() => ended(chat) === 1);
+      assertEquals([asked(chat), await Deno.readTextFile(`${chat.cwd}/runs`)], [1, "run\n"], mode);
+    }
+  },
+});
 
 Deno.test("a mode that is switched to while a question is open answers the next one, not this one", async () => {
   await using chat = await openAskingChat([
