@@ -1,0 +1,20 @@
+/** What a project brings is a question for the person in front of the chat, in every approval mode. */
+import { startModelServer } from "../support/model_server.ts";
+import { mockConfig } from "../support/program.ts";
+import { EMPTY, onTerminal, openChat } from "../support/terminal_chat.ts";
+
+onTerminal("no approval mode answers in place of a person whether a project is trusted", async () => {
+  await using server = startModelServer([], { fallback: { text: "Noted." }, check: { prefix: false } });
+  await using chat = await openChat(mockConfig(server.url), {
+    args: "--help > /dev/null; printf '[tools.shell]\\npath = \"./sh\"\\n' > reasonix.toml; " +
+      "reasonix chat --permission-mode bypassPermissions",
+  });
+  const { terminal } = chat;
+  await terminal.shows("./sh");
+  await terminal.shows("go on without it");
+  await chat.answer("Enter");
+  await terminal.shows(EMPTY);
+  await terminal.shows("mock-1 · yolo");
+  await terminal.press("C-d");
+  await terminal.shows("left-with-0");
+});
