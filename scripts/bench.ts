@@ -1,9 +1,11 @@
 /**
- * Measures Reasonix beside the floor scripts: `deno task bench [--quick] [--program "command line"] [scenario
- * …]`. Programs run in turns against a scripted model server; the table goes to standard output, everything
- * to dist/bench.json.
+ * Measures Reasonix beside the floor scripts: `deno task bench [--quick] [--peers] [--program "command line"]
+ * [scenario …]`. Programs run in turns against a scripted model server; the table goes to standard output, everything
+ * to dist/bench.json. With `--peers` the
+ * rows of the chat are followed by those of other agents that are installed.
  */
 import { chatRows } from "../tests/bench/chat/chat.ts";
+import { peerRows } from "../tests/bench/chat/peers.ts";
 import { editRows } from "../tests/bench/edits.ts";
 import { RIPGREP, type Sample, type Scenario, SCENARIOS } from "../tests/bench/figures.ts";
 import { FLOOR, NOTHING, reasonix } from "../tests/bench/programs.ts";
@@ -19,6 +21,7 @@ interface Options {
   readonly scenarios: readonly Scenario[];
   readonly chat: boolean;
   readonly mcp: boolean;
+  readonly peers: boolean;
 }
 
 /** The name of the rows of the chat, which are no runs of a task. */
@@ -45,7 +48,8 @@ export function parseOptions(args: readonly string[]): Options {
   }));
   const chat = names.length === 0 || names.includes(CHAT);
   const mcp = names.length === 0 || names.includes(MCP);
-  return { quick, program: at < 0 ? undefined : args[at + 1], scenarios, chat, mcp };
+  const program = at < 0 ? undefined : args[at + 1];
+  return { quick, program, scenarios, chat, mcp, peers: args.includes("--peers") };
 }
 
 /** Runs the programs in turns, after a discarded round that fills the code cache. */
@@ -92,6 +96,7 @@ async function main(options: Options): Promise<void> {
   const rows = [
     ...rowsOf(byScenario, searches ? await ripgrepTimes(stage.tree, 5) : new Map()),
     ...(options.chat ? await chatRows(runner, program, options.quick) : []),
+    ...(options.chat && options.peers ? await peerRows(runner, say) : []),
     ...(options.mcp ? await mcpRows(runner, program, options.quick) : []),
     ...(options.scenarios.length === SCENARIOS.length ? editRows(options.quick ? 3 : 9) : []),
   ];

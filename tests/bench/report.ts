@@ -74,11 +74,11 @@ export function table(rows: readonly Row[]): string {
     cell(programs["reasonix"]),
     cell(programs["floor"]),
     ratioToFloor === undefined ? "–" : `×${ratioToFloor.toFixed(2)}`,
-    cell(programs["ripgrep"]),
+    cell(programs["ripgrep"] ?? programs["peer"]),
     target === undefined ? "–" : `≤ ${target}`,
     reached === undefined ? "" : reached ? "reached" : "missed",
   ]);
-  const all = [["figure", "reasonix", "floor", "ratio", "ripgrep", "target", ""], ...lines];
+  const all = [["figure", "reasonix", "floor", "ratio", "ripgrep, peer", "target", ""], ...lines];
   const widths = all[0]?.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0))) ?? [];
   return all.map((line) => line.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  ").trimEnd())
     .join("\n");
