@@ -1,8 +1,8 @@
 /**
  * Measures Reasonix beside the floor scripts: `deno task bench [--quick] [--peers] [--program "command line"]
- * [scenario …]`. Programs run in turns against a scripted model server; the table goes to standard output, everything
- * to dist/bench.json. With `--peers` the
- * rows of the chat are followed by those of other agents that are installed.
+ * [scenario …]`. Programs run in turns against a scripted model server; the table goes to standard output,
+ * everything to dist/bench.json. With `--peers` the rows of the chat are followed by those of other agents
+ * that are installed.
  */
 import { chatRows } from "../tests/bench/chat/chat.ts";
 import { peerRows } from "../tests/bench/chat/peers.ts";
