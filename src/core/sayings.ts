@@ -64,6 +64,7 @@ export interface SayingWords {
   readonly removeQuotes: [line: string];
   readonly unknownKey: [key: string];
   readonly removeKey: [];
+  readonly showKeys: [];
   readonly usedTwice: [name: string, list: string];
   readonly renameEntry: [];
 

@@ -105,7 +105,9 @@ function checkNewValue(path: KeyPath, value: unknown): void {
   if (value !== undefined) checkValue(value, schema, path, findings);
   const errors = findings.filter((finding) => finding.level === "error");
   if (errors.length > 0) {
-    throw new ConfigError(errors.map(({ level, message, remedy }) => ({ level, message, remedy })));
+    throw new ConfigError(
+      errors.map(({ level, message, remedy, said }) => ({ level, message, remedy, said })),
+    );
   }
 }
 

@@ -69,6 +69,7 @@ function unknownKey(path: KeyPath, schema: JsonSchema): ReasonixError {
   const suggestion = near && formatKey([...path.slice(0, -1), near]);
   return new ReasonixError(`Unknown key ${formatKey(path)}`, {
     exit: "usage",
+    said: [["unknownKey", formatKey(path)], suggestion ? ["didYouMean", suggestion] : ["showKeys"]],
     remedy: suggestion ? `did you mean ${suggestion}?` : "run `reasonix config show` to see every key",
   });
 }

@@ -112,6 +112,6 @@ Deno.test("wrong values of the configuration are said with what is expected", ()
     said({ ui: { theme: "drak" } }),
     /^ui\.theme 不能是 "drak"：应为其中之一：.*；你是不是要写 "dark"/,
   );
-  assertMatch(said({ agnet: {} }), /^没有 agnet 这个设置，它不起作用；你是不是要写 "agent"/);
+  assertMatch(said({ agnet: {} }), /^没有 agnet 这个设置；你是不是要写 "agent"/);
   assertMatch(said({ ui: { theme: 1 }, language: 2 }), /^配置有 2 处错误：\n/);
 });
