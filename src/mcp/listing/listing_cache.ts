@@ -18,9 +18,8 @@ export interface ServerRecord {
 }
 
 interface CacheFile extends ServerRecord {
-  readonly version: 1;
-  /** The server that it is about; names of files may be the same for two. */
-  readonly definition: string;
+  /** Raised when files of before must not count. */
+  readonly version: 2;
 }
 
 const ERA_DAYS = 7;
@@ -28,7 +27,7 @@ const SECOND_SEED = 0x9e3779b9;
 
 /**
  * What servers offered, in `<home>/cache/mcp/<hash>.json` (0600), so that a run can offer their tools before
- * they have started.
+ * they have started. How a server is started is not in it: arguments and addresses may hold keys.
  *
  * Contract: a file that cannot be read is no file; one that cannot be written costs the next run a wait.
  */
@@ -47,13 +46,13 @@ export class ListingCache {
       return {};
     }
     const data = parseJson(text);
-    return isCacheFile(data) && data.definition === definition ? data : {};
+    return isCacheFile(data) ? data : {};
   }
 
   async write(definition: string, record: ServerRecord): Promise<void> {
     try {
       await Deno.mkdir(this.#directory, { recursive: true, mode: 0o700 });
-      const file: CacheFile = { ...record, version: 1, definition };
+      const file: CacheFile = { ...record, version: 2 };
       await writeFileAtomic(this.#file(definition), JSON.stringify(file), { setMode: 0o600 });
     } catch {
       // A home that cannot be written to is no reason to stop.
@@ -73,7 +72,7 @@ export function knownEra({ era, checked }: ServerRecord, now = Date.now()): Era 
 }
 
 function isCacheFile(data: unknown): data is CacheFile {
-  if (!isRecord(data) || data.version !== 1) return false;
+  if (!isRecord(data) || data.version !== 2) return false;
   const { listing } = data;
   return listing === undefined ||
     isRecord(listing) &&
