@@ -6,7 +6,7 @@ import { EMPTY_LISTING, type Listing } from "./listing/listing.ts";
 import { knownEra, type ListingCache, type ServerRecord } from "./listing/listing_cache.ts";
 import { Restarts } from "./restarts.ts";
 import { ServerLog } from "./server_log.ts";
-import type { McpServerSpec } from "./server_spec.ts";
+import { type McpServerSpec, misnamedTools } from "./server_spec.ts";
 import type { ServerChange, ServerState, ServerStatus } from "./server_status.ts";
 import { UndeliveredError } from "./transport/stdio_transport.ts";
 
@@ -76,7 +76,7 @@ export class McpServer {
       tools: tools.filter(({ name }) => this.spec.offers(name)).length,
       prompts: prompts.length,
       resources: resources.length + templates.length,
-      problems,
+      problems: this.#record.listing ? [...problems, ...misnamedTools(this.spec, tools)] : problems,
       restarts: this.#restarts.count,
       log: this.log.path,
     };

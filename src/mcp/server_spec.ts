@@ -1,5 +1,7 @@
 import type { PluginEntry } from "../config/mod.ts";
+import { isAbsolute } from "../path/lexical.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
+import { suggestNames } from "../util/suggest.ts";
 import { toolName } from "./listing/names.ts";
 
 /** One MCP server as a run uses it. */
@@ -22,6 +24,8 @@ export interface McpServerSpec {
   readonly callMs: (tool: string) => number | undefined;
   /** Reports whether a tool is offered, by its raw name. */
   readonly offers: (tool: string) => boolean;
+  /** What the configuration says about single tools: the key, and their raw names. */
+  readonly named: readonly (readonly [key: string, tools: readonly string[]])[];
   /** Raw names of tools whose claim to be read-only the user believes. */
   readonly trustedReadOnly: readonly string[];
   /** Everything that decides what is started; the same for the same server in another project. */
@@ -43,11 +47,7 @@ export function serverSpecs(entries: readonly PluginEntry[], context: SpecContex
 function serverSpec(entry: PluginEntry, { cwd, callSeconds }: SpecContext): McpServerSpec {
   const type = entry.type === "streamable-http" ? "http" : entry.type;
   const { command = "", args = [], env = {}, url = "", headers = {} } = entry;
-  const directory = entry.cwd === undefined || entry.cwd === ""
-    ? cwd
-    : entry.cwd.startsWith("/")
-    ? entry.cwd
-    : `${cwd}/${entry.cwd}`;
+  const directory = !entry.cwd ? cwd : isAbsolute(entry.cwd) ? entry.cwd : `${cwd}/${entry.cwd}`;
   const seconds = (tool: string) =>
     entry.tool_timeout_seconds[tool] || entry.call_timeout_seconds || callSeconds;
   const enabled = new Set(entry.enabled_tools);
@@ -71,6 +71,12 @@ function serverSpec(entry: PluginEntry, { cwd, callSeconds }: SpecContext): McpS
     startupMs: entry.startup_timeout_seconds * 1000,
     callMs: (tool) => seconds(tool) > 0 ? seconds(tool) * 1000 : undefined,
     offers: (tool) => (enabled.size === 0 || enabled.has(tool)) && !disabled.has(tool),
+    named: [
+      ["enabled_tools", entry.enabled_tools],
+      ["disabled_tools", entry.disabled_tools],
+      ["trusted_read_only_tools", entry.trusted_read_only_tools],
+      ["tool_timeout_seconds", Object.keys(entry.tool_timeout_seconds)],
+    ],
     trustedReadOnly: entry.trusted_read_only_tools,
     definition: canonicalJson([entry.name, type, started]),
   };
@@ -79,4 +85,20 @@ function serverSpec(entry: PluginEntry, { cwd, callSeconds }: SpecContext): McpS
 /** Names of the tools, as the model calls them, whose claim to be read-only the user believes. */
 export function trustedReadOnlyTools(specs: readonly McpServerSpec[]): string[] {
   return specs.flatMap(({ name, trustedReadOnly }) => trustedReadOnly.map((tool) => toolName(name, tool)));
+}
+
+/** Says of names of the configuration that the server has no tool for them: a tool may be on by mistake. */
+export function misnamedTools(
+  { named }: McpServerSpec,
+  tools: readonly { readonly name: string }[],
+): string[] {
+  const names = tools.map(({ name }) => name);
+  return named.flatMap(([key, given]) =>
+    given.filter((name) => !names.includes(name)).map((name) => {
+      const near = suggestNames(name, names, 1)[0];
+      return `${key} names ${name}, which it does not offer${
+        near === undefined ? "" : `; did you mean ${near}?`
+      }`;
+    })
+  );
 }

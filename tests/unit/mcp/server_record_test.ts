@@ -3,8 +3,9 @@ import { pluginSchema } from "../../../src/config/schema/plugin_schema.ts";
 import { ListingCache, type ServerRecord } from "../../../src/mcp/listing/listing_cache.ts";
 import { serverSpecs } from "../../../src/mcp/mod.ts";
 import { McpServer } from "../../../src/mcp/server.ts";
-import { assertEquals } from "../../support/assert.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
+import { scriptedServer } from "../../support/mcp/scripted_mcp_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
 /** A cache whose first write ends after the second one, if that does not wait for it. */
@@ -50,6 +51,38 @@ Deno.test("a server that is late and then ready is remembered as ready, however 
   assertEquals(cache.read(spec.definition).failure, undefined);
   assertEquals(cache.read(spec.definition).listing?.tools.length, server.listing.tools.length);
   await server.close();
+});
+
+Deno.test("what is remembered of a server holds nothing of its arguments, address and environment", async () => {
+  const secret = "k3y9f8a7b6c5d4e3f2a1";
+  const { command, args } = scriptedServer();
+  const own = { command, args: [...args, `--token=${secret}`], env: { KEY: secret } };
+  await using mcp = await openMcp([
+    { name: "local", ...own },
+    { name: "far", type: "http", url: `http://127.0.0.1:9/mcp?key=${secret}`, headers: { "X-Key": secret } },
+  ]);
+  await mcp.servers.start();
+  assertEquals(mcp.servers.status.map(({ state }) => state), ["ready", "failed"]);
+  for (const folder of ["cache/mcp", "logs/mcp"]) {
+    for (const { name } of Deno.readDirSync(`${mcp.home}/${folder}`)) {
+      const text = await Deno.readTextFile(`${mcp.home}/${folder}/${name}`);
+      assert(text.length > 0 && !text.includes(secret), `${folder}/${name}: ${text}`);
+    }
+  }
+});
+
+Deno.test("names of tools in the configuration that a server does not have are told, with a near one", async () => {
+  const more = {
+    enabled_tools: ["echo", "size"],
+    disabled_tools: ["sizes"],
+    tool_timeout_seconds: { wait: 1 },
+  };
+  await using mcp = await openMcp([scripted("s", {}, more)]);
+  assertEquals(mcp.servers.status[0]?.problems, []);
+  await mcp.servers.start();
+  assertEquals(mcp.servers.status[0]?.problems, [
+    "disabled_tools names sizes, which it does not offer; did you mean size?",
+  ]);
 });
 
 Deno.test("a server that was waited for in vain is known to the next run, one that was not is not", async () => {
