@@ -1,5 +1,5 @@
 import type { ToolFamily } from "../core/mod.ts";
-import { isFault, readRule } from "./syntax.ts";
+import { isFault, readRule, type RuleTarget } from "./syntax.ts";
 import { ANY, SEP, toPattern } from "./pattern.ts";
 
 /**
@@ -66,19 +66,25 @@ export function parseRule(source: RuleText, list: RuleList): Rule | RuleProblem 
     return { rule: source.text, list, ...origin, message: read.message, remedy: read.remedy };
   }
   const { target, inner, literal } = read;
-  const rule = { text, list, source, ...target };
+  const rule = { text, list, source, ...target, ...offeredName(target) };
   if (literal !== undefined) {
     return { ...rule, text: source.text.trimStart(), spec: { kind: "literal", text: literal } };
   }
   if (inner === undefined) return rule;
   const family = "family" in target ? target.family : undefined;
-  if (family === "Mcp") return { text, list, source, tool: `mcp__${inner}` };
+  if (family === "Mcp") return { text, list, source, ...offeredName({ tool: `mcp__${inner}` }) };
   if (family === "Bash") return { ...rule, spec: commandSpec(inner) };
   return { ...rule, spec: { kind: "glob", raw: inner } };
 }
 
 export function isProblem(parsed: Rule | RuleProblem): parsed is RuleProblem {
   return "message" in parsed;
+}
+
+/** A server may have any name; the model calls its tools without the characters that not every wire takes. */
+function offeredName(target: RuleTarget): { readonly tool?: string } {
+  if (!("tool" in target) || !target.tool.startsWith("mcp__")) return {};
+  return { tool: target.tool.replace(/[^A-Za-z0-9_*?-]/gu, "_") };
 }
 
 /** `npm run test:*` and the older `go test *` match at a word boundary; other wildcards match anywhere. */
