@@ -3,6 +3,7 @@ import {
   buildRegistry,
   gateOptions,
   loadRuleRows,
+  loadServerWork,
   loadTrustedConfig,
   type RunPaths,
   SandboxSession,
@@ -58,6 +59,14 @@ async function explain(
     gateOptions({ paths, loaded, scope, openJail: jail.open, onAsk: undefined, permissionMode, record }),
   );
   const registry = buildRegistry(loaded.config, { builtin: BUILTINS.map(({ name }) => name) });
+  if (tool.startsWith("mcp_") && loaded.config.plugins.length > 0) {
+    const { withServers } = await loadServerWork();
+    // Servers that a run has met are known; nothing is started for a look at rules.
+    await withServers({ paths, loaded }, (servers) => {
+      registry.setPluginTools(servers.tools());
+      return Promise.resolve();
+    });
+  }
   try {
     return await gate.explain(await callOf(registry, tool, subject));
   } finally {
