@@ -205,3 +205,16 @@ Deno.test("doctor lists each server in one line with what to do, and tries them 
   assertStringIncludes(after.servers[0].state, "11 tools");
   assertStringIncludes(after.servers[1].state, "its last start failed");
 });
+
+Deno.test("a server of any name: its tools, prompts and rules have the names that count", async () => {
+  await using world = await makeWorld(
+    `${entry("my.server", {}, 'disabled_tools = ["ech"]')}[permissions]\ndeny = ["Mcp(my.server)"]\n`,
+  );
+  const { stdout } = await world.run(["mcp", "tools", "my.server"]);
+  assertStringIncludes(stdout, "! disabled_tools names ech, which it does not offer; did you mean echo?\n");
+  const name = /mcp__my_server__echo_\w{6}/.exec(stdout)?.[0] ?? "";
+  assertMatch((await world.run(["mcp", "prompts"])).stdout, /^ {2}\/mcp__my_server__greet_\w{6} <name> /m);
+  const check = await world.run(["permissions", "check", "--tool", name, '{"text": "x"}']);
+  assertEquals(check.code, 3, check.stdout + check.stderr);
+  assertStringIncludes(check.stdout, "Mcp(my.server)");
+});

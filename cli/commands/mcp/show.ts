@@ -18,16 +18,20 @@ interface View {
   readonly data: (server: McpServer, servers: McpServers) => Readonly<Record<string, unknown>>;
 }
 
+const problemLines = ({ problems }: ServerStatus) => problems.map((problem) => `! ${oneLine(problem, 300)}`);
+
 const VIEWS = {
   status: {
-    lines: ({ status }) => [...status.problems.map((problem) => `! ${oneLine(problem, 300)}`)],
+    lines: ({ status }) => problemLines(status),
     data: () => ({}),
   },
   tools: {
-    lines: ({ spec }, servers) =>
-      servers.offers().filter(({ server }) => server === spec.name).map(({ info, name }) =>
+    lines: ({ spec, status }, servers) => [
+      ...problemLines(status),
+      ...servers.offers().filter(({ server }) => server === spec.name).map(({ info, name }) =>
         `${signatureLine(info)}  ${name}`
       ),
+    ],
     data: ({ spec }, servers) => ({
       tools: servers.offers().filter(({ server }) => server === spec.name).map(({ info, name }) => ({
         ...info,
@@ -43,10 +47,11 @@ const VIEWS = {
     data: ({ listing: { resources, templates } }) => ({ resources, templates }),
   },
   prompts: {
-    lines: ({ spec, listing: { prompts } }) =>
-      prompts.map(({ name, description, arguments: args }) => {
+    lines: ({ spec }, servers) =>
+      servers.prompts().filter(({ server }) => server === spec.name).map(({ name, prompt }) => {
+        const { description, arguments: args } = prompt;
         const names = args.map((each) => each.required ? `<${each.name}>` : `[${each.name}]`);
-        const head = oneLine([`/mcp__${spec.name}__${name}`, ...names].join(" "), 200);
+        const head = oneLine([`/${name}`, ...names].join(" "), 200);
         return `${head}  ${oneLine(description, 200)}`;
       }),
     data: ({ listing: { prompts } }) => ({ prompts }),
