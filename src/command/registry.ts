@@ -3,6 +3,7 @@ import { ReasonixError } from "../core/mod.ts";
 import { loadTexts, type Locale, type Texts } from "../i18n/mod.ts";
 import { exists } from "../path/probe.ts";
 import { suggestNames } from "../util/suggest.ts";
+import { oneLine } from "../util/terminal_text.ts";
 import { type Builtin, type BuiltinName, COMMANDS } from "./builtins.ts";
 import { broughtCommands, meetServer, unusedFile } from "./brought_commands.ts";
 import type { CommandBody, CommandHost, SlashCommand } from "./command.ts";
@@ -53,6 +54,13 @@ function lazyBody(name: string, entry: Builtin, texts: Texts["commands"]): Comma
         throw new ReasonixError(texts.needsChat(name), {
           exit: "usage",
           remedy: texts.needsChatRemedy(name),
+        });
+      }
+      // What a word behind it was meant to change must not happen to something else.
+      if (argument.trim() !== "" && !Object.hasOwn(texts.hints, name)) {
+        throw new ReasonixError(texts.takesNothing(name, oneLine(argument, 40)), {
+          exit: "usage",
+          remedy: `/${name}`,
         });
       }
       if (entry.needsSession) await requireBeginning(name, host, texts);

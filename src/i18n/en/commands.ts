@@ -51,6 +51,7 @@ export const texts = {
     mode: "[mode]",
     permissions: "[allow|ask|deny|remove <rule>]",
     memory: "[name | forget <name>]",
+    init: "[wishes]",
     review: "[what]",
     settings: "[key [value]]",
     theme: "[name]",
@@ -61,6 +62,8 @@ export const texts = {
   },
 
   unknown: (name: string) => `Cannot run /${name}: there is no such command or skill`,
+  takesNothing: (name: string, argument: string) =>
+    `Cannot run /${name} ${argument}: the command takes nothing behind its name`,
   didYouMean: (names: string) => `did you mean ${names}?`,
   helpLists: "/help lists what there is.",
   inTurn: (first: string, second: string) => `${first} ${second}`,

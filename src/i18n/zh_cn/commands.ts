@@ -52,6 +52,7 @@ export const texts: typeof en = {
     mode: "[模式]",
     permissions: "[allow|ask|deny|remove <规则>]",
     memory: "[名称 | forget <名称>]",
+    init: "[要求]",
     review: "[范围]",
     settings: "[键 [值]]",
     theme: "[名称]",
@@ -62,6 +63,7 @@ export const texts: typeof en = {
   },
 
   unknown: (name) => `无法执行 /${name}：没有这样的命令或技能`,
+  takesNothing: (name, argument) => `无法执行 /${name} ${argument}：这个命令后面不接任何内容`,
   didYouMean: (names) => `你是不是要输入 ${names}？`,
   helpLists: "/help 会列出所有命令。",
   inTurn: (first, second) => `${first}${second}`,

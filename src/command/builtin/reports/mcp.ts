@@ -26,7 +26,7 @@ export const command: CommandBody = {
       if (!servers) throw new ReasonixError(texts.noServers, { exit: "usage", remedy: texts.addServer });
       return host.say(detailText(servers.named(first), texts), "plain");
     }
-    if (!servers && waiting.length === 0) return host.say(`${texts.noServers}. ${texts.addServer}`);
+    if (!servers && waiting.length === 0) return host.say([texts.noServers, texts.addServer].join("\n\n"));
     // Only a front end that can show files one by one has panels.
     if (servers && host.lookAt) return await panel(host, texts);
     host.say(listText(servers?.status ?? [], waiting, texts), "plain");
