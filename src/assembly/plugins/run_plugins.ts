@@ -85,6 +85,8 @@ export class RunPlugins {
   /** Tools may be others than the model was told: at once, or with the next turn. */
   #late: "step" | "turn" | undefined;
   #warmed = false;
+  /** The first request has gone out. */
+  #isUnderWay = false;
 
   private constructor(parts: PluginParts, servers: McpServers) {
     this.#parts = parts;
@@ -173,8 +175,9 @@ export class RunPlugins {
 
   /** Between two steps: tools of servers that have just been met join as one declared reset. */
   async betweenSteps(): Promise<void> {
-    // A model that answered at once left no time for it.
-    if (!this.#warmed) this.warm();
+    // A model that answered at once left no time for it; the first request waits for no start.
+    if (this.#isUnderWay && !this.#warmed) this.warm();
+    this.#isUnderWay = true;
     if (this.#late === "step") await this.#apply();
   }
 

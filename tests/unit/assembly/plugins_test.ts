@@ -61,6 +61,27 @@ Deno.test("an agent of a program has the tools of its plugins, and they end with
   assert(!await alive(pid));
 });
 
+Deno.test("a server whose tools are known is not started before the first request is on its way", async () => {
+  await using dir = await makeTempDir();
+  const home = `${dir.path}/home`;
+  const plugins = [{ name: "docs", ...scriptedServer() }];
+  const config = { plugins, tools: { mcp_startup_wait_seconds: 60 } };
+  const starts: number[] = [];
+  for (let life = 0; life < 2; life++) {
+    let started = 0;
+    const provider = scriptedProvider([async function* () {
+      starts.push(started);
+      yield* await Promise.resolve(say("done"));
+    }]);
+    const onEvent = (event: Event) => {
+      if (event.type === "mcp.server" && event.state === "starting") started++;
+    };
+    await using agent = await createAgent({ provider, cwd: dir.path, home, config, onEvent });
+    await agent.run("go");
+  }
+  assertEquals(starts, [1, 0]);
+});
+
 for (const era of ["old", "new"] as const) {
   Deno.test(`questions of a server of the ${era} era go to the person, and its model requests too`, async () => {
     const answers = [["Ada"], ["36"], ["red"], ["Send"], ["Allow once"]];
