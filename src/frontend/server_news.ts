@@ -14,7 +14,10 @@ export class ServerNews {
 
   /** Undefined where nothing is worth a line, as with a start that worked. */
   of(
-    { server, state, detail = "", tools = 0 }: EventOf<"mcp.server">,
+    { server, state, detail = "", tools = 0 }: Pick<
+      EventOf<"mcp.server">,
+      "server" | "state" | "detail" | "tools"
+    >,
     { servers }: Pick<Texts["run"], "servers">,
   ): ServerLine | undefined {
     if (state === "failed" || state === "needs-auth") {

@@ -59,10 +59,16 @@ export interface OfferedTool {
 export class McpServers {
   readonly servers: readonly McpServer[];
   readonly #options: McpOptions;
+  #watcher: (change: ServerChange) => void = () => {};
 
   constructor(options: McpOptions) {
     this.#options = options;
-    const { home, specs, connection, ...shared } = options;
+    const { home, specs, connection, ...rest } = options;
+    const onChange = (change: ServerChange) => {
+      options.onChange(change);
+      this.#watcher(change);
+    };
+    const shared = { ...rest, onChange };
     const cache = new ListingCache(home);
     this.servers = specs.map((spec) =>
       new McpServer({ ...shared, spec, home, cache, connection: () => connection(spec) })
@@ -71,6 +77,11 @@ export class McpServers {
 
   get status(): readonly ServerStatus[] {
     return this.servers.map(({ status }) => status);
+  }
+
+  /** Tells a front end of each change as it happens, also before there is a session to record it in. */
+  watch(watcher: (change: ServerChange) => void): void {
+    this.#watcher = watcher;
   }
 
   /** Reports whether a server of this name can be used. */

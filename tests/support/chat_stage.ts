@@ -77,6 +77,7 @@ export async function openChat(options: ChatStageOptions = {}): Promise<ChatStag
       loaded: await loadTrustedConfig({ ...paths, flags: config, ...(onDisk ? {} : { noFiles: true }) }, {}),
       ...(onDisk ? {} : { inMemory: true }),
       provider,
+      waitForPlugins: false,
       ...(person.approver ? { approver: person.approver } : {}),
       ...(person.asker ? { asker: person.asker } : {}),
     });

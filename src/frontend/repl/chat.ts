@@ -76,6 +76,7 @@ export class Chat {
       (request) => options.open(request, person),
       (event) => this.#event(event),
       (assembly) => this.#opened(assembly),
+      (change) => this.#transcript.server(change),
     );
     this.#commands = new ChatCommands({
       host: this.#host,

@@ -1,4 +1,5 @@
 import type { Event } from "../../../core/mod.ts";
+import type { ServerChange } from "../../../mcp/mod.ts";
 import type { SessionState } from "../../../session/mod.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
@@ -102,6 +103,13 @@ export class Transcript {
     for (const block of blocks.push(terminalSafe(text))) this.#history.block(block);
     const rest = blocks.end();
     if (rest) this.#history.block(rest);
+  }
+
+  /** Something happened to an MCP server. */
+  server(change: ServerChange): void {
+    const note = this.#notes.server(change, this.#options.texts());
+    if (note) this.#note(note);
+    this.#options.changed();
   }
 
   /** Something went wrong. */

@@ -1,4 +1,5 @@
 import type { Event } from "../../../core/mod.ts";
+import type { ServerChange } from "../../../mcp/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { grouped, noticeText, type Palette } from "../../../view/mod.ts";
 import { ServerNews } from "../../server_news.ts";
@@ -47,10 +48,6 @@ export class Notes {
           info(event.rule === undefined ? texts.allowed(subject) : texts.allowedByRule(subject, event.rule)),
         ];
       }
-      case "mcp.server": {
-        const news = this.#servers.of(event, texts);
-        return news ? [news] : [];
-      }
       case "message.end":
         this.#marked = event.interrupted ?? false;
         return [];
@@ -63,6 +60,11 @@ export class Notes {
       default:
         return plainNotes(event, texts);
     }
+  }
+
+  /** Of servers it is told as it happens: what is recorded of them may come with the first message only. */
+  server(change: ServerChange, texts: TranscriptTexts): Note | undefined {
+    return this.#servers.of(change, texts);
   }
 
   #retry(event: Extract<Event, { type: "message.retry" }>, texts: TranscriptTexts): Note[] {
