@@ -76,7 +76,6 @@ export class Chat {
       (request) => options.open(request, person),
       (event) => this.#event(event),
       (assembly) => this.#opened(assembly),
-      (change) => this.#transcript.server(change),
     );
     this.#commands = new ChatCommands({
       host: this.#host,
@@ -208,6 +207,7 @@ export class Chat {
     this.#assembly = assembly;
     this.#options.looks.use(assembly.loaded.config.ui);
     if (!isShown) this.#transcript.resume(assembly.session.state);
+    this.#transcript.watch(assembly);
     this.#layout.status.show(assembly, () => this.#screen.refresh());
   }
 

@@ -1,7 +1,6 @@
 import type { Assembly } from "../../assembly/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import type { Event } from "../../core/mod.ts";
-import type { ServerChange } from "../../mcp/mod.ts";
 
 /** Opens an assembly, with the person of the chat as approver and asker. */
 export type OpenSession = (request: OpenRequest) => Promise<Assembly>;
@@ -11,23 +10,20 @@ export class SessionHost {
   readonly #open: OpenSession;
   readonly #sink: (event: Event) => void;
   readonly #opened: (assembly: Assembly) => void;
-  readonly #server: (change: ServerChange) => void;
   #current: Promise<Assembly> | undefined;
   /** The session to begin with. */
   #first: OpenRequest = {};
   /** What the user chose in the chat; it stays when the session changes. */
   #chosen: Pick<OpenRequest, "model" | "offered" | "effort"> = {};
 
-  /** `opened` is told of each session before its first event, `server` of what happens to MCP servers. */
+  /** `opened` is told of each session before its first event. */
   constructor(
     open: OpenSession,
     sink: (event: Event) => void,
     opened: (assembly: Assembly) => void = () => {},
-    server: (change: ServerChange) => void = () => {},
   ) {
     this.#open = open;
     this.#opened = opened;
-    this.#server = server;
     this.#sink = sink;
   }
 
@@ -87,10 +83,6 @@ export class SessionHost {
     const assembly = await this.#open({ ...this.#chosen, ...request });
     this.#opened(assembly);
     assembly.controller.subscribe(this.#sink);
-    assembly.servers?.watch((change) => {
-      const { detail } = change;
-      this.#server(detail === undefined ? change : { ...change, detail: assembly.redact(detail) });
-    });
     return assembly;
   }
 }

@@ -1,5 +1,4 @@
 import type { Event } from "../../../core/mod.ts";
-import type { ServerChange } from "../../../mcp/mod.ts";
 import type { SessionState } from "../../../session/mod.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
@@ -8,7 +7,7 @@ import { Activity } from "./activity.ts";
 import { Calls } from "./calls.ts";
 import { type Folded, FoldedThings } from "./folded.ts";
 import { PrintedPieces } from "./printed_pieces.ts";
-import { type Note, noteRows, Notes, plainRows } from "./notes.ts";
+import { type Note, noteRows, Notes, plainRows, type WatchedSession } from "./notes.ts";
 import { pastOf, pastTitles } from "./past.ts";
 import { Reply } from "./reply.ts";
 import type { TranscriptTexts } from "./texts.ts";
@@ -105,11 +104,12 @@ export class Transcript {
     if (rest) this.#history.block(rest);
   }
 
-  /** Something happened to an MCP server. */
-  server(change: ServerChange): void {
-    const note = this.#notes.server(change, this.#options.texts());
-    if (note) this.#note(note);
-    this.#options.changed();
+  /** Tells what happens to the MCP servers of a session from now on. */
+  watch(session: WatchedSession): void {
+    this.#notes.watch(session, this.#options.texts, (note) => {
+      if (note) this.#note(note);
+      this.#options.changed();
+    });
   }
 
   /** Something went wrong. */

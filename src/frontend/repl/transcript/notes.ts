@@ -1,5 +1,5 @@
+import type { Assembly } from "../../../assembly/mod.ts";
 import type { Event } from "../../../core/mod.ts";
-import type { ServerChange } from "../../../mcp/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { grouped, noticeText, type Palette } from "../../../view/mod.ts";
 import { ServerNews } from "../../server_news.ts";
@@ -11,6 +11,9 @@ export interface Note {
   readonly text: string;
   readonly level: "info" | "warning" | "error";
 }
+
+/** A session with the MCP servers that are told of. */
+export type WatchedSession = Pick<Assembly, "servers" | "redact">;
 
 /** The rows of a note, behind its mark. */
 export function noteRows({ level, text }: Note, palette: Palette, columns: number): string[] {
@@ -63,8 +66,15 @@ export class Notes {
   }
 
   /** Of servers it is told as it happens: what is recorded of them may come with the first message only. */
-  server(change: ServerChange, texts: TranscriptTexts): Note | undefined {
-    return this.#servers.of(change, texts);
+  watch(
+    { servers, redact }: WatchedSession,
+    texts: () => TranscriptTexts,
+    tell: (note: Note | undefined) => void,
+  ): void {
+    servers?.watch(({ detail, ...change }) => {
+      const shown = detail === undefined ? change : { ...change, detail: redact(detail) };
+      tell(this.#servers.of(shown, texts()));
+    });
   }
 
   #retry(event: Extract<Event, { type: "message.retry" }>, texts: TranscriptTexts): Note[] {
