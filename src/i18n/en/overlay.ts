@@ -6,6 +6,7 @@ export const texts = {
     choose: "enter chooses",
     scroll: "PgUp/PgDn scroll",
     leave: "esc leaves",
+    stop: "esc denies and stops",
     leaveReading: "q or esc leaves",
     send: "enter sends",
     back: "esc goes back",

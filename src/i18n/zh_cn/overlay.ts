@@ -7,6 +7,7 @@ export const texts: typeof en = {
     choose: "回车选定",
     scroll: "PgUp/PgDn 滚动",
     leave: "Esc 退出",
+    stop: "Esc 拒绝并停止本轮",
     leaveReading: "q 或 Esc 退出",
     send: "回车发送",
     back: "Esc 返回",

@@ -56,6 +56,7 @@ export async function approvalPanel(
     tone: destructive ? "danger" : escape ? "warning" : "plain",
     body,
     entries,
+    leave: style.texts.hints.stop,
     // What cannot be taken back is not what a mere Enter does.
     current: risky ? entries.findIndex((entry) => "value" in entry && !entry.value.allow) : 0,
   }, style);

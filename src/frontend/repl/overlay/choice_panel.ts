@@ -28,6 +28,8 @@ export interface ChoicePanelOptions<T> {
   readonly filter?: boolean | undefined;
   /** Nothing is decided by it: `q` leaves it as well. */
   readonly reading?: boolean | undefined;
+  /** What Esc does, where that is more than to leave. */
+  readonly leave?: string | undefined;
   /** Several can be chosen; makes one value of theirs. */
   readonly multiple?: ((values: readonly T[]) => T) | undefined;
   /** Hears of the current value as it changes. */
@@ -231,14 +233,14 @@ export class ChoicePanel<T> implements Overlay<T> {
   #hints(bodyCut: boolean, listCut: boolean): string[] {
     const { hints } = this.#style.texts;
     if (this.#writing) return [hints.send, hints.back];
-    const { filter, multiple, reading } = this.#options;
+    const { filter, multiple, reading, leave = hints.leave } = this.#options;
     const { at, of } = this.#list.position;
     return [
       !filter && listCut ? `${hints.move} ${at}/${of}` : hints.move,
       ...(multiple ? [hints.mark] : []),
       hints.choose,
       ...(bodyCut ? [hints.scroll] : []),
-      reading ? hints.leaveReading : hints.leave,
+      reading ? hints.leaveReading : leave,
     ];
   }
 }
