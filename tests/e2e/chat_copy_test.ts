@@ -1,0 +1,88 @@
+/** Two chats on one session: the second one goes on in a copy, or not at all. */
+import { assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { denoDir, mockConfig, programFile } from "../support/program.ts";
+import { type Chat, EMPTY, onTerminal, openChat } from "../support/terminal_chat.ts";
+import { openTerminal, type Terminal } from "../support/tmux.ts";
+
+/** A second terminal in the workspace of a chat, with the chat on the newest session, up to the question. */
+async function openBeside({ world }: Chat): Promise<Terminal> {
+  const terminal = await openTerminal(await programFile(), {
+    cwd: world.dir,
+    env: {
+      REASONIX_HOME: world.home,
+      HOME: world.home,
+      LC_ALL: "C.UTF-8",
+      REASONIX_LANG: "en",
+      ...denoDir(),
+    },
+  });
+  await terminal.type("clear; reasonix -c; echo left-with-$?");
+  await terminal.press("Enter");
+  await terminal.shows("has this session open. Go on in a copy?");
+  // A panel that comes by itself takes no key at once.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  return terminal;
+}
+
+/** What each session of the home has recorded. */
+async function recorded({ world: { home } }: Chat): Promise<string[]> {
+  const texts: string[] = [];
+  for (const project of Deno.readDirSync(`${home}/projects`)) {
+    const folder = `${home}/projects/${project.name}/sessions`;
+    for (const { name } of Deno.readDirSync(folder)) {
+      if (name.endsWith(".jsonl")) texts.push(await Deno.readTextFile(`${folder}/${name}`));
+    }
+  }
+  return texts;
+}
+
+for (const answer of ["yes", "no"] as const) {
+  onTerminal(`a chat on a session that another chat has open goes on in a copy: ${answer}`, async () => {
+    await using server = startModelServer([{ text: "Noted." }, { text: "Here." }, { text: "There." }], {
+      check: { prefix: false },
+    });
+    await using chat = await openChat(mockConfig(server.url));
+    await chat.terminal.shows(EMPTY);
+    await chat.enter("the word is heron");
+    await chat.terminal.shows("Noted.");
+    await chat.terminal.shows(EMPTY);
+    await using beside = await openBeside(chat);
+    const pid = await chat.pid();
+    assertStringIncludes(await beside.screen(), `Process ${pid} has this session open`);
+    await beside.press(answer === "yes" ? "y" : "n");
+    if (answer === "yes") await beside.shows("> the word is heron");
+    else await beside.shows(`process ${pid} has it open`);
+    await beside.shows(EMPTY);
+    if (answer === "no") {
+      assertStringIncludes(await beside.screen(), "no session is open");
+      await beside.press("C-d");
+      await beside.shows("left-with-0");
+      await beside.type("clear; reasonix; echo left-with-$?");
+      await beside.press("Enter");
+      await beside.shows("mock-1 ·");
+      await beside.shows(EMPTY);
+    }
+    await beside.type("only beside");
+    await beside.press("Enter");
+    await beside.shows("Here.");
+    // The first chat goes on as if nothing had happened.
+    await chat.enter("only at first");
+    await chat.terminal.shows("There.");
+    await chat.terminal.shows(EMPTY);
+    const said = server.requests.map(({ json }) => JSON.stringify(json.messages));
+    assertEquals(said.map((text) => [/heron/.test(text), /only beside/.test(text)]), [
+      [true, false],
+      [answer === "yes", true],
+      [true, false],
+    ]);
+    for (const terminal of [beside, chat.terminal]) {
+      await terminal.press("C-d");
+      await terminal.shows("left-with-0");
+    }
+    const sessions = await recorded(chat);
+    const who = (word: string) => sessions.map((text) => text.includes(word));
+    assertEquals([sessions.length, who("only at first").filter(Boolean).length], [2, 1]);
+    assertEquals(who("only beside"), who("only at first").map((at) => !at));
+  });
+}
