@@ -17,6 +17,7 @@ export const texts: typeof en = {
   modelIs: (name) => `本次聊天的模型已改为 ${name}，那里还没有缓存`,
   whichEffort: "模型的思考强度？",
   effortIs: (level) => `思考强度：${level}`,
+  vendorsLevel: (level, names) => `思考强度：${level}，原样发送：常用的是 ${names}，其他的供应商可能不接受`,
   vendorsOwn: "供应商默认",
   noLevel: (level) => `“${level}”不是有效的思考强度`,
   levels: (names) => `请使用一个词，例如 ${names}`,

@@ -77,6 +77,10 @@ Deno.test("/effort takes one word, and nothing is changed when the user leaves t
   assertEquals(chat.reopened, []);
   await chat.type("/effort high");
   assertEquals([chat.reopened, (await chat.session()).effort], [[{ effort: "high" }], "high"]);
+  assert(!chat.takeSaid().includes("minimal, low, medium, high"));
+  await chat.type("/effort nosuch");
+  assertEquals((await chat.session()).effort, "nosuch");
+  assertStringIncludes(chat.takeSaid(), "the usual levels are minimal, low, medium, high");
   await assertRejects(() => chat.type("/effort very high"), Error, 'Cannot use "very high"');
 });
 

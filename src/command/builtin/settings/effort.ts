@@ -28,7 +28,8 @@ export const command: CommandBody = {
       });
     }
     await goOn(host, { effort: level });
-    host.say(texts.effortIs(level));
+    const isKnown = LEVELS.includes(level);
+    host.say(isKnown ? texts.effortIs(level) : texts.vendorsLevel(level, LEVELS.join(", ")));
   },
   complete: () => LEVELS.map((value) => ({ value })),
 };
