@@ -383,3 +383,20 @@ Deno.test("lines of a plain report break between words, below where their text b
     "  里折行显示",
   ]);
 });
+
+Deno.test("where nothing may move, no frame is written while only time passes", async () => {
+  const stage = await transcriptStage();
+  await warm(stage);
+  stage.feed({ type: "turn.start", turn: 1 }, { type: "message.start", step: 1, model: "m" });
+  stage.feed({ type: "message.delta", channel: "text", text: "So far." }, start("1", "make"));
+  const pass = () => new Promise((resolve) => setTimeout(resolve, 300));
+  await pass();
+  const { length } = stage.terminal.writes;
+  // Whatever drew now would show this time.
+  stage.clock.now = 9000;
+  await pass();
+  assertEquals(stage.terminal.writes.slice(length), []);
+  stage.feed({ type: "tool.delta", callId: "1", text: "done\n" });
+  assert(stage.terminal.text().join("\n").includes("9 s"));
+  stage.feed(TURN_END);
+});
