@@ -52,6 +52,20 @@ Deno.test("mcp login opens the browser, keeps the sign-in for runs, and mcp logo
   assertEquals((await world.run(["mcp", "logout", "far"])).stdout, "You are not signed in at far\n");
 });
 
+Deno.test("mcp remove forgets the sign-in, unless another server uses it too", async () => {
+  await using issuer = new AuthorizationServer();
+  await using server = startProtectedServer(issuer);
+  await using world = await makeWorld(plugin(server) + plugin(server).replace('"far"', '"twin"'));
+  const env = { BROWSER: await browser(world) };
+  assertEquals((await world.run(["mcp", "login", "far"], { env })).code, 0);
+  const first = await world.run(["mcp", "remove", "twin"]);
+  assertEquals([first.code, first.stdout.includes("forgotten"), issuer.accepted.size], [0, false, 1]);
+  const second = await world.run(["mcp", "remove", "far"]);
+  assertEquals([second.code, second.stderr, issuer.accepted.size], [0, "", 0]);
+  assertStringIncludes(second.stdout, "Its sign-in was forgotten\n");
+  assertEquals(JSON.parse(await Deno.readTextFile(`${world.home}/mcp-auth.json`)).signIns, []);
+});
+
 Deno.test("mcp login without a browser prints the address, and an interrupt ends it cleanly", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);

@@ -1,13 +1,17 @@
+import { loadTrustedConfig, type RunPaths } from "../../../src/assembly/mod.ts";
 import {
   listServers,
   loadConfig,
   loadServerEdits,
+  lookUpSecret,
   mcpJsonFile,
   projectConfigFile,
   userConfigFile,
 } from "../../../src/config/mod.ts";
 import { formatPlace, ReasonixError } from "../../../src/core/mod.ts";
+import { loadSignOut, serverSpecs } from "../../../src/mcp/mod.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
+import { oneLine } from "../../../src/util/terminal_text.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
@@ -43,13 +47,45 @@ export async function remove(this: CliContext, flags: RemoveFlags, name: string)
       remedy: "say which one: add --project or --user",
     });
   }
+  // What cannot be read is no reason to keep the entry, which may be what is wrong.
+  const before = await remoteServers(paths).catch(() => undefined);
   await writeChange(first.change, { shared: first.whose === "project" });
   this.process.stdout.write(forReader(`Removed "${name}" from ${first.change.path}\n`));
   this.process.stdout.write(changedLines(this, first.change));
+  if (before) await forgetSignIn(this, paths, { name, before });
   const next = listServers(await loadConfig(paths)).find((row) => row.name === name);
   if (next?.place) {
     this.process.stdout.write(forReader(`From now on the one in ${formatPlace(next.place)} counts\n`));
   }
+}
+
+/** The servers over HTTP that count here, and what tells the secrets of their clients. */
+async function remoteServers(paths: RunPaths) {
+  const { config, keys } = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  const specs = serverSpecs(config.plugins, { cwd: paths.cwd, callSeconds: 0 });
+  return { specs: specs.filter(({ type, url }) => type !== "stdio" && URL.canParse(url)), keys };
+}
+
+/** Signs out of a server that is not described any more; a sign-in that another one uses as well stays. */
+async function forgetSignIn(
+  context: CliContext,
+  paths: RunPaths,
+  { name, before }: { readonly name: string; readonly before: Awaited<ReturnType<typeof remoteServers>> },
+): Promise<void> {
+  const gone = before.specs.find((spec) => spec.name === name);
+  if (!gone) return;
+  const after = await remoteServers(paths).catch(() => undefined);
+  if (!after || after.specs.some(({ url }) => url === gone.url)) return;
+  const { signOut } = await loadSignOut();
+  const { known, problems } = await signOut(gone, {
+    home: paths.home,
+    secret: (variable) => lookUpSecret(variable, before.keys),
+  });
+  const { stdout, stderr } = context.process;
+  for (const problem of problems) {
+    stderr.write(forReader(`· The tokens could not be given back: ${oneLine(problem, 300)}\n`));
+  }
+  if (known) stdout.write(forReader(`Its sign-in was forgotten\n`));
 }
 
 async function unknown(name: string, paths: Parameters<typeof loadConfig>[0]): Promise<ReasonixError> {
