@@ -64,8 +64,10 @@ export interface CommandHost {
   readonly locale: Locale;
   /** Nobody can be asked and there is no other session to go to: the command is a whole run. */
   readonly headless?: boolean;
-  /** The session that is open. */
+  /** The session that is open; where none is, it is opened. */
   session(): Promise<Assembly>;
+  /** False: no session is open, and none is being opened. Absent: one is. */
+  readonly opening?: boolean;
   /** Everything that can be typed here. */
   commands(): Promise<readonly SlashCommand[]>;
   /**

@@ -56,9 +56,7 @@ for (const answer of ["yes", "no"] as const) {
     await beside.shows(EMPTY);
     if (answer === "no") {
       assertStringIncludes(await beside.screen(), "no session is open");
-      await beside.press("C-d");
-      await beside.shows("left-with-0");
-      await beside.type("clear; reasonix; echo left-with-$?");
+      await beside.type("/new");
       await beside.press("Enter");
       await beside.shows("mock-1 ·");
       await beside.shows(EMPTY);

@@ -129,7 +129,7 @@ export class Chat {
       texts: () => texts.composer,
       paths,
       commands: this.#commands,
-      session: () => this.#host.current(),
+      session: () => this.#host.ifOpen(),
       changed: () => this.#screen.draw(),
       lend: (run) => this.#screen.lend(run),
       problem: (error) => this.#fail(error),

@@ -49,6 +49,10 @@ export class ChatCommands implements CommandHost {
     return this.#texts.locale;
   }
 
+  get opening(): boolean {
+    return this.#host.opening;
+  }
+
   session(): ReturnType<OpenSession> {
     return this.#host.current();
   }
@@ -62,7 +66,7 @@ export class ChatCommands implements CommandHost {
   }
 
   commands(): Promise<readonly SlashCommand[]> {
-    return allCommands({ locale: this.locale, session: () => this.session() });
+    return allCommands({ locale: this.locale, session: () => this.#host.ifOpen() });
   }
 
   async reopen(request: OpenRequest): Promise<void> {
@@ -72,6 +76,7 @@ export class ChatCommands implements CommandHost {
 
   /** What no disk has taken is gone with its session: that needs the user's word. */
   async #beforeLeaving({ resume }: OpenRequest): Promise<void> {
+    if (!this.opening) return;
     const { session } = await this.session().catch(() => ({ session: undefined }));
     if (session?.problem === undefined) return;
     const texts = await loadTexts("session_commands", this.locale);

@@ -1,6 +1,6 @@
 import type { Assembly } from "../../assembly/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
-import type { Event } from "../../core/mod.ts";
+import { type Event, ReasonixError } from "../../core/mod.ts";
 
 /** Opens an assembly, with the person of the chat as approver and asker. */
 export type OpenSession = (request: OpenRequest) => Promise<Assembly>;
@@ -37,6 +37,12 @@ export class SessionHost {
       this.#current = undefined;
       throw error;
     });
+  }
+
+  /** The session for what may do without one: none is opened for it. */
+  async ifOpen(): Promise<Assembly> {
+    if (this.#current) return await this.#current;
+    throw new ReasonixError("Cannot look into the session: none is open");
   }
 
   /** A session is open, or will be. */

@@ -99,7 +99,7 @@ export class Submissions {
     if (!/^\/[^/]/.test(text)) return false;
     const { commands, fail, host } = this.#options;
     try {
-      const scope = { locale: commands.locale, session: () => host.current() };
+      const scope = { locale: commands.locale, session: () => host.ifOpen() };
       const line = await readCommand(text, scope);
       if (!line?.command.whileWorking) return false;
       await line.command.run(commands, line.argument);

@@ -39,6 +39,9 @@ function serverOf({ assembly }: Conversation, name: unknown): McpServer {
   if (!assembly) {
     throw new ReasonixError("Cannot tell before the first message: the conversation has not begun");
   }
-  if (assembly.servers) return assembly.servers.named(String(name));
-  throw new ReasonixError(`There is no MCP server "${name}": none is configured`);
+  if (typeof name !== "string") {
+    throw new ReasonixError("Cannot tell which MCP server is meant: no serverName");
+  }
+  if (assembly.servers) return assembly.servers.named(name);
+  throw new ReasonixError(`Cannot find the MCP server "${name}": none is configured`);
 }
