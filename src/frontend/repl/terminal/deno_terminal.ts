@@ -6,6 +6,8 @@ import { consoleSize, isSame, type Size, SIZE_QUESTION, SizeReports } from "./si
 import type { EndSignal, Terminal, TerminalHandlers } from "./terminal.ts";
 
 /** A terminal that does not answer, or takes nothing, is waited for no longer. */
+/** Time in which a terminal answers a last question, when the program ends at once. */
+const LAST_ANSWER_MS = 100;
 const ANSWER_MS = 300;
 /** How long a signal may take until it stops the program. */
 const STOP_MS = 50;
@@ -211,6 +213,8 @@ export class DenoTerminal implements Terminal {
     if (this.#state === "idle" || this.#state === "suspended") return;
     this.#state = "suspended";
     this.#output.writeNow(`${this.#capabilities.off}\r\n\x1b[J`);
+    // The shell would take an answer that is on its way for keys; the read that is under way takes it now.
+    if (this.#reports.waiting) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LAST_ANSWER_MS);
     setRaw(false);
   }
 

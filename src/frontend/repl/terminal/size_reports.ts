@@ -30,6 +30,11 @@ export class SizeReports {
     return this.#order !== undefined && !this.#late;
   }
 
+  /** An answer is on its way. */
+  get waiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   /** The answer to a question that is being written now; undefined when none comes. */
   next(): Promise<Size | undefined> {
     const { promise, resolve } = Promise.withResolvers<Size | undefined>();
