@@ -6,9 +6,9 @@ import { consoleSize, isSame, type Size, SIZE_QUESTION, SizeReports } from "./si
 import type { EndSignal, Terminal, TerminalHandlers } from "./terminal.ts";
 
 /** A terminal that does not answer, or takes nothing, is waited for no longer. */
+const ANSWER_MS = 300;
 /** Time in which a terminal answers a last question, when the program ends at once. */
 const LAST_ANSWER_MS = 100;
-const ANSWER_MS = 300;
 /** How long a signal may take until it stops the program. */
 const STOP_MS = 50;
 const WINDOWS = Deno.build.os === "windows";
