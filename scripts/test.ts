@@ -1,10 +1,19 @@
 /**
  * The one test command: `deno task test [stage or path …]`. Runs every gate and every test in the order of CI
- * and ends with the line `N passed, N failed, N skipped`, the skipped ones named above it. Names of stages
- * (`deno task test unit house`) or test paths narrow the run.
+ * and ends with the line `N passed, N failed, N skipped`; above it are the skipped tests, those that passed
+ * only in their second run, and those that failed, with their errors. Names of stages (`deno task test unit
+ * house`) or test paths narrow the run.
  */
 import { coverageReport } from "./cov.ts";
-import { run, say } from "./process.ts";
+import { type Finished, run, say } from "./process.ts";
+import {
+  type Failure,
+  filesOf,
+  plainText,
+  readFailures,
+  stageFailure,
+  tellFailures,
+} from "./test_failures.ts";
 import { missingPaths, type Stage, STAGES } from "./test_stages.ts";
 
 interface Count {
@@ -14,27 +23,33 @@ interface Count {
   readonly skipped: readonly string[];
 }
 
-const PASSED: Count = { passed: 1, failed: 0, skipped: [] };
-const FAILED: Count = { passed: 0, failed: 1, skipped: [] };
+/** The way a stage ended. */
+interface Outcome extends Count {
+  readonly failures: readonly Failure[];
+  /** Failed with the others and passed alone: counted as passed, told at the end. */
+  readonly flaky: readonly Failure[];
+}
+
 const COVERAGE_DIR = "coverage/raw";
+/** More files than these do not fail by chance. */
+const MOST_FILES_AGAIN = 5;
 
 /** The counts of the last summary line of `deno test`; a run that broke without one is a single failure. */
 export function countTests(output: string, code: number): Count {
-  // deno-lint-ignore no-control-regex
-  const plain = output.replaceAll(/\x1b\[[0-9;]*m/g, "");
+  const plain = plainText(output);
   const last = [...plain.matchAll(/^(?:ok|FAILED) \| (\d+) passed.*?\| (\d+) failed/gm)].at(-1);
-  if (last === undefined) return FAILED;
+  if (last === undefined) return { passed: 0, failed: 1, skipped: [] };
   const failed = Number(last[2]);
   const skipped = [...plain.matchAll(/^(.+) \.\.\. ignored \(\d+ms\)$/gm)].map(([, name = ""]) => name);
   return { passed: Number(last[1]), failed: code !== 0 && failed === 0 ? 1 : failed, skipped };
 }
 
-async function runStage(stage: Stage): Promise<Count> {
+async function runStage(stage: Stage): Promise<Outcome> {
   say(`\n── ${stage.name}`);
   const missing = await missingPaths(stage.paths);
   if (missing.length > 0) {
     say(`Cannot find ${missing.join(", ")}`);
-    return FAILED;
+    return broken(stageFailure(stage.name, `Cannot find ${missing.join(", ")}`, ""));
   }
   const started = performance.now();
   const coverage = stage.coverage ? [`--coverage=${COVERAGE_DIR}`, "--coverage-raw-data-only"] : [];
@@ -43,21 +58,69 @@ async function runStage(stage: Stage): Promise<Count> {
     echo: true,
     limitSeconds: stage.limitSeconds,
   });
+  const outcome = await runAgain(stage, judge(stage, done));
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  if (done.timedOut) say(`Stage ${stage.name} was stopped after ${stage.limitSeconds} s`);
-  const count = stage.tests ? countTests(done.output, done.code) : done.code === 0 ? PASSED : FAILED;
   say(
-    `── ${stage.name}: ${count.passed} passed, ${count.failed} failed, ${count.skipped.length} skipped (${seconds} s)`,
+    `── ${stage.name}: ${outcome.passed} passed, ${outcome.failed} failed, ` +
+      `${outcome.skipped.length} skipped (${seconds} s)`,
   );
-  return count;
+  return outcome;
 }
 
-async function runCoverage(): Promise<Count> {
+function broken(failure: Failure): Outcome {
+  return { passed: 0, failed: 1, skipped: [], failures: [failure], flaky: [] };
+}
+
+function judge(stage: Stage, done: Finished): Outcome {
+  const { name, limitSeconds } = stage;
+  const reason = done.timedOut ? `Stopped after ${limitSeconds} s` : `Ended with exit code ${done.code}`;
+  if (!stage.tests && done.code === 0) return { passed: 1, failed: 0, skipped: [], failures: [], flaky: [] };
+  if (!stage.tests) return broken(stageFailure(name, reason, done.output));
+  const count = countTests(done.output, done.code);
+  const named = count.failed === 0 ? [] : readFailures(done.output);
+  const failures = count.failed > 0 && named.length === 0 ? [stageFailure(name, reason, done.output)] : named;
+  return { ...count, failures, flaky: [] };
+}
+
+/** Failures of a few files may be chance: the files run once more, alone, and that run decides. */
+async function runAgain(stage: Stage, first: Outcome): Promise<Outcome> {
+  const files = filesOf(first.failures) ?? [];
+  if (files.length === 0 || files.length > MOST_FILES_AGAIN) return first;
+  say(`\n── ${stage.name}: ${files.join(" ")} again, alone`);
+  const command = stage.command.filter((word) => word !== "--parallel");
+  const done = await run(Deno.execPath(), {
+    args: [...command, ...files],
+    echo: true,
+    limitSeconds: stage.limitSeconds,
+  });
+  return secondRun(first, judge(stage, done));
+}
+
+/** The outcome of a stage whose failed files ran a second time. */
+export function secondRun(first: Outcome, second: Outcome): Outcome {
+  const still = new Set(second.failures.flatMap(({ test, file }) => file === undefined ? [] : [test, file]));
+  const alone = second.failures.some(({ file }) => file === undefined);
+  return {
+    // An error outside of every test counts as one failure beside those of the tests of its file.
+    passed: first.passed + Math.max(0, first.failed - uncaught(first) - second.failed + uncaught(second)),
+    failed: second.failed,
+    skipped: first.skipped,
+    failures: second.failures,
+    flaky: alone ? [] : first.failures.filter(({ test }) => !still.has(test)),
+  };
+}
+
+function uncaught(outcome: Outcome): number {
+  return outcome.failures.filter(({ test, file }) => file !== undefined && test.startsWith(file)).length;
+}
+
+async function runCoverage(): Promise<Outcome> {
   say("\n── coverage");
   const report = await coverageReport(COVERAGE_DIR);
   say(report.table);
   for (const problem of report.problems) say(problem);
-  return report.problems.length === 0 ? PASSED : FAILED;
+  if (report.problems.length > 0) return broken(stageFailure("coverage", "", report.problems.join("\n")));
+  return { passed: 1, failed: 0, skipped: [], failures: [], flaky: [] };
 }
 
 /** Stages to run for the words on the command line; a path becomes a stage of its own. */
@@ -84,13 +147,17 @@ export function chooseStages(words: readonly string[]): Stage[] {
 async function main(): Promise<number> {
   const stages = chooseStages(Deno.args);
   await Deno.remove("coverage", { recursive: true }).catch(() => {});
-  const counts: Count[] = [];
-  for (const stage of stages) counts.push(await runStage(stage));
-  if (stages.some((stage) => stage.coverage)) counts.push(await runCoverage());
-  const passed = counts.reduce((sum, count) => sum + count.passed, 0);
-  const failed = counts.reduce((sum, count) => sum + count.failed, 0);
-  const skipped = counts.flatMap((count) => count.skipped);
+  const outcomes: Outcome[] = [];
+  for (const stage of stages) outcomes.push(await runStage(stage));
+  if (stages.some((stage) => stage.coverage)) outcomes.push(await runCoverage());
+  const passed = outcomes.reduce((sum, outcome) => sum + outcome.passed, 0);
+  const failed = outcomes.reduce((sum, outcome) => sum + outcome.failed, 0);
+  const skipped = outcomes.flatMap((outcome) => outcome.skipped);
   if (skipped.length > 0) say(`\nSkipped:\n${skipped.map((name) => `  ${name}`).join("\n")}`);
+  const flaky = outcomes.flatMap((outcome) => outcome.flaky);
+  if (flaky.length > 0) say(tellFailures("Flaky (failed once, passed when run again alone)", flaky));
+  const failures = outcomes.flatMap((outcome) => outcome.failures);
+  if (failures.length > 0) say(tellFailures("Failed", failures));
   say(`\n${passed} passed, ${failed} failed, ${skipped.length} skipped`);
   return failed === 0 ? 0 : 1;
 }
