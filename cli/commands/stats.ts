@@ -1,4 +1,4 @@
-import { ReasonixError } from "../../src/core/mod.ts";
+import { addUsage, NO_USAGE, ReasonixError } from "../../src/core/mod.ts";
 import {
   type CacheReset,
   loadIndex,
@@ -80,12 +80,7 @@ function total(rows: readonly StatsRow[]): StatsRow {
     key: "",
     sessions: sum((row) => row.sessions),
     requests: sum((row) => row.requests),
-    usage: {
-      inputTokens: sum((row) => row.usage.inputTokens),
-      cachedTokens: sum((row) => row.usage.cachedTokens),
-      outputTokens: sum((row) => row.usage.outputTokens),
-      reasoningTokens: sum((row) => row.usage.reasoningTokens),
-    },
+    usage: rows.map(({ usage }) => usage).reduce(addUsage, NO_USAGE),
     costs,
     unpriced: sum((row) => row.unpriced),
   };

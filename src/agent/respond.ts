@@ -4,6 +4,7 @@ import {
   type FinishReason,
   type NewEventOf,
   type ProviderError,
+  type ProviderPart,
   type ToolCall,
   type Usage,
 } from "../core/mod.ts";
@@ -24,13 +25,14 @@ interface Draft {
   text: string;
   reasoning: string;
   calls: ToolCall[];
+  parts: ProviderPart[];
   usage?: Usage;
   finish?: FinishReason;
   error?: ProviderError;
 }
 
 function emptyDraft(): Draft {
-  return { text: "", reasoning: "", calls: [] };
+  return { text: "", reasoning: "", calls: [], parts: [] };
 }
 
 /** Streams one reply to the readers and records it as one message. */
@@ -79,6 +81,7 @@ function messageEnd(
     content: draft.text,
     ...(draft.reasoning ? { reasoning: draft.reasoning } : {}),
     ...(draft.calls.length > 0 ? { calls: draft.calls } : {}),
+    ...(draft.parts.length > 0 ? { parts: draft.parts } : {}),
     ...(draft.finish ? { finish: draft.finish } : {}),
     ...(common.usage ? { usage: common.usage } : {}),
     ...(common.cost ? { cost: common.cost } : {}),
@@ -114,6 +117,9 @@ async function collect(parts: AgentParts, step: number, signal: AbortSignal): Pr
       }
       case "tool_call":
         draft.calls.push(chunk.call);
+        break;
+      case "part":
+        draft.parts.push(chunk.part);
         break;
       case "usage":
         draft.usage = chunk.usage;

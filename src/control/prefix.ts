@@ -16,9 +16,12 @@ export interface WantedPrefix {
 /**
  * Opens or goes on with a conversation. A session that is continued keeps the prefix it was started with,
  * byte for byte, unless the model or the tool set is another one; what changed in the standing instructions
- * follows as a message.
+ * follows as a message. Returns the reason of the new prefix, where there is one.
  */
-export async function openConversation(recorder: Recorder, wanted: WantedPrefix): Promise<void> {
+export async function openConversation(
+  recorder: Recorder,
+  wanted: WantedPrefix,
+): Promise<string | undefined> {
   const { prefix, model } = recorder.state;
   const reset = resetReason(prefix, model, wanted);
   if (reset) {
@@ -31,6 +34,7 @@ export async function openConversation(recorder: Recorder, wanted: WantedPrefix)
     await appendIfChanged(recorder, text);
   }
   for (const block of wanted.context ?? []) await appendIfChanged(recorder, block);
+  return reset?.reason;
 }
 
 /** Declares that the model is offered other tools from now on; nothing where they are the same. */

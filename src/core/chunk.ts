@@ -1,4 +1,4 @@
-import type { ToolCall } from "./message.ts";
+import type { ProviderPart, ToolCall } from "./message.ts";
 import type { Sayings } from "./sayings.ts";
 import type { Usage } from "./usage.ts";
 
@@ -41,6 +41,7 @@ export type Chunk =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string }
   | { readonly type: "tool_call"; readonly call: ToolCall }
+  | { readonly type: "part"; readonly part: ProviderPart }
   | { readonly type: "usage"; readonly usage: Usage }
   | {
     readonly type: "retry";

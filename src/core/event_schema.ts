@@ -11,6 +11,14 @@ const usage = z.object({
   cachedTokens: z.number(),
   outputTokens: z.number(),
   reasoningTokens: z.number(),
+  cacheWriteTokens: z.optional(z.number()),
+});
+/** What one wire wants back exactly as it came. */
+const providerPart = z.object({
+  kind: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  data: z.unknown(),
 });
 const cost = z.object({ amount: z.number(), currency: z.string() });
 const finishReason = z.enum(["stop", "tool_calls", "length", "content_filter", "unknown"]);
@@ -128,6 +136,8 @@ export const EVENT_KINDS = {
     content: z.string(),
     reasoning: z.optional(z.string()),
     calls: z.optional(z.array(toolCall)),
+    /** Signed or encrypted parts, for later requests to the same model. */
+    parts: z.optional(z.array(providerPart)),
     finish: z.optional(finishReason),
     /** The reply broke off; content is what was shown. */
     interrupted: z.optional(z.boolean()),

@@ -21,11 +21,27 @@ export interface UserMessage {
   readonly images?: readonly ImagePart[];
 }
 
+/**
+ * What one wire wants back exactly as it came, and nobody else can read: a signed thought, an encrypted
+ * reasoning item, the signature of a call.
+ */
+export interface ProviderPart {
+  /** The provider kind that wrote it. */
+  readonly kind: string;
+  /** Name of the configured provider it came from. */
+  readonly provider: string;
+  readonly model: string;
+  /** A JSON value that only the kind reads. */
+  readonly data: unknown;
+}
+
 export interface AssistantMessage {
   readonly role: "assistant";
   readonly content: string;
   readonly reasoning?: string;
   readonly calls?: readonly ToolCall[];
+  /** In the order in which the reply brought them. */
+  readonly parts?: readonly ProviderPart[];
 }
 
 export interface ToolMessage {

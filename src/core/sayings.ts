@@ -15,6 +15,7 @@ export interface SayingWords {
   readonly gaveUp: [attempts: string];
   readonly gaveUpAt: [attempts: string, limit: string];
   readonly asksToWait: [seconds: string, limit: string];
+  readonly foreignParts: [sources: string, model: string];
   readonly addCredit: [];
   readonly needsTools: [model: string];
   readonly redirected: [url: string];

@@ -1,19 +1,29 @@
 /**
- * Tokens as the server counted them for one request. `cachedTokens` is the part of `inputTokens` read from
- * cache.
+ * Tokens as the server counted them for one request. `inputTokens` is the whole input: what was read anew,
+ * and the parts that were read from or written to the cache.
  */
 export interface Usage {
   readonly inputTokens: number;
+  /** Part of `inputTokens` read from the cache. */
   readonly cachedTokens: number;
   readonly outputTokens: number;
   /** Part of `outputTokens` spent on reasoning. */
   readonly reasoningTokens: number;
+  /** Part of `inputTokens` written to the cache, where a vendor counts that; absent = 0. */
+  readonly cacheWriteTokens?: number | undefined;
+}
+
+/** Input that was neither read from the cache nor written to it. */
+export function freshTokens({ inputTokens, cachedTokens, cacheWriteTokens = 0 }: Usage): number {
+  return inputTokens - cachedTokens - cacheWriteTokens;
 }
 
 /** Price per million tokens in `currency`. */
 export interface Price {
   readonly input: number;
   readonly cachedInput: number;
+  /** Input that is written to the cache; absent: the price of input. */
+  readonly cacheWrite?: number;
   readonly output: number;
   readonly currency: string;
 }
@@ -27,11 +37,13 @@ export interface Cost {
 export const NO_USAGE: Usage = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
 
 export function addUsage(a: Usage, b: Usage): Usage {
+  const written = (a.cacheWriteTokens ?? 0) + (b.cacheWriteTokens ?? 0);
   return {
     inputTokens: a.inputTokens + b.inputTokens,
     cachedTokens: a.cachedTokens + b.cachedTokens,
     outputTokens: a.outputTokens + b.outputTokens,
     reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+    ...(written > 0 ? { cacheWriteTokens: written } : {}),
   };
 }
 
@@ -67,8 +79,8 @@ export function totalCost({ costs, unpriced }: Spending, currency: string | unde
 /** Cost of one request, or undefined when the price is unknown. */
 export function costOf(usage: Usage, price: Price | undefined): Cost | undefined {
   if (!price) return undefined;
-  const fresh = usage.inputTokens - usage.cachedTokens;
-  const amount =
-    (fresh * price.input + usage.cachedTokens * price.cachedInput + usage.outputTokens * price.output) / 1e6;
-  return { amount, currency: price.currency };
+  const { cachedTokens, cacheWriteTokens: written = 0, outputTokens } = usage;
+  const sum = freshTokens(usage) * price.input + cachedTokens * price.cachedInput +
+    written * (price.cacheWrite ?? price.input) + outputTokens * price.output;
+  return { amount: sum / 1e6, currency: price.currency };
 }

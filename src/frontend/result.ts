@@ -1,4 +1,13 @@
-import type { Cost, Event, ExitName, Sayings, Spending, ToolCall, Usage } from "../core/mod.ts";
+import {
+  type Cost,
+  type Event,
+  type ExitName,
+  freshTokens,
+  type Sayings,
+  type Spending,
+  type ToolCall,
+  type Usage,
+} from "../core/mod.ts";
 import type { ServerState } from "../mcp/mod.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 
@@ -84,9 +93,9 @@ export function resultObject(result: RunResult): Record<string, unknown> {
     duration_ms: result.durationMs,
     duration_api_ms: result.modelMs,
     usage: {
-      input_tokens: usage.inputTokens - usage.cachedTokens,
+      input_tokens: freshTokens(usage),
       cache_read_input_tokens: usage.cachedTokens,
-      cache_creation_input_tokens: 0,
+      cache_creation_input_tokens: usage.cacheWriteTokens ?? 0,
       output_tokens: usage.outputTokens,
       reasoning_tokens: usage.reasoningTokens,
     },

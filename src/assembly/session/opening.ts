@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../../config/mod.ts";
 import { environmentText } from "../../context/mod.ts";
 import { openConversation, type Recorder, type WantedPrefix } from "../../control/mod.ts";
-import type { Provider } from "../../provider/mod.ts";
+import { foreignSources, type Provider } from "../../provider/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { repair } from "../../session/mod.ts";
 import { insteadOfWriting, type ToolRegistry, type WritePolicy } from "../../tool/mod.ts";
@@ -33,7 +33,18 @@ export async function recordOpening(recorder: Recorder, parts: OpeningParts): Pr
   for (const event of repair(session.state)) await recorder.record(event);
   for (const notice of session.takeNotices?.() ?? []) await recorder.record(notice);
   await parts.plugins?.settle();
-  await openConversation(recorder, wantedPrefix(parts));
+  const reset = await openConversation(recorder, wantedPrefix(parts));
+  if (reset === "model") await tellForeign(recorder, parts.provider);
+}
+
+/** Says whose signed or encrypted parts of earlier replies the model of this run does not get. */
+async function tellForeign(recorder: Recorder, { model }: Provider): Promise<void> {
+  const sources = foreignSources(recorder.messages, model).join(", ");
+  if (sources === "") return;
+  const own = `${model.provider}/${model.id}`;
+  const text = `Signed reasoning of ${sources} is left out of requests: ${own} cannot take it`;
+  const said = [["foreignParts", sources, own]] as const;
+  await recorder.record({ type: "notice", level: "info", code: "model", text, said });
 }
 
 /** The head of the conversation as this run would begin it. */

@@ -1,4 +1,4 @@
-import type { Event, EventOf } from "../../core/mod.ts";
+import { type Event, type EventOf, freshTokens } from "../../core/mod.ts";
 import { VERSION } from "../../util/version.ts";
 import type { Output } from "../output.ts";
 import {
@@ -147,9 +147,9 @@ function assistantLine(event: EventOf<"message.end">): Line {
       stop_reason: stopReason(event),
       stop_sequence: null,
       usage: {
-        input_tokens: usage ? usage.inputTokens - usage.cachedTokens : 0,
+        input_tokens: usage ? freshTokens(usage) : 0,
         cache_read_input_tokens: usage?.cachedTokens ?? 0,
-        cache_creation_input_tokens: 0,
+        cache_creation_input_tokens: usage?.cacheWriteTokens ?? 0,
         output_tokens: usage?.outputTokens ?? 0,
       },
     },
@@ -186,11 +186,11 @@ function sdkResult(result: RunResult): Line {
   const { usage, model } = result;
   const usd = result.cost?.currency === "USD" ? result.cost.amount : 0;
   const used = {
-    inputTokens: usage.inputTokens - usage.cachedTokens,
+    inputTokens: freshTokens(usage),
     outputTokens: usage.outputTokens,
     thinkingTokens: usage.reasoningTokens,
     cacheReadInputTokens: usage.cachedTokens,
-    cacheCreationInputTokens: 0,
+    cacheCreationInputTokens: usage.cacheWriteTokens ?? 0,
     webSearchRequests: 0,
     costUSD: usd,
     contextWindow: result.window ?? 0,

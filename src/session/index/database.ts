@@ -62,6 +62,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [[
     SELECT d.id, d.seq, d.turn, d.role, d.time, d.offset, d.length,
       s.session, s.project, s.title, s.prompt, s.path, s.parent
     FROM docs d JOIN sessions s ON s.id = d.session`,
+], [
+  `ALTER TABLE spending ADD COLUMN written INTEGER NOT NULL DEFAULT 0`,
 ]];
 
 /**

@@ -104,7 +104,7 @@ class SessionWriter {
       "INSERT INTO docs (session, seq, turn, role, time, offset, length) VALUES (?, ?, ?, ?, ?, ?, ?)",
     );
     this.#words = database.prepare("INSERT INTO words (rowid, text) VALUES (?, ?)");
-    this.#spending = database.prepare("INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    this.#spending = database.prepare("INSERT INTO spending VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     this.#reset = database.prepare("INSERT INTO resets VALUES (?, ?, ?, ?, ?)");
   }
 
@@ -172,10 +172,10 @@ class SessionWriter {
 
   #spend(id: number, event: EventOf<"message.end">): void {
     if (!event.usage) return;
-    const { inputTokens, cachedTokens, outputTokens, reasoningTokens } = event.usage;
+    const { inputTokens, cachedTokens, outputTokens, reasoningTokens, cacheWriteTokens = 0 } = event.usage;
     const { currency = null, amount = null } = event.cost ?? {};
     const day = (event.time ?? "").slice(0, 10);
     const counts = [inputTokens, cachedTokens, outputTokens, reasoningTokens];
-    this.#spending.run(id, event.seq, day, event.model ?? "", ...counts, currency, amount);
+    this.#spending.run(id, event.seq, day, event.model ?? "", ...counts, currency, amount, cacheWriteTokens);
   }
 }

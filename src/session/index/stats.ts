@@ -57,6 +57,7 @@ export function statsRows(database: DatabaseSync, options: StatsOptions): StatsR
   const rows = database.prepare(
     `SELECT ${key} AS key, COUNT(DISTINCT s.id) AS sessions, COUNT(*) AS requests, SUM(p.input) AS input,
        SUM(p.cached) AS cached, SUM(p.output) AS output, SUM(p.reasoning) AS reasoning,
+       SUM(p.written) AS written,
        SUM(p.currency IS NULL) AS unpriced ${from} GROUP BY 1 ORDER BY 1`,
   );
   return rows.all(...values).map((row) => ({
@@ -68,6 +69,7 @@ export function statsRows(database: DatabaseSync, options: StatsOptions): StatsR
       cachedTokens: Number(row.cached),
       outputTokens: Number(row.output),
       reasoningTokens: Number(row.reasoning),
+      ...(Number(row.written) > 0 ? { cacheWriteTokens: Number(row.written) } : {}),
     },
     costs: costs.get(String(row.key)) ?? {},
     unpriced: Number(row.unpriced),

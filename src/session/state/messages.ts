@@ -45,6 +45,7 @@ function assistantMessage(event: EventOf<"message.end">): Message | undefined {
     content: event.content,
     ...(event.reasoning ? { reasoning: event.reasoning } : {}),
     ...(calls.length > 0 ? { calls } : {}),
+    ...(!event.interrupted && event.parts?.length ? { parts: event.parts } : {}),
   };
 }
 

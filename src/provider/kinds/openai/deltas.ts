@@ -5,8 +5,8 @@ import { safeText } from "../../../util/json.ts";
 import { TextCalls } from "../../text_calls.ts";
 import { ThinkTags } from "../../think_tags.ts";
 import { type CallDelta, ToolCallCollector } from "../../tool_calls.ts";
-import type { EventReceiver } from "./events.ts";
-import type { Channel } from "./delta_template.ts";
+import type { EventReceiver } from "../../wire/events.ts";
+import type { Channel } from "../../wire/delta_template.ts";
 import { readUsage } from "./usage.ts";
 
 /** The parts of a stream event, or of a whole completion, that are read. */

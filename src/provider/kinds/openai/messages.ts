@@ -2,34 +2,41 @@ import type {
   AssistantMessage,
   ImagePart,
   Message,
+  Prefix,
   ToolCall,
   ToolMessage,
   UserMessage,
 } from "../../../core/mod.ts";
 import type { ProviderEntry } from "../../../config/mod.ts";
-import { isRecord, parseJson, safeText } from "../../../util/json.ts";
+import { safeText } from "../../../util/json.ts";
+import type { ModelRequest } from "../../provider.ts";
+import { dataUrl, IMAGES_ABOVE, visibleText, wireArguments, wireName } from "../../wire/message_parts.ts";
+import type { MessageWriter } from "../../wire/request_buffer.ts";
+import { type BodyOptions, head, tail } from "./request.ts";
 
 type Compat = ProviderEntry["compat"];
 
-/** The wire form of one conversation's messages. */
-export interface WireStyle {
+interface WireStyle {
   readonly compat: Compat;
   readonly vision: boolean;
 }
 
-/** The messages as JSON texts, one per wire message, in order. */
-export class MessageWriter {
+/** The messages of one conversation as chat completions take them. */
+export class ChatMessages implements MessageWriter {
+  readonly head: string;
+  readonly first: readonly string[];
+  readonly #options: BodyOptions;
   readonly #style: WireStyle;
   #pendingImages: ImagePart[] = [];
 
-  constructor(style: WireStyle) {
-    this.#style = style;
-  }
-
-  system(text: string): string[] {
-    return text === ""
+  constructor(options: BodyOptions, { system, tools }: Prefix) {
+    const { entry: { compat }, model } = options;
+    this.#options = options;
+    this.#style = { compat, vision: model.vision };
+    this.head = head(options, tools);
+    this.first = system === ""
       ? []
-      : [JSON.stringify({ role: this.#style.compat.system_role, content: safeText(text) })];
+      : [JSON.stringify({ role: compat.system_role, content: safeText(system) })];
   }
 
   /** A result of a tool cannot carry images on this wire; they follow the last result of the group. */
@@ -45,30 +52,25 @@ export class MessageWriter {
     return [...images, JSON.stringify(wire)];
   }
 
-  /** Returns what has to follow the messages written so far before the request can go out. */
   flush(): string[] {
     if (this.#pendingImages.length === 0) return [];
     const images = this.#pendingImages;
     this.#pendingImages = [];
-    const label = { type: "text", text: "Images from the tool results above:" };
+    const label = { type: "text", text: IMAGES_ABOVE };
     return [JSON.stringify({ role: "user", content: [label, ...images.map(imagePart)] })];
+  }
+
+  end(request: ModelRequest): string {
+    return `]${tail(this.#options, request)}}`;
   }
 }
 
 function imagePart(image: ImagePart): unknown {
-  return { type: "image_url", image_url: { url: `data:${image.mime};base64,${image.data}` } };
-}
-
-/** The text with a note in place of images the model cannot see. */
-function blindText(text: string, images: readonly ImagePart[] | undefined, style: WireStyle): string {
-  const safe = safeText(text);
-  if (style.vision || !images?.length) return safe;
-  const what = images.length === 1 ? "1 image" : `${images.length} images`;
-  return `${safe}${safe === "" ? "" : "\n"}[${what} left out: this model takes no images]`;
+  return { type: "image_url", image_url: { url: dataUrl(image) } };
 }
 
 function userMessage(message: UserMessage, style: WireStyle): unknown {
-  const text = blindText(message.content, message.images, style);
+  const text = visibleText(message, style.vision);
   if (!style.vision || !message.images?.length) return { role: "user", content: text };
   const parts = text === "" ? [] : [{ type: "text", text }];
   return { role: "user", content: [...parts, ...message.images.map(imagePart)] };
@@ -79,7 +81,7 @@ function toolMessage(message: ToolMessage, style: WireStyle): unknown {
     role: "tool",
     tool_call_id: message.callId,
     ...(style.compat.tool_name ? { name: wireName(message.name) } : {}),
-    content: blindText(message.content, message.images, style),
+    content: visibleText(message, style.vision),
   };
 }
 
@@ -103,17 +105,4 @@ function wireCall(call: ToolCall): unknown {
     type: "function",
     function: { name: wireName(call.name), arguments: wireArguments(call.arguments) },
   };
-}
-
-/** Servers refuse a history whose function names they would not have allowed. */
-function wireName(name: string): string {
-  return name.replace(/[^A-Za-z0-9_-]/g, "_") || "_";
-}
-
-/**
- * Servers parse the arguments of earlier calls and refuse what is not an object, so unreadable text travels
- * inside one.
- */
-function wireArguments(text: string): string {
-  return isRecord(parseJson(text)) ? text : JSON.stringify({ invalid_json: safeText(text) });
 }

@@ -2,7 +2,9 @@ import type { Chunk, FinishReason } from "../../../core/mod.ts";
 import { htmlText, protocolFailure } from "../../errors.ts";
 import { type Endpoint, quote } from "../../failure.ts";
 import { ReplyCollector } from "./deltas.ts";
-import { EventReader } from "./events.ts";
+import { EventReader } from "../../wire/events.ts";
+import type { ReplyReader } from "../../wire/http_stream.ts";
+import { DELTA_SHAPE } from "./delta_shape.ts";
 
 /** The facts of its request that a reply needs. */
 export interface ReplyContext {
@@ -23,7 +25,7 @@ type Form = "unknown" | "events" | "json" | "html";
 /**
  * Reads the text of one successful response, whatever form it turns out to have, and says what came of it.
  */
-export class Reply {
+export class Reply implements ReplyReader {
   readonly #context: ReplyContext;
   readonly #collector: ReplyCollector;
   readonly #events: EventReader;
@@ -34,10 +36,9 @@ export class Reply {
   constructor(context: ReplyContext) {
     this.#context = context;
     this.#collector = new ReplyCollector(context.endpoint, context);
-    this.#events = new EventReader(this.#collector);
+    this.#events = new EventReader(this.#collector, DELTA_SHAPE, /tool_call/);
   }
 
-  /** Tells whether everything that matters has come, so that waiting for more is optional. */
   get over(): "no" | "finished" | "counted" | "done" {
     if (this.#events.done) return "done";
     if (this.#collector.finish === undefined || this.#form !== "events") return "no";

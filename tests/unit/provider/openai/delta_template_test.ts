@@ -1,12 +1,13 @@
 import fc from "fast-check";
 import { assertEquals } from "../../../support/assert.ts";
-import { DeltaTemplate } from "../../../../src/provider/kinds/openai/delta_template.ts";
+import { DELTA_SHAPE } from "../../../../src/provider/kinds/openai/delta_shape.ts";
+import { DeltaTemplate } from "../../../../src/provider/wire/delta_template.ts";
 
 type Event = { choices?: { delta?: Record<string, unknown> }[] };
 
 /** What the shape makes of a stream, and what a parser makes of it. */
 function both(lines: readonly string[]): [string[], string[]] {
-  const shape = new DeltaTemplate();
+  const shape = new DeltaTemplate(DELTA_SHAPE);
   const fast: string[] = [];
   const slow: string[] = [];
   for (const line of lines) {
@@ -47,7 +48,7 @@ Deno.test("TextShape reads what a parser reads when texts hold quotes, escapes a
 });
 
 Deno.test("TextShape reads texts without parsing when only they change", () => {
-  const shape = new DeltaTemplate();
+  const shape = new DeltaTemplate(DELTA_SHAPE);
   const line = (text: string) => JSON.stringify({ id: 1, choices: [{ index: 0, delta: { content: text } }] });
   shape.learn(line("a"), JSON.parse(line("a")));
   assertEquals(["b", "line\n", "tab\t\\n", ""].map((text) => shape.read(line(text))), [
@@ -70,7 +71,7 @@ Deno.test("TextShape learns nothing when an event says more than one text", () =
     null,
   ];
   for (const event of events) {
-    const shape = new DeltaTemplate();
+    const shape = new DeltaTemplate(DELTA_SHAPE);
     const line = JSON.stringify(event);
     shape.learn(line, event);
     assertEquals(shape.read(line), undefined);

@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { Message } from "../../../../src/core/mod.ts";
-import { RequestWriter } from "../../../../src/provider/kinds/openai/request.ts";
+import { ChatMessages } from "../../../../src/provider/kinds/openai/messages.ts";
+import { RequestBuffer } from "../../../../src/provider/wire/request_buffer.ts";
 import { providerEntry } from "../../../support/model_client.ts";
 import { pairingProblems, rawMessages } from "../../../support/model_checks.ts";
 
@@ -9,9 +10,9 @@ const PREFIX = { system: "Be brief", tools: [TOOL] };
 const TASK: Message = { role: "user", content: "Go" };
 const IMAGE = { mime: "image/png", data: "AAAA" };
 
-function writer(fields: Record<string, unknown> = {}, effort?: string): RequestWriter {
+function writer(fields: Record<string, unknown> = {}, effort?: string): RequestBuffer {
   const entry = providerEntry(fields);
-  return new RequestWriter({
+  const options = {
     entry,
     model: {
       provider: entry.name,
@@ -21,7 +22,8 @@ function writer(fields: Record<string, unknown> = {}, effort?: string): RequestW
       ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
     },
     ...(effort ? { effort } : {}),
-  });
+  };
+  return new RequestBuffer(({ prefix }) => new ChatMessages(options, prefix));
 }
 
 const decode = (bytes: Uint8Array) => new TextDecoder("utf-8", { fatal: true }).decode(bytes);
@@ -30,7 +32,7 @@ function sent(fields: Record<string, unknown>, messages: readonly Message[] = [T
   return JSON.parse(decode(writer(fields).body({ prefix: PREFIX, messages, ...more })));
 }
 
-Deno.test("RequestWriter sends the minimum when nothing is configured", () => {
+Deno.test("The request sends the minimum when nothing is configured", () => {
   assertEquals(sent({}), {
     model: "m",
     stream: true,
@@ -40,7 +42,7 @@ Deno.test("RequestWriter sends the minimum when nothing is configured", () => {
   });
 });
 
-Deno.test("RequestWriter sends sampling, limits and extra fields when they are configured", () => {
+Deno.test("The request sends sampling, limits and extra fields when they are configured", () => {
   const body = sent({
     temperature: 0,
     top_p: 0.9,
@@ -67,7 +69,7 @@ Deno.test("RequestWriter sends sampling, limits and extra fields when they are c
   assertEquals(body.messages.length, 2);
 });
 
-Deno.test("RequestWriter gives way to the request when extra sets the same limit or tool choice", () => {
+Deno.test("The request gives way to the request when extra sets the same limit or tool choice", () => {
   const fields = { extra: { max_tokens: 5, tool_choice: "required", tools: [{ type: "web_search" }] } };
   const plain = sent(fields);
   assertEquals([plain.max_tokens, plain.tool_choice], [5, "required"]);
@@ -76,7 +78,7 @@ Deno.test("RequestWriter gives way to the request when extra sets the same limit
   assertEquals([own.max_tokens, own.tool_choice], [9, "none"]);
 });
 
-Deno.test("RequestWriter leaves the tool choice out when the server does not take it or there are no tools", () => {
+Deno.test("The request leaves the tool choice out when the server does not take it or there are no tools", () => {
   assertEquals(
     sent({ compat: { tool_choice: false } }, [TASK], { toolChoice: "none" }).tool_choice,
     undefined,
@@ -87,7 +89,7 @@ Deno.test("RequestWriter leaves the tool choice out when the server does not tak
   assertEquals(body.messages.length, 1);
 });
 
-Deno.test("RequestWriter puts the effort where the entry says", () => {
+Deno.test("The request puts the effort where the entry says", () => {
   const request = { prefix: PREFIX, messages: [TASK] };
   const nested = writer({
     compat: { effort_field: "reasoning.effort" },
@@ -112,7 +114,7 @@ const result = (callId: string, images?: Message["role"]): Message => ({
   ...(images ? { images: [IMAGE] } : {}),
 });
 
-Deno.test("RequestWriter writes assistant and tool messages in the vendor's way when compat flags ask for it", () => {
+Deno.test("The request writes assistant and tool messages in the vendor's way when compat flags ask for it", () => {
   const messages = [TASK, CALLED, result("1"), result("2"), {
     role: "assistant",
     content: "So",
@@ -138,7 +140,7 @@ Deno.test("RequestWriter writes assistant and tool messages in the vendor's way 
   assertEquals(all[5].reasoning_content, "ok");
 });
 
-Deno.test("RequestWriter sends images of tools after the last result of the group when the model sees", () => {
+Deno.test("The request sends images of tools after the last result of the group when the model sees", () => {
   const messages = [TASK, CALLED, result("1", "user"), result("2", "user"), {
     role: "user",
     content: "and?",
@@ -162,7 +164,7 @@ Deno.test("RequestWriter sends images of tools after the last result of the grou
   ]);
 });
 
-Deno.test("RequestWriter says that images were left out when the model does not see", () => {
+Deno.test("The request says that images were left out when the model does not see", () => {
   const body = sent({}, [TASK, CALLED, result("1", "user"), result("2"), {
     role: "user",
     content: "",
@@ -172,7 +174,7 @@ Deno.test("RequestWriter says that images were left out when the model does not 
   assertEquals(body[5].content, "[2 images left out: this model takes no images]");
 });
 
-Deno.test("RequestWriter makes each body a byte prefix of the next one when messages are only appended", () => {
+Deno.test("The request makes each body a byte prefix of the next one when messages are only appended", () => {
   const write = writer({ vision: true, max_output_tokens: 50 });
   const messages: Message[] = [TASK];
   let previous = "";
@@ -188,7 +190,7 @@ Deno.test("RequestWriter makes each body a byte prefix of the next one when mess
   }
 });
 
-Deno.test("RequestWriter writes the same bytes for a new array as for a grown one when a session is resumed", () => {
+Deno.test("The request writes the same bytes for a new array as for a grown one when a session is resumed", () => {
   const write = writer({ vision: true });
   const messages: Message[] = [TASK];
   write.body({ prefix: PREFIX, messages });
@@ -202,7 +204,7 @@ Deno.test("RequestWriter writes the same bytes for a new array as for a grown on
   );
 });
 
-Deno.test("RequestWriter starts anew when the conversation was compacted or the prefix changed", () => {
+Deno.test("The request starts anew when the conversation was compacted or the prefix changed", () => {
   const write = writer();
   const messages: Message[] = [TASK, { role: "assistant", content: "a" }];
   write.body({ prefix: PREFIX, messages });
@@ -215,7 +217,7 @@ Deno.test("RequestWriter starts anew when the conversation was compacted or the 
   assertEquals([other.messages[0].content, other.tools], ["New", undefined]);
 });
 
-Deno.test("RequestWriter serialises a message once when many requests carry it", () => {
+Deno.test("The request serialises a message once when many requests carry it", () => {
   let read = 0;
   const counted: Message = {
     role: "user",

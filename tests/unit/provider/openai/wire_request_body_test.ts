@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { Message } from "../../../../src/core/mod.ts";
-import { RequestWriter } from "../../../../src/provider/kinds/openai/request.ts";
+import { ChatMessages } from "../../../../src/provider/kinds/openai/messages.ts";
+import { RequestBuffer } from "../../../../src/provider/wire/request_buffer.ts";
 import { collect, InstantClock, openClient, PREFIX, providerEntry } from "../../../support/model_client.ts";
 import { type RecordedRequest, startModelServer } from "../../../support/model_server.ts";
 
@@ -26,10 +27,11 @@ const FRAMED = { length: true, chunked: false, expects: false, type: "applicatio
 
 function written(messages: readonly Message[]): string {
   const entry = providerEntry({});
-  const writer = new RequestWriter({
+  const options = {
     entry,
     model: { provider: entry.name, id: "m", contextWindow: entry.context_window, vision: entry.vision },
-  });
+  };
+  const writer = new RequestBuffer(({ prefix }) => new ChatMessages(options, prefix));
   return new TextDecoder().decode(writer.body({ prefix: PREFIX, messages }));
 }
 

@@ -1,5 +1,5 @@
 import { createParser } from "eventsource-parser";
-import { BLANK, type Channel, DeltaTemplate } from "./delta_template.ts";
+import { BLANK, type Channel, type DeltaShape, DeltaTemplate } from "./delta_template.ts";
 
 /** Receives what a stream says, in order. */
 export interface EventReceiver {
@@ -18,7 +18,8 @@ const PATIENCE = 4;
  */
 export class EventReader {
   readonly #target: EventReceiver;
-  readonly #shape = new DeltaTemplate();
+  readonly #shape: DeltaTemplate;
+  readonly #callMark: RegExp;
   readonly #parser = createParser({ onEvent: ({ data, event }) => this.#read(data, event) });
   /** True when every event so far is over, so that the parser holds nothing back. */
   #between = false;
@@ -31,8 +32,11 @@ export class EventReader {
   /** True once the server has said that it is done. */
   done = false;
 
-  constructor(target: EventReceiver) {
+  /** `callMark` finds the events that are about tool calls, also in broken JSON. */
+  constructor(target: EventReceiver, shape: DeltaShape, callMark: RegExp) {
     this.#target = target;
+    this.#shape = new DeltaTemplate(shape);
+    this.#callMark = callMark;
   }
 
   feed(text: string): void {
@@ -81,7 +85,7 @@ export class EventReader {
     if (events === undefined) {
       if (type === "error") return this.#target.add({ error: data });
       this.broken++;
-      if (data.includes("tool_call")) this.brokenCall = true;
+      if (this.#callMark.test(data)) this.brokenCall = true;
       return;
     }
     for (const event of events) {

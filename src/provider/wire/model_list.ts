@@ -1,7 +1,7 @@
-import { ReasonixError } from "../../../core/mod.ts";
-import { connectionFailure, protocolFailure, reportedFailure } from "../../errors.ts";
-import { type Endpoint, ProviderFailure } from "../../failure.ts";
-import type { ProviderDeps } from "../../kind.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { connectionFailure, protocolFailure, reportedFailure } from "../errors.ts";
+import { type Endpoint, ProviderFailure } from "../failure.ts";
+import type { ProviderDeps } from "../kind.ts";
 
 const LONGEST_WAIT_MS = 15_000;
 

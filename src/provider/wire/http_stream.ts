@@ -1,11 +1,10 @@
-import type { Chunk } from "../../../core/mod.ts";
-import { connectionFailure, reportedFailure } from "../../errors.ts";
-import { type Endpoint, nameOf, ProviderFailure } from "../../failure.ts";
-import type { ProviderDeps } from "../../kind.ts";
-import { retryAfter } from "../../retry.ts";
-import { IdleTimeout, type Limit } from "../../idle_timeout.ts";
+import type { Chunk } from "../../core/mod.ts";
+import { connectionFailure, reportedFailure } from "../errors.ts";
+import { type Endpoint, nameOf, ProviderFailure } from "../failure.ts";
+import type { ProviderDeps } from "../kind.ts";
+import { retryAfter } from "../retry.ts";
+import { IdleTimeout, type Limit } from "../idle_timeout.ts";
 import { requestBody } from "./body.ts";
-import { Reply, type ReplyContext } from "./reply.ts";
 
 const READ_SIZE = 64 * 1024;
 /**
@@ -26,12 +25,25 @@ const GRACE_MS = {
   done: 100,
 } as const;
 
+/** Reads the text of one successful response; a kind knows its form. */
+export interface ReplyReader {
+  /** Tells whether everything that matters has come, so that waiting for more is optional. */
+  readonly over: "no" | keyof typeof GRACE_MS;
+  /** Takes text as it comes in, cut anywhere. Throws a ProviderFailure when it reports an error. */
+  feed(text: string): void;
+  /** Returns what can be shown since the last call, adjacent pieces joined. */
+  take(): readonly Chunk[];
+  /** The rest of the reply after its last byte. Throws a ProviderFailure when it is none. */
+  end(): Promise<readonly Chunk[]>;
+}
+
 /** One request, ready to be sent. */
 export interface Attempt {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array<ArrayBuffer>;
-  readonly reply: ReplyContext;
+  readonly endpoint: Endpoint;
+  readonly reply: ReplyReader;
   readonly firstByteMs: number;
   readonly idleMs: number;
 }
@@ -54,8 +66,7 @@ export async function* streamReply(
     expired = limit;
     controller.abort();
   });
-  const endpoint = attempt.reply.endpoint;
-  const reply = new Reply(attempt.reply);
+  const { endpoint, reply } = attempt;
   let phase: "connecting" | "reading" | "complete" = "connecting";
   const stopLooking = lookLater(attempt, deps, (failure) => {
     if (phase === "connecting") controller.abort(failure);
@@ -102,7 +113,7 @@ export async function* streamReply(
 
 /** Returns the response once its head has come. Throws ProviderFailure when its status is no success. */
 async function send(attempt: Attempt, deps: ProviderDeps, signal: AbortSignal): Promise<Response> {
-  const { url, headers, body, reply: { endpoint } } = attempt;
+  const { url, headers, body, endpoint } = attempt;
   const init = { method: "POST", headers, body: await requestBody(body), signal };
   const response = await deps.fetch(url, init);
   if (!response.ok) throw await statusFailure(response, endpoint, deps);
@@ -111,7 +122,7 @@ async function send(attempt: Attempt, deps: ProviderDeps, signal: AbortSignal): 
 
 /** Looks at the connection after a while, unless it is called off; tells what keeps it from being made. */
 function lookLater(
-  { url, reply: { endpoint } }: Attempt,
+  { url, endpoint }: Attempt,
   { clock }: ProviderDeps,
   tell: (failure: ProviderFailure) => void,
 ): () => void {
@@ -123,7 +134,7 @@ function lookLater(
 }
 
 /** Yields what is ready to be shown, also when the text ends in a reported error. */
-function* feed(reply: Reply, texts: Iterable<string>): Generator<Chunk, void> {
+function* feed(reply: ReplyReader, texts: Iterable<string>): Generator<Chunk, void> {
   let failure: unknown;
   try {
     for (const text of texts) reply.feed(text);

@@ -1,6 +1,6 @@
-import { proxyVariable } from "../../../util/network/failure.ts";
-import { type Endpoint, nameOf, ProviderFailure } from "../../failure.ts";
-import type { Clock } from "../../kind.ts";
+import { proxyVariable } from "../../util/network/failure.ts";
+import { type Endpoint, nameOf, ProviderFailure } from "../failure.ts";
+import type { Clock } from "../kind.ts";
 
 /** Longest time that a working connection takes to be made. */
 const LIMIT_MS = 10_000;

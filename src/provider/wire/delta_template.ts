@@ -1,17 +1,25 @@
 /** The channel that the text of a delta belongs to. */
 export type Channel = "text" | "reasoning";
 
-const FIELDS: readonly (readonly [field: string, channel: Channel])[] = [
-  ["content", "text"],
-  ["reasoning_content", "reasoning"],
-  ["reasoning", "reasoning"],
-];
 /** After this many events in a row that fit no learned shape the stream is one whose events all differ. */
 const PATIENCE = 16;
 const PROBE = "?";
-const FIELD = "data: ";
 /** The end of an event where lines end in line feeds. */
 export const BLANK = "\n\n";
+
+/** The one text of an event that says nothing else, with the name of its field. */
+export interface OnlyText {
+  readonly field: string;
+  readonly channel: Channel;
+  readonly text: string;
+}
+
+/** The look of the text deltas of a wire. */
+export interface DeltaShape {
+  /** What stands before the JSON of an event: `data: `, after an `event:` line where a wire has one. */
+  readonly start: string;
+  onlyText(event: unknown): OnlyText | undefined;
+}
 
 /** Texts of events that follow each other, and where the first event begins that is not one of them. */
 interface Run {
@@ -29,9 +37,14 @@ interface Run {
  */
 export class DeltaTemplate {
   channel: Channel = "text";
+  readonly #shape: DeltaShape;
   #before = "";
   #after = "";
   #misses = 0;
+
+  constructor(shape: DeltaShape) {
+    this.#shape = shape;
+  }
 
   read(data: string): string | undefined {
     const before = this.#before;
@@ -48,7 +61,7 @@ export class DeltaTemplate {
   /** `at` is the beginning of an event. One that is cut off at the end of the text is not of the run. */
   readRun(text: string, at: number): Run {
     const said: string[] = [];
-    const head = `${FIELD}${this.#before}`;
+    const head = `${this.#shape.start}${this.#before}`;
     if (this.#before === "" || !text.startsWith(head, at)) return { texts: said, end: at };
     const tail = `${this.#after}${BLANK}`;
     const seam = tail + head;
@@ -71,7 +84,7 @@ export class DeltaTemplate {
   /** Remembers the surroundings of a parsed event when its only content is one text. */
   learn(data: string, event: unknown): void {
     if (this.#misses > PATIENCE) return;
-    const found = onlyText(event);
+    const found = this.#shape.onlyText(event);
     if (found === undefined) return;
     this.#misses++;
     const key = `"${found.field}":"`;
@@ -80,7 +93,7 @@ export class DeltaTemplate {
     if (start < key.length || !data.startsWith(`${written}"`, start)) return;
     const before = data.slice(0, start);
     const after = data.slice(start + written.length);
-    if (onlyText(JSON.parse(before + PROBE + after))?.text !== PROBE) return;
+    if (this.#shape.onlyText(JSON.parse(before + PROBE + after))?.text !== PROBE) return;
     this.#before = before;
     this.#after = after;
     this.channel = found.channel;
@@ -98,35 +111,4 @@ function unescaped(inner: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-interface Found {
-  readonly field: string;
-  readonly channel: Channel;
-  readonly text: string;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** The one text of an event that says nothing else, with its field. */
-function onlyText(event: unknown): Found | undefined {
-  if (typeof event !== "object" || event === null) return undefined;
-  const { choices, usage, x_groq, error } = event as Fields;
-  if (!Array.isArray(choices) || choices.length !== 1 || [usage, x_groq, error].some(isPresent)) {
-    return undefined;
-  }
-  const choice: Fields = choices[0] ?? {};
-  const delta = choice.delta as Fields | null | undefined;
-  if (!isPresent(delta) || [choice.finish_reason, choice.usage].some(isPresent)) return undefined;
-  if ([delta.tool_calls, delta.function_call, delta.refusal].some(isPresent)) return undefined;
-  const said = FIELDS.flatMap(([field, channel]) => {
-    const text = delta[field];
-    return text === undefined || text === null || text === "" ? [] : [{ field, channel, text }];
-  });
-  const [first] = said;
-  return said.length === 1 && typeof first?.text === "string" ? { ...first, text: first.text } : undefined;
-}
-
-function isPresent<T>(value: T | null | undefined): value is T {
-  return value !== undefined && value !== null;
 }

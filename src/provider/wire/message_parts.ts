@@ -1,0 +1,50 @@
+import type { ImagePart, Message, ProviderPart } from "../../core/mod.ts";
+import { isRecord, parseJson, safeText } from "../../util/json.ts";
+import type { ModelInfo } from "../provider.ts";
+
+/** Stands before images that a wire takes from the user only, although tools gave them. */
+export const IMAGES_ABOVE = "Images from the tool results above:";
+
+export function dataUrl({ mime, data }: ImagePart): string {
+  return `data:${mime};base64,${data}`;
+}
+
+/** The text of a message, with a note in place of images when the model cannot see. */
+export function visibleText(
+  message: { readonly content: string; readonly images?: readonly ImagePart[] },
+  vision: boolean,
+): string {
+  const { content, images } = message;
+  const safe = safeText(content);
+  if (vision || !images?.length) return safe;
+  const what = images.length === 1 ? "1 image" : `${images.length} images`;
+  return `${safe}${safe === "" ? "" : "\n"}[${what} left out: this model takes no images]`;
+}
+
+/** Servers refuse a history whose function names they would not have allowed. */
+export function wireName(name: string): string {
+  return name.replace(/[^A-Za-z0-9_-]/g, "_") || "_";
+}
+
+/**
+ * Servers parse the arguments of earlier calls and refuse what is not an object, so unreadable text travels
+ * inside one.
+ */
+export function wireArguments(text: string): string {
+  return isRecord(parseJson(text)) ? text : JSON.stringify({ invalid_json: safeText(text) });
+}
+
+/** Sources of the parts in a conversation that a model cannot take, each named once as provider/model. */
+export function foreignSources(
+  messages: readonly Message[],
+  model: Pick<ModelInfo, "provider" | "id">,
+): readonly string[] {
+  const parts = messages.flatMap((message) => message.role === "assistant" ? message.parts ?? [] : []);
+  return [
+    ...new Set(parts.filter((part) => !isFrom(part, model)).map((part) => `${part.provider}/${part.model}`)),
+  ];
+}
+
+function isFrom(part: ProviderPart, model: Pick<ModelInfo, "provider" | "id">): boolean {
+  return part.provider === model.provider && part.model === model.id;
+}

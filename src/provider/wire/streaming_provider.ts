@@ -1,0 +1,39 @@
+import type { Chunk } from "../../core/mod.ts";
+import type { Endpoint } from "../failure.ts";
+import type { KindOptions } from "../kind.ts";
+import type { ModelRequest, Provider } from "../provider.ts";
+import { withRetry } from "../retry.ts";
+import { type ReplyReader, streamReply } from "./http_stream.ts";
+
+/** What a kind that streams over HTTP has to say about its wire. */
+export interface Wire {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly endpoint: Endpoint;
+  /** Address of a reply that comes from no server, for rehearsals: a `data:` URL in the form of the wire. */
+  readonly nowhere: string;
+  /** The body of an attempt, valid until the next one. */
+  body(request: ModelRequest): Uint8Array<ArrayBuffer>;
+  /** Reads the reply to the body that was written last. */
+  reply(request: ModelRequest): ReplyReader;
+}
+
+/** A provider over HTTP: attempts with limits and retries around what the wire of a kind needs. */
+export function streamingProvider({ entry, model, deps }: KindOptions, wire: Wire): Provider {
+  const policy = { maxAttempts: entry.max_attempts, maxWaitMs: entry.max_wait_seconds * 1000 };
+  const { headers, endpoint } = wire;
+  const limits = {
+    firstByteMs: entry.first_byte_timeout_seconds * 1000,
+    idleMs: entry.idle_timeout_seconds * 1000,
+  };
+  const streamTo =
+    (url: string) => (request: ModelRequest, signal: AbortSignal): AsyncGenerator<Chunk, void> => {
+      const attempt = () => {
+        const body = wire.body(request);
+        const reply = wire.reply(request);
+        return streamReply({ url, headers, body, endpoint, reply, ...limits }, deps, signal);
+      };
+      return withRetry(attempt, policy, deps, signal);
+    };
+  return { name: entry.name, model, stream: streamTo(wire.url), rehearse: streamTo(wire.nowhere) };
+}
