@@ -45,6 +45,8 @@ export class StdioTransport implements Transport {
   #closing: Promise<void> | undefined;
   /** Requests that are waiting, to answer those whose answer cannot be read. */
   readonly #pending = new Set<string | number>();
+  /** Messages that were read and not handed on yet. */
+  readonly #arrived: JSONRPCMessage[] = [];
   #noise = 0;
   /** A message has come. */
   #heard = false;
@@ -106,6 +108,7 @@ export class StdioTransport implements Transport {
     try {
       for (let read = await reader.read(); !read.done; read = await reader.read()) {
         lines.push(read.value as Uint8Array<ArrayBuffer>);
+        await this.#handOn();
       }
     } catch {
       // The status tells more.
@@ -147,7 +150,20 @@ export class StdioTransport implements Transport {
     }
     this.#heard = true;
     if (!("method" in message)) this.#pending.delete(message.id as string | number);
-    this.onmessage?.(this.#options.filter.accept(message as JSONRPCMessage));
+    this.#arrived.push(this.#options.filter.accept(message as JSONRPCMessage));
+  }
+
+  /**
+   * The SDK takes in an answer at once and what it was told before only after a moment, when nobody waits for
+   * the progress of that call any more: an answer gives the messages before it that moment.
+   */
+  async #handOn(): Promise<void> {
+    let told = false;
+    for (const message of this.#arrived.splice(0)) {
+      if (told && !("method" in message)) await new Promise<void>((resolve) => void after(0, resolve));
+      told = "method" in message;
+      this.onmessage?.(message);
+    }
   }
 
   /** Answers in place of the server, so that the call ends at once and says why. */
@@ -159,7 +175,7 @@ export class StdioTransport implements Transport {
     const id = ids.find((one) => this.#pending.has(one as string | number)) ?? [...this.#pending][0];
     if (typeof id !== "string" && typeof id !== "number") return;
     this.#pending.delete(id);
-    this.onmessage?.({ jsonrpc: "2.0", id, error: { code: -32001, message } });
+    this.#arrived.push({ jsonrpc: "2.0", id, error: { code: -32001, message } });
   }
 
   #closed(): void {
