@@ -24,9 +24,9 @@ const KNOWN_SERVERS: readonly KnownServer[] = [
 
 const LIMIT_MS = 300;
 
-/** Finds model servers on this machine. Nothing else is asked, and no longer than 300 ms. */
-export async function findLocalServers(known = KNOWN_SERVERS): Promise<LocalServer[]> {
-  const signal = AbortSignal.timeout(LIMIT_MS);
+/** Finds model servers on this machine. Nothing else is asked, and no longer than the limit. */
+export async function findLocalServers(known = KNOWN_SERVERS, limitMs = LIMIT_MS): Promise<LocalServer[]> {
+  const signal = AbortSignal.timeout(limitMs);
   const found = await Promise.all(known.map((server) => ask(server, signal)));
   return found.filter((server) => server !== undefined);
 }

@@ -140,8 +140,12 @@ Deno.test("TurnCheckpoints looks for the changes of a command while the model is
   await using b = await bench({ readsOnly: true });
   const seen: (string | undefined)[] = [];
   const slow: Reply = async function* () {
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    seen.push(...b.events.flatMap((event) => event.type === "notice" ? [event.code] : []));
+    const notices = () => b.events.flatMap((event) => event.type === "notice" ? [event.code] : []);
+    const end = performance.now() + 30_000;
+    while (notices().length === 0 && performance.now() < end) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    seen.push(...notices());
     yield* say("ok");
   };
   await b.turn(

@@ -71,7 +71,7 @@ Deno.test("a server of the old era that ends at the probe, or says nothing, is s
   ], { home: `${temp.path}/home` });
   const before = performance.now();
   assertEquals(await started(mcp), ["ends ready", "silent ready"]);
-  assert(performance.now() - before < 10_000, "it took more than ten seconds");
+  assert(performance.now() - before < 25_000, "the limit of the start was waited for");
   assertEquals((await mcp.call("mcp__silent__echo", ECHO)).content, "hello");
   const probed = (await readRecord(record)).filter(({ method }) => method === "server/discover");
   assertEquals(probed.length, 1);

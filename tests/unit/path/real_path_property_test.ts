@@ -80,7 +80,7 @@ Deno.test({
         }
         Deno.removeSync(root, { recursive: true });
       }),
-      { numRuns: 300 },
+      { numRuns: 300, seed: 10 },
     );
   },
 });
@@ -92,23 +92,29 @@ Deno.test("normalize is idempotent, keeps the root and contains agrees with the 
     way,
   )
     .map(([root, text]) => root + text.replaceAll("/", "\\"));
-  fc.assert(fc.property(absolute, absolute, windows, (a, b, w) => {
-    const [outer, inner, wide] = [normalize(a, false), normalize(b, false), normalize(w, true)];
-    assertEquals([normalize(outer, false), normalize(wide, true)], [outer, wide]);
-    assertEquals(splitPath(wide, true).root, /\\\\(?:srv|\?\\UNC)/.test(w) ? "//srv/share/" : "C:/");
-    const names = splitPath(outer, false).names;
-    const expected = names.every((each, i) => splitPath(inner, false).names[i] === each);
-    assertEquals(contains(outer, inner), expected);
-    assertEquals(contains(outer.toUpperCase(), inner, { fold: true }), expected);
-  }));
+  fc.assert(
+    fc.property(absolute, absolute, windows, (a, b, w) => {
+      const [outer, inner, wide] = [normalize(a, false), normalize(b, false), normalize(w, true)];
+      assertEquals([normalize(outer, false), normalize(wide, true)], [outer, wide]);
+      assertEquals(splitPath(wide, true).root, /\\\\(?:srv|\?\\UNC)/.test(w) ? "//srv/share/" : "C:/");
+      const names = splitPath(outer, false).names;
+      const expected = names.every((each, i) => splitPath(inner, false).names[i] === each);
+      assertEquals(contains(outer, inner), expected);
+      assertEquals(contains(outer.toUpperCase(), inner, { fold: true }), expected);
+    }),
+    { seed: 11 },
+  );
 });
 
 Deno.test("foldPath takes spellings that differ by case or composition for one, and changes nothing twice", () => {
-  fc.assert(fc.property(fc.string({ unit: "grapheme", maxLength: 12 }), (text) => {
-    const folded = foldPath(text);
-    assertEquals(foldPath(folded), folded);
-    assertEquals([foldPath(text.normalize("NFC")), foldPath(text.normalize("NFD"))], [folded, folded]);
-  }));
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme", maxLength: 12 }), (text) => {
+      const folded = foldPath(text);
+      assertEquals(foldPath(folded), folded);
+      assertEquals([foldPath(text.normalize("NFC")), foldPath(text.normalize("NFD"))], [folded, folded]);
+    }),
+    { seed: 12 },
+  );
   assertEquals(foldPath("/Stra\u00dfe/CAF\u00c9\u200c"), foldPath("/STRASSE/cafe\u0301"));
 });
 

@@ -20,11 +20,14 @@ Deno.test("toolName gives another name for one that is taken", () => {
 });
 
 Deno.test("toolName fits every wire and is the same every time, whatever the names", () => {
-  fc.assert(fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (server, tool) => {
-    const name = toolName(server, tool);
-    assert(/^mcp__[A-Za-z0-9_-]{1,59}$/.test(name), name);
-    assertEquals(toolName(server, tool), name);
-  }));
+  fc.assert(
+    fc.property(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }), (server, tool) => {
+      const name = toolName(server, tool);
+      assert(/^mcp__[A-Za-z0-9_-]{1,59}$/.test(name), name);
+      assertEquals(toolName(server, tool), name);
+    }),
+    { seed: 14 },
+  );
 });
 
 Deno.test("toolName keeps long names apart by the hash at their end", () => {

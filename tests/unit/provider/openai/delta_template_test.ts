@@ -32,19 +32,22 @@ Deno.test("TextShape reads what a parser reads when texts hold quotes, escapes a
     finish: fc.boolean(),
     time: fc.constantFrom(1, 2),
   });
-  fc.assert(fc.property(fc.array(event, { maxLength: 20 }), (events) => {
-    const lines = events.map(({ text, reasoning, finish, time }) =>
-      JSON.stringify({
-        time,
-        choices: [{
-          delta: { [reasoning ? "reasoning_content" : "content"]: text },
-          finish_reason: finish ? "stop" : null,
-        }],
-      })
-    );
-    const [fast, slow] = both(lines);
-    assertEquals(fast, slow);
-  }));
+  fc.assert(
+    fc.property(fc.array(event, { maxLength: 20 }), (events) => {
+      const lines = events.map(({ text, reasoning, finish, time }) =>
+        JSON.stringify({
+          time,
+          choices: [{
+            delta: { [reasoning ? "reasoning_content" : "content"]: text },
+            finish_reason: finish ? "stop" : null,
+          }],
+        })
+      );
+      const [fast, slow] = both(lines);
+      assertEquals(fast, slow);
+    }),
+    { seed: 1 },
+  );
 });
 
 Deno.test("TextShape reads texts without parsing when only they change", () => {

@@ -84,7 +84,7 @@ Deno.test("EventReader reads the same whether a stream comes at once, in pieces 
       assertEquals(readAll([stream]), expected);
       assertEquals(readAll(pieces), expected);
     }),
-    { numRuns: 400 },
+    { numRuns: 400, seed: 2 },
   );
 });
 

@@ -45,9 +45,9 @@ async function processesWith(word: string): Promise<string[]> {
 }
 
 async function eventually(check: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
+  const end = Date.now() + 60_000;
   while (!(await check())) {
-    assert(Date.now() < end, "it did not happen in ten seconds");
+    assert(Date.now() < end, "it did not happen in a minute");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -117,8 +117,8 @@ Deno.test("bash does not wait for children in the background, and ends them", as
 Deno.test("bash stops at its time limit with everything it started, and gives what was printed", async () => {
   await using b = await bench();
   const mark = `62.${crypto.getRandomValues(new Uint32Array(1))[0]}`;
-  const result = await b.run(`echo before; (trap '' TERM; sleep ${mark}); echo after`, { timeout_ms: 300 });
-  assertMatch(result.content, /^before\n\[stopped after 0\.3 s; .*run_in_background\]$/);
+  const result = await b.run(`echo before; (trap '' TERM; sleep ${mark}); echo after`, { timeout_ms: 1500 });
+  assertMatch(result.content, /^before\n\[stopped after 1\.5 s; .*run_in_background\]$/);
   assertEquals([result.isError, result.summary], [true, "timed out"]);
   await eventually(async () => (await processesWith(`sleep ${mark}`)).length === 0);
 });

@@ -59,8 +59,11 @@ Deno.test("job_output waits for the end of a job that prints all the time, but n
     command: "while [ ! -e go ]; do echo tick; sleep 0.01; done; echo last",
     run_in_background: true,
   });
-  const early = await b.call("job_output", { job_id: "job-1", wait_seconds: 1 });
-  assertMatch(early.content, /^tick\n[\s\S]*\[job-1 running after/);
+  let early = "";
+  while (!early.includes("tick")) {
+    early = (await b.call("job_output", { job_id: "job-1", wait_seconds: 1 })).content;
+  }
+  assertMatch(early, /^tick\n[\s\S]*\[job-1 running after/);
   const waiting = b.call("job_output", { job_id: "job-1", wait_seconds: 60 });
   await Deno.writeTextFile(`${b.context.cwd}/go`, "");
   assertMatch((await waiting).content, /(?:^|\n)last\n\[job-1 exited with code 0 after/);

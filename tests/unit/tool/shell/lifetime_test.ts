@@ -35,7 +35,7 @@ async function drive(end: (child: Deno.ChildProcess) => Promise<void>): Promise<
   await end(child);
   await child.status;
   await reader.cancel();
-  const deadline = Date.now() + 15_000;
+  const deadline = Date.now() + 60_000;
   while (await alive(mark) > 0 && Date.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
