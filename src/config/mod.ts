@@ -7,7 +7,7 @@ export { unnamedProvider } from "./query/built_in.ts";
 export { keySource, type KeySources, lookUpSecret, resolveKey } from "./query/provider_keys.ts";
 export { type EnvironmentSecrets, environmentSecrets } from "./query/secrets.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
-export { type ModelChoice, modelReferences, modelsOf, resolveModel } from "./query/models.ts";
+export { effortLevels, type ModelChoice, modelReferences, modelsOf, resolveModel } from "./query/models.ts";
 export {
   type ConfigSource,
   getConfigValue,

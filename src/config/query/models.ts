@@ -17,6 +17,18 @@ export function modelsOf(entry: ProviderEntry): string[] {
   return [...new Set(first === undefined ? listed : [first, ...listed])];
 }
 
+/** Levels that models of the usual vendors know, least thinking first. */
+const EFFORTS: readonly string[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+/**
+ * How much the models of an entry can be asked to think. A vendor's own word for it is known once it is the
+ * `effort` of the entry.
+ */
+export function effortLevels(entry: Pick<ProviderEntry, "effort"> | undefined): readonly string[] {
+  const own = entry?.effort ?? "";
+  return own === "" || EFFORTS.includes(own) ? EFFORTS : [...EFFORTS, own];
+}
+
 /** Every reference that `--model` accepts, for messages and completion. */
 export function modelReferences(config: Config): string[] {
   return config.providers.flatMap((entry) => [

@@ -16,11 +16,10 @@ export const texts = {
   modelIs: (name: string) => `The model is now ${name}, for this chat; nothing of it is cached there yet`,
   whichEffort: "How much may the model think?",
   effortIs: (level: string) => `The effort is ${level}`,
-  vendorsLevel: (level: string, names: string) =>
-    `The effort is ${level}, sent as it is: the usual levels are ${names}, and the vendor may refuse others`,
   vendorsOwn: "the vendor's own",
-  noLevel: (level: string) => `Cannot use "${level}" as an effort`,
-  levels: (names: string) => `use one word, such as ${names}`,
+  noLevel: (level: string) => `Cannot use "${level}" as an effort: there is no such level`,
+  levels: (names: string) =>
+    `use one of ${names}; a word of the vendor's own goes into the effort of its provider entry`,
 
   whichMode: (now: string) => `How far may the agent go? Now: ${now}`,
   modes: {

@@ -17,10 +17,9 @@ export const texts: typeof en = {
   modelIs: (name) => `本次聊天的模型已改为 ${name}，那里还没有缓存`,
   whichEffort: "模型的思考强度？",
   effortIs: (level) => `思考强度：${level}`,
-  vendorsLevel: (level, names) => `思考强度：${level}，原样发送：常用的是 ${names}，其他的供应商可能不接受`,
   vendorsOwn: "供应商默认",
-  noLevel: (level) => `“${level}”不是有效的思考强度`,
-  levels: (names) => `请使用一个词，例如 ${names}`,
+  noLevel: (level) => `没有“${level}”这一思考强度`,
+  levels: (names) => `请使用其中之一：${names}；供应商自有的等级请写入其条目的 effort`,
 
   whichMode: (now) => `智能体可以做到哪一步？当前：${now}`,
   modes: {

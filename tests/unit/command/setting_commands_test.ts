@@ -1,3 +1,4 @@
+import { ReasonixError } from "../../../src/core/mod.ts";
 import { LOCALES } from "../../../src/i18n/mod.ts";
 import { loadTrustedConfig } from "../../../src/assembly/mod.ts";
 import { allCommands } from "../../../src/command/mod.ts";
@@ -71,17 +72,27 @@ Deno.test("/model offers vendors whose key there is, and says why a provider lis
   assertStringIncludes(String((error as { remedy?: string } | undefined)?.remedy ?? ""), "mock");
 });
 
-Deno.test("/effort takes one word, and nothing is changed when the user leaves the list", async () => {
+Deno.test("/effort takes a known level, and nothing is changed when the user leaves the list", async () => {
   await using chat = await CommandFixture.open();
   await chat.type("/effort");
   assertEquals(chat.reopened, []);
   await chat.type("/effort high");
   assertEquals([chat.reopened, (await chat.session()).effort], [[{ effort: "high" }], "high"]);
-  assert(!chat.takeSaid().includes("minimal, low, medium, high"));
-  await chat.type("/effort nosuch");
-  assertEquals((await chat.session()).effort, "nosuch");
-  assertStringIncludes(chat.takeSaid(), "the usual levels are minimal, low, medium, high");
-  await assertRejects(() => chat.type("/effort very high"), Error, 'Cannot use "very high"');
+  for (const unknown of ["nosuch", "very high"]) {
+    const error = await assertRejects(() => chat.type(`/effort ${unknown}`), ReasonixError, `"${unknown}"`);
+    assertStringIncludes(error.remedy ?? "", "none, minimal, low, medium, high, xhigh, max");
+  }
+  assertEquals([chat.reopened.length, (await chat.session()).effort], [1, "high"]);
+});
+
+Deno.test("/effort knows the level that the provider's entry has of its own", async () => {
+  await using chat = await CommandFixture.open();
+  const file = `${chat.home}/config.toml`;
+  const text = await Deno.readTextFile(file);
+  await Deno.writeTextFile(file, text.replace('models = ["one"', 'effort = "turbo"\nmodels = ["one"'));
+  await chat.reopen({});
+  await chat.type("/effort Turbo");
+  assertEquals(chat.reopened.at(-1), { effort: "turbo" });
 });
 
 Deno.test("/mode switches both kinds of mode, and yolo only after a yes", async () => {

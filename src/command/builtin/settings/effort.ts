@@ -1,35 +1,47 @@
+import type { Assembly } from "../../../assembly/mod.ts";
+import { effortLevels } from "../../../config/mod.ts";
 import { ReasonixError } from "../../../core/mod.ts";
 import { loadTexts } from "../../../i18n/mod.ts";
 import type { CommandBody } from "../../command.ts";
 import { goOn } from "../../going_on.ts";
 
-/** Names that most models know; others can be typed. */
-const LEVELS = ["minimal", "low", "medium", "high"];
-
 export const command: CommandBody = {
   async run(host, argument) {
     const texts = await loadTexts("setting_commands", host.locale);
-    const { effort } = await host.session();
+    const session = await host.session();
+    const { effort } = session;
     if (argument === "" && host.headless) return host.say(texts.effortIs(effort ?? texts.vendorsOwn));
-    const level = argument || await host.choose(
+    const levels = levelsOf(session);
+    const wanted = argument || await host.choose(
       texts.whichEffort,
-      LEVELS.map((value) => ({
+      levels.map((value) => ({
         label: value,
         value,
         ...(value === effort ? { detail: texts.current } : {}),
       })),
-      { current: Math.max(0, LEVELS.indexOf(effort ?? "")) },
+      { current: Math.max(0, levels.indexOf(effort ?? "")) },
     );
-    if (level === undefined) return;
-    if (!/^[\w-]{1,32}$/.test(level)) {
-      throw new ReasonixError(texts.noLevel(level), {
+    if (wanted === undefined) return;
+    const level = levels.find((each) => each.toLowerCase() === wanted.toLowerCase());
+    if (level === undefined) {
+      throw new ReasonixError(texts.noLevel(wanted), {
         exit: "usage",
-        remedy: texts.levels(LEVELS.join(", ")),
+        remedy: texts.levels(levels.join(", ")),
       });
     }
     await goOn(host, { effort: level });
-    const isKnown = LEVELS.includes(level);
-    host.say(isKnown ? texts.effortIs(level) : texts.vendorsLevel(level, LEVELS.join(", ")));
+    host.say(texts.effortIs(level));
   },
-  complete: () => LEVELS.map((value) => ({ value })),
+  async complete(host) {
+    const session = await host.session();
+    const texts = await loadTexts("setting_commands", host.locale);
+    return levelsOf(session).map((value) => ({
+      value,
+      ...(value === session.effort ? { detail: texts.current } : {}),
+    }));
+  },
 };
+
+function levelsOf({ loaded, provider: { model } }: Assembly): readonly string[] {
+  return effortLevels(loaded.config.providers.find(({ name }) => name === model.provider));
+}
