@@ -66,6 +66,8 @@ export interface SayingWords {
   readonly unknownKey: [key: string];
   readonly removeKey: [];
   readonly showKeys: [];
+  readonly replacedDirectory: [file: string];
+  readonly allowAnew: [];
   readonly usedTwice: [name: string, list: string];
   readonly renameEntry: [];
 

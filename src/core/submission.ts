@@ -11,7 +11,8 @@ export interface UserInput {
 /** Answer to an approval request. */
 export interface ApprovalAnswer {
   readonly allow: boolean;
-  readonly scope: "once" | "session" | "always";
+  /** `project` lasts as `always` does, in this project alone. */
+  readonly scope: "once" | "session" | "project" | "always";
   /** The rule that the scope covers, a proposed one or one that `checkRule` takes; absent: the exact one. */
   readonly rule?: string;
   /** Passed on to the model with a refusal. */

@@ -81,6 +81,11 @@ export interface ApprovalRequest {
   readonly rule?: string;
   /** A wider rule that can be chosen instead, such as `Bash(go test:*)`. */
   readonly prefixRule?: string;
+  /**
+   * The rule that "project" would save: as `rule`, with a file of the project by its path there. `prefixRule`
+   * can be chosen for it, too.
+   */
+  readonly projectRule?: string;
   /** What is wrong with a rule that the user wrote in place of `rule`; undefined: it may be answered. */
   readonly checkRule?: (rule: string) => RuleRefusal | undefined;
   /** The file in which "always" would save a rule. */
@@ -177,6 +182,8 @@ export interface GateOptions {
   readonly saveRule?: (rule: string) => Promise<void>;
   /** The file that `saveRule` writes to. */
   readonly savedIn?: string;
+  /** Persists an answer for this project alone. Without it, that is not offered. */
+  readonly saveProjectRule?: (rule: string) => Promise<void>;
   /** Finds out what a call would do, for a person who is asked about it. Rejects only for an abort. */
   readonly details?: (call: PreparedCall, signal: AbortSignal) => Promise<CallDetails>;
   /** MCP tools whose claim to be read-only is believed in plan mode. */

@@ -13,7 +13,8 @@ export {
 export { prunedOutput } from "./state/compact.ts";
 export { lastSession } from "./catalogue/last.ts";
 export { type CreateOptions, type LoadedEvents, loadEvents, type LogOptions, SessionLog } from "./log/log.ts";
-export { projectDir, type SessionPaths, sessionPaths } from "./paths.ts";
+export { projectDir } from "../path/project_dir.ts";
+export { type SessionPaths, sessionPaths } from "./paths.ts";
 export { apply } from "./state/reduce.ts";
 export type { MessageKind } from "./state/messages.ts";
 export { repair } from "./state/repair.ts";

@@ -130,7 +130,7 @@ Deno.test({
     const screen = await terminal.shows("拒绝，并告诉模型原因");
     // What it says comes first, and what hides in the command is named.
     assertMatch(screen, /It goes\.[^]*│ rm -rf build\\u\{200b\}[^]*1\. 允许，仅此一次/);
-    assertStringIncludes(screen, "始终允许：bash=rm -rf build\\u{200b}");
+    assertStringIncludes(screen, "在所有项目中始终允许：bash=rm -rf build\\u{200b}");
     await enter(/(\d)\. 拒绝，并告诉模型原因/.exec(screen)?.[1] ?? "");
     await terminal.shows("拒绝，并告诉模型原因:");
     await enter("keep it 留着");

@@ -1,4 +1,11 @@
-import { addConfigItem, type LoadedConfig, sourceOf, userConfigFile } from "../../config/mod.ts";
+import {
+  addConfigItem,
+  addOwnRule,
+  type LoadedConfig,
+  ownRulesFile,
+  sourceOf,
+  userConfigFile,
+} from "../../config/mod.ts";
 import type { SkillActivation } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { formatPlace } from "../../core/mod.ts";
@@ -36,6 +43,11 @@ export function gateOptions(sources: GateSources): GateOptions {
   const rules = (list: RuleList): RuleText[] =>
     permissions[list].map((text, index) => ruleText(loaded, list, { text, index }));
   const saveRule = (rule: string) => addConfigItem(userConfigFile(paths.home), "permissions.allow", rule);
+  const saved = {
+    saveRule,
+    savedIn: userConfigFile(paths.home),
+    saveProjectRule: (rule: string) => addOwnRule(paths, "allow", rule),
+  };
   return {
     policy: {
       mode: permissions.mode,
@@ -49,14 +61,14 @@ export function gateOptions(sources: GateSources): GateOptions {
     ...(permissionMode === undefined ? {} : { permissionMode }),
     cwd: paths.cwd,
     home: paths.env("HOME") ?? paths.env("USERPROFILE") ?? paths.home,
-    protectedFiles: [userConfigFile(paths.home), ...linkedSettings(loaded)],
+    protectedFiles: [userConfigFile(paths.home), ownRulesFile(paths), ...linkedSettings(loaded)],
     roots: scope.rooted.roots,
     env: processEnvironment,
     confirm: safety.confirm,
     filesStay: loaded.config.tools.writes !== "allow",
     unconfined: () => withoutJail(openJail, loaded.config.tools.writes),
     surroundings: () => surroundings(openJail),
-    ...(loaded.files.length > 0 ? { saveRule, savedIn: userConfigFile(paths.home) } : {}),
+    ...(loaded.files.length > 0 ? saved : {}),
     shell: Deno.build.os === "windows" ? "other" : "posix",
   };
 }

@@ -10,6 +10,7 @@ export interface RuleRow {
   readonly rule: string;
   /** `file:line:column`; the kind of source where no file says it. */
   readonly origin: string;
+  readonly file?: string;
   /** Of what a project would allow: whether the user trusts it. What it refuses is always in force. */
   readonly state: "in force" | "trusted" | "waiting";
 }
@@ -55,7 +56,7 @@ function rowsOf(loaded: LoadedConfig, { list, key, values }: RuleValues): RuleRo
     return {
       list,
       rule,
-      origin: file === undefined ? source : formatPlace({ file, ...place }),
+      ...(file === undefined ? { origin: source } : { origin: formatPlace({ file, ...place }), file }),
       state: source === "project" && list !== "deny" && list !== "ask" ? "trusted" : "in force",
     };
   });

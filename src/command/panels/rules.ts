@@ -1,11 +1,20 @@
 import { loadRuleRows } from "../../assembly/mod.ts";
+import { ownRulesFile, userConfigFile } from "../../config/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
 import { isFault, readRule, type RuleList } from "../../rule/mod.ts";
 import type { Choice, CommandHost } from "../command.ts";
 
-/** What can be done with the rules of the user's own file. */
+/** A rule that the user wants. */
+export interface NewRule {
+  readonly list: RuleList;
+  readonly rule: string;
+  /** It is to count in this project alone. */
+  readonly here: boolean;
+}
+
+/** What can be done with the rules of the user's own files. */
 export interface RuleEdits {
-  add(list: RuleList, rule: string): Promise<void>;
+  add(rule: NewRule): Promise<void>;
   remove(rule: string): Promise<void>;
 }
 
@@ -35,29 +44,30 @@ export async function changeRules(host: CommandHost, edits: RuleEdits): Promise<
 }
 
 async function ruleChoices(host: CommandHost, texts: RuleTexts): Promise<Choice<Picked>[]> {
-  const { loaded, modes } = await host.session();
+  const { loaded, modes, paths } = await host.session();
   const { ruleRows } = await loadRuleRows();
   const session = modes.sessionRules.map((rule): Choice<Picked> => ({
     label: `allow ${rule}`,
     detail: texts.thisSession,
     value: { rule, where: "session", place: "" },
   }));
-  const own = loaded.files.find(({ source }) => source === "user")?.path;
-  const rows = ruleRows(loaded).map(({ list, rule, origin, state }): Choice<Picked> => ({
-    label: `${list} ${rule}`,
-    detail: state === "waiting" ? `${origin} · ${texts.waiting}` : origin,
-    value: {
-      rule,
-      where: own !== undefined && origin.startsWith(`${own}:`) ? "own" : "elsewhere",
-      place: origin,
-    },
-  }));
+  const forProject = ownRulesFile(paths);
+  const own = [forProject, userConfigFile(paths.home)];
+  const rows = ruleRows(loaded).map(({ list, rule, origin, state, file = "" }): Choice<Picked> => {
+    const remark = state === "waiting" ? texts.waiting : file === forProject ? texts.thisProject : undefined;
+    return {
+      label: `${list} ${rule}`,
+      detail: remark === undefined ? origin : `${remark} · ${origin}`,
+      value: { rule, where: own.includes(file) ? "own" : "elsewhere", place: origin },
+    };
+  });
   return [{ label: texts.add, value: "add" }, ...session, ...rows];
 }
 
 async function addRule(host: CommandHost, edits: RuleEdits, texts: RuleTexts): Promise<void> {
-  const list = await host.choose<RuleList | "session">(texts.which, [
+  const list = await host.choose<RuleList | "session" | "project">(texts.which, [
     { label: texts.allowSession, value: "session" },
+    { label: texts.allowProject, value: "project" },
     { label: texts.allow, value: "allow" },
     { label: texts.ask, value: "ask" },
     { label: texts.deny, value: "deny" },
@@ -70,7 +80,8 @@ async function addRule(host: CommandHost, edits: RuleEdits, texts: RuleTexts): P
     const read = readRule(rule);
     if (!isFault(read)) {
       if (list === "session") (await host.session()).modes.allowForSession(rule);
-      else await edits.add(list, rule);
+      else if (list === "project") await edits.add({ list: "allow", rule, here: true });
+      else await edits.add({ list, rule, here: false });
       return;
     }
     [written, problem] = [rule, read.message];

@@ -6,6 +6,7 @@ import { join } from "../../path/lexical.ts";
 import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
+import { readOwnRules } from "../project/own_rules.ts";
 import type { LeftOutServer } from "../plugins/left_out.ts";
 import type { TrustItem } from "../project/project_policy.ts";
 import type { ClaudeSettings } from "../project/claude_settings.ts";
@@ -70,6 +71,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     ? parseLayer({ source: "preset", file: `preset ${preset}`, text: await presetText(preset) }, problems)
     : undefined;
   const user = options.noFiles ? undefined : readLayer("user", userConfigFile(home), problems);
+  const forProject = options.noFiles ? undefined : readOwnRules({ home, cwd }, problems);
   const project = options.noFiles ? undefined : readLayer("project", projectConfigFile(cwd), problems);
   const flags: Layer = { source: "flag", table: (options.flags ?? {}) as TomlTable };
   problems.push(...checkLayer(flags));
@@ -81,7 +83,9 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const loader = new LayerResolver(options, home, problems);
   const own = [
     builtInLayer([flags, user, presetLayer], (name) => loader.saved().has(name) || Boolean(env(name))),
-    ...[presetLayer, mcp.user, user].filter((layer) => layer !== undefined).map(loader.resolveLayer),
+    ...[presetLayer, mcp.user, user, forProject].filter((layer) => layer !== undefined).map(
+      loader.resolveLayer,
+    ),
   ];
   failOnErrors(problems);
   const restricted = await loader.resolveProject(projects, own);
@@ -102,6 +106,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       ...claude.layers.map(({ file = "" }) => ({ source: "project", path: file, found: true }) as const),
       ...(mcp.project ? [{ source: "project", path: mcpJsonFile(cwd), found: true } as const] : []),
       { source: "user", path: userConfigFile(home), found: user !== undefined },
+      ...(forProject?.file ? [{ source: "user", path: forProject.file, found: true } as const] : []),
       ...(mcp.user ? [{ source: "user", path: mcpJsonFile(home), found: true } as const] : []),
     ],
     keys: { file: join(home, ".env"), saved: loader.saved, env, useEnv: config.security.env_keys },

@@ -5,13 +5,13 @@ import { palette } from "../../view/mod.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 import { ChatTexts } from "./chat_texts.ts";
 import { Looks, type LooksOptions } from "./looks.ts";
-import type { ApprovalLines } from "./overlay/approval.ts";
+import type { ApprovalLines } from "./overlay/approval/approval.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
 export { carryOut } from "./carry_out.ts";
 export { ChatTexts } from "./chat_texts.ts";
 export { SessionHost } from "./session_host.ts";
-export type { ApprovalLines } from "./overlay/approval.ts";
+export type { ApprovalLines } from "./overlay/approval/approval.ts";
 export { ChatLeft, type Person } from "./person.ts";
 
 /** An approval in plain lines, without colours; `columns` is their width. */
@@ -20,7 +20,7 @@ export async function approvalLines(
   { locale, columns }: { readonly locale: Locale; readonly columns: number },
   signal: AbortSignal,
 ): Promise<ApprovalLines> {
-  const { approvalInLines } = await import("./overlay/approval.ts");
+  const { approvalInLines } = await import("./overlay/approval/approval.ts");
   const [texts, reasons] = await Promise.all([loadTexts("overlay", locale), loadTexts("reasons", locale)]);
   const style = { palette: palette(false), texts, reasons, changed() {} };
   return await approvalInLines(request, style, signal, columns);

@@ -6,7 +6,10 @@ import type { Evaluation } from "./evaluate.ts";
 import { type QuestionKind, quoteForMessage } from "./resolve.ts";
 
 /** Rules that an answer could save, where, and what is wrong with another one. */
-export type Suggested = Pick<ApprovalRequest, "rule" | "prefixRule" | "checkRule" | "savedIn">;
+export type Suggested = Pick<
+  ApprovalRequest,
+  "rule" | "prefixRule" | "projectRule" | "checkRule" | "savedIn"
+>;
 
 interface QuestionOptions {
   /** Where nobody can be asked, what only a person may allow is refused. */
@@ -74,9 +77,13 @@ function plainQuestion(evaluation: Evaluation, suggested: QuestionOptions["sugge
   const { call: { call, tool }, subject, ruling } = evaluation;
   const sessionRule = sessionRuleOf(evaluation);
   const once = ruling.by === "alwaysAsk";
-  const wide = suggested.rule === undefined
-    ? ["once", "session"] as const
-    : ["once", "session", "always"] as const;
+  const { rule, projectRule } = suggested;
+  const wide: ApprovalRequest["scopes"] = [
+    "once",
+    "session",
+    ...(projectRule === undefined ? [] : ["project" as const]),
+    ...(rule === undefined ? [] : ["always" as const]),
+  ];
   return {
     callId: call.id,
     tool,

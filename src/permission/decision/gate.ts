@@ -125,16 +125,16 @@ class SessionGate implements PermissionGate {
   }
 
   #suggest(evaluation: Evaluation): Suggested {
-    const { places } = this.#evaluator;
-    const { savedIn } = this.#options;
-    const suggested = suggestRules(evaluation, places, (rule) => this.#evaluator.allowedBy(rule, evaluation));
-    const { rule, prefixRule } = suggested;
+    const proves = (rule: string) => this.#evaluator.allowedBy(rule, evaluation);
+    const { projectRule, ...suggested } = suggestRules(evaluation, this.#evaluator.places, proves);
+    const { rule } = suggested;
     if (rule === undefined) return {};
-    const proves = (text: string) => this.#evaluator.allowedBy(text, evaluation);
-    const proposed = { rule, ...(prefixRule === undefined ? {} : { prefixRule }), proves };
+    const { savedIn, saveProjectRule } = this.#options;
+    const here = saveProjectRule && projectRule !== undefined ? { projectRule } : {};
     return {
       ...suggested,
-      checkRule: (text) => refuseRule(text, evaluation.call, proposed),
+      ...here,
+      checkRule: (text) => refuseRule(text, evaluation.call, { ...suggested, ...here, rule, proves }),
       ...(savedIn === undefined ? {} : { savedIn }),
     };
   }
@@ -182,9 +182,9 @@ class SessionGate implements PermissionGate {
     const sessionRule = sessionRuleOf(evaluation);
     const isTaken = answer.rule !== undefined && request.checkRule !== undefined &&
       request.checkRule(answer.rule) === undefined;
-    const chosen = isTaken ? answer.rule : request.rule;
-    if (answer.scope === "always" && chosen !== undefined) {
-      if (await this.#save(chosen)) rules.grant(chosen, "saved by the user");
+    const chosen = isTaken ? answer.rule : answer.scope === "project" ? request.projectRule : request.rule;
+    if (answer.scope !== "session" && chosen !== undefined) {
+      if (await this.#save(chosen, answer.scope)) rules.grant(chosen, "saved by the user");
       else this.allowForSession(chosen);
     } else if (chosen !== undefined && chosen === request.prefixRule) {
       this.allowForSession(chosen);
@@ -196,9 +196,10 @@ class SessionGate implements PermissionGate {
   }
 
   /** Saves a rule. Where that fails the user is told and false returned: the call is allowed all the same. */
-  async #save(rule: string): Promise<boolean> {
+  async #save(rule: string, scope: "project" | "always"): Promise<boolean> {
+    const { saveRule, saveProjectRule } = this.#options;
     try {
-      await this.#options.saveRule?.(rule);
+      await (scope === "project" ? saveProjectRule : saveRule)?.(rule);
       return true;
     } catch (error) {
       const why = errorMessage(error);

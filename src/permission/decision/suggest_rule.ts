@@ -12,27 +12,42 @@ interface ProposedCall {
   readonly report?: CommandReport;
 }
 
+/** Rules that an approval could save. */
+export interface SuggestedRules {
+  /** Exactly this call, wherever it is made. */
+  readonly rule?: string;
+  readonly prefixRule?: string;
+  /** Exactly this call in this project. */
+  readonly projectRule?: string;
+}
+
 /**
- * The rules an approval could save: exactly this call, and for a plain command a wider prefix.
- * `proves` says whether the call would be allowed with the rule added; what is not proven is not proposed.
+ * The rules an approval could save: exactly this call, everywhere and in this project, and for a plain command
+ * a wider prefix. `proves` says whether the call would be allowed with the rule added; what is not proven is not proposed.
  */
 export function suggestRules(
   call: ProposedCall,
   places: PathContext,
   proves: (rule: string) => boolean,
-): { rule?: string; prefixRule?: string } {
+): SuggestedRules {
   const exact = exactRule(call, places);
   if (exact === undefined || !proves(exact)) return {};
+  const relative = relativeRule(call, places);
+  const projectRule = relative !== undefined && proves(relative) ? relative : exact;
   const words = call.report?.prefix;
   const prefix = words === undefined ? undefined : `Bash(${words.join(" ")}:*)`;
-  return prefix !== undefined && proves(prefix) ? { rule: exact, prefixRule: prefix } : { rule: exact };
+  return {
+    rule: exact,
+    projectRule,
+    ...(prefix !== undefined && proves(prefix) ? { prefixRule: prefix } : {}),
+  };
 }
 
 /** A longer rule is nothing that a person reads before it is saved. */
 const MAX_RULE = 2000;
 
 function exactRule({ call, subject }: ProposedCall, places: PathContext): string | undefined {
-  const { tool, family, reads, writes = [] } = call;
+  const { tool, family } = call;
   if (subject.length > MAX_RULE) return undefined;
   if (family === "Bash") {
     // Quotes and wildcards mean something in a rule; a literal rule takes the line as it is.
@@ -41,18 +56,38 @@ function exactRule({ call, subject }: ProposedCall, places: PathContext): string
       : `bash=${subject}`;
   }
   if (family !== "Edit" && family !== "Read") return tool;
+  // The rule is saved for all projects: a relative path would mean a file of each of them.
+  const real = realFile(call, places);
+  return real === undefined ? undefined : `${family}(${escapeGlob(real)})`;
+}
+
+/** A rule for a file of the project by its path there; undefined for anything else. */
+function relativeRule({ call }: ProposedCall, places: PathContext): string | undefined {
+  const { family } = call;
+  if (family !== "Edit" && family !== "Read") return undefined;
+  const real = realFile(call, places);
+  const root = places.realPath(places.cwd);
+  // Relative rules count from the workspace as well, where that is another directory.
+  if (real === undefined || places.realPath(places.roots[0] ?? places.cwd) !== root) return undefined;
+  const inside = real.startsWith(`${root.replace(/\/$/, "")}/`)
+    ? real.slice(root.length).replace(/^\//, "")
+    : "";
+  // At its beginning these mean something else than a name.
+  return inside === "" || /^[!~"'`]|^[a-z]+:/i.test(inside) ? undefined : `${family}(${escapeGlob(inside)})`;
+}
+
+/** The only file of a call; undefined where there are several, or a rule could not name it. */
+function realFile({ family, reads, writes = [] }: PreparedCall, places: PathContext): string | undefined {
   const paths = family === "Edit" ? writes : reads;
   const [path] = paths;
   if (path === undefined || paths.length !== 1) return undefined;
-  // The rule is saved for all projects: a relative path would mean a file of each of them.
   const real = places.realPath(absolutePath(path, { cwd: places.cwd, home: places.home }));
-  return /[()]/.test(real) ? undefined : `${family}(${escapeGlob(real)})`;
+  return /[()]/.test(real) ? undefined : real;
 }
 
 /** The rules that were proposed, and what proves that one allows the call. */
-interface Proposed {
+interface Proposed extends SuggestedRules {
   readonly rule: string;
-  readonly prefixRule?: string;
   readonly proves: (rule: string) => boolean;
 }
 
@@ -63,9 +98,9 @@ interface Proposed {
 export function refuseRule(
   written: string,
   call: PreparedCall,
-  { rule, prefixRule, proves }: Proposed,
+  { rule, prefixRule, projectRule, proves }: Proposed,
 ): RuleRefusal | undefined {
-  if (written === rule || written === prefixRule) return undefined;
+  if (written === rule || written === prefixRule || written === projectRule) return undefined;
   const read = readRule(written);
   if (isFault(read)) return { code: "unreadable", ...read };
   const parsed = parseRule({ text: written }, "allow");

@@ -1,9 +1,9 @@
+import { projectDir } from "../../path/project_dir.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
 import {
   parentDir,
   pathsOfFile,
-  projectDir,
   sessionIdOf,
   type SessionPaths,
   sessionPaths,

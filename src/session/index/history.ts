@@ -1,5 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { projectDir } from "../paths.ts";
+import { projectDir } from "../../path/project_dir.ts";
 import { SessionIndex } from "./index.ts";
 import type { SearchHit, TranscriptPiece } from "./search.ts";
 

@@ -104,6 +104,7 @@ const NAMES = new Set([
   "deny",
   "remove",
   "forget",
+  "effort",
   "code",
   "conversation",
   "online",

@@ -4,7 +4,12 @@ import { bash, call, scene } from "./scene.ts";
 
 const signal = new AbortController().signal;
 
-type Answer = { allow: boolean; scope: "once" | "session" | "always"; note?: string; rule?: string };
+type Answer = {
+  allow: boolean;
+  scope: "once" | "session" | "project" | "always";
+  note?: string;
+  rule?: string;
+};
 
 /** A gate with somebody who gives the same answer each time. */
 function attended(
@@ -179,6 +184,48 @@ Deno.test("an edit's rule names its whole path, since it is saved for all projec
   assertEquals(asked[0]?.rule, "Edit(/w/src/a.ts)");
   assertEquals((await gate.check(call("write_file", { path: "src/a.ts" }), signal)).source, "rule");
   assertEquals(saved.length, 1);
+});
+
+Deno.test("a rule for the project alone names its files by their paths there", async () => {
+  const here: string[] = [];
+  const saveProjectRule = (rule: string) => Promise.resolve(void here.push(rule));
+  const answer = { allow: true, scope: "project" } as const;
+  const { gate, asked, saved } = attended(answer, {}, { saveProjectRule });
+  const edit = (path: string) => gate.check(call("write_file", { path }), signal);
+  await edit("./src/../src/a.ts");
+  assertEquals(asked[0]?.scopes, ["once", "session", "project", "always"]);
+  assertEquals(asked[0]?.projectRule, "Edit(src/a.ts)");
+  assertEquals((await edit("src/a.ts")).source, "rule");
+  // Names that mean something else at the beginning of a rule, and files elsewhere, are named in full.
+  for (const path of ["文档/说明.md", "a[1]*.ts", "!x", "~x", "/elsewhere/a", "c:x"]) {
+    await edit(path);
+    assertEquals((await edit(path)).source, "rule", path);
+  }
+  await gate.check(bash("go test ./..."), signal);
+  assertEquals(here, [
+    "Edit(src/a.ts)",
+    "Edit(文档/说明.md)",
+    "Edit(a\\[1\\]\\*.ts)",
+    "Edit(/w/!x)",
+    "Edit(/w/~x)",
+    "Edit(/elsewhere/a)",
+    "Edit(/w/c:x)",
+    "Bash(go test ./...)",
+  ]);
+  assertEquals(saved, []);
+});
+
+Deno.test("an answer for the project takes the wider rule, and none that is made up", async () => {
+  const here: string[] = [];
+  const saveProjectRule = (rule: string) => Promise.resolve(void here.push(rule));
+  for (const rule of ["Bash(go test:*)", "Bash"]) {
+    const { gate } = attended({ allow: true, scope: "project", rule }, {}, { saveProjectRule });
+    await gate.check(bash("go test ./..."), signal);
+  }
+  assertEquals(here, ["Bash(go test:*)", "Bash(go test ./...)"]);
+  const without = attended({ allow: true, scope: "project" });
+  await without.gate.check(bash("make"), signal);
+  assertEquals([without.saved, without.asked[0]?.scopes], [[], ["once", "session", "always"]]);
 });
 
 Deno.test("a tool of a plugin is approved by name", async () => {

@@ -1,11 +1,19 @@
 import { loadRuleRows } from "../../../assembly/mod.ts";
-import { addConfigItem, setConfigValue, sourceOf, userConfigFile } from "../../../config/mod.ts";
+import {
+  addConfigItem,
+  addOwnRule,
+  ownRulesFile,
+  removeOwnRule,
+  setConfigValue,
+  sourceOf,
+  userConfigFile,
+} from "../../../config/mod.ts";
 import { ReasonixError } from "../../../core/mod.ts";
 import { loadTexts } from "../../../i18n/mod.ts";
 import { isFault, readRule, type RuleList } from "../../../rule/mod.ts";
 import type { CommandBody, CommandHost } from "../../command.ts";
 import { goOn } from "../../going_on.ts";
-import { changeRules } from "../../panels/rules.ts";
+import { changeRules, type NewRule } from "../../panels/rules.ts";
 
 const LISTS: readonly RuleList[] = ["allow", "ask", "deny"];
 
@@ -15,8 +23,8 @@ export const command: CommandBody = {
     if (argument === "") {
       if (host.headless) return host.say(await listText(host), "plain");
       return await changeRules(host, {
-        add: (list, rule) => change(host, list, rule),
-        remove: (rule) => change(host, undefined, rule),
+        add: (added) => change(host, added),
+        remove: (rule) => change(host, { rule }),
       });
     }
     const [, verb = "", rule = ""] = /^(\S+)\s*([\s\S]*)$/.exec(argument) ?? [];
@@ -27,7 +35,7 @@ export const command: CommandBody = {
         remedy: texts.ruleCommands,
       });
     }
-    await change(host, list, rule);
+    await change(host, list === undefined ? { rule } : { list, rule, here: false });
   },
   async complete(host) {
     const { loaded: { config: { permissions } } } = await host.session();
@@ -40,9 +48,10 @@ export const command: CommandBody = {
 };
 
 /** Saves a rule in a list, or takes it out of all; goes on with what is then in force. */
-async function change(host: CommandHost, list: RuleList | undefined, rule: string): Promise<void> {
+async function change(host: CommandHost, changed: Partial<NewRule> & Pick<NewRule, "rule">): Promise<void> {
+  const { list, rule, here = false } = changed;
   const texts = await loadTexts("setting_commands", host.locale);
-  const file = list === undefined ? await remove(host, rule) : await add(host, list, rule);
+  const file = list === undefined ? await remove(host, rule) : await add(host, { list, rule, here });
   if (!host.headless) await goOn(host);
   host.say(list === undefined ? texts.ruleRemoved(rule, file) : texts.ruleAdded(list, rule, file));
 }
@@ -54,20 +63,24 @@ async function listText(host: CommandHost): Promise<string> {
   return lines.map((line) => `${line}\n`).join("");
 }
 
-/** Saves a rule in the user's own file, whose path is returned. */
-async function add(host: CommandHost, list: RuleList, rule: string): Promise<string> {
+/** Saves a rule in one of the user's own files, whose path is returned. */
+async function add(host: CommandHost, { list, rule, here }: NewRule): Promise<string> {
   const read = readRule(rule);
   if (isFault(read)) throw new ReasonixError(read.message, { exit: "usage", remedy: read.remedy });
-  const file = userConfigFile((await host.session()).paths.home);
+  const { paths } = await host.session();
+  if (here) {
+    await addOwnRule(paths, list, rule);
+    return ownRulesFile(paths);
+  }
+  const file = userConfigFile(paths.home);
   await addConfigItem(file, `permissions.${list}`, rule);
   return file;
 }
 
-/** Takes a rule out of the user's own file. One that stands elsewhere is left to him. */
+/** Takes a rule out of the user's own file that it stands in. One that stands elsewhere is left to him. */
 async function remove(host: CommandHost, rule: string): Promise<string> {
   const texts = await loadTexts("setting_commands", host.locale);
   const { loaded, paths } = await host.session();
-  const file = userConfigFile(paths.home);
   const list = LISTS.find((name) => loaded.config.permissions[name].includes(rule));
   if (list === undefined) {
     throw new ReasonixError(texts.noRule(rule), { exit: "usage", remedy: texts.rulesListed });
@@ -76,14 +89,18 @@ async function remove(host: CommandHost, rule: string): Promise<string> {
     text,
     ...sourceOf(loaded, `permissions.${list}[${index}]`),
   }));
-  const own = rules.filter(({ source }) => source === "user").map(({ text }) => text);
-  if (!own.includes(rule)) {
-    const place = rules.find(({ text }) => text === rule);
-    throw new ReasonixError(texts.notYours(rule, place?.file ?? place?.source ?? "?"), {
+  const { file, source } = rules.find(({ text }) => text === rule) ?? {};
+  if (file === ownRulesFile(paths)) {
+    await removeOwnRule(paths, rule);
+    return file;
+  }
+  if (file === undefined || file !== userConfigFile(paths.home)) {
+    throw new ReasonixError(texts.notYours(rule, file ?? source ?? "?"), {
       exit: "usage",
       remedy: texts.changeThere,
     });
   }
+  const own = rules.filter((each) => each.file === file).map(({ text }) => text);
   await setConfigValue(file, `permissions.${list}`, own.filter((text) => text !== rule));
   return file;
 }

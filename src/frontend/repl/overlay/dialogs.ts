@@ -25,7 +25,7 @@ export class Dialogs {
 
   /** Asks whether a call may run; undefined when the user left without an answer, and for an abort. */
   async approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer | undefined> {
-    const { approvalPanel } = await import("./approval.ts");
+    const { approvalPanel } = await import("./approval/approval.ts");
     const style = { ...await this.#style(), reasons: await loadTexts("reasons", this.#options.locale()) };
     const panel = await approvalPanel(request, style, signal);
     return await this.overlays.show(panel, signal);

@@ -45,6 +45,9 @@ const SETTINGS = {
   unknownKey: (key) => `没有 ${key} 这个设置`,
   showKeys: () => "用 `reasonix config show` 查看全部设置",
   removeKey: () => "请删除它，或用 reasonix docs config 查找",
+  replacedDirectory: (file) =>
+    `${file} 中的允许规则不生效：它们是为此路径上原来的目录保存的，该目录已被另一个目录取代`,
+  allowAnew: () => "请在被询问时重新允许（旧规则会随之移除），或删除该文件",
   usedTwice: (name, list) => `${list} 中不能两次使用名称 ${name}`,
   renameEntry: () => "请给其中一个改名，或删除它",
 } satisfies Partial<Says>;

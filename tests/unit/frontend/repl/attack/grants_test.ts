@@ -114,7 +114,7 @@ Deno.test("always saves the rule that was shown, in the file that was named, and
   chat.say("go");
   await panel(chat, 1);
   const rows = chat.terminal.screen().join(" ").replace(/\s+/g, " ");
-  assertStringIncludes(rows, "Yes, always: Bash(touch made) (a)");
+  assertStringIncludes(rows, "Yes, always everywhere: Bash(touch made) (a)");
   assertStringIncludes(rows.replaceAll(" ", ""), `savedin${file}`);
   assertEquals(await Deno.readTextFile(file), before);
   chat.terminal.press("a");

@@ -17,8 +17,9 @@ const COMMAND: ApprovalRequest = {
   subject: "npm run build -- --mode production",
   reason: "no rule applies (default)",
   why: { code: "noRule" },
-  scopes: ["once", "session", "always"],
+  scopes: ["once", "session", "project", "always"],
   rule: "Bash(npm run build -- --mode production)",
+  projectRule: "Bash(npm run build -- --mode production)",
   prefixRule: "Bash(npm run build:*)",
   savedIn: "/h/ada/.reasonix/config.toml",
   details: () =>
@@ -57,7 +58,8 @@ const SCENES: Readonly<Record<string, Scene>> = {
       tool: "edit_file",
       subject: "src/main.ts",
       sessionRule: "Edit",
-      rule: "Edit(src/main.ts)",
+      rule: "Edit(/w/src/main.ts)",
+      projectRule: "Edit(src/main.ts)",
       prefixRule: undefined as never,
       details: () =>
         Promise.resolve({

@@ -1,13 +1,14 @@
-import type { ApprovalAnswer } from "../../../core/mod.ts";
-import type { Texts } from "../../../i18n/mod.ts";
-import type { ApprovalRequest, CallDetails, RuleRefusal } from "../../../permission/mod.ts";
-import { grouped, lineFigures, loadWordDiff, type WordDiff } from "../../../view/mod.ts";
-import { after } from "../../../util/timer.ts";
-import type { Entry } from "./choice_list.ts";
-import { ChoicePanel, type PanelStyle } from "./choice_panel.ts";
-import { exactLine, exactRows, wordRows } from "./exact_text.ts";
-import { diffRows } from "./changes.ts";
-import { ScrollText } from "./scroll_text.ts";
+import type { ApprovalAnswer } from "../../../../core/mod.ts";
+import type { Texts } from "../../../../i18n/mod.ts";
+import type { ApprovalRequest, CallDetails } from "../../../../permission/mod.ts";
+import { grouped, lineFigures, loadWordDiff, type WordDiff } from "../../../../view/mod.ts";
+import { after } from "../../../../util/timer.ts";
+import type { Entry } from "../choice_list.ts";
+import { ChoicePanel, type PanelStyle } from "../choice_panel.ts";
+import { exactLine, exactRows, wordRows } from "../exact_text.ts";
+import { answersOf } from "./answers.ts";
+import { diffRows } from "../changes.ts";
+import { ScrollText } from "../scroll_text.ts";
 
 type Change = NonNullable<CallDetails["changes"]>[number];
 
@@ -50,7 +51,7 @@ export async function approvalPanel(
   await Promise.race([looked, limit.promise]);
   cancel();
   const risky = destructive !== undefined || escape !== undefined || isTooLong(request);
-  const entries = entriesOf(request, style);
+  const entries = answersOf(request, style);
   return new ChoicePanel({
     title: titleOf(request, style),
     tone: destructive ? "danger" : escape ? "warning" : "plain",
@@ -73,7 +74,7 @@ export async function approvalInLines(
   await view.look(signal);
   const text = [titleOf(request, style), ...view.rows(columns)].join("\n");
   const named = (label: string) => exactRows(label.replaceAll("\n", "\\x0a"), Infinity, String).join("");
-  const entries = entriesOf(request, style).map((entry) => ({ ...entry, label: named(entry.label) }));
+  const entries = answersOf(request, style).map((entry) => ({ ...entry, label: named(entry.label) }));
   return { text, entries };
 }
 
@@ -91,71 +92,6 @@ function titleOf(
 /** Reports whether a part of the call is out of sight: then a mere Enter does not let it run. */
 function isTooLong({ subject, rest = "" }: ApprovalRequest): boolean {
   return Math.max(subject.length, rest.length) > MAX_SHOWN;
-}
-
-/** The answers that the question leaves open. */
-function entriesOf(request: ApprovalRequest, { texts }: PanelStyle): Entry<ApprovalAnswer>[] {
-  const { approval } = texts;
-  const { scopes, rule, prefixRule, savedIn, escape, personOnly, tool } = request;
-  const saved = savedIn === undefined ? {} : { detail: approval.savedIn(savedIn) };
-  const entries: Entry<ApprovalAnswer>[] = [
-    { label: escape ? approval.unconfined : approval.once, key: "y", value: { allow: true, scope: "once" } },
-  ];
-  if (scopes.includes("session")) {
-    entries.push({
-      label: sessionLabel(request, approval),
-      key: "s",
-      value: { allow: true, scope: "session" },
-    });
-    if (prefixRule !== undefined) {
-      const value = { allow: true, scope: "session", rule: prefixRule } as const;
-      entries.push({ label: approval.session(prefixRule), key: "p", value });
-    }
-  }
-  if (scopes.includes("always")) {
-    const label = rule === undefined ? personOnly && approval.alwaysTool(tool) : approval.always(rule);
-    if (label) entries.push({ label, key: "a", value: { allow: true, scope: "always" }, ...saved });
-    if (prefixRule !== undefined) {
-      const value = { allow: true, scope: "always", rule: prefixRule } as const;
-      entries.push({ label: approval.always(prefixRule), key: "w", value });
-    }
-    const { checkRule } = request;
-    if (rule !== undefined && checkRule) {
-      entries.push({
-        label: approval.editRule,
-        key: "e",
-        initial: rule,
-        write: (text) => ({ allow: true, scope: "always", rule: text }),
-        check(text) {
-          const refusal = checkRule(text);
-          return refusal && refusalText(text, refusal, approval);
-        },
-      });
-    }
-  }
-  return [
-    ...entries,
-    { label: approval.deny, key: "n", value: { allow: false, scope: "once" } },
-    { label: approval.note, key: "t", write: (note) => ({ allow: false, scope: "once", note }) },
-  ];
-}
-
-function refusalText(
-  rule: string,
-  refusal: RuleRefusal,
-  approval: PanelStyle["texts"]["approval"],
-): string {
-  if (refusal.code === "unreadable") return approval.unreadableRule(refusal.message, refusal.remedy);
-  if (refusal.code === "noMatch") return approval.ruleElsewhere(rule);
-  return approval.widerRule(rule, refusal.widest);
-}
-
-function sessionLabel(
-  { sessionRule }: ApprovalRequest,
-  approval: PanelStyle["texts"]["approval"],
-): string {
-  if (sessionRule === undefined) return approval.sessionCall;
-  return sessionRule === "Edit" ? approval.sessionEdits : approval.session(sessionRule);
 }
 
 /** What is asked about, in full. */

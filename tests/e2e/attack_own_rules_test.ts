@@ -1,0 +1,87 @@
+/**
+ * Rules that the user keeps for one project. Nobody is there to ask, so that only a rule lets a call run: none
+ * may come with the repository, with a copy of the project, or from the model.
+ */
+import { addOwnRule, ownRulesFile } from "../../src/config/mod.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig, type World } from "../support/program.ts";
+import { assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { jailed } from "../unit/sandbox/command/jail_support.ts";
+
+/** What the program would do with a command in a directory. */
+async function decision(world: World, cwd: string, home = world.home): Promise<string> {
+  const args = ["permissions", "check", "--json", "make it"];
+  const { stdout } = await world.run(args, { cwd, env: { REASONIX_HOME: home } });
+  return JSON.parse(stdout).decision;
+}
+
+Deno.test("a repository cannot bring the rules that the user keeps for a project", async () => {
+  await using world = await makeWorld();
+  const cwd = await Deno.realPath(world.dir);
+  const place = { home: world.home, cwd };
+  // The very file that the program would write for the user, at every place where it could be looked for.
+  await addOwnRule(place, "allow", "Bash(make it)");
+  assertEquals(await decision(world, cwd), "allow");
+  const text = await Deno.readTextFile(ownRulesFile(place));
+  const name = ownRulesFile(place).slice(world.home.length + 1);
+  await Deno.remove(ownRulesFile(place));
+  for (const planted of [name, "rules.toml", `.reasonix/${name}`, ".reasonix/rules.toml", `home/${name}`]) {
+    await world.write(planted, text);
+  }
+  assertEquals(await decision(world, cwd), "ask");
+  // In a project's own settings it is a wish that waits for trust.
+  await world.write("reasonix.toml", text);
+  assertEquals(await decision(world, cwd), "ask");
+});
+
+Deno.test("a copy of a project, and a moved one, have none of the rules kept for it", async () => {
+  await using world = await makeWorld();
+  const cwd = await Deno.realPath(world.dir);
+  await addOwnRule({ home: world.home, cwd }, "allow", "Bash(make it)");
+  await Deno.mkdir(`${cwd}/../copy`);
+  await Deno.symlink(cwd, `${cwd}/../link`);
+  assertEquals(await decision(world, await Deno.realPath(`${cwd}/../copy`)), "ask");
+  // A link leads to the project itself.
+  assertEquals(await decision(world, `${cwd}/../link`), "allow");
+  await Deno.rename(cwd, `${cwd}-moved`);
+  assertEquals(await decision(world, `${cwd}-moved`), "ask");
+});
+
+/** What the model tries on the file; whatever the rules of the run allow. */
+function attempts(file: string, state: string) {
+  const folder = file.replace(/\/[^/]*$/, "");
+  const line = (command: string) => ({ name: "bash", args: { command } });
+  return [
+    { name: "write_file", args: { path: file, content: '[permissions]\nallow = ["Bash"]\n' } },
+    { name: "edit_file", args: { path: file, old_string: "deny", new_string: "allow" } },
+    line(`echo 'allow = ["Bash"]' >> ${file}`),
+    line(`python3 -c "open('${file}', 'a').write('x')" || sh -c 'echo x | tee -a ${file}'`),
+    line(`mv ${folder} ${folder}x; mv ${state} ${state}x`),
+    line(`rm -f ${file}`),
+  ];
+}
+
+Deno.test({
+  ...jailed("a model cannot write the rules kept for a project, even where their home is in the workspace"),
+  fn: async () => {
+    await using server = startModelServer([], { check: { prefix: false } });
+    await using world = await makeWorld();
+    const cwd = await Deno.realPath(world.dir);
+    const home = `${cwd}/.state`;
+    await world.write(".state/config.toml", mockConfig(server.url) + '[sandbox]\nbash = "enforce"\n');
+    // Of its own project the gate stops it, of another one the file tools and the jail.
+    const layers = [[cwd, "settings of this program"], ["/other", "state of Reasonix"]] as const;
+    for (const [project, refusal] of layers) {
+      const file = ownRulesFile({ home, cwd: project });
+      await addOwnRule({ home, cwd: project }, "deny", "Bash(nothing)");
+      const before = await Deno.readTextFile(file);
+      server.push(...attempts(file, home).map((call) => ({ calls: [call] })), { text: "done" });
+      const args = ["run", "--on-ask", "allow", "--allowed-tools", "Bash,Edit,Read", "go"];
+      const { code, stderr } = await world.run(args, { cwd, env: { REASONIX_HOME: home } });
+      assertEquals([code, await Deno.readTextFile(file)], [0, before], stderr);
+      const messages = server.requests.at(-1)?.json.messages as { role: string; content: string }[];
+      const [first] = messages.filter(({ role }) => role === "tool");
+      assertStringIncludes(first?.content ?? "", refusal);
+    }
+  },
+});

@@ -1,0 +1,99 @@
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { addOwnRule, ownRulesFile, removeOwnRule, sourceOf } from "../../../src/config/mod.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../../support/assert.ts";
+import { configFixture, type Fixture } from "./fixture.ts";
+
+/** The user's rules for the project are kept with the place at which they stand. */
+async function rules(f: Fixture, cwd = f.cwd) {
+  const loaded = await f.load({ cwd });
+  return { ...loaded.config.permissions, loaded };
+}
+
+Deno.test("a rule for one project counts there, with its place, and can be taken away again", async () => {
+  await using f = configFixture({ "home/config.toml": '[permissions]\nallow = ["Bash(ls)"]\n' });
+  await addOwnRule(f, "allow", "Edit(文档/说明.md)");
+  await addOwnRule(f, "allow", "Edit(文档/说明.md)");
+  await addOwnRule(f, "deny", "Bash(rm:*)");
+  const { allow, deny, loaded } = await rules(f);
+  assertEquals([allow, deny], [["Bash(ls)", "Edit(文档/说明.md)"], ["Bash(rm:*)"]]);
+  const { file, line, source } = sourceOf(loaded, "permissions.allow[1]");
+  assertEquals([file, source], [ownRulesFile(f), "user"]);
+  assertStringIncludes((await Deno.readTextFile(ownRulesFile(f))).split("\n")[(line ?? 0) - 1] ?? "", "说明");
+  assertEquals(loaded.warnings, []);
+  assertEquals((await Deno.stat(ownRulesFile(f))).mode! & 0o777, 0o600);
+  await removeOwnRule(f, "Edit(文档/说明.md)");
+  assertEquals((await rules(f)).allow, ["Bash(ls)"]);
+});
+
+Deno.test("comments in the file of the rules stay, and what cannot be read in it is an error with its place", async () => {
+  await using f = configFixture();
+  await addOwnRule(f, "allow", "Bash(make)");
+  const file = ownRulesFile(f);
+  await Deno.writeTextFile(file, `${await Deno.readTextFile(file)}# mine\n`);
+  await addOwnRule(f, "allow", "Bash(go test:*)");
+  const text = await Deno.readTextFile(file);
+  assert(text.startsWith("# Permission rules") && text.includes("# mine"), text);
+  await Deno.writeTextFile(file, text.replace("allow", 'deny = ["Bsh(rm)"]\nallow'));
+  const error = await assertRejects(() => f.load(), ReasonixError, "Bsh");
+  assertEquals([error.place?.file, error.place?.line], [file, text.split("\n").indexOf("[permissions]") + 2]);
+});
+
+Deno.test("other settings in the file of the rules do not count", async () => {
+  await using f = configFixture();
+  await addOwnRule(f, "allow", "Bash(make)");
+  const file = ownRulesFile(f);
+  const more = 'default_model = "x"\n[sandbox]\nbash = "off"\nnetwork = true\n';
+  const text = (await Deno.readTextFile(file)).replace("[permissions]", '[permissions]\nmode = "allow"');
+  await Deno.writeTextFile(file, `${text}\n${more}`.replace(/^default.*\n/m, ""));
+  const { config } = await f.load();
+  assertEquals([config.permissions.mode, config.sandbox.network], ["ask", false]);
+});
+
+Deno.test("a copy of a project, a moved one and one beside it have none of its rules", async () => {
+  await using f = configFixture({ "copy/x": "", "project/deep/x": "" });
+  await addOwnRule(f, "allow", "Bash(make)");
+  const root = f.cwd.replace(/\/project$/, "");
+  for (const cwd of [`${root}/copy`, `${f.cwd}/deep`]) {
+    assertEquals((await rules(f, cwd)).allow, [], cwd);
+  }
+  await Deno.rename(f.cwd, `${root}/moved`);
+  assertEquals((await rules(f, `${root}/moved`)).allow, []);
+  await Deno.rename(`${root}/moved`, f.cwd);
+  assertEquals((await rules(f)).allow, ["Bash(make)"]);
+});
+
+Deno.test("what was allowed ends when another directory takes the place of the project; refusals stay", async () => {
+  await using f = configFixture();
+  if ((await Deno.stat(f.cwd)).birthtime === null) return;
+  await addOwnRule(f, "allow", "Bash(make)");
+  await addOwnRule(f, "deny", "Bash(rm:*)");
+  // Another moment than the one at which the directory was made: clocks are too coarse to make it anew here.
+  const file = ownRulesFile(f);
+  await Deno.writeTextFile(file, (await Deno.readTextFile(file)).replace(/made = ".*"/, 'made = "2001"'));
+  const { allow, deny, loaded } = await rules(f);
+  assertEquals([allow, deny], [[], ["Bash(rm:*)"]]);
+  assertMatch(
+    loaded.warnings.map(({ message }) => message).join(),
+    /does not count.*another one has replaced/,
+  );
+  await addOwnRule(f, "allow", "Bash(go test)");
+  const now = await rules(f);
+  assertEquals([now.allow, now.deny, now.loaded.warnings], [["Bash(go test)"], ["Bash(rm:*)"], []]);
+});
+
+Deno.test("a file that names another project counts for nobody", async () => {
+  await using f = configFixture();
+  await addOwnRule(f, "allow", "Bash(make)");
+  const file = ownRulesFile(f);
+  const text = await Deno.readTextFile(file);
+  for (const other of [text.replace(f.cwd, "/elsewhere"), text.replace(/^directory.*$/m, "directory = 1")]) {
+    await Deno.writeTextFile(file, other);
+    assertEquals((await rules(f)).allow, [], other);
+  }
+});
