@@ -26,7 +26,7 @@ Deno.test("a rule for one project counts there, with its place, and can be taken
   assertEquals([file, source], [ownRulesFile(f), "user"]);
   assertStringIncludes((await Deno.readTextFile(ownRulesFile(f))).split("\n")[(line ?? 0) - 1] ?? "", "说明");
   assertEquals(loaded.warnings, []);
-  assertEquals((await Deno.stat(ownRulesFile(f))).mode! & 0o777, 0o600);
+  assertEquals(((await Deno.stat(ownRulesFile(f))).mode ?? 0) & 0o777, 0o600);
   await removeOwnRule(f, "Edit(文档/说明.md)");
   assertEquals((await rules(f)).allow, ["Bash(ls)"]);
 });
