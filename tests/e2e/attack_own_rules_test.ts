@@ -1,6 +1,6 @@
 /**
- * Rules that the user keeps for one project. Nobody is there to ask, so that only a rule lets a call run: none
- * may come with the repository, with a copy of the project, or from the model.
+ * Rules that the user keeps for one project. Nobody is there to ask, so that only a rule lets a call run:
+ * none may come with the repository, with a copy of the project, or from the model.
  */
 import { addOwnRule, ownRulesFile } from "../../src/config/mod.ts";
 import { startModelServer } from "../support/model_server.ts";

@@ -22,8 +22,9 @@ export interface SuggestedRules {
 }
 
 /**
- * The rules an approval could save: exactly this call, everywhere and in this project, and for a plain command
- * a wider prefix. `proves` says whether the call would be allowed with the rule added; what is not proven is not proposed.
+ * The rules an approval could save: exactly this call, everywhere and in this project, and for a plain
+ * command a wider prefix. `proves` says whether the call would be allowed with the rule added; what is not
+ * proven is not proposed.
  */
 export function suggestRules(
   call: ProposedCall,
