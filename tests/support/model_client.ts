@@ -4,6 +4,7 @@ import { providerSchema } from "../../src/config/schema/provider_schema.ts";
 import type { Chunk, Message, ProviderError, ToolCall, Usage } from "../../src/core/mod.ts";
 import { type Clock, type CreateOptions, createProvider, type Provider } from "../../src/provider/mod.ts";
 import { type Part, startModelServer } from "./model_server.ts";
+import type { ScriptedWire } from "./wires/scripted_wire.ts";
 
 /** A provider entry as configuration would give it, defaults included. */
 export function providerEntry(fields: Record<string, unknown>): z.infer<typeof providerSchema> {
@@ -39,9 +40,17 @@ export interface ClientOptions {
   readonly values?: CreateOptions["values"];
 }
 
-export function openClient(server: { readonly url: string }, options: ClientOptions = {}): Promise<Provider> {
+export function openClient(
+  server: { readonly url: string; readonly wire?: ScriptedWire },
+  options: ClientOptions = {},
+): Promise<Provider> {
   return createProvider({
-    entry: providerEntry({ base_url: server.url, ...options.entry }),
+    entry: providerEntry({
+      base_url: server.url,
+      kind: server.wire?.kind,
+      ...server.wire?.entry,
+      ...options.entry,
+    }),
     model: "m",
     version: "1.2.3",
     ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),

@@ -1,13 +1,15 @@
 /**
- * A scripted model server that speaks chat completions over loopback TCP.
+ * A scripted model server that speaks a wire, chat completions unless told otherwise, over loopback TCP.
  *
  * Every request is recorded and checked: each assistant tool call has exactly one result in order, and the
  * message array is a byte-prefix extension of the request before. Violations are thrown when the server is
  * closed.
  */
-import { pairingProblems, prefixProblem, rawMessages } from "./model_checks.ts";
+import { prefixProblem } from "./model_checks.ts";
 import { HttpConnection, type HttpRequest } from "./model_http.ts";
-import { answerJson, answerParts, type Part, type ScriptedAnswer, sse } from "./model_wire.ts";
+import { type Part, type ScriptedAnswer, sse } from "./model_wire.ts";
+import { OPENAI_WIRE } from "./wires/openai.ts";
+import type { Refusal, ScriptedWire } from "./wires/scripted_wire.ts";
 
 export * from "./model_wire.ts";
 
@@ -45,6 +47,7 @@ export interface RecordedRequest {
 }
 
 export interface ModelServerOptions {
+  readonly wire?: ScriptedWire;
   /** Identifiers listed under /models. */
   readonly models?: readonly string[];
   /** Answers what the script does not cover. */
@@ -66,6 +69,7 @@ export class ModelServer implements AsyncDisposable {
   /** Requests for a completion, in order of arrival. */
   readonly requests: RecordedRequest[] = [];
   readonly violations: string[] = [];
+  readonly wire: ScriptedWire;
   /** TCP connections accepted so far. */
   connections = 0;
   readonly #listener: Deno.TcpListener;
@@ -80,9 +84,10 @@ export class ModelServer implements AsyncDisposable {
   constructor(script: readonly ScriptedTurn[], options: ModelServerOptions) {
     this.#script = [...script];
     this.#options = options;
+    this.wire = options.wire ?? OPENAI_WIRE;
     this.#listener = Deno.listen({ hostname: "127.0.0.1", port: options.port ?? 0 });
     this.port = this.#listener.addr.port;
-    this.url = `http://127.0.0.1:${this.port}/v1`;
+    this.url = `http://127.0.0.1:${this.port}${this.wire.basePath}`;
     this.#accepting = this.#accept();
   }
 
@@ -141,24 +146,35 @@ export class ModelServer implements AsyncDisposable {
   }
 
   async #answer(connection: HttpConnection, http: HttpRequest): Promise<boolean> {
-    if (http.method === "GET" && http.path.endsWith("/models")) {
-      const data = (this.#options.models ?? ["scripted"]).map((id) => ({ id, object: "model" }));
-      return await send(connection, { body: { object: "list", data } }, 0);
+    if (http.method === "GET" && /\/models(?:\?|$)/.test(http.path)) {
+      return await send(connection, { body: this.wire.models(this.#options.models ?? ["scripted"]) });
     }
-    if (!http.path.includes("/chat/completions")) {
-      return await send(connection, { status: 404, body: "no such page" }, 0);
+    if (!this.wire.isCompletion(http.path)) {
+      return await send(connection, { status: 404, body: "no such page" });
     }
-    const request = this.#record(http, connection);
+    const { request, refusal } = this.#record(http, connection);
+    if (refusal) return await send(connection, refusal);
     const next = this.#script.shift() ?? this.#options.fallback;
     if (next === undefined) {
       this.violations.push(`request ${this.requests.length}: the script has no turn left for it`);
-      return await send(connection, { status: 400, body: { error: { message: "script exhausted" } } }, 0);
+      return await send(connection, { status: 400, body: { error: { message: "script exhausted" } } });
     }
     const turn = typeof next === "function" ? await next(request) : next;
-    return await send(connection, turn, this.requests.length);
+    return await send(connection, this.#whole(turn, request));
   }
 
-  #record(http: HttpRequest, connection: HttpConnection): RecordedRequest {
+  /** The turn with its answer as the wire says it. */
+  #whole(turn: Turn, request: RecordedRequest): Turn {
+    if (turn.body !== undefined || turn.stream !== undefined) return turn;
+    const number = this.requests.length;
+    if (turn.json) return { ...turn, body: this.wire.json?.(turn, number, request) ?? {} };
+    return { ...turn, stream: this.wire.parts(turn, number, request) };
+  }
+
+  #record(
+    http: HttpRequest,
+    connection: HttpConnection,
+  ): { readonly request: RecordedRequest; readonly refusal: Refusal | undefined } {
     const body = new TextDecoder("utf-8", { fatal: true }).decode(http.bytes);
     let json: unknown;
     try {
@@ -170,24 +186,29 @@ export class ModelServer implements AsyncDisposable {
     const gone = connection.fill();
     const request = { method, path, headers, body, json, time: performance.now(), gone };
     this.requests.push(request);
-    if (json !== undefined) this.#check(request);
+    const refusal = json === undefined ? undefined : this.#check(request);
     this.#waiting = this.#waiting.filter((w) => this.requests.length < w.count || (w.resolve(), false));
-    return request;
+    return { request, refusal };
   }
 
-  #check(request: RecordedRequest): void {
-    const note = (text: string) => this.violations.push(`request ${this.requests.length}: ${text}`);
+  /** Keeps what is wrong with a request; returns the vendor's answer to it, where it would refuse it. */
+  #check(request: RecordedRequest): Refusal | undefined {
+    const note = (text: string) => void this.violations.push(`request ${this.requests.length}: ${text}`);
     const { check = {}, lane } = this.#options;
-    if (check.pairing !== false) pairingProblems(request.json.messages).forEach(note);
+    if (check.pairing !== false) this.wire.problems?.(request).forEach(note);
+    const refusal = check.pairing === false ? undefined : this.wire.refusal?.(request);
+    if (refusal) note(`refused: ${JSON.stringify(refusal.body)}`);
     const key = lane?.(request) ?? "";
-    const raw = rawMessages(request.body);
+    const raw = this.wire.list(request);
+    if (raw === undefined) return refusal;
     const previous = this.#previous.get(key);
     this.#previous.set(key, raw);
-    if (previous === undefined || check.prefix === false) return;
+    if (previous === undefined || check.prefix === false) return refusal;
     const problem = prefixProblem(previous, raw);
-    if (problem === undefined) return;
+    if (problem === undefined) return refusal;
     if (this.#resets > 0) this.#resets--;
     else note(problem);
+    return refusal;
   }
 }
 
@@ -200,12 +221,12 @@ export function startModelServer(
 }
 
 /** Sends one turn; false when the connection cannot be used again. */
-async function send(connection: HttpConnection, turn: Turn, number: number): Promise<boolean> {
+async function send(connection: HttpConnection, turn: Turn): Promise<boolean> {
   const left = connection.fill().then((more) => more ? new Promise<never>(() => {}) : false as const);
   const settled = (wait: Promise<unknown>) => Promise.race([left, wait.then(() => true, () => true)]);
   if (turn.before && !await settled(turn.before)) return false;
   if (turn.drop) return false;
-  const complete = completeBody(turn, number);
+  const complete = completeBody(turn);
   const type = complete === undefined ? "text/event-stream" : bodyType(complete);
   const head = [`HTTP/1.1 ${turn.status ?? 200} Scripted`];
   const headers = { "content-type": type, ...turn.headers };
@@ -218,7 +239,7 @@ async function send(connection: HttpConnection, turn: Turn, number: number): Pro
     return false;
   }
   let allowed = turn.cutAfter ?? Infinity;
-  for (const part of turn.stream ?? answerParts(turn, number)) {
+  for (const part of turn.stream ?? []) {
     if (part instanceof Promise) {
       if (!await settled(part)) return false;
       continue;
@@ -232,11 +253,9 @@ async function send(connection: HttpConnection, turn: Turn, number: number): Pro
   return await connection.write("0\r\n\r\n");
 }
 
-function completeBody(turn: Turn, number: number): Uint8Array | undefined {
-  if (turn.body instanceof Uint8Array) return turn.body;
-  if (typeof turn.body === "string") return encoder.encode(turn.body);
-  const json = turn.body ?? (turn.json ? answerJson(turn, number) : undefined);
-  return json === undefined ? undefined : encoder.encode(JSON.stringify(json));
+function completeBody({ body }: Turn): Uint8Array | undefined {
+  if (body === undefined || body instanceof Uint8Array) return body;
+  return encoder.encode(typeof body === "string" ? body : JSON.stringify(body));
 }
 
 function bodyType(bytes: Uint8Array): string {

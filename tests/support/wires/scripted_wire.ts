@@ -1,0 +1,44 @@
+/** What a scripted model server has to know of the wire that it speaks. */
+import type { Part, ScriptedAnswer } from "../model_wire.ts";
+
+/** The request that an answer is for. */
+export interface WireRequest {
+  readonly path: string;
+  readonly headers: Headers;
+  readonly body: string;
+  // deno-lint-ignore no-explicit-any
+  readonly json: any;
+}
+
+/** What a server answers in place of its script, because the request breaks the vendor's rules. */
+export interface Refusal {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * One wire as its vendor's server speaks it. An object may remember what was said (stored items, signatures,
+ * its cache), so each server has one of its own.
+ */
+export interface ScriptedWire {
+  /** The provider kind that speaks it. */
+  readonly kind: string;
+  /** Fields of a provider entry, beside `kind` and `base_url`. */
+  readonly entry?: Readonly<Record<string, unknown>>;
+  /** Text after host and port in a base URL. */
+  readonly basePath: string;
+  /** Reports whether a POST to this path asks for a reply. */
+  isCompletion(path: string): boolean;
+  /** The body of a list of models. */
+  models(ids: readonly string[]): Readonly<Record<string, unknown>>;
+  /** The well-formed event stream of an answer, its end included. */
+  parts(answer: ScriptedAnswer, turn: number, request: WireRequest): Iterable<Part>;
+  /** The same answer in one piece, where the wire has that. */
+  json?(answer: ScriptedAnswer, turn: number, request: WireRequest): Readonly<Record<string, unknown>>;
+  /** What is wrong with a request by the rules that every agent keeps; kept as violations. */
+  problems?(request: WireRequest): readonly string[];
+  /** The vendor's own answer to a request that breaks its rules; kept as a violation, too. */
+  refusal?(request: WireRequest): Refusal | undefined;
+  /** Raw text of the list that only grows from request to request; undefined where nothing is promised. */
+  list(request: WireRequest): string | undefined;
+}
