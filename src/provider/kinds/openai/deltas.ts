@@ -1,13 +1,13 @@
 import type { Chunk, FinishReason, Usage } from "../../../core/mod.ts";
 import { reportedFailure, statusIn } from "../../errors.ts";
 import { type Endpoint, ProviderFailure } from "../../failure.ts";
-import { safeText } from "../../../util/json.ts";
 import { TextCalls } from "../../text_calls.ts";
 import { ThinkTags } from "../../think_tags.ts";
 import { type CallDelta, ToolCallCollector } from "../../tool_calls.ts";
 import type { EventReceiver } from "../../wire/events.ts";
 import type { Channel } from "../../wire/delta_template.ts";
-import { readUsage } from "./usage.ts";
+import { SpokenText } from "../../wire/spoken_text.ts";
+import { readUsage } from "../../wire/usage.ts";
 
 /** The parts of a stream event, or of a whole completion, that are read. */
 interface WireEvent {
@@ -68,11 +68,7 @@ export class ReplyCollector implements EventReceiver {
   readonly #onCall: ((tool: string) => void) | undefined;
   readonly #tags: ThinkTags | undefined;
   readonly #textCalls: TextCalls | undefined;
-  #kind: Channel = "text";
-  #pending = "";
-  #chunks: Chunk[] = [];
-  /** First half of a surrogate pair whose second half is due in the next delta. */
-  #half = "";
+  readonly #spoken = new SpokenText();
   /** True once text or reasoning has been seen. */
   hasOutput = false;
   usage: Usage | undefined;
@@ -106,10 +102,7 @@ export class ReplyCollector implements EventReceiver {
 
   /** Returns what has come since the last call, adjacent pieces joined. */
   take(): readonly Chunk[] {
-    this.#flush();
-    const chunks = this.#chunks;
-    if (chunks.length > 0) this.#chunks = [];
-    return chunks;
+    return this.#spoken.take();
   }
 
   /** Returns what was held back until the end of the reply. */
@@ -120,8 +113,7 @@ export class ReplyCollector implements EventReceiver {
       this.#answer(rest.text);
     }
     if (this.#textCalls) this.#endTextCalls(this.#textCalls);
-    this.#flush(true);
-    return this.take();
+    return this.#spoken.end();
   }
 
   #choice(choice: WireChoice): void {
@@ -190,30 +182,9 @@ export class ReplyCollector implements EventReceiver {
     calls.forEach((call, index) => this.#call({ index, function: call }));
   }
 
-  #append(kind: Channel, text: string): void {
-    if (text === "") return;
-    if (kind !== this.#kind) {
-      this.#flush(true);
-      this.#kind = kind;
-    }
-    this.#pending += text;
-    this.hasOutput = true;
-  }
-
-  /**
-   * Makes a chunk of the pending text. Unless it is `final`, half a surrogate pair at its end waits for the
-   * other half.
-   */
-  #flush(final = false): void {
-    if (this.#pending === "" && !(final && this.#half !== "")) return;
-    let text = this.#half + this.#pending;
-    this.#half = "";
-    this.#pending = "";
-    if (!final && endsInHalf(text)) {
-      this.#half = text.slice(-1);
-      text = text.slice(0, -1);
-    }
-    if (text !== "") this.#chunks.push({ type: this.#kind, text: safeText(text) });
+  #append(channel: Channel, text: string): void {
+    if (text !== "") this.hasOutput = true;
+    this.#spoken.append(channel, text);
   }
 
   #reported(error: unknown): ProviderFailure {
@@ -221,11 +192,6 @@ export class ReplyCollector implements EventReceiver {
     const text = typeof error === "string" ? error : JSON.stringify({ error });
     return reportedFailure({ status: statusIn(fields), text }, this.#endpoint);
   }
-}
-
-function endsInHalf(text: string): boolean {
-  const last = text.charCodeAt(text.length - 1);
-  return last >= 0xd800 && last <= 0xdbff;
 }
 
 /** An error that stands alone in its event, without the usual wrapper. */
