@@ -42,14 +42,15 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Parts of the program in files of their own (`reasonix.chat.js`, …), each with names that only its first
- * modules export: the chat, MCP servers, and what is seldom needed (setup, import, export, edits of the
- * configuration, answers in a form). Runs without them do not pay for them, and what the chat executes at its
+ * modules export: the chat, MCP servers, what talks to them once they start, and what is seldom needed (setup,
+ * import, export, edits of the configuration, answers in a form). Runs without them do not pay for them, and what the chat executes at its
  * start is in the code cache of its own file. Tools that change files stay with the program: their process
  * may load nothing from the address that a program came from.
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   chat: ["runChat", "chatOpener"],
   mcp_servers: ["McpServers", "RunPlugins"],
+  mcp_start: ["Connection", "httpAccess", "signIn", "elicitation", "Sampling"],
   tools: ["createCommandJudge", "openJail", "Compactor", "bash"],
   more: [
     "setup",
@@ -112,7 +113,12 @@ async function programFiles(folder: string, build: string): Promise<ReadonlyMap<
     chunks.push(chunkOf(name, withFilesBeside(code)));
   }
   const entry = "main.js";
-  const parts = new Map(Object.entries(PARTS).map(([name, roots]) => [name, onlyFor(roots, chunks, entry)]));
+  const parts = new Map(
+    Object.entries(PARTS).map(([name, roots]) => {
+      const apart = Object.values(PARTS).filter((one) => one !== roots).flat();
+      return [name, onlyFor(roots, chunks, entry, apart)];
+    }),
+  );
   const files = new Map([[MAIN, pack(chunks, entry, build, parts)]]);
   for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build));
   for (const [name, code] of files) {

@@ -140,19 +140,24 @@ function listOf(chunks: readonly Chunk[]): string {
   return `{\n${list.join(",\n")}\n}`;
 }
 
-/** The chunks that nobody needs but those that export these names, and what they need. */
+/**
+ * The chunks that nobody needs but those that export these names, and what they need. `apart` are names that
+ * begin other parts: what those alone need is not among them.
+ */
 export function onlyFor(
   names: readonly string[],
   chunks: readonly Chunk[],
   entry: string,
+  apart: readonly string[] = [],
 ): readonly Chunk[] {
-  const roots = names.map((name) => {
+  const rootOf = (name: string) => {
     const root = chunks.find(({ body }) => body.includes(`exports.${name} = `));
     if (!root) throw new Error(`Cannot find the chunk that exports ${name}`);
     return root.id;
-  });
+  };
+  const roots = names.map(rootOf);
   const others = reachedFrom([entry], chunks, roots);
-  const own = reachedFrom(roots, chunks, []);
+  const own = reachedFrom(roots, chunks, apart.map(rootOf));
   return chunks.filter(({ id }) => own.has(id) && !others.has(id));
 }
 

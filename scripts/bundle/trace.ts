@@ -10,6 +10,8 @@ const ANSWER = [
 const LIMIT_SECONDS = 60;
 /** Time between two keys in a chat. */
 const KEY_MS = 300;
+/** A server with tools, prompts and resources. */
+const SERVER = new URL("../../plugins/example/main.ts", import.meta.url).pathname;
 /** Ctrl-D. */
 const LEAVE = "\x04";
 
@@ -25,8 +27,9 @@ type Ends = ReadonlySet<number>;
 
 /**
  * Tells for files of a folder, the program first, where functions end that ran: in the program those of a
- * task that it was given, in its parts those of a chat that was opened and left. Where there is no terminal
- * to open one on (`script` of util-linux) nothing is known of the parts, and they start a little slower.
+ * task that it was given, in its parts also those of a chat that was opened and left. An MCP server is
+ * configured and known by then, since an earlier run has met it. Where there is no terminal to open a chat on
+ * (`script` of util-linux) its parts start a little slower.
  */
 export async function executedFunctions(
   folder: string,
@@ -53,10 +56,12 @@ export async function executedFunctions(
   try {
     await Deno.writeTextFile(`${home}/config.toml`, config(server.addr.port));
     const [deno = "", ...args] = [...command("run"), "run", "Hello"];
+    await mustRun(deno, { args: [...command("met").slice(1), "run", "Hello"], ...options });
     await mustRun(deno, { args, ...options });
-    const found = new Map([[program, await endsOf(`${home}/run`, program)]]);
-    if (parts.length === 0 || !await visitChat(command("chat"), options)) return found;
-    for (const part of parts) found.set(part, await endsOf(`${home}/chat`, part, true));
+    const found = new Map([[program, await endsOf([`${home}/run`], program)]]);
+    if (parts.length === 0) return found;
+    const visited = await visitChat(command("chat"), options) ? [`${home}/chat`] : [];
+    for (const part of parts) found.set(part, await endsOf([`${home}/run`, ...visited], part, true));
     return found;
   } finally {
     await server.shutdown();
@@ -104,21 +109,25 @@ async function visitChat(
 
 function config(port: number): string {
   const provider = `name = "trace"\nbase_url = "http://127.0.0.1:${port}/v1"\nmodel = "trace"\n`;
-  return `default_model = "trace"\n[[providers]]\n${provider}[sandbox]\nbash = "off"\n`;
+  const args = ["run", "-A", "--quiet", SERVER].map((arg) => JSON.stringify(arg)).join(", ");
+  const plugin = `name = "trace"\ncommand = ${JSON.stringify(Deno.execPath())}\nargs = [${args}]\n`;
+  return `default_model = "trace"\n[[providers]]\n${provider}[[plugins]]\n${plugin}[sandbox]\nbash = "off"\n`;
 }
 
-async function endsOf(folder: string, file: string, optional = false): Promise<Ends> {
+async function endsOf(folders: readonly string[], file: string, optional = false): Promise<Ends> {
   const ends = new Set<number>();
-  for (const { name } of Deno.readDirSync(folder)) {
-    if (!name.endsWith(".json")) continue;
-    const coverage = JSON.parse(await Deno.readTextFile(`${folder}/${name}`)) as Coverage;
+  const files = folders.flatMap((folder) =>
+    [...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`)
+  );
+  for (const path of files.filter((path) => path.endsWith(".json"))) {
+    const coverage = JSON.parse(await Deno.readTextFile(path)) as Coverage;
     if (!coverage.url.endsWith(`/${file}`)) continue;
     for (const { ranges: [whole] } of coverage.functions) {
       if (whole !== undefined && whole.count > 0) ends.add(whole.endOffset);
     }
   }
   if (ends.size === 0 && !optional) {
-    throw new Error(`Cannot find what ${file} executed; the coverage in ${folder} is empty`);
+    throw new Error(`Cannot find what ${file} executed; the coverage in ${folders.join(", ")} is empty`);
   }
   return ends;
 }

@@ -13,6 +13,9 @@ export type { McpOptions, McpServers, OfferedTool, PromptEntry, ResourceEntry } 
 /** The servers of a run; loaded only where one is configured. */
 export const loadMcp = lazy(() => import("./servers.ts"));
 
+/** What lets the program in at a server; loaded when one starts. */
+export const loadHttpAccess = lazy(() => import("./oauth/http_access.ts"));
+
 export type { SignedIn, SignInOptions } from "./oauth/sign_in.ts";
 export type { SignedOut } from "./oauth/sign_out.ts";
 

@@ -1,14 +1,13 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
-import { Connection, type ConnectionOptions } from "./connection/connection.ts";
-import { SIGN_IN, SignInNeeded, statusOf } from "./connection/explain.ts";
+import type { Connection, ConnectionOptions } from "./connection/connection.ts";
+import { SIGN_IN, SignInNeeded, statusOf, UndeliveredError } from "./connection/refusals.ts";
 import { EMPTY_LISTING, type Listing } from "./listing/listing.ts";
 import { knownEra, type ListingCache, type ServerRecord } from "./listing/listing_cache.ts";
 import { Restarts } from "./restarts.ts";
 import { ServerLog } from "./server_log.ts";
 import { type McpServerSpec, misnamedTools } from "./server_spec.ts";
 import type { ServerChange, ServerState, ServerStatus } from "./server_status.ts";
-import { UndeliveredError } from "./transport/stdio_transport.ts";
 
 export interface ServerParts extends Pick<ConnectionOptions, "spawn" | "questions"> {
   readonly spec: McpServerSpec;
@@ -195,6 +194,8 @@ export class McpServer {
     const timeout = this.spec.startupMs > 0 ? [AbortSignal.timeout(this.spec.startupMs)] : [];
     const signal = AbortSignal.any([this.#life.signal, ...timeout]);
     try {
+      // The tools of servers that are known are offered without it.
+      const { Connection } = await import("./connection/connection.ts");
       const connection = await Connection.open({
         spec: this.spec,
         era: knownEra(this.#record),

@@ -18,8 +18,6 @@ import { resourceTool } from "./tools/resource_tool.ts";
 import { remoteTool } from "./tools/tool.ts";
 import { indexTools, needsIndex } from "./tools/tool_index.ts";
 
-export { httpAccess } from "./oauth/http_access.ts";
-
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
   /** The Reasonix home: caches and logs. */
   readonly home: string;

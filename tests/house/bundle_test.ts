@@ -94,6 +94,7 @@ Deno.test("a part holds what nobody else needs, and is loaded when somebody impo
   }).map(([id, code]) => chunkOf(id, code));
   const own = onlyFor(["chat"], chunks, "main.js");
   assertEquals(own.map(({ id }) => id), ["chat.js", "own.js", "late.js"]);
+  assertEquals(onlyFor(["chat"], chunks, "main.js", ["late"]).map(({ id }) => id), ["chat.js", "own.js"]);
   assertThrows(() => onlyFor(["nothing"], chunks, "main.js"), Error, "nothing");
   await using folder = await makeTempDir();
   const main = `${folder.path}/main.js`;

@@ -4,6 +4,7 @@ import { errorMessage, type NewEvent, type Sayings } from "../../core/mod.ts";
 import {
   type AttachedContent,
   type ContentDesk,
+  loadHttpAccess,
   loadMcp,
   type McpQuestions,
   type McpRoot,
@@ -46,7 +47,7 @@ export async function openServers(
   onChange: (change: ServerChange) => void,
 ): Promise<McpServers> {
   const { config } = loaded;
-  const { httpAccess, McpServers } = await loadMcp();
+  const { McpServers } = await loadMcp();
   const specs = serverSpecs(config.plugins, {
     cwd: paths.cwd,
     callSeconds: config.tools.mcp_call_timeout_seconds,
@@ -60,7 +61,7 @@ export async function openServers(
     indexAboveTokens: config.tools.mcp_index_above_tokens,
     spawn,
     questions,
-    connection: (spec) => Promise.resolve(httpAccess(spec, { home, spawn, secret })),
+    connection: async (spec) => (await loadHttpAccess()).httpAccess(spec, { home, spawn, secret }),
     onChange,
   });
 }

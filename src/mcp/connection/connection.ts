@@ -9,12 +9,12 @@ import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { after } from "../../util/timer.ts";
 import { CallClock } from "./call_clock.ts";
 import { type ClientOptions, createClient, PROBE_MS } from "./client.ts";
-import { explain, statusOf } from "./explain.ts";
+import { explain } from "./explain.ts";
 import type { Listing } from "../listing/listing.ts";
 import type { Era } from "../listing/listing_cache.ts";
 import { listEverything } from "../listing/list_all.ts";
 import { openTransport, type ServerTransport, type TransportOptions } from "../transport/transport.ts";
-import { UndeliveredError } from "../transport/stdio_transport.ts";
+import { statusOf, UndeliveredError } from "./refusals.ts";
 
 export interface ConnectionOptions extends TransportOptions, ClientOptions {
   /** The era of the last connection; absent: the server is asked. */

@@ -3,14 +3,7 @@ import { isRecord, parseJson } from "../../util/json.ts";
 import { networkFailure, proxyHint } from "../../util/network/failure.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import type { McpServerSpec } from "../server_spec.ts";
-
-/** The server wants to know who is there, and only a person can say so. */
-export class SignInNeeded extends ReasonixError {
-  override readonly name = "SignInNeeded";
-}
-
-/** Why a server that lets nobody in cannot be used. */
-export const SIGN_IN = "it wants you to sign in";
+import { causes, type HttpRefusal, isRefusal, SIGN_IN, SignInNeeded } from "./refusals.ts";
 
 /** What a transport has seen beside the error itself. */
 export interface Circumstances {
@@ -19,13 +12,6 @@ export interface Circumstances {
   readonly ended?: string | undefined;
   /** Seconds after which the server wants to be asked again. */
   readonly waitSeconds?: number | undefined;
-}
-
-/** An answer over HTTP that is no success, as the SDK reports it. */
-interface HttpRefusal extends Error {
-  readonly status: number;
-  readonly statusText?: string;
-  readonly data?: { readonly text?: unknown };
 }
 
 const MAX_LINE = 300;
@@ -60,17 +46,6 @@ function plain(message: string): string {
   if (!first) return message;
   const place = Array.isArray(first.path) ? first.path.join(".") : "";
   return `${head}: ${place === "" ? "" : `${place}: `}${first.message}`;
-}
-
-/** The status of the answer that an explained error is about. */
-export function statusOf(error: unknown): number | undefined {
-  return causes(error).find(isRefusal)?.status;
-}
-
-function causes(error: unknown): Error[] {
-  const chain: Error[] = [];
-  for (let one = error; one instanceof Error && chain.length < 8; one = one.cause) chain.push(one);
-  return chain;
 }
 
 type Problem = readonly [message: string, remedy?: string];
@@ -166,8 +141,4 @@ function unreachable(error: Error, spec: McpServerSpec): Problem {
 function placeOf({ url }: McpServerSpec): string {
   const { origin = "", pathname = url } = URL.parse(url) ?? {};
   return `${origin}${pathname}`;
-}
-
-function isRefusal(error: Error): error is HttpRefusal {
-  return "status" in error && typeof error.status === "number";
 }

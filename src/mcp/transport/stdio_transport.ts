@@ -2,6 +2,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { ReasonixError } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
+import { UndeliveredError } from "../connection/refusals.ts";
 import type { ServerLog } from "../server_log.ts";
 import type { AnswerFilter } from "./answer_filter.ts";
 import { MAX_MESSAGE_BYTES, MessageLines } from "./message_lines.ts";
@@ -12,13 +13,6 @@ export interface StdioTransportOptions {
   readonly spawn: () => ServerProcess;
   readonly log: ServerLog;
   readonly filter: AnswerFilter;
-}
-
-/** The server was gone before a message reached it, so the message had no effect. */
-export class UndeliveredError extends ReasonixError {
-  constructor() {
-    super("The server has ended");
-  }
 }
 
 const MEGABYTE = 1024 * 1024;

@@ -5,6 +5,7 @@
  * Arguments: the address of the server. Environment: MCP_CONFORMANCE_SCENARIO, MCP_CONFORMANCE_CONTEXT.
  */
 import {
+  loadHttpAccess,
   loadMcp,
   loadSignIn,
   type McpQuestions,
@@ -74,7 +75,7 @@ async function signIn(spec: McpServerSpec): Promise<void> {
 async function main(): Promise<void> {
   const scenario = Deno.env.get("MCP_CONFORMANCE_SCENARIO") ?? "";
   const spec = specOf(Deno.args[0] ?? "", scenario);
-  const { McpServers, httpAccess } = await loadMcp();
+  const { McpServers } = await loadMcp();
   const spawn = { guard: undefined, environment: () => Promise.resolve({}) };
   const servers = new McpServers({
     home,
@@ -82,7 +83,7 @@ async function main(): Promise<void> {
     indexAboveTokens: 0,
     spawn,
     questions: { roots: () => [], elicit },
-    connection: () => Promise.resolve(httpAccess(spec, { home, spawn, secret })),
+    connection: async () => (await loadHttpAccess()).httpAccess(spec, { home, spawn, secret }),
     onChange: () => {},
   });
   try {

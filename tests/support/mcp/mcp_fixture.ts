@@ -1,6 +1,7 @@
 /** MCP servers as a run has them, without the run: a home of their own, and calls by their raw names. */
 import { pluginSchema } from "../../../src/config/schema/plugin_schema.ts";
 import {
+  loadHttpAccess,
   loadMcp,
   type McpQuestions,
   type McpServers,
@@ -52,7 +53,7 @@ export async function openMcp(entries: readonly Entry[], options: FixtureOptions
   await Deno.mkdir(cwd);
   const changes: ServerChange[] = [];
   const waiting = new Set<(change: ServerChange) => void>();
-  const { httpAccess, McpServers } = await loadMcp();
+  const { McpServers } = await loadMcp();
   const spawn = { guard: undefined, environment: () => Promise.resolve(Deno.env.toObject()) };
   const { secret = () => undefined } = options;
   const servers = new McpServers({
@@ -61,7 +62,7 @@ export async function openMcp(entries: readonly Entry[], options: FixtureOptions
     indexAboveTokens: options.indexAboveTokens ?? 0,
     spawn,
     questions: { roots: () => [{ uri: `file://${cwd}`, name: "work" }], ...options.questions },
-    connection: (spec) => Promise.resolve(httpAccess(spec, { home, spawn, secret })),
+    connection: async (spec) => (await loadHttpAccess()).httpAccess(spec, { home, spawn, secret }),
     onChange: (change) => {
       changes.push(change);
       for (const tell of waiting) tell(change);
