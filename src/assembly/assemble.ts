@@ -11,7 +11,7 @@ import { buildModel } from "./provider.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 import { turnRules } from "./turn_rules.ts";
 import { openSession, type RunSession } from "./session/session.ts";
-import { openGuardedTools } from "./tools/guarded_tools.ts";
+import { expectPlugins, openGuardedTools } from "./tools/guarded_tools.ts";
 import { buildRegistry } from "./tools/tools.ts";
 
 /**
@@ -21,6 +21,7 @@ import { buildRegistry } from "./tools/tools.ts";
 export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   const { paths, loaded, asker } = options;
   const { config } = loaded;
+  expectPlugins(loaded);
   const model = await buildModel(options);
   const { provider } = model;
   const scope = await openAccessScope(paths, loaded, options.permissionMode);

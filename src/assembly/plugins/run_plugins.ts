@@ -140,7 +140,7 @@ export class RunPlugins {
     const seconds = config.tools.mcp_startup_wait_seconds;
     if (wait && met.length > 0 && seconds > 0) await this.#await(met, seconds);
     // What has come by now is no change of what the model was told.
-    registry.setPluginTools(this.servers.tools());
+    if (this.#late !== undefined) registry.setPluginTools(this.servers.tools());
     this.#late = undefined;
   }
 

@@ -1,5 +1,8 @@
+import type { LoadedConfig } from "../../config/mod.ts";
+import { loadMcp } from "../../mcp/mod.ts";
 import type { Decision, Gate, GateOptions, PermissionGate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
+import { lazy } from "../../util/lazy.ts";
 import type { RunScope } from "../access/access_scope.ts";
 import { buildGate } from "../access/gate.ts";
 import type { QuestionParts } from "../plugins/server_questions.ts";
@@ -25,6 +28,16 @@ export interface GuardedTools {
   readonly plugins: RunPlugins | undefined;
 }
 
+const loadPlugins = lazy(() =>
+  Promise.all([import("../plugins/run_plugins.ts"), import("../plugins/server_questions.ts"), loadMcp()])
+);
+
+/** Begins to load what plugins need, where some are configured, beside what comes before them. */
+export function expectPlugins({ config }: Pick<LoadedConfig, "config">): void {
+  // Whoever opens them hears of an error.
+  if (config.plugins.length > 0) loadPlugins().catch(() => {});
+}
+
 /** Builds tools and gate, which ask each other: the gate for details of a call, the jail for an answer. */
 export async function openGuardedTools(
   options: AssemblyOptions,
@@ -47,9 +60,6 @@ async function openPlugins(
   parts: Omit<PluginParts, "wait" | "questions"> & QuestionParts,
 ): Promise<RunPlugins | undefined> {
   if (parts.loaded.config.plugins.length === 0) return undefined;
-  const [{ RunPlugins }, { serverQuestions }] = await Promise.all([
-    import("../plugins/run_plugins.ts"),
-    import("../plugins/server_questions.ts"),
-  ]);
+  const [{ RunPlugins }, { serverQuestions }] = await loadPlugins();
   return await RunPlugins.open({ ...parts, wait: waitForPlugins, questions: serverQuestions(parts) });
 }
