@@ -42,15 +42,14 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Parts of the program in files of their own (`reasonix.chat.js`, …), each with names that only its first
- * modules export: the chat, MCP servers, what talks to them once they start, and what is seldom needed (setup,
+ * modules export: the chat, what talks to MCP servers once they start, and what is seldom needed (setup,
  * import, export, edits of the configuration, answers in a form). Runs without them do not pay for them, and what the chat executes at its
  * start is in the code cache of its own file. Tools that change files stay with the program: their process
  * may load nothing from the address that a program came from.
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   chat: ["runChat", "chatOpener"],
-  mcp_servers: ["McpServers", "RunPlugins"],
-  mcp_start: ["Connection", "httpAccess", "signIn", "elicitation", "Sampling"],
+  mcp_servers: ["Connection", "httpAccess", "signIn", "elicitation", "Sampling"],
   tools: ["createCommandJudge", "openJail", "Compactor", "bash"],
   more: [
     "setup",
