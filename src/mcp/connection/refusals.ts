@@ -1,6 +1,6 @@
 /**
- * Errors of a connection that decide what a server does next. They are apart from the connection itself, which
- * is loaded with the first server that starts.
+ * Errors of a connection that decide what a server does next, apart from the connection itself, which is
+ * loaded with the first server that starts.
  */
 import { ReasonixError } from "../../core/mod.ts";
 
