@@ -1,5 +1,4 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { ReasonixError } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
 import { UndeliveredError } from "../connection/refusals.ts";
