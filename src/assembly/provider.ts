@@ -67,7 +67,7 @@ async function placed<T>(loaded: LoadedConfig, key: string, use: () => T | Promi
     return await use();
   } catch (error) {
     if (!(error instanceof ReasonixError) || error.exit !== "config" || error.place) throw error;
-    const { file, line, column } = sourceOf(loaded, key);
+    const { file, line, column } = sourceOf(loaded, error.setting ? `${key}.${error.setting}` : key);
     if (file === undefined || line === undefined || column === undefined) throw error;
     const { message, exit, remedy, said, cause } = error;
     throw new ReasonixError(message, {

@@ -4,7 +4,13 @@ export { defaultConfigText, parseProvider } from "./load/defaults.ts";
 export { addConfigItem, isUserOnly, parseConfigValue, saveProvider, setConfigValue } from "./edit/edit.ts";
 export { saveKey } from "./edit/key_file.ts";
 export { unnamedProvider } from "./query/built_in.ts";
-export { keySource, type KeySources, lookUpSecret, resolveKey } from "./query/provider_keys.ts";
+export {
+  hasKeyCommand,
+  keySource,
+  type KeySources,
+  lookUpSecret,
+  resolveKey,
+} from "./query/provider_keys.ts";
 export { type EnvironmentSecrets, environmentSecrets } from "./query/secrets.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
 export { effortLevels, type ModelChoice, modelReferences, modelsOf, resolveModel } from "./query/models.ts";

@@ -1,10 +1,11 @@
 import type { ProviderEntry } from "../config/mod.ts";
+import { connect } from "../provider/mod.ts";
 import { isRecord } from "../util/json.ts";
 
 export interface WindowOptions {
-  readonly entry: Pick<ProviderEntry, "base_url" | "context_window" | "headers">;
+  readonly entry: ProviderEntry;
   readonly model: string;
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
   readonly fetch: typeof fetch;
   readonly signal?: AbortSignal;
   /** Longest wait for one answer, 3,000 ms when absent. */
@@ -39,6 +40,14 @@ export async function discoverWindow(options: WindowOptions): Promise<WindowFoun
   const declared = options.entry.context_window;
   if (declared > 0) return { tokens: declared, source: "declared" };
   if (options.entry.base_url === "") return undefined;
+  try {
+    return await askServer({ ...options, ...await connect(options.entry, options) });
+  } catch {
+    return undefined;
+  }
+}
+
+async function askServer(options: WindowOptions): Promise<WindowFound | undefined> {
   const listed = await fromModelList(options);
   if (listed !== undefined) return { tokens: listed, source: "models" };
   if (!isNear(options.entry.base_url)) return undefined;

@@ -30,7 +30,8 @@ export function formatPlace(place: SourcePlace): string {
 /**
  * An error meant for the user: `message` says what could not be done with the offending value, `remedy` what
  * to do next. The exit name decides the process exit code when the error reaches the command line. `said` is
- * both for other languages: what could not be done first, behind it the remedy.
+ * both for other languages: what could not be done first, behind it the remedy. `setting` is the key, inside the
+ * table in question, whose value it is about.
  */
 export class ReasonixError extends Error {
   override readonly name: string = "ReasonixError";
@@ -38,6 +39,7 @@ export class ReasonixError extends Error {
   readonly remedy: string | undefined;
   readonly place: SourcePlace | undefined;
   readonly said: Sayings | undefined;
+  readonly setting: string | undefined;
 
   constructor(
     message: string,
@@ -46,6 +48,7 @@ export class ReasonixError extends Error {
       remedy?: string;
       place?: SourcePlace;
       said?: Sayings | undefined;
+      setting?: string;
       cause?: unknown;
     } = {},
   ) {
@@ -54,6 +57,7 @@ export class ReasonixError extends Error {
     this.remedy = options.remedy;
     this.place = options.place;
     this.said = options.said;
+    this.setting = options.setting;
   }
 }
 

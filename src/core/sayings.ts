@@ -22,6 +22,9 @@ export interface SayingWords {
   readonly nameKey: [];
   readonly checkKey: [name: string];
   readonly setKey: [name: string];
+  readonly checkCommand: [];
+  readonly keyRenewed: [provider: string, host: string, status: string];
+  readonly keyCommand: [provider: string, command: string, what: string];
   readonly checkModel: [model: string];
   readonly checkSetting: [setting: string];
   readonly checkServer: [];
@@ -32,6 +35,8 @@ export interface SayingWords {
   readonly noCaFile: [file: string];
   readonly authority: [];
   readonly certificate: [other: "" | "SSL_CERT_FILE"];
+  readonly providerCertificate: [];
+  readonly clientCertificate: [];
   readonly noTls: [setting: string];
   readonly noHttp: [setting: string];
 

@@ -2,6 +2,7 @@ import type { ProviderEntry } from "../config/mod.ts";
 import { type Price, ReasonixError } from "../core/mod.ts";
 import { type KindOptions, type ProviderDeps, type ProviderKind, systemDeps } from "./kind.ts";
 import { PROVIDER_KINDS } from "./kinds.ts";
+import { connect } from "./network/connection.ts";
 import type { RecordOptions } from "./cassette/record.ts";
 import type { ModelInfo, Provider } from "./provider.ts";
 
@@ -24,7 +25,7 @@ export interface CreateOptions {
 
 /** Builds the provider for one model of a configured entry. Rejects with a ReasonixError of exit "config". */
 export async function createProvider(options: CreateOptions): Promise<Provider> {
-  const kindOptions = resolve(options);
+  const kindOptions = await resolve(options);
   const kind = await loadKind(options.entry);
   const provider = await kind.create(kindOptions);
   if (options.record === undefined) return provider;
@@ -47,17 +48,20 @@ export async function listModels(
   signal?: AbortSignal,
 ): Promise<readonly string[]> {
   const kind = await loadKind(options.entry);
-  return await kind.models?.(resolve({ ...options, model: "" }), signal) ?? [];
+  return await kind.models?.(await resolve({ ...options, model: "" }), signal) ?? [];
 }
 
-function resolve(options: CreateOptions): KindOptions {
-  const { entry, apiKey, version, effort } = options;
+async function resolve(options: CreateOptions): Promise<KindOptions> {
+  const { entry, version, effort } = options;
+  const deps = { ...systemDeps, ...options.deps };
+  const given = { fetch: deps.fetch, apiKey: options.apiKey, now: () => deps.clock.now() };
+  const { fetch, apiKey } = await connect(entry, given);
   return {
     entry,
     model: modelInfo(entry, options.model),
     version,
     values: options.values ?? {},
-    deps: { ...systemDeps, ...options.deps },
+    deps: { ...deps, fetch },
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(effort === undefined ? {} : { effort }),
   };

@@ -164,7 +164,8 @@ function remedyFor(
   }
 }
 
-function keyRemedy({ keyName, keyed }: Endpoint): Phrase {
+function keyRemedy({ keyName, keyCommand, keyed }: Endpoint): Phrase {
+  if (keyCommand) return { text: "check what api_key_command prints", said: ["checkCommand"] };
   if (keyName === "") {
     return { text: "set api_key_env of this provider to the variable that holds the key", said: ["nameKey"] };
   }

@@ -1,4 +1,5 @@
 import type { ProviderError } from "../core/mod.ts";
+import { createRedactor } from "../util/redact.ts";
 
 /** The failure of one attempt at a request. Stays inside the package: outside, failures are chunks. */
 export class ProviderFailure extends Error {
@@ -14,6 +15,8 @@ export class ProviderFailure extends Error {
   }
 }
 
+/** Takes out what came up as a secret while the program ran, such as printed keys. */
+const withoutLearned = createRedactor([]);
 const LONGEST_QUOTE = 500;
 const KEY_SHAPES = /\b(?:sk|pk|gsk|xai|key|api)[-_][A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/=-]{8,}/gi;
 
@@ -24,6 +27,8 @@ export interface Endpoint {
   readonly model: string;
   /** Name of the key's environment variable; empty when the provider uses none. */
   readonly keyName: string;
+  /** True when a command prints the key. */
+  readonly keyCommand?: boolean;
   /** True when a key was sent. */
   readonly keyed: boolean;
   /** Texts that must never appear in a message. */
@@ -34,7 +39,7 @@ export interface Endpoint {
 export function quote(text: string, endpoint: Endpoint): string {
   let out = text;
   for (const secret of endpoint.secrets) out = out.replaceAll(secret, "[redacted]");
-  out = out.replace(KEY_SHAPES, "[redacted]").replace(/\s+/g, " ").trim();
+  out = withoutLearned(out).replace(KEY_SHAPES, "[redacted]").replace(/\s+/g, " ").trim();
   return out.length > LONGEST_QUOTE ? `${out.slice(0, LONGEST_QUOTE).toWellFormed()}…` : out;
 }
 

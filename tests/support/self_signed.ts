@@ -17,3 +17,22 @@ JHV2iMdGoSamdP1jaDyUZ97cpdyc2x0=
 
 /** A key for localhost and the certificate that it has signed itself, made for tests. */
 export const SELF_SIGNED = { key, cert };
+
+const otherKey = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgIoIX7WOjJuO3LRmH
+/M80pP2Q5O4KIUInUQeLkAkDfeyhRANCAASglnMU3QNMYVjRnM4gZRAZeGDO817k
+QIuJoOw2ZT73+YRJ+nql/set/1OmRHSFS9NWU+BgFwouOFU+tiQYZmBJ
+-----END PRIVATE KEY-----`;
+const otherCert = `-----BEGIN CERTIFICATE-----
+MIIBdzCCARygAwIBAgIUeiCMafBNDe3ojlLaIU0CsOsMfVYwCgYIKoZIzj0EAwIw
+ETEPMA0GA1UEAwwGY2xpZW50MCAXDTI2MTEyMjE5MTYzOFoYDzIxMjYxMDI5MTkx
+NjM4WjARMQ8wDQYDVQQDDAZjbGllbnQwWTATBgcqhkjOPQIBBggqhkjOPQMBBwNC
+AASglnMU3QNMYVjRnM4gZRAZeGDO817kQIuJoOw2ZT73+YRJ+nql/set/1OmRHSF
+S9NWU+BgFwouOFU+tiQYZmBJo1AwTjAdBgNVHQ4EFgQULLyCEetLg40OS+vRMhOH
+TNU06pYwHwYDVR0jBBgwFoAULLyCEetLg40OS+vRMhOHTNU06pYwDAYDVR0TAQH/
+BAIwADAKBggqhkjOPQQDAgNJADBGAiEAxFeFUpje/Lb7puauvjIPQxVM+NTuQdRC
+ISgNoaDUCQwCIQDqHKlX8KrBB9bKtv7J9CuhjN1ArdEqx7RQ9Vc97gBuWg==
+-----END CERTIFICATE-----`;
+
+/** The same of a client, unknown to whoever knows the first. */
+export const CLIENT_CERTIFICATE = { key: otherKey, cert: otherCert };

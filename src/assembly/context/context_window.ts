@@ -17,6 +17,6 @@ export async function askServerWindow(
     entry,
     model,
     fetch: globalThis.fetch,
-    ...(apiKey === undefined ? {} : { apiKey }),
+    apiKey,
   });
 }

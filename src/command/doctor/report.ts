@@ -145,6 +145,7 @@ function brokenConfig(paths: RunPaths, error: ConfigError): Report["config"] {
 }
 
 const KEY_STATES = {
+  command: "keyFromCommand",
   home: "keyInHome",
   env: "keyInEnvironment",
   missing: "keyMissing",

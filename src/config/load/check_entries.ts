@@ -67,6 +67,32 @@ function duplicate(path: KeyPath, name: unknown): Finding {
 }
 
 function checkProvider(entry: TomlTable, path: KeyPath): Finding[] {
+  return [...checkDefault(entry, path), ...checkKeyCommand(entry.api_key_command, path)];
+}
+
+function checkKeyCommand(command: unknown, path: KeyPath): Finding[] {
+  const isLine = typeof command === "string";
+  const isList = Array.isArray(command) && command.length > 0 &&
+    command.every((word) => typeof word === "string") && command[0] !== "";
+  if (command === undefined || isLine || isList) return [];
+  const here = [...path, "api_key_command"];
+  const line = 'api_key_command = "pass show my-key"';
+  return [{
+    level: "error",
+    path: here,
+    at: "value",
+    message:
+      `Cannot use this value for ${formatKey(here)}: a line of the shell, or a program with arguments ` +
+      "as an array of texts, is expected",
+    remedy: `write for example ${line}`,
+    said: [["wrongValue", Array.isArray(command) ? "[…]" : String(command), formatKey(here), "text", ""], [
+      "writeLike",
+      line,
+    ]],
+  }];
+}
+
+function checkDefault(entry: TomlTable, path: KeyPath): Finding[] {
   const models = Array.isArray(entry.models) ? entry.models.filter((model) => typeof model === "string") : [];
   if (typeof entry.model === "string") models.push(entry.model);
   const chosen = entry.default;

@@ -1,3 +1,4 @@
+import { hideSecrets } from "../query/hide_secrets.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import { vendorHosts, VENDORS } from "../vendors.ts";
 
@@ -36,6 +37,8 @@ export function needsTrust(written: TomlTable, expanded: TomlTable, known: Known
   const url = String(expanded.base_url ?? "");
   const keyName = String(expanded.api_key_env ?? "");
   const target = URL.parse(url)?.origin ?? url;
+  const line = keyCommandLine(expanded.api_key_command);
+  if (line !== "") return `it would run ${JSON.stringify(line)} for the key of ${target}`;
   if (expanded.kind === "replay") return "it plays recorded replies, which steer the tools";
   if (usesVariables(written.base_url) || usesVariables(written.headers)) {
     return `it would send environment variables to ${target}`;
@@ -43,6 +46,8 @@ export function needsTrust(written: TomlTable, expanded: TomlTable, known: Known
   // A header can name another account of the same vendor, which then holds the conversation, or another host
   // behind it.
   if (hasEntries(expanded.headers)) return `it would send headers of its own to ${target}`;
+  const way = WAYS.find(([name]) => (expanded[name] ?? "") !== "")?.[1];
+  if (way !== undefined) return `it would send the conversation to ${target} ${way}`;
   if (url === "" && keyName === "") return undefined;
   const owners = ownersOf(keyName, known);
   if (owners.includes(target)) return undefined;
@@ -50,6 +55,23 @@ export function needsTrust(written: TomlTable, expanded: TomlTable, known: Known
   if (owners[0] !== undefined) return `it would send the key ${keyName} of ${owners[0]} to ${target}`;
   return known.saved(keyName) ? undefined : `it would send the conversation and ${keyName} to ${target}`;
 }
+
+/** Settings by which others could listen, or by which a server gets to know who the user is. */
+const WAYS: readonly (readonly [setting: string, words: string])[] = [
+  ["proxy", "by a proxy setting of its own"],
+  ["ca_file", "with a certificate authority of its own"],
+  ["client_cert_file", "with your client certificate"],
+  ["client_key_file", "with your client certificate"],
+];
+
+/** A command for the key as a person types it, without what looks like a key in it; empty without one. */
+function keyCommandLine(command: unknown): string {
+  const words = Array.isArray(command) ? command.map(String) : [String(command ?? "")];
+  const text = (hideSecrets(words) as string[]).join(" ");
+  return text.length > LONGEST_LINE ? `${text.slice(0, LONGEST_LINE).toWellFormed()}…` : text;
+}
+
+const LONGEST_LINE = 160;
 
 /**
  * The origins a key belongs to as far as the user's side knows; without a key, those that are used without

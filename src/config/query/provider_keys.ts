@@ -13,17 +13,17 @@ export interface KeySources {
   readonly useEnv: boolean;
 }
 
-type KeyOwner = Pick<ProviderEntry, "name" | "api_key_env" | "base_url">;
+type KeyOwner = Pick<ProviderEntry, "name" | "api_key_env" | "api_key_command" | "base_url">;
 
 /**
- * The key of a provider; undefined when it needs none.
+ * The key of a provider; undefined when it needs none, or has a command that prints it.
  *
  * @throws {ReasonixError} (exit "config") when it names a variable that nobody set, unless it runs on this
  * machine
  */
 export function resolveKey(entry: KeyOwner, sources: KeySources): string | undefined {
   const name = entry.api_key_env;
-  if (name === "") return undefined;
+  if (name === "" || hasKeyCommand(entry)) return undefined;
   const value = lookUpSecret(name, sources);
   if (value !== undefined || isLoopback(entry.base_url)) return value;
   const hidden = !sources.useEnv && sources.env(name);
@@ -38,10 +38,19 @@ export function resolveKey(entry: KeyOwner, sources: KeySources): string | undef
 }
 
 /** Tells where a key would be found, if at all; for `doctor`. */
-export function keySource(entry: KeyOwner, sources: KeySources): "home" | "env" | "missing" | "none" {
+export function keySource(
+  entry: KeyOwner,
+  sources: KeySources,
+): "command" | "home" | "env" | "missing" | "none" {
+  if (hasKeyCommand(entry)) return "command";
   if (entry.api_key_env === "") return "none";
   if (sources.saved().get(entry.api_key_env)) return "home";
   return lookUpSecret(entry.api_key_env, sources) === undefined ? "missing" : "env";
+}
+
+/** Reports whether a command prints the key of this provider; an empty one takes back that of a weaker file. */
+export function hasKeyCommand({ api_key_command: command }: Pick<ProviderEntry, "api_key_command">): boolean {
+  return command !== undefined && command.length > 0;
 }
 
 /** The value of a variable that holds a secret, from where the user keeps such; undefined: not set. */

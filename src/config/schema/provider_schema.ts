@@ -58,7 +58,32 @@ export const providerSchema = z.looseObject({
   models: key(z.optional(z.array(z.string())), "The models of this entry."),
   default: key(z.optional(z.string()), "Model meant by the bare provider name; the first one when absent."),
   api_key_env: key(text(), "Name of the variable that holds the key; empty = no key is sent."),
+  api_key_command: key(
+    z.optional(z.union([z.string(), z.array(z.string())])),
+    "Line of the shell, or program with arguments, that prints the key; it goes before `api_key_env`.",
+  ),
+  api_key_ttl_seconds: key(
+    amount(0),
+    "How long a printed key is used before the command runs again; 0 = until the server refuses it.",
+  ),
   headers: key(textMap(), "Extra request headers.", { expand: true, secret: true }),
+  proxy: key(
+    text(),
+    "Address of its proxy; `none` = none at all; empty = as the environment says, on this machine none.",
+    { expand: true, secret: true },
+  ),
+  ca_file: key(text(), "File (PEM) of a certificate authority to trust beside the usual ones.", {
+    expand: true,
+    path: "file",
+  }),
+  client_cert_file: key(text(), "File (PEM) of the certificate that this provider is shown.", {
+    expand: true,
+    path: "file",
+  }),
+  client_key_file: key(text(), "File (PEM) of the key of that certificate, without a passphrase.", {
+    expand: true,
+    path: "file",
+  }),
   context_window: key(count(0), "Tokens the model accepts; 0 turns compaction off."),
   max_output_tokens: key(z.optional(z.int().check(z.positive())), "Output limit sent with every request."),
   price: key(z.optional(priceSchema), "Prices for cost figures and `agent.max_cost`."),

@@ -20,6 +20,7 @@ export const texts = {
   providers: "Providers",
   noModel: "(no model)",
   keyIs: (state: string) => `key: ${state}`,
+  keyFromCommand: "from api_key_command",
   keyInHome: "set in the home",
   keyInEnvironment: "set in the environment",
   keyMissing: "MISSING",

@@ -20,6 +20,7 @@ export const texts: typeof en = {
   providers: "供应商",
   noModel: "（没有模型）",
   keyIs: (state) => `密钥：${state}`,
+  keyFromCommand: "由 api_key_command 给出",
   keyInHome: "已保存在主目录",
   keyInEnvironment: "已在环境变量中",
   keyMissing: "缺少",

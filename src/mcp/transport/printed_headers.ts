@@ -1,14 +1,12 @@
 import { ReasonixError } from "../../core/mod.ts";
+import { type HelperOutput, helperOutput, shellCommand } from "../../util/helper_output.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";
-import { after } from "../../util/timer.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import { endProcess, serverSpawner, type SpawnContext } from "./server_process.ts";
 
 const LIMIT_MS = 10_000;
-const MAX_BYTES = 64 * 1024;
-const WINDOWS = Deno.build.os === "windows";
 
 /**
  * Runs the command line of `headers_helper`, whose output is a JSON object of headers, in the environment of
@@ -58,9 +56,8 @@ function failed(what: string): ReasonixError {
   });
 }
 
-async function run(spec: McpServerSpec, context: SpawnContext) {
-  const line = spec.headersHelper;
-  const [command, args] = WINDOWS ? ["cmd.exe", ["/d", "/s", "/c", line]] : ["/bin/sh", ["-c", line]];
+async function run(spec: McpServerSpec, context: SpawnContext): Promise<HelperOutput> {
+  const [command, ...args] = shellCommand(spec.headersHelper);
   const env = {
     ...spec.env,
     REASONIX_MCP_SERVER_NAME: spec.name,
@@ -69,33 +66,8 @@ async function run(spec: McpServerSpec, context: SpawnContext) {
     CLAUDE_CODE_MCP_SERVER_NAME: spec.name,
     CLAUDE_CODE_MCP_SERVER_URL: spec.url,
   };
-  const spawn = await serverSpawner(
-    { ...spec, command: command as string, args: args as string[], env },
-    context,
-  );
+  const spawn = await serverSpawner({ ...spec, command, args, env }, context);
   const process = spawn();
-  const { child } = process;
-  const limit = Promise.withResolvers<"late">();
-  const clear = after(LIMIT_MS, () => limit.resolve("late"));
-  const texts = Promise.all([textOf(child.stdout), textOf(child.stderr)]);
-  try {
-    void child.stdin.close().catch(() => {});
-    const status = await Promise.race([child.status, limit.promise]);
-    // What it left running in the background is not waited for.
-    await endProcess(process, 0);
-    const read = await Promise.race([texts, limit.promise]);
-    if (status === "late" || read === "late") return { code: 0, output: "", errors: "", late: true };
-    return { code: status.code, output: read[0].trim(), errors: read[1], late: false };
-  } finally {
-    clear();
-  }
-}
-
-async function textOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of stream) {
-    if (text.length < MAX_BYTES) text += decoder.decode(chunk, { stream: true });
-  }
-  return text + decoder.decode();
+  void process.child.stdin.close().catch(() => {});
+  return await helperOutput(process.child, { limitMs: LIMIT_MS, end: () => endProcess(process, 0) });
 }

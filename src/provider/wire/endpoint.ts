@@ -1,3 +1,4 @@
+import { hasKeyCommand } from "../../config/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import type { Endpoint } from "../failure.ts";
 import type { KindOptions } from "../kind.ts";
@@ -23,6 +24,7 @@ export function endpointOf({ entry, model, apiKey }: KindOptions): Endpoint {
     host: parseBase(entry).host,
     model: model.id,
     keyName: entry.api_key_env,
+    keyCommand: hasKeyCommand(entry),
     keyed: apiKey !== undefined && apiKey !== "",
     secrets,
   };

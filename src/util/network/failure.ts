@@ -46,6 +46,15 @@ const LASTING: readonly (readonly [said: RegExp, remedy: (setting: string) => Ph
       said: ["authority"],
     }),
   ],
+  [
+    /alert: (?:CertificateRequired|AccessDenied|BadCertificate|UnknownCA)/,
+    (setting) => ({
+      text: setting === "base_url"
+        ? "it wants a certificate of yours: set client_cert_file and client_key_file of this provider to one it knows"
+        : "it wants a certificate of yours, which cannot be given here",
+      said: ["clientCertificate"],
+    }),
+  ],
   [/certificate|UnknownIssuer|NotValidForName/i, certificateAdvice],
   [
     /InvalidContentType/,
@@ -76,7 +85,14 @@ export function networkFailure(thrown: unknown, setting: string): NetworkFailure
   return { said, unknownName: NO_ADDRESS.test(detail), ...(remedy === undefined ? {} : { remedy }) };
 }
 
-function certificateAdvice(): Phrase {
+function certificateAdvice(setting: string): Phrase {
+  if (setting === "base_url") {
+    return {
+      text: "if it is meant to be trusted, name the file of its certificate authority in ca_file of this " +
+        "provider, or set DENO_TLS_CA_STORE=system to use the authorities of this machine",
+      said: ["providerCertificate"],
+    };
+  }
   const other = readEnv("SSL_CERT_FILE") === undefined ? "" : "SSL_CERT_FILE";
   const remark = other && ` (${other} is read only with DENO_TLS_CA_STORE=system)`;
   return {

@@ -1,3 +1,4 @@
+import { parseProvider } from "../../../src/config/mod.ts";
 import { loadWindow } from "../../../src/context/mod.ts";
 import { assertEquals } from "../../support/assert.ts";
 
@@ -17,12 +18,12 @@ async function discovered(pages: Record<string, Page>, entry: Record<string, unk
   try {
     const { discoverWindow } = await loadWindow();
     const found = await discoverWindow({
-      entry: {
+      entry: parseProvider({
+        name: "p",
         base_url: `http://127.0.0.1:${server.addr.port}/v1`,
         context_window: 0,
-        headers: {},
         ...entry,
-      },
+      }),
       model: "qwen",
       fetch,
     });
@@ -80,7 +81,7 @@ Deno.test("discoverWindow asks a distant server for its model list only", async 
   const asked: string[] = [];
   const { discoverWindow } = await loadWindow();
   const found = await discoverWindow({
-    entry: { base_url: "https://api.example.com/v1", context_window: 0, headers: { "x-a": "b" } },
+    entry: parseProvider({ name: "p", base_url: "https://api.example.com/v1", headers: { "x-a": "b" } }),
     model: "m",
     apiKey: "k",
     fetch: (input, init) => {

@@ -37,6 +37,11 @@ export const PROVIDERS = {
   nameKey: () => "请把该供应商的 api_key_env 设为保存密钥的变量",
   checkKey: (name) => `请检查 ${name} 的值`,
   setKey: (name) => `请在环境变量或 Reasonix 主目录的 .env 文件中设置 ${name}`,
+  checkCommand: () => "请检查 api_key_command 的输出",
+  keyRenewed: (provider, host, status) =>
+    `${server(provider, host)}拒绝了密钥（状态码 ${status}）；api_key_command 给出了新的密钥`,
+  keyCommand: (provider, command, what) =>
+    `供应商“${provider}”没有密钥：api_key_command（${command}）失败（${what}）；请在终端中运行它，看看它说什么`,
   checkModel: (model) => `请检查该供应商的 base_url 和模型名“${model}”`,
   checkSetting: (setting) => `请检查 ${setting}`,
   checkServer: () => "请检查 base_url，并确认服务正在运行",
@@ -55,6 +60,10 @@ export const PROVIDERS = {
     `如果它值得信任，请用 DENO_CERT 指向其证书颁发机构的文件${
       other ? "（只有 DENO_TLS_CA_STORE=system 时才读取 SSL_CERT_FILE）" : ""
     }，或设置 DENO_TLS_CA_STORE=system 以使用本机信任的机构`,
+  providerCertificate: () =>
+    "如果它值得信任，请用该供应商的 ca_file 指向其证书颁发机构的文件，或设置 DENO_TLS_CA_STORE=system 以使用本机信任的机构",
+  clientCertificate: () =>
+    "服务器要求出示您的证书：请设置 client_cert_file 和 client_key_file，并确认它们是服务器认可的",
   noTls: (setting) => `那里的服务不使用 TLS：请检查 ${setting}，可能要以 http:// 开头`,
   noHttp: (setting) => `那里的服务不使用 HTTP：请检查 ${setting}，可能要以 https:// 开头`,
 } satisfies Partial<Says>;

@@ -21,7 +21,7 @@ Deno.test("openai provider says why a server cannot be reached when the runtime 
   );
 });
 
-Deno.test("openai provider names DENO_CERT and does not try again when nobody it trusts vouches for the server", async () => {
+Deno.test("openai provider names ca_file and does not try again when nobody it trusts vouches for the server", async () => {
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", ...SELF_SIGNED, onListen: () => {} },
     () => new Response("never"),
@@ -29,7 +29,7 @@ Deno.test("openai provider names DENO_CERT and does not try again when nobody it
   const failure = await failureAt(`https://localhost:${server.addr.port}/v1`);
   assertEquals([failure.kind, failure.retries], ["connection", 0]);
   assertStringIncludes(failure.message, "could not be reached: invalid peer certificate: ");
-  assertStringIncludes(failure.message, "in DENO_CERT");
+  assertStringIncludes(failure.message, "in ca_file of this provider");
   const plain = await failureAt(`http://localhost:${server.addr.port}/v1`);
   assertEquals(plain.retries, 0);
   assertStringIncludes(plain.message, "may have to begin with https://");

@@ -1,0 +1,201 @@
+import type { ProviderEntry } from "../../config/mod.ts";
+import { errorMessage, type ProviderError } from "../../core/mod.ts";
+import { helperOutput, shellCommand } from "../../util/helper_output.ts";
+import { learnSecret } from "../../util/redact.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+import { readEnv } from "../../path/read_env.ts";
+import { ProviderFailure } from "../failure.ts";
+import type { Connection } from "./connection.ts";
+
+const LIMIT_MS = 30_000;
+const LONGEST_KEY = 16 * 1024;
+const LONGEST_LINE = 80;
+
+/**
+ * Stands for the key until a request is sent: a kind knows where its key goes, but not which one counts by
+ * then.
+ */
+const STAND_IN = `key-${crypto.randomUUID()}`;
+
+/** Refusals that another key may change. */
+const REFUSED: readonly number[] = [401, 403];
+
+type KeyOwner = Pick<ProviderEntry, "name" | "base_url" | "api_key_command" | "api_key_ttl_seconds">;
+
+/**
+ * The same connection with the key that the command prints. A refused key is asked for once more: where the
+ * command prints another one, a POST fails in a way that is repeated, and anything else is sent again.
+ */
+export function withCommandKey(entry: KeyOwner, { fetch, now = Date.now }: Connection): Connection {
+  const keys = keysOf(entry);
+  const send: typeof fetch = async (input, init) => {
+    const signal = init?.signal ?? undefined;
+    for (let renewed = false;; renewed = true) {
+      const key = await keys.current(now, signal);
+      const response = await fetch(withKey(String(input), key), filled(init, key));
+      if (response.ok) keys.accepted();
+      if (!REFUSED.includes(response.status) || renewed) return response;
+      if (!await keys.renew(key, now, signal)) return response;
+      await response.body?.cancel();
+      if (init?.method === "POST") throw refusal(entry, response.status);
+    }
+  };
+  return { fetch: send, apiKey: STAND_IN, now };
+}
+
+function filled(init: RequestInit | undefined, key: string): RequestInit {
+  const headers = [...new Headers(init?.headers)].map(([name, value]): [string, string] => [
+    name,
+    withKey(value, key),
+  ]);
+  return { ...init, headers };
+}
+
+function withKey(text: string, key: string): string {
+  return text.replaceAll(STAND_IN, key);
+}
+
+function refusal({ name, base_url }: KeyOwner, status: number): ProviderFailure {
+  const host = URL.parse(base_url)?.host ?? "";
+  const message = `Provider "${name}" at ${host} refused the key with status ${status}; ` +
+    "api_key_command printed another one";
+  return failure(message, { status, retryAfterMs: 0, said: [["keyRenewed", name, host, String(status)]] });
+}
+
+function failure(message: string, facts: Omit<ProviderError, "kind" | "message">): ProviderFailure {
+  return new ProviderFailure({ kind: "auth", message, ...facts }, facts.retryAfterMs !== undefined);
+}
+
+const known = new Map<string, CommandKeys>();
+
+/** One command is asked for one key, however many providers of this process use it. */
+function keysOf(entry: KeyOwner): CommandKeys {
+  const id = JSON.stringify([entry.name, entry.api_key_command, entry.api_key_ttl_seconds]);
+  const keys = known.get(id) ?? new CommandKeys(entry);
+  known.set(id, keys);
+  return keys;
+}
+
+/** The key that a command prints, kept in memory only. */
+class CommandKeys {
+  readonly #owner: KeyOwner;
+  #key: { readonly value: string; readonly until: number } | undefined;
+  #run: SharedRun | undefined;
+  /** The last key was one that the command printed in place of a refused one. */
+  #isRenewed = false;
+
+  constructor(owner: KeyOwner) {
+    this.#owner = owner;
+  }
+
+  /** The key of the moment. Throws a ProviderFailure when the command prints none. */
+  async current(now: () => number, signal: AbortSignal | undefined): Promise<string> {
+    if (this.#key && now() < this.#key.until) return this.#key.value;
+    this.#run ??= new SharedRun(this.#owner, () => this.#run = undefined);
+    const value = await this.#run.wait(signal);
+    const seconds = this.#owner.api_key_ttl_seconds;
+    this.#key = { value, until: seconds > 0 ? now() + seconds * 1000 : Infinity };
+    return value;
+  }
+
+  /** Reports whether there is another key than the refused one; the command is asked once in a row. */
+  async renew(refused: string, now: () => number, signal: AbortSignal | undefined): Promise<boolean> {
+    if (this.#key && this.#key.value !== refused) return true;
+    this.#key = undefined;
+    const again = !this.#isRenewed;
+    this.#isRenewed = again;
+    return again && await this.current(now, signal) !== refused;
+  }
+
+  accepted(): void {
+    this.#isRenewed = false;
+  }
+}
+
+/** One run of the command for all that wait for it; it ends when nobody waits any more. */
+class SharedRun {
+  readonly #stop = new AbortController();
+  readonly #result: Promise<string>;
+  #waiting = 0;
+
+  constructor(owner: KeyOwner, over: () => void) {
+    this.#result = printedKey(owner, this.#stop.signal).finally(over);
+    this.#result.catch(() => {});
+  }
+
+  async wait(signal: AbortSignal | undefined): Promise<string> {
+    signal?.throwIfAborted();
+    const aborted = Promise.withResolvers<never>();
+    const leave = () => aborted.reject(signal?.reason);
+    signal?.addEventListener("abort", leave, { once: true });
+    this.#waiting++;
+    try {
+      return await Promise.race([this.#result, aborted.promise]);
+    } finally {
+      signal?.removeEventListener("abort", leave);
+      if (--this.#waiting === 0) this.#stop.abort();
+    }
+  }
+}
+
+/**
+ * Runs the command as the user would: with the environment of the program, in the user's home, so that no
+ * project has a say. What it printed is never part of a message.
+ */
+async function printedKey(owner: KeyOwner, signal: AbortSignal): Promise<string> {
+  const command = owner.api_key_command ?? "";
+  const [program, ...args] = typeof command === "string" ? shellCommand(command) : command.map(fromHome);
+  const failed = (what: string, remedy: string) =>
+    failure(
+      `No API key for provider "${owner.name}": api_key_command (${shown(command)}) ${what}; ${remedy}`,
+      {
+        said: [["keyCommand", owner.name, shown(command), what]],
+      },
+    );
+  const see = "run it in a terminal to see what it says";
+  let child: Deno.ChildProcess;
+  try {
+    child = new Deno.Command(program ?? "", {
+      args,
+      ...(HOME === undefined ? {} : { cwd: HOME }),
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+      detached: true,
+    }).spawn();
+  } catch (error) {
+    const what = error instanceof Deno.errors.NotFound
+      ? "names a program that is not there"
+      : errorMessage(error);
+    throw failed(what, "give the full path of the program");
+  }
+  const end = () => Promise.resolve(endGroup(child.pid));
+  const { code, output, late } = await helperOutput(child, { limitMs: LIMIT_MS, end, signal });
+  signal.throwIfAborted();
+  if (late) throw failed(`did not end within ${LIMIT_MS / 1000} s`, see);
+  if (code !== 0) throw failed(`ended with exit code ${code}`, see);
+  if (output === "") throw failed("printed nothing", "it has to print the key and nothing else");
+  if (output.length > LONGEST_KEY || !/^[\x21-\x7e]+$/.test(output)) {
+    throw failed("printed something that is no key", "it has to print the key and nothing else");
+  }
+  learnSecret(output);
+  return output;
+}
+
+const HOME = readEnv("HOME") ?? readEnv("USERPROFILE");
+
+function fromHome(word: string, index: number): string {
+  return index === 0 && HOME !== undefined ? word.replace(/^~(?=\/)/, HOME) : word;
+}
+
+/** The command on one line, cut short. */
+function shown(command: string | readonly string[]): string {
+  const line = oneLine(typeof command === "string" ? command : command.join(" "));
+  return line.length > LONGEST_LINE ? `${line.slice(0, LONGEST_LINE).toWellFormed()}…` : line;
+}
+
+function endGroup(pid: number): void {
+  try {
+    Deno.kill(Deno.build.os === "windows" ? pid : -pid, "SIGKILL");
+  } catch { /* nothing is left of it */ }
+}

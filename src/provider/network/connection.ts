@@ -1,0 +1,33 @@
+import { hasKeyCommand, isLoopback, type ProviderEntry } from "../../config/mod.ts";
+import { proxyVariable } from "../../util/network/failure.ts";
+
+/** The way to the server of an entry. */
+export interface Connection {
+  readonly fetch: typeof globalThis.fetch;
+  /** What a kind sends as the key; absent for servers that want none. */
+  readonly apiKey?: string | undefined;
+  /** Milliseconds since 1970; for keys that get old. */
+  readonly now?: () => number;
+}
+
+type Network = Pick<ProviderEntry, "base_url" | "proxy" | "ca_file" | "client_cert_file" | "client_key_file">;
+
+/**
+ * The way to the server as the entry wants it: its proxy and certificates, and a key that a command prints.
+ * Whoever talks to an endpoint goes this way. Most entries want nothing of that, and nothing is loaded then.
+ *
+ * @throws {ReasonixError} (exit "config") for a setting that cannot be used
+ */
+export async function connect(entry: ProviderEntry, given: Connection): Promise<Connection> {
+  const connection = wantsOwnClient(entry)
+    ? { ...given, fetch: await (await import("./http_client.ts")).clientFetch(entry, given.fetch) }
+    : given;
+  if (!hasKeyCommand(entry)) return connection;
+  return (await import("./command_key.ts")).withCommandKey(entry, connection);
+}
+
+/** A proxy of the environment is meant for the servers out there. */
+function wantsOwnClient({ base_url, proxy, ...files }: Network): boolean {
+  return [proxy, files.ca_file, files.client_cert_file, files.client_key_file].some(Boolean) ||
+    (isLoopback(base_url) && proxyVariable() !== undefined);
+}

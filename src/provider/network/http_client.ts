@@ -1,0 +1,181 @@
+import { isLoopback, type ProviderEntry } from "../../config/mod.ts";
+import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { learnSecret } from "../../util/redact.ts";
+import { proxyVariable } from "../../util/network/failure.ts";
+
+type Setting = "proxy" | "ca_file" | "client_cert_file" | "client_key_file";
+type Network = Pick<ProviderEntry, Setting | "name" | "base_url">;
+
+/** What the runtime takes for one client. */
+interface ClientOptions {
+  readonly caCerts?: string[];
+  readonly cert?: string;
+  readonly key?: string;
+  readonly proxy?: { readonly url: string };
+}
+
+/** Clients of this process: a new provider for the same server goes on with its connections. */
+const clients = new Map<string, Deno.HttpClient>();
+
+/**
+ * The same fetch with the proxy and the certificates of the entry.
+ *
+ * @throws {ReasonixError} (exit "config") that names the setting which cannot be used
+ */
+export async function clientFetch(entry: Network, base: typeof fetch): Promise<typeof fetch> {
+  const url = proxyUrl(entry);
+  const options: ClientOptions = {
+    ...await authorities(entry),
+    ...await ownCertificate(entry),
+    ...(url === undefined ? {} : { proxy: { url } }),
+  };
+  const direct = entry.proxy === "none" || (!entry.proxy && isLoopback(entry.base_url));
+  const exempt = direct ? EVERY_HOST : url === undefined ? undefined : "";
+  const id = JSON.stringify([options, exempt]);
+  const client = clients.get(id) ?? createClient(entry, options, exempt);
+  clients.set(id, client);
+  return (input, init) => base(input, { ...init, client });
+}
+
+/** A single `*` is not taken for addresses in numbers. */
+const EVERY_HOST = "*,0.0.0.0/0,::/0";
+const EXEMPTIONS = ["NO_PROXY", "no_proxy"] as const;
+
+/**
+ * Makes a client. The runtime takes the hosts that need no proxy from the environment while it makes one, and
+ * lets them go before a proxy that it is given; so `exempt` stands there for that moment, in which nothing
+ * else runs.
+ */
+function createClient(entry: Network, options: ClientOptions, exempt: string | undefined): Deno.HttpClient {
+  if (exempt === undefined || (exempt === EVERY_HOST && proxyVariable() === undefined)) {
+    return tryClient(entry, options);
+  }
+  const before = EXEMPTIONS.map((name) => [name, Deno.env.get(name)] as const);
+  try {
+    for (const name of EXEMPTIONS) Deno.env.set(name, exempt);
+    return tryClient(entry, options);
+  } finally {
+    for (const [name, value] of before) {
+      if (value === undefined) Deno.env.delete(name);
+      else Deno.env.set(name, value);
+    }
+  }
+}
+
+function tryClient(entry: Network, options: ClientOptions): Deno.HttpClient {
+  try {
+    return Deno.createHttpClient(options as Deno.CreateHttpClientOptions);
+  } catch (error) {
+    const said = errorMessage(error);
+    if (/proxy/i.test(said)) throw badProxy(entry);
+    if (/KeyMismatch/.test(said)) {
+      throw unusable(
+        entry,
+        "client_key_file",
+        "it is not the key of client_cert_file",
+        "name the two that belong together",
+      );
+    }
+    const setting = /private key|No keys/i.test(said)
+      ? "client_key_file"
+      : options.cert !== undefined && isUsable({ ...options, cert: undefined, key: undefined })
+      ? "client_cert_file"
+      : "ca_file";
+    throw unusable(entry, setting, said, "name a file in PEM format that openssl can read");
+  }
+}
+
+/** Tells which of the files is the broken one. */
+function isUsable(options: Record<string, unknown>): boolean {
+  try {
+    Deno.createHttpClient(options as unknown as Deno.CreateHttpClientOptions).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const PROXY_SCHEMES = ["http:", "https:", "socks5:", "socks5h:"];
+
+function proxyUrl(entry: Network): string | undefined {
+  if (!entry.proxy || entry.proxy === "none") return undefined;
+  const url = URL.parse(entry.proxy);
+  if (!url || !PROXY_SCHEMES.includes(url.protocol) || url.hostname === "") throw badProxy(entry);
+  for (const secret of [url.password, decoded(url.password)]) learnSecret(secret);
+  return url.href;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The value is not said: a user and a password may be in it. */
+function badProxy(entry: Network): ReasonixError {
+  return unusable(
+    entry,
+    "proxy",
+    "it is no address of a proxy",
+    'write for example proxy = "http://proxy.example.com:3128", or "none"',
+  );
+}
+
+async function authorities(entry: Network): Promise<Pick<ClientOptions, "caCerts">> {
+  if (!entry.ca_file) return {};
+  const text = await readPem(entry, "ca_file");
+  if (CERTIFICATE.test(text)) return { caCerts: [text] };
+  throw unusable(entry, "ca_file", "there is no certificate in it", PEM_REMEDY);
+}
+
+const CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----/;
+const PRIVATE_KEY = /-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY-----/;
+const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m;
+const PEM_REMEDY = "name a file in PEM format, which has a line -----BEGIN CERTIFICATE-----";
+
+async function ownCertificate(entry: Network): Promise<Pick<ClientOptions, "cert" | "key">> {
+  const { client_cert_file: certFile, client_key_file: keyFile } = entry;
+  if (!certFile && !keyFile) return {};
+  if (!certFile || !keyFile) {
+    const [there, missing] = !certFile
+      ? ["client_key_file", "client_cert_file"] as const
+      : ["client_cert_file", "client_key_file"] as const;
+    throw unusable(entry, there, `${missing} is missing`, `set ${missing} too`);
+  }
+  const cert = await readPem(entry, "client_cert_file");
+  if (!CERTIFICATE.test(cert)) {
+    throw unusable(entry, "client_cert_file", "there is no certificate in it", PEM_REMEDY);
+  }
+  const key = await readPem(entry, "client_key_file");
+  if (ENCRYPTED.test(key)) {
+    const remedy = "write it without: openssl pkey -in … -out …, readable for you alone";
+    throw unusable(entry, "client_key_file", "the key in it is locked with a passphrase", remedy);
+  }
+  if (PRIVATE_KEY.test(key)) return { cert, key };
+  const remedy = "name a file in PEM format, which has a line -----BEGIN PRIVATE KEY-----";
+  throw unusable(entry, "client_key_file", "there is no key in it", remedy);
+}
+
+async function readPem(entry: Network, setting: Exclude<Setting, "proxy">): Promise<string> {
+  try {
+    return await Deno.readTextFile(entry[setting]);
+  } catch (error) {
+    const said = error instanceof Deno.errors.NotFound
+      ? "there is no such file"
+      : error instanceof Deno.errors.PermissionDenied
+      ? "it may not be read"
+      : errorMessage(error);
+    throw unusable(entry, setting, said, "correct the path, or remove the setting");
+  }
+}
+
+function unusable(entry: Network, setting: Setting, why: string, remedy: string): ReasonixError {
+  const value = setting === "proxy" ? "" : ` ${JSON.stringify(entry[setting])}`;
+  return new ReasonixError(`Cannot use ${setting}${value} of provider "${entry.name}": ${why}`, {
+    exit: "config",
+    setting,
+    remedy,
+  });
+}
