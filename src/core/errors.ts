@@ -30,8 +30,8 @@ export function formatPlace(place: SourcePlace): string {
 /**
  * An error meant for the user: `message` says what could not be done with the offending value, `remedy` what
  * to do next. The exit name decides the process exit code when the error reaches the command line. `said` is
- * both for other languages: what could not be done first, behind it the remedy. `setting` is the key, inside the
- * table in question, whose value it is about.
+ * both for other languages: what could not be done first, behind it the remedy. `setting` is the key, inside
+ * the table in question, whose value it is about.
  */
 export class ReasonixError extends Error {
   override readonly name: string = "ReasonixError";

@@ -20,6 +20,15 @@ export interface ProviderDeps {
   readonly random: () => number;
 }
 
+/** The way to the server of an entry. */
+export interface Connection {
+  readonly fetch: typeof globalThis.fetch;
+  /** What a kind sends as the key; absent for servers that want none. */
+  readonly apiKey?: string | undefined;
+  /** Milliseconds since 1970; for keys that get old. */
+  readonly now?: () => number;
+}
+
 /** Everything a kind needs to build a provider. */
 export interface KindOptions {
   readonly entry: ProviderEntry;

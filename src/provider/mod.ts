@@ -1,6 +1,6 @@
 /** Speaks to models: the contract, the kinds behind it, retries, and cassettes. */
 export { type CreateOptions, createProvider } from "./create_provider.ts";
-export { connect, type Connection } from "./network/connection.ts";
+export { connect } from "./network/connection.ts";
 export { askOneWord, type CheckFailure, checkProvider } from "./check_provider.ts";
 export type { RecordOptions } from "./cassette/record.ts";
 export type { Clock, ProviderDeps } from "./kind.ts";

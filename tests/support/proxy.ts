@@ -8,7 +8,7 @@ export interface TestProxy extends AsyncDisposable {
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** Starts a proxy for plain requests and tunnels. With `login` ("user:password") it lets nobody else through. */
+/** Starts a proxy for plain requests and tunnels; with `login` ("user:password") for that user only. */
 export function startProxy(login?: string): TestProxy {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const asked: string[] = [];

@@ -48,7 +48,7 @@ export function keySource(
   return lookUpSecret(entry.api_key_env, sources) === undefined ? "missing" : "env";
 }
 
-/** Reports whether a command prints the key of this provider; an empty one takes back that of a weaker file. */
+/** Reports whether a command prints the key; an empty one takes back that of a weaker file. */
 export function hasKeyCommand({ api_key_command: command }: Pick<ProviderEntry, "api_key_command">): boolean {
   return command !== undefined && command.length > 0;
 }

@@ -1,5 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { type HelperOutput, helperOutput, shellCommand } from "../../util/helper_output.ts";
+import { type HelperOutput, helperOutput, shellCommand } from "../../util/process/helper_output.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";

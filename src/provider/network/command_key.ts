@@ -1,11 +1,11 @@
 import type { ProviderEntry } from "../../config/mod.ts";
 import { errorMessage, type ProviderError } from "../../core/mod.ts";
-import { helperOutput, shellCommand } from "../../util/helper_output.ts";
+import { helperOutput, shellCommand } from "../../util/process/helper_output.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { readEnv } from "../../path/read_env.ts";
 import { ProviderFailure } from "../failure.ts";
-import type { Connection } from "./connection.ts";
+import type { Connection } from "../kind.ts";
 
 const LIMIT_MS = 30_000;
 const LONGEST_KEY = 16 * 1024;

@@ -1,14 +1,6 @@
 import { hasKeyCommand, isLoopback, type ProviderEntry } from "../../config/mod.ts";
 import { proxyVariable } from "../../util/network/failure.ts";
-
-/** The way to the server of an entry. */
-export interface Connection {
-  readonly fetch: typeof globalThis.fetch;
-  /** What a kind sends as the key; absent for servers that want none. */
-  readonly apiKey?: string | undefined;
-  /** Milliseconds since 1970; for keys that get old. */
-  readonly now?: () => number;
-}
+import type { Connection } from "../kind.ts";
 
 type Network = Pick<ProviderEntry, "base_url" | "proxy" | "ca_file" | "client_cert_file" | "client_key_file">;
 

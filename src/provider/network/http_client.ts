@@ -7,12 +7,7 @@ type Setting = "proxy" | "ca_file" | "client_cert_file" | "client_key_file";
 type Network = Pick<ProviderEntry, Setting | "name" | "base_url">;
 
 /** What the runtime takes for one client. */
-interface ClientOptions {
-  readonly caCerts?: string[];
-  readonly cert?: string;
-  readonly key?: string;
-  readonly proxy?: { readonly url: string };
-}
+type ClientOptions = Deno.CreateHttpClientOptions & Partial<Deno.TlsCertifiedKeyPem>;
 
 /** Clients of this process: a new provider for the same server goes on with its connections. */
 const clients = new Map<string, Deno.HttpClient>();
@@ -64,7 +59,7 @@ function createClient(entry: Network, options: ClientOptions, exempt: string | u
 
 function tryClient(entry: Network, options: ClientOptions): Deno.HttpClient {
   try {
-    return Deno.createHttpClient(options as Deno.CreateHttpClientOptions);
+    return Deno.createHttpClient(options);
   } catch (error) {
     const said = errorMessage(error);
     if (/proxy/i.test(said)) throw badProxy(entry);
@@ -76,19 +71,21 @@ function tryClient(entry: Network, options: ClientOptions): Deno.HttpClient {
         "name the two that belong together",
       );
     }
-    const setting = /private key|No keys/i.test(said)
+    const { cert: _, key: __, ...rest } = options;
+    const isOwn = options.cert !== undefined && isUsable(rest);
+    const setting = !isOwn
+      ? "ca_file"
+      : /private key|No keys/i.test(said)
       ? "client_key_file"
-      : options.cert !== undefined && isUsable({ ...options, cert: undefined, key: undefined })
-      ? "client_cert_file"
-      : "ca_file";
+      : "client_cert_file";
     throw unusable(entry, setting, said, "name a file in PEM format that openssl can read");
   }
 }
 
 /** Tells which of the files is the broken one. */
-function isUsable(options: Record<string, unknown>): boolean {
+function isUsable(options: ClientOptions): boolean {
   try {
-    Deno.createHttpClient(options as unknown as Deno.CreateHttpClientOptions).close();
+    Deno.createHttpClient(options).close();
     return true;
   } catch {
     return false;

@@ -1,4 +1,4 @@
-import { after } from "./timer.ts";
+import { after } from "../timer.ts";
 
 const MAX_BYTES = 64 * 1024;
 const WINDOWS = Deno.build.os === "windows";
