@@ -1,0 +1,134 @@
+/** The way to a provider, from the command line: certificates, proxies, keys from a command, headers. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+import { startProxy } from "../support/proxy.ts";
+import { SELF_SIGNED } from "../support/self_signed.ts";
+
+const ANSWER =
+  'data: {"choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+const check = { prefix: false };
+
+Deno.test("run trusts the authority of ca_file, and says where the setting is when the file is not there", async () => {
+  await using server = Deno.serve(
+    { hostname: "127.0.0.1", port: 0, ...SELF_SIGNED, onListen() {} },
+    () => new Response(ANSWER, { headers: { "content-type": "text/event-stream" } }),
+  );
+  const url = `https://localhost:${server.addr.port}/v1`;
+  await using world = await makeWorld(mockConfig(url, "", 'ca_file = "certs/ca.pem"\n'));
+  const missing = await world.run(["run", "hello"]);
+  assertEquals(missing.code, 6);
+  assertMatch(
+    missing.stderr,
+    /config\.toml:10:1: .*Cannot use ca_file ".*\/home\/certs\/ca\.pem" of provider "mock": there is no such file/,
+  );
+  assertStringIncludes(missing.stderr, "correct the path, or remove the setting");
+  await Deno.mkdir(`${world.home}/certs`);
+  await Deno.writeTextFile(`${world.home}/certs/ca.pem`, SELF_SIGNED.cert);
+  const { code, stdout, stderr } = await world.run(["run", "hello"]);
+  assertEquals([code, stdout.trim()], [0, "Hi"], stderr);
+});
+
+Deno.test("run asks a server on this machine without the proxy of the environment, and with its own", async () => {
+  await using server = startModelServer([], { fallback: { text: "Hi" }, check });
+  await using proxy = startProxy("me:s3cret-word");
+  const env = { HTTP_PROXY: `http://127.0.0.1:${proxy.port}`, all_proxy: `http://127.0.0.1:${proxy.port}` };
+  await using world = await makeWorld(mockConfig(server.url));
+  const direct = await world.run(["run", "hello"], { env });
+  assertEquals([direct.code, direct.stdout.trim(), proxy.asked], [0, "Hi", []], direct.stderr);
+
+  const line = 'proxy = "http://me:${PROXY_PASSWORD}@127.0.0.1:' + proxy.port + '"\n';
+  await using other = await makeWorld(mockConfig(server.url, "", line));
+  const own = await other.run(["run", "hello"], { env: { PROXY_PASSWORD: "s3cret-word" } });
+  assertEquals([own.code, own.stdout.trim(), proxy.asked.length > 0], [0, "Hi", true], own.stderr);
+  const wrong = await other.run(["run", "hello"], { env: { PROXY_PASSWORD: "wr0ng-word" } });
+  assertEquals(wrong.code, 5);
+  assertStringIncludes(wrong.stderr, "status 407");
+  for (
+    const args of [["config", "list"], ["doctor"], ["doctor", "--json"], [
+      "config",
+      "get",
+      "providers.mock.proxy",
+    ]]
+  ) {
+    const shown = await other.run(args, { env: { PROXY_PASSWORD: "s3cret-word" } });
+    assert(!/s3cret-word|wr0ng-word/.test(shown.stdout + shown.stderr + wrong.stderr), shown.stdout);
+  }
+});
+
+Deno.test("run takes its key from a command, and asks it again when the key is refused", async () => {
+  const good = "token-fresh-12345";
+  const answers = (request: RecordedRequest): Turn =>
+    request.headers.get("authorization") === `Bearer ${good}`
+      ? { text: "Hi" }
+      : { status: 401, body: { error: { message: "expired" } } };
+  await using server = startModelServer([], { fallback: answers, check });
+  const printer =
+    '[ -e "$REASONIX_HOME/used" ] && echo token-fresh-12345 || { touch "$REASONIX_HOME/used"; echo token-stale-1234; }';
+  await using world = await makeWorld(mockConfig(server.url, "", `api_key_command = '${printer}'\n`));
+  const { code, stdout, stderr } = await world.run(["run", "--output-format", "jsonl", "hello"]);
+  assertEquals(code, 0, stderr);
+  const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
+  const retry = events.find(({ type }) => type === "message.retry");
+  assertStringIncludes(retry?.reason ?? "", "api_key_command printed another one");
+  assertEquals([retry?.wait_ms ?? retry?.waitMs, retry?.discarded], [0, false]);
+  assert(!/token-(?:fresh|stale)/.test(stdout + stderr), stdout);
+  const doctor = await world.run(["doctor"]);
+  assertStringIncludes(doctor.stdout, "from api_key_command");
+});
+
+Deno.test("run names the command and its exit code when it prints no key", async () => {
+  await using world = await makeWorld(
+    mockConfig(
+      "http://127.0.0.1:9/v1",
+      "",
+      `api_key_command = ["sh", "-c", "echo half-a-key-123; exit 7"]\n`,
+    ),
+  );
+  const { code, stderr } = await world.run(["run", "hello"]);
+  assertEquals(code, 5);
+  assertStringIncludes(stderr, 'No API key for provider "mock": api_key_command (sh -c ');
+  assertStringIncludes(stderr, "ended with exit code 7; run it in a terminal to see what it says");
+});
+
+Deno.test("a project cannot have a command run for a key before it is trusted", async () => {
+  await using server = startModelServer([], { fallback: { text: "Hi" }, check });
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write(
+    "reasonix.toml",
+    `[[providers]]\nname = "mock"\nbase_url = "${server.url}"\nmodel = "mock-1"\napi_key_command = "touch ran; echo a-key-1234"\n`,
+  );
+  const blocked = await world.run(["run", "hello"]);
+  assertEquals([blocked.code, server.requests.length], [3, 0], blocked.stderr);
+  assertStringIncludes(blocked.stderr, 'it would run "touch ran; echo a-key-1234" for the key of');
+  const trusted = await world.run(["run", "--trust-project", "hello"]);
+  assertEquals([trusted.code, trusted.stdout.trim()], [0, "Hi"], trusted.stderr);
+  assertEquals(server.requests[0]?.headers.get("authorization"), "Bearer a-key-1234");
+});
+
+Deno.test("run sends headers with variables, and says where one that is not set stands", async () => {
+  await using server = startModelServer([], { fallback: { text: "Hi" }, check });
+  const line = 'headers = { X-Team = "${TEAM_NAME}", X-Site = "${SITE:-home}" }\n';
+  await using world = await makeWorld(mockConfig(server.url, "", line));
+  const unset = await world.run(["run", "hello"]);
+  assertEquals([unset.code, server.requests.length], [6, 0]);
+  assertMatch(
+    unset.stderr,
+    /config\.toml:10:\d+: .*\$\{TEAM_NAME\} in providers\[0\]\.headers\.X-Team is not set/,
+  );
+  const { code, stderr } = await world.run(["run", "hello"], { env: { TEAM_NAME: "blue" } });
+  assertEquals(code, 0, stderr);
+  const { headers } = server.requests[0] ?? { headers: new Headers() };
+  assertEquals([headers.get("x-team"), headers.get("x-site")], ["blue", "home"]);
+});
+
+for (const value of ["7", "[]", '["echo", 1]']) {
+  Deno.test(`config refuses api_key_command = ${value}`, async () => {
+    await using world = await makeWorld(
+      mockConfig("http://127.0.0.1:9/v1", "", `api_key_command = ${value}\n`),
+    );
+    const { code, stderr } = await world.run(["run", "hello"]);
+    assertEquals(code, 6);
+    assertMatch(stderr, /config\.toml:10:\d+: .*providers\[0\]\.api_key_command: a line of the shell/);
+  });
+}
