@@ -8,7 +8,7 @@ import { chatRows } from "../tests/bench/chat/chat.ts";
 import { peerRows } from "../tests/bench/chat/peers.ts";
 import { editRows } from "../tests/bench/edits.ts";
 import { RIPGREP, type Sample, type Scenario, SCENARIOS } from "../tests/bench/figures.ts";
-import { FLOOR, NOTHING, reasonix } from "../tests/bench/programs.ts";
+import { asInstalled, FLOOR, NOTHING, reasonix } from "../tests/bench/programs.ts";
 import { rowsOf, type Samples, table } from "../tests/bench/report.ts";
 import { mcpRows } from "../tests/bench/mcp/mcp.ts";
 import { type Program, Runner, startServer } from "../tests/bench/runner.ts";
@@ -91,7 +91,8 @@ async function main(options: Options): Promise<void> {
   const byScenario = new Map<string, Samples>();
   for (const scenario of options.scenarios) {
     const floor = scenario.plain === undefined ? FLOOR : NOTHING;
-    byScenario.set(scenario.name, await interleave(runner, scenario, [program, floor]));
+    const ours = scenario.asInstalled ? asInstalled(program) : program;
+    byScenario.set(scenario.name, await interleave(runner, scenario, [ours, floor]));
   }
   const rows = [
     ...rowsOf(byScenario, searches ? await ripgrepTimes(stage.tree, 5) : new Map()),

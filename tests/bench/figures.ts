@@ -1,6 +1,6 @@
 /** Which runs are made and which figures are read off them. */
 import type { Exchange } from "./server.ts";
-import { GLOB_PATTERN, GREP_PATTERN, LONG_STEPS, SEARCHES } from "./scripts.ts";
+import { GLOB_PATTERN, GREP_PATTERN, LONG_STEPS, READS, SEARCHES, SHELLS } from "./scripts.ts";
 
 /** One run of one program. Times in milliseconds, on the server's clock where absolute. */
 export interface Sample {
@@ -19,14 +19,19 @@ export interface Scenario {
   readonly plain?: readonly string[];
   /** Results of tools the last request must hold. */
   readonly results?: number;
+  /** With the configuration of somebody who changed nothing: jail and permissions are on. */
+  readonly asInstalled?: boolean;
 }
 
 export const SCENARIOS: readonly Scenario[] = [
   { name: "version", runs: 11, folder: "workspace", plain: ["--version"] },
   { name: "help", runs: 11, folder: "workspace", plain: ["--help"] },
   { name: "hello", runs: 15, folder: "workspace" },
-  { name: "reads", runs: 7, folder: "workspace", results: 100 },
-  { name: "shell", runs: 7, folder: "workspace", results: 30 },
+  { name: "reads", runs: 7, folder: "workspace", results: READS },
+  { name: "shell", runs: 7, folder: "workspace", results: SHELLS },
+  { name: "usual_hello", runs: 15, folder: "workspace", asInstalled: true },
+  { name: "usual_reads", runs: 7, folder: "workspace", results: READS, asInstalled: true },
+  { name: "usual_shell", runs: 7, folder: "workspace", results: SHELLS, asInstalled: true },
   { name: "long", runs: 3, folder: "workspace", results: LONG_STEPS },
   { name: "stream", runs: 5, folder: "workspace" },
   { name: "search", runs: 3, folder: "tree", results: 2 * SEARCHES },
@@ -79,6 +84,22 @@ export const FIGURES: readonly Figure[] = [
     name: "30 shell runs: step",
     unit: "ms",
     target: 3,
+    of: (sample) => median(steps(sample)),
+  },
+  { scenario: "usual_hello", name: "as installed: first request", unit: "ms", target: 50, of: firstRequest },
+  { scenario: "usual_hello", name: "as installed: wall", unit: "ms", target: 65, of: (s) => s.wall },
+  { scenario: "usual_hello", name: "as installed: peak memory", unit: "MB", target: 50, of: (s) => s.memory },
+  {
+    scenario: "usual_reads",
+    name: "as installed: 100 reads: step",
+    unit: "ms",
+    target: 1.7,
+    of: (sample) => median(steps(sample)),
+  },
+  {
+    scenario: "usual_shell",
+    name: "as installed: 30 shell runs in the jail: step",
+    unit: "ms",
     of: (sample) => median(steps(sample)),
   },
   { scenario: "long", name: "400 × 8 KB: step 10", unit: "ms", of: (sample) => around(sample, 10) },

@@ -3,6 +3,7 @@ import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { bundle } from "../../scripts/bundle.ts";
 import type { Program } from "./runner.ts";
 
+const TASK = "Do the task.";
 const DENO_RUN = ["run", ...START_FLAGS, "--no-config"];
 
 /** Reasonix as `deno install` starts it, or any other command line that takes the same arguments. */
@@ -14,16 +15,27 @@ export async function reasonix(commandLine: string | undefined): Promise<Program
     name: "reasonix",
     command,
     task: () => ({
-      args: [...before, "run", "--permission-mode", "danger-full-access", "Do the task."],
+      args: [...before, "run", "--permission-mode", "danger-full-access", TASK],
       env: {},
     }),
     plain: (args) => [...before, ...args],
-    async prepare(home, url) {
-      const folder = `${home}/.reasonix`;
-      await Deno.mkdir(folder, { recursive: true });
-      await Deno.writeTextFile(`${folder}/config.toml`, config(url));
-    },
+    prepare: (home, url) => writeConfig(home, `${providerConfig(url)}\n[sandbox]\nbash = "off"\n`),
   };
+}
+
+/** The same with what users get who configure nothing: commands in the jail, and permissions that count. */
+export function asInstalled(program: Program): Program {
+  return {
+    ...program,
+    task: () => ({ args: program.plain?.(["run", TASK]) ?? [], env: {} }),
+    prepare: (home, url) => writeConfig(home, providerConfig(url)),
+  };
+}
+
+async function writeConfig(home: string, text: string): Promise<void> {
+  const folder = `${home}/.reasonix`;
+  await Deno.mkdir(folder, { recursive: true });
+  await Deno.writeTextFile(`${folder}/config.toml`, text);
 }
 
 async function built(): Promise<string> {
@@ -32,7 +44,7 @@ async function built(): Promise<string> {
   return path;
 }
 
-function config(url: string): string {
+function providerConfig(url: string): string {
   return [
     'default_model = "mock"',
     "",
@@ -41,9 +53,6 @@ function config(url: string): string {
     'kind = "openai"',
     `base_url = "${url}"`,
     'model = "mock"',
-    "",
-    "[sandbox]",
-    'bash = "off"',
     "",
   ].join("\n");
 }
@@ -55,7 +64,7 @@ export function script(name: string, file: string): Program {
   return {
     name,
     command: Deno.execPath(),
-    task: (url) => ({ args: [...args, "Do the task."], env: { FLOOR_URL: url } }),
+    task: (url) => ({ args: [...args, TASK], env: { FLOOR_URL: url } }),
     plain: () => args,
     prepare: () => Promise.resolve(),
   };

@@ -1,8 +1,8 @@
 /** What the scripted model says in each scenario, reply by reply. */
 import type { ScriptedAnswer } from "../support/model_wire.ts";
 
-const READS = 100;
-const SHELLS = 30;
+export const READS = 100;
+export const SHELLS = 30;
 export const LONG_STEPS = 400;
 export const STREAM_EVENTS = 131_072;
 export const SEARCHES = 6;
@@ -24,16 +24,31 @@ function searchStep(index: number): ScriptedAnswer {
     : calls("glob", { pattern: GLOB_PATTERN });
 }
 
+function hello(): ScriptedAnswer {
+  return { text: "Hello." };
+}
+
+function reads(index: number): ScriptedAnswer {
+  return index < READS ? calls("read_file", { path: `src/part_${index % 500}.ts` }) : DONE;
+}
+
+/** The number keeps the commands apart, so that no detector of repeated calls has a reason to step in. */
+function shell(index: number): ScriptedAnswer {
+  return index < SHELLS ? calls("bash", { command: `true ${index}` }) : DONE;
+}
+
 /**
  * The reply to request `index` (from 0) of a run. The stream scenario is bytes of its own: see the server.
  */
 export const SCRIPTS: Readonly<Record<string, (index: number) => ScriptedAnswer>> = {
-  hello: () => ({ text: "Hello." }),
-  reads: (index) => index < READS ? calls("read_file", { path: `src/part_${index % 500}.ts` }) : DONE,
-  // The number keeps the commands apart, so that no detector of repeated calls has a reason to step in.
-  shell: (index) => index < SHELLS ? calls("bash", { command: `true ${index}` }) : DONE,
+  hello,
+  reads,
+  shell,
+  usual_hello: hello,
+  usual_reads: reads,
+  usual_shell: shell,
   long: (index) => index < LONG_STEPS ? calls("read_file", { path: `pages/page_${index}.txt` }) : DONE,
   search: searchStep,
   // The second answer is a stream of its own: see the server.
-  chat: () => ({ text: "Hello." }),
+  chat: hello,
 };
