@@ -12,6 +12,8 @@ export interface SayingWords {
   readonly noAddress: [provider: string, host: string];
   readonly silent: [provider: string, host: string, seconds: string, setting: string];
   readonly strangeReply: [provider: string, host: string, what: string];
+  readonly declined: [provider: string, host: string, why: string];
+  readonly askOtherwise: [];
   readonly gaveUp: [attempts: string];
   readonly gaveUpAt: [attempts: string, limit: string];
   readonly asksToWait: [seconds: string, limit: string];

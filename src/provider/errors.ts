@@ -47,6 +47,8 @@ export interface Reported {
   readonly redirectedTo?: string | undefined;
   /** The server's own advice, from `x-should-retry`. */
   readonly shouldRetry?: boolean | undefined;
+  /** The name under which the server's own people find the request. */
+  readonly requestId?: string | undefined;
 }
 
 const RETRYABLE: ReadonlySet<ProviderErrorKind> = new Set([
@@ -60,7 +62,10 @@ const RETRYABLE: ReadonlySet<ProviderErrorKind> = new Set([
 /** The failure for an error status or an error object. */
 export function reportedFailure(reported: Reported, endpoint: Endpoint): ProviderFailure {
   const kind = kindOf(reported);
-  const said = quote(readable(reported.text), endpoint);
+  const { requestId } = reported;
+  const said = `${quote(readable(reported.text), endpoint)}${
+    requestId === undefined ? "" : ` (request ${quote(requestId, endpoint)})`
+  }`.trim();
   const status = reported.status === undefined ? "an error in its reply" : `status ${reported.status}`;
   const remedy = remedyOfWords(reported, endpoint) ?? remedyFor(kind, endpoint, reported.status);
   const message = `${nameOf(endpoint)} answered ${WHAT[kind] ?? "with"} ${status}` +

@@ -2,6 +2,7 @@ import type { ProviderKind } from "./kind.ts";
 
 /** Every provider kind: one line each, loaded when a configured provider uses it. */
 export const PROVIDER_KINDS: Readonly<Record<string, () => Promise<ProviderKind>>> = {
+  anthropic: async () => (await import("./kinds/anthropic/kind.ts")).anthropic,
   openai: async () => (await import("./kinds/openai/kind.ts")).openai,
   replay: async () => (await import("./kinds/replay/kind.ts")).replay,
 };

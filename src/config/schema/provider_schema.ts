@@ -47,12 +47,19 @@ const compatSchema = z.object({
     z._default(z.enum(["reasoning_effort", "reasoning.effort"]), "reasoning_effort"),
     "Where the effort level goes.",
   ),
+  key_header: key(
+    z.optional(z.enum(["x-api-key", "authorization"])),
+    "Header for the key at kind `anthropic`: `x-api-key` when absent, `authorization` for some gateways.",
+  ),
 });
 
 /** One vendor endpoint with one or more models: an entry of `[[providers]]`. */
 export const providerSchema = z.looseObject({
   name: key(z.string().check(z.minLength(1)), "Name used in model references."),
-  kind: key(text("openai"), "Wire format: `openai` (chat completions) or `replay` (a recorded cassette)."),
+  kind: key(
+    text("openai"),
+    "Wire format: `openai` (chat completions), `anthropic` (the Messages API) or `replay` (a recorded cassette).",
+  ),
   base_url: key(text(), "Address of the API, up to but not including `/chat/completions`.", { expand: true }),
   model: key(z.optional(z.string()), "The only model of this entry."),
   models: key(z.optional(z.array(z.string())), "The models of this entry."),

@@ -1,4 +1,4 @@
-import type { ImagePart, Message, ProviderPart } from "../../core/mod.ts";
+import type { AssistantMessage, ImagePart, Message, ProviderPart } from "../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../util/json.ts";
 import type { ModelInfo } from "../provider.ts";
 
@@ -32,6 +32,18 @@ export function wireName(name: string): string {
  */
 export function wireArguments(text: string): string {
   return isRecord(parseJson(text)) ? text : JSON.stringify({ invalid_json: safeText(text) });
+}
+
+/**
+ * The parts of a message that a model can take: those that the same kind brought from the same model of the
+ * same provider. All others mean nothing to it, and servers refuse them.
+ */
+export function partsFor(
+  { parts }: AssistantMessage,
+  kind: string,
+  model: Pick<ModelInfo, "provider" | "id">,
+): readonly ProviderPart[] {
+  return parts?.filter((part) => part.kind === kind && isFrom(part, model)) ?? [];
 }
 
 /** Sources of the parts in a conversation that a model cannot take, each named once as provider/model. */

@@ -2,14 +2,18 @@ import { ReasonixError } from "../../core/mod.ts";
 import { connectionFailure, protocolFailure, reportedFailure } from "../errors.ts";
 import { type Endpoint, ProviderFailure } from "../failure.ts";
 import type { ProviderDeps } from "../kind.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
 
 const LONGEST_WAIT_MS = 15_000;
+const MOST_PAGES = 50;
 
 export interface ModelQuery {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly endpoint: Endpoint;
   readonly fetch: ProviderDeps["fetch"];
+  /** Where a list comes in pages: the size to ask for, and the parameter that takes the last of a page. */
+  readonly pages?: { readonly limit: string; readonly next: string };
 }
 
 /** Identifiers of the models the endpoint offers, in its order. Rejects with a ReasonixError. */
@@ -27,21 +31,40 @@ export async function listModels(query: ModelQuery, signal?: AbortSignal): Promi
   }
 }
 
-async function ask(
-  { url, headers, endpoint, fetch }: ModelQuery,
+async function ask(query: ModelQuery, signal: AbortSignal): Promise<readonly string[]> {
+  const url = new URL(query.url);
+  if (query.pages) url.searchParams.set("limit", query.pages.limit);
+  const names: string[] = [];
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const { models, last } = await askPage(query, url, signal);
+    names.push(...models);
+    if (query.pages === undefined || last === undefined) break;
+    url.searchParams.set(query.pages.next, last);
+  }
+  return names;
+}
+
+/** One page of a list; `last` is where the next one goes on, if there is one. */
+async function askPage(
+  { headers, endpoint, fetch }: ModelQuery,
+  url: URL,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<{ readonly models: readonly string[]; readonly last?: string }> {
   const response = await fetch(url, { headers: { ...headers, accept: "application/json" }, signal });
   const text = await response.text();
   if (!response.ok) throw reportedFailure({ status: response.status, text }, endpoint);
-  try {
-    const body = JSON.parse(text) as { data?: unknown; models?: unknown } | unknown[];
-    const list = Array.isArray(body) ? body : body.data ?? body.models;
-    if (Array.isArray(list)) {
-      return list.map((model: { id?: unknown; name?: unknown }) => model.id ?? model.name).filter(isString);
-    }
-  } catch { /* said below */ }
-  throw protocolFailure("did not answer with a list of models; check base_url", endpoint);
+  const body = parseJson(text);
+  const { data, models, has_more: more, last_id: last } = isRecord(body) ? body : { data: body };
+  const list = data ?? models;
+  if (!Array.isArray(list)) {
+    throw protocolFailure("did not answer with a list of models; check base_url", endpoint);
+  }
+  return {
+    models: list.map((model: { id?: unknown; name?: unknown } | null) => model?.id ?? model?.name).filter(
+      isString,
+    ),
+    ...(more === true && isString(last) ? { last } : {}),
+  };
 }
 
 function isString(value: unknown): value is string {

@@ -26,6 +26,8 @@ export const PROVIDERS = {
   silent: (provider, host, seconds, setting) =>
     `${server(provider, host)}已有 ${seconds} 秒没有应答；模型较慢时请调大该供应商的 ${setting}`,
   strangeReply: (provider, host, what) => `${server(provider, host)}的应答不符合协议（${what}）`,
+  declined: (provider, host, why) => `${server(provider, host)}中断了回答，因为模型拒绝作答${quoted(why)}`,
+  askOtherwise: () => "请换一种说法，或用 /rewind 回到引起拒绝的消息之前",
   gaveUp: (attempts) => `尝试 ${attempts} 次后放弃`,
   gaveUpAt: (attempts, limit) => `尝试 ${attempts} 次后放弃，${limit}`,
   asksToWait: (seconds, limit) => `它要求等待 ${seconds} 秒，超过了 ${limit} 所剩的时间`,

@@ -1,0 +1,88 @@
+import type { KindOptions, ProviderKind } from "../../kind.ts";
+import type { ModelRequest, Provider } from "../../provider.ts";
+import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
+import { RequestBuffer } from "../../wire/request_buffer.ts";
+import { streamingProvider } from "../../wire/streaming_provider.ts";
+import { AnthropicMessages, KIND } from "./messages.ts";
+import { goOnWherePaused } from "./paused.ts";
+import { Reply } from "./reply.ts";
+import { thinkingOf } from "./thinking.ts";
+
+/** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
+const NOWHERE = `data:text/event-stream,${
+  encodeURIComponent(
+    'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":' +
+      '{"type":"text_delta","text":"."}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n',
+  )
+}`;
+
+/** Version of the wire, as the vendor dates it. */
+const VERSION = "2023-06-01";
+/** The end of a base URL that already names the version of the wire, or the path of messages. */
+const NAMED = /\/v1(?:\/messages)?$|\/messages$/;
+
+/** The Messages API, as spoken by Anthropic and those who are compatible with it. */
+export const anthropic: ProviderKind = {
+  create: createAnthropic,
+  models: async (options, signal) => {
+    const { listModels } = await import("../../wire/model_list.ts");
+    return await listModels({
+      url: endpointUrl(options.entry, "/v1/models", NAMED),
+      headers: requestHeaders(options, ownHeaders(options)),
+      endpoint: endpointOf(options),
+      fetch: options.deps.fetch,
+      pages: { limit: "1000", next: "after_id" },
+    }, signal);
+  },
+};
+
+function createAnthropic(options: KindOptions): Provider {
+  const { entry, model } = options;
+  const endpoint = endpointOf(options);
+  const extra = { ...entry.extra_body, ...entry.extra };
+  let after = "";
+  const bodyOptions = {
+    entry,
+    model,
+    extra,
+    thinking: thinkingOf(extra),
+    sent: (name: string) => after = name,
+  };
+  const buffer = new RequestBuffer((request) => new AnthropicMessages(bodyOptions, request.prefix));
+  const replies = new WeakMap<ModelRequest, Reply>();
+  const provider = streamingProvider(options, {
+    url: endpointUrl(entry, "/v1/messages", NAMED),
+    headers: requestHeaders(options, ownHeaders(options)),
+    endpoint,
+    nowhere: NOWHERE,
+    body: (request) => buffer.body(request),
+    reply: (request) => {
+      const reply = new Reply({
+        endpoint,
+        after,
+        part: (data) => ({ kind: KIND, provider: model.provider, model: model.id, data }),
+        callIds: buffer.callIds(request),
+        callIdPrefix: `toolu_${request.messages.length}`,
+        ...(request.onCall ? { onCall: request.onCall } : {}),
+      });
+      replies.set(request, reply);
+      return reply;
+    },
+  });
+  return {
+    ...provider,
+    stream: (request, signal) =>
+      goOnWherePaused(
+        (next) => provider.stream(next, signal),
+        (next) => !!replies.get(next)?.paused,
+        request,
+      ),
+  };
+}
+
+function ownHeaders({ apiKey, entry }: KindOptions): Record<string, string> {
+  const version = { "anthropic-version": VERSION };
+  if (!apiKey) return version;
+  const bearer = entry.compat.key_header === "authorization";
+  return { ...version, ...(bearer ? { authorization: `Bearer ${apiKey}` } : { "x-api-key": apiKey }) };
+}

@@ -1,0 +1,162 @@
+import type { Chunk } from "../../../core/mod.ts";
+import { isRecord, parseJson, safeText } from "../../../util/json.ts";
+import { ToolCallCollector } from "../../tool_calls.ts";
+import type { Channel } from "../../wire/delta_template.ts";
+import { SpokenText } from "../../wire/spoken_text.ts";
+import { nameOfTexts, type ReplyBlock, type ReplyPart } from "./reply_part.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A content block of a reply as far as it has come. */
+interface Block {
+  readonly type: "text" | "thinking" | "redacted_thinking" | "tool_use" | "other";
+  /** Number that its events carry. */
+  readonly index: number;
+  /** As it was when it began. */
+  readonly start: Fields;
+  /** Where its text begins and ends among all text, or reasoning, of the reply. */
+  from: number;
+  to: number;
+  signature: string;
+  /** Pieces of JSON input. */
+  json: string;
+}
+
+/** Blocks that say something to people, by the channel they say it on. */
+const CHANNELS: Readonly<Record<string, Channel>> = { text: "text", thinking: "reasoning" };
+
+/** Collects the content blocks of one reply; what can be shown at once comes out of {@linkcode take}. */
+export class ReplyBlocks {
+  readonly calls = new ToolCallCollector();
+  readonly #spoken = new SpokenText();
+  readonly #onCall: ((tool: string) => void) | undefined;
+  readonly #blocks: Block[] = [];
+  readonly #said = { text: "", reasoning: "" };
+
+  constructor(onCall: ((tool: string) => void) | undefined) {
+    this.#onCall = onCall;
+  }
+
+  /** True when nothing has come that makes a reply. */
+  get empty(): boolean {
+    return this.#said.text === "" && this.#said.reasoning === "" && this.calls.size === 0;
+  }
+
+  start(index: number, content: Fields): void {
+    const type = typeof content.type === "string" && isKnown(content.type) ? content.type : "other";
+    const block: Block = { type, index, start: content, from: 0, to: 0, signature: "", json: "" };
+    this.#blocks.push(block);
+    if (type === "tool_use") this.#startCall(block);
+    else if (type === "text" || type === "thinking") {
+      const channel = type === "text" ? "text" : "reasoning";
+      this.#separate(block, channel);
+      this.#append(block, channel, typeof content[type] === "string" ? content[type] : "");
+      if (typeof content.signature === "string") block.signature = content.signature;
+    }
+  }
+
+  delta(index: number, delta: Fields): void {
+    const { type, text, thinking, signature, partial_json } = delta;
+    if (type === "text_delta" && typeof text === "string") this.say("text", text, index);
+    else if (type === "thinking_delta" && typeof thinking === "string") {
+      this.say("reasoning", thinking, index);
+    } else if (type === "signature_delta" && typeof signature === "string") {
+      const block = this.#find(index);
+      if (block) block.signature += signature;
+    } else if (type === "input_json_delta" && typeof partial_json === "string") {
+      const block = this.#find(index);
+      if (block) block.json += partial_json;
+      if (block?.type === "tool_use") this.calls.add({ index, function: { arguments: partial_json } });
+    }
+  }
+
+  /** Takes text for the block of this number, else for the last one; begins a block where there is none. */
+  say(channel: Channel, text: string, index?: number): void {
+    const find = () => index === undefined ? this.#blocks.at(-1) : this.#find(index);
+    const fits = (block: Block | undefined) => block !== undefined && CHANNELS[block.type] === channel;
+    if (!fits(find())) {
+      this.start(index ?? this.#blocks.length, { type: channel === "text" ? "text" : "thinking" });
+    }
+    const block = find();
+    if (block) this.#append(block, channel, text);
+  }
+
+  /** Calls whose whole input came at their beginning. */
+  settle(): void {
+    for (const { type, index, json, start: { input } } of this.#blocks) {
+      if (type !== "tool_use" || json !== "" || !isRecord(input)) continue;
+      if (Object.keys(input).length > 0) this.calls.add({ index, function: { arguments: input } });
+    }
+  }
+
+  take(): readonly Chunk[] {
+    return this.#spoken.take();
+  }
+
+  end(): readonly Chunk[] {
+    return this.#spoken.end();
+  }
+
+  /**
+   * What the next request has to say of this reply beyond its text and calls; undefined where that is
+   * nothing. `calls` is how many there are.
+   */
+  part(after: string, calls: number, paused: boolean): ReplyPart | undefined {
+    const plain = this.#blocks.every(({ type }) => type === "text" || type === "tool_use");
+    if (plain && !paused) return undefined;
+    const [text, reasoning] = [safeText(this.#said.text), safeText(this.#said.reasoning)];
+    let call = 0;
+    const blocks = this.#blocks.map((block): ReplyBlock => {
+      if (block.type === "tool_use") return { type: "tool_use", call: call++ };
+      return stored(block);
+    });
+    const of = nameOfTexts(text, reasoning);
+    const size = [text.length, reasoning.length, calls] as const;
+    return { after, of, size, blocks, ...(paused ? { paused } : {}) };
+  }
+
+  #startCall(block: Block): void {
+    const { id, name } = block.start;
+    this.calls.add({ index: block.index, id, function: { name } });
+    if (typeof name === "string") this.#onCall?.(name);
+  }
+
+  /** Blocks with something between them are paragraphs of their own for people. */
+  #separate(block: Block, channel: Channel): void {
+    const said = this.#said[channel];
+    if (said !== "" && CHANNELS[this.#blocks.at(-2)?.type ?? ""] !== channel && !said.endsWith("\n\n")) {
+      this.#append(block, channel, said.endsWith("\n") ? "\n" : "\n\n");
+    }
+    block.from = this.#said[channel].length;
+    block.to = block.from;
+  }
+
+  #append(block: Block, channel: Channel, text: string): void {
+    this.#said[channel] += text;
+    block.to = this.#said[channel].length;
+    this.#spoken.append(channel, text);
+  }
+
+  #find(index: number): Block | undefined {
+    return this.#blocks.findLast((block) => block.index === index);
+  }
+}
+
+function isKnown(type: string): type is Block["type"] {
+  return ["text", "thinking", "redacted_thinking", "tool_use"].includes(type);
+}
+
+function stored({ type, start, from, to, signature, json }: Block): ReplyBlock {
+  switch (type) {
+    case "text":
+      return { type, at: [from, to] };
+    case "thinking":
+      return { type, at: [from, to], signature };
+    case "redacted_thinking":
+      return { type, data: typeof start.data === "string" ? start.data : "" };
+    default: {
+      const input = json === "" ? undefined : parseJson(json);
+      return { type: "other", block: input === undefined ? start : { ...start, input } };
+    }
+  }
+}

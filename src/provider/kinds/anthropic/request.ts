@@ -1,0 +1,97 @@
+import type { ProviderEntry } from "../../../config/mod.ts";
+import type { ToolSchema } from "../../../core/mod.ts";
+import type { ModelInfo, ModelRequest } from "../../provider.ts";
+import { wireName } from "../../wire/message_parts.ts";
+import { inputSchema } from "./input_schema.ts";
+import type { Thinking } from "./thinking.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** The facts a request body depends on besides the conversation. */
+export interface BodyOptions {
+  readonly entry: ProviderEntry;
+  readonly model: ModelInfo;
+  readonly thinking: Thinking;
+  /** What the user adds to every body. */
+  readonly extra: Fields;
+  /** Told the name of all that a request says, when its body is written. */
+  readonly sent: (name: string) => void;
+}
+
+/** Fields that `extra` may set and that have a place of their own. */
+const ELSEWHERE = new Set(["tools", "messages", "max_tokens", "tool_choice", "thinking", "output_config"]);
+
+/** Marks the end of what the server is to cache. */
+export function cacheMark(_entry: ProviderEntry): Fields {
+  return { type: "ephemeral" };
+}
+
+/** The tools of a request, those of the server that `extra` brings behind our own. */
+export function wireTools(tools: readonly ToolSchema[], extra: Fields): readonly unknown[] {
+  const own = tools.map(({ name, description, parameters }) => ({
+    name: wireName(name),
+    description,
+    input_schema: inputSchema(parameters),
+  }));
+  return Array.isArray(extra.tools) ? [...own, ...extra.tools] : own;
+}
+
+/** Everything before the messages: the same bytes for a whole conversation. */
+export function head(
+  { entry, model, thinking, extra }: BodyOptions,
+  system: string,
+  tools: readonly unknown[],
+): string {
+  const others = Object.entries(extra).filter(([name]) => !ELSEWHERE.has(name));
+  const fields: Fields = {
+    model: model.id,
+    stream: true,
+    ...(thinking.samples ? { temperature: entry.temperature, top_p: entry.top_p } : {}),
+    ...Object.fromEntries(others),
+    ...(tools.length > 0 ? { tools: lastMarked(tools, entry) } : {}),
+    ...(system.trim() === "" ? {} : { system: lastMarked([{ type: "text", text: system }], entry) }),
+  };
+  return `${JSON.stringify(fields).slice(0, -1)},"messages":[`;
+}
+
+function lastMarked(blocks: readonly unknown[], entry: ProviderEntry): readonly unknown[] {
+  const last = blocks.at(-1);
+  return typeof last !== "object" ? blocks : [...blocks.slice(0, -1), {
+    ...last,
+    cache_control: cacheMark(entry),
+  }];
+}
+
+/** Fields that differ from request to request, with their leading comma. */
+export function tail(
+  { entry, model, thinking, extra }: BodyOptions,
+  request: ModelRequest,
+  mayThink: boolean,
+): string {
+  const fields = JSON.stringify({
+    max_tokens: maxTokens(request, model, extra) +
+      (request.maxOutputTokens === undefined ? 0 : thinking.tokens),
+    ...(mayThink ? thinking.fields : {}),
+    tool_choice: toolChoice(request, entry, extra.tool_choice),
+  });
+  return `,${fields.slice(1, -1)}`;
+}
+
+/** The wire wants a limit in every request; every model of the last years takes this one. */
+const USUAL_LIMIT = 32_000;
+
+function maxTokens(request: ModelRequest, model: ModelInfo, extra: Fields): number {
+  const asked = request.maxOutputTokens ?? extra.max_tokens ?? model.maxOutputTokens;
+  return typeof asked === "number" ? asked : USUAL_LIMIT;
+}
+
+function toolChoice(
+  { toolChoice, prefix }: ModelRequest,
+  { compat }: ProviderEntry,
+  extra: unknown,
+): unknown {
+  if (prefix.tools.length === 0) return extra;
+  if (toolChoice === "none" && compat.tool_choice) return { type: "none" };
+  return extra ??
+    (compat.parallel_tool_calls === false ? { type: "auto", disable_parallel_tool_use: true } : undefined);
+}
