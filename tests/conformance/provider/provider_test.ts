@@ -15,11 +15,32 @@ import {
   providerEntry,
 } from "../../support/model_client.ts";
 import { type ScriptedTurn, startModelServer, textEvent } from "../../support/model_server.ts";
+import { anthropicWire, wireEvent } from "../../support/wires/anthropic.ts";
 
 type Scenario = (provider: Provider) => Promise<void>;
 type Harness = (script: readonly ScriptedTurn[], scenario: Scenario) => Promise<void>;
 
+/** The same departures from an answer in the events of another wire. */
+function inMessages(turn: ScriptedTurn): ScriptedTurn {
+  if (typeof turn === "function" || turn.stream === undefined) return turn;
+  return {
+    ...turn,
+    stream: [...turn.stream].map((part) => {
+      // deno-lint-ignore no-explicit-any
+      const { choices, error } = part as any;
+      if (error) return wireEvent({ type: "error", error: { type: "overloaded_error" } });
+      const text = choices?.[0]?.delta?.content;
+      if (typeof text !== "string") return part;
+      return wireEvent({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
+    }),
+  };
+}
+
 const HARNESSES: Readonly<Record<string, Harness>> = {
+  anthropic: async (script, scenario) => {
+    await using server = startModelServer(script.map(inMessages), { wire: anthropicWire() });
+    await scenario(await openClient(server, { clock: new InstantClock() }));
+  },
   openai: async (script, scenario) => {
     await using server = startModelServer(script);
     await scenario(await openClient(server, { clock: new InstantClock() }));

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { ReasonixError } from "../../../src/core/mod.ts";
+import { PROVIDER_KINDS } from "../../../src/provider/kinds.ts";
 import { createProvider, listModels } from "../../../src/provider/create_provider.ts";
 import { collect, openClient, providerEntry } from "../../support/model_client.ts";
 import { startModelServer } from "../../support/model_server.ts";
@@ -31,7 +32,10 @@ Deno.test("createProvider names the kinds there are when the kind is unknown", a
   for (const kind of ["telepathy", "constructor"]) {
     const options = { entry: providerEntry({ kind }), model: "m", version: "1" };
     const error = await assertRejects(() => createProvider(options), ReasonixError, kind);
-    assertEquals([error.exit, error.remedy], ["config", "set kind to one of openai, replay"]);
+    assertEquals([error.exit, error.remedy], [
+      "config",
+      `set kind to one of ${Object.keys(PROVIDER_KINDS).join(", ")}`,
+    ]);
   }
 });
 

@@ -69,7 +69,7 @@ export class Reply implements ReplyReader {
     const { endpoint, after, part: madePart, callIds, callIdPrefix } = this.#context;
     this.#body.end();
     const { blocks, usage, stop } = this.#events;
-    blocks.settle();
+    blocks.settle(stop === "max_tokens");
     const error = this.#refusal();
     if (!error) this.#check();
     const counted = usage.value ? [{ type: "usage", usage: usage.value } as const] : [];
@@ -92,7 +92,7 @@ export class Reply implements ReplyReader {
     this.#body.checkEvents(blocks.empty || blocks.calls.size > 0);
     if (stop !== undefined || stopped || this.#body.done) return;
     if (blocks.empty) throw protocolFailure("ended its reply before saying anything", endpoint);
-    if (!blocks.calls.complete()) throw protocolFailure("broke off inside a tool call", endpoint);
+    if (blocks.breaksOffInCall) throw protocolFailure("broke off inside a tool call", endpoint);
   }
 
   /** The error that a reply is which ended because the server would not, or could not, go on. */

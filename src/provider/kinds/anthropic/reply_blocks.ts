@@ -20,6 +20,8 @@ interface Block {
   signature: string;
   /** Pieces of JSON input. */
   json: string;
+  /** True once the server has said that it is whole. */
+  closed: boolean;
 }
 
 /** Blocks that say something to people, by the channel they say it on. */
@@ -44,7 +46,16 @@ export class ReplyBlocks {
 
   start(index: number, content: Fields): void {
     const type = typeof content.type === "string" && isKnown(content.type) ? content.type : "other";
-    const block: Block = { type, index, start: content, from: 0, to: 0, signature: "", json: "" };
+    const block: Block = {
+      type,
+      index,
+      start: content,
+      from: 0,
+      to: 0,
+      signature: "",
+      json: "",
+      closed: false,
+    };
     this.#blocks.push(block);
     if (type === "tool_use") this.#startCall(block);
     else if (type === "text" || type === "thinking") {
@@ -81,11 +92,29 @@ export class ReplyBlocks {
     if (block) this.#append(block, channel, text);
   }
 
-  /** Calls whose whole input came at their beginning. */
-  settle(): void {
-    for (const { type, index, json, start: { input } } of this.#blocks) {
-      if (type !== "tool_use" || json !== "" || !isRecord(input)) continue;
-      if (Object.keys(input).length > 0) this.calls.add({ index, function: { arguments: input } });
+  /** Takes it that the block of this number is whole. */
+  close(index: number): void {
+    const block = this.#find(index);
+    if (block) block.closed = true;
+  }
+
+  /** True when the last block is a call of which something may be missing. */
+  get breaksOffInCall(): boolean {
+    const last = this.#blocks.at(-1);
+    return last?.type === "tool_use" && (!last.closed || !this.calls.complete());
+  }
+
+  /**
+   * Gives calls without pieces of input what came at their beginning. Where the reply was `cut`, nothing at
+   * all is not the input of a call that wants none.
+   */
+  settle(cut: boolean): void {
+    for (const block of this.#blocks) {
+      const { type, index, json, start: { input } } = block;
+      if (type !== "tool_use" || json !== "") continue;
+      const whole = isRecord(input) && Object.keys(input).length > 0;
+      if (whole) this.calls.add({ index, function: { arguments: input } });
+      else if (cut && block === this.#blocks.at(-1)) this.calls.add({ index, function: { arguments: "{" } });
     }
   }
 

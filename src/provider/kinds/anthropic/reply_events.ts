@@ -33,6 +33,7 @@ export class ReplyEvents implements EventReceiver {
     if (type === "message_start" && isRecord(message)) this.#message(message);
     else if (type === "content_block_start" && isRecord(block)) this.blocks.start(index, block);
     else if (type === "content_block_delta" && isRecord(delta)) this.blocks.delta(index, delta);
+    else if (type === "content_block_stop") this.blocks.close(index);
     else if (type === "message_delta") {
       if (isRecord(delta)) this.#end(delta);
       this.usage.add(event.usage);

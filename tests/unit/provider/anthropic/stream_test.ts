@@ -1,0 +1,275 @@
+import fc from "fast-check";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import type { Message } from "../../../../src/core/mod.ts";
+import { collect, HELLO, InstantClock, openClient, type Outcome } from "../../../support/model_client.ts";
+import { type Part, startModelServer, type Turn } from "../../../support/model_server.ts";
+import { anthropicWire, type BlockAnswer, wireEvent } from "../../../support/wires/anthropic.ts";
+
+/** What a client makes of these turns; nothing is retried unless there are several. */
+async function outcomeOf(...turns: readonly (Turn & BlockAnswer)[]): Promise<Outcome> {
+  await using server = startModelServer(turns, { wire: anthropicWire() });
+  const entry = { max_attempts: turns.length };
+  return await collect(await openClient(server, { clock: new InstantClock(), entry }));
+}
+
+const delta = (fields: Record<string, unknown>, index = 0) =>
+  wireEvent({ type: "content_block_delta", index, delta: fields });
+const text = (said: string, index = 0) => delta({ type: "text_delta", text: said }, index);
+const start = (content_block: Record<string, unknown>, index = 0) =>
+  wireEvent({ type: "content_block_start", index, content_block });
+const CALL = start({ type: "tool_use", id: "a", name: "ls", input: {} });
+const input = (partial_json: string) => delta({ type: "input_json_delta", partial_json });
+const END = [
+  wireEvent({ type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 4 } }),
+  wireEvent({ type: "message_stop" }),
+];
+
+Deno.test("anthropic reply gives text, thoughts, calls and counts as they came", async () => {
+  const outcome = await outcomeOf({
+    reasoning: ["Let me ", "see"],
+    text: ["Hel", "lo 🦊"],
+    calls: [{ name: "ls", args: { path: "." } }, { name: "glob" }],
+    usage: { input: 100, cached: 60, output: 30, reasoning: 12 },
+  });
+  assertEquals([outcome.reasoning, outcome.text, outcome.reason], ["Let me see", "Hello 🦊", "tool_calls"]);
+  assertEquals(outcome.calls.map(({ id, name, arguments: args }) => [id, name, args]), [
+    ["toolu_1_0", "ls", '{"path":"."}'],
+    ["toolu_1_1", "glob", "{}"],
+  ]);
+  assertEquals(outcome.usage, { inputTokens: 100, cachedTokens: 60, outputTokens: 30, reasoningTokens: 12 });
+  assertEquals(outcome.chunks.filter(({ type }) => type === "part").length, 1);
+});
+
+Deno.test("anthropic reply counts what was written to the cache, and nothing twice", async () => {
+  const counts = { input_tokens: 5, cache_creation_input_tokens: 20, cache_read_input_tokens: 75 };
+  const outcome = await outcomeOf({
+    stream: [
+      wireEvent({ type: "message_start", message: { content: [], usage: { ...counts, output_tokens: 1 } } }),
+      text("hi"),
+      wireEvent({
+        type: "message_delta",
+        delta: { stop_reason: "end_turn" },
+        usage: { input_tokens: null, cache_read_input_tokens: 75, output_tokens: 9 },
+      }),
+    ],
+  });
+  assertEquals(outcome.usage, {
+    inputTokens: 100,
+    cachedTokens: 75,
+    cacheWriteTokens: 20,
+    outputTokens: 9,
+    reasoningTokens: 0,
+  });
+});
+
+Deno.test("anthropic reply in one piece is read like a stream", async () => {
+  const answer = { reasoning: "hm", text: "whole", calls: [{ name: "ls", args: { a: [1] } }] };
+  const outcome = await outcomeOf({ ...answer, json: true });
+  assertEquals([outcome.reasoning, outcome.text, outcome.calls[0]?.arguments, outcome.reason], [
+    "hm",
+    "whole",
+    '{"a":[1]}',
+    "tool_calls",
+  ]);
+  assertEquals(outcome.usage?.inputTokens, 10);
+});
+
+Deno.test("anthropic reply is the same however the network cuts it", async () => {
+  const events = [
+    wireEvent({ type: "message_start", message: { content: [], usage: { input_tokens: 3 } } }),
+    start({ type: "thinking", thinking: "" }),
+    ...["é任务🦊", 'say "so"', "a\\b\nc"].map((thinking) => delta({ type: "thinking_delta", thinking })),
+    delta({ type: "signature_delta", signature: "c2ln" }),
+    wireEvent({ type: "ping" }),
+    start({ type: "text", text: "" }, 1),
+    ...["one ", "two ", "", "🦊", "three\n"].map((said) => text(said, 1)),
+    start({ type: "tool_use", id: "b", name: "ls", input: {} }, 2),
+    ...['{"pa', 'th":"任', '务"}'].map((json) => delta({ type: "input_json_delta", partial_json: json }, 2)),
+    ...END,
+  ].join("");
+  const forms = [events, events.replaceAll("\n", "\r\n"), events.replaceAll(/^event: .*\n/gm, "")];
+  const bytes = forms.map((form) => new TextEncoder().encode(form));
+  const whole = summary(await outcomeOf({ stream: [bytes[0] ?? ""] }));
+  assertEquals(whole.slice(0, 3), ['é任务🦊say "so"a\\b\nc', "one two 🦊three\n", '{"path":"任务"}']);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...bytes),
+      fc.array(fc.integer({ min: 0, max: events.length }), { maxLength: 8 }),
+      async (all, cuts) => {
+        const at = [0, ...cuts.sort((a, b) => a - b), all.length];
+        const stream: Part[] = at.slice(1).map((end, n) => all.slice(at[n], end));
+        assertEquals(summary(await outcomeOf({ stream })), whole);
+      },
+    ),
+    { numRuns: 25, seed: 7 },
+  );
+});
+
+function summary({ reasoning, text, calls, usage, chunks, reason }: Outcome): unknown[] {
+  const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part.data] : []);
+  return [reasoning, text, calls[0]?.arguments, usage, parts, reason];
+}
+
+Deno.test("anthropic reply is whole without a last event, with comments, and with [DONE]", async () => {
+  for (const rest of [END[0], `${END[0]}data: [DONE]\n\n`, ": ping\n\n", "data: [DONE]\n\n"]) {
+    const outcome = await outcomeOf({ stream: [": hi\n\n", text("hello"), rest ?? ""] });
+    assertEquals([outcome.text, outcome.error], ["hello", undefined]);
+  }
+});
+
+Deno.test("anthropic reply takes the whole input of a call at its beginning", async () => {
+  const call = start({ type: "tool_use", id: "a", name: "ls", input: { path: "x" } });
+  const { calls } = await outcomeOf({ stream: [call, ...END] });
+  assertEquals(calls.map((call) => call.arguments), ['{"path":"x"}']);
+});
+
+Deno.test("anthropic reply sets blocks with something between them apart", async () => {
+  const outcome = await outcomeOf({
+    blocks: [
+      { type: "thinking", thinking: "first" },
+      { type: "text", text: "I look." },
+      { type: "thinking", thinking: "second" },
+      { type: "text", text: "Found" },
+      { type: "text", text: " it." },
+    ],
+  });
+  assertEquals([outcome.reasoning, outcome.text], ["first\n\nsecond", "I look.\n\nFound it."]);
+});
+
+Deno.test("anthropic provider tries again when the stream ends quietly inside a call, or before anything", async () => {
+  for (const stream of [[CALL, input('{"pa')], [CALL, input('{"path":"x"}')], [CALL], []]) {
+    const { text: said, calls, retries } = await outcomeOf({ stream }, { text: "whole" });
+    assertEquals([said, calls.length, retries.length], ["whole", 0, 1]);
+  }
+});
+
+Deno.test("anthropic provider tries again and discards the text when the connection breaks", async () => {
+  const { text: said, retries } = await outcomeOf(
+    { stream: [text("par"), text("tial")], cutAfter: 150 },
+    { text: "whole" },
+  );
+  assertEquals([said, retries[0]?.discarded], ["whole", true]);
+});
+
+Deno.test("anthropic reply that the limit cut before the input of a call makes no call without input", async () => {
+  const cut = wireEvent({ type: "message_delta", delta: { stop_reason: "max_tokens" } });
+  const { calls, reason } = await outcomeOf({ stream: [CALL, cut] });
+  assertEquals([calls[0]?.arguments, reason], ["{", "length"]);
+});
+
+Deno.test("anthropic provider tries again when the server is overloaded, in the head or in the stream", async () => {
+  const overloaded = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
+  const clock = new InstantClock();
+  await using server = startModelServer([
+    { status: 529, body: { ...overloaded, request_id: "req_1" }, headers: { "request-id": "req_head" } },
+    {
+      status: 429,
+      body: { type: "error", error: { type: "rate_limit_error" } },
+      headers: { "retry-after": "7" },
+    },
+    { stream: [text("half"), wireEvent({ ...overloaded, request_id: "req_stream" })] },
+    { text: "whole" },
+  ], { wire: anthropicWire() });
+  const { text: said, retries } = await collect(await openClient(server, { clock }));
+  assertEquals([said, retries.map(({ discarded }) => discarded)], ["whole", [false, false, true]]);
+  assertEquals(clock.waits[1], 7000);
+  assertStringIncludes(retries[0]?.reason ?? "", "status 529: Overloaded (request req_head)");
+  assertStringIncludes(retries[2]?.reason ?? "", "Overloaded (request req_stream)");
+});
+
+Deno.test("anthropic provider says what is wrong when the server refuses the request or the key", async () => {
+  const refused = (type: string, message: string) => ({ type: "error", error: { type, message } });
+  const bad = await outcomeOf({ status: 400, body: refused("invalid_request_error", "messages: no") });
+  assertEquals([bad.error?.kind, bad.retries.length], ["bad_request", 0]);
+  const key = await outcomeOf({ status: 401, body: refused("authentication_error", "invalid x-api-key") });
+  assertEquals(key.error?.kind, "auth");
+  const long = await outcomeOf({
+    status: 400,
+    body: refused("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+  });
+  assertEquals(long.error?.kind, "context_length");
+});
+
+Deno.test("anthropic reply that the model declines is an error with the server's words, and counted", async () => {
+  const stop_details = { type: "refusal", category: "cyber", explanation: "This could enable harm." };
+  const outcome = await outcomeOf({ text: "Well, ", stop: { stop_reason: "refusal", stop_details } });
+  assertEquals([outcome.error?.kind, outcome.usage?.inputTokens, outcome.retries.length], [
+    "content_filter",
+    10,
+    0,
+  ]);
+  assertStringIncludes(outcome.error?.message ?? "", "declines to give it (cyber: This could enable harm.)");
+});
+
+Deno.test("anthropic reply that fills the window is an error about the length of the conversation", async () => {
+  const { error } = await outcomeOf({ text: "x", stop: { stop_reason: "model_context_window_exceeded" } });
+  assertEquals(error?.kind, "context_length");
+});
+
+Deno.test("anthropic reply maps the server's reasons to end", async () => {
+  const reasons = { end_turn: "stop", stop_sequence: "stop", max_tokens: "length", something_new: "unknown" };
+  for (const [stop_reason, reason] of Object.entries(reasons)) {
+    assertEquals((await outcomeOf({ text: "x", stop: { stop_reason } })).reason, reason);
+  }
+});
+
+Deno.test("anthropic reply that pauses goes on by itself, as one answer with all its tokens", async () => {
+  const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "q" } };
+  const found = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [{ encrypted: "e" }] };
+  await using server = startModelServer([
+    {
+      blocks: [{ type: "thinking", thinking: "hm" }, { type: "text", text: "I search." }, search],
+      stop: { stop_reason: "pause_turn" },
+    } as BlockAnswer,
+    { status: 529, body: {} },
+    { stream: [text("ha"), wireEvent({ type: "error", error: { type: "api_error" } })] },
+    { blocks: [found, { type: "text", text: "Found." }] } as BlockAnswer,
+    { text: "More" },
+  ], { wire: anthropicWire({ bound: true }) });
+  const provider = await openClient(server, { clock: new InstantClock() });
+  const { chunks, text: said, usage, reason } = await collect(provider);
+  assertEquals([usage?.inputTokens, usage?.outputTokens, reason], [20, 10, "stop"]);
+  assertEquals(chunks.filter(({ type }) => type === "usage").length, 1);
+  assertEquals(said, "I search.Found.");
+  const last = chunks.findLastIndex((chunk) => chunk.type === "retry" && chunk.discarded);
+  const counted = chunks.slice(last + 1);
+  const message: Message = {
+    role: "assistant",
+    content: said,
+    reasoning: counted.map((chunk) => chunk.type === "reasoning" ? chunk.text : "").join(""),
+    parts: counted.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []),
+  };
+  await collect(provider, [...HELLO, message, { role: "user", content: "And?" }]);
+  const { messages } = server.requests.at(-1)?.json ?? {};
+  const { signature: _, ...thought } = messages[1].content[0];
+  assertEquals([thought, ...messages[1].content.slice(1)], [
+    { type: "thinking", thinking: "hm" },
+    { type: "text", text: "I search." },
+    search,
+    found,
+    { type: "text", text: "Found." },
+  ]);
+});
+
+Deno.test("anthropic provider lists the models of all pages", async () => {
+  const { listModels } = await import("../../../../src/provider/create_provider.ts");
+  const { providerEntry } = await import("../../../support/model_client.ts");
+  const pages: Record<string, unknown> = {
+    null: { data: [{ id: "a" }, { id: "b" }], has_more: true, last_id: "b" },
+    b: { data: [{ id: "c" }], has_more: false, last_id: "c" },
+  };
+  const asked: string[] = [];
+  const fetch = (url: string | URL | Request) => {
+    const { searchParams, pathname } = new URL(String(url));
+    asked.push(`${pathname} ${searchParams.get("limit")}`);
+    return Promise.resolve(Response.json(pages[String(searchParams.get("after_id"))]));
+  };
+  const entry = providerEntry({ kind: "anthropic", base_url: "https://api.example.com/v1" });
+  assertEquals(await listModels({ entry, version: "1", deps: { fetch: fetch as typeof globalThis.fetch } }), [
+    "a",
+    "b",
+    "c",
+  ]);
+  assertEquals(asked, ["/v1/models 1000", "/v1/models 1000"]);
+  assert(asked.length === 2);
+});
