@@ -17,7 +17,7 @@ export interface AnthropicWireOptions {
   readonly minimum?: number;
 }
 
-/** An answer whose blocks come in an order of their own: `thinking`, `redacted`, texts, calls, or as given. */
+/** An answer whose blocks come in an order of their own. */
 export interface BlockAnswer extends ScriptedAnswer {
   readonly blocks?: readonly (WireBlock | "redacted")[];
   /** The vendor's own reason, with what it says beside it. */

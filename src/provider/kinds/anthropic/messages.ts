@@ -1,5 +1,5 @@
 import type { AssistantMessage, Message, Prefix } from "../../../core/mod.ts";
-import { Fingerprint } from "../../../util/fingerprint.ts";
+import { Fingerprint } from "../../wire/fingerprint.ts";
 import { safeText } from "../../../util/json.ts";
 import type { ModelRequest } from "../../provider.ts";
 import { partsFor } from "../../wire/message_parts.ts";

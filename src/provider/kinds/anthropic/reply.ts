@@ -1,9 +1,10 @@
 import type { Chunk, FinishReason, ProviderError, ProviderPart } from "../../../core/mod.ts";
 import { protocolFailure, reportedFailure } from "../../errors.ts";
 import { type Endpoint, nameOf, quote } from "../../failure.ts";
+import { isRecord } from "../../../util/json.ts";
+import type { DeltaShape, OnlyText } from "../../wire/delta_template.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import { ReplyBody } from "../../wire/reply_body.ts";
-import { DELTA_SHAPE } from "./delta_shape.ts";
 import { ReplyEvents } from "./reply_events.ts";
 import type { ReplyPart } from "./reply_part.ts";
 
@@ -21,6 +22,9 @@ export interface ReplyContext {
   /** Told the name when a call begins. */
   readonly onCall?: (tool: string) => void;
 }
+
+/** Text deltas of the Messages API. */
+const DELTA_SHAPE: DeltaShape = { start: "event: content_block_delta\ndata: ", onlyText };
 
 const FINISH: Readonly<Record<string, FinishReason>> = {
   end_turn: "stop",
@@ -120,4 +124,12 @@ export class Reply implements ReplyReader {
     if (called) return finish === "stop" || finish === "unknown" ? "tool_calls" : finish;
     return finish === "tool_calls" ? "stop" : finish;
   }
+}
+
+function onlyText(event: unknown): OnlyText | undefined {
+  if (!isRecord(event) || event.type !== "content_block_delta" || !isRecord(event.delta)) return undefined;
+  const { type, text, thinking } = event.delta;
+  if (type === "text_delta" && typeof text === "string") return { field: "text", channel: "text", text };
+  if (type !== "thinking_delta" || typeof thinking !== "string") return undefined;
+  return { field: "thinking", channel: "reasoning", text: thinking };
 }

@@ -1,5 +1,5 @@
 import type { AssistantMessage } from "../../../core/mod.ts";
-import { Fingerprint } from "../../../util/fingerprint.ts";
+import { Fingerprint } from "../../wire/fingerprint.ts";
 import { isRecord } from "../../../util/json.ts";
 
 /** A stretch of a message's text or reasoning, in UTF-16 units of the reply that it came with. */
