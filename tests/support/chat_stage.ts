@@ -11,7 +11,7 @@ import type { Person } from "../../src/frontend/repl/person.ts";
 import { type Reply, type ScriptedProvider, scriptedProvider } from "./agent_fixture.ts";
 import { VirtualTerminal } from "./virtual_terminal.ts";
 
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 120_000;
 
 export interface ChatStageOptions {
   readonly replies?: readonly Reply[];

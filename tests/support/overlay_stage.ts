@@ -70,7 +70,7 @@ export function openStage(
     async shown() {
       const before = dialogs.overlays.top;
       // Panels are loaded on demand: a few turns of the event loop.
-      for (let turn = 0; turn < 1000 && dialogs.overlays.top === before; turn++) {
+      for (let turn = 0; turn < 30_000 && dialogs.overlays.top === before; turn++) {
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
       now += 1000;

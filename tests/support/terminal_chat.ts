@@ -72,7 +72,7 @@ export function onTerminal(name: string, fn: () => Promise<void>): void {
 
 /** Waits for a screen, with many looks a second. */
 export async function shownSoon(terminal: Terminal, isSo: (screen: string) => boolean): Promise<string> {
-  const end = performance.now() + 20_000;
+  const end = performance.now() + 60_000;
   for (;;) {
     const screen = await terminal.screen();
     if (isSo(screen)) return screen;

@@ -2,7 +2,7 @@
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { tmux } from "../../scripts/terminal/record.ts";
 
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 60_000;
 
 export interface TerminalOptions {
   readonly cwd: string;

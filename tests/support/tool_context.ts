@@ -29,7 +29,7 @@ export function makeToolContext(dir: string, overrides: ContextOverrides = {}): 
     progress: () => {},
     ...rest,
     settings: {
-      bashTimeoutSeconds: 10,
+      bashTimeoutSeconds: 60,
       minFreeDiskMb: 0,
       shell: { prefer: "auto" },
       ensureTrailingNewline: false,

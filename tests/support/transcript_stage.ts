@@ -26,7 +26,7 @@ export interface TranscriptStage {
   printed(): Promise<string[]>;
 }
 
-const LIMIT_MS = 10_000;
+const LIMIT_MS = 60_000;
 
 export const TURN_END: NewEvent = {
   type: "turn.end",

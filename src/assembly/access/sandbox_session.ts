@@ -60,6 +60,9 @@ const HINTS = {
 
 type Hint = keyof typeof HINTS;
 
+/** So often a command begins anew since what its jail should have hidden was gone when it came to that. */
+const MOST_REPEATS = 3;
+
 /** The running jail of a session, chosen when the first command comes: the probe may start a process. */
 export class SandboxSession {
   readonly #sources: SandboxSessionParts;
@@ -87,14 +90,16 @@ export class SandboxSession {
     const { filesStay, confirm, loaded: { config: { sandbox, tools } } } = this.#sources;
     const reads = filesStay?.() ?? false;
     const jail = reads ? this.#readOnly ??= opened.readOnly() : opened;
-    const once: CommandJail["wrap"] = (argv, options) => {
+    const attempt = (repeats: number): CommandJail["wrap"] => (argv, options) => {
       const made = jail.watchMade();
-      return { ...jail.wrap(argv, options), ended: () => this.#madeNotes(made()) };
+      return {
+        ...jail.wrap(argv, options),
+        ended: () => this.#madeNotes(made()),
+        again: (said) =>
+          repeats > 0 && jail.failedToBegin(said) ? attempt(repeats - 1)(argv, options) : undefined,
+      };
     };
-    const wrap: CommandJail["wrap"] = (argv, options) => ({
-      ...once(argv, options),
-      again: (said) => jail.failedToBegin(said) ? once(argv, options) : undefined,
-    });
+    const wrap = attempt(MOST_REPEATS);
     if (!confirm || !jail.confined || reads || tools.writes !== "allow" || sandbox.bash === "enforce") {
       return { wrap };
     }

@@ -17,10 +17,11 @@ export interface ClientOptions {
   readonly changed: () => void;
 }
 
-/** Time that a server may take to answer the probe; older ones may say nothing at all. */
-export const PROBE_MS = 3_000;
-/** The same over a network, where servers may have to wake up first. */
-const HTTP_PROBE_MS = 10_000;
+/**
+ * Time that a server may take to answer the probe; older ones may say nothing at all. It includes the start of
+ * a process, which may have to be downloaded or have a busy machine.
+ */
+const PROBE_MS = 10_000;
 
 /** Characters of a log message of a server that are kept. */
 const MAX_SAID = 2_000;
@@ -37,7 +38,8 @@ export async function createClient(options: ClientOptions, clock: CallClock): Pr
     },
     versionNegotiation: {
       mode: "auto",
-      probe: { timeoutMs: spec.type === "stdio" ? PROBE_MS : HTTP_PROBE_MS },
+      // What is left of a short limit is enough for a greeting in the older way.
+      probe: { timeoutMs: Math.min(PROBE_MS, (spec.startupMs || Infinity) / 3) },
     },
     // Results are shown to the model as they are; a schema that cannot be read must not stop a call.
     jsonSchemaValidator: {

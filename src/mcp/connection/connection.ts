@@ -8,7 +8,7 @@ import type {
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { after } from "../../util/timer.ts";
 import { CallClock } from "./call_clock.ts";
-import { type ClientOptions, createClient, PROBE_MS } from "./client.ts";
+import { type ClientOptions, createClient } from "./client.ts";
 import { explain } from "./explain.ts";
 import type { Listing } from "../listing/listing.ts";
 import type { Era } from "../listing/listing_cache.ts";
@@ -27,6 +27,8 @@ export interface ConnectionOptions extends TransportOptions, ClientOptions {
 
 /** Time for a server over HTTP to end its session; it ends it by itself some day. */
 const GOODBYE_MS = 1_000;
+/** Completions that take longer are for a text that has changed meanwhile. */
+const COMPLETION_MS = 3_000;
 /** What the SDK says while it answers questions of the server, which are shown anyway. */
 const OWN_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
 /** The longest the SDK can wait. */
@@ -182,7 +184,7 @@ export class Connection {
     const { completion } = await this.#asked(() =>
       this.#client.complete({ ref: about, argument: { name: argument, value } }, {
         signal,
-        timeout: PROBE_MS,
+        timeout: COMPLETION_MS,
       })
     );
     return completion.values;

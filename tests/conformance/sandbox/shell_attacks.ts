@@ -245,7 +245,7 @@ const REACH: ShellAttack[] = [
     proven: true,
     // The kernel delivers the signal when it likes, so a victim that still lives is looked at again.
     succeeded: async (s) => {
-      for (let look = 0; look < 20; look++) {
+      for (let look = 0; look < 100; look++) {
         const gone = !await exists(`/proc/${s.victim.pid}`);
         if (gone || (await text(`/proc/${s.victim.pid}/stat`)).includes(" Z ")) return true;
         await new Promise((resolve) => setTimeout(resolve, 10));

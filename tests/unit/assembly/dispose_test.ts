@@ -13,7 +13,7 @@ Deno.test({
     const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--no-check", new URL("./lives.ts", import.meta.url).pathname, cwd],
       env: { TMPDIR: tmp },
-      signal: AbortSignal.timeout(60_000),
+      signal: AbortSignal.timeout(300_000),
     }).output();
     assertEquals(code, 0, new TextDecoder().decode(stderr));
     const { said, reason, before, after } = JSON.parse(new TextDecoder().decode(stdout));

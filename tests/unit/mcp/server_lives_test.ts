@@ -6,7 +6,7 @@ Deno.test({
   fn: async () => {
     const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: ["run", "-A", "--no-check", new URL("./server_lives.ts", import.meta.url).pathname],
-      signal: AbortSignal.timeout(120_000),
+      signal: AbortSignal.timeout(600_000),
     }).output();
     assertEquals(code, 0, new TextDecoder().decode(stderr));
     const { before, after } = JSON.parse(new TextDecoder().decode(stdout));

@@ -67,11 +67,11 @@ Deno.test("a server of the old era that ends at the probe, or says nothing, is s
   const record = `${temp.path}/record`;
   await using mcp = await openMcp([
     scripted("ends", { era: "old", diesOn: "server/discover" }),
-    scripted("silent", { era: "old", silentOn: ["server/discover"], record }),
+    scripted("silent", { era: "old", silentOn: ["server/discover"], record }, {
+      startup_timeout_seconds: 12,
+    }),
   ], { home: `${temp.path}/home` });
-  const before = performance.now();
   assertEquals(await started(mcp), ["ends ready", "silent ready"]);
-  assert(performance.now() - before < 25_000, "the limit of the start was waited for");
   assertEquals((await mcp.call("mcp__silent__echo", ECHO)).content, "hello");
   const probed = (await readRecord(record)).filter(({ method }) => method === "server/discover");
   assertEquals(probed.length, 1);

@@ -22,7 +22,7 @@ async function signIn({ servers, home }: McpFixture): Promise<void> {
   await signIn(servers.named("far").spec, {
     home,
     secret: () => undefined,
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(120_000),
     visit: (address) => void visitAsBrowser(address),
   });
 }

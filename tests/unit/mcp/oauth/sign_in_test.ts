@@ -34,7 +34,7 @@ async function signIn(mcp: McpFixture, person: Person = {}) {
   const signedIn = await signIn(specOf(mcp), {
     home: mcp.home,
     secret: () => undefined,
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(120_000),
     visit: (address) => {
       page = visitAsBrowser(address);
     },
