@@ -18,8 +18,8 @@ export interface ClientOptions {
 }
 
 /**
- * Time that a server may take to answer the probe; older ones may say nothing at all. It includes the start of
- * a process, which may have to be downloaded or have a busy machine.
+ * Time that a server may take to answer the probe, with the start of its process, which may have to be fetched
+ * first; older ones may say nothing at all.
  */
 const PROBE_MS = 10_000;
 
