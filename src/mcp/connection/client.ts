@@ -18,8 +18,8 @@ export interface ClientOptions {
 }
 
 /**
- * Time that a server may take to answer the probe, with the start of its process, which may have to be fetched
- * first; older ones may say nothing at all.
+ * Time that a server may take to answer the probe; older ones may say nothing at all. It includes the start
+ * of its process, which may have to be fetched first.
  */
 const PROBE_MS = 10_000;
 
