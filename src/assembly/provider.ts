@@ -10,6 +10,7 @@ import {
 import { ReasonixError } from "../core/mod.ts";
 import { type CreateOptions, createProvider, type Provider } from "../provider/mod.ts";
 import { VERSION } from "../util/version.ts";
+import type { Remark } from "./access/access_scope.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 
 /** Operating system and processor, as the model is told. */
@@ -110,4 +111,16 @@ export async function providerOf(loaded: LoadedConfig, reference: string): Promi
     version: VERSION,
     ...(apiKey === undefined ? {} : { apiKey }),
   });
+}
+
+/** Says what became of an effort that the model does not have. */
+export function effortRemark({ id, effort }: Provider["model"]): Remark[] {
+  if (effort?.fellFrom === undefined) return [];
+  const { fellFrom, level = "" } = effort;
+  return [{
+    text: level === ""
+      ? `${id} cannot be told how much to think: the effort "${fellFrom}" is not sent`
+      : `${id} does not have the effort "${fellFrom}": "${level}" is used instead`,
+    said: [["effortFell", id, fellFrom, level]],
+  }];
 }

@@ -13,7 +13,15 @@ export {
 } from "./query/provider_keys.ts";
 export { type EnvironmentSecrets, environmentSecrets } from "./query/secrets.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
-export { effortLevels, type ModelChoice, modelReferences, modelsOf, resolveModel } from "./query/models.ts";
+export {
+  EFFORT_LEVELS,
+  effortLevels,
+  type ModelChoice,
+  modelReferences,
+  modelsOf,
+  resolveModel,
+  withModelSettings,
+} from "./query/models.ts";
 export {
   type ConfigSource,
   getConfigValue,
@@ -46,4 +54,4 @@ export const loadImport = lazy(() => import("./import/import.ts"));
 /** Changes of the files that describe MCP servers. Loaded when somebody makes one. */
 export const loadServerEdits = lazy(() => import("./plugins/edit_servers.ts"));
 
-export { type Vendor, vendorEntry, VENDORS } from "./vendors.ts";
+export { type Vendor, vendorAt, vendorEntry, VENDORS } from "./vendors.ts";

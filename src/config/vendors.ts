@@ -165,6 +165,14 @@ export function vendorHosts(keyName: string): readonly string[] {
   return vendor ? [new URL(vendor.baseUrl).host, ...vendor.otherHosts ?? []] : [];
 }
 
+/** Returns the vendor whose address this is. */
+export function vendorAt(url: string): Vendor | undefined {
+  const host = URL.parse(url)?.host;
+  return VENDORS.find(({ baseUrl, otherHosts = [] }) =>
+    host !== undefined && [new URL(baseUrl).host, ...otherHosts].includes(host)
+  );
+}
+
 /**
  * Chooses the vendor that counts where nothing is configured: the first whose key there is, among those that
  * `wanted` (a vendor, a model, or both) names if it names any.

@@ -37,7 +37,7 @@ const LIST_FIELDS = [
  * Contract: never rejects; undefined when nobody knows.
  */
 export async function discoverWindow(options: WindowOptions): Promise<WindowFound | undefined> {
-  const declared = options.entry.context_window;
+  const declared = options.entry.context_window ?? 0;
   if (declared > 0) return { tokens: declared, source: "declared" };
   if (options.entry.base_url === "") return undefined;
   try {

@@ -77,6 +77,9 @@ export interface SayingWords {
   readonly allowAnew: [];
   readonly usedTwice: [name: string, list: string];
   readonly renameEntry: [];
+  readonly noSuchEffort: [word: string, levels: string];
+  readonly nameEfforts: [line: string];
+  readonly noSuchFacts: [provider: string, vendor: string];
 
   readonly noSession: [name: string];
   readonly listSessions: [];
@@ -132,6 +135,7 @@ export interface SayingWords {
   readonly serversLate: [names: string, seconds: string];
   readonly elsewhere: [began: string, cwd: string];
   readonly unknownTool: [name: string];
+  readonly effortFell: [model: string, wanted: string, level: string];
 }
 
 /** What a value of the configuration has to be. */

@@ -18,14 +18,23 @@ export function freshTokens({ inputTokens, cachedTokens, cacheWriteTokens = 0 }:
   return inputTokens - cachedTokens - cacheWriteTokens;
 }
 
-/** Price per million tokens in `currency`. */
-export interface Price {
+/** Prices of a million tokens. */
+export interface Rates {
   readonly input: number;
+  /** Input that is read from the cache. */
   readonly cachedInput: number;
   /** Input that is written to the cache; absent: the price of input. */
   readonly cacheWrite?: number;
   readonly output: number;
+}
+
+/** Price per million tokens in `currency`. */
+export interface Price extends Rates {
   readonly currency: string;
+  /** Day of the price, `YYYY-MM-DD`; absent: nobody said. */
+  readonly date?: string;
+  /** What whole requests cost whose input is longer than `above` tokens. */
+  readonly tiers?: readonly (Rates & { readonly above: number })[];
 }
 
 /** Money spent; absent wherever the price is not known (unknown is never shown as zero). */
@@ -79,8 +88,18 @@ export function totalCost({ costs, unpriced }: Spending, currency: string | unde
 /** Cost of one request, or undefined when the price is unknown. */
 export function costOf(usage: Usage, price: Price | undefined): Cost | undefined {
   if (!price) return undefined;
+  const { input, cachedInput, cacheWrite = input, output } = ratesFor(usage.inputTokens, price);
   const { cachedTokens, cacheWriteTokens: written = 0, outputTokens } = usage;
-  const sum = freshTokens(usage) * price.input + cachedTokens * price.cachedInput +
-    written * (price.cacheWrite ?? price.input) + outputTokens * price.output;
-  return { amount: sum / 1e6, currency: price.currency };
+  const sum = freshTokens(usage) * input + cachedTokens * cachedInput + written * cacheWrite +
+    outputTokens * output;
+  // Prices have at most six digits behind the point: the sum in their last one is a whole number.
+  return { amount: Math.round(sum * 1e6) / 1e12, currency: price.currency };
+}
+
+/** Returns the prices of a request with so much input: those of the highest tier that it is above. */
+function ratesFor(inputTokens: number, { tiers = [], ...base }: Price): Rates {
+  return tiers.reduce<Rates & { readonly above?: number }>(
+    (best, tier) => inputTokens > tier.above && tier.above >= (best.above ?? 0) ? tier : best,
+    base,
+  );
 }

@@ -1,10 +1,11 @@
-import type { ProviderEntry } from "../config/mod.ts";
-import { type Price, ReasonixError } from "../core/mod.ts";
+import { type ProviderEntry, withModelSettings } from "../config/mod.ts";
+import { ReasonixError } from "../core/mod.ts";
 import { type KindOptions, type ProviderDeps, type ProviderKind, systemDeps } from "./kind.ts";
 import { PROVIDER_KINDS } from "./kinds.ts";
 import { connect } from "./network/connection.ts";
 import type { RecordOptions } from "./cassette/record.ts";
-import type { ModelInfo, Provider } from "./provider.ts";
+import { modelInfo } from "./model/model_info.ts";
+import type { Provider } from "./provider.ts";
 
 export interface CreateOptions {
   readonly entry: ProviderEntry;
@@ -52,18 +53,19 @@ export async function listModels(
 }
 
 async function resolve(options: CreateOptions): Promise<KindOptions> {
-  const { entry, version, effort } = options;
+  const { entry, version } = options;
   const deps = { ...systemDeps, ...options.deps };
   const given = { fetch: deps.fetch, apiKey: options.apiKey, now: () => deps.clock.now() };
-  const { fetch, apiKey } = await connect(entry, given);
+  const [{ fetch, apiKey }, model] = await Promise.all([connect(entry, given), modelInfo(options)]);
+  const level = model.effort?.level;
   return {
-    entry,
-    model: modelInfo(entry, options.model),
+    entry: withModelSettings(entry, options.model),
+    model,
     version,
     values: options.values ?? {},
     deps: { ...deps, fetch },
     ...(apiKey === undefined ? {} : { apiKey }),
-    ...(effort === undefined ? {} : { effort }),
+    ...(level === undefined ? {} : { effort: level }),
   };
 }
 
@@ -74,23 +76,4 @@ async function loadKind(entry: ProviderEntry): Promise<ProviderKind> {
     exit: "config",
     remedy: `set kind to one of ${Object.keys(PROVIDER_KINDS).join(", ")}`,
   });
-}
-
-/** Returns what the program knows about a model of an entry. */
-function modelInfo(entry: ProviderEntry, model: string): ModelInfo {
-  const price = priceOf(entry);
-  return {
-    provider: entry.name,
-    id: model,
-    contextWindow: entry.context_window,
-    vision: entry.vision,
-    ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
-    ...(price === undefined ? {} : { price }),
-  };
-}
-
-function priceOf({ price }: ProviderEntry): Price | undefined {
-  if (price === undefined) return undefined;
-  const cachedInput = price.cached_input ?? price.cache_hit ?? price.input;
-  return { input: price.input, cachedInput, output: price.output, currency: price.currency };
 }

@@ -31,13 +31,14 @@ export interface Connection {
 
 /** Everything a kind needs to build a provider. */
 export interface KindOptions {
+  /** As it counts for the model: its `model_settings` are in it. */
   readonly entry: ProviderEntry;
   readonly model: ModelInfo;
   /** Absent for servers that want none. */
   readonly apiKey?: string;
   /** Version of the program, for the user agent. */
   readonly version: string;
-  /** Overrides the effort of the entry. */
+  /** The level to send, one that the model has; absent: none. `entry.effort` is only what was wanted. */
   readonly effort?: string;
   /**
    * Values that differ between runs, by name, such as the workspace path; cassettes keep their names instead.

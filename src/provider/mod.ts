@@ -5,5 +5,6 @@ export { askOneWord, type CheckFailure, checkProvider } from "./check_provider.t
 export type { RecordOptions } from "./cassette/record.ts";
 export type { Clock, ProviderDeps } from "./kind.ts";
 export type { ModelInfo, ModelRequest, Provider } from "./provider.ts";
+export { modelInfo } from "./model/model_info.ts";
 export { foreignSources } from "./wire/message_parts.ts";
 export { readTextCalls } from "./text_calls.ts";

@@ -1,4 +1,5 @@
 import type { Chunk, Message, Prefix, Price } from "../core/mod.ts";
+import type { ReasoningFacts, ResolvedEffort } from "./model/effort.ts";
 
 /** One concrete model at one vendor endpoint. */
 export interface ModelInfo {
@@ -6,12 +7,19 @@ export interface ModelInfo {
   readonly provider: string;
   /** Identifier sent on the wire. */
   readonly id: string;
-  /** Tokens; 0 when unknown or when compaction is off. */
-  readonly contextWindow: number;
+  /** Tokens that a request may have; 0 when compaction is off, absent when nobody knows. */
+  readonly contextWindow?: number;
+  /** Output limit that is to be sent with every request. */
   readonly maxOutputTokens?: number;
+  /** Tokens that a reply can have at most; absent when nobody knows. */
+  readonly outputLimit?: number;
   readonly price?: Price;
   /** True when image parts may be sent. */
   readonly vision: boolean;
+  /** How it can be told how much to think; absent when nobody knows. */
+  readonly reasoning?: ReasoningFacts;
+  /** What the effort that was asked for comes to at this model; absent: none was. */
+  readonly effort?: ResolvedEffort;
 }
 
 /**

@@ -82,7 +82,7 @@ export async function contextFixture(options: ContextOptions): Promise<ContextFi
       maxSummaryTokens: 0,
       ...options.settings,
     },
-    window: () => provider.model.contextWindow,
+    window: () => provider.model.contextWindow ?? 0,
     describe: new ToolRegistry(BUILTINS).describe,
     archive: (messages) => `/archive/${archived.push(messages)}.jsonl`,
     ...(options.carry ? { carry: options.carry } : {}),

@@ -52,7 +52,7 @@ export function resultOf(
 }
 
 function modelOf({ provider: { model } }: Pick<Assembly, "provider">) {
-  const { id, contextWindow, maxOutputTokens } = model;
+  const { id, contextWindow = 0, maxOutputTokens } = model;
   return {
     model: id,
     ...(contextWindow > 0 ? { window: contextWindow } : {}),

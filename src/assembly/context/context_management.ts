@@ -108,12 +108,12 @@ class ContextWindow {
 
   constructor(sources: ContextManagerParts) {
     this.#sources = sources;
-    this.tokens = sources.model.provider.model.contextWindow;
+    this.tokens = sources.model.provider.model.contextWindow ?? 0;
   }
 
   async discover(): Promise<void> {
-    const { loaded, recorder, model: { choice } } = this.#sources;
-    if (this.tokens > 0 || !choice) return;
+    const { loaded, recorder, model: { choice, provider } } = this.#sources;
+    if (provider.model.contextWindow !== undefined || !choice) return;
     const found = await askServerWindow(loaded, choice);
     if (!found) return;
     this.tokens = found.tokens;

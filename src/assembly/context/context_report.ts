@@ -1,8 +1,9 @@
-import { type LoadedConfig, resolveModel, sourceOf } from "../../config/mod.ts";
+import { type LoadedConfig, resolveModel } from "../../config/mod.ts";
 import { type ContextReport, loadReport } from "../../context/mod.ts";
 import type { Prefix } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { type McpServers, namePrefix } from "../../mcp/mod.ts";
+import { modelInfo } from "../../provider/mod.ts";
 import type { SessionState } from "../../session/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
@@ -31,8 +32,9 @@ export async function contextReportOf(
   const prefix: Prefix = state.prefix ?? { system: inputs.system, tools: registry.schemas() };
   const { contextReport } = await loadReport();
   const { auto, ratio } = config.compaction;
-  const asked = await askServerWindow(loaded, choice);
-  const declared = sourceOf(loaded, `providers.${entry.name}.context_window`).source !== "default";
+  const info = await modelInfo({ entry, model });
+  const asked = info.contextWindow === undefined ? await askServerWindow(loaded, choice) : undefined;
+  const source = asked?.source ?? (entry.context_window === undefined ? "facts" : "declared");
   return await contextReport({
     prefix,
     state,
@@ -45,12 +47,12 @@ export async function contextReportOf(
           .map(({ spec: { name } }) => ({ name, prefix: namePrefix(name) })),
       }
       : {}),
-    window: asked?.tokens ?? entry.context_window,
+    window: asked?.tokens ?? info.contextWindow ?? 0,
     compaction: { auto, ratio },
     sendsReasoning: entry.compat.reasoning_field !== undefined,
     ...(inputs.catalogue === undefined ? {} : { catalogue: inputs.catalogue }),
-    ...(declared ? { windowSource: "declared" } : asked ? { windowSource: asked.source } : {}),
-    ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
+    ...(!asked && info.contextWindow === undefined ? {} : { windowSource: source }),
+    ...(info.maxOutputTokens === undefined ? {} : { maxOutputTokens: info.maxOutputTokens }),
   });
 }
 

@@ -1,4 +1,4 @@
-import { isLoopback, type LoadedConfig, type ModelChoice, resolveKey, sourceOf } from "../../config/mod.ts";
+import { isLoopback, type LoadedConfig, type ModelChoice, resolveKey } from "../../config/mod.ts";
 import { loadWindow, type WindowFound } from "../../context/mod.ts";
 
 /**
@@ -9,8 +9,7 @@ export async function askServerWindow(
   loaded: LoadedConfig,
   { entry, model }: ModelChoice,
 ): Promise<WindowFound | undefined> {
-  const declared = sourceOf(loaded, `providers.${entry.name}.context_window`).source !== "default";
-  if (declared || entry.context_window > 0 || !isLoopback(entry.base_url)) return undefined;
+  if (entry.context_window !== undefined || !isLoopback(entry.base_url)) return undefined;
   const { discoverWindow } = await loadWindow();
   const apiKey = resolveKey(entry, loaded.keys);
   return await discoverWindow({

@@ -1,4 +1,10 @@
-import { type LoadedConfig, modelsOf, type ProviderEntry, resolveKey } from "../../config/mod.ts";
+import {
+  type LoadedConfig,
+  modelsOf,
+  type ProviderEntry,
+  resolveKey,
+  withModelSettings,
+} from "../../config/mod.ts";
 import { loadWindow } from "../../context/mod.ts";
 import { errorMessage } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
@@ -77,7 +83,8 @@ async function windowProblem(
   },
 ): Promise<string[]> {
   const [model] = modelsOf(entry);
-  if (model === undefined || entry.context_window === 0) return [];
+  const { context_window: declared = 0 } = model === undefined ? entry : withModelSettings(entry, model);
+  if (model === undefined || declared === 0) return [];
   const { discoverWindow } = await loadWindow();
   const found = await discoverWindow({
     entry: { ...entry, context_window: 0 },
@@ -85,8 +92,8 @@ async function windowProblem(
     fetch,
     ...(apiKey === undefined ? {} : { apiKey }),
   });
-  if (found === undefined || found.tokens >= entry.context_window) return [];
-  return [texts.smallWindow(entry.name, model, found.tokens, entry.context_window)];
+  if (found === undefined || found.tokens >= declared) return [];
+  return [texts.smallWindow(entry.name, model, found.tokens, declared)];
 }
 
 /** Returns a fetch that asks every address once: a second GET is answered from memory. */

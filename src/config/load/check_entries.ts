@@ -1,5 +1,6 @@
 import { suggestNames } from "../../util/suggest.ts";
 import { isFault, readRule, ruleRemark } from "../../rule/mod.ts";
+import { effortLevels } from "../query/models.ts";
 import type { Finding } from "./check.ts";
 import { formatKey, type KeyPath } from "../problem.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
@@ -67,7 +68,11 @@ function duplicate(path: KeyPath, name: unknown): Finding {
 }
 
 function checkProvider(entry: TomlTable, path: KeyPath): Finding[] {
-  return [...checkDefault(entry, path), ...checkKeyCommand(entry.api_key_command, path)];
+  return [
+    ...checkDefault(entry, path),
+    ...checkKeyCommand(entry.api_key_command, path),
+    ...checkEfforts(entry, path),
+  ];
 }
 
 function checkKeyCommand(command: unknown, path: KeyPath): Finding[] {
@@ -89,6 +94,38 @@ function checkKeyCommand(command: unknown, path: KeyPath): Finding[] {
       "writeLike",
       line,
     ]],
+  }];
+}
+
+/** An effort is a level that people know, or a word of the vendor's own that the model is said to take. */
+function checkEfforts(entry: TomlTable, path: KeyPath): Finding[] {
+  const models = isTable(entry.model_settings) ? Object.entries(entry.model_settings) : [];
+  const own = models.flatMap(([name, settings]) =>
+    isTable(settings)
+      ? checkEffort({ efforts: entry.efforts, ...settings }, [...path, "model_settings", name])
+      : []
+  );
+  return [...checkEffort(entry, path), ...own];
+}
+
+function checkEffort({ effort, efforts }: TomlTable, path: KeyPath): Finding[] {
+  const words = Array.isArray(efforts) ? efforts.filter((word) => typeof word === "string") : [];
+  const levels = effortLevels(words);
+  if (typeof effort !== "string" || effort === "" || levels.includes(effort)) return [];
+  const near = suggestNames(effort, levels, 1)[0];
+  const list = levels.join(", ");
+  return [{
+    level: "error",
+    path: [...path, "effort"],
+    at: "value",
+    message: `Cannot use ${JSON.stringify(effort)} as effort: the levels are ${list}`,
+    remedy: near
+      ? `did you mean "${near}"?`
+      : `use one of them, or name the vendor's own words: efforts = ["${effort}"]`,
+    said: [
+      ["noSuchEffort", effort, list],
+      near ? ["didYouMean", `"${near}"`] : ["nameEfforts", `efforts = ["${effort}"]`],
+    ],
   }];
 }
 

@@ -5,6 +5,7 @@ import type { Config } from "../schema/schema.ts";
 
 /** A model at a provider. */
 export interface ModelChoice {
+  /** As it counts for the model; see {@linkcode withModelSettings}. */
   readonly entry: ProviderEntry;
   /** Identifier on the wire. */
   readonly model: string;
@@ -17,16 +18,23 @@ export function modelsOf(entry: ProviderEntry): string[] {
   return [...new Set(first === undefined ? listed : [first, ...listed])];
 }
 
-/** Levels that models of the usual vendors know, least thinking first. */
-const EFFORTS: readonly string[] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+/** How much a model may think, least first: the words that settings, flags and commands know. */
+export const EFFORT_LEVELS = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+
+/** The words for an effort: the levels, and those of the vendor's own that its models are said to take. */
+export function effortLevels(efforts: readonly string[] = []): readonly string[] {
+  return [...new Set([...EFFORT_LEVELS, ...efforts])];
+}
 
 /**
- * How much the models of an entry can be asked to think. A vendor's own word for it is known once it is the
- * `effort` of the entry.
+ * An entry as it counts for one of its models: what `model_settings` says of the model wins. The tables
+ * themselves stay, so that doing it twice changes nothing.
  */
-export function effortLevels(entry: Pick<ProviderEntry, "effort"> | undefined): readonly string[] {
-  const own = entry?.effort ?? "";
-  return own === "" || EFFORTS.includes(own) ? EFFORTS : [...EFFORTS, own];
+export function withModelSettings(entry: ProviderEntry, model: string): ProviderEntry {
+  const { extra, ...settings } = Object.hasOwn(entry.model_settings, model)
+    ? entry.model_settings[model] ?? {}
+    : {};
+  return { ...entry, ...settings, ...(extra ? { extra: { ...entry.extra, ...extra } } : {}) };
 }
 
 /** Every reference that `--model` accepts, for messages and completion. */
@@ -49,7 +57,7 @@ export function resolveModel(config: Config, reference = "", untrusted: readonly
   const entry = wanted === ""
     ? config.providers[0]
     : config.providers.find((candidate) => candidate.name === wanted);
-  if (entry) return { entry, model: defaultModel(entry) };
+  if (entry) return choose(entry, defaultModel(entry));
   const matches = config.providers.flatMap((candidate) => {
     const prefix = `${candidate.name}/`;
     const model = wanted.startsWith(prefix) ? wanted.slice(prefix.length) : wanted;
@@ -58,10 +66,14 @@ export function resolveModel(config: Config, reference = "", untrusted: readonly
     return found === undefined ? [] : [{ entry: candidate, model: found, exact: model !== wanted }];
   });
   const choice = matches.find((match) => match.exact) ?? (matches.length === 1 ? matches[0] : undefined);
-  if (choice) return { entry: choice.entry, model: choice.model };
+  if (choice) return choose(choice.entry, choice.model);
   throw matches.length > 1
     ? ambiguous(wanted, matches.map((match) => match.entry.name))
     : unknown(config, wanted, untrusted);
+}
+
+function choose(entry: ProviderEntry, model: string): ModelChoice {
+  return { entry: withModelSettings(entry, model), model };
 }
 
 function defaultModel(entry: ProviderEntry): string {

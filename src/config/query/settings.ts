@@ -69,7 +69,7 @@ function collect(
     const idle = at.idle || schema.idle !== undefined;
     if (schema.properties && isTable(value)) return collect(loaded, value, { schema, path, idle });
     const { items } = schema;
-    if (Array.isArray(value) && value.length > 0 && items?.properties) {
+    if (Array.isArray(value) && value.length > 0 && items?.properties?.name) {
       return value.flatMap((entry) =>
         collect(loaded, entry, { schema: items, path: [...path, String(entry.name)], idle })
       );

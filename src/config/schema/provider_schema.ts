@@ -1,15 +1,38 @@
 import * as z from "zod/mini";
-import { amount, count, flag, key, text, textMap } from "./schema_key.ts";
+import { amount, flag, key, text, textMap } from "./schema_key.ts";
 
 const price = () => z.number().check(z.nonnegative());
 
-/** Price per million tokens. `cache_hit` is the older name of `cached_input`. */
-const priceSchema = z.object({
+const rates = {
   input: key(price(), "Price of a million input tokens."),
   output: key(price(), "Price of a million output tokens."),
-  cached_input: key(z.optional(price()), "Price of a million input tokens read from the cache."),
+  cached_input: key(
+    z.optional(price()),
+    "Price of a million input tokens read from the cache; absent = `input`.",
+  ),
+  cache_write: key(
+    z.optional(price()),
+    "Price of a million input tokens written to the cache; absent = `input`.",
+  ),
+};
+
+/** Price per million tokens. `cache_hit` is the older name of `cached_input`. */
+const priceSchema = z.object({
+  ...rates,
   cache_hit: key(z.optional(price()), "Older name of `cached_input`."),
   currency: key(text("USD"), "Currency of the prices."),
+  date: key(z.optional(z.string()), "Day of these prices, shown with them."),
+  tiers: key(
+    z.optional(
+      z.array(
+        z.object({
+          above: key(z.int().check(z.positive()), "Input tokens above which the whole request costs this."),
+          ...rates,
+        }),
+      ),
+    ),
+    "Prices of requests with a long input.",
+  ),
 });
 
 /** Departures of a vendor from the reference wire format. Data, so that no code knows vendor names. */
@@ -51,6 +74,38 @@ const compatSchema = z.object({
     z.optional(z.enum(["x-api-key", "authorization"])),
     "Header for the key at kind `anthropic`: `x-api-key` when absent, `authorization` for some gateways.",
   ),
+  thinking_field: key(
+    z.optional(z.enum(["thinking", "enable_thinking"])),
+    "Switch of thinking that the effort sets too: `thinking.type`, or `enable_thinking` with a budget.",
+  ),
+});
+
+/** What can be said of all models of an entry and of one; absent = as the tables of models have it. */
+const modelKeys = {
+  context_window: key(
+    z.optional(z.int().check(z.nonnegative())),
+    "Tokens the model accepts; 0 turns compaction off.",
+  ),
+  max_output_tokens: key(z.optional(z.int().check(z.positive())), "Output limit sent with every request."),
+  price: key(z.optional(priceSchema), "Prices for cost figures and `agent.max_cost`."),
+  vision: key(z.optional(z.boolean()), "Whether images may be sent."),
+  effort: key(
+    z.optional(z.string()),
+    "How much the model thinks: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`, or one of `efforts`.",
+  ),
+  efforts: key(
+    z.optional(z.array(z.string().check(z.minLength(1)))),
+    "Levels that the model takes, least first, the vendor's own words included; none = it does not think.",
+  ),
+  temperature: key(z.optional(z.number()), "Sampling temperature; sent only when set."),
+};
+
+const modelSettings = z.object({
+  ...modelKeys,
+  extra: key(
+    z.optional(z.record(z.string(), z.unknown())),
+    "Merged into every request body as it is, over that of the entry.",
+  ),
 });
 
 /** One vendor endpoint with one or more models: an entry of `[[providers]]`. */
@@ -91,12 +146,19 @@ export const providerSchema = z.looseObject({
     expand: true,
     path: "file",
   }),
-  context_window: key(count(0), "Tokens the model accepts; 0 turns compaction off."),
-  max_output_tokens: key(z.optional(z.int().check(z.positive())), "Output limit sent with every request."),
-  price: key(z.optional(priceSchema), "Prices for cost figures and `agent.max_cost`."),
-  vision: key(flag(false), "Whether images may be sent."),
-  effort: key(z.optional(z.string()), "Reasoning effort sent to the model, such as `low` or `high`."),
-  temperature: key(z.optional(z.number()), "Sampling temperature; sent only when set."),
+  ...modelKeys,
+  model_settings: key(
+    z._default(z.record(z.string(), modelSettings), {}),
+    "Settings of single models, by identifier; they win over those of the entry.",
+  ),
+  facts: key(
+    text(),
+    "Vendor whose table of models counts here, such as `openai` behind a gateway; empty = found by the address.",
+  ),
+  cache_ttl: key(
+    z._default(z.enum(["5m", "1h"]), "5m"),
+    "How long the vendor keeps what it caches, where it lets one choose; decides the price of writing.",
+  ),
   top_p: key(z.optional(z.number()), "Nucleus sampling; sent only when set."),
   seed: key(z.optional(z.int()), "Sampling seed; sent only when set."),
   extra: key(

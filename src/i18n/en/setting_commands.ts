@@ -19,7 +19,7 @@ export const texts = {
   vendorsOwn: "the vendor's own",
   noLevel: (level: string) => `Cannot use "${level}" as an effort: there is no such level`,
   levels: (names: string) =>
-    `use one of ${names}; a word of the vendor's own goes into the effort of its provider entry`,
+    `use one of ${names}; a word of the vendor's own goes into the efforts of its provider entry`,
 
   whichMode: (now: string) => `How far may the agent go? Now: ${now}`,
   modes: {

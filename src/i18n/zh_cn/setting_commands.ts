@@ -19,7 +19,7 @@ export const texts: typeof en = {
   effortIs: (level) => `思考强度：${level}`,
   vendorsOwn: "供应商默认",
   noLevel: (level) => `没有“${level}”这一思考强度`,
-  levels: (names) => `请使用其中之一：${names}；供应商自有的等级请写入其条目的 effort`,
+  levels: (names) => `请使用其中之一：${names}；供应商自有的等级请写入其条目的 efforts`,
 
   whichMode: (now) => `智能体可以做到哪一步？当前：${now}`,
   modes: {

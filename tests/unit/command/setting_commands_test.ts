@@ -85,11 +85,14 @@ Deno.test("/effort takes a known level, and nothing is changed when the user lea
   assertEquals([chat.reopened.length, (await chat.session()).effort], [1, "high"]);
 });
 
-Deno.test("/effort knows the level that the provider's entry has of its own", async () => {
+Deno.test("/effort knows the words of the vendor that the entry names", async () => {
   await using chat = await CommandFixture.open();
   const file = `${chat.home}/config.toml`;
   const text = await Deno.readTextFile(file);
-  await Deno.writeTextFile(file, text.replace('models = ["one"', 'effort = "turbo"\nmodels = ["one"'));
+  await Deno.writeTextFile(
+    file,
+    text.replace('models = ["one"', 'efforts = ["low", "turbo"]\nmodels = ["one"'),
+  );
   await chat.reopen({});
   await chat.type("/effort Turbo");
   assertEquals(chat.reopened.at(-1), { effort: "turbo" });

@@ -105,6 +105,7 @@ const NAMES = new Set([
   "remove",
   "forget",
   "effort",
+  "efforts",
   "code",
   "conversation",
   "online",

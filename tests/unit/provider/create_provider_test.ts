@@ -21,6 +21,8 @@ Deno.test("createProvider describes the model when the entry gives price and siz
     provider: "deepseek",
     id: "v4",
     contextWindow: 1000,
+    effort: {},
+    outputLimit: 50,
     maxOutputTokens: 50,
     vision: true,
     price: { input: 2, cachedInput: 0.5, output: 8, currency: "USD" },

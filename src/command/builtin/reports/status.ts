@@ -25,8 +25,8 @@ async function rows(host: CommandHost): Promise<readonly Row[]> {
     [texts.turns, grouped(turns.length)],
     [
       texts.context,
-      context !== undefined && model.contextWindow > 0
-        ? texts.ofWindow(context, grouped(model.contextWindow))
+      context !== undefined && (model.contextWindow ?? 0) > 0
+        ? texts.ofWindow(context, grouped(model.contextWindow ?? 0))
         : context,
     ],
     [texts.cacheHit, usage.inputTokens === 0 ? undefined : cacheShare(usage)],

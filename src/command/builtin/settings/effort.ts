@@ -1,5 +1,5 @@
 import type { Assembly } from "../../../assembly/mod.ts";
-import { effortLevels } from "../../../config/mod.ts";
+import { effortLevels, withModelSettings } from "../../../config/mod.ts";
 import { ReasonixError } from "../../../core/mod.ts";
 import { loadTexts } from "../../../i18n/mod.ts";
 import type { CommandBody } from "../../command.ts";
@@ -43,5 +43,6 @@ export const command: CommandBody = {
 };
 
 function levelsOf({ loaded, provider: { model } }: Assembly): readonly string[] {
-  return effortLevels(loaded.config.providers.find(({ name }) => name === model.provider));
+  const entry = loaded.config.providers.find(({ name }) => name === model.provider);
+  return effortLevels(entry && withModelSettings(entry, model.id).efforts);
 }

@@ -49,6 +49,9 @@ const SETTINGS = {
     `${file} 中的允许规则不生效：它们是为此路径上原来的目录保存的，该目录已被另一个目录取代`,
   allowAnew: () => "请在被询问时重新允许（旧规则会随之移除），或删除该文件",
   usedTwice: (name, list) => `${list} 中不能两次使用名称 ${name}`,
+  noSuchEffort: (word, levels) => `不能用“${word}”作为 effort：等级有 ${levels}`,
+  nameEfforts: (line) => `请使用其中之一，或写明供应商自有的等级：${line}`,
+  noSuchFacts: (provider, vendor) => `供应商“${provider}”的 facts 指定了没有模型表的“${vendor}”`,
   renameEntry: () => "请给其中一个改名，或删除它",
 } satisfies Partial<Says>;
 
@@ -135,6 +138,10 @@ const NOTICES = {
   noImages: (model) => `${model} 不接受图片：只会告诉它有一张图片`,
   serversStart: (names, seconds) => `首次启动 ${names}（最多等待 ${seconds} 秒）`,
   serversLate: (names, seconds) => `MCP：${names} 在 ${seconds} 秒后仍未就绪，其工具会在就绪后加入`,
+  effortFell: (model, wanted, level) =>
+    level === ""
+      ? `${model} 没有可设置的思考强度，“${wanted}”不发送`
+      : `${model} 没有思考强度“${wanted}”，改用“${level}”`,
   elsewhere: (began, cwd) => `会话来自 ${began}，本次运行在 ${cwd}；用 --dir ${began} 可在那里运行`,
   unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
 } satisfies Partial<Says>;

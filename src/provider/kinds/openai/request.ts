@@ -1,6 +1,7 @@
 import type { ToolSchema } from "../../../core/mod.ts";
 import type { ProviderEntry } from "../../../config/mod.ts";
 import type { ModelInfo, ModelRequest } from "../../provider.ts";
+import { effortFields } from "./effort_fields.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -8,7 +9,7 @@ type Fields = Record<string, unknown>;
 export interface BodyOptions {
   readonly entry: ProviderEntry;
   readonly model: ModelInfo;
-  readonly effort?: string;
+  readonly effort?: string | undefined;
 }
 
 /** Fields that `extra` may set but that belong to the single request. */
@@ -36,7 +37,7 @@ export function head({ entry, model, effort }: BodyOptions, tools: readonly Tool
     top_p: entry.top_p,
     seed: entry.seed,
     ...extra,
-    ...effortField(compat.effort_field, effort ?? entry.effort, extra),
+    ...effortFields({ compat, model, effort }, extra),
     ...(all.length > 0 ? { tools: all, parallel_tool_calls: compat.parallel_tool_calls } : {}),
   };
   return `${JSON.stringify(fields).slice(0, -1)},"messages":[`;
@@ -44,13 +45,6 @@ export function head({ entry, model, effort }: BodyOptions, tools: readonly Tool
 
 function wireTool({ name, description, parameters }: ToolSchema): Fields {
   return { name, description, parameters };
-}
-
-function effortField(place: string, effort: string | undefined, extra: Fields): Fields {
-  if (effort === undefined || effort === "") return {};
-  if (place === "reasoning_effort") return { reasoning_effort: effort };
-  const given = extra.reasoning;
-  return { reasoning: { ...(typeof given === "object" && given !== null ? given : {}), effort } };
 }
 
 /** Fields that differ from request to request, with their leading comma. */

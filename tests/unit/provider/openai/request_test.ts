@@ -17,8 +17,7 @@ function writer(fields: Record<string, unknown> = {}, effort?: string): RequestB
     model: {
       provider: entry.name,
       id: "m",
-      contextWindow: entry.context_window,
-      vision: entry.vision,
+      vision: entry.vision ?? false,
       ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
     },
     ...(effort ? { effort } : {}),
@@ -96,7 +95,7 @@ Deno.test("The request puts the effort where the entry says", () => {
     extra: { reasoning: { exclude: true } },
   }, "low");
   assertEquals(JSON.parse(decode(nested.body(request))).reasoning, { exclude: true, effort: "low" });
-  assertEquals(sent({ effort: "high" }).reasoning_effort, "high");
+  assertEquals(sent({ effort: "high" }).reasoning_effort, undefined);
   assertEquals(JSON.parse(decode(writer({ effort: "high" }, "low").body(request))).reasoning_effort, "low");
 });
 

@@ -29,7 +29,7 @@ function written(messages: readonly Message[]): string {
   const entry = providerEntry({});
   const options = {
     entry,
-    model: { provider: entry.name, id: "m", contextWindow: entry.context_window, vision: entry.vision },
+    model: { provider: entry.name, id: "m", vision: false },
   };
   const writer = new RequestBuffer(({ prefix }) => new ChatMessages(options, prefix));
   return new TextDecoder().decode(writer.body({ prefix: PREFIX, messages }));

@@ -1,0 +1,45 @@
+import { type ProviderEntry, vendorAt, VENDORS } from "../../config/mod.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { FACT_TABLES, type FactsTable, type ModelFacts } from "./tables.ts";
+
+/** The facts of one model, and from when and where they are. */
+export interface FoundFacts extends ModelFacts {
+  readonly date: string;
+  readonly source: string;
+}
+
+/**
+ * Returns what the tables that come with the program say of a model; undefined: nothing. Rejects with a
+ * ReasonixError of exit "config" when the entry names a table that is not there.
+ */
+export async function factsOf(
+  entry: Pick<ProviderEntry, "name" | "base_url" | "facts">,
+  model: string,
+): Promise<FoundFacts | undefined> {
+  const vendor = entry.facts || vendorAt(entry.base_url)?.name;
+  const builtIn = vendor !== undefined && Object.hasOwn(FACT_TABLES, vendor)
+    ? FACT_TABLES[vendor]
+    : undefined;
+  const table = await builtIn?.();
+  if (table === undefined && entry.facts !== "") throw noTable(entry);
+  return table && findIn(table, model);
+}
+
+/** Vendors put a day behind the name of a model that stays the same. */
+const DAY = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/;
+
+function findIn({ date, source, models }: FactsTable, model: string): FoundFacts | undefined {
+  const names = [model, model.replace(DAY, "")];
+  const name = names.find((each) => Object.hasOwn(models, each));
+  const facts = name === undefined ? undefined : models[name];
+  return facts && { ...facts, date, source };
+}
+
+function noTable({ name, facts }: Pick<ProviderEntry, "name" | "facts">): ReasonixError {
+  const known = VENDORS.map((vendor) => vendor.name).filter((vendor) => Object.hasOwn(FACT_TABLES, vendor));
+  return new ReasonixError(`Provider "${name}" names facts of "${facts}", of which there is no table`, {
+    exit: "config",
+    said: [["noSuchFacts", name, facts], ["writeOneOf", known.join("、")]],
+    remedy: `set facts to one of ${known.join(", ")}, or to a provider of a list that was fetched`,
+  });
+}
