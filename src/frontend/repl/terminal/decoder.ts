@@ -10,6 +10,8 @@ const ESCAPE_MS = 50;
 const SEQUENCE_MS = 300;
 /** A paste that brings nothing for so long may have lost its end. */
 const PASTE_MS = 2000;
+/** So long after the end of a paste more may come of one that holds the mark of its end itself. */
+const AFTER_PASTE_MS = 20;
 /** Longer answers are none. */
 const MAX_STRING = 64 * 1024;
 
@@ -37,7 +39,8 @@ const PLAIN_KEY = /^\x1b(?:\[[A-FHZ]|O[A-FHP-S]|\[\d+~)$/;
 
 /**
  * Where the paste ends; -1 when that has not come. A clipboard that holds the mark itself would end it early,
- * and the rest would be typed: so the last mark counts that comes before another paste begins.
+ * and the rest would be typed: so the last mark counts that comes before another paste begins, or before
+ * nothing comes any more.
  */
 function endOfPaste(text: string): number {
   const next = text.indexOf(PASTE_START, text.indexOf(PASTE_END));
@@ -79,12 +82,11 @@ export class InputDecoder {
     if (this.#stalled) this.#goOn(text);
     this.#stalled = false;
     this.#pending += text;
-    while (this.#pending !== "" && (this.#paste ? this.#pasted(this.#paste) : this.#keys()));
-    this.#waitForMore();
+    this.#work();
   }
 
   /** Takes text up to the end of a paste; false when more has to come. */
-  #pasted(parts: string[]): boolean {
+  #pasted(parts: string[], isOver = false): boolean {
     const end = endOfPaste(this.#pending);
     if (end < 0) {
       // The end mark may be cut in two.
@@ -93,8 +95,11 @@ export class InputDecoder {
       this.#pending = this.#pending.slice(kept);
       return false;
     }
+    const rest = this.#pending.slice(end + PASTE_END.length);
+    // What follows the mark may belong to the paste, and another mark may be on its way, or cut in two.
+    if (rest !== "" && !isOver && !rest.includes(PASTE_START)) return false;
     parts.push(this.#pending.slice(0, end));
-    this.#pending = this.#pending.slice(end + PASTE_END.length);
+    this.#pending = rest;
     this.#endPaste();
     return true;
   }
@@ -191,7 +196,9 @@ export class InputDecoder {
 
   /** What stays incomplete was no sequence: a lone ESC is the key of that name. */
   #waitForMore(): void {
-    if (this.#paste) {
+    if (this.#paste && endOfPaste(this.#pending) >= 0) {
+      this.#cancel = this.#delay(AFTER_PASTE_MS, () => this.#settle());
+    } else if (this.#paste) {
       this.#cancel = this.#delay(PASTE_MS, () => this.#stalled = true);
     } else if (this.#pending !== "") {
       const ms = this.#pending === "\x1b" || this.#pending === "\x1b\x1b" ? ESCAPE_MS : SEQUENCE_MS;
@@ -199,10 +206,20 @@ export class InputDecoder {
     }
   }
 
+  /** Nothing has come since the last mark: it was the end of the paste. */
+  #settle(): void {
+    if (this.#paste) this.#pasted(this.#paste, true);
+    this.#work();
+  }
+
   #flush(): void {
     const pending = this.#pending;
     this.#pending = "";
     this.#pending = pending.slice(this.#giveUp(pending));
+    this.#work();
+  }
+
+  #work(): void {
     while (this.#pending !== "" && (this.#paste ? this.#pasted(this.#paste) : this.#keys()));
     this.#waitForMore();
   }

@@ -183,6 +183,7 @@ Deno.test("decoder gives pastes as they are, byte for byte", () => {
       const input = decoder();
       const bytes = encoder.encode(`\x1b[200~${text}\x1b[201~a`);
       for (let at = 0; at < bytes.length; at += size) input.bytes(bytes.subarray(at, at + size));
+      input.wait(20);
       assertEquals(input.events, [{ kind: "paste", text }, { kind: "key", key: "a", text: "a" }]);
     }),
     { numRuns: 1000, seed: 7 },
@@ -208,6 +209,26 @@ Deno.test("decoder takes no key out of strings that a terminal sends, whatever k
   keys.wait(300);
   keys.push("y\x1b\\");
   assertEquals(keys.keys(), ["alt+]", "y", "alt+\\"]);
+});
+
+Deno.test("decoder types nothing of such a paste when its end comes in a later read, or in two", () => {
+  const text = "harmless\x1b[201~!rm\r and more";
+  const sent = `\x1b[200~${text}\x1b[201~`;
+  for (let cut = sent.indexOf("!") + 1; cut < sent.length; cut++) {
+    const input = decoder();
+    input.push(sent.slice(0, cut));
+    input.wait(10);
+    input.push(sent.slice(cut));
+    input.wait(20);
+    assertEquals(input.events, [{ kind: "paste", text }], `cut at ${cut}`);
+    input.push("a");
+    assertEquals(input.keys().at(-1), "a");
+  }
+  // What comes later is typed: nobody waits for a mark that may never come.
+  const input = decoder();
+  input.push("\x1b[200~one\x1b[201~\x1b[A");
+  input.wait(20);
+  assertEquals(input.keys(), ["paste one", "up"]);
 });
 
 Deno.test("decoder takes a paste of a megabyte in small pieces, equal byte for byte", () => {
