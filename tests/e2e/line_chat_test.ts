@@ -1,5 +1,6 @@
 /** The chat where it cannot draw: lines in, answers out. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { pluginToml } from "../support/mcp/config.ts";
 import { type RecordedRequest, startModelServer } from "../support/model_server.ts";
 import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
@@ -139,4 +140,29 @@ Deno.test({
     assertStringIncludes(messages, "keep it 留着");
     await terminal.press("C-d");
   },
+});
+
+Deno.test({
+  ...needs("tmux", hasTmux, "a server that fails before the first message is told at once, and once"),
+  async fn() {
+    await using server = scripted();
+    await using world = await makeWorld(mockConfig(server.url) + pluginToml("dead", { diesOn: "start" }));
+    await using terminal = await dumbTerminal(world);
+    // The prompt comes again below it: nothing is written over.
+    await terminal.shows("! MCP server dead cannot be used");
+    await terminal.shows("\n>");
+    assertEquals(server.requests.length, 0);
+    await terminal.type("hello");
+    await terminal.press("Enter");
+    const screen = await terminal.shows("heard: ");
+    assertEquals(screen.split("MCP server dead").length, 2, screen);
+    await terminal.press("C-d");
+  },
+});
+
+Deno.test("on a pipe a server that fails is told once, too", async () => {
+  await using server = scripted();
+  await using world = await makeWorld(mockConfig(server.url) + pluginToml("dead", { diesOn: "start" }));
+  const { stderr } = await world.run([], { stdin: "hello\nagain\n" });
+  assertEquals(stderr.split("MCP server dead").length, 2, stderr);
 });

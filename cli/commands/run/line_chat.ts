@@ -70,6 +70,8 @@ class LineChat {
   #turn: AbortController | undefined;
   #code: number = EXIT.done;
   #ended = false;
+  /** The person may be writing: the prompt is the last thing that was written. */
+  #prompting = false;
   #unlisten: () => void = () => {};
 
   constructor(parts: LineChatParts) {
@@ -86,13 +88,17 @@ class LineChat {
       speak: (locale) => texts.use(locale),
       stop: () => this.#turn?.abort("interrupted"),
     });
+    const servers = new repl.ServerNews();
     const open = chatOpener(context, flags, (loaded) => speech.configure(loaded));
     this.#host = new repl.SessionHost(
       (request) => open(request, this.#person.asPerson(attended)),
       (event) => {
         this.#metrics.event(event);
+        // Of servers the person was told when it happened, but for those that a pipe has waited for.
+        if (event.type === "mcp.server") return void this.#remark(servers.of(event, speech.run));
         this.#printed = Promise.all([this.#printed, this.#printer?.event(event)]);
       },
+      (session) => servers.watch(session, () => speech.run, (line) => void this.#remark(line)),
     );
   }
 
@@ -125,8 +131,9 @@ class LineChat {
     if (this.#ended) return undefined;
     const waiting = this.#next.shift();
     if (waiting !== undefined) return waiting;
-    if (this.#parts.attended) await this.#err.write("> ");
+    await this.#prompt();
     const text = await this.#lines.next();
+    this.#prompting = false;
     return text === undefined ? undefined : { text };
   }
 
@@ -147,6 +154,21 @@ class LineChat {
     });
     this.#turn = undefined;
     if (turn.signal.aborted) this.#listen();
+  }
+
+  async #prompt(): Promise<void> {
+    if (!this.#parts.attended) return;
+    this.#prompting = true;
+    await this.#err.write("> ");
+  }
+
+  /** Says something between two messages as well: nothing is written over, so the prompt comes again. */
+  async #remark(line: ReturnType<InstanceType<Repl["ServerNews"]>["of"]>): Promise<void> {
+    if (!line) return;
+    const text = `${line.level === "warning" ? "!" : "·"} ${line.text}`;
+    if (!this.#prompting) return await this.#ask(`${text}\n`);
+    await this.#err.write(`\n${text}\n`);
+    await this.#prompt();
   }
 
   /** Asks something, below all that was said before. */

@@ -10,6 +10,7 @@ import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
 export { carryOut } from "./carry_out.ts";
 export { ChatTexts } from "./chat_texts.ts";
+export { ServerNews } from "../server_news.ts";
 export { SessionHost } from "./session_host.ts";
 export type { ApprovalLines } from "./overlay/approval/approval.ts";
 export { ChatLeft, type Person } from "./person.ts";

@@ -1,8 +1,6 @@
-import type { Assembly } from "../../../assembly/mod.ts";
 import type { Event } from "../../../core/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { grouped, noticeText, type Palette } from "../../../view/mod.ts";
-import { ServerNews } from "../../server_news.ts";
 import { hangingRows } from "./rows.ts";
 import type { TranscriptTexts } from "./texts.ts";
 
@@ -11,9 +9,6 @@ export interface Note {
   readonly text: string;
   readonly level: "info" | "warning" | "error";
 }
-
-/** A session with the MCP servers that are told of. */
-export type WatchedSession = Pick<Assembly, "servers" | "redact">;
 
 /** The rows of a note, behind its mark. */
 export function noteRows({ level, text }: Note, palette: Palette, columns: number): string[] {
@@ -30,7 +25,6 @@ export function noteRows({ level, text }: Note, palette: Palette, columns: numbe
 /** Makes notes of events. What the user decided is told with the call that it was about. */
 export class Notes {
   readonly #asked = new Map<string, string>();
-  readonly #servers = new ServerNews();
   #retryReason = "";
   /** The answer of this turn bears a mark that it was interrupted. */
   #marked = false;
@@ -63,18 +57,6 @@ export class Notes {
       default:
         return plainNotes(event, texts);
     }
-  }
-
-  /** Of servers it is told as it happens: what is recorded of them may come with the first message only. */
-  watch(
-    { servers, redact }: WatchedSession,
-    texts: () => TranscriptTexts,
-    tell: (note: Note | undefined) => void,
-  ): void {
-    servers?.watch(({ detail, ...change }) => {
-      const shown = detail === undefined ? change : { ...change, detail: redact(detail) };
-      tell(this.#servers.of(shown, texts()));
-    });
   }
 
   #retry(event: Extract<Event, { type: "message.retry" }>, texts: TranscriptTexts): Note[] {
