@@ -17,7 +17,7 @@ export const loadMcp = lazy(() => import("./servers.ts"));
 export const loadHttpAccess = lazy(() => import("./oauth/http_access.ts"));
 
 export type { SignedIn, SignInOptions } from "./oauth/sign_in.ts";
-export type { SignedOut } from "./oauth/sign_out.ts";
+export type { SignedInServer, SignedOut } from "./oauth/sign_out.ts";
 
 /** Signing a person in at a server over HTTP … */
 export const loadSignIn = lazy(() => import("./oauth/sign_in.ts"));

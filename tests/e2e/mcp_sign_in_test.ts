@@ -52,6 +52,24 @@ Deno.test("mcp login opens the browser, keeps the sign-in for runs, and mcp logo
   assertEquals((await world.run(["mcp", "logout", "far"])).stdout, "You are not signed in at far\n");
 });
 
+Deno.test("mcp logout works by the name of an entry that is gone, and leaves what another one uses", async () => {
+  await using issuer = new AuthorizationServer();
+  await using server = startProtectedServer(issuer);
+  await using world = await makeWorld(plugin(server));
+  const env = { BROWSER: await browser(world) };
+  assertEquals((await world.run(["mcp", "login", "far"], { env })).code, 0);
+  await Deno.writeTextFile(`${world.home}/config.toml`, plugin(server).replace('"far"', '"new"'));
+  const renamed = await world.run(["mcp", "logout", "far"]);
+  assertEquals([renamed.code, issuer.accepted.size], [2, 1]);
+  assertStringIncludes(renamed.stderr, "reasonix mcp logout new");
+  await Deno.writeTextFile(`${world.home}/config.toml`, "");
+  const out = await world.run(["mcp", "logout", "far"]);
+  assertEquals([out.code, out.stdout], [0, `Signed out of far; ${issuer.issuer} took the tokens back\n`]);
+  assertEquals(issuer.accepted.size, 0);
+  const unknown = await world.run(["mcp", "logout", "far"]);
+  assertEquals(unknown.code, 2, unknown.stdout);
+});
+
 Deno.test("mcp remove forgets the sign-in, unless another server uses it too", async () => {
   await using issuer = new AuthorizationServer();
   await using server = startProtectedServer(issuer);

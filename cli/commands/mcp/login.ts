@@ -1,7 +1,13 @@
 import { loadTrustedConfig, type RunPaths } from "../../../src/assembly/mod.ts";
 import { listServers, type LoadedConfig, lookUpSecret } from "../../../src/config/mod.ts";
 import { EXIT, isAbort, ReasonixError } from "../../../src/core/mod.ts";
-import { loadSignIn, loadSignOut, type McpServerSpec, serverSpecs } from "../../../src/mcp/mod.ts";
+import {
+  loadSignIn,
+  loadSignOut,
+  type McpServerSpec,
+  serverSpecs,
+  type SignedInServer,
+} from "../../../src/mcp/mod.ts";
 import { openInBrowser } from "../../../src/util/network/browser.ts";
 import { oneLine } from "../../../src/util/terminal_text.ts";
 import { LineReader } from "../../terminal/line_reader.ts";
@@ -60,20 +66,56 @@ export async function login(this: CliContext, flags: LoginFlags, name: string): 
 /** Gives tokens back to those who issued them, and forgets them. */
 export async function logout(this: CliContext, _flags: unknown, name: string): Promise<void> {
   const paths = runPaths(this);
-  const { loaded, spec } = await configured(paths, name);
   const { signOut } = await loadSignOut();
-  const { known, revoked, problems } = await signOut(spec, {
-    home: paths.home,
-    secret: (variable) => lookUpSecret(variable, loaded.keys),
-  });
+  const { loaded, servers } = await toLeave(paths, name);
   const { stdout, stderr } = this.process;
-  for (const problem of problems) {
-    stderr.write(
-      `· The tokens could not be given back and are good until they run out: ${oneLine(problem, 300)}\n`,
-    );
+  const revoked: string[] = [];
+  let known = false;
+  for (const server of servers) {
+    const left = await signOut(server, {
+      home: paths.home,
+      secret: (variable) => lookUpSecret(variable, loaded.keys),
+    });
+    known ||= left.known;
+    revoked.push(...left.revoked);
+    for (const problem of left.problems) {
+      stderr.write(
+        `· The tokens could not be given back and are good until they run out: ${oneLine(problem, 300)}\n`,
+      );
+    }
   }
   const told = revoked.length === 0 ? "" : `; ${oneLine(revoked.join(", "), 300)} took the tokens back`;
   stdout.write(forReader(known ? `Signed out of ${name}${told}\n` : `You are not signed in at ${name}\n`));
+}
+
+/**
+ * The servers of a name: the one of the configuration, else those that the user signed in at when their entry
+ * had this name. One that is in use under another name is left to that.
+ */
+async function toLeave(
+  paths: RunPaths,
+  name: string,
+): Promise<{ readonly loaded: LoadedConfig; readonly servers: readonly SignedInServer[] }> {
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  const isDescribed = listServers(loaded).some((row) => row.name === name);
+  const { signedInAs } = await loadSignOut();
+  const urls = isDescribed ? [] : await signedInAs(name, paths.home);
+  if (urls.length === 0) {
+    return await configured(paths, name).then(({ spec }) => ({ loaded, servers: [spec] }));
+  }
+  const others = loaded.config.plugins.filter(({ url = "" }) => urls.some((each) => isSame(each, url)));
+  const [other] = others;
+  if (other) {
+    throw new ReasonixError(`Cannot sign out of "${name}": its sign-in is that of "${other.name}" now`, {
+      exit: "usage",
+      remedy: `reasonix mcp logout ${other.name}`,
+    });
+  }
+  return { loaded, servers: urls.map((url) => ({ name, url, headers: {}, oauth: undefined })) };
+}
+
+function isSame(address: string, other: string): boolean {
+  return URL.parse(address)?.href === URL.parse(other)?.href;
 }
 
 async function* pastedLines(signal: AbortSignal): AsyncGenerator<string> {

@@ -23,7 +23,7 @@ export const texts = {
     mode: "How far the agent may go without asking",
     permissions: "Rules in force; add or remove one",
     sandbox: "What commands can reach",
-    mcp: "MCP servers: state, tools, restart, off and on",
+    mcp: "MCP servers: state, tools, sign-in, restart, off and on",
     skills: "Skills of this directory",
     memory: "What is remembered; forget something",
     init: "Look at the project and write AGENTS.md",
@@ -57,7 +57,7 @@ export const texts = {
     theme: "[name]",
     lang: "[language]",
     doctor: "[online]",
-    mcp: "[name | restart|off|on <name>]",
+    mcp: "[name | login|restart|off|on <name>]",
     bug: "[file]",
   },
 

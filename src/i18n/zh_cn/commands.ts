@@ -24,7 +24,7 @@ export const texts: typeof en = {
     mode: "智能体无需询问即可做到哪一步",
     permissions: "生效的规则；可添加或删除",
     sandbox: "命令能接触到什么",
-    mcp: "MCP 服务器：状态、工具、重启、关闭与打开",
+    mcp: "MCP 服务器：状态、工具、登录、重启、关闭与打开",
     skills: "当前目录可用的技能",
     memory: "已记住的内容；可以遗忘",
     init: "了解项目并编写 AGENTS.md",
@@ -58,7 +58,7 @@ export const texts: typeof en = {
     theme: "[名称]",
     lang: "[语言]",
     doctor: "[online]",
-    mcp: "[名称 | restart|off|on <名称>]",
+    mcp: "[名称 | login|restart|off|on <名称>]",
     bug: "[文件]",
   },
 

@@ -75,7 +75,7 @@ function isOwnName(error: unknown, { origin }: URL): boolean {
 
 /** The client that the configuration names for a server, if it does. */
 export function configuredClient(
-  { oauth }: McpServerSpec,
+  { oauth }: Pick<McpServerSpec, "oauth">,
   secret: (name: string) => string | undefined,
 ): ClientIdentity | undefined {
   const { client_id = "", client_secret_env = "" } = oauth ?? {};

@@ -152,7 +152,7 @@ class SignedInAccess implements HttpAccess {
 const GONE: ReadonlySet<string> = new Set(["invalid_grant", "invalid_client", "unauthorized_client"]);
 
 /** Under which address the sign-ins of a server are kept. */
-export function keyOf({ url }: McpServerSpec): string {
+export function keyOf({ url }: Pick<McpServerSpec, "url">): string {
   const address = URL.parse(url);
   if (!address) return url;
   address.hash = "";

@@ -242,6 +242,7 @@ class SigningIn {
     const metadataUrl = challenge.metadataUrl?.href ?? before?.metadata;
     await this.#store.save({
       server: keyOf(this.#spec),
+      name: this.#spec.name,
       issuer,
       ...(metadataUrl === undefined ? {} : { metadata: metadataUrl }),
       ...(resource === undefined ? {} : { resource }),

@@ -23,6 +23,8 @@ export interface Tokens {
 export interface SignIn {
   /** Address of the MCP server. */
   readonly server: string;
+  /** The name that it had in the configuration. */
+  readonly name?: string;
   /** The authorization server; nothing of this is ever shown to another one. */
   readonly issuer: string;
   /** Where the program was sent to find the authorization server. */
@@ -65,6 +67,12 @@ export class SignInStore {
     const { signIns } = await this.#read();
     return signIns.filter((one) => one.server === server)
       .sort((a, b) => a.saved < b.saved ? 1 : a.saved > b.saved ? -1 : 0);
+  }
+
+  /** Addresses of the servers that had a name when somebody signed in at them. */
+  async named(name: string): Promise<readonly string[]> {
+    const { signIns } = await this.#read();
+    return [...new Set(signIns.filter((one) => one.name === name).map(({ server }) => server))];
   }
 
   /** Keeps a sign-in, in place of the one of the same server at the same authorization server. */

@@ -28,13 +28,21 @@ export interface SignOutOptions {
   readonly secret: (name: string) => string | undefined;
 }
 
+/** What has to be known of a server to sign out of it. */
+export type SignedInServer = Pick<McpServerSpec, "name" | "url" | "headers" | "oauth">;
+
 const LIMIT_MS = 10_000;
+
+/** Addresses of the servers that the user signed in at under a name, whether they are still configured or not. */
+export async function signedInAs(name: string, home: string): Promise<readonly string[]> {
+  return await new SignInStore(home).named(name);
+}
 
 /**
  * Forgets the sign-ins of a server, after its authorization servers were asked to take the tokens back (RFC
  * 7009). Forgets also where that fails. Rejects with a ReasonixError when the file cannot be read or written.
  */
-export async function signOut(spec: McpServerSpec, options: SignOutOptions): Promise<SignedOut> {
+export async function signOut(spec: SignedInServer, options: SignOutOptions): Promise<SignedOut> {
   const server = addressOf(spec);
   const store = new SignInStore(options.home);
   const known = await store.of(keyOf(spec));

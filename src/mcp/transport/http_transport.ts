@@ -64,7 +64,7 @@ export async function httpTransport(options: HttpTransportOptions): Promise<Stre
 }
 
 /** The address of a server over HTTP. Throws a ReasonixError where it is none. */
-export function addressOf({ url: text }: McpServerSpec): URL {
+export function addressOf({ url: text }: Pick<McpServerSpec, "url">): URL {
   const url = URL.parse(text);
   if (url && (url.protocol === "http:" || url.protocol === "https:")) return url;
   throw new ReasonixError(`"${text}" is no address of a server`, {

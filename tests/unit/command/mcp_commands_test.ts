@@ -1,6 +1,13 @@
 import { promptArguments } from "../../../src/command/mcp/prompt_arguments.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
+import { loadTexts, LOCALES } from "../../../src/i18n/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
 import { CommandFixture } from "../../support/command_fixture.ts";
+import {
+  AuthorizationServer,
+  startProtectedServer,
+  visitAsBrowser,
+} from "../../support/mcp/authorization_server.ts";
 import { pluginToml } from "../../support/mcp/config.ts";
 
 const declared = [
@@ -69,4 +76,43 @@ Deno.test("/mcp tells of servers, restarts them, and switches them off and on fo
     await assertRejects(() => chat.type("/mcp other"), Error, "(configured: docs, dead)");
     await assertRejects(() => chat.type("/mcp restart"));
   }
+});
+
+/** The address that was shown. */
+async function shownAddress(chat: CommandFixture): Promise<URL> {
+  const find = () => /http:\S+$/.exec(chat.asked.at(-1) ?? "")?.[0];
+  while (find() === undefined) await new Promise((resolve) => setTimeout(resolve, 2));
+  return new URL(find() ?? "");
+}
+
+Deno.test("/mcp login shows the address, waits for the browser and begins to use the server", async () => {
+  await using issuer = new AuthorizationServer();
+  await using server = startProtectedServer(issuer, { scope: "read" });
+  const config = `[[plugins]]\nname = "far"\ntype = "http"\nurl = "${server.url}"\n`;
+  for (const locale of LOCALES) {
+    await using chat = await CommandFixture.open({ config, locale });
+    const { signIn } = await loadTexts("mcp_commands", locale);
+    chat.answers.push(signIn.myself);
+    const done = chat.type("/mcp login far");
+    const address = await shownAddress(chat);
+    await visitAsBrowser(address);
+    await done;
+    const said = chat.takeSaid();
+    for (const part of [address.href, signIn.waiting, signIn.done("far", issuer.issuer, "read"), "far: "]) {
+      assertStringIncludes(said, part);
+    }
+    assertEquals((await chat.session()).servers?.named("far").status.state, "ready");
+  }
+});
+
+Deno.test("/mcp login ends when the user leaves its question, and keeps nothing", async () => {
+  await using issuer = new AuthorizationServer();
+  await using server = startProtectedServer(issuer);
+  const config = `[[plugins]]\nname = "far"\ntype = "http"\nurl = "${server.url}"\n`;
+  await using chat = await CommandFixture.open({ config });
+  await chat.type("/mcp login far");
+  assertStringIncludes(chat.takeSaid(), "The sign-in was stopped; nothing was kept");
+  assertEquals(issuer.accepted.size, 0);
+  await assertRejects(() => chat.type("/mcp login near"), ReasonixError, '"near"');
+  await assertRejects(() => chat.type("/mcp login"), ReasonixError);
 });

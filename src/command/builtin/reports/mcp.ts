@@ -3,24 +3,25 @@ import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import type { ServerStatus } from "../../../mcp/mod.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
 import type { CommandBody, CommandHost } from "../../command.ts";
+import { signInAt } from "../../mcp/sign_in.ts";
 import { detailText, listText, stateText } from "../../mcp/server_text.ts";
 
 type ServerTexts = Texts["mcp_commands"];
 
-const ACTIONS = ["restart", "off", "on"] as const;
+const ACTIONS = ["login", "restart", "off", "on"] as const;
 type Action = (typeof ACTIONS)[number];
 
 /** What is chosen of one server in the panel. */
-type Deed = Action | "tools" | "details" | "login";
+type Deed = Action | "tools" | "details";
 
 export const command: CommandBody = {
-  async run(host, argument) {
+  async run(host, argument, signal) {
     const texts = await loadTexts("mcp_commands", host.locale);
     const { servers, loaded } = await host.session();
     const waiting = loaded.needsTrust.filter(({ kind }) => kind === "plugin").map(({ name }) => name);
     const [first = "", second = ""] = argument.split(/\s+/);
     const action = ACTIONS.find((each) => each === first);
-    if (action && second !== "") return await act(host, action, second, texts);
+    if (action && second !== "") return await act(host, { action, name: second, texts, signal });
     if (action) throw new ReasonixError(texts.whichServer(action), { exit: "usage", remedy: texts.mcpUsage });
     if (first !== "") {
       if (!servers) throw new ReasonixError(texts.noServers, { exit: "usage", remedy: texts.addServer });
@@ -28,27 +29,43 @@ export const command: CommandBody = {
     }
     if (!servers && waiting.length === 0) return host.say([texts.noServers, texts.addServer].join("\n\n"));
     // Only a front end that can show files one by one has panels.
-    if (servers && host.lookAt) return await panel(host, texts);
+    if (servers && host.lookAt) return await panel(host, texts, signal);
     host.say(listText(servers?.status ?? [], waiting, texts), "plain");
   },
-  async complete(host) {
+  async complete(host, { before }) {
     const { servers } = await host.session();
-    return (servers?.status ?? []).map((each) => ({ value: each.name, detail: each.state }));
+    const { states, actions } = await loadTexts("mcp_commands", host.locale);
+    const names = (servers?.status ?? []).map(({ name, state }) => ({ value: name, detail: states[state] }));
+    if (before.length > 0) return before.length === 1 && isAction(before[0]) ? names : [];
+    return [...names, ...ACTIONS.map((value) => ({ value, detail: actions[value], open: true }))];
   },
 };
 
-async function act(host: CommandHost, action: Action, name: string, texts: ServerTexts): Promise<void> {
+function isAction(word: string | undefined): boolean {
+  return ACTIONS.some((action) => action === word);
+}
+
+interface Wish {
+  readonly action: Action;
+  /** The server. */
+  readonly name: string;
+  readonly texts: ServerTexts;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function act(host: CommandHost, { action, name, texts, signal }: Wish): Promise<void> {
   const { servers } = await host.session();
   if (!servers) throw new ReasonixError(texts.noServers, { exit: "usage", remedy: texts.addServer });
   const server = servers.named(name);
-  if (action !== "restart") await server.setEnabled(action === "on");
+  if (action === "login" && !await signInAt(host, server.spec, texts.signIn, signal)) return;
+  if (action === "on" || action === "off") await server.setEnabled(action === "on");
   else if (server.enabled) await server.restart();
   else throw new ReasonixError(texts.isOff(name), { exit: "usage", remedy: `/mcp on ${name}` });
   host.say(action === "off" ? texts.switchedOff(name) : `${name}: ${stateText(server.status, texts)}`);
 }
 
 /** Lets the user look at the servers and do something with them, until they leave. */
-async function panel(host: CommandHost, texts: ServerTexts): Promise<void> {
+async function panel(host: CommandHost, texts: ServerTexts, signal?: AbortSignal): Promise<void> {
   let last = "";
   while (true) {
     const { servers } = await host.session();
@@ -65,11 +82,17 @@ async function panel(host: CommandHost, texts: ServerTexts): Promise<void> {
     const status = all.find(({ name }) => name === chosen);
     if (!servers || !status) return;
     last = status.name;
-    await deal(host, status, texts);
+    await deal(host, status, texts, signal);
+    if (signal?.aborted) return;
   }
 }
 
-async function deal(host: CommandHost, status: ServerStatus, texts: ServerTexts): Promise<void> {
+async function deal(
+  host: CommandHost,
+  status: ServerStatus,
+  texts: ServerTexts,
+  signal?: AbortSignal,
+): Promise<void> {
   const { name, state } = status;
   const { servers } = await host.session();
   const deeds = texts.deeds;
@@ -84,8 +107,7 @@ async function deal(host: CommandHost, status: ServerStatus, texts: ServerTexts)
   const server = servers?.named(name);
   if (deed === undefined || !server) return;
   if (deed === "details") return await host.show(name, detailText(server, texts));
-  if (deed === "login") return await host.show(name, texts.loginWith(`reasonix mcp login ${name}`));
-  if (deed !== "tools") return await act(host, deed, name, texts);
+  if (deed !== "tools") return await act(host, { action: deed, name, texts, signal });
   const lines = server.listing.tools.filter(({ name }) => server.spec.offers(name)).map((
     { name, description },
   ) => `${oneLine(name, 60)}: ${oneLine(description, 200)}`);

@@ -3,12 +3,11 @@ import type { SessionState } from "../../../session/mod.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import { after } from "../../../util/timer.ts";
 import { grouped, loadMarkdown, MarkdownBlocks, type Palette } from "../../../view/mod.ts";
-import { ServerNews, type WatchedSession } from "../../server_news.ts";
 import { Activity } from "./activity.ts";
 import { Calls } from "./calls.ts";
 import { type Folded, FoldedThings } from "./folded.ts";
 import { PrintedPieces } from "./printed_pieces.ts";
-import { type Note, noteRows, Notes, plainRows } from "./notes.ts";
+import { type Note, noteRows, Notes, plainRows, type WatchedSession } from "./notes.ts";
 import { pastOf, pastTitles } from "./past.ts";
 import { Reply } from "./reply.ts";
 import type { TranscriptTexts } from "./texts.ts";
@@ -49,7 +48,6 @@ export class Transcript {
   readonly #todos: TodoList;
   readonly #activity = new Activity();
   readonly #notes = new Notes();
-  readonly #servers = new ServerNews();
   readonly #folded = new FoldedThings();
   #ticking = false;
 
@@ -108,7 +106,7 @@ export class Transcript {
 
   /** Tells what happens to the MCP servers of a session from now on. */
   watch(session: WatchedSession): void {
-    this.#servers.watch(session, this.#options.texts, (note) => {
+    this.#notes.servers.watch(session, this.#options.texts, (note) => {
       if (note) this.#note(note);
       this.#options.changed();
     });

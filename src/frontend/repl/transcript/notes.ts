@@ -1,6 +1,7 @@
 import type { Event } from "../../../core/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { grouped, noticeText, type Palette } from "../../../view/mod.ts";
+import { ServerNews } from "../../server_news.ts";
 import { hangingRows } from "./rows.ts";
 import type { TranscriptTexts } from "./texts.ts";
 
@@ -9,6 +10,8 @@ export interface Note {
   readonly text: string;
   readonly level: "info" | "warning" | "error";
 }
+
+export type { WatchedSession } from "../../server_news.ts";
 
 /** The rows of a note, behind its mark. */
 export function noteRows({ level, text }: Note, palette: Palette, columns: number): string[] {
@@ -24,6 +27,8 @@ export function noteRows({ level, text }: Note, palette: Palette, columns: numbe
 
 /** Makes notes of events. What the user decided is told with the call that it was about. */
 export class Notes {
+  /** What people hear of MCP servers. */
+  readonly servers = new ServerNews();
   readonly #asked = new Map<string, string>();
   #retryReason = "";
   /** The answer of this turn bears a mark that it was interrupted. */
