@@ -104,6 +104,7 @@ const NAMES = new Set([
   "deny",
   "remove",
   "forget",
+  "login",
   "effort",
   "efforts",
   "code",
