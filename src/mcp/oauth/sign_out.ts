@@ -33,7 +33,7 @@ export type SignedInServer = Pick<McpServerSpec, "name" | "url" | "headers" | "o
 
 const LIMIT_MS = 10_000;
 
-/** Addresses of the servers that the user signed in at under a name, whether they are still configured or not. */
+/** Addresses of the servers that the user signed in at under a name, configured or not. */
 export async function signedInAs(name: string, home: string): Promise<readonly string[]> {
   return await new SignInStore(home).named(name);
 }
