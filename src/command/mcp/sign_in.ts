@@ -10,8 +10,8 @@ type SignInTexts = Texts["mcp_commands"]["signIn"];
 
 /**
  * Signs the user in at a server: shows the address, opens it after a yes, and waits until the browser has
- * come back, the user has left, or the signal aborts. Returns whether they are signed in; throws a ReasonixError
- * that says what was in the way.
+ * come back, the user has left, or the signal aborts. Returns whether they are signed in; throws a
+ * ReasonixError that says what was in the way.
  */
 export async function signInAt(
   host: CommandHost,
