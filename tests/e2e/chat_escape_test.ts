@@ -7,7 +7,7 @@ import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat
 /** So long, in ms, it may take from the key to a screen on which nothing goes on any more. */
 const LIMIT_MS = 200;
 /** A machine that is busy with something else gets another try. */
-const TRIES = 4;
+const TRIES = 12;
 
 /** What the agent is in the middle of, by the message that leads there, and what shows that it is. */
 const PLACES = [

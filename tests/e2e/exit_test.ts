@@ -116,13 +116,13 @@ Deno.test("exit 5 names the proxy that may have answered in the server's place, 
     () => new Response("no tunnel", { status: 502 }),
   );
   await using world = await makeWorld(
-    mockConfig("http://127.0.0.1:4711/v1").replace("attempts = 2", "attempts = 1"),
+    mockConfig("http://models.invalid:4711/v1").replace("attempts = 2", "attempts = 1"),
   );
   const { code, stderr } = await world.run(["run", "hi"], {
     env: { HTTP_PROXY: `http://user:pass4711@127.0.0.1:${proxy.addr.port}` },
   });
   assertEquals(code, 5);
-  assertStringIncludes(stderr, "no tunnel; HTTP_PROXY is set: put 127.0.0.1 into NO_PROXY");
+  assertStringIncludes(stderr, "no tunnel; HTTP_PROXY is set: put models.invalid into NO_PROXY");
   assert(!stderr.includes("pass4711"), stderr);
   await proxy.shutdown();
 });
@@ -182,7 +182,8 @@ for (
   });
 
   Deno.test(`exit ${code}: ${signal} while a command runs ends its whole process group`, async () => {
-    const command = "echo started > started; (sleep 31.7; touch late) & sleep 31.7; touch late";
+    const sleep = `sleep 31.${Deno.pid}${code}`;
+    const command = `echo started > started; (${sleep}; touch late) & ${sleep}; touch late`;
     await using server = startModelServer([{ calls: [{ name: "bash", args: { command } }] }]);
     await using world = await makeWorld(mockConfig(server.url));
     const child = await hangingRun(world, "json");
@@ -192,7 +193,7 @@ for (
     child.kill(signal);
     const done = await finished(child);
     assertEquals([done.code, resultLine(done.stdout).subtype], [code, subtype]);
-    const left = await new Deno.Command("pgrep", { args: ["-f", "sleep 31.7"] }).output();
+    const left = await new Deno.Command("pgrep", { args: ["-f", sleep] }).output();
     assertEquals(new TextDecoder().decode(left.stdout), "");
   });
 }
