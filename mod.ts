@@ -91,6 +91,7 @@ export type {
   Price,
   ProviderError,
   ProviderErrorKind,
+  ProviderPart,
   ToolCall,
   ToolMessage,
   ToolSchema,
@@ -100,11 +101,15 @@ export type {
 } from "./src/core/mod.ts";
 export { ReasonixError } from "./src/core/mod.ts";
 export {
+  type ContractCase,
+  type ContractTurn,
   type CreateOptions,
   createProvider,
   type ModelInfo,
   type ModelRequest,
   type Provider,
+  PROVIDER_CONTRACT,
+  type ProviderKind,
 } from "./src/provider/mod.ts";
 export { type ConfigInput, parseProvider, type ProviderEntry } from "./src/config/mod.ts";
 export {

@@ -27,6 +27,8 @@ export interface Turn extends ScriptedAnswer {
   readonly json?: boolean;
   /** Breaks the connection after this many bytes of the body. */
   readonly cutAfter?: number;
+  /** After its first words the answer goes no further: the connection breaks, or stays open in silence. */
+  readonly stuck?: "cut" | "silent";
   /** Breaks the connection instead of answering. */
   readonly drop?: boolean;
 }
@@ -167,6 +169,7 @@ export class ModelServer implements AsyncDisposable {
   #whole(turn: Turn, request: RecordedRequest): Turn {
     if (turn.body !== undefined || turn.stream !== undefined) return turn;
     const number = this.requests.length;
+    if (turn.stuck) return stuckTurn(turn, [...this.wire.parts(turn, number, request)]);
     if (turn.json) return { ...turn, body: this.wire.json?.(turn, number, request) ?? {} };
     return { ...turn, stream: this.wire.parts(turn, number, request) };
   }
@@ -251,6 +254,17 @@ async function send(connection: HttpConnection, turn: Turn): Promise<boolean> {
     if (piece.length < all.length) return false;
   }
   return await connection.write("0\r\n\r\n");
+}
+
+/** The turn up to the event with its first words. */
+function stuckTurn(turn: Turn, parts: readonly Part[]): Turn {
+  const words = JSON.stringify([turn.text ?? ""].flat()[0]);
+  const has = (part: Part) =>
+    typeof part === "string" ? part.includes(words) : JSON.stringify(part).includes(words);
+  const stream = parts.slice(0, parts.findIndex(has) + 1);
+  if (turn.stuck === "silent") return { ...turn, stream: [...stream, new Promise(() => {})] };
+  const sent = stream.map((part) => part instanceof Promise ? 0 : partBytes(part).length);
+  return { ...turn, stream: [...stream, ": rest"], cutAfter: sent.reduce((sum, more) => sum + more, 0) };
 }
 
 function completeBody({ body }: Turn): Uint8Array | undefined {
