@@ -105,11 +105,22 @@ export {
   type ContractTurn,
   type CreateOptions,
   createProvider,
+  endpointOf,
+  endpointUrl,
+  type KindOptions,
+  type MessageWriter,
   type ModelInfo,
   type ModelRequest,
+  partsFor,
+  protocolFailure,
   type Provider,
   PROVIDER_CONTRACT,
   type ProviderKind,
+  type ReplyReader,
+  RequestBuffer,
+  requestHeaders,
+  streamingProvider,
+  type Wire,
 } from "./src/provider/mod.ts";
 export { type ConfigInput, parseProvider, type ProviderEntry } from "./src/config/mod.ts";
 export {

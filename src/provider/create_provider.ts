@@ -20,6 +20,8 @@ export interface CreateOptions {
   /** Values that differ between runs, by name (`workspace`, `home`, …); cassettes hold `{{name}}` instead. */
   readonly values?: Readonly<Record<string, string>>;
   readonly deps?: Partial<ProviderDeps>;
+  /** Kinds beside those of the program, by the name that an entry has under `kind`. */
+  readonly kinds?: Readonly<Record<string, () => Promise<ProviderKind>>>;
   /** Writes a cassette of everything the provider says. */
   readonly record?: Omit<RecordOptions, "values" | "clock">;
 }
@@ -27,7 +29,7 @@ export interface CreateOptions {
 /** Builds the provider for one model of a configured entry. Rejects with a ReasonixError of exit "config". */
 export async function createProvider(options: CreateOptions): Promise<Provider> {
   const kindOptions = await resolve(options);
-  const kind = await loadKind(options.entry);
+  const kind = await loadKind(options);
   const provider = await kind.create(kindOptions);
   if (options.record === undefined) return provider;
   const { values, deps } = kindOptions;
@@ -48,7 +50,7 @@ export async function listModels(
   options: Omit<CreateOptions, "model" | "record">,
   signal?: AbortSignal,
 ): Promise<readonly string[]> {
-  const kind = await loadKind(options.entry);
+  const kind = await loadKind(options);
   return await kind.models?.(await resolve({ ...options, model: "" }), signal) ?? [];
 }
 
@@ -69,11 +71,12 @@ async function resolve(options: CreateOptions): Promise<KindOptions> {
   };
 }
 
-async function loadKind(entry: ProviderEntry): Promise<ProviderKind> {
-  const load = Object.hasOwn(PROVIDER_KINDS, entry.kind) ? PROVIDER_KINDS[entry.kind] : undefined;
+async function loadKind({ entry, kinds }: Pick<CreateOptions, "entry" | "kinds">): Promise<ProviderKind> {
+  const all = { ...PROVIDER_KINDS, ...kinds };
+  const load = Object.hasOwn(all, entry.kind) ? all[entry.kind] : undefined;
   if (load !== undefined) return await load();
   throw new ReasonixError(`Provider "${entry.name}" is of the unknown kind ${JSON.stringify(entry.kind)}`, {
     exit: "config",
-    remedy: `set kind to one of ${Object.keys(PROVIDER_KINDS).join(", ")}`,
+    remedy: `set kind to one of ${Object.keys(all).join(", ")}`,
   });
 }

@@ -1,0 +1,31 @@
+/** The page about writing a provider kind, followed to the letter: its two files, tested by its command. */
+import { assert, assertEquals } from "../support/assert.ts";
+import { PROVIDER_CONTRACT } from "../../mod.ts";
+import { denoDir, makeWorld } from "../support/program.ts";
+import { codeBlocks } from "../support/readme.ts";
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const PAGE = "docs/extending/provider-kind.md";
+
+Deno.test("the page about provider kinds works as it stands: its kind keeps every promise", async () => {
+  await using world = await makeWorld();
+  const [kind = "", test = ""] = await codeBlocks(PAGE, "ts");
+  await world.write("kind.ts", kind);
+  await world.write("kind_test.ts", test);
+  const { imports } = JSON.parse(await Deno.readTextFile(`${ROOT}deno.json`));
+  await world.write(
+    "deno.json",
+    JSON.stringify({ imports: { ...imports, "@reasonix/reasonix": `file://${ROOT}mod.ts` } }),
+  );
+  const [line = ""] = await codeBlocks(PAGE, "sh");
+  const [, ...words] = line.trim().split(" ");
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [...words, "--cached-only", "--no-lock"],
+    cwd: world.dir,
+    env: { NO_COLOR: "1", ...denoDir() },
+    stdin: "null",
+  }).output();
+  const text = new TextDecoder().decode(stdout) + new TextDecoder().decode(stderr);
+  assertEquals(code, 0, text);
+  assert(text.includes(`${PROVIDER_CONTRACT.length} passed`), text);
+});
