@@ -37,7 +37,8 @@ const WIDE = 'héllo 世界 👩‍👩‍👧 \u{1F98A} tab\t quote" back\\slas
 
 /**
  * What every provider kind promises to the agent. A kind of your own takes part by giving each case a
- * provider whose server answers with the turns; retries must not wait (see `deps.clock` of {@linkcode CreateOptions}).
+ * provider whose server answers with the turns; its retries must not wait (see `deps.clock` of
+ * {@linkcode CreateOptions}).
  */
 export const PROVIDER_CONTRACT: readonly ContractCase[] = [
   one("names provider and model", [], (provider) => {
