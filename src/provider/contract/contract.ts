@@ -1,6 +1,6 @@
 import type { Message, ToolMessage } from "../../core/mod.ts";
 import type { Provider } from "../provider.ts";
-import { type ContractReply, PREFIX, replyTo } from "./reply.ts";
+import { type ContractReply, PREFIX, replyTo } from "./contract_reply.ts";
 
 /** What the server says to one request of a case. */
 export interface ContractTurn {
