@@ -20,6 +20,7 @@ export interface SayingWords {
   readonly foreignParts: [sources: string, model: string];
   readonly addCredit: [];
   readonly needsTools: [model: string];
+  readonly goesWithout: [field: string];
   readonly redirected: [url: string];
   readonly nameKey: [];
   readonly checkKey: [name: string];

@@ -67,13 +67,18 @@ function oddBackslashes(text: string, quote: number): boolean {
 
 /** Raw text between the brackets of the top-level `messages` array of a request body. */
 export function rawMessages(body: string): string {
-  const key = '"messages":';
+  return rawList(body, "messages");
+}
+
+/** Raw text between the brackets of a top-level array of a request body. */
+export function rawList(body: string, name: string): string {
+  const key = `"${name}":`;
   for (let at = body.indexOf(key); at >= 0; at = body.indexOf(key, at + 1)) {
     if (!atTopLevel(body, at)) continue;
     const start = body.indexOf("[", at);
     return body.slice(start + 1, valueEnd(body, start));
   }
-  throw new Error("The request body has no messages array");
+  throw new Error(`The request body has no array ${name}`);
 }
 
 function atTopLevel(body: string, at: number): boolean {

@@ -200,7 +200,7 @@ export class ModelServer implements AsyncDisposable {
     const { check = {}, lane } = this.#options;
     if (check.pairing !== false) this.wire.problems?.(request).forEach(note);
     const refusal = check.pairing === false ? undefined : this.wire.refusal?.(request);
-    if (refusal) note(`refused: ${JSON.stringify(refusal.body)}`);
+    if (refusal && !refusal.expected) note(`refused: ${JSON.stringify(refusal.body)}`);
     const key = lane?.(request) ?? "";
     const raw = this.wire.list(request);
     if (raw === undefined) return refusal;

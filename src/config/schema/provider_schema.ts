@@ -66,6 +66,7 @@ const compatSchema = z.object({
     "Value of `parallel_tool_calls`; absent = not sent.",
   ),
   tool_choice: key(flag(true), "Whether `tool_choice` may be sent."),
+  tool_images: key(flag(true), "Results of tools may hold images; else these follow in a user message."),
   effort_field: key(
     z._default(z.enum(["reasoning_effort", "reasoning.effort"]), "reasoning_effort"),
     "Where the effort level goes.",
@@ -113,7 +114,7 @@ export const providerSchema = z.looseObject({
   name: key(z.string().check(z.minLength(1)), "Name used in model references."),
   kind: key(
     text("openai"),
-    "Wire format: `openai` (chat completions), `anthropic` (the Messages API) or `replay` (a recorded cassette).",
+    "Wire format: `openai` (chat completions), `responses` (OpenAI), `anthropic` (Messages) or `replay` (a cassette).",
   ),
   base_url: key(text(), "Address of the API, up to but not including `/chat/completions`.", { expand: true }),
   model: key(z.optional(z.string()), "The only model of this entry."),
@@ -159,6 +160,16 @@ export const providerSchema = z.looseObject({
     z._default(z.enum(["5m", "1h"]), "5m"),
     "How long the vendor keeps what it caches, where it lets one choose; decides the price of writing.",
   ),
+  verbosity: key(z.optional(z.enum(["low", "medium", "high"])), "How much kind `responses` is to write."),
+  reasoning_summary: key(
+    z._default(z.enum(["auto", "concise", "detailed", "none"]), "auto"),
+    "Summaries of the reasoning that kind `responses` asks for.",
+  ),
+  store: key(
+    flag(false),
+    "Let the server of kind `responses` keep the conversation, and send only what is new.",
+  ),
+  strict: key(flag(false), "Let kind `responses` hold the model to the exact schemas of the tools."),
   top_p: key(z.optional(z.number()), "Nucleus sampling; sent only when set."),
   seed: key(z.optional(z.int()), "Sampling seed; sent only when set."),
   extra: key(

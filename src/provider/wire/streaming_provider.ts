@@ -1,5 +1,5 @@
 import type { Chunk } from "../../core/mod.ts";
-import type { Endpoint } from "../failure.ts";
+import { type Endpoint, ProviderFailure } from "../failure.ts";
 import type { KindOptions } from "../kind.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
 import { withRetry } from "../retry.ts";
@@ -16,6 +16,14 @@ export interface Wire {
   body(request: ModelRequest): Uint8Array<ArrayBuffer>;
   /** Reads the reply to the body that was written last. */
   reply(request: ModelRequest): ReplyReader;
+  /** Told of a failure; what it returns means that the next body is another one, to be sent at once. */
+  adapt?(failure: ProviderFailure, request: ModelRequest): Adaptation | undefined;
+}
+
+/** A wire has found another way to send a request that was refused. */
+export interface Adaptation {
+  /** A field that the user asked for and that is left out from now on. */
+  readonly without?: string;
 }
 
 /** A provider over HTTP: attempts with limits and retries around what the wire of a kind needs. */
@@ -33,7 +41,30 @@ export function streamingProvider({ entry, model, deps }: KindOptions, wire: Wir
         const reply = wire.reply(request);
         return streamReply({ url, headers, body, endpoint, reply, ...limits }, deps, signal);
       };
-      return withRetry(attempt, policy, deps, signal);
+      const adapt = (failure: ProviderFailure) => wire.adapt?.(failure, request);
+      return withRetry(() => adapting(attempt, adapt, policy.maxAttempts), policy, deps, signal);
     };
   return { name: entry.name, model, stream: streamTo(wire.url), rehearse: streamTo(wire.nowhere) };
+}
+
+/** Makes an attempt again as long as its wire finds another way to send it. */
+async function* adapting(
+  attempt: () => AsyncIterable<Chunk>,
+  adapt: (failure: ProviderFailure) => Adaptation | undefined,
+  maxAttempts: number,
+): AsyncGenerator<Chunk, void> {
+  for (;;) {
+    try {
+      return yield* attempt();
+    } catch (error) {
+      const change = error instanceof ProviderFailure ? adapt(error) : undefined;
+      if (change === undefined || !(error instanceof ProviderFailure)) throw error;
+      const { without } = change;
+      if (without === undefined) continue;
+      const { message, said } = error.error;
+      const reason = `${message}; the request goes without ${without} from now on`;
+      const words = said ? { said: [...said, ["goesWithout", without] as const] } : {};
+      yield { type: "retry", attempt: 2, maxAttempts, waitMs: 0, reason, ...words, discarded: false };
+    }
+  }
 }

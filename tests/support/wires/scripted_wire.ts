@@ -14,6 +14,8 @@ export interface WireRequest {
 export interface Refusal {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
+  /** True where an agent cannot know better; it is no violation then. */
+  readonly expected?: boolean;
 }
 
 /**

@@ -32,6 +32,7 @@ export const PROVIDERS = {
   gaveUpAt: (attempts, limit) => `尝试 ${attempts} 次后放弃，${limit}`,
   asksToWait: (seconds, limit) => `它要求等待 ${seconds} 秒，超过了 ${limit} 所剩的时间`,
   foreignParts: (sources, model) => `请求中不含 ${sources} 签名的推理内容：${model} 无法接受`,
+  goesWithout: (field) => `此后的请求不再带 ${field}`,
   addCredit: () => "请为账户充值，或换一个供应商",
   needsTools: (model) => `请换一个能调用工具的模型来代替“${model}”`,
   redirected: (url) =>

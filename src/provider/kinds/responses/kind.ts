@@ -1,0 +1,47 @@
+import type { KindOptions, ProviderKind } from "../../kind.ts";
+import type { Provider } from "../../provider.ts";
+import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
+import { streamingProvider } from "../../wire/streaming_provider.ts";
+import { ResponsesWire } from "./wire.ts";
+
+/** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
+const NOWHERE = `data:text/event-stream,${
+  encodeURIComponent(
+    'event: response.completed\ndata: {"type":"response.completed","response":{"id":"r","status":"completed",' +
+      '"output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"."}]}]}}\n\n',
+  )
+}`;
+
+/** The end of a base URL that already names the path of responses. */
+const RESPONSES = /\/responses$/;
+
+/** OpenAI's Responses API, as spoken by OpenAI, Azure, OpenRouter and local servers. */
+export const responses: ProviderKind = {
+  create: createResponses,
+  models: async (options, signal) => {
+    const { listModels } = await import("../../wire/model_list.ts");
+    return await listModels({
+      url: endpointUrl(options.entry, "/models", RESPONSES),
+      headers: requestHeaders(options, bearer(options)),
+      endpoint: endpointOf(options),
+      fetch: options.deps.fetch,
+    }, signal);
+  },
+};
+
+function bearer({ apiKey }: KindOptions): Record<string, string> {
+  return apiKey ? { authorization: `Bearer ${apiKey}` } : {};
+}
+
+function createResponses(options: KindOptions): Provider {
+  const wire = new ResponsesWire(options);
+  return streamingProvider(options, {
+    url: endpointUrl(options.entry, "/responses", RESPONSES),
+    headers: requestHeaders(options, bearer(options)),
+    endpoint: wire.endpoint,
+    nowhere: NOWHERE,
+    body: (request) => wire.body(request),
+    reply: (request) => wire.reply(request),
+    adapt: (failure, request) => wire.adapt(failure, request),
+  });
+}

@@ -1,0 +1,95 @@
+import type { Prefix } from "../../../core/mod.ts";
+import type { Endpoint, ProviderFailure } from "../../failure.ts";
+import type { KindOptions } from "../../kind.ts";
+import type { ModelRequest } from "../../provider.ts";
+import { endpointOf } from "../../wire/endpoint.ts";
+import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
+import type { Adaptation } from "../../wire/streaming_provider.ts";
+import { InputItems } from "./items.ts";
+import { isAskedFor, isPreviousLost, refusedField } from "./refusals.ts";
+import { ResponseReply } from "./reply.ts";
+import { head, tail, type WireTools, wireTools } from "./request.ts";
+import { StoredReplies } from "./stored_replies.ts";
+
+const encoder = new TextEncoder();
+
+/** Bodies and replies of one provider, and what it has learned of the server. */
+export class ResponsesWire {
+  readonly endpoint: Endpoint;
+  readonly #options: KindOptions;
+  /** Fields that the server has refused; they are left out from then on. */
+  readonly #refused = new Set<string>();
+  readonly #stored: StoredReplies | undefined;
+  readonly #strictTools = new WeakMap<Prefix, WireTools["strict"]>();
+  #buffer: RequestBuffer;
+
+  constructor(options: KindOptions) {
+    this.#options = options;
+    this.endpoint = endpointOf(options);
+    this.#stored = options.entry.store ? new StoredReplies(options.model) : undefined;
+    this.#buffer = this.#newBuffer();
+  }
+
+  body(request: ModelRequest): Uint8Array<ArrayBuffer> {
+    const last = this.#stored?.last(request);
+    if (last === undefined) return this.#buffer.body(request);
+    const items = this.#items();
+    const fresh = request.messages.slice(last.messages).flatMap((message) => items.write(message));
+    const list = [...fresh, ...items.flush()].join(",");
+    const end = tail(this.#options, request, this.#refused, last.id);
+    return encoder.encode(`${head(this.#options, request.prefix, this.#refused)}${list}]${end}}`);
+  }
+
+  reply(request: ModelRequest): ResponseReply {
+    return new ResponseReply({
+      endpoint: this.endpoint,
+      model: this.#options.model,
+      callIds: this.#stored?.callIds(request) ?? this.#buffer.callIds(request),
+      callIdPrefix: `call_${request.messages.length}`,
+      onCall: request.onCall,
+      strictTools: this.#strict(request.prefix),
+      storedAfter: this.#stored?.digest(request),
+    });
+  }
+
+  /** What can be done about a refusal: send everything, or leave out what the request can do without. */
+  adapt(failure: ProviderFailure, request: ModelRequest): Adaptation | undefined {
+    if (isPreviousLost(failure) && this.#stored?.last(request)) {
+      this.#stored.forget(request);
+      return {};
+    }
+    const field = refusedField(failure);
+    if (field === undefined || this.#refused.has(field)) return undefined;
+    this.#refused.add(field);
+    this.#buffer = this.#newBuffer();
+    return isAskedFor(field, this.#options.entry) ? { without: field } : {};
+  }
+
+  #newBuffer(): RequestBuffer {
+    return new RequestBuffer((request) => this.#writer(request.prefix));
+  }
+
+  #writer(prefix: Prefix): MessageWriter {
+    const items = this.#items();
+    return {
+      head: head(this.#options, prefix, this.#refused),
+      first: [],
+      write: (message) => items.write(message),
+      flush: () => items.flush(),
+      end: (request) => `]${tail(this.#options, request, this.#refused)}}`,
+    };
+  }
+
+  #items(): InputItems {
+    const { entry, model } = this.#options;
+    return new InputItems({ model, toolImages: entry.compat.tool_images });
+  }
+
+  #strict(prefix: Prefix): WireTools["strict"] {
+    const known = this.#strictTools.get(prefix);
+    if (known) return known;
+    const { strict } = wireTools(prefix.tools, this.#options.entry.strict);
+    this.#strictTools.set(prefix, strict);
+    return strict;
+  }
+}

@@ -1,0 +1,51 @@
+/** A prompt cache that works by itself, as servers that ask for no marks have it. */
+
+export interface CacheRules {
+  /** Shortest prefix that is kept, in tokens. */
+  readonly minimum: number;
+  /** Prefixes count in steps of so many tokens. */
+  readonly step: number;
+}
+
+/** Characters that make a token. */
+const TOKEN = 4;
+/** Prompts that are remembered. */
+const KEPT = 24;
+
+export function tokensOf(text: string): number {
+  return Math.ceil(text.length / TOKEN);
+}
+
+/** Remembers the prompts it has seen and says how much of the next one it knows. */
+export class PromptCache {
+  readonly #rules: CacheRules;
+  readonly #seen: string[] = [];
+
+  constructor(rules: CacheRules) {
+    this.#rules = rules;
+  }
+
+  /** Tokens of a prompt that are read from the cache; it is in the cache afterwards. */
+  read(prompt: string): number {
+    const longest = Math.max(0, ...this.#seen.map((seen) => commonPrefix(seen, prompt)));
+    this.#seen.unshift(prompt);
+    this.#seen.length = Math.min(this.#seen.length, KEPT);
+    const { minimum, step } = this.#rules;
+    const tokens = Math.floor(Math.floor(longest / TOKEN) / step) * step;
+    return tokens < minimum ? 0 : tokens;
+  }
+
+  clear(): void {
+    this.#seen.length = 0;
+  }
+}
+
+function commonPrefix(a: string, b: string): number {
+  let [low, high] = [0, Math.min(a.length, b.length)];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (a.slice(low, middle) === b.slice(low, middle)) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

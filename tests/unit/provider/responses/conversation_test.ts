@@ -1,0 +1,179 @@
+import type { AssistantMessage, Message } from "../../../../src/core/mod.ts";
+import type { Provider } from "../../../../src/provider/mod.ts";
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { collect, HELLO, openClient, type Outcome } from "../../../support/model_client.ts";
+import { startModelServer } from "../../../support/model_server.ts";
+import { ResponsesWire } from "../../../support/wires/responses.ts";
+
+const CALLS = [{ id: "c1", name: "read_file", args: { path: "a" } }, { id: "c2", name: "ls" }];
+
+/** The message that an agent would keep of a reply. */
+function messageOf({ text, reasoning, calls, chunks }: Outcome): AssistantMessage {
+  const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
+  return {
+    role: "assistant",
+    content: text,
+    ...(reasoning ? { reasoning } : {}),
+    ...(calls.length > 0 ? { calls } : {}),
+    ...(parts.length > 0 ? { parts } : {}),
+  };
+}
+
+/** Runs replies in one conversation; every call gets a result. */
+async function converse(provider: Provider, messages: Message[], replies: number): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (let at = 0; at < replies; at++) {
+    const outcome = await collect(provider, messages);
+    outcomes.push(outcome);
+    assertEquals(outcome.error, undefined);
+    messages.push(messageOf(outcome));
+    for (const { id, name } of outcome.calls) {
+      messages.push({ role: "tool", callId: id, name, content: `result of ${id}` });
+    }
+    if (outcome.calls.length === 0) messages.push({ role: "user", content: `and ${at}?` });
+  }
+  return outcomes;
+}
+
+Deno.test("responses sends reasoning back sealed, before the calls that it led to", async () => {
+  const script = [{ reasoning: "First this.\n\nThen that.", text: "Looking.", calls: CALLS }, {
+    text: "Done.",
+  }];
+  await using server = startModelServer(script, { wire: new ResponsesWire() });
+  const [first, second] = await converse(await openClient(server), [...HELLO], 2);
+  assertEquals([first?.reasoning, first?.text, first?.reason], [
+    "First this.\n\nThen that.",
+    "Looking.",
+    "tool_calls",
+  ]);
+  assertEquals(second?.text, "Done.");
+  const { input, store, include, instructions } = server.requests[1]?.json;
+  assertEquals([store, include, instructions], [false, ["reasoning.encrypted_content"], "Be brief"]);
+  const [user, reasoning, text, ...calls] = input;
+  assertEquals(user, { type: "message", role: "user", content: "Hello" });
+  assertEquals(reasoning.summary.map((part: { text: string }) => part.text), ["First this.", "Then that."]);
+  assert(reasoning.id.startsWith("rs_") && reasoning.encrypted_content.startsWith("gAAAA"));
+  assertEquals(text, { type: "message", role: "assistant", content: "Looking." });
+  assertEquals(calls, [
+    { type: "function_call", call_id: "c1", name: "read_file", arguments: '{"path":"a"}' },
+    { type: "function_call", call_id: "c2", name: "ls", arguments: "{}" },
+    { type: "function_call_output", call_id: "c1", output: "result of c1" },
+    { type: "function_call_output", call_id: "c2", output: "result of c2" },
+  ]);
+});
+
+Deno.test("responses keeps reasoning of another model or provider away", async () => {
+  const script = [{ reasoning: "Mine.", text: "Hi." }, { text: "Hello." }, { text: "Ho." }];
+  await using server = startModelServer(script, { wire: new ResponsesWire(), check: { prefix: false } });
+  const messages: Message[] = [...HELLO];
+  await converse(await openClient(server), messages, 1);
+  await converse(await openClient(server, { entry: { name: "other" } }), messages, 1);
+  const types = (at: number) => server.requests[at]?.json.input.map((item: { type: string }) => item.type);
+  assertEquals(types(1), ["message", "message", "message"]);
+  await converse(await openClient(server), messages, 1);
+  assertEquals(types(2), ["message", "reasoning", "message", "message", "message", "message"]);
+});
+
+Deno.test("responses sends text and calls alone when message and part do not belong together", async () => {
+  const script = [{ reasoning: "Mine.", text: "Hi." }, { text: "Hello." }];
+  await using server = startModelServer(script, { wire: new ResponsesWire() });
+  const provider = await openClient(server);
+  const reply = messageOf(await collect(provider));
+  await collect(provider, [...HELLO, { ...reply, content: "Changed." }, ...HELLO]);
+  assertEquals(server.requests[1]?.json.input[1], {
+    type: "message",
+    role: "assistant",
+    content: "Changed.",
+  });
+});
+
+Deno.test("responses sends only what is new when the server keeps the conversation", async () => {
+  const wire = new ResponsesWire({ entry: { store: true } });
+  const script = [{ reasoning: "Hm.", calls: CALLS }, { text: "Done." }, { text: "More." }, {
+    text: "Again.",
+  }];
+  await using server = startModelServer(script, { wire });
+  const messages: Message[] = [...HELLO];
+  const provider = await openClient(server);
+  await converse(provider, messages, 3);
+  const sent = server.requests.map(({ json }) => [
+    json.previous_response_id !== undefined,
+    json.input.map((item: { type: string }) => item.type),
+    json.instructions,
+  ]);
+  assertEquals(sent, [
+    [false, ["message"], "Be brief"],
+    [true, ["function_call_output", "function_call_output"], "Be brief"],
+    [true, ["message"], "Be brief"],
+  ]);
+  // A resumed session, with another array of the same messages.
+  await converse(await openClient(server), [...messages], 1);
+  assertEquals(server.requests[3]?.json.input.length, 1);
+});
+
+Deno.test("responses sends everything again when a stored reply is gone, and goes on from the next", async () => {
+  const wire = new ResponsesWire({ entry: { store: true } });
+  await using server = startModelServer([{ text: "a" }, { text: "b" }, { text: "c" }], { wire });
+  const messages: Message[] = [...HELLO];
+  const provider = await openClient(server);
+  await converse(provider, messages, 1);
+  wire.forget();
+  const outcomes = await converse(provider, messages, 2);
+  assertEquals(outcomes.map(({ retries }) => retries.length), [0, 0]);
+  const sent = server.requests.map(({ json }) => [json.previous_response_id ?? "", json.input.length]);
+  const [first, second] = [sent[1]?.[0], sent[3]?.[0]];
+  assert(first !== second && first !== "" && second !== "");
+  assertEquals(sent, [["", 1], [first, 1], ["", 3], [second, 1]]);
+});
+
+Deno.test("responses goes on from no stored reply that stood behind another conversation", async () => {
+  const wire = new ResponsesWire({ entry: { store: true } });
+  await using server = startModelServer([{ text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }], {
+    wire,
+  });
+  const messages: Message[] = [...HELLO];
+  await converse(await openClient(server), messages, 2);
+  const compacted: Message[] = [{ role: "user", content: "What was before" }, ...messages.slice(3)];
+  await converse(await openClient(server), compacted, 1);
+  assertEquals(server.requests[2]?.json.previous_response_id, undefined);
+  // Taken back to the first reply, that one still counts.
+  await converse(await openClient(server), [...messages.slice(0, 2), { role: "user", content: "Else?" }], 1);
+  assertEquals(server.requests[3]?.json.input.length, 1);
+});
+
+Deno.test("responses says once that a field that was asked for is refused, and goes without it", async () => {
+  const refuses = ["temperature", "reasoning.summary"];
+  const wire = new ResponsesWire({ refuses, entry: { temperature: 0.2, effort: "low" } });
+  await using server = startModelServer([{ text: "a" }, { text: "b" }], { wire });
+  const [first, second] = await converse(await openClient(server), [...HELLO], 2);
+  assertEquals([first?.retries.length, second?.retries.length], [1, 0]);
+  const reason = first?.retries[0]?.reason ?? "";
+  assert(
+    reason.includes("temperature' is not supported") && reason.includes("goes without temperature"),
+    reason,
+  );
+  const last = server.requests.at(-1)?.json;
+  assertEquals([last.temperature, last.reasoning, server.requests.length], [undefined, { effort: "low" }, 4]);
+});
+
+Deno.test("responses puts images into results, or behind them where the server takes none there", async () => {
+  const image = { mime: "image/png", data: "iVBORw0KGgo=" };
+  const messages: Message[] = [
+    { role: "user", content: "Look", images: [image] },
+    { role: "assistant", content: "", calls: [{ id: "c1", name: "shot", arguments: "{}" }] },
+    { role: "tool", callId: "c1", name: "shot", content: "a picture", images: [image] },
+  ];
+  const part = { type: "input_image", detail: "auto", image_url: "data:image/png;base64,iVBORw0KGgo=" };
+  const sent = async (entry: Record<string, unknown>) => {
+    await using server = startModelServer([{ text: "ok" }], { wire: new ResponsesWire() });
+    await collect(await openClient(server, { entry }), messages);
+    return server.requests[0]?.json.input;
+  };
+  const [user, , output] = await sent({ vision: true });
+  assertEquals(user.content, [{ type: "input_text", text: "Look" }, part]);
+  assertEquals(output.output, [{ type: "input_text", text: "a picture" }, part]);
+  const [, , plain, behind] = await sent({ vision: true, compat: { tool_images: false } });
+  assertEquals([plain.output, behind.content[1], behind.role], ["a picture", part, "user"]);
+  const blind = await sent({});
+  assertEquals(blind[2].output, "a picture\n[1 image left out: this model takes no images]");
+});
