@@ -10,6 +10,7 @@ import { InstantClock, openClient, providerEntry } from "../../support/model_cli
 import { startModelServer, type Turn } from "../../support/model_server.ts";
 import { anthropicWire } from "../../support/wires/anthropic.ts";
 import { OPENAI_WIRE } from "../../support/wires/openai.ts";
+import { ResponsesWire } from "../../support/wires/responses.ts";
 import type { ScriptedWire } from "../../support/wires/scripted_wire.ts";
 
 type Harness = (one: ContractCase) => Promise<void>;
@@ -17,6 +18,7 @@ type Harness = (one: ContractCase) => Promise<void>;
 const HARNESSES: Readonly<Record<string, Harness>> = {
   anthropic: (one) => overWire(one, anthropicWire()),
   openai: (one) => overWire(one, OPENAI_WIRE),
+  responses: (one) => overWire(one, new ResponsesWire()),
   // A recording has to keep the promises like the provider it was made from.
   replay: async (one) => {
     const cassette = await Deno.makeTempFile({ suffix: ".jsonl" });

@@ -11,6 +11,8 @@ import type { Refusal, ScriptedWire, WireRequest } from "./scripted_wire.ts";
 export interface ResponsesOptions {
   /** Optional fields that the model does not take, such as `temperature`. */
   readonly refuses?: readonly string[];
+  /** Count tokens, and what the cache knows of them, where the script does not say them. */
+  readonly counts?: boolean;
   /** Fields of the provider entry. */
   readonly entry?: Readonly<Record<string, unknown>>;
 }
@@ -29,13 +31,15 @@ export class ResponsesWire implements ScriptedWire {
   readonly entry: Readonly<Record<string, unknown>>;
   readonly counted: CountedTokens = { input: 0, cached: 0, output: 0, reasoning: 0 };
   readonly #refuses: readonly string[];
+  readonly #counts: boolean;
   readonly #stored = new Map<string, readonly Json[]>();
   readonly #sealed = new Map<string, string>();
   readonly #cache = new PromptCache({ minimum: 1024, step: 128 });
   #ids = 0;
 
-  constructor({ refuses = [], entry = {} }: ResponsesOptions = {}) {
+  constructor({ refuses = [], counts = false, entry = {} }: ResponsesOptions = {}) {
     this.#refuses = refuses;
+    this.#counts = counts;
     this.entry = entry;
   }
 
@@ -136,11 +140,12 @@ export class ResponsesWire implements ScriptedWire {
       context.map((item) => JSON.stringify(promptItem(item))).join()
     }`;
     const read = this.#cache.read(prompt);
-    const reasoning = answer.usage ? answer.usage.reasoning ?? 0 : tokensOf(textOf(answer.reasoning));
-    const input = answer.usage ? answer.usage.input ?? 10 : tokensOf(prompt);
-    const cached = answer.usage ? answer.usage.cached ?? 0 : read;
+    const thought = tokensOf(textOf(answer.reasoning));
     const said = tokensOf(JSON.stringify(output.map(promptItem)));
-    const all = answer.usage ? answer.usage.output ?? 5 : said + reasoning;
+    const own = this.#counts
+      ? { input: tokensOf(prompt), cached: read, output: said + thought, reasoning: thought }
+      : { input: 10, cached: 0, output: 5, reasoning: 0 };
+    const { input, cached, output: all, reasoning } = { ...own, ...answer.usage || {} };
     this.counted.input += input;
     this.counted.cached += cached;
     this.counted.output += all;
