@@ -12,7 +12,7 @@ export const SEPARATOR = "\n\n";
 /** A piece of a reasoning item's text, by its length. */
 export type ReasoningText = readonly [field: "summary" | "content", length: number];
 
-/** One item of a reply, in the order in which the reply brought them. What its message says is not repeated. */
+/** One item of a reply, in the order in which they came. What its message says is not repeated. */
 export type LayoutItem =
   | {
     /** The item as it came, without its texts. */

@@ -7,8 +7,8 @@ import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts"
 import type { Adaptation } from "../../wire/streaming_provider.ts";
 import { InputItems } from "./items.ts";
 import { isAskedFor, isPreviousLost, refusedField } from "./refusals.ts";
-import { ResponseReply } from "./reply.ts";
-import { head, tail, type WireTools, wireTools } from "./request.ts";
+import { ResponseReply } from "./response_reply.ts";
+import { head, tail, type WireTools, wireTools } from "./request_fields.ts";
 import { StoredReplies } from "./stored_replies.ts";
 
 const encoder = new TextEncoder();
