@@ -82,7 +82,8 @@ export function head(
   return `${JSON.stringify(fields).slice(0, -1)},"input":[`;
 }
 
-function reasoningFields({ entry, effort = entry.effort }: BodyOptions): Fields | undefined {
+function reasoningFields({ entry, model, effort }: BodyOptions): Fields | undefined {
+  if (model.reasoning?.thinks === false) return undefined;
   const summary = entry.reasoning_summary;
   const fields = {
     ...(effort ? { effort } : {}),
