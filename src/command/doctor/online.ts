@@ -100,7 +100,7 @@ async function windowProblem(
 function fetchOnce(): typeof fetch {
   const answers = new Map<string, Promise<{ text: string; status: number }>>();
   return async (input, init) => {
-    if (typeof input !== "string" || (init?.method ?? "GET") !== "GET") return await fetch(input, init);
+    if (input instanceof Request || (init?.method ?? "GET") !== "GET") return await fetch(input, init);
     const address = new URL(input).href;
     const answer = answers.get(address) ?? fetch(input, init).then(async (response) => ({
       text: await response.text(),
