@@ -1,37 +1,23 @@
-import { parseProvider } from "../../src/config/mod.ts";
+import { LOCAL_VENDORS, type LocalVendor, parseProvider } from "../../src/config/mod.ts";
 import { checkProvider } from "../../src/provider/mod.ts";
 import { VERSION } from "../../src/util/version.ts";
 
-/** A model server that usually listens on a port of this machine. */
-interface KnownServer {
-  readonly name: string;
-  readonly label: string;
-  readonly port: number;
-}
-
 /** One that answers now. */
-export interface LocalServer extends KnownServer {
+export interface LocalServer extends LocalVendor {
   readonly baseUrl: string;
   readonly models: readonly string[];
 }
 
-const KNOWN_SERVERS: readonly KnownServer[] = [
-  { name: "ollama", label: "Ollama", port: 11434 },
-  { name: "llamacpp", label: "llama.cpp", port: 8080 },
-  { name: "lmstudio", label: "LM Studio", port: 1234 },
-  { name: "vllm", label: "vLLM", port: 8000 },
-];
-
 const LIMIT_MS = 300;
 
 /** Finds model servers on this machine. Nothing else is asked, and no longer than the limit. */
-export async function findLocalServers(known = KNOWN_SERVERS, limitMs = LIMIT_MS): Promise<LocalServer[]> {
+export async function findLocalServers(known = LOCAL_VENDORS, limitMs = LIMIT_MS): Promise<LocalServer[]> {
   const signal = AbortSignal.timeout(limitMs);
   const found = await Promise.all(known.map((server) => ask(server, signal)));
   return found.filter((server) => server !== undefined);
 }
 
-async function ask(server: KnownServer, signal: AbortSignal): Promise<LocalServer | undefined> {
+async function ask(server: LocalVendor, signal: AbortSignal): Promise<LocalServer | undefined> {
   if (!await listens(server.port)) return undefined;
   const baseUrl = `http://127.0.0.1:${server.port}/v1`;
   const entry = parseProvider({ name: server.name, base_url: baseUrl });

@@ -1,6 +1,7 @@
 import { text } from "@clack/prompts";
 import {
   isLoopback,
+  keyNamesOf,
   parseProvider,
   type ProviderEntry,
   type ProviderTable,
@@ -37,11 +38,14 @@ export async function chooseTarget(
     base_url !== "" && ![...VENDORS, ...servers].some((offered) => offered.name === name)
   );
   const [withKey, without] = [true, false].map((wanted) =>
-    VENDORS.filter(({ keyName }) => hasKey(keyName) === wanted)
+    VENDORS.filter((vendor) => keyNamesOf(vendor).some(hasKey) === wanted)
   );
   const hintOf = (
-    { name, keyName, secondApi }: Vendor,
-  ) => [known(name), hasKey(keyName) ? texts.keyIsThere(keyName) : "", secondApi ? texts.secondApi : ""];
+    vendor: Vendor,
+  ) => {
+    const keyName = keyNamesOf(vendor).find(hasKey);
+    return [known(vendor.name), keyName === undefined ? "" : texts.keyIsThere(keyName)];
+  };
   const chosen = await pick(texts.whichProvider, [
     ...servers.map((server) => ({
       value: `local ${server.name}`,
@@ -61,7 +65,10 @@ export async function chooseTarget(
   const own = others.find(({ name }) => chosen === `own ${name}`);
   if (own) return { name: own.name, baseUrl: own.base_url, keyName: own.api_key_env, entry: own };
   const vendor = VENDORS.find(({ name }) => name === chosen);
-  if (vendor) return { name: vendor.name, baseUrl: vendor.baseUrl, keyName: vendor.keyName, vendor };
+  if (vendor) {
+    const keyName = keyNamesOf(vendor).find(hasKey) ?? vendor.keyName;
+    return { name: vendor.name, baseUrl: vendor.baseUrl, keyName, vendor };
+  }
   return await askTarget(texts);
 }
 
@@ -106,6 +113,7 @@ export function entryOf(
     const { context_window: _, compat, ...entry } = vendorEntry(vendor);
     return {
       ...entry,
+      ...(keyName === "" ? {} : { api_key_env: keyName }),
       models: [...models],
       default: model,
       ...limit,

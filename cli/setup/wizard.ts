@@ -2,7 +2,7 @@ import { cancel, confirm, intro, log, outro, password, spinner, text } from "@cl
 import type { LoadedConfig } from "../../src/config/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
 import { loadWindow } from "../../src/context/mod.ts";
-import { askOneWord, type CheckFailure, checkProvider } from "../../src/provider/mod.ts";
+import { askOneWord, type CheckFailure, checkProvider, modelInfo } from "../../src/provider/mod.ts";
 import { VERSION } from "../../src/util/version.ts";
 import { answered, Cancelled, closing, guided, linesOf, pick } from "./prompts.ts";
 import type { SetupAnswers } from "./save.ts";
@@ -197,7 +197,10 @@ async function chooseModel(
   return await pick(texts.model, listed.map((model) => ({ value: model, label: model })), first);
 }
 
-/** Returns the window that the server or the table of vendors tells, else what the user says; 0 = unknown. */
+/**
+ * Returns the window to write down: the one that the server tells, or the user; 0 = none, since the tables of
+ * models have it or nobody knows.
+ */
 async function chooseWindow(
   target: Target,
   { key, model }: Working,
@@ -211,10 +214,11 @@ async function chooseWindow(
     fetch: globalThis.fetch,
     ...(apiKey === undefined ? {} : { apiKey }),
   });
-  const known = found?.tokens ?? (model === target.vendor?.models[0] ? target.vendor.window : undefined);
+  const known = found?.tokens ?? (await modelInfo({ entry, model })).contextWindow;
   if (known !== undefined) {
     log.info(linesOf(texts.window(known)).join("\n"));
-    return known;
+    // What the tables of models say need not stand in the file: a newer table would not count then.
+    return found || target.vendor?.window ? known : 0;
   }
   const given = answered(
     await text({

@@ -54,4 +54,13 @@ export const loadImport = lazy(() => import("./import/import.ts"));
 /** Changes of the files that describe MCP servers. Loaded when somebody makes one. */
 export const loadServerEdits = lazy(() => import("./plugins/edit_servers.ts"));
 
-export { type Vendor, vendorAt, vendorEntry, VENDORS } from "./vendors.ts";
+export {
+  keyNamesOf,
+  LOCAL_VENDORS,
+  type LocalVendor,
+  namedVendorEntry,
+  type Vendor,
+  vendorAt,
+  vendorEntry,
+  VENDORS,
+} from "./vendors.ts";

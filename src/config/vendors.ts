@@ -3,21 +3,27 @@ import type { TomlTable } from "./schema/json_schema.ts";
 /** A vendor that the program knows by name: data for `setup` and for a start without a configuration. */
 export interface Vendor {
   readonly name: string;
+  /** Another name that it goes by in model references. */
+  readonly alias?: string;
   readonly label: string;
+  /** Wire that it speaks best; `openai` when absent. */
+  readonly kind?: string;
   readonly baseUrl: string;
   /** Variable that usually holds the vendor's key. */
   readonly keyName: string;
+  /** Other variables that people have for it, after that one. */
+  readonly otherKeys?: readonly string[];
   /** Beginning by which its keys are recognised, where they have one that tells. */
   readonly keyPrefix?: string;
   /** Models to begin with, the default one first. */
   readonly models: readonly string[];
-  /** Tokens that the default model accepts. */
-  readonly window: number;
+  /** Tokens that the default model accepts, for a vendor without a table of models. */
+  readonly window?: number;
   readonly compat?: TomlTable;
-  /** It has an API of its own; this is its OpenAI-compatible one. */
-  readonly secondApi?: true;
   /** Further hosts of the vendor to which its key may go. */
   readonly otherHosts?: readonly string[];
+  /** Vendor whose table of models is its own, too. */
+  readonly facts?: string;
 }
 
 /**
@@ -31,28 +37,25 @@ export const VENDORS: readonly Vendor[] = [
     baseUrl: "https://api.deepseek.com",
     keyName: "DEEPSEEK_API_KEY",
     models: ["deepseek-v4-flash", "deepseek-v4-pro"],
-    window: 1_000_000,
     // Its thinking models answer 400 when the reasoning of an answer with tool calls is not sent back.
-    compat: { reasoning_field: "reasoning_content" },
+    compat: { reasoning_field: "reasoning_content", thinking_field: "thinking" },
   },
   {
     name: "openai",
     label: "OpenAI",
+    kind: "responses",
     baseUrl: "https://api.openai.com/v1",
     keyName: "OPENAI_API_KEY",
-    models: ["gpt-5"],
-    window: 272_000,
-    compat: { max_tokens_field: "max_completion_tokens" },
+    models: ["gpt-5.5", "gpt-5.4-mini", "gpt-5.3-codex"],
   },
   {
     name: "anthropic",
     label: "Anthropic",
-    secondApi: true,
-    baseUrl: "https://api.anthropic.com/v1",
+    kind: "anthropic",
+    baseUrl: "https://api.anthropic.com",
     keyName: "ANTHROPIC_API_KEY",
     keyPrefix: "sk-ant-",
-    models: ["claude-sonnet-4-5"],
-    window: 200_000,
+    models: ["claude-sonnet-5", "claude-opus-4-8", "claude-haiku-4-5"],
   },
   {
     name: "openrouter",
@@ -60,17 +63,17 @@ export const VENDORS: readonly Vendor[] = [
     baseUrl: "https://openrouter.ai/api/v1",
     keyName: "OPENROUTER_API_KEY",
     keyPrefix: "sk-or-",
-    models: ["deepseek/deepseek-chat"],
-    window: 128_000,
+    models: ["deepseek/deepseek-v4-flash", "anthropic/claude-sonnet-5", "openai/gpt-5.5"],
   },
   {
-    name: "gemini",
+    name: "google",
+    alias: "gemini",
     label: "Google Gemini",
     baseUrl: "https://generativelanguage.googleapis.com/v1beta/openai",
     keyName: "GEMINI_API_KEY",
+    otherKeys: ["GOOGLE_API_KEY"],
     keyPrefix: "AIza",
-    models: ["gemini-2.5-flash"],
-    window: 1_000_000,
+    models: ["gemini-2.5-flash", "gemini-2.5-pro"],
   },
   {
     name: "groq",
@@ -79,15 +82,13 @@ export const VENDORS: readonly Vendor[] = [
     keyName: "GROQ_API_KEY",
     keyPrefix: "gsk_",
     models: ["openai/gpt-oss-120b"],
-    window: 131_072,
   },
   {
     name: "mistral",
     label: "Mistral",
     baseUrl: "https://api.mistral.ai/v1",
     keyName: "MISTRAL_API_KEY",
-    models: ["mistral-large-latest"],
-    window: 128_000,
+    models: ["mistral-large-latest", "mistral-medium-latest"],
   },
   {
     name: "xai",
@@ -95,26 +96,25 @@ export const VENDORS: readonly Vendor[] = [
     baseUrl: "https://api.x.ai/v1",
     keyName: "XAI_API_KEY",
     keyPrefix: "xai-",
-    models: ["grok-4"],
-    window: 256_000,
+    models: ["grok-4.3", "grok-build-0.1"],
   },
   {
     name: "moonshot",
     label: "Moonshot (Kimi)",
     baseUrl: "https://api.moonshot.ai/v1",
     keyName: "MOONSHOT_API_KEY",
-    models: ["kimi-k2.6"],
-    window: 262_144,
-    compat: { reasoning_field: "reasoning_content" },
+    models: ["kimi-k2.6", "kimi-k2.7-code"],
+    compat: { reasoning_field: "reasoning_content", thinking_field: "thinking" },
     otherHosts: ["api.moonshot.cn"],
   },
   {
     name: "dashscope",
-    label: "Alibaba DashScope (Qwen)",
+    alias: "bailian",
+    label: "Alibaba DashScope (Bailian, Qwen)",
     baseUrl: "https://dashscope.aliyuncs.com/compatible-mode/v1",
     keyName: "DASHSCOPE_API_KEY",
-    models: ["qwen3-coder-plus"],
-    window: 1_000_000,
+    models: ["qwen3-coder-plus", "qwen3.7-plus", "qwen3.7-max"],
+    compat: { thinking_field: "enable_thinking" },
     otherHosts: ["dashscope-intl.aliyuncs.com", "dashscope-us.aliyuncs.com"],
   },
   {
@@ -122,8 +122,18 @@ export const VENDORS: readonly Vendor[] = [
     label: "Zhipu (GLM)",
     baseUrl: "https://open.bigmodel.cn/api/paas/v4",
     keyName: "ZHIPUAI_API_KEY",
-    models: ["glm-4.6"],
-    window: 200_000,
+    otherKeys: ["ZHIPU_API_KEY"],
+    models: ["glm-4.6", "glm-5.2"],
+    compat: { thinking_field: "thinking" },
+  },
+  {
+    name: "zai",
+    label: "Z.AI (GLM)",
+    baseUrl: "https://api.z.ai/api/paas/v4",
+    keyName: "ZAI_API_KEY",
+    models: ["glm-4.6", "glm-5.2"],
+    compat: { thinking_field: "thinking" },
+    facts: "zhipu",
   },
   {
     name: "siliconflow",
@@ -144,43 +154,89 @@ export const VENDORS: readonly Vendor[] = [
   },
 ];
 
-/** Returns the `[[providers]]` entry of a vendor, as a file would have it. */
-export function vendorEntry(
-  { name, baseUrl, keyName, models, window, compat }: Vendor,
-): TomlTable & { readonly name: string } {
+/** A model server that people run themselves, and the port of this machine that it usually listens on. */
+export interface LocalVendor {
+  readonly name: string;
+  readonly label: string;
+  readonly port: number;
+}
+
+export const LOCAL_VENDORS: readonly LocalVendor[] = [
+  { name: "ollama", label: "Ollama", port: 11434 },
+  { name: "llamacpp", label: "llama.cpp", port: 8080 },
+  { name: "lmstudio", label: "LM Studio", port: 1234 },
+  { name: "vllm", label: "vLLM", port: 8000 },
+];
+
+/** Tells of a variable that it is set, here or in the Reasonix home. */
+export type HasKey = (keyName: string) => boolean;
+
+/** An entry of `[[providers]]` as a file would have it. */
+export type VendorEntry = TomlTable & { readonly name: string; readonly models: string[] };
+
+/** Returns the `[[providers]]` entry of a vendor; its key is the first of the vendor's that there is. */
+export function vendorEntry(vendor: Vendor, hasKey: HasKey = () => false): VendorEntry {
+  const { name, kind, baseUrl, models, window, compat } = vendor;
   return {
     name,
+    ...(kind === undefined ? {} : { kind }),
     base_url: baseUrl,
     models: [...models],
     default: models[0],
-    api_key_env: keyName,
-    context_window: window,
+    api_key_env: keyNamesOf(vendor).find(hasKey) ?? vendor.keyName,
+    ...(window === undefined ? {} : { context_window: window }),
     ...(compat === undefined ? {} : { compat: { ...compat } }),
   };
 }
 
+/**
+ * Returns the entry of the vendor that a reference such as `openrouter/qwen/qwen3-max` or `ollama/llama3` begins
+ * with, with that model before its others; undefined when none is meant. A vendor whose servers are on this
+ * machine has no models but the one that is named.
+ */
+export function namedVendorEntry(reference: string, hasKey: HasKey): VendorEntry | undefined {
+  const [name = ""] = reference.split("/", 1);
+  const model = reference.slice(name.length + 1);
+  const first = model === "" ? [] : [model];
+  const local = LOCAL_VENDORS.find((vendor) => vendor.name === name);
+  if (local) return { name, base_url: `http://127.0.0.1:${local.port}/v1`, models: first };
+  const vendor = VENDORS.find((candidate) => candidate.name === name || candidate.alias === name);
+  if (!vendor) return undefined;
+  const entry = vendorEntry(vendor, hasKey);
+  const models = [...new Set([...first, ...entry.models])];
+  return { ...entry, name, models, default: models[0] };
+}
+
+/** Every variable that may hold a key of the vendor. */
+export function keyNamesOf({ keyName, otherKeys = [] }: Vendor): readonly string[] {
+  return [keyName, ...otherKeys];
+}
+
 /** Returns the hosts to which the key under this name may go without a question. */
 export function vendorHosts(keyName: string): readonly string[] {
-  const vendor = VENDORS.find((candidate) => candidate.keyName === keyName);
-  return vendor ? [new URL(vendor.baseUrl).host, ...vendor.otherHosts ?? []] : [];
+  const vendor = VENDORS.find((candidate) => keyNamesOf(candidate).includes(keyName));
+  return vendor ? hostsOf(vendor) : [];
 }
 
 /** Returns the vendor whose address this is. */
 export function vendorAt(url: string): Vendor | undefined {
   const host = URL.parse(url)?.host;
-  return VENDORS.find(({ baseUrl, otherHosts = [] }) =>
-    host !== undefined && [new URL(baseUrl).host, ...otherHosts].includes(host)
-  );
+  return host === undefined ? undefined : VENDORS.find((vendor) => hostsOf(vendor).includes(host));
+}
+
+function hostsOf({ baseUrl, otherHosts = [] }: Vendor): readonly string[] {
+  return [new URL(baseUrl).host, ...otherHosts];
 }
 
 /**
- * Chooses the vendor that counts where nothing is configured: the first whose key there is, among those that
- * `wanted` (a vendor, a model, or both) names if it names any.
+ * Chooses the entry that counts where nothing is configured: that of the vendor which `wanted` (a vendor, a
+ * model, or both) names if it names one, else that of the first vendor whose key there is.
  */
-export function chooseVendor(wanted: string, hasKey: (keyName: string) => boolean): Vendor | undefined {
-  const meant = VENDORS.filter(({ name, models }) =>
-    wanted === name || models.some((model) => wanted === model || wanted === `${name}/${model}`)
-  );
+export function builtInEntry(wanted: string, hasKey: HasKey): VendorEntry | undefined {
+  const named = namedVendorEntry(wanted, hasKey);
+  if (named) return named;
+  const meant = VENDORS.filter(({ models }) => models.includes(wanted));
   const candidates = meant.length > 0 ? meant : VENDORS;
-  return candidates.find(({ keyName }) => hasKey(keyName)) ?? candidates[0];
+  const vendor = candidates.find((candidate) => keyNamesOf(candidate).some(hasKey)) ?? candidates[0];
+  return vendor && vendorEntry(vendor, hasKey);
 }

@@ -1,6 +1,7 @@
 import {
-  keySource,
+  keyNamesOf,
   type LoadedConfig,
+  lookUpSecret,
   modelsOf,
   parseProvider,
   type ProviderEntry,
@@ -57,8 +58,10 @@ export function modelValues(
 /** Vendors whose key there is, and that no file names. */
 function vendorsWithKey({ config, keys }: LoadedConfig): ProviderEntry[] {
   const named = new Set(config.providers.map(({ name }) => name));
-  return VENDORS.filter(({ name }) => !named.has(name)).map((vendor) => parseProvider(vendorEntry(vendor)))
-    .filter((entry) => ["home", "env"].includes(keySource(entry, keys)));
+  const hasKey = (name: string) => lookUpSecret(name, keys) !== undefined;
+  return VENDORS.filter(({ name }) => !named.has(name))
+    .filter((vendor) => keyNamesOf(vendor).some(hasKey))
+    .map((vendor) => parseProvider(vendorEntry(vendor, hasKey)));
 }
 
 /** Lets the user choose a model; the providers are asked for theirs only where that is wished. */

@@ -4,7 +4,8 @@ import { ConfigError } from "../problem.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
 import type { ProviderEntry } from "../schema/provider_schema.ts";
 import type { Config, ConfigInput } from "../schema/schema.ts";
-import { chooseVendor, vendorEntry } from "../vendors.ts";
+import { builtInEntry, type HasKey, namedVendorEntry, type VendorEntry } from "../vendors.ts";
+import { valueAt } from "../schema/key_path.ts";
 
 /**
  * The settings when no file says anything: one vendor, so that a key is all a new user needs. Everything else
@@ -12,10 +13,41 @@ import { chooseVendor, vendorEntry } from "../vendors.ts";
  */
 export const DEFAULT_LAYER: Layer = defaultLayer("", () => false);
 
-/** Returns the same for the vendor whose key there is; see {@linkcode chooseVendor}. */
-export function defaultLayer(wanted: string, hasKey: (keyName: string) => boolean): Layer {
-  const vendor = chooseVendor(wanted, hasKey);
-  return { source: "default", table: { providers: vendor ? [vendorEntry(vendor)] : [] } };
+/** Returns the same for the vendor whose key there is; see {@linkcode builtInEntry}. */
+export function defaultLayer(wanted: string, hasKey: HasKey): Layer {
+  const entry = builtInEntry(wanted, hasKey);
+  return { source: "default", table: { providers: entry ? [entry] : [] } };
+}
+
+/** Keys that name a model. */
+const MODEL_KEYS: readonly (readonly string[])[] = [
+  ["default_model"],
+  ["agent_model"],
+  ["vision_model"],
+  ["fallback"],
+  ["compaction", "summary_model"],
+  ["agent", "planner_model"],
+  ["agent", "subagent_model"],
+];
+
+/**
+ * Returns the entries of well-known vendors that settings name in a reference such as `openrouter/…` and that
+ * are not among the providers.
+ */
+export function namedVendors(
+  settings: TomlTable,
+  providers: readonly TomlTable[],
+  hasKey: HasKey,
+): TomlTable[] {
+  const known = new Set(providers.map(({ name }) => name));
+  const added = new Map<string, VendorEntry>();
+  for (const reference of MODEL_KEYS.flatMap((key) => valueAt(settings, key) ?? [])) {
+    const entry = typeof reference === "string" ? namedVendorEntry(reference, hasKey) : undefined;
+    if (!entry || known.has(entry.name)) continue;
+    const models = [...new Set([...added.get(entry.name)?.models ?? [], ...entry.models])];
+    added.set(entry.name, { ...entry, models, ...(models.length > 0 ? { default: models[0] } : {}) });
+  }
+  return [...added.values()];
 }
 
 /**

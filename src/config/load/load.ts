@@ -1,7 +1,7 @@
-import { DEFAULT_LAYER, defaultLayer, fillDefaults } from "./defaults.ts";
+import { DEFAULT_LAYER, defaultLayer, fillDefaults, namedVendors } from "./defaults.ts";
 import type { KeySources } from "../query/provider_keys.ts";
 import { checkLayer, type Layer, parseLayer, readLayer } from "./layer.ts";
-import { keyNamesOf, LayerResolver, mergeLayers, type ResolveOptions } from "./resolve.ts";
+import { keyNamesOf, LayerResolver, mergeLayers, providersOf, type ResolveOptions } from "./resolve.ts";
 import { join } from "../../path/lexical.ts";
 import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { presetText } from "../presets.ts";
@@ -13,6 +13,7 @@ import type { ClaudeSettings } from "../project/claude_settings.ts";
 import { exists, isDirectory } from "../../path/probe.ts";
 import type { Config, ConfigInput } from "../schema/schema.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import type { HasKey } from "../vendors.ts";
 
 export interface LoadOptions extends ResolveOptions {
   /** Reasonix home; found through `env` when absent. */
@@ -81,8 +82,9 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const mcp = options.noFiles ? NO_MCP : await mcpLayers({ cwd, home, toml: [user, project] }, problems);
   const projects = [...claude.layers, mcp.project, project].filter((layer) => layer !== undefined);
   const loader = new LayerResolver(options, home, problems);
+  const hasKey = (name: string) => loader.saved().has(name) || Boolean(env(name));
   const own = [
-    builtInLayer([flags, user, presetLayer], (name) => loader.saved().has(name) || Boolean(env(name))),
+    builtInLayer([flags, user, presetLayer], hasKey),
     ...[presetLayer, mcp.user, user, forProject].filter((layer) => layer !== undefined).map(
       loader.resolveLayer,
     ),
@@ -93,7 +95,11 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const above = [...restricted, flagged].filter((layer) => layer !== undefined);
   const layers = [...own, ...above];
   failOnErrors(problems);
-  const config = fillDefaults(mergeLayers(layers));
+  const merged = mergeLayers(layers);
+  // A project may not choose whom the conversation goes to.
+  const settings = mergeLayers(flagged ? [...own, flagged] : own);
+  const named = namedVendors(settings, providersOf({ table: merged }), hasKey);
+  const config = fillDefaults({ ...merged, providers: [...providersOf({ table: merged }), ...named] });
   return {
     config,
     warnings: problems,
@@ -110,7 +116,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
       ...(mcp.user ? [{ source: "user", path: mcpJsonFile(home), found: true } as const] : []),
     ],
     keys: { file: join(home, ".env"), saved: loader.saved, env, useEnv: config.security.env_keys },
-    keyNames: [...new Set([...own, ...projects, flags].flatMap(keyNamesOf))],
+    keyNames: [...new Set([...own, ...projects, flags, { table: { providers: named } }].flatMap(keyNamesOf))],
     expanded: loader.expanded,
     layers: layers.reverse(),
   };
@@ -168,7 +174,7 @@ async function claudeSettings(
  * Returns the built-in provider: that of the first vendor whose key the user has, if the user's own settings
  * leave the choice open.
  */
-function builtInLayer(own: readonly (Layer | undefined)[], hasKey: (name: string) => boolean): Layer {
+function builtInLayer(own: readonly (Layer | undefined)[], hasKey: HasKey): Layer {
   const tables = own.flatMap((layer) => layer ? [layer.table] : []);
   const closed = tables.some(({ providers, security }) =>
     providers !== undefined || (isTable(security) && security.env_keys === false)

@@ -30,13 +30,14 @@ export function mergeLayers(layers: readonly Layer[]): TomlTable {
   }, {} as TomlTable);
 }
 
-function providersOf(layer: Layer): TomlTable[] {
+/** The entries of `[[providers]]` that a layer has. */
+export function providersOf(layer: Pick<Layer, "table">): TomlTable[] {
   const entries = layer.table.providers;
   return Array.isArray(entries) ? entries.filter(isTable) : [];
 }
 
 /** Names of the variables with keys of providers, and with secrets for the sign-in of MCP servers. */
-export function keyNamesOf(layer: Layer): string[] {
+export function keyNamesOf(layer: Pick<Layer, "table">): string[] {
   const secrets = pluginsOf(layer).map(({ oauth }) => isTable(oauth) ? oauth.client_secret_env : undefined);
   const keys = providersOf(layer).map((entry) => entry.api_key_env);
   return [...keys, ...secrets].map((name) => String(name ?? "")).filter((name) => name !== "");

@@ -17,7 +17,7 @@ export interface LeftOutServer {
 }
 
 /** The entries of `[[plugins]]` of a layer. */
-export function pluginsOf(layer: Layer): TomlTable[] {
+export function pluginsOf(layer: Pick<Layer, "table">): TomlTable[] {
   const entries = layer.table.plugins;
   return Array.isArray(entries) ? entries.filter(isTable) : [];
 }

@@ -1,6 +1,6 @@
 import { hideSecrets } from "../query/hide_secrets.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import { vendorHosts, VENDORS } from "../vendors.ts";
+import { keyNamesOf, vendorHosts, VENDORS } from "../vendors.ts";
 
 /** Variables that a project's `.env` may never supply. */
 export function isReservedVariable(name: string): boolean {
@@ -9,7 +9,7 @@ export function isReservedVariable(name: string): boolean {
 
 /** Reports whether a variable usually holds the key of a well-known vendor. */
 export function isVendorVariable(name: string): boolean {
-  return VENDORS.some(({ keyName }) => keyName === name);
+  return VENDORS.some((vendor) => keyNamesOf(vendor).includes(name));
 }
 
 /** Reports whether an address stays on this machine. */

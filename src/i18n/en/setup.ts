@@ -18,7 +18,6 @@ export const texts = {
   foundAt: (address: string) => `found at ${address}`,
   isSetUp: "is set up; change it",
   keyIsThere: (name: string) => `${name} is there`,
-  secondApi: "its OpenAI-compatible API",
   otherServer: "Another OpenAI-compatible server",
   byAddress: "by its address",
   address: "Address of the API",

@@ -18,7 +18,6 @@ export const texts: typeof en = {
   foundAt: (address) => `位于 ${address}`,
   isSetUp: "已配置，可修改",
   keyIsThere: (name) => `已有 ${name}`,
-  secondApi: "使用其兼容 OpenAI 的接口",
   otherServer: "其他兼容 OpenAI 的服务",
   byAddress: "填写地址",
   address: "API 地址",

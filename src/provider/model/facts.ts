@@ -16,7 +16,8 @@ export async function factsOf(
   entry: Pick<ProviderEntry, "name" | "base_url" | "facts">,
   model: string,
 ): Promise<FoundFacts | undefined> {
-  const vendor = entry.facts || vendorAt(entry.base_url)?.name;
+  const found = vendorAt(entry.base_url);
+  const vendor = entry.facts || found?.facts || found?.name;
   const builtIn = vendor !== undefined && Object.hasOwn(FACT_TABLES, vendor)
     ? FACT_TABLES[vendor]
     : undefined;

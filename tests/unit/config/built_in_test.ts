@@ -1,6 +1,6 @@
-import { unnamedProvider } from "../../../src/config/mod.ts";
-import { VENDORS } from "../../../src/config/vendors.ts";
-import { assertEquals } from "../../support/assert.ts";
+import { resolveModel, unnamedProvider } from "../../../src/config/mod.ts";
+import { keyNamesOf, VENDORS } from "../../../src/config/vendors.ts";
+import { assertEquals, assertThrows } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
 
 const OPENAI = { OPENAI_API_KEY: "sk-o" };
@@ -29,7 +29,7 @@ Deno.test("loadConfig takes the first vendor whose key is in the environment, an
 Deno.test("loadConfig takes the vendor that --model names", async () => {
   await using fixture = configFixture();
   const variables = { ...OPENAI, DEEPSEEK_API_KEY: "sk-d" };
-  for (const default_model of ["openai", "gpt-5", "openai/gpt-5"]) {
+  for (const default_model of ["openai", "gpt-5.5", "openai/gpt-5.5", "openai/of-tomorrow"]) {
     const { config } = await fixture.load({ variables, flags: { default_model } });
     assertEquals(config.providers.map(({ name }) => name), ["openai"]);
   }
@@ -59,8 +59,69 @@ Deno.test("a project chooses no vendor of the environment", async () => {
   assertEquals(loaded.config.providers.map(({ name }) => name), ["deepseek"]);
 });
 
+Deno.test("a vendor is known by name and any model of it, with and without providers of one's own", async () => {
+  const entry = '[[providers]]\nname = "p"\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n';
+  for (const text of ["", entry]) {
+    await using fixture = configFixture({ "home/config.toml": text });
+    const named = async (default_model: string) => {
+      const loaded = await fixture.load({ variables: OPENAI, flags: { default_model } });
+      const { entry, model } = resolveModel(loaded.config);
+      return [
+        entry.name,
+        entry.base_url,
+        model,
+        entry.api_key_env,
+        loaded.keyNames.includes(entry.api_key_env),
+      ];
+    };
+    assertEquals(await named("openrouter/qwen/qwen3-max"), [
+      "openrouter",
+      "https://openrouter.ai/api/v1",
+      "qwen/qwen3-max",
+      "OPENROUTER_API_KEY",
+      true,
+    ]);
+    const local = await named("ollama/llama3.3:70b");
+    assertEquals(local.slice(0, 4), ["ollama", "http://127.0.0.1:11434/v1", "llama3.3:70b", ""]);
+    assertEquals((await named("gemini/gemini-2.5-pro"))[0], "gemini");
+  }
+});
+
+Deno.test("a provider of one's own wins over the vendor of its name", async () => {
+  const entry = '[[providers]]\nname = "groq"\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n';
+  await using fixture = configFixture({ "home/config.toml": entry });
+  const loaded = await fixture.load({ flags: { default_model: "groq/m" } });
+  assertEquals(resolveModel(loaded.config).entry.base_url, "http://127.0.0.1:1/v1");
+  const other = await fixture.load({ flags: { default_model: "groq/other" } });
+  assertThrows(() => resolveModel(other.config), Error, 'Unknown model "groq/other"');
+});
+
+Deno.test("settings that name several models of a vendor share its entry, and the first provider stays", async () => {
+  const text = 'default_model = "p"\ncompaction.summary_model = "groq/small"\n' +
+    '[[providers]]\nname = "p"\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n';
+  await using fixture = configFixture({ "home/config.toml": text });
+  const { config } = await fixture.load({ flags: { default_model: "groq/large" } });
+  assertEquals(config.providers.map(({ name }) => name), ["p", "groq"]);
+  assertEquals(config.providers[1]?.models, ["large", "openai/gpt-oss-120b", "small"]);
+});
+
+Deno.test("a project cannot name a vendor that its user does not have", async () => {
+  await using fixture = configFixture({ "project/reasonix.toml": 'default_model = "ollama/x"\n' });
+  const loaded = await fixture.load({ variables: OPENAI });
+  assertThrows(() => resolveModel(loaded.config), Error, 'Unknown model "ollama/x"');
+});
+
+Deno.test("the key of a vendor counts under its other names, too", async () => {
+  await using fixture = configFixture();
+  const loaded = await fixture.load({ variables: { GOOGLE_API_KEY: "AIza1" } });
+  assertEquals(loaded.config.providers.map(({ name, api_key_env }) => [name, api_key_env]), [
+    ["google", "GOOGLE_API_KEY"],
+  ]);
+  assertEquals(unnamedProvider(loaded)?.keyName, "GOOGLE_API_KEY");
+});
+
 Deno.test("docs/config.md names the variables of the vendors in their order", () => {
   const page = Deno.readTextFileSync(new URL("../../../docs/config.md", import.meta.url));
   const listed = /The order: ([^.]*)\./.exec(page)?.[1]?.match(/\w+/g);
-  assertEquals(listed, VENDORS.map(({ keyName }) => keyName));
+  assertEquals(listed, VENDORS.flatMap(keyNamesOf));
 });

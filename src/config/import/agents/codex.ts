@@ -158,7 +158,7 @@ function planProvider(
   }
   const { notes, ...address } = base;
   const vendor = settings ? undefined : VENDORS.find((candidate) => candidate.name === name);
-  const window = vendor && vendor.models[0] === models[0] ? { context_window: vendor.window } : {};
+  const window = vendor?.window && vendor.models[0] === models[0] ? { context_window: vendor.window } : {};
   const entry = {
     name,
     ...address,
@@ -181,7 +181,7 @@ function wellKnown(name: string): Address | undefined {
   const { name: _, models: __, default: ___, context_window: ____, ...address } = vendorEntry(vendor);
   return {
     ...address,
-    notes: `its key is ${vendor.keyName}, not a sign-in of codex; asked for chat completions, not responses`,
+    notes: `its key is ${vendor.keyName}, not a sign-in of codex`,
   };
 }
 

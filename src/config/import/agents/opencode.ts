@@ -91,7 +91,7 @@ interface Described {
 
 function providerEntry(plan: ImportPlan, origin: Origin, { name, settings, model }: Described): TomlTable {
   const options = [settings.options, settings.settings].find(isTable) ?? {};
-  const vendor = VENDORS.find((candidate) => candidate.name === name || candidate.name === ALIASES[name]);
+  const vendor = VENDORS.find((candidate) => candidate.name === (ALIASES[name] ?? name));
   const speaks = String(settings.npm ?? settings.package ?? "");
   const url = options.baseURL ?? settings.api;
   const compatible = /openai(?:-compatible)?$/.test(speaks) || speaks === "";
@@ -119,15 +119,16 @@ function providerEntry(plan: ImportPlan, origin: Origin, { name, settings, model
     default: models[0],
     ...key,
     ...(Object.keys(headers).length > 0 ? { headers } : {}),
-    ...(models[0] === vendor?.models[0] && vendor ? { context_window: vendor.window } : {}),
+    ...(models[0] === vendor?.models[0] && vendor?.window ? { context_window: vendor.window } : {}),
     ...windowOf(described, models),
-    ...(/\/openai$/.test(speaks) ? { note: "asked for chat completions, not responses" } : {}),
+    ...(/\/openai$/.test(speaks) && known.kind === undefined
+      ? { note: "asked for chat completions, not responses" }
+      : {}),
   };
 }
 
 /** Names that opencode has for vendors. */
 const ALIASES: Readonly<Record<string, string>> = {
-  google: "gemini",
   moonshotai: "moonshot",
   zhipuai: "zhipu",
 };
