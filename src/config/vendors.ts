@@ -190,9 +190,9 @@ export function vendorEntry(vendor: Vendor, hasKey: HasKey = () => false): Vendo
 }
 
 /**
- * Returns the entry of the vendor that a reference such as `openrouter/qwen/qwen3-max` or `ollama/llama3` begins
- * with, with that model before its others; undefined when none is meant. A vendor whose servers are on this
- * machine has no models but the one that is named.
+ * Returns the entry of the vendor that a reference such as `openrouter/qwen/qwen3-max` or `ollama/llama3`
+ * begins with, with that model before its others; undefined when none is meant. A vendor whose servers are on
+ * this machine has no models but the one that is named.
  */
 export function namedVendorEntry(reference: string, hasKey: HasKey): VendorEntry | undefined {
   const [name = ""] = reference.split("/", 1);

@@ -3,6 +3,7 @@ import {
   type LoadedConfig,
   lookUpSecret,
   modelsOf,
+  namedVendorEntry,
   parseProvider,
   type ProviderEntry,
   type ProviderTable,
@@ -53,6 +54,15 @@ export function modelValues(
     value: offered.name,
     ...detailOf(offered, current, texts),
   }));
+}
+
+/** A model of a vendor that no file names, as `openrouter/…`; undefined when none is meant. */
+export function vendorModel({ config, keys }: LoadedConfig, reference: string): OfferedModel | undefined {
+  const entry = namedVendorEntry(reference, (name) => lookUpSecret(name, keys) !== undefined);
+  if (!entry || !reference.includes("/") || config.providers.some(({ name }) => name === entry.name)) {
+    return undefined;
+  }
+  return { name: reference, provider: parseProvider(entry) };
 }
 
 /** Vendors whose key there is, and that no file names. */

@@ -13,7 +13,6 @@ import type { ClaudeSettings } from "../project/claude_settings.ts";
 import { exists, isDirectory } from "../../path/probe.ts";
 import type { Config, ConfigInput } from "../schema/schema.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import type { HasKey } from "../vendors.ts";
 
 export interface LoadOptions extends ResolveOptions {
   /** Reasonix home; found through `env` when absent. */
@@ -174,7 +173,7 @@ async function claudeSettings(
  * Returns the built-in provider: that of the first vendor whose key the user has, if the user's own settings
  * leave the choice open.
  */
-function builtInLayer(own: readonly (Layer | undefined)[], hasKey: HasKey): Layer {
+function builtInLayer(own: readonly (Layer | undefined)[], hasKey: (name: string) => boolean): Layer {
   const tables = own.flatMap((layer) => layer ? [layer.table] : []);
   const closed = tables.some(({ providers, security }) =>
     providers !== undefined || (isTable(security) && security.env_keys === false)

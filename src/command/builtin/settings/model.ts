@@ -8,6 +8,7 @@ import {
   modelValues,
   type OfferedModel,
   saveOffered,
+  vendorModel,
 } from "../../panels/models.ts";
 
 export const command: CommandBody = {
@@ -21,7 +22,8 @@ export const command: CommandBody = {
     }
     const chosen = argument === ""
       ? await chooseModel(host, current, signal)
-      : known.find(({ name, provider }) => provider && name === argument) ?? configured(argument, loaded);
+      : known.find(({ name, provider }) => provider && name === argument) ??
+        vendorModel(loaded, argument) ?? configured(argument, loaded);
     if (chosen === undefined) return;
     const { name, provider } = chosen;
     if (name === current) return host.say(texts.sameModel(name));
