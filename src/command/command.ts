@@ -133,8 +133,13 @@ export interface CommandBody {
    * @param argument what follows the name, without blanks around it
    */
   run(host: CommandHost, argument: string, signal?: AbortSignal): void | Promise<void>;
-  /** Values that can follow what is written. */
+  /** Values that can follow what is written; of a command of the program those for the first word. */
   complete?(
+    host: CommandHost,
+    typed: TypedArguments,
+  ): readonly ArgumentValue[] | Promise<readonly ArgumentValue[]>;
+  /** Values for the words behind the first one, of a command of the program. */
+  completeNext?(
     host: CommandHost,
     typed: TypedArguments,
   ): readonly ArgumentValue[] | Promise<readonly ArgumentValue[]>;

@@ -67,11 +67,10 @@ function lazyBody(name: string, entry: Builtin, texts: Texts["commands"]): Comma
       await (await entry.load()).command.run(host, argument, signal);
     },
     async complete(host, typed) {
-      // Commands of the program offer values for what comes first.
-      if (typed.before.length > 0) return [];
       const { command } = await entry.load();
+      const offer = typed.before.length === 0 ? command.complete : command.completeNext;
       // Proposals of a session that cannot be opened are none.
-      return await (async () => await command.complete?.(host, typed))().catch(() => undefined) ?? [];
+      return await (async () => await offer?.(host, typed))().catch(() => undefined) ?? [];
     },
   };
 }

@@ -35,6 +35,12 @@ export const texts = {
   reallyYolo: "Approve everything that no rule denies, for the rest of this session?\n" +
     "Destructive commands are still asked about, and commands stay in the jail.",
 
+  which: {
+    allow: "a rule of what runs without a question",
+    ask: "a rule of what is asked about each time",
+    deny: "a rule of what is refused",
+    remove: "take a rule away",
+  },
   noRuleCommand: (text: string) => `Cannot carry out "/permissions ${text}"`,
   ruleCommands: "write /permissions allow RULE, ask RULE, deny RULE or remove RULE, " +
     "with a rule such as Bash(go test:*)",

@@ -34,6 +34,12 @@ export const texts: typeof en = {
   modesAre: (names) => `可用：${names}`,
   reallyYolo: "在本会话余下的时间里，凡规则未禁止的都自动批准？\n破坏性命令仍会询问，命令仍在沙箱中运行。",
 
+  which: {
+    allow: "不经询问即允许的规则",
+    ask: "每次都询问的规则",
+    deny: "拒绝的规则",
+    remove: "移除一条规则",
+  },
   noRuleCommand: (text) => `无法执行“/permissions ${text}”`,
   ruleCommands: "请写 /permissions allow 规则、ask 规则、deny 规则或 remove 规则，规则例如 Edit(src/**)",
   ruleAdded: (list, rule, file) => `\`${list} ${rule}\` 已生效，保存在 ${file}`,

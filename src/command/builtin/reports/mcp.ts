@@ -2,7 +2,7 @@ import { ReasonixError } from "../../../core/mod.ts";
 import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import type { ServerStatus } from "../../../mcp/mod.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
-import type { CommandBody, CommandHost } from "../../command.ts";
+import type { ArgumentValue, CommandBody, CommandHost } from "../../command.ts";
 import { signInAt } from "../../mcp/sign_in.ts";
 import { detailText, listText, stateText } from "../../mcp/server_text.ts";
 
@@ -32,17 +32,18 @@ export const command: CommandBody = {
     if (servers && host.lookAt) return await panel(host, texts, signal);
     host.say(listText(servers?.status ?? [], waiting, texts), "plain");
   },
-  async complete(host, { before }) {
-    const { servers } = await host.session();
-    const { states, actions } = await loadTexts("mcp_commands", host.locale);
-    const names = (servers?.status ?? []).map(({ name, state }) => ({ value: name, detail: states[state] }));
-    if (before.length > 0) return before.length === 1 && isAction(before[0]) ? names : [];
-    return [...names, ...ACTIONS.map((value) => ({ value, detail: actions[value], open: true }))];
+  async complete(host) {
+    const { actions } = await loadTexts("mcp_commands", host.locale);
+    return [...await serverNames(host), ...ACTIONS.map((value) => ({ value, detail: actions[value] }))];
   },
+  completeNext: (host, { before: [action, ...more] }) =>
+    ACTIONS.some((each) => each === action) && more.length === 0 ? serverNames(host) : [],
 };
 
-function isAction(word: string | undefined): boolean {
-  return ACTIONS.some((action) => action === word);
+async function serverNames(host: CommandHost): Promise<ArgumentValue[]> {
+  const { servers } = await host.session();
+  const { states } = await loadTexts("mcp_commands", host.locale);
+  return (servers?.status ?? []).map(({ name, state }) => ({ value: name, detail: states[state] }));
 }
 
 interface Wish {

@@ -2,7 +2,7 @@ import { ReasonixError } from "../../../core/mod.ts";
 import { loadTexts } from "../../../i18n/mod.ts";
 import type { MemoryPort } from "../../../tool/mod.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
-import type { CommandBody, CommandHost } from "../../command.ts";
+import type { ArgumentValue, CommandBody, CommandHost } from "../../command.ts";
 
 export const command: CommandBody = {
   async run(host, argument) {
@@ -23,13 +23,17 @@ export const command: CommandBody = {
     host.say(lines.length === 0 ? texts.noMemory : [...lines, "", texts.memoryHint].join("\n"));
   },
   async complete(host) {
-    const facts = await (await memoryOf(host)).list();
-    return facts.flatMap(({ name, description }) => [
-      { value: name, detail: oneLine(description, 60) },
-      { value: `forget ${name}`, detail: oneLine(description, 60) },
-    ]);
+    const facts = await factNames(host);
+    return facts.length === 0 ? [] : [...facts, { value: "forget" }];
   },
+  completeNext: (host, { before: [verb, ...more] }) =>
+    verb === "forget" && more.length === 0 ? factNames(host) : [],
 };
+
+async function factNames(host: CommandHost): Promise<ArgumentValue[]> {
+  const facts = await (await memoryOf(host)).list();
+  return facts.map(({ name, description }) => ({ value: name, detail: oneLine(description, 60) }));
+}
 
 async function memoryOf(host: CommandHost): Promise<MemoryPort> {
   const { memory } = (await host.session()).inputs.ports;

@@ -28,4 +28,8 @@ export const command: CommandBody = {
     await bringBack(host, { turn, scope, done: texts.rewound(turn, texts.scopes[scope]) });
   },
   complete: async (host) => turnValues((await host.session()).session.state),
+  async completeNext(host, { before }) {
+    const { scopes } = await loadTexts("session_commands", host.locale);
+    return before.length > 1 ? [] : SCOPES.map((value) => ({ value, detail: scopes[value] }));
+  },
 };

@@ -16,6 +16,8 @@ import { goOn } from "../../going_on.ts";
 import { changeRules, type NewRule } from "../../panels/rules.ts";
 
 const LISTS: readonly RuleList[] = ["allow", "ask", "deny"];
+/** How most rules begin. */
+const FORMS = ["Bash(", "Edit(", "Read(", "Mcp("];
 
 export const command: CommandBody = {
   async run(host, argument) {
@@ -38,12 +40,19 @@ export const command: CommandBody = {
     await change(host, list === undefined ? { rule } : { list, rule, here: false });
   },
   async complete(host) {
+    const { which } = await loadTexts("setting_commands", host.locale);
+    return [...LISTS, "remove" as const].map((value) => ({ value, detail: which[value] }));
+  },
+  async completeNext(host, { before: [verb, ...words] }) {
+    const isNew = LISTS.some((list) => list === verb);
+    if (isNew) return words.length > 0 ? [] : FORMS.map((value) => ({ value, open: true }));
+    if (verb !== "remove") return [];
+    // A rule may have blanks: what of it is written already is not offered again.
+    const written = words.map((word) => `${word} `).join("");
     const { loaded: { config: { permissions } } } = await host.session();
-    const rules = LISTS.flatMap((list) => permissions[list]);
-    return [
-      ...LISTS.map((list) => ({ value: `${list} ` })),
-      ...rules.map((rule) => ({ value: `remove ${rule}` })),
-    ];
+    return LISTS.flatMap((list) => permissions[list].map((rule) => ({ list, rule })))
+      .filter(({ rule }) => rule.startsWith(written))
+      .map(({ list, rule }) => ({ value: rule.slice(written.length), detail: list }));
   },
 };
 

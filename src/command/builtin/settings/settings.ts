@@ -40,4 +40,8 @@ export const command: CommandBody = {
       detail: JSON.stringify(value),
     }));
   },
+  async completeNext(host, { before: [key, ...more] }) {
+    const setting = listSettings((await host.session()).loaded).find((each) => each.key === key);
+    return more.length > 0 ? [] : (setting?.values ?? []).map((value) => ({ value: String(value) }));
+  },
 };
