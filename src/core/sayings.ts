@@ -82,6 +82,36 @@ export interface SayingWords {
   readonly nameEfforts: [line: string];
   readonly noSuchFacts: [provider: string, vendor: string];
 
+  readonly emptyRule: [];
+  readonly brokenRule: [rule: string];
+  readonly emptyParentheses: [rule: string];
+  readonly noRuleTool: [name: string];
+  readonly writeRule: [];
+  readonly writeParentheses: [];
+  readonly writeNameAlone: [name: string];
+  readonly useRuleNames: [];
+  readonly badKey: [key: string];
+  readonly writeDots: [];
+  readonly notSaved: [file: string, reason: string];
+  readonly makeRoom: [];
+  readonly fileExists: [file: string];
+  readonly fileUnwritable: [file: string, reason: string];
+  readonly chooseName: [];
+  readonly chooseDirectory: [];
+  readonly editorEnded: [editor: string, code: string];
+  readonly editorFailed: [editor: string, reason: string];
+  readonly setEditor: [];
+  readonly draftStays: [];
+  readonly noFact: [name: string];
+  readonly twoFacts: [name: string];
+  readonly listFacts: [];
+  readonly giveScope: [];
+  readonly noServer: [name: string, configured: string];
+  readonly serverUnusable: [name: string, why: string];
+  readonly lookAtLog: [file: string, name: string];
+  readonly noSignIn: [name: string, why: string];
+  readonly signInFailed: [name: string, why: string];
+
   readonly noSession: [name: string];
   readonly listSessions: [];
   readonly noSessionFile: [file: string];

@@ -181,9 +181,11 @@ export class McpServer {
   #unusable(more: string): ReasonixError {
     const { spec: { name } } = this;
     const signIn = this.#state === "needs-auth" ? this.#detail : undefined;
-    const why = signIn === undefined ? this.#detail ?? this.#state : SIGN_IN;
-    return new ReasonixError(`MCP server ${name} cannot be used: ${why}${more}`, {
-      remedy: signIn ?? `look at ${this.log.path}, or try \`reasonix mcp test ${name}\``,
+    const why = `${signIn === undefined ? this.#detail ?? this.#state : SIGN_IN}${more}`;
+    const { path } = this.log;
+    return new ReasonixError(`MCP server ${name} cannot be used: ${why}`, {
+      remedy: signIn ?? `look at ${path}, or try \`reasonix mcp test ${name}\``,
+      said: signIn === undefined ? [["serverUnusable", name, why], ["lookAtLog", path, name]] : undefined,
     });
   }
 

@@ -92,7 +92,10 @@ export class McpServers {
     const found = this.servers.find(({ spec }) => spec.name === name);
     if (found) return found;
     const names = this.servers.map(({ spec }) => spec.name).join(", ") || "none";
-    throw new ReasonixError(`There is no MCP server "${name}" (configured: ${names})`, { exit: "usage" });
+    throw new ReasonixError(`There is no MCP server "${name}" (configured: ${names})`, {
+      exit: "usage",
+      said: [["noServer", name, names === "none" ? "" : names]],
+    });
   }
 
   /**

@@ -143,12 +143,14 @@ export class FactStore implements MemoryPort {
         `Cannot ${action} "${given}": there is one of the project and one for all projects`,
         {
           remedy: "give scope, project or global",
+          said: [["twoFacts", given], ["giveScope"]],
         },
       );
     }
     const near = suggestNames(given, facts.map((one) => one.name), 3);
     throw new ReasonixError(`Cannot ${action} "${given}": there is no such fact`, {
       remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : "list what is saved",
+      said: [["noFact", given], near.length > 0 ? ["didYouMean", near.join("、")] : ["listFacts"]],
     });
   }
 }

@@ -7,6 +7,7 @@ import type {
   HitPlace,
   NewEventOf,
   PreparedCall,
+  Sayings,
 } from "../core/mod.ts";
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { LineDescription } from "./command/describe.ts";
@@ -52,8 +53,13 @@ export interface CallDetails {
 
 /** Why a rule of the user's own words is not taken for a call. */
 export type RuleRefusal =
-  /** In English, as the reader of rules says it. */
-  | { readonly code: "unreadable"; readonly message: string; readonly remedy: string }
+  /** In English, as the reader of rules says it; `said` is both for other languages. */
+  | {
+    readonly code: "unreadable";
+    readonly message: string;
+    readonly remedy: string;
+    readonly said?: Sayings;
+  }
   /** The call would not be allowed by it. */
   | { readonly code: "noMatch" }
   /** It allows more than an answer may; `widest` may still be saved. */

@@ -2,7 +2,7 @@
  * The way permission rules are written and which tools their names mean: the configuration checks it, the
  * gate works with it.
  */
-import type { ToolFamily } from "../core/mod.ts";
+import type { Saying, ToolFamily } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 
 /** The subject of a rule: a family of tools, or tools by name, with `*` as wildcard. */
@@ -23,6 +23,8 @@ export interface RuleFault {
   readonly message: string;
   /** The form to write instead. */
   readonly remedy: string;
+  /** Both for other languages. */
+  readonly said?: readonly Saying[];
 }
 
 /** Names that users write in rules, older ones and those of other systems, by the name they mean here. */
@@ -61,6 +63,7 @@ export function readRule(written: string): RuleParts | RuleFault {
     return {
       message: "Cannot read an empty permission rule",
       remedy: "write Tool or Tool(what), such as Bash(go test:*)",
+      said: [["emptyRule"], ["writeRule"]],
     };
   }
   const split = /^([^\s(=]+)(?:\(([\s\S]*)\)|=([\s\S]*))?$/.exec(text);
@@ -68,6 +71,7 @@ export function readRule(written: string): RuleParts | RuleFault {
     return {
       message: `Cannot read permission rule ${quote(text)}`,
       remedy: "write Tool or Tool(what) with both parentheses",
+      said: [["brokenRule", quote(text)], ["writeParentheses"]],
     };
   }
   const [, name = "", between, literal] = split;
@@ -81,6 +85,7 @@ export function readRule(written: string): RuleParts | RuleFault {
   return {
     message: `Cannot read permission rule ${quote(text)}: nothing stands in its parentheses`,
     remedy: `write ${name} alone for every call`,
+    said: [["emptyParentheses", quote(text)], ["writeNameAlone", name]],
   };
 }
 
@@ -106,6 +111,7 @@ function unknownTool(name: string): RuleFault {
   return {
     message: `Cannot read permission rule for ${quote(name)}: no tool or family has this name`,
     remedy: near ? `did you mean ${near}?` : "use Bash, Read, Edit, Mcp or a tool's own name",
+    said: [["noRuleTool", quote(name)], near ? ["didYouMean", near] : ["useRuleNames"]],
   };
 }
 

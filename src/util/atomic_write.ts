@@ -31,6 +31,7 @@ export async function saveFile(path: string, text: string, options: AtomicWriteO
     throw new ReasonixError(`Cannot save ${path}: ${reason}`, {
       exit: "config",
       remedy: "make room there or make it writable, and try again; it is as it was",
+      said: [["notSaved", path, reason ?? ""], ["makeRoom"]],
       cause: error,
     });
   }

@@ -73,6 +73,7 @@ async function addRule(host: CommandHost, edits: RuleEdits, texts: RuleTexts): P
     { label: texts.deny, value: "deny" },
   ]);
   if (list === undefined) return;
+  const { said } = await loadTexts("reasons", host.locale);
   let [written, problem] = ["", texts.example];
   while (true) {
     const rule = await host.prompt(`${texts.write}\n${problem}`, written);
@@ -84,6 +85,6 @@ async function addRule(host: CommandHost, edits: RuleEdits, texts: RuleTexts): P
       else await edits.add({ list, rule, here: false });
       return;
     }
-    [written, problem] = [rule, read.message];
+    [written, problem] = [rule, said(read.said, read.message)];
   }
 }

@@ -15,6 +15,7 @@ export function parseKeyPath(text: string): KeyPath {
       throw new ReasonixError(`Cannot read the key "${text}"`, {
         exit: "usage",
         remedy: "write it with dots, such as sandbox.bash or providers.deepseek.effort",
+        said: [["badKey", text], ["writeDots"]],
       });
     }
     const [, double, single, bare, index] = match;

@@ -57,7 +57,10 @@ export async function signIn(spec: McpServerSpec, options: SignInOptions): Promi
   options.signal.throwIfAborted();
   const without = knowsNoSignIn(spec);
   if (without !== undefined) {
-    throw new ReasonixError(`MCP server ${spec.name} needs no sign-in: ${without}`, { exit: "usage" });
+    throw new ReasonixError(`MCP server ${spec.name} needs no sign-in: ${without}`, {
+      exit: "usage",
+      said: [["noSignIn", spec.name, without]],
+    });
   }
   try {
     return await new SigningIn(spec, options).run();
@@ -68,6 +71,7 @@ export async function signIn(spec: McpServerSpec, options: SignInOptions): Promi
     const remedy = explained instanceof ReasonixError ? explained.remedy : undefined;
     throw new ReasonixError(`Cannot sign in at ${spec.name}: ${errorMessage(explained)}`, {
       ...(remedy === undefined ? {} : { remedy }),
+      said: [["signInFailed", spec.name, [errorMessage(explained), remedy ?? ""].filter(Boolean).join("；")]],
       cause: error,
     });
   }

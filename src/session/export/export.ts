@@ -59,7 +59,13 @@ export function exportToFile(path: string, file: string, { format, force, taken 
     const exists = error instanceof Deno.errors.AlreadyExists;
     throw new ReasonixError(
       `Cannot write ${file}: ${exists ? "it exists already" : errorMessage(error)}`,
-      { exit: "usage", remedy: exists ? taken : "name a file in a writable directory" },
+      {
+        exit: "usage",
+        remedy: exists ? taken : "name a file in a writable directory",
+        said: exists
+          ? [["fileExists", file], ["chooseName"]]
+          : [["fileUnwritable", file, errorMessage(error)], ["chooseDirectory"]],
+      },
     );
   }
 }

@@ -1,5 +1,5 @@
 import { ReasonixError } from "../../../src/core/mod.ts";
-import { LOCALES } from "../../../src/i18n/mod.ts";
+import { loadTexts, LOCALES } from "../../../src/i18n/mod.ts";
 import { loadTrustedConfig } from "../../../src/assembly/mod.ts";
 import { allCommands } from "../../../src/command/mod.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
@@ -173,5 +173,39 @@ Deno.test("every command has a description in every language, and none of the re
     assert(commands.every(({ brief, kind }) => brief !== "" && kind === "builtin"));
     const names = commands.flatMap(({ name, aliases = [] }) => [name, ...aliases]);
     assertEquals(new Set(names).size, names.length);
+  }
+});
+
+Deno.test("what a person mistypes is said in their language, rules and names of all kinds", async () => {
+  await using chat = await CommandFixture.open({ locale: "zh-CN" });
+  const { said } = await loadTexts("reasons", "zh-CN");
+  const lines = [
+    "/permissions allow Bsh(ls)",
+    "/permissions allow Bash(",
+    "/permissions allow Bash()",
+    "/permissions remove Bash(nothing)",
+    "/permissions what",
+    "/memory nothing",
+    "/memory forget nothing",
+    "/settings a..b 1",
+    "/settings nothing 1",
+    "/settings sandbox.bash what",
+    "/effort nothing",
+    "/mode nothing",
+    "/theme nothing",
+    "/lang nothing",
+    "/rewind what",
+    "/copy 7",
+    "/diff nothing",
+    "/mcp login",
+  ];
+  await chat.type("hello");
+  for (const line of lines) {
+    const error = await chat.type(line).then(() => undefined, (thrown: unknown) => thrown);
+    assert(error instanceof ReasonixError, line);
+    const english = [error.message, error.remedy ?? ""].join("; ");
+    const shown = error.said ? said(error.said, english) : english;
+    assert(/\p{Script=Han}/u.test(shown), `${line}: ${shown}`);
+    assert(!/\b(?:cannot|there is|use one|such as)\b/i.test(shown), `${line}: ${shown}`);
   }
 });

@@ -75,7 +75,9 @@ async function listText(host: CommandHost): Promise<string> {
 /** Saves a rule in one of the user's own files, whose path is returned. */
 async function add(host: CommandHost, { list, rule, here }: NewRule): Promise<string> {
   const read = readRule(rule);
-  if (isFault(read)) throw new ReasonixError(read.message, { exit: "usage", remedy: read.remedy });
+  if (isFault(read)) {
+    throw new ReasonixError(read.message, { exit: "usage", remedy: read.remedy, said: read.said });
+  }
   const { paths } = await host.session();
   if (here) {
     await addOwnRule(paths, list, rule);

@@ -29,6 +29,10 @@ export async function editText(text: string, { env, lend }: EditorSurroundings):
         remedy: code === 127
           ? "it was not found; set VISUAL or EDITOR to a program that is installed"
           : "the draft is as it was before",
+        said: [
+          ["editorEnded", JSON.stringify(editor), String(code)],
+          code === 127 ? ["setEditor"] : ["draftStays"],
+        ],
       });
     }
     const edited = (await Deno.readTextFile(path)).replace(/\r\n?/g, "\n").toWellFormed();
@@ -37,6 +41,7 @@ export async function editText(text: string, { env, lend }: EditorSurroundings):
     if (error instanceof ReasonixError) throw error;
     throw new ReasonixError(`Cannot edit the draft with ${JSON.stringify(editor)}: ${errorMessage(error)}`, {
       remedy: "set VISUAL or EDITOR to a program that is installed",
+      said: [["editorFailed", JSON.stringify(editor), errorMessage(error)], ["setEditor"]],
       cause: error,
     });
   } finally {

@@ -55,6 +55,38 @@ const SETTINGS = {
   renameEntry: () => "请给其中一个改名，或删除它",
 } satisfies Partial<Says>;
 
+const COMMANDS = {
+  emptyRule: () => "权限规则是空的",
+  brokenRule: (rule) => `无法读懂权限规则 ${rule}`,
+  emptyParentheses: (rule) => `无法读懂权限规则 ${rule}：括号中没有内容`,
+  noRuleTool: (name) => `无法读懂 ${name} 的权限规则：没有这个名字的工具或类别`,
+  writeRule: () => "请写 Tool 或 Tool(what)，例如 Bash(go test:*)",
+  writeParentheses: () => "请写 Tool 或 Tool(what)，两个括号都要有",
+  writeNameAlone: (name) => `要指所有调用，请只写 ${name}`,
+  useRuleNames: () => "请用 Bash、Read、Edit、Mcp 或工具自己的名字",
+  badKey: (key) => `无法读懂设置名“${key}”`,
+  writeDots: () => "请用点分隔，例如 sandbox.bash 或 providers.deepseek.effort",
+  notSaved: (file, reason) => `无法保存 ${file}：${reason}`,
+  makeRoom: () => "请在那里腾出空间或使其可写，然后重试；文件保持原样",
+  fileExists: (file) => `无法写入 ${file}：它已存在`,
+  fileUnwritable: (file, reason) => `无法写入 ${file}：${reason}`,
+  chooseName: () => "请换一个名字",
+  chooseDirectory: () => "请指定可写目录中的文件",
+  editorEnded: (editor, code) => `编辑器 ${editor} 以退出码 ${code} 结束`,
+  editorFailed: (editor, reason) => `无法用 ${editor} 编辑草稿：${reason}`,
+  setEditor: () => "请把 VISUAL 或 EDITOR 设为已安装的程序",
+  draftStays: () => "草稿保持原样",
+  noFact: (name) => `找不到“${name}”：没有记住这样的内容`,
+  twoFacts: (name) => `“${name}”有两条：一条属于本项目，一条用于所有项目`,
+  listFacts: () => "用 /memory 查看已记住的内容",
+  giveScope: () => "请指明范围：project 或 global",
+  noServer: (name, configured) => `没有 MCP 服务器“${name}”（已配置：${configured || "无"}）`,
+  serverUnusable: (name, why) => `MCP 服务器 ${name} 无法使用：${why}`,
+  lookAtLog: (file, name) => `请查看 ${file}，或运行 \`reasonix mcp test ${name}\``,
+  noSignIn: (name, why) => `MCP 服务器 ${name} 不需要登录：${why}`,
+  signInFailed: (name, why) => `无法登录 ${name}：${why}`,
+} satisfies Partial<Says>;
+
 const SESSIONS = {
   noSession: (name) => `找不到会话“${name}”`,
   listSessions: () => "用 `reasonix session list --all` 查看现有会话",
@@ -146,7 +178,7 @@ const NOTICES = {
   unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
 } satisfies Partial<Says>;
 
-const ALL: Says = { ...PROVIDERS, ...SETTINGS, ...SESSIONS, ...NOTICES };
+const ALL: Says = { ...PROVIDERS, ...SETTINGS, ...COMMANDS, ...SESSIONS, ...NOTICES };
 
 /** Says them in a row; all in English when one of them is not known, as those of a newer version may be. */
 export function sayAll(sayings: WrittenSayings | undefined, english: string): string {

@@ -1,19 +1,20 @@
 import type { ApprovalAnswer } from "../../../../core/mod.ts";
 import type { ApprovalRequest, RuleRefusal } from "../../../../permission/mod.ts";
 import type { Entry } from "../choice_list.ts";
-import type { PanelStyle } from "../choice_panel.ts";
+import type { ApprovalStyle } from "./approval.ts";
 
-type ApprovalTexts = PanelStyle["texts"]["approval"];
+type ApprovalTexts = ApprovalStyle["texts"]["approval"];
 type Answer = Entry<ApprovalAnswer>;
 
 /** The answers that a question about a call leaves open. */
-export function answersOf(request: ApprovalRequest, { texts: { approval } }: PanelStyle): Answer[] {
+export function answersOf(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
+  const { approval } = style.texts;
   const { scopes, escape } = request;
   return [
     { label: escape ? approval.unconfined : approval.once, key: "y", value: { allow: true, scope: "once" } },
     ...(scopes.includes("session") ? forSession(request, approval) : []),
     ...(scopes.includes("project") ? forProject(request, approval) : []),
-    ...(scopes.includes("always") ? forAlways(request, approval) : []),
+    ...(scopes.includes("always") ? forAlways(request, style) : []),
     { label: approval.deny, key: "n", value: { allow: false, scope: "once" } },
     { label: approval.note, key: "t", write: (note) => ({ allow: false, scope: "once", note }) },
   ];
@@ -46,7 +47,8 @@ function forProject(
   return [exact, { label: approval.project(prefixRule), key: "k", value }];
 }
 
-function forAlways(request: ApprovalRequest, approval: ApprovalTexts): Answer[] {
+function forAlways(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
+  const { approval } = style.texts;
   const { rule, prefixRule, savedIn, personOnly, tool, checkRule } = request;
   const saved = savedIn === undefined ? {} : { detail: approval.savedIn(savedIn) };
   const label = rule === undefined ? personOnly && approval.alwaysTool(tool) : approval.always(rule);
@@ -64,13 +66,16 @@ function forAlways(request: ApprovalRequest, approval: ApprovalTexts): Answer[] 
     write: (text) => ({ allow: true, scope: "always", rule: text }),
     check(text) {
       const refusal = checkRule(text);
-      return refusal && refusalText(text, refusal, approval);
+      return refusal && refusalText(text, refusal, style);
     },
   }];
 }
 
-function refusalText(rule: string, refusal: RuleRefusal, approval: ApprovalTexts): string {
-  if (refusal.code === "unreadable") return approval.unreadableRule(refusal.message, refusal.remedy);
+function refusalText(rule: string, refusal: RuleRefusal, { texts, reasons }: ApprovalStyle): string {
+  const { approval } = texts;
+  if (refusal.code === "unreadable") {
+    return reasons.said(refusal.said, approval.unreadableRule(refusal.message, refusal.remedy));
+  }
   if (refusal.code === "noMatch") return approval.ruleElsewhere(rule);
   return approval.widerRule(rule, refusal.widest);
 }
