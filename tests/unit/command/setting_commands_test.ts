@@ -196,7 +196,6 @@ Deno.test("what a person mistypes is said in their language, rules and names of 
     "/lang nothing",
     "/rewind what",
     "/copy 7",
-    "/diff nothing",
     "/mcp login",
   ];
   await chat.type("hello");

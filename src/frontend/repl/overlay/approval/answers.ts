@@ -1,7 +1,13 @@
 import type { ApprovalAnswer } from "../../../../core/mod.ts";
+import type { Texts } from "../../../../i18n/mod.ts";
 import type { ApprovalRequest, RuleRefusal } from "../../../../permission/mod.ts";
 import type { Entry } from "../choice_list.ts";
-import type { ApprovalStyle } from "./approval.ts";
+import type { PanelStyle } from "../choice_panel.ts";
+
+/** What the panel is drawn with. */
+export interface ApprovalStyle extends PanelStyle {
+  readonly reasons: Texts["reasons"];
+}
 
 type ApprovalTexts = ApprovalStyle["texts"]["approval"];
 type Answer = Entry<ApprovalAnswer>;

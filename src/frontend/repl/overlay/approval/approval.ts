@@ -4,9 +4,9 @@ import type { ApprovalRequest, CallDetails } from "../../../../permission/mod.ts
 import { grouped, lineFigures, loadWordDiff, type WordDiff } from "../../../../view/mod.ts";
 import { after } from "../../../../util/timer.ts";
 import type { Entry } from "../choice_list.ts";
-import { ChoicePanel, type PanelStyle } from "../choice_panel.ts";
+import { ChoicePanel } from "../choice_panel.ts";
 import { exactLine, exactRows, wordRows } from "../exact_text.ts";
-import { answersOf } from "./answers.ts";
+import { answersOf, type ApprovalStyle } from "./answers.ts";
 import { diffRows } from "../changes.ts";
 import { ScrollText } from "../scroll_text.ts";
 
@@ -21,11 +21,6 @@ const MAX_SHOWN = 100_000;
 
 /** So long, in ms, a question waits for what its call would do, so that it is shown in one piece. */
 const DETAILS_MS = 400;
-
-/** What the panel is drawn with. */
-export interface ApprovalStyle extends PanelStyle {
-  readonly reasons: Texts["reasons"];
-}
 
 /** An approval where no panel can be drawn: what it says, and its answers. */
 export interface ApprovalLines {
