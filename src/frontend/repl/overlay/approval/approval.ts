@@ -1,5 +1,4 @@
 import type { ApprovalAnswer } from "../../../../core/mod.ts";
-import type { Texts } from "../../../../i18n/mod.ts";
 import type { ApprovalRequest, CallDetails } from "../../../../permission/mod.ts";
 import { grouped, lineFigures, loadWordDiff, type WordDiff } from "../../../../view/mod.ts";
 import { after } from "../../../../util/timer.ts";
