@@ -45,9 +45,9 @@ export class ToolCallCollector {
     } else if (args !== null && typeof args === "object") slot.parts = [JSON.stringify(args)];
   }
 
-  /** Reports whether every call has arguments that are complete as they stand. */
+  /** Reports whether every call has arguments that are complete as they stand; none may be yet to come. */
   complete(): boolean {
-    return this.#slots.every((slot) => plainArguments(slot.parts.join("")) !== undefined);
+    return this.#slots.every(({ parts }) => parts.length > 0 && plainArguments(parts.join("")) !== undefined);
   }
 
   /**

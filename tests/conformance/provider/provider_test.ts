@@ -1,6 +1,6 @@
 /**
- * What every provider kind promises, run on each kind of the list. A kind joins with an entry in `HARNESSES`
- * that gives a case a provider whose server answers with the turns.
+ * What every provider kind promises, run on each kind of the list. A kind with a wire joins with its line in
+ * tests/support/wires/wires.ts, another one with an entry in `HARNESSES`.
  */
 import { assert } from "../../support/assert.ts";
 import { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "../../../mod.ts";
@@ -8,17 +8,13 @@ import { createProvider } from "../../../src/provider/mod.ts";
 import { PROVIDER_KINDS } from "../../../src/provider/kinds.ts";
 import { InstantClock, openClient, providerEntry } from "../../support/model_client.ts";
 import { startModelServer, type Turn } from "../../support/model_server.ts";
-import { anthropicWire } from "../../support/wires/anthropic.ts";
 import { OPENAI_WIRE } from "../../support/wires/openai.ts";
-import { ResponsesWire } from "../../support/wires/responses.ts";
 import type { ScriptedWire } from "../../support/wires/scripted_wire.ts";
+import { WIRES } from "../../support/wires/wires.ts";
 
 type Harness = (one: ContractCase) => Promise<void>;
 
 const HARNESSES: Readonly<Record<string, Harness>> = {
-  anthropic: (one) => overWire(one, anthropicWire()),
-  openai: (one) => overWire(one, OPENAI_WIRE),
-  responses: (one) => overWire(one, new ResponsesWire()),
   // A recording has to keep the promises like the provider it was made from.
   replay: async (one) => {
     const cassette = await Deno.makeTempFile({ suffix: ".jsonl" });
@@ -47,10 +43,11 @@ function scripted({ limited, failure, ...answer }: ContractTurn): Turn {
 
 for (const kind of Object.keys(PROVIDER_KINDS)) {
   const harness = HARNESSES[kind];
+  const wire = WIRES[kind];
   for (const one of PROVIDER_CONTRACT) {
     Deno.test(`provider kind ${kind} ${one.name}`, async () => {
-      assert(harness, `HARNESSES has no entry for kind ${kind}`);
-      await harness(one);
+      assert(wire || harness, `Neither WIRES nor HARNESSES has kind ${kind}`);
+      await (wire ? overWire(one, wire()) : harness?.(one));
     });
   }
 }
