@@ -94,7 +94,7 @@ const ROWS: readonly Row[] = [
     (events) => [...events.slice(0, -1), (events.at(-1) ?? "").trimEnd()],
     "same",
   ],
-  ["lacks its last event", (events) => events.slice(0, -1), "same or fails"],
+  ["lacks its last event", (events) => events.slice(0, -1), "partial"],
   ["goes on after its end", (events) => [...events, "data: [DONE]\n\n", ": bye\n\n"], "same"],
   ["ends with blanks", (events) => [...events, "\n\n  \n"], "same"],
   [

@@ -80,7 +80,8 @@ export class OutputItems {
 
   /** An item as a whole. */
   finish(whole: Fields, index: unknown): void {
-    const item = this.at({ output_index: index, item_id: whole.id }, String(whole.type));
+    const again = this.list.find((item) => item.done && item.index === index && repeats(item, whole));
+    const item = again ?? this.at({ output_index: index, item_id: whole.id }, String(whole.type));
     this.#complete(item, whole);
   }
 
@@ -122,6 +123,11 @@ export class OutputItems {
     item.pieces.push(piece);
     return piece;
   }
+}
+
+/** Says that a whole item came before, in the same place with the same name. */
+function repeats({ id, type }: OutputItem, whole: Fields): boolean {
+  return typeof id === "string" && id !== "" && id === whole.id && type === whole.type;
 }
 
 function channelOf(field: Field | undefined): Channel {
