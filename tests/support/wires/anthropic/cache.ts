@@ -19,10 +19,16 @@ interface Position {
   readonly marked: boolean;
 }
 
+const texts = new WeakMap<WireBlock, string>();
+
 /** A block without its mark, as the cache sees it. */
 export function unmarked(block: WireBlock): string {
-  const { cache_control: _, ...rest } = block;
-  return JSON.stringify(rest);
+  let text = texts.get(block);
+  if (text === undefined) {
+    const { cache_control: _, ...rest } = block;
+    texts.set(block, text = JSON.stringify(rest));
+  }
+  return text;
 }
 
 export class PromptCache {

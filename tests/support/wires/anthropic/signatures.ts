@@ -9,15 +9,26 @@ function sign(text: string): string {
   return createHmac("sha256", KEY).update(text).digest("base64url");
 }
 
-/** Everything before the message of this number. */
-function before({ system = [], tools = [], messages }: MessagesRequest, number: number): string {
+const known = new WeakMap<MessagesRequest, readonly string[]>();
+
+/** Everything before the message of this number, by a name. */
+function before(request: MessagesRequest, number: number): string {
+  let names = known.get(request);
+  if (names === undefined) known.set(request, names = prefixNames(request));
+  return names[number] ?? "";
+}
+
+/** A name for what is before each message, and for all of them. */
+function prefixNames({ system = [], tools = [], messages }: MessagesRequest): readonly string[] {
   const hash = createHash("sha256");
   for (const block of [...tools, ...system]) hash.update(unmarked(block));
-  for (const { role, content } of messages.slice(0, number)) {
+  const names = [hash.copy().digest("base64url")];
+  for (const { role, content } of messages) {
     hash.update(role);
     for (const block of content) hash.update(unmarked(block));
+    names.push(hash.copy().digest("base64url"));
   }
-  return hash.digest("base64url");
+  return names;
 }
 
 /** The signature of a thought in the reply to this request. */
