@@ -7,7 +7,7 @@ import { createCheckpointer } from "./session/checkpoints.ts";
 import { manageContext } from "./context/context_management.ts";
 import { SkillRules } from "./access/gate.ts";
 import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
-import { buildModel, effortRemark } from "./provider.ts";
+import { buildModel, modelRemarks } from "./provider.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 import { turnRules } from "./turn_rules.ts";
 import { openSession, type RunSession } from "./session/session.ts";
@@ -67,7 +67,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     effort: options.effort ?? model.choice?.entry.effort,
     allowInTurn: skillRules.add,
     redact,
-    warnings: [...remarks(parts), ...effortRemark(provider.model)],
+    warnings: [...remarks(parts), ...modelRemarks(provider.model)],
     turn,
     warmedUp: () => Promise.allSettled(warming),
     tools,

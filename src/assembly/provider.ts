@@ -113,14 +113,23 @@ export async function providerOf(loaded: LoadedConfig, reference: string): Promi
   });
 }
 
-/** Says what became of an effort that the model does not have. */
-export function effortRemark({ id, effort }: Provider["model"]): Remark[] {
-  if (effort?.fellFrom === undefined) return [];
-  const { fellFrom, level = "" } = effort;
-  return [{
+/** Says what of the model's settings the model does not get, or not as it was wanted. */
+export function modelRemarks({ id, effort, unsent = [] }: Provider["model"]): Remark[] {
+  const names = unsent.join(", ");
+  return [
+    ...effort?.fellFrom === undefined ? [] : [effortRemark(id, effort.fellFrom, effort.level)],
+    ...names === "" ? [] : [{
+      text: `${names} ${unsent.length === 1 ? "is" : "are"} not sent: ${id} would refuse the request`,
+      said: [["notSent", names, id]] as const,
+    }],
+  ];
+}
+
+function effortRemark(id: string, wanted: string, level = ""): Remark {
+  return {
     text: level === ""
-      ? `${id} cannot be told how much to think: the effort "${fellFrom}" is not sent`
-      : `${id} does not have the effort "${fellFrom}": "${level}" is used instead`,
-    said: [["effortFell", id, fellFrom, level]],
-  }];
+      ? `${id} cannot be told how much to think: the effort "${wanted}" is not sent`
+      : `${id} does not have the effort "${wanted}": "${level}" is used instead`,
+    said: [["effortFell", id, wanted, level]],
+  };
 }

@@ -166,6 +166,7 @@ export interface SayingWords {
   readonly serversLate: [names: string, seconds: string];
   readonly elsewhere: [began: string, cwd: string];
   readonly unknownTool: [name: string];
+  readonly notSent: [settings: string, model: string];
   readonly effortFell: [model: string, wanted: string, level: string];
 }
 

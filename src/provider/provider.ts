@@ -20,6 +20,8 @@ export interface ModelInfo {
   readonly reasoning?: ReasoningFacts;
   /** What the effort that was asked for comes to at this model; absent: none was. */
   readonly effort?: ResolvedEffort;
+  /** Settings of the entry that are not sent, because this model refuses them. */
+  readonly unsent?: readonly string[];
 }
 
 /**

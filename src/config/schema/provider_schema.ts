@@ -75,6 +75,10 @@ const compatSchema = z.object({
     z.optional(z.enum(["x-api-key", "authorization"])),
     "Header for the key at kind `anthropic`: `x-api-key` when absent, `authorization` for some gateways.",
   ),
+  thinking_style: key(
+    z.optional(z.enum(["adaptive", "budget"])),
+    "How kind `anthropic` asks for thoughts: `adaptive` by an effort, `budget` by tokens; absent: as facts say.",
+  ),
   thinking_field: key(
     z.optional(z.enum(["thinking", "enable_thinking"])),
     "Switch of thinking that the effort sets too: `thinking.type`, or `enable_thinking` with a budget.",

@@ -6,7 +6,8 @@ import { streamingProvider } from "../../wire/streaming_provider.ts";
 import { AnthropicMessages, KIND } from "./messages.ts";
 import { goOnWherePaused } from "./paused.ts";
 import { Reply } from "./reply.ts";
-import { thinkingOf } from "./thinking.ts";
+import { replyLimit } from "./request.ts";
+import { type Thinking, thinkingOf } from "./thinking.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${
@@ -40,19 +41,14 @@ function createAnthropic(options: KindOptions): Provider {
   const { entry, model } = options;
   const endpoint = endpointOf(options);
   const extra = { ...entry.extra_body, ...entry.extra };
+  const thinking = thinkingOf(options, extra, replyLimit(model, extra));
   let after = "";
-  const bodyOptions = {
-    entry,
-    model,
-    extra,
-    thinking: thinkingOf(extra),
-    sent: (name: string) => after = name,
-  };
+  const bodyOptions = { entry, model, extra, thinking, sent: (name: string) => after = name };
   const buffer = new RequestBuffer((request) => new AnthropicMessages(bodyOptions, request.prefix));
   const replies = new WeakMap<ModelRequest, Reply>();
   const provider = streamingProvider(options, {
     url: endpointUrl(entry, "/v1/messages", NAMED),
-    headers: requestHeaders(options, ownHeaders(options)),
+    headers: requestHeaders(options, { ...ownHeaders(options), ...betaHeader(thinking) }),
     endpoint,
     nowhere: NOWHERE,
     body: (request) => buffer.body(request),
@@ -69,8 +65,10 @@ function createAnthropic(options: KindOptions): Provider {
       return reply;
     },
   });
+  const unsent = unsentSettings(options, thinking);
   return {
     ...provider,
+    model: unsent.length > 0 ? { ...model, unsent } : model,
     stream: (request, signal) =>
       goOnWherePaused(
         (next) => provider.stream(next, signal),
@@ -85,4 +83,14 @@ function ownHeaders({ apiKey, entry }: KindOptions): Record<string, string> {
   if (!apiKey) return version;
   const bearer = entry.compat.key_header === "authorization";
   return { ...version, ...(bearer ? { authorization: `Bearer ${apiKey}` } : { "x-api-key": apiKey }) };
+}
+
+function betaHeader({ betas }: Thinking): Record<string, string> {
+  return betas.length > 0 ? { "anthropic-beta": betas.join(",") } : {};
+}
+
+/** Settings of the entry that the server would refuse. */
+function unsentSettings({ entry }: KindOptions, { samples }: Thinking): readonly string[] {
+  const refused = samples ? (["seed"] as const) : (["temperature", "top_p", "seed"] as const);
+  return refused.filter((name) => entry[name] !== undefined);
 }

@@ -22,8 +22,8 @@ export interface BodyOptions {
 const ELSEWHERE = new Set(["tools", "messages", "max_tokens", "tool_choice", "thinking", "output_config"]);
 
 /** Marks the end of what the server is to cache. */
-export function cacheMark(_entry: ProviderEntry): Fields {
-  return { type: "ephemeral" };
+export function cacheMark({ cache_ttl: ttl }: ProviderEntry): Fields {
+  return { type: "ephemeral", ...(ttl === "5m" ? {} : { ttl }) };
 }
 
 /** The tools of a request, those of the server that `extra` brings behind our own. */
@@ -69,20 +69,33 @@ export function tail(
   mayThink: boolean,
 ): string {
   const fields = JSON.stringify({
-    max_tokens: maxTokens(request, model, extra) +
-      (request.maxOutputTokens === undefined ? 0 : thinking.tokens),
+    max_tokens: maxTokens(request.maxOutputTokens ?? replyLimit(model, extra), thinking, request),
     ...(mayThink ? thinking.fields : {}),
     tool_choice: toolChoice(request, entry, extra.tool_choice),
   });
   return `,${fields.slice(1, -1)}`;
 }
 
-/** The wire wants a limit in every request; every model of the last years takes this one. */
+/** Where nobody knows the limit of a model: every model of the last years takes this one. */
 const USUAL_LIMIT = 32_000;
+/** More is of no use in a step, and stands against the limits of an account. */
+const HIGHEST_LIMIT = 64_000;
 
-function maxTokens(request: ModelRequest, model: ModelInfo, extra: Fields): number {
-  const asked = request.maxOutputTokens ?? extra.max_tokens ?? model.maxOutputTokens;
-  return typeof asked === "number" ? asked : USUAL_LIMIT;
+/** Tokens that a reply may have, its thoughts included: the wire wants a number in every request. */
+export function replyLimit(
+  { maxOutputTokens, outputLimit, contextWindow }: ModelInfo,
+  extra: Fields,
+): number {
+  const declared = extra.max_tokens ?? maxOutputTokens;
+  if (typeof declared === "number") return declared;
+  // Input and limit together must fit the window of many models.
+  const share = contextWindow ? Math.floor(contextWindow / 4) : Infinity;
+  return Math.max(1, Math.min(outputLimit ?? USUAL_LIMIT, HIGHEST_LIMIT, share));
+}
+
+/** A limit that a single request has is one of its answer; thoughts come on top. */
+function maxTokens(limit: number, { tokens }: Thinking, { maxOutputTokens }: ModelRequest): number {
+  return maxOutputTokens !== undefined || limit <= tokens ? limit + tokens : limit;
 }
 
 function toolChoice(

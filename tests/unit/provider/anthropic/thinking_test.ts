@@ -1,0 +1,212 @@
+import { assert, assertEquals } from "../../../support/assert.ts";
+import type { Message, Prefix } from "../../../../src/core/mod.ts";
+import { createProvider, type Provider } from "../../../../src/provider/mod.ts";
+import { InstantClock, PREFIX, providerEntry } from "../../../support/model_client.ts";
+import { type ModelServer, startModelServer, type Turn } from "../../../support/model_server.ts";
+import {
+  anthropicWire,
+  type AnthropicWireOptions,
+  type BlockAnswer,
+} from "../../../support/wires/anthropic.ts";
+
+interface Setting {
+  readonly model?: string;
+  readonly effort?: string;
+  readonly name?: string;
+  readonly entry?: Record<string, unknown>;
+}
+
+function open(
+  server: ModelServer,
+  { model = "claude-sonnet-4-5", effort, name = "test", entry }: Setting = {},
+) {
+  return createProvider({
+    entry: providerEntry({ name, kind: "anthropic", base_url: server.url, facts: "anthropic", ...entry }),
+    model,
+    version: "1",
+    ...(effort === undefined ? {} : { effort }),
+    deps: { clock: new InstantClock() },
+  });
+}
+
+/** Asks once and takes the answer, with a result for each call, into the conversation. */
+async function ask(provider: Provider, messages: Message[], prefix: Prefix = PREFIX): Promise<void> {
+  let [content, reasoning] = ["", ""];
+  const calls = [];
+  const parts = [];
+  for await (const chunk of provider.stream({ prefix, messages }, new AbortController().signal)) {
+    if (chunk.type === "error") throw new Error(chunk.error.message);
+    if (chunk.type === "text") content += chunk.text;
+    if (chunk.type === "reasoning") reasoning += chunk.text;
+    if (chunk.type === "tool_call") calls.push(chunk.call);
+    if (chunk.type === "part") parts.push(chunk.part);
+  }
+  messages.push({ role: "assistant", content, reasoning, calls, parts });
+  for (const { id, name } of calls) messages.push({ role: "tool", callId: id, name, content: "ok" });
+}
+
+const THINKS: BlockAnswer = {
+  blocks: [
+    { type: "thinking", thinking: "hm 任务" },
+    { type: "text", text: "I look." },
+    { type: "thinking", thinking: "more" },
+    { type: "tool_use", id: "a", name: "ls", input: {} },
+  ],
+  finish: "tool_calls",
+};
+const CALLS: BlockAnswer = { calls: [{ name: "ls" }] };
+const start = (): Message[] => [{ role: "user", content: "Go" }];
+
+/** Kinds of blocks of each answer in the last request. */
+function answers(server: ModelServer): string[] {
+  const { messages } = server.requests.at(-1)?.json ?? {};
+  return messages.filter(({ role }: Message) => role === "assistant").map((
+    { content }: { content: { type: string }[] },
+  ) => content.map(({ type }) => type).join(" "));
+}
+
+function serverFor(turns: readonly BlockAnswer[], options: AnthropicWireOptions = {}): ModelServer {
+  return startModelServer(turns as readonly Turn[], {
+    wire: anthropicWire(options),
+    check: { prefix: false },
+  });
+}
+
+Deno.test("anthropic request asks each model for thoughts in the way that it has", async () => {
+  const shown = { type: "adaptive", display: "summarized" };
+  const table: readonly (readonly [Setting, unknown, unknown])[] = [
+    [{ model: "claude-sonnet-4-5" }, undefined, undefined],
+    [
+      { model: "claude-sonnet-4-5-20250929", effort: "low" },
+      { type: "enabled", budget_tokens: 4096 },
+      undefined,
+    ],
+    [{ model: "claude-opus-4-5", effort: "medium" }, { type: "enabled", budget_tokens: 10_000 }, {
+      effort: "medium",
+    }],
+    [{ model: "claude-opus-4-6", effort: "high" }, shown, { effort: "high" }],
+    [{ model: "claude-opus-4-8", effort: "max" }, shown, { effort: "max" }],
+    [{ model: "claude-opus-4-8", effort: "minimal" }, shown, { effort: "low" }],
+    [{ model: "claude-opus-4-8" }, shown, undefined],
+    [{ model: "claude-sonnet-5", effort: "none" }, { type: "disabled" }, undefined],
+    [{ model: "claude-next" }, undefined, undefined],
+    [{ model: "claude-next", effort: "high" }, shown, { effort: "high" }],
+    [{ model: "other", effort: "high", entry: { compat: { thinking_style: "budget" } } }, {
+      type: "enabled",
+      budget_tokens: 24_000,
+    }, undefined],
+  ];
+  for (const [setting, thinking, output] of table) {
+    const style = (thinking as { type?: string } | undefined)?.type === "enabled" ? "budget" : "adaptive";
+    await using server = serverFor([{ text: "ok" }], { thinking: style });
+    await ask(await open(server, setting), start());
+    const [{ json, headers }] = server.requests as [typeof server.requests[0]];
+    assertEquals([json.thinking, json.output_config], [thinking, output], JSON.stringify(setting));
+    assertEquals(headers.get("anthropic-beta") !== null, style === "budget");
+    assert(json.max_tokens > (json.thinking?.budget_tokens ?? 0));
+  }
+});
+
+Deno.test("anthropic request keeps thoughts and answer within the limit that the user set, or names no budget above it", async () => {
+  await using server = serverFor([{ text: "ok" }, { text: "ok" }], { thinking: "budget" });
+  await ask(await open(server, { effort: "max", entry: { max_output_tokens: 8000 } }), start());
+  await ask(await open(server, { effort: "max", entry: { max_output_tokens: 500 } }), start());
+  assertEquals(server.requests.map(({ json }) => [json.thinking.budget_tokens, json.max_tokens]), [
+    [6000, 8000],
+    [1024, 1524],
+  ]);
+});
+
+Deno.test("anthropic request leaves out sampling beside thoughts, and the model says so", async () => {
+  const entry = { temperature: 0.2, top_p: 0.5, seed: 7 };
+  await using server = serverFor([{ text: "ok" }, { text: "ok" }]);
+  const thinks = await open(server, { model: "claude-opus-4-8", entry });
+  await ask(thinks, start());
+  assertEquals([server.requests[0]?.json.temperature, thinks.model.unsent], [
+    undefined,
+    ["temperature", "top_p", "seed"],
+  ]);
+  const plain = await open(server, { model: "other", entry: { temperature: 1, top_p: 0.5 } });
+  await ask(plain, start());
+  assertEquals([server.requests[1]?.json.top_p, plain.model.unsent], [0.5, undefined]);
+});
+
+Deno.test("anthropic request sends thoughts back in the order in which they came, byte for byte", async () => {
+  for (const bound of [true, false]) {
+    await using server = serverFor([THINKS, { text: "done" }, { text: "more" }], { bound });
+    const provider = await open(server, { model: "claude-opus-4-8", effort: "high" });
+    const messages = start();
+    await ask(provider, messages);
+    await ask(provider, messages);
+    // As a session that is opened again has it.
+    const again = JSON.parse(JSON.stringify([...messages, ...start()]));
+    await ask(await open(server, { model: "claude-opus-4-8", effort: "high" }), again);
+    assertEquals(answers(server), ["thinking text thinking tool_use", "text"]);
+  }
+});
+
+Deno.test("anthropic request leaves thoughts out that are bound to another beginning", async () => {
+  await using server = serverFor(
+    [THINKS, THINKS, { text: "done" }].map((turn, n) =>
+      n === 1
+        ? {
+          ...turn,
+          blocks:
+            THINKS.blocks?.map((block) =>
+              block === "redacted" || !block.id ? block : { ...block, id: "b" }
+            ) ?? [],
+        }
+        : turn
+    ),
+    { bound: true },
+  );
+  const provider = await open(server, { model: "claude-opus-4-8" });
+  const messages = start();
+  await ask(provider, messages);
+  const tools = [{ name: "new", description: "", parameters: {} }];
+  const prefix = { ...PREFIX, tools };
+  await ask(provider, messages, prefix);
+  await ask(provider, messages, prefix);
+  assertEquals(answers(server), ["text tool_use", "thinking text thinking tool_use"]);
+});
+
+Deno.test("anthropic request has no thoughts of other models and providers, nor where thinking is off", async () => {
+  await using server = serverFor([THINKS, { text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }]);
+  const messages = start();
+  await ask(await open(server, { model: "claude-sonnet-5", effort: "high" }), messages);
+  for (
+    const setting of [
+      { model: "claude-opus-4-8" },
+      { model: "claude-sonnet-5", name: "other" },
+      { model: "claude-sonnet-5", effort: "none" },
+    ]
+  ) {
+    await ask(await open(server, setting), [...messages]);
+    assertEquals(answers(server), ["text tool_use"]);
+  }
+  const [user, answer, result] = messages as [Message, Extract<Message, { role: "assistant" }>, Message];
+  const changed = [user, { ...answer, reasoning: answer.reasoning?.replace("hm", "ha") ?? "" }, result];
+  await ask(await open(server, { model: "claude-sonnet-5", effort: "high" }), changed);
+  assertEquals(answers(server), ["text tool_use"]);
+});
+
+Deno.test("anthropic request with a budget does not think on inside calls that began without a thought", async () => {
+  await using server = serverFor([CALLS, CALLS, { text: "done" }, { text: "again" }], { thinking: "budget" });
+  const messages = start();
+  await ask(await open(server), messages);
+  const thinking = await open(server, { effort: "high" });
+  await ask(thinking, messages);
+  await ask(thinking, messages);
+  messages.push(...start());
+  await ask(thinking, messages);
+  const asked = server.requests.map(({ json }) => json.thinking?.type);
+  assertEquals(asked, [undefined, undefined, undefined, "enabled"]);
+});
+
+Deno.test("anthropic request marks for an hour when the entry says so", async () => {
+  await using server = serverFor([{ text: "ok" }]);
+  await ask(await open(server, { entry: { cache_ttl: "1h" } }), start());
+  const { system, messages } = server.requests[0]?.json ?? {};
+  const mark = { type: "ephemeral", ttl: "1h" };
+  assertEquals([system[0].cache_control, messages[0].content[0].cache_control], [mark, mark]);
+});
