@@ -1,6 +1,6 @@
 /**
- * A session of 200 steps with the Messages API: tools, thoughts, images, a reply that is cut, a server that is
- * busy, a stop by the user, and a process that dies. The server refuses what its vendor refuses, signs thoughts
+ * A session of 200 steps with the Messages API: tools, thoughts, images, a reply that is cut, a busy server,
+ * a stop by the user, and a process that dies. The server refuses what its vendor refuses, signs thoughts
  * over all that came before them, and keeps a prompt cache.
  */
 import { assert, assertEquals } from "../../support/assert.ts";

@@ -30,8 +30,8 @@ const INTERLEAVED = "interleaved-thinking-2025-05-14";
 const ADAPTIVE = { type: "adaptive", display: "summarized" };
 
 /**
- * What the effort comes to on this wire. `extra` is what the user adds to every body, which wins; `limit` what
- * a reply may have in all.
+ * What the effort comes to on this wire. `extra` is what the user adds to every body, which wins; `limit`
+ * what a reply may have in all.
  */
 export function thinkingOf(
   { entry, model: { reasoning }, effort }: KindOptions,
