@@ -13,39 +13,40 @@ export interface ResponsesOptions {
   readonly refuses?: readonly string[];
   /** Count tokens, and what the cache knows of them, where the script does not say them. */
   readonly counts?: boolean;
+  /** Number of the request before which all stored replies are lost, as they are after a while. */
+  readonly losesAt?: number;
   /** Fields of the provider entry. */
   readonly entry?: Readonly<Record<string, unknown>>;
 }
 
-/** Tokens that the server has counted for all its replies. */
-export interface CountedTokens {
-  input: number;
-  cached: number;
-  output: number;
-  reasoning: number;
+/** Tokens that the server has counted for a reply. */
+export interface CountedReply {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+  readonly reasoning: number;
 }
 
 export class ResponsesWire implements ScriptedWire {
   readonly kind = "responses";
   readonly basePath = "/v1";
   readonly entry: Readonly<Record<string, unknown>>;
-  readonly counted: CountedTokens = { input: 0, cached: 0, output: 0, reasoning: 0 };
+  /** What was counted for each reply, with the number of its request. */
+  readonly replies: { readonly request: number; readonly tokens: CountedReply }[] = [];
   readonly #refuses: readonly string[];
   readonly #counts: boolean;
+  readonly #losesAt: number | undefined;
   readonly #stored = new Map<string, readonly Json[]>();
   readonly #sealed = new Map<string, string>();
   readonly #cache = new PromptCache({ minimum: 1024, step: 128 });
   #ids = 0;
+  #requests = 0;
 
-  constructor({ refuses = [], counts = false, entry = {} }: ResponsesOptions = {}) {
+  constructor({ refuses = [], counts = false, losesAt, entry = {} }: ResponsesOptions = {}) {
     this.#refuses = refuses;
     this.#counts = counts;
+    this.#losesAt = losesAt;
     this.entry = entry;
-  }
-
-  /** Loses all stored replies, as servers do after a while. */
-  forget(): void {
-    this.#stored.clear();
   }
 
   isCompletion(path: string): boolean {
@@ -57,6 +58,7 @@ export class ResponsesWire implements ScriptedWire {
   }
 
   refusal({ json }: WireRequest): Refusal | undefined {
+    if (++this.#requests === this.#losesAt) this.#stored.clear();
     return refusalOf(json, { stored: this.#stored, sealed: this.#sealed, refuses: this.#refuses });
   }
 
@@ -146,10 +148,7 @@ export class ResponsesWire implements ScriptedWire {
       ? { input: tokensOf(prompt), cached: read, output: said + thought, reasoning: thought }
       : { input: 10, cached: 0, output: 5, reasoning: 0 };
     const { input, cached, output: all, reasoning } = { ...own, ...answer.usage || {} };
-    this.counted.input += input;
-    this.counted.cached += cached;
-    this.counted.output += all;
-    this.counted.reasoning += reasoning;
+    this.replies.push({ request: this.#requests, tokens: { input, cached, output: all, reasoning } });
     return {
       input_tokens: input,
       input_tokens_details: { cached_tokens: cached },

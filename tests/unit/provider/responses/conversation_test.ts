@@ -112,14 +112,10 @@ Deno.test("responses sends only what is new when the server keeps the conversati
 });
 
 Deno.test("responses sends everything again when a stored reply is gone, and goes on from the next", async () => {
-  const wire = new ResponsesWire({ entry: { store: true } });
+  const wire = new ResponsesWire({ entry: { store: true }, losesAt: 2 });
   await using server = startModelServer([{ text: "a" }, { text: "b" }, { text: "c" }], { wire });
-  const messages: Message[] = [...HELLO];
-  const provider = await openClient(server);
-  await converse(provider, messages, 1);
-  wire.forget();
-  const outcomes = await converse(provider, messages, 2);
-  assertEquals(outcomes.map(({ retries }) => retries.length), [0, 0]);
+  const outcomes = await converse(await openClient(server), [...HELLO], 3);
+  assertEquals(outcomes.map(({ retries }) => retries.length), [0, 0, 0]);
   const sent = server.requests.map(({ json }) => [json.previous_response_id ?? "", json.input.length]);
   const [first, second] = [sent[1]?.[0], sent[3]?.[0]];
   assert(first !== second && first !== "" && second !== "");
