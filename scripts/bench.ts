@@ -8,7 +8,7 @@ import { chatRows } from "../tests/bench/chat/chat.ts";
 import { peerRows } from "../tests/bench/chat/peers.ts";
 import { editRows } from "../tests/bench/edits.ts";
 import { RIPGREP, type Sample, type Scenario, SCENARIOS } from "../tests/bench/figures.ts";
-import { asInstalled, FLOOR, NOTHING, reasonix } from "../tests/bench/programs.ts";
+import { asInstalled, bareFetch, FLOOR, NOTHING, ofKind, reasonix } from "../tests/bench/programs.ts";
 import { rowsOf, type Samples, table } from "../tests/bench/report.ts";
 import { mcpRows } from "../tests/bench/mcp/mcp.ts";
 import { type Program, Runner, startServer } from "../tests/bench/runner.ts";
@@ -90,8 +90,9 @@ async function main(options: Options): Promise<void> {
   const runner = new Runner(server, stage);
   const byScenario = new Map<string, Samples>();
   for (const scenario of options.scenarios) {
-    const floor = scenario.plain === undefined ? FLOOR : NOTHING;
-    const ours = scenario.asInstalled ? asInstalled(program) : program;
+    const { kind } = scenario;
+    const floor = kind ? bareFetch(kind) : scenario.plain === undefined ? FLOOR : NOTHING;
+    const ours = kind ? ofKind(program, kind) : scenario.asInstalled ? asInstalled(program) : program;
     byScenario.set(scenario.name, await interleave(runner, scenario, [ours, floor]));
   }
   const rows = [

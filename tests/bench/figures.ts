@@ -1,5 +1,6 @@
 /** Which runs are made and which figures are read off them. */
 import type { Exchange } from "./server.ts";
+import { BENCH_KINDS, kindScenario } from "./kinds.ts";
 import { GLOB_PATTERN, GREP_PATTERN, LONG_STEPS, READS, SEARCHES, SHELLS } from "./scripts.ts";
 
 /** One run of one program. Times in milliseconds, on the server's clock where absolute. */
@@ -21,12 +22,17 @@ export interface Scenario {
   readonly results?: number;
   /** With the configuration of somebody who changed nothing: jail and permissions are on. */
   readonly asInstalled?: boolean;
+  /** The provider kind; absent: `openai`. */
+  readonly kind?: string;
 }
+
+const KINDS = Object.keys(BENCH_KINDS);
 
 export const SCENARIOS: readonly Scenario[] = [
   { name: "version", runs: 11, folder: "workspace", plain: ["--version"] },
   { name: "help", runs: 11, folder: "workspace", plain: ["--help"] },
   { name: "hello", runs: 15, folder: "workspace" },
+  ...KINDS.map((kind): Scenario => ({ name: kindScenario(kind), runs: 15, folder: "workspace", kind })),
   { name: "reads", runs: 7, folder: "workspace", results: READS },
   { name: "shell", runs: 7, folder: "workspace", results: SHELLS },
   { name: "usual_hello", runs: 15, folder: "workspace", asInstalled: true },
@@ -59,6 +65,13 @@ export const FIGURES: readonly Figure[] = [
     of: (sample) => sample.memory,
   },
   { scenario: "hello", name: "first request: size", unit: "KB", target: 14, of: firstSize },
+  ...KINDS.map((kind): Figure => ({
+    scenario: kindScenario(kind),
+    name: `kind ${kind}: first request`,
+    unit: "ms",
+    target: 50,
+    of: firstRequest,
+  })),
   {
     scenario: "reads",
     name: "100 reads: step",

@@ -1,6 +1,7 @@
 /** The programs the benchmark compares. */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { bundle } from "../../scripts/bundle.ts";
+import { BENCH_KINDS } from "./kinds.ts";
 import type { Program } from "./runner.ts";
 
 const TASK = "Do the task.";
@@ -32,6 +33,26 @@ export function asInstalled(program: Program): Program {
   };
 }
 
+/** The same with a provider of another kind. */
+export function ofKind(program: Program, kind: string): Program {
+  const prepare = (home: string, url: string) =>
+    writeConfig(home, `${providerConfig(url, kind)}\n[sandbox]\nbash = "off"\n`);
+  return { ...program, prepare };
+}
+
+/** A bare fetch of the wire of a kind. */
+export function bareFetch(kind: string): Program {
+  const { path, body } = BENCH_KINDS[kind] ?? { path: "", body: {} };
+  const program = script("floor", "./bare_fetch.ts");
+  return {
+    ...program,
+    task: (url) => ({
+      ...program.task(url),
+      env: { FLOOR_URL: `${url}${path}`, FLOOR_BODY: JSON.stringify(body) },
+    }),
+  };
+}
+
 async function writeConfig(home: string, text: string): Promise<void> {
   const folder = `${home}/.reasonix`;
   await Deno.mkdir(folder, { recursive: true });
@@ -44,13 +65,13 @@ async function built(): Promise<string> {
   return path;
 }
 
-function providerConfig(url: string): string {
+function providerConfig(url: string, kind = "openai"): string {
   return [
     'default_model = "mock"',
     "",
     "[[providers]]",
     'name = "mock"',
-    'kind = "openai"',
+    `kind = "${kind}"`,
     `base_url = "${url}"`,
     'model = "mock"',
     "",

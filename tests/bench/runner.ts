@@ -119,6 +119,9 @@ export class Runner {
 /** What a run lacks: requests, or results of its tools. */
 function shortfall(sample: Sample & RunReport, scenario: Scenario): string | undefined {
   if (scenario.plain !== undefined) return undefined;
+  if (scenario.kind !== undefined) {
+    return sample.exchanges.length === 1 ? undefined : "not one request was made";
+  }
   if (sample.exchanges.length !== (scenario.results ?? 0) + 1) {
     return `${sample.exchanges.length} requests were made`;
   }

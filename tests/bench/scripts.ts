@@ -1,5 +1,6 @@
 /** What the scripted model says in each scenario, reply by reply. */
 import type { ScriptedAnswer } from "../support/model_wire.ts";
+import { BENCH_KINDS, kindScenario } from "./kinds.ts";
 
 export const READS = 100;
 export const SHELLS = 30;
@@ -45,6 +46,7 @@ export const SCRIPTS: Readonly<Record<string, (index: number) => ScriptedAnswer>
   reads,
   shell,
   usual_hello: hello,
+  ...Object.fromEntries(Object.keys(BENCH_KINDS).map((kind) => [kindScenario(kind), hello])),
   usual_reads: reads,
   usual_shell: shell,
   long: (index) => index < LONG_STEPS ? calls("read_file", { path: `pages/page_${index}.txt` }) : DONE,

@@ -4,6 +4,7 @@
  */
 import { answerParts, DONE, finishEvent, sse, textEvent, usageEvent } from "../support/model_wire.ts";
 import { streamTokens } from "./chat/tokens.ts";
+import { BENCH_KINDS, kindOf } from "./kinds.ts";
 import { SCRIPTS, STREAM_EVENTS } from "./scripts.ts";
 import { Connection, type Request } from "./wire.ts";
 
@@ -48,12 +49,21 @@ function streamText(): string {
   return events.join("");
 }
 
-function reply(scenario: string, index: number): Uint8Array {
+function reply(scenario: string, index: number, request: Request): Uint8Array {
+  const kind = kindOf(scenario);
+  if (kind !== undefined) return replyOfKind(kind, request);
   if (scenario === "stream") return streamReply;
   const script = SCRIPTS[scenario];
   if (script === undefined) throw new Error(`Cannot find the scenario ${scenario}`);
   const parts = answerParts({ ...script(index), usage: { input: 1000, output: 10 } }, index);
   return chunked(parts.map((part) => typeof part === "string" ? part : sse(part)).join(""));
+}
+
+function replyOfKind(kind: string, { path, body }: Request): Uint8Array {
+  const text = new TextDecoder().decode(body);
+  const request = { path, headers: new Headers(), body: text, json: JSON.parse(text) };
+  const parts = BENCH_KINDS[kind]?.wire().parts({ text: "Hello." }, 1, request) ?? [];
+  return chunked([...parts].map((part) => typeof part === "string" ? part : sse(part)).join(""));
 }
 
 async function sendJson(connection: Connection, value: unknown): Promise<void> {
@@ -78,7 +88,8 @@ async function answer(connection: Connection, request: Request): Promise<void> {
   if (scenario === "clock") return await sendJson(connection, { now: arrived });
   const key = `${scenario}/${id}`;
   if (what === "report") return await sendJson(connection, report(key));
-  if (!request.path.endsWith("/chat/completions")) {
+  const path = BENCH_KINDS[kindOf(scenario) ?? ""]?.path ?? "/chat/completions";
+  if (!request.path.endsWith(path)) {
     return await connection.write(encoder.encode("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"));
   }
   const run = runs.get(key) ?? { exchanges: [], last: request.body };
@@ -88,7 +99,7 @@ async function answer(connection: Connection, request: Request): Promise<void> {
   run.exchanges.push(exchange);
   if (scenario === "chat" && run.exchanges.length === 2) {
     await streamTokens(connection);
-  } else await connection.write(reply(scenario, run.exchanges.length - 1));
+  } else await connection.write(reply(scenario, run.exchanges.length - 1, request));
   exchange.replied = now();
 }
 

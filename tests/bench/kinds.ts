@@ -1,0 +1,37 @@
+/** The first request of each provider kind but the usual one, beside a bare fetch of the same wire. */
+import { ResponsesWire } from "../support/wires/responses.ts";
+import { anthropicWire } from "../support/wires/anthropic.ts";
+import type { ScriptedWire } from "../support/wires/scripted_wire.ts";
+
+export interface BenchKind {
+  readonly wire: () => ScriptedWire;
+  /** Path of a request below the base URL. */
+  readonly path: string;
+  /** The smallest request that says something. */
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+const HELLO = { role: "user", content: "Do the task." };
+
+export const BENCH_KINDS: Readonly<Record<string, BenchKind>> = {
+  responses: {
+    wire: () => new ResponsesWire(),
+    path: "/responses",
+    body: { model: "mock", stream: true, store: false, input: [{ type: "message", ...HELLO }] },
+  },
+  anthropic: {
+    wire: () => anthropicWire(),
+    path: "/messages",
+    body: { model: "mock", stream: true, max_tokens: 1000, messages: [HELLO] },
+  },
+};
+
+/** The scenario that measures a kind. */
+export function kindScenario(kind: string): string {
+  return `hello_${kind}`;
+}
+
+/** The kind that a scenario measures; undefined for the usual one. */
+export function kindOf(scenario: string): string | undefined {
+  return Object.keys(BENCH_KINDS).find((kind) => kindScenario(kind) === scenario);
+}
