@@ -163,7 +163,7 @@ function calledIn({ calls }: Pick<Outcome, "calls">): unknown[] {
 function isPartial(odd: Outcome, good: unknown): boolean {
   const { calls = [] } = Object(good);
   assertEquals(calledIn(odd), calls.slice(0, odd.calls.length));
-  return odd.calls.length > 0 || odd.reason === "unknown";
+  return odd.calls.length > 0 || ["unknown", "stop"].includes(odd.reason ?? "");
 }
 
 for (const [kind, makeWire] of Object.entries(WIRES)) {
