@@ -1,5 +1,6 @@
 import {
   buildWorkspace,
+  configuredToolMode,
   contextReportOf,
   contextText,
   gatherPromptInputs,
@@ -30,7 +31,13 @@ async function reportOf(paths: RunPaths, latest: boolean): Promise<ContextReport
   const loaded = await loadConfig(paths);
   const state = latest ? latestState(paths) : emptyState();
   const workspace = buildWorkspace(paths, loaded.config);
-  const inputs = await gatherPromptInputs({ paths, loaded, workspace, messages: () => state.messages });
+  const inputs = await gatherPromptInputs({
+    paths,
+    loaded,
+    workspace,
+    messages: () => state.messages,
+    toolMode: configuredToolMode(loaded),
+  });
   if (loaded.config.plugins.length === 0) return await contextReportOf({ loaded, inputs, state });
   const { withServers } = await loadServerWork();
   // Nothing is started: what was listed last counts.

@@ -5,7 +5,7 @@ import { providerFailure, type Stop, stopped, StopReason, type TurnOutcome } fro
 import type { AgentParts } from "./ports.ts";
 import { respond } from "./respond.ts";
 import { CONTINUE_TEXT, submittedAnswer } from "./submit.ts";
-import { readTextCalls } from "../provider/mod.ts";
+import { loadTextCalls } from "../provider/mod.ts";
 
 interface Progress {
   steps: number;
@@ -87,7 +87,7 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
         };
       }
       if (!parts.submit) {
-        await noticeTextCalls(parts, reply.text);
+        if (await review.asksAboutCall(reply.text)) continue;
         const end = endOfAnswer(reply.finish);
         const judged = end.reason === "done" ? await review.of(reply.text) : end;
         if (judged) return judged;
@@ -119,9 +119,19 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
 class Review {
   readonly #parts: AgentParts;
   #returned = false;
+  #asked = false;
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
+  }
+
+  /** Tells whether the model was asked, once in a turn, about a call in its answer that was not executed. */
+  async asksAboutCall(answer: string): Promise<boolean> {
+    const content = await unexecutedCall(this.#parts, answer);
+    if (content === undefined || this.#asked) return false;
+    this.#asked = true;
+    await this.#parts.conversation.record({ type: "message.user", content, origin: "continue" });
+    return true;
   }
 
   /** Returns how an answer ends the turn; undefined when another one is awaited. */
@@ -197,19 +207,31 @@ class Deadline {
 }
 
 /**
- * Tells the user when an answer is in truth a call that the model's server did not recognise: nothing was
- * done.
+ * Looks for a call in an answer that was not executed. Tells the user when the model's server did not
+ * recognise one; returns what to tell a model that writes its calls as text and has put one where it does not
+ * count.
  */
-async function noticeTextCalls({ conversation, provider }: AgentParts, answer: string): Promise<void> {
-  const tools = new Set(conversation.prefix.tools.map(({ name }) => name));
+async function unexecutedCall(parts: AgentParts, answer: string): Promise<string | undefined> {
+  const { conversation, provider } = parts;
+  // Most answers have no sign of a call, and need not wait for the code that reads them.
+  if (provider.model.toolMode === "none" || !/```|~~~|[<{[]/.test(answer)) return undefined;
+  const tools = new Map(conversation.prefix.tools.map((tool) => [tool.name, tool]));
+  const { fencedCalls, readTextCalls } = await loadTextCalls();
+  if (provider.model.toolMode === "pseudo") {
+    const [call] = fencedCalls(answer, tools);
+    return call &&
+      `The call of ${call.name} stands in a code fence, so it was not executed. If you meant it, ` +
+        "write it again as plain lines without a fence; else repeat your answer without it.";
+  }
   const [call] = readTextCalls(answer, tools);
-  if (!call) return;
+  if (!call) return undefined;
   await conversation.record({
     type: "notice",
     level: "warning",
     code: "text-call",
     text: `The model wrote a call of ${call.name} as text, which is not executed; ` +
-      `if that was its intention, set compat = { text_calls = true } for provider "${provider.name}"`,
+      `if that was its intention, set tool_mode = "pseudo" for provider "${provider.name}"`,
     said: [["textCall", call.name, provider.name]],
   });
+  return undefined;
 }

@@ -24,6 +24,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   expectPlugins(loaded);
   const model = await buildModel(options);
   const { provider } = model;
+  const { toolMode } = provider.model;
   const scope = await openAccessScope(paths, loaded, options.permissionMode);
   const { workspace } = scope;
   const { session, redact } = await openSession(options);
@@ -38,15 +39,16 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     trustProject: options.trustProject ?? false,
     onSkill: skillRules.activated,
     appended: options.appendSystemPrompt,
+    toolMode,
   });
-  const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [] });
+  const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [], toolMode });
   const parts = { paths, loaded, scope, workspace, session, recorder, inputs, registry, asker };
   const rules = { provider, vision: provider.model.vision, temporaryRules: skillRules.current };
   const { tools, gate, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const context = await manageContext({ ...parts, model, plugins });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
   const warming: Promise<unknown>[] = [];
-  const turn = { provider, gate, toolbox: tools.toolbox, ...turnRules(config, options) };
+  const turn = { provider, gate, toolbox: tools.toolbox, ...turnRules(config, options, toolMode) };
   const controller = new Controller(recorder, {
     ...turn,
     checkpointer,

@@ -8,7 +8,7 @@ import {
   sourceOf,
 } from "../config/mod.ts";
 import { ReasonixError } from "../core/mod.ts";
-import { type CreateOptions, createProvider, type Provider } from "../provider/mod.ts";
+import { type CreateOptions, createProvider, type Provider, type ToolMode } from "../provider/mod.ts";
 import { VERSION } from "../util/version.ts";
 import type { Remark } from "./access/access_scope.ts";
 import type { AssemblyOptions } from "./run_options.ts";
@@ -56,6 +56,11 @@ async function configuredModel({ paths, loaded, effort, record }: AssemblyOption
   };
   const provider = await placed(loaded, providerKey(entry.name), () => createProvider(options));
   return { provider, choice };
+}
+
+/** How the configured model calls tools. */
+export function configuredToolMode({ config }: LoadedConfig): ToolMode | undefined {
+  return resolveModel(config).entry.tool_mode;
 }
 
 function providerKey(name: string): string {
@@ -114,7 +119,8 @@ export async function providerOf(loaded: LoadedConfig, reference: string): Promi
 }
 
 /** Says what of the model's settings the model does not get, or not as it was wanted. */
-export function modelRemarks({ id, effort, unsent = [] }: Provider["model"]): Remark[] {
+export function modelRemarks(model: Provider["model"]): Remark[] {
+  const { id, effort, unsent = [] } = model;
   const names = unsent.join(", ");
   return [
     ...effort?.fellFrom === undefined ? [] : [effortRemark(id, effort.fellFrom, effort.level)],
@@ -122,7 +128,17 @@ export function modelRemarks({ id, effort, unsent = [] }: Provider["model"]): Re
       text: `${names} ${unsent.length === 1 ? "is" : "are"} not sent: ${id} would refuse the request`,
       said: [["notSent", names, id]] as const,
     }],
+    ...toollessRemark(model),
   ];
+}
+
+function toollessRemark({ provider, id, toolMode }: Provider["model"]): Remark[] {
+  if (toolMode !== "none") return [];
+  const name = `${provider}/${id}`;
+  return [{
+    text: `${name} has no tools here (tool_mode = "none"): it can only talk, and changes or runs nothing`,
+    said: [["toolless", name]],
+  }];
 }
 
 function effortRemark(id: string, wanted: string, level = ""): Remark {

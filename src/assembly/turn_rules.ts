@@ -1,6 +1,7 @@
 import type { Limits } from "../agent/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { ControlledParts } from "../control/mod.ts";
+import type { ToolMode } from "../provider/mod.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 
 type TurnRules = Pick<
@@ -9,11 +10,16 @@ type TurnRules = Pick<
 >;
 
 /** Limits of each turn, and how it ends. */
-export function turnRules(config: Config, { amended, answerForm }: AssemblyOptions): TurnRules {
+export function turnRules(
+  config: Config,
+  { amended, answerForm }: AssemblyOptions,
+  toolMode?: ToolMode,
+): TurnRules {
   const { max_calls_per_step, submit } = config.agent;
   return {
     limits: limitsOf(config),
-    submit,
+    // A model without tools cannot call the one that ends the turn.
+    submit: submit && toolMode !== "none",
     ...(amended ? { amended } : {}),
     ...(answerForm ? { answerForm } : {}),
     ...(max_calls_per_step > 0 ? { maxCallsPerStep: max_calls_per_step } : {}),

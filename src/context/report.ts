@@ -23,6 +23,8 @@ export interface ReportInput {
   readonly compaction: { readonly auto: boolean; readonly ratio: number };
   readonly maxOutputTokens?: number;
   readonly sendsReasoning?: boolean;
+  /** The head as it is sent, where that is another one. */
+  readonly sentPrefix?: ((prefix: Prefix) => Prefix) | undefined;
 }
 
 export type ContextCategory =
@@ -87,6 +89,7 @@ export async function contextReport(input: ReportInput): Promise<ContextReport> 
   const counter = new TokenCounter({
     model: input.model,
     ...(input.sendsReasoning ? { reasoning: true } : {}),
+    sentPrefix: input.sentPrefix,
   });
   await counter.load();
   const { messages, lastUsage } = input.state;

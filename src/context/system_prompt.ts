@@ -1,9 +1,12 @@
 import template from "./system.md" with { type: "text" };
+import chatTemplate from "./system_chat.md" with { type: "text" };
 import type { InstructionFile } from "./instructions.ts";
 
 export interface SystemPromptOptions {
   /** Replaces the built-in text ([agent] system_prompt or system_prompt_file). */
   readonly custom?: string;
+  /** The model has no tools: the built-in text speaks of none. */
+  readonly withoutTools?: boolean;
   /** "zh" or "en" fixes the language of visible reasoning; "auto" leaves it to the model. */
   readonly reasoningLanguage?: string;
   readonly instructions: readonly InstructionFile[];
@@ -18,7 +21,7 @@ export interface SystemPromptOptions {
  * time (date, git state, directory listing) is in it.
  */
 export function systemPrompt(options: SystemPromptOptions): string {
-  const parts = [(options.custom ?? template).trimEnd()];
+  const parts = [(options.custom ?? (options.withoutTools ? chatTemplate : template)).trimEnd()];
   const language = { zh: "Chinese", en: "English" }[options.reasoningLanguage ?? ""];
   if (language) parts.push(`Write your visible reasoning in ${language}.`);
   if (options.skills !== undefined) parts.push(options.skills);

@@ -6,6 +6,8 @@ export interface TokenCounterOptions {
   readonly model: string;
   /** True when earlier reasoning is sent back and so takes room. */
   readonly reasoning?: boolean;
+  /** The head as it is sent, where that is another one. */
+  readonly sentPrefix?: ((prefix: Prefix) => Prefix) | undefined;
 }
 
 /** The count of the server for one request, and what it was counted for. */
@@ -112,7 +114,14 @@ export class TokenCounter {
     return tokens;
   }
 
+  /** What the tools of a head cost, wherever they are told. */
   tools(prefix: Prefix): number {
+    const sent = this.#options.sentPrefix?.(prefix);
+    if (sent) return Math.max(0, this.text(sent.system) - this.text(prefix.system)) + this.#declared(sent);
+    return this.#declared(prefix);
+  }
+
+  #declared(prefix: Prefix): number {
     return prefix.tools.reduce((sum, tool) => sum + PER_TOOL + this.text(JSON.stringify(tool)), 0);
   }
 

@@ -168,6 +168,9 @@ export interface SayingWords {
   readonly unknownTool: [name: string];
   readonly notSent: [settings: string, model: string];
   readonly effortFell: [model: string, wanted: string, level: string];
+  readonly toolless: [model: string];
+  readonly textCallsOld: [key: string];
+  readonly usePseudo: [];
 }
 
 /** What a value of the configuration has to be. */

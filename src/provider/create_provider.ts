@@ -30,10 +30,18 @@ export interface CreateOptions {
 export async function createProvider(options: CreateOptions): Promise<Provider> {
   const kindOptions = await resolve(options);
   const kind = await loadKind(options);
-  const provider = await kind.create(kindOptions);
+  const provider = await inToolMode(await kind.create(kindOptions), kindOptions.entry);
   if (options.record === undefined) return provider;
   const { values, deps } = kindOptions;
   return await recordTo(provider, { ...options.record, values, clock: deps.clock });
+}
+
+/** Wraps a provider whose model is to call tools in another way than the wire has it. */
+async function inToolMode(provider: Provider, { tool_mode, compat }: ProviderEntry): Promise<Provider> {
+  const mode = tool_mode ?? "official";
+  if (mode === "official" && !compat.text_calls) return provider;
+  const { withTextTools } = await import("./tool_modes/text_tools.ts");
+  return withTextTools(provider, mode === "official" ? "official with text" : mode);
 }
 
 /** Wraps a provider so that a cassette of everything it says is written, line by line as replies end. */

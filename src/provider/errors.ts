@@ -95,7 +95,10 @@ function remedyOfWords({ text, redirectedTo }: Reported, endpoint: Endpoint): Ph
     return { text: "add credit to the account or choose another provider", said: ["addCredit"] };
   }
   if (NO_TOOLS.test(text)) {
-    return { text: `choose a model that can call tools in place of "${model}"`, said: ["needsTools", model] };
+    const text =
+      `set tool_mode = "pseudo" for "${model}", which then writes its calls as text, or choose a ` +
+      "model that can call tools";
+    return { text, said: ["needsTools", model] };
   }
   if (redirectedTo === undefined) return undefined;
   const to = quote(redirectedTo, endpoint);

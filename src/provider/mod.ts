@@ -1,3 +1,5 @@
+import { lazy } from "../util/lazy.ts";
+
 /** Speaks to models: the contract, the kinds behind it, retries, and cassettes. */
 export { type CreateOptions, createProvider } from "./create_provider.ts";
 export { connect } from "./network/connection.ts";
@@ -6,11 +8,14 @@ export type { RecordOptions } from "./cassette/record.ts";
 export { protocolFailure } from "./errors.ts";
 export { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "./contract/contract.ts";
 export type { Clock, KindOptions, ProviderDeps, ProviderKind } from "./kind.ts";
-export type { ModelInfo, ModelRequest, Provider } from "./provider.ts";
+export type { ModelInfo, ModelRequest, Provider, ToolMode } from "./provider.ts";
 export { modelInfo } from "./model/model_info.ts";
 export { endpointOf, endpointUrl, requestHeaders } from "./wire/endpoint.ts";
 export type { ReplyReader } from "./wire/http_stream.ts";
 export { type MessageWriter, RequestBuffer } from "./wire/request_buffer.ts";
 export { streamingProvider, type Wire } from "./wire/streaming_provider.ts";
 export { foreignSources, partsFor } from "./wire/message_parts.ts";
-export { readTextCalls } from "./text_calls.ts";
+/** The head of a conversation whose tools are taught in the system prompt. */
+export const loadTaughtPrefix = lazy(() => import("./tool_modes/addendum.ts"));
+/** Reads calls out of texts. */
+export const loadTextCalls = lazy(() => import("./tool_modes/call_scanner.ts"));

@@ -22,7 +22,16 @@ export interface ModelInfo {
   readonly effort?: ResolvedEffort;
   /** Settings of the entry that are not sent, because this model refuses them. */
   readonly unsent?: readonly string[];
+  /** How the model calls tools; absent = as the wire has it. */
+  readonly toolMode?: ToolMode;
 }
+
+/**
+ * - "official": as the wire has it.
+ * - "pseudo": the system prompt says how to write calls as text.
+ * - "none": the model has no tools.
+ */
+export type ToolMode = "official" | "pseudo" | "none";
 
 /**
  * One request. `messages` is the conversation itself, the same array object at every step and only ever
@@ -57,4 +66,6 @@ export interface Provider {
    * that loads and compiles need not wait for the first request then.
    */
   rehearse?(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
+  /** The head of a conversation as it is sent, where that is another one. */
+  sentPrefix?(prefix: Prefix): Prefix;
 }

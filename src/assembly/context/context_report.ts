@@ -3,7 +3,7 @@ import { type ContextReport, loadReport } from "../../context/mod.ts";
 import type { Prefix } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { type McpServers, namePrefix } from "../../mcp/mod.ts";
-import { modelInfo } from "../../provider/mod.ts";
+import { loadTaughtPrefix, modelInfo } from "../../provider/mod.ts";
 import type { SessionState } from "../../session/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
@@ -27,7 +27,8 @@ export async function contextReportOf(
   const { config } = loaded;
   const choice = resolveModel(config);
   const { entry, model } = choice;
-  const registry = buildRegistry(config, { builtin: inputs.tools });
+  const registry = buildRegistry(config, { builtin: inputs.tools, toolMode: inputs.toolMode });
+  const sentPrefix = inputs.toolMode === "pseudo" ? (await loadTaughtPrefix()).taughtPrefix : undefined;
   if (servers) registry.setPluginTools(servers.tools());
   const prefix: Prefix = state.prefix ?? { system: inputs.system, tools: registry.schemas() };
   const { contextReport } = await loadReport();
@@ -49,6 +50,7 @@ export async function contextReportOf(
       : {}),
     window: asked?.tokens ?? info.contextWindow ?? 0,
     compaction: { auto, ratio },
+    sentPrefix,
     sendsReasoning: entry.compat.reasoning_field !== undefined,
     ...(inputs.catalogue === undefined ? {} : { catalogue: inputs.catalogue }),
     ...(!asked && info.contextWindow === undefined ? {} : { windowSource: source }),

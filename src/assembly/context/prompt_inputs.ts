@@ -12,6 +12,7 @@ import {
 } from "../../context/mod.ts";
 import { errorMessage, type Message, ReasonixError } from "../../core/mod.ts";
 import { memoryPort, openingMemory } from "../../memory/mod.ts";
+import type { ToolMode } from "../../provider/mod.ts";
 import { type TrustItem, TrustStore, type Workspace } from "../../sandbox/mod.ts";
 import { loadHistory, projectDir } from "../../session/mod.ts";
 import type { HistoryPort, ToolServices } from "../../tool/mod.ts";
@@ -37,6 +38,7 @@ export interface PromptInputs {
   readonly tools: readonly string[];
   /** Reports whether the user trusts what the project brings, as it is now or for this run. */
   readonly isTrusted: (item: TrustItem) => Promise<boolean>;
+  readonly toolMode: ToolMode;
 }
 
 export interface PromptInputSources {
@@ -50,19 +52,24 @@ export interface PromptInputSources {
   /** Text added to the system prompt. */
   readonly appended?: string | undefined;
   readonly onSkill?: (activation: SkillActivation) => void;
+  /** How the model calls tools; one that has none is told of nothing that takes one. */
+  readonly toolMode?: ToolMode | undefined;
 }
 
 /**
  * Reads instruction files and looks for skills and facts. Where there are none, this costs a few stat calls.
  */
 export async function gatherPromptInputs(sources: PromptInputSources): Promise<PromptInputs> {
-  const { paths, loaded, redact } = sources;
+  const { paths, loaded, redact, toolMode = "official" } = sources;
+  const withoutTools = toolMode === "none";
   const project = projectDir(paths.home, paths.cwd);
   const instructions = await readInstructions(sources);
   const skillSet = await findSkillSet(paths, loaded);
-  const skills = skillSet.skills.length > 0 ? await activeSkills(sources, skillSet) : undefined;
+  const skills = skillSet.skills.length > 0 && !withoutTools
+    ? await activeSkills(sources, skillSet)
+    : undefined;
   const catalogue = skills && (await loadSkills()).skillCatalogue(skillSet.skills);
-  const memory = await openingMemory({ home: paths.home, project });
+  const memory = withoutTools ? undefined : await openingMemory({ home: paths.home, project });
   return {
     instructions,
     skillSet,
@@ -73,6 +80,7 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
       ...(skills ? { skills } : {}),
     },
     isTrusted: trustOf(sources),
+    toolMode,
     tools: ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])],
     ...(skills ? { skills } : {}),
     ...(catalogue === undefined ? {} : { catalogue }),
@@ -133,7 +141,7 @@ function historyPort({ home, cwd }: RunPaths): HistoryPort {
 }
 
 function systemText(
-  { loaded: { config }, appended }: PromptInputSources,
+  { loaded: { config }, appended, toolMode }: PromptInputSources,
   instructions: Instructions,
   skills?: string,
 ): string {
@@ -143,6 +151,7 @@ function systemText(
     instructions: instructions.files,
     reasoningLanguage: reasoning_language,
     ...(custom === "" ? {} : { custom }),
+    ...(toolMode === "none" ? { withoutTools: true } : {}),
     ...(skills === undefined ? {} : { skills }),
     ...(appended === undefined ? {} : { appended }),
   });

@@ -14,7 +14,7 @@ const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "
 
 interface GuardedToolParts
   extends
-    Omit<ToolParts, "permissionMode" | "confirm" | "scope">,
+    Omit<ToolParts, "permissionMode" | "confirm" | "scope" | "textInLines">,
     Required<Pick<GateOptions, "temporaryRules">> {
   readonly scope: RunScope;
   /** The session's model. */
@@ -48,7 +48,8 @@ export async function openGuardedTools(
   const confirm: PermissionGate["confirm"] | undefined = options.approver && !options.gate
     ? async (...question) => await gate.confirm?.(...question) ?? NOBODY_ASKED
     : undefined;
-  const tools = buildTools({ ...parts, permissionMode, confirm });
+  const textInLines = parts.provider.model.toolMode === "pseudo";
+  const tools = buildTools({ ...parts, textInLines, permissionMode, confirm });
   const plugins = await openPlugins(options, { ...parts, guard: tools.guard, asker: options.asker });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules });
@@ -59,7 +60,8 @@ async function openPlugins(
   { waitForPlugins = true }: AssemblyOptions,
   parts: Omit<PluginParts, "wait" | "questions"> & QuestionParts,
 ): Promise<RunPlugins | undefined> {
-  if (parts.loaded.config.plugins.length === 0) return undefined;
+  const { loaded, provider } = parts;
+  if (loaded.config.plugins.length === 0 || provider.model.toolMode === "none") return undefined;
   const [{ RunPlugins }, { serverQuestions }] = await loadPlugins();
   return await RunPlugins.open({ ...parts, wait: waitForPlugins, questions: serverQuestions(parts) });
 }

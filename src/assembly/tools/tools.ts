@@ -8,6 +8,7 @@ import {
   type PermissionGate,
   type PermissionMode,
 } from "../../permission/mod.ts";
+import type { ToolMode } from "../../provider/mod.ts";
 import type { Jail } from "../../sandbox/mod.ts";
 import {
   type Asker,
@@ -43,6 +44,8 @@ export interface ToolParts {
   readonly confirm?: PermissionGate["confirm"] | undefined;
   /** Says whether the model sees images. */
   readonly vision: boolean;
+  /** Texts come in blocks of lines, whose last line has no end of its own. */
+  readonly textInLines: boolean;
 }
 
 export interface RunTools {
@@ -63,7 +66,7 @@ export interface RunTools {
 
 /** The tools of a run with what they work in: jail, services, and the files seen so far. */
 export function buildTools(parts: ToolParts): RunTools {
-  const { paths, loaded, scope, session, recorder, registry, vision } = parts;
+  const { paths, loaded, scope, session, recorder, registry } = parts;
   const { workspace } = scope;
   const services = buildServices(parts);
   const outputDir = `${session.paths.dir}/outputs`;
@@ -96,7 +99,7 @@ export function buildTools(parts: ToolParts): RunTools {
       paths: workspace,
       seen: new MemoryFileReadTracker(),
       outputDir,
-      settings: toolSettings(loaded.config, vision),
+      settings: toolSettings(loaded.config, parts),
       services,
     },
   });
@@ -146,9 +149,14 @@ export interface OfferedTools {
   readonly builtin: readonly string[];
   /** Tools that are not built in. */
   readonly own?: readonly Tool[];
+  readonly toolMode?: ToolMode | undefined;
 }
 
-export function buildRegistry(config: Config, { builtin, own = [] }: OfferedTools): ToolRegistry {
+export function buildRegistry(
+  config: Config,
+  { builtin, own = [], toolMode }: OfferedTools,
+): ToolRegistry {
+  if (toolMode === "none") return new ToolRegistry([]);
   const { disabled, alias } = config.tools;
   const enabled = config.tools.enabled.length > 0 ? config.tools.enabled : ["*", ...builtin];
   return new ToolRegistry(BUILTINS, config.agent.submit ? [SUBMIT_TOOL, ...own] : own, {
@@ -160,13 +168,16 @@ export function buildRegistry(config: Config, { builtin, own = [] }: OfferedTool
   });
 }
 
-function toolSettings(config: Config, vision: boolean): ToolSettings {
+function toolSettings(
+  config: Config,
+  { vision, textInLines }: Pick<ToolParts, "vision" | "textInLines">,
+): ToolSettings {
   const { bash_timeout_seconds, min_free_disk_mb, shell, ensure_trailing_newline, writes } = config.tools;
   return {
     bashTimeoutSeconds: bash_timeout_seconds,
     minFreeDiskMb: min_free_disk_mb,
     shell: { prefer: shell.prefer, ...(shell.path === undefined ? {} : { path: shell.path }) },
-    ensureTrailingNewline: ensure_trailing_newline,
+    ensureTrailingNewline: ensure_trailing_newline || textInLines,
     writes,
     vision,
   };

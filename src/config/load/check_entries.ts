@@ -72,7 +72,22 @@ function checkProvider(entry: TomlTable, path: KeyPath): Finding[] {
     ...checkDefault(entry, path),
     ...checkKeyCommand(entry.api_key_command, path),
     ...checkEfforts(entry, path),
+    ...checkTextCalls(entry, path),
   ];
+}
+
+/** The older way still works, but helps less than the one that took its place. */
+function checkTextCalls({ compat }: TomlTable, path: KeyPath): Finding[] {
+  if (!isTable(compat) || compat.text_calls !== true) return [];
+  const here = [...path, "compat", "text_calls"];
+  return [{
+    level: "warning",
+    path: here,
+    at: "key",
+    message: `${formatKey(here)} is deprecated; it only reads calls that the model writes by itself`,
+    remedy: 'set tool_mode = "pseudo" of this entry, which also tells the model how to write them',
+    said: [["textCallsOld", formatKey(here)], ["usePseudo"]],
+  }];
 }
 
 function checkKeyCommand(command: unknown, path: KeyPath): Finding[] {

@@ -53,7 +53,7 @@ const compatSchema = z.object({
   think_tags: key(flag(true), "Treat `<think>…</think>` in the text as reasoning."),
   text_calls: key(
     flag(false),
-    "Execute calls that the model writes as text, such as `<tool_call>{…}</tool_call>`.",
+    'Older way of helping models without tool calls; `tool_mode = "pseudo"` teaches them.',
   ),
   system_role: key(
     z._default(z.enum(["system", "developer", "user"]), "system"),
@@ -94,6 +94,10 @@ const modelKeys = {
   max_output_tokens: key(z.optional(z.int().check(z.positive())), "Output limit sent with every request."),
   price: key(z.optional(priceSchema), "Prices for cost figures and `agent.max_cost`."),
   vision: key(z.optional(z.boolean()), "Whether images may be sent."),
+  tool_mode: key(
+    z.optional(z.enum(["official", "pseudo", "none"])),
+    "How the model calls tools: `official` (default), `pseudo` (as text that the prompt teaches), `none` (it only talks).",
+  ),
   effort: key(
     z.optional(z.string()),
     "How much the model thinks: `none`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`, or one of `efforts`.",

@@ -28,6 +28,7 @@ export class TokenAccountant {
     this.counter = new TokenCounter({
       model: options.provider.model.id,
       ...(options.sendsReasoning ? { reasoning: true } : {}),
+      sentPrefix: options.provider.sentPrefix,
     });
   }
 

@@ -31,6 +31,7 @@ export async function modelInfo(
     id: model,
     vision: entry.vision ?? facts?.vision ?? false,
     effort: resolveEffort(wanted, reasoning),
+    ...(entry.tool_mode === undefined ? {} : { toolMode: entry.tool_mode }),
     ...(window === undefined ? {} : { contextWindow: window }),
     ...(entry.max_output_tokens === undefined ? {} : { maxOutputTokens: entry.max_output_tokens }),
     ...(outputLimit === undefined ? {} : { outputLimit }),

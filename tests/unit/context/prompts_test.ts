@@ -6,9 +6,32 @@ import { summarize, type SummaryTask } from "../../../src/context/compaction/sum
 import { systemPrompt } from "../../../src/context/mod.ts";
 import { openConversation, Recorder } from "../../../src/control/mod.ts";
 import { MemoryStore } from "../../../src/control/memory_store.ts";
+import { taughtPrefix } from "../../../src/provider/tool_modes/addendum.ts";
 import { say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { assertEquals } from "../../support/assert.ts";
 
+const TOOLS = [
+  {
+    name: "list",
+    description: "Lists a directory.\n",
+    parameters: { type: "object", properties: { deep: { type: "boolean", default: false } } },
+  },
+  {
+    name: "write",
+    description: "Writes a file.",
+    parameters: {
+      type: "object",
+      properties: {
+        path: { type: "string", description: "Where to" },
+        content: { type: "string" },
+        mode: { type: "string", enum: ["new", "end"], description: "How,\n  if not anew" },
+        times: { type: "integer", minimum: 1, maximum: 9 },
+        marks: { type: "array", items: { type: "string" }, description: "Marks" },
+      },
+      required: ["path", "content"],
+    },
+  },
+];
 const DIRECTORY = new URL("../../golden/prompts/", import.meta.url);
 
 /** The last message of the request for a summary. */
@@ -32,6 +55,8 @@ const PROMPTS: Readonly<Record<string, () => string | Promise<string>>> = {
         { path: "/w/AGENTS.md", label: "AGENTS.md (project)", text: "Run the tests\n" },
       ],
     }),
+  "system_without_tools.md": () => systemPrompt({ instructions: [], withoutTools: true }),
+  "taught_tools.md": () => taughtPrefix({ system: "Be brief.\n", tools: TOOLS }).system,
   "summary.md": () => summaryPrompt({}),
   "summary_with_everything.md": () => summaryPrompt({ replacesSummaries: true, hint: "the port numbers" }),
 };

@@ -34,7 +34,8 @@ export const PROVIDERS = {
   foreignParts: (sources, model) => `请求中不含 ${sources} 签名的推理内容：${model} 无法接受`,
   goesWithout: (field) => `此后的请求不再带 ${field}`,
   addCredit: () => "请为账户充值，或换一个供应商",
-  needsTools: (model) => `请换一个能调用工具的模型来代替“${model}”`,
+  needsTools: (model) =>
+    `如果“${model}”不会调用工具，请设置 tool_mode = "pseudo"（把调用写成文字），或换一个能调用工具的模型`,
   redirected: (url) =>
     `请求被转到 ${url}，内容因此丢失：请检查 base_url，可能要以 https:// 开头，或用另一个路径`,
   nameKey: () => "请把该供应商的 api_key_env 设为保存密钥的变量",

@@ -121,7 +121,7 @@ const SESSIONS = {
   cutAtLimit: () => "回答因达到模型的输出上限而被截断；请调大 max_output_tokens",
   textCall: (tool, provider) =>
     `模型把对 ${tool} 的调用写成了文字，不会执行；如果它本意如此，请为供应商“${provider}”` +
-    "设置 compat = { text_calls = true }",
+    '设置 tool_mode = "pseudo"',
 } satisfies Partial<Says>;
 
 const DENIALS = {
@@ -176,6 +176,9 @@ const NOTICES = {
       ? `${model} 没有可设置的思考强度，“${wanted}”不发送`
       : `${model} 没有思考强度“${wanted}”，改用“${level}”`,
   elsewhere: (began, cwd) => `会话来自 ${began}，本次运行在 ${cwd}；用 --dir ${began} 可在那里运行`,
+  textCallsOld: (key) => `${key} 已过时：它只读取模型自行写出的调用`,
+  usePseudo: () => '请为此条目设置 tool_mode = "pseudo"，它还会告诉模型怎样写调用',
+  toolless: (model) => `${model} 在这里没有工具（tool_mode = "none"）：只能交谈，不能修改或运行任何东西`,
   unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
 } satisfies Partial<Says>;
 

@@ -1,7 +1,6 @@
 import type { Chunk, FinishReason, Usage } from "../../../core/mod.ts";
 import { reportedFailure, statusIn } from "../../errors.ts";
 import { type Endpoint, ProviderFailure } from "../../failure.ts";
-import { TextCalls } from "../../text_calls.ts";
 import { ThinkTags } from "../../think_tags.ts";
 import { type CallDelta, ToolCallCollector } from "../../tool_calls.ts";
 import type { EventReceiver } from "../../wire/events.ts";
@@ -56,8 +55,6 @@ const GAVE_UP = new Set(["insufficient_system_resource", "network_error", "abort
 
 export interface CollectorOptions {
   readonly thinkTags: boolean;
-  /** Tools whose calls are also read from the text; absent = text is text. */
-  readonly textCalls?: ReadonlySet<string>;
   readonly onCall?: (tool: string) => void;
 }
 
@@ -67,7 +64,6 @@ export class ReplyCollector implements EventReceiver {
   readonly #endpoint: Endpoint;
   readonly #onCall: ((tool: string) => void) | undefined;
   readonly #tags: ThinkTags | undefined;
-  readonly #textCalls: TextCalls | undefined;
   readonly #spoken = new SpokenText();
   /** True once text or reasoning has been seen. */
   hasOutput = false;
@@ -78,7 +74,6 @@ export class ReplyCollector implements EventReceiver {
     this.#endpoint = endpoint;
     this.#onCall = options.onCall;
     this.#tags = options.thinkTags ? new ThinkTags() : undefined;
-    this.#textCalls = options.textCalls ? new TextCalls(options.textCalls) : undefined;
   }
 
   /** Reads one event. Throws a ProviderFailure when it reports an error. */
@@ -110,9 +105,8 @@ export class ReplyCollector implements EventReceiver {
     const rest = this.#tags?.done === false ? this.#tags.end() : undefined;
     if (rest) {
       this.#append("reasoning", rest.reasoning);
-      this.#answer(rest.text);
+      this.#append("text", rest.text);
     }
-    if (this.#textCalls) this.#endTextCalls(this.#textCalls);
     return this.#spoken.end();
   }
 
@@ -162,24 +156,10 @@ export class ReplyCollector implements EventReceiver {
   }
 
   #text(text: string): void {
-    if (this.#tags === undefined || this.#tags.done) return this.#answer(text);
+    if (this.#tags === undefined || this.#tags.done) return this.#append("text", text);
     const told = this.#tags.push(text);
     this.#append("reasoning", told.reasoning);
-    this.#answer(told.text);
-  }
-
-  /** Text that is no reasoning: for the user, unless it may be a call. */
-  #answer(text: string): void {
-    if (this.#textCalls === undefined) return this.#append("text", text);
-    if (text !== "") this.hasOutput = true;
-    this.#append("text", this.#textCalls.push(text));
-  }
-
-  #endTextCalls(held: TextCalls): void {
-    const whole = this.finish !== "length" && this.finish !== "content_filter" && this.calls.size === 0;
-    const calls = whole ? held.calls() : [];
-    if (calls.length === 0) this.#append("text", held.rest);
-    calls.forEach((call, index) => this.#call({ index, function: call }));
+    this.#append("text", told.text);
   }
 
   #append(channel: Channel, text: string): void {

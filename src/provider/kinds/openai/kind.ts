@@ -1,5 +1,5 @@
 import type { KindOptions, ProviderKind } from "../../kind.ts";
-import type { ModelRequest, Provider } from "../../provider.ts";
+import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
@@ -44,7 +44,6 @@ function createOpenAi(options: KindOptions): Provider {
       new Reply({
         endpoint,
         thinkTags: entry.compat.think_tags,
-        ...(entry.compat.text_calls ? { textCalls: toolNames(request) } : {}),
         callIds: buffer.callIds(request),
         callIdPrefix: `call_${request.messages.length}`,
         ...(request.onCall ? { onCall: request.onCall } : {}),
@@ -54,8 +53,4 @@ function createOpenAi(options: KindOptions): Provider {
 
 function bearer({ apiKey }: KindOptions): Record<string, string> {
   return apiKey ? { authorization: `Bearer ${apiKey}` } : {};
-}
-
-function toolNames({ prefix, toolChoice }: ModelRequest): ReadonlySet<string> {
-  return new Set(toolChoice === "none" ? [] : prefix.tools.map(({ name }) => name));
 }

@@ -10,8 +10,6 @@ import { DELTA_SHAPE } from "./delta_shape.ts";
 export interface ReplyContext {
   readonly endpoint: Endpoint;
   readonly thinkTags: boolean;
-  /** Tools whose calls are also read from the text; absent = text is text. */
-  readonly textCalls?: ReadonlySet<string>;
   /** Ids of earlier calls of the conversation. */
   readonly callIds: ReadonlySet<string>;
   /** Beginning of ids for calls that come without one. */

@@ -1,0 +1,75 @@
+import type { ToolCall, ToolSchema } from "../../core/mod.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
+
+/** A call that came as text. */
+export interface TextCall {
+  readonly name: string;
+  /** A JSON object; of a call that cannot be read the text of the call itself. */
+  readonly arguments: string;
+}
+
+/** Lines that mean something, and lines that only look so because backslashes stand before them. */
+const MARKER_LINE = /^([ \t]*)(?=\\*%%(?:CMD|BLOCK|END|RESULT))/gim;
+const ESCAPED_LINE = /^([ \t]*)\\(?=\\*%%(?:CMD|BLOCK|END|RESULT))/gim;
+const PLAIN_KEY = /^[A-Za-z_][\w.-]*$/;
+/** Longer texts are easier to write, and to read, in a block. */
+const LONGEST_ATTRIBUTE = 100;
+
+/** The text with a backslash before each line that would be a marker. */
+export function escapeMarkers(text: string): string {
+  return text.includes("%%") ? text.replace(MARKER_LINE, "$1\\") : text;
+}
+
+/** Takes back what {@linkcode escapeMarkers} did. */
+export function unescapeMarkers(text: string): string {
+  return text.includes("\\") ? text.replace(ESCAPED_LINE, "$1") : text;
+}
+
+/**
+ * The call as the model is taught to write it, always the same text for the same call. A call that could not
+ * be read is its own text.
+ */
+export function writeCall({ name, arguments: text }: Pick<ToolCall, "name" | "arguments">): string {
+  const args = parseJson(text);
+  if (!isRecord(args)) return text;
+  const head = `%%CMD%% name=${JSON.stringify(name)}`;
+  if (!Object.keys(args).every((key) => PLAIN_KEY.test(key))) {
+    return `${head} arguments=${JSON.stringify(args)}\n%%END%%`;
+  }
+  const entries = Object.entries(args);
+  const inBlock = (value: unknown) => typeof value === "string" && needsBlock(value);
+  const attributes = entries.filter(([, value]) => !inBlock(value))
+    .map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+  const blocks = entries.filter(([, value]) => inBlock(value))
+    .map(([key, value]) => `%%BLOCK:${key}%%\n${escapeMarkers(String(value))}\n`);
+  return `${head}${attributes.join("")}\n${blocks.join("")}%%END%%`;
+}
+
+function needsBlock(value: string): boolean {
+  return value.length > LONGEST_ATTRIBUTE || /["\\\p{Cc}\u2028\u2029]/u.test(value);
+}
+
+/** A result as the model reads it. Contract: no text in it can end it or begin another one. */
+export function writeResult(number: number, name: string, content: string): string {
+  return `%%RESULT%% ${number} name=${JSON.stringify(name)}\n${escapeMarkers(content)}\n%%END%%`;
+}
+
+/** How a call of the tool looks: the first text that it needs in the head, further ones in blocks. */
+export function exampleCall({ name, parameters }: ToolSchema): string {
+  const [first, ...more] = requiredNames(parameters);
+  const properties = isRecord(parameters.properties) ? parameters.properties : {};
+  const isText = (key: string) => {
+    const property = properties[key];
+    return isRecord(property) && property.type === "string" && !Array.isArray(property.enum);
+  };
+  const attribute = (key: string) => ` ${key}=${isText(key) ? '"…"' : "…"}`;
+  const heads = [...(first === undefined ? [] : [first]), ...more.filter((key) => !isText(key))];
+  const blocks = more.filter(isText).map((key) => `%%BLOCK:${key}%%\n…\n`);
+  return `%%CMD%% name=${JSON.stringify(name)}${heads.map(attribute).join("")}\n${blocks.join("")}%%END%%`;
+}
+
+export function requiredNames(parameters: ToolSchema["parameters"]): readonly string[] {
+  return Array.isArray(parameters.required)
+    ? parameters.required.filter((key): key is string => typeof key === "string")
+    : [];
+}
