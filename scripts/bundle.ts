@@ -42,10 +42,10 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 
 /**
  * Parts of the program in files of their own (`reasonix.chat.js`, …), each with names that only its first
- * modules export: the chat, what talks to MCP servers once they start, provider kinds beside the usual one,
- * and what is seldom needed (setup, import, export, edits of the configuration, answers in a form). Runs without them do not pay for them, and
- * what the chat executes at its start is in the code cache of its own file. Tools that change files stay with
- * the program: their process may load nothing from the address that a program came from.
+ * modules export: the chat, what talks to MCP servers once they start, provider kinds, and what is seldom
+ * needed (setup, import, export, edits of the configuration, answers in a form). Runs without them do not pay
+ * for them, and what the chat executes at its start is in the code cache of its own file. Tools that change
+ * files stay with the program: their process may load nothing from the address that a program came from.
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   chat: ["runChat", "chatOpener"],
