@@ -7,6 +7,7 @@ import { chatCommand, withChat } from "./routes/chat.ts";
 import { argument, flag, NONE } from "./routes/parameters.ts";
 import { contextCommand, doctorCommand, statsCommand } from "./routes/reports.ts";
 import { mcpRoutes } from "./routes/mcp.ts";
+import { modelRoutes } from "./routes/models.ts";
 import { permissionRoutes, sandboxRoutes, trustCommand } from "./routes/access.ts";
 import { pluginRoutes } from "./routes/plugin.ts";
 import { skillRoutes } from "./routes/skills.ts";
@@ -106,6 +107,7 @@ const ROUTES = {
   session: sessionRoutes,
   stats: statsCommand,
   context: contextCommand,
+  models: modelRoutes,
   skills: skillRoutes,
   mcp: mcpRoutes,
   permissions: permissionRoutes,

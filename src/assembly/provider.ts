@@ -50,6 +50,7 @@ async function configuredModel({ paths, loaded, effort, record }: AssemblyOption
       date: new Date().toISOString().slice(0, 10),
       platform: PLATFORM,
     },
+    home: paths.home,
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(effort === undefined ? {} : { effort }),
     ...(record === undefined ? {} : { record: { file: record } }),
@@ -114,6 +115,7 @@ export async function providerOf(loaded: LoadedConfig, reference: string): Promi
     entry,
     model,
     version: VERSION,
+    home: loaded.home,
     ...(apiKey === undefined ? {} : { apiKey }),
   });
 }

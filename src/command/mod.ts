@@ -21,5 +21,8 @@ export const loadDoctor = lazy(() => import("./doctor/mod.ts"));
 /** Commands of Markdown files. */
 export const loadMarkdownCommands = lazy(() => import("./markdown/mod.ts"));
 
+/** The models that can be chosen. */
+export const loadModels = lazy(() => import("./panels/models.ts"));
+
 /** Lines of a run that nobody watches. */
 export const loadHeadless = lazy(() => import("./headless.ts"));

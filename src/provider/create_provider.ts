@@ -17,6 +17,8 @@ export interface CreateOptions {
   readonly version: string;
   /** Overrides the effort of the entry. */
   readonly effort?: string;
+  /** Reasonix home, where tables of models lie that were fetched. */
+  readonly home?: string;
   /** Values that differ between runs, by name (`workspace`, `home`, …); cassettes hold `{{name}}` instead. */
   readonly values?: Readonly<Record<string, string>>;
   readonly deps?: Partial<ProviderDeps>;

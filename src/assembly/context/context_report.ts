@@ -33,7 +33,7 @@ export async function contextReportOf(
   const prefix: Prefix = state.prefix ?? { system: inputs.system, tools: registry.schemas() };
   const { contextReport } = await loadReport();
   const { auto, ratio } = config.compaction;
-  const info = await modelInfo({ entry, model });
+  const info = await modelInfo({ entry, model, home: loaded.home });
   const asked = info.contextWindow === undefined ? await askServerWindow(loaded, choice) : undefined;
   const source = asked?.source ?? (entry.context_window === undefined ? "facts" : "declared");
   return await contextReport({

@@ -66,7 +66,7 @@ export function vendorModel({ config, keys }: LoadedConfig, reference: string): 
 }
 
 /** Vendors whose key there is, and that no file names. */
-function vendorsWithKey({ config, keys }: LoadedConfig): ProviderEntry[] {
+export function vendorsWithKey({ config, keys }: LoadedConfig): ProviderEntry[] {
   const named = new Set(config.providers.map(({ name }) => name));
   const hasKey = (name: string) => lookUpSecret(name, keys) !== undefined;
   return VENDORS.filter(({ name }) => !named.has(name))

@@ -10,6 +10,8 @@ export interface ModelInfoOptions {
   readonly model: string;
   /** Overrides the effort of the entry. */
   readonly effort?: string | undefined;
+  /** Reasonix home, where fetched tables lie; absent: only those that come with the program count. */
+  readonly home?: string | undefined;
 }
 
 /**
@@ -17,11 +19,11 @@ export interface ModelInfoOptions {
  * of facts. What nobody says is absent. Rejects like {@linkcode factsOf}.
  */
 export async function modelInfo(
-  { entry: whole, model, effort }: ModelInfoOptions,
+  { entry: whole, model, effort, home }: ModelInfoOptions,
 ): Promise<ModelInfo> {
   const entry = withModelSettings(whole, model);
   const wanted = effort ?? entry.effort;
-  const facts = isDeclared(entry, wanted) ? undefined : await factsOf(entry, model);
+  const facts = isDeclared(entry, wanted) ? undefined : await factsOf(entry, model, home);
   const price = entry.price ? declaredPrice(entry.price) : priceOf(facts, entry);
   const reasoning = reasoningOf(entry, facts);
   const window = entry.context_window ?? facts?.window;

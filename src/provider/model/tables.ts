@@ -40,6 +40,9 @@ export interface FactsTable {
   readonly models: Readonly<Record<string, ModelFacts>>;
 }
 
+/** Name of the file below the Reasonix home that holds the tables which the user fetched. */
+export const FETCHED = "models.jsonl";
+
 /** The models of each vendor that is known by name, a file each; loaded when one of its models is used. */
 export const FACT_TABLES: Readonly<Record<string, () => Promise<FactsTable>>> = {
   anthropic: async () => (await import("./tables/anthropic.json", { with: { type: "json" } })).default,

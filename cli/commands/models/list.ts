@@ -1,0 +1,58 @@
+import { loadTrustedConfig } from "../../../src/assembly/mod.ts";
+import { modelsOf, type ProviderEntry } from "../../../src/config/mod.ts";
+import { loadModels } from "../../../src/command/mod.ts";
+import { tableModels } from "../../../src/provider/mod.ts";
+import { grouped } from "../../../src/view/mod.ts";
+import type { CliContext } from "../../terminal/process.ts";
+import { outputWidth, printableJson, table } from "../../terminal/table.ts";
+import { runPaths } from "../../terminal/working_directory.ts";
+import { effortText, type KnownModel, knownModel, knownModelJson } from "./known.ts";
+
+interface ListFlags {
+  readonly all?: boolean;
+  readonly json?: boolean;
+}
+
+/** Lists the models of the configuration and of vendors whose key there is, with what is known of each. */
+export async function list(this: CliContext, flags: ListFlags): Promise<void> {
+  const { cwd, home, env } = runPaths(this);
+  const loaded = await loadTrustedConfig({ cwd, home, env }, { ignoreUntrusted: true });
+  const { vendorsWithKey } = await loadModels();
+  const entries = [...loaded.config.providers, ...vendorsWithKey(loaded)];
+  const names = async (entry: ProviderEntry) =>
+    flags.all ? [...new Set([...modelsOf(entry), ...await tableModels(entry, home)])] : modelsOf(entry);
+  const known = await Promise.all(
+    entries.map(async (entry) =>
+      await Promise.all((await names(entry)).map((model) => knownModel(loaded, entry, model)))
+    ),
+  );
+  const all = known.flat();
+  this.process.stdout.write(
+    flags.json ? `${printableJson(JSON.stringify(all.map(knownModelJson), null, 2))}\n` : listText(all),
+  );
+}
+
+function listText(all: readonly KnownModel[]): string {
+  if (all.length === 0) return "No model is configured; reasonix setup sets one up\n";
+  const width = outputWidth();
+  const text = table(
+    ["MODEL", "WINDOW", "REPLY", "IMAGES", "IN", "CACHED", "OUT", "PER MILLION", "EFFORT"],
+    all.map(({ name, entry, info, facts }) => {
+      const { contextWindow, outputLimit, price } = info;
+      const sees = entry.vision ?? facts?.vision;
+      return [
+        name,
+        contextWindow === undefined ? "unknown" : grouped(contextWindow),
+        outputLimit === undefined ? "unknown" : grouped(outputLimit),
+        sees === undefined ? "unknown" : sees ? "yes" : "no",
+        price ? String(price.input) : "unknown",
+        price ? String(price.cachedInput) : "",
+        price ? String(price.output) : "",
+        price ? [price.currency, price.date ?? ""].join(" ").trim() : "",
+        effortText(info) ?? "unknown",
+      ];
+    }),
+    { right: ["WINDOW", "REPLY", "IN", "CACHED", "OUT"], ...(width === undefined ? {} : { width }) },
+  );
+  return `${text}Long requests and writing to the cache may cost more: reasonix models show MODEL\n`;
+}

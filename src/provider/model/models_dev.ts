@@ -1,0 +1,198 @@
+import { EFFORT_LEVELS } from "../../config/mod.ts";
+import { ReasonixError } from "../../core/mod.ts";
+import { saveFile } from "../../util/atomic_write.ts";
+import { isRecord } from "../../util/json.ts";
+import type { ReasoningFacts } from "./effort.ts";
+import type { FetchedHeader } from "./fetched.ts";
+import { type FactPrice, type FactRates, FETCHED, type ModelFacts } from "./tables.ts";
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** The models of one provider of a list, and the host of its address. */
+interface ListedProvider {
+  readonly host?: string;
+  readonly models: Readonly<Record<string, ModelFacts>>;
+}
+
+interface ModelList {
+  /** By the names that the program has for vendors; those of the list where it has none. */
+  readonly providers: ReadonlyMap<string, ListedProvider>;
+  /** Models that could not be read. */
+  readonly skipped: number;
+}
+
+/** Vendors that models.dev calls otherwise than this program. */
+const NAMES: Readonly<Record<string, string>> = {
+  "alibaba-cn": "dashscope",
+  moonshotai: "moonshot",
+  "siliconflow-cn": "siliconflow",
+  xiaomi: "mimo",
+  zhipuai: "zhipu",
+};
+
+/** What a list brought, and the file that it is kept in. */
+export interface KeptList {
+  readonly file: string;
+  readonly providers: number;
+  readonly models: number;
+  /** Models that could not be read. */
+  readonly skipped: number;
+}
+
+/**
+ * Keeps a list of models as tables below the Reasonix home, in place of the one before. Rejects with a
+ * ReasonixError; the old tables then stay.
+ */
+export async function keepModelList(
+  home: string,
+  text: string,
+  { date, source }: Pick<FetchedHeader, "date" | "source">,
+): Promise<KeptList> {
+  const { providers, skipped } = readModelList(text, source);
+  const encoder = new TextEncoder();
+  const tables: Record<string, [number, number]> = {};
+  const hosts: Record<string, string> = {};
+  const lines: string[] = [];
+  let at = 0;
+  for (const [name, { host, models }] of providers) {
+    const line = JSON.stringify(models);
+    const { length } = encoder.encode(line);
+    tables[name] = [at, length];
+    if (host !== undefined) hosts[host] ??= name;
+    lines.push(line);
+    at += length + 1;
+  }
+  const header: FetchedHeader = { date, source, tables, hosts };
+  const file = `${home}/${FETCHED}`;
+  await saveFile(file, `${[JSON.stringify(header), ...lines].join("\n")}\n`);
+  const counts = [...providers.values()].map(({ models }) => Object.keys(models).length);
+  return { file, providers: providers.size, models: counts.reduce((sum, count) => sum + count, 0), skipped };
+}
+
+/** Reads a list in the format of `https://models.dev/api.json`: providers by name, each with its models. */
+function readModelList(text: string, source: string): ModelList {
+  const list = parse(text, source);
+  const providers = new Map<string, ListedProvider>();
+  let skipped = 0;
+  for (const [name, provider] of Object.entries(list)) {
+    if (!isRecord(provider) || !isRecord(provider.models)) continue;
+    const models: Record<string, ModelFacts> = {};
+    for (const [id, model] of Object.entries(provider.models)) {
+      const facts = isRecord(model) ? readModel(model, name) : undefined;
+      if (facts) models[id] = facts;
+      else skipped += 1;
+    }
+    const host = URL.parse(String(provider.api ?? ""))?.host;
+    if (Object.keys(models).length === 0) continue;
+    const known = Object.hasOwn(NAMES, name) ? NAMES[name] ?? name : name;
+    providers.set(known, { models, ...(host === undefined ? {} : { host }) });
+  }
+  if (providers.size === 0) throw noList(source, "it names no provider with models");
+  return { providers, skipped };
+}
+
+function parse(text: string, source: string): Json {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw noList(source, `it is not JSON (${error instanceof Error ? error.message : error})`);
+  }
+  if (isRecord(value)) return value;
+  throw noList(source, "it is not a JSON object");
+}
+
+function noList(source: string, reason: string): ReasonixError {
+  return new ReasonixError(`Cannot use ${source} as a list of models: ${reason}`, {
+    exit: "usage",
+    remedy: "give the format of https://models.dev/api.json; the tables that are there stay as they are",
+  });
+}
+
+/** Undefined for what lacks the sizes that every model has. */
+function readModel(model: Json, provider: string): ModelFacts | undefined {
+  const { context, input, output } = isRecord(model.limit) ? model.limit : {};
+  const window = tokens(input) ?? tokens(context);
+  const limit = tokens(output);
+  const price = isRecord(model.cost) ? readPrice(model.cost, provider) : undefined;
+  const kinds = isRecord(model.modalities) ? model.modalities.input : undefined;
+  const reasoning = readReasoning(model);
+  if (window === undefined && limit === undefined && price === undefined) return undefined;
+  return {
+    ...(window === undefined ? {} : { window }),
+    ...(limit === undefined ? {} : { output: limit }),
+    ...(Array.isArray(kinds) ? { vision: kinds.includes("image") } : {}),
+    ...(typeof model.tool_call === "boolean" ? { tools: model.tool_call } : {}),
+    ...(reasoning ? { reasoning } : {}),
+    ...(price ? { price } : {}),
+  };
+}
+
+/** A limit of 0 tokens stands for one that nobody wrote down. */
+function tokens(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : undefined;
+}
+
+function readPrice(cost: Json, provider: string): FactPrice | undefined {
+  const rates = readRates(cost, provider);
+  // Two zeros are plans and free offers as well as prices that nobody wrote down.
+  if (!rates || rates.input + rates.output === 0) return undefined;
+  const tiers = (Array.isArray(cost.tiers) ? cost.tiers : []).flatMap((tier) => {
+    const above = isRecord(tier) && isRecord(tier.tier) ? tokens(tier.tier.size) : undefined;
+    const own = isRecord(tier) ? readRates(tier, provider) : undefined;
+    return above === undefined || !own ? [] : [{ above, ...own }];
+  });
+  const long = tiers.length === 0 && isRecord(cost.context_over_200k)
+    ? readRates(cost.context_over_200k, provider)
+    : undefined;
+  const all = long ? [{ above: 200_000, ...long }] : tiers;
+  return { ...rates, ...(all.length > 0 ? { tiers: all } : {}) };
+}
+
+function readRates(cost: Json, provider: string): FactRates | undefined {
+  const input = money(cost.input);
+  const output = money(cost.output);
+  const read = money(cost.cache_read);
+  const written = money(cost.cache_write) || undefined;
+  if (input === undefined || output === undefined) return undefined;
+  return {
+    input,
+    output,
+    ...(read === undefined ? {} : { cachedInput: read }),
+    ...(written === undefined ? {} : { cacheWrite: written }),
+    // The list has the price of five minutes only; an hour costs twice the input at this vendor.
+    ...(written !== undefined && provider === "anthropic" ? { cacheWrite1h: input * 2 } : {}),
+  };
+}
+
+function money(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
+}
+
+function readReasoning({ reasoning, reasoning_options }: Json): ReasoningFacts | undefined {
+  if (typeof reasoning !== "boolean") return undefined;
+  if (!reasoning) return { thinks: false };
+  // Nothing is known of how to ask, which is not the same as that one cannot.
+  if (!Array.isArray(reasoning_options)) return undefined;
+  const options = reasoning_options.filter(isRecord);
+  const levels = options.find(({ type }) => type === "effort")?.values;
+  const budget = options.find(({ type }) => type === "budget_tokens");
+  const named = Array.isArray(levels) ? levels.filter((level) => typeof level === "string") : [];
+  return {
+    thinks: true,
+    ...(options.some(({ type }) => type === "toggle") ? { toggle: true } : {}),
+    ...(named.length > 0 ? { levels: named.sort((a, b) => rank(a) - rank(b)) } : {}),
+    ...(budget ? { budget: bounds(budget) } : {}),
+  };
+}
+
+function rank(level: string): number {
+  return EFFORT_LEVELS.findIndex((known) => known === level);
+}
+
+function bounds({ min, max }: Json): NonNullable<ReasoningFacts["budget"]> {
+  return {
+    ...(money(min) === undefined ? {} : { min: Number(min) }),
+    ...(money(max) === undefined ? {} : { max: Number(max) }),
+  };
+}
