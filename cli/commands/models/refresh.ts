@@ -24,7 +24,7 @@ export async function refresh(this: CliContext, { from = USUAL }: { readonly fro
 async function download(url: string): Promise<string> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
-    if (!response.ok) throw new Error(`it answered ${response.status}`);
+    if (!response.ok) throw new Error(`The server answered ${response.status}`);
     return await readLimited(response.body);
   } catch (error) {
     throw new ReasonixError(`Cannot fetch ${url}: ${errorMessage(error)}`, {
@@ -39,7 +39,7 @@ async function readLimited(body: ReadableStream<Uint8Array<ArrayBuffer>> | null)
   let text = "";
   for await (const bytes of body ?? []) {
     text += decoder.decode(bytes, { stream: true });
-    if (text.length > MOST_BYTES) throw new Error(`it is longer than ${MOST_BYTES / 1024 / 1024} MiB`);
+    if (text.length > MOST_BYTES) throw new Error(`The answer is longer than ${MOST_BYTES / 1024 / 1024} MiB`);
   }
   return text + decoder.decode();
 }

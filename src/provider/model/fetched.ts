@@ -2,8 +2,8 @@ import { isRecord } from "../../util/json.ts";
 import type { FactsTable } from "./tables.ts";
 
 /**
- * The first line of the file of fetched tables. A line per provider follows; a run reads the one that it needs
- * by its place behind the first line, in bytes.
+ * The first line of the file of fetched tables. A line per provider follows; a run reads the one that it
+ * needs by its place behind the first line, in bytes.
  */
 export interface FetchedHeader {
   readonly date: string;
@@ -13,8 +13,8 @@ export interface FetchedHeader {
 }
 
 /**
- * Returns the fetched table of a vendor, or of whoever has this address. Undefined: there is none, or the file
- * is damaged, so that the built-in tables count.
+ * Returns the fetched table of a vendor, or of whoever has this address. Undefined: there is none, or the
+ * file is damaged, so that the built-in tables count.
  */
 export function readFetched(file: string, vendor: string | undefined, url: string): FactsTable | undefined {
   try {
