@@ -39,7 +39,9 @@ async function readLimited(body: ReadableStream<Uint8Array<ArrayBuffer>> | null)
   let text = "";
   for await (const bytes of body ?? []) {
     text += decoder.decode(bytes, { stream: true });
-    if (text.length > MOST_BYTES) throw new Error(`The answer is longer than ${MOST_BYTES / 1024 / 1024} MiB`);
+    if (text.length > MOST_BYTES) {
+      throw new Error(`The answer is longer than ${MOST_BYTES / 1024 / 1024} MiB`);
+    }
   }
   return text + decoder.decode();
 }
