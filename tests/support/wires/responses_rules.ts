@@ -136,6 +136,7 @@ function checkStrict(schema: Json, name: string, at: readonly string[]): void {
   } else if (schema.type === "object") refuse("object schema without 'properties'.");
   if (schema.type === "array" && !schema.items) refuse("array schema missing items.");
   if (schema.items) checkStrict(schema.items, name, [...at, "items"]);
+  for (const [key, inner] of Object.entries(schema.$defs ?? {})) checkStrict(inner, name, ["$defs", key]);
   for (const [index, inner] of (schema.anyOf ?? []).entries()) {
     checkStrict(inner, name, [...at, "anyOf", String(index)]);
   }

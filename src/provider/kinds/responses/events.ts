@@ -123,7 +123,7 @@ export class ResponseCollector implements EventReceiver {
   }
 
   #added(item: Fields, index: unknown): void {
-    this.output.open(item, index);
+    this.output.announce(item, index);
     if (item.type === "function_call" && typeof item.name === "string") this.#onCall?.(item.name);
   }
 

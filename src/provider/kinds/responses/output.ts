@@ -61,13 +61,26 @@ export class OutputItems {
     return opened;
   }
 
+  /** An item that the server announces; some announce one twice. */
+  announce(item: Fields, index: unknown): void {
+    const known = this.#withId(item);
+    if (known === undefined || known.done) this.open(item, index);
+  }
+
   /** The item that an event is about, which is opened when the server has not announced it. */
-  at({ output_index: index, item_id: id }: Fields, type: string): OutputItem {
+  at(place: Fields, type: string): OutputItem {
+    return this.#unfinished(place, type) ?? this.open({ type, id: place.item_id }, place.output_index);
+  }
+
+  #unfinished({ output_index: index, item_id: id }: Fields, type: string): OutputItem | undefined {
     const same = this.list.filter((item) => item.type === type && !item.done);
     return same.findLast((item) => index !== undefined && item.index === index) ??
       same.findLast((item) => id !== undefined && item.id === id) ??
-      (index === undefined && id === undefined ? same.at(-1) : undefined) ??
-      this.open({ type, id }, index);
+      (index === undefined && id === undefined ? same.at(-1) : undefined);
+  }
+
+  #withId({ type, id }: Fields): OutputItem | undefined {
+    return id ? this.list.find((item) => item.type === type && item.id === id) : undefined;
   }
 
   /** A further piece of a text of an item. */
@@ -80,9 +93,9 @@ export class OutputItems {
 
   /** An item as a whole. */
   finish(whole: Fields, index: unknown): void {
-    const again = this.list.find((item) => item.done && item.index === index && repeats(item, whole));
-    const item = again ?? this.at({ output_index: index, item_id: whole.id }, String(whole.type));
-    this.#complete(item, whole);
+    const place = { output_index: index, item_id: whole.id };
+    const known = this.#unfinished(place, String(whole.type)) ?? this.#withId(whole);
+    this.#complete(known ?? this.open(whole, index), whole);
   }
 
   /** All items, with the end of the reply: each completes the one of its type that has the same place. */
@@ -99,8 +112,7 @@ export class OutputItems {
 
   #complete(item: OutputItem, whole: Fields): void {
     // A server that repeats an item may leave out what is long.
-    const [older, newer] = item.done ? [whole, item.fields] : [item.fields, whole];
-    item.fields = { ...older, ...present(newer) };
+    item.fields = { ...item.fields, ...present(whole) };
     item.done = true;
     const given = item.fields.arguments;
     if (typeof given === "string" && given.length > item.written.length) item.written = given;
@@ -123,11 +135,6 @@ export class OutputItems {
     item.pieces.push(piece);
     return piece;
   }
-}
-
-/** Says that a whole item came before, in the same place with the same name. */
-function repeats({ id, type }: OutputItem, whole: Fields): boolean {
-  return typeof id === "string" && id !== "" && id === whole.id && type === whole.type;
 }
 
 function channelOf(field: Field | undefined): Channel {

@@ -1,5 +1,5 @@
-import type { ProviderEntry } from "../../../config/mod.ts";
 import type { ProviderFailure } from "../../failure.ts";
+import type { KindOptions } from "../../kind.ts";
 
 /** Words by which servers refuse a field, or its value, that they or the model do not know. */
 const REFUSED_FIELD =
@@ -7,6 +7,8 @@ const REFUSED_FIELD =
 const NOT_SUPPORTED = /['"`]([\w.]+)['"`](?: parameter)? is not (?:supported|allowed|permitted)/i;
 /** OpenAI shows summaries only to organizations that have proved who they are. */
 const UNVERIFIED = /verified to (?:generate|stream) reasoning summar/i;
+/** Models that do not reason have nothing to encrypt. */
+const NOTHING_SEALED = /encrypted content is not supported/i;
 
 /** Fields that a request is as good without. */
 const OPTIONAL = new Set([
@@ -14,6 +16,7 @@ const OPTIONAL = new Set([
   "top_p",
   "text.verbosity",
   "reasoning.summary",
+  "reasoning.effort",
   "reasoning",
   "prompt_cache_key",
   "include",
@@ -32,6 +35,7 @@ export function isPreviousLost({ error }: ProviderFailure): boolean {
 export function refusedField({ error }: ProviderFailure): string | undefined {
   if (error.status !== 400 && error.status !== 422) return undefined;
   if (UNVERIFIED.test(error.message)) return "reasoning.summary";
+  if (NOTHING_SEALED.test(error.message)) return "include";
   const name = (REFUSED_FIELD.exec(error.message) ?? NOT_SUPPORTED.exec(error.message))?.[1];
   if (name === undefined) return undefined;
   if (name === "verbosity" || name === "summary") {
@@ -41,7 +45,7 @@ export function refusedField({ error }: ProviderFailure): string | undefined {
 }
 
 /** Reports whether the user asked for a field, who then has to know that it is left out. */
-export function isAskedFor(field: string, entry: ProviderEntry): boolean {
+export function isAskedFor(field: string, { entry, effort }: Pick<KindOptions, "entry" | "effort">): boolean {
   switch (field) {
     case "temperature":
     case "top_p":
@@ -50,7 +54,8 @@ export function isAskedFor(field: string, entry: ProviderEntry): boolean {
     case "text.verbosity":
       return entry.verbosity !== undefined;
     case "reasoning":
-      return Boolean(entry.effort);
+    case "reasoning.effort":
+      return effort !== undefined;
     default:
       return false;
   }

@@ -64,7 +64,7 @@ export function head(
     model: model.id,
     stream: true,
     store: entry.store,
-    include: ["reasoning.encrypted_content"],
+    ...(model.reasoning?.thinks === false ? {} : { include: ["reasoning.encrypted_content"] }),
     ...(system === "" ? {} : { instructions: safeText(system) }),
     prompt_cache_key: cacheKey(model.id, system, all),
     reasoning: reasoningFields(options),

@@ -62,7 +62,7 @@ export class ResponsesWire {
     if (field === undefined || this.#refused.has(field)) return undefined;
     this.#refused.add(field);
     this.#buffer = this.#newBuffer();
-    return isAskedFor(field, this.#options.entry) ? { without: field } : {};
+    return isAskedFor(field, this.#options) ? { without: field } : {};
   }
 
   #newBuffer(): RequestBuffer {

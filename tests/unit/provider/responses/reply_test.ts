@@ -159,6 +159,19 @@ const FORMS: readonly (readonly [name: string, body: string])[] = [
     stream(...WHOLE.slice(0, -1), { ...END, response: { ...COMPLETED, output: [] } }),
   ],
   ["every item has the same place", stream(...WHOLE.map((event) => ({ ...event, output_index: 0 })))],
+  [
+    "items are announced and ended twice",
+    stream(...WHOLE.flatMap((event) => "item" in event ? [event, event] : [event])),
+  ],
+  [
+    "an item ends early, and again when it is whole",
+    stream(
+      ...ADDED,
+      ...DONE.map((event, at) => ({ ...event, item: { ...OUTPUT[at], encrypted_content: null } })),
+      ...DONE,
+      END,
+    ),
+  ],
   ["no event names its type in a line of its own", stream(...WHOLE).replaceAll(/^event: .*\n/gm, "")],
   ["lines end in CRLF and [DONE] follows", `${stream(...WHOLE)}data: [DONE]\n\n`.replaceAll("\n", "\r\n")],
   ["it is one JSON object", JSON.stringify(COMPLETED)],
