@@ -52,6 +52,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   mcp_servers: ["Connection", "httpAccess", "signIn", "elicitation", "Sampling"],
   tools: ["createCommandJudge", "openJail", "Compactor", "bash"],
   anthropic: ["anthropic"],
+  responses: ["responses"],
   more: [
     "setup",
     "setUp",
