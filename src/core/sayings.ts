@@ -21,6 +21,8 @@ export interface SayingWords {
   readonly addCredit: [];
   readonly needsTools: [model: string];
   readonly goesWithout: [field: string];
+  readonly dayQuota: [];
+  readonly noQuota: [];
   readonly redirected: [url: string];
   readonly nameKey: [];
   readonly checkKey: [name: string];

@@ -49,6 +49,9 @@ export interface Reported {
   readonly shouldRetry?: boolean | undefined;
   /** The name under which the server's own people find the request. */
   readonly requestId?: string | undefined;
+  /** What it comes to, where a wire says so in more than words. */
+  readonly kind?: ProviderErrorKind;
+  readonly remedy?: Phrase;
 }
 
 const RETRYABLE: ReadonlySet<ProviderErrorKind> = new Set([
@@ -61,13 +64,14 @@ const RETRYABLE: ReadonlySet<ProviderErrorKind> = new Set([
 
 /** The failure for an error status or an error object. */
 export function reportedFailure(reported: Reported, endpoint: Endpoint): ProviderFailure {
-  const kind = kindOf(reported);
+  const kind = reported.kind ?? kindOf(reported);
   const { requestId } = reported;
   const said = `${quote(readable(reported.text), endpoint)}${
     requestId === undefined ? "" : ` (request ${quote(requestId, endpoint)})`
   }`.trim();
   const status = reported.status === undefined ? "an error in its reply" : `status ${reported.status}`;
-  const remedy = remedyOfWords(reported, endpoint) ?? remedyFor(kind, endpoint, reported.status);
+  const words = reported.kind === undefined ? remedyOfWords(reported, endpoint) : reported.remedy;
+  const remedy = words ?? remedyFor(kind, endpoint, reported.status);
   const message = `${nameOf(endpoint)} answered ${WHAT[kind] ?? "with"} ${status}` +
     `${said ? `: ${said}` : ""}${remedy ? `; ${remedy.text}` : ""}`;
   const answered: Saying = [

@@ -1,5 +1,5 @@
 import type { Chunk } from "../../core/mod.ts";
-import { connectionFailure, reportedFailure } from "../errors.ts";
+import { connectionFailure, type Reported, reportedFailure } from "../errors.ts";
 import { type Endpoint, nameOf, ProviderFailure } from "../failure.ts";
 import type { ProviderDeps } from "../kind.ts";
 import { retryAfter } from "../retry.ts";
@@ -44,6 +44,8 @@ export interface Attempt {
   readonly body: Uint8Array<ArrayBuffer>;
   readonly endpoint: Endpoint;
   readonly reply: ReplyReader;
+  /** Reads more out of a refusal than its status and words say. */
+  readonly reported?: ((reported: Reported) => Reported) | undefined;
   readonly firstByteMs: number;
   readonly idleMs: number;
 }
@@ -113,10 +115,10 @@ export async function* streamReply(
 
 /** Returns the response once its head has come. Throws ProviderFailure when its status is no success. */
 async function send(attempt: Attempt, deps: ProviderDeps, signal: AbortSignal): Promise<Response> {
-  const { url, headers, body, endpoint } = attempt;
+  const { url, headers, body } = attempt;
   const init = { method: "POST", headers, body: await requestBody(body), signal };
   const response = await deps.fetch(url, init);
-  if (!response.ok) throw await statusFailure(response, endpoint, deps);
+  if (!response.ok) throw await statusFailure(response, attempt, deps);
   return response;
 }
 
@@ -177,7 +179,7 @@ function byteReader(
 
 async function statusFailure(
   response: Response,
-  endpoint: Endpoint,
+  { endpoint, reported = (as) => as }: Attempt,
   deps: ProviderDeps,
 ): Promise<ProviderFailure> {
   const read = byteReader(response.body);
@@ -188,14 +190,17 @@ async function statusFailure(
       text += decoder.decode(bytes, { stream: true });
     }
   } catch { /* the status says enough */ }
-  return reportedFailure({
-    status: response.status,
-    text,
-    redirectedTo: response.redirected ? response.url : undefined,
-    retryAfterMs: retryAfter(response.headers, deps.clock.now()),
-    shouldRetry: response.headers.get("x-should-retry") === "false" ? false : undefined,
-    requestId: response.headers.get("request-id") ?? response.headers.get("x-request-id") ?? undefined,
-  }, endpoint);
+  return reportedFailure(
+    reported({
+      status: response.status,
+      text,
+      redirectedTo: response.redirected ? response.url : undefined,
+      retryAfterMs: retryAfter(response.headers, deps.clock.now()),
+      shouldRetry: response.headers.get("x-should-retry") === "false" ? false : undefined,
+      requestId: response.headers.get("request-id") ?? response.headers.get("x-request-id") ?? undefined,
+    }),
+    endpoint,
+  );
 }
 
 function timeoutFailure(limit: Limit, endpoint: Endpoint): ProviderFailure {

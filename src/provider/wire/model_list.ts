@@ -1,5 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
-import { connectionFailure, protocolFailure, reportedFailure } from "../errors.ts";
+import { connectionFailure, protocolFailure, type Reported, reportedFailure } from "../errors.ts";
 import { type Endpoint, ProviderFailure } from "../failure.ts";
 import type { ProviderDeps } from "../kind.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
@@ -12,8 +12,12 @@ export interface ModelQuery {
   readonly headers: Readonly<Record<string, string>>;
   readonly endpoint: Endpoint;
   readonly fetch: ProviderDeps["fetch"];
-  /** Where a list comes in pages: the size to ask for, and the parameter that takes the last of a page. */
-  readonly pages?: { readonly limit: string; readonly next: string };
+  /** Where a list comes in pages: how many to ask for, and the parameter that says where to go on. */
+  readonly pages?: { readonly size: readonly [name: string, value: string]; readonly next: string };
+  /** The identifier of a model of the list; undefined for one that is of no use here. */
+  readonly name?: (model: Readonly<Record<string, unknown>>) => string | undefined;
+  /** Reads more out of a refusal than its status and words say. */
+  readonly reported?: (reported: Reported) => Reported;
 }
 
 /** Identifiers of the models the endpoint offers, in its order. Rejects with a ReasonixError. */
@@ -33,7 +37,7 @@ export async function listModels(query: ModelQuery, signal?: AbortSignal): Promi
 
 async function ask(query: ModelQuery, signal: AbortSignal): Promise<readonly string[]> {
   const url = new URL(query.url);
-  if (query.pages) url.searchParams.set("limit", query.pages.limit);
+  if (query.pages) url.searchParams.set(...query.pages.size);
   const names: string[] = [];
   for (let page = 0; page < MOST_PAGES; page++) {
     const { models, last } = await askPage(query, url, signal);
@@ -46,25 +50,30 @@ async function ask(query: ModelQuery, signal: AbortSignal): Promise<readonly str
 
 /** One page of a list; `last` is where the next one goes on, if there is one. */
 async function askPage(
-  { headers, endpoint, fetch }: ModelQuery,
+  { headers, endpoint, fetch, name = nameOf, reported = (as) => as }: ModelQuery,
   url: URL,
   signal: AbortSignal,
 ): Promise<{ readonly models: readonly string[]; readonly last?: string }> {
   const response = await fetch(url, { headers: { ...headers, accept: "application/json" }, signal });
   const text = await response.text();
-  if (!response.ok) throw reportedFailure({ status: response.status, text }, endpoint);
+  if (!response.ok) throw reportedFailure(reported({ status: response.status, text }), endpoint);
   const body = parseJson(text);
-  const { data, models, has_more: more, last_id: last } = isRecord(body) ? body : { data: body };
+  const fields = isRecord(body) ? body : { data: body };
+  const { data, models, has_more: more, last_id: lastId, nextPageToken: token } = fields;
+  const last = more === true ? lastId : token;
   const list = data ?? models;
   if (!Array.isArray(list)) {
     throw protocolFailure("did not answer with a list of models; check base_url", endpoint);
   }
   return {
-    models: list.map((model: { id?: unknown; name?: unknown } | null) => model?.id ?? model?.name).filter(
-      isString,
-    ),
-    ...(more === true && isString(last) ? { last } : {}),
+    models: list.filter(isRecord).map(name).filter(isString),
+    ...(isString(last) && last !== "" ? { last } : {}),
   };
+}
+
+function nameOf({ id, name }: Readonly<Record<string, unknown>>): string | undefined {
+  const known = id ?? name;
+  return isString(known) ? known : undefined;
 }
 
 function isString(value: unknown): value is string {

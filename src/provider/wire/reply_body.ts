@@ -70,7 +70,7 @@ export class ReplyBody {
     } catch {
       throw protocolFailure(`sent broken JSON: ${quote(this.#raw, endpoint)}`, endpoint);
     }
-    this.#target.add(Array.isArray(value) ? value[0] : value);
+    for (const each of Array.isArray(value) ? value : [value]) this.#target.add(each);
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Chunk } from "../../core/mod.ts";
+import type { Reported } from "../errors.ts";
 import { type Endpoint, ProviderFailure } from "../failure.ts";
 import type { KindOptions } from "../kind.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
@@ -12,6 +13,8 @@ export interface Wire {
   readonly endpoint: Endpoint;
   /** Address of a reply that comes from no server, for rehearsals: a `data:` URL in the form of the wire. */
   readonly nowhere: string;
+  /** Reads more out of a refusal than its status and words say. */
+  reported?(reported: Reported): Reported;
   /** The body of an attempt, valid until the next one. */
   body(request: ModelRequest): Uint8Array<ArrayBuffer>;
   /** Reads the reply to the body that was written last. */
@@ -39,7 +42,8 @@ export function streamingProvider({ entry, model, deps }: KindOptions, wire: Wir
       const attempt = () => {
         const body = wire.body(request);
         const reply = wire.reply(request);
-        return streamReply({ url, headers, body, endpoint, reply, ...limits }, deps, signal);
+        const { reported } = wire;
+        return streamReply({ url, headers, body, endpoint, reply, reported, ...limits }, deps, signal);
       };
       const adapt = (failure: ProviderFailure) => wire.adapt?.(failure, request);
       return withRetry(() => adapting(attempt, adapt, policy.maxAttempts), policy, deps, signal);

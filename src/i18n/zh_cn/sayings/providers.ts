@@ -36,6 +36,8 @@ export const PROVIDERS = {
   addCredit: () => "请为账户充值，或换一个供应商",
   needsTools: (model) =>
     `如果“${model}”不会调用工具，请设置 tool_mode = "pseudo"（把调用写成文字），或换一个能调用工具的模型`,
+  dayQuota: () => "当天的配额已用完：请等到次日，或换一个模型或密钥",
+  noQuota: () => "该密钥没有此模型的配额：请换一个模型，或为该密钥开通付费",
   redirected: (url) =>
     `请求被转到 ${url}，内容因此丢失：请检查 base_url，可能要以 https:// 开头，或用另一个路径`,
   nameKey: () => "请把该供应商的 api_key_env 设为保存密钥的变量",

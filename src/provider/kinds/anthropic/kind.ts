@@ -32,7 +32,7 @@ export const anthropic: ProviderKind = {
       headers: requestHeaders(options, ownHeaders(options)),
       endpoint: endpointOf(options),
       fetch: options.deps.fetch,
-      pages: { limit: "1000", next: "after_id" },
+      pages: { size: ["limit", "1000"], next: "after_id" },
     }, signal);
   },
 };

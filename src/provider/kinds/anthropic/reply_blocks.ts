@@ -2,8 +2,9 @@ import type { Chunk } from "../../../core/mod.ts";
 import { isRecord, parseJson, safeText } from "../../../util/json.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
 import type { Channel } from "../../wire/delta_template.ts";
+import { nameOfTexts } from "../../wire/fingerprint.ts";
 import { SpokenText } from "../../wire/spoken_text.ts";
-import { nameOfTexts, type ReplyBlock, type ReplyPart } from "./reply_part.ts";
+import type { ReplyBlock, ReplyPart } from "./reply_part.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 

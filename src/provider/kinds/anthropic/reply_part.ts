@@ -1,5 +1,5 @@
 import type { AssistantMessage } from "../../../core/mod.ts";
-import { Fingerprint } from "../../wire/fingerprint.ts";
+import { nameOfTexts } from "../../wire/fingerprint.ts";
 import { isRecord } from "../../../util/json.ts";
 
 /** A stretch of a message's text or reasoning, in UTF-16 units of the reply that it came with. */
@@ -26,11 +26,6 @@ export interface ReplyPart {
   readonly blocks: readonly ReplyBlock[];
   /** The reply was not at its end: it goes on where it is sent back as the last message. */
   readonly paused?: boolean;
-}
-
-/** Names what blocks point into, so that a text that was changed since is not taken for the signed one. */
-export function nameOfTexts(text: string, reasoning: string): string {
-  return new Fingerprint().add(text).add("\n").add(reasoning).value;
 }
 
 /** The part, if it is one, with the texts of a message that its blocks point into. */

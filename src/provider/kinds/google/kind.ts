@@ -1,0 +1,93 @@
+import type { KindOptions, ProviderKind } from "../../kind.ts";
+import type { Provider } from "../../provider.ts";
+import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
+import { RequestBuffer } from "../../wire/request_buffer.ts";
+import { streamingProvider } from "../../wire/streaming_provider.ts";
+import { Contents, KIND } from "./contents.ts";
+import { generationOf } from "./generation.ts";
+import { Reply } from "./reply.ts";
+import { understood } from "./rpc_status.ts";
+
+/** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
+const NOWHERE = `data:text/event-stream,${
+  encodeURIComponent(
+    'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"."}]},"finishReason":"STOP"}]}\n\n',
+  )
+}`;
+
+/** The end of a base URL that already names the path of models, or the vendor's other wire. */
+const NAMED = /\/(?:models|openai)$/;
+/** Hosts of Vertex AI, where a command prints tokens, not keys. */
+const VERTEX = /(?:^|[.-])aiplatform\.googleapis\.com$/;
+
+/** Gemini's `streamGenerateContent`, as spoken by the Gemini API and by Vertex AI. */
+export const google: ProviderKind = {
+  create: createGoogle,
+  models: async (options, signal) => {
+    if (isVertex(options)) return [];
+    const { listModels } = await import("../../wire/model_list.ts");
+    return await listModels({
+      url: pathUrl(options, "models").href,
+      headers: requestHeaders(options, keyHeader(options)),
+      endpoint: endpointOf(options),
+      fetch: options.deps.fetch,
+      pages: { size: ["pageSize", "1000"], next: "pageToken" },
+      reported: understood,
+      name: ({ name, supportedGenerationMethods: methods }) =>
+        Array.isArray(methods) && !methods.includes("generateContent")
+          ? undefined
+          : String(name).replace(/^models\//, ""),
+    }, signal);
+  },
+};
+
+function createGoogle(options: KindOptions): Provider {
+  const { entry, model, effort } = options;
+  const endpoint = endpointOf(options);
+  const generation = generationOf(model);
+  const buffer = new RequestBuffer((request) =>
+    new Contents({ entry, model, generation, effort }, request.prefix)
+  );
+  return streamingProvider(options, {
+    url: replyUrl(options),
+    headers: requestHeaders(options, keyHeader(options)),
+    endpoint,
+    nowhere: NOWHERE,
+    reported: understood,
+    body: (request) => buffer.body(request),
+    reply: (request) =>
+      new Reply({
+        endpoint,
+        tools: request.prefix.tools,
+        part: (data) => ({ kind: KIND, provider: model.provider, model: model.id, data }),
+        callIds: buffer.callIds(request),
+        callIdPrefix: `call_${request.messages.length}`,
+        ...(request.onCall ? { onCall: request.onCall } : {}),
+      }),
+  });
+}
+
+function replyUrl(options: KindOptions): string {
+  const { id } = options.model;
+  const url = pathUrl(options, `${id.includes("/") ? id : `models/${id}`}:streamGenerateContent`);
+  url.searchParams.set("alt", "sse");
+  return url.href;
+}
+
+/** A base URL that is nothing but a host leaves out the version of the wire. */
+function pathUrl({ entry }: KindOptions, path: string): URL {
+  const version = URL.parse(entry.base_url)?.pathname === "/" ? "/v1beta" : "";
+  return new URL(endpointUrl(entry, `${version}/${path}`, NAMED));
+}
+
+function isVertex({ entry }: KindOptions): boolean {
+  return VERTEX.test(URL.parse(entry.base_url)?.hostname ?? "");
+}
+
+function keyHeader(options: KindOptions): Record<string, string> {
+  const { apiKey, entry } = options;
+  if (!apiKey) return {};
+  const token = isVertex(options) && entry.api_key_command !== undefined || apiKey.startsWith("ya29.");
+  const bearer = entry.compat.key_header === undefined ? token : entry.compat.key_header === "authorization";
+  return bearer ? { authorization: `Bearer ${apiKey}` } : { "x-goog-api-key": apiKey };
+}
