@@ -1,4 +1,4 @@
-/** Gemini's `streamGenerateContent` as its vendor describes it: events, rules, signatures, the implicit cache. */
+/** Gemini's `streamGenerateContent` as its vendor describes it: events, rules, signatures, implicit cache. */
 import { rawList } from "../model_checks.ts";
 import type { Part, ScriptedAnswer } from "../model_wire.ts";
 import { brokenRule } from "./google/rules.ts";

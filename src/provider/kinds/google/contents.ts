@@ -12,7 +12,7 @@ import type { ModelRequest } from "../../provider.ts";
 import { IMAGES_ABOVE, partsFor, visibleText, wireArguments } from "../../wire/message_parts.ts";
 import type { MessageWriter } from "../../wire/request_buffer.ts";
 import { layoutOf, type LayoutPart } from "./reply_layout.ts";
-import { type BodyOptions, functionName, head, tail } from "./request.ts";
+import { type BodyOptions, functionName, head, tail } from "./generate_request.ts";
 
 export const KIND = "google";
 

@@ -5,7 +5,7 @@ import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
 import { Contents, KIND } from "./contents.ts";
 import { generationOf } from "./generation.ts";
-import { Reply } from "./reply.ts";
+import { Reply } from "./generated_reply.ts";
 import { understood } from "./rpc_status.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */

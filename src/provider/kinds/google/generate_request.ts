@@ -2,7 +2,7 @@ import type { ProviderEntry } from "../../../config/mod.ts";
 import type { Prefix, ToolSchema } from "../../../core/mod.ts";
 import { isRecord, safeText } from "../../../util/json.ts";
 import type { ModelInfo, ModelRequest } from "../../provider.ts";
-import { commonSchema } from "../../wire/schema/common.ts";
+import { subsetSchema } from "../../wire/schema/schema_subset.ts";
 import { wireName } from "../../wire/message_parts.ts";
 import type { Generation } from "./generation.ts";
 import { thinkingOf } from "./thinking.ts";
@@ -53,7 +53,7 @@ function wireTools(tools: readonly ToolSchema[], others: unknown): readonly unkn
   const own = tools.map(({ name, description, parameters }) => ({
     name: functionName(name),
     description,
-    ...(takesNothing(parameters) ? {} : { parametersJsonSchema: commonSchema(parameters) }),
+    ...(takesNothing(parameters) ? {} : { parametersJsonSchema: subsetSchema(parameters) }),
   }));
   return [
     ...(own.length > 0 ? [{ functionDeclarations: own }] : []),

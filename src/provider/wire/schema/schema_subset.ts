@@ -1,6 +1,6 @@
 import type { JsonSchema } from "../../../core/mod.ts";
 import { isRecord } from "../../../util/json.ts";
-import { rewriteSchema, schemaAt, withNote } from "./walk.ts";
+import { mapValues, rewriteSchema, schemaAt, withNote } from "./walk.ts";
 
 /** Keywords of JSON Schema that Gemini's servers read (`parametersJsonSchema`, `responseJsonSchema`). */
 const KEPT = new Set([
@@ -44,13 +44,13 @@ type Schema = Record<string, unknown>;
 
 /**
  * The schema of a function's arguments in the keywords that servers with a subset of JSON Schema read.
- * References inside of it are replaced by what they lead to, `allOf` is laid together, and what has no keyword
- * is said in the description; arguments are checked against the tool's own schema anyhow.
+ * References inside of it are replaced by what they lead to, `allOf` is laid together, and what has no
+ * keyword is said in the description; arguments are checked against the tool's own schema anyhow.
  */
-export function commonSchema(schema: JsonSchema): JsonSchema {
+export function subsetSchema(schema: JsonSchema): JsonSchema {
   const { $defs: _, definitions: __, ...own } = schema;
-  const common = rewriteSchema(new References(schema).followed(own), commonOne);
-  return { type: "object", ...(isRecord(common) ? common : {}) };
+  const subset = rewriteSchema(new References(schema).followed(own), subsetOne);
+  return { ...(isRecord(subset) ? subset : {}), type: "object" };
 }
 
 /** Puts in place of references what they lead to. */
@@ -75,7 +75,7 @@ class References {
   }
 }
 
-function commonOne(given: Schema): Schema {
+function subsetOne(given: Schema): Schema {
   const schema = merged(given);
   const own: Schema = {};
   const said: string[] = [];
@@ -85,13 +85,20 @@ function commonOne(given: Schema): Schema {
       const kept = values.filter((one) => typeof one === "string" || typeof one === "number");
       if (kept.length === values.filter((one) => one !== null).length && kept.length > 0) own.enum = kept;
       else said.push(noteOf(key, value));
-    } else if (KEPT.has(key)) own[key] = value;
+    } else if (key === "items" && Array.isArray(value)) own.prefixItems = value;
+    else if (key === "properties" && isRecord(value)) own.properties = mapValues(value, anyIfTrue);
+    else if (KEPT.has(key)) own[key] = value;
     else if (!SILENT.has(key)) said.push(noteOf(key, value));
   }
   if (own.type === undefined && Array.isArray(own.enum)) own.type = typeof own.enum[0];
   const note = said.filter((one) => one !== "").join(", ");
   if (note !== "") own.description = withNote(own.description, `(${note})`);
   return own;
+}
+
+/** A schema that is no more than `true` or `false`, which the server does not know, allows anything. */
+function anyIfTrue(schema: unknown): unknown {
+  return typeof schema === "boolean" ? {} : schema;
 }
 
 function noteOf(key: string, value: unknown): string {

@@ -9,9 +9,9 @@ import { ReplyBody } from "../../wire/reply_body.ts";
 import { blockedFailure, declinedError, endingFailure } from "./endings.ts";
 import type { ReplyLayout } from "./reply_layout.ts";
 import { ReplyParts } from "./reply_parts.ts";
-import { toolNamed } from "./request.ts";
+import { toolNamed } from "./generate_request.ts";
 import { understood } from "./rpc_status.ts";
-import { ReplyUsage } from "./usage.ts";
+import { ReplyUsage } from "./usage_metadata.ts";
 
 /** The facts of its request that a reply needs. */
 export interface ReplyContext {

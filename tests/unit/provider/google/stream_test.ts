@@ -1,0 +1,202 @@
+import fc from "fast-check";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { collect, InstantClock, openClient, type Outcome } from "../../../support/model_client.ts";
+import { type Part, startModelServer, type Turn } from "../../../support/model_server.ts";
+import { googleWire, type PartsAnswer, wireEvent } from "../../../support/wires/google.ts";
+
+type Answer = Turn & PartsAnswer;
+
+/** What a client makes of these turns; nothing is retried unless there are several. */
+async function outcomeOf(...turns: readonly Answer[]): Promise<Outcome> {
+  await using server = startModelServer(turns, { wire: googleWire() });
+  const entry = { max_attempts: turns.length };
+  return await collect(await openClient(server, { clock: new InstantClock(), entry }));
+}
+
+const event = (parts: readonly unknown[], more: Record<string, unknown> = {}) =>
+  wireEvent({ candidates: [{ content: { role: "model", parts }, index: 0, ...more }] });
+const STOP = { finishReason: "STOP" };
+
+Deno.test("google reply gives text, thoughts, calls and counts as they came", async () => {
+  const outcome = await outcomeOf({
+    reasoning: ["Let me ", "see"],
+    text: ["Hel", "lo 🦊"],
+    calls: [{ name: "ls", args: { path: "." } }, { id: "srv", name: "glob" }],
+    usage: { input: 100, cached: 60, output: 30, reasoning: 12 },
+  });
+  assertEquals([outcome.reasoning, outcome.text, outcome.reason], ["Let me see", "Hello 🦊", "tool_calls"]);
+  assertEquals(outcome.calls, [
+    { id: "call_1_0", name: "ls", arguments: '{"path":"."}' },
+    { id: "srv", name: "glob", arguments: "{}" },
+  ]);
+  assertEquals(outcome.usage, { inputTokens: 100, cachedTokens: 60, outputTokens: 30, reasoningTokens: 12 });
+  assertEquals(outcome.chunks.filter(({ type }) => type === "part").length, 1);
+});
+
+Deno.test("google reply counts tools of the server, thoughts within the output, and counts that come once", async () => {
+  const said = event([{ text: "hi" }], STOP);
+  const usage = async (...counts: readonly Record<string, number>[]) =>
+    (await outcomeOf({ stream: [said, ...counts.map((usageMetadata) => wireEvent({ usageMetadata }))] }))
+      .usage;
+  assertEquals(
+    await usage({
+      promptTokenCount: 10,
+      toolUsePromptTokenCount: 5,
+      candidatesTokenCount: 3,
+      totalTokenCount: 18,
+    }),
+    { inputTokens: 15, cachedTokens: 0, outputTokens: 3, reasoningTokens: 0 },
+  );
+  assertEquals(
+    await usage({
+      promptTokenCount: 10,
+      candidatesTokenCount: 8,
+      thoughtsTokenCount: 6,
+      totalTokenCount: 18,
+    }),
+    { inputTokens: 10, cachedTokens: 0, outputTokens: 8, reasoningTokens: 6 },
+  );
+  assertEquals(
+    await usage({ promptTokenCount: 10, cachedContentTokenCount: 9 }, { candidatesTokenCount: 4 }),
+    { inputTokens: 10, cachedTokens: 9, outputTokens: 4, reasoningTokens: 0 },
+  );
+  assertEquals(await usage(), undefined);
+});
+
+Deno.test("google reply in one piece, or in a list of pieces, is read like a stream", async () => {
+  const answer = { reasoning: "hm", text: "whole", calls: [{ name: "ls", args: { a: [1] } }] };
+  const seen = async (turn: Answer) => {
+    const { reasoning, text, calls, reason, usage } = await outcomeOf(turn);
+    return [reasoning, text, calls[0]?.arguments, reason, usage?.inputTokens];
+  };
+  const whole = ["hm", "whole", '{"a":[1]}', "tool_calls", 10];
+  assertEquals(await seen({ ...answer, json: true }), whole);
+  const [wire, request] = [googleWire(), {
+    path: "",
+    headers: new Headers(),
+    body: '{"contents":[]}',
+    json: {},
+  }];
+  const pieces = [...wire.parts(answer, 1, request)].map((part) => String(part).slice("data: ".length));
+  assertEquals(await seen({ body: `[${pieces.join(",")}]` }), whole);
+});
+
+Deno.test("google reply is the same however the network cuts it", async () => {
+  const events = [
+    event([{ text: "é任务🦊", thought: true }]),
+    ...["one ", "two ", "", 'say "so"', "🦊", "a\\b\nthree\n"].map((text) => event([{ text }])),
+    event([{ text: "", thoughtSignature: "c2ln" }]),
+    event([{ functionCall: { name: "ls", args: { path: "任务" } }, thoughtSignature: "Y2Fs" }], STOP),
+    wireEvent({ usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2 } }),
+  ].join("");
+  const forms = [events, events.replaceAll("\r\n", "\n"), `: hi\n\n${events}data: [DONE]\n\n`];
+  const bytes = forms.map((form) => new TextEncoder().encode(form));
+  const whole = summary(await outcomeOf({ stream: [bytes[0] ?? ""] }));
+  assertEquals(whole.slice(0, 3), ["é任务🦊", 'one two say "so"🦊a\\b\nthree\n', '{"path":"任务"}']);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom(...bytes),
+      fc.array(fc.integer({ min: 0, max: events.length }), { maxLength: 8 }),
+      async (all, cuts) => {
+        const at = [0, ...cuts.sort((a, b) => a - b), all.length];
+        const stream: Part[] = at.slice(1).map((end, n) => all.slice(at[n], end));
+        assertEquals(summary(await outcomeOf({ stream })), whole);
+      },
+    ),
+    { numRuns: 25, seed: 7 },
+  );
+});
+
+function summary({ reasoning, text, calls, usage, chunks, reason }: Outcome): unknown[] {
+  const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part.data] : []);
+  return [reasoning, text, calls[0]?.arguments, usage, parts, reason];
+}
+
+Deno.test("google reply ends by the server's word for it", async () => {
+  type Case = readonly [finish: string, reason: string | undefined, error: string | undefined];
+  const cases: readonly Case[] = [
+    ["STOP", "stop", undefined],
+    ["MAX_TOKENS", "length", undefined],
+    ["OTHER", "unknown", undefined],
+    ["FINISH_REASON_UNSPECIFIED", "unknown", undefined],
+    ...["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"].map(
+      (reason): Case => [reason, undefined, "content_filter"],
+    ),
+    ...["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE"].map(
+      (reason): Case => [reason, undefined, "protocol"],
+    ),
+  ];
+  for (const [finishReason, reason, kind] of cases) {
+    const outcome = await outcomeOf({ stream: [event([{ text: "par" }], { finishReason })] });
+    assertEquals([finishReason, outcome.text, outcome.reason, outcome.error?.kind], [
+      finishReason,
+      "par",
+      reason,
+      kind,
+    ]);
+    if (kind !== undefined) assertStringIncludes(outcome.error?.message ?? "", finishReason);
+  }
+});
+
+Deno.test("google reply is asked for again where a call came out malformed", async () => {
+  const finishMessage = "Malformed function call: print(ls(";
+  const outcome = await outcomeOf(
+    { stream: [event([], { finishReason: "MALFORMED_FUNCTION_CALL", finishMessage })] },
+    { text: "better" },
+  );
+  assertEquals([outcome.text, outcome.retries.length], ["better", 1]);
+  assertStringIncludes(outcome.retries[0]?.reason ?? "", finishMessage);
+});
+
+Deno.test("google reply says why a prompt is not answered, and does not ask again", async () => {
+  const promptFeedback = { blockReason: "PROHIBITED_CONTENT", blockReasonMessage: "not this" };
+  const outcome = await outcomeOf(
+    { stream: [wireEvent({ promptFeedback, usageMetadata: { promptTokenCount: 4 } })] },
+    { text: "never" },
+  ).catch((error) => String(error));
+  assert(typeof outcome !== "string", String(outcome));
+  assertEquals([outcome.error?.kind, outcome.retries.length], ["content_filter", 0]);
+  assertStringIncludes(outcome.error?.message ?? "", "prohibited content (PROHIBITED_CONTENT: not this)");
+});
+
+Deno.test("google reply without candidates, or with an empty one, is told apart from one that says nothing", async () => {
+  for (const empty of [{}, { candidates: [] }, { candidates: [{ index: 0 }] }, { candidates: [null] }]) {
+    const outcome = await outcomeOf({ stream: [wireEvent(empty)] }, { text: "better" });
+    assertEquals([outcome.text, outcome.retries.length], ["better", 1]);
+    assertStringIncludes(outcome.retries[0]?.reason ?? "", "before saying anything");
+  }
+  const silent = await outcomeOf({ stream: [wireEvent({ candidates: [STOP] })] });
+  assertEquals([silent.text, silent.reason, silent.error], ["", "stop", undefined]);
+});
+
+Deno.test("google reply reads errors in the stream, and broken events", async () => {
+  const error = { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" };
+  const outcome = await outcomeOf({ stream: [event([{ text: "a" }]), wireEvent({ error })] }, { text: "b" });
+  assertEquals([outcome.text, outcome.retries[0]?.discarded], ["b", true]);
+  const broken = await outcomeOf(
+    {
+      stream: [
+        'data: {"candidates":[{"content":{"parts":[{"functionCall":{"na\n\n',
+        event([{ text: "x" }], STOP),
+      ],
+    },
+    { text: "b" },
+  );
+  assertEquals(broken.text, "b");
+});
+
+Deno.test("google reply passes on parts that only the server reads", async () => {
+  const code = { executableCode: { language: "PYTHON", code: "1+1" } };
+  await using server = startModelServer([{ parts: [code, { text: "2" }] } as Answer, { text: "ok" }], {
+    wire: googleWire(),
+  });
+  const provider = await openClient(server);
+  const { chunks, text } = await collect(provider);
+  const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
+  await collect(provider, [
+    { role: "user", content: "?" },
+    { role: "assistant", content: text, parts },
+    { role: "user", content: "!" },
+  ]);
+  assertEquals(server.requests[1]?.json.contents[1].parts, [code, { text: "2" }]);
+});
