@@ -55,7 +55,7 @@ export function googleWire(options: GoogleWireOptions = {}): GoogleWire {
   const inputs: GoogleWire["inputs"] = [];
   const usageOf = (answer: PartsAnswer, { body, json }: WireRequest): Counted => {
     const given = answer.usage || {};
-    const prompt = promptOf(body, json);
+    const prompt = counts ? promptOf(body, json) : "";
     const input = counts ? tokensOf(prompt) : given.input ?? 10;
     const cached = counts ? cache.read(prompt) : given.cached ?? 0;
     inputs.push({ input, cached });
@@ -163,16 +163,16 @@ function answerEvent(
 
 /** One event as the vendor writes it. */
 export function wireEvent(event: WirePart): string {
-  return `data: ${JSON.stringify(event)}\r\n\r\n`;
+  return `data: ${JSON.stringify(event)}\n\n`;
 }
 
-/** Counts grow from event to event; the last one ends the answer. */
+/** Counts grow from event to event; the last ones say why the answer ended, and count all of it. */
 function* events(parts: readonly WirePart[], answer: PartsAnswer, usage: Counted): Generator<Part, void> {
   const counts = answer.usage === false ? undefined : usage;
   for (const [at, part] of parts.entries()) {
     const soFar = counts && { ...counts, output: Math.min(at, counts.output), reasoning: 0 };
-    const last = at === parts.length - 1;
-    yield wireEvent(answerEvent([part], last ? counts : soFar, last ? endingOf(answer) : {}));
+    yield wireEvent(answerEvent([part], soFar));
   }
-  if (parts.length === 0) yield wireEvent(answerEvent([], counts, endingOf(answer)));
+  yield wireEvent(answerEvent([{ text: "" }], undefined, endingOf(answer)));
+  if (counts) yield wireEvent({ usageMetadata: usageMetadata(counts), modelVersion: "scripted" });
 }

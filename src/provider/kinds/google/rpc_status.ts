@@ -6,7 +6,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Words for a quota that time alone gives back. */
 const QUOTA = /exceeded your current quota|quota exceeded|resource has been exhausted|resource exhausted/i;
-const NO_QUOTA = /\blimit: 0\b/;
+const NO_QUOTA = /\blimit: 0(?!\.?\d)/;
 const RETRY_IN = /please retry in ([\d.]+)\s*(ms|s)\b/i;
 
 const DAY: Phrase = {

@@ -89,7 +89,7 @@ Deno.test("google reply is the same however the network cuts it", async () => {
     event([{ functionCall: { name: "ls", args: { path: "任务" } }, thoughtSignature: "Y2Fs" }], STOP),
     wireEvent({ usageMetadata: { promptTokenCount: 3, candidatesTokenCount: 2 } }),
   ].join("");
-  const forms = [events, events.replaceAll("\r\n", "\n"), `: hi\n\n${events}data: [DONE]\n\n`];
+  const forms = [events, events.replaceAll("\n", "\r\n"), `: hi\n\n${events}data: [DONE]\n\n`];
   const bytes = forms.map((form) => new TextEncoder().encode(form));
   const whole = summary(await outcomeOf({ stream: [bytes[0] ?? ""] }));
   assertEquals(whole.slice(0, 3), ["é任务🦊", 'one two say "so"🦊a\\b\nthree\n', '{"path":"任务"}']);
@@ -194,7 +194,7 @@ Deno.test("google reply passes on parts that only the server reads", async () =>
   const { chunks, text } = await collect(provider);
   const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
   await collect(provider, [
-    { role: "user", content: "?" },
+    { role: "user", content: "Hello" },
     { role: "assistant", content: text, parts },
     { role: "user", content: "!" },
   ]);
