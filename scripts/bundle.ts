@@ -53,6 +53,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   tools: ["createCommandJudge", "openJail", "Compactor", "bash"],
   anthropic: ["anthropic"],
   responses: ["responses"],
+  google: ["google"],
   more: [
     "setup",
     "setUp",

@@ -1,6 +1,7 @@
 /** The first request of each provider kind but the usual one, beside a bare fetch of the same wire. */
 import { ResponsesWire } from "../support/wires/responses.ts";
 import { anthropicWire } from "../support/wires/anthropic.ts";
+import { googleWire } from "../support/wires/google.ts";
 import type { ScriptedWire } from "../support/wires/scripted_wire.ts";
 
 export interface BenchKind {
@@ -23,6 +24,11 @@ export const BENCH_KINDS: Readonly<Record<string, BenchKind>> = {
     wire: () => anthropicWire(),
     path: "/messages",
     body: { model: "mock", stream: true, max_tokens: 1000, messages: [HELLO] },
+  },
+  google: {
+    wire: () => googleWire(),
+    path: "/models/mock:streamGenerateContent?alt=sse",
+    body: { contents: [{ role: HELLO.role, parts: [{ text: HELLO.content }] }] },
   },
 };
 

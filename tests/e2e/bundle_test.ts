@@ -59,7 +59,7 @@ Deno.test("the bundle closes every resource that the sources declare with using"
     }
   }
   assert(declared > 0);
-  const files = ["", ".chat", ".tools", ".mcp_servers", ".anthropic", ".more"].map((part) =>
+  const files = ["", ".chat", ".tools", ".mcp_servers", ".anthropic", ".google", ".more"].map((part) =>
     `reasonix${part}.js`
   );
   const code = await Promise.all(files.map((name) => Deno.readTextFile(`${folder}/${name}`)));

@@ -73,7 +73,7 @@ const compatSchema = z.object({
   ),
   key_header: key(
     z.optional(z.enum(["x-api-key", "authorization"])),
-    "Header for the key at kind `anthropic`: `x-api-key` when absent, `authorization` for some gateways.",
+    "Header for the key at kinds `anthropic` and `google`: the vendor's own when absent, `authorization` for some gateways.",
   ),
   thinking_style: key(
     z.optional(z.enum(["adaptive", "budget"])),
@@ -122,7 +122,7 @@ export const providerSchema = z.looseObject({
   name: key(z.string().check(z.minLength(1)), "Name used in model references."),
   kind: key(
     text("openai"),
-    "Wire format: `openai` (chat completions), `responses` (OpenAI), `anthropic` (Messages) or `replay` (a cassette).",
+    "Wire format: `openai` (chat completions), `responses` (OpenAI), `anthropic`, `google`, or `replay` (a cassette).",
   ),
   base_url: key(text(), "Address of the API, up to but not including `/chat/completions`.", { expand: true }),
   model: key(z.optional(z.string()), "The only model of this entry."),
