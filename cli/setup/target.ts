@@ -10,9 +10,9 @@ import {
   VENDORS,
 } from "../../src/config/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
+import { loadLocalServers, type LocalServer } from "../../src/provider/mod.ts";
 import { answered, closing, guided, pick } from "./prompts.ts";
 import { addressProblem } from "./shapes.ts";
-import { findLocalServers } from "./local_servers.ts";
 
 /** The server that the wizard sets up. */
 export interface Target {
@@ -21,6 +21,8 @@ export interface Target {
   /** Variable of its key; empty when it is not known to want one. */
   readonly keyName: string;
   readonly vendor?: Vendor;
+  /** The server on this machine that was found. */
+  readonly local?: LocalServer;
   /** The entry of the configuration that is to be changed. */
   readonly entry?: ProviderEntry;
 }
@@ -31,6 +33,7 @@ export async function chooseTarget(
   hasKey: (name: string) => boolean,
   texts: Texts["setup"],
 ): Promise<Target> {
+  const { findLocalServers } = await loadLocalServers();
   const servers = await findLocalServers();
   const isKnown = (name: string) => configured.some((entry) => entry.name === name);
   const known = (name: string) => isKnown(name) ? texts.isSetUp : "";
@@ -61,7 +64,7 @@ export async function chooseTarget(
     { value: "custom", label: texts.otherServer, hint: texts.byAddress },
   ]);
   const server = servers.find(({ name }) => chosen === `local ${name}`);
-  if (server) return { name: server.name, baseUrl: server.baseUrl, keyName: "" };
+  if (server) return { name: server.name, baseUrl: server.baseUrl, keyName: "", local: server };
   const own = others.find(({ name }) => chosen === `own ${name}`);
   if (own) return { name: own.name, baseUrl: own.base_url, keyName: own.api_key_env, entry: own };
   const vendor = VENDORS.find(({ name }) => name === chosen);
@@ -104,7 +107,7 @@ export function keyNameOf(name: string): string {
 
 /** Returns the `[[providers]]` entry of a target; `window` is 0 when nobody knows it. */
 export function entryOf(
-  { vendor, name, baseUrl }: Target,
+  { vendor, name, baseUrl, local }: Target,
   { keyName, model, window }: { readonly keyName: string; readonly model: string; readonly window: number },
 ): ProviderTable {
   const limit = window > 0 ? { context_window: window } : {};
@@ -120,7 +123,14 @@ export function entryOf(
       ...(compat === undefined ? {} : { compat }),
     };
   }
-  return { name, base_url: baseUrl, model, ...(keyName === "" ? {} : { api_key_env: keyName }), ...limit };
+  return {
+    name,
+    base_url: baseUrl,
+    model,
+    ...(keyName === "" ? {} : { api_key_env: keyName }),
+    ...limit,
+    ...(local?.models.find(({ id }) => id === model)?.vision ? { vision: true } : {}),
+  };
 }
 
 /** Returns the same as the provider package takes it, to try the server with. */

@@ -1,8 +1,13 @@
 import { cancel, confirm, intro, log, outro, password, spinner, text } from "@clack/prompts";
 import type { LoadedConfig } from "../../src/config/mod.ts";
 import type { Texts } from "../../src/i18n/mod.ts";
-import { loadWindow } from "../../src/context/mod.ts";
-import { askOneWord, type CheckFailure, checkProvider, modelInfo } from "../../src/provider/mod.ts";
+import {
+  askOneWord,
+  type CheckFailure,
+  checkProvider,
+  loadWindow,
+  modelInfo,
+} from "../../src/provider/mod.ts";
 import { VERSION } from "../../src/util/version.ts";
 import { answered, Cancelled, closing, guided, linesOf, pick } from "./prompts.ts";
 import type { SetupAnswers } from "./save.ts";

@@ -12,13 +12,9 @@ export type {
   CompactionSettings,
 } from "./compaction/options.ts";
 export { Compaction } from "./compaction/compaction.ts";
-export type { WindowFound, WindowOptions } from "./window.ts";
 
 /** Estimates tokens without a vocabulary. */
 export const loadRoughTokens = lazy(() => import("./tokenizer.ts"));
-
-/** Asks a server for the context window of a model. */
-export const loadWindow = lazy(() => import("./window.ts"));
 
 export type { SkillSet } from "./skills/discover.ts";
 export { findSkills } from "./skills/find.ts";

@@ -1,5 +1,5 @@
 import type { Phrase, ProviderError, ProviderErrorKind, Saying } from "../core/mod.ts";
-import { networkFailure, proxyHint, proxyVariable } from "../util/network/failure.ts";
+import { networkFailure, proxyHint } from "../util/network/failure.ts";
 import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
 
 /**
@@ -143,6 +143,13 @@ function kindOfWords(text: string): ProviderErrorKind {
   return "server";
 }
 
+function proxyRemedy({ proxy, host }: Endpoint): Phrase | undefined {
+  if (proxy === undefined) return undefined;
+  return proxy === "proxy"
+    ? { text: "check proxy of this provider", said: ["checkSetting", "proxy"] }
+    : proxyHint(host);
+}
+
 /** Statuses by which a proxy says that it cannot reach the server. */
 const PROXY_STATUS: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -163,7 +170,7 @@ function remedyFor(
           said: ["checkModel", model],
         };
     case "server":
-      return PROXY_STATUS.has(status ?? 0) ? proxyHint(endpoint.host) : undefined;
+      return PROXY_STATUS.has(status ?? 0) ? proxyRemedy(endpoint) : undefined;
     case "bad_request":
       return status !== 407 ? undefined : {
         text: "name the user and password that the proxy wants in the address of the proxy",
@@ -239,7 +246,7 @@ export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: 
     ? [remedy]
     : started
     ? []
-    : [proxyHint(host), server].filter((one) => one !== undefined);
+    : [proxyRemedy(endpoint), server].filter((one) => one !== undefined);
   const message = [
     `${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}`,
     ...remedies.map(({ text }) => text),
@@ -252,8 +259,8 @@ export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: 
 }
 
 /** A name without an address says nothing about the server: mostly the network or a proxy is missing. */
-function noAddress({ provider, host }: Endpoint): ProviderFailure {
-  const proxy = proxyVariable() === undefined ? "unset" : "set";
+function noAddress({ provider, host, proxy: by }: Endpoint): ProviderFailure {
+  const proxy = by === undefined ? "unset" : "set";
   const advice = proxy === "set"
     ? "check the network, the proxy and base_url"
     : "check the network and base_url, and set HTTPS_PROXY if this network needs a proxy";

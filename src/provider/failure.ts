@@ -31,6 +31,8 @@ export interface Endpoint {
   readonly keyCommand?: boolean;
   /** True when a key was sent. */
   readonly keyed: boolean;
+  /** The setting or variable that sends requests by a proxy, if there is one. */
+  readonly proxy?: string | undefined;
   /** Texts that must never appear in a message. */
   readonly secrets: readonly string[];
 }

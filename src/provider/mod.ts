@@ -1,9 +1,11 @@
+/** Speaks to models: the contract, the kinds behind it, retries, and cassettes. */
 import { lazy } from "../util/lazy.ts";
 
-/** Speaks to models: the contract, the kinds behind it, retries, and cassettes. */
 export { type CreateOptions, createProvider } from "./create_provider.ts";
-export { connect } from "./network/connection.ts";
 export { askOneWord, type CheckFailure, checkProvider } from "./check_provider.ts";
+export type { Embeddings } from "./provider.ts";
+export type { LocalServer } from "./local/find_servers.ts";
+export type { WindowFound } from "./local/window.ts";
 export type { RecordOptions } from "./cassette/record.ts";
 export { protocolFailure } from "./errors.ts";
 export { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "./contract/contract.ts";
@@ -22,3 +24,7 @@ export { foreignSources, partsFor } from "./wire/message_parts.ts";
 export const loadTaughtPrefix = lazy(() => import("./tool_modes/addendum.ts"));
 /** Reads calls out of texts. */
 export const loadTextCalls = lazy(() => import("./tool_modes/call_scanner.ts"));
+/** Asks a server for the context window of a model. */
+export const loadWindow = lazy(() => import("./local/window.ts"));
+/** Looks for model servers on this machine. */
+export const loadLocalServers = lazy(() => import("./local/find_servers.ts"));

@@ -104,10 +104,11 @@ Deno.test("exit 5: refusals, faults and an unreachable server, each with its rea
   const done = await lost.run(["run", "go"]);
   assertEquals(done.code, 5);
   assertStringIncludes(done.stderr, "attempt 2 of 2");
-  const proxied = await lost.run(["run", "go"], {
+  await using remote = await makeWorld(mockConfig("http://model.test:4711/v1"));
+  const proxied = await remote.run(["run", "go"], {
     env: { HTTP_PROXY: `http://127.0.0.1:${gone.addr.port}` },
   });
-  assertStringIncludes(proxied.stderr, "HTTP_PROXY is set: put 127.0.0.1 into NO_PROXY");
+  assertStringIncludes(proxied.stderr, "HTTP_PROXY is set: put model.test into NO_PROXY");
 });
 
 Deno.test("exit 5 names the proxy that may have answered in the server's place, without its password", async () => {

@@ -1,5 +1,5 @@
 import { isLoopback, type LoadedConfig, type ModelChoice, resolveKey } from "../../config/mod.ts";
-import { loadWindow, type WindowFound } from "../../context/mod.ts";
+import { loadWindow, type WindowFound } from "../../provider/mod.ts";
 
 /**
  * Returns what a server on this machine says its context window is; undefined when the configuration says it,

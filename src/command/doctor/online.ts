@@ -5,10 +5,9 @@ import {
   resolveKey,
   withModelSettings,
 } from "../../config/mod.ts";
-import { loadWindow } from "../../context/mod.ts";
 import { errorMessage } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
-import { checkProvider } from "../../provider/mod.ts";
+import { checkProvider, loadWindow } from "../../provider/mod.ts";
 import { VERSION } from "../../util/version.ts";
 
 const LIMIT_MS = 15_000;

@@ -28,6 +28,7 @@ import { standingLayers } from "../../sandbox/mod.ts";
 import { mapTexts } from "../../util/map_texts.ts";
 import { isFile } from "../../path/probe.ts";
 import { askProvider } from "./online.ts";
+import { localServerPart, type LocalServerReport } from "./local_servers.ts";
 import { serverPart, type ServerReport } from "./mcp_servers.ts";
 import { needlessPermissions, type Permissions, readPermissions } from "./permissions.ts";
 import { VERSION } from "../../util/version.ts";
@@ -52,6 +53,8 @@ export interface Report {
     readonly key: string;
     readonly online?: string;
   }[];
+  /** Model servers that answer on this machine. */
+  readonly localServers: readonly LocalServerReport[];
   /** MCP servers that the files describe. */
   readonly servers: readonly ServerReport[];
   readonly sandbox: {
@@ -93,6 +96,7 @@ export async function diagnose(
     config: usable ? configPart(usable, warnings) : brokenConfig(paths, loaded as ConfigError),
     rules: usable ? (await loadRuleRows()).ruleRows(usable) : [],
     providers: usable ? await providerPart(usable, { online, texts }, problems) : [],
+    localServers: await localServerPart(usable?.config.providers ?? []),
     servers: usable ? await serverPart(paths, usable, { online, texts }, problems) : [],
     sandbox: usable
       ? await sandboxPart({ paths, loaded: usable, texts, locale }, problems)

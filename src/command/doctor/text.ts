@@ -2,12 +2,14 @@ import { loadRuleRows } from "../../assembly/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { padDisplay } from "../../util/display_width.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
+import { localServerLines } from "./local_servers.ts";
 import type { Report } from "./report.ts";
 
 /** The report for people. */
 export async function reportText(report: Report, texts: Texts["doctor"]): Promise<string> {
   const { ruleLine } = await loadRuleRows();
-  const { versions, permissions, paths, config, rules, providers, servers, sandbox, sessions } = report;
+  const { versions, permissions, paths, config, rules, providers, localServers, servers, sandbox, sessions } =
+    report;
   const section = (title: string, rows: readonly string[]) =>
     `${title}\n${rows.map((row) => `  ${terminalSafe(row)}\n`).join("")}`;
   return [
@@ -32,6 +34,10 @@ export async function reportText(report: Report, texts: Texts["doctor"]): Promis
         }`
       ),
     ),
+    ...(localServers.length === 0 ? [] : [section(
+      texts.localServers,
+      localServers.flatMap((server) => localServerLines(server, texts)),
+    )]),
     ...(servers.length === 0 ? [] : [section(
       texts.servers,
       servers.map(({ name, state, place }) =>

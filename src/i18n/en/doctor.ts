@@ -38,6 +38,15 @@ export const texts = {
     `${provider}: the server gives ${model} a window of ${tokens} tokens, but context_window is ${configured}; ` +
     `set context_window = ${tokens}, or have the server give it more`,
 
+  localServers: "Model servers on this machine",
+  usedBy: (provider: string) => `used by provider ${provider}`,
+  notSetUp: "not set up",
+  windowOf: (tokens: number) => `window ${tokens}`,
+  seesImages: "sees images",
+  noToolCalls: "no tool calls",
+  moreModels: (count: number) => `and ${count} more`,
+  addEntry: "`reasonix setup` writes an entry such as this one:",
+
   servers: "MCP servers",
   serverOff: "switched off",
   serverUnknown: "never started; `reasonix doctor --online` tries it",

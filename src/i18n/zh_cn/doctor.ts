@@ -37,6 +37,15 @@ export const texts: typeof en = {
     `${provider}：服务器给 ${model} 的窗口是 ${tokens} 个词元，而 context_window 是 ${configured}；` +
     `请设置 context_window = ${tokens}，或者调大服务器上的窗口`,
 
+  localServers: "本机的模型服务",
+  usedBy: (provider: string) => `由供应商 ${provider} 使用`,
+  notSetUp: "尚未设置",
+  windowOf: (tokens: number) => `窗口 ${tokens}`,
+  seesImages: "能看图片",
+  noToolCalls: "不支持工具调用",
+  moreModels: (count: number) => `还有 ${count} 个`,
+  addEntry: "`reasonix setup` 会写入这样一个条目：",
+
   servers: "MCP 服务器",
   serverOff: "已关闭",
   serverUnknown: "从未启动；`reasonix doctor --online` 会试着启动",

@@ -29,6 +29,8 @@ type KeyOwner = Pick<ProviderEntry, "name" | "base_url" | "api_key_command" | "a
 export function withCommandKey(entry: KeyOwner, { fetch, now = Date.now }: Connection): Connection {
   const keys = keysOf(entry);
   const send: typeof fetch = async (input, init) => {
+    // A rehearsal goes nowhere and needs no key.
+    if (String(input).startsWith("data:")) return await fetch(input, init);
     const signal = init?.signal ?? undefined;
     for (let renewed = false;; renewed = true) {
       const key = await keys.current(now, signal);

@@ -18,6 +18,12 @@ export async function connect(entry: ProviderEntry, given: Connection): Promise<
   return (await import("./command_key.ts")).withCommandKey(entry, connection);
 }
 
+/** Reports what leads to the server of an entry by a proxy: a setting or a variable; undefined: nothing. */
+export function proxyOf({ base_url, proxy }: Pick<Network, "base_url" | "proxy">): string | undefined {
+  if (proxy) return proxy === "none" ? undefined : "proxy";
+  return isLoopback(base_url) ? undefined : proxyVariable();
+}
+
 /** A proxy of the environment is meant for the servers out there. */
 function wantsOwnClient({ base_url, proxy, ...files }: Network): boolean {
   return [proxy, files.ca_file, files.client_cert_file, files.client_key_file].some(Boolean) ||

@@ -2,6 +2,7 @@ import { hasKeyCommand } from "../../config/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
 import type { Endpoint } from "../failure.ts";
 import type { KindOptions } from "../kind.ts";
+import { proxyOf } from "../network/connection.ts";
 
 type Entry = KindOptions["entry"];
 
@@ -26,6 +27,7 @@ export function endpointOf({ entry, model, apiKey }: KindOptions): Endpoint {
     keyName: entry.api_key_env,
     keyCommand: hasKeyCommand(entry),
     keyed: apiKey !== undefined && apiKey !== "",
+    proxy: proxyOf(entry),
     secrets,
   };
 }

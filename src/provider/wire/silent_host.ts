@@ -1,4 +1,3 @@
-import { proxyVariable } from "../../util/network/failure.ts";
 import { type Endpoint, nameOf, ProviderFailure } from "../failure.ts";
 import type { Clock } from "../kind.ts";
 
@@ -15,7 +14,7 @@ export async function connectionSilence(
   endpoint: Endpoint,
   clock: Clock,
 ): Promise<ProviderFailure | undefined> {
-  if (proxyVariable() !== undefined) return undefined;
+  if (endpoint.proxy !== undefined) return undefined;
   const { protocol, hostname, port } = new URL(url);
   const secure = protocol === "https:";
   const address = { hostname: hostname.replace(/^\[|\]$/g, ""), port: Number(port || (secure ? 443 : 80)) };

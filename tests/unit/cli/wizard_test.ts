@@ -1,4 +1,3 @@
-import { findLocalServers } from "../../../cli/setup/local_servers.ts";
 import { saveSetup, type SetupAnswers } from "../../../cli/setup/save.ts";
 import { addressProblem, keyProblem, readTokens } from "../../../cli/setup/shapes.ts";
 import { entryOf } from "../../../cli/setup/target.ts";
@@ -6,7 +5,6 @@ import { defaultConfigText, loadConfig } from "../../../src/config/mod.ts";
 import { VENDORS } from "../../../src/config/vendors.ts";
 import { texts } from "../../../src/i18n/en/setup.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { startModelServer } from "../../support/model_server.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
 const [DEEPSEEK] = VENDORS;
@@ -139,18 +137,4 @@ Deno.test("addressProblem refuses an address with a key or another address glued
 Deno.test("readTokens reads numbers as people write them", () => {
   assertEquals(["131072", "128k", "1M", "131,072"].map(readTokens), [131072, 128000, 1_000_000, 131072]);
   assertEquals(["", "many", "1.5", "-3"].map(readTokens), [undefined, undefined, undefined, undefined]);
-});
-
-Deno.test("findLocalServers lists what answers on this machine, and waits for nobody else", async () => {
-  await using server = startModelServer([], { models: ["qwen"] });
-  const silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const closed = Deno.listen({ hostname: "127.0.0.1", port: 0 });
-  const closedPort = closed.addr.port;
-  closed.close();
-  const known = (...ports: number[]) => ports.map((port) => ({ name: `s${port}`, label: "S", port }));
-  const found = await findLocalServers(known(server.port, closedPort), 60_000);
-  assertEquals(found.map(({ baseUrl, models }) => [baseUrl, models]), [[server.url, ["qwen"]]]);
-  // Without a limit this would wait for ever.
-  assertEquals(await findLocalServers(known(silent.addr.port), 20), []);
-  silent.close();
 });

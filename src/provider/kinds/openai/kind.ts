@@ -33,10 +33,11 @@ const COMPLETIONS = /\/chat\/completions$/;
 function createOpenAi(options: KindOptions): Provider {
   const { entry } = options;
   const endpoint = endpointOf(options);
+  const headers = requestHeaders(options, bearer(options));
   const buffer = new RequestBuffer((request) => new ChatMessages(options, request.prefix));
-  return streamingProvider(options, {
+  const provider = streamingProvider(options, {
     url: endpointUrl(entry, "/chat/completions", COMPLETIONS),
-    headers: requestHeaders(options, bearer(options)),
+    headers,
     endpoint,
     nowhere: NOWHERE,
     body: (request) => buffer.body(request),
@@ -49,6 +50,14 @@ function createOpenAi(options: KindOptions): Provider {
         ...(request.onCall ? { onCall: request.onCall } : {}),
       }),
   });
+  const embeddings = { url: endpointUrl(entry, "/embeddings", COMPLETIONS), headers, endpoint };
+  return {
+    ...provider,
+    embed: async (texts, model, signal) => {
+      const { embedTexts } = await import("../../wire/whole/embeddings.ts");
+      return await embedTexts(options, embeddings, { texts, model, signal });
+    },
+  };
 }
 
 function bearer({ apiKey }: KindOptions): Record<string, string> {

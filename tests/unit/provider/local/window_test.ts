@@ -1,6 +1,6 @@
-import { parseProvider } from "../../../src/config/mod.ts";
-import { loadWindow } from "../../../src/context/mod.ts";
-import { assertEquals } from "../../support/assert.ts";
+import { parseProvider } from "../../../../src/config/mod.ts";
+import { loadWindow } from "../../../../src/provider/mod.ts";
+import { assertEquals } from "../../../support/assert.ts";
 
 type Page = unknown;
 

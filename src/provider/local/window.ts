@@ -1,6 +1,7 @@
-import type { ProviderEntry } from "../config/mod.ts";
-import { connect } from "../provider/mod.ts";
-import { isRecord } from "../util/json.ts";
+import type { ProviderEntry } from "../../config/mod.ts";
+import { connect } from "../network/connection.ts";
+import { boundedText } from "../wire/whole/bounded_text.ts";
+import { readLoadedWindow, readModelList, readProps, readShown } from "./pages.ts";
 
 export interface WindowOptions {
   readonly entry: ProviderEntry;
@@ -12,23 +13,14 @@ export interface WindowOptions {
   readonly timeoutMs?: number;
 }
 
+/** Lists of vendors with many models have a few megabytes. */
+const LONGEST_PAGE = 16 * 1024 * 1024;
+
 /** Tokens a server really accepts, and where that is known from. */
 export interface WindowFound {
   readonly tokens: number;
   readonly source: "declared" | "models" | "props" | "ollama";
 }
-
-type Json = Readonly<Record<string, unknown>>;
-
-/** Field names of model lists (vLLM, OpenRouter, Groq, LM Studio, Mistral and others), surest first. */
-const LIST_FIELDS = [
-  "max_model_len",
-  "loaded_context_length",
-  "context_window",
-  "context_length",
-  "max_context_length",
-  "max_input_tokens",
-];
 
 /**
  * The context window of a model: as declared, else as the server tells. A server's own pages beside the API
@@ -58,47 +50,21 @@ async function askServer(options: WindowOptions): Promise<WindowFound | undefine
 }
 
 async function fromModelList(options: WindowOptions): Promise<number | undefined> {
-  const body = await ask(options, `${options.entry.base_url.replace(/\/+$/, "")}/models`);
-  const list = Array.isArray(body) ? body : record(body).data ?? record(body).models;
-  if (!Array.isArray(list)) return undefined;
-  const all = list.map(record);
-  const mine = all.find((model) => [model.id, model.name, model.model].includes(options.model)) ??
-    (all.length === 1 ? all[0] : undefined);
-  if (!mine) return undefined;
-  const places = [mine, record(mine.top_provider), record(mine.limits)];
-  for (const field of LIST_FIELDS) {
-    for (const place of places) {
-      const tokens = positive(place[field]);
-      if (tokens !== undefined) return tokens;
-    }
-  }
-  return undefined;
+  const all = readModelList(await ask(options, `${options.entry.base_url.replace(/\/+$/, "")}/models`)) ?? [];
+  const mine = all.find(({ id }) => id === options.model) ?? (all.length === 1 ? all[0] : undefined);
+  return mine?.window;
 }
 
-/**
- * Reads the window that one slot of a llama.cpp server was started with; the model's training length says
- * nothing about that.
- */
 async function fromProps(options: WindowOptions): Promise<number | undefined> {
-  const body = record(await ask(options, `${root(options)}/props`));
-  return positive(record(body.default_generation_settings).n_ctx) ?? positive(body.n_ctx);
+  return readProps(await ask(options, `${root(options)}/props`)).window;
 }
 
 /** Ollama cuts silently at what the model was loaded with, so that counts before what it could take. */
 async function fromOllama(options: WindowOptions): Promise<number | undefined> {
-  const running = record(await ask(options, `${root(options)}/api/ps`)).models;
-  if (Array.isArray(running)) {
-    const mine = running.map(record).find((model) => [model.name, model.model].includes(options.model));
-    const loaded = positive(mine?.context_length);
-    if (loaded !== undefined) return loaded;
-  }
-  const shown = record(
-    await ask(options, `${root(options)}/api/show`, JSON.stringify({ model: options.model })),
-  );
-  const set = /^num_ctx\s+(\d+)/m.exec(typeof shown.parameters === "string" ? shown.parameters : "");
-  if (set) return positive(Number(set[1]));
-  const length = Object.entries(record(shown.model_info)).find(([key]) => key.endsWith(".context_length"));
-  return positive(length?.[1]);
+  const { model } = options;
+  const loaded = readLoadedWindow(await ask(options, `${root(options)}/api/ps`), model);
+  if (loaded !== undefined) return loaded;
+  return readShown(await ask(options, `${root(options)}/api/show`, JSON.stringify({ model }))).window;
 }
 
 /** The parsed answer, or undefined for anything but a JSON answer in time. */
@@ -114,8 +80,8 @@ async function ask(options: WindowOptions, url: string, body?: string): Promise<
   try {
     const request = body === undefined ? { headers } : { headers, method: "POST", body };
     const response = await fetch(url, { ...request, signal: AbortSignal.any(limits) });
-    const text = await response.text();
-    return response.ok ? JSON.parse(text) : undefined;
+    const text = await boundedText(response, LONGEST_PAGE);
+    return response.ok && text !== undefined ? JSON.parse(text) : undefined;
   } catch {
     return undefined;
   }
@@ -133,12 +99,4 @@ function isNear(url: string): boolean {
     return true;
   }
   return /^(?:127|10)\.|^192\.168\.|^172\.(?:1[6-9]|2\d|3[01])\.|^\[f[cd]/.test(host);
-}
-
-function record(value: unknown): Json {
-  return isRecord(value) ? value : {};
-}
-
-function positive(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isFinite(value) && value > 0 ? Math.floor(value) : undefined;
 }
