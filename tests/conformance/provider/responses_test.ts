@@ -4,7 +4,12 @@
  * the vendor's prompt cache.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
-import { type RecordedRequest, type ScriptedAnswer, startModelServer } from "../../support/model_server.ts";
+import {
+  type Part,
+  type RecordedRequest,
+  type ScriptedAnswer,
+  startModelServer,
+} from "../../support/model_server.ts";
 import type { ScriptedTurn } from "../../support/model_server.ts";
 import { finished, makeWorld, type World } from "../../support/program.ts";
 import { type CountedReply, ResponsesWire } from "../../support/wires/responses.ts";
@@ -84,15 +89,18 @@ function script(wire: ResponsesWire, requestsSoFar: () => number, signal: Signal
         return { before: never };
       case STOPPED: {
         const begun = [...wire.parts({ text: "I was about to" }, 0, request)].slice(0, 5);
-        return { stream: [...begun, telling(signal), never] };
+        return { stream: stuckAfter(begun, signal) };
       }
     }
     return step < STEPS ? answer(step++) : { text: "done" };
   };
 }
 
-function telling(signal: Signal): Promise<unknown> {
-  return Promise.resolve().then(() => setTimeout(() => signal.arrived.resolve(), 200));
+/** Sends what has begun, then tells the test and goes no further. */
+function* stuckAfter(begun: readonly Part[], signal: Signal): Generator<Part> {
+  yield* begun;
+  signal.arrived.resolve();
+  yield never;
 }
 
 /** Runs the session to its end; the server's rules are checked at every request. */
