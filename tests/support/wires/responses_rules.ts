@@ -159,6 +159,11 @@ function checkItem(item: Json, at: number, json: Json, memory: ServerMemory): vo
       throw new Refused(400, `Missing required parameter: '${param}.output'.`, param);
     case "reasoning":
       return checkReasoning(item, json, memory);
+    case "web_search_call":
+    case "mcp_list_tools":
+    case "mcp_call":
+      if (item.status === "in_progress") throw new Refused(400, "Invalid value: 'in_progress'.", param);
+      return;
     default:
       throw new Refused(400, `Invalid value: '${item.type}'.`, `${param}.type`, "invalid_value");
   }
@@ -226,8 +231,8 @@ function checkOrder(items: readonly Json[]): void {
       }
       open.delete(item.call_id);
     } else if (item.type === "reasoning") {
-      const follows = next?.type === "function_call" || next?.type === "reasoning" ||
-        next?.role === "assistant";
+      const follows = next?.role === "assistant" ||
+        (next?.type !== undefined && !["message", "function_call_output"].includes(next.type));
       if (!follows) {
         const words =
           `Item '${item.id}' of type 'reasoning' was provided without its required following item.`;

@@ -107,6 +107,7 @@ function laidOut(message: AssistantMessage, layout: readonly LayoutItem[]): Item
     items.push(...pending);
     pending = [];
     if ("text" in item) items.push(textItem(said.shift() ?? "", item.phase));
+    else if ("item" in item) items.push(item.item);
     else {
       const call = calls[item.call];
       if (call === undefined) return undefined;

@@ -20,6 +20,8 @@ export type LayoutItem =
     readonly texts: readonly ReasoningText[];
   }
   | { readonly text: number; readonly phase?: string }
+  /** An item that is the server's own affair, such as a search that it made. */
+  | { readonly item: Readonly<Record<string, unknown>> }
   | {
     /** Place of the call in the message. */
     readonly call: number;
@@ -54,6 +56,7 @@ function isLayout(data: unknown): data is ReplyLayout {
   if (!isRecord(data) || !Array.isArray(data.items)) return false;
   return data.items.every((item) =>
     isRecord(item) && (typeof item.text === "number" || typeof item.call === "number" ||
+      isRecord(item.item) ||
       (isRecord(item.reasoning) && Array.isArray(item.texts)))
   );
 }

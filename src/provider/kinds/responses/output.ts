@@ -171,15 +171,16 @@ function present(fields: Fields): Fields {
   );
 }
 
-/** What is to be remembered of an item; undefined for what was not said and items of other kinds. */
+/** What is to be remembered of an item; undefined for what was not said, or has not ended. */
 export function layoutItem(item: OutputItem, callAt: (item: OutputItem) => number): LayoutItem | undefined {
   if (item.type === "reasoning") {
     const texts = item.pieces.map(({ field, said }) => [field ?? "summary", said.length] as const);
     return { reasoning: sealed(item.fields), texts };
   }
   if (item.type === "function_call") return { call: callAt(item) };
+  if (item.type !== "message") return item.type !== "" && item.done ? { item: item.fields } : undefined;
   const [piece] = item.pieces;
-  if (item.type !== "message" || piece === undefined) return undefined;
+  if (piece === undefined) return undefined;
   const { phase } = item.fields;
   return { text: piece.said.length, ...(typeof phase === "string" ? { phase } : {}) };
 }

@@ -87,6 +87,18 @@ Deno.test("responses sends text and calls alone when message and part do not bel
   });
 });
 
+Deno.test("responses sends items of the server's own back as they came, in their place", async () => {
+  const search = { id: "ws_1", type: "web_search_call", status: "completed", action: { query: "weather" } };
+  const message = (text: string) => ({ type: "message", content: [{ type: "output_text", text }] });
+  const output = [message("I search."), search, message("Sunny.")];
+  const body = { id: "resp_x", object: "response", status: "completed", output };
+  await using server = startModelServer([{ body }, { text: "b" }], { wire: new ResponsesWire() });
+  const [first] = await converse(await openClient(server), [...HELLO], 2);
+  assertEquals([first?.text, first?.reason], ["I search.\n\nSunny.", "stop"]);
+  const said = (content: string) => ({ type: "message", role: "assistant", content });
+  assertEquals(server.requests[1]?.json.input.slice(1, 4), [said("I search."), search, said("Sunny.")]);
+});
+
 Deno.test("responses sends only what is new when the server keeps the conversation", async () => {
   const wire = new ResponsesWire({ entry: { store: true } });
   const script = [{ reasoning: "Hm.", calls: CALLS }, { text: "Done." }, { text: "More." }, {
