@@ -205,12 +205,10 @@ function described(plan: ImportPlan, origin: Origin, name: string, settings: Tom
   };
   const questions = isTable(query) ? new URLSearchParams(query as Record<string, string>).toString() : "";
   const notes = [
-    ...(settings.wire_api === "chat"
-      ? []
-      : ["asked for chat completions, not responses: try doctor --online"]),
     ...(settings.auth === undefined ? [] : ["without auth: a program that prints the key is not asked"]),
   ];
   return {
+    ...(settings.wire_api === "chat" ? {} : { kind: "responses" }),
     base_url: safeText(questions === "" ? url : `${url}${url.includes("?") ? "&" : "?"}${questions}`, owner),
     ...(key === "" ? {} : { api_key_env: key }),
     ...(Object.keys(headers).length > 0 ? { headers } : {}),
