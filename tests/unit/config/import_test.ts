@@ -126,6 +126,7 @@ Deno.test("import: keys of servers and providers are named and never copied", as
     ["C_API_KEY"],
   ]);
   assertStringIncludes(played[1]?.text ?? "", 'args = [ "--api-key", "${A_TOKEN}"');
+  assertStringIncludes(played[3]?.text ?? "", 'kind = "responses"');
 });
 
 Deno.test("import: codex's sandbox and approvals never become wider ones", async () => {
