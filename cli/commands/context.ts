@@ -17,17 +17,21 @@ import { runPaths } from "../terminal/working_directory.ts";
 interface ContextFlags {
   readonly json?: boolean;
   readonly continue?: boolean;
+  readonly exact?: boolean;
 }
 
 /** Shows what a run would send here, by category: of a new conversation, or of the latest session. */
 export async function context(this: CliContext, flags: ContextFlags): Promise<void> {
-  const report = await reportOf(runPaths(this), flags.continue ?? false);
+  const report = await reportOf(runPaths(this), flags);
   if (flags.json) return void this.process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
   const { contextReport } = await textsFor("report_commands", this);
   this.process.stdout.write(contextText(report, contextReport));
 }
 
-async function reportOf(paths: RunPaths, latest: boolean): Promise<ContextReport> {
+async function reportOf(
+  paths: RunPaths,
+  { continue: latest = false, exact = false }: ContextFlags,
+): Promise<ContextReport> {
   const loaded = await loadConfig(paths);
   const state = latest ? latestState(paths) : emptyState();
   const workspace = buildWorkspace(paths, loaded.config);
@@ -38,12 +42,12 @@ async function reportOf(paths: RunPaths, latest: boolean): Promise<ContextReport
     messages: () => state.messages,
     toolMode: configuredToolMode(loaded),
   });
-  if (loaded.config.plugins.length === 0) return await contextReportOf({ loaded, inputs, state });
+  if (loaded.config.plugins.length === 0) return await contextReportOf({ loaded, inputs, state, exact });
   const { withServers } = await loadServerWork();
   // Nothing is started: what was listed last counts.
   return await withServers(
     { paths, loaded },
-    (servers) => contextReportOf({ loaded, inputs, state, servers }),
+    (servers) => contextReportOf({ loaded, inputs, state, servers, exact }),
   );
 }
 

@@ -19,7 +19,11 @@ export const doctorCommand = buildCommand({
 export const contextCommand = buildCommand({
   loader: async () => (await import("../commands/context.ts")).context,
   parameters: {
-    flags: { json: flag("Print JSON"), continue: flag("Of the latest session, not of a new one") },
+    flags: {
+      json: flag("Print JSON"),
+      continue: flag("Of the latest session, not of a new one"),
+      exact: flag("Ask the server to count the next request"),
+    },
     ...NONE,
   },
   docs: { brief: "Show what the model is told, by category" },

@@ -23,6 +23,8 @@ export interface ReportInput {
   readonly compaction: { readonly auto: boolean; readonly ratio: number };
   readonly maxOutputTokens?: number;
   readonly sendsReasoning?: boolean;
+  /** Tokens of the next request as the server counted them for this report. */
+  readonly exact?: number | undefined;
   /** The head as it is sent, where that is another one. */
   readonly sentPrefix?: ((prefix: Prefix) => Prefix) | undefined;
 }
@@ -95,7 +97,7 @@ export async function contextReport(input: ReportInput): Promise<ContextReport> 
   const { messages, lastUsage } = input.state;
   const reply = messages.findLastIndex((message) => message.role === "assistant");
   if (lastUsage && reply >= 0) counter.observe(input.prefix, messages, reply, lastUsage.inputTokens);
-  const tokens = counter.estimate(input.prefix, messages);
+  const tokens = input.exact ?? counter.estimate(input.prefix, messages);
   const parts = categories(input, counter);
   const sum = [...parts.values()].reduce((total, part) => total + part, 0);
   const scale = sum > 0 ? tokens / sum : 1;
@@ -106,7 +108,11 @@ export async function contextReport(input: ReportInput): Promise<ContextReport> 
   return {
     model: input.model,
     tokens,
-    measure: counter.calibrated ? "reported" : counter.exact ? "counted" : "estimated",
+    measure: input.exact !== undefined || counter.calibrated
+      ? "reported"
+      : counter.exact
+      ? "counted"
+      : "estimated",
     window,
     ...(windowSource === undefined ? {} : { windowSource }),
     ...(window > 0 ? { percent: Math.round(1000 * tokens / window) / 10 } : {}),

@@ -168,6 +168,8 @@ export interface SayingWords {
   readonly serversLate: [names: string, seconds: string];
   readonly elsewhere: [began: string, cwd: string];
   readonly unknownTool: [name: string];
+  readonly noCount: [provider: string, kind: string];
+  readonly withoutExact: [];
   readonly notSent: [settings: string, model: string];
   readonly effortFell: [model: string, wanted: string, level: string];
   readonly toolless: [model: string];

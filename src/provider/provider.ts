@@ -84,4 +84,9 @@ export interface Provider {
    * "provider"), or with the reason of the signal.
    */
   embed?(texts: readonly string[], model: string, signal?: AbortSignal): Promise<Embeddings>;
+  /**
+   * Input tokens of a request as the server counts them beforehand, where it does that. Rejects with a
+   * ReasonixError.
+   */
+  count?(request: ModelRequest, signal: AbortSignal): Promise<number>;
 }

@@ -57,3 +57,29 @@ Deno.test("a run with the Messages API says what is not sent, and why the model 
   assertEquals(second.code === 0, false);
   assertStringIncludes(second.stderr, "declines to give it (bio: Not this one.)");
 });
+
+Deno.test("context --exact asks the server for the count of the next request, and nothing else does", async () => {
+  const counts: Record<string, unknown>[] = [];
+  await using counter = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    async (request) => {
+      const { pathname } = new URL(request.url);
+      if (pathname !== "/v1/messages/count_tokens") return new Response("no such page", { status: 404 });
+      counts.push(await request.json());
+      return Response.json({ input_tokens: 4321 });
+    },
+  );
+  const config = (kind: string) =>
+    `[[providers]]\nname = "claude"\nkind = "${kind}"\nbase_url = "http://127.0.0.1:${counter.addr.port}"\n` +
+    'model = "claude-opus-4-8"\nfacts = "anthropic"\n';
+  await using world = await makeWorld(config("anthropic"));
+  const report = JSON.parse((await world.run(["context", "--json", "--exact"])).stdout);
+  assertEquals([report.tokens, report.measure], [4321, "reported"]);
+  assertEquals(Object.keys(counts[0] ?? {}).sort(), ["messages", "model", "system", "thinking", "tools"]);
+  await world.run(["context"]);
+  assertEquals(counts.length, 1);
+  await using other = await makeWorld(config("openai"));
+  const refused = await other.run(["context", "--exact"]);
+  assertStringIncludes(refused.stderr, 'Provider "claude" of kind "openai" counts no tokens beforehand');
+  assertEquals(refused.code === 0, false);
+});

@@ -1,12 +1,13 @@
 import { type LoadedConfig, resolveModel } from "../../config/mod.ts";
 import { type ContextReport, loadReport } from "../../context/mod.ts";
-import type { Prefix } from "../../core/mod.ts";
+import { type Message, type Prefix, ReasonixError } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { type McpServers, namePrefix } from "../../mcp/mod.ts";
 import { loadTaughtPrefix, modelInfo } from "../../provider/mod.ts";
 import type { SessionState } from "../../session/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
+import { providerOf } from "../provider.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import { buildRegistry } from "../tools/tools.ts";
 import { askServerWindow } from "./context_window.ts";
@@ -16,13 +17,15 @@ export interface ContextReportParts {
   readonly inputs: PromptInputs;
   /** The conversation; one that has not begun yet shows what it would begin with. */
   readonly state: SessionState;
+  /** Asks the server for the count. */
+  readonly exact?: boolean;
   /** The MCP servers, as far as it is known what they offer. */
   readonly servers?: Pick<McpServers, "tools" | "servers"> | undefined;
 }
 
 /** Returns what a run would send next, by category: the data of `reasonix context` and `/context`. */
 export async function contextReportOf(
-  { loaded, inputs, state, servers }: ContextReportParts,
+  { loaded, inputs, state, servers, exact = false }: ContextReportParts,
 ): Promise<ContextReport> {
   const { config } = loaded;
   const choice = resolveModel(config);
@@ -37,6 +40,7 @@ export async function contextReportOf(
   const asked = info.contextWindow === undefined ? await askServerWindow(loaded, choice) : undefined;
   const source = asked?.source ?? (entry.context_window === undefined ? "facts" : "declared");
   return await contextReport({
+    exact: exact ? await exactCount(loaded, prefix, state.messages) : undefined,
     prefix,
     state,
     model,
@@ -55,6 +59,23 @@ export async function contextReportOf(
     ...(inputs.catalogue === undefined ? {} : { catalogue: inputs.catalogue }),
     ...(!asked && info.contextWindow === undefined ? {} : { windowSource: source }),
     ...(info.maxOutputTokens === undefined ? {} : { maxOutputTokens: info.maxOutputTokens }),
+  });
+}
+
+/** Tokens of a request as its server counts them. Rejects with a ReasonixError where it counts none. */
+async function exactCount(
+  loaded: LoadedConfig,
+  prefix: Prefix,
+  messages: readonly Message[],
+): Promise<number> {
+  const { entry, model } = resolveModel(loaded.config);
+  const provider = await providerOf(loaded, `${entry.name}/${model}`);
+  const counted = await provider.count?.({ prefix, messages }, new AbortController().signal);
+  if (counted !== undefined) return counted;
+  throw new ReasonixError(`Provider "${entry.name}" of kind "${entry.kind}" counts no tokens beforehand`, {
+    exit: "config",
+    said: [["noCount", entry.name, entry.kind], ["withoutExact"]],
+    remedy: "leave --exact out: the count is then made here, or taken from the last reply",
   });
 }
 

@@ -170,6 +170,8 @@ const NOTICES = {
   noImages: (model) => `${model} 不接受图片：只会告诉它有一张图片`,
   serversStart: (names, seconds) => `首次启动 ${names}（最多等待 ${seconds} 秒）`,
   serversLate: (names, seconds) => `MCP：${names} 在 ${seconds} 秒后仍未就绪，其工具会在就绪后加入`,
+  noCount: (provider, kind) => `供应商“${provider}”（类型 ${kind}）不能事先计算 token 数`,
+  withoutExact: () => "请去掉 --exact：这时在本地计算，或取上次应答中的数",
   notSent: (settings, model) => `请求中不含 ${settings}：${model} 会拒绝带有它的请求`,
   effortFell: (model, wanted, level) =>
     level === ""

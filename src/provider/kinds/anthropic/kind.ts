@@ -46,9 +46,10 @@ function createAnthropic(options: KindOptions): Provider {
   const bodyOptions = { entry, model, extra, thinking, sent: (name: string) => after = name };
   const buffer = new RequestBuffer((request) => new AnthropicMessages(bodyOptions, request.prefix));
   const replies = new WeakMap<ModelRequest, Reply>();
+  const headers = requestHeaders(options, { ...ownHeaders(options), ...betaHeader(thinking) });
   const provider = streamingProvider(options, {
     url: endpointUrl(entry, "/v1/messages", NAMED),
-    headers: requestHeaders(options, { ...ownHeaders(options), ...betaHeader(thinking) }),
+    headers,
     endpoint,
     nowhere: NOWHERE,
     body: (request) => buffer.body(request),
@@ -75,6 +76,15 @@ function createAnthropic(options: KindOptions): Provider {
         (next) => !!replies.get(next)?.paused,
         request,
       ),
+    count: async (request, signal) => {
+      const { countTokens } = await import("./count_tokens.ts");
+      const url = endpointUrl(entry, "/v1/messages/count_tokens", NAMED);
+      return await countTokens(
+        { url, headers, endpoint, fetch: options.deps.fetch },
+        buffer.body(request),
+        signal,
+      );
+    },
   };
 }
 
