@@ -17,6 +17,8 @@ interface ItemStyle {
   readonly model: ModelInfo;
   /** True where results of tools may hold images. */
   readonly toolImages: boolean;
+  /** Messages whose reasoning the server has refused. */
+  readonly unreadable: WeakSet<Message>;
 }
 
 /** Writes the messages of a conversation as input items, in order. */
@@ -30,13 +32,14 @@ export class InputItems {
 
   /** The items of a message, as JSON texts. */
   write(message: Message): string[] {
-    const { model, toolImages } = this.#style;
+    const { model, toolImages, unreadable } = this.#style;
     if (message.role === "tool") {
       if (!toolImages && model.vision) this.#pendingImages.push(...message.images ?? []);
       return [JSON.stringify(resultItem(message, this.#style))];
     }
     const items = message.role === "user" ? [userItem(message, model)] : replyItems(message, model);
-    return [...this.flush(), ...items.map((item) => JSON.stringify(item))];
+    const kept = unreadable.has(message) ? items.filter(({ type }) => type !== "reasoning") : items;
+    return [...this.flush(), ...kept.map((item) => JSON.stringify(item))];
   }
 
   /** Images of the results so far, where results cannot hold them. */

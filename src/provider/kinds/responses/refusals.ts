@@ -26,6 +26,19 @@ const OPTIONAL = new Set([
 
 const PREVIOUS_LOST = /previous[_ ]response/i;
 
+const SEAL_REFUSED =
+  /encrypted[_ ]content\b.{0,80}\b(?:verified|decrypted|parsed)|invalid_encrypted_content/i;
+const ITEM_LOST = /item with id '?rs_\w+'? not found/i;
+
+/**
+ * Reports whether the server cannot read reasoning that went back to it: it is another one than that which
+ * gave it, or the key belongs to somebody else now.
+ */
+export function isReasoningRefused({ error }: ProviderFailure): boolean {
+  return (error.status === 400 || error.status === 404) &&
+    (SEAL_REFUSED.test(error.message) || ITEM_LOST.test(error.message));
+}
+
 /** Reports whether the server does not know the reply that a request goes on from. */
 export function isPreviousLost({ error }: ProviderFailure): boolean {
   return (error.status === 400 || error.status === 404) && PREVIOUS_LOST.test(error.message);

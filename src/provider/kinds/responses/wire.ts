@@ -1,4 +1,4 @@
-import type { Prefix } from "../../../core/mod.ts";
+import type { Message, Prefix } from "../../../core/mod.ts";
 import type { Endpoint, ProviderFailure } from "../../failure.ts";
 import type { KindOptions } from "../../kind.ts";
 import type { ModelRequest } from "../../provider.ts";
@@ -6,7 +6,8 @@ import { endpointOf } from "../../wire/endpoint.ts";
 import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
 import type { Adaptation } from "../../wire/streaming_provider.ts";
 import { InputItems } from "./items.ts";
-import { isAskedFor, isPreviousLost, refusedField } from "./refusals.ts";
+import { layoutOf } from "./layout.ts";
+import { isAskedFor, isPreviousLost, isReasoningRefused, refusedField } from "./refusals.ts";
 import { ResponseReply } from "./response_reply.ts";
 import { head, tail, type WireTools, wireTools } from "./request_fields.ts";
 import { StoredReplies } from "./stored_replies.ts";
@@ -19,6 +20,8 @@ export class ResponsesWire {
   readonly #options: KindOptions;
   /** Fields that the server has refused; they are left out from then on. */
   readonly #refused = new Set<string>();
+  /** Messages whose reasoning the server has refused. */
+  readonly #unreadable = new WeakSet<Message>();
   readonly #stored: StoredReplies | undefined;
   readonly #strictTools = new WeakMap<Prefix, WireTools["strict"]>();
   #buffer: RequestBuffer;
@@ -58,11 +61,25 @@ export class ResponsesWire {
       this.#stored.forget(request);
       return {};
     }
+    if (isReasoningRefused(failure) && this.#dropReasoning(request)) {
+      return { without: "reasoning.encrypted_content" };
+    }
     const field = refusedField(failure);
     if (field === undefined || this.#refused.has(field)) return undefined;
     this.#refused.add(field);
     this.#buffer = this.#newBuffer();
     return isAskedFor(field, this.#options) ? { without: field } : {};
+  }
+
+  /** Leaves the reasoning of all replies so far out; false where there is none to leave out. */
+  #dropReasoning({ messages }: ModelRequest): boolean {
+    const sent = messages.filter((message) =>
+      message.role === "assistant" && !this.#unreadable.has(message) &&
+      layoutOf(message, this.#options.model)?.items.some((item) => "reasoning" in item)
+    );
+    for (const message of sent) this.#unreadable.add(message);
+    this.#buffer = this.#newBuffer();
+    return sent.length > 0;
   }
 
   #newBuffer(): RequestBuffer {
@@ -82,7 +99,7 @@ export class ResponsesWire {
 
   #items(): InputItems {
     const { entry, model } = this.#options;
-    return new InputItems({ model, toolImages: entry.compat.tool_images });
+    return new InputItems({ model, toolImages: entry.compat.tool_images, unreadable: this.#unreadable });
   }
 
   #strict(prefix: Prefix): WireTools["strict"] {

@@ -87,6 +87,28 @@ Deno.test("responses sends text and calls alone when message and part do not bel
   });
 });
 
+Deno.test("responses goes on without reasoning that another server or key has sealed", async () => {
+  const messages: Message[] = [...HELLO];
+  await using first = startModelServer([{ reasoning: "Hm.", text: "a" }], { wire: new ResponsesWire() });
+  await converse(await openClient(first), messages, 1);
+  // Another server does not know the seals of the first.
+  const wire = new ResponsesWire();
+  await using second = startModelServer([{ reasoning: "Ha.", text: "b" }, { text: "c" }], { wire });
+  const [told, quiet] = await converse(await openClient(second), messages, 2);
+  assertEquals([told?.text, told?.retries.length, quiet?.retries.length], ["b", 1, 0]);
+  assert(told?.retries[0]?.reason.includes("goes without reasoning.encrypted_content"));
+  const types = second.requests.map(({ json }) => json.input.map((item: { type: string }) => item.type));
+  const plain = ["message", "message", "message"];
+  assertEquals(types, [["message", "reasoning", "message", "message"], plain, [
+    ...plain,
+    "reasoning",
+    "message",
+    "message",
+  ]]);
+  // The server keeps what it refused, which no agent could know before.
+  second.violations.length = 0;
+});
+
 Deno.test("responses sends items of the server's own back as they came, in their place", async () => {
   const search = { id: "ws_1", type: "web_search_call", status: "completed", action: { query: "weather" } };
   const message = (text: string) => ({ type: "message", content: [{ type: "output_text", text }] });
