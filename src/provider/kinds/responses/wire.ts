@@ -24,6 +24,7 @@ export class ResponsesWire {
   readonly #unreadable = new WeakSet<Message>();
   readonly #stored: StoredReplies | undefined;
   readonly #strictTools = new WeakMap<Prefix, WireTools["strict"]>();
+  #heads = new WeakMap<Prefix, string>();
   #buffer: RequestBuffer;
 
   constructor(options: KindOptions) {
@@ -40,7 +41,7 @@ export class ResponsesWire {
     const fresh = request.messages.slice(last.messages).flatMap((message) => items.write(message));
     const list = [...fresh, ...items.flush()].join(",");
     const end = tail(this.#options, request, this.#refused, last.id);
-    return encoder.encode(`${head(this.#options, request.prefix, this.#refused)}${list}]${end}}`);
+    return encoder.encode(`${this.#head(request.prefix)}${list}]${end}}`);
   }
 
   reply(request: ModelRequest): ResponseReply {
@@ -67,6 +68,7 @@ export class ResponsesWire {
     const field = refusedField(failure);
     if (field === undefined || this.#refused.has(field)) return undefined;
     this.#refused.add(field);
+    this.#heads = new WeakMap();
     this.#buffer = this.#newBuffer();
     return isAskedFor(field, this.#options) ? { without: field } : {};
   }
@@ -89,12 +91,18 @@ export class ResponsesWire {
   #writer(prefix: Prefix): MessageWriter {
     const items = this.#items();
     return {
-      head: head(this.#options, prefix, this.#refused),
+      head: this.#head(prefix),
       first: [],
       write: (message) => items.write(message),
       flush: () => items.flush(),
       end: (request) => `]${tail(this.#options, request, this.#refused)}}`,
     };
+  }
+
+  #head(prefix: Prefix): string {
+    const known = this.#heads.get(prefix) ?? head(this.#options, prefix, this.#refused);
+    this.#heads.set(prefix, known);
+    return known;
   }
 
   #items(): InputItems {
