@@ -8,7 +8,6 @@ import { type RecordedRequest, startModelServer, type Turn } from "../../support
 import { finished, makeWorld, mockConfig } from "../../support/program.ts";
 import { type AnthropicWire, anthropicWire, type BlockAnswer } from "../../support/wires/anthropic.ts";
 
-const STEPS = 200;
 /** A PNG of one pixel. */
 const PIXEL = Uint8Array.fromBase64(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
@@ -67,20 +66,28 @@ interface Session {
   readonly logged: { input: number; read: number; written: number; output: number };
 }
 
+interface Plan {
+  readonly steps: number;
+  /** Lines of the provider entry. */
+  readonly entry: string;
+  answer(step: number): BlockAnswer;
+}
+
 /** Runs the session; the server's rules are checked at every request. */
-async function session(wire: AnthropicWire, provider: string): Promise<Session> {
+async function session(wire: AnthropicWire, { steps, entry, answer }: Plan): Promise<Session> {
   let step = 0;
+  const at = (share: number) => Math.round(share * steps);
   let tell: () => void = () => {};
   const hang = () => new Promise<never>(() => {});
   const happen: Record<number, (request: RecordedRequest) => Turn> = {
-    30: () => ({
+    [at(0.15)]: () => ({
       status: 429,
       body: { type: "error", error: { type: "rate_limit_error" } },
       headers: { "retry-after": "0" },
     }),
-    50: () => ({ ...answer(48), cutAfter: 700 }),
-    80: () => (tell(), { before: hang() }),
-    140: () => ({ stream: [`event: ping\ndata: {"type":"ping"}\n\n`, telling(), hang()] }),
+    [at(0.25)]: () => ({ ...answer(step), cutAfter: 700 }),
+    [at(0.4)]: () => (tell(), { before: hang() }),
+    [at(0.7)]: () => ({ stream: [`event: ping\ndata: {"type":"ping"}\n\n`, telling(), hang()] }),
   };
   const telling = () => new Promise((resolve) => resolve(tell()));
   await using server = startModelServer([], {
@@ -88,13 +95,11 @@ async function session(wire: AnthropicWire, provider: string): Promise<Session> 
     fallback: (request) => {
       const special = happen[server.requests.length];
       if (special) return special(request);
-      return step < STEPS ? answer(step++) as Turn : { text: "done" };
+      return step < steps ? answer(step++) as Turn : { text: "done" };
     },
   });
-  const config = mockConfig(server.url, '[sandbox]\nbash = "off"', provider).replace(
-    '"openai"',
-    '"anthropic"',
-  );
+  const config = mockConfig(server.url, '[sandbox]\nbash = "off"', `vision = true\n${entry}`)
+    .replace('"openai"', '"anthropic"').replace('"mock-1"', '"claude-sonnet-4-5"');
   await using world = await makeWorld(config);
   await Deno.writeFile(`${world.dir}/pixel.png`, PIXEL);
   const run = (...words: string[]) =>
@@ -134,13 +139,13 @@ function totalOf({ fresh, read, written }: AnthropicWire["inputs"][number]): num
   return fresh + read + written;
 }
 
-Deno.test("a session of 200 steps is valid at every request of the Messages API, and read from its cache", async () => {
-  const wire = anthropicWire({ counts: true, bound: true });
-  const { requests, logged } = await session(wire, "vision = true");
-  assert(requests.length > STEPS, `${requests.length} requests`);
-  const thoughts = requests.at(-1)?.body.match(/"type":"thinking"/g)?.length ?? 0;
-  assert(thoughts > STEPS / 2, `${thoughts} thoughts`);
-  assert(requests.at(-1)?.body.includes('"type":"image"'));
+/** Checks what the server saw: a valid request each time, the one before read from the cache, true totals. */
+function checkSession({ wire, requests, logged }: Session, { steps }: Plan): void {
+  assert(requests.length > steps, `${requests.length} requests`);
+  const last = requests.at(-1)?.body ?? "";
+  const thoughts = last.match(/"type":"thinking"/g)?.length ?? 0;
+  assert(thoughts > steps / 2, `${thoughts} thoughts`);
+  assert(last.includes('"type":"image"'));
   // Every byte that one request had is read from the cache by the next, but for the very first ones.
   const inputs = wire.inputs.slice(1);
   const could = wire.inputs.slice(0, -1).reduce((sum, input) => sum + totalOf(input), 0);
@@ -148,4 +153,23 @@ Deno.test("a session of 200 steps is valid at every request of the Messages API,
   assert(read / could >= 0.99, `${read} of ${could} tokens read from the cache`);
   assertEquals(inputs.filter(({ fresh }) => fresh > 0), []);
   assertEquals(logged, wire.counted);
+}
+
+Deno.test("a session of 200 steps is valid at every request of the Messages API, and read from its cache", async () => {
+  const plan = { steps: 200, entry: "", answer };
+  checkSession(await session(anthropicWire({ counts: true, bound: true }), plan), plan);
+});
+
+Deno.test("a session with a budget for thoughts is valid at every request, and read from the cache", async () => {
+  const plan: Plan = {
+    steps: 60,
+    entry: 'facts = "anthropic"\neffort = "low"\ncache_ttl = "1h"',
+    // With a budget a reply begins with a thought.
+    answer: (step) => {
+      const { blocks = [], ...rest } = answer(step);
+      const first = { type: "thinking", thinking: `First ${step}.` };
+      return { ...rest, blocks: [first, ...blocks] };
+    },
+  };
+  checkSession(await session(anthropicWire({ counts: true, thinking: "budget" }), plan), plan);
 });
