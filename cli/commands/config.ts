@@ -11,11 +11,13 @@ import {
   PRESETS,
   presetText,
   projectConfigFile,
+  resolveModel,
   setConfigValue,
   type Setting,
+  unattended,
   userConfigFile,
 } from "../../src/config/mod.ts";
-import { ReasonixError } from "../../src/core/mod.ts";
+import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
 import { projectDir } from "../../src/session/mod.ts";
 import { terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
@@ -40,6 +42,31 @@ export async function show(this: CliContext, flags: ShowFlags): Promise<void> {
     return;
   }
   this.process.stdout.write(settings.map((row) => line(row, flags.origin ?? false)).join(""));
+  this.process.stdout.write(modelLines(loaded));
+}
+
+/** What the settings come to: the model of each way of working, and the setting that decides. */
+function modelLines(loaded: LoadedConfig): string {
+  const { default_model, agent_model } = loaded.config;
+  const usual = default_model === "" ? "the first provider" : "default_model";
+  const rows = [
+    ["chat", nameOf(loaded), usual],
+    ["run, SDKs", nameOf(unattended(loaded)), agent_model === "" ? usual : "agent_model"],
+  ];
+  return terminalSafe(
+    rows.map(([use, model, from]) => `# model of ${use}: ${model} (${from}; --model goes before it)\n`).join(
+      "",
+    ),
+  );
+}
+
+function nameOf({ config }: LoadedConfig): string {
+  try {
+    const { entry, model } = resolveModel(config);
+    return `${entry.name}/${model}`;
+  } catch (error) {
+    return errorMessage(error);
+  }
 }
 
 function line({ key, value, from: origin }: Setting, withOrigin: boolean): string {

@@ -1,6 +1,6 @@
 import {
   buildWorkspace,
-  configuredToolMode,
+  chosenModel,
   contextReportOf,
   contextText,
   gatherPromptInputs,
@@ -40,7 +40,7 @@ async function reportOf(
     loaded,
     workspace,
     messages: () => state.messages,
-    toolMode: configuredToolMode(loaded),
+    model: chosenModel(loaded),
   });
   if (loaded.config.plugins.length === 0) return await contextReportOf({ loaded, inputs, state, exact });
   const { withServers } = await loadServerWork();

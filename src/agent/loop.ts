@@ -37,6 +37,10 @@ export async function runTurn(
     ...(input.images?.length ? { images: [...input.images] } : {}),
     origin: "user",
   });
+  const turnPrompt = parts.turnPrompt?.(turn, parts.provider.model);
+  if (turnPrompt) {
+    await conversation.record({ type: "message.user", content: turnPrompt, origin: "reminder" });
+  }
   const deadline = new Deadline(limits.timeMs, signal);
   const stop = await steps(parts, progress, deadline.signal);
   deadline.clear();

@@ -1,6 +1,6 @@
 import type { Message, NewEvent, Prefix, PreparedCall, ToolCall } from "../core/mod.ts";
 import type { Gate } from "../permission/mod.ts";
-import type { Provider } from "../provider/mod.ts";
+import type { ModelInfo, Provider } from "../provider/mod.ts";
 import type { ToolResult } from "../tool/mod.ts";
 
 /** The conversation an agent works on. Recording an event is the only way it changes. */
@@ -77,6 +77,8 @@ export interface AgentParts {
   readonly submit?: boolean;
   /** An answer of another form is sent back once. Absent: every answer will do. */
   readonly answerForm?: AnswerForm;
+  /** Text that follows the user's message of a turn; absent: none. */
+  readonly turnPrompt?: (turn: number, model: ModelInfo) => string | undefined;
   /** Texts the user sent while the turn was running, to be added before the next request. */
   readonly takeSteering?: () => readonly string[];
   /** Makes room after the server refused the conversation as too long; false when nothing is left to drop. */

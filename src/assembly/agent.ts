@@ -1,5 +1,5 @@
 import type { TurnOutcome } from "../agent/mod.ts";
-import { type ConfigInput, type EnvLookup, reasonixHome } from "../config/mod.ts";
+import { type ConfigInput, type EnvLookup, reasonixHome, unattended } from "../config/mod.ts";
 import type { Controller, FileReport, RewindScope } from "../control/mod.ts";
 import { errorMessage, type EventSink, ReasonixError } from "../core/mod.ts";
 import type { Approver, Gate } from "../permission/mod.ts";
@@ -119,7 +119,7 @@ async function assembleAgent(options: AgentOptions, home: string): Promise<Assem
     onAsk: "deny",
     ...rest,
     paths,
-    loaded: await loadTrustedConfig({ ...paths, ...files }, options),
+    loaded: unattended(await loadTrustedConfig({ ...paths, ...files }, options)),
     inMemory: session === "memory",
     ...(typeof session === "object" ? { resume: session.resume } : {}),
   });

@@ -39,7 +39,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     trustProject: options.trustProject ?? false,
     onSkill: skillRules.activated,
     appended: options.appendSystemPrompt,
-    toolMode,
+    model: provider.model,
   });
   const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [], toolMode });
   const parts = { paths, loaded, scope, workspace, session, recorder, inputs, registry, asker };

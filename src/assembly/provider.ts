@@ -8,9 +8,10 @@ import {
   sourceOf,
 } from "../config/mod.ts";
 import { ReasonixError } from "../core/mod.ts";
-import { type CreateOptions, createProvider, type Provider, type ToolMode } from "../provider/mod.ts";
+import { type CreateOptions, createProvider, type Provider } from "../provider/mod.ts";
 import { VERSION } from "../util/version.ts";
 import type { Remark } from "./access/access_scope.ts";
+import type { SystemModel } from "./context/prompt_inputs.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 
 /** Operating system and processor, as the model is told. */
@@ -31,11 +32,12 @@ export async function buildModel(options: AssemblyOptions): Promise<RunModel> {
 
 async function configuredModel({ paths, loaded, effort, record }: AssemblyOptions): Promise<RunModel> {
   const untrusted = loaded.needsTrust.filter((item) => item.kind === "provider").map((item) => item.name);
-  const { default_model, providers, agent } = loaded.config;
+  const { default_model, agent_model, providers, agent } = loaded.config;
   const named = providers.some(({ name }) => name === default_model);
+  const setting = default_model !== "" && default_model === agent_model ? "agent_model" : "default_model";
   const choice = await placed(
     loaded,
-    named ? providerKey(default_model) : "default_model",
+    named ? providerKey(default_model) : setting,
     () => resolveModel(loaded.config, "", untrusted),
   );
   const entry = withAgentSettings(choice.entry, agent);
@@ -59,9 +61,10 @@ async function configuredModel({ paths, loaded, effort, record }: AssemblyOption
   return { provider, choice };
 }
 
-/** How the configured model calls tools. */
-export function configuredToolMode({ config }: LoadedConfig): ToolMode | undefined {
-  return resolveModel(config).entry.tool_mode;
+/** The configured model, as far as it decides about the system prompt. */
+export function chosenModel({ config }: LoadedConfig): SystemModel {
+  const { entry: { name, tool_mode }, model } = resolveModel(config);
+  return { provider: name, id: model, ...(tool_mode === undefined ? {} : { toolMode: tool_mode }) };
 }
 
 function providerKey(name: string): string {

@@ -1,12 +1,13 @@
 import type { Limits } from "../agent/mod.ts";
 import type { Config } from "../config/mod.ts";
 import type { ControlledParts } from "../control/mod.ts";
-import type { ToolMode } from "../provider/mod.ts";
+import type { ModelInfo, ToolMode } from "../provider/mod.ts";
+import { turnPrompts } from "./context/model_prompts.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 
 type TurnRules = Pick<
   ControlledParts,
-  "limits" | "maxCallsPerStep" | "submit" | "amended" | "answerForm"
+  "limits" | "maxCallsPerStep" | "submit" | "amended" | "answerForm" | "turnPrompt"
 >;
 
 /** Limits of each turn, and how it ends. */
@@ -20,6 +21,7 @@ export function turnRules(
     limits: limitsOf(config),
     // A model without tools cannot call the one that ends the turn.
     submit: submit && toolMode !== "none",
+    turnPrompt: (turn, model) => turnPrompt(config, turn, model),
     ...(amended ? { amended } : {}),
     ...(answerForm ? { answerForm } : {}),
     ...(max_calls_per_step > 0 ? { maxCallsPerStep: max_calls_per_step } : {}),
@@ -33,4 +35,18 @@ function limitsOf(config: Config): Limits {
     ...(time_limit_seconds > 0 ? { timeMs: time_limit_seconds * 1000 } : {}),
     ...(max_cost > 0 ? { cost: max_cost } : {}),
   };
+}
+
+/** The text behind the user's message of a turn; what is in double braces becomes what it stands for. */
+function turnPrompt(config: Config, turn: number, model: ModelInfo): string | undefined {
+  const prompts = turnPrompts(config, model);
+  if (prompts.length === 0) return undefined;
+  const values: Readonly<Record<string, () => string>> = {
+    turn: () => String(turn),
+    model: () => `${model.provider}/${model.id}`,
+    date: () => new Date().toISOString().slice(0, 10),
+    time: () => new Date().toISOString().slice(11, 16),
+  };
+  return prompts.map(({ text }) => text).join("\n\n")
+    .replace(/\{\{(turn|model|date|time)\}\}/g, (_, name: string) => values[name]?.() ?? "");
 }

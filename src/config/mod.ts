@@ -20,6 +20,7 @@ export {
   modelReferences,
   modelsOf,
   resolveModel,
+  unattended,
   withModelSettings,
 } from "./query/models.ts";
 export {

@@ -12,6 +12,8 @@ export interface ReportInput {
   readonly model: string;
   readonly instructions?: Instructions;
   readonly skills?: SkillSet;
+  /** Texts of the user's own in the system prompt, each with the setting it is from. */
+  readonly supplements?: readonly { readonly from: string; readonly text: string }[];
   /** MCP servers, and what the names of their tools begin with. */
   readonly servers?: readonly { readonly name: string; readonly prefix: string }[];
   /** Section of the system prompt that names the skills. */
@@ -41,7 +43,14 @@ export type ContextCategory =
   | "tool results";
 
 export interface LoadedPart {
-  readonly kind: "instructions" | "late instructions" | "skill" | "active skill" | "MCP server" | "MCP index";
+  readonly kind:
+    | "supplemental prompt"
+    | "instructions"
+    | "late instructions"
+    | "skill"
+    | "active skill"
+    | "MCP server"
+    | "MCP index";
   readonly name: string;
   /** File or directory it comes from. */
   readonly from?: string;
@@ -167,6 +176,11 @@ function categoryOf(message: Message, kind: string | undefined): ContextCategory
 }
 
 function loadedParts(input: ReportInput, counter: TokenCounter): LoadedPart[] {
+  const supplements = (input.supplements ?? []).map(({ from, text }): LoadedPart => ({
+    kind: "supplemental prompt",
+    name: from,
+    tokens: counter.text(text),
+  }));
   const files = (input.instructions?.files ?? []).map((file): LoadedPart => ({
     kind: "instructions",
     name: file.label,
@@ -186,7 +200,7 @@ function loadedParts(input: ReportInput, counter: TokenCounter): LoadedPart[] {
     if (late !== undefined) return [{ kind: "late instructions", name: late, from: late, tokens }];
     return active ? [{ kind: "active skill", name: active[1] ?? "", from: active[2] ?? "", tokens }] : [];
   });
-  return [...files, ...skills, ...serverParts(input, counter), ...said];
+  return [...supplements, ...files, ...skills, ...serverParts(input, counter), ...said];
 }
 
 /** What the tools of each MCP server cost, or the index that stands for all of them. */

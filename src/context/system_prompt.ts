@@ -12,6 +12,8 @@ export interface SystemPromptOptions {
   readonly instructions: readonly InstructionFile[];
   /** Section that names the skills. */
   readonly skills?: string;
+  /** Texts of the user's own for this model, in their order. */
+  readonly supplements?: readonly string[];
   /** Text of whoever started the run, at the end. */
   readonly appended?: string;
 }
@@ -31,6 +33,7 @@ export function systemPrompt(options: SystemPromptOptions): string {
     );
     for (const file of options.instructions) parts.push(`## ${file.label}\n${file.text.trim()}`);
   }
-  if (options.appended?.trim()) parts.push(options.appended.trim());
+  const { supplements = [], appended = "" } = options;
+  parts.push(...new Set([...supplements, appended].map((text) => text.trim()).filter((text) => text !== "")));
   return `${parts.join("\n\n")}\n`;
 }

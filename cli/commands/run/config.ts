@@ -11,6 +11,7 @@ import {
   type LoadedConfig,
   type ProviderEntry,
   resolveModel,
+  unattended,
 } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
 import type { OutputFormat } from "../../../src/frontend/mod.ts";
@@ -103,6 +104,11 @@ interface ConfigFlags extends RunFlags, TrustOptions {
   readonly offered?: ProviderEntry | undefined;
 }
 
+/** The configuration of a run that nobody attends. */
+export async function loadUnattendedConfig(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
+  return unattended(await loadRunConfig(paths, flags));
+}
+
 /** The configuration of a run: files, preset, what its flags say, and what the user trusts of the project. */
 export async function loadRunConfig(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
   const { preferModel } = flags;
@@ -160,7 +166,8 @@ function flagLayer(paths: RunPaths, flags: ConfigFlags): ConfigInput {
     ...(flags.disallowedTools ? { deny: denyRules(flags.disallowedTools) } : {}),
   };
   return {
-    ...(flags.model === undefined ? {} : { default_model: flags.model }),
+    // A model that is asked for goes before any setting.
+    ...(flags.model === undefined ? {} : { default_model: flags.model, agent_model: flags.model }),
     ...(flags.offered === undefined ? {} : { providers: [flags.offered] }),
     ...(Object.keys(tools).length > 0 ? { tools } : {}),
     ...(flags.addDir

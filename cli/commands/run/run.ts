@@ -8,7 +8,7 @@ import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { readTask, type Task } from "../../terminal/stdin.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { answerSchemaOf, loadRunConfig, type RunFlags, runOptions } from "./config.ts";
+import { answerSchemaOf, loadUnattendedConfig, type RunFlags, runOptions } from "./config.ts";
 import { carryOutLine, commandNames } from "./line.ts";
 import { Metrics } from "./metrics.ts";
 import { printerFor } from "./printer.ts";
@@ -66,7 +66,7 @@ async function runTask(
   const task = await readTask(words, tell);
   const metrics = new Metrics(flags.metrics);
   const paths = runPaths(context, flags.dir);
-  const loaded = await loadRunConfig(paths, flags);
+  const loaded = await loadUnattendedConfig(paths, flags);
   secrets.redact = redactorOf(loaded);
   const notice = await speech.configure(loaded);
   if (notice !== undefined) tell(notice);

@@ -46,6 +46,7 @@ export async function contextReportOf(
     model,
     instructions: inputs.instructions,
     skills: inputs.skillSet,
+    supplements: inputs.supplements,
     ...(servers
       ? {
         servers: servers.servers.filter(({ enabled }) => enabled)

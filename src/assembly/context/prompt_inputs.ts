@@ -17,6 +17,7 @@ import { type TrustItem, TrustStore, type Workspace } from "../../sandbox/mod.ts
 import { loadHistory, projectDir } from "../../session/mod.ts";
 import type { HistoryPort, ToolServices } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
+import { type ModelPrompt, type PromptedModel, supplementalPrompts } from "./model_prompts.ts";
 
 /**
  * The knowledge of a run beyond its conversation: standing instructions, skills, saved facts, earlier
@@ -29,8 +30,12 @@ export interface PromptInputs {
   readonly skills?: Skills;
   /** Section of the system prompt that names the skills. */
   readonly catalogue?: string;
-  /** The system prompt. */
+  /** The system prompt of the run's own model. */
   readonly system: string;
+  /** Texts of the user's own for that model, which are part of it. */
+  readonly supplements: readonly ModelPrompt[];
+  /** The system prompt that another model would have. */
+  readonly systemOf: (model: SystemModel) => string;
   /** Message that lists the saved facts; absent when there are none. */
   readonly memory?: string;
   readonly ports: Pick<ToolServices, "skills" | "memory" | "history">;
@@ -39,6 +44,11 @@ export interface PromptInputs {
   /** Reports whether the user trusts what the project brings, as it is now or for this run. */
   readonly isTrusted: (item: TrustItem) => Promise<boolean>;
   readonly toolMode: ToolMode;
+}
+
+/** What a system prompt depends on of its model. */
+export interface SystemModel extends PromptedModel {
+  readonly toolMode?: ToolMode;
 }
 
 export interface PromptInputSources {
@@ -52,15 +62,16 @@ export interface PromptInputSources {
   /** Text added to the system prompt. */
   readonly appended?: string | undefined;
   readonly onSkill?: (activation: SkillActivation) => void;
-  /** How the model calls tools; one that has none is told of nothing that takes one. */
-  readonly toolMode?: ToolMode | undefined;
+  /** The run's own model. One that has no tools is told of nothing that takes one. */
+  readonly model: SystemModel;
 }
 
 /**
  * Reads instruction files and looks for skills and facts. Where there are none, this costs a few stat calls.
  */
 export async function gatherPromptInputs(sources: PromptInputSources): Promise<PromptInputs> {
-  const { paths, loaded, redact, toolMode = "official" } = sources;
+  const { paths, loaded, redact, model } = sources;
+  const { toolMode = "official" } = model;
   const withoutTools = toolMode === "none";
   const project = projectDir(paths.home, paths.cwd);
   const instructions = await readInstructions(sources);
@@ -69,11 +80,14 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
     ? await activeSkills(sources, skillSet)
     : undefined;
   const catalogue = skills && (await loadSkills()).skillCatalogue(skillSet.skills);
+  const systemOf = (other: SystemModel) => systemText(sources, instructions, { model: other, catalogue });
   const memory = withoutTools ? undefined : await openingMemory({ home: paths.home, project });
   return {
     instructions,
     skillSet,
-    system: systemText(sources, instructions, catalogue),
+    system: systemOf(model),
+    supplements: supplementalPrompts(loaded.config, model),
+    systemOf,
     ports: {
       memory: memoryPort({ home: paths.home, project, ...(redact ? { redact } : {}) }),
       history: historyPort(paths),
@@ -141,18 +155,20 @@ function historyPort({ home, cwd }: RunPaths): HistoryPort {
 }
 
 function systemText(
-  { loaded: { config }, appended, toolMode }: PromptInputSources,
+  { loaded: { config }, appended }: PromptInputSources,
   instructions: Instructions,
-  skills?: string,
+  { model, catalogue }: { readonly model: SystemModel; readonly catalogue: string | undefined },
 ): string {
+  const withoutTools = model.toolMode === "none";
   const { system_prompt, system_prompt_file, reasoning_language } = config.agent;
   const custom = system_prompt_file === "" ? system_prompt : readPrompt(system_prompt_file);
   return systemPrompt({
     instructions: instructions.files,
     reasoningLanguage: reasoning_language,
     ...(custom === "" ? {} : { custom }),
-    ...(toolMode === "none" ? { withoutTools: true } : {}),
-    ...(skills === undefined ? {} : { skills }),
+    supplements: supplementalPrompts(config, model).map(({ text }) => text),
+    ...(withoutTools ? { withoutTools } : {}),
+    ...(catalogue === undefined || withoutTools ? {} : { skills: catalogue }),
     ...(appended === undefined ? {} : { appended }),
   });
 }

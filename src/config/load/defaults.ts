@@ -24,7 +24,7 @@ const MODEL_KEYS: readonly (readonly string[])[] = [
   ["default_model"],
   ["agent_model"],
   ["vision_model"],
-  ["fallback"],
+  ["agent", "fallback"],
   ["compaction", "summary_model"],
   ["agent", "planner_model"],
   ["agent", "subagent_model"],
@@ -41,7 +41,11 @@ export function namedVendors(
 ): TomlTable[] {
   const known = new Set(providers.map(({ name }) => name));
   const added = new Map<string, VendorEntry>();
-  for (const reference of MODEL_KEYS.flatMap((key) => valueAt(settings, key) ?? [])) {
+  const references = [
+    ...MODEL_KEYS.flatMap((key) => valueAt(settings, key) ?? []),
+    ...providers.flatMap(({ fallback }) => Array.isArray(fallback) ? fallback : []),
+  ];
+  for (const reference of references) {
     const entry = typeof reference === "string" ? namedVendorEntry(reference, hasKey) : undefined;
     if (!entry || known.has(entry.name)) continue;
     const models = [...new Set([...added.get(entry.name)?.models ?? [], ...entry.models])];

@@ -72,6 +72,15 @@ export function resolveModel(config: Config, reference = "", untrusted: readonly
     : unknown(config, wanted, untrusted);
 }
 
+/** The same configuration for a run that nobody attends: its `agent_model`, if any, is the default model. */
+export function unattended<T extends { readonly config: Config }>(loaded: T): T {
+  const { config } = loaded;
+  const default_model = config.agent_model || config.default_model;
+  return default_model === config.default_model
+    ? loaded
+    : { ...loaded, config: { ...config, default_model } };
+}
+
 function choose(entry: ProviderEntry, model: string): ModelChoice {
   return { entry: withModelSettings(entry, model), model };
 }

@@ -107,6 +107,14 @@ const modelKeys = {
     "Levels that the model takes, least first, the vendor's own words included; none = it does not think.",
   ),
   temperature: key(z.optional(z.number()), "Sampling temperature; sent only when set."),
+  supplemental_prompt: key(
+    z.optional(z.string()),
+    "Text added to the system prompt; `agent`, entry and model each add their own.",
+  ),
+  turn_prompt: key(
+    z.optional(z.string()),
+    "Text sent behind every message of the user; `agent`, entry and model each add their own.",
+  ),
 };
 
 const modelSettings = z.object({
@@ -159,6 +167,11 @@ export const providerSchema = z.looseObject({
   model_settings: key(
     z._default(z.record(z.string(), modelSettings), {}),
     "Settings of single models, by identifier; they win over those of the entry.",
+  ),
+  fallback: key(
+    z.optional(z.array(z.string())),
+    "Models that answer in place of these when they fail; absent = `agent.fallback`.",
+    { idle: "yet" },
   ),
   facts: key(
     text(),

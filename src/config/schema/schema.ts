@@ -14,6 +14,13 @@ const agent = z.object({
     path: "file",
     project: "inside",
   }),
+  supplemental_prompt: key(text(), "Text added to the system prompt, before those of provider and model."),
+  turn_prompt: key(text(), "Text sent to the model behind every message of the user."),
+  fallback: key(
+    texts(),
+    "Models that answer, in this order, when the own one fails before it has said anything.",
+    { idle: "yet" },
+  ),
   max_steps: key(count(0), "Maximum number of rounds of tool calls in a turn; 0 = no limit.", {
     project: "ignored",
   }),
@@ -222,6 +229,7 @@ const ui = z.object({
 
 export const configSchema = z.object({
   default_model: key(text(), "Provider name, model, or `provider/model`; empty = the first provider."),
+  agent_model: key(text(), "The same for runs that nobody attends (`run`, SDKs); empty = `default_model`."),
   language: key(text(), "Language of the interface: `en` or `zh-CN`; empty = from the environment."),
   ui: key(z.prefault(ui, {}), "How the chat looks."),
   instructions: key(texts(), "Further instruction files, globs allowed.", {

@@ -85,6 +85,7 @@ export const texts = {
       "tool results": "tool results",
     },
     kinds: {
+      "supplemental prompt": "supplemental prompt of",
       "instructions": "instructions",
       "late instructions": "late instructions",
       "skill": "skill",

@@ -81,6 +81,7 @@ export const texts: typeof en = {
       "tool results": "工具结果",
     },
     kinds: {
+      "supplemental prompt": "补充提示词",
       "instructions": "指令文件",
       "late instructions": "后加载的指令文件",
       "skill": "技能",

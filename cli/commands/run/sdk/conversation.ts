@@ -6,7 +6,7 @@ import type { Output, Printer, RunResult } from "../../../../src/frontend/mod.ts
 import type { CliContext } from "../../../terminal/process.ts";
 import { runPaths } from "../../../terminal/working_directory.ts";
 import { claudeMode } from "../claude_names.ts";
-import { answerSchemaOf, loadRunConfig, type RunFlags, runOptions } from "../config.ts";
+import { answerSchemaOf, loadUnattendedConfig, type RunFlags, runOptions } from "../config.ts";
 import { carryOutLine, commandNames } from "../line.ts";
 import { Metrics } from "../metrics.ts";
 import { failedResult, redacted, reportResult, resultOf } from "../result.ts";
@@ -130,7 +130,7 @@ class Conversation implements ControlledConversation {
     const flags = before && before.state.lastSeq > 0 ? { ...rest, resume: before.id } : this.#flags;
     await this.close();
     const paths = runPaths(this.#context, flags.dir);
-    const loaded = await loadRunConfig(paths, flags);
+    const loaded = await loadUnattendedConfig(paths, flags);
     this.#secrets.redact = redactorOf(loaded);
     await requireProvider(loaded, "en");
     this.#schema = await answerSchemaOf(flags);
@@ -164,7 +164,7 @@ class Conversation implements ControlledConversation {
       ...(first === undefined ? {} : { model: first }),
       ...(preferModel === undefined ? {} : { preferModel }),
     };
-    resolveModel((await loadRunConfig(runPaths(this.#context, next.dir), next)).config);
+    resolveModel((await loadUnattendedConfig(runPaths(this.#context, next.dir), next)).config);
     this.#flags = next;
     this.#changed = true;
   }
@@ -206,7 +206,7 @@ class Conversation implements ControlledConversation {
   async models(): Promise<readonly string[]> {
     // What is wrong with a configuration is said where it is put to use.
     const paths = runPaths(this.#context, this.#flags.dir);
-    const loaded = await loadRunConfig(paths, this.#flags).catch(() => undefined);
+    const loaded = await loadUnattendedConfig(paths, this.#flags).catch(() => undefined);
     return loaded ? modelReferences(loaded.config) : [];
   }
 }
