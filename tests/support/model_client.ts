@@ -1,7 +1,7 @@
 /** A provider of kind "openai" pointed at a test's server, and what comes out of it. */
 import * as z from "zod/mini";
 import { providerSchema } from "../../src/config/schema/provider_schema.ts";
-import type { Chunk, Message, ProviderError, ToolCall, Usage } from "../../src/core/mod.ts";
+import type { Chunk, Message, Prefix, ProviderError, ToolCall, Usage } from "../../src/core/mod.ts";
 import { type Clock, type CreateOptions, createProvider, type Provider } from "../../src/provider/mod.ts";
 import { type Part, startModelServer } from "./model_server.ts";
 import type { ScriptedWire } from "./wires/scripted_wire.ts";
@@ -80,9 +80,10 @@ export async function collect(
   provider: Provider,
   messages: readonly Message[] = HELLO,
   signal: AbortSignal = new AbortController().signal,
+  prefix: Prefix = PREFIX,
 ): Promise<Outcome> {
   const chunks: Chunk[] = [];
-  for await (const chunk of provider.stream({ prefix: PREFIX, messages }, signal)) chunks.push(chunk);
+  for await (const chunk of provider.stream({ prefix, messages }, signal)) chunks.push(chunk);
   return sortOut(chunks);
 }
 

@@ -1,12 +1,10 @@
 import type { AssistantMessage, Message, Prefix, ToolCall, ToolMessage, ToolSchema } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import type { ModelInfo } from "../provider.ts";
+import { partsFor, TEXT_CALLS } from "../wire/message_parts.ts";
 import { readBlockCall } from "./block_call.ts";
 import type { Layout } from "./reply_log.ts";
 import { escapeMarkers, exampleCall, requiredNames, writeCall, writeResult } from "./syntax.ts";
-
-/** Kind of the part that says how the text of a reply with calls was put together. */
-export const TEXT_CALLS = "text_calls";
 
 /** A conversation as text, as far as it has been written. */
 interface Written {
@@ -74,10 +72,9 @@ export class TextHistory {
   }
 
   /** A reply as the model wrote it, or with its calls in the canonical form where that is not known. */
-  #reply({ calls = [], parts = [], ...message }: AssistantMessage): AssistantMessage {
-    const own = parts.find(({ kind, provider, model }) =>
-      kind === TEXT_CALLS && provider === this.#model.provider && model === this.#model.id
-    );
+  #reply(whole: AssistantMessage): AssistantMessage {
+    const { calls = [], parts = [], ...message } = whole;
+    const [own] = partsFor(whole, TEXT_CALLS, this.#model);
     const others = parts.filter(({ kind }) => kind !== TEXT_CALLS);
     const kept = others.length > 0 ? { parts: others } : {};
     if (calls.length === 0) return { ...message, ...kept };

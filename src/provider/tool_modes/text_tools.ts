@@ -4,7 +4,8 @@ import { taughtPrefix } from "./addendum.ts";
 import { CallScanner } from "./call_scanner.ts";
 import type { ReplyRead } from "./reply_log.ts";
 import type { TextCall } from "./syntax.ts";
-import { TEXT_CALLS, TextHistory } from "./text_history.ts";
+import { TEXT_CALLS } from "../wire/message_parts.ts";
+import { TextHistory } from "./text_history.ts";
 
 /**
  * - "pseudo": the model is told in the system prompt how to write calls; results are messages of the user.

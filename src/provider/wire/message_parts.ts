@@ -2,6 +2,9 @@ import type { AssistantMessage, ImagePart, Message, ProviderPart } from "../../c
 import { isRecord, parseJson, safeText } from "../../util/json.ts";
 import type { ModelInfo } from "../provider.ts";
 
+/** Kind of the part that says how the text of a reply with calls was put together; nothing is lost with it. */
+export const TEXT_CALLS = "text_calls";
+
 /** Stands before images that a wire takes from the user only, although tools gave them. */
 export const IMAGES_ABOVE = "Images from the tool results above:";
 
@@ -53,7 +56,11 @@ export function foreignSources(
 ): readonly string[] {
   const parts = messages.flatMap((message) => message.role === "assistant" ? message.parts ?? [] : []);
   return [
-    ...new Set(parts.filter((part) => !isFrom(part, model)).map((part) => `${part.provider}/${part.model}`)),
+    ...new Set(
+      parts.filter((part) => part.kind !== TEXT_CALLS && !isFrom(part, model)).map((part) =>
+        `${part.provider}/${part.model}`
+      ),
+    ),
   ];
 }
 

@@ -2,8 +2,11 @@
  * A long piece of work with a model that only writes text: its calls come in every form, some of them broken,
  * the program is stopped and killed in between, and the server watches every request.
  */
+import type { Message } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { startModelServer, textEvent, type Turn } from "../../support/model_server.ts";
+import { collect, openClient } from "../../support/model_client.ts";
+import { WIRES } from "../../support/wires/wires.ts";
 import { makeWorld, mockConfig, type World } from "../../support/program.ts";
 
 const STEPS = 52;
@@ -131,3 +134,37 @@ Deno.test("a model that only writes text does a long piece of work through an ab
   assertStringIncludes(told, 'Unknown tool "no_such_tool"');
   assertEquals(told.match(/^%%CMD%% name="bash" command="touch/gm), null);
 });
+
+for (const [kind, wire] of Object.entries(WIRES)) {
+  Deno.test(`kind ${kind} carries calls as text and their results, and its own parts beside them`, async () => {
+    const texts = Array.from({ length: 8 }, (_, at) => at % 2 === 0 ? `${at}.\n\n${bash("ls")}\n` : `${at}.`);
+    const script = texts.map((text, at) => ({
+      ...streamed(text),
+      ...(at % 3 === 0 ? { reasoning: "hm" } : {}),
+    }));
+    await using server = startModelServer(script, { wire: wire() });
+    const provider = await openClient(server, { entry: { tool_mode: "pseudo", max_attempts: 1 } });
+    const tools = [{ name: "bash", description: "Runs", parameters: { type: "object", properties: {} } }];
+    const messages: Message[] = [{ role: "user", content: "Go" }];
+    for (const at of texts.keys()) {
+      const heard = await collect(provider, messages, undefined, { system: "Be brief.\n", tools });
+      assertEquals([heard.error, heard.text, heard.calls.length], [undefined, `${at}.`, (at + 1) % 2]);
+      const parts = heard.chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
+      const [call] = heard.calls;
+      messages.push({
+        role: "assistant",
+        content: heard.text,
+        calls: heard.calls,
+        parts,
+        reasoning: heard.reasoning,
+      });
+      if (call) messages.push({ role: "tool", callId: call.id, name: call.name, content: "a.txt" });
+      else messages.push({ role: "user", content: "Go on" });
+    }
+    for (const { body } of server.requests) {
+      assert(!/"tools":|"tool_use"|"tool_calls"|function_call/.test(body), body);
+    }
+    const last = server.requests.at(-1)?.body ?? "";
+    for (const text of texts.slice(0, -1)) assertStringIncludes(last, JSON.stringify(text).slice(1, -1));
+  });
+}
