@@ -106,9 +106,7 @@ export class ToolRegistry {
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       return repaired(text).then((value) =>
-        value === undefined
-          ? `Arguments of ${call.name} are not valid JSON: ${error.message}; send the call again`
-          : this.#resolve(call, value)
+        value === undefined ? unreadable(call, error) : this.#resolve(call, value)
       );
     }
   }
@@ -220,6 +218,13 @@ function offeredSynonyms(tool: Tool, names: Readonly<Record<string, string>>): R
     ours === null ? null : offered.get(ours) ?? ours,
   ]);
   return Object.fromEntries([...synonyms, ...offered]);
+}
+
+/** A call that came as text may be no call that anybody could read. */
+function unreadable({ name, arguments: text }: ToolCall, { message }: SyntaxError): string {
+  return /^\s*[%<]/.test(text)
+    ? `Not executed: the model wrote a call of ${name} that cannot be read; it is told how to write one`
+    : `Arguments of ${name} are not valid JSON: ${message}; send the call again`;
 }
 
 /**

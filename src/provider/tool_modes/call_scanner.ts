@@ -28,6 +28,8 @@ const OWN_RESULT = /^(?:%%RESULT%%|<tool_response>|<function_results>|\[TOOL_RES
 const SPECIAL = ["%%end%%", "%%result%%", "<tool_response>", "<function_results>", "[tool_results]"];
 /** Lines are told apart by this much of their beginning. */
 const LINE_BEGIN = 100;
+/** Longer calls are not read whenever a piece of them comes. */
+const LONG_CALL = 500;
 /** Deeper is code in Markdown. */
 const DEEPEST_INDENT = 3;
 
@@ -43,6 +45,9 @@ export class CallScanner {
   readonly #log = new ReplyLog();
   /** What has come and is not decided; with a unit it begins at the unit's mark. */
   #held = "";
+  /** What has come since, and the end of it all. */
+  #pending: string[] = [];
+  #tail = "";
   #unit: Unit | undefined;
   /** The unit began its line. */
   #ownLine = false;
@@ -64,7 +69,12 @@ export class CallScanner {
   /** Returns what of the reply so far is text for certain and has not been returned yet. */
   push(piece: string): string {
     if (this.#over) return "";
-    this.#held += piece;
+    this.#pending.push(piece);
+    if (this.#unit && this.#held.length > LONG_CALL) {
+      // Joining what is held takes a copy of all of it.
+      this.#tail = (this.#tail + piece).slice(-LONG_CALL - piece.length);
+      if (!this.#unit.ends.test(this.#tail)) return "";
+    }
     return this.#run("open");
   }
 
@@ -82,6 +92,9 @@ export class CallScanner {
   }
 
   #run(ending: Ending): string {
+    this.#held += this.#pending.join("");
+    this.#pending = [];
+    this.#tail = this.#held.slice(-LONG_CALL);
     let shown = "";
     while (this.#held !== "" && !this.#over) {
       const text = this.#unit ? this.#inUnit(this.#unit, ending) : this.#inText(ending);

@@ -27,7 +27,11 @@ export interface Unit {
   readonly blocks: boolean;
   /** Name of the tool, as soon as it can be told. */
   readonly name: string | undefined;
-  /** `held` is all that came since the mark, the mark included. */
+  /** What comes just before a long call may end: until it has come there is no use in reading. */
+  readonly ends: RegExp;
+  /**
+   * `held` is all that came since the mark, the mark included. Reading later gives what reading at once gave.
+   */
   read(held: string, ending: Ending): UnitRead;
 }
 
@@ -37,6 +41,8 @@ const OPEN: UnitRead = { state: "open" };
 const TEXT: UnitRead = { state: "text" };
 /** Longer gaps are no part of a call: a reply that runs away in blanks must not be looked at ever again. */
 const LONGEST_GAP = 200;
+/** Ends that turn out to be none; a text may be full of them. */
+const MOST_TRIES = 50;
 /** First keys of an object that is a call. */
 const KEYS = new Set(["name", "arguments", "parameters", "function", "type", "id"]);
 const FIRST_KEY = /^\[?\s*\{\s*"([^"\\]{0,40})"/;
@@ -46,8 +52,10 @@ const NAME_IN_JSON = /"name"\s*:\s*"([^"\\]{1,100})"/;
 /** `%%CMD%% … %%END%%`, the form that models are taught. */
 export class BlockUnit implements Unit {
   readonly trust = "certain";
+  readonly ends = /[\n\r\u2028\u2029][ \t]*%%(?:END%%|CMD%%)|%%(?:CMD|BLOCK)[^\n]*%%END%%/i;
   readonly #tools: Tools;
   #searched = 0;
+  #tries = 0;
   #read: UnitRead | undefined;
   blocks = false;
   name: string | undefined;
@@ -66,7 +74,8 @@ export class BlockUnit implements Unit {
 
   #find(held: string, ending: Ending): UnitRead | undefined {
     for (;;) {
-      const end = this.#nextEnd(held);
+      const end = this.#tries < MOST_TRIES ? this.#nextEnd(held) : -1;
+      if (end >= 0) this.#tries++;
       if (end < 0 && ending === "open") return undefined;
       const found = readBlockCall(end < 0 ? held : held.slice(0, end), this.#tools);
       if (found.state === "bad") return { state: "bad", length: found.length, name: found.name };
@@ -121,6 +130,7 @@ interface JsonForm {
 export class JsonUnit implements Unit {
   readonly trust: Unit["trust"];
   readonly blocks = false;
+  readonly ends: RegExp;
   readonly #form: JsonForm;
   #extent: JsonExtent | undefined;
   #from = 0;
@@ -131,6 +141,8 @@ export class JsonUnit implements Unit {
   constructor(form: JsonForm, trust: Unit["trust"]) {
     this.#form = form;
     this.trust = trust;
+    // Without a tail only the end of the reply makes sure.
+    this.ends = form.tail === undefined ? /$^/ : new RegExp(form.tail);
   }
 
   read(held: string, ending: Ending): UnitRead {
@@ -203,13 +215,16 @@ export class TagUnit implements Unit {
   readonly trust = "likely";
   readonly blocks = false;
   readonly #form: TagForm;
+  readonly ends: RegExp;
   readonly #tail: RegExp;
   #searched = 0;
+  #tries = 0;
   #found: { readonly end: number; readonly calls: readonly TextCall[] } | undefined;
   name: string | undefined;
 
   constructor(form: TagForm) {
     this.#form = form;
+    this.ends = new RegExp(form.tail);
     this.#tail = new RegExp(form.tail, "g");
   }
 
@@ -237,10 +252,11 @@ export class TagUnit implements Unit {
   /** Looks for the closing tag behind which the text is a call; others belong to the arguments. */
   #find(held: string): { end: number; calls: readonly TextCall[] } | undefined {
     this.#tail.lastIndex = this.#searched;
-    for (let tail = this.#tail.exec(held); tail; tail = this.#tail.exec(held)) {
+    for (let tail = this.#tail.exec(held); tail && this.#tries < MOST_TRIES; tail = this.#tail.exec(held)) {
       const end = this.#tail.lastIndex;
       this.#searched = end;
       if (!held.slice(Math.max(0, tail.index - LONGEST_GAP), tail.index).trimEnd().endsWith(">")) continue;
+      this.#tries++;
       const text = held.slice(0, end);
       const calls = readFunctionTags(text.replace(/^<tool_call>/, "")) ??
         readInvokes(text.replace(/^<(?:\w+:)?function_calls>|<\/(?:\w+:)?function_calls>$/g, ""));
@@ -257,6 +273,7 @@ export class FenceUnit implements Unit {
   readonly trust = "likely";
   readonly blocks = false;
   readonly name = undefined;
+  readonly ends: RegExp;
   readonly #close: RegExp;
   readonly #readAll: (text: string) => readonly TextCall[] | undefined;
   #searched: number;
@@ -265,6 +282,7 @@ export class FenceUnit implements Unit {
   /** `fence`: the marks of the opening line, which is `from` characters long. */
   constructor(fence: string, from: number, readAll: (text: string) => readonly TextCall[] | undefined) {
     this.#close = new RegExp(`^ {0,3}${fence}+[ \\t\\r]*(?:\\n|$)`, "gm");
+    this.ends = new RegExp(`\\n {0,3}${fence}`);
     this.#from = from;
     this.#searched = from;
     this.#readAll = readAll;

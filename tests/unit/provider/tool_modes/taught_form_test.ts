@@ -233,3 +233,19 @@ Deno.test("writeCall writes what is read as the same call again, whatever its te
     { numRuns: 1500, seed: 7 },
   );
 });
+
+Deno.test("CallScanner reads a call of a megabyte in small pieces, whatever ends its text seems to hold", () => {
+  const content = 'line with %%END%% inside, <tool_call> and "quotes" 😀\n'.repeat(20_000);
+  const args = JSON.stringify({ path: "a", content });
+  const forms = [
+    `%%CMD%% name="write_file" path="a"\n%%BLOCK:content%%\n${content}\n%%END%%\n`,
+    `%%CMD%% name="write_file" path="a" content=${JSON.stringify(content)}\n%%END%%`,
+    `<tool_call>{"name":"write_file","arguments":${args}}</tool_call>`,
+    `<function=write_file>\n<parameter=path>a</parameter><parameter=content>\n${content}\n</parameter>\n</function>`,
+    `\`\`\`json\n{"name":"write_file","arguments":${args}}\n\`\`\``,
+  ];
+  for (const form of forms) {
+    const pieces = form.match(/[^]{1,16}/g) ?? [];
+    assertEquals(brief(scan(pieces).calls), [["write_file", { path: "a", content }]]);
+  }
+});
