@@ -1,5 +1,6 @@
 import type { ToolSchema } from "../../core/mod.ts";
-import { BlockUnit, JsonUnit, TagUnit, type Unit } from "./units.ts";
+import { BlockUnit } from "./block_unit.ts";
+import { JsonUnit, TagUnit, type Unit } from "./units.ts";
 
 export interface UnitSearch {
   readonly tools: ReadonlyMap<string, ToolSchema>;

@@ -2,7 +2,7 @@ import type { AssistantMessage, ImagePart, Message, ProviderPart } from "../../c
 import { isRecord, parseJson, safeText } from "../../util/json.ts";
 import type { ModelInfo } from "../provider.ts";
 
-/** Kind of the part that says how the text of a reply with calls was put together; nothing is lost with it. */
+/** Kind of the part that says how the text of a reply with calls was put together; it hides nothing. */
 export const TEXT_CALLS = "text_calls";
 
 /** Stands before images that a wire takes from the user only, although tools gave them. */
