@@ -190,7 +190,7 @@ Deno.test({
 Deno.test("words of other agents are told by the name they have here", async () => {
   await using world = await makeWorld();
   const cases: [args: string[], said: string][] = [
-    [["models"], "here it is reasonix config get providers"],
+    [["providers"], "here it is reasonix config get providers"],
     [["--yolo"], "--approval-mode yolo"],
     [["run", "--yolo", "x"], "danger-full-access"],
     [["run", "--print", "x"], "prints the answer by itself"],
