@@ -65,8 +65,11 @@ function spending(rows: readonly StatsRow[], by: StatsOptions["by"]): string {
       money(row),
     ]),
     { right: ["SESSIONS", "REQUESTS", "INPUT", "CACHED", "HIT", "OUTPUT"] },
-  );
+  ) + (rows.some(({ costs }) => Object.keys(costs).length > 0) ? PRICED : "");
 }
+
+const PRICED =
+  "Each request costs what was known of prices on its day; reasonix models show MODEL has today's\n";
 
 function total(rows: readonly StatsRow[]): StatsRow {
   const sum = (pick: (row: StatsRow) => number) => rows.reduce((all, row) => all + pick(row), 0);

@@ -1,5 +1,6 @@
 import {
   type Config,
+  effortLevels,
   type LoadedConfig,
   type ModelChoice,
   type ProviderEntry,
@@ -9,6 +10,7 @@ import {
 } from "../config/mod.ts";
 import { ReasonixError } from "../core/mod.ts";
 import { type CreateOptions, createProvider, type Provider } from "../provider/mod.ts";
+import { suggestNames } from "../util/suggest.ts";
 import { VERSION } from "../util/version.ts";
 import type { Remark } from "./access/access_scope.ts";
 import type { SystemModel } from "./context/prompt_inputs.ts";
@@ -41,6 +43,7 @@ async function configuredModel({ paths, loaded, effort, record }: AssemblyOption
     () => resolveModel(loaded.config, "", untrusted),
   );
   const entry = withAgentSettings(choice.entry, agent);
+  checkEffort(effort, entry);
   const apiKey = resolveKey(entry, loaded.keys);
   const options: CreateOptions = {
     entry,
@@ -98,6 +101,22 @@ function withAgentSettings(entry: ProviderEntry, agent: Config["agent"]): Provid
     // The model is told that only one call of a message will be executed.
     ...(agent.max_calls_per_step === 1 ? { compat: { parallel_tool_calls: false, ...entry.compat } } : {}),
   };
+}
+
+/** What a flag asks for is a level or a word of the vendor's own; files are checked when they are read. */
+function checkEffort(effort: string | undefined, { efforts }: ProviderEntry): void {
+  const levels = effortLevels(efforts);
+  if (effort === undefined || effort === "" || levels.includes(effort)) return;
+  const list = levels.join(", ");
+  const near = suggestNames(effort, levels, 1)[0];
+  throw new ReasonixError(`Cannot use ${JSON.stringify(effort)} as effort: the levels are ${list}`, {
+    exit: "usage",
+    remedy: near ? `did you mean "${near}"?` : "use one of them",
+    said: [
+      ["noSuchEffort", effort, list],
+      near ? ["didYouMean", `"${near}"`] : ["nameEfforts", `efforts = ["${effort}"]`],
+    ],
+  });
 }
 
 function unknownPrice(provider: Provider): ReasonixError {

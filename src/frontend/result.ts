@@ -44,6 +44,8 @@ export interface RunResult {
   /** Tokens that a conversation and a reply can have; absent when unknown. */
   readonly window?: number;
   readonly maxOutput?: number;
+  /** Day of the prices that the cost was computed with. */
+  readonly priceDate?: string;
   /** Money of several requests where `cost` cannot tell it: in several currencies, or in part unknown. */
   readonly partialCost?: Pick<Spending, "costs" | "unpriced">;
   /** Calls that were refused, in order. */

@@ -11,6 +11,7 @@ export { protocolFailure } from "./errors.ts";
 export { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "./contract/contract.ts";
 export type { Clock, KindOptions, ProviderDeps, ProviderKind } from "./kind.ts";
 export type { ModelInfo, ModelRequest, Provider, ToolMode } from "./provider.ts";
+export { effortsOf } from "./model/effort.ts";
 export { factsOf, type FoundFacts, tableModels } from "./model/facts.ts";
 export { modelInfo } from "./model/model_info.ts";
 /** Tables of models that users fetch. Loaded when somebody does. */

@@ -363,7 +363,7 @@ Deno.test("stats sum tokens, cache hits and cost", async () => {
   assertEquals(row.usage.inputTokens, 70);
   assertMatch(
     await ok(world, "stats"),
-    /DAY +SESSIONS +REQUESTS[^]*\n\d{4}-\d\d-\d\d +1 +7 +70 +0 +0 % +35 +0\.0001 USD\n$/,
+    /DAY +SESSIONS +REQUESTS[^]*\n\d{4}-\d\d-\d\d +1 +7 +70 +0 +0 % +35 +0\.0001 USD\n/,
   );
   assertStringIncludes(await ok(world, "stats", "--by", "model"), "mock-1");
   assertStringIncludes(await ok(world, "stats", "--by", "session"), "2");

@@ -52,11 +52,12 @@ export function resultOf(
 }
 
 function modelOf({ provider: { model } }: Pick<Assembly, "provider">) {
-  const { id, contextWindow = 0, maxOutputTokens } = model;
+  const { id, contextWindow = 0, maxOutputTokens, price } = model;
   return {
     model: id,
     ...(contextWindow > 0 ? { window: contextWindow } : {}),
     ...(maxOutputTokens === undefined ? {} : { maxOutput: maxOutputTokens }),
+    ...(price?.date === undefined ? {} : { priceDate: price.date }),
   };
 }
 

@@ -15,9 +15,10 @@ import {
 } from "../../config/mod.ts";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { loadTexts, type Texts } from "../../i18n/mod.ts";
-import { checkProvider } from "../../provider/mod.ts";
+import { checkProvider, modelInfo } from "../../provider/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";
+import { grouped } from "../../view/mod.ts";
 import type { ArgumentValue, Choice, CommandHost } from "../command.ts";
 
 /** A model of a provider that the files may not have yet. */
@@ -45,15 +46,17 @@ export function knownModels(loaded: LoadedConfig): readonly OfferedModel[] {
 }
 
 /** What can follow `/model`. */
-export function modelValues(
+export async function modelValues(
   loaded: LoadedConfig,
   current: string,
   texts: Texts["setting_commands"],
-): readonly ArgumentValue[] {
-  return knownModels(loaded).map((offered) => ({
-    value: offered.name,
-    ...detailOf(offered, current, texts),
-  }));
+): Promise<readonly ArgumentValue[]> {
+  return await Promise.all(
+    knownModels(loaded).map(async (offered) => ({
+      value: offered.name,
+      ...await detailOf(offered, { loaded, current, texts }),
+    })),
+  );
 }
 
 /** A model of a vendor that no file names, as `openrouter/…`; undefined when none is meant. */
@@ -85,11 +88,11 @@ export async function chooseModel(
   const known = knownModels(loaded);
   const providers = [...loaded.config.providers.filter(hasList), ...vendorsWithKey(loaded)];
   const picked = await host.choose<Picked>(texts.whichModel, [
-    ...known.map((offered) => ({
+    ...await Promise.all(known.map(async (offered) => ({
       label: offered.name,
       value: offered,
-      ...detailOf(offered, current, texts),
-    })),
+      ...await detailOf(offered, { loaded, current, texts }),
+    }))),
     ...providers.map((entry) => ({ label: texts.listModels(entry.name), value: { list: entry } })),
   ], { filter: true, current: Math.max(0, known.findIndex(({ name }) => name === current)) });
   if (!picked || "name" in picked) return picked;
@@ -100,13 +103,40 @@ function hasList({ kind }: ProviderEntry): boolean {
   return kind !== "replay";
 }
 
-function detailOf(
+interface DetailParts {
+  readonly loaded: LoadedConfig;
+  /** The model of the session. */
+  readonly current: string;
+  readonly texts: Texts["setting_commands"];
+}
+
+async function detailOf(
   { name, provider }: OfferedModel,
-  current: string,
-  texts: Texts["setting_commands"],
-): { detail?: string } {
-  if (name === current) return { detail: texts.current };
-  return provider ? { detail: texts.keyFound(provider.api_key_env) } : {};
+  { loaded, current, texts }: DetailParts,
+): Promise<{ detail?: string }> {
+  const known = await factsText(name, { loaded, provider, texts });
+  const parts = [
+    ...(name === current ? [texts.current] : provider ? [texts.keyFound(provider.api_key_env)] : []),
+    ...known,
+  ];
+  return parts.length === 0 ? {} : { detail: parts.join(", ") };
+}
+
+/** The window and the price of a model, as far as anybody told. */
+async function factsText(
+  name: string,
+  { loaded, provider, texts }: Pick<DetailParts, "loaded" | "texts"> & {
+    readonly provider: ProviderEntry | undefined;
+  },
+): Promise<readonly string[]> {
+  const owner = provider ?? loaded.config.providers.find((entry) => name.startsWith(`${entry.name}/`));
+  if (!owner) return [];
+  const model = name.slice(owner.name.length + 1);
+  const { contextWindow, price } = await modelInfo({ entry: owner, model, home: loaded.home });
+  return [
+    ...(contextWindow ? [texts.window(grouped(contextWindow))] : []),
+    ...(price ? [texts.price(`${price.input}/${price.output} ${price.currency}`, price.date ?? "")] : []),
+  ];
 }
 
 interface ListingParts {

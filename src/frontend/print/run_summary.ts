@@ -6,7 +6,7 @@ import { cacheShare, type CallView, grouped, lineFigures, moneyFigure, wrapText 
 import { terminalSafe } from "../../util/terminal_text.ts";
 import type { RunResult } from "../result.ts";
 
-type Spent = Pick<RunResult, "steps" | "usage" | "cost" | "partialCost" | "durationMs">;
+type Spent = Pick<RunResult, "steps" | "usage" | "cost" | "partialCost" | "durationMs" | "priceDate">;
 
 /** Tokens, money and time of a run, for people. */
 export function tokenLine(spent: Spent, texts: Texts["run"]): string {
@@ -24,13 +24,14 @@ export function tokenLine(spent: Spent, texts: Texts["run"]): string {
   ].join(" · ");
 }
 
-function moneyOf({ cost, partialCost }: Spent, texts: Texts["run"]): string {
+function moneyOf({ cost, partialCost, priceDate }: Spent, texts: Texts["run"]): string {
   const { costs, unpriced } = cost
     ? { costs: { [cost.currency]: cost.amount }, unpriced: 0 }
     : partialCost ?? { costs: {}, unpriced: 0 };
   const known = moneyFigure({ costs, unpriced: 0 });
   if (known === undefined) return texts.costUnknown;
-  return unpriced > 0 ? texts.someUnknown(known) : known;
+  const money = unpriced > 0 ? texts.someUnknown(known) : known;
+  return priceDate === undefined ? money : texts.pricesOf(money, priceDate);
 }
 
 type Change = NonNullable<EventOf<"tool.end">["changes"]>[number];

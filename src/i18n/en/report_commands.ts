@@ -23,6 +23,11 @@ export const texts = {
   cachedPart: (tokens: string, cached: string, share: string) => `${tokens} (${cached} cached, ${share})`,
   thoughtPart: (tokens: string, thought: string) => `${tokens} (${thought} thinking)`,
   cost: "cost",
+  prices: "prices",
+  ratesOf: (input: string, cached: string, written: string, output: string) =>
+    `${input} in, ${cached} cached, ${written} written, ${output} out`,
+  perMillion: (rates: string, currency: string) => `${rates}, ${currency} per million tokens`,
+  longCostMore: (tokens: string) => `more where the input is above ${tokens} tokens`,
   lastTurn: "last turn",
   unknown: "unknown",
   time: "time",

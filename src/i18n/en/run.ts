@@ -35,6 +35,7 @@ export const texts = {
   tokensOut: (tokens: string) => `out ${tokens}`,
   tokensUnknown: "tokens unknown",
   costUnknown: "cost unknown",
+  pricesOf: (money: string, day: string) => `${money} (prices of ${day})`,
   someUnknown: (known: string) => `${known} and some unknown`,
   seconds: (seconds: string) => `${seconds} s`,
   /** Stands before what went wrong. */

@@ -2,6 +2,10 @@
 export const texts = {
   current: "current",
   whichModel: "Which model?",
+  window: (tokens: string) => `${tokens} tokens`,
+  /** Per million tokens, in and out. */
+  price: (rates: string, day: string) =>
+    day === "" ? `${rates} per million` : `${rates} per million (${day})`,
   listModels: (provider: string) => `List what ${provider} offers …`,
   keyFound: (key: string) => `not configured; ${key} is there`,
   whichListed: (provider: string, count: number) => `Which of the ${count} models of ${provider}?`,

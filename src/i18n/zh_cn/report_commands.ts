@@ -23,6 +23,11 @@ export const texts: typeof en = {
   cachedPart: (tokens, cached, share) => `${tokens}（缓存 ${cached}，${share}）`,
   thoughtPart: (tokens, thought) => `${tokens}（思考 ${thought}）`,
   cost: "费用",
+  prices: "价格",
+  ratesOf: (input, cached, written, output) =>
+    `输入 ${input}，缓存 ${cached}，写入缓存 ${written}，输出 ${output}`,
+  perMillion: (rates, currency) => `每百万词元 ${rates} ${currency}`,
+  longCostMore: (tokens) => `输入超过 ${tokens} 个词元时更贵`,
   lastTurn: "上一轮",
   unknown: "未知",
   time: "用时",

@@ -34,6 +34,7 @@ export const texts: typeof en = {
   tokensOut: (tokens) => `输出 ${tokens}`,
   tokensUnknown: "词元数未知",
   costUnknown: "费用未知",
+  pricesOf: (money, day) => `${money}（${day} 的价格）`,
   someUnknown: (known) => `${known}，另有一部分未知`,
   seconds: (seconds) => `${seconds} 秒`,
   error: "错误：",

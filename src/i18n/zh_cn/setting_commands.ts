@@ -3,6 +3,8 @@ import type { texts as en } from "../en/setting_commands.ts";
 export const texts: typeof en = {
   current: "当前",
   whichModel: "使用哪个模型？",
+  window: (tokens) => `${tokens} 个词元`,
+  price: (rates, day) => day === "" ? `每百万 ${rates}` : `每百万 ${rates}（${day}）`,
   listModels: (provider) => `列出 ${provider} 提供的模型 …`,
   keyFound: (key) => `尚未配置；已有 ${key}`,
   whichListed: (provider, count) => `选择 ${provider} 的哪个模型？共 ${count} 个`,

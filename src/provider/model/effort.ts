@@ -29,14 +29,14 @@ export function resolveEffort(wanted: string | undefined, facts: ReasoningFacts 
   if (wanted === undefined || wanted === "") return {};
   if (facts === undefined) return { level: wanted };
   if (!facts.thinks) return wanted === "none" ? {} : { fellFrom: wanted };
-  const levels = levelsOf(facts);
+  const levels = effortsOf(facts);
   if (levels.includes(wanted)) return { level: wanted };
   const level = nearest(wanted, levels);
   return level === undefined ? { fellFrom: wanted } : { level, fellFrom: wanted };
 }
 
 /** Every level that a model can be asked for, least first; empty where there is no way to ask. */
-function levelsOf({ thinks, levels = [], budget, toggle }: ReasoningFacts): readonly string[] {
+export function effortsOf({ thinks, levels = [], budget, toggle }: ReasoningFacts): readonly string[] {
   if (!thinks) return [];
   const off = toggle || budget?.min === 0 ? ["none"] : [];
   if (levels.length > 0) return [...new Set([...off, ...levels])];

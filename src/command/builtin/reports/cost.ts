@@ -1,7 +1,8 @@
-import { loadTexts } from "../../../i18n/mod.ts";
+import { loadTexts, type Texts } from "../../../i18n/mod.ts";
 import { cacheShare, grouped, moneyFigure } from "../../../view/mod.ts";
 import type { CommandBody } from "../../command.ts";
-import { rowsText } from "../../rows.ts";
+import type { ModelInfo } from "../../../provider/mod.ts";
+import { type Row, rowsText } from "../../rows.ts";
 
 export const command: CommandBody = {
   async run(host) {
@@ -24,6 +25,7 @@ export const command: CommandBody = {
             : grouped(outputTokens),
         ],
         [texts.cost, moneyFigure(state) ?? texts.unknown],
+        ...priceRows(provider.model, texts),
         [texts.lastTurn, last?.cost && `${last.cost.amount.toFixed(4)} ${last.cost.currency}`],
         [texts.time, texts.seconds((durationMs / 1000).toFixed(1))],
       ]),
@@ -31,3 +33,15 @@ export const command: CommandBody = {
     );
   },
 };
+
+/** The prices that requests are computed with from now on, and their day. */
+function priceRows({ price }: ModelInfo, texts: Texts["report_commands"]): Row[] {
+  if (!price) return [];
+  const { input, cachedInput, cacheWrite = input, output, tiers = [], date = "" } = price;
+  const rates = texts.ratesOf(String(input), String(cachedInput), String(cacheWrite), String(output));
+  const [above] = tiers.map((tier) => tier.above).sort((a, b) => a - b);
+  return [
+    [texts.prices, texts.perMillion(rates, price.currency) + (date === "" ? "" : ` (${date})`)],
+    ...(above === undefined ? [] : [["", texts.longCostMore(grouped(above))] as const]),
+  ];
+}

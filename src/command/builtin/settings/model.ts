@@ -37,7 +37,7 @@ export const command: CommandBody = {
   async complete(host) {
     const { loaded } = await host.session();
     const texts = await loadTexts("setting_commands", host.locale);
-    return modelValues(loaded, await currentModel(host), texts);
+    return await modelValues(loaded, await currentModel(host), texts);
   },
 };
 
