@@ -6,10 +6,10 @@ import { cacheShare, type CallView, grouped, lineFigures, moneyFigure, wrapText 
 import { terminalSafe } from "../../util/terminal_text.ts";
 import type { RunResult } from "../result.ts";
 
-type Spent = Pick<RunResult, "steps" | "usage" | "cost" | "partialCost" | "durationMs" | "priceDate">;
+type Spent = Pick<RunResult, "steps" | "usage" | "cost" | "partialCost" | "durationMs">;
 
-/** Tokens, money and time of a run, for people. */
-export function tokenLine(spent: Spent, texts: Texts["run"]): string {
+/** Tokens, money and time of a run, for people; with a `day` it says that the prices are of that day. */
+export function tokenLine(spent: Spent, texts: Texts["run"], day?: string): string {
   const { steps, usage, durationMs } = spent;
   const { inputTokens, cachedTokens, outputTokens } = usage;
   const tokens = inputTokens + outputTokens === 0 ? [texts.tokensUnknown] : [
@@ -19,19 +19,19 @@ export function tokenLine(spent: Spent, texts: Texts["run"]): string {
   return [
     ...(steps === 0 ? [] : [texts.steps(steps)]),
     ...tokens,
-    moneyOf(spent, texts),
+    moneyOf(spent, texts, day),
     texts.seconds((durationMs / 1000).toFixed(1)),
   ].join(" · ");
 }
 
-function moneyOf({ cost, partialCost, priceDate }: Spent, texts: Texts["run"]): string {
+function moneyOf({ cost, partialCost }: Spent, texts: Texts["run"], day: string | undefined): string {
   const { costs, unpriced } = cost
     ? { costs: { [cost.currency]: cost.amount }, unpriced: 0 }
     : partialCost ?? { costs: {}, unpriced: 0 };
   const known = moneyFigure({ costs, unpriced: 0 });
   if (known === undefined) return texts.costUnknown;
   const money = unpriced > 0 ? texts.someUnknown(known) : known;
-  return priceDate === undefined ? money : texts.pricesOf(money, priceDate);
+  return day === undefined ? money : texts.pricesOf(money, day);
 }
 
 type Change = NonNullable<EventOf<"tool.end">["changes"]>[number];
