@@ -6,10 +6,14 @@ import { cacheShare, type CallView, grouped, lineFigures, moneyFigure, wrapText 
 import { terminalSafe } from "../../util/terminal_text.ts";
 import type { RunResult } from "../result.ts";
 
-type Spent = Pick<RunResult, "steps" | "usage" | "cost" | "partialCost" | "durationMs">;
+type Spent = Pick<RunResult, "steps" | "usage" | "cost" | "partialCost" | "durationMs" | "priceDate">;
 
-/** Tokens, money and time of a run, for people; with a `day` it says that the prices are of that day. */
-export function tokenLine(spent: Spent, texts: Texts["run"], day?: string): string {
+/** Tokens, money and time of a run, for people; the day of the prices where somebody wants to know it all. */
+export function tokenLine(
+  spent: Spent,
+  texts: Texts["run"],
+  { verbose }: { readonly verbose: boolean },
+): string {
   const { steps, usage, durationMs } = spent;
   const { inputTokens, cachedTokens, outputTokens } = usage;
   const tokens = inputTokens + outputTokens === 0 ? [texts.tokensUnknown] : [
@@ -19,7 +23,7 @@ export function tokenLine(spent: Spent, texts: Texts["run"], day?: string): stri
   return [
     ...(steps === 0 ? [] : [texts.steps(steps)]),
     ...tokens,
-    moneyOf(spent, texts, day),
+    moneyOf(spent, texts, verbose ? spent.priceDate : undefined),
     texts.seconds((durationMs / 1000).toFixed(1)),
   ].join(" · ");
 }

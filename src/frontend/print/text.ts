@@ -155,8 +155,7 @@ export class TextPrinter implements Printer {
     const changed = this.#changed.describe(this.#cwd, this.#texts);
     if (changed !== "") await this.#note(`· ${this.#texts.changed(changed)}`, WHOLE);
     if (result.steps > 0 || result.usage.inputTokens > 0) {
-      const day = this.#options.verbose ? result.priceDate : undefined;
-      await this.#note(`· ${tokenLine(result, this.#texts, day)}`, WHOLE);
+      await this.#note(`· ${tokenLine(result, this.#texts, this.#options)}`, WHOLE);
     }
     if (result.exit !== "done") await this.#err(failureText(result, this.#texts, this.#view));
     await this.#options.out.flush();
