@@ -26,9 +26,9 @@ const CONTENT_FILTER =
 const NO_CREDIT =
   /insufficient[_ ](?:quota|balance|credit|funds)|exceeded your current quota|billing|credit balance|payment required/i;
 
-/** Ollama, vLLM, llama.cpp and OpenRouter about models that only talk. */
+/** Ollama, vLLM, llama.cpp, OpenRouter and Gemini about models that only talk. */
 const NO_TOOLS =
-  /does(?: not|n't) support (?:tools|tool|function)|no endpoints found that support tool|tool[ _](?:use|choice|calling)[^.]{0,40} not supported/i;
+  /does(?: not|n't) support (?:tools|tool|function)|no endpoints found that support tool|tool[ _](?:use|choice|calling)[^.]{0,40} not supported|function calling is not (?:enabled|supported)/i;
 
 const OVERLOADED = /overload|server[_ ]?(?:error|busy)|internal|unavailable|capacity|timeout|try again/i;
 const RATE = /rate[_ -]?limit|too many requests|throttl/i;

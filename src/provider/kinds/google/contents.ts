@@ -53,6 +53,10 @@ export class Contents implements MessageWriter {
   constructor(options: BodyOptions, prefix: Prefix) {
     this.#options = options;
     this.head = head(options, prefix);
+    const { entry: { compat } } = options;
+    if (compat.system_role === "user" && prefix.system !== "") {
+      this.#others.push(textPart(safeText(prefix.system)));
+    }
   }
 
   write(message: Message): readonly string[] {
@@ -71,9 +75,10 @@ export class Contents implements MessageWriter {
   }
 
   #reply(message: AssistantMessage): readonly string[] {
-    const { model } = this.#options;
+    const { model, refusals } = this.#options;
     const data = partsFor(message, KIND, model).at(-1)?.data;
-    const layout = layoutOf(message, data) ?? plainLayout(message);
+    const whole = layoutOf(message, data) ?? plainLayout(message);
+    const layout = refusals.ofSignatures(message) ? whole.map(withoutSignature) : whole;
     const parts = this.#modelParts(message, layout);
     if (parts.length === 0) return [];
     const turn = this.#openTurn();
@@ -126,6 +131,12 @@ export class Contents implements MessageWriter {
     const parts = [...results, ...images, ...this.#others];
     return `{"role":"user","parts":[${parts.length > 0 ? parts.join(",") : GO_ON}]}`;
   }
+}
+
+function withoutSignature(part: LayoutPart): LayoutPart {
+  if (part.type === "other") return part;
+  const { signature: _, ...rest } = part;
+  return rest;
 }
 
 /** A reply of another model, or one that brought nothing but text and calls without ids. */

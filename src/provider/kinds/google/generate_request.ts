@@ -5,6 +5,7 @@ import type { ModelInfo, ModelRequest } from "../../provider.ts";
 import { subsetSchema } from "../../wire/schema/schema_subset.ts";
 import { wireName } from "../../wire/message_parts.ts";
 import type { Generation } from "./generation.ts";
+import type { Refusals } from "./refusals.ts";
 import { thinkingOf } from "./thinking.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -15,6 +16,7 @@ export interface BodyOptions {
   readonly model: ModelInfo;
   readonly generation: Generation;
   readonly effort: string | undefined;
+  readonly refusals: Refusals;
 }
 
 /** Fields that `extra` may set and that have a place of their own. */
@@ -41,7 +43,9 @@ export function head(options: BodyOptions, { system, tools }: Prefix): string {
   const others = Object.entries(extra).filter(([name]) => !ELSEWHERE.has(name));
   const declared = wireTools(tools, extra.tools);
   const fields = JSON.stringify({
-    ...(system.trim() === "" ? {} : { systemInstruction: { parts: [{ text: safeText(system) }] } }),
+    ...(system.trim() === "" || options.entry.compat.system_role === "user"
+      ? {}
+      : { systemInstruction: { parts: [{ text: safeText(system) }] } }),
     ...Object.fromEntries(others),
     ...(declared.length > 0 ? { tools: declared } : {}),
   });
@@ -93,7 +97,7 @@ function generationConfig(options: BodyOptions, { maxOutputTokens: asked }: Mode
     maxOutputTokens: model.maxOutputTokens,
     ...others,
     ...(asked === undefined ? {} : { maxOutputTokens: asked + tokens }),
-    thinkingConfig: config,
+    thinkingConfig: options.refusals.thinking ? undefined : config,
   };
   return Object.values(fields).some((value) => value !== undefined) ? fields : undefined;
 }

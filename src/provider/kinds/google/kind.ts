@@ -6,6 +6,7 @@ import { streamingProvider } from "../../wire/streaming_provider.ts";
 import { Contents, KIND } from "./contents.ts";
 import { generationOf } from "./generation.ts";
 import { Reply } from "./generated_reply.ts";
+import { Refusals } from "./refusals.ts";
 import { understood } from "./rpc_status.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
@@ -45,9 +46,10 @@ function createGoogle(options: KindOptions): Provider {
   const { entry, model, effort } = options;
   const endpoint = endpointOf(options);
   const generation = generationOf(model);
-  const buffer = new RequestBuffer((request) =>
-    new Contents({ entry, model, generation, effort }, request.prefix)
-  );
+  const refusals = new Refusals(effort !== undefined);
+  const body = { entry, model, generation, effort, refusals };
+  const newBuffer = () => new RequestBuffer((request) => new Contents(body, request.prefix));
+  let buffer = newBuffer();
   return streamingProvider(options, {
     url: replyUrl(options),
     headers: requestHeaders(options, keyHeader(options)),
@@ -55,6 +57,11 @@ function createGoogle(options: KindOptions): Provider {
     nowhere: NOWHERE,
     reported: understood,
     body: (request) => buffer.body(request),
+    adapt: (failure, request) => {
+      const change = refusals.learn(failure, request);
+      if (change) buffer = newBuffer();
+      return change;
+    },
     reply: (request) =>
       new Reply({
         endpoint,

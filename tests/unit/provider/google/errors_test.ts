@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { collect, HELLO, InstantClock, openClient, providerEntry } from "../../../support/model_client.ts";
 import { startModelServer, type Turn } from "../../../support/model_server.ts";
+import type { Message } from "../../../../src/core/mod.ts";
 import { listModels } from "../../../../src/provider/create_provider.ts";
 import { googleWire } from "../../../support/wires/google.ts";
 
@@ -120,4 +121,61 @@ Deno.test("google models come in pages, without those that do not talk", async (
   });
   assertEquals(await listModels({ entry: vertex, version: "1", deps: { fetch } }), []);
   assert(asked.length === 2);
+});
+
+Deno.test("google request goes without a thinkingConfig that the model refuses, and says so where effort was asked for", async () => {
+  for (const effort of [undefined, "high"]) {
+    const refused = {
+      status: 400,
+      body: { error: { code: 400, message: "Thinking is not enabled for models/m" } },
+    };
+    await using server = startModelServer([refused, { text: "ok" }, { text: "ok" }], {
+      wire: googleWire(),
+      check: { prefix: false },
+    });
+    const provider = await openClient(server, {
+      clock: new InstantClock(),
+      ...(effort === undefined ? {} : { effort }),
+    });
+    const first = await collect(provider);
+    assertEquals([first.text, first.retries.length], ["ok", effort === undefined ? 0 : 1]);
+    await collect(provider);
+    const configs = server.requests.map(({ json }) => json.generationConfig?.thinkingConfig !== undefined);
+    assertEquals(configs, [true, false, false]);
+  }
+});
+
+Deno.test("google request goes without signatures that the server cannot read, and keeps new ones", async () => {
+  const wire = googleWire();
+  const call = { calls: [{ name: "ls", args: {} }] };
+  const corrupted = { status: 400, body: { error: { code: 400, message: "Corrupted thought signature." } } };
+  await using server = startModelServer([call, corrupted, call, { text: "ok" }], {
+    wire,
+    check: { prefix: false },
+  });
+  const provider = await openClient(server, { clock: new InstantClock() });
+  const messages: Message[] = [...HELLO];
+  for (let step = 0; step < 3; step++) {
+    const { calls, chunks, error, text } = await collect(provider, messages);
+    assertEquals(error, undefined);
+    const parts = chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
+    messages.push({ role: "assistant", content: text, calls, parts });
+    for (const { id, name } of calls) messages.push({ role: "tool", callId: id, name, content: "ok" });
+  }
+  const [first, second] = wire.signatures.given;
+  const last = server.requests.at(-1)?.body ?? "";
+  assert(first && second && !last.includes(first) && last.includes(second));
+  assertEquals([...wire.signatures.dummies], ["ls"]);
+});
+
+Deno.test("google request tells models that take no functions apart, and says the system prompt as the user where asked", async () => {
+  const message = "Function calling is not enabled for models/gemma-3-27b-it";
+  const { error } = await after({ status: 400, body: { error: { code: 400, message } } });
+  assertStringIncludes(error?.message ?? "", "tool_mode");
+  await using server = startModelServer([{ text: "ok" }], { wire: googleWire() });
+  await collect(await openClient(server, { entry: { compat: { system_role: "user" } } }));
+  const { systemInstruction, contents } = server.requests[0]?.json;
+  assertEquals([systemInstruction, contents[0].parts], [undefined, [{ text: "Be brief" }, {
+    text: "Hello",
+  }]]);
 });
