@@ -75,10 +75,10 @@ export class Contents implements MessageWriter {
   }
 
   #reply(message: AssistantMessage): readonly string[] {
-    const { model, refusals } = this.#options;
+    const { model, refused } = this.#options;
     const data = partsFor(message, KIND, model).at(-1)?.data;
     const whole = layoutOf(message, data) ?? plainLayout(message);
-    const layout = refusals.ofSignatures(message) ? whole.map(withoutSignature) : whole;
+    const layout = refused.ofSignatures(message) ? whole.map(withoutSignature) : whole;
     const parts = this.#modelParts(message, layout);
     if (parts.length === 0) return [];
     const turn = this.#openTurn();

@@ -5,7 +5,7 @@ import type { ModelInfo, ModelRequest } from "../../provider.ts";
 import { subsetSchema } from "../../wire/schema/schema_subset.ts";
 import { wireName } from "../../wire/message_parts.ts";
 import type { Generation } from "./generation.ts";
-import type { Refusals } from "./refusals.ts";
+import type { RefusedFields } from "./refused_fields.ts";
 import { thinkingOf } from "./thinking.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ export interface BodyOptions {
   readonly model: ModelInfo;
   readonly generation: Generation;
   readonly effort: string | undefined;
-  readonly refusals: Refusals;
+  readonly refused: RefusedFields;
 }
 
 /** Fields that `extra` may set and that have a place of their own. */
@@ -97,7 +97,7 @@ function generationConfig(options: BodyOptions, { maxOutputTokens: asked }: Mode
     maxOutputTokens: model.maxOutputTokens,
     ...others,
     ...(asked === undefined ? {} : { maxOutputTokens: asked + tokens }),
-    thinkingConfig: options.refusals.thinking ? undefined : config,
+    thinkingConfig: options.refused.thinking ? undefined : config,
   };
   return Object.values(fields).some((value) => value !== undefined) ? fields : undefined;
 }

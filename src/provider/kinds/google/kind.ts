@@ -6,7 +6,7 @@ import { streamingProvider } from "../../wire/streaming_provider.ts";
 import { Contents, KIND } from "./contents.ts";
 import { generationOf } from "./generation.ts";
 import { Reply } from "./generated_reply.ts";
-import { Refusals } from "./refusals.ts";
+import { RefusedFields } from "./refused_fields.ts";
 import { understood } from "./rpc_status.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
@@ -46,8 +46,8 @@ function createGoogle(options: KindOptions): Provider {
   const { entry, model, effort } = options;
   const endpoint = endpointOf(options);
   const generation = generationOf(model);
-  const refusals = new Refusals(effort !== undefined);
-  const body = { entry, model, generation, effort, refusals };
+  const refused = new RefusedFields(effort !== undefined);
+  const body = { entry, model, generation, effort, refused };
   const newBuffer = () => new RequestBuffer((request) => new Contents(body, request.prefix));
   let buffer = newBuffer();
   return streamingProvider(options, {
@@ -58,7 +58,7 @@ function createGoogle(options: KindOptions): Provider {
     reported: understood,
     body: (request) => buffer.body(request),
     adapt: (failure, request) => {
-      const change = refusals.learn(failure, request);
+      const change = refused.learn(failure, request);
       if (change) buffer = newBuffer();
       return change;
     },

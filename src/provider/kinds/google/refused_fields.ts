@@ -9,7 +9,7 @@ const THINKING = /thinking|include_?thoughts/i;
 const SIGNATURE = /thought[_ ]?signature/i;
 
 /** What a server has refused so far, although the name of the model says that it should take it. */
-export class Refusals {
+export class RefusedFields {
   readonly #wantsEffort: boolean;
   readonly #unreadable = new WeakSet<Message>();
   /** It takes no `thinkingConfig`. */
