@@ -17,7 +17,7 @@ while read -r line; do
     -*) case $groups in *" $group "*) groups="\${groups%% $group *} \${groups#* $group }" ;; esac ;;
   esac
 done
-for group in $groups; do kill -s KILL -- "-$group"; done
+for group in $groups; do kill -KILL "-$group"; done
 for round in 1 2 3; do
   found=
   for file in $(grep -lsF -- "$1" /proc/[0-9]*/environ); do
