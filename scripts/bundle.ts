@@ -54,6 +54,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   anthropic: ["anthropic"],
   responses: ["responses"],
   google: ["google"],
+  llamacpp: ["llamacpp", "serverState"],
   more: [
     "setup",
     "setUp",

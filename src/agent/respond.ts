@@ -106,7 +106,7 @@ async function collect(parts: AgentParts, step: number, signal: AbortSignal): Pr
     ...(checkpointer ? { onCall: (tool: string) => checkpointer.prefetch(tool) } : {}),
   };
   for await (const chunk of provider.stream(request, signal)) {
-    cancelWarmUp?.();
+    if (chunk.type !== "notice") cancelWarmUp?.();
     switch (chunk.type) {
       case "text":
       case "reasoning": {
@@ -127,6 +127,9 @@ async function collect(parts: AgentParts, step: number, signal: AbortSignal): Pr
       case "retry":
         if (chunk.discarded) draft = emptyDraft();
         await conversation.record({ ...chunk, type: "message.retry" });
+        break;
+      case "notice":
+        await conversation.record(chunk);
         break;
       case "done":
         draft.finish = chunk.reason;

@@ -35,7 +35,8 @@ export interface ProviderError {
  *
  * Adjacent text (or reasoning) deltas that arrive in one network read are joined into one chunk. Tool calls
  * arrive complete. `retry` announces a wait before the request is sent again; when `discarded` is true, what
- * was streamed so far does not count. A stream ends with exactly one `done` or `error`.
+ * was streamed so far does not count. `notice` is something for the user. A stream ends with exactly one
+ * `done` or `error`.
  */
 export type Chunk =
   | { readonly type: "text"; readonly text: string }
@@ -51,6 +52,13 @@ export type Chunk =
     readonly reason: string;
     readonly said?: Sayings;
     readonly discarded: boolean;
+  }
+  | {
+    readonly type: "notice";
+    readonly level: "info" | "warning";
+    readonly code: string;
+    readonly text: string;
+    readonly said?: Sayings;
   }
   | { readonly type: "done"; readonly reason: FinishReason }
   | { readonly type: "error"; readonly error: ProviderError };

@@ -18,6 +18,12 @@ export interface SayingWords {
   readonly gaveUpAt: [attempts: string, limit: string];
   readonly asksToWait: [seconds: string, limit: string];
   readonly foreignParts: [sources: string, model: string];
+  readonly noServerStart: [provider: string, what: string];
+  readonly serverFailed: [provider: string, how: string, lines: string, log: string];
+  readonly startsAgain: [];
+  readonly serverListens: [provider: string, host: string];
+  readonly modelLoads: [model: string, size: string, seconds: string];
+  readonly modelLoaded: [model: string, seconds: string];
   readonly addCredit: [];
   readonly needsTools: [model: string];
   readonly goesWithout: [field: string];

@@ -76,6 +76,7 @@ async function resolve(options: CreateOptions): Promise<KindOptions> {
     version,
     values: options.values ?? {},
     deps: { ...deps, fetch },
+    kind: (name) => loadKind({ ...options, entry: { ...entry, kind: name } }),
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(level === undefined ? {} : { effort: level }),
   };

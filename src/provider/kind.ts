@@ -45,6 +45,8 @@ export interface KindOptions {
    */
   readonly values: Readonly<Record<string, string>>;
   readonly deps: ProviderDeps;
+  /** Another kind by its name, for kinds that speak the wire of one. */
+  readonly kind: (name: string) => Promise<ProviderKind>;
 }
 
 /** One wire format or source of replies: what a directory under kinds/ exports. */

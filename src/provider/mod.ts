@@ -26,6 +26,7 @@ export const loadTaughtPrefix = lazy(() => import("./tool_modes/addendum.ts"));
 /** Reads calls out of texts. */
 export const loadTextCalls = lazy(() => import("./tool_modes/call_scanner.ts"));
 /** Asks a server for the context window of a model. */
+export const loadServerState = lazy(() => import("./managed/server_state.ts"));
 export const loadWindow = lazy(() => import("./local/window.ts"));
 /** Looks for model servers on this machine. */
 export const loadLocalServers = lazy(() => import("./local/find_servers.ts"));

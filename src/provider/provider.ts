@@ -74,6 +74,11 @@ export interface Provider {
    * that loads and compiles need not wait for the first request then.
    */
   rehearse?(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
+  /**
+   * Waits for a server of its own and asks it how many tokens a request may have; undefined when it does not
+   * say. Rejects when there is no server.
+   */
+  askWindow?(): Promise<number | undefined>;
   /** The head of a conversation as it is sent, where that is another one. */
   sentPrefix?(prefix: Prefix): Prefix;
   /**

@@ -114,7 +114,7 @@ class ContextWindow {
   async discover(): Promise<void> {
     const { loaded, recorder, model: { choice, provider } } = this.#sources;
     if (provider.model.contextWindow !== undefined || !choice) return;
-    const found = await askServerWindow(loaded, choice);
+    const found = await askServerWindow(loaded, choice, provider);
     if (!found) return;
     this.tokens = found.tokens;
     const text = `The server's context window is ${grouped(found.tokens)} tokens (${found.source})`;

@@ -1,5 +1,5 @@
 import { isLoopback, type LoadedConfig, type ModelChoice, resolveKey } from "../../config/mod.ts";
-import { loadWindow, type WindowFound } from "../../provider/mod.ts";
+import { loadWindow, type Provider, type WindowFound } from "../../provider/mod.ts";
 
 /**
  * Returns what a server on this machine says its context window is; undefined when the configuration says it,
@@ -8,7 +8,12 @@ import { loadWindow, type WindowFound } from "../../provider/mod.ts";
 export async function askServerWindow(
   loaded: LoadedConfig,
   { entry, model }: ModelChoice,
+  provider?: Provider,
 ): Promise<WindowFound | undefined> {
+  if (provider?.askWindow && entry.context_window === undefined) {
+    const tokens = await provider.askWindow().catch(() => undefined);
+    return tokens === undefined ? undefined : { tokens, source: "props" };
+  }
   if (entry.context_window !== undefined || !isLoopback(entry.base_url)) return undefined;
   const { discoverWindow } = await loadWindow();
   const apiKey = resolveKey(entry, loaded.keys);

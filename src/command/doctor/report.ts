@@ -29,6 +29,7 @@ import { mapTexts } from "../../util/map_texts.ts";
 import { isFile } from "../../path/probe.ts";
 import { askProvider } from "./online.ts";
 import { localServerPart, type LocalServerReport } from "./local_servers.ts";
+import { hasManagedServer, managedServerPart } from "./managed_server.ts";
 import { serverPart, type ServerReport } from "./mcp_servers.ts";
 import { needlessPermissions, type Permissions, readPermissions } from "./permissions.ts";
 import { VERSION } from "../../util/version.ts";
@@ -51,6 +52,7 @@ export interface Report {
     readonly name: string;
     readonly models: readonly string[];
     readonly key: string;
+    /** What it answered, or what its server does where the program runs that. */
     readonly online?: string;
   }[];
   /** Model servers that answer on this machine. */
@@ -95,7 +97,7 @@ export async function diagnose(
     paths: { cwd: paths.cwd, home: paths.home, sessions: `${projectDir(paths.home, paths.cwd)}/sessions` },
     config: usable ? configPart(usable, warnings) : brokenConfig(paths, loaded as ConfigError),
     rules: usable ? (await loadRuleRows()).ruleRows(usable) : [],
-    providers: usable ? await providerPart(usable, { online, texts }, problems) : [],
+    providers: usable ? await providerPart(usable, { online, texts, home: paths.home }, problems) : [],
     localServers: await localServerPart(usable?.config.providers ?? []),
     servers: usable ? await serverPart(paths, usable, { online, texts }, problems) : [],
     sandbox: usable
@@ -158,11 +160,15 @@ const KEY_STATES = {
 
 async function providerPart(
   loaded: LoadedConfig,
-  { online, texts }: Pick<ReportOptions, "online" | "texts">,
+  { online, texts, home }: Pick<ReportOptions, "online" | "texts"> & { readonly home: string },
   problems: string[],
 ): Promise<Report["providers"]> {
   return await Promise.all(loaded.config.providers.map(async (entry) => {
-    const found = online ? await askProvider(entry, loaded, texts) : undefined;
+    const found = hasManagedServer(entry)
+      ? await managedServerPart(entry, home, texts)
+      : online
+      ? await askProvider(entry, loaded, texts)
+      : undefined;
     problems.push(...(found?.problems ?? []).filter((problem) => !problems.includes(problem)));
     return {
       name: entry.name,

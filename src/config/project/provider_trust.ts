@@ -39,6 +39,12 @@ export function needsTrust(written: TomlTable, expanded: TomlTable, known: Known
   const target = URL.parse(url)?.origin ?? url;
   const line = keyCommandLine(expanded.api_key_command);
   if (line !== "") return `it would run ${JSON.stringify(line)} for the key of ${target}`;
+  if (expanded.kind === "llamacpp" || hasEntries(expanded.server)) {
+    const { binary = "llama-server" } = isTable(expanded.server) ? expanded.server : {};
+    return `it would run the program ${
+      JSON.stringify(String(binary).slice(0, LONGEST_LINE))
+    } outside of the sandbox`;
+  }
   if (expanded.kind === "replay") return "it plays recorded replies, which steer the tools";
   if (usesVariables(written.base_url) || usesVariables(written.headers)) {
     return `it would send environment variables to ${target}`;

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import { amount, flag, key, text, textMap } from "./schema_key.ts";
+import { amount, flag, key, text, textMap, texts } from "./schema_key.ts";
 
 const price = () => z.number().check(z.nonnegative());
 
@@ -85,6 +85,36 @@ const compatSchema = z.object({
   ),
 });
 
+/** A server of this machine that the program starts and stops. */
+const serverSchema = z.object({
+  binary: key(
+    text("llama-server"),
+    "The program: a full path, or a name that is looked for on PATH.",
+    { expand: true },
+  ),
+  model_path: key(text(), "Model file (GGUF); of a split one the first part.", {
+    expand: true,
+    path: "file",
+  }),
+  draft_model_path: key(text(), "Smaller model file for speculative decoding; empty = none.", {
+    expand: true,
+    path: "file",
+  }),
+  host: key(text("127.0.0.1"), "Address to listen on; anything but this machine's own is warned about."),
+  port_range: key(
+    z._default(z.array(z.int().check(z.positive())), [18400, 18499]),
+    "First and last port to choose from.",
+  ),
+  startup_timeout_seconds: key(amount(600), "Time limit for loading the model; 0 = no limit."),
+  extra_flags: key(texts(), "More arguments for the program, such as `-ngl`, `99`."),
+  log_path: key(text(), "File for what the server says; empty = a file in the Reasonix home.", {
+    expand: true,
+    path: "file",
+  }),
+  cache_prompt: key(flag(true), "Let the server keep what it has read of a conversation."),
+  check_memory: key(flag(true), "Refuse a model file that is larger than the available memory."),
+});
+
 /** What can be said of all models of an entry and of one; absent = as the tables of models have it. */
 const modelKeys = {
   context_window: key(
@@ -130,7 +160,8 @@ export const providerSchema = z.looseObject({
   name: key(z.string().check(z.minLength(1)), "Name used in model references."),
   kind: key(
     text("openai"),
-    "Wire format: `openai` (chat completions), `responses` (OpenAI), `anthropic`, `google`, or `replay` (a cassette).",
+    "Wire format: `openai` (chat completions), `responses` (OpenAI), `anthropic`, `google`, `llamacpp` (a " +
+      "llama-server that is started), or `replay` (a cassette).",
   ),
   base_url: key(text(), "Address of the API, up to but not including `/chat/completions`.", { expand: true }),
   model: key(z.optional(z.string()), "The only model of this entry."),
@@ -202,6 +233,7 @@ export const providerSchema = z.looseObject({
   idle_timeout_seconds: key(amount(300), "Time limit of a silence inside a stream; 0 = no limit."),
   max_attempts: key(z._default(z.int().check(z.positive()), 6), "Attempts in all, the first included."),
   max_wait_seconds: key(amount(120), "Time limit of all waits between attempts together."),
+  server: key(z.optional(serverSchema), "The server of kind `llamacpp`."),
   cassette: key(z.optional(z.string()), "Cassette file of kind `replay`.", { expand: true, path: "file" }),
   compat: key(z.prefault(compatSchema, {}), "How the vendor departs from the reference wire format."),
 });

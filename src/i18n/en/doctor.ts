@@ -38,6 +38,10 @@ export const texts = {
     `${provider}: the server gives ${model} a window of ${tokens} tokens, but context_window is ${configured}; ` +
     `set context_window = ${tokens}, or have the server give it more`,
 
+  serverStopped: "server not running",
+  serverUnusable: "server cannot be started",
+  serverRuns: (pid: number, port: number, users: number) =>
+    `server runs: process ${pid}, port ${port}, used by ${users === 1 ? "1 process" : `${users} processes`}`,
   localServers: "Model servers on this machine",
   usedBy: (provider: string) => `used by provider ${provider}`,
   notSetUp: "not set up",

@@ -37,6 +37,9 @@ export const texts: typeof en = {
     `${provider}：服务器给 ${model} 的窗口是 ${tokens} 个词元，而 context_window 是 ${configured}；` +
     `请设置 context_window = ${tokens}，或者调大服务器上的窗口`,
 
+  serverStopped: "服务器未运行",
+  serverUnusable: "服务器无法启动",
+  serverRuns: (pid, port, users) => `服务器正在运行：进程 ${pid}，端口 ${port}，${users} 个进程在用`,
   localServers: "本机的模型服务",
   usedBy: (provider: string) => `由供应商 ${provider} 使用`,
   notSetUp: "尚未设置",

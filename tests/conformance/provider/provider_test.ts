@@ -6,6 +6,7 @@ import { assert } from "../../support/assert.ts";
 import { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "../../../mod.ts";
 import { createProvider } from "../../../src/provider/mod.ts";
 import { PROVIDER_KINDS } from "../../../src/provider/kinds.ts";
+import { fakeLlama } from "../../support/fake_llama.ts";
 import { InstantClock, openClient, providerEntry } from "../../support/model_client.ts";
 import { startModelServer, type Turn } from "../../support/model_server.ts";
 import { OPENAI_WIRE } from "../../support/wires/openai.ts";
@@ -15,6 +16,16 @@ import { WIRES } from "../../support/wires/wires.ts";
 type Harness = (one: ContractCase) => Promise<void>;
 
 const HARNESSES: Readonly<Record<string, Harness>> = {
+  // Its server passes on what the scripted one says.
+  llamacpp: async (one) => {
+    const directory = await Deno.makeTempDir();
+    await using server = startModelServer(one.turns.map((turn) => scripted(turn)));
+    const { binary, model } = fakeLlama(directory, { upstream: server.url });
+    const entry = { kind: "llamacpp", base_url: "", server: { binary, model_path: model } };
+    const values = { home: `${directory}/home` };
+    await one.run(await openClient(server, { clock: new InstantClock(), entry, values }));
+    await Deno.remove(directory, { recursive: true });
+  },
   // A recording has to keep the promises like the provider it was made from.
   replay: async (one) => {
     const cassette = await Deno.makeTempFile({ suffix: ".jsonl" });

@@ -23,8 +23,11 @@ for (const page of ["providers.md", "config.md", ...PAGES]) {
       const { config, warnings } = await fixture.load();
       assertEquals(warnings, [], text);
       if (page === "config.md") continue;
-      for (const { base_url, models, model } of config.providers) {
-        assert(URL.canParse(base_url) && (model !== undefined || models !== undefined), text);
+      for (const { base_url, server, models, model } of config.providers) {
+        assert(
+          (server !== undefined || URL.canParse(base_url)) && (model !== undefined || models !== undefined),
+          text,
+        );
       }
     }
   });

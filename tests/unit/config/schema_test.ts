@@ -42,7 +42,7 @@ Deno.test("reasonix.example.toml loads as a user file without warnings", async (
   });
   const loaded = await fixture.load();
   assertEquals(loaded.warnings, []);
-  assertEquals(loaded.config.providers.map((entry) => entry.name), ["deepseek", "local", "recorded"]);
+  assertEquals(loaded.config.providers.map((entry) => entry.name), ["deepseek", "local", "own", "recorded"]);
 });
 
 for (const place of ["home/config.toml", "project/reasonix.toml"]) {

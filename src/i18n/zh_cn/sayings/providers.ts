@@ -33,6 +33,14 @@ export const PROVIDERS = {
   asksToWait: (seconds, limit) => `它要求等待 ${seconds} 秒，超过了 ${limit} 所剩的时间`,
   foreignParts: (sources, model) => `请求中不含 ${sources} 签名的推理内容：${model} 无法接受`,
   goesWithout: (field) => `此后的请求不再带 ${field}`,
+  noServerStart: (provider, what) => `无法启动供应商“${provider}”的服务器：${what}`,
+  serverFailed: (provider, how, lines, log) =>
+    `供应商“${provider}”的服务器已不可用（${how}）${quoted(lines)}${log === "" ? "" : `；日志：${log}`}`,
+  startsAgain: () => "正在重新启动服务器",
+  serverListens: (provider, host) =>
+    `供应商“${provider}”的服务器监听 ${host}：其他机器也能访问，只有密钥能阻止它们`,
+  modelLoads: (model, size, seconds) => `正在加载模型… ${seconds} 秒（${model}，${size}）`,
+  modelLoaded: (model, seconds) => `${model} 已加载，用时 ${seconds} 秒`,
   addCredit: () => "请为账户充值，或换一个供应商",
   needsTools: (model) =>
     `如果“${model}”不会调用工具，请设置 tool_mode = "pseudo"（把调用写成文字），或换一个能调用工具的模型`,

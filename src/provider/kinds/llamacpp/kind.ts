@@ -1,0 +1,216 @@
+import { isLoopback } from "../../../config/mod.ts";
+import { type Chunk, errorMessage, ReasonixError, type Saying } from "../../../core/mod.ts";
+import { ProviderFailure } from "../../failure.ts";
+import type { KindOptions, ProviderKind } from "../../kind.ts";
+import { connect } from "../../network/connection.ts";
+import type { ModelRequest, Provider } from "../../provider.ts";
+import { abortedError } from "../../retry.ts";
+import { type ManagedServer, managedServer, type ReadyServer } from "../../managed/managed_server.ts";
+import { modelSize } from "../../managed/model_file.ts";
+import { type ServerPlan, serverPlan } from "../../managed/server_plan.ts";
+
+/** Chat completions of a llama-server that the program starts, shares and stops. */
+export const llamacpp: ProviderKind = {
+  create: async (options) => {
+    const plan = await serverPlan(options);
+    return new LlamaCpp(options, { plan, rehearsed: await clientAt(options, NO_ADDRESS) }).provider();
+  },
+  // Asking the server would start it.
+  models: ({ entry }) => Promise.resolve(entry.models ?? (entry.model === undefined ? [] : [entry.model])),
+};
+
+/** Nobody listens there: for rehearsals, which send nothing. */
+const NO_ADDRESS = "http://127.0.0.1:9/v1";
+/** Seconds of loading at which it is said; later every half minute. */
+const TOLD_AT = [0.3, 5, 10, 20, 30];
+const THEN_EVERY = 30;
+
+class LlamaCpp {
+  readonly #options: KindOptions;
+  readonly #plan: ServerPlan;
+  readonly #server: ManagedServer;
+  readonly #rehearsed: Provider;
+  #client: { readonly server: ReadyServer; readonly provider: Provider } | undefined;
+  #isWarned = false;
+
+  constructor(options: KindOptions, { plan, rehearsed }: { plan: ServerPlan; rehearsed: Provider }) {
+    this.#options = options;
+    this.#plan = plan;
+    this.#server = managedServer(plan);
+    this.#rehearsed = rehearsed;
+  }
+
+  provider(): Provider {
+    const { entry, model } = this.#options;
+    return {
+      name: entry.name,
+      model,
+      stream: (request, signal) => this.#stream(request, signal),
+      rehearse: (request, signal) => {
+        // Loading takes longer than typing: a failure is told by the request that needs the server.
+        this.#ready().catch(() => {});
+        const { rehearse, stream } = this.#rehearsed;
+        return (rehearse ?? stream)(request, signal);
+      },
+      embed: async (texts, model, signal) => {
+        const { embed } = await this.#clientOf(await this.#readyOrError());
+        if (!embed) throw new ReasonixError(`Provider "${entry.name}" has no embeddings`);
+        return await embed(texts, model, signal);
+      },
+      askWindow: async () => (await this.#ready()).window,
+    };
+  }
+
+  /** Sends a request; a server that ends meanwhile is started again once. */
+  async *#stream(request: ModelRequest, signal: AbortSignal): AsyncGenerator<Chunk, void> {
+    for (let attempt = 1;; attempt++) {
+      try {
+        const server = yield* this.#loaded(signal);
+        const client = await this.#clientOf(server);
+        const crash = yield* this.#attempt(client, server, { request, signal });
+        if (crash === undefined) return;
+        if (attempt > 1) return yield { type: "error", error: crash.failure.error };
+        const { message, said } = crash.failure.error;
+        yield {
+          type: "retry",
+          attempt: attempt + 1,
+          maxAttempts: 2,
+          waitMs: 0,
+          reason: `${message}; it is started again`,
+          ...(said ? { said: [...said, ["startsAgain"] as const] } : {}),
+          discarded: crash.shown,
+        };
+      } catch (error) {
+        return yield { type: "error", error: signal.aborted ? abortedError() : failureOf(error).error };
+      }
+    }
+  }
+
+  /** Passes on a reply; returns the failure in its place when the server has ended. */
+  async *#attempt(
+    client: Provider,
+    server: ReadyServer,
+    { request, signal }: { readonly request: ModelRequest; readonly signal: AbortSignal },
+  ): AsyncGenerator<Chunk, { readonly failure: ProviderFailure; readonly shown: boolean } | undefined> {
+    let shown = false;
+    for await (const chunk of client.stream(request, signal)) {
+      const isBroken = chunk.type === "retry" || (chunk.type === "error" && chunk.error.kind !== "aborted");
+      const failure = isBroken ? await this.#server.failureOf(server) : undefined;
+      if (failure) return { failure, shown };
+      if (chunk.type === "text" || chunk.type === "reasoning") shown = true;
+      if (chunk.type === "retry" && chunk.discarded) shown = false;
+      yield chunk;
+    }
+    return undefined;
+  }
+
+  /** Waits for the server, and tells how long it has been loading. Rejects when the signal aborts. */
+  async *#loaded(signal: AbortSignal): AsyncGenerator<Chunk, ReadyServer> {
+    signal.throwIfAborted();
+    yield* this.#warning();
+    const { current } = this.#server;
+    if (current) return await this.#ready();
+    const ready = this.#ready();
+    const began = performance.now();
+    let told = 0;
+    for (;;) {
+      const server = await within(ready, began + toldAt(told) * 1000 - performance.now(), signal);
+      const seconds = String(Math.round((performance.now() - began) / 1000));
+      const { modelName, modelBytes } = this.#plan;
+      if (server) {
+        if (told > 0) {
+          yield notice(`${modelName} is loaded after ${seconds} s`, ["modelLoaded", modelName, seconds]);
+        }
+        return server;
+      }
+      const size = modelSize(modelBytes);
+      const text = `loading model … ${seconds} s (${modelName}, ${size})`;
+      yield notice(text, ["modelLoads", modelName, size, seconds]);
+      told++;
+    }
+  }
+
+  *#warning(): Generator<Chunk, void> {
+    const { host, provider } = this.#plan;
+    if (this.#isWarned || isLoopback(`http://${host.includes(":") ? `[${host}]` : host}`)) return;
+    this.#isWarned = true;
+    const text =
+      `The server of provider "${provider}" listens on ${host}: other machines can reach it, and ` +
+      "only its key keeps them out";
+    yield {
+      type: "notice",
+      level: "warning",
+      code: "server",
+      text,
+      said: [["serverListens", provider, host]],
+    };
+  }
+
+  #ready(): Promise<ReadyServer> {
+    return this.#server.ready(this.#options.deps.fetch);
+  }
+
+  async #readyOrError(): Promise<ReadyServer> {
+    try {
+      return await this.#ready();
+    } catch (error) {
+      if (!(error instanceof ProviderFailure)) throw error;
+      const { message, said } = error.error;
+      throw new ReasonixError(message, { exit: "provider", said, cause: error });
+    }
+  }
+
+  /** Speaks to the server; another one after a new start has another address and key. */
+  async #clientOf(server: ReadyServer): Promise<Provider> {
+    if (this.#client?.server === server) return this.#client.provider;
+    const { deps } = this.#options;
+    const base_url = `${server.origin}/v1`;
+    const entry = { ...this.#options.entry, base_url };
+    const { fetch } = await connect(entry, deps);
+    const provider = await clientAt(
+      { ...this.#options, deps: { ...deps, fetch }, apiKey: server.key },
+      base_url,
+    );
+    this.#client = { server, provider };
+    return provider;
+  }
+}
+
+/** The client of chat completions at an address. */
+async function clientAt(options: KindOptions, base_url: string): Promise<Provider> {
+  const { entry } = options;
+  const extra = { cache_prompt: entry.server?.cache_prompt ?? true, ...entry.extra };
+  const openai = await options.kind("openai");
+  return await openai.create({ ...options, entry: { ...entry, base_url, extra } });
+}
+
+function notice(text: string, saying: Saying): Chunk {
+  return { type: "notice", level: "info", code: "server", text, said: [saying] };
+}
+
+function failureOf(error: unknown): ProviderFailure {
+  if (error instanceof ProviderFailure) return error;
+  const remedy = error instanceof ReasonixError && error.remedy ? `; ${error.remedy}` : "";
+  return new ProviderFailure({ kind: "connection", message: errorMessage(error) + remedy }, false);
+}
+
+/** Second of loading at which it is told for the next time. */
+function toldAt(times: number): number {
+  const last = TOLD_AT.length - 1;
+  return TOLD_AT[times] ?? (TOLD_AT[last] ?? 0) + (times - last) * THEN_EVERY;
+}
+
+/** The value, or undefined when it takes longer. Rejects when the signal aborts. */
+async function within<T>(value: Promise<T>, ms: number, signal: AbortSignal): Promise<T | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+  const timer = setTimeout(() => resolve(undefined), Math.max(ms, 0));
+  const stop = () => reject(signal.reason);
+  signal.addEventListener("abort", stop);
+  try {
+    signal.throwIfAborted();
+    return await Promise.race([value, promise]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,216 @@
+import { FileLock } from "../../util/lock.ts";
+import { learnSecret } from "../../util/redact.ts";
+import { processStart } from "../../util/process/process_start.ts";
+import type { ProviderFailure } from "../failure.ts";
+import { endedFailure, lateFailure, noPortFailure, notStartedFailure } from "./failures.ts";
+import { holdPipe, makePipe, startKeeper } from "./keeper.ts";
+import { endGroup, endOrphan } from "./orphans.ts";
+import { askHealth, askWindow, knowsKey, type ServerAddress } from "./server_answers.ts";
+import { exitCode, isRunning, ownName, running, type ServerLease } from "./server_files.ts";
+import { boundLog, logSize, saysPortTaken } from "./server_log.ts";
+import type { ServerPlan } from "./server_plan.ts";
+
+/** A server that takes requests. */
+export interface ReadyServer extends ServerAddress {
+  readonly lease: ServerLease;
+  /** Tokens that a conversation can have; absent when the server does not say. */
+  readonly window?: number;
+}
+
+/** A hold on a server: while it is open the server lives. */
+interface Held {
+  readonly lease: ServerLease;
+  readonly pipe: Deno.FsFile;
+  readonly key: string;
+}
+
+const FIRST_POLL_MS = 20;
+const LONGEST_POLL_MS = 400;
+/** Time that a server which nobody may join any more takes to be gone. */
+const GONE_MS = 5000;
+/** Servers of others that were faster to get a port. */
+const MOST_LOST_PORTS = 20;
+
+const servers = new Map<string, ManagedServer>();
+
+/** The server of a plan: one for all providers of this process, and for all processes of the user. */
+export function managedServer(plan: ServerPlan): ManagedServer {
+  const known = servers.get(plan.files.directory) ?? new ManagedServer(plan);
+  servers.set(plan.files.directory, known);
+  return known;
+}
+
+export class ManagedServer {
+  readonly #plan: ServerPlan;
+  #held: Held | undefined;
+  #ready: ReadyServer | undefined;
+  #starting: Promise<ReadyServer> | undefined;
+
+  constructor(plan: ServerPlan) {
+    this.#plan = plan;
+  }
+
+  /** The server, when it takes requests as far as this process knows. */
+  get current(): ReadyServer | undefined {
+    return this.#ready && isRunning(this.#ready.lease) ? this.#ready : undefined;
+  }
+
+  /**
+   * Joins the server, or starts it, and waits until it takes requests. Rejects with a ProviderFailure. It
+   * goes on when nobody waits any more: the next request will want it.
+   */
+  async ready(fetch: typeof globalThis.fetch): Promise<ReadyServer> {
+    boundLog(this.#plan.log);
+    const { current } = this;
+    if (current) return current;
+    this.#starting ??= this.#start(fetch).finally(() => this.#starting = undefined);
+    return await this.#starting;
+  }
+
+  /**
+   * The failure of the server that a request was sent to when it has ended since, in place of the broken
+   * connection; undefined when it runs.
+   */
+  async failureOf(server: ReadyServer): Promise<ProviderFailure | undefined> {
+    const { lease } = server;
+    if (isRunning(lease) && await askHealth(server) !== "silent") return undefined;
+    // The connection breaks a moment before the process is gone.
+    for (let wait = FIRST_POLL_MS; wait < LONGEST_POLL_MS && isRunning(lease); wait *= 2) await sleep(wait);
+    return isRunning(lease) ? undefined : endedFailure(this.#plan, lease, exitCode(lease));
+  }
+
+  async #start(fetch: typeof globalThis.fetch): Promise<ReadyServer> {
+    const plan = this.#plan;
+    const lost = new Set<number>();
+    this.#release();
+    for (;;) {
+      const held = this.#held = await this.#join(lost);
+      const address = { origin: originOf(plan.host, held.lease.port), key: held.key, fetch };
+      try {
+        const outcome = await this.#load(held, address);
+        if (outcome === "port taken" && lost.size < MOST_LOST_PORTS) {
+          lost.add(held.lease.port);
+          await this.#end(held);
+          continue;
+        }
+        const window = await askWindow(address);
+        return this.#ready = { ...address, lease: held.lease, ...(window === undefined ? {} : { window }) };
+      } catch (error) {
+        this.#release();
+        throw error;
+      }
+    }
+  }
+
+  /** Waits until the server takes requests. Rejects when it ends, or takes too long. */
+  async #load({ lease }: Held, address: ServerAddress): Promise<"ready" | "port taken"> {
+    const { startupMs } = this.#plan;
+    const began = performance.now();
+    for (let wait = FIRST_POLL_MS;; wait = Math.min(wait * 1.5, LONGEST_POLL_MS)) {
+      if (!isRunning(lease)) {
+        if (saysPortTaken(lease.log, lease.logStart)) return "port taken";
+        throw endedFailure(this.#plan, lease, exitCode(lease));
+      }
+      if (await askHealth(address) === "ready") return await knowsKey(address) ? "ready" : "port taken";
+      if (startupMs > 0 && performance.now() - began > startupMs) throw lateFailure(this.#plan, lease);
+      boundLog(lease.log);
+      await sleep(wait);
+    }
+  }
+
+  /** Holds the server that runs already, or a new one. */
+  async #join(lost: ReadonlySet<number>): Promise<Held> {
+    const { files } = this.#plan;
+    await files.prepare();
+    using _lock = await FileLock.acquire(files.lock);
+    const found = files.lease();
+    if (found && isRunning(found) && !lost.has(found.port)) {
+      const pipe = holdPipe(found.pipe);
+      const key = files.readKey();
+      if (pipe && key !== "") {
+        learnSecret(key);
+        const lease = { ...found, users: [...running(found.users), ownName()] };
+        await files.write(lease);
+        return { lease, pipe, key };
+      }
+      pipe?.close();
+      await gone(found);
+    }
+    if (found) endOrphan(found.keeper, files.key);
+    await files.clear();
+    return await this.#startNew(lost);
+  }
+
+  async #startNew(lost: ReadonlySet<number>): Promise<Held> {
+    const { files, host, binary, args, log, provider, model } = this.#plan;
+    const port = freePort(this.#plan, lost);
+    const key = await files.writeKey();
+    learnSecret(key);
+    const path = files.newPipe();
+    let pipe: Deno.FsFile | undefined;
+    try {
+      await makePipe(path);
+      pipe = holdPipe(path);
+      if (!pipe) throw new Error(`${path} is no pipe`);
+      boundLog(log);
+      const logStart = logSize(log);
+      const command = [binary, ...args, "--port", String(port), "--api-key-file", files.key];
+      const pid = startKeeper({ command, pipe: path, log });
+      const keeper = { pid, start: processStart(pid) ?? "" };
+      const since = new Date().toISOString();
+      const lease = { keeper, port, pipe: path, log, logStart, since, provider, model, users: [ownName()] };
+      await files.write(lease);
+      return { lease, pipe, key };
+    } catch (error) {
+      pipe?.close();
+      throw notStartedFailure(this.#plan, `${host}:${port}`, error);
+    }
+  }
+
+  /** Lets go of a server that cannot be used by anybody, and waits until it is gone. */
+  async #end(held: Held): Promise<void> {
+    this.#release();
+    endGroup(held.lease.keeper.pid);
+    await gone(held.lease);
+  }
+
+  #release(): void {
+    this.#held?.pipe.close();
+    this.#held = undefined;
+    this.#ready = undefined;
+  }
+}
+
+async function gone(lease: ServerLease): Promise<void> {
+  const end = performance.now() + GONE_MS;
+  while (isRunning(lease) && performance.now() < end) await sleep(FIRST_POLL_MS);
+}
+
+/** A port that nobody listens on just now. */
+function freePort(plan: ServerPlan, lost: ReadonlySet<number>): number {
+  const [first, last] = plan.ports;
+  for (let port = first; port <= last; port++) {
+    if (!lost.has(port) && isFree(plan, port)) return port;
+  }
+  throw noPortFailure(plan);
+}
+
+function isFree(plan: ServerPlan, port: number): boolean {
+  try {
+    Deno.listen({ hostname: plan.host, port }).close();
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.AddrInUse || error instanceof Deno.errors.PermissionDenied) return false;
+    throw notStartedFailure(plan, `${plan.host}:${port}`, error);
+  }
+}
+
+/** The way from this machine to a server that listens on `host`. */
+function originOf(host: string, port: number): string {
+  const near = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${near.includes(":") ? `[${near}]` : near}:${port}`;
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

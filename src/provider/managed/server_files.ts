@@ -1,0 +1,156 @@
+import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { exists, readSmallText, sortedEntries } from "../../path/probe.ts";
+import { join } from "../../path/lexical.ts";
+import { writeFileAtomic } from "../../util/atomic_write.ts";
+import { isRecord, parseJson } from "../../util/json.ts";
+import { processStart } from "../../util/process/process_start.ts";
+
+/** A process at a moment: numbers are given again, moments are not. */
+export interface ProcessName {
+  readonly pid: number;
+  readonly start: string;
+}
+
+/** What the users of a server know of it. */
+export interface ServerLease {
+  /** The keeper, whose process group the server is in. */
+  readonly keeper: ProcessName;
+  readonly port: number;
+  readonly pipe: string;
+  readonly log: string;
+  /** Size of the log before this server wrote to it. */
+  readonly logStart: number;
+  /** RFC 3339. */
+  readonly since: string;
+  readonly provider: string;
+  readonly model: string;
+  /** For reports only: the pipe decides who uses the server. */
+  readonly users: readonly ProcessName[];
+}
+
+/** Directory of all servers below the Reasonix home. */
+export function serversDirectory(home: string): string {
+  return join(home, "llamacpp");
+}
+
+/** The directory of one server: only the user can look into it, and it is no link. */
+export class ServerFiles {
+  readonly directory: string;
+  readonly lock: string;
+  readonly key: string;
+  readonly log: string;
+  readonly #lease: string;
+
+  constructor(directory: string) {
+    this.directory = directory;
+    this.lock = join(directory, "lock");
+    this.key = join(directory, "key");
+    this.log = join(directory, "server.log");
+    this.#lease = join(directory, "server.json");
+  }
+
+  /** Makes the directory, or throws a ReasonixError when what is there belongs to somebody else. */
+  async prepare(): Promise<void> {
+    try {
+      await Deno.mkdir(this.directory, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      throw unusable(this.directory, errorMessage(error));
+    }
+    const found = Deno.lstatSync(this.directory);
+    if (!found.isDirectory) throw unusable(this.directory, "it is a link, or no directory");
+    if (found.uid !== null && found.uid !== Deno.uid()) {
+      throw unusable(this.directory, "it belongs to another user");
+    }
+    if (((found.mode ?? 0) & 0o077) !== 0) Deno.chmodSync(this.directory, 0o700);
+  }
+
+  /** A name for the pipe of a new server. */
+  newPipe(): string {
+    return join(this.directory, `pipe-${crypto.randomUUID().slice(0, 8)}`);
+  }
+
+  /** The server that is written down, undefined when none is or the file cannot be understood. */
+  lease(): ServerLease | undefined {
+    const value = parseJson(readOwnText(this.#lease) ?? "");
+    return isLease(value) && value.pipe.startsWith(join(this.directory, "pipe-")) ? value : undefined;
+  }
+
+  async write(lease: ServerLease): Promise<void> {
+    const text = `${JSON.stringify(lease, null, 2)}\n`;
+    await replaceLinks(this.#lease);
+    await writeFileAtomic(this.#lease, text, { setMode: 0o600 });
+  }
+
+  /** Writes a new key, one that no argument list shows. */
+  async writeKey(): Promise<string> {
+    const bytes = crypto.getRandomValues(new Uint8Array(24));
+    const key = `rx-${bytes.toHex()}`;
+    await replaceLinks(this.key);
+    await writeFileAtomic(this.key, `${key}\n`, { setMode: 0o600 });
+    return key;
+  }
+
+  readKey(): string {
+    return readOwnText(this.key)?.trim() ?? "";
+  }
+
+  /** Takes away what servers of the past left. */
+  async clear(): Promise<void> {
+    for (const { name } of sortedEntries(this.directory)) {
+      if (name.startsWith("pipe-")) await Deno.remove(join(this.directory, name)).catch(() => {});
+    }
+  }
+}
+
+/** The server of a lease runs; it may be loading still. */
+export function isRunning({ keeper, pipe }: ServerLease): boolean {
+  return !exists(`${pipe}.exit`) && processStart(keeper.pid) === keeper.start;
+}
+
+/** Exit code of the server of a lease once it has ended by itself. */
+export function exitCode({ pipe }: ServerLease): number | undefined {
+  const text = readSmallText(`${pipe}.exit`, 100)?.trim();
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+}
+
+/** This process, for the list of users. */
+export function ownName(): ProcessName {
+  return { pid: Deno.pid, start: processStart(Deno.pid) ?? "" };
+}
+
+/** Those users that still run. */
+export function running(users: readonly ProcessName[]): readonly ProcessName[] {
+  return users.filter(({ pid, start }) => processStart(pid) === start);
+}
+
+/** A link in place of a file would send what is written elsewhere. */
+async function replaceLinks(path: string): Promise<void> {
+  if (exists(path) && !Deno.lstatSync(path).isFile) await Deno.remove(path, { recursive: true });
+}
+
+function readOwnText(path: string): string | undefined {
+  try {
+    return Deno.lstatSync(path).isFile ? readSmallText(path, 100_000) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isLease(value: unknown): value is ServerLease {
+  if (!isRecord(value)) return false;
+  const { keeper, port, pipe, log, logStart, since, provider, model, users } = value;
+  return isName(keeper) && [port, logStart].every(Number.isInteger) &&
+    [pipe, log, since, provider, model].every((text) => typeof text === "string") &&
+    Array.isArray(users) && users.every(isName);
+}
+
+function isName(value: unknown): value is ProcessName {
+  return isRecord(value) && Number.isInteger(value.pid) && typeof value.start === "string";
+}
+
+function unusable(directory: string, why: string): ReasonixError {
+  return new ReasonixError(`Cannot keep a server in ${directory}: ${why}`, {
+    exit: "config",
+    remedy: "move it out of the way, or set REASONIX_HOME to a directory of your own",
+  });
+}
