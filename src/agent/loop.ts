@@ -3,7 +3,7 @@ import { dispatch } from "./dispatch.ts";
 import { RepeatGuard } from "./guard.ts";
 import { providerFailure, type Stop, stopped, StopReason, type TurnOutcome } from "./outcome.ts";
 import type { AgentParts } from "./ports.ts";
-import { respond } from "./respond.ts";
+import { type Reply, respond } from "./respond.ts";
 import { CONTINUE_TEXT, submittedAnswer } from "./submit.ts";
 import { loadTextCalls } from "../provider/mod.ts";
 
@@ -75,11 +75,11 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
     if (overspent) return overspent;
     await parts.betweenSteps?.(signal);
     const reply = await respond(parts, progress.steps + 1, signal);
-    progress.spending = addSpending(progress.spending, reply);
-    if (reply.error) {
-      if (reply.error.kind === "context_length" && await parts.onContextOverflow?.(signal)) continue;
-      return providerFailure(reply.error, signal);
-    }
+    const goesOn = reply.error !== undefined && await recovers(parts, reply, signal);
+    // A request that was refused has cost nothing, and the one that follows can be counted.
+    if (!goesOn || reply.usage) progress.spending = addSpending(progress.spending, reply);
+    if (goesOn) continue;
+    if (reply.error) return providerFailure(reply.error, signal);
     if (reply.text !== "") progress.answer = reply.text;
     if (reply.calls.length === 0) {
       if (reply.text === "") {
@@ -117,6 +117,13 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       return { reason: "limit", limit: "steps", detail, said: [["stepLimit", String(progress.steps)]] };
     }
   }
+}
+
+/** Mends what made a request fail, by a shorter conversation or by another model. */
+async function recovers(parts: AgentParts, { error, shown }: Reply, signal: AbortSignal): Promise<boolean> {
+  if (!error || signal.aborted) return false;
+  if (error.kind === "context_length" && await parts.onContextOverflow?.(signal)) return true;
+  return !shown && !signal.aborted && await parts.onFailure?.(error, parts.provider) === true;
 }
 
 /** Judges the form of answers: the first that is wrong goes back to the model, the second ends the turn. */

@@ -1,4 +1,4 @@
-import type { Message, NewEvent, Prefix, PreparedCall, ToolCall } from "../core/mod.ts";
+import type { Message, NewEvent, Prefix, PreparedCall, ProviderError, ToolCall } from "../core/mod.ts";
 import type { Gate } from "../permission/mod.ts";
 import type { ModelInfo, Provider } from "../provider/mod.ts";
 import type { ToolResult } from "../tool/mod.ts";
@@ -83,6 +83,8 @@ export interface AgentParts {
   readonly takeSteering?: () => readonly string[];
   /** Makes room after the server refused the conversation as too long; false when nothing is left to drop. */
   readonly onContextOverflow?: (signal: AbortSignal) => Promise<boolean>;
+  /** Lets another model answer in place of one that failed before it said anything; false: there is none. */
+  readonly onFailure?: (error: ProviderError, failed: Provider) => Promise<boolean>;
   /** Called between steps, when a declared reset (compaction) may happen. */
   readonly betweenSteps?: (signal: AbortSignal) => Promise<void>;
   /** Called while the model is thinking about its first reply, to load what will be needed soon. */

@@ -19,6 +19,8 @@ export interface Reply {
   readonly usage?: Usage;
   readonly cost?: Cost;
   readonly error?: ProviderError;
+  /** Something of it was shown, whether it counts or not. */
+  readonly shown: boolean;
 }
 
 interface Draft {
@@ -29,10 +31,11 @@ interface Draft {
   usage?: Usage;
   finish?: FinishReason;
   error?: ProviderError;
+  shown: boolean;
 }
 
 function emptyDraft(): Draft {
-  return { text: "", reasoning: "", calls: [], parts: [] };
+  return { text: "", reasoning: "", calls: [], parts: [], shown: false };
 }
 
 /** Streams one reply to the readers and records it as one message. */
@@ -61,6 +64,7 @@ export async function respond(parts: AgentParts, step: number, signal: AbortSign
   return {
     text: draft.text,
     calls: draft.error ? [] : draft.calls,
+    shown: draft.shown,
     ...(draft.finish ? { finish: draft.finish } : {}),
     ...(draft.usage ? { usage: draft.usage } : {}),
     ...(cost ? { cost } : {}),
@@ -111,6 +115,7 @@ async function collect(parts: AgentParts, step: number, signal: AbortSignal): Pr
       case "text":
       case "reasoning": {
         draft[chunk.type] += chunk.text;
+        draft.shown = true;
         const behind = conversation.record({ type: "message.delta", channel: chunk.type, text: chunk.text });
         if (behind) await behind;
         break;
@@ -125,7 +130,7 @@ async function collect(parts: AgentParts, step: number, signal: AbortSignal): Pr
         draft.usage = chunk.usage;
         break;
       case "retry":
-        if (chunk.discarded) draft = emptyDraft();
+        if (chunk.discarded) draft = { ...emptyDraft(), shown: true };
         await conversation.record({ ...chunk, type: "message.retry" });
         break;
       case "notice":

@@ -68,6 +68,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     answerForm: options.answerForm,
     effort: options.effort ?? model.choice?.entry.effort,
     allowInTurn: skillRules.add,
+    beforeTurn: context.beforeTurn,
     redact,
     warnings: [...remarks(parts), ...modelRemarks(provider.model)],
     turn,

@@ -35,6 +35,8 @@ export interface AssemblyParts extends OpeningParts {
   readonly answerForm: AnswerForm | undefined;
   /** Reasoning effort that the model is asked for; absent: the vendor's own. */
   readonly effort: string | undefined;
+  /** Takes what changed since the last turn. */
+  readonly beforeTurn: () => Promise<void>;
   /** Lets allow rules count to the end of the next turn. */
   readonly allowInTurn: (rules: readonly RuleText[]) => void;
   /** Takes secrets out of what leaves the run beside its events. */
@@ -81,7 +83,7 @@ export class Assembly implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>();
   #opened: Promise<SessionStart> | undefined;
   #closed: Promise<void> | undefined;
-  #warnings: readonly Remark[];
+  readonly #warnings: Remark[];
   /** What the model was not told yet of what the user had saved. */
   readonly #facts: string[] = [];
 
@@ -97,7 +99,7 @@ export class Assembly implements AsyncDisposable {
     this.inputs = parts.inputs;
     this.effort = parts.effort;
     this.redact = parts.redact;
-    this.#warnings = parts.warnings;
+    this.#warnings = [...parts.warnings];
   }
 
   /** The directory that the run works in. */
@@ -117,7 +119,7 @@ export class Assembly implements AsyncDisposable {
 
   /** Tokens that a conversation of the model can have, where declared. */
   get window(): number | undefined {
-    return this.#parts.window;
+    return this.provider.model.contextWindow ?? this.#parts.window;
   }
 
   /** Commands run in a jail, as far as that is known before the first one. */
@@ -161,10 +163,8 @@ export class Assembly implements AsyncDisposable {
       const { paths: { cwd }, workspace, provider, controller, gate, window, answerForm } = this.#parts;
       const { recorder } = controller;
       await this.open();
-      await this.#parts.plugins?.beforeTurn();
-      const warnings = this.#warnings;
-      this.#warnings = [];
-      for (const warning of warnings) {
+      await this.#parts.beforeTurn();
+      for (const warning of this.#warnings.splice(0)) {
         await recorder.record({ type: "notice", level: "warning", code: "config", ...warning });
       }
       await this.modes.tell();

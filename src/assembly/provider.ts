@@ -14,6 +14,7 @@ import { suggestNames } from "../util/suggest.ts";
 import { VERSION } from "../util/version.ts";
 import type { Remark } from "./access/access_scope.ts";
 import type { SystemModel } from "./context/prompt_inputs.ts";
+import type { Fallback } from "./fallback.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 
 /** Operating system and processor, as the model is told. */
@@ -21,20 +22,46 @@ export const PLATFORM = `${Deno.build.os} ${Deno.build.arch}`;
 
 /** The model of a run, and how the configuration names it unless the run brought its own. */
 export interface RunModel {
+  /** With a fallback the one that answers at the moment. */
   readonly provider: Provider;
   readonly choice?: ModelChoice;
+  /** Absent: no other model answers when it fails. */
+  readonly fallback?: Fallback;
 }
 
 export async function buildModel(options: AssemblyOptions): Promise<RunModel> {
   const { config } = options.loaded;
   const model = options.provider ? { provider: options.provider } : await configuredModel(options);
   if (config.agent.max_cost > 0 && !model.provider.model.price) throw unknownPrice(model.provider);
-  return model;
+  const chain = await fallbackChain(options.loaded, model);
+  if (chain.length === 0) return model;
+  const { Fallback } = await import("./fallback.ts");
+  const create = (choice: ModelChoice) => createProvider(createOptions(options, choice));
+  const fallback = new Fallback({ loaded: options.loaded, first: model.provider, chain, create });
+  return { ...model, provider: fallback.provider, fallback };
 }
 
-async function configuredModel({ paths, loaded, effort, record }: AssemblyOptions): Promise<RunModel> {
+/** The models that answer when the one of the run fails, in order; what names none is an error at once. */
+async function fallbackChain(
+  loaded: LoadedConfig,
+  { provider: { model }, choice }: RunModel,
+): Promise<readonly ModelChoice[]> {
+  const own = choice?.entry.fallback;
+  const references = own ?? loaded.config.agent.fallback;
+  const key = own ? `${providerKey(model.provider)}.fallback` : "agent.fallback";
+  const chain = new Map<string, ModelChoice>();
+  for (const reference of references) {
+    const found = await placed(loaded, key, () => resolveModel(loaded.config, reference));
+    chain.set(`${found.entry.name}/${found.model}`, found);
+  }
+  chain.delete(`${model.provider}/${model.id}`);
+  return [...chain.values()];
+}
+
+async function configuredModel(given: AssemblyOptions): Promise<RunModel> {
+  const { loaded, record } = given;
   const untrusted = loaded.needsTrust.filter((item) => item.kind === "provider").map((item) => item.name);
-  const { default_model, agent_model, providers, agent } = loaded.config;
+  const { default_model, agent_model, providers } = loaded.config;
   const named = providers.some(({ name }) => name === default_model);
   const setting = default_model !== "" && default_model === agent_model ? "agent_model" : "default_model";
   const choice = await placed(
@@ -42,12 +69,24 @@ async function configuredModel({ paths, loaded, effort, record }: AssemblyOption
     named ? providerKey(default_model) : setting,
     () => resolveModel(loaded.config, "", untrusted),
   );
-  const entry = withAgentSettings(choice.entry, agent);
-  checkEffort(effort, entry);
+  checkEffort(given.effort, choice.entry);
+  const options = {
+    ...createOptions(given, choice),
+    ...(record === undefined ? {} : { record: { file: record } }),
+  };
+  const provider = await placed(loaded, providerKey(choice.entry.name), () => createProvider(options));
+  return { provider, choice };
+}
+
+/** What a model of the configuration is made from in this run. */
+function createOptions(
+  { paths, loaded, effort }: AssemblyOptions,
+  { entry, model }: ModelChoice,
+): CreateOptions {
   const apiKey = resolveKey(entry, loaded.keys);
-  const options: CreateOptions = {
-    entry,
-    model: choice.model,
+  return {
+    entry: withAgentSettings(entry, loaded.config.agent),
+    model,
     version: VERSION,
     values: {
       workspace: paths.cwd,
@@ -58,10 +97,7 @@ async function configuredModel({ paths, loaded, effort, record }: AssemblyOption
     home: paths.home,
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(effort === undefined ? {} : { effort }),
-    ...(record === undefined ? {} : { record: { file: record } }),
   };
-  const provider = await placed(loaded, providerKey(entry.name), () => createProvider(options));
-  return { provider, choice };
 }
 
 /** The configured model, as far as it decides about the system prompt. */

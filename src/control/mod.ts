@@ -1,6 +1,6 @@
 export { type ControlledParts, Controller } from "./controller.ts";
 export { MemoryStore } from "./memory_store.ts";
-export { appendIfChanged, changeTools, openConversation, type WantedPrefix } from "./prefix.ts";
+export { appendIfChanged, changeTools, openConversation, recordPrefix, type WantedPrefix } from "./prefix.ts";
 export { type EventSource, type EventStore, Recorder } from "./recorder.ts";
 export {
   type FileReport,

@@ -1,4 +1,5 @@
-import type { Message, Prefix, ToolSchema } from "../core/mod.ts";
+import type { Message, ToolSchema } from "../core/mod.ts";
+import type { SessionState } from "../session/mod.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** The head that this process would send of a new conversation. */
@@ -6,6 +7,8 @@ export interface WantedPrefix {
   readonly system: string;
   readonly tools: readonly ToolSchema[];
   readonly model: string;
+  /** Name of the provider's entry that has the model. */
+  readonly provider?: string | undefined;
   /**
    * Tagged blocks of what changes over time; each is sent as a message when it differs from the last one of
    * its tag.
@@ -22,11 +25,11 @@ export async function openConversation(
   recorder: Recorder,
   wanted: WantedPrefix,
 ): Promise<string | undefined> {
-  const { prefix, model } = recorder.state;
-  const reset = resetReason(prefix, model, wanted);
+  const { prefix } = recorder.state;
+  const reset = resetReason(recorder.state, wanted);
   if (reset) {
-    const { system, tools, model } = wanted;
-    await recordPrefix(recorder, { ...reset, system, tools, model });
+    const { context: _context, ...head } = wanted;
+    await recordPrefix(recorder, { ...reset, ...head });
   } else if (prefix && prefix.system !== wanted.system) {
     const text =
       `<instructions>\nThe standing instructions have changed since this conversation began. These apply now:\n\n` +
@@ -39,40 +42,48 @@ export async function openConversation(
 
 /** Declares that the model is offered other tools from now on; nothing where they are the same. */
 export async function changeTools(recorder: Recorder, tools: readonly ToolSchema[]): Promise<void> {
-  const { prefix, model } = recorder.state;
+  const { prefix, model, provider } = recorder.state;
   if (!prefix || model === undefined) return;
-  const reset = resetReason(prefix, model, { system: prefix.system, tools, model });
-  if (reset) await recordPrefix(recorder, { ...reset, system: prefix.system, tools, model });
+  const head = { system: prefix.system, tools, model, provider };
+  const reset = resetReason(recorder.state, head);
+  if (reset) await recordPrefix(recorder, { ...reset, ...head });
 }
 
-async function recordPrefix(
+/** Why the head of a conversation is another one from here on. */
+interface Reset {
+  readonly reason: string;
+  /** For people: "a → b" of models, "+x −y" of tools. */
+  readonly detail?: string;
+}
+
+/** Declares another head of the conversation. */
+export async function recordPrefix(
   recorder: Recorder,
-  { tools, ...prefix }: {
-    reason: string;
-    detail?: string;
-    system: string;
-    tools: readonly ToolSchema[];
-    model: string;
-  },
+  { tools, provider, ...prefix }: Reset & Omit<WantedPrefix, "context">,
 ): Promise<void> {
   await recorder.record({
     type: "context.prefix",
     ...prefix,
+    ...(provider === undefined ? {} : { provider }),
     tools: tools.map((tool) => ({ ...tool, parameters: { ...tool.parameters } })),
   });
 }
 
 function resetReason(
-  prefix: Prefix | undefined,
-  model: string | undefined,
+  { prefix, model, provider }: Pick<SessionState, "prefix" | "model" | "provider">,
   wanted: WantedPrefix,
-): { reason: string; detail?: string } | undefined {
+): Reset | undefined {
   if (!prefix) return { reason: "start" };
   const tools = JSON.stringify(prefix.tools) === JSON.stringify(wanted.tools)
     ? []
     : [toolChange(prefix.tools, wanted.tools)];
-  if (model !== wanted.model) {
-    return { reason: "model", detail: [`${model ?? "unknown"} → ${wanted.model}`, ...tools].join("; ") };
+  // The same model at another provider has another cache, and cannot read what the first one signed.
+  const moved = provider !== undefined && wanted.provider !== undefined && provider !== wanted.provider;
+  if (moved || model !== wanted.model) {
+    const [from, to] = moved
+      ? [`${provider}/${model}`, `${wanted.provider}/${wanted.model}`]
+      : [model ?? "unknown", wanted.model];
+    return { reason: "model", detail: [`${from} → ${to}`, ...tools].join("; ") };
   }
   return tools[0] === undefined ? undefined : { reason: "tools", detail: tools[0] };
 }

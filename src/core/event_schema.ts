@@ -98,13 +98,15 @@ export const EVENT_KINDS = {
   }),
   /** The cache-stable head of every request that follows, up to the next one of these. */
   "context.prefix": z.object({
-    /** The reason the head of the request changes here: start, resume, tools, model, system, preset. */
+    /** The reason the head of the request changes here: start, tools, model, fallback. */
     reason: z.string(),
     /** The difference, for people: "a → b" of models, "+x −y" of tools. */
     detail: z.optional(z.string()),
     system: z.string(),
     tools: z.array(toolSchema),
     model: z.string(),
+    /** Name of the configured provider; absent in files of earlier versions. */
+    provider: z.optional(z.string()),
   }),
   /** A turn begins: the user's input is about to be worked on. */
   "turn.start": z.object({ turn: z.number() }),

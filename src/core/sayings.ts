@@ -17,6 +17,9 @@ export interface SayingWords {
   readonly gaveUp: [attempts: string];
   readonly gaveUpAt: [attempts: string, limit: string];
   readonly asksToWait: [seconds: string, limit: string];
+  readonly fellBack: [failed: string, next: string];
+  readonly answersAgain: [model: string];
+  readonly passedOver: [model: string, why: string];
   readonly foreignParts: [sources: string, model: string];
   readonly noServerStart: [provider: string, what: string];
   readonly serverFailed: [provider: string, how: string, lines: string, log: string];

@@ -80,9 +80,11 @@ export function addSpending(
   };
 }
 
-/** Returns the whole cost in a currency, or undefined when part of it is not known. */
+/** Returns the whole cost in a currency, or undefined when part of it is not known or in another one. */
 export function totalCost({ costs, unpriced }: Spending, currency: string | undefined): Cost | undefined {
-  return currency === undefined || unpriced > 0 ? undefined : { amount: costs[currency] ?? 0, currency };
+  if (currency === undefined || unpriced > 0) return undefined;
+  const others = Object.entries(costs).some(([other, amount]) => other !== currency && amount > 0);
+  return others ? undefined : { amount: costs[currency] ?? 0, currency };
 }
 
 /** Cost of one request, or undefined when the price is unknown. */

@@ -23,7 +23,7 @@ export interface ContextManagerParts {
   readonly inputs: PromptInputs;
   readonly registry: ToolRegistry;
   /** Absent where none is configured. */
-  readonly plugins?: Pick<RunPlugins, "betweenSteps" | "warm"> | undefined;
+  readonly plugins?: Pick<RunPlugins, "beforeTurn" | "betweenSteps" | "warm"> | undefined;
 }
 
 /**
@@ -31,17 +31,26 @@ export interface ContextManagerParts {
  * fills up.
  */
 export interface ContextManager
-  extends Required<Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "compact">> {
+  extends
+    Required<Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "compact">>,
+    Pick<ControlledParts, "onFailure"> {
+  /** Takes what plugins changed, and chooses the model that answers. */
+  beforeTurn(): Promise<void>;
   /** Starts plugins and looks up the context window while the model is thinking. */
   warm(): Promise<void>;
 }
 
 export async function manageContext(sources: ContextManagerParts): Promise<ContextManager> {
-  const { recorder, plugins } = sources;
+  const { recorder, plugins, model: { fallback } } = sources;
   const window = new ContextWindow(sources);
   const compaction = await openCompaction(sources, () => window.tokens);
   const late = lateInstructions(sources);
   return {
+    async beforeTurn() {
+      await plugins?.beforeTurn();
+      await fallback?.beforeTurn(sources);
+    },
+    ...(fallback ? { onFailure: (error, failed) => fallback.onFailure(error, failed, sources) } : {}),
     async betweenSteps(signal) {
       await plugins?.betweenSteps();
       for (const content of late.take()) {
@@ -103,12 +112,18 @@ function lateInstructions(parts: ContextManagerParts): LateInstructions {
  * itself.
  */
 class ContextWindow {
-  tokens: number;
   readonly #sources: ContextManagerParts;
+  #found = 0;
 
   constructor(sources: ContextManagerParts) {
     this.#sources = sources;
-    this.tokens = sources.model.provider.model.contextWindow ?? 0;
+  }
+
+  /** Of the model that answers at the moment. */
+  get tokens(): number {
+    const { provider: { model }, choice } = this.#sources.model;
+    const asked = choice?.entry.name === model.provider && choice.model === model.id;
+    return model.contextWindow ?? (asked ? this.#found : 0);
   }
 
   async discover(): Promise<void> {
@@ -116,7 +131,7 @@ class ContextWindow {
     if (provider.model.contextWindow !== undefined || !choice) return;
     const found = await askServerWindow(loaded, choice, provider);
     if (!found) return;
-    this.tokens = found.tokens;
+    this.#found = found.tokens;
     const text = `The server's context window is ${grouped(found.tokens)} tokens (${found.source})`;
     const said: Sayings = [["serverWindow", grouped(found.tokens), found.source]];
     await recorder.record({ type: "notice", level: "info", code: "window", text, said });

@@ -1,7 +1,7 @@
 import type { LoadedConfig } from "../../config/mod.ts";
 import { environmentText } from "../../context/mod.ts";
 import { openConversation, type Recorder, type WantedPrefix } from "../../control/mod.ts";
-import { foreignSources, type Provider } from "../../provider/mod.ts";
+import type { Provider } from "../../provider/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { repair } from "../../session/mod.ts";
 import { insteadOfWriting, type ToolRegistry, type WritePolicy } from "../../tool/mod.ts";
@@ -9,6 +9,7 @@ import type { PromptInputs } from "../context/prompt_inputs.ts";
 import type { RunPlugins } from "../plugins/run_plugins.ts";
 import { PLATFORM } from "../provider.ts";
 import type { RunPaths } from "../run_paths.ts";
+import { tellForeign } from "./foreign_parts.ts";
 import type { RunSession } from "./session.ts";
 
 export interface OpeningParts {
@@ -37,16 +38,6 @@ export async function recordOpening(recorder: Recorder, parts: OpeningParts): Pr
   if (reset === "model") await tellForeign(recorder, parts.provider);
 }
 
-/** Says whose signed or encrypted parts of earlier replies the model of this run does not get. */
-async function tellForeign(recorder: Recorder, { model }: Provider): Promise<void> {
-  const sources = foreignSources(recorder.messages, model).join(", ");
-  if (sources === "") return;
-  const own = `${model.provider}/${model.id}`;
-  const text = `Signed reasoning of ${sources} is left out of requests: ${own} cannot take it`;
-  const said = [["foreignParts", sources, own]] as const;
-  await recorder.record({ type: "notice", level: "info", code: "model", text, said });
-}
-
 /** The head of the conversation as this run would begin it. */
 function wantedPrefix(parts: OpeningParts): WantedPrefix {
   const { paths, loaded, workspace, inputs: { system, memory }, registry, provider, plugins } = parts;
@@ -55,6 +46,7 @@ function wantedPrefix(parts: OpeningParts): WantedPrefix {
     system,
     tools: registry.schemas(),
     model: provider.model.id,
+    provider: provider.model.provider,
     context: [environment, memory, plugins?.servers.instructions()].filter((text) => text !== undefined),
   };
 }

@@ -202,7 +202,6 @@ export const providerSchema = z.looseObject({
   fallback: key(
     z.optional(z.array(z.string())),
     "Models that answer in place of these when they fail; absent = `agent.fallback`.",
-    { idle: "yet" },
   ),
   facts: key(
     text(),

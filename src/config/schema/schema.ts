@@ -19,7 +19,6 @@ const agent = z.object({
   fallback: key(
     texts(),
     "Models that answer, in this order, when the own one fails before it has said anything.",
-    { idle: "yet" },
   ),
   max_steps: key(count(0), "Maximum number of rounds of tool calls in a turn; 0 = no limit.", {
     project: "ignored",

@@ -83,6 +83,7 @@ function applyFacts(state: SessionState, event: Event): void {
     case "context.prefix":
       state.prefix = { system: event.system, tools: event.tools };
       state.model = event.model;
+      state.provider = event.provider;
       break;
     case "mode.change":
       state.posture = event.posture ?? state.posture;

@@ -57,6 +57,8 @@ export interface SessionState {
   updated: string | undefined;
   prefix: Prefix | undefined;
   model: string | undefined;
+  /** Name of the provider's entry that has the model. */
+  provider: string | undefined;
   messages: Message[];
   /** The same messages, for whoever need not have them all read from the file. */
   readonly messageList: MessageList;
@@ -99,6 +101,7 @@ export function emptyState(read?: EventReader): SessionState {
     updated: undefined,
     prefix: undefined,
     model: undefined,
+    provider: undefined,
     messageList,
     get messages() {
       return messageList.all;
