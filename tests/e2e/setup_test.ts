@@ -155,6 +155,46 @@ async function playSetup(screen: Screen & { readonly locale: Locale }): Promise<
   assertMatch(answer, /^Forty-two\.$/m);
 }
 
+/** The first question of the wizard in the chat, and the last with all before it. */
+const WIZARD = new URL("../golden/chat/wizard.txt", import.meta.url);
+
+onTerminal("the wizard in the chat looks as recorded, in both languages and two widths", async () => {
+  const pictures: string[] = [];
+  for (const screen of SCREENS) {
+    const texts = await loadTexts("setup", screen.locale);
+    await using server = scriptedServer();
+    await using world = await makeWorld();
+    await using terminal = await terminalIn(world, screen);
+    await start(terminal, "reasonix");
+    const steps = questions(texts, server);
+    for (const [index, { shows, answer }] of steps.entries()) {
+      const shown = await still(terminal, shows);
+      if (index === 0 || index === steps.length - 1) {
+        const wizard = shown.slice(shown.indexOf("┌")).trimEnd().replaceAll(/127\.0\.0\.1:\d+/g, HOST);
+        pictures.push(`== ${screen.locale}, ${screen.columns} columns\n${wizard}\n`);
+      }
+      await answer(terminal);
+    }
+  }
+  const now = pictures.join("\n");
+  if (Deno.env.get("UPDATE_GOLDEN")) await Deno.writeTextFile(WIZARD, now);
+  assertEquals(now, await Deno.readTextFile(WIZARD), "UPDATE_GOLDEN=1 records a changed wizard");
+});
+
+const HOST = "127.0.0.1:40000";
+
+/** The screen with a text, once it does not change any more. */
+async function still(terminal: Terminal, text: string): Promise<string> {
+  let before = "";
+  let now = await terminal.shows(text);
+  while (now !== before) {
+    before = now;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    now = await terminal.screen();
+  }
+  return now;
+}
+
 /** An address is one word, which the terminal itself breaks where it is longer than a line. */
 function withoutLongWords(screen: string): string {
   return screen.replace(/^│ {2}http[^\n]*\n[^\n│└]+\n/m, "");
