@@ -46,7 +46,7 @@ async function importFrom(
   const sources = await chooseFiles(importer, paths, { agent, from: flags.from, ask: asks, texts });
   const preview = await importer.previewImport(sources, paths, flags.only);
   const hide = withoutSecrets(preview.keys);
-  for (const problem of preview.problems) stderr.write(`${hide(problemText(problem))}\n`);
+  for (const problem of preview.problems) stderr.write(`${hide(problemText(problem, texts))}\n`);
   if (preview.problems.length > 0) context.process.exitCode = EXIT.config;
   const patches = preview.files.map((file) => patchOf(file, texts));
   const view = {
@@ -82,8 +82,9 @@ async function importFrom(
   if (wanted && !agreed && !asks && !flags.json) throw nobodyToAsk(texts);
 }
 
-function problemText({ place, message, remedy }: ConfigProblem): string {
-  return `error: ${place ? `${formatPlace(place)}: ` : ""}${message}\n       ${remedy}`;
+function problemText({ place, message, remedy }: ConfigProblem, { error, remark }: Texts["import"]): string {
+  const where = place ? `${formatPlace(place)}: ` : "";
+  return `${error}: ${where}${remark(message)}\n       ${remark(remedy)}`;
 }
 
 function patchOf({ path, before, after }: Preview["files"][number], texts: Texts["import"]): string {

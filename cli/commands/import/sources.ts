@@ -22,34 +22,38 @@ export async function chooseFiles(importer: Importer, paths: RunPaths, wanted: W
   const { AGENTS, findFiles, filesFrom } = importer;
   const agent = AGENTS.find(({ name }) => name === wanted.agent)?.name;
   if (wanted.agent !== undefined && agent === undefined) {
-    throw new ReasonixError(`Cannot import from ${JSON.stringify(wanted.agent)}: no such agent is known`, {
+    throw new ReasonixError(wanted.texts.noSuchAgent(JSON.stringify(wanted.agent)), {
       exit: "usage",
-      remedy: `name one of ${AGENTS.map(({ name }) => name).join(", ")}, or none for all`,
+      remedy: wanted.texts.agents(AGENTS.map(({ name }) => name).join(", ")),
     });
   }
   if (wanted.from !== undefined) return filesFrom(wanted.from, agent, paths);
   const names = agent === undefined ? AGENTS.map(({ name }) => name) : [agent];
   const found = names.flatMap((name) => findFiles(name, paths));
-  if (found.length === 0) throw nothingFound(importer, names, paths);
+  if (found.length === 0) throw nothingFound(importer, { names, paths, texts: wanted.texts });
   if (!wanted.ask || new Set(found.map((file) => file.agent)).size < 2) return found;
   const chosen = await pickAgents(importer, found, wanted.texts);
   return found.filter((file) => chosen.includes(file.agent));
 }
 
-function nothingFound(importer: Importer, names: readonly AgentName[], paths: RunPaths): ReasonixError {
+function nothingFound(
+  importer: Importer,
+  { names, paths, texts }: {
+    readonly names: readonly AgentName[];
+    readonly paths: RunPaths;
+    readonly texts: Texts["import"];
+  },
+): ReasonixError {
   const own = userConfigFile(paths.home);
   if (names.length === 1 && names[0] === "reasonix" && exists(own)) {
-    return new ReasonixError(`Nothing to import: ${own} is this program's own file and is read as it is`, {
-      exit: "usage",
-      remedy: "`reasonix doctor` names what has no effect in it; --from names a file that lies elsewhere",
-    });
+    return new ReasonixError(texts.ownFile(own), { exit: "usage", remedy: texts.ownFileRemedy });
   }
   const places = names.flatMap((name) => importer.usualFiles(name, paths)).map(({ path }) =>
     `         ${path}`
   );
-  return new ReasonixError("Cannot import anything: no settings of another agent were found", {
+  return new ReasonixError(texts.noneFound, {
     exit: "usage",
-    remedy: `name a file with --from. These places were looked at:\n${places.join("\n")}`,
+    remedy: texts.noneFoundRemedy(places.join("\n")),
   });
 }
 

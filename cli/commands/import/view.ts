@@ -90,7 +90,7 @@ export function previewText(preview: Preview, patches: readonly string[], view: 
     return `\n${bold(view.show(file))}\n${own.map((row) => rowText(row, width, view)).join("")}`;
   });
   const notices = preview.notices.map((notice) =>
-    `\n${wrapText(view.show(notice), view.columns, displayWidth).join("\n")}\n`
+    `\n${wrapText(view.show(view.texts.remark(notice)), view.columns, displayWidth).join("\n")}\n`
   );
   return sections.join("") + notices.join("") +
     patches.map((patch) => `\n${diffText(patch, view)}`).join("") + "\n";
@@ -100,8 +100,8 @@ function outcomeRow({ origin, change, note, state }: Outcome, texts: Texts["impo
   const target = targetText(change);
   const text = `${origin.text} → ${target === origin.text ? texts.same : target}`;
   const { place } = origin;
-  if (state === "present") return { place, mark: "=", text: `${text}, ${note ?? ""}` };
-  const said = note === undefined ? {} : { remark: note };
+  if (state === "present") return { place, mark: "=", text: `${text}, ${texts.remark(note ?? "")}` };
+  const said = note === undefined ? {} : { remark: texts.remark(note) };
   return state === "new"
     ? { place, mark: "+", text, ...said }
     : { place, mark: "!", text: `${text}, ${texts.notWritten}`, ...said };

@@ -45,7 +45,7 @@ function stateOf({ name, state, why = "", remedy, status }: KnownServer, texts: 
   if (!status) return remedy === undefined ? why : texts.withRemedy(why, remedy);
   const { greetedMs = 0, listedMs = 0, detail, lastFailure, isKnown } = status;
   if (status.state === "failed" || status.state === "needs-auth") {
-    return texts.withRemedy(detail ?? status.state, texts.tryServer(name));
+    return texts.withRemedy(texts.serverBroken(detail ?? status.state), texts.tryServer(name));
   }
   if (lastFailure !== undefined) {
     return texts.withRemedy(texts.serverFailed(lastFailure), texts.tryServer(name));

@@ -18,7 +18,7 @@ export function stateText(status: ServerStatus, texts: ServerTexts): string {
     ...(restarts > 0 ? [counts.restarts(restarts)] : []),
   ].join(" · ");
   const why = detail ?? (state === "idle" ? lastFailure && texts.lastTime(lastFailure) : undefined);
-  return why === undefined ? parts : `${parts}: ${oneLine(why, 300)}`;
+  return why === undefined ? parts : oneLine(texts.because(parts, why), 400);
 }
 
 /** All servers, a line each; those that wait for trust at the end. */

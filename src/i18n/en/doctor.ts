@@ -59,6 +59,7 @@ export const texts = {
       .map((text) => text.startsWith("1 ") ? text : `${text}s`).join(", "),
   serverReady: (offers: string, ms: number) => `${offers}, ready in ${ms} ms`,
   serverSlow: "slow; what it installs at each start can be installed once",
+  serverBroken: (why: string) => why,
   serverFailed: (why: string) => `its last start failed: ${why}`,
   tryServer: (name: string) => `try \`reasonix mcp test ${name}\``,
 

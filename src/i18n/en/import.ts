@@ -1,4 +1,4 @@
-/** What `reasonix config import` says; why a setting becomes what it becomes is English in every language. */
+/** What `reasonix config import` says. */
 export const texts = {
   from: "Import from",
   nothingChosen: "Nothing was chosen, and nothing was written",
@@ -6,6 +6,15 @@ export const texts = {
   ofThisProject: "this project",
   same: "the same",
   notTakenOver: (why: string) => `not taken over: ${why}`,
+  /** Why a setting becomes what it becomes, and other remarks of the plan, which is made in English. */
+  remark: (english: string) => english,
+  error: "error",
+  noSuchAgent: (name: string) => `Cannot import from ${name}: no such agent is known`,
+  agents: (names: string) => `name one of ${names}, or none for all`,
+  ownFile: (file: string) => `Nothing to import: ${file} is this program's own file and is read as it is`,
+  ownFileRemedy: "`reasonix doctor` names what has no effect in it; --from names a file that lies elsewhere",
+  noneFound: "Cannot import anything: no settings of another agent were found",
+  noneFoundRemedy: (places: string) => `name a file with --from. These places were looked at:\n${places}`,
   notWritten: "not written",
   now: "now",
   noneYet: "none yet",

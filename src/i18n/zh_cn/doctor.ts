@@ -1,3 +1,4 @@
+import { serverFailure } from "./sayings/server_failures.ts";
 import type { texts as en } from "../en/doctor.ts";
 
 export const texts: typeof en = {
@@ -55,7 +56,8 @@ export const texts: typeof en = {
   serverOffers: (tools, prompts, resources) => `${tools} 个工具，${prompts} 个提示，${resources} 个资源`,
   serverReady: (offers, ms) => `${offers}，${ms} 毫秒就绪`,
   serverSlow: "启动慢；每次启动时安装的东西可以只安装一次",
-  serverFailed: (why) => `上次启动失败：${why}`,
+  serverBroken: serverFailure,
+  serverFailed: (why) => `上次启动失败：${serverFailure(why)}`,
   tryServer: (name) => `请试 \`reasonix mcp test ${name}\``,
 
   sandbox: "沙箱",

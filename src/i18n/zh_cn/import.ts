@@ -1,3 +1,4 @@
+import { importReason } from "./sayings/import_reasons.ts";
 import type { texts as en } from "../en/import.ts";
 
 export const texts: typeof en = {
@@ -6,7 +7,15 @@ export const texts: typeof en = {
   found: "找到",
   ofThisProject: "本项目",
   same: "不变",
-  notTakenOver: (why) => `未导入：${why}`,
+  notTakenOver: (why) => `未导入：${importReason(why)}`,
+  remark: importReason,
+  error: "错误",
+  noSuchAgent: (name) => `无法从 ${name} 导入：不认识这个程序`,
+  agents: (names) => `请写 ${names} 之一，或不写以全部导入`,
+  ownFile: (file) => `没有要导入的内容：${file} 是本程序自己的文件，会原样读取`,
+  ownFileRemedy: "`reasonix doctor` 会列出其中不起作用的内容；--from 可指定别处的文件",
+  noneFound: "没有可以导入的内容：没有找到其他程序的设置",
+  noneFoundRemedy: (places) => `请用 --from 指定文件。已查看这些位置：\n${places}`,
   notWritten: "不写入",
   now: "现在",
   noneYet: "尚无此文件",

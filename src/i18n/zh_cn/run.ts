@@ -1,4 +1,5 @@
 import type { texts as en } from "../en/run.ts";
+import { serverFailure } from "./sayings/server_failures.ts";
 
 export const texts: typeof en = {
   theModel: "模型",
@@ -16,7 +17,7 @@ export const texts: typeof en = {
   prefixChanged: "有变化",
 
   servers: {
-    failed: (name, why) => `MCP 服务器 ${name} 无法使用：${why}`,
+    failed: (name, why) => `MCP 服务器 ${name} 无法使用：${serverFailure(why)}`,
     needsLogin: (name, remedy) => `MCP 服务器 ${name} 需要登录：${remedy}`,
     back: (name, tools) => `MCP 服务器 ${name} 已恢复：${tools} 个工具`,
   },

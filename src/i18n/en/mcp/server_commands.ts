@@ -16,6 +16,7 @@ export const texts = {
   whichServer: (action: string) => `Cannot ${action}: no server is named`,
   mcpUsage: "write /mcp [name], /mcp login NAME, /mcp restart NAME, /mcp off NAME or /mcp on NAME",
   lastTime: (why: string) => `it failed the last time: ${why}`,
+  because: (state: string, why: string) => `${state}: ${why}`,
   isOff: (name: string) => `Cannot restart ${name}: it is switched off`,
   switchedOff: (name: string) => `${name} is off for this session; its tools go with the next turn`,
   signIn: {

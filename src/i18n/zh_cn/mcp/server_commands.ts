@@ -1,3 +1,4 @@
+import { serverFailure } from "../sayings/server_failures.ts";
 import type { texts as en } from "../../en/mcp/server_commands.ts";
 
 export const texts: typeof en = {
@@ -16,7 +17,8 @@ export const texts: typeof en = {
   waitsForTrust: "来自项目，等待 `reasonix trust`",
   whichServer: (action) => `无法执行 ${action}：没有指明服务器`,
   mcpUsage: "请写 /mcp [名称]、/mcp login 名称、/mcp restart 名称、/mcp off 名称 或 /mcp on 名称",
-  lastTime: (why) => `上次失败：${why}`,
+  lastTime: (why) => `上次失败：${serverFailure(why)}`,
+  because: (state, why) => `${state}：${serverFailure(why)}`,
   isOff: (name) => `无法重启 ${name}：它已关闭`,
   switchedOff: (name) => `${name} 在本会话中已关闭；它的工具从下一轮起移除`,
   signIn: {
@@ -29,7 +31,7 @@ export const texts: typeof en = {
     opened: "已打开浏览器进行登录，地址是",
     visit: "要登录，请访问",
     waiting: "正在等待登录完成；按 Esc 停止",
-    notTaken: (why) => `未接受：${why}`,
+    notTaken: (why) => `未接受：${serverFailure(why)}`,
     stopped: "已停止登录，没有保存任何内容",
     done: (name, issuer, rights) => `已登录 ${name}（${issuer}${rights === "" ? "" : `，权限：${rights}`}）`,
   },

@@ -1,3 +1,4 @@
+import { serverFailure } from "./server_failures.ts";
 import { PROVIDERS, type Says } from "./providers.ts";
 import type { Expected, WrittenSayings } from "../../../core/mod.ts";
 
@@ -81,10 +82,10 @@ const COMMANDS = {
   listFacts: () => "用 /memory 查看已记住的内容",
   giveScope: () => "请指明范围：project 或 global",
   noServer: (name, configured) => `没有 MCP 服务器“${name}”（已配置：${configured || "无"}）`,
-  serverUnusable: (name, why) => `MCP 服务器 ${name} 无法使用：${why}`,
+  serverUnusable: (name, why) => `MCP 服务器 ${name} 无法使用：${serverFailure(why)}`,
   lookAtLog: (file, name) => `请查看 ${file}，或运行 \`reasonix mcp test ${name}\``,
-  noSignIn: (name, why) => `MCP 服务器 ${name} 不需要登录：${why}`,
-  signInFailed: (name, why) => `无法登录 ${name}：${why}`,
+  noSignIn: (name, why) => `MCP 服务器 ${name} 不需要登录：${serverFailure(why)}`,
+  signInFailed: (name, why) => `无法登录 ${name}：${serverFailure(why)}`,
 } satisfies Partial<Says>;
 
 const SESSIONS = {
