@@ -1,4 +1,4 @@
-/** Sentences that come in English alone: each one of the source is known, and each one that is known is said. */
+/** Sentences that come in English alone: all those of the source are said in Chinese. */
 import { importReason } from "../../../src/i18n/zh_cn/sayings/import_reasons.ts";
 import { sentenceTeller } from "../../../src/i18n/zh_cn/sayings/sentences.ts";
 import { serverFailure } from "../../../src/i18n/zh_cn/sayings/server_failures.ts";
