@@ -54,7 +54,7 @@ if (model.takenPorts?.includes(port)) {
   Deno.exit(1);
 }
 const began = performance.now();
-const isLoading = () => performance.now() - began < (model.loadMs ?? 0);
+const isLoading = () => model.diesLoading !== undefined || performance.now() - began < (model.loadMs ?? 0);
 if (model.diesLoading) {
   setTimeout(() => {
     log("llama_model_load: error loading model: missing tensor 'blk.0.attn_q.weight'");

@@ -47,6 +47,8 @@ export function startKeeper({ command, pipe, log }: KeptCommand): number {
     detached: true,
   }).spawn();
   child.unref();
+  // Who is not waited for stays behind as a dead process.
+  child.status.catch(() => {});
   return child.pid;
 }
 

@@ -6,7 +6,7 @@ import { endedFailure, lateFailure, noPortFailure, notStartedFailure } from "./f
 import { holdPipe, makePipe, startKeeper } from "./keeper.ts";
 import { endGroup, endOrphan } from "./orphans.ts";
 import { askHealth, askWindow, knowsKey, type ServerAddress } from "./server_answers.ts";
-import { exitCode, isRunning, ownName, running, type ServerLease } from "./server_files.ts";
+import { exitCode, isRunning, isSameRunning, ownName, running, type ServerLease } from "./server_files.ts";
 import { boundLog, logSize, saysPortTaken } from "./server_log.ts";
 import type { ServerPlan } from "./server_plan.ts";
 
@@ -111,7 +111,8 @@ export class ManagedServer {
         if (saysPortTaken(lease.log, lease.logStart)) return "port taken";
         throw endedFailure(this.#plan, lease, exitCode(lease));
       }
-      if (await askHealth(address) === "ready") return await knowsKey(address) ? "ready" : "port taken";
+      const isOurs = await askHealth(address) === "ready" ? await knowsKey(address) : undefined;
+      if (isOurs !== undefined) return isOurs ? "ready" : "port taken";
       if (startupMs > 0 && performance.now() - began > startupMs) throw lateFailure(this.#plan, lease);
       boundLog(lease.log);
       await sleep(wait);
@@ -124,7 +125,7 @@ export class ManagedServer {
     await files.prepare();
     using _lock = await FileLock.acquire(files.lock);
     const found = files.lease();
-    if (found && isRunning(found) && !lost.has(found.port)) {
+    if (found && isSameRunning(found) && !lost.has(found.port)) {
       const pipe = holdPipe(found.pipe);
       const key = files.readKey();
       if (pipe && key !== "") {
@@ -136,7 +137,7 @@ export class ManagedServer {
       pipe?.close();
       await gone(found);
     }
-    if (found) endOrphan(found.keeper, files.key);
+    if (found) endOrphan(found.keeper.pid, files.key);
     await files.clear();
     return await this.#startNew(lost);
   }

@@ -1,4 +1,5 @@
 import { ReasonixError } from "../../core/mod.ts";
+import { systemText } from "../../util/process/process_start.ts";
 import { baseName, join, parentOf } from "../../path/lexical.ts";
 
 /** First bytes of a model file of llama.cpp. */
@@ -101,19 +102,13 @@ function availableMemory(): number | undefined {
   }
 }
 
+/** What the limit of a container leaves. Pages of files count as used there, and are given back. */
 function containerMemory(): number {
-  try {
-    const [limit, used] = ["memory.max", "memory.current"].map((name) =>
-      Number(Deno.readTextFileSync(`/sys/fs/cgroup/${name}`).trim())
-    );
-    // Pages of files count as used, and are given back.
-    const stat = Deno.readTextFileSync("/sys/fs/cgroup/memory.stat");
-    const files = Number(/^inactive_file (\d+)$/m.exec(stat)?.[1] ?? 0);
-    const left = (limit ?? NaN) - (used ?? 0) + files;
-    return Number.isFinite(left) ? Math.max(left, 0) : Infinity;
-  } catch {
-    return Infinity;
-  }
+  const directory = "/sys/fs/cgroup";
+  const [limit, used] = systemText([`${directory}/memory.max`, `${directory}/memory.current`]).split("\n");
+  const files = /^inactive_file (\d+)$/m.exec(systemText([`${directory}/memory.stat`]))?.[1];
+  const left = Number(limit || NaN) - Number(used) + Number(files ?? 0);
+  return Number.isFinite(left) ? Math.max(left, 0) : Infinity;
 }
 
 function wrong(provider: string, setting: string, what: string, remedy: string): ReasonixError {

@@ -1,44 +1,41 @@
-import type { ProcessName } from "./server_files.ts";
+import { outputOf } from "../../util/process/process_start.ts";
 
 /**
  * Ends what is left of a server whose keeper was killed. Its group is only ended when one of its processes
  * was started with this key file: numbers of groups are given again.
  */
-export function endOrphan({ pid }: ProcessName, keyFile: string): void {
-  if (commandsOfGroup(pid).some((command) => command.includes(keyFile))) endGroup(pid);
+export function endOrphan(pid: number, keyFile: string): void {
+  const groups = Deno.build.os === "linux" ? groupsInProc(keyFile) : groupsFromPs(keyFile);
+  if (groups.includes(pid)) endGroup(pid);
 }
 
 export function endGroup(pid: number): void {
+  signalGroup(pid, "SIGKILL");
+}
+
+/** Reports whether anything of a group is left. The signal does nothing to processes that run. */
+export function groupRuns(pid: number): boolean {
+  return signalGroup(pid, "SIGCONT");
+}
+
+function signalGroup(pid: number, signal: Deno.Signal): boolean {
   try {
-    Deno.kill(-pid, "SIGKILL");
-  } catch { /* nothing is left of it */ }
-}
-
-function commandsOfGroup(group: number): string[] {
-  return Deno.build.os === "linux" ? commandsInProc(group) : commandsFromPs(group);
-}
-
-function commandsInProc(group: number): string[] {
-  return [...Deno.readDirSync("/proc")].flatMap(({ name }) => {
-    if (!/^\d+$/.test(name)) return [];
-    try {
-      const stat = Deno.readTextFileSync(`/proc/${name}/stat`);
-      const [, , itsGroup] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-      return Number(itsGroup) === group
-        ? [Deno.readTextFileSync(`/proc/${name}/cmdline`).replaceAll("\0", " ")]
-        : [];
-    } catch {
-      return [];
-    }
-  });
-}
-
-function commandsFromPs(group: number): string[] {
-  try {
-    const { stdout } = new Deno.Command("ps", { args: ["-axww", "-o", "pgid=,command="], stderr: "null" })
-      .outputSync();
-    return new TextDecoder().decode(stdout).split("\n").filter((line) => Number.parseInt(line) === group);
+    Deno.kill(-pid, signal);
+    return true;
   } catch {
-    return [];
+    return false;
   }
+}
+
+/** Prints the line about each process whose arguments hold a text. */
+const FIND = 'for file in $(grep -lsF -- "$1" /proc/[0-9]*/cmdline); do cat "${file%cmdline}stat"; done';
+
+function groupsInProc(text: string): number[] {
+  const lines = outputOf("/bin/sh", ["-c", FIND, "find", text]).split("\n");
+  return lines.map((line) => Number(line.slice(line.lastIndexOf(")") + 2).split(" ")[2]));
+}
+
+function groupsFromPs(text: string): number[] {
+  const lines = outputOf("ps", ["-axww", "-o", "pgid=,command="]).split("\n");
+  return lines.filter((line) => line.includes(text)).map((line) => Number.parseInt(line));
 }

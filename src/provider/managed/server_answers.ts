@@ -27,14 +27,19 @@ export async function askHealth(address: ServerAddress): Promise<Health> {
 
 /**
  * Reports whether the server is the one that was started: it takes the key, and no other. A different one may
- * have been faster to get the port.
+ * have been faster to get the port. Undefined when it does not answer in time.
  */
-export async function knowsKey(address: ServerAddress): Promise<boolean> {
+export async function knowsKey(address: ServerAddress): Promise<boolean | undefined> {
   const [own, other] = await Promise.all([
     get(address, "/props"),
     get({ ...address, key: "rx-none" }, "/props"),
   ]);
-  return own?.status !== 401 && own?.status !== 403 && (other?.status === 401 || other?.status === 403);
+  if (own === undefined || other === undefined) return undefined;
+  return !isRefusal(own.status) && isRefusal(other.status);
+}
+
+function isRefusal(status: number): boolean {
+  return status === 401 || status === 403;
 }
 
 /** Tokens that one conversation can have there; undefined when it does not say. */

@@ -4,6 +4,7 @@ import { join } from "../../path/lexical.ts";
 import { writeFileAtomic } from "../../util/atomic_write.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { processStart } from "../../util/process/process_start.ts";
+import { groupRuns } from "./orphans.ts";
 
 /** A process at a moment: numbers are given again, moments are not. */
 export interface ProcessName {
@@ -102,9 +103,14 @@ export class ServerFiles {
   }
 }
 
-/** The server of a lease runs; it may be loading still. */
+/** Reports whether the server of a lease that this process holds runs; it may be loading still. */
 export function isRunning({ keeper, pipe }: ServerLease): boolean {
-  return !exists(`${pipe}.exit`) && processStart(keeper.pid) === keeper.start;
+  return !exists(`${pipe}.exit`) && groupRuns(keeper.pid);
+}
+
+/** The same of a lease from a file, whose process number may belong to another program by now. */
+export function isSameRunning(lease: ServerLease): boolean {
+  return isRunning(lease) && processStart(lease.keeper.pid) === lease.keeper.start;
 }
 
 /** Exit code of the server of a lease once it has ended by itself. */

@@ -1,5 +1,5 @@
 import { type ProviderEntry, withModelSettings } from "../../config/mod.ts";
-import { isRunning, running } from "./server_files.ts";
+import { isSameRunning, running } from "./server_files.ts";
 import { serverPlan } from "./server_plan.ts";
 
 /** The server of an entry as its files tell; nothing is started or asked for that. */
@@ -28,7 +28,7 @@ export async function serverState(
     values: { home },
   });
   const lease = files.lease();
-  if (!lease || !isRunning(lease)) return { log };
+  if (!lease || !isSameRunning(lease)) return { log };
   const { keeper, port, since, users } = lease;
   const pids = [...new Set(running(users).map(({ pid }) => pid))];
   return { log, running: { pid: keeper.pid, port, since, users: pids } };

@@ -1,5 +1,6 @@
 /** The life of a managed llama-server: who starts, shares and ends it, whatever happens to whom. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
+import { START_FLAGS } from "../../../cli/terminal/start_flags.ts";
 import { createProvider } from "../../../src/provider/mod.ts";
 import { processStart } from "../../../src/util/process/process_start.ts";
 import { type FakeLlama, fakeLlama, type FakeModel } from "../../support/fake_llama.ts";
@@ -8,6 +9,9 @@ import { makeTempDir } from "../../support/tool_context.ts";
 
 const AGENT = new URL("../../support/llama_agent.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../../deno.json", import.meta.url).pathname;
+
+/** Those of the program, which may not read what the system tells of processes. */
+const PERMISSIONS = START_FLAGS.filter((flag) => flag.startsWith("--allow-"));
 
 class Stage implements AsyncDisposable {
   readonly fake: FakeLlama;
@@ -60,13 +64,24 @@ class Stage implements AsyncDisposable {
     }
   }
 
+  #keepers(): number[] {
+    try {
+      return [JSON.parse(Deno.readTextFileSync(`${this.directory}/server.json`)).keeper.pid];
+    } catch {
+      return [];
+    }
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const agent of this.#agents) await agent.kill();
-    for (const { pid } of this.fake.starts()) {
+    const groups = this.#keepers();
+    const pids = [...groups, ...this.fake.starts().map(({ pid }) => pid)];
+    for (const target of [...groups.map((pid) => -pid), ...pids]) {
       try {
-        Deno.kill(pid, "SIGKILL");
+        Deno.kill(target, "SIGKILL");
       } catch { /* it has ended */ }
     }
+    await this.until(() => pids.every((pid) => processStart(pid) === undefined), "all is gone");
     await this.#temp[Symbol.asyncDispose]();
   }
 }
@@ -78,7 +93,7 @@ class Agent {
 
   constructor(args: readonly string[]) {
     this.#child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "-A", "--no-check", "--quiet", "--config", CONFIG, AGENT, ...args],
+      args: ["run", ...PERMISSIONS, "--no-check", "--quiet", "--config", CONFIG, AGENT, ...args],
       stdin: "piped",
       stdout: "piped",
       stderr: "inherit",
