@@ -89,8 +89,8 @@ export class Fallback {
     const [from, to] = [nameOf(this.#current), nameOf(next)];
     const text = `${error.message}; ${to} answers in place of ${from}`;
     const said: Sayings = [...(error.said ?? [["because", error.message]]), ["fellBack", from, to]];
-    await this.#change(next, parts);
     await parts.recorder.record({ type: "notice", level: "warning", code: "fallback", text, said });
+    await this.#change(next, parts);
     return true;
   }
 

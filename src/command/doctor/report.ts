@@ -19,6 +19,7 @@ import {
   requireProvider,
   resolveKey,
   resolveModel,
+  unattended,
   userConfigFile,
 } from "../../config/mod.ts";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
@@ -119,7 +120,9 @@ async function checkModel(
 ): Promise<void> {
   try {
     await requireProvider(loaded, locale);
-    resolveKey(resolveModel(loaded.config).entry, loaded.keys);
+    for (const { config } of new Set([loaded, unattended(loaded)])) {
+      resolveKey(resolveModel(config).entry, loaded.keys);
+    }
   } catch (error) {
     const remedy = error instanceof ReasonixError ? error.remedy : undefined;
     problems.push(remedy ? texts.withRemedy(errorMessage(error), remedy) : errorMessage(error));
