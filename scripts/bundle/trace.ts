@@ -1,11 +1,7 @@
 /** Finds the functions that starts of the program execute, by making some with V8's coverage switched on. */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { mustRun } from "../process.ts";
-
-const ANSWER = [
-  { choices: [{ index: 0, delta: { role: "assistant", content: "Hello." }, finish_reason: null }] },
-  { choices: [{ index: 0, delta: {}, finish_reason: "stop" }] },
-].map((event) => `data: ${JSON.stringify(event)}\n\n`).join("") + "data: [DONE]\n\n";
+import { answerOf, TRACED_KINDS, USUAL_KIND } from "./trace_kinds.ts";
 
 const LIMIT_SECONDS = 60;
 /** Time between two keys in a chat. */
@@ -27,9 +23,9 @@ type Ends = ReadonlySet<number>;
 
 /**
  * Tells for files of a folder, the program first, where functions end that ran: in the program those of a
- * task that it was given, in its parts also those of a chat that was opened and left. An MCP server is
- * configured and known by then, since an earlier run has met it. Where there is no terminal to open a chat on
- * (`script` of util-linux) its parts start a little slower.
+ * task that it was given, in its parts also those of the same task with the other provider kinds, and of a
+ * chat that was opened and left. An MCP server is configured and known by then, since an earlier run has met
+ * it. Where there is no terminal to open a chat on (`script` of util-linux) its parts start a little slower.
  */
 export async function executedFunctions(
   folder: string,
@@ -38,7 +34,7 @@ export async function executedFunctions(
   const home = await Deno.makeTempDir({ prefix: "reasonix-trace-" });
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     await request.text();
-    return new Response(ANSWER, { headers: { "content-type": "text/event-stream" } });
+    return answerOf(new URL(request.url).pathname.split("/")[1] ?? "");
   });
   const command = (coverage: string) => [
     Deno.execPath(),
@@ -55,13 +51,19 @@ export async function executedFunctions(
   };
   try {
     await Deno.writeTextFile(`${home}/config.toml`, config(server.addr.port));
-    const [deno = "", ...args] = [...command("run"), "run", "Hello"];
-    await mustRun(deno, { args: [...command("met").slice(1), "run", "Hello"], ...options });
-    await mustRun(deno, { args, ...options });
-    const found = new Map([[program, await endsOf([`${home}/run`], program)]]);
+    const runOf = async (kind: string, coverage: string = kind) => {
+      const [deno = "", ...args] = [...command(coverage), "run", "--model", kind, "Hello"];
+      await mustRun(deno, { args, ...options });
+      return `${home}/${coverage}`;
+    };
+    await runOf(USUAL_KIND, "met");
+    const usual = await runOf(USUAL_KIND);
+    const found = new Map([[program, await endsOf([usual], program)]]);
     if (parts.length === 0) return found;
-    const visited = await visitChat(command("chat"), options) ? [`${home}/chat`] : [];
-    for (const part of parts) found.set(part, await endsOf([`${home}/run`, ...visited], part, true));
+    const traced = [usual];
+    for (const kind of TRACED_KINDS) if (kind !== USUAL_KIND) traced.push(await runOf(kind));
+    if (await visitChat(command("chat"), options)) traced.push(`${home}/chat`);
+    for (const part of parts) found.set(part, await endsOf(traced, part, true));
     return found;
   } finally {
     await server.shutdown();
@@ -107,11 +109,16 @@ async function visitChat(
   throw new Error(`Cannot find what a chat executes; it showed:\n${shown}`);
 }
 
+/** A provider of each kind that is traced, named like it. */
 function config(port: number): string {
-  const provider = `name = "trace"\nbase_url = "http://127.0.0.1:${port}/v1"\nmodel = "trace"\n`;
+  const providers = TRACED_KINDS.map((kind) =>
+    `[[providers]]\nname = "${kind}"\nkind = "${kind}"\nmodel = "trace"\n` +
+    `base_url = "http://127.0.0.1:${port}/${kind}/v1"\n`
+  );
   const args = ["run", "-A", "--quiet", SERVER].map((arg) => JSON.stringify(arg)).join(", ");
   const plugin = `name = "trace"\ncommand = ${JSON.stringify(Deno.execPath())}\nargs = [${args}]\n`;
-  return `default_model = "trace"\n[[providers]]\n${provider}[[plugins]]\n${plugin}[sandbox]\nbash = "off"\n`;
+  const head = `default_model = "${USUAL_KIND}"\n`;
+  return `${head}${providers.join("")}[[plugins]]\n${plugin}[sandbox]\nbash = "off"\n`;
 }
 
 async function endsOf(folders: readonly string[], file: string, optional = false): Promise<Ends> {
