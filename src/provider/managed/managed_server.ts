@@ -1,3 +1,4 @@
+import { baseName } from "../../path/lexical.ts";
 import { FileLock } from "../../util/lock.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { processStart } from "../../util/process/process_start.ts";
@@ -187,10 +188,16 @@ async function gone(lease: ServerLease): Promise<void> {
   while (isRunning(lease) && performance.now() < end) await sleep(FIRST_POLL_MS);
 }
 
-/** A port that nobody listens on just now. */
+/**
+ * A port that nobody listens on just now. Each server begins at another one of its range: servers that start
+ * at the same moment would take it from each other otherwise.
+ */
 function freePort(plan: ServerPlan, lost: ReadonlySet<number>): number {
   const [first, last] = plan.ports;
-  for (let port = first; port <= last; port++) {
+  const count = last - first + 1;
+  const offset = Number.parseInt(baseName(plan.files.directory).slice(0, 8), 16) || 0;
+  for (let step = 0; step < count; step++) {
+    const port = first + (offset + step) % count;
     if (!lost.has(port) && isFree(plan, port)) return port;
   }
   throw noPortFailure(plan);
