@@ -112,6 +112,8 @@ export interface CommandHost {
 /** A value that can follow the name of a command. */
 export interface ArgumentValue {
   readonly value: string;
+  /** Other words that find it, such as a title. */
+  readonly also?: string;
   readonly detail?: string;
   /** More is to be written right behind it. */
   readonly open?: boolean;

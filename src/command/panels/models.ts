@@ -119,7 +119,7 @@ async function detailOf(
     ...(name === current ? [texts.current] : provider ? [texts.keyFound(provider.api_key_env)] : []),
     ...known,
   ];
-  return parts.length === 0 ? {} : { detail: parts.join(", ") };
+  return parts.length === 0 ? {} : { detail: parts.join(texts.comma) };
 }
 
 /** The window and the price of a model, as far as anybody told. */

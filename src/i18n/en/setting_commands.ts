@@ -1,6 +1,7 @@
 /** What slash commands say that change how the agent works. */
 export const texts = {
   current: "current",
+  comma: ", ",
   whichModel: "Which model?",
   window: (tokens: string) => `${tokens} tokens`,
   /** Per million tokens, in and out. */

@@ -2,6 +2,7 @@ import type { texts as en } from "../en/setting_commands.ts";
 
 export const texts: typeof en = {
   current: "当前",
+  comma: "，",
   whichModel: "使用哪个模型？",
   window: (tokens) => `${tokens} 个词元`,
   price: (rates, day) => day === "" ? `每百万 ${rates}` : `每百万 ${rates}（${day}）`,

@@ -11,7 +11,11 @@ export const command: CommandBody = {
     if (id !== undefined) await host.reopen({ resume: id });
   },
   async complete(host) {
-    return (await otherSessions(host)).map(({ id, title }) => ({ value: id, detail: oneLine(title, 60) }));
+    return (await otherSessions(host)).map(({ id, title }) => ({
+      value: id,
+      detail: oneLine(title, 60),
+      also: title,
+    }));
   },
 };
 

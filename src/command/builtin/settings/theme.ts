@@ -37,7 +37,11 @@ export const command: CommandBody = {
     await host.settingSaved?.(KEY, theme);
     host.say(texts.themeIs(theme));
   },
-  complete: async (host) => themesOf((await host.session()).loaded).themes.map((value) => ({ value })),
+  async complete(host) {
+    const texts = await loadTexts("setting_commands", host.locale);
+    const { themes, current } = themesOf((await host.session()).loaded);
+    return themes.map((value) => ({ value, ...(value === current ? { detail: texts.current } : {}) }));
+  },
 };
 
 /** The themes there are, and the one that is set. */

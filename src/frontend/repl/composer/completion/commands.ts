@@ -47,11 +47,12 @@ export function argumentSource(host: CommandHost): CompletionSource {
       const command = commands.find((each) => each.name === name || each.aliases?.includes(name));
       const word = name.startsWith("mcp__") ? words.pop() ?? "" : "";
       const found = await command?.complete?.(host, { before: words, word }) ?? [];
-      const items = found.map(({ value, detail, open }) => ({
+      const items = found.map(({ value, detail, open, also }) => ({
         label: value,
         insert: value,
         ...(detail === undefined ? {} : { detail: oneLine(detail) }),
         ...(open ? { more: true } : {}),
+        ...(also === undefined ? {} : { also }),
       }));
       return { items };
     },

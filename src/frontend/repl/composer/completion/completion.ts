@@ -4,6 +4,8 @@ import { ranked } from "./ranking.ts";
 export interface CompletionItem {
   /** What is shown, and what the query is compared with. */
   readonly label: string;
+  /** Other words that the query finds it by. */
+  readonly also?: string;
   readonly detail?: string;
   /** Text that takes the place of what is completed. */
   readonly insert: string;

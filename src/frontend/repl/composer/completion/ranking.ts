@@ -1,5 +1,7 @@
 interface Ranked {
   readonly label: string;
+  /** Other words that find it, behind those that their labels find. */
+  readonly also?: string;
   readonly last?: boolean;
 }
 
@@ -12,7 +14,7 @@ export function ranked<T extends Ranked>(items: readonly T[], query: string): T[
   const wanted = query.toLowerCase();
   const scored: { readonly item: T; readonly score: number }[] = [];
   for (const item of items) {
-    const score = wanted === "" ? 0 : scoreOf(item.label, wanted);
+    const score = wanted === "" ? 0 : scoreOf(item.label, wanted) ?? foundBeside(item, wanted);
     if (score !== undefined) scored.push({ item, score: item.last ? score + LAST : score });
   }
   return scored.sort((a, b) => a.score - b.score).map(({ item }) => item);
@@ -20,6 +22,10 @@ export function ranked<T extends Ranked>(items: readonly T[], query: string): T[
 
 const KIND = 1000;
 const LAST = 10 * KIND;
+
+function foundBeside({ also }: Ranked, wanted: string): number | undefined {
+  return also?.toLowerCase().includes(wanted) ? LAST - 1 : undefined;
+}
 
 /** Less is better; undefined where a character is missing. */
 function scoreOf(label: string, wanted: string): number | undefined {

@@ -58,6 +58,9 @@ Deno.test("ranked puts beginnings before words, words before parts, and parts be
     ],
   );
   assertEquals(ranked([{ label: "文件" }, { label: "目录" }], "目").map(({ label }) => label), ["目录"]);
+  const titled = [{ label: "20260102-b", also: "修复登录 page" }, { label: "page-1" }, { label: "0" }];
+  assertEquals(ranked(titled, "修复").map(({ label }) => label), ["20260102-b"]);
+  assertEquals(ranked(titled, "PAGE").map(({ label }) => label), ["page-1", "20260102-b"]);
   assertEquals(ranked([{ label: "b" }, { label: "a" }], "").map(({ label }) => label), ["b", "a"]);
 });
 
