@@ -1,5 +1,7 @@
 import { supplementalPrompts, turnPrompts } from "../../../src/assembly/context/model_prompts.ts";
-import { assertEquals } from "../../support/assert.ts";
+import { createAgent } from "../../../src/assembly/mod.ts";
+import { say, scriptedProvider } from "../../support/agent_fixture.ts";
+import { assertEquals, assertMatch } from "../../support/assert.ts";
 import { configFixture } from "../config/fixture.ts";
 
 const FILE = `
@@ -28,4 +30,22 @@ Deno.test("prompts of agent, entry and model follow each other, repeated and emp
   assertEquals(texts("b", "constructor"), [{ from: "agent", text: "all" }]);
   assertEquals(turnPrompts(config, { provider: "a", id: "x" }), [{ from: "providers.a", text: "late" }]);
   assertEquals(turnPrompts(config, { provider: "unknown", id: "x" }), []);
+});
+
+Deno.test("a turn prompt is sent by name of what it stands for, and is nothing that a compaction keeps", async () => {
+  const provider = scriptedProvider([say("one"), say("two")]);
+  await using agent = await createAgent({
+    provider,
+    config: { agent: { turn_prompt: "{{turn}} {{model}} {{date}} {{time}} {{turns}}" } },
+  });
+  await agent.run("hi");
+  await agent.run({ text: "again" });
+  const { messages, sources } = agent.controller.recorder.state;
+  const at = messages.flatMap(({ content }, index) => /^[12] scripted/.test(content) ? [index] : []);
+  assertEquals(at.map((index) => sources[index]?.kind), ["ephemeral", "ephemeral"]);
+  assertEquals(at.map((index) => messages[index - 1]?.content), ["hi", "again"]);
+  assertMatch(
+    messages[at[1] ?? 0]?.content ?? "",
+    /^2 scripted\/scripted-1 \d{4}-\d\d-\d\d \d\d:\d\d \{\{turns\}\}$/,
+  );
 });
