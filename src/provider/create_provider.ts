@@ -32,7 +32,8 @@ export interface CreateOptions {
 export async function createProvider(options: CreateOptions): Promise<Provider> {
   const kindOptions = await resolve(options);
   const kind = await loadKind(options);
-  const provider = await inToolMode(await kind.create(kindOptions), kindOptions.entry);
+  const plain = await kind.create(kindOptions);
+  const provider = kind.hasCalls ? plain : await inToolMode(plain, kindOptions.entry);
   if (options.record === undefined) return provider;
   const { values, deps } = kindOptions;
   return await recordTo(provider, { ...options.record, values, clock: deps.clock });

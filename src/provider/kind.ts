@@ -52,6 +52,8 @@ export interface KindOptions {
 /** One wire format or source of replies: what a directory under kinds/ exports. */
 export interface ProviderKind {
   create(options: KindOptions): Provider | Promise<Provider>;
+  /** Its replies come as the agent gets them: calls are calls, whatever `tool_mode` says. */
+  readonly hasCalls?: true;
   /** Identifiers of the models the endpoint offers. Rejects with a ReasonixError. */
   models?(options: KindOptions, signal?: AbortSignal): Promise<readonly string[]>;
 }

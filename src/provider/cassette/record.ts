@@ -1,6 +1,7 @@
 import { type Chunk, errorMessage, type Message, type Prefix, ReasonixError } from "../../core/mod.ts";
 import type { Clock } from "../kind.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
+import { wrapProvider } from "../wrap.ts";
 import {
   CASSETTE_VERSION,
   type CassetteHeader,
@@ -34,11 +35,9 @@ interface Progress {
 export async function recordProvider(provider: Provider, options: RecordOptions): Promise<Provider> {
   const recorder = new Recorder(options);
   await recorder.start(provider);
-  return {
-    name: provider.name,
-    model: provider.model,
+  return wrapProvider(provider, {
     stream: (request, signal) => recorder.stream(provider, request, signal),
-  };
+  });
 }
 
 class Recorder {

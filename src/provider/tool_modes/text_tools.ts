@@ -1,5 +1,6 @@
 import type { Chunk, FinishReason, Prefix, ProviderPart, ToolCall } from "../../core/mod.ts";
 import type { ModelRequest, Provider } from "../provider.ts";
+import { wrapProvider } from "../wrap.ts";
 import { taughtPrefix } from "./addendum.ts";
 import { CallScanner } from "./call_scanner.ts";
 import type { ReplyRead } from "./reply_log.ts";
@@ -27,13 +28,13 @@ export function withTextTools(provider: Provider, mode: TextToolMode): Provider 
     if (reads) return new TextReply(provider, mode, request).chunks(replies);
     return mode === "official with text" ? replies : withoutCalls(replies);
   };
-  const { rehearse } = provider;
-  return {
-    ...provider,
+  const { rehearse, count } = provider;
+  return wrapProvider(provider, {
     stream: wrap((request, signal) => provider.stream(request, signal)),
     ...(rehearse ? { rehearse: wrap((request, signal) => rehearse.call(provider, request, signal)) } : {}),
+    ...(count ? { count: (request, signal) => count.call(provider, requests.of(request), signal) } : {}),
     ...(mode === "official with text" ? {} : { sentPrefix: (prefix: Prefix) => requests.prefix(prefix) }),
-  };
+  });
 }
 
 /** Requests as the wire gets them. */

@@ -8,6 +8,7 @@ import { divergence, type Matcher } from "./match.ts";
 
 /** Plays a cassette: replies come from a file, and requests must be those that were recorded. */
 export const replay: ProviderKind = {
+  hasCalls: true,
   create: async (options): Promise<Provider> => {
     const file = options.entry.cassette;
     if (file === undefined) {

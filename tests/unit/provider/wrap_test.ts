@@ -1,0 +1,127 @@
+/** Wrappers of a provider lose nothing of what it can do besides streaming. */
+import { assert, assertEquals } from "../../support/assert.ts";
+import type { Chunk } from "../../../src/core/mod.ts";
+import type { Embeddings, ModelRequest, Provider } from "../../../src/provider/mod.ts";
+import { recordProvider } from "../../../src/provider/cassette/record.ts";
+import { withTextTools } from "../../../src/provider/tool_modes/text_tools.ts";
+import { HELLO } from "../../support/model_client.ts";
+
+const PREFIX = {
+  system: "Be brief",
+  tools: [{ name: "look", description: "Looks", parameters: { type: "object", properties: {} } }],
+};
+
+/** A provider of a class, whose members reach its private state; the type asks for every optional one. */
+class Whole implements Required<Provider> {
+  readonly name = "whole";
+  readonly model = { provider: "whole", id: "m", vision: false };
+  readonly #asked: string[] = [];
+  #last: ModelRequest | undefined;
+
+  get asked(): readonly string[] {
+    return this.#asked;
+  }
+
+  get last(): ModelRequest | undefined {
+    return this.#last;
+  }
+
+  async *stream(request: ModelRequest): AsyncGenerator<Chunk, void> {
+    yield await this.#note("stream", request, { type: "done", reason: "stop" });
+  }
+
+  async *rehearse(request: ModelRequest): AsyncGenerator<Chunk, void> {
+    yield await this.#note("rehearse", request, { type: "done", reason: "stop" });
+  }
+
+  sentPrefix(prefix: typeof PREFIX): typeof PREFIX {
+    this.#asked.push("sentPrefix");
+    return prefix;
+  }
+
+  askWindow(): Promise<number> {
+    this.#asked.push("askWindow");
+    return Promise.resolve(8192);
+  }
+
+  embed(): Promise<Embeddings> {
+    this.#asked.push("embed");
+    return Promise.resolve({ vectors: [], inputTokens: 0 });
+  }
+
+  count(request: ModelRequest): Promise<number> {
+    return this.#note("count", request, 7);
+  }
+
+  #note<T>(name: string, request: ModelRequest, value: T): Promise<T> {
+    this.#asked.push(name);
+    this.#last = request;
+    return Promise.resolve(value);
+  }
+}
+
+/** Asks for every member that a provider may have, and tells which of them it has. */
+async function useAll(provider: Provider): Promise<readonly string[]> {
+  const { signal } = new AbortController();
+  const request = { prefix: PREFIX, messages: HELLO };
+  const uses: { readonly [K in keyof Required<Provider>]: () => unknown } = {
+    name: () => provider.name,
+    model: () => provider.model,
+    stream: () => Array.fromAsync(provider.stream(request, signal)),
+    rehearse: () => provider.rehearse && Array.fromAsync(provider.rehearse(request, signal)),
+    sentPrefix: () => provider.sentPrefix?.(PREFIX),
+    askWindow: () => provider.askWindow?.(),
+    embed: () => provider.embed?.([], "m"),
+    count: () => provider.count?.(request, signal),
+  };
+  const has = [];
+  for (const [name, use] of Object.entries(uses)) if (await use() !== undefined) has.push(name);
+  return has.toSorted();
+}
+
+const ALL = ["askWindow", "count", "embed", "model", "name", "rehearse", "sentPrefix", "stream"];
+
+Deno.test("a provider that is recorded, or calls tools in another way, still has all that it can do", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".jsonl" });
+  const wrappers: readonly ((inner: Provider) => Provider | Promise<Provider>)[] = [
+    (inner) => recordProvider(inner, { file }),
+    (inner) => withTextTools(inner, "pseudo"),
+    (inner) => withTextTools(inner, "none"),
+    (inner) => withTextTools(inner, "official with text"),
+    (inner) => recordProvider(withTextTools(inner, "pseudo"), { file }),
+  ];
+  try {
+    for (const wrap of wrappers) {
+      const inner = new Whole();
+      assertEquals(await useAll(await wrap(inner)), ALL);
+      for (const name of ["askWindow", "count", "embed", "rehearse", "stream"]) {
+        assert(inner.asked.includes(name), name);
+      }
+    }
+    const poor: Provider = { name: "p", model: new Whole().model, stream: (r) => new Whole().stream(r) };
+    assertEquals(await useAll(await recordProvider(poor, { file })), ["model", "name", "stream"]);
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
+Deno.test("a rehearsal is not in the cassette", async () => {
+  const file = await Deno.makeTempFile({ suffix: ".jsonl" });
+  try {
+    const provider = await recordProvider(new Whole(), { file });
+    await Array.fromAsync(
+      provider.rehearse?.({ prefix: PREFIX, messages: HELLO }, new AbortController().signal) ?? [],
+    );
+    assertEquals((await Deno.readTextFile(file)).trim().split("\n").length, 1);
+  } finally {
+    await Deno.remove(file);
+  }
+});
+
+Deno.test("a provider whose tools are taught counts the request as it is sent", async () => {
+  const inner = new Whole();
+  const provider = withTextTools(inner, "pseudo");
+  await provider.count?.({ prefix: PREFIX, messages: HELLO }, new AbortController().signal);
+  assertEquals(inner.last?.prefix.tools, []);
+  assert(inner.last?.prefix.system.includes("look"));
+});
