@@ -47,7 +47,7 @@ export interface SayingWords {
   readonly proxyLogin: [];
   readonly tooLong: [];
   readonly noCaFile: [file: string];
-  readonly authority: [];
+  readonly authority: [setting: string];
   readonly certificate: [other: "" | "SSL_CERT_FILE"];
   readonly providerCertificate: [];
   readonly clientCertificate: [];

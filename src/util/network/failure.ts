@@ -40,11 +40,16 @@ const LASTING: readonly (readonly [said: RegExp, remedy: (setting: string) => Ph
   }],
   [
     /CaUsedAsEndEntity/,
-    () => ({
-      text: "its certificate is one of an authority (CA:TRUE), which no server may show: make it anew with " +
-        "openssl req -x509 -addext basicConstraints=critical,CA:FALSE …, and name its file in DENO_CERT",
-      said: ["authority"],
-    }),
+    (setting) => {
+      const [place, said] = setting === "base_url"
+        ? ["ca_file of this provider", "ca_file"] as const
+        : ["DENO_CERT", "DENO_CERT"] as const;
+      return {
+        text: "its certificate is one of an authority (CA:TRUE), which no server may show: make it anew " +
+          `with openssl req -x509 -addext basicConstraints=critical,CA:FALSE …, and name its file in ${place}`,
+        said: ["authority", said],
+      };
+    },
   ],
   [
     /alert: (?:CertificateRequired|AccessDenied|BadCertificate|UnknownCA)/,

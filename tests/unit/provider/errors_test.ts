@@ -168,6 +168,7 @@ Deno.test("a certificate of an authority and a CA file that is not there get adv
   const said = (text: string) => connectionFailure(new TypeError(text), endpoint, false);
   const authority = said("invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))");
   assertStringIncludes(authority.message, "basicConstraints=critical,CA:FALSE");
+  assertStringIncludes(authority.message, "name its file in ca_file of this provider");
   const missing = said("Failed opening CA file: No such file or directory (os error 2)");
   assertEquals([missing.retryable, /DENO_CERT names a file/.test(missing.message)], [false, true]);
 });

@@ -7,7 +7,7 @@ import { AnthropicMessages, KIND } from "./messages.ts";
 import { goOnWherePaused } from "./paused.ts";
 import { Reply } from "./reply.ts";
 import { replyLimit } from "./request.ts";
-import { type Thinking, thinkingOf } from "./thinking.ts";
+import { isThinkingRefused, type Thinking, thinkingOf, UNASKED } from "./thinking.ts";
 
 /** A reply that comes from no server. The runtime makes its HTTP client for it as for any other. */
 const NOWHERE = `data:text/event-stream,${
@@ -38,13 +38,17 @@ export const anthropic: ProviderKind = {
 };
 
 function createAnthropic(options: KindOptions): Provider {
-  const { entry, model } = options;
+  const { entry, model, effort } = options;
   const endpoint = endpointOf(options);
   const extra = { ...entry.extra_body, ...entry.extra };
   const thinking = thinkingOf(options, extra, replyLimit(model, extra));
   let after = "";
-  const bodyOptions = { entry, model, extra, thinking, sent: (name: string) => after = name };
-  const buffer = new RequestBuffer((request) => new AnthropicMessages(bodyOptions, request.prefix));
+  let asks = Object.keys(thinking.fields).some((name) => extra[name] === undefined);
+  const bufferFor = (thinking: Thinking) => {
+    const bodyOptions = { entry, model, extra, thinking, sent: (name: string) => after = name };
+    return new RequestBuffer((request) => new AnthropicMessages(bodyOptions, request.prefix));
+  };
+  let buffer = bufferFor(thinking);
   const replies = new WeakMap<ModelRequest, Reply>();
   const headers = requestHeaders(options, { ...ownHeaders(options), ...betaHeader(thinking) });
   const provider = streamingProvider(options, {
@@ -53,6 +57,12 @@ function createAnthropic(options: KindOptions): Provider {
     endpoint,
     nowhere: NOWHERE,
     body: (request) => buffer.body(request),
+    adapt: (failure) => {
+      if (!asks || !isThinkingRefused(failure)) return undefined;
+      asks = false;
+      buffer = bufferFor({ ...UNASKED, samples: thinking.samples });
+      return effort === undefined ? {} : { without: `effort = "${effort}"` };
+    },
     reply: (request) => {
       const reply = new Reply({
         endpoint,

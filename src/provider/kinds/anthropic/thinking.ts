@@ -1,5 +1,6 @@
 import { isRecord } from "../../../util/json.ts";
 import type { KindOptions } from "../../kind.ts";
+import type { ProviderFailure } from "../../failure.ts";
 import { type ReasoningFacts, thinkingBudget } from "../../model/effort.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -21,7 +22,18 @@ export interface Thinking {
   readonly betas: readonly string[];
 }
 
+/** The server decides; what it thinks is kept. */
+export const UNASKED: Thinking = { fields: {}, kept: "bound", tokens: 0, samples: true, betas: [] };
+
 const NONE: Thinking = { fields: {}, kept: "none", tokens: 0, samples: true, betas: [] };
+
+/** Words about how a request asks to think; those about thoughts of earlier replies name their message. */
+const ABOUT_THINKING = /^(?!.*messages\.\d).*(?:thinking|output_config|\beffort\b)/is;
+
+/** Reports whether a model will not be asked to think in this way, which nobody could know beforehand. */
+export function isThinkingRefused({ error }: ProviderFailure): boolean {
+  return error.status === 400 && ABOUT_THINKING.test(error.message);
+}
 
 /** Lets a model that has a budget think between its calls, too; others do so anyway. */
 const INTERLEAVED = "interleaved-thinking-2025-05-14";
@@ -68,7 +80,7 @@ function styleOf(reasoning: ReasoningFacts | undefined): "adaptive" | "budget" {
 function adaptive(level: string | undefined, reasoning: ReasoningFacts | undefined, limit: number): Thinking {
   if (reasoning?.thinks === false) return NONE;
   if (level === "none") return { ...NONE, fields: { thinking: { type: "disabled" } } };
-  if (level === undefined && reasoning === undefined) return { ...NONE, kept: "bound" };
+  if (level === undefined && reasoning === undefined) return UNASKED;
   const effort = level === "minimal" ? "low" : level;
   return {
     fields: { thinking: ADAPTIVE, ...(effort === undefined ? {} : { output_config: { effort } }) },

@@ -1,7 +1,7 @@
-import { assert, assertEquals } from "../../../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { Message, Prefix } from "../../../../src/core/mod.ts";
 import { createProvider, type Provider } from "../../../../src/provider/mod.ts";
-import { InstantClock, PREFIX, providerEntry } from "../../../support/model_client.ts";
+import { collect, InstantClock, PREFIX, providerEntry } from "../../../support/model_client.ts";
 import { type ModelServer, startModelServer, type Turn } from "../../../support/model_server.ts";
 import {
   anthropicWire,
@@ -209,4 +209,41 @@ Deno.test("anthropic request marks for an hour when the entry says so", async ()
   const { system, messages } = server.requests[0]?.json ?? {};
   const mark = { type: "ephemeral", ttl: "1h" };
   assertEquals([system[0].cache_control, messages[0].content[0].cache_control], [mark, mark]);
+});
+
+Deno.test("anthropic request goes on without an effort that an unknown model refuses, and says so once", async () => {
+  const refusals: readonly (readonly [effort: string, message: string])[] = [
+    ["none", '"thinking.type.disabled" is not supported for this model.'],
+    ["high", "adaptive thinking is not supported on this model"],
+    ["low", "This model does not support the effort parameter."],
+  ];
+  for (const [effort, message] of refusals) {
+    const body = { type: "error", error: { type: "invalid_request_error", message } };
+    await using server = serverFor([{ status: 400, body } as BlockAnswer, { text: "ok" }, { text: "ok" }]);
+    const provider = await open(server, { model: "claude-next", effort });
+    const { text, retries } = await collect(provider, start());
+    assertEquals([text, retries.length], ["ok", 1]);
+    assertStringIncludes(retries[0]?.reason ?? "", `goes without effort = "${effort}" from now on`);
+    assertEquals((await collect(provider, start())).retries, []);
+    const sent = server.requests.map(({ json }) => [json.thinking?.type, json.output_config?.effort]);
+    assertEquals(sent.slice(1), [[undefined, undefined], [undefined, undefined]]);
+  }
+});
+
+Deno.test("anthropic request is not sent again when the server refuses a thought, or settings of the user's own", async () => {
+  const said = (message: string): BlockAnswer =>
+    ({ status: 400, body: { error: { type: "invalid_request_error", message } } }) as BlockAnswer;
+  const cases: readonly (readonly [BlockAnswer, Setting, AnthropicWireOptions])[] = [
+    [said("messages.1.content.0: `thinking` blocks cannot be modified"), { effort: "high" }, {}],
+    [
+      said('"thinking.type.enabled" is not supported for this model.'),
+      { entry: { extra_body: { thinking: { type: "enabled", budget_tokens: 2000 } } } },
+      { thinking: "budget" },
+    ],
+  ];
+  for (const [answer, setting, options] of cases) {
+    await using server = serverFor([answer], options);
+    const { error } = await collect(await open(server, { model: "claude-next", ...setting }), start());
+    assertEquals(error?.kind, "bad_request");
+  }
 });
