@@ -1,7 +1,7 @@
 import type { Config, LoadedConfig, ModelChoice } from "../config/mod.ts";
 import { type Recorder, recordPrefix } from "../control/mod.ts";
 import { errorMessage, type ProviderError, type ProviderErrorKind, type Sayings } from "../core/mod.ts";
-import type { Provider } from "../provider/mod.ts";
+import { optionalMembers, type Provider } from "../provider/mod.ts";
 import type { ToolRegistry } from "../tool/mod.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
 import { tellForeign } from "./session/foreign_parts.ts";
@@ -69,9 +69,9 @@ export class Fallback {
       get model() {
         return current().model;
       },
+      ...optionalMembers(first),
       stream: (request, signal) => current().stream(request, signal),
       sentPrefix: (prefix) => current().sentPrefix?.(prefix) ?? prefix,
-      ...(first.rehearse ? { rehearse: first.rehearse.bind(first) } : {}),
     };
   }
 
@@ -153,6 +153,7 @@ export class Fallback {
       tools: model.toolMode === "none" ? [] : registry.schemas(),
       model: model.id,
       provider: model.provider,
+      toolMode: model.toolMode,
     });
     await tellForeign(recorder, next);
   }

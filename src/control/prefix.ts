@@ -9,6 +9,8 @@ export interface WantedPrefix {
   readonly model: string;
   /** Name of the provider's entry that has the model. */
   readonly provider?: string | undefined;
+  /** How the model calls tools; "official" and absent: as the wire has it. */
+  readonly toolMode?: string | undefined;
   /**
    * Tagged blocks of what changes over time; each is sent as a message when it differs from the last one of
    * its tag.
@@ -42,9 +44,9 @@ export async function openConversation(
 
 /** Declares that the model is offered other tools from now on; nothing where they are the same. */
 export async function changeTools(recorder: Recorder, tools: readonly ToolSchema[]): Promise<void> {
-  const { prefix, model, provider } = recorder.state;
+  const { prefix, model, provider, toolMode } = recorder.state;
   if (!prefix || model === undefined) return;
-  const head = { system: prefix.system, tools, model, provider };
+  const head = { system: prefix.system, tools, model, provider, toolMode };
   const reset = resetReason(recorder.state, head);
   if (reset) await recordPrefix(recorder, { ...reset, ...head });
 }
@@ -59,18 +61,22 @@ interface Reset {
 /** Declares another head of the conversation. */
 export async function recordPrefix(
   recorder: Recorder,
-  { tools, provider, ...prefix }: Reset & Omit<WantedPrefix, "context">,
+  { tools, provider, toolMode = "official", ...prefix }: Reset & Omit<WantedPrefix, "context">,
 ): Promise<void> {
   await recorder.record({
     type: "context.prefix",
     ...prefix,
     ...(provider === undefined ? {} : { provider }),
+    ...(toolMode === "official" ? {} : { toolMode }),
     tools: tools.map((tool) => ({ ...tool, parameters: { ...tool.parameters } })),
   });
 }
 
 function resetReason(
-  { prefix, model, provider }: Pick<SessionState, "prefix" | "model" | "provider">,
+  { prefix, model, provider, toolMode = "official" }: Pick<
+    SessionState,
+    "prefix" | "model" | "provider" | "toolMode"
+  >,
   wanted: WantedPrefix,
 ): Reset | undefined {
   if (!prefix) return { reason: "start" };
@@ -84,6 +90,11 @@ function resetReason(
       ? [`${provider}/${model}`, `${wanted.provider}/${wanted.model}`]
       : [model ?? "unknown", wanted.model];
     return { reason: "model", detail: [`${from} → ${to}`, ...tools].join("; ") };
+  }
+  // Tools that are taught as text stand in the system prompt, and earlier calls in the text of replies.
+  const wantedMode = wanted.toolMode ?? "official";
+  if (toolMode !== wantedMode) {
+    return { reason: "tool_mode", detail: [`${toolMode} → ${wantedMode}`, ...tools].join("; ") };
   }
   return tools[0] === undefined ? undefined : { reason: "tools", detail: tools[0] };
 }

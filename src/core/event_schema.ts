@@ -98,7 +98,7 @@ export const EVENT_KINDS = {
   }),
   /** The cache-stable head of every request that follows, up to the next one of these. */
   "context.prefix": z.object({
-    /** The reason the head of the request changes here: start, tools, model, fallback. */
+    /** The reason the head of the request changes here: start, tools, model, tool_mode, fallback. */
     reason: z.string(),
     /** The difference, for people: "a → b" of models, "+x −y" of tools. */
     detail: z.optional(z.string()),
@@ -107,6 +107,8 @@ export const EVENT_KINDS = {
     model: z.string(),
     /** Name of the configured provider; absent in files of earlier versions. */
     provider: z.optional(z.string()),
+    /** How the model calls tools, where that is not as the wire has it: pseudo, none. */
+    toolMode: z.optional(z.string()),
   }),
   /** A turn begins: the user's input is about to be worked on. */
   "turn.start": z.object({ turn: z.number() }),

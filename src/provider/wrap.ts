@@ -8,18 +8,20 @@ const OPTIONAL = { rehearse: 0, askWindow: 0, sentPrefix: 0, embed: 0, count: 0 
   number
 >;
 
-/**
- * A provider that does what `own` says in its own way and everything else like the one inside, whether that
- * is a plain object or one of a class.
- */
+/** What a provider has of all that it may lack, bound to it, whether it is a plain object or one of a class. */
+export function optionalMembers(provider: Provider): Partial<Pick<Provider, Optional>> {
+  const members: Record<string, unknown> = {};
+  for (const name of Object.keys(OPTIONAL) as Optional[]) {
+    const member = provider[name];
+    if (typeof member === "function") members[name] = member.bind(provider);
+  }
+  return members;
+}
+
+/** A provider that does what `own` says in its own way and everything else like the one inside. */
 export function wrapProvider(
   provider: Provider,
   own: Pick<Provider, "stream"> & Partial<Pick<Provider, Optional>>,
 ): Provider {
-  const passedOn: Record<string, unknown> = {};
-  for (const name of Object.keys(OPTIONAL) as Optional[]) {
-    const member = provider[name];
-    if (typeof member === "function") passedOn[name] = member.bind(provider);
-  }
-  return { name: provider.name, model: provider.model, ...passedOn, ...own };
+  return { name: provider.name, model: provider.model, ...optionalMembers(provider), ...own };
 }

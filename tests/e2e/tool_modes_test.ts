@@ -115,3 +115,43 @@ Deno.test("run says that a call was written as text, and how to have it executed
   assertStringIncludes(stderr, "! The model wrote a call of write_file as text, which is not executed");
   assertStringIncludes(stderr, 'set tool_mode = "pseudo" for provider "mock"');
 });
+
+Deno.test("a session that goes on with another way of calling tools declares that, and runs calls in both", async () => {
+  const official = { calls: [{ id: "c1", name: "write_file", args: { path: "b.txt", content: "y" } }] };
+  await using server = startModelServer([
+    { text: CALL },
+    { text: "Done." },
+    official,
+    { text: "Again." },
+    { text: CALL.replace("a.txt", "c.txt") },
+    { text: "Third." },
+  ]);
+  await using world = await makeWorld(mockConfig(server.url, "", PSEUDO));
+  /** Runs a turn and tells what of the request's head was declared. */
+  const turn = async (...args: string[]) => {
+    const { stdout } = await world.run(["run", "--output-format", "jsonl", ...args]);
+    const events = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    return [
+      ...events.flatMap(({ type, reason, detail }) =>
+        type === "context.prefix" ? [`${reason} ${detail}`] : []
+      ),
+      events.findLast(({ type }) => type === "turn.end").answer,
+    ];
+  };
+  assertEquals(await turn("write"), ["start undefined", "Done."]);
+  const config = `${world.home}/config.toml`;
+  const other = (await Deno.readTextFile(config)).replace(PSEUDO, 'tool_mode = "official"');
+  await Deno.writeTextFile(config, other);
+  server.expectReset();
+  assertEquals(await turn("-c", "go on"), ["tool_mode pseudo → official", "Again."]);
+  await Deno.writeTextFile(config, other.replace('tool_mode = "official"', PSEUDO));
+  server.expectReset();
+  assertEquals(await turn("-c", "go on"), ["tool_mode official → pseudo", "Third."]);
+  assertEquals([await world.read("a.txt"), await world.read("b.txt"), await world.read("c.txt")], [
+    "看\n",
+    "y",
+    "看\n",
+  ]);
+  assert(server.requests[3]?.json.tools.length > 0);
+  assertStringIncludes(server.requests[5]?.json.messages[0].content, '%%CMD%% name="');
+});

@@ -47,6 +47,7 @@ function wantedPrefix(parts: OpeningParts): WantedPrefix {
     tools: registry.schemas(),
     model: provider.model.id,
     provider: provider.model.provider,
+    toolMode: provider.model.toolMode,
     context: [environment, memory, plugins?.servers.instructions()].filter((text) => text !== undefined),
   };
 }

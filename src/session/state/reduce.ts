@@ -84,6 +84,7 @@ function applyFacts(state: SessionState, event: Event): void {
       state.prefix = { system: event.system, tools: event.tools };
       state.model = event.model;
       state.provider = event.provider;
+      state.toolMode = event.toolMode;
       break;
     case "mode.change":
       state.posture = event.posture ?? state.posture;

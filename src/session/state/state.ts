@@ -59,6 +59,8 @@ export interface SessionState {
   model: string | undefined;
   /** Name of the provider's entry that has the model. */
   provider: string | undefined;
+  /** How the model calls tools; undefined: as the wire has it. */
+  toolMode: string | undefined;
   messages: Message[];
   /** The same messages, for whoever need not have them all read from the file. */
   readonly messageList: MessageList;
@@ -102,6 +104,7 @@ export function emptyState(read?: EventReader): SessionState {
     prefix: undefined,
     model: undefined,
     provider: undefined,
+    toolMode: undefined,
     messageList,
     get messages() {
       return messageList.all;

@@ -40,6 +40,29 @@ Deno.test("openConversation declares a reset only for another model or another t
   ]);
 });
 
+Deno.test("openConversation declares a reset for another provider and for another way of calling tools", async () => {
+  const store = new MemoryStore();
+  const recorder = new Recorder(store);
+  const at = { ...WANTED, provider: "a" };
+  await openConversation(recorder, at);
+  await openConversation(recorder, { ...at, toolMode: "official" });
+  await openConversation(recorder, { ...at, toolMode: "pseudo" });
+  await openConversation(recorder, { ...at, toolMode: "pseudo" });
+  await openConversation(recorder, { ...at, provider: "b", toolMode: "pseudo" });
+  await openConversation(recorder, { ...at, provider: "b", toolMode: "none", tools: [] });
+  await openConversation(recorder, { ...at, provider: "b" });
+  const resets = store.events.flatMap((event) =>
+    event.type === "context.prefix" ? [[event.reason, event.detail, event.toolMode]] : []
+  );
+  assertEquals(resets, [
+    ["start", undefined, undefined],
+    ["tool_mode", "official → pseudo", "pseudo"],
+    ["model", "a/m → b/m", "pseudo"],
+    ["tool_mode", "pseudo → none; −t", "none"],
+    ["tool_mode", "none → official; +t", undefined],
+  ]);
+});
+
 Deno.test("openConversation tells changed instructions and facts as messages, not as a new prefix", async () => {
   const store = new MemoryStore();
   const recorder = new Recorder(store);

@@ -4,8 +4,11 @@ import type { Chunk } from "../../../src/core/mod.ts";
 import type { Embeddings, ModelRequest, Provider } from "../../../src/provider/mod.ts";
 import { recordProvider } from "../../../src/provider/cassette/record.ts";
 import { withTextTools } from "../../../src/provider/tool_modes/text_tools.ts";
+import { Fallback } from "../../../src/assembly/fallback.ts";
 import { HELLO } from "../../support/model_client.ts";
 
+/** No setting is looked at. */
+const LOADED = { config: { agent: { max_cost: 0 } } } as never;
 const PREFIX = {
   system: "Be brief",
   tools: [{ name: "look", description: "Looks", parameters: { type: "object", properties: {} } }],
@@ -89,6 +92,7 @@ Deno.test("a provider that is recorded, or calls tools in another way, still has
     (inner) => withTextTools(inner, "none"),
     (inner) => withTextTools(inner, "official with text"),
     (inner) => recordProvider(withTextTools(inner, "pseudo"), { file }),
+    (first) => new Fallback({ loaded: LOADED, first, chain: [], create: () => Promise.reject() }).provider,
   ];
   try {
     for (const wrap of wrappers) {

@@ -73,7 +73,7 @@ export const PROVIDERS = {
   authority: (setting) =>
     "它的证书是证书颁发机构的证书（CA:TRUE），服务器不能使用：请用 openssl req -x509 -addext " +
     "basicConstraints=critical,CA:FALSE … 重新生成，" +
-    (setting === "ca_file" ? "并用该供应商的 ca_file 指向该文件" : "并用 DENO_CERT 指向该文件"),
+    `并用 ${setting} 指向该文件`,
   certificate: (other) =>
     `如果它值得信任，请用 DENO_CERT 指向其证书颁发机构的文件${
       other ? "（只有 DENO_TLS_CA_STORE=system 时才读取 SSL_CERT_FILE）" : ""
