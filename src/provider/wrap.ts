@@ -8,7 +8,7 @@ const OPTIONAL = { rehearse: 0, askWindow: 0, sentPrefix: 0, embed: 0, count: 0 
   number
 >;
 
-/** What a provider has of all that it may lack, bound to it, whether it is a plain object or one of a class. */
+/** What a provider has of all that it may lack, bound to it: it may be an object of a class. */
 export function optionalMembers(provider: Provider): Partial<Pick<Provider, Optional>> {
   const members: Record<string, unknown> = {};
   for (const name of Object.keys(OPTIONAL) as Optional[]) {
