@@ -83,12 +83,9 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
     if (reply.text !== "") progress.answer = reply.text;
     if (reply.calls.length === 0) {
       if (reply.text === "") {
-        if (++emptyAnswers < 2) continue;
-        return {
-          reason: "provider",
-          detail: "The model returned an empty answer twice; try again or use another model",
-          said: [["emptyTwice"]],
-        };
+        const end = endOfEmpty(reply.finish, ++emptyAnswers);
+        if (end) return end;
+        continue;
       }
       if (!parts.submit) {
         if (await review.asksAboutCall(reply.text)) continue;
@@ -171,6 +168,18 @@ function costStop({ costs, unpriced }: Spending, limit: number): Stop | undefine
     limit: "cost",
     detail: `Stopped before the next request: ${why}`,
     said: [[unpriced === 0 ? "costLimit" : "costUnknown", String(limit)]],
+  };
+}
+
+/** Returns how a reply without text and calls ends the turn; undefined when the model is to be asked again. */
+function endOfEmpty(finish: string | undefined, times: number): Stop | undefined {
+  const end = endOfAnswer(finish);
+  // Thoughts that filled the limit, or were filtered, would do so again.
+  if (end.reason !== "done") return end;
+  return times < 2 ? undefined : {
+    reason: "provider",
+    detail: "The model returned an empty answer twice; try again or use another model",
+    said: [["emptyTwice"]],
   };
 }
 

@@ -29,6 +29,7 @@ export interface SayingWords {
   readonly modelLoaded: [model: string, seconds: string];
   readonly addCredit: [];
   readonly needsTools: [model: string];
+  readonly alternate: [];
   readonly goesWithout: [field: string];
   readonly dayQuota: [];
   readonly noQuota: [];

@@ -30,6 +30,9 @@ const NO_CREDIT =
 const NO_TOOLS =
   /does(?: not|n't) support (?:tools|tool|function)|no endpoints found that support tool|tool[ _](?:use|choice|calling)[^.]{0,40} not supported|function calling is not (?:enabled|supported)/i;
 
+/** Chat templates of Gemma, Mistral and others, as llama.cpp, vLLM and LM Studio pass it on. */
+const MUST_ALTERNATE = /roles? (?:must|should) alternate|must alternate (?:between )?user/i;
+
 const OVERLOADED = /overload|server[_ ]?(?:error|busy)|internal|unavailable|capacity|timeout|try again/i;
 const RATE = /rate[_ -]?limit|too many requests|throttl/i;
 const AUTH = /invalid[_ ]api[_ ]key|authentication|unauthori[sz]ed|permission[_ ]denied/i;
@@ -104,6 +107,9 @@ function remedyOfWords({ text, redirectedTo }: Reported, endpoint: Endpoint): Ph
       "model that can call tools";
     return { text, said: ["needsTools", model] };
   }
+  if (MUST_ALTERNATE.test(text)) {
+    return { text: "set compat = { alternate_roles = true } for this provider", said: ["alternate"] };
+  }
   if (redirectedTo === undefined) return undefined;
   const to = quote(redirectedTo, endpoint);
   return {
@@ -126,6 +132,7 @@ function kindOf({ status, text }: Reported): ProviderErrorKind {
   if ((code === 400 || code === 403 || code === 0) && CONTENT_FILTER.test(text)) return "content_filter";
   if (NO_CREDIT.test(text) && (code === 0 || (code >= 400 && code < 500))) return "auth";
   if (code === 401 || code === 402 || code === 403) return "auth";
+  if (MUST_ALTERNATE.test(text)) return "bad_request";
   if (code === 404) return "not_found";
   if (code === 413) return "context_length";
   if (code === 429) return "rate_limit";

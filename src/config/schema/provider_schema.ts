@@ -59,6 +59,10 @@ const compatSchema = z.object({
     z._default(z.enum(["system", "developer", "user"]), "system"),
     "Role of the system prompt.",
   ),
+  alternate_roles: key(
+    flag(false),
+    "User and assistant must take turns: what the user says without an answer in between is one message.",
+  ),
   null_content: key(flag(true), "Send `null` (true) or an empty text with tool calls that have no text."),
   tool_name: key(flag(false), "Send `name` in tool messages."),
   parallel_tool_calls: key(

@@ -47,6 +47,7 @@ export const PROVIDERS = {
   addCredit: () => "请为账户充值，或换一个供应商",
   needsTools: (model) =>
     `如果“${model}”不会调用工具，请设置 tool_mode = "pseudo"（把调用写成文字），或换一个能调用工具的模型`,
+  alternate: () => "请为该供应商设置 compat = { alternate_roles = true }：其对话模板要求用户与助手轮流发言",
   dayQuota: () => "当天的配额已用完：请等到次日，或换一个模型或密钥",
   noQuota: () => "该密钥没有此模型的配额：请换一个模型，或为该密钥开通付费",
   redirected: (url) =>

@@ -3,6 +3,7 @@ import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
 import { RequestBuffer } from "../../wire/request_buffer.ts";
 import { streamingProvider } from "../../wire/streaming_provider.ts";
+import { AlternatingMessages } from "./alternating.ts";
 import { ChatMessages } from "./messages.ts";
 import { Reply } from "./reply.ts";
 
@@ -34,7 +35,11 @@ function createOpenAi(options: KindOptions): Provider {
   const { entry } = options;
   const endpoint = endpointOf(options);
   const headers = requestHeaders(options, bearer(options));
-  const buffer = new RequestBuffer((request) => new ChatMessages(options, request.prefix));
+  const buffer = new RequestBuffer(({ prefix }) =>
+    entry.compat.alternate_roles
+      ? new AlternatingMessages(options, prefix)
+      : new ChatMessages(options, prefix)
+  );
   const provider = streamingProvider(options, {
     url: endpointUrl(entry, "/chat/completions", COMPLETIONS),
     headers,

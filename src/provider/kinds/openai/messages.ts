@@ -16,6 +16,12 @@ import { type BodyOptions, head, tail } from "./request.ts";
 
 type Compat = ProviderEntry["compat"];
 
+/** A message in the form of the wire. */
+export interface WireMessage {
+  readonly role: string;
+  readonly content: string | readonly unknown[] | null;
+}
+
 interface WireStyle {
   readonly compat: Compat;
   readonly vision: boolean;
@@ -25,6 +31,8 @@ interface WireStyle {
 export class ChatMessages implements MessageWriter {
   readonly head: string;
   readonly first: readonly string[];
+  /** What stands before the conversation: the system prompt. */
+  readonly opening: readonly WireMessage[];
   readonly #options: BodyOptions;
   readonly #style: WireStyle;
   #pendingImages: ImagePart[] = [];
@@ -34,30 +42,37 @@ export class ChatMessages implements MessageWriter {
     this.#options = options;
     this.#style = { compat, vision: model.vision };
     this.head = head(options, tools);
-    this.first = system === ""
-      ? []
-      : [JSON.stringify({ role: compat.system_role, content: safeText(system) })];
+    this.opening = system === "" ? [] : [{ role: compat.system_role, content: safeText(system) }];
+    this.first = this.opening.map((message) => JSON.stringify(message));
   }
 
-  /** A result of a tool cannot carry images on this wire; they follow the last result of the group. */
   write(message: Message): string[] {
-    if (message.role === "tool") {
-      if (this.#style.vision) this.#pendingImages.push(...message.images ?? []);
-      return [JSON.stringify(toolMessage(message, this.#style))];
-    }
-    const images = this.flush();
-    const wire = message.role === "user"
-      ? userMessage(message, this.#style)
-      : assistantMessage(message, this.#style.compat);
-    return [...images, JSON.stringify(wire)];
+    return this.wire(message).map((wire) => JSON.stringify(wire));
   }
 
   flush(): string[] {
+    return this.pending().map((wire) => JSON.stringify(wire));
+  }
+
+  /** A result of a tool cannot carry images on this wire; they follow the last result of the group. */
+  wire(message: Message): readonly WireMessage[] {
+    if (message.role === "tool") {
+      if (this.#style.vision) this.#pendingImages.push(...message.images ?? []);
+      return [toolMessage(message, this.#style)];
+    }
+    const wire = message.role === "user"
+      ? userMessage(message, this.#style)
+      : assistantMessage(message, this.#style.compat);
+    return [...this.pending(), wire];
+  }
+
+  /** The images of the results so far, as a message. */
+  pending(): readonly WireMessage[] {
     if (this.#pendingImages.length === 0) return [];
     const images = this.#pendingImages;
     this.#pendingImages = [];
     const label = { type: "text", text: IMAGES_ABOVE };
-    return [JSON.stringify({ role: "user", content: [label, ...images.map(imagePart)] })];
+    return [{ role: "user", content: [label, ...images.map(imagePart)] }];
   }
 
   end(request: ModelRequest): string {
@@ -69,14 +84,14 @@ function imagePart(image: ImagePart): unknown {
   return { type: "image_url", image_url: { url: dataUrl(image) } };
 }
 
-function userMessage(message: UserMessage, style: WireStyle): unknown {
+function userMessage(message: UserMessage, style: WireStyle): WireMessage {
   const text = visibleText(message, style.vision);
   if (!style.vision || !message.images?.length) return { role: "user", content: text };
   const parts = text === "" ? [] : [{ type: "text", text }];
   return { role: "user", content: [...parts, ...message.images.map(imagePart)] };
 }
 
-function toolMessage(message: ToolMessage, style: WireStyle): unknown {
+function toolMessage(message: ToolMessage, style: WireStyle): WireMessage & Record<string, unknown> {
   return {
     role: "tool",
     tool_call_id: message.callId,
@@ -85,7 +100,10 @@ function toolMessage(message: ToolMessage, style: WireStyle): unknown {
   };
 }
 
-function assistantMessage(message: AssistantMessage, compat: Compat): unknown {
+function assistantMessage(
+  message: AssistantMessage,
+  compat: Compat,
+): WireMessage & Record<string, unknown> {
   const calls = message.calls ?? [];
   const content = safeText(message.content);
   const field = compat.reasoning_field;

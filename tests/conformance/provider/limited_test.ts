@@ -1,0 +1,78 @@
+/**
+ * Replies that stop too early on every wire: in a thought, in a text, in a call, or with nothing but a
+ * thought. None of them is asked for without end, and the conversation that follows is a valid one: the
+ * servers check it by the rules of their vendors.
+ */
+import { createAgent } from "../../../mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { type ScriptedAnswer, startModelServer } from "../../support/model_server.ts";
+import { WIRES } from "../../support/wires/wires.ts";
+
+const THOUGHT = { reasoning: "Let me think 看 👩‍👩‍👧" };
+const CUT = { finish: "length" };
+const ANSWER: ScriptedAnswer = { ...THOUGHT, text: "Well." };
+
+interface Case {
+  readonly name: string;
+  readonly answers: readonly ScriptedAnswer[];
+  readonly reason: string;
+  readonly detail?: string;
+}
+
+const CASES: readonly Case[] = [
+  { name: "a thought is cut", answers: [{ ...THOUGHT, ...CUT }], reason: "failed", detail: "output limit" },
+  {
+    name: "a text is cut",
+    answers: [{ ...THOUGHT, text: "I will", ...CUT }],
+    reason: "failed",
+    detail: "output limit",
+  },
+  { name: "a reply only thinks", answers: [THOUGHT, ANSWER], reason: "done" },
+  {
+    name: "two replies only think",
+    answers: [THOUGHT, THOUGHT],
+    reason: "provider",
+    detail: "empty answer twice",
+  },
+  {
+    name: "a call is cut",
+    answers: [
+      {
+        ...THOUGHT,
+        text: "I read.",
+        calls: [{ id: "toolu_1", name: "read_file", args: '{"path": "a' }],
+        ...CUT,
+      },
+      ANSWER,
+    ],
+    reason: "done",
+  },
+  {
+    name: "a call is whole, and the limit comes right behind it",
+    answers: [
+      { ...THOUGHT, calls: [{ id: "toolu_1", name: "read_file", args: { path: "a.txt" } }], ...CUT },
+      ANSWER,
+    ],
+    reason: "done",
+  },
+];
+
+for (const kind of Object.keys(WIRES)) {
+  for (const { name, answers, reason, detail } of CASES) {
+    // Gemini sends the arguments of a call as a whole.
+    if (kind === "google" && name === "a call is cut") continue;
+    Deno.test(`on the wire ${kind} the conversation goes on when ${name}`, async () => {
+      const wire = WIRES[kind]?.();
+      assert(wire);
+      await using server = startModelServer([...answers, ANSWER], { wire });
+      const provider = { name: "p", kind, base_url: server.url, model: "m", max_attempts: 1, ...wire.entry };
+      await using agent = await createAgent({ config: { providers: [provider] } });
+      const outcome = await agent.run("Go");
+      assertEquals(outcome.reason, reason, outcome.detail);
+      if (detail) assertStringIncludes(outcome.detail ?? "", detail);
+      const next = await agent.run("Go on");
+      assertEquals([next.reason, next.answer], ["done", "Well."], next.detail);
+      assertEquals(server.requests.length, answers.length + 1);
+    });
+  }
+}
