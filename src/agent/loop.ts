@@ -171,7 +171,7 @@ function costStop({ costs, unpriced }: Spending, limit: number): Stop | undefine
   };
 }
 
-/** Returns how a reply without text and calls ends the turn; undefined when the model is to be asked again. */
+/** Returns how a reply without text and calls ends the turn; undefined: the model is to be asked again. */
 function endOfEmpty(finish: string | undefined, times: number): Stop | undefined {
   const end = endOfAnswer(finish);
   // Thoughts that filled the limit, or were filtered, would do so again.
