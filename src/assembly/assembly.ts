@@ -21,13 +21,15 @@ import { providerOf } from "./provider.ts";
 import type { RuleText } from "../rule/mod.ts";
 import type { RunSession } from "./session/session.ts";
 import type { RunTools } from "./tools/tools.ts";
-import { resolveInput, type TurnInput } from "./context/turn_input.ts";
+import { resolveInput, type TurnInput, type TurnInputParts } from "./context/turn_input.ts";
 
 /** The parts of a run, connected. */
 export interface AssemblyParts extends OpeningParts {
   readonly session: RunSession;
   readonly controller: Controller;
   readonly gate: Gate;
+  /** Looks at the images of a message; `vision`: the model takes them, or somebody describes them. */
+  readonly images: TurnInputParts["images"] & { readonly vision: boolean };
   readonly checkpointer: Pick<TurnCheckpoints, "open">;
   /** Tokens that a conversation of the model can have, where declared. */
   readonly window: number | undefined;
@@ -114,7 +116,7 @@ export class Assembly implements AsyncDisposable {
 
   /** How servers give what goes into a message. */
   get attachments(): { readonly vision: boolean; readonly directory: string } {
-    return { vision: this.provider.model.vision, directory: `${this.session.paths.dir}/outputs` };
+    return { vision: this.#parts.images.vision, directory: `${this.session.paths.dir}/outputs` };
   }
 
   /** Tokens that a conversation of the model can have, where declared. */
@@ -160,7 +162,7 @@ export class Assembly implements AsyncDisposable {
    */
   async run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
     return await this.stoppable(signal, async () => {
-      const { paths: { cwd }, workspace, provider, controller, gate, window, answerForm } = this.#parts;
+      const { paths: { cwd }, controller, answerForm } = this.#parts;
       const { recorder } = controller;
       await this.open();
       await this.#parts.beforeTurn();
@@ -175,20 +177,14 @@ export class Assembly implements AsyncDisposable {
       const turn = answerForm
         ? { ...given, references: [...given.references ?? [], answerForm.request] }
         : given;
+      const other = turn.model === undefined ? undefined : await providerOf(this.loaded, turn.model);
+      const provider = other ?? this.provider;
       const desk = { ...this.attachments, signal: signal ?? new AbortController().signal };
       const resource = this.#parts.plugins?.resourceReader(desk);
-      const resolved = await resolveInput(turn, {
-        cwd,
-        workspace,
-        provider,
-        recorder,
-        gate,
-        window,
-        resource,
-      });
+      const more = { cwd, recorder, provider, resource, signal: desk.signal };
+      const resolved = await resolveInput(turn, { ...this.#parts, ...more });
       throwIfStopped(signal);
       this.#parts.allowInTurn(turn.rules ?? []);
-      const other = turn.model === undefined ? undefined : await providerOf(this.loaded, turn.model);
       const submit = () => controller.submit({ type: "turn", input: resolved }, other);
       return ended(turn.readOnly ? await this.modes.readingOnly(submit) : await submit());
     });

@@ -69,6 +69,10 @@ async function configuredModel(given: AssemblyOptions): Promise<RunModel> {
     named ? providerKey(default_model) : setting,
     () => resolveModel(loaded.config, "", untrusted),
   );
+  const { vision_model } = loaded.config;
+  if (vision_model !== "") {
+    await placed(loaded, "vision_model", () => resolveModel(loaded.config, vision_model, untrusted));
+  }
   checkEffort(given.effort, choice.entry);
   const options = {
     ...createOptions(given, choice),
@@ -165,12 +169,16 @@ function unknownPrice(provider: Provider): ReasonixError {
   );
 }
 
-/** Another configured model, as `--model` names it. */
-export async function providerOf(loaded: LoadedConfig, reference: string): Promise<Provider> {
+/** Another configured model, as `--model` names it; `assumed` counts where its entry says nothing. */
+export async function providerOf(
+  loaded: LoadedConfig,
+  reference: string,
+  assumed: Pick<ProviderEntry, "vision"> = {},
+): Promise<Provider> {
   const { entry, model } = resolveModel(loaded.config, reference);
   const apiKey = resolveKey(entry, loaded.keys);
   return await createProvider({
-    entry,
+    entry: { ...assumed, ...entry },
     model,
     version: VERSION,
     home: loaded.home,

@@ -109,7 +109,9 @@ async function measured(
   const started = performance.now();
   let spending = NO_SPENDING;
   const unsubscribe = controller.subscribe((event) => {
-    if (event.type === "message.end") spending = addSpending(spending, event);
+    if (event.type === "message.end" || event.type === "image.described") {
+      spending = addSpending(spending, event);
+    }
   });
   try {
     await work();

@@ -1,6 +1,6 @@
 import { errorMessage, type ImagePart } from "../core/mod.ts";
 import { sortedEntries } from "../path/probe.ts";
-import { imageType, referencedNames, serverAndUri } from "../path/reference_text.ts";
+import { imageType, MAX_IMAGE_FILE_BYTES, referencedNames, serverAndUri } from "../path/reference_text.ts";
 import { suggestNames } from "../util/suggest.ts";
 
 /** Files a message names with `@`. */
@@ -31,7 +31,6 @@ export interface ResourceText {
 const MAX_FILE_BYTES = 64 * 1024;
 const MAX_ENTRIES = 200;
 const MAX_DEPTH = 8;
-const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
 const NOISE = new Set([".git", "node_modules", ".hg", ".svn", "__pycache__"]);
 
 /**
@@ -159,12 +158,12 @@ async function addFile(target: Target, path: string, options: ReferenceOptions, 
   const { name, stat } = target;
   const type = imageType(name);
   if (type) {
-    if (options.vision && stat.size <= MAX_IMAGE_BYTES) {
+    if (options.vision && stat.size <= MAX_IMAGE_FILE_BYTES) {
       found.images.push({ mime: type, data: (await Deno.readFile(path)).toBase64() });
       found.blocks.push(`<file path="${name}">[image attached]</file>`);
     } else {
       found.blocks.push(`<file path="${name}">[image, ${stat.size} bytes; not attached]</file>`);
-      const reason = options.vision ? "an image may have 5 MB" : "the model takes no images";
+      const reason = options.vision ? "an image may have 32 MB" : "the model takes no images";
       found.notices.push(`@${name} was not attached: ${reason}`);
     }
     return;

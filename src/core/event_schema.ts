@@ -119,6 +119,17 @@ export const EVENT_KINDS = {
     /** The author: the user, or the harness on one of its declared occasions. */
     origin: z.enum(["user", "context", "reminder", "continue", "steer", "summary"]),
   }),
+  /** Another model has described an image for one that takes none; an empty text is none, and may cost. */
+  "image.described": z.object({
+    /** SHA-256 of the image as it was sent, in hexadecimal digits. */
+    image: z.string(),
+    provider: z.string(),
+    model: z.string(),
+    text: z.string(),
+    usage: z.optional(usage),
+    cost: z.optional(cost),
+    durationMs: z.number(),
+  }),
   /** The model begins to answer. Live only. */
   "message.start": z.object({ step: z.number(), model: z.string() }),
   /** A piece of the answer. Live only. */

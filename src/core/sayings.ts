@@ -174,6 +174,9 @@ export interface SayingWords {
   readonly ruleUnsaved: [rule: string, problem: string];
   readonly skillRules: [skill: string];
   readonly noImages: [model: string];
+  readonly imageLeftOut: [number: string, reason: string];
+  readonly imageDescribed: [number: string, model: string, tokens: string, cost: string];
+  readonly imageUndescribed: [number: string, model: string, reason: string];
   readonly serversStart: [names: string, seconds: string];
   readonly serversLate: [names: string, seconds: string];
   readonly elsewhere: [began: string, cwd: string];

@@ -6,6 +6,9 @@ const IMAGE_TYPES: Readonly<Record<string, string>> = {
   webp: "image/webp",
 };
 
+/** Larger files are not taken as images; what is taken is scaled to the limits of the model. */
+export const MAX_IMAGE_FILE_BYTES = 32 * 1024 * 1024;
+
 /** The MIME type of an image that can be attached, by its name; undefined for all other files. */
 export function imageType(path: string): string | undefined {
   return IMAGE_TYPES[path.split(".").pop()?.toLowerCase() ?? ""];

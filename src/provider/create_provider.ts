@@ -30,8 +30,10 @@ export interface CreateOptions {
 
 /** Builds the provider for one model of a configured entry. Rejects with a ReasonixError of exit "config". */
 export async function createProvider(options: CreateOptions): Promise<Provider> {
-  const kindOptions = await resolve(options);
+  const resolved = await resolve(options);
   const kind = await loadKind(options);
+  const { images } = kind;
+  const kindOptions = images ? { ...resolved, model: { ...resolved.model, images } } : resolved;
   const plain = await kind.create(kindOptions);
   const provider = kind.hasCalls ? plain : await inToolMode(plain, kindOptions.entry);
   if (options.record === undefined) return provider;

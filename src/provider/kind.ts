@@ -1,5 +1,6 @@
 import type { ProviderEntry } from "../config/mod.ts";
 import { after } from "../util/timer.ts";
+import type { ImageLimits } from "../util/image/fit_image.ts";
 import type { ModelInfo, Provider } from "./provider.ts";
 
 /** Time as the room sees it; tests hand in their own. */
@@ -54,6 +55,8 @@ export interface ProviderKind {
   create(options: KindOptions): Provider | Promise<Provider>;
   /** Its replies come as the agent gets them: calls are calls, whatever `tool_mode` says. */
   readonly hasCalls?: true;
+  /** What its servers take of images; absent = what nearly all do. */
+  readonly images?: ImageLimits;
   /** Identifiers of the models the endpoint offers. Rejects with a ReasonixError. */
   models?(options: KindOptions, signal?: AbortSignal): Promise<readonly string[]>;
 }

@@ -1,4 +1,5 @@
 import type { Chunk, Message, Prefix, Price } from "../core/mod.ts";
+import type { ImageLimits } from "../util/image/fit_image.ts";
 import type { ReasoningFacts, ResolvedEffort } from "./model/effort.ts";
 
 /** One concrete model at one vendor endpoint. */
@@ -16,6 +17,8 @@ export interface ModelInfo {
   readonly price?: Price;
   /** True when image parts may be sent. */
   readonly vision: boolean;
+  /** What a model that sees takes of images; absent = what nearly all do. */
+  readonly images?: ImageLimits;
   /** How it can be told how much to think; absent when nobody knows. */
   readonly reasoning?: ReasoningFacts;
   /** What the effort that was asked for comes to at this model; absent: none was. */

@@ -19,6 +19,7 @@ export { apply } from "./state/reduce.ts";
 export type { MessageKind } from "./state/messages.ts";
 export { repair } from "./state/repair.ts";
 export {
+  descriptionKey,
   emptyState,
   type MessageSource,
   openTurn,

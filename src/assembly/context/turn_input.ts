@@ -1,9 +1,11 @@
 import { loadRoughTokens, type ReferenceOptions, resolveReferences } from "../../context/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { type PreparedCall, ReasonixError, type Sayings, type UserInput } from "../../core/mod.ts";
+import type { LoadedConfig } from "../../config/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import type { RuleText } from "../../rule/mod.ts";
+import { type AdmitImages, takesImages } from "../vision/admission.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { grouped } from "../../view/mod.ts";
 
@@ -31,11 +33,15 @@ export interface TurnInputParts {
   readonly window: number | undefined;
   /** Reads a resource of an MCP server; absent: there are none. */
   readonly resource: ReferenceOptions["resource"] | undefined;
+  readonly loaded: LoadedConfig;
+  /** Looks at the images of the message. */
+  readonly images: { readonly admit: AdmitImages };
+  readonly signal: AbortSignal;
 }
 
 /** Records the instructions of the skill and adds what the text refers to. */
 export async function resolveInput(input: TurnInput, parts: TurnInputParts): Promise<UserInput> {
-  const { cwd, workspace, provider, recorder, gate, resource } = parts;
+  const { cwd, workspace, provider: { model }, recorder, gate, resource } = parts;
   const { skill, references = [], images = [], ...given } = input;
   const { readOnly: _mode, rules: _rules, model: _model, literal = false, ...rest } = given;
   if (skill !== undefined) await recorder.record({ type: "message.user", content: skill, origin: "context" });
@@ -43,24 +49,25 @@ export async function resolveInput(input: TurnInput, parts: TurnInputParts): Pro
     cwd,
     read: attachmentReader(gate, workspace),
     hidden: (path) => workspace.hidden(path),
-    vision: provider.model.vision,
+    vision: takesImages(model, parts.loaded),
     ...(resource ? { resource } : {}),
   });
   for (const text of found.notices) {
     await recorder.record({ type: "notice", level: "warning", code: "reference", text });
   }
-  if (images.length > 0 && !provider.model.vision) {
-    const { id } = provider.model;
+  if (images.length > 0 && !takesImages(model, parts.loaded)) {
+    const { id } = model;
     const text = `${id} takes no images: it is only told that there was one`;
     const said: Sayings = [["noImages", id]];
     await recorder.record({ type: "notice", level: "warning", code: "reference", text, said });
   }
-  const blocks = [...references, ...found.blocks];
+  const admitted = await parts.images.admit([...images, ...found.images], model, parts.signal);
+  const blocks = [...references, ...found.blocks, ...admitted.notes];
   await requireRoom([rest.text, ...blocks], parts);
   return {
     ...rest,
     references: blocks,
-    images: [...images, ...found.images],
+    images: admitted.images,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { Toolbox } from "../../agent/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
 import { loadMcp } from "../../mcp/mod.ts";
 import type { Decision, Gate, GateOptions, PermissionGate } from "../../permission/mod.ts";
@@ -8,13 +9,14 @@ import { buildGate } from "../access/gate.ts";
 import type { QuestionParts } from "../plugins/server_questions.ts";
 import type { PluginParts, RunPlugins } from "../plugins/run_plugins.ts";
 import type { AssemblyOptions } from "../run_options.ts";
+import { type AdmitImages, imageAdmission, takesImages, withAdmission } from "../vision/admission.ts";
 import { buildTools, type RunTools, type ToolParts } from "./tools.ts";
 
 const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "this run asks nobody" };
 
 interface GuardedToolParts
   extends
-    Omit<ToolParts, "permissionMode" | "confirm" | "scope" | "textInLines">,
+    Omit<ToolParts, "permissionMode" | "confirm" | "scope" | "textInLines" | "vision">,
     Required<Pick<GateOptions, "temporaryRules">> {
   readonly scope: RunScope;
   /** The session's model. */
@@ -26,6 +28,14 @@ export interface GuardedTools {
   readonly tools: RunTools;
   readonly gate: Gate & Partial<PermissionGate>;
   readonly plugins: RunPlugins | undefined;
+  /** The tools as the model calls them. */
+  readonly toolbox: Toolbox;
+  readonly images: {
+    /** Looks at the images of the user's messages. */
+    readonly admit: AdmitImages;
+    /** The model takes images, or somebody describes them. */
+    readonly vision: boolean;
+  };
 }
 
 const loadPlugins = lazy(() =>
@@ -48,12 +58,21 @@ export async function openGuardedTools(
   const confirm: PermissionGate["confirm"] | undefined = options.approver && !options.gate
     ? async (...question) => await gate.confirm?.(...question) ?? NOBODY_ASKED
     : undefined;
-  const textInLines = parts.provider.model.toolMode === "pseudo";
-  const tools = buildTools({ ...parts, textInLines, permissionMode, confirm });
+  const { model } = parts.provider;
+  const textInLines = model.toolMode === "pseudo";
+  const vision = takesImages(model, parts.loaded);
+  const tools = buildTools({ ...parts, vision, textInLines, permissionMode, confirm });
   const plugins = await openPlugins(options, { ...parts, guard: tools.guard, asker: options.asker });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules });
-  return { tools, gate, plugins };
+  const admit = imageAdmission(parts);
+  return {
+    tools,
+    gate,
+    plugins,
+    images: { admit, vision },
+    toolbox: withAdmission(tools.toolbox, admit, model),
+  };
 }
 
 async function openPlugins(

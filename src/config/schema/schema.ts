@@ -229,6 +229,10 @@ const ui = z.object({
 export const configSchema = z.object({
   default_model: key(text(), "Provider name, model, or `provider/model`; empty = the first provider."),
   agent_model: key(text(), "The same for runs that nobody attends (`run`, SDKs); empty = `default_model`."),
+  vision_model: key(
+    text(),
+    "Model, as `provider/model`, that describes images for a model that takes none; empty = nobody does.",
+  ),
   language: key(text(), "Language of the interface: `en` or `zh-CN`; empty = from the environment."),
   ui: key(z.prefault(ui, {}), "How the chat looks."),
   instructions: key(texts(), "Further instruction files, globs allowed.", {

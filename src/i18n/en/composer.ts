@@ -10,7 +10,7 @@ export const texts = {
   noTool:
     "Cannot read an image from the clipboard: none of the programs that can (wl-paste, xclip, pngpaste) is installed; save it as a file and name that with @",
   noImage: "There is no image in the clipboard",
-  tooBig: "The image in the clipboard has more than 5 MB; save it smaller and name the file with @",
+  tooBig: "The image in the clipboard has more than 32 MB; save it smaller and name the file with @",
   moreKeys: "… /help keys lists all of them",
   keyNames: { enter: "Enter", escape: "Esc", up: "Up", down: "Down", left: "Left", right: "Right" },
   keys: {

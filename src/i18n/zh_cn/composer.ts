@@ -11,7 +11,7 @@ export const texts: typeof en = {
   noTool:
     "无法读取剪贴板中的图片：没有安装可用的程序（wl-paste、xclip、pngpaste）；请先存成文件，再用 @ 引用",
   noImage: "剪贴板中没有图片",
-  tooBig: "剪贴板中的图片超过 5 MB；请缩小后保存为文件，再用 @ 引用",
+  tooBig: "剪贴板中的图片超过 32 MB；请缩小后保存为文件，再用 @ 引用",
   moreKeys: "… 全部按键见 /help keys",
   keyNames: { enter: "回车", escape: "Esc", up: "↑", down: "↓", left: "←", right: "→" },
   keys: {

@@ -1,6 +1,7 @@
 import type { ContentBlock, ReadResourceResult } from "@modelcontextprotocol/client";
 import type { ImagePart } from "../../core/mod.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
+import { MAX_IMAGE_FILE_BYTES } from "../../path/reference_text.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 
 /** Where content goes that is no text. */
@@ -13,7 +14,6 @@ export interface ContentPlace {
 
 /** Images that one answer may bring. */
 const MAX_IMAGES = 10;
-const MAX_IMAGE_CHARS = 7 * 1024 * 1024;
 
 /** Collects what a server answers: texts for the model, images apart, other data in files. */
 export class Content {
@@ -67,7 +67,7 @@ export class Content {
   }
 
   async #image(what: string, { mimeType, data }: { mimeType: string; data: string }): Promise<void> {
-    const fits = this.images.length < MAX_IMAGES && data.length <= MAX_IMAGE_CHARS;
+    const fits = this.images.length < MAX_IMAGES && data.length <= MAX_IMAGE_FILE_BYTES * 4 / 3;
     if (this.#place.vision && fits) {
       this.images.push({ mime: mimeType, data });
       this.texts.push(`[image: ${mimeType}]`);

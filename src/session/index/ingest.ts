@@ -165,12 +165,13 @@ class SessionWriter {
         this.#reset.run(id, event.seq, event.time ?? "", event.action ?? "fold", event.reason ?? "");
         break;
       case "message.end":
+      case "image.described":
         this.#spend(id, event);
         break;
     }
   }
 
-  #spend(id: number, event: EventOf<"message.end">): void {
+  #spend(id: number, event: EventOf<"message.end" | "image.described">): void {
     if (!event.usage) return;
     const { inputTokens, cachedTokens, outputTokens, reasoningTokens, cacheWriteTokens = 0 } = event.usage;
     const { currency = null, amount = null } = event.cost ?? {};

@@ -77,6 +77,8 @@ export function isUsable(value: unknown): value is Event {
   switch (event.type) {
     case "message.user":
       return isText(event.content);
+    case "image.described":
+      return isText(event.image) && isText(event.provider) && isText(event.model) && isText(event.text);
     case "message.end":
       return isText(event.content) && (event.calls === undefined || areCalls(event.calls));
     case "tool.end":

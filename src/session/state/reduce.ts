@@ -2,7 +2,7 @@ import { addSpending, addUsage, type Event, type EventOf, NO_USAGE } from "../..
 import { compact } from "./compact.ts";
 import type { EventPlace } from "./event_nodes.ts";
 import { kindOf, messageOf } from "./messages.ts";
-import { openTurn, type SessionState } from "./state.ts";
+import { descriptionKey, openTurn, type SessionState } from "./state.ts";
 
 /** Where the file has the event that is being applied, and whether its message is left there, too. */
 export interface Filed {
@@ -92,6 +92,10 @@ function applyFacts(state: SessionState, event: Event): void {
       break;
     case "session.rename":
       state.title = event.title;
+      break;
+    case "image.described":
+      if (event.text !== "") state.descriptions.set(descriptionKey(event), event.text);
+      if (event.usage) Object.assign(state, addSpending(state, event));
       break;
     case "message.end":
       if (event.usage) Object.assign(state, addSpending(state, event));

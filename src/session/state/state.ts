@@ -78,6 +78,8 @@ export interface SessionState {
   unpriced: number;
   /** Time of the turns that ended, rewound turns included. */
   durationMs: number;
+  /** What a model has said an image shows, by `provider/model` and the hash of the image. */
+  readonly descriptions: Map<string, string>;
   /** The server's count for the latest request of the conversation. */
   lastUsage: Usage | undefined;
   lastSeq: number;
@@ -126,6 +128,7 @@ export function emptyState(read?: EventReader): SessionState {
     lastSeq: 0,
     pending: new Map(),
     outOfBand: false,
+    descriptions: new Map(),
     events,
     head: -1,
   };
@@ -135,4 +138,11 @@ export function emptyState(read?: EventReader): SessionState {
 export function openTurn(state: SessionState): TurnRecord | undefined {
   const last = state.turns.at(-1);
   return last && last.to === undefined ? last : undefined;
+}
+
+/** The name of a description of an image among those of a session. */
+export function descriptionKey(
+  { provider, model, image }: Pick<EventOf<"image.described">, "provider" | "model" | "image">,
+): string {
+  return `${provider}/${model} ${image}`;
 }

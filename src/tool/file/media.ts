@@ -1,61 +1,5 @@
 /** Recognising files that are not text, by their first bytes. */
-
-export interface ImageInfo {
-  readonly mime: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
-  readonly width?: number;
-  readonly height?: number;
-}
-
-export function imageInfo(bytes: Uint8Array): ImageInfo | undefined {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (starts(bytes, [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])) {
-    return bytes.length < 24
-      ? { mime: "image/png" }
-      : sized("image/png", view.getUint32(16), view.getUint32(20));
-  }
-  if (ascii(bytes, 0, 4) === "GIF8") {
-    return bytes.length < 10
-      ? { mime: "image/gif" }
-      : sized("image/gif", view.getUint16(6, true), view.getUint16(8, true));
-  }
-  if (starts(bytes, [0xff, 0xd8, 0xff])) return jpegInfo(view);
-  if (ascii(bytes, 0, 4) === "RIFF" && ascii(bytes, 8, 4) === "WEBP") return webpInfo(bytes, view);
-  return undefined;
-}
-
-function sized(mime: ImageInfo["mime"], width: number, height: number): ImageInfo {
-  return { mime, width, height };
-}
-
-/** Walks the segments to the frame header, which holds the size (ITU T.81, B.2.2). */
-function jpegInfo(view: DataView): ImageInfo {
-  for (let at = 2; at + 9 < view.byteLength;) {
-    if (view.getUint8(at) !== 0xff) break;
-    const marker = view.getUint8(at + 1);
-    const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
-    if (isFrame) return sized("image/jpeg", view.getUint16(at + 7), view.getUint16(at + 5));
-    at += marker === 0xff ? 1 : 2 + view.getUint16(at + 2);
-  }
-  return { mime: "image/jpeg" };
-}
-
-function webpInfo(bytes: Uint8Array, view: DataView): ImageInfo {
-  if (bytes.length < 30) return { mime: "image/webp" };
-  switch (ascii(bytes, 12, 4)) {
-    case "VP8X":
-      return sized("image/webp", 1 + uint24(view, 24), 1 + uint24(view, 27));
-    case "VP8L": {
-      const bits = view.getUint32(21, true);
-      return sized("image/webp", 1 + (bits & 0x3fff), 1 + ((bits >>> 14) & 0x3fff));
-    }
-    default:
-      return sized("image/webp", view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff);
-  }
-}
-
-function uint24(view: DataView, at: number): number {
-  return view.getUint16(at, true) | (view.getUint8(at + 2) << 16);
-}
+import { ascii, starts } from "../../util/image/image_info.ts";
 
 const MAGIC: readonly (readonly [string, readonly number[]])[] = [
   ["PDF document", [0x25, 0x50, 0x44, 0x46, 0x2d]],
@@ -85,12 +29,4 @@ export function binaryKind(bytes: Uint8Array): string {
   if (ascii(bytes, 257, 5) === "ustar") return "tar archive";
   if (ascii(bytes, 4, 4) === "ftyp") return "MP4 or HEIF media";
   return MAGIC.find(([, magic]) => starts(bytes, magic))?.[0] ?? "unknown kind";
-}
-
-function starts(bytes: Uint8Array, magic: readonly number[]): boolean {
-  return magic.every((byte, index) => bytes[index] === byte);
-}
-
-function ascii(bytes: Uint8Array, at: number, length: number): string {
-  return String.fromCharCode(...bytes.subarray(at, at + length));
 }

@@ -1,7 +1,7 @@
 import type { ImagePart } from "../../../core/mod.ts";
+import { MAX_IMAGE_FILE_BYTES } from "../../../path/reference_text.ts";
 import { findProgram } from "../../../util/find_program.ts";
 
-const MAX_BYTES = 5 * 1024 * 1024;
 const LIMIT_MS = 3000;
 const WINDOWS = Deno.build.os === "windows";
 
@@ -37,7 +37,7 @@ function readers(env: (name: string) => string | undefined): ImageReader[] {
   ];
 }
 
-/** Why there is no image: no program could be asked, none is there, or it is too big (more than 5 MB). */
+/** Why there is no image: no program could be asked, none is there, or it is too big (more than 32 MB). */
 export type NoImage = "noTool" | "noImage" | "tooBig";
 
 export interface ClipboardSurroundings {
@@ -55,7 +55,9 @@ export async function clipboardImage({ env, cwd }: ClipboardSurroundings): Promi
   if (installed.length === 0) return "noTool";
   for (const { path, args } of installed) {
     const bytes = pngOf(await outputOf(path, args));
-    if (bytes) return bytes.length > MAX_BYTES ? "tooBig" : { mime: "image/png", data: bytes.toBase64() };
+    if (bytes) {
+      return bytes.length > MAX_IMAGE_FILE_BYTES ? "tooBig" : { mime: "image/png", data: bytes.toBase64() };
+    }
   }
   return "noImage";
 }
@@ -77,7 +79,7 @@ async function outputOf(program: string, args: readonly string[]): Promise<Uint8
 /** The image that a program has printed, as bytes or as AppleScript writes data. */
 function pngOf(output: Uint8Array): Uint8Array | undefined {
   if (isPng(output)) return output;
-  if (output.length > 4 * MAX_BYTES) return undefined;
+  if (output.length > 4 * MAX_IMAGE_FILE_BYTES) return undefined;
   const hex = /^«data PNGf([0-9A-F]+)»/i.exec(new TextDecoder().decode(output))?.[1];
   const bytes = hex === undefined || hex.length % 2 > 0 ? undefined : Uint8Array.fromHex(hex);
   return bytes && isPng(bytes) ? bytes : undefined;

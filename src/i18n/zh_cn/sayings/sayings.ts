@@ -168,6 +168,10 @@ const NOTICES = {
   damagedLines: (count, file, lines) => `跳过了 ${file} 中 ${count} 个损坏的行：${lines}`,
   ruleUnsaved: (rule, problem) => `规则 ${rule} 未能保存，只在本次会话中有效：${problem}`,
   skillRules: (skill) => `技能 ${skill} 的 allowed-tools 不生效：它来自项目，尚未用 \`reasonix trust\` 信任`,
+  imageLeftOut: (number, reason) => `图片 ${number} 未附上：${reason}`,
+  imageDescribed: (number, model, tokens, cost) =>
+    `图片 ${number} 由 ${model} 描述（${tokens} 个 token${cost === "" ? "" : `，${cost}`}）`,
+  imageUndescribed: (number, model, reason) => `${model} 未能描述图片 ${number}：${reason}`,
   noImages: (model) => `${model} 不接受图片：只会告诉它有一张图片`,
   serversStart: (names, seconds) => `首次启动 ${names}（最多等待 ${seconds} 秒）`,
   serversLate: (names, seconds) => `MCP：${names} 在 ${seconds} 秒后仍未就绪，其工具会在就绪后加入`,

@@ -1,3 +1,4 @@
+import type { ImageLimits } from "../../../util/image/fit_image.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
@@ -22,8 +23,18 @@ const VERSION = "2023-06-01";
 /** The end of a base URL that already names the version of the wire, or the path of messages. */
 const NAMED = /\/v1(?:\/messages)?$|\/messages$/;
 
+/** A longer edge than 2000 pixels is refused once there are many images, and base64 counts for the 5 MB. */
+const IMAGES: ImageLimits = {
+  types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
+  bytes: 3_900_000,
+  edge: 2000,
+  count: 100,
+  total: 24 * 1024 * 1024,
+};
+
 /** The Messages API, as spoken by Anthropic and those who are compatible with it. */
 export const anthropic: ProviderKind = {
+  images: IMAGES,
   create: createAnthropic,
   models: async (options, signal) => {
     const { listModels } = await import("../../wire/model_list.ts");

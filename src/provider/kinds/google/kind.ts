@@ -1,3 +1,4 @@
+import type { ImageLimits } from "../../../util/image/fit_image.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
@@ -21,8 +22,18 @@ const NAMED = /\/(?:models|openai)$/;
 /** Hosts of Vertex AI, where a command prints tokens, not keys. */
 const VERTEX = /(?:^|[.-])aiplatform\.googleapis\.com$/;
 
+/** All that stands in a request itself may have 20 MB; GIF is not among the types. */
+const IMAGES: ImageLimits = {
+  types: ["image/png", "image/jpeg", "image/webp"],
+  bytes: 7 * 1024 * 1024,
+  edge: 3072,
+  count: 3000,
+  total: 15 * 1024 * 1024,
+};
+
 /** Gemini's `streamGenerateContent`, as spoken by the Gemini API and by Vertex AI. */
 export const google: ProviderKind = {
+  images: IMAGES,
   create: createGoogle,
   models: async (options, signal) => {
     if (isVertex(options)) return [];

@@ -1,3 +1,4 @@
+import type { ImageLimits } from "../../../util/image/fit_image.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
@@ -15,8 +16,18 @@ const NOWHERE = `data:text/event-stream,${
 /** The end of a base URL that already names the path of responses. */
 const RESPONSES = /\/responses$/;
 
+/** What is larger is scaled down by the server. */
+const IMAGES: ImageLimits = {
+  types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
+  bytes: 15 * 1024 * 1024,
+  edge: 2048,
+  count: 500,
+  total: 40 * 1024 * 1024,
+};
+
 /** OpenAI's Responses API, as spoken by OpenAI, Azure, OpenRouter and local servers. */
 export const responses: ProviderKind = {
+  images: IMAGES,
   create: createResponses,
   models: async (options, signal) => {
     const { listModels } = await import("../../wire/model_list.ts");

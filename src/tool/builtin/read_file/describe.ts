@@ -1,33 +1,25 @@
 import type { ExistingFile } from "../../file/target.ts";
-import { binaryKind, type ImageInfo } from "../../file/media.ts";
+import { MAX_IMAGE_FILE_BYTES } from "../../../path/reference_text.ts";
+import type { ImageInfo } from "../../../util/image/image_info.ts";
+import { binaryKind } from "../../file/media.ts";
 import type { ToolContext, ToolResult } from "../../tool.ts";
 
-const MAX_IMAGE_BYTES = 5 * 1024 * 1024;
-
-/** The image itself for a model that sees, else what can be said about it. */
+/** The image itself for a model that sees, else what can be said about it. Without bytes it is too large. */
 export function describeImage(
   context: ToolContext,
   file: ExistingFile,
-  bytes: Uint8Array,
+  bytes: Uint8Array | undefined,
   image: ImageInfo,
 ): ToolResult {
   const kind = image.mime.slice("image/".length).toUpperCase();
   const size = image.width === undefined ? "" : `, ${image.width}×${image.height} pixels`;
-  const what = `${kind} image${size}, ${bytes.length} bytes`;
-  if (!context.settings.vision) {
-    return { content: `${file.shown}: ${what}; this model cannot see images`, summary: what };
+  const summary = `${kind} image${size}, ${bytes?.length ?? file.info.size} bytes`;
+  const what = `${file.shown}: ${summary}`;
+  if (!context.settings.vision) return { content: `${what}; this model cannot see images`, summary };
+  if (!bytes) {
+    return { content: `${what}; too large to show (at most ${MAX_IMAGE_FILE_BYTES})`, summary };
   }
-  if (bytes.length > MAX_IMAGE_BYTES) {
-    return {
-      content: `${file.shown}: ${what}; too large to show (at most ${MAX_IMAGE_BYTES})`,
-      summary: what,
-    };
-  }
-  return {
-    content: `${file.shown}: ${what}`,
-    summary: what,
-    images: [{ mime: image.mime, data: bytes.toBase64() }],
-  };
+  return { content: what, summary, images: [{ mime: image.mime, data: bytes.toBase64() }] };
 }
 
 export function describeBinary(file: ExistingFile, bytes: Uint8Array): ToolResult {

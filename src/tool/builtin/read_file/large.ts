@@ -1,12 +1,14 @@
 import { type ExistingFile, type Target } from "../../file/target.ts";
 import { ReasonixError } from "../../../core/mod.ts";
-import { imageInfo } from "../../file/media.ts";
+import { MAX_IMAGE_FILE_BYTES } from "../../../path/reference_text.ts";
+import { imageInfo } from "../../../util/image/image_info.ts";
+import { readBytes } from "../../file/read_bytes.ts";
 import { osReason } from "../../file/os_reason.ts";
 import { stampOf } from "../../file/text_file.ts";
 import { detectEncoding, type Encoding } from "../../text/encoding.ts";
 import { eolStyle } from "../../text/eol.ts";
 import type { ToolContext, ToolResult } from "../../tool.ts";
-import { describeBinary } from "./describe.ts";
+import { describeBinary, describeImage } from "./describe.ts";
 import { LineWindow, type Page, showPage } from "./page.ts";
 
 const CHUNK_BYTES = 256 * 1024;
@@ -19,7 +21,12 @@ export async function readLarge(context: ToolContext, file: ExistingFile, page: 
   await context.paths.verifyOpened?.(handle, file.path);
   const chunk = new Uint8Array(CHUNK_BYTES);
   const first = chunk.slice(0, await handle.read(chunk) ?? 0);
-  const found = imageInfo(first) ? undefined : detectEncoding(first, false);
+  const image = imageInfo(first);
+  if (image) {
+    const fits = file.info.size <= MAX_IMAGE_FILE_BYTES;
+    return describeImage(context, file, fits ? await readBytes(file, context) : undefined, image);
+  }
+  const found = detectEncoding(first, false);
   if (!found) return describeBinary(file, first);
   const decoder = new TextDecoder(labelOf(found.encoding), { ignoreBOM: false });
   const head = decoder.decode(first, { stream: true });

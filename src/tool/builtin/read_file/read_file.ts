@@ -2,7 +2,7 @@ import { failure, type ToolContext, type ToolResult } from "../../tool.ts";
 import { readBytes } from "../../file/read_bytes.ts";
 import { resolveRead, statRegular } from "../../file/target.ts";
 import { decodeRemembering, stampOf } from "../../file/text_file.ts";
-import { imageInfo } from "../../file/media.ts";
+import { imageInfo } from "../../../util/image/image_info.ts";
 import { describeBinary, describeImage } from "./describe.ts";
 import { LineWindow, type Page, showPage } from "./page.ts";
 import { readLarge } from "./large.ts";
