@@ -44,14 +44,11 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [], toolMode });
   const parts = { paths, loaded, scope, workspace, session, recorder, inputs, registry, asker };
   const rules = { provider, temporaryRules: skillRules.current };
-  const { tools, gate, plugins, images, toolbox } = await openGuardedTools(options, {
-    ...parts,
-    ...rules,
-  });
+  const { tools, gate, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const context = await manageContext({ ...parts, model, plugins });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
   const warming: Promise<unknown>[] = [];
-  const turn = { provider, gate, toolbox, ...turnRules(config, options, toolMode) };
+  const turn = { provider, gate, toolbox: tools.toolbox, ...turnRules(config, options, toolMode) };
   const controller = new Controller(recorder, {
     ...turn,
     checkpointer,
@@ -66,7 +63,6 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     provider,
     controller,
     gate,
-    images,
     checkpointer,
     window: model.choice?.entry.context_window,
     answerForm: options.answerForm,

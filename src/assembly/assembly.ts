@@ -20,16 +20,14 @@ import type { PromptInputs } from "./context/prompt_inputs.ts";
 import { providerOf } from "./provider.ts";
 import type { RuleText } from "../rule/mod.ts";
 import type { RunSession } from "./session/session.ts";
-import type { RunTools } from "./tools/tools.ts";
-import { resolveInput, type TurnInput, type TurnInputParts } from "./context/turn_input.ts";
+import type { GuardedTools } from "./tools/guarded_tools.ts";
+import { resolveInput, type TurnInput } from "./context/turn_input.ts";
 
 /** The parts of a run, connected. */
 export interface AssemblyParts extends OpeningParts {
   readonly session: RunSession;
   readonly controller: Controller;
   readonly gate: Gate;
-  /** Looks at the images of a message; `vision`: the model takes them, or somebody describes them. */
-  readonly images: TurnInputParts["images"] & { readonly vision: boolean };
   readonly checkpointer: Pick<TurnCheckpoints, "open">;
   /** Tokens that a conversation of the model can have, where declared. */
   readonly window: number | undefined;
@@ -50,7 +48,7 @@ export interface AssemblyParts extends OpeningParts {
   /** What a turn needs beyond its conversation; nothing that acts between steps. */
   readonly turn: ControlledParts;
   /** The background of the tools. */
-  readonly tools: Pick<RunTools, "close" | "ended">;
+  readonly tools: Pick<GuardedTools["tools"], "close" | "ended" | "images">;
 }
 
 /** The facts that a front end shows of a session that begins. */
@@ -116,7 +114,7 @@ export class Assembly implements AsyncDisposable {
 
   /** How servers give what goes into a message. */
   get attachments(): { readonly vision: boolean; readonly directory: string } {
-    return { vision: this.#parts.images.vision, directory: `${this.session.paths.dir}/outputs` };
+    return { vision: this.#parts.tools.images.vision, directory: `${this.session.paths.dir}/outputs` };
   }
 
   /** Tokens that a conversation of the model can have, where declared. */
@@ -181,7 +179,8 @@ export class Assembly implements AsyncDisposable {
       const provider = other ?? this.provider;
       const desk = { ...this.attachments, signal: signal ?? new AbortController().signal };
       const resource = this.#parts.plugins?.resourceReader(desk);
-      const more = { cwd, recorder, provider, resource, signal: desk.signal };
+      const { admit } = this.#parts.tools.images;
+      const more = { cwd, recorder, provider, resource, admit, signal: desk.signal };
       const resolved = await resolveInput(turn, { ...this.#parts, ...more });
       throwIfStopped(signal);
       this.#parts.allowInTurn(turn.rules ?? []);

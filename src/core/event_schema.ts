@@ -21,6 +21,8 @@ const providerPart = z.object({
   data: z.unknown(),
 });
 const cost = z.object({ amount: z.number(), currency: z.string() });
+/** What one request took. */
+const spent = { usage: z.optional(usage), cost: z.optional(cost), durationMs: z.number() };
 const finishReason = z.enum(["stop", "tool_calls", "length", "content_filter", "unknown"]);
 const toolSchema = z.object({
   name: z.string(),
@@ -126,9 +128,7 @@ export const EVENT_KINDS = {
     provider: z.string(),
     model: z.string(),
     text: z.string(),
-    usage: z.optional(usage),
-    cost: z.optional(cost),
-    durationMs: z.number(),
+    ...spent,
   }),
   /** The model begins to answer. Live only. */
   "message.start": z.object({ step: z.number(), model: z.string() }),
@@ -156,9 +156,7 @@ export const EVENT_KINDS = {
     finish: z.optional(finishReason),
     /** The reply broke off; content is what was shown. */
     interrupted: z.optional(z.boolean()),
-    usage: z.optional(usage),
-    cost: z.optional(cost),
-    durationMs: z.number(),
+    ...spent,
   }),
   /** A call was allowed and begins. */
   "tool.start": z.object({

@@ -35,7 +35,7 @@ export interface TurnInputParts {
   readonly resource: ReferenceOptions["resource"] | undefined;
   readonly loaded: LoadedConfig;
   /** Looks at the images of the message. */
-  readonly images: { readonly admit: AdmitImages };
+  readonly admit: AdmitImages;
   readonly signal: AbortSignal;
 }
 
@@ -61,7 +61,7 @@ export async function resolveInput(input: TurnInput, parts: TurnInputParts): Pro
     const said: Sayings = [["noImages", id]];
     await recorder.record({ type: "notice", level: "warning", code: "reference", text, said });
   }
-  const admitted = await parts.images.admit([...images, ...found.images], model, parts.signal);
+  const admitted = await parts.admit([...images, ...found.images], model, parts.signal);
   const blocks = [...references, ...found.blocks, ...admitted.notes];
   await requireRoom([rest.text, ...blocks], parts);
   return {

@@ -23,19 +23,23 @@ interface GuardedToolParts
   readonly provider: Provider;
 }
 
+/** How images get into the conversation. */
+export interface ImageWays {
+  /** Looks at the images of a message. */
+  readonly admit: AdmitImages;
+  /** The model takes images, or somebody describes them. */
+  readonly vision: boolean;
+}
+
 /** The tools of a run, the gate that judges their calls, and the plugins that bring further ones. */
 export interface GuardedTools {
-  readonly tools: RunTools;
+  readonly tools: Omit<RunTools, "toolbox"> & {
+    /** As the model calls them. */
+    readonly toolbox: Toolbox;
+    readonly images: ImageWays;
+  };
   readonly gate: Gate & Partial<PermissionGate>;
   readonly plugins: RunPlugins | undefined;
-  /** The tools as the model calls them. */
-  readonly toolbox: Toolbox;
-  readonly images: {
-    /** Looks at the images of the user's messages. */
-    readonly admit: AdmitImages;
-    /** The model takes images, or somebody describes them. */
-    readonly vision: boolean;
-  };
 }
 
 const loadPlugins = lazy(() =>
@@ -65,14 +69,9 @@ export async function openGuardedTools(
   const plugins = await openPlugins(options, { ...parts, guard: tools.guard, asker: options.asker });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules });
-  const admit = imageAdmission(parts);
-  return {
-    tools,
-    gate,
-    plugins,
-    images: { admit, vision },
-    toolbox: withAdmission(tools.toolbox, admit, model),
-  };
+  const images = { vision, admit: imageAdmission(parts) };
+  const toolbox = withAdmission(tools.toolbox, images.admit, model);
+  return { tools: { ...tools, toolbox, images }, gate, plugins };
 }
 
 async function openPlugins(

@@ -98,7 +98,7 @@ Deno.test({
     assertEquals(await clipboard(good, {}), "noTool");
     assertEquals(await clipboard({}, wayland), "noTool");
     assertEquals(await clipboard(good, wayland, "here"), "noTool");
-    const big = { "wl-paste": `printf '${PNG}'; head -c 6000000 /dev/zero` };
+    const big = { "wl-paste": `printf '${PNG}'; head -c 34000000 /dev/zero` };
     assertEquals(await clipboard(big, wayland), "tooBig");
   },
 });
