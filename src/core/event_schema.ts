@@ -21,7 +21,6 @@ const providerPart = z.object({
   data: z.unknown(),
 });
 const cost = z.object({ amount: z.number(), currency: z.string() });
-/** What one request took. */
 const spent = { usage: z.optional(usage), cost: z.optional(cost), durationMs: z.number() };
 const finishReason = z.enum(["stop", "tool_calls", "length", "content_filter", "unknown"]);
 const toolSchema = z.object({
@@ -121,9 +120,8 @@ export const EVENT_KINDS = {
     /** The author: the user, or the harness on one of its declared occasions. */
     origin: z.enum(["user", "context", "reminder", "continue", "steer", "summary"]),
   }),
-  /** Another model has described an image for one that takes none; an empty text is none, and may cost. */
+  /** Another model has described an image (its SHA-256) for one that takes none; an empty text is none. */
   "image.described": z.object({
-    /** SHA-256 of the image as it was sent, in hexadecimal digits. */
     image: z.string(),
     provider: z.string(),
     model: z.string(),
