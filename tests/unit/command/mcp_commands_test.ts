@@ -61,7 +61,7 @@ Deno.test("/mcp tells of servers, restarts them, and switches them off and on fo
     await session.servers?.start();
     const tools = () => session.servers?.tools().filter(({ name }) => name.startsWith("mcp__docs")).length;
     await chat.type("/mcp");
-    assertStringIncludes(chat.takeSaid(), "exit code 3");
+    assertStringIncludes(chat.takeSaid(), locale === "en" ? "exit code 3" : "退出码 3");
     await chat.type("/mcp docs");
     assertStringIncludes(chat.takeSaid(), "scripted://page/{number}");
     await chat.type("/mcp off docs");
