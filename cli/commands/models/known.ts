@@ -1,5 +1,6 @@
 import { type LoadedConfig, type ProviderEntry, withModelSettings } from "../../../src/config/mod.ts";
 import type { Price, Rates } from "../../../src/core/mod.ts";
+import type { Texts } from "../../../src/i18n/mod.ts";
 import { factsOf, type FoundFacts, type ModelInfo, modelInfo } from "../../../src/provider/mod.ts";
 
 /** A model with what is known of it. */
@@ -27,24 +28,23 @@ export async function knownModel(
 }
 
 /** The levels of effort that a model has, for people; undefined where nobody knows. */
-export function effortText({ reasoning }: ModelInfo): string | undefined {
+export function effortText({ reasoning }: ModelInfo, texts: Texts["models"]): string | undefined {
   if (!reasoning) return undefined;
   const { thinks, levels = [], budget, toggle } = reasoning;
-  if (!thinks) return "does not think";
+  if (!thinks) return texts.thinksNot;
   const off = (toggle || budget?.min === 0) && !levels.includes("none") ? ["none"] : [];
   if (levels.length > 0) return [...off, ...levels].join(" ");
-  if (budget) return off.length > 0 ? "any" : "any but none";
-  return toggle ? "none, or thinking" : "thinks as it likes";
+  if (budget) return off.length > 0 ? texts.anyEffort : texts.anyButNone;
+  return toggle ? texts.toggle : texts.asItLikes;
 }
 
 /** "2.50 in, 0.25 cached, 3.13 written, 15 out". */
-export function ratesText({ input, cachedInput, cacheWrite, output }: Rates): string {
-  return [
-    `${input} in`,
-    ...(cachedInput === input ? [] : [`${cachedInput} cached`]),
-    ...(cacheWrite === undefined ? [] : [`${cacheWrite} written`]),
-    `${output} out`,
-  ].join(", ");
+export function ratesText(
+  { input, cachedInput, cacheWrite, output }: Rates,
+  texts: Texts["models"],
+): string {
+  const cached = cachedInput === input ? "" : String(cachedInput);
+  return texts.rates(String(input), cached, String(cacheWrite ?? ""), String(output));
 }
 
 /** The day of a price, as it stands behind it. */

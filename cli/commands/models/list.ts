@@ -3,6 +3,8 @@ import { modelsOf, type ProviderEntry } from "../../../src/config/mod.ts";
 import { loadModels } from "../../../src/command/mod.ts";
 import { tableModels } from "../../../src/provider/mod.ts";
 import { grouped } from "../../../src/view/mod.ts";
+import type { Texts } from "../../../src/i18n/mod.ts";
+import { textsFor } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { outputWidth, printableJson, table } from "../../terminal/table.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
@@ -27,32 +29,39 @@ export async function list(this: CliContext, flags: ListFlags): Promise<void> {
     ),
   );
   const all = known.flat();
+  const texts = await textsFor("models", this, loaded);
   this.process.stdout.write(
-    flags.json ? `${printableJson(JSON.stringify(all.map(knownModelJson), null, 2))}\n` : listText(all),
+    flags.json
+      ? `${printableJson(JSON.stringify(all.map(knownModelJson), null, 2))}\n`
+      : listText(all, texts),
   );
 }
 
-function listText(all: readonly KnownModel[]): string {
-  if (all.length === 0) return "No model is configured; reasonix setup sets one up\n";
+function listText(all: readonly KnownModel[], texts: Texts["models"]): string {
+  if (all.length === 0) return `${texts.noModel}\n`;
+  const { columns, unknown } = texts;
   const width = outputWidth();
   const text = table(
-    ["MODEL", "WINDOW", "REPLY", "IMAGES", "IN", "CACHED", "OUT", "PER MILLION", "EFFORT"],
+    Object.values(columns),
     all.map(({ name, entry, info, facts }) => {
       const { contextWindow, outputLimit, price } = info;
       const sees = entry.vision ?? facts?.vision;
       return [
         name,
-        contextWindow === undefined ? "unknown" : grouped(contextWindow),
-        outputLimit === undefined ? "unknown" : grouped(outputLimit),
-        sees === undefined ? "unknown" : sees ? "yes" : "no",
-        price ? String(price.input) : "unknown",
+        contextWindow === undefined ? unknown : grouped(contextWindow),
+        outputLimit === undefined ? unknown : grouped(outputLimit),
+        sees === undefined ? unknown : sees ? texts.yes : texts.no,
+        price ? String(price.input) : unknown,
         price ? String(price.cachedInput) : "",
         price ? String(price.output) : "",
         price ? [price.currency, price.date ?? ""].join(" ").trim() : "",
-        effortText(info) ?? "unknown",
+        effortText(info, texts) ?? unknown,
       ];
     }),
-    { right: ["WINDOW", "REPLY", "IN", "CACHED", "OUT"], ...(width === undefined ? {} : { width }) },
+    {
+      right: [columns.window, columns.reply, columns.input, columns.cached, columns.output],
+      ...(width === undefined ? {} : { width }),
+    },
   );
-  return `${text}Long requests and writing to the cache may cost more: reasonix models show MODEL\n`;
+  return `${text}${texts.mayCostMore}\n`;
 }

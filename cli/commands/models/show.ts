@@ -1,6 +1,8 @@
 import { loadTrustedConfig } from "../../../src/assembly/mod.ts";
 import { resolveModel } from "../../../src/config/mod.ts";
 import { grouped } from "../../../src/view/mod.ts";
+import type { Texts } from "../../../src/i18n/mod.ts";
+import { textsFor } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { printableJson, table } from "../../terminal/table.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
@@ -17,52 +19,50 @@ export async function show(
   const loaded = await loadTrustedConfig(options, { ignoreUntrusted: true });
   const { entry, model } = resolveModel(loaded.config, reference);
   const known = await knownModel(loaded, entry, model);
+  const texts = await textsFor("models", this, loaded);
   const text = flags.json
     ? `${printableJson(JSON.stringify(knownModelJson(known), null, 2))}\n`
-    : table(["MODEL", known.name], rows(known));
+    : table([texts.columns.model, known.name], rows(known, texts));
   this.process.stdout.write(text);
 }
 
-const UNKNOWN = "unknown";
-
-function rows({ entry, info, facts }: KnownModel): string[][] {
+function rows({ entry, info, facts }: KnownModel, texts: Texts["models"]): string[][] {
+  const { rows: names, unknown } = texts;
   const { contextWindow, outputLimit, price } = info;
-  const said = (declared: unknown) => declared === undefined ? "" : " (your configuration)";
+  const said = (declared: unknown) => declared === undefined ? "" : texts.yours;
   const window = contextWindow === undefined
-    ? UNKNOWN
+    ? unknown
     : contextWindow === 0
-    ? "compaction is off"
-    : `${grouped(contextWindow)} tokens`;
+    ? texts.noCompaction
+    : texts.tokens(grouped(contextWindow));
   return [
-    ["kind", entry.kind],
-    ["address", entry.base_url],
-    ["window", window + said(entry.context_window)],
+    [names.kind, entry.kind],
+    [names.address, entry.base_url],
+    [names.window, window + said(entry.context_window)],
     [
-      "reply",
-      outputLimit === undefined
-        ? UNKNOWN
-        : `up to ${grouped(outputLimit)} tokens${said(entry.max_output_tokens)}`,
+      names.reply,
+      outputLimit === undefined ? unknown : texts.upTo(grouped(outputLimit)) + said(entry.max_output_tokens),
     ],
-    ["images", yes(entry.vision ?? facts?.vision) + said(entry.vision)],
-    ["tools", yes(facts?.tools)],
-    ["effort", (effortText(info) ?? UNKNOWN) + said(entry.efforts)],
+    [names.images, yes(entry.vision ?? facts?.vision, texts) + said(entry.vision)],
+    [names.tools, yes(facts?.tools, texts)],
+    [names.effort, (effortText(info, texts) ?? unknown) + said(entry.efforts)],
     [
-      "price",
+      names.price,
       price
-        ? `${ratesText(price)} ${price.currency} per million tokens${dayText(price)}${said(entry.price)}`
-        : UNKNOWN,
+        ? texts.perMillion(ratesText(price, texts), price.currency, dayText(price)) + said(entry.price)
+        : unknown,
     ],
     ...(price?.tiers ?? []).map((tier) => [
       "",
-      `${ratesText(tier)} where the input is above ${grouped(tier.above)} tokens`,
+      texts.above(ratesText(tier, texts), grouped(tier.above)),
     ]),
     ...(facts?.price?.cacheWrite1h === undefined || entry.price
       ? []
-      : [["", `written for an hour (cache_ttl = "1h"): ${facts.price.cacheWrite1h}`]]),
-    ["table", facts ? `${facts.date}, ${facts.source}` : "none: nobody told of this model"],
+      : [["", texts.forAnHour(String(facts.price.cacheWrite1h))]]),
+    [names.table, facts ? `${facts.date}, ${facts.source}` : texts.noTable],
   ];
 }
 
-function yes(value: boolean | undefined): string {
-  return value === undefined ? UNKNOWN : value ? "yes" : "no";
+function yes(value: boolean | undefined, texts: Texts["models"]): string {
+  return value === undefined ? texts.unknown : value ? texts.yes : texts.no;
 }

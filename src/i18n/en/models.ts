@@ -1,0 +1,55 @@
+/** What `reasonix models` says. */
+export const texts = {
+  unknown: "unknown",
+  yes: "yes",
+  no: "no",
+  columns: {
+    model: "MODEL",
+    window: "WINDOW",
+    reply: "REPLY",
+    images: "IMAGES",
+    input: "IN",
+    cached: "CACHED",
+    output: "OUT",
+    unit: "PER MILLION",
+    effort: "EFFORT",
+  },
+  rows: {
+    kind: "kind",
+    address: "address",
+    window: "window",
+    reply: "reply",
+    images: "images",
+    tools: "tools",
+    effort: "effort",
+    price: "price",
+    table: "table",
+  },
+  noModel: "No model is configured; reasonix setup sets one up",
+  mayCostMore: "Long requests and writing to the cache may cost more: reasonix models show MODEL",
+  yours: " (your configuration)",
+  noCompaction: "compaction is off",
+  tokens: (count: string) => `${count} tokens`,
+  upTo: (count: string) => `up to ${count} tokens`,
+  rates: (input: string, cached: string, written: string, output: string) =>
+    [`${input} in`, cached && `${cached} cached`, written && `${written} written`, `${output} out`]
+      .filter((part) => part !== "").join(", "),
+  perMillion: (rates: string, currency: string, day: string) =>
+    `${rates} ${currency} per million tokens${day}`,
+  above: (rates: string, tokens: string) => `${rates} where the input is above ${tokens} tokens`,
+  forAnHour: (price: string) => `written for an hour (cache_ttl = "1h"): ${price}`,
+  noTable: "none: nobody told of this model",
+  thinksNot: "does not think",
+  anyEffort: "any",
+  anyButNone: "any but none",
+  toggle: "none, or thinking",
+  asItLikes: "thinks as it likes",
+  kept: (models: string, providers: string, file: string) =>
+    `${models} models of ${providers} providers are kept in ${file}`,
+  skipped: (count: string) => `; ${count} could not be read`,
+  notFetched: (url: string, why: string) => `Cannot fetch ${url}: ${why}`,
+  notFetchedRemedy:
+    "check the network, or give a file with --from; the tables that are there stay as they are",
+  notRead: (path: string, why: string) => `Cannot read ${path}: ${why}`,
+  notReadRemedy: "give a file or an address in the format of https://models.dev/api.json",
+};
