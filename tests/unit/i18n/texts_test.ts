@@ -134,6 +134,7 @@ const NAMES = new Set([
   "restart",
   "off",
   "add",
+  "models",
 ]);
 
 function englishWords(text: string): string[] {

@@ -1,4 +1,4 @@
-import type { texts as en } from "../en/models.ts";
+import type { texts as en } from "../../en/cli/model_tables.ts";
 
 export const texts: typeof en = {
   unknown: "不详",
@@ -27,7 +27,7 @@ export const texts: typeof en = {
     table: "模型表",
   },
   noModel: "没有配置模型；请运行 reasonix setup",
-  mayCostMore: "长请求和写入缓存可能更贵：`reasonix models show` 模型",
+  mayCostMore: "长请求和写入缓存可能更贵：reasonix models show 模型",
   yours: "（你的配置）",
   noCompaction: "不压缩",
   tokens: (count) => `${count} 个词元`,
