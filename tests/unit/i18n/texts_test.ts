@@ -135,6 +135,7 @@ const NAMES = new Set([
   "off",
   "add",
   "models",
+  "none",
 ]);
 
 function englishWords(text: string): string[] {
