@@ -150,14 +150,14 @@ export function onlyFor(
   entry: string,
   apart: readonly string[] = [],
 ): readonly Chunk[] {
-  const rootOf = (name: string) => {
-    const root = chunks.find(({ body }) => body.includes(`exports.${name} = `));
-    if (!root) throw new Error(`Cannot find the chunk that exports ${name}`);
-    return root.id;
+  const rootsOf = (name: string) => {
+    const roots = chunks.filter(({ body }) => body.includes(`exports.${name} = `));
+    if (roots.length === 0) throw new Error(`Cannot find a chunk that exports ${name}`);
+    return roots.map(({ id }) => id);
   };
-  const roots = names.map(rootOf);
+  const roots = names.flatMap(rootsOf);
   const others = reachedFrom([entry], chunks, roots);
-  const own = reachedFrom(roots, chunks, apart.map(rootOf));
+  const own = reachedFrom(roots, chunks, apart.flatMap(rootsOf));
   return chunks.filter(({ id }) => own.has(id) && !others.has(id));
 }
 

@@ -30,8 +30,7 @@ export interface CreateOptions {
 
 /** Builds the provider for one model of a configured entry. Rejects with a ReasonixError of exit "config". */
 export async function createProvider(options: CreateOptions): Promise<Provider> {
-  const resolved = await resolve(options);
-  const kind = await loadKind(options);
+  const [kind, resolved] = await Promise.all([loadKind(options), resolve(options)]);
   const { images } = kind;
   const kindOptions = images ? { ...resolved, model: { ...resolved.model, images } } : resolved;
   const plain = await kind.create(kindOptions);
