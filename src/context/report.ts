@@ -1,4 +1,4 @@
-import type { Message, Prefix } from "../core/mod.ts";
+import type { AssistantMessage, Message, Prefix } from "../core/mod.ts";
 import type { SessionState } from "../session/mod.ts";
 import { isSummary } from "./compaction/summary_message.ts";
 import { triggerOf } from "./compaction/options.ts";
@@ -24,7 +24,7 @@ export interface ReportInput {
   readonly windowSource?: string;
   readonly compaction: { readonly auto: boolean; readonly ratio: number };
   readonly maxOutputTokens?: number;
-  readonly sendsReasoning?: boolean;
+  readonly sendsReasoning?: (message: AssistantMessage) => boolean;
   /** Tokens of the next request as the server counted them for this report. */
   readonly exact?: number | undefined;
   /** The head as it is sent, where that is another one. */
@@ -99,7 +99,7 @@ const ORDER: readonly ContextCategory[] = [
 export async function contextReport(input: ReportInput): Promise<ContextReport> {
   const counter = new TokenCounter({
     model: input.model,
-    ...(input.sendsReasoning ? { reasoning: true } : {}),
+    sendsReasoning: input.sendsReasoning,
     sentPrefix: input.sentPrefix,
   });
   await counter.load();

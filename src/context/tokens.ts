@@ -1,11 +1,11 @@
-import type { Message, Prefix } from "../core/mod.ts";
+import type { AssistantMessage, Message, Prefix } from "../core/mod.ts";
 import { encodingOf, loadTokenizer, roughTokens, type Tokenizer } from "./tokenizer.ts";
 
 export interface TokenCounterOptions {
   /** Model whose vocabulary is used when one is loaded. */
   readonly model: string;
-  /** True when earlier reasoning is sent back and so takes room. */
-  readonly reasoning?: boolean;
+  /** Tells whether the reasoning of a reply is sent back and so takes room; absent: of none. */
+  readonly sendsReasoning?: ((message: AssistantMessage) => boolean) | undefined;
   /** The head as it is sent, where that is another one. */
   readonly sentPrefix?: ((prefix: Prefix) => Prefix) | undefined;
 }
@@ -101,7 +101,9 @@ export class TokenCounter {
       for (const call of message.calls ?? []) {
         tokens += PER_CALL + this.text(call.name) + this.text(call.arguments);
       }
-      if (this.#options.reasoning && message.reasoning) tokens += this.text(message.reasoning);
+      if (message.reasoning && this.#options.sendsReasoning?.(message)) {
+        tokens += this.text(message.reasoning);
+      }
     } else tokens += (message.images?.length ?? 0) * PER_IMAGE;
     return tokens;
   }

@@ -7,6 +7,7 @@ import { loadArchive } from "../../session/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
 import type { RunPlugins } from "../plugins/run_plugins.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
+import { sendsReasoning } from "../../provider/mod.ts";
 import { providerOf, type RunModel } from "../provider.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "../session/session.ts";
@@ -81,7 +82,7 @@ async function openCompaction(sources: ContextManagerParts, window: () => number
     window,
     describe: registry.describe,
     archive: async (messages) => (await loadArchive()).writeArchive(session.paths, messages, new Date()),
-    sendsReasoning: choice?.entry.compat.reasoning_field !== undefined,
+    sendsReasoning: (message) => sendsReasoning(message, provider.model, choice?.entry.compat),
     ...(summary_model === "" ? {} : { summaryProvider: () => providerOf(loaded, summary_model) }),
     ...(carry ? { carry } : {}),
   });

@@ -3,7 +3,7 @@ import { type ContextReport, loadReport } from "../../context/mod.ts";
 import { type Message, type Prefix, ReasonixError } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { type McpServers, namePrefix } from "../../mcp/mod.ts";
-import { loadTaughtPrefix, modelInfo } from "../../provider/mod.ts";
+import { loadTaughtPrefix, modelInfo, sendsReasoning } from "../../provider/mod.ts";
 import type { SessionState } from "../../session/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
@@ -56,7 +56,7 @@ export async function contextReportOf(
     window: asked?.tokens ?? info.contextWindow ?? 0,
     compaction: { auto, ratio },
     sentPrefix,
-    sendsReasoning: entry.compat.reasoning_field !== undefined,
+    sendsReasoning: (message) => sendsReasoning(message, info, entry.compat),
     ...(inputs.catalogue === undefined ? {} : { catalogue: inputs.catalogue }),
     ...(!asked && info.contextWindow === undefined ? {} : { windowSource: source }),
     ...(info.maxOutputTokens === undefined ? {} : { maxOutputTokens: info.maxOutputTokens }),

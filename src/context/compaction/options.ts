@@ -1,4 +1,4 @@
-import type { Message, NewEvent, Prefix, PreparedCall, ToolCall } from "../../core/mod.ts";
+import type { AssistantMessage, Message, NewEvent, Prefix, PreparedCall, ToolCall } from "../../core/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import type { SessionState } from "../../session/mod.ts";
 
@@ -41,8 +41,8 @@ export interface CompactionOptions {
    * pinned.
    */
   readonly carry?: (message: Message) => string | undefined;
-  /** True when earlier reasoning is sent back to the model. */
-  readonly sendsReasoning?: boolean;
+  /** Tells whether the reasoning of a reply is sent back to the model; absent: of none. */
+  readonly sendsReasoning?: (message: AssistantMessage) => boolean;
 }
 
 /** The ways of making room, best first. `none`: nothing could be left out. */

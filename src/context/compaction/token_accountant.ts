@@ -27,7 +27,7 @@ export class TokenAccountant {
     this.#options = options;
     this.counter = new TokenCounter({
       model: options.provider.model.id,
-      ...(options.sendsReasoning ? { reasoning: true } : {}),
+      sendsReasoning: options.sendsReasoning,
       sentPrefix: options.provider.sentPrefix,
     });
   }

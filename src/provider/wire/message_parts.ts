@@ -1,4 +1,5 @@
 import type { AssistantMessage, ImagePart, Message, ProviderPart } from "../../core/mod.ts";
+import type { ProviderEntry } from "../../config/mod.ts";
 import { isRecord, parseJson, safeText } from "../../util/json.ts";
 import type { ModelInfo } from "../provider.ts";
 
@@ -62,6 +63,22 @@ export function foreignSources(
       ),
     ),
   ];
+}
+
+/** Kinds of parts beside which no thought goes back: Gemini tells them to people and signs what it says. */
+const WITHOUT_THOUGHTS: ReadonlySet<string> = new Set([TEXT_CALLS, "google"]);
+
+/**
+ * Reports whether the reasoning of a reply goes back to a model: under a field of chat completions, or in the
+ * signed or encrypted parts that its own wire brought.
+ */
+export function sendsReasoning(
+  message: AssistantMessage,
+  model: Pick<ModelInfo, "provider" | "id">,
+  { reasoning_field: field, reasoning_scope: scope }: Partial<ProviderEntry["compat"]> = {},
+): boolean {
+  if (field !== undefined) return scope === "all" || (message.calls?.length ?? 0) > 0;
+  return message.parts?.some((part) => !WITHOUT_THOUGHTS.has(part.kind) && isFrom(part, model)) ?? false;
 }
 
 function isFrom(part: ProviderPart, model: Pick<ModelInfo, "provider" | "id">): boolean {

@@ -1,0 +1,49 @@
+/** The estimate of a request counts the thoughts that go back, and only these, by the words that were sent. */
+import { assert } from "../../support/assert.ts";
+import type { Message } from "../../../src/core/mod.ts";
+import { TokenCounter } from "../../../src/context/tokens.ts";
+import { sendsReasoning } from "../../../src/provider/mod.ts";
+import { collect, HELLO, InstantClock, openClient } from "../../support/model_client.ts";
+import { startModelServer } from "../../support/model_server.ts";
+import { WIRES } from "../../support/wires/wires.ts";
+
+const THOUGHT = "The parser drops the last line when the file has no newline. ".repeat(200);
+const TOOL = { name: "look", description: "Looks", parameters: { type: "object", properties: {} } };
+const PREFIX = { system: "Be brief. ".repeat(50), tools: [TOOL] };
+
+/** What each wire sends back: a thought as it stands, or nothing that the model reads. */
+const SENT: Readonly<Record<string, boolean>> = {
+  anthropic: true,
+  responses: true,
+  google: false,
+  openai: false,
+};
+
+for (const [kind, wire] of Object.entries(WIRES)) {
+  Deno.test(`the estimate of a request on the wire ${kind} counts the thoughts that are sent`, async () => {
+    const calls = [{ id: "toolu_1", name: "look", args: {} }];
+    await using server = startModelServer([{ reasoning: THOUGHT, text: "I look.", calls }, { text: "ok" }], {
+      wire: wire(),
+    });
+    const provider = await openClient(server, { clock: new InstantClock() });
+    const messages: Message[] = [...HELLO];
+    const first = await collect(provider, messages, undefined, PREFIX);
+    const { text, reasoning } = first;
+    const parts = first.chunks.flatMap((chunk) => chunk.type === "part" ? [chunk.part] : []);
+    messages.push({ role: "assistant", content: text, reasoning, calls: first.calls, parts });
+    for (const { id, name } of first.calls) {
+      messages.push({ role: "tool", callId: id, name, content: "fine ".repeat(300) });
+    }
+    await collect(provider, messages, undefined, PREFIX);
+    const counter = new TokenCounter({
+      model: "m",
+      sendsReasoning: (message) => sendsReasoning(message, provider.model),
+    });
+    await counter.load();
+    const body = server.requests[1]?.body ?? "";
+    const estimate = counter.estimate(PREFIX, messages);
+    const counted = counter.text(body);
+    assert(Math.abs(estimate - counted) < counted * (SENT[kind] ? 0.06 : 0.2), `${estimate} of ${counted}`);
+    assert(SENT[kind] === body.includes("The parser drops"), `${kind} sends the thought`);
+  });
+}
