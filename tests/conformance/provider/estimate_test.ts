@@ -1,4 +1,4 @@
-/** The estimate of a request counts the thoughts that go back, and only these, by the words that were sent. */
+/** The estimate of a request counts the thoughts that go back, and only these, by the words of the body. */
 import { assert } from "../../support/assert.ts";
 import type { Message } from "../../../src/core/mod.ts";
 import { TokenCounter } from "../../../src/context/tokens.ts";
