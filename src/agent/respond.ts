@@ -1,13 +1,17 @@
 import {
+  argumentsLine,
+  type Chunk,
   type Cost,
   costOf,
   type FinishReason,
   type NewEventOf,
   type ProviderError,
   type ProviderPart,
+  type Sayings,
   type ToolCall,
   type Usage,
 } from "../core/mod.ts";
+import { oneLine } from "../util/terminal_text.ts";
 import { after } from "../util/timer.ts";
 import type { AgentParts } from "./ports.ts";
 
@@ -126,6 +130,9 @@ async function collect(parts: AgentParts, step: number, signal: AbortSignal): Pr
       case "part":
         draft.parts.push(chunk.part);
         break;
+      case "remote_call":
+        await conversation.record(remoteCallNotice(chunk));
+        break;
       case "usage":
         draft.usage = chunk.usage;
         break;
@@ -144,4 +151,25 @@ async function collect(parts: AgentParts, step: number, signal: AbortSignal): Pr
     }
   }
   return draft;
+}
+
+/** Characters that are shown of what a call was given, and of what it gave. */
+const SHOWN = { args: 200, output: 300 };
+
+/** Tells people of a call that the model's server has made: it is over, and stays with the reply. */
+function remoteCallNotice(call: Extract<Chunk, { type: "remote_call" }>): NewEventOf<"notice"> {
+  const server = oneLine(call.server, 60);
+  const tool = oneLine(call.tool, 100);
+  const args = oneLine(argumentsLine(call.arguments), SHOWN.args);
+  const output = oneLine(call.output, SHOWN.output) || "(nothing)";
+  const { failed } = call;
+  const what = tool === "" ? "could not be asked for its tools" : `${tool}(${args})`;
+  const said: Sayings = [[failed ? "remoteFailed" : "remoteCalled", server, tool, args, output]];
+  return {
+    type: "notice",
+    level: failed ? "warning" : "info",
+    code: "mcp",
+    text: failed ? `${server} failed: ${what}: ${output}` : `${server} was called: ${what}: ${output}`,
+    said,
+  };
 }

@@ -21,8 +21,8 @@ import { buildRegistry } from "./tools/tools.ts";
 export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   const { paths, loaded, asker } = options;
   const { config } = loaded;
-  expectPlugins(loaded);
-  const model = await buildModel(options);
+  const remote = await expectPlugins(loaded);
+  const model = await buildModel(options, remote);
   const { provider } = model;
   const { toolMode } = provider.model;
   const scope = await openAccessScope(paths, loaded, options.permissionMode);
@@ -43,7 +43,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   });
   const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [], toolMode });
   const parts = { paths, loaded, scope, workspace, session, recorder, inputs, registry, asker };
-  const rules = { provider, temporaryRules: skillRules.current };
+  const rules = { provider, remote, temporaryRules: skillRules.current };
   const { tools, gate, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const context = await manageContext({ ...parts, model, plugins });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
@@ -70,7 +70,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     allowInTurn: skillRules.add,
     beforeTurn: context.beforeTurn,
     redact,
-    warnings: [...remarks(parts), ...modelRemarks(provider.model)],
+    warnings: [...remarks(parts), ...modelRemarks(provider, remote)],
     turn,
     warmedUp: () => Promise.allSettled(warming),
     tools,

@@ -70,6 +70,9 @@ export class Fallback {
         return current().model;
       },
       ...optionalMembers(first),
+      get remoteMode() {
+        return current().remoteMode;
+      },
       stream: (request, signal) => current().stream(request, signal),
       sentPrefix: (prefix) => current().sentPrefix?.(prefix) ?? prefix,
     };

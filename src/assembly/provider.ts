@@ -9,12 +9,13 @@ import {
   sourceOf,
 } from "../config/mod.ts";
 import { ReasonixError } from "../core/mod.ts";
-import { type CreateOptions, createProvider, type Provider } from "../provider/mod.ts";
+import { type CreateOptions, createProvider, type Provider, type RemoteServers } from "../provider/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { VERSION } from "../util/version.ts";
 import type { Remark } from "./access/access_scope.ts";
 import type { SystemModel } from "./context/prompt_inputs.ts";
 import type { Fallback } from "./fallback.ts";
+import type { RemotePlugins } from "./plugins/remote_plugins.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 
 /** Operating system and processor, as the model is told. */
@@ -29,14 +30,15 @@ export interface RunModel {
   readonly fallback?: Fallback;
 }
 
-export async function buildModel(options: AssemblyOptions): Promise<RunModel> {
+/** Builds the session's model; `remote` are the MCP servers that its provider is to speak to. */
+export async function buildModel(options: AssemblyOptions, remote?: RemoteServers): Promise<RunModel> {
   const { config } = options.loaded;
-  const model = options.provider ? { provider: options.provider } : await configuredModel(options);
+  const model = options.provider ? { provider: options.provider } : await configuredModel(options, remote);
   if (config.agent.max_cost > 0 && !model.provider.model.price) throw unknownPrice(model.provider);
   const chain = await fallbackChain(options.loaded, model);
   if (chain.length === 0) return model;
   const { Fallback } = await import("./fallback.ts");
-  const create = (choice: ModelChoice) => createProvider(createOptions(options, choice));
+  const create = (choice: ModelChoice) => createProvider({ ...createOptions(options, choice), remote });
   const fallback = new Fallback({ loaded: options.loaded, first: model.provider, chain, create });
   return { ...model, provider: fallback.provider, fallback };
 }
@@ -58,7 +60,10 @@ async function fallbackChain(
   return [...chain.values()];
 }
 
-async function configuredModel(given: AssemblyOptions): Promise<RunModel> {
+async function configuredModel(
+  given: AssemblyOptions,
+  remote: RemoteServers | undefined,
+): Promise<RunModel> {
   const { loaded, record } = given;
   const untrusted = loaded.needsTrust.filter((item) => item.kind === "provider").map((item) => item.name);
   const { default_model, agent_model, providers } = loaded.config;
@@ -76,6 +81,7 @@ async function configuredModel(given: AssemblyOptions): Promise<RunModel> {
   checkEffort(given.effort, choice.entry);
   const options = {
     ...createOptions(given, choice),
+    remote,
     ...(record === undefined ? {} : { record: { file: record } }),
   };
   const provider = await placed(loaded, providerKey(choice.entry.name), () => createProvider(options));
@@ -186,8 +192,9 @@ export async function providerOf(
   });
 }
 
-/** Says what of the model's settings the model does not get, or not as it was wanted. */
-export function modelRemarks(model: Provider["model"]): Remark[] {
+/** Says what of the model's settings, and of what its provider is to speak to, is not as it was wanted. */
+export function modelRemarks(provider: Provider, remote: RemotePlugins | undefined): Remark[] {
+  const { model } = provider;
   const { id, effort, unsent = [] } = model;
   const names = unsent.join(", ");
   return [
@@ -197,6 +204,7 @@ export function modelRemarks(model: Provider["model"]): Remark[] {
       said: [["notSent", names, id]] as const,
     }],
     ...toollessRemark(model),
+    ...remote?.remarks(provider) ?? [],
   ];
 }
 

@@ -43,6 +43,18 @@ export type Chunk =
   | { readonly type: "reasoning"; readonly text: string }
   | { readonly type: "tool_call"; readonly call: ToolCall }
   | { readonly type: "part"; readonly part: ProviderPart }
+  | {
+    /** A tool of an MCP server was called by the model's server, not by us. */
+    readonly type: "remote_call";
+    readonly server: string;
+    /** Its raw name; empty where the server could not even be asked for its tools. */
+    readonly tool: string;
+    /** JSON text. */
+    readonly arguments: string;
+    /** The texts of the result, or of the error. */
+    readonly output: string;
+    readonly failed: boolean;
+  }
   | { readonly type: "usage"; readonly usage: Usage }
   | {
     readonly type: "retry";

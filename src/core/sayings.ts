@@ -186,6 +186,13 @@ export interface SayingWords {
   readonly notSent: [settings: string, model: string];
   readonly effortFell: [model: string, wanted: string, level: string];
   readonly toolless: [model: string];
+  readonly serverElsewhere: [name: string];
+  readonly noTransport: [];
+  readonly remoteUnavailable: [server: string, model: string];
+  readonly remoteUnasked: [server: string, model: string, rule: string];
+  readonly remoteHeaders: [server: string, headers: string];
+  readonly remoteCalled: [server: string, tool: string, args: string, output: string];
+  readonly remoteFailed: [server: string, tool: string, args: string, output: string];
   readonly textCallsOld: [key: string];
   readonly usePseudo: [];
 }

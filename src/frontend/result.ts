@@ -8,7 +8,7 @@ import {
   type ToolCall,
   type Usage,
 } from "../core/mod.ts";
-import type { ServerState } from "../mcp/mod.ts";
+import type { ShownState } from "../mcp/mod.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 
 export const OUTPUT_FORMATS = ["text", "json", "jsonl", "stream-json"] as const;
@@ -127,7 +127,7 @@ export interface RunStart {
   /** Names of the tools. */
   readonly tools: readonly string[];
   readonly skills: readonly string[];
-  readonly servers: readonly { readonly name: string; readonly state: ServerState }[];
+  readonly servers: readonly { readonly name: string; readonly state: ShownState }[];
   /** Names of the commands that a line can begin with, without the slash. */
   readonly commands: () => Promise<readonly string[]>;
   /** The provider is sent a key. */
@@ -137,7 +137,7 @@ export interface RunStart {
 }
 
 /** States of MCP servers by the names that SDKs of Claude Code know. */
-export const SDK_SERVER_STATES: Readonly<Record<ServerState, string>> = {
+export const SDK_SERVER_STATES: Readonly<Record<ShownState, string>> = {
   "disabled": "disabled",
   "idle": "pending",
   "starting": "pending",
@@ -145,6 +145,7 @@ export const SDK_SERVER_STATES: Readonly<Record<ServerState, string>> = {
   "failed": "failed",
   "needs-auth": "needs-auth",
   "stopped": "failed",
+  "provider": "connected",
 };
 
 /** Reads events and writes them in one output format. */

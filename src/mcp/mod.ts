@@ -2,11 +2,11 @@
 import { lazy } from "../util/lazy.ts";
 
 export { type McpServerSpec, serverSpecs, type SpecContext, trustedReadOnlyTools } from "./server_spec.ts";
-export { namePrefix } from "./listing/names.ts";
+export { namePrefix, toolName } from "./listing/names.ts";
 export type { Listing, McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing/listing.ts";
 export type { McpQuestions, McpRoot } from "./connection/questions.ts";
 export type { McpServer } from "./server.ts";
-export type { ServerChange, ServerState, ServerStatus } from "./server_status.ts";
+export type { ServerChange, ServerStatus, ShownState } from "./server_status.ts";
 export type { AttachedContent, ContentDesk } from "./content/attached.ts";
 export type { McpOptions, McpServers, OfferedTool, PromptEntry, ResourceEntry } from "./servers.ts";
 

@@ -8,6 +8,8 @@ import { toolName } from "./listing/names.ts";
 export interface McpServerSpec {
   readonly name: string;
   readonly type: "stdio" | "http" | "sse";
+  /** Who speaks to it: we, or the model's provider. */
+  readonly transport: "direct" | "provider";
   readonly enabled: boolean;
   readonly command: string;
   readonly args: readonly string[];
@@ -59,6 +61,7 @@ function serverSpec(entry: PluginEntry, { cwd, callSeconds }: SpecContext): McpS
   return {
     name: entry.name,
     type,
+    transport: entry.transport,
     enabled: entry.enabled,
     command,
     args,

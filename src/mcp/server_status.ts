@@ -4,11 +4,14 @@ import type { McpServerSpec } from "./server_spec.ts";
 /** `idle`: what it offers is known, and it has not been needed yet. */
 export type ServerState = "disabled" | "idle" | "starting" | "ready" | "failed" | "needs-auth" | "stopped";
 
+/** `provider`: the model's provider speaks to it, so that nothing of it is known here. */
+export type ShownState = ServerState | "provider";
+
 /** A server as front ends show it. Plain data. */
 export interface ServerStatus {
   readonly name: string;
   readonly type: McpServerSpec["type"];
-  readonly state: ServerState;
+  readonly state: ShownState;
   /** Why it failed. */
   readonly detail?: string;
   readonly protocol?: string;
@@ -27,6 +30,13 @@ export interface ServerStatus {
   readonly problems: readonly string[];
   readonly restarts: number;
   readonly log: string;
+}
+
+/** The status of a server that the model's provider speaks to. */
+export function statusElsewhere({ name, type, enabled }: McpServerSpec): ServerStatus {
+  const state = enabled ? "provider" : "disabled";
+  const none = { tools: 0, prompts: 0, resources: 0, problems: [], restarts: 0 };
+  return { name, type, state, isKnown: true, log: "", ...none };
 }
 
 /** Something happened to a server. */

@@ -12,7 +12,7 @@ import { instructionsText } from "./listing/instructions.ts";
 import { ListingCache } from "./listing/listing_cache.ts";
 import { namePrefix, toolName } from "./listing/names.ts";
 import { McpServer } from "./server.ts";
-import type { ServerChange, ServerStatus } from "./server_status.ts";
+import { type ServerChange, type ServerStatus, statusElsewhere } from "./server_status.ts";
 import type { McpServerSpec } from "./server_spec.ts";
 import { resourceTool } from "./tools/resource_tool.ts";
 import { remoteTool } from "./tools/tool.ts";
@@ -55,6 +55,7 @@ export interface OfferedTool {
 
 /** The MCP servers of a run. Nothing starts before it is told to. */
 export class McpServers {
+  /** Those that we speak to. */
   readonly servers: readonly McpServer[];
   readonly #options: McpOptions;
   #watcher: (change: ServerChange) => void = () => {};
@@ -68,13 +69,15 @@ export class McpServers {
     };
     const shared = { ...rest, onChange };
     const cache = new ListingCache(home);
-    this.servers = specs.map((spec) =>
+    this.servers = specs.filter(({ transport }) => transport === "direct").map((spec) =>
       new McpServer({ ...shared, spec, home, cache, connection: () => connection(spec) })
     );
   }
 
+  /** All that are configured, those that the model's provider speaks to among them. */
   get status(): readonly ServerStatus[] {
-    return this.servers.map(({ status }) => status);
+    const own = new Map(this.servers.map((server) => [server.spec, server.status]));
+    return this.#options.specs.map((spec) => own.get(spec) ?? statusElsewhere(spec));
   }
 
   /** Tells a front end of each change as it happens, also before there is a session to record it in. */
@@ -91,6 +94,16 @@ export class McpServers {
   named(name: string): McpServer {
     const found = this.servers.find(({ spec }) => spec.name === name);
     if (found) return found;
+    if (this.#options.specs.some((spec) => spec.name === name)) {
+      throw new ReasonixError(
+        `The model's provider speaks to the MCP server "${name}": nothing of it runs here`,
+        {
+          exit: "usage",
+          remedy: 'take transport = "provider" out of its entry to have it here',
+          said: [["serverElsewhere", name], ["noTransport"]],
+        },
+      );
+    }
     const names = this.servers.map(({ spec }) => spec.name).join(", ") || "none";
     throw new ReasonixError(`There is no MCP server "${name}" (configured: ${names})`, {
       exit: "usage",

@@ -6,6 +6,7 @@ import { connect } from "./network/connection.ts";
 import type { RecordOptions } from "./cassette/record.ts";
 import { modelInfo } from "./model/model_info.ts";
 import type { Provider } from "./provider.ts";
+import type { RemoteServers } from "./remote/remote_server.ts";
 
 export interface CreateOptions {
   readonly entry: ProviderEntry;
@@ -19,6 +20,8 @@ export interface CreateOptions {
   readonly effort?: string;
   /** Reasonix home, where tables of models lie that were fetched. */
   readonly home?: string;
+  /** MCP servers that the model's server is to call, where it can. */
+  readonly remote?: RemoteServers | undefined;
   /** Values that differ between runs, by name (`workspace`, `home`, …); cassettes hold `{{name}}` instead. */
   readonly values?: Readonly<Record<string, string>>;
   readonly deps?: Partial<ProviderDeps>;
@@ -72,8 +75,11 @@ async function resolve(options: CreateOptions): Promise<KindOptions> {
   const given = { fetch: deps.fetch, apiKey: options.apiKey, now: () => deps.clock.now() };
   const [{ fetch, apiKey }, model] = await Promise.all([connect(entry, given), modelInfo(options)]);
   const level = model.effort?.level;
+  const settled = withModelSettings(entry, options.model);
+  // Calls that are text, or none, go through nobody's server.
+  const remote = (settled.tool_mode ?? "official") === "official" ? options.remote : undefined;
   return {
-    entry: withModelSettings(entry, options.model),
+    entry: settled,
     model,
     version,
     values: options.values ?? {},
@@ -81,6 +87,7 @@ async function resolve(options: CreateOptions): Promise<KindOptions> {
     kind: (name) => loadKind({ ...options, entry: { ...entry, kind: name } }),
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(level === undefined ? {} : { effort: level }),
+    ...(remote === undefined ? {} : { remote }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { ProviderEntry } from "../config/mod.ts";
 import { after } from "../util/timer.ts";
 import type { ImageLimits } from "../util/image/fit_image.ts";
 import type { ModelInfo, Provider } from "./provider.ts";
+import type { RemoteServers } from "./remote/remote_server.ts";
 
 /** Time as the room sees it; tests hand in their own. */
 export interface Clock {
@@ -41,6 +42,8 @@ export interface KindOptions {
   readonly version: string;
   /** The level to send, one that the model has; absent: none. `entry.effort` is only what was wanted. */
   readonly effort?: string;
+  /** MCP servers that the model's server is to call, for kinds whose wire knows such a thing. */
+  readonly remote?: RemoteServers;
   /**
    * Values that differ between runs, by name, such as the workspace path; cassettes keep their names instead.
    */

@@ -12,6 +12,7 @@ export { type ContractCase, type ContractTurn, PROVIDER_CONTRACT } from "./contr
 export type { Clock, KindOptions, ProviderDeps, ProviderKind } from "./kind.ts";
 export type { ModelInfo, ModelRequest, Provider, ToolMode } from "./provider.ts";
 export { effortsOf } from "./model/effort.ts";
+export { APPROVED, type RemoteServer, type RemoteServers } from "./remote/remote_server.ts";
 export { factsOf, type FoundFacts, tableModels } from "./model/facts.ts";
 export { modelInfo } from "./model/model_info.ts";
 /** Tables of models that users fetch. Loaded when somebody does. */

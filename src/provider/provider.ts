@@ -1,6 +1,7 @@
 import type { Chunk, Message, Prefix, Price } from "../core/mod.ts";
 import type { ImageLimits } from "../util/image/fit_image.ts";
 import type { ReasoningFacts, ResolvedEffort } from "./model/effort.ts";
+import type { RemoteMode } from "./remote/remote_server.ts";
 
 /** One concrete model at one vendor endpoint. */
 export interface ModelInfo {
@@ -71,6 +72,8 @@ export interface Embeddings {
 export interface Provider {
   readonly name: string;
   readonly model: ModelInfo;
+  /** How it treats MCP servers that the model's server calls; absent: it knows no such thing. */
+  readonly remoteMode?: RemoteMode | undefined;
   stream(request: ModelRequest, signal: AbortSignal): AsyncIterable<Chunk>;
   /**
    * Does all that `stream` does, but for the network: the request goes nowhere and the reply is made up. What

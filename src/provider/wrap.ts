@@ -3,7 +3,14 @@ import type { Provider } from "./provider.ts";
 type Optional = { [K in keyof Provider]-?: undefined extends Provider[K] ? K : never }[keyof Provider];
 
 /** All that a provider may lack: one that is added to the type has to be added here. */
-const OPTIONAL = { rehearse: 0, askWindow: 0, sentPrefix: 0, embed: 0, count: 0 } satisfies Record<
+const OPTIONAL = {
+  remoteMode: 0,
+  rehearse: 0,
+  askWindow: 0,
+  sentPrefix: 0,
+  embed: 0,
+  count: 0,
+} satisfies Record<
   Optional,
   number
 >;
@@ -14,6 +21,7 @@ export function optionalMembers(provider: Provider): Partial<Pick<Provider, Opti
   for (const name of Object.keys(OPTIONAL) as Optional[]) {
     const member = provider[name];
     if (typeof member === "function") members[name] = member.bind(provider);
+    else if (member !== undefined) members[name] = member;
   }
   return members;
 }

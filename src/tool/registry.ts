@@ -34,6 +34,8 @@ interface Offer {
 export class ToolRegistry {
   /** Names in the selection that no tool has. */
   unknown: readonly string[] = [];
+  /** Finds tools that are never offered and have names that nobody knows beforehand. */
+  strangers: (name: string) => Tool | undefined = () => undefined;
   readonly #own: readonly Tool[];
   readonly #builtins: readonly BuiltinTool[];
   readonly #selection: ToolSelection;
@@ -90,7 +92,7 @@ export class ToolRegistry {
 
   /** The tool behind a name or an alias. */
   get(name: string): Tool | undefined {
-    return this.#tools.get(name) ?? this.#offers.get(name)?.tool;
+    return this.#tools.get(name) ?? this.#offers.get(name)?.tool ?? this.#stranger(name);
   }
 
   /**
@@ -126,17 +128,21 @@ export class ToolRegistry {
 
   #resolve(call: ToolCall, value: unknown): PreparedCall | string {
     const offer = this.#offers.get(call.name);
-    const tool = offer?.tool ?? this.#tools.get(call.name);
+    const tool = offer?.tool ?? this.#tools.get(call.name) ?? this.#stranger(call.name);
     if (!isRecord(value)) return tool ? resolve(call, tool, offer, value) : this.#unknownTool(call.name);
     if (tool?.redirect) return this.#redirected(call, tool, value);
     const foreign = tool ? { tool: tool.name, args: value } : foreignCall(call.name, value);
-    const meant = foreign && this.#tools.get(foreign.tool);
+    const meant = tool ?? (foreign && this.#tools.get(foreign.tool));
     if (!foreign || !meant) return this.#unknownTool(call.name);
     const patch = foreign.tool === "bash"
       ? patchOfCommand(foreign.args.command ?? foreign.args.cmd)
       : undefined;
     const patcher = patch === undefined ? undefined : this.#tools.get("apply_patch");
     return patcher ? resolve(call, patcher, undefined, { patch }) : resolve(call, meant, offer, foreign.args);
+  }
+
+  #stranger(name: string): Tool | undefined {
+    return this.#selection.disabled?.includes(name) ? undefined : this.strangers(name);
   }
 
   /** A call of a tool that stands for others is a call of the one it names. */

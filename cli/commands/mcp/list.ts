@@ -60,6 +60,7 @@ function rowText(
 /** What is known from the last time; nothing has been started. */
 function remembered(status: KnownServer["status"]): string {
   if (!status) return "";
+  if (status.state === "provider") return "the model's provider speaks to it";
   const { lastFailure, isKnown } = status;
   if (lastFailure !== undefined) return `its last start failed: ${oneLine(lastFailure, 200)}`;
   return isKnown ? counted(status) : "never started";

@@ -81,7 +81,8 @@ function show(view: keyof typeof VIEWS) {
           detail: row.why,
           remedy: row.remedy,
         }));
-        stdout.write(`${JSON.stringify([...all, ...rest], null, 2)}\n`);
+        const elsewhere = servers.status.filter(({ state }) => state === "provider");
+        stdout.write(`${JSON.stringify([...all, ...elsewhere, ...rest], null, 2)}\n`);
       } else {
         const colours = palette(displayOf(this).outColor);
         for (const server of servers.servers) {
@@ -89,10 +90,13 @@ function show(view: keyof typeof VIEWS) {
           if (server.status.state !== "ready") continue;
           for (const line of lines(server, servers)) stdout.write(forReader(`  ${line}\n`));
         }
+        for (const status of servers.status.filter(({ state }) => state === "provider")) {
+          stdout.write(forReader(`${elsewhereLine(status, colours)}\n`));
+        }
         for (const { name, why = "", remedy = "" } of out) {
           stdout.write(forReader(`${colours.warning("!")} ${oneLine(`${name}  ${why}; ${remedy}`, 600)}\n`));
         }
-        if (servers.servers.length + out.length === 0) {
+        if (servers.status.length + out.length === 0) {
           stderr.write(
             "No MCP server is switched on here; `reasonix mcp list` shows those that are described\n",
           );
@@ -107,6 +111,12 @@ export const status = show("status");
 export const tools = show("tools");
 export const resources = show("resources");
 export const prompts = show("prompts");
+
+/** A server that the model's provider speaks to: nothing of it can be tried from here. */
+function elsewhereLine({ name }: ServerStatus, { good }: ReturnType<typeof palette>): string {
+  return `${good("→")} ${oneLine(name, 60)}  the model's provider speaks to it (kinds anthropic and ` +
+    'responses, transport = "provider"); nothing of it runs here';
+}
 
 function statusLine(status: ServerStatus, { good, bad }: ReturnType<typeof palette>): string {
   const name = oneLine(status.name, 60);

@@ -18,6 +18,7 @@ import type { ProcessGuard, ToolRegistry } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
 import { secretsOf } from "../access/secrets.ts";
 import type { RunPaths } from "../run_paths.ts";
+import type { RemotePlugins } from "./remote_plugins.ts";
 
 /** Answers to what servers ask in a run. */
 export interface RunQuestions extends McpQuestions {
@@ -32,6 +33,8 @@ export interface PluginParts {
   readonly registry: ToolRegistry;
   readonly guard: ProcessGuard | undefined;
   readonly questions: RunQuestions;
+  /** Those that the model's provider speaks to. */
+  readonly remote?: RemotePlugins | undefined;
   /** False: nothing is waited for, and servers start soon by themselves. */
   readonly wait: boolean;
 }
@@ -96,7 +99,8 @@ export class RunPlugins {
 
   /** Names of tools whose claim to be read-only the user believes. */
   get trustedReadOnly(): readonly string[] {
-    return trustedReadOnlyTools(this.servers.servers.map(({ spec }) => spec));
+    const own = trustedReadOnlyTools(this.servers.servers.map(({ spec }) => spec));
+    return [...own, ...this.#parts.remote?.trustedReadOnly ?? []];
   }
 
   /** Writes into the user's configuration that a tool is believed to be read-only, or says why not. */
@@ -180,6 +184,7 @@ export class RunPlugins {
     if (this.#isUnderWay && !this.#warmed) this.warm();
     this.#isUnderWay = true;
     if (this.#late === "step") await this.#apply();
+    await this.#parts.remote?.judge();
   }
 
   /** Before a turn: so do lists that changed. */

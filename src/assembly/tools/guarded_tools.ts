@@ -7,6 +7,7 @@ import { lazy } from "../../util/lazy.ts";
 import type { RunScope } from "../access/access_scope.ts";
 import { buildGate } from "../access/gate.ts";
 import type { QuestionParts } from "../plugins/server_questions.ts";
+import type { RemotePlugins } from "../plugins/remote_plugins.ts";
 import type { PluginParts, RunPlugins } from "../plugins/run_plugins.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import { type AdmitImages, imageAdmission, takesImages, withAdmission } from "../vision/admission.ts";
@@ -21,6 +22,7 @@ interface GuardedToolParts
   readonly scope: RunScope;
   /** The session's model. */
   readonly provider: Provider;
+  readonly remote: RemotePlugins | undefined;
 }
 
 /** How images get into the conversation. */
@@ -46,10 +48,18 @@ const loadPlugins = lazy(() =>
   Promise.all([import("../plugins/run_plugins.ts"), import("../plugins/server_questions.ts"), loadMcp()])
 );
 
-/** Begins to load what plugins need, where some are configured, beside what comes before them. */
-export function expectPlugins({ config }: Pick<LoadedConfig, "config">): void {
+/**
+ * Begins to load what plugins need, where some are configured, beside what comes before them. Returns those
+ * that the model's provider speaks to, which it has to know of.
+ */
+export async function expectPlugins(
+  { config }: Pick<LoadedConfig, "config">,
+): Promise<RemotePlugins | undefined> {
   // Whoever opens them hears of an error.
   if (config.plugins.length > 0) loadPlugins().catch(() => {});
+  if (!config.plugins.some(({ enabled, transport }) => enabled && transport === "provider")) return undefined;
+  const { RemotePlugins } = await import("../plugins/remote_plugins.ts");
+  return new RemotePlugins(config);
 }
 
 /** Builds tools and gate, which ask each other: the gate for details of a call, the jail for an answer. */
@@ -69,6 +79,7 @@ export async function openGuardedTools(
   const plugins = await openPlugins(options, { ...parts, guard: tools.guard, asker: options.asker });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules });
+  await parts.remote?.connect(gate, parts.registry);
   const images = { vision, admit: imageAdmission(parts) };
   const toolbox = withAdmission(tools.toolbox, images.admit, model);
   return { tools: { ...tools, toolbox, images }, gate, plugins };

@@ -161,7 +161,35 @@ function checkDefault(entry: TomlTable, path: KeyPath): Finding[] {
 
 const REMOTE_TYPES = ["http", "streamable-http", "sse"];
 
+/** What a server cannot have that the model's provider speaks to: nothing of it happens here. */
+const ONLY_DIRECT = ["command", "headers_helper", "oauth"];
+
+function checkTransport(entry: TomlTable, path: KeyPath): Finding[] {
+  if (entry.transport !== "provider") return [];
+  const name = JSON.stringify(entry.name);
+  if (!REMOTE_TYPES.includes(String(entry.type))) {
+    return [{
+      level: "error",
+      path: [...path, "transport"],
+      at: "value",
+      message: `Cannot use transport = "provider" for the plugin ${name}: it is a program on this machine`,
+      remedy: 'give it type = "http" and url = "https://…", or take the line out',
+    }];
+  }
+  return ONLY_DIRECT.filter((key) => entry[key] !== undefined && entry[key] !== "").map((key) => ({
+    level: "error",
+    path: [...path, key],
+    at: "key",
+    message: `Cannot use ${key} for the plugin ${name}: with transport = "provider" nothing runs here`,
+    remedy: "put what the server wants into headers, or take the transport line out",
+  }));
+}
+
 function checkPlugin(entry: TomlTable, path: KeyPath): Finding[] {
+  return [...checkTransport(entry, path), ...checkNeeds(entry, path)];
+}
+
+function checkNeeds(entry: TomlTable, path: KeyPath): Finding[] {
   const remote = REMOTE_TYPES.includes(String(entry.type));
   // A type that does not exist has been reported already.
   if (entry.enabled === false || (!remote && (entry.type ?? "stdio") !== "stdio")) return [];

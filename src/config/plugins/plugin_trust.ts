@@ -79,8 +79,10 @@ function describePlugin(written: TomlTable, replaces: boolean): PluginFacts {
   const what = target(written);
   const env = Object.keys(tableOf(written.env));
   const passed = variablesIn(written);
+  const elsewhere = written.transport === "provider";
+  const connect = elsewhere ? "have the model's provider connect to" : "connect to";
   const parts = [
-    isRemote(written) ? `connect to ${cut(what)}` : `run ${JSON.stringify(cut(what))}`,
+    isRemote(written) ? `${connect} ${cut(what)}` : `run ${JSON.stringify(cut(what))}`,
     isText(cwd) ? ` in ${cut(cwd)}` : "",
     " as an MCP server",
     isText(helper) ? ` and run ${JSON.stringify(cut(helper))} for its headers` : "",
@@ -90,6 +92,7 @@ function describePlugin(written: TomlTable, replaces: boolean): PluginFacts {
   ];
   const rows: readonly (readonly [string, unknown])[] = [
     [isRemote(written) ? "connects to" : "runs", what],
+    ["connected to by", elsewhere ? "the model's provider, which gets the headers, too" : undefined],
     ["in", cwd],
     ["runs for its headers", helper],
     ["environment", env],

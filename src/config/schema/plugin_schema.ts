@@ -22,6 +22,10 @@ export const pluginSchema = z.object({
     z._default(z.enum(["stdio", "http", "streamable-http", "sse"]), "stdio"),
     "Transport: a local process, or a remote server.",
   ),
+  transport: key(
+    z._default(z.enum(["direct", "provider"]), "direct"),
+    "Who speaks to a remote server: this program, or the model's provider (kinds `anthropic` and `responses`).",
+  ),
   enabled: key(flag(true), "Whether the server is started."),
   command: key(text(), "Program of a `stdio` server.", { expand: true }),
   args: key(texts(), "Its arguments.", { expand: true }),

@@ -94,7 +94,7 @@ export class StatusLine {
   #servers({ servers }: Assembly): Part[] {
     const states = servers?.status.map(({ state }) => state).filter((state) => state !== "disabled") ?? [];
     if (states.length === 0) return [];
-    const ready = states.filter((state) => state === "ready").length;
+    const ready = states.filter((state) => state === "ready" || state === "provider").length;
     const failed = states.filter((state) => state === "failed" || state === "needs-auth").length;
     const text = this.#texts().mcp(ready, states.length, failed);
     return [{ text, rank: 7, ...(failed > 0 ? { colour: this.#palette.warning } : {}) }];

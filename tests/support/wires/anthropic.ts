@@ -90,8 +90,10 @@ export function anthropicWire(options: AnthropicWireOptions = {}): AnthropicWire
       };
     },
     problems: ({ json }) => alternation(json),
-    refusal: ({ json }) => {
-      const message = brokenRule(json, { thinking, bound });
+    refusal: ({ json, headers }) => {
+      const message = json.mcp_servers && !headers.get("anthropic-beta")?.includes("mcp-client-")
+        ? "mcp_servers: Extra inputs are not permitted"
+        : brokenRule(json, { thinking, bound });
       if (message === undefined) return undefined;
       const error = { type: "invalid_request_error", message };
       return { status: 400, body: { type: "error", error, request_id: "req_refused" } };

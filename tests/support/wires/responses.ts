@@ -27,6 +27,11 @@ export interface CountedReply {
   readonly reasoning: number;
 }
 
+/** An answer with items of the server's own, such as calls that it made, before the rest. */
+export interface ItemAnswer extends ScriptedAnswer {
+  readonly items?: readonly Json[];
+}
+
 export class ResponsesWire implements ScriptedWire {
   readonly kind = "responses";
   readonly basePath = "/v1";
@@ -86,8 +91,8 @@ export class ResponsesWire implements ScriptedWire {
     yield event(`response.${whole.status}`, { response: whole });
   }
 
-  #items(answer: ScriptedAnswer, turn: number): Json[] {
-    const items: Json[] = [];
+  #items(answer: ItemAnswer, turn: number): Json[] {
+    const items: Json[] = [...answer.items ?? []];
     const thought = textOf(answer.reasoning);
     if (thought !== "") {
       const id = `rs_${++this.#ids}`;
@@ -177,6 +182,8 @@ function* itemEvents(
     ? { summary: [], encrypted_content: item.encrypted_content.slice(0, 8) }
     : item.type === "message"
     ? { content: [], status: "in_progress" }
+    : item.type !== "function_call"
+    ? item.arguments === undefined ? {} : { arguments: "" }
     : { arguments: "", status: "in_progress" };
   yield event("response.output_item.added", { output_index, item: { ...item, ...empty } });
   if (item.type === "reasoning") {
@@ -196,7 +203,7 @@ function* itemEvents(
     }
     yield event("response.output_text.done", { ...place, text: part.text, logprobs: [] });
     yield event("response.content_part.done", { ...place, part });
-  } else {
+  } else if (item.type === "function_call") {
     const [first, second] = [item.arguments.slice(0, 7), item.arguments.slice(7)];
     for (const delta of [first, second]) {
       yield event("response.function_call_arguments.delta", { ...at, delta, obfuscation: "x7" });

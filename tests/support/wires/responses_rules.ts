@@ -96,7 +96,9 @@ function check(json: Json, memory: ServerMemory): void {
   checkOrder(contextOf(json, memory));
 }
 
-function checkTool({ type, name, parameters, strict }: Json): void {
+function checkTool(tool: Json): void {
+  const { type, name, parameters, strict } = tool;
+  if (type === "mcp") return checkMcpTool(tool);
   if (type !== "function") return;
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) {
     throw new Refused(400, `Invalid 'tools[0].name': string does not match pattern.`, "tools[0].name");
@@ -105,6 +107,18 @@ function checkTool({ type, name, parameters, strict }: Json): void {
     throw new Refused(400, `Function '${name}' does not say whether it is strict`, "tools[0].strict");
   }
   if (strict) checkStrict(parameters, name, []);
+}
+
+function checkMcpTool({ server_label: label, server_url: url, require_approval: asks }: Json): void {
+  if (typeof label !== "string" || label === "") {
+    throw new Refused(400, "Missing required parameter: 'tools[0].server_label'.", "tools[0].server_label");
+  }
+  if (!URL.canParse(url)) {
+    throw new Refused(400, "Invalid 'tools[0].server_url': expected a valid URL.", "tools[0].server_url");
+  }
+  if (asks !== "always" && asks !== "never") {
+    throw new Refused(400, "Invalid value for 'tools[0].require_approval'.", "tools[0].require_approval");
+  }
 }
 
 /** The vendor's rules for strict schemas. */
@@ -162,8 +176,12 @@ function checkItem(item: Json, at: number, json: Json, memory: ServerMemory): vo
     case "web_search_call":
     case "mcp_list_tools":
     case "mcp_call":
+    case "mcp_approval_request":
       if (item.status === "in_progress") throw new Refused(400, "Invalid value: 'in_progress'.", param);
       return;
+    case "mcp_approval_response":
+      if (typeof item.approve === "boolean") return;
+      throw new Refused(400, `Missing required parameter: '${param}.approve'.`, param);
     default:
       throw new Refused(400, `Invalid value: '${item.type}'.`, `${param}.type`, "invalid_value");
   }
@@ -230,6 +248,11 @@ function checkOrder(items: readonly Json[]): void {
         throw new Refused(400, words, "input");
       }
       open.delete(item.call_id);
+    } else if (item.type === "mcp_approval_request") {
+      known.add(item.id);
+    } else if (item.type === "mcp_approval_response") {
+      const id = item.approval_request_id;
+      if (!known.has(id)) throw new Refused(400, `Approval request with id '${id}' not found.`, "input");
     } else if (item.type === "reasoning") {
       const follows = next?.role === "assistant" ||
         (next?.type !== undefined && !["message", "function_call_output"].includes(next.type));

@@ -96,6 +96,7 @@ async function deal(
 ): Promise<void> {
   const { name, state } = status;
   const { servers } = await host.session();
+  if (state === "provider") return await host.show(name, stateText(status, texts));
   const deeds = texts.deeds;
   const deed = await host.choose<Deed>(`${name}\n${stateText(status, texts)}`, [
     { label: deeds.details, value: "details" },

@@ -48,6 +48,7 @@ export const texts = {
     "failed": "failed",
     "needs-auth": "needs a sign-in",
     "stopped": "ended",
+    "provider": "the model's provider speaks to it",
   },
   counts: {
     tools: (count: number) => count === 1 ? "1 tool" : `${count} tools`,

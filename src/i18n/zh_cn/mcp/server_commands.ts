@@ -49,6 +49,7 @@ export const texts: typeof en = {
     "failed": "失败",
     "needs-auth": "需要登录",
     "stopped": "已结束",
+    "provider": "由模型供应商连接",
   },
   counts: {
     tools: (count) => `${count} 个工具`,

@@ -186,6 +186,17 @@ const NOTICES = {
   textCallsOld: (key) => `${key} 已过时：它只读取模型自行写出的调用`,
   usePseudo: () => '请为此条目设置 tool_mode = "pseudo"，它还会告诉模型怎样写调用',
   toolless: (model) => `${model} 在这里没有工具（tool_mode = "none"）：只能交谈，不能修改或运行任何东西`,
+  serverElsewhere: (name) => `MCP 服务器“${name}”由模型供应商连接，这里不运行它`,
+  noTransport: () => '要在这里使用它，请从其条目中去掉 transport = "provider"',
+  remoteUnavailable: (server, model) =>
+    `MCP 服务器 ${server} 不可用：它由模型供应商连接，而 ${model} 做不到；请改用类型为 anthropic 或 responses 的模型，` +
+    '或去掉 transport = "provider"',
+  remoteUnasked: (server, model, rule) =>
+    `MCP 服务器 ${server} 不提供给 ${model}：它调用工具前不会询问，而没有规则允许这些工具；例如 allow = ["${rule}"]`,
+  remoteHeaders: (server, headers) =>
+    `MCP 服务器 ${server} 的 ${headers} 不会发送：模型供应商只转交 authorization`,
+  remoteCalled: (server, tool, args, output) => `${server} 已被调用：${tool}(${args})：${output}`,
+  remoteFailed: (server, tool, args, output) => `${server} 调用失败：${tool}(${args})：${output}`,
   unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
 } satisfies Partial<Says>;
 

@@ -7,6 +7,7 @@ import { streamingProvider } from "../../wire/streaming_provider.ts";
 import { AnthropicMessages, KIND } from "./messages.ts";
 import { goOnWherePaused } from "./paused.ts";
 import { Reply } from "./reply.ts";
+import { Bodies, MCP_BETA } from "./remote_servers.ts";
 import { replyLimit } from "./request.ts";
 import { isThinkingRefused, type Thinking, thinkingOf, UNASKED } from "./thinking.ts";
 
@@ -55,23 +56,24 @@ function createAnthropic(options: KindOptions): Provider {
   const thinking = thinkingOf(options, extra, replyLimit(model, extra));
   let after = "";
   let asks = Object.keys(thinking.fields).some((name) => extra[name] === undefined);
-  const bufferFor = (thinking: Thinking) => {
-    const bodyOptions = { entry, model, extra, thinking, sent: (name: string) => after = name };
-    return new RequestBuffer((request) => new AnthropicMessages(bodyOptions, request.prefix));
-  };
-  let buffer = bufferFor(thinking);
+  const bodiesFor = (thinking: Thinking) =>
+    new Bodies(options.remote, (remote) => {
+      const bodyOptions = { entry, model, extra, thinking, remote, sent: (name: string) => after = name };
+      return new RequestBuffer((request) => new AnthropicMessages(bodyOptions, request.prefix));
+    });
+  let bodies = bodiesFor(thinking);
   const replies = new WeakMap<ModelRequest, Reply>();
-  const headers = requestHeaders(options, { ...ownHeaders(options), ...betaHeader(thinking) });
+  const headers = requestHeaders(options, { ...ownHeaders(options), ...betaHeader(options, thinking) });
   const provider = streamingProvider(options, {
     url: endpointUrl(entry, "/v1/messages", NAMED),
     headers,
     endpoint,
     nowhere: NOWHERE,
-    body: (request) => buffer.body(request),
+    body: (request) => bodies.current.body(request),
     adapt: (failure) => {
       if (!asks || !isThinkingRefused(failure)) return undefined;
       asks = false;
-      buffer = bufferFor({ ...UNASKED, samples: thinking.samples });
+      bodies = bodiesFor({ ...UNASKED, samples: thinking.samples });
       return effort === undefined ? {} : { without: `effort = "${effort}"` };
     },
     reply: (request) => {
@@ -79,7 +81,7 @@ function createAnthropic(options: KindOptions): Provider {
         endpoint,
         after,
         part: (data) => ({ kind: KIND, provider: model.provider, model: model.id, data }),
-        callIds: buffer.callIds(request),
+        callIds: bodies.current.callIds(request),
         callIdPrefix: `toolu_${request.messages.length}`,
         ...(request.onCall ? { onCall: request.onCall } : {}),
       });
@@ -90,6 +92,7 @@ function createAnthropic(options: KindOptions): Provider {
   const unsent = unsentSettings(options, thinking);
   return {
     ...provider,
+    remoteMode: "runs",
     model: unsent.length > 0 ? { ...model, unsent } : model,
     stream: (request, signal) =>
       goOnWherePaused(
@@ -102,7 +105,7 @@ function createAnthropic(options: KindOptions): Provider {
       const url = endpointUrl(entry, "/v1/messages/count_tokens", NAMED);
       return await countTokens(
         { url, headers, endpoint, fetch: options.deps.fetch },
-        buffer.body(request),
+        bodies.current.body(request),
         signal,
       );
     },
@@ -116,8 +119,9 @@ function ownHeaders({ apiKey, entry }: KindOptions): Record<string, string> {
   return { ...version, ...(bearer ? { authorization: `Bearer ${apiKey}` } : { "x-api-key": apiKey }) };
 }
 
-function betaHeader({ betas }: Thinking): Record<string, string> {
-  return betas.length > 0 ? { "anthropic-beta": betas.join(",") } : {};
+function betaHeader({ remote }: KindOptions, { betas }: Thinking): Record<string, string> {
+  const all = remote ? [...betas, MCP_BETA] : betas;
+  return all.length > 0 ? { "anthropic-beta": all.join(",") } : {};
 }
 
 /** Settings of the entry that the server would refuse. */

@@ -45,10 +45,12 @@ export class AnthropicMessages implements MessageWriter {
   /** Whether the first reply since the user spoke last begins with a thought; absent: there is none. */
   #loopThinks: boolean | undefined;
 
-  constructor(options: BodyOptions, { system, tools }: Prefix) {
+  constructor(given: BodyOptions, { system, tools }: Prefix) {
+    // What is asked beside the conversation has no tools, those of MCP servers neither.
+    const options = tools.length > 0 ? given : { ...given, remote: [] };
     this.#options = options;
     const safe = safeText(system);
-    const all = wireTools(tools, options.extra);
+    const all = wireTools(tools, options);
     this.#mark = `,"cache_control":${JSON.stringify(cacheMark(options.entry))}`;
     this.head = head(options, safe, all);
     this.#closed = new Fingerprint();

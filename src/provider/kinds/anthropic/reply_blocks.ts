@@ -4,6 +4,7 @@ import { ToolCallCollector } from "../../tool_calls.ts";
 import type { Channel } from "../../wire/delta_template.ts";
 import { nameOfTexts } from "../../wire/fingerprint.ts";
 import { SpokenText } from "../../wire/spoken_text.ts";
+import { remoteCallChunk } from "../../remote/remote_server.ts";
 import type { ReplyBlock, ReplyPart } from "./reply_part.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -35,6 +36,8 @@ export class ReplyBlocks {
   readonly #onCall: ((tool: string) => void) | undefined;
   readonly #blocks: Block[] = [];
   readonly #said = { text: "", reasoning: "" };
+  /** Calls that the server has made itself and that nobody was told of yet. */
+  #remoteCalls: Chunk[] = [];
 
   constructor(onCall: ((tool: string) => void) | undefined) {
     this.#onCall = onCall;
@@ -59,6 +62,7 @@ export class ReplyBlocks {
     };
     this.#blocks.push(block);
     if (type === "tool_use") this.#startCall(block);
+    else if (content.type === "mcp_tool_result") this.#remoteResult(content);
     else if (type === "text" || type === "thinking") {
       const channel = type === "text" ? "text" : "reasoning";
       this.#separate(block, channel);
@@ -120,11 +124,11 @@ export class ReplyBlocks {
   }
 
   take(): readonly Chunk[] {
-    return this.#spoken.take();
+    return [...this.#spoken.take(), ...this.#remoteCalls.splice(0)];
   }
 
   end(): readonly Chunk[] {
-    return this.#spoken.end();
+    return [...this.#spoken.end(), ...this.#remoteCalls.splice(0)];
   }
 
   /**
@@ -149,6 +153,14 @@ export class ReplyBlocks {
     const { id, name } = block.start;
     this.calls.add({ index: block.index, id, function: { name } });
     if (typeof name === "string") this.#onCall?.(name);
+  }
+
+  #remoteResult({ tool_use_id: id, is_error: failed, content }: Fields): void {
+    const block = this.#blocks.findLast(({ start }) => start.type === "mcp_tool_use" && start.id === id);
+    const { server_name: server, name: tool, input } = block?.start ?? {};
+    const args = block && block.json !== "" ? block.json : input;
+    const call = { server, tool, arguments: args, output: content, failed: failed === true };
+    this.#remoteCalls.push(remoteCallChunk(call));
   }
 
   /** Blocks with something between them are paragraphs of their own for people. */

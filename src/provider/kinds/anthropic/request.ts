@@ -2,7 +2,9 @@ import type { ProviderEntry } from "../../../config/mod.ts";
 import type { ToolSchema } from "../../../core/mod.ts";
 import type { ModelInfo, ModelRequest } from "../../provider.ts";
 import { wireName } from "../../wire/message_parts.ts";
+import type { RemoteServer } from "../../remote/remote_server.ts";
 import { inputSchema } from "./input_schema.ts";
+import { remoteToolsets, serverFields } from "./remote_servers.ts";
 import type { Thinking } from "./thinking.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -14,6 +16,8 @@ export interface BodyOptions {
   readonly thinking: Thinking;
   /** What the user adds to every body. */
   readonly extra: Fields;
+  /** MCP servers that the model's server calls. */
+  readonly remote: readonly RemoteServer[];
   /** Told the name of all that a request says, when its body is written. */
   readonly sent: (name: string) => void;
 }
@@ -26,19 +30,22 @@ export function cacheMark({ cache_ttl: ttl }: ProviderEntry): Fields {
   return { type: "ephemeral", ...(ttl === "5m" ? {} : { ttl }) };
 }
 
-/** The tools of a request, those of the server that `extra` brings behind our own. */
-export function wireTools(tools: readonly ToolSchema[], extra: Fields): readonly unknown[] {
+/** The tools of a request, those of servers behind our own. */
+export function wireTools(
+  tools: readonly ToolSchema[],
+  { extra, remote }: Pick<BodyOptions, "extra" | "remote">,
+): readonly unknown[] {
   const own = tools.map(({ name, description, parameters }) => ({
     name: wireName(name),
     description,
     input_schema: inputSchema(parameters),
   }));
-  return Array.isArray(extra.tools) ? [...own, ...extra.tools] : own;
+  return [...own, ...Array.isArray(extra.tools) ? extra.tools : [], ...remoteToolsets(remote)];
 }
 
 /** Everything before the messages: the same bytes for a whole conversation. */
 export function head(
-  { entry, model, thinking, extra }: BodyOptions,
+  { entry, model, thinking, extra, remote }: BodyOptions,
   system: string,
   tools: readonly unknown[],
 ): string {
@@ -47,6 +54,7 @@ export function head(
     model: model.id,
     stream: true,
     ...(thinking.samples ? { temperature: entry.temperature, top_p: entry.top_p } : {}),
+    ...serverFields(remote),
     ...Object.fromEntries(others),
     ...(tools.length > 0 ? { tools: lastMarked(tools, entry) } : {}),
     ...(system.trim() === "" ? {} : { system: lastMarked([{ type: "text", text: system }], entry) }),

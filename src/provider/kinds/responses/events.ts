@@ -7,6 +7,7 @@ import type { EventReceiver } from "../../wire/events.ts";
 import { SpokenText } from "../../wire/spoken_text.ts";
 import { readUsage } from "../../wire/usage.ts";
 import { type Fields, OutputItems } from "./output.ts";
+import { remoteCallOf } from "./remote_calls.ts";
 
 /** Events that bring a piece of a text: the type of their item, and the field that the text stands in. */
 const TEXT_EVENTS: Readonly<Record<string, readonly [type: string, field: string]>> = {
@@ -51,6 +52,7 @@ export class ResponseCollector implements EventReceiver {
   readonly #spoken = new SpokenText();
   readonly #endpoint: Endpoint;
   readonly #onCall: ((tool: string) => void) | undefined;
+  readonly #told = new WeakSet<object>();
   /** True once text or reasoning has been seen. */
   hasOutput = false;
   usage: Usage | undefined;
@@ -108,11 +110,20 @@ export class ResponseCollector implements EventReceiver {
 
   /** Returns what has come since the last call, adjacent pieces joined. */
   take(): readonly Chunk[] {
-    return this.#spoken.take();
+    return [...this.#spoken.take(), ...this.#newRemoteCalls()];
   }
 
   end(): readonly Chunk[] {
-    return this.#spoken.end();
+    return [...this.#spoken.end(), ...this.#newRemoteCalls()];
+  }
+
+  /** Calls that the server has made itself and that were not told yet. */
+  #newRemoteCalls(): readonly Chunk[] {
+    const made = this.output.list.filter((item) => item.done && !this.#told.has(item));
+    return made.flatMap((item) => {
+      this.#told.add(item);
+      return remoteCallOf(item.fields) ?? [];
+    });
   }
 
   #text(event: Fields, type: string, field: string): void {

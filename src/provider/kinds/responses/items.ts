@@ -10,6 +10,7 @@ import { safeText } from "../../../util/json.ts";
 import type { ModelInfo } from "../../provider.ts";
 import { dataUrl, IMAGES_ABOVE, visibleText, wireArguments, wireName } from "../../wire/message_parts.ts";
 import { type LayoutItem, layoutOf, splitText } from "./layout.ts";
+import { answerItem } from "./remote_calls.ts";
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -25,14 +26,29 @@ interface ItemStyle {
 export class InputItems {
   readonly #style: ItemStyle;
   #pendingImages: ImagePart[] = [];
+  /** Ids of calls that ask whether an MCP server may be called. */
+  readonly #asking = new Set<string>();
 
   constructor(style: ItemStyle) {
     this.#style = style;
   }
 
+  /** Takes note of a reply that the server has, without writing it. */
+  heard(message: Message | undefined): void {
+    if (message?.role !== "assistant") return;
+    for (const item of layoutOf(message, this.#style.model)?.items ?? []) {
+      const call = "asks" in item ? message.calls?.[item.call] : undefined;
+      if (call) this.#asking.add(call.id);
+    }
+  }
+
   /** The items of a message, as JSON texts. */
   write(message: Message): string[] {
     const { model, toolImages, unreadable } = this.#style;
+    this.heard(message);
+    if (message.role === "tool" && this.#asking.has(message.callId)) {
+      return [JSON.stringify(answerItem(message))];
+    }
     if (message.role === "tool") {
       if (!toolImages && model.vision) this.#pendingImages.push(...message.images ?? []);
       return [JSON.stringify(resultItem(message, this.#style))];
@@ -114,7 +130,7 @@ function laidOut(message: AssistantMessage, layout: readonly LayoutItem[]): Item
     else {
       const call = calls[item.call];
       if (call === undefined) return undefined;
-      items.push(callItem(call, item.arguments));
+      items.push(item.asks ?? callItem(call, item.arguments));
     }
   }
   return items;

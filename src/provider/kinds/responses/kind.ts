@@ -46,7 +46,7 @@ function bearer({ apiKey }: KindOptions): Record<string, string> {
 
 function createResponses(options: KindOptions): Provider {
   const wire = new ResponsesWire(options);
-  return streamingProvider(options, {
+  const provider = streamingProvider(options, {
     url: endpointUrl(options.entry, "/responses", RESPONSES),
     headers: requestHeaders(options, bearer(options)),
     endpoint: wire.endpoint,
@@ -55,4 +55,5 @@ function createResponses(options: KindOptions): Provider {
     reply: (request) => wire.reply(request),
     adapt: (failure, request) => wire.adapt(failure, request),
   });
+  return { ...provider, remoteMode: "asks" };
 }

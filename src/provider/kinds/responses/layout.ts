@@ -27,6 +27,8 @@ export type LayoutItem =
     readonly call: number;
     /** What the model wrote, where the tool got something else. */
     readonly arguments?: string;
+    /** The item as it came that asks whether an MCP server may be called. */
+    readonly asks?: Readonly<Record<string, unknown>>;
   };
 
 /** What a part of this wire holds. */

@@ -1,5 +1,6 @@
 import { isRecord } from "../../../util/json.ts";
 import type { Channel } from "../../wire/delta_template.ts";
+import { ASKS } from "./remote_calls.ts";
 import { type LayoutItem, type ReasoningText, SEPARATOR } from "./layout.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -43,7 +44,7 @@ export class OutputItems {
   }
 
   get calls(): readonly OutputItem[] {
-    return this.list.filter((item) => item.type === "function_call");
+    return this.list.filter(({ type }) => type === "function_call" || type === ASKS);
   }
 
   open(item: Fields, index: unknown): OutputItem {
@@ -178,6 +179,7 @@ export function layoutItem(item: OutputItem, callAt: (item: OutputItem) => numbe
     return { reasoning: sealed(item.fields), texts };
   }
   if (item.type === "function_call") return { call: callAt(item) };
+  if (item.type === ASKS) return { call: callAt(item), asks: present(item.fields) };
   if (item.type !== "message") return item.type !== "" && item.done ? { item: item.fields } : undefined;
   const [piece] = item.pieces;
   if (piece === undefined) return undefined;

@@ -4,11 +4,12 @@ import type { KindOptions } from "../../kind.ts";
 import type { ModelRequest } from "../../provider.ts";
 import { Fingerprint } from "../../wire/fingerprint.ts";
 import { strictSchema } from "../../wire/schema/strict.ts";
+import { remoteTool } from "./remote_calls.ts";
 
 type Fields = Record<string, unknown>;
 
 /** The facts a request body depends on besides the conversation. */
-export type BodyOptions = Pick<KindOptions, "entry" | "model" | "effort">;
+export type BodyOptions = Pick<KindOptions, "entry" | "model" | "effort" | "remote">;
 
 /** Fields that `extra` may set but that belong to the single request. */
 const OF_A_REQUEST = ["max_output_tokens", "tool_choice", "previous_response_id", "input"];
@@ -77,7 +78,10 @@ export function head(
     const known = fields[name];
     fields[name] = isRecord(known) && isRecord(value) ? { ...known, ...value } : value;
   }
-  if (all.length > 0) fields.tools = all;
+  // What is asked beside the conversation has no tools, these neither.
+  const remote = tools.length > 0 ? options.remote?.servers() ?? [] : [];
+  const declared = [...all, ...remote.map(remoteTool)];
+  if (declared.length > 0) fields.tools = declared;
   for (const path of refused) leaveOut(fields, path.split("."));
   return `${JSON.stringify(fields).slice(0, -1)},"input":[`;
 }

@@ -2,6 +2,7 @@ import type { Chunk, FinishReason, ToolCall, ToolSchema } from "../../../core/mo
 import { protocolFailure } from "../../errors.ts";
 import type { Endpoint } from "../../failure.ts";
 import type { ModelInfo } from "../../provider.ts";
+import type { RemoteServers } from "../../remote/remote_server.ts";
 import { ToolCallCollector } from "../../tool_calls.ts";
 import type { ReplyReader } from "../../wire/http_stream.ts";
 import { ReplyBody } from "../../wire/reply_body.ts";
@@ -9,6 +10,7 @@ import { withoutNulls } from "../../wire/schema/strict.ts";
 import { DELTA_SHAPE, ResponseCollector } from "./events.ts";
 import { type LayoutItem, layoutPart } from "./layout.ts";
 import { layoutItem, type OutputItem } from "./output.ts";
+import { askedName, ASKS } from "./remote_calls.ts";
 
 /** The facts of its request that a reply needs. */
 export interface ReplyContext {
@@ -24,6 +26,7 @@ export interface ReplyContext {
   readonly strictTools: ReadonlyMap<string, ToolSchema>;
   /** Digest of the conversation that the server keeps the reply behind; absent: it keeps nothing. */
   readonly storedAfter?: string | undefined;
+  readonly remote?: RemoteServers | undefined;
 }
 
 /** Reads one response of this wire, streamed or not. */
@@ -62,7 +65,7 @@ export class ResponseReply implements ReplyReader {
     this.#body.checkEvents(nothing || items.length > 0);
     const { endpoint, callIds, callIdPrefix } = this.#context;
     const written = new ToolCallCollector();
-    items.forEach((item, index) => written.add(callDelta(item, index)));
+    items.forEach((item, index) => written.add(callDelta(item, index, this.#context.remote)));
     if (collector.finish === undefined && !this.#body.done) {
       if (nothing) throw protocolFailure("ended its reply before saying anything", endpoint);
       if (!written.complete()) throw protocolFailure("broke off inside a tool call", endpoint);
@@ -116,14 +119,16 @@ function callId({ fields }: OutputItem): unknown {
   return fields.call_id || fields.id;
 }
 
-function callDelta(item: OutputItem, index: number) {
-  const { name } = item.fields;
+function callDelta(item: OutputItem, index: number, remote: RemoteServers | undefined) {
+  const name = item.type === ASKS ? askedName(item.fields, remote) : item.fields.name;
   return { index, id: callId(item), function: { name, arguments: item.written } };
 }
 
 /** One text at most, then calls as they were written: what is sent for a message without a part, too. */
 function isPlain(items: readonly LayoutItem[]): boolean {
   return items.every((item, at) =>
-    "text" in item ? at === 0 && item.phase === undefined : "call" in item && item.arguments === undefined
+    "text" in item
+      ? at === 0 && item.phase === undefined
+      : "call" in item && item.arguments === undefined && item.asks === undefined
   );
 }

@@ -2,6 +2,7 @@ import type { Message, Prefix } from "../../../core/mod.ts";
 import type { Endpoint, ProviderFailure } from "../../failure.ts";
 import type { KindOptions } from "../../kind.ts";
 import type { ModelRequest } from "../../provider.ts";
+import type { RemoteServer } from "../../remote/remote_server.ts";
 import { endpointOf } from "../../wire/endpoint.ts";
 import { type MessageWriter, RequestBuffer } from "../../wire/request_buffer.ts";
 import type { Adaptation } from "../../wire/streaming_provider.ts";
@@ -25,6 +26,8 @@ export class ResponsesWire {
   readonly #stored: StoredReplies | undefined;
   readonly #strictTools = new WeakMap<Prefix, WireTools["strict"]>();
   #heads = new WeakMap<Prefix, string>();
+  /** MCP servers as the last body declared them. */
+  #servers: readonly RemoteServer[] | undefined;
   #buffer: RequestBuffer;
 
   constructor(options: KindOptions) {
@@ -35,9 +38,12 @@ export class ResponsesWire {
   }
 
   body(request: ModelRequest): Uint8Array<ArrayBuffer> {
+    this.#declareServers();
     const last = this.#stored?.last(request);
     if (last === undefined) return this.#buffer.body(request);
     const items = this.#items();
+    // What the reply asked to be allowed is answered among what follows it.
+    items.heard(request.messages[last.messages - 1]);
     const fresh = request.messages.slice(last.messages).flatMap((message) => items.write(message));
     const list = [...fresh, ...items.flush()].join(",");
     const end = tail(this.#options, request, this.#refused, last.id);
@@ -53,6 +59,7 @@ export class ResponsesWire {
       onCall: request.onCall,
       strictTools: this.#strict(request.prefix),
       storedAfter: this.#stored?.digest(request),
+      remote: this.#options.remote,
     });
   }
 
@@ -68,9 +75,21 @@ export class ResponsesWire {
     const field = refusedField(failure);
     if (field === undefined || this.#refused.has(field)) return undefined;
     this.#refused.add(field);
+    this.#beginAnew();
+    return isAskedFor(field, this.#options) ? { without: field } : {};
+  }
+
+  /** What the MCP servers may do stands in the head of a body, which is another one when that changes. */
+  #declareServers(): void {
+    const servers = this.#options.remote?.servers();
+    if (servers === this.#servers) return;
+    this.#servers = servers;
+    this.#beginAnew();
+  }
+
+  #beginAnew(): void {
     this.#heads = new WeakMap();
     this.#buffer = this.#newBuffer();
-    return isAskedFor(field, this.#options) ? { without: field } : {};
   }
 
   /** Leaves the reasoning of all replies so far out; false where there is none to leave out. */

@@ -13,7 +13,7 @@ const NAME = /^[a-zA-Z0-9_-]{1,128}$/;
 
 /** The first rule that a request breaks. */
 export function brokenRule(request: MessagesRequest, rules: Rules): string | undefined {
-  const checks = [fields, marks, toolRules, order, pairs, texts, thoughts];
+  const checks = [fields, marks, toolRules, mcpServers, order, pairs, texts, thoughts];
   for (const check of checks) {
     const problem = check(request, rules);
     if (problem !== undefined) return problem;
@@ -65,6 +65,18 @@ function marks({ tools = [], system = [], messages }: MessagesRequest): string |
     if (mark?.ttl !== "1h") short = true;
   }
   return undefined;
+}
+
+/** Every server has exactly one set of tools, and every set a server. */
+function mcpServers({ mcp_servers: servers = [], tools = [] }: MessagesRequest): string | undefined {
+  const sets = tools.filter(({ type }) => type === "mcp_toolset").map((tool) => tool.mcp_server_name);
+  for (const { name, url } of servers) {
+    if (!/^https?:/.test(url)) return `mcp_servers: the url of '${name}' is not valid`;
+    const own = sets.filter((set) => set === name).length;
+    if (own !== 1) return `mcp_servers: MCP server '${name}' must be referenced by exactly one mcp_toolset`;
+  }
+  const lost = sets.find((set) => !servers.some(({ name }) => name === set));
+  return lost === undefined ? undefined : `tools: mcp_toolset references unknown MCP server '${lost}'`;
 }
 
 function toolRules({ tools = [] }: MessagesRequest): string | undefined {

@@ -18,6 +18,7 @@ export interface MessagesRequest {
   readonly messages: readonly WireMessage[];
   readonly system?: readonly WireBlock[];
   readonly tools?: readonly WireBlock[];
+  readonly mcp_servers?: readonly { readonly name: string; readonly url: string }[];
   readonly thinking?: { readonly type: string; readonly budget_tokens?: number };
   readonly tool_choice?: { readonly type: string };
   readonly temperature?: number;
