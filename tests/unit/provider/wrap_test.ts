@@ -18,6 +18,7 @@ const PREFIX = {
 class Whole implements Required<Provider> {
   readonly name = "whole";
   readonly model = { provider: "whole", id: "m", vision: false };
+  readonly remoteMode = "asks";
   readonly #asked: string[] = [];
   #last: ModelRequest | undefined;
 
@@ -70,6 +71,7 @@ async function useAll(provider: Provider): Promise<readonly string[]> {
   const uses: { readonly [K in keyof Required<Provider>]: () => unknown } = {
     name: () => provider.name,
     model: () => provider.model,
+    remoteMode: () => provider.remoteMode,
     stream: () => Array.fromAsync(provider.stream(request, signal)),
     rehearse: () => provider.rehearse && Array.fromAsync(provider.rehearse(request, signal)),
     sentPrefix: () => provider.sentPrefix?.(PREFIX),
@@ -82,7 +84,17 @@ async function useAll(provider: Provider): Promise<readonly string[]> {
   return has.toSorted();
 }
 
-const ALL = ["askWindow", "count", "embed", "model", "name", "rehearse", "sentPrefix", "stream"];
+const ALL = [
+  "askWindow",
+  "count",
+  "embed",
+  "model",
+  "name",
+  "rehearse",
+  "remoteMode",
+  "sentPrefix",
+  "stream",
+];
 
 Deno.test("a provider that is recorded, or calls tools in another way, still has all that it can do", async () => {
   const file = await Deno.makeTempFile({ suffix: ".jsonl" });
