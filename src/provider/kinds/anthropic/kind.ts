@@ -103,11 +103,8 @@ function createAnthropic(options: KindOptions): Provider {
     count: async (request, signal) => {
       const { countTokens } = await import("./count_tokens.ts");
       const url = endpointUrl(entry, "/v1/messages/count_tokens", NAMED);
-      return await countTokens(
-        { url, headers, endpoint, fetch: options.deps.fetch },
-        bodies.current.body(request),
-        signal,
-      );
+      const server = { url, headers, endpoint, fetch: options.deps.fetch };
+      return await countTokens(server, bodies.current.body(request), signal);
     },
   };
 }
