@@ -251,6 +251,29 @@ function isOurs(name: string): boolean {
   return name === "config.toml" || name === ".env";
 }
 
+onTerminal("a chat ends with its terminal, also while its wizard asks", async () => {
+  const texts = await loadTexts("setup", "en");
+  await using world = await makeWorld();
+  let program = "";
+  {
+    await using terminal = await terminalIn(world, SCREENS[0]);
+    await start(terminal, "reasonix");
+    await terminal.shows(texts.whichProvider);
+    const shell = await terminal.ask("#{pane_pid}");
+    program = (await Deno.readTextFile(`/proc/${shell}/task/${shell}/children`)).trim();
+    assertMatch(program, /^\d+$/);
+  }
+  const end = performance.now() + 60_000;
+  while (await runs(program)) {
+    assert(performance.now() < end, "the program goes on without its terminal");
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+});
+
+async function runs(pid: string): Promise<boolean> {
+  return await Deno.stat(`/proc/${pid}`).then(() => true, () => false);
+}
+
 onTerminal("setup can be given up while a server keeps it waiting", async () => {
   const texts = await loadTexts("setup", "en");
   using silent = Deno.listen({ hostname: "127.0.0.1", port: 0 });

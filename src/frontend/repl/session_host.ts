@@ -1,6 +1,10 @@
 import type { Assembly } from "../../assembly/mod.ts";
 import type { OpenRequest } from "../../command/mod.ts";
 import { type Event, ReasonixError } from "../../core/mod.ts";
+import { after } from "../../util/timer.ts";
+
+/** Time for a session that is being opened when the chat ends, in ms. */
+const OPENING_MS = 1000;
 
 /** Opens an assembly, with the person of the chat as approver and asker. */
 export type OpenSession = (request: OpenRequest) => Promise<Assembly>;
@@ -74,8 +78,12 @@ export class SessionHost {
     return next;
   }
 
+  /** One that is still being opened may wait for somebody whose terminal is gone: that would never end. */
   async close(): Promise<void> {
-    const assembly = await this.#current?.catch(() => undefined);
+    const limit = Promise.withResolvers<undefined>();
+    const cancel = after(OPENING_MS, () => limit.resolve(undefined));
+    const assembly = await Promise.race([this.#current?.catch(() => undefined), limit.promise]);
+    cancel();
     await assembly?.[Symbol.asyncDispose]();
   }
 
