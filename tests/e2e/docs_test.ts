@@ -92,6 +92,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   "reasonix uninstall": "install_test.ts",
   "reasonix setup": "setup_test.ts, in a terminal",
   "sudo ": "changes the machine",
+  "reasonix run --model openrouter/": "built_in_test.ts; asks a vendor",
 };
 
 /** The other lines, as they stand or with what a reader fills in. */
@@ -99,6 +100,7 @@ const FILLED: Readonly<Record<string, string>> = {
   "reasonix run --output-format json --max-steps 20 …":
     'reasonix run --output-format json --max-steps 20 "look"',
   "reasonix run --json-schema answer.json …": 'reasonix run --json-schema answer.json "look"',
+  "export ANTHROPIC_API_KEY=sk-ant-…": "export ANTHROPIC_API_KEY=sk-ant-0",
   "cd my-project": "cd .",
 };
 

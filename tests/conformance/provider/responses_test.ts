@@ -158,8 +158,8 @@ Deno.test("a session of 200 steps is valid at every request of the Responses API
   assert(countOf(last, "reasoning") > STEPS / 2, `${countOf(last, "reasoning")} items of reasoning`);
   assert(countOf(last, "input_image") > STEPS / 10);
   assertEquals(logged, counted);
-  // The cache reads whole steps of 128 tokens; every one of them that the request before had is read. Its last
-  // token holds the brackets that end the list, which the next one does not have there.
+  // The cache reads whole steps of 128 tokens; every one of them that the request before had is read. Its
+  // last token holds the brackets that end the list, which the next one does not have there.
   const all = wire.replies.map(({ tokens }) => tokens);
   for (const [at, { input }] of all.slice(0, -1).entries()) {
     const next = all[at + 1];
