@@ -109,10 +109,7 @@ test("the SDK talks over several turns, with images, and is told what cannot be 
   const script = new Script();
   // 16 by 16 pixels: a smaller one would be enlarged.
   const png =
-    "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAYAAAAf8/9hAAAA1UlEQVR4Ae3gAZAkSZIkSRKLqpm7R0REZmZmVlVVVVV3d3d3d/fMzMzMz" +
-    "MzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMzMdHd3d" +
-    "3dXV1VVVVVmZkZGRIS7m5kKz0xmV3d1d3dPz8zMzMxMYsV8Fv92VP59qPz7UPn3ofLvQ+Xfh8q/D5V/Hyr/PlT+faj8+1D596Hy70Pl34fKvw+Vf" +
-    "x/+EZpwAb/dyd5FAAAAAElFTkSuQmCC";
+    "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR42mPQqDhBEmIY1TCqYfhqAADDSmgQB35GTAAAAABJRU5ErkJggg==";
   const image = (source: unknown) => ({ type: "image", source });
   const results: Record<string, unknown>[] = [];
   script.say(message("first"));
