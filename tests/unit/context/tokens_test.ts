@@ -116,7 +116,7 @@ Deno.test("loadTokenizer counts long runs, special tokens and typical messages i
   tokenize("a".repeat(50_000));
   tokenize(" ".repeat(50_000));
   tokenize(source);
-  assert(performance.now() - started < 10_000);
+  assert(performance.now() - started < 2_000);
 });
 
 Deno.test("roughTokens is within a third of the vocabulary for code and prose", async () => {

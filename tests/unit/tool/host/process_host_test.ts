@@ -78,7 +78,7 @@ Deno.test("ProcessToolHost ends a call in a busy loop when it is aborted, and go
     const aborting = performance.now();
     controller.abort();
     await assertRejects(() => call, DOMException);
-    assert(performance.now() - aborting < 60_000);
+    assert(performance.now() - aborting < 5000);
     const edit = await b.host.execute(
       tool("edit_file"),
       { path: "a.txt", old_string: "one", new_string: "one" + name },

@@ -28,10 +28,10 @@ Deno.test("searchContent ends a catastrophic pattern at its deadline and names t
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/bad.txt`, `${"a".repeat(60)}b\n`);
   const started = performance.now();
-  const report = await search(dir.path, { pattern: "^(a+)+(?!x)$", deadlineMs: 3000 });
+  const report = await search(dir.path, { pattern: "^(a+)+(?!x)$", deadlineMs: 1500 });
   assertEquals(report.stopped, "deadline");
   assertEquals(report.stuckAt, `${dir.path}/bad.txt`);
-  assert(performance.now() - started < 60_000);
+  assert(performance.now() - started < 10_000);
 });
 
 Deno.test("searchContent stops at once when it is aborted inside a catastrophic pattern", async () => {
@@ -49,10 +49,10 @@ Deno.test("searchContent ends a line that is too long for a simple pattern at it
   await Deno.writeTextFile(`${dir.path}/bad.txt`, `${"a".repeat(2_000_000)} Error\n`);
   await Deno.writeTextFile(`${dir.path}/good.txt`, "typeError\n");
   const started = performance.now();
-  const report = await search(dir.path, { pattern: "[a-z]+Error", deadlineMs: 3000 });
+  const report = await search(dir.path, { pattern: "[a-z]+Error", deadlineMs: 1500 });
   assertEquals([report.stopped, report.stuckAt], ["deadline", `${dir.path}/bad.txt`]);
   assertEquals(report.files.map((file) => file.path), [`${dir.path}/good.txt`]);
-  assert(performance.now() - started < 60_000);
+  assert(performance.now() - started < 10_000);
 });
 
 Deno.test("searchContent gives the same with both engines when some files may take long", async () => {
