@@ -35,7 +35,7 @@ export async function runTurn(
     type: "message.user",
     content: [...(input.references ?? []), input.text].join("\n\n"),
     ...(input.images?.length ? { images: [...input.images] } : {}),
-    origin: "user",
+    origin: input.origin ?? "user",
   });
   const turnPrompt = parts.turnPrompt?.(turn, parts.provider.model);
   if (turnPrompt) {
@@ -90,7 +90,7 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       if (!parts.submit) {
         if (await review.asksAboutCall(reply.text)) continue;
         const end = endOfAnswer(reply.finish);
-        const judged = end.reason === "done" ? await review.of(reply.text) : end;
+        const judged = end.reason === "done" ? await review.of(reply.text, signal) : end;
         if (judged) return judged;
         continue;
       }
@@ -102,7 +102,7 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       if (answer !== undefined) progress.answer = answer;
       const batch = await dispatch(parts, reply.calls, guard, signal);
       progress.steps += 1;
-      const judged = answer === undefined ? undefined : await review.of(answer);
+      const judged = answer === undefined ? undefined : await review.of(answer, signal);
       if (judged) return judged;
       if (signal.aborted) return stopped(signal);
       if (batch.blocked) return { reason: "blocked", detail: batch.blocked };
@@ -143,16 +143,25 @@ class Review {
   }
 
   /** Returns how an answer ends the turn; undefined when another one is awaited. */
-  async of(answer: string): Promise<Stop | undefined> {
+  async of(answer: string, signal: AbortSignal): Promise<Stop | undefined> {
     const { answerForm, conversation } = this.#parts;
     const problem = answerForm?.problem(answer);
-    if (problem === undefined) return { reason: "done" };
+    if (problem === undefined) return await this.#others(answer, signal);
     if (this.#returned) {
       return { reason: "limit", limit: "repairs", detail: `Stopped after one repair: ${problem}` };
     }
     this.#returned = true;
     const content = `${problem}\nAnswer again: the corrected JSON value and nothing else.`;
     await conversation.record({ type: "message.user", content, origin: "continue" });
+  }
+
+  /** What else has a say in whether the turn may end. */
+  async #others(answer: string, signal: AbortSignal): Promise<Stop | undefined> {
+    const { reviewAnswer, conversation } = this.#parts;
+    const found = await reviewAnswer?.(answer, signal);
+    if (signal.aborted) return stopped(signal);
+    if (typeof found !== "string") return found ?? { reason: "done" };
+    await conversation.record({ type: "message.user", content: found, origin: "continue" });
   }
 }
 

@@ -2,6 +2,7 @@ import type { Message, NewEvent, Prefix, PreparedCall, ProviderError, ToolCall }
 import type { Gate } from "../permission/mod.ts";
 import type { ModelInfo, Provider } from "../provider/mod.ts";
 import type { ToolResult } from "../tool/mod.ts";
+import type { Stop } from "./outcome.ts";
 
 /** The conversation an agent works on. Recording an event is the only way it changes. */
 export interface Conversation {
@@ -77,6 +78,11 @@ export interface AgentParts {
   readonly submit?: boolean;
   /** An answer of another form is sent back once. Absent: every answer will do. */
   readonly answerForm?: AnswerForm;
+  /**
+   * Looks at an answer that would end the turn. A text goes back to the model, a stop ends the turn in
+   * another way; undefined: the answer stands.
+   */
+  readonly reviewAnswer?: (answer: string, signal: AbortSignal) => Promise<string | Stop | undefined>;
   /** Text that follows the user's message of a turn; absent: none. */
   readonly turnPrompt?: (turn: number, model: ModelInfo) => string | undefined;
   /** Texts the user sent while the turn was running, to be added before the next request. */

@@ -1,16 +1,16 @@
-import { formatProblem, sayProblem } from "../config/mod.ts";
 import { Controller, Recorder } from "../control/mod.ts";
-import type { ToolRegistry } from "../tool/mod.ts";
-import { openAccessScope, type Remark, type RunScope } from "./access/access_scope.ts";
+import { openAccessScope } from "./access/access_scope.ts";
 import { Assembly } from "./assembly.ts";
+import { joinExtensions } from "./extensions.ts";
 import { createCheckpointer } from "./session/checkpoints.ts";
 import { manageContext } from "./context/context_management.ts";
 import { SkillRules } from "./access/gate.ts";
-import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
+import { gatherPromptInputs } from "./context/prompt_inputs.ts";
 import { buildModel, modelRemarks } from "./provider.ts";
+import { remarks } from "./remarks.ts";
 import type { AssemblyOptions } from "./run_options.ts";
-import { turnRules } from "./turn_rules.ts";
-import { openSession, type RunSession } from "./session/session.ts";
+import { turnRules } from "./turns/turn_rules.ts";
+import { openSession } from "./session/session.ts";
 import { expectPlugins, openGuardedTools } from "./tools/guarded_tools.ts";
 import { buildRegistry } from "./tools/tools.ts";
 
@@ -44,25 +44,23 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [], toolMode });
   const parts = { paths, loaded, scope, workspace, session, recorder, inputs, registry, asker };
   const rules = { provider, remote, temporaryRules: skillRules.current };
-  const { tools, gate, plugins } = await openGuardedTools(options, { ...parts, ...rules });
+  const { tools, gate, modes, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const context = await manageContext({ ...parts, model, plugins });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
   const warming: Promise<unknown>[] = [];
-  const turn = { provider, gate, toolbox: tools.toolbox, ...turnRules(config, options, toolMode) };
-  const controller = new Controller(recorder, {
-    ...turn,
-    checkpointer,
-    ...context,
-    warm() {
-      const files = (async () => (await gate.warm?.(), await checkpointer.warm()))();
-      warming.push(context.warm(), files.catch(() => {}));
-    },
-  });
-  return new Assembly({
+  const warm = () => {
+    const files = (async () => (await gate.warm?.(), await checkpointer.warm()))();
+    warming.push(context.warm(), files.catch(() => {}));
+  };
+  const { rules: limits, turnParts } = turnRules(config, options, toolMode);
+  const turn = { provider, gate, toolbox: tools.toolbox, ...limits };
+  const assembly = new Assembly({
     ...parts,
     provider,
-    controller,
+    controller: new Controller(recorder, { ...turn, checkpointer, ...context, warm }),
     gate,
+    modes,
+    turnParts,
     checkpointer,
     window: model.choice?.entry.context_window,
     answerForm: options.answerForm,
@@ -76,39 +74,6 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     tools,
     plugins,
   });
-}
-
-interface Remarkable {
-  readonly paths: AssemblyOptions["paths"];
-  readonly loaded: AssemblyOptions["loaded"];
-  readonly scope: RunScope;
-  readonly session: RunSession;
-  readonly registry: ToolRegistry;
-  readonly inputs: PromptInputs;
-}
-
-function remarks({ paths, loaded, scope, session, registry, inputs }: Remarkable): Remark[] {
-  const texts = [
-    ...inputs.instructions.notices.map(({ path, problem }) => `${path} ${problem}`),
-    ...inputs.skillSet.warnings.map(({ path, text }) => `${path}: ${text}`),
-  ].map((text) => ({ text }));
-  return [
-    ...loaded.warnings.map((warning) => ({ text: formatProblem(warning), said: sayProblem(warning) })),
-    ...scope.notices,
-    ...registry.unknown.map((name): Remark => ({
-      text: `Unknown tool "${name}" in [tools] was passed over`,
-      said: [["unknownTool", name]],
-    })),
-    ...texts,
-    ...elsewhere(session.state.cwd, paths.cwd),
-  ];
-}
-
-/** Says where a run works that goes on with a session of another directory. */
-function elsewhere(began: string | undefined, cwd: string): Remark[] {
-  if (!began || began === cwd) return [];
-  return [{
-    text: `The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
-    said: [["elsewhere", began, cwd]],
-  }];
+  await joinExtensions({ assembly, options, assemble });
+  return assembly;
 }

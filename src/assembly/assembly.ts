@@ -1,4 +1,4 @@
-import type { AnswerForm, TurnOutcome } from "../agent/mod.ts";
+import type { TurnOutcome } from "../agent/mod.ts";
 import type { LoadedConfig } from "../config/mod.ts";
 import {
   type ControlledParts,
@@ -10,35 +10,24 @@ import {
   type TurnCheckpoints,
   turnTarget,
 } from "../control/mod.ts";
-import { type EventSink, ReasonixError } from "../core/mod.ts";
-import type { Gate } from "../permission/mod.ts";
+import type { EventSink } from "../core/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
-import { Modes } from "./access/modes.ts";
+import type { Modes } from "./access/modes.ts";
 import type { Remark } from "./access/access_scope.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
-import { providerOf } from "./provider.ts";
-import type { RuleText } from "../rule/mod.ts";
 import type { RunSession } from "./session/session.ts";
 import type { GuardedTools } from "./tools/guarded_tools.ts";
-import { resolveInput, type TurnInput } from "./context/turn_input.ts";
+import type { TurnInput } from "./context/turn_input.ts";
+import { ended, reasonOf, throwIfStopped, TurnRunner, type TurnRunParts } from "./turns/turn_runner.ts";
 
 /** The parts of a run, connected. */
-export interface AssemblyParts extends OpeningParts {
+export interface AssemblyParts extends OpeningParts, Omit<TurnRunParts, "plugins" | "tools"> {
   readonly session: RunSession;
-  readonly controller: Controller;
-  readonly gate: Gate;
   readonly checkpointer: Pick<TurnCheckpoints, "open">;
-  /** Tokens that a conversation of the model can have, where declared. */
-  readonly window: number | undefined;
   readonly scope: { readonly full: boolean; readonly forecast: { readonly confined: boolean } };
-  readonly answerForm: AnswerForm | undefined;
   /** Reasoning effort that the model is asked for; absent: the vendor's own. */
   readonly effort: string | undefined;
-  /** Takes what changed since the last turn. */
-  readonly beforeTurn: () => Promise<void>;
-  /** Lets allow rules count to the end of the next turn. */
-  readonly allowInTurn: (rules: readonly RuleText[]) => void;
   /** Takes secrets out of what leaves the run beside its events. */
   readonly redact: (text: string) => string;
   /** Notices for the user before the first turn. */
@@ -83,14 +72,12 @@ export class Assembly implements AsyncDisposable {
   readonly #running = new Set<Promise<unknown>>();
   #opened: Promise<SessionStart> | undefined;
   #closed: Promise<void> | undefined;
-  readonly #warnings: Remark[];
-  /** What the model was not told yet of what the user had saved. */
-  readonly #facts: string[] = [];
+  readonly #turns: TurnRunner;
 
   constructor(parts: AssemblyParts) {
     this.#parts = parts;
     this.controller = parts.controller;
-    this.modes = new Modes(parts.gate, parts.controller.recorder);
+    this.modes = parts.modes;
     this.paths = parts.paths;
     this.workspace = parts.workspace;
     this.session = parts.session;
@@ -99,7 +86,12 @@ export class Assembly implements AsyncDisposable {
     this.inputs = parts.inputs;
     this.effort = parts.effort;
     this.redact = parts.redact;
-    this.#warnings = [...parts.warnings];
+    this.#turns = new TurnRunner({ ...parts, attachments: this.attachments }, parts.warnings);
+  }
+
+  /** What takes part in its turns. */
+  get turnParts(): AssemblyParts["turnParts"] {
+    return this.#parts.turnParts;
   }
 
   /** The directory that the run works in. */
@@ -160,32 +152,8 @@ export class Assembly implements AsyncDisposable {
    */
   async run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
     return await this.stoppable(signal, async () => {
-      const { paths: { cwd }, controller, answerForm } = this.#parts;
-      const { recorder } = controller;
       await this.open();
-      await this.#parts.beforeTurn();
-      for (const warning of this.#warnings.splice(0)) {
-        await recorder.record({ type: "notice", level: "warning", code: "config", ...warning });
-      }
-      await this.modes.tell();
-      for (const content of this.#facts.splice(0)) {
-        await recorder.record({ type: "message.user", content, origin: "context" });
-      }
-      const given = typeof input === "string" ? { text: input } : input;
-      const turn = answerForm
-        ? { ...given, references: [...given.references ?? [], answerForm.request] }
-        : given;
-      const other = turn.model === undefined ? undefined : await providerOf(this.loaded, turn.model);
-      const provider = other ?? this.provider;
-      const desk = { ...this.attachments, signal: signal ?? new AbortController().signal };
-      const resource = this.#parts.plugins?.resourceReader(desk);
-      const { admit } = this.#parts.tools.images;
-      const more = { cwd, recorder, provider, resource, admit, signal: desk.signal };
-      const resolved = await resolveInput(turn, { ...this.#parts, ...more });
-      throwIfStopped(signal);
-      this.#parts.allowInTurn(turn.rules ?? []);
-      const submit = () => controller.submit({ type: "turn", input: resolved }, other);
-      return ended(turn.readOnly ? await this.modes.readingOnly(submit) : await submit());
+      return await this.#turns.run(typeof input === "string" ? { text: input } : input, signal);
     });
   }
 
@@ -211,7 +179,7 @@ export class Assembly implements AsyncDisposable {
     const { memory } = this.inputs.ports;
     if (!memory) throw new TypeError("Cannot remember a fact: the run has no memory");
     const saved = await (await memory()).remember({ name: text, description: text, text, scope: "project" });
-    this.#facts.push(`<memory>\nThe user asked to remember this: ${text}\n</memory>`);
+    this.#turns.tell(`<memory>\nThe user asked to remember this: ${text}\n</memory>`);
     return saved;
   }
 
@@ -276,19 +244,4 @@ export class Assembly implements AsyncDisposable {
     await this.close();
     await this.#parts.tools.ended();
   }
-}
-
-function ended(outcome: TurnOutcome | undefined): TurnOutcome {
-  if (!outcome) throw new TypeError("Cannot run a turn: the controller returned no outcome");
-  return outcome;
-}
-
-function reasonOf(signal: AbortSignal | undefined): "interrupted" | "terminated" {
-  return signal?.reason === "terminated" ? "terminated" : "interrupted";
-}
-
-function throwIfStopped(signal: AbortSignal | undefined): void {
-  if (!signal?.aborted) return;
-  const exit = reasonOf(signal) === "terminated" ? "terminated" : "interrupt";
-  throw new ReasonixError("Stopped before the turn began", { exit });
 }

@@ -17,6 +17,7 @@ export class Controller {
   readonly #parts: AgentParts;
   readonly #compact: ControlledParts["compact"];
   readonly #steering: string[] = [];
+  readonly #interrupted = new Set<(reason: StopReason) => void>();
   #turn: AbortController | undefined;
 
   constructor(recorder: Recorder, { compact, ...parts }: ControlledParts) {
@@ -49,14 +50,19 @@ export class Controller {
       case "steer":
         this.#steering.push(submission.text);
         return;
-      case "interrupt":
-        this.#turn?.abort(
-          new StopReason(
-            submission.reason,
-            submission.reason === "terminated" ? "Terminated" : "Interrupted",
-          ),
-        );
+      case "interrupt": {
+        const { reason } = submission;
+        const why = new StopReason(reason, reason === "terminated" ? "Terminated" : "Interrupted");
+        this.#turn?.abort(why);
+        for (const listener of this.#interrupted) listener(why);
+      }
     }
+  }
+
+  /** Hears of interrupts, also between two turns; the returned function ends that. */
+  onInterrupt(listener: (reason: StopReason) => void): () => void {
+    this.#interrupted.add(listener);
+    return () => this.#interrupted.delete(listener);
   }
 
   /**

@@ -22,7 +22,13 @@ export type EventOf<K extends EventType> = Extract<Event, { type: K }>;
 export type NewEventOf<K extends EventType> = Extract<NewEvent, { type: K }>;
 
 /** Kinds that are streamed to readers but never written to the session file. */
-export const LIVE_ONLY: ReadonlySet<EventType> = new Set(["message.start", "message.delta", "tool.delta"]);
+export const LIVE_ONLY: ReadonlySet<EventType> = new Set([
+  "turn.state",
+  "message.start",
+  "message.delta",
+  "tool.delta",
+  "subagent.progress",
+]);
 
 /**
  * Receives every event in order.

@@ -3,89 +3,23 @@
  * imports it for types only: nothing on the start path evaluates a validator.
  */
 import * as z from "zod/mini";
-
-const toolCall = z.object({ id: z.string(), name: z.string(), arguments: z.string() });
-const image = z.object({ mime: z.string(), data: z.string() });
-const usage = z.object({
-  inputTokens: z.number(),
-  cachedTokens: z.number(),
-  outputTokens: z.number(),
-  reasoningTokens: z.number(),
-  cacheWriteTokens: z.optional(z.number()),
-});
-/** What one wire wants back exactly as it came. */
-const providerPart = z.object({
-  kind: z.string(),
-  provider: z.string(),
-  model: z.string(),
-  data: z.unknown(),
-});
-const cost = z.object({ amount: z.number(), currency: z.string() });
-const spent = { usage: z.optional(usage), cost: z.optional(cost), durationMs: z.number() };
-const finishReason = z.enum(["stop", "tool_calls", "length", "content_filter", "unknown"]);
-const toolSchema = z.object({
-  name: z.string(),
-  description: z.string(),
-  parameters: z.record(z.string(), z.unknown()),
-});
-const todoItem = z.object({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) });
-
-/** The part of a tool output that was left out before it was stored, and where the whole is. */
-const truncation = z.object({
-  /** The part that was cut away. */
-  cut: z.enum(["head", "middle", "tail", "lines"]),
-  reason: z.enum(["bytes", "lines", "matches", "line_length"]),
-  totalBytes: z.optional(z.number()),
-  totalLines: z.optional(z.number()),
-  keptBytes: z.number(),
-  /** File with the full text. */
-  fullText: z.optional(z.string()),
-});
-
-/** A file a call created, changed, moved or removed, for front ends, checkpoints and statistics. */
-const fileChange = z.object({
-  path: z.string(),
-  change: z.enum(["created", "updated", "unchanged", "deleted", "moved"]),
-  from: z.optional(z.string()),
-  added: z.number(),
-  removed: z.number(),
-  /** False: only computed, the file is as it was. */
-  written: z.optional(z.boolean()),
-  /** Bounded unified diff. */
-  diff: z.optional(z.string()),
-});
-
-/** What is and what is not confined around commands. */
-const confinement = z.object({
-  /** The jail; absent: there is none. */
-  backend: z.optional(z.string()),
-  /** Why there is none. */
-  why: z.optional(z.string()),
-  /** File tools are not confined either. */
-  full: z.optional(z.boolean()),
-  /** What stands without a jail. */
-  standing: z.optional(z.array(
-    z.enum(["denyRules", "destructive", "askRules", "workspace", "forbidRead", "environment", "trust"]),
-  )),
-  /** Nothing of the workspace can be written. */
-  readOnly: z.optional(z.boolean()),
-  /** Directories that can be written, the project as an empty text. */
-  roots: z.optional(z.array(z.string())),
-  /** Commands have a `/tmp` of their own. */
-  privateTmp: z.optional(z.boolean()),
-  network: z.optional(z.enum(["none", "filtered", "open"])),
-  /** Why the network cannot be confined though it should be. */
-  openNetwork: z.optional(z.string()),
-  /** Paths hidden by forbid_read. */
-  forbidden: z.optional(z.number()),
-  /** Paths hidden by Read rules. */
-  ruled: z.optional(z.number()),
-  /** More than that match Read rules, and stay visible. */
-  capped: z.optional(z.boolean()),
-});
-
-/** The same as the text beside it, for people who speak another language. */
-const said = z.optional(z.readonly(z.array(z.readonly(z.array(z.string())))));
+import { AUTONOMY_KINDS } from "./autonomy_schema.ts";
+import {
+  confinement,
+  cost,
+  fileChange,
+  finishReason,
+  image,
+  providerPart,
+  said,
+  spent,
+  todoItem,
+  toolCall,
+  toolSchema,
+  truncation,
+  turnState,
+  usage,
+} from "./event_shapes.ts";
 
 /** Every kind with its fields, in documentation order. */
 export const EVENT_KINDS = {
@@ -120,6 +54,8 @@ export const EVENT_KINDS = {
     /** The author: the user, or the harness on one of its declared occasions. */
     origin: z.enum(["user", "context", "reminder", "continue", "steer", "summary"]),
   }),
+  /** The turn is doing something else from here on. Live only. */
+  "turn.state": z.object({ from: turnState, to: turnState }),
   /** Another model has described an image (its SHA-256) for one that takes none; an empty text is none. */
   "image.described": z.object({
     image: z.string(),
@@ -208,8 +144,13 @@ export const EVENT_KINDS = {
   }),
   /** The whole todo list as it is now. */
   "todo.update": z.object({ items: z.array(todoItem) }),
-  /** The approval mode or the way of working changed; an absent field is unchanged. */
-  "mode.change": z.object({ posture: z.optional(z.string()), mode: z.optional(z.string()) }),
+  /** The approval mode, the boundary or the way of working changed; an absent field is unchanged. */
+  "mode.change": z.object({
+    posture: z.optional(z.string()),
+    mode: z.optional(z.string()),
+    collaboration: z.optional(z.enum(["normal", "plan", "goal"])),
+  }),
+  ...AUTONOMY_KINDS,
   /** A background command began or ended. */
   "job.change": z.object({
     job: z.string(),

@@ -3,6 +3,8 @@ import type { ImagePart } from "./message.ts";
 /** The user's input for one turn, after references are resolved. */
 export interface UserInput {
   readonly text: string;
+  /** The author: the user, or the harness that goes on by itself. Default: the user. */
+  readonly origin?: "user" | "continue";
   readonly images?: readonly ImagePart[];
   /** Blocks that precede the text in the same message (file references, piped input). */
   readonly references?: readonly string[];

@@ -16,6 +16,9 @@ type ModalGate =
     >
   >;
 
+/** How user and model work together: turn by turn, on a plan first, or on a goal until it is reached. */
+export type CollaborationMode = "normal" | "plan" | "goal";
+
 /** What the model is told of a mode that a person switched to. */
 const TOLD: Readonly<Record<PermissionMode, string>> = {
   "read-only": "The user switched to read-only mode: only tools and commands that read may run from now on.",
@@ -37,8 +40,9 @@ export class Modes {
   readonly writing: PermissionMode;
   readonly #initial: PermissionMode;
   #approval: ApprovalMode;
+  #goal = false;
   /** Changes that no event says yet. */
-  #unsaid: { posture?: ApprovalMode; mode?: PermissionMode } = {};
+  #unsaid: { posture?: ApprovalMode; mode?: PermissionMode; collaboration?: CollaborationMode } = {};
   #opened = false;
   #ownCommand = false;
 
@@ -59,6 +63,11 @@ export class Modes {
   /** The coarse boundary. */
   get permission(): PermissionMode {
     return this.#gate.permissionMode ?? "workspace-write";
+  }
+
+  /** The way of working; independent of how approvals are given. Plan is also a boundary: nothing changes. */
+  get collaboration(): CollaborationMode {
+    return this.permission === "plan" ? "plan" : this.#goal ? "goal" : "normal";
   }
 
   /** Allow rules that hold until the session ends. */
@@ -106,9 +115,25 @@ export class Modes {
         remedy: `leave, and go on with: reasonix -c --permission-mode ${mode}`,
       });
     }
+    const before = this.collaboration;
     this.#gate.permissionMode = mode;
     this.#unsaid.mode = mode;
+    if (this.permission === "plan") this.#goal = false;
+    if (this.collaboration !== before) this.#unsaid.collaboration = this.collaboration;
     if (this.#opened) await this.#record();
+  }
+
+  /**
+   * Switches the way of working; approvals stay as they are given. Leaving plan mode allows changes again.
+   */
+  async setCollaboration(mode: CollaborationMode): Promise<void> {
+    if (mode === this.collaboration) return;
+    if (mode === "plan") return await this.setPermission("plan");
+    this.#goal = mode === "goal";
+    this.#unsaid.collaboration = mode;
+    if (this.permission === "plan") {
+      await this.setPermission(this.#initial === "plan" ? this.writing : this.#initial);
+    } else if (this.#opened) await this.#record();
   }
 
   /** Does a piece of work during which nothing may change, unless the user switches modes meanwhile. */
@@ -141,7 +166,9 @@ export class Modes {
   async #record(): Promise<void> {
     const unsaid = this.#unsaid;
     this.#unsaid = {};
-    if (unsaid.posture ?? unsaid.mode) await this.#recorder.record({ type: "mode.change", ...unsaid });
+    if (unsaid.posture ?? unsaid.mode ?? unsaid.collaboration) {
+      await this.#recorder.record({ type: "mode.change", ...unsaid });
+    }
   }
 
   #apply(): void {

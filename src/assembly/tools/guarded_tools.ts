@@ -6,6 +6,7 @@ import type { Provider } from "../../provider/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import type { RunScope } from "../access/access_scope.ts";
 import { buildGate } from "../access/gate.ts";
+import { Modes } from "../access/modes.ts";
 import type { QuestionParts } from "../plugins/server_questions.ts";
 import type { RemotePlugins } from "../plugins/remote_plugins.ts";
 import type { PluginParts, RunPlugins } from "../plugins/run_plugins.ts";
@@ -41,6 +42,7 @@ export interface GuardedTools {
     readonly images: ImageWays;
   };
   readonly gate: Gate & Partial<PermissionGate>;
+  readonly modes: Modes;
   readonly plugins: RunPlugins | undefined;
 }
 
@@ -82,7 +84,7 @@ export async function openGuardedTools(
   await parts.remote?.connect(gate, parts.registry);
   const images = { vision, admit: imageAdmission(parts) };
   const toolbox = withAdmission(tools.toolbox, images.admit, model);
-  return { tools: { ...tools, toolbox, images }, gate, plugins };
+  return { tools: { ...tools, toolbox, images }, gate, modes: new Modes(gate, recorder), plugins };
 }
 
 async function openPlugins(

@@ -89,6 +89,7 @@ function applyFacts(state: SessionState, event: Event): void {
     case "mode.change":
       state.posture = event.posture ?? state.posture;
       state.mode = event.mode ?? state.mode;
+      state.collaboration = event.collaboration ?? state.collaboration;
       break;
     case "session.rename":
       state.title = event.title;
@@ -173,7 +174,8 @@ function takeUserMessage(state: SessionState, event: EventOf<"message.user">, in
   state.outOfBand = event.origin === "summary";
   if (state.outOfBand) return;
   const turn = openTurn(state);
-  if (turn && event.origin === "user" && turn.prompt === "") turn.prompt = event.content;
+  const begins = event.origin === "user" || event.origin === "continue";
+  if (turn && begins && turn.prompt === "") turn.prompt = event.content;
   push(state, event, index);
 }
 

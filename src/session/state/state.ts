@@ -69,6 +69,7 @@ export interface SessionState {
   todos: readonly TodoItem[];
   posture: string | undefined;
   mode: string | undefined;
+  collaboration: EventBodies["mode.change"]["collaboration"];
   title: string | undefined;
   /** Sum over every request of the file, rewound turns included. */
   usage: Usage;
@@ -119,6 +120,7 @@ export function emptyState(read?: EventReader): SessionState {
     todos: [],
     posture: undefined,
     mode: undefined,
+    collaboration: undefined,
     title: undefined,
     usage: NO_USAGE,
     costs: {},

@@ -1,23 +1,25 @@
-import type { Limits } from "../agent/mod.ts";
-import type { Config } from "../config/mod.ts";
-import type { ControlledParts } from "../control/mod.ts";
-import type { ModelInfo, ToolMode } from "../provider/mod.ts";
-import { turnPrompts } from "./context/model_prompts.ts";
-import type { AssemblyOptions } from "./run_options.ts";
+import type { Limits } from "../../agent/mod.ts";
+import type { Config } from "../../config/mod.ts";
+import type { ControlledParts } from "../../control/mod.ts";
+import type { ModelInfo, ToolMode } from "../../provider/mod.ts";
+import { turnPrompts } from "../context/model_prompts.ts";
+import type { AssemblyOptions } from "../run_options.ts";
+import { TurnParts } from "./turn_parts.ts";
 
 type TurnRules = Pick<
   ControlledParts,
-  "limits" | "maxCallsPerStep" | "submit" | "amended" | "answerForm" | "turnPrompt"
+  "limits" | "maxCallsPerStep" | "submit" | "amended" | "answerForm" | "turnPrompt" | "reviewAnswer"
 >;
 
-/** Limits of each turn, and how it ends. */
+/** Limits of each turn, how it ends, and what else has a say in it. */
 export function turnRules(
   config: Config,
   { amended, answerForm }: AssemblyOptions,
   toolMode?: ToolMode,
-): TurnRules {
+): { readonly rules: TurnRules; readonly turnParts: TurnParts } {
   const { max_calls_per_step, submit } = config.agent;
-  return {
+  const turnParts = new TurnParts();
+  const rules: TurnRules = {
     limits: limitsOf(config),
     // A model without tools cannot call the one that ends the turn.
     submit: submit && toolMode !== "none",
@@ -25,7 +27,9 @@ export function turnRules(
     ...(amended ? { amended } : {}),
     ...(answerForm ? { answerForm } : {}),
     ...(max_calls_per_step > 0 ? { maxCallsPerStep: max_calls_per_step } : {}),
+    reviewAnswer: (answer, signal) => turnParts.reviewAnswer(answer, signal),
   };
+  return { rules, turnParts };
 }
 
 function limitsOf(config: Config): Limits {

@@ -1,0 +1,42 @@
+import { formatProblem, sayProblem } from "../config/mod.ts";
+import type { ToolRegistry } from "../tool/mod.ts";
+import type { Remark, RunScope } from "./access/access_scope.ts";
+import type { PromptInputs } from "./context/prompt_inputs.ts";
+import type { AssemblyOptions } from "./run_options.ts";
+import type { RunSession } from "./session/session.ts";
+
+interface Remarkable {
+  readonly paths: AssemblyOptions["paths"];
+  readonly loaded: AssemblyOptions["loaded"];
+  readonly scope: RunScope;
+  readonly session: RunSession;
+  readonly registry: ToolRegistry;
+  readonly inputs: PromptInputs;
+}
+
+/** Returns what the user is told before the first turn. */
+export function remarks({ paths, loaded, scope, session, registry, inputs }: Remarkable): Remark[] {
+  const texts = [
+    ...inputs.instructions.notices.map(({ path, problem }) => `${path} ${problem}`),
+    ...inputs.skillSet.warnings.map(({ path, text }) => `${path}: ${text}`),
+  ].map((text) => ({ text }));
+  return [
+    ...loaded.warnings.map((warning) => ({ text: formatProblem(warning), said: sayProblem(warning) })),
+    ...scope.notices,
+    ...registry.unknown.map((name): Remark => ({
+      text: `Unknown tool "${name}" in [tools] was passed over`,
+      said: [["unknownTool", name]],
+    })),
+    ...texts,
+    ...elsewhere(session.state.cwd, paths.cwd),
+  ];
+}
+
+/** Says where a run works that goes on with a session of another directory. */
+function elsewhere(began: string | undefined, cwd: string): Remark[] {
+  if (!began || began === cwd) return [];
+  return [{
+    text: `The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
+    said: [["elsewhere", began, cwd]],
+  }];
+}

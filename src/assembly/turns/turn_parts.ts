@@ -1,0 +1,49 @@
+import type { Stop, TurnOutcome } from "../../agent/mod.ts";
+import type { TurnInput } from "../context/turn_input.ts";
+
+/**
+ * What takes part in the turns of a run beside its model, such as a goal, a planner or hooks. Every function
+ * is asked in the order of the parts.
+ *
+ * Contract: rejects only when the signal aborts, or with a `ReasonixError` that keeps the turn from
+ * beginning.
+ */
+export interface TurnPart {
+  /** Returns the input as the turn shall have it. */
+  readonly before?: (input: TurnInput, signal: AbortSignal) => Promise<TurnInput>;
+  /** As `reviewAnswer` of the agent: the first part that says something is heard. */
+  readonly reviewAnswer?: (answer: string, signal: AbortSignal) => Promise<string | Stop | undefined>;
+  /** The turn has ended: the input of one that follows by itself, from the first part that has one. */
+  readonly after?: (outcome: TurnOutcome, signal: AbortSignal) => Promise<TurnInput | undefined>;
+}
+
+/** The parts of a run; more may join while it goes on. */
+export class TurnParts implements Required<TurnPart> {
+  readonly #parts: TurnPart[] = [];
+
+  /** Adds a part behind the others; the returned function removes it. */
+  add(part: TurnPart): () => void {
+    this.#parts.push(part);
+    return () => void this.#parts.splice(this.#parts.indexOf(part), 1);
+  }
+
+  async before(input: TurnInput, signal: AbortSignal): Promise<TurnInput> {
+    let given = input;
+    for (const part of [...this.#parts]) given = await part.before?.(given, signal) ?? given;
+    return given;
+  }
+
+  async reviewAnswer(answer: string, signal: AbortSignal): Promise<string | Stop | undefined> {
+    for (const part of [...this.#parts]) {
+      const found = await part.reviewAnswer?.(answer, signal);
+      if (found !== undefined) return found;
+    }
+  }
+
+  async after(outcome: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
+    for (const part of [...this.#parts]) {
+      const next = await part.after?.(outcome, signal);
+      if (next) return next;
+    }
+  }
+}

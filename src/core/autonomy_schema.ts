@@ -1,0 +1,73 @@
+/** Event kinds of what happens beside a single turn: plans, goals, other agents, verification, hooks. */
+import * as z from "zod/mini";
+import { spent } from "./event_shapes.ts";
+
+export const AUTONOMY_KINDS = {
+  /** A plan was proposed, or the user has decided about it. */
+  "plan.change": z.object({
+    state: z.enum(["proposed", "approved", "revised", "rejected", "finished"]),
+    /** The plan as Markdown, when it is proposed. */
+    plan: z.optional(z.string()),
+    /** The file that has it. */
+    file: z.optional(z.string()),
+    /** Words of the user's own. */
+    note: z.optional(z.string()),
+    /** Edits are not asked about while it is carried out. */
+    acceptEdits: z.optional(z.boolean()),
+  }),
+  /** A goal was set, came further, or ended; between two of these it is as the last one says. */
+  "goal.change": z.object({
+    goal: z.string(),
+    state: z.enum(["active", "blocked", "complete", "stopped", "limit"]),
+    objective: z.string(),
+    /** Commands whose exit code decides whether it is reached. */
+    checks: z.optional(z.array(z.string())),
+    note: z.optional(z.string()),
+    /** Turns that were taken for it. */
+    turns: z.number(),
+    /** Directory of its research protocol. */
+    research: z.optional(z.string()),
+  }),
+  /** Another agent begins to work on a part of the task, in a session of its own. */
+  "subagent.start": z.object({
+    id: z.string(),
+    agent: z.string(),
+    session: z.string(),
+    model: z.string(),
+    prompt: z.string(),
+    callId: z.optional(z.string()),
+    background: z.optional(z.boolean()),
+  }),
+  /** What another agent is doing, in one line. Live only. */
+  "subagent.progress": z.object({ id: z.string(), text: z.string() }),
+  /** Another agent is done; its usage is part of this session's totals. */
+  "subagent.end": z.object({
+    id: z.string(),
+    agent: z.string(),
+    outcome: z.enum(["ok", "error", "aborted"]),
+    /** The last words of its answer, or why there is none. */
+    summary: z.string(),
+    steps: z.number(),
+    ...spent,
+  }),
+  /** A command has tested what the turn changed. */
+  "verification": z.object({
+    round: z.number(),
+    command: z.string(),
+    outcome: z.enum(["passed", "failed", "timeout", "skipped"]),
+    exitCode: z.optional(z.number()),
+    /** The reason why it was not run, or the end of what it printed. */
+    text: z.optional(z.string()),
+    durationMs: z.number(),
+  }),
+  /** A hook has run. */
+  "hook": z.object({
+    event: z.string(),
+    command: z.string(),
+    outcome: z.enum(["ok", "blocked", "failed", "timeout"]),
+    durationMs: z.number(),
+    /** Its reason, or what it wrote for people. */
+    text: z.optional(z.string()),
+    callId: z.optional(z.string()),
+  }),
+} as const;
