@@ -6,6 +6,7 @@ import type { CallClock } from "./call_clock.ts";
 import { explain } from "./explain.ts";
 import { answerQuestions, type McpQuestions } from "./questions.ts";
 import { loadSdk } from "./sdk.ts";
+import type { Era } from "../listing/listing_cache.ts";
 import type { McpServerSpec } from "../server_spec.ts";
 import type { ServerLog } from "../server_log.ts";
 
@@ -17,17 +18,26 @@ export interface ClientOptions {
   readonly changed: () => void;
 }
 
+/** What is known of a server's era before it is asked; `answered`: it answered the probe, only too late. */
+export type EraHint = Era | "answered" | undefined;
+
 /**
- * Time that a server may take to answer the probe; older ones may say nothing at all. It includes the start
- * of its process, which may have to be fetched first.
+ * Time that a server may take to answer the probe before it is greeted in the older way: servers of the older
+ * era may say nothing at all. It includes the start of its process, which may have to be fetched first, so an
+ * answer that comes later counts too.
  */
-const PROBE_MS = 10_000;
+const PROBE_MS = 5_000;
+/** The longest the SDK can wait. */
+export const NO_LIMIT_MS = 2 ** 31 - 1;
 
 /** Characters of a log message of a server that are kept. */
 const MAX_SAID = 2_000;
 
 /** The SDK's client of one server, not connected: what it says of itself, and how it answers questions. */
-export async function createClient(options: ClientOptions, clock: CallClock): Promise<Client> {
+export async function createClient(
+  options: ClientOptions,
+  { clock, hint }: { clock: CallClock; hint: EraHint },
+): Promise<Client> {
   const { Client } = await loadSdk();
   const { spec, questions, log, changed } = options;
   const client = new Client({ name: "reasonix", version: VERSION }, {
@@ -38,8 +48,7 @@ export async function createClient(options: ClientOptions, clock: CallClock): Pr
     },
     versionNegotiation: {
       mode: "auto",
-      // What is left of a short limit is enough for a greeting in the older way.
-      probe: { timeoutMs: Math.min(PROBE_MS, (spec.startupMs || Infinity) / 3) },
+      probe: { timeoutMs: probeMs(spec, hint) },
     },
     // Results are shown to the model as they are; a schema that cannot be read must not stop a call.
     jsonSchemaValidator: {
@@ -58,4 +67,11 @@ export async function createClient(options: ClientOptions, clock: CallClock): Pr
   });
   client.onerror = (error) => log.note(errorMessage(explain(error, { spec })));
   return client;
+}
+
+function probeMs({ startupMs }: McpServerSpec, hint: EraHint): number {
+  const startup = startupMs || NO_LIMIT_MS;
+  if (hint === "answered") return startup;
+  // What is left of the limit is enough for a greeting in the older way.
+  return Math.min(hint === "modern" ? NO_LIMIT_MS : PROBE_MS, startup / 3);
 }

@@ -8,13 +8,13 @@ import type {
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { after } from "../../util/timer.ts";
 import { CallClock } from "./call_clock.ts";
-import { type ClientOptions, createClient } from "./client.ts";
+import { type ClientOptions, createClient, type EraHint, NO_LIMIT_MS } from "./client.ts";
 import { explain } from "./explain.ts";
 import type { Listing } from "../listing/listing.ts";
 import type { Era } from "../listing/listing_cache.ts";
 import { listEverything } from "../listing/list_all.ts";
 import { openTransport, type ServerTransport, type TransportOptions } from "../transport/transport.ts";
-import { statusOf, UndeliveredError } from "./refusals.ts";
+import { AnsweredLate, SignInNeeded, statusOf, UndeliveredError } from "./refusals.ts";
 
 export interface ConnectionOptions extends TransportOptions, ClientOptions {
   /** The era of the last connection; absent: the server is asked. */
@@ -31,8 +31,6 @@ const GOODBYE_MS = 1_000;
 const COMPLETION_MS = 3_000;
 /** What the SDK says while it answers questions of the server, which are shown anyway. */
 const OWN_PROGRESS = /^Fulfilling input required by '[^']+' \(round \d+\)$/;
-/** The longest the SDK can wait. */
-const NO_LIMIT_MS = 2 ** 31 - 1;
 
 /** An answer to the question for completions of an argument. */
 export interface CompletionQuery {
@@ -61,23 +59,33 @@ export class Connection {
   }
 
   /**
-   * Starts and greets a server. A process that stops at the probe of its era, or a server over HTTP that says
-   * nothing to it, is greeted once more in the older way.
+   * Starts and greets a server. One that says nothing to the probe of its era, or a process that stops at it,
+   * is greeted in the older way. Where that is refused and the server only needed longer to wake up or to
+   * start, it is asked once more.
    */
   static async open(options: ConnectionOptions, signal: AbortSignal): Promise<Connection> {
-    const { spec, era } = options;
+    const { spec, era, log } = options;
     if (era === "legacy") return await Connection.#attempt(options, era, signal);
     const first = await Connection.#attempt(options, era, signal).catch((error: unknown) => error);
     if (first instanceof Connection) return first;
+    if (signal.aborted) throw first;
+    if (first instanceof AnsweredLate) {
+      log.note("the answer to the probe came late, and the older greeting was refused; started again");
+      return await Connection.#attempt(options, "answered", signal);
+    }
     // A program that is not there is not there for the other era either; an answer over HTTP is an answer.
-    if (signal.aborted || (spec.type === "stdio" ? isMissing(first) : !isSilence(first))) throw first;
-    options.log.note(`no answer to the probe (${errorMessage(first)}); started again as an older server`);
-    return await Connection.#attempt(options, "legacy", signal);
+    if (spec.type === "stdio" ? isMissing(first) : !isSilence(first)) throw first;
+    log.note(`no answer to the probe (${errorMessage(first)}); started again as an older server`);
+    const second = await Connection.#attempt(options, "legacy", signal).catch((error: unknown) => error);
+    if (second instanceof Connection) return second;
+    if (signal.aborted || spec.type === "stdio" || second instanceof SignInNeeded) throw second;
+    log.note(`the older greeting was refused (${errorMessage(second)}); asked once more`);
+    return await Connection.#attempt(options, undefined, signal).catch(() => Promise.reject(second));
   }
 
-  static async #attempt(options: ConnectionOptions, era: Era | undefined, signal: AbortSignal) {
+  static async #attempt(options: ConnectionOptions, hint: EraHint, signal: AbortSignal) {
     const clock = new CallClock();
-    const client = await createClient(options, clock);
+    const client = await createClient(options, { clock, hint });
     const server = await openTransport(options);
     const { transport } = server;
     const connection = new Connection(client, server, { options, clock });
@@ -90,12 +98,13 @@ export class Connection {
       await client.connect(transport, {
         signal,
         timeout: options.spec.startupMs || NO_LIMIT_MS,
-        ...(era === "legacy" ? { prior: { kind: "legacy" } } : {}),
+        ...(hint === "legacy" ? { prior: { kind: "legacy" } } : {}),
       });
     } catch (error) {
       connection.#closing = true;
       await client.close().catch(() => {});
       await transport.close().catch(() => {});
+      if (server.answeredLate()) throw new AnsweredLate(errorMessage(error), { cause: error });
       // That a message did not arrive says nothing; how the server ended does.
       throw connection.#explained(error instanceof UndeliveredError ? new Error(error.message) : error);
     } finally {
@@ -104,8 +113,10 @@ export class Connection {
     return connection;
   }
 
+  /** The newest era that the server speaks, also where it said so too late for this connection. */
   get era(): Era {
-    return this.#client.getProtocolEra() === "modern" ? "modern" : "legacy";
+    const isModern = this.#client.getProtocolEra() === "modern" || this.#server.answeredLate();
+    return isModern ? "modern" : "legacy";
   }
 
   get protocol(): string {

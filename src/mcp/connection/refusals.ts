@@ -19,6 +19,9 @@ export class UndeliveredError extends ReasonixError {
   }
 }
 
+/** The server speaks the newer era, as it said only after it had been greeted in the older way. */
+export class AnsweredLate extends ReasonixError {}
+
 /** An answer over HTTP that is no success, as the SDK reports it. */
 export interface HttpRefusal extends Error {
   readonly status: number;

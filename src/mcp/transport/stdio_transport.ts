@@ -23,7 +23,8 @@ const DRAIN_MS = 200;
  * One JSON message a line over the standard streams of a process. What is no message is noise: it goes to the
  * log, and the connection stays.
  *
- * The SDK takes a transport with `stderr` and `pid` for a process: silence at a probe means an older one.
+ * The SDK takes a transport with `stderr` and `pid` for a process: silence at a probe means an older one. It
+ * does not listen for the answer any more then, so the transport does.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -32,12 +33,18 @@ export class StdioTransport implements Transport {
   readonly stderr = null;
   /** How the process ended. */
   ended: Deno.CommandStatus | undefined;
+  /** The probe was answered with a result after the greeting in the older way was sent. */
+  answeredLate = false;
   readonly #options: StdioTransportOptions;
   #process: ServerProcess | undefined;
   #writer: WritableStreamDefaultWriter<Uint8Array> | undefined;
   #closing: Promise<void> | undefined;
   /** Requests that are waiting, to answer those whose answer cannot be read. */
   readonly #pending = new Set<string | number>();
+  /** The request that asks for the server's era. */
+  #probe: string | number | undefined;
+  /** Nobody waits for the answer to the probe any more. */
+  #probeIsOver = false;
   /** Messages that were read and not handed on yet. */
   readonly #arrived: JSONRPCMessage[] = [];
   #noise = 0;
@@ -69,7 +76,11 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     if (!this.#writer || this.ended) throw new UndeliveredError();
-    if ("id" in message && "method" in message) this.#pending.add(message.id);
+    if ("id" in message && "method" in message) {
+      this.#pending.add(message.id);
+      if (message.method === "server/discover") this.#probe = message.id;
+      this.#probeIsOver ||= message.method === "initialize";
+    }
     try {
       await this.#writer.write(new TextEncoder().encode(`${JSON.stringify(message)}\n`));
     } catch {
@@ -142,7 +153,13 @@ export class StdioTransport implements Transport {
       return;
     }
     this.#heard = true;
-    if (!("method" in message)) this.#pending.delete(message.id as string | number);
+    if (!("method" in message)) {
+      const isExpected = this.#pending.delete(message.id as string | number);
+      if (isExpected && this.#probeIsOver && message.id === this.#probe) {
+        this.answeredLate = "result" in message;
+        return;
+      }
+    }
     this.#arrived.push(this.#options.filter.accept(message as JSONRPCMessage));
   }
 

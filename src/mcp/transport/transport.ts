@@ -21,6 +21,8 @@ export interface ServerTransport {
   readonly transport: Transport;
   /** How its process ended; undefined while it runs, and where there is none. */
   readonly ended: () => Deno.CommandStatus | undefined;
+  /** The probe of the server's era was answered after the server had been greeted in the older way. */
+  readonly answeredLate: () => boolean;
   /** Entries of lists that were kept from the SDK since the last time. */
   readonly refused: () => Refused;
   /** When the server wants to be asked again, in seconds, by the status of its answer. */
@@ -35,12 +37,18 @@ export async function openTransport(options: TransportOptions): Promise<ServerTr
   const waits = new Map<number, number>();
   if (spec.type === "stdio") {
     const transport = new StdioTransport({ spawn: await serverSpawner(spec, spawn), log, filter });
-    return { transport, ended: () => transport.ended, refused, waits };
+    return {
+      transport,
+      ended: () => transport.ended,
+      answeredLate: () => transport.answeredLate,
+      refused,
+      waits,
+    };
   }
   if (spec.type === "http") {
     const notNow = (status: number, seconds: number) => void waits.set(status, seconds);
     const transport = await httpTransport({ spec, headers, auth, filter, notNow });
-    return { transport, ended: () => undefined, refused, waits };
+    return { transport, ended: () => undefined, answeredLate: () => false, refused, waits };
   }
   throw new ReasonixError(`The transport "sse" is an older one that is not supported`, {
     remedy: `set type = "http" for it: most servers speak streamable HTTP at the same or a near address`,

@@ -87,6 +87,8 @@ async function main(behaviour: Behaviour): Promise<void> {
     write(Deno.stdout, encoder.encode(`${JSON.stringify(message)}\n`));
   };
   const session = new Session(behaviour, send, die);
+  const asleep: Message[] = [];
+  let isAsleep = fallsAsleep(behaviour.sleepyAt);
   for await (const line of linesOfInput()) {
     const message = JSON.parse(line) as Message;
     const { method, params } = message;
@@ -95,11 +97,24 @@ async function main(behaviour: Behaviour): Promise<void> {
       ...(method === undefined ? {} : { method }),
       ...(params === undefined ? {} : { params }),
     });
-    void session.receive(message, send);
+    asleep.push(message);
+    isAsleep &&= asleep.length < 2;
+    if (isAsleep) continue;
+    for (const one of asleep.splice(0)) void session.receive(one, send);
   }
   note({ what: "end of input" });
   if (behaviour.stubborn) setInterval(() => {}, 60_000);
   else Deno.exit(0);
+}
+
+function fallsAsleep(file: string | undefined): boolean {
+  if (file === undefined) return false;
+  try {
+    Deno.writeTextFileSync(file, "", { createNew: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** It inherits standard output: whoever reads to its end waits for the child too. */

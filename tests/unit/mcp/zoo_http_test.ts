@@ -43,6 +43,25 @@ Deno.test("servers over HTTP work in both eras, with answers as JSON and as stre
   }
 });
 
+Deno.test("a server over HTTP that has to wake up is met in its own era, silence at the probe or not", async () => {
+  for (const era of ["old", "new"] as const) {
+    const asleep = Promise.withResolvers<Response>();
+    let probes = 0;
+    await using server = startHttpMcpServer({
+      era,
+      instead: ({ message }) => {
+        const isProbe = message.method === "server/discover";
+        return isProbe && ++probes === 1 ? asleep.promise : undefined;
+      },
+    });
+    await using mcp = await openMcp([remote(server.url, { startup_timeout_seconds: 9 })]);
+    assertEquals(await state(mcp), "ready", era);
+    assertEquals((await mcp.call("mcp__far__echo", { text: "世界" })).content, "世界");
+    assertEquals(mcp.servers.status[0]?.protocol, era === "new" ? "2026-07-28" : "2025-11-25");
+    asleep.resolve(new Response(null, { status: 503 }));
+  }
+});
+
 Deno.test("a server that refuses is one line with the status and what to do", async () => {
   const lines: Readonly<Record<number, RegExp>> = {
     401: /^needs-auth: reasonix mcp login far$/,
