@@ -20,7 +20,7 @@ export class InstantClock implements Clock {
     return this.time;
   }
 
-  after(): () => void {
+  after(_ms: number, _task: () => void): () => void {
     return () => {};
   }
 
