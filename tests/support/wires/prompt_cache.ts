@@ -27,17 +27,23 @@ export class PromptCache {
 
   /** Tokens of a prompt that are read from the cache; it is in the cache afterwards. */
   read(prompt: string): number {
-    const longest = Math.max(0, ...this.#seen.map((seen) => commonPrefix(seen, prompt)));
+    const known = Math.max(0, ...this.#seen.map((seen) => knownTokens(seen, prompt)));
     this.#seen.unshift(prompt);
     this.#seen.length = Math.min(this.#seen.length, KEPT);
     const { minimum, step } = this.#rules;
-    const tokens = Math.floor(Math.floor(longest / TOKEN) / step) * step;
+    const tokens = Math.floor(known / step) * step;
     return tokens < minimum ? 0 : tokens;
   }
 
   clear(): void {
     this.#seen.length = 0;
   }
+}
+
+/** Tokens at the beginning of a prompt that an earlier one has too; all of it counts with its last token. */
+function knownTokens(seen: string, prompt: string): number {
+  const common = commonPrefix(seen, prompt);
+  return common === seen.length ? tokensOf(seen) : Math.floor(common / TOKEN);
 }
 
 function commonPrefix(a: string, b: string): number {
