@@ -1,5 +1,6 @@
 /** What an SDK asks for besides turns, and what it can send wrong. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { paddedPng } from "../support/images.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { finished, makeWorld, mockConfig } from "../support/program.ts";
 import { launch, user } from "../support/sdk_client.ts";
@@ -146,20 +147,20 @@ Deno.test("blocks of a user line reach the model: images, documents and 10 MB in
   await using server = startModelServer([{ text: "one" }, { text: "two" }]);
   await using world = await makeWorld(mockConfig(server.url, "", "vision = true"));
   const sdk = await launch(world, []);
-  // A picture with 8 MB behind its end, which is sent without these.
-  const data = new Uint8Array([...SQUARE, ...new Uint8Array(8_000_000)]).toBase64();
-  await sdk.send(user([
+  const data = paddedPng(SQUARE, 3_500_000).toBase64();
+  const line = JSON.stringify(user([
     { type: "text", text: "what 是 this 🦊" },
     { type: "document", title: "notes", source: { type: "text", media_type: "text/plain", data: "A\nB" } },
     { type: "tool_result", tool_use_id: "t", content: [{ type: "text", text: "from a tool" }] },
     { type: "image", source: { type: "base64", media_type: "image/png", data } },
   ]));
+  await sdk.raw(`${line.slice(0, -1)}${" ".repeat(10_000_000 - line.length)}}\n`);
   const { lines } = await sdk.end();
   assertEquals(results(lines).map(({ result }) => result), ["one"]);
   const [text, image] = server.requests[0]?.json.messages.at(-1).content;
-  const said = 'what 是 this 🦊\n\n<document title="notes">\nA\nB\n</document>\n\nfrom a tool';
-  assertStringIncludes(text.text, said);
-  assertStringIncludes(image.image_url.url, "data:image/");
+  assertEquals(text.text, 'what 是 this 🦊\n\n<document title="notes">\nA\nB\n</document>\n\nfrom a tool');
+  // An image that the model takes is sent as it came, byte for byte.
+  assert(image.image_url.url === `data:image/png;base64,${data}`, image.image_url.url.slice(0, 100));
   await using blind = await makeWorld(mockConfig(server.url));
   server.expectReset();
   const other = await launch(blind, []);

@@ -34,13 +34,27 @@ export function withSize(png: Uint8Array, width: number, height: number): Uint8A
 
 /** A PNG that says it is an animation of one frame more. */
 export function animatedPng(png: Uint8Array): Uint8Array<ArrayBuffer> {
-  const chunk = new Uint8Array(20);
+  return withChunk(png, "acTL", new Uint8Array([0, 0, 0, 1, 0, 0, 0, 0]));
+}
+
+/** A PNG with so many bytes more, in a chunk that whoever shows it passes over. */
+export function paddedPng(png: Uint8Array, bytes: number): Uint8Array<ArrayBuffer> {
+  return withChunk(png, "paDd", new Uint8Array(bytes));
+}
+
+/** A PNG with one chunk more behind its header. */
+function withChunk(png: Uint8Array, type: string, data: Uint8Array): Uint8Array<ArrayBuffer> {
+  const chunk = new Uint8Array(data.length + 12);
   const view = new DataView(chunk.buffer);
-  view.setUint32(0, 8);
-  chunk.set(new TextEncoder().encode("acTL"), 4);
-  view.setUint32(8, 1);
-  view.setUint32(16, crc32(chunk.subarray(4, 16)));
-  return new Uint8Array([...png.subarray(0, 33), ...chunk, ...png.subarray(33)]);
+  view.setUint32(0, data.length);
+  chunk.set(new TextEncoder().encode(type), 4);
+  chunk.set(data, 8);
+  view.setUint32(data.length + 8, crc32(chunk.subarray(4, data.length + 8)));
+  const bytes = new Uint8Array(png.length + chunk.length);
+  bytes.set(png.subarray(0, 33));
+  bytes.set(chunk, 33);
+  bytes.set(png.subarray(33), 33 + chunk.length);
+  return bytes;
 }
 
 /** A GIF of 20×20 pixels in black with so many frames. */
