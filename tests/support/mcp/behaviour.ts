@@ -11,7 +11,7 @@ export interface Behaviour {
   readonly diesOn?: string;
   /** Seconds before the first message is read; default 0. */
   readonly startSeconds?: number;
-  /** A file: the first process that does not find it makes it, and answers nothing before a second message. */
+  /** A file: a process that does not find it makes it, and answers nothing before a second message. */
   readonly sleepyAt?: string;
   /** Each call of a tool sends a message for the log. */
   readonly logs?: boolean;
