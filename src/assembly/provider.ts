@@ -53,11 +53,17 @@ async function fallbackChain(
   const key = own ? `${providerKey(model.provider)}.fallback` : "agent.fallback";
   const chain = new Map<string, ModelChoice>();
   for (const reference of references) {
-    const found = await placed(loaded, key, () => resolveModel(loaded.config, reference));
+    const found = await placed(loaded, key, () => namedModel(loaded, reference));
     chain.set(`${found.entry.name}/${found.model}`, found);
   }
   chain.delete(`${model.provider}/${model.id}`);
   return [...chain.values()];
+}
+
+/** The model that a reference names; what a project names without being trusted is said to be that. */
+function namedModel({ config, needsTrust }: LoadedConfig, reference: string): ModelChoice {
+  const untrusted = needsTrust.filter(({ kind }) => kind === "provider").map(({ name }) => name);
+  return resolveModel(config, reference, untrusted);
 }
 
 async function configuredModel(
@@ -65,18 +71,17 @@ async function configuredModel(
   remote: RemoteServers | undefined,
 ): Promise<RunModel> {
   const { loaded, record } = given;
-  const untrusted = loaded.needsTrust.filter((item) => item.kind === "provider").map((item) => item.name);
   const { default_model, agent_model, providers } = loaded.config;
   const named = providers.some(({ name }) => name === default_model);
   const setting = default_model !== "" && default_model === agent_model ? "agent_model" : "default_model";
   const choice = await placed(
     loaded,
     named ? providerKey(default_model) : setting,
-    () => resolveModel(loaded.config, "", untrusted),
+    () => namedModel(loaded, ""),
   );
   const { vision_model } = loaded.config;
   if (vision_model !== "") {
-    await placed(loaded, "vision_model", () => resolveModel(loaded.config, vision_model, untrusted));
+    await placed(loaded, "vision_model", () => namedModel(loaded, vision_model));
   }
   checkEffort(given.effort, choice.entry);
   const options = {
@@ -181,7 +186,7 @@ export async function providerOf(
   reference: string,
   assumed: Pick<ProviderEntry, "vision"> = {},
 ): Promise<Provider> {
-  const { entry, model } = resolveModel(loaded.config, reference);
+  const { entry, model } = namedModel(loaded, reference);
   const apiKey = resolveKey(entry, loaded.keys);
   return await createProvider({
     entry: { ...assumed, ...entry },

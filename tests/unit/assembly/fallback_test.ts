@@ -4,7 +4,13 @@ import { Fallback } from "../../../src/assembly/fallback.ts";
 import type { ConfigInput } from "../../../src/config/mod.ts";
 import { Recorder } from "../../../src/control/mod.ts";
 import { MemoryStore } from "../../../src/control/memory_store.ts";
-import type { Chunk, Event, EventOf, ProviderErrorKind } from "../../../src/core/mod.ts";
+import {
+  type Chunk,
+  type Event,
+  type EventOf,
+  type ProviderErrorKind,
+  ReasonixError,
+} from "../../../src/core/mod.ts";
 import type { Provider } from "../../../src/provider/mod.ts";
 import { say, scriptedProvider } from "../../support/agent_fixture.ts";
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
@@ -215,6 +221,22 @@ Deno.test("a fallback that no provider has is an error before anything is sent, 
   const error = await assertRejects(() => createAgent({ config: "load", home, cwd }), Error);
   assertStringIncludes(error.message, 'Unknown model "nobody/x"');
   assertStringIncludes(JSON.stringify(error), '"line":2');
+});
+
+Deno.test("a fallback whose provider the project names without being trusted is said to be that", async () => {
+  await using fixture = configFixture({
+    "home/config.toml": '[[providers]]\nname = "a"\nmodel = "m"\nbase_url = "http://127.0.0.1:9"\n' +
+      'fallback = ["theirs/m"]\n',
+    "project/reasonix.toml":
+      '[[providers]]\nname = "theirs"\nmodel = "m"\nbase_url = "https://theirs.example"\n',
+  });
+  const { home, cwd } = fixture;
+  const error = await assertRejects(
+    () => createAgent({ config: "load", home, cwd, ignoreUntrusted: true }),
+    ReasonixError,
+    'Provider "theirs" of this project is not trusted yet',
+  );
+  assertEquals([error.exit, error.said?.[0]], ["blocked", ["untrustedProvider", "theirs"]]);
 });
 
 Deno.test("the first model is asked again with the first turn after five minutes, never after a wrong key", async () => {
