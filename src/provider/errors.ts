@@ -265,6 +265,11 @@ export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: 
   }, remedy === undefined);
 }
 
+/** The failure of a request without a conversation, from whatever was thrown. */
+export function requestFailure(thrown: unknown, endpoint: Endpoint): ProviderFailure {
+  return thrown instanceof ProviderFailure ? thrown : connectionFailure(thrown, endpoint, false);
+}
+
 /** A name without an address says nothing about the server: mostly the network or a proxy is missing. */
 function noAddress({ provider, host, proxy: by }: Endpoint): ProviderFailure {
   const proxy = by === undefined ? "unset" : "set";

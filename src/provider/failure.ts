@@ -1,4 +1,4 @@
-import type { ProviderError } from "../core/mod.ts";
+import { type ProviderError, ReasonixError } from "../core/mod.ts";
 import { createRedactor } from "../util/redact.ts";
 
 /** The failure of one attempt at a request. Stays inside the package: outside, failures are chunks. */
@@ -13,6 +13,12 @@ export class ProviderFailure extends Error {
     this.error = error;
     this.retryable = retryable;
   }
+}
+
+/** A failure as the error that calls outside of conversations reject with. */
+export function errorOf(failure: ProviderFailure): ReasonixError {
+  const { message, said } = failure.error;
+  return new ReasonixError(message, { exit: "provider", said, cause: failure });
 }
 
 /** Takes out what came up as a secret while the program ran, such as printed keys. */

@@ -1,6 +1,5 @@
-import { ReasonixError } from "../../core/mod.ts";
-import { connectionFailure, protocolFailure, type Reported, reportedFailure } from "../errors.ts";
-import { type Endpoint, ProviderFailure } from "../failure.ts";
+import { protocolFailure, type Reported, reportedFailure, requestFailure } from "../errors.ts";
+import { type Endpoint, errorOf } from "../failure.ts";
 import type { ProviderDeps } from "../kind.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 
@@ -28,10 +27,7 @@ export async function listModels(query: ModelQuery, signal?: AbortSignal): Promi
       AbortSignal.any([AbortSignal.timeout(LONGEST_WAIT_MS), ...(signal ? [signal] : [])]),
     );
   } catch (error) {
-    const failure = error instanceof ProviderFailure
-      ? error
-      : connectionFailure(error, query.endpoint, false);
-    throw new ReasonixError(failure.message, { exit: "provider", cause: error });
+    throw errorOf(requestFailure(error, query.endpoint));
   }
 }
 

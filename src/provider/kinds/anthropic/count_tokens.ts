@@ -1,7 +1,6 @@
-import { ReasonixError } from "../../../core/mod.ts";
 import { isRecord, parseJson } from "../../../util/json.ts";
-import { connectionFailure, protocolFailure, reportedFailure } from "../../errors.ts";
-import { ProviderFailure } from "../../failure.ts";
+import { protocolFailure, reportedFailure, requestFailure } from "../../errors.ts";
+import { errorOf } from "../../failure.ts";
 import type { ModelQuery } from "../../wire/model_list.ts";
 
 const LONGEST_WAIT_MS = 30_000;
@@ -17,11 +16,7 @@ export async function countTokens(
   try {
     return await ask(query, body, AbortSignal.any([AbortSignal.timeout(LONGEST_WAIT_MS), signal]));
   } catch (error) {
-    const failure = error instanceof ProviderFailure
-      ? error
-      : connectionFailure(error, query.endpoint, false);
-    const { message, said } = failure.error;
-    throw new ReasonixError(message, { exit: "provider", cause: error, ...(said ? { said } : {}) });
+    throw errorOf(requestFailure(error, query.endpoint));
   }
 }
 

@@ -1,6 +1,6 @@
 import { isLoopback } from "../../../config/mod.ts";
 import { type Chunk, errorMessage, ReasonixError, type Saying } from "../../../core/mod.ts";
-import { ProviderFailure } from "../../failure.ts";
+import { errorOf, ProviderFailure } from "../../failure.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { connect } from "../../network/connection.ts";
 import type { ModelRequest, Provider } from "../../provider.ts";
@@ -154,9 +154,7 @@ class LlamaCpp {
     try {
       return await this.#ready();
     } catch (error) {
-      if (!(error instanceof ProviderFailure)) throw error;
-      const { message, said } = error.error;
-      throw new ReasonixError(message, { exit: "provider", said, cause: error });
+      throw error instanceof ProviderFailure ? errorOf(error) : error;
     }
   }
 

@@ -1,8 +1,8 @@
 import type { Chunk } from "../../../core/mod.ts";
 import { ReasonixError } from "../../../core/mod.ts";
 import { isRecord, parseJson } from "../../../util/json.ts";
-import { connectionFailure, protocolFailure, reportedFailure } from "../../errors.ts";
-import { type Endpoint, nameOf, ProviderFailure, quote } from "../../failure.ts";
+import { protocolFailure, reportedFailure, requestFailure } from "../../errors.ts";
+import { type Endpoint, errorOf, nameOf, ProviderFailure, quote } from "../../failure.ts";
 import type { KindOptions } from "../../kind.ts";
 import type { Embeddings } from "../../provider.ts";
 import { retryAfter, withRetry } from "../../retry.ts";
@@ -49,7 +49,7 @@ export async function embedTexts(
       const wanted = vectors[0]?.length ?? vector.length;
       if (vector.length !== wanted) {
         const what = `sent vectors of ${wanted} and of ${vector.length} dimensions for one list of texts`;
-        throw asError(protocolFailure(what, endpoint));
+        throw errorOf(protocolFailure(what, endpoint));
       }
       vectors.push(vector);
     }
@@ -101,18 +101,10 @@ async function withAttempts(
   for await (const chunk of withRetry(attempt, policy, deps, batch.signal)) {
     if (chunk.type !== "error") continue;
     batch.signal.throwIfAborted();
-    throw asError(new ProviderFailure(chunk.error, false));
+    throw errorOf(new ProviderFailure(chunk.error, false));
   }
-  if (reply === undefined) throw asError(protocolFailure("sent no vectors", wire.endpoint));
+  if (reply === undefined) throw errorOf(protocolFailure("sent no vectors", wire.endpoint));
   return reply;
-}
-
-function asError(failure: ProviderFailure): ReasonixError {
-  return new ReasonixError(failure.message, {
-    exit: "provider",
-    cause: failure,
-    ...(failure.error.said ? { said: failure.error.said } : {}),
-  });
 }
 
 async function post({ entry, deps }: Options, wire: EmbeddingWire, batch: Batch): Promise<Embeddings> {
@@ -138,8 +130,7 @@ async function post({ entry, deps }: Options, wire: EmbeddingWire, batch: Batch)
     if (text === undefined) throw protocolFailure("sent more than 64 MB of vectors", endpoint, false);
     return readReply(text, batch.texts.length, endpoint);
   } catch (error) {
-    if (error instanceof ProviderFailure) throw error;
-    if (!late.signal.aborted) throw connectionFailure(error, endpoint, false);
+    if (error instanceof ProviderFailure || !late.signal.aborted) throw requestFailure(error, endpoint);
     const message = `${nameOf(endpoint)} sent no vectors within ${seconds} s; ` +
       "raise first_byte_timeout_seconds of this provider";
     throw new ProviderFailure({ kind: "timeout", message }, true);
