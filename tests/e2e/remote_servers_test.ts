@@ -14,6 +14,8 @@ url = "https://tracker.example/mcp"
 headers = { Authorization = "Bearer tracker-token-123" }
 `;
 
+const OWN = TRACKER.replace("tracker.example", "own.example");
+
 function entry(wire: ScriptedWire | undefined, url: string): string {
   const kind = wire?.kind ?? "openai";
   return `[[providers]]\nname = "vendor"\nkind = "${kind}"\nbase_url = "${url}"\nmodel = "m"\n`;
@@ -178,6 +180,36 @@ Deno.test("other kinds say that the server is not available", async () => {
   assertEquals(done.code, 0, done.stderr);
   assertStringIncludes(done.stderr, "The MCP server tracker is not available");
   assert(!JSON.stringify(done.requests[0]?.json).includes("tracker-token-123"));
+});
+
+Deno.test("a server that a clone brings is named to no provider before trust, whatever the user's rules allow", async () => {
+  const rules = '[permissions]\nmode = "allow"\nallow = ["mcp__tracker__*"]\n';
+  for (const wire of [new ResponsesWire(), anthropicWire()]) {
+    const replies = [{ text: "one" }, { text: "two" }, { text: "three" }] as const;
+    await using server = startModelServer(replies, { wire, check: { prefix: false } });
+    await using world = await makeWorld(`${rules}${entry(wire, server.url)}`);
+    const go = (...flags: string[]) =>
+      world.run(["run", ...flags, "find bugs"], { env: { THEIRS: "user-secret-4711" } });
+    await world.write("reasonix.toml", TRACKER.replace("tracker-token-123", "${THEIRS}"));
+    const refused = await go();
+    assertEquals([refused.code, server.requests.length], [3, 0], refused.stderr);
+    assertStringIncludes(refused.stderr, "tracker");
+    const ignored = await go("--ignore-untrusted");
+    assertEquals(ignored.code, 0, ignored.stderr);
+    // Nor is one of the user's that the clone would have take its place.
+    await Deno.writeTextFile(`${world.home}/config.toml`, `${rules}${entry(wire, server.url)}${OWN}`);
+    const own = await go("--ignore-untrusted", "--on-ask", "allow");
+    assertEquals(own.code, 0, own.stderr);
+    const sent = server.requests.map(({ body, headers }) => `${body}${JSON.stringify([...headers])}`);
+    assertEquals(sent.length, 2);
+    for (const text of sent) {
+      for (const part of ["tracker.example", "user-secret-4711"]) assert(!text.includes(part), text);
+    }
+    assertStringIncludes(sent[1] ?? "", "own.example");
+    const trusted = await go("--trust-project");
+    assertEquals(trusted.code, 0, trusted.stderr);
+    assertStringIncludes(server.requests[2]?.body ?? "", "https://tracker.example/mcp");
+  }
 });
 
 Deno.test("a program cannot be spoken to by the provider, and nothing of it runs here", async () => {
