@@ -1,5 +1,6 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
+import { unlessAborted } from "../util/unless_aborted.ts";
 import type { Connection, ConnectionOptions } from "./connection/connection.ts";
 import { SIGN_IN, SignInNeeded, statusOf, UndeliveredError } from "./connection/refusals.ts";
 import { EMPTY_LISTING, type Listing } from "./listing/listing.ts";
@@ -286,15 +287,4 @@ export class McpServer {
 
 function connectionFacts({ protocol, about, capabilities }: Connection) {
   return { protocol, about, capabilities };
-}
-
-async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
-  const aborted = Promise.withResolvers<never>();
-  const stop = () => aborted.reject(signal.reason);
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

@@ -131,3 +131,19 @@ Deno.test({
     assertMatch(stderr, /ended with exit code 1: .*error loading model: missing tensor/);
   },
 });
+
+Deno.test({
+  name: "run warns of a server that other machines can reach",
+  ignore,
+  async fn() {
+    await using there = await stage({}, 'host = "0.0.0.0"\n');
+    const { code, stdout, stderr } = await there.world.run(["run", "hello"]);
+    assertEquals(code, 0, stderr);
+    assertMatch(stdout, /Hello from \d+, request 1\./);
+    assertStringIncludes(
+      stderr.replace(/\s+/g, " "),
+      "other machines can reach it, and only its key keeps them out",
+    );
+    await gone(there);
+  },
+});

@@ -3,6 +3,7 @@ import { type CommandHost, readCommand } from "../../command/mod.ts";
 import type { Event, EventSink } from "../../core/mod.ts";
 import { carryOut } from "./carry_out.ts";
 import { after } from "../../util/timer.ts";
+import { unlessAborted } from "../../util/unless_aborted.ts";
 import type { ChatTexts } from "./chat_texts.ts";
 import type { SessionHost } from "./session_host.ts";
 import { type Sent, TurnQueue } from "./turn_queue.ts";
@@ -123,9 +124,7 @@ export class Submissions {
 
   /** The session, unless the user stops before it is there. */
   #opened(signal: AbortSignal): Promise<Assembly> {
-    const stopped = Promise.withResolvers<never>();
-    signal.addEventListener("abort", () => stopped.reject(signal.reason), { once: true });
-    return Promise.race([this.#options.host.current(), stopped.promise]);
+    return unlessAborted(this.#options.host.current(), signal);
   }
 
   /** What no step has taken is sent next, or given back when the turn did not come to its end. */

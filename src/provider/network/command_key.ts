@@ -3,6 +3,7 @@ import { errorMessage, type ProviderError } from "../../core/mod.ts";
 import { helperOutput, shellCommand } from "../../util/process/helper_output.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";
+import { unlessAborted } from "../../util/unless_aborted.ts";
 import { readEnv } from "../../path/read_env.ts";
 import { ProviderFailure } from "../failure.ts";
 import type { Connection } from "../kind.ts";
@@ -126,15 +127,10 @@ class SharedRun {
   }
 
   async wait(signal: AbortSignal | undefined): Promise<string> {
-    signal?.throwIfAborted();
-    const aborted = Promise.withResolvers<never>();
-    const leave = () => aborted.reject(signal?.reason);
-    signal?.addEventListener("abort", leave, { once: true });
     this.#waiting++;
     try {
-      return await Promise.race([this.#result, aborted.promise]);
+      return await unlessAborted(this.#result, signal);
     } finally {
-      signal?.removeEventListener("abort", leave);
       if (--this.#waiting === 0) this.#stop.abort();
     }
   }

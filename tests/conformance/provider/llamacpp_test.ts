@@ -1,6 +1,13 @@
 /** The life of a managed llama-server: who starts, shares and ends it, whatever happens to whom. */
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
+import {
+  assert,
+  assertEquals,
+  assertMatch,
+  assertRejects,
+  assertStringIncludes,
+} from "../../support/assert.ts";
 import { START_FLAGS } from "../../../cli/terminal/start_flags.ts";
+import { ReasonixError } from "../../../src/core/mod.ts";
 import { createProvider } from "../../../src/provider/mod.ts";
 import { processStart } from "../../../src/util/process/process_start.ts";
 import { type FakeLlama, fakeLlama, type FakeModel } from "../../support/fake_llama.ts";
@@ -190,6 +197,51 @@ unix("a server that is killed twice is an error with the last lines of its log",
   assertEquals([error?.kind, retries.length], ["server", 1]);
   assertStringIncludes(error?.message ?? "", "CUDA error: out of memory");
   assertEquals(stage.fake.starts().length, 2);
+});
+
+unix("vectors come from the server that is started for them, with its key", async () => {
+  await using stage = await Stage.open({ loadMs: 100 });
+  const provider = await stage.provider();
+  const { vectors, inputTokens } = await provider.embed?.(["a", "世界", "👩‍👩‍👧"], "tiny") ?? {};
+  assertEquals([vectors, inputTokens], [[[1, 0.5], [2, 0.5], [8, 0.5]], 7]);
+  assertMatch((await collect(provider)).text, /^Hello from \d+, request 1\.$/);
+  assertEquals(stage.fake.starts().length, 1);
+});
+
+unix(
+  "vectors that cannot be had are an error with the reason, or of the abort while the model loads",
+  async () => {
+    await using broken = await Stage.open({ diesLoading: 20 });
+    const provider = await broken.provider();
+    const error = await assertRejects(
+      () => provider.embed?.(["a"], "tiny") ?? Promise.resolve(),
+      ReasonixError,
+    );
+    assertEquals(error.exit, "provider");
+    assertMatch(error.message, /missing tensor/);
+    await using slow = await Stage.open({ loadMs: 600_000 });
+    const controller = new AbortController();
+    const embedded = (await slow.provider()).embed?.(["a"], "tiny", controller.signal);
+    await slow.until(() => slow.fake.starts().length === 1, "the server starts");
+    controller.abort(new DOMException("enough", "AbortError"));
+    await assertRejects(() => embedded ?? Promise.resolve(), DOMException, "enough");
+  },
+);
+
+unix("a server that listens beyond this machine is warned of once, and spoken to from near", async () => {
+  await using stage = await Stage.open();
+  for (const [host, warned] of [["0.0.0.0", 1], ["127.0.0.1", 0]] as const) {
+    const provider = await stage.provider({ host });
+    const outcomes = [await collect(provider), await collect(provider)];
+    assertEquals(outcomes.map(({ error }) => error), [undefined, undefined]);
+    const warnings = outcomes.flatMap(({ chunks }) =>
+      chunks.filter((chunk) => chunk.type === "notice" && chunk.level === "warning")
+    );
+    assertEquals(warnings.length, warned, host);
+    for (const warning of warnings) {
+      assertMatch(JSON.stringify(warning), /listens on 0\.0\.0\.0: other machines/);
+    }
+  }
 });
 
 unix("a server that cannot load its model says why, in one line", async () => {

@@ -1,5 +1,6 @@
 import { isLoopback } from "../../../config/mod.ts";
 import { type Chunk, errorMessage, ReasonixError, type Saying } from "../../../core/mod.ts";
+import { unlessAborted } from "../../../util/unless_aborted.ts";
 import { errorOf, ProviderFailure } from "../../failure.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { connect } from "../../network/connection.ts";
@@ -53,7 +54,7 @@ class LlamaCpp {
         return (rehearse ?? stream)(request, signal);
       },
       embed: async (texts, model, signal) => {
-        const { embed } = await this.#clientOf(await this.#readyOrError());
+        const { embed } = await this.#clientOf(await unlessAborted(this.#readyOrError(), signal));
         if (!embed) throw new ReasonixError(`Provider "${entry.name}" has no embeddings`);
         return await embed(texts, model, signal);
       },
@@ -200,15 +201,11 @@ function toldAt(times: number): number {
 
 /** The value, or undefined when it takes longer. Rejects when the signal aborts. */
 async function within<T>(value: Promise<T>, ms: number, signal: AbortSignal): Promise<T | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+  const { promise, resolve } = Promise.withResolvers<undefined>();
   const timer = setTimeout(() => resolve(undefined), Math.max(ms, 0));
-  const stop = () => reject(signal.reason);
-  signal.addEventListener("abort", stop);
   try {
-    signal.throwIfAborted();
-    return await Promise.race([value, promise]);
+    return await unlessAborted(Promise.race([value, promise]), signal);
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener("abort", stop);
   }
 }
