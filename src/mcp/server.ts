@@ -1,6 +1,6 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
-import { unlessAborted } from "../util/unless_aborted.ts";
+import { unlessAborted } from "../util/timer.ts";
 import type { Connection, ConnectionOptions } from "./connection/connection.ts";
 import { SIGN_IN, SignInNeeded, statusOf, UndeliveredError } from "./connection/refusals.ts";
 import { EMPTY_LISTING, type Listing } from "./listing/listing.ts";

@@ -3,7 +3,7 @@ import { errorMessage, type ProviderError } from "../../core/mod.ts";
 import { helperOutput, shellCommand } from "../../util/process/helper_output.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";
-import { unlessAborted } from "../../util/unless_aborted.ts";
+import { unlessAborted } from "../../util/timer.ts";
 import { readEnv } from "../../path/read_env.ts";
 import { ProviderFailure } from "../failure.ts";
 import type { Connection } from "../kind.ts";

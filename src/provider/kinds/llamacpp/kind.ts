@@ -1,6 +1,6 @@
 import { isLoopback } from "../../../config/mod.ts";
 import { type Chunk, errorMessage, ReasonixError, type Saying } from "../../../core/mod.ts";
-import { unlessAborted } from "../../../util/unless_aborted.ts";
+import { unlessAborted } from "../../../util/timer.ts";
 import { errorOf, ProviderFailure } from "../../failure.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import { connect } from "../../network/connection.ts";

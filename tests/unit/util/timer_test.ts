@@ -1,4 +1,4 @@
-import { unlessAborted } from "../../../src/util/unless_aborted.ts";
+import { unlessAborted } from "../../../src/util/timer.ts";
 import { assertEquals, assertRejects } from "../../support/assert.ts";
 
 Deno.test("unlessAborted gives the value, and rejects like it", async () => {
