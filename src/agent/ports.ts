@@ -74,6 +74,8 @@ export interface AgentParts {
   readonly maxCallsPerStep?: number;
   /** Arguments that a call was allowed with instead of its own; told once. */
   readonly amended?: (callId: string) => string | undefined;
+  /** Sent with every request; absent: the vendor's default counts. */
+  readonly toolChoice?: "auto";
   /** Go on until the model calls `submit(answer)`. */
   readonly submit?: boolean;
   /** An answer of another form is sent back once. Absent: every answer will do. */

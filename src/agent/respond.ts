@@ -111,6 +111,7 @@ async function collect(parts: AgentParts, step: number, signal: AbortSignal): Pr
   const request = {
     prefix: conversation.prefix,
     messages: conversation.messages,
+    ...(parts.toolChoice ? { toolChoice: parts.toolChoice } : {}),
     ...(checkpointer ? { onCall: (tool: string) => checkpointer.prefetch(tool) } : {}),
   };
   for await (const chunk of provider.stream(request, signal)) {

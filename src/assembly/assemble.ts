@@ -12,7 +12,7 @@ import type { AssemblyOptions } from "./run_options.ts";
 import { turnRules } from "./turns/turn_rules.ts";
 import { openSession } from "./session/session.ts";
 import { expectPlugins, openGuardedTools } from "./tools/guarded_tools.ts";
-import { buildRegistry } from "./tools/tools.ts";
+import { buildRegistry } from "./tools/offered_tools.ts";
 
 /**
  * The composition root: builds every part of a run and connects them. Nothing is recorded before the run is
@@ -40,6 +40,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     onSkill: skillRules.activated,
     appended: options.appendSystemPrompt,
     model: provider.model,
+    ownTools: options.tools,
   });
   const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [], toolMode });
   const parts = { paths, loaded, scope, workspace, session, recorder, inputs, registry, asker };

@@ -21,7 +21,7 @@ export const loadServerWork = lazy(() => import("./plugins/with_servers.ts"));
 export type { KnownServer } from "./plugins/with_servers.ts";
 
 export { redactorOf } from "./access/secrets.ts";
-export { buildRegistry } from "./tools/tools.ts";
+export { buildRegistry } from "./tools/offered_tools.ts";
 export type { TurnInput } from "./context/turn_input.ts";
 export { loadTrustedConfig, trustable, type TrustOptions } from "./access/trusted_config.ts";
 export { runWorker } from "./tools/worker.ts";

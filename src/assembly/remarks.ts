@@ -27,6 +27,10 @@ export function remarks({ paths, loaded, scope, session, registry, inputs }: Rem
       text: `Unknown tool "${name}" in [tools] was passed over`,
       said: [["unknownTool", name]],
     })),
+    ...registry.unknownParameters.map(({ alias, parameter }): Remark => ({
+      text: `Unknown parameter "${parameter}" of [tools.alias] ${alias} was passed over`,
+      said: [["unknownParameter", parameter, alias]],
+    })),
     ...texts,
     ...elsewhere(session.state.cwd, paths.cwd),
   ];

@@ -1,28 +1,38 @@
 import { isFile, readSmallText } from "../path/probe.ts";
 
-/** Facts about the surroundings, sent as a message of the conversation and never as part of the prefix. */
+/** Facts about the surroundings. */
 export interface EnvironmentOptions {
   readonly cwd: string;
-  readonly now: Date;
+  /** The time of a message of the conversation. Absent in a prefix: nothing that changes belongs there. */
+  readonly now?: Date;
   readonly platform: string;
   readonly writableRoots?: readonly string[];
   /** A remark that holds for all files. */
   readonly files?: string;
 }
 
-/** The `<environment>` block that opens a session and is sent again when a fact in it has changed. */
+/**
+ * The `<environment>` block that opens a session and is sent again when a fact in it has changed; without a
+ * time the one of a prefix.
+ */
 export function environmentText(options: EnvironmentOptions): string {
-  const branch = gitBranch(options.cwd);
   const lines = [
     `working directory: ${options.cwd}`,
     `platform: ${options.platform}`,
-    `date: ${options.now.toISOString().slice(0, 10)}`,
-    branch === undefined ? "git repository: no" : `git branch: ${branch}`,
+    ...(options.now ? changingFacts(options.cwd, options.now) : []),
   ];
   const extra = options.writableRoots?.filter((root) => root !== options.cwd) ?? [];
   if (extra.length > 0) lines.push(`also writable: ${extra.join(", ")}`);
   if (options.files !== undefined) lines.push(`files: ${options.files}`);
   return `<environment>\n${lines.join("\n")}\n</environment>`;
+}
+
+function changingFacts(cwd: string, now: Date): string[] {
+  const branch = gitBranch(cwd);
+  return [
+    `date: ${now.toISOString().slice(0, 10)}`,
+    branch === undefined ? "git repository: no" : `git branch: ${branch}`,
+  ];
 }
 
 /** Branch name read from .git/HEAD (worktrees included), without starting git. */

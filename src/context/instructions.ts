@@ -30,6 +30,8 @@ export interface InstructionOptions {
   readonly home: string;
   /** Further files from `instructions = [...]`, absolute. */
   readonly extra?: readonly string[];
+  /** The directories above the repository count, too. */
+  readonly fromRoot?: boolean;
   /** Bytes for all files together. */
   readonly maxBytes: number;
   /** Reports whether a path must not be read. */
@@ -67,13 +69,18 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
  * Collects the instruction files: home, then every directory from the repository root down to the working
- * directory. In a directory AGENTS.md is used, else CLAUDE.md; CLAUDE.local.md of a project and REASONIX.md
+ * directory; with `fromRoot` those above the repository before. In a directory AGENTS.md is used, else CLAUDE.md; CLAUDE.local.md of a project and REASONIX.md
  * are added on top, in this order.
  */
 export function loadInstructions(options: InstructionOptions): Instructions {
   const collector = new Collector(options);
   collector.folder(options.home, "user");
   const folders = projectFolders(options.cwd);
+  if (options.fromRoot) {
+    for (const folder of foldersAbove(folders[0] ?? options.cwd)) {
+      if (folder !== options.home) collector.folder(folder, "above", folder === "" ? "/" : folder);
+    }
+  }
   for (const folder of folders) collector.folder(folder, "project", folders[0]);
   const root = folders[0] ?? options.cwd;
   for (const path of options.extra ?? []) {
@@ -104,6 +111,12 @@ function projectFolders(cwd: string): string[] {
     if (parent === folder || parent === "") return [cwd];
     folder = parent;
   }
+}
+
+/** The directories above one, the root of the file system first, as an empty text. */
+function foldersAbove(folder: string): string[] {
+  const parent = folder.replace(/[/\\]?[^/\\]*$/, "");
+  return parent === folder ? [] : [...foldersAbove(parent), parent];
 }
 
 class Collector implements Instructions {

@@ -9,6 +9,10 @@ export interface SystemPromptOptions {
   readonly withoutTools?: boolean;
   /** "zh" or "en" fixes the language of visible reasoning; "auto" leaves it to the model. */
   readonly reasoningLanguage?: string;
+  /** Section that lists the tools. */
+  readonly tools?: string | undefined;
+  /** Blocks of facts that do not change while a session runs. */
+  readonly facts?: readonly string[];
   readonly instructions: readonly InstructionFile[];
   /** Section that names the skills. */
   readonly skills?: string;
@@ -26,6 +30,8 @@ export function systemPrompt(options: SystemPromptOptions): string {
   const parts = [(options.custom ?? (options.withoutTools ? chatTemplate : template)).trimEnd()];
   const language = { zh: "Chinese", en: "English" }[options.reasoningLanguage ?? ""];
   if (language) parts.push(`Write your visible reasoning in ${language}.`);
+  if (options.tools !== undefined) parts.push(options.tools);
+  parts.push(...options.facts ?? []);
   if (options.skills !== undefined) parts.push(options.skills);
   if (options.instructions.length > 0) {
     parts.push(

@@ -181,6 +181,7 @@ export interface SayingWords {
   readonly serversLate: [names: string, seconds: string];
   readonly elsewhere: [began: string, cwd: string];
   readonly unknownTool: [name: string];
+  readonly unknownParameter: [parameter: string, alias: string];
   readonly noCount: [provider: string, kind: string];
   readonly withoutExact: [];
   readonly notSent: [settings: string, model: string];

@@ -7,18 +7,26 @@ export type CheckedArguments = { readonly args: Record<string, unknown> } | { re
 
 type Checked = { readonly value: unknown } | { readonly problem: string };
 
+/** How arguments are read beside their schema. */
+export interface ArgumentRules {
+  /** Names that are taken for others; null: passed over. */
+  readonly synonyms?: Readonly<Record<string, string | null>>;
+  /** Arguments that are understood but not named in a message. */
+  readonly unoffered?: Readonly<Record<string, JsonSchema>> | undefined;
+  /** A 0 where counting begins at 1 is an error, not an absent option. */
+  readonly exact?: boolean;
+}
+
 /**
  * Checks arguments against the JSON Schema subset tools use (type, properties, required, enum, items,
  * minimum, maximum, additionalProperties: false) and mends what has only one meaning: "5" for 5, "true" for
  * true, JSON text for a list, null for an absent option, also 0 where counting begins at 1. Parts of a schema
- * outside the subset are not judged. `unoffered` are arguments that are understood but not named in a
- * message.
+ * outside the subset are not judged.
  */
 export function checkArguments(
   schema: JsonSchema,
   given: unknown,
-  synonyms: Readonly<Record<string, string | null>> = {},
-  unoffered: Readonly<Record<string, JsonSchema>> = {},
+  { synonyms = {}, unoffered = {}, exact = false }: ArgumentRules = {},
 ): CheckedArguments {
   const object = typeof given === "string" ? parseJson(given) : given ?? {};
   if (!isRecord(object)) return { problem: `arguments must be an object, got ${show(given)}` };
@@ -26,7 +34,8 @@ export function checkArguments(
   const understood = marked.length === 0
     ? schema
     : { ...schema, properties: { ...propertiesOf(schema), ...Object.fromEntries(marked) } };
-  const checked = checkObject(understood, renamed(understood, object, synonyms), "");
+  const named = renamed(understood, object, synonyms);
+  const checked = checkObject(understood, named, "", exact ? () => false : meansNone);
   return "problem" in checked ? checked : { args: checked.value as Record<string, unknown> };
 }
 
@@ -45,7 +54,12 @@ function renamed(
   return out;
 }
 
-function checkObject(schema: JsonSchema, given: Record<string, unknown>, at: string): Checked {
+function checkObject(
+  schema: JsonSchema,
+  given: Record<string, unknown>,
+  at: string,
+  isAbsent: (property: JsonSchema, value: unknown) => boolean = meansNone,
+): Checked {
   const properties = propertiesOf(schema);
   const required = Array.isArray(schema.required) ? schema.required as string[] : [];
   const out: Record<string, unknown> = {};
@@ -59,7 +73,7 @@ function checkObject(schema: JsonSchema, given: Record<string, unknown>, at: str
       continue;
     }
     if ((value === null && !allowsNull(property)) || value === undefined) continue;
-    if (!required.includes(key) && meansNone(property, value)) continue;
+    if (!required.includes(key) && isAbsent(property, value)) continue;
     const checked = checkValue(property, value, at + key);
     if ("problem" in checked) problems.push(checked.problem);
     else out[key] = checked.value;

@@ -11,7 +11,8 @@ export { insteadOfWriting, type WritePolicy } from "./write_policy.ts";
 export { checklist } from "./services/todo_list.ts";
 export { MemoryFileReadTracker } from "./services/file_read_tracker.ts";
 export { preparedCall } from "./prepare.ts";
-export { type ToolAlias, ToolRegistry, type ToolSelection } from "./registry.ts";
+export type { ToolAlias } from "./offered_schema.ts";
+export { ToolRegistry, type ToolSelection } from "./registry.ts";
 
 export { WORKER_FLAG } from "./host/self_command.ts";
 export { DEFAULT_CAPS, keepEnds, spillPath } from "./truncation.ts";

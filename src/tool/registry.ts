@@ -1,20 +1,12 @@
-import type { JsonSchema, PreparedCall, ToolCall, ToolSchema } from "../core/mod.ts";
+import type { PreparedCall, ToolCall, ToolSchema } from "../core/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { checkArguments } from "./arguments.ts";
 import type { BuiltinTool } from "./builtin_tool.ts";
 import { foreignCall, patchOfCommand } from "./foreign_calls.ts";
+import { Offer, type ToolAlias } from "./offered_schema.ts";
 import { preparedCall } from "./prepare.ts";
 import type { Tool } from "./tool.ts";
 import { isRecord } from "../util/json.ts";
-
-/**
- * A name under which a tool is offered instead of its own; `args` maps the offered argument names to the
- * tool's.
- */
-export interface ToolAlias {
-  readonly tool: string;
-  readonly args?: Readonly<Record<string, string>>;
-}
 
 /** `[tools]` of the configuration, as far as it chooses tools. */
 export interface ToolSelection {
@@ -24,16 +16,12 @@ export interface ToolSelection {
   readonly alias?: Readonly<Record<string, string | ToolAlias>>;
 }
 
-interface Offer {
-  readonly tool: Tool;
-  readonly name: string;
-  readonly args: Readonly<Record<string, string>>;
-}
-
 /** The tools of one conversation: what the model is offered, and how its calls find their tool. */
 export class ToolRegistry {
   /** Names in the selection that no tool has. */
   unknown: readonly string[] = [];
+  /** Parameters of aliases that their tools do not have. */
+  unknownParameters: readonly { readonly alias: string; readonly parameter: string }[] = [];
   /** Finds tools that are never offered and have names that nobody knows beforehand. */
   strangers: (name: string) => Tool | undefined = () => undefined;
   readonly #own: readonly Tool[];
@@ -71,14 +59,17 @@ export class ToolRegistry {
     for (const [name, alias] of Object.entries(selection.alias ?? {})) {
       const target = typeof alias === "string" ? alias : alias.tool;
       const tool = this.#tools.get(target);
-      if (tool && !this.#tools.has(name)) {
-        this.#offers.set(name, { tool, name, args: typeof alias === "string" ? {} : alias.args ?? {} });
+      if (tool && (name === target || !this.#tools.has(name))) {
+        this.#offers.set(name, new Offer(tool, name, typeof alias === "string" ? {} : alias));
       } else if (!known.has(target)) missing.push(target);
     }
     // What plugins bring may come later.
     this.unknown = missing.filter((name) => !name.startsWith("mcp__"));
+    this.unknownParameters = [...this.#offers.values()].flatMap(({ name: alias, unknown }) =>
+      unknown.map((parameter) => ({ alias, parameter }))
+    );
     this.#schemas = [...this.#tools.values()].filter(({ offered = true }) => offered)
-      .map((tool) => this.#offer(tool));
+      .map((tool) => this.#offered(tool).declared);
   }
 
   /** Returns what the request carries: the same array, in the same order, until plugin tools are set. */
@@ -157,16 +148,9 @@ export class ToolRegistry {
       (near.length > 0 ? `; did you mean ${near.join(" or ")}?` : "; search for it first");
   }
 
-  #offer(tool: Tool): ToolSchema {
-    for (const offer of this.#offers.values()) {
-      if (offer.tool !== tool) continue;
-      return {
-        name: offer.name,
-        description: tool.description,
-        parameters: withNames(tool.schema, offer.args),
-      };
-    }
-    return { name: tool.name, description: tool.description, parameters: tool.schema };
+  #offered(tool: Tool): Offer {
+    const alias = [...this.#offers.values()].find((offer) => offer.tool === tool);
+    return alias ?? new Offer(tool);
   }
 
   #unknownTool(name: string): string {
@@ -187,22 +171,14 @@ function selected(builtins: readonly BuiltinTool[], selection: ToolSelection): r
 function resolve(
   call: ToolCall,
   tool: Tool,
-  offer: Offer | undefined,
-  value: unknown,
+  offer: Offer = new Offer(tool),
+  value: unknown = {},
 ): PreparedCall | string {
-  const names = offer?.args ?? {};
-  const given = tool.translate && isRecord(value) ? tool.translate(value) : value;
-  const checked = checkArguments(
-    withNames(tool.schema, names),
-    given,
-    offeredSynonyms(tool, names),
-    tool.unoffered,
-  );
+  const given = tool.translate && !offer.exact && isRecord(value) ? tool.translate(value) : value;
+  const { schema, exact, synonyms } = offer;
+  const checked = checkArguments(schema, given, { synonyms, exact, unoffered: exact ? {} : tool.unoffered });
   if ("problem" in checked) return `Invalid arguments for ${call.name}: ${checked.problem}`;
-  const args = Object.fromEntries(
-    Object.entries(checked.args).map(([name, one]) => [names[name] ?? name, one]),
-  );
-  const prepared = preparedCall(call, tool, args);
+  const prepared = preparedCall(call, tool, offer.own(checked.args));
   const strange = [...prepared.reads, ...prepared.writes ?? []].find(hasMark);
   return strange === undefined
     ? prepared
@@ -214,16 +190,6 @@ function resolve(
  */
 function hasMark(path: string): boolean {
   return [...path].some((char) => char <= "\x04");
-}
-
-/** The tool's synonyms, and its own names where others are offered, by the offered names. */
-function offeredSynonyms(tool: Tool, names: Readonly<Record<string, string>>): Record<string, string | null> {
-  const offered = new Map(Object.entries(names).map(([theirs, ours]) => [ours, theirs]));
-  const synonyms = Object.entries(tool.synonyms ?? {}).map(([name, ours]): [string, string | null] => [
-    name,
-    ours === null ? null : offered.get(ours) ?? ours,
-  ]);
-  return Object.fromEntries([...synonyms, ...offered]);
 }
 
 /** A call that came as text may be no call that anybody could read. */
@@ -245,17 +211,4 @@ async function repaired(text: string): Promise<unknown> {
   } catch {
     return undefined;
   }
-}
-
-/** The schema with its properties under the offered names. */
-function withNames(schema: JsonSchema, args: Readonly<Record<string, string>>): JsonSchema {
-  const offered = new Map(Object.entries(args).map(([theirs, ours]) => [ours, theirs]));
-  if (offered.size === 0) return schema;
-  const rename = (name: string) => offered.get(name) ?? name;
-  const properties = Object.entries(schema.properties as Record<string, unknown> ?? {});
-  return {
-    ...schema,
-    properties: Object.fromEntries(properties.map(([name, value]) => [rename(name), value])),
-    ...(Array.isArray(schema.required) ? { required: schema.required.map(rename) } : {}),
-  };
 }

@@ -9,7 +9,7 @@ import { terminalSafe } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
 import { providerOf } from "../provider.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
-import { buildRegistry } from "../tools/tools.ts";
+import { buildRegistry } from "../tools/offered_tools.ts";
 import { askServerWindow } from "./context_window.ts";
 
 export interface ContextReportParts {

@@ -1,5 +1,6 @@
-import type { LoadedConfig } from "../../config/mod.ts";
+import type { Config, LoadedConfig } from "../../config/mod.ts";
 import {
+  environmentText,
   findSkills,
   type Instructions,
   loadInstructionGlobs,
@@ -15,8 +16,10 @@ import { memoryPort, openingMemory } from "../../memory/mod.ts";
 import type { ToolMode } from "../../provider/mod.ts";
 import { type TrustItem, TrustStore, type Workspace } from "../../sandbox/mod.ts";
 import { loadHistory, projectDir } from "../../session/mod.ts";
-import type { HistoryPort, ToolServices } from "../../tool/mod.ts";
+import { type HistoryPort, insteadOfWriting, type Tool, type ToolServices } from "../../tool/mod.ts";
+import { PLATFORM } from "../provider.ts";
 import type { RunPaths } from "../run_paths.ts";
+import { toolList } from "../tools/offered_tools.ts";
 import { type ModelPrompt, type PromptedModel, supplementalPrompts } from "./model_prompts.ts";
 
 /**
@@ -36,8 +39,8 @@ export interface PromptInputs {
   readonly supplements: readonly ModelPrompt[];
   /** The system prompt that another model would have. */
   readonly systemOf: (model: SystemModel) => string;
-  /** Message that lists the saved facts; absent when there are none. */
-  readonly memory?: string;
+  /** Messages with facts for the model, before the first one of the user. */
+  readonly opening: () => readonly string[];
   readonly ports: Pick<ToolServices, "skills" | "memory" | "history">;
   /** Built-in tools that are offered on top of the usual ones. */
   readonly tools: readonly string[];
@@ -64,6 +67,8 @@ export interface PromptInputSources {
   readonly onSkill?: (activation: SkillActivation) => void;
   /** The run's own model. One that has no tools is told of nothing that takes one. */
   readonly model: SystemModel;
+  /** Tools of the program that embeds the agent. */
+  readonly ownTools?: readonly Tool[] | undefined;
 }
 
 /**
@@ -79,15 +84,19 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
   const skills = skillSet.skills.length > 0 && !withoutTools
     ? await activeSkills(sources, skillSet)
     : undefined;
-  const catalogue = skills && (await loadSkills()).skillCatalogue(skillSet.skills);
-  const systemOf = (other: SystemModel) => systemText(sources, instructions, { model: other, catalogue });
+  const catalogue = skills && offersSkills(loaded.config)
+    ? (await loadSkills()).skillCatalogue(skillSet.skills)
+    : undefined;
   const memory = withoutTools ? undefined : await openingMemory({ home: paths.home, project });
+  const tools = ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])];
+  const heads = new Head(sources, { instructions, catalogue, memory, tools });
   return {
     instructions,
     skillSet,
-    system: systemOf(model),
+    system: heads.system(model),
     supplements: supplementalPrompts(loaded.config, model),
-    systemOf,
+    systemOf: (other) => heads.system(other),
+    opening: () => heads.opening(),
     ports: {
       memory: memoryPort({ home: paths.home, project, ...(redact ? { redact } : {}) }),
       history: historyPort(paths),
@@ -95,15 +104,14 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
     },
     isTrusted: trustOf(sources),
     toolMode,
-    tools: ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])],
+    tools,
     ...(skills ? { skills } : {}),
     ...(catalogue === undefined ? {} : { catalogue }),
-    ...(memory === undefined ? {} : { memory }),
   };
 }
 
 async function readInstructions({ paths, loaded, workspace }: PromptInputSources): Promise<Instructions> {
-  const { instructions, instructions_max_bytes } = loaded.config;
+  const { instructions, instructions_from, instructions_max_bytes } = loaded.config;
   const patterns = instructions.some((entry) => /[*?[{]/.test(entry));
   return loadInstructions({
     cwd: paths.cwd,
@@ -111,6 +119,7 @@ async function readInstructions({ paths, loaded, workspace }: PromptInputSources
     extra: patterns
       ? await (await loadInstructionGlobs()).expandInstructionGlobs(instructions)
       : instructions,
+    fromRoot: instructions_from === "root",
     maxBytes: instructions_max_bytes || Infinity,
     hidden: (path) => workspace.hidden(path),
   });
@@ -154,23 +163,70 @@ function historyPort({ home, cwd }: RunPaths): HistoryPort {
   };
 }
 
-function systemText(
-  { loaded: { config }, appended }: PromptInputSources,
-  instructions: Instructions,
-  { model, catalogue }: { readonly model: SystemModel; readonly catalogue: string | undefined },
-): string {
-  const withoutTools = model.toolMode === "none";
-  const { system_prompt, system_prompt_file, reasoning_language } = config.agent;
-  const custom = system_prompt_file === "" ? system_prompt : readPrompt(system_prompt_file);
-  return systemPrompt({
-    instructions: instructions.files,
-    reasoningLanguage: reasoning_language,
-    ...(custom === "" ? {} : { custom }),
-    supplements: supplementalPrompts(config, model).map(({ text }) => text),
-    ...(withoutTools ? { withoutTools } : {}),
-    ...(catalogue === undefined || withoutTools ? {} : { skills: catalogue }),
-    ...(appended === undefined ? {} : { appended }),
-  });
+/** A model that cannot load a skill is not told of any. */
+function offersSkills({ tools: { enabled, disabled } }: Config): boolean {
+  return (enabled.length === 0 || enabled.includes("skill")) && !disabled.includes("skill");
+}
+
+interface HeadParts {
+  readonly instructions: Instructions;
+  readonly catalogue: string | undefined;
+  readonly memory: string | undefined;
+  readonly tools: readonly string[];
+}
+
+/** The beginning of a conversation: the system prompt, and the facts in it or behind it. */
+class Head {
+  readonly #sources: PromptInputSources;
+  readonly #parts: HeadParts;
+
+  constructor(sources: PromptInputSources, parts: HeadParts) {
+    this.#sources = sources;
+    this.#parts = parts;
+  }
+
+  get #config(): Config {
+    return this.#sources.loaded.config;
+  }
+
+  opening(): readonly string[] {
+    return this.#config.agent.environment === "message" ? this.#facts(new Date()) : [];
+  }
+
+  #facts(now?: Date): readonly string[] {
+    const { paths: { cwd }, workspace: { roots } } = this.#sources;
+    const { memory } = this.#parts;
+    const { writes } = this.#config.tools;
+    const files = writes === "allow" ? { writableRoots: roots } : {
+      files: `not to be changed in this run, commands see them read-only; ${insteadOfWriting(writes)}`,
+    };
+    const environment = environmentText({ cwd, platform: PLATFORM, ...(now ? { now } : {}), ...files });
+    return [environment, ...(memory === undefined ? [] : [memory])];
+  }
+
+  system(model: SystemModel): string {
+    const { appended, ownTools = [] } = this.#sources;
+    const { instructions, catalogue, tools: builtin } = this.#parts;
+    const { toolMode } = model;
+    const withoutTools = toolMode === "none";
+    const { system_prompt, system_prompt_file, reasoning_language, tool_list, environment } =
+      this.#config.agent;
+    const custom = system_prompt_file === "" ? system_prompt : readPrompt(system_prompt_file);
+    return systemPrompt({
+      instructions: instructions.files,
+      reasoningLanguage: reasoning_language,
+      ...(custom === "" ? {} : { custom }),
+      // A model that is taught its tools as text has them listed already.
+      ...(tool_list && (toolMode ?? "official") === "official"
+        ? { tools: toolList(this.#config, { builtin, own: ownTools }) }
+        : {}),
+      ...(environment === "system" ? { facts: this.#facts() } : {}),
+      supplements: supplementalPrompts(this.#config, model).map(({ text }) => text),
+      ...(withoutTools ? { withoutTools } : {}),
+      ...(catalogue === undefined || withoutTools ? {} : { skills: catalogue }),
+      ...(appended === undefined ? {} : { appended }),
+    });
+  }
 }
 
 function readPrompt(file: string): string {

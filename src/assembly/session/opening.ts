@@ -1,13 +1,11 @@
 import type { LoadedConfig } from "../../config/mod.ts";
-import { environmentText } from "../../context/mod.ts";
 import { openConversation, type Recorder, type WantedPrefix } from "../../control/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { repair } from "../../session/mod.ts";
-import { insteadOfWriting, type ToolRegistry, type WritePolicy } from "../../tool/mod.ts";
+import type { ToolRegistry } from "../../tool/mod.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
 import type { RunPlugins } from "../plugins/run_plugins.ts";
-import { PLATFORM } from "../provider.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { tellForeign } from "./foreign_parts.ts";
 import type { RunSession } from "./session.ts";
@@ -40,21 +38,13 @@ export async function recordOpening(recorder: Recorder, parts: OpeningParts): Pr
 
 /** The head of the conversation as this run would begin it. */
 function wantedPrefix(parts: OpeningParts): WantedPrefix {
-  const { paths, loaded, workspace, inputs: { system, memory }, registry, provider, plugins } = parts;
-  const environment = environmentOf(paths, workspace, loaded.config.tools.writes);
+  const { inputs, registry, provider, plugins } = parts;
   return {
-    system,
+    system: inputs.system,
     tools: registry.schemas(),
     model: provider.model.id,
     provider: provider.model.provider,
     toolMode: provider.model.toolMode,
-    context: [environment, memory, plugins?.servers.instructions()].filter((text) => text !== undefined),
+    context: [...inputs.opening(), plugins?.servers.instructions()].filter((text) => text !== undefined),
   };
-}
-
-function environmentOf({ cwd }: RunPaths, { roots }: Workspace, writes: WritePolicy): string {
-  const files = writes === "allow" ? { writableRoots: roots } : {
-    files: `not to be changed in this run, commands see them read-only; ${insteadOfWriting(writes)}`,
-  };
-  return environmentText({ cwd, now: new Date(), platform: PLATFORM, ...files });
 }

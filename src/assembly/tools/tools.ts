@@ -1,4 +1,4 @@
-import { RegistryToolbox, SUBMIT_TOOL } from "../../agent/mod.ts";
+import { RegistryToolbox } from "../../agent/mod.ts";
 import type { Config, LoadedConfig } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { errorMessage, type PreparedCall } from "../../core/mod.ts";
@@ -8,17 +8,14 @@ import {
   type PermissionGate,
   type PermissionMode,
 } from "../../permission/mod.ts";
-import type { ToolMode } from "../../provider/mod.ts";
 import type { Jail } from "../../sandbox/mod.ts";
 import {
   type Asker,
-  BUILTINS,
   MemoryFileReadTracker,
   openServices,
   type ProcessGuard,
   type SessionServices,
-  type Tool,
-  ToolRegistry,
+  type ToolRegistry,
   type ToolSettings,
 } from "../../tool/mod.ts";
 import type { RunScope } from "../access/access_scope.ts";
@@ -140,31 +137,6 @@ function buildServices({ session, recorder, inputs, asker }: ToolParts): Session
     onTodos: (items) => void recorder.record({ type: "todo.update", items: [...items] }),
     onJob: (change) => void recorder.record({ type: "job.change", ...change }),
     ...(asker ? { asker } : {}),
-  });
-}
-
-/** The tools that the model may call. */
-export interface OfferedTools {
-  /** Built-in tools offered on top of the usual ones unless the user named exactly which to offer. */
-  readonly builtin: readonly string[];
-  /** Tools that are not built in. */
-  readonly own?: readonly Tool[];
-  readonly toolMode?: ToolMode | undefined;
-}
-
-export function buildRegistry(
-  config: Config,
-  { builtin, own = [], toolMode }: OfferedTools,
-): ToolRegistry {
-  if (toolMode === "none") return new ToolRegistry([]);
-  const { disabled, alias } = config.tools;
-  const enabled = config.tools.enabled.length > 0 ? config.tools.enabled : ["*", ...builtin];
-  return new ToolRegistry(BUILTINS, config.agent.submit ? [SUBMIT_TOOL, ...own] : own, {
-    enabled,
-    disabled,
-    alias: Object.fromEntries(
-      Object.entries(alias).map(([name, { tool, arguments: args }]) => [name, { tool, args }]),
-    ),
   });
 }
 

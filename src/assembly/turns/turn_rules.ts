@@ -8,7 +8,14 @@ import { TurnParts } from "./turn_parts.ts";
 
 type TurnRules = Pick<
   ControlledParts,
-  "limits" | "maxCallsPerStep" | "submit" | "amended" | "answerForm" | "turnPrompt" | "reviewAnswer"
+  | "limits"
+  | "maxCallsPerStep"
+  | "toolChoice"
+  | "submit"
+  | "amended"
+  | "answerForm"
+  | "turnPrompt"
+  | "reviewAnswer"
 >;
 
 /** Limits of each turn, how it ends, and what else has a say in it. */
@@ -17,7 +24,7 @@ export function turnRules(
   { amended, answerForm }: AssemblyOptions,
   toolMode?: ToolMode,
 ): { readonly rules: TurnRules; readonly turnParts: TurnParts } {
-  const { max_calls_per_step, submit } = config.agent;
+  const { max_calls_per_step, send_tool_choice, submit } = config.agent;
   const turnParts = new TurnParts();
   const rules: TurnRules = {
     limits: limitsOf(config),
@@ -26,6 +33,7 @@ export function turnRules(
     turnPrompt: (turn, model) => turnPrompt(config, turn, model),
     ...(amended ? { amended } : {}),
     ...(answerForm ? { answerForm } : {}),
+    ...(send_tool_choice ? { toolChoice: "auto" as const } : {}),
     ...(max_calls_per_step > 0 ? { maxCallsPerStep: max_calls_per_step } : {}),
     reviewAnswer: (answer, signal) => turnParts.reviewAnswer(answer, signal),
   };

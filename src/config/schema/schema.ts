@@ -7,6 +7,7 @@ import * as z from "zod/mini";
 import { pluginSchema } from "./plugin_schema.ts";
 import { providerSchema } from "./provider_schema.ts";
 import { amount, count, flag, key, text, textMap, texts } from "./schema_key.ts";
+import { toolsSchema } from "./tools_schema.ts";
 
 const agent = z.object({
   system_prompt: key(text(), "Replaces the identity part of the built-in system prompt."),
@@ -29,6 +30,15 @@ const agent = z.object({
     "Maximum number of tool calls run per reply; the rest are refused; 0 = no limit.",
   ),
   submit: key(flag(false), "Go on until the model calls `submit` with its answer."),
+  send_tool_choice: key(
+    flag(false),
+    'Send `tool_choice = "auto"` with every request that offers tools; else the vendor\'s default counts.',
+  ),
+  tool_list: key(flag(false), "List the built-in tools with their parameters in the system prompt."),
+  environment: key(
+    z._default(z.enum(["message", "system"]), "message"),
+    "Where directory, platform and saved facts go: into a message before the first one, or the system prompt.",
+  ),
   time_limit_seconds: key(amount(0), "Time limit of a turn; 0 = no limit.", { project: "lower" }),
   max_cost: key(amount(0), "Cost limit of a run, in the provider's currency; 0 = no limit.", {
     project: "lower",
@@ -63,62 +73,6 @@ const agent = z.object({
     z.optional(z.number().check(z.minimum(0.1), z.maximum(0.99))),
     "Older name of `compaction.ratio`.",
     { alias: "compaction.ratio" },
-  ),
-});
-
-const toolAlias = z.object({
-  tool: key(z.string().check(z.minLength(1)), "Name of the built-in tool."),
-  arguments: key(textMap(), "The built-in argument name for each argument name of the alias."),
-});
-
-const tools = z.object({
-  enabled: key(texts(), "The only built-in tools offered; empty = all.", { project: "subset" }),
-  disabled: key(texts(), "Tools not offered.", { merge: "concat", project: "adds" }),
-  bash_timeout_seconds: key(amount(120), "Time limit of a foreground command, in seconds; 0 = no limit."),
-  min_free_disk_mb: key(amount(512), "A command that leaves less free disk space is ended; 0 = no limit.", {
-    project: "ignored",
-  }),
-  mcp_call_timeout_seconds: key(amount(300), "Time limit of an MCP call; 0 = no limit."),
-  mcp_startup_wait_seconds: key(
-    amount(5),
-    "Longest wait of a run for MCP servers that it meets for the first time; 0 = none.",
-    { project: "ignored" },
-  ),
-  mcp_index_above_tokens: key(
-    count(8000),
-    "Above so many tokens the tools of MCP servers are offered as an index with a search.",
-  ),
-  mcp_sampling_tokens: key(
-    count(20_000),
-    "Tokens of the model that each MCP server may use in a run, after you agreed; 0 = none.",
-    { project: "ignored" },
-  ),
-  ensure_trailing_newline: key(flag(false), "End written text files with a newline."),
-  writes: key(
-    z._default(z.enum(["deny", "dry-run", "allow"]), "allow"),
-    "File tools write, only compute the diff, or refuse; commands change files only with `allow`.",
-    { project: "stricter" },
-  ),
-  shell: key(
-    z.prefault(
-      z.object({
-        prefer: key(
-          z._default(z.enum(["auto", "bash", "powershell", "pwsh"]), "auto"),
-          "Interpreter of the shell tool.",
-        ),
-        path: key(z.optional(z.string()), "Executable of that interpreter.", { project: "trust" }),
-        pass_env: key(texts(), "Variables that commands get although their names look secret.", {
-          merge: "concat",
-          project: "ignored",
-        }),
-      }),
-      {},
-    ),
-    "The shell behind the `bash` tool.",
-  ),
-  alias: key(
-    z._default(z.record(z.string(), toolAlias), {}),
-    "Offers built-in tools under other names, and their arguments too.",
   ),
 });
 
@@ -240,6 +194,11 @@ export const configSchema = z.object({
     merge: "concat",
     project: "inside",
   }),
+  instructions_from: key(
+    z._default(z.enum(["repository", "root"]), "repository"),
+    "Where the chain of instruction files begins: at the root of the repository or of the file system.",
+    { project: "ignored" },
+  ),
   instructions_max_bytes: key(
     count(65536),
     "Maximum bytes of all instruction files together; 0 = no limit.",
@@ -248,7 +207,7 @@ export const configSchema = z.object({
     },
   ),
   agent: key(z.prefault(agent, {}), "How the agent works."),
-  tools: key(z.prefault(tools, {}), "The built-in tools."),
+  tools: key(z.prefault(toolsSchema, {}), "The built-in tools."),
   skills: key(z.prefault(skills, {}), "Where skills are found."),
   compaction: key(z.prefault(compaction, {}), "What happens when the context fills up."),
   permissions: key(z.prefault(permissions, {}), "Which calls run, ask or are refused."),

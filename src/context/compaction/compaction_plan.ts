@@ -160,7 +160,9 @@ export function planDrop(state: Plannable, tokens: number): CompactionPlan | und
   const starts = range(task + 2, end + 1).filter((i) => i < messages.length && messages[i]?.role !== "tool");
   const enough = starts.find((i) => (after[i] ?? 0) <= tokens) ?? starts.at(-1);
   if (enough === undefined) return undefined;
-  const turn = starts.find((i) => i >= enough && sources[i]?.kind === "user");
+  // What the user says after an answer; the harness may say it for them.
+  const begins = (i: number) => messages[i]?.role === "user" && messages[i - 1]?.role !== "user";
+  const turn = starts.find((i) => i >= enough && begins(i));
   const boundary = turn !== undefined && (after[turn] ?? 0) >= tokens / 2 ? turn : enough;
   const depth = { tail: 0, keepBelow: 0, summaries: true };
   const indexes = range(task + 1, boundary).filter((i) => isRemovable(state, i, depth));

@@ -5,13 +5,14 @@ import {
   MarkdownBlocks,
   type MarkdownRenderer,
   type Palette,
+  palette,
 } from "../../view/mod.ts";
 
 /**
  * What the model writes, on its way to standard output. Text goes in as it streams; what comes out is to be
  * written. `end` closes a message.
  */
-export interface AnswerView {
+interface AnswerView {
   /** Something will be written soon. */
   warm(): void;
   push(text: string): string | Promise<string>;
@@ -19,7 +20,7 @@ export interface AnswerView {
 }
 
 /** The text as it comes, with a newline at the end of each message. */
-export class StreamedAnswer implements AnswerView {
+class StreamedAnswer implements AnswerView {
   readonly #safe: boolean;
   #midLine = false;
 
@@ -44,7 +45,7 @@ export class StreamedAnswer implements AnswerView {
 }
 
 /** Markdown rendered block by block, for a terminal of so many columns. */
-export class RenderedAnswer implements AnswerView {
+class RenderedAnswer implements AnswerView {
   readonly #palette: Palette;
   readonly #columns: () => number;
   readonly #blocks = new MarkdownBlocks();
@@ -84,5 +85,63 @@ export class RenderedAnswer implements AnswerView {
     const gap = this.#written ? "\n" : "";
     this.#written = true;
     return gap + parts.join("\n");
+  }
+}
+
+export interface AnswerOptions {
+  /** Standard output is a terminal: Markdown is rendered, control characters are not passed on. */
+  readonly terminal: boolean;
+  /** Every text of the model is passed on as it comes. */
+  readonly stream: boolean;
+  readonly quiet: boolean;
+  readonly outColor: boolean;
+  readonly columns: () => number;
+}
+
+/** What of the model's texts goes to standard output: each as it comes, or the answer alone at the end. */
+export class AnswerOutput {
+  /** Texts are written as they come, not only the last one. */
+  readonly streams: boolean;
+  readonly #options: AnswerOptions;
+  readonly #view: AnswerView;
+  #last = "";
+  #unwritten = false;
+
+  constructor(options: AnswerOptions) {
+    const { terminal, stream, quiet } = options;
+    this.#options = options;
+    this.streams = stream || (terminal && !quiet);
+    this.#view = terminal && !stream ? this.#rendered() : new StreamedAnswer(terminal);
+  }
+
+  #rendered(): AnswerView {
+    const { outColor, columns } = this.#options;
+    return new RenderedAnswer(palette(outColor), columns);
+  }
+
+  warm(): void {
+    if (this.streams) this.#view.warm();
+  }
+
+  push(text: string): string | Promise<string> {
+    return this.#view.push(text);
+  }
+
+  /** A message is over; `whole` is its text unless it broke off. */
+  end(whole = ""): string | Promise<string> {
+    if (whole !== "") this.#last = whole;
+    return this.streams ? this.#view.end() : "";
+  }
+
+  /** A turn has this answer, which need not be the text of a message: a tool can hand one in. */
+  turnEnded(answer: string): void {
+    this.#unwritten = answer !== this.#last;
+  }
+
+  /** Returns what is to be written of a result that has come. */
+  async rest(answer: string, report: boolean): Promise<string> {
+    if (answer.trim() === "" || (this.streams && !report && !this.#unwritten)) return "";
+    const view = this.#options.terminal ? this.#rendered() : new StreamedAnswer(false);
+    return await view.push(answer) + await view.end();
   }
 }

@@ -15,7 +15,7 @@ import {
   StreamWrap,
   wrapText,
 } from "../../view/mod.ts";
-import { type AnswerView, RenderedAnswer, StreamedAnswer } from "./answer.ts";
+import { type AnswerOptions, AnswerOutput } from "./answer.ts";
 import { type Clock, LiveLine } from "./live_line.ts";
 import { ChangedFiles, failureText, tokenLine } from "./run_summary.ts";
 import { ServerNews } from "../server_news.ts";
@@ -27,27 +27,18 @@ const WHOLE = 1000;
 /** The words about a run, and about what was found of its calls. */
 type RunTexts = Texts["run"] & Texts["reasons"];
 
-export interface TextOptions {
+export interface TextOptions extends AnswerOptions {
   /** The words of the user's language, as far as it is known by now. */
   readonly texts: () => RunTexts;
   readonly out: Output;
   readonly err: Output;
   readonly showThinking: boolean;
-  /** Nothing but the answer and errors. */
-  readonly quiet: boolean;
   /** Whole diffs and outputs. */
   readonly verbose: boolean;
-  /** Every text of the model goes to standard output as it streams. */
-  readonly stream: boolean;
-  /** Colours on standard error, and on standard output. */
+  /** Colours on standard error. */
   readonly color: boolean;
-  readonly outColor: boolean;
-  /** Standard output is a terminal: Markdown is rendered, control characters are not passed on. */
-  readonly terminal: boolean;
   /** Standard error is a terminal that can write over a line. */
   readonly live: boolean;
-  /** Width of the terminal. */
-  readonly columns: () => number;
   /** Fits a text to a number of columns. */
   readonly fit: (text: string, columns: number) => string;
   readonly width: MeasureWidth;
@@ -60,9 +51,7 @@ export class TextPrinter implements Printer {
   readonly #options: TextOptions;
   readonly #palette: Palette;
   readonly #view: CallView;
-  readonly #answer: AnswerView;
-  /** Texts of the model go to standard output as they come, not only the last one. */
-  readonly #streams: boolean;
+  readonly #answer: AnswerOutput;
   readonly #live: LiveLine | undefined;
   readonly #waiting: SilenceNotifier | undefined;
   readonly #running = new Map<string, { readonly title: string; readonly since: number }>();
@@ -77,13 +66,10 @@ export class TextPrinter implements Printer {
   #retryReason = "";
 
   constructor(options: TextOptions) {
-    const { terminal, stream, quiet, live, clock, texts } = options;
+    const { quiet, live, clock, texts } = options;
     this.#options = options;
     this.#palette = palette(options.color);
-    this.#streams = stream || (terminal && !quiet);
-    this.#answer = terminal && !stream
-      ? new RenderedAnswer(palette(options.outColor), options.columns)
-      : new StreamedAnswer(terminal);
+    this.#answer = new AnswerOutput(options);
     const { fit, width, columns, verbose } = options;
     this.#view = {
       palette: this.#palette,
@@ -111,7 +97,7 @@ export class TextPrinter implements Printer {
     switch (event.type) {
       case "message.start":
         this.#waiting?.begin();
-        if (this.#streams) this.#answer.warm();
+        this.#answer.warm();
         return this.#live?.show(this.#texts.waitingFor(oneLine(event.model || this.#modelName, 40)));
       case "message.delta":
         this.#waiting?.end();
@@ -144,6 +130,7 @@ export class TextPrinter implements Printer {
       case "turn.end":
         this.#waiting?.end();
         this.#live?.hide();
+        this.#answer.turnEnded(event.answer);
         return this.#endThinking();
     }
   }
@@ -151,7 +138,7 @@ export class TextPrinter implements Printer {
   async result(result: RunResult): Promise<void> {
     this.#live?.hide();
     await this.#endThinking();
-    if (!this.#streams || result.report) await this.#finalAnswer(result);
+    await this.#text(await this.#answer.rest(result.answer, result.report === true));
     const changed = this.#changed.describe(this.#cwd, this.#texts);
     if (changed !== "") await this.#note(`· ${this.#texts.changed(changed)}`, WHOLE);
     if (result.steps > 0 || result.usage.inputTokens > 0) {
@@ -162,14 +149,6 @@ export class TextPrinter implements Printer {
     await this.#options.err.flush();
   }
 
-  async #finalAnswer({ answer }: RunResult): Promise<void> {
-    if (answer.trim() === "") return;
-    const view = this.#options.terminal
-      ? new RenderedAnswer(palette(this.#options.outColor), this.#options.columns)
-      : new StreamedAnswer(false);
-    await this.#text(await view.push(answer) + await view.end());
-  }
-
   #delta(event: EventOf<"message.delta">): void | Promise<void> {
     if (event.channel === "reasoning") {
       if (!this.#options.showThinking || this.#options.quiet) {
@@ -177,7 +156,7 @@ export class TextPrinter implements Printer {
       }
       return this.#think(terminalSafe(event.text));
     }
-    if (!this.#streams) return this.#live?.show(this.#texts.writing(this.#modelName));
+    if (!this.#answer.streams) return this.#live?.show(this.#texts.writing(this.#modelName));
     const text = this.#answer.push(event.text);
     return typeof text === "string" ? this.#text(text) : text.then((shown) => this.#text(shown));
   }
@@ -187,7 +166,8 @@ export class TextPrinter implements Printer {
     // Step 0 is a summary: paid for, but never shown or said.
     if (event.step === 0) return;
     await this.#endThinking();
-    if (this.#streams) return await this.#text(await this.#answer.end());
+    const text = await this.#answer.end(event.interrupted ? "" : event.content);
+    if (this.#answer.streams) return await this.#text(text);
     // Only the last message is the answer; what is said on the way is progress.
     if (event.calls?.length && event.content.trim() !== "") {
       for (const line of event.content.trim().split("\n")) await this.#note(line, WHOLE);
@@ -211,7 +191,7 @@ export class TextPrinter implements Printer {
 
   async #retry(event: EventOf<"message.retry">): Promise<void> {
     await this.#endThinking();
-    if (this.#streams) await this.#text(await this.#answer.end());
+    await this.#text(await this.#answer.end());
     if (event.discarded) await this.#note(`! ${this.#texts.brokeOff}`);
     const known = event.reason === this.#retryReason;
     this.#retryReason = event.reason;

@@ -67,7 +67,12 @@ Deno.test("setConfigValue adds keys and tables, removes keys, and keeps every co
     0,
   ]);
   assertEquals(config.providers[0]?.compat.tool_name, true);
-  assertEquals(config.tools.alias.list_dir, { tool: "ls", arguments: { dir_path: "path" } });
+  assertEquals(config.tools.alias.list_dir, {
+    tool: "ls",
+    arguments: { dir_path: "path" },
+    parameters: [],
+    description: "",
+  });
 });
 
 Deno.test("addConfigItem appends to a list once, and starts one", async () => {

@@ -25,7 +25,7 @@ const SCHEMA = {
 };
 
 function check(given: unknown): unknown {
-  const result = checkArguments(SCHEMA, given, { file: "path", note: null });
+  const result = checkArguments(SCHEMA, given, { synonyms: { file: "path", note: null } });
   return "problem" in result ? result.problem : result.args;
 }
 

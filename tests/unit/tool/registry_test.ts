@@ -61,6 +61,53 @@ Deno.test("ToolRegistry offers an alias with its argument names instead of the t
   assertEquals(own.args, { path: "a.ts" });
 });
 
+Deno.test("ToolRegistry takes exactly the parameters of an alias, which may have the tool's own name", () => {
+  const registry = new ToolRegistry(BUILTINS, [], {
+    enabled: ["read_file", "grep", "bash"],
+    alias: {
+      read_file: {
+        tool: "read_file",
+        args: { file_path: "path" },
+        parameters: ["file_path", "offset?", "limit", "nosuch?"],
+        description: "Reads.",
+      },
+      find: { tool: "grep", parameters: ["path?"] },
+      shell: { tool: "bash", parameters: ["command", "max_output_chars?"] },
+    },
+  });
+  const [read, grep, shell] = registry.schemas();
+  const declared = ({ parameters: { properties, required } }: NonNullable<typeof read>) => [
+    Object.keys(properties as object),
+    required,
+  ];
+  assertEquals(read && [read.name, read.description, ...declared(read)], [
+    "read_file",
+    "Reads.",
+    ["file_path", "offset", "limit"],
+    ["file_path", "limit"],
+  ]);
+  // What the tool cannot do without stays.
+  assertEquals(grep && declared(grep), [["pattern", "path"], ["pattern"]]);
+  assertEquals(shell && declared(shell), [["command", "max_output_chars"], ["command"]]);
+  assertEquals(registry.unknownParameters, [{ alias: "read_file", parameter: "nosuch" }]);
+  const wrong: readonly [string, Record<string, unknown>, string][] = [
+    ["read_file", { file_path: "a", limit: 0 }, "limit must be at least 1, got 0"],
+    ["read_file", { file_path: "a", limit: 2, offset: -1 }, "offset must be at least 1, got -1"],
+    [
+      "read_file",
+      { file_path: "a", limit: 2, last: 3 },
+      "last is not an argument (known: file_path, offset, limit)",
+    ],
+    ["read_file", { file_path: "a" }, "limit is required (an integer)"],
+    ["find", { pattern: "x", context: 2 }, "context is not an argument (known: pattern, path)"],
+  ];
+  for (const [name, args, problem] of wrong) {
+    assertEquals(prepare(registry, name, JSON.stringify(args)), `Invalid arguments for ${name}: ${problem}`);
+  }
+  const call = prepare(registry, "read_file", '{"path":"a.ts","limit":"2"}') as PreparedCall;
+  assertEquals(call.args, { path: "a.ts", limit: 2 });
+});
+
 Deno.test("ToolRegistry accepts the argument names other agents use", () => {
   const registry = new ToolRegistry(BUILTINS);
   const call = prepare(

@@ -197,6 +197,7 @@ const NOTICES = {
     `MCP 服务器 ${server} 的 ${headers} 不会发送：模型供应商只转交 authorization`,
   remoteCalled: (server, tool, args, output) => `${server} 已被调用：${tool}(${args})：${output}`,
   remoteFailed: (server, tool, args, output) => `${server} 调用失败：${tool}(${args})：${output}`,
+  unknownParameter: (parameter, alias) => `[tools.alias] 的 ${alias} 没有参数“${parameter}”，已忽略`,
   unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
 } satisfies Partial<Says>;
 

@@ -113,6 +113,7 @@ function toolChoice(
 ): unknown {
   if (prefix.tools.length === 0) return extra;
   if (toolChoice === "none" && compat.tool_choice) return { type: "none" };
-  return extra ??
-    (compat.parallel_tool_calls === false ? { type: "auto", disable_parallel_tool_use: true } : undefined);
+  if (extra !== undefined) return extra;
+  if (compat.parallel_tool_calls === false) return { type: "auto", disable_parallel_tool_use: true };
+  return toolChoice === "auto" && compat.tool_choice ? { type: "auto" } : undefined;
 }

@@ -103,7 +103,8 @@ function generationConfig(options: BodyOptions, { maxOutputTokens: asked }: Mode
 }
 
 function toolConfig({ entry }: BodyOptions, { prefix, toolChoice }: ModelRequest, extra: unknown): unknown {
-  const forbidden = toolChoice === "none" && prefix.tools.length > 0 && entry.compat.tool_choice;
-  if (!forbidden) return extra;
-  return { ...(isRecord(extra) ? extra : {}), functionCallingConfig: { mode: "NONE" } };
+  const own = isRecord(extra) ? extra : undefined;
+  if (prefix.tools.length === 0 || !entry.compat.tool_choice || toolChoice === undefined) return extra;
+  if (toolChoice === "auto" && own?.functionCallingConfig !== undefined) return extra;
+  return { ...own, functionCallingConfig: { mode: toolChoice === "none" ? "NONE" : "AUTO" } };
 }

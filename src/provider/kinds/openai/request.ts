@@ -52,9 +52,8 @@ export function tail({ entry, model }: BodyOptions, request: ModelRequest): stri
   const extra = extras(entry);
   const field = entry.compat.max_tokens_field;
   const hasTools = request.prefix.tools.length > 0;
-  const choice = hasTools && entry.compat.tool_choice && request.toolChoice === "none"
-    ? "none"
-    : extra.tool_choice;
+  const asked = hasTools && entry.compat.tool_choice ? request.toolChoice : undefined;
+  const choice = asked === "none" ? asked : extra.tool_choice ?? asked;
   const fields = JSON.stringify({
     [field]: request.maxOutputTokens ?? extra[field] ?? model.maxOutputTokens,
     tool_choice: choice,

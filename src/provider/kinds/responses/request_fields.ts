@@ -125,9 +125,8 @@ export function tail(
   const { entry, model } = options;
   const extra = extras(options);
   const hasTools = request.prefix.tools.length > 0;
-  const choice = hasTools && entry.compat.tool_choice && request.toolChoice === "none"
-    ? "none"
-    : extra.tool_choice;
+  const asked = hasTools && entry.compat.tool_choice ? request.toolChoice : undefined;
+  const choice = asked === "none" ? asked : extra.tool_choice ?? asked;
   const fields: Fields = {
     max_output_tokens: request.maxOutputTokens ?? extra.max_output_tokens ?? model.maxOutputTokens,
     tool_choice: choice,

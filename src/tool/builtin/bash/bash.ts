@@ -8,7 +8,7 @@ import { spawnSession } from "../../shell/spawn_session.ts";
 import { leftOff, workingFolder } from "../../shell/working_folder.ts";
 import type { SpawnPlan } from "../../services/services.ts";
 import { errorResult, failure, type ToolContext, type ToolResult } from "../../tool.ts";
-import { DEFAULT_CAPS, spillPath } from "../../truncation.ts";
+import { type Caps, type Cut, DEFAULT_CAPS, spillPath } from "../../truncation.ts";
 import { readOnlyRemark } from "../../write_policy.ts";
 import { startJob } from "./start_job.ts";
 
@@ -22,7 +22,8 @@ export async function bash(args: Record<string, unknown>, context: ToolContext):
     const shell = findShell(context.settings.shell, searchPath());
     const folder = await workingFolder(context, args.workdir);
     if (args.run_in_background === true) return await startJob(command, shell, folder.path, context);
-    return await runForeground(new Foreground(command, shell, folder, context), context, args.timeout_ms);
+    const wanted = { timeoutMs: args.timeout_ms, maxChars: args.max_output_chars };
+    return await runForeground(new Foreground(command, shell, folder, context), context, wanted);
   } catch (error) {
     context.signal.throwIfAborted();
     if (error instanceof ReasonixError) return errorResult(error);
@@ -30,11 +31,17 @@ export async function bash(args: Record<string, unknown>, context: ToolContext):
   }
 }
 
+/** Bounds that the call asks for; within the usual ones. */
+interface Wanted {
+  readonly timeoutMs: unknown;
+  readonly maxChars: unknown;
+}
+
 /** Runs a command, and once more without the jail when that stopped it and a person agrees. */
 async function runForeground(
   foreground: Foreground,
   { jail, signal }: ToolContext,
-  wanted: unknown,
+  wanted: Wanted,
 ): Promise<ToolResult> {
   const { argv, cwd } = foreground;
   const result = await foreground.run(jail.wrap(argv, { cwd }), wanted);
@@ -98,10 +105,10 @@ class Foreground {
     return this.#shell.kind === "posix";
   }
 
-  async run(plan: SpawnPlan, wanted: unknown): Promise<ToolResult> {
+  async run(plan: SpawnPlan, wanted: Wanted): Promise<ToolResult> {
     const { signal, settings, services } = this.#context;
     signal.throwIfAborted();
-    const limit = timeLimit(settings.bashTimeoutSeconds * 1000, wanted);
+    const limit = timeLimit(settings.bashTimeoutSeconds * 1000, wanted.timeoutMs);
     const store = new OutputStore(spillPath(this.#context));
     const live = new LiveOutput((text) => this.#context.progress(text));
     const output = (chunk: Uint8Array<ArrayBuffer>, before?: string) => {
@@ -133,7 +140,7 @@ class Foreground {
       signal.throwIfAborted();
       const next = end.code !== 0 && this.#reporting && this.#before ? plan.again?.(this.#before) : undefined;
       if (next) return await this.again().run(next, wanted);
-      return await this.#result(end, store, { limit, notes });
+      return await this.#result(end, store.finish(capsOf(wanted)), { limit, notes });
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", aborted);
@@ -181,10 +188,9 @@ class Foreground {
 
   async #result(
     end: ProcessEnd,
-    store: OutputStore,
+    cut: Cut,
     { limit, notes: made }: { readonly limit: number; readonly notes: readonly string[] },
   ): Promise<ToolResult> {
-    const cut = store.finish(DEFAULT_CAPS);
     const notes = this.#folder.note === undefined ? [] : [this.#folder.note];
     if (this.#diskFull !== undefined) notes.push(`[stopped: ${this.#diskFull}]`);
     else if (this.#timedOut) notes.push(this.#stopped(limit));
@@ -228,6 +234,13 @@ class Foreground {
 function timeLimit(cap: number, wanted: unknown): number {
   if (typeof wanted !== "number") return cap;
   return cap === 0 ? wanted : Math.min(cap, wanted);
+}
+
+/** No byte is more than a character, so that the bound holds in every script. */
+function capsOf({ maxChars }: Wanted): Caps {
+  return typeof maxChars === "number"
+    ? { ...DEFAULT_CAPS, maxBytes: Math.min(DEFAULT_CAPS.maxBytes, maxChars) }
+    : DEFAULT_CAPS;
 }
 
 /** A shell (and a jail) reports the signal that ended its command as 128 plus the number. */

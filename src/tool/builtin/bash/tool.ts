@@ -26,6 +26,9 @@ export const BASH = defineBuiltin({
     background: "run_in_background",
     description: null,
   },
+  unoffered: {
+    max_output_chars: { type: "integer", minimum: 1, description: "Less than the usual limit" },
+  },
   translate: (args) => ({
     ...args,
     ...(args.command === undefined ? {} : { command: commandLine(args.command) }),

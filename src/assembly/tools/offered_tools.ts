@@ -1,0 +1,52 @@
+import { SUBMIT_TOOL } from "../../agent/mod.ts";
+import type { Config } from "../../config/mod.ts";
+import type { JsonSchema, ToolSchema } from "../../core/mod.ts";
+import type { ToolMode } from "../../provider/mod.ts";
+import { BUILTINS, type Tool, ToolRegistry } from "../../tool/mod.ts";
+import { isRecord } from "../../util/json.ts";
+
+/** The tools that the model may call. */
+export interface OfferedTools {
+  /** Built-in tools offered on top of the usual ones unless the user named exactly which to offer. */
+  readonly builtin: readonly string[];
+  /** Tools that are not built in. */
+  readonly own?: readonly Tool[];
+  readonly toolMode?: ToolMode | undefined;
+}
+
+export function buildRegistry(
+  config: Config,
+  { builtin, own = [], toolMode }: OfferedTools,
+): ToolRegistry {
+  if (toolMode === "none") return new ToolRegistry([]);
+  const { disabled, alias } = config.tools;
+  const enabled = config.tools.enabled.length > 0 ? config.tools.enabled : ["*", ...builtin];
+  return new ToolRegistry(BUILTINS, config.agent.submit ? [SUBMIT_TOOL, ...own] : own, {
+    enabled,
+    disabled,
+    alias: Object.fromEntries(
+      Object.entries(alias).map(([name, { arguments: args, ...rest }]) => [name, { ...rest, args }]),
+    ),
+  });
+}
+
+/**
+ * The tools of a system prompt that lists them: `name(argument, other?): what it does`. Those of MCP servers
+ * come and go, and are only declared.
+ */
+export function toolList(config: Config, offered: OfferedTools): string {
+  const lines = buildRegistry(config, offered).schemas().map(toolLine);
+  return ["# Tools", ...lines].join("\n");
+}
+
+function toolLine({ name, description, parameters }: ToolSchema): string {
+  const required = Array.isArray(parameters.required) ? parameters.required : [];
+  const names = Object.keys(propertiesOf(parameters))
+    .map((parameter) => required.includes(parameter) ? parameter : `${parameter}?`);
+  const [sentence = ""] = /^.*?[.!?](?=\s|$)/s.exec(description) ?? [description];
+  return `- ${name}(${names.join(", ")}): ${sentence.replace(/\s+/g, " ")}`;
+}
+
+function propertiesOf({ properties }: JsonSchema): Readonly<Record<string, unknown>> {
+  return isRecord(properties) ? properties : {};
+}
