@@ -17,9 +17,7 @@ import type { SystemModel } from "./context/prompt_inputs.ts";
 import type { Fallback } from "./fallback.ts";
 import type { RemotePlugins } from "./plugins/remote_plugins.ts";
 import type { AssemblyOptions } from "./run_options.ts";
-
-/** Operating system and processor, as the model is told. */
-export const PLATFORM = `${Deno.build.os} ${Deno.build.arch}`;
+import { PLATFORM } from "./run_paths.ts";
 
 /** The model of a run, and how the configuration names it unless the run brought its own. */
 export interface RunModel {

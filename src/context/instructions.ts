@@ -69,8 +69,8 @@ const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 /**
  * Collects the instruction files: home, then every directory from the repository root down to the working
- * directory; with `fromRoot` those above the repository before. In a directory AGENTS.md is used, else CLAUDE.md; CLAUDE.local.md of a project and REASONIX.md
- * are added on top, in this order.
+ * directory; with `fromRoot` those above the repository before. In a directory AGENTS.md is used, else
+ * CLAUDE.md; CLAUDE.local.md of a project and REASONIX.md are added on top, in this order.
  */
 export function loadInstructions(options: InstructionOptions): Instructions {
   const collector = new Collector(options);

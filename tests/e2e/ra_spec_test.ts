@@ -1,6 +1,6 @@
 /**
- * The preset `ra` on the wire: every sentence of the specification of `ra`, each a row with what shows it. The
- * rows look at a few runs of the program against a scripted server.
+ * The preset `ra` on the wire: every sentence of the specification of `ra`, each a row with what shows it.
+ * The rows look at a few runs of the program against a scripted server.
  */
 import { type ScriptedTurn, startModelServer } from "../support/model_server.ts";
 import { type Finished, makeWorld, mockConfig } from "../support/program.ts";
@@ -365,5 +365,10 @@ const ROWS: readonly Row[] = [
 ];
 
 for (const [sentence, check] of ROWS) {
-  Deno.test({ name: `ra: ${sentence}`, sanitizeOps: false, sanitizeResources: false, fn: check });
+  Deno.test({
+    name: `preset ra holds that ${sentence}`,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    fn: check,
+  });
 }

@@ -17,8 +17,7 @@ import type { ToolMode } from "../../provider/mod.ts";
 import { type TrustItem, TrustStore, type Workspace } from "../../sandbox/mod.ts";
 import { loadHistory, projectDir } from "../../session/mod.ts";
 import { type HistoryPort, insteadOfWriting, type Tool, type ToolServices } from "../../tool/mod.ts";
-import { PLATFORM } from "../provider.ts";
-import type { RunPaths } from "../run_paths.ts";
+import { PLATFORM, type RunPaths } from "../run_paths.ts";
 import { toolList } from "../tools/offered_tools.ts";
 import { type ModelPrompt, type PromptedModel, supplementalPrompts } from "./model_prompts.ts";
 

@@ -25,7 +25,10 @@ export function buildRegistry(
     enabled,
     disabled,
     alias: Object.fromEntries(
-      Object.entries(alias).map(([name, { arguments: args, ...rest }]) => [name, { ...rest, args }]),
+      Object.entries(alias).map(([name, { tool, arguments: args, parameters, description }]) => [
+        name,
+        { tool, args, parameters, description },
+      ]),
     ),
   });
 }

@@ -8,7 +8,7 @@ interface Asked {
   readonly entry?: Record<string, unknown>;
   readonly tools?: readonly ToolSchema[];
   readonly system?: string;
-  readonly toolChoice?: "none";
+  readonly toolChoice?: "auto" | "none";
   readonly maxOutputTokens?: number;
   readonly apiKey?: string;
 }
@@ -193,6 +193,11 @@ Deno.test("anthropic request declares the tools and forbids calls when no more a
   const single = await sent([USER], { tools: [TOOL], entry: { compat: { parallel_tool_calls: false } } });
   assertEquals(single.json.tool_choice, { type: "auto", disable_parallel_tool_use: true });
   assertEquals((await sent([USER], { toolChoice: "none" })).json.tool_choice, undefined);
+  assertEquals((await sent([USER], { tools: [TOOL], toolChoice: "auto" })).json.tool_choice, {
+    type: "auto",
+  });
+  const mute = { tools: [TOOL], toolChoice: "auto", entry: { compat: { tool_choice: false } } } as const;
+  assertEquals((await sent([USER], mute)).json.tool_choice, undefined);
 });
 
 Deno.test("anthropic request has the limit of the request, else of the entry, else a usual one", async () => {

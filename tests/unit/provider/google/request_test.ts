@@ -201,6 +201,10 @@ Deno.test("google request leaves thoughts room beside a short answer, and forbid
   assertEquals([generationConfig.temperature, generationConfig.topP, generationConfig.seed], [0.5, 0.9, 7]);
   assertEquals(toolConfig, { functionCallingConfig: { mode: "NONE" } });
   assertEquals(tools.length, 1);
+  const auto = { request: { toolChoice: "auto" as const } };
+  assertEquals((await sent([HELLO], auto)).toolConfig, { functionCallingConfig: { mode: "AUTO" } });
+  const own = { functionCallingConfig: { mode: "ANY" } };
+  assertEquals((await sent([HELLO], { ...auto, entry: { extra: { toolConfig: own } } })).toolConfig, own);
   const flash = await sent([HELLO], {
     model: "gemini-2.5-flash",
     effort: "none",
