@@ -211,9 +211,10 @@ const ROWS: readonly Row[] = [
     "AGENTS.md of the current directory and of any parent directory is appended, along the chain",
     async () => {
       const text = system((await plain()).requests[0]);
-      const [at, outer, middle, inner] = ["# Instructions", "outer rule", "middle rule", "inner rule"]
-        .map((rule) => text.indexOf(rule));
-      assert(0 < at! && at! < outer! && outer! < middle! && middle! < inner!, text);
+      const found = ["# Instructions", "outer rule", "middle rule", "inner rule"].map((rule) =>
+        text.indexOf(rule)
+      );
+      assert(found.every((at, i) => at > (found[i - 1] ?? 0)), text);
     },
   ],
   ["Submit enabled and no tool calls: a fixed “continue” user message, and another step", async () => {
