@@ -21,6 +21,8 @@ export interface BatchOutcome {
   blocked?: string;
   /** The model repeats a failing call and does not react. */
   stuck?: string;
+  /** A call has ended the turn. */
+  ended?: NonNullable<ToolResult["endsTurn"]>;
 }
 
 /** A call of the message; a string is why it cannot run. */
@@ -116,8 +118,9 @@ async function runEntry(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd>
     ...(result.refused ? { refused: true } : {}),
   });
   if (typeof prepared === "string") return end("error", failure(prepared));
-  if (batch.outcome.blocked) {
-    return end("skipped", failure("Not executed: an earlier call of this message ended the run"));
+  if (batch.outcome.blocked || batch.outcome.ended) {
+    const ended = batch.outcome.blocked ? "run" : "turn";
+    return end("skipped", failure(`Not executed: an earlier call of this message ended the ${ended}`));
   }
   if (signal.aborted) {
     return end("aborted", failure("Not executed: the turn was stopped before this call began"));
@@ -160,6 +163,7 @@ async function judged(batch: Batch, [call, prepared]: Entry, end: End): Promise<
     (text) => void parts.conversation.record({ type: "tool.delta", callId: call.id, text }),
   );
   if (!prepared.readOnly) parts.checkpointer?.detectAfter(prepared, decision.readsOnly === true);
+  if (result.endsTurn) batch.outcome.ended = result.endsTurn;
   return end(result.isError ? "error" : "ok", result);
 }
 

@@ -107,6 +107,10 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       if (signal.aborted) return stopped(signal);
       if (batch.blocked) return { reason: "blocked", detail: batch.blocked };
       if (batch.stuck) return { reason: "failed", detail: batch.stuck };
+      if (batch.ended) {
+        progress.answer = batch.ended.answer ?? progress.answer;
+        return { reason: "done" };
+      }
     }
     if (limits.maxSteps && progress.steps >= limits.maxSteps) {
       const taken = progress.steps === 1 ? "1 step" : `${progress.steps} steps`;

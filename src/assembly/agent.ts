@@ -7,6 +7,7 @@ import type { Provider } from "../provider/mod.ts";
 import type { Asker, Tool } from "../tool/mod.ts";
 import { assemble } from "./assemble.ts";
 import type { Assembly } from "./assembly.ts";
+import type { PlanReviewer } from "./plan/reviewer.ts";
 import type { RunOptions } from "./run_options.ts";
 import { loadTrustedConfig } from "./access/trusted_config.ts";
 import type { TurnInput } from "./context/turn_input.ts";
@@ -46,6 +47,8 @@ export interface AgentOptions
   readonly approver?: Approver;
   /** Answers questions of the model and of MCP servers. Default: nobody. */
   readonly asker?: Asker;
+  /** Decides about plans in plan mode. Default: nobody; a plan is the answer of its turn. */
+  readonly planReviewer?: PlanReviewer;
   /** Receives everything that happens. */
   readonly onEvent?: EventSink;
 }

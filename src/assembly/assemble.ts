@@ -1,7 +1,7 @@
 import { Controller, Recorder } from "../control/mod.ts";
 import { openAccessScope } from "./access/access_scope.ts";
 import { Assembly } from "./assembly.ts";
-import { joinExtensions } from "./extensions.ts";
+import { joinExtensions, plansWhenNeeded } from "./extensions.ts";
 import { createCheckpointer } from "./session/checkpoints.ts";
 import { manageContext } from "./context/context_management.ts";
 import { SkillRules } from "./access/gate.ts";
@@ -43,7 +43,9 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     ownTools: options.tools,
   });
   const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [], toolMode });
-  const parts = { paths, loaded, scope, workspace, session, recorder, inputs, registry, asker };
+  const plans = plansWhenNeeded(() => ({ ...parts, modes, turnParts, todos: tools.todos, options }));
+  const run = { paths, loaded, scope, workspace, session, recorder };
+  const parts = { ...run, inputs, registry, asker, plans, redact };
   const rules = { provider, remote, temporaryRules: skillRules.current };
   const { tools, gate, modes, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const context = await manageContext({ ...parts, model, plugins });
@@ -68,7 +70,6 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     effort: options.effort ?? model.choice?.entry.effort,
     allowInTurn: skillRules.add,
     beforeTurn: context.beforeTurn,
-    redact,
     warnings: [...remarks(parts), ...modelRemarks(provider, remote)],
     turn,
     warmedUp: () => Promise.allSettled(warming),

@@ -16,6 +16,7 @@ import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import type { Modes } from "./access/modes.ts";
 import type { Remark } from "./access/access_scope.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
+import type { PlanDesk } from "./plan/plan_desk.ts";
 import type { RunSession } from "./session/session.ts";
 import type { GuardedTools } from "./tools/guarded_tools.ts";
 import type { TurnInput } from "./context/turn_input.ts";
@@ -30,6 +31,7 @@ export interface AssemblyParts extends OpeningParts, Omit<TurnRunParts, "plugins
   readonly effort: string | undefined;
   /** Takes secrets out of what leaves the run beside its events. */
   readonly redact: (text: string) => string;
+  readonly plans: () => Promise<PlanDesk>;
   /** Notices for the user before the first turn. */
   readonly warnings: readonly Remark[];
   /** Resolves when nothing that was started ahead is running any more. */
@@ -68,6 +70,8 @@ export class Assembly implements AsyncDisposable {
   readonly inputs: PromptInputs;
   readonly effort: AssemblyParts["effort"];
   readonly redact: AssemblyParts["redact"];
+  /** The plans of the session. */
+  readonly plans: AssemblyParts["plans"];
   readonly #parts: AssemblyParts;
   readonly #running = new Set<Promise<unknown>>();
   #opened: Promise<SessionStart> | undefined;
@@ -86,6 +90,7 @@ export class Assembly implements AsyncDisposable {
     this.inputs = parts.inputs;
     this.effort = parts.effort;
     this.redact = parts.redact;
+    this.plans = parts.plans;
     this.#turns = new TurnRunner({ ...parts, attachments: this.attachments }, parts.warnings);
   }
 

@@ -1,4 +1,6 @@
 import type { Assembly } from "./assembly.ts";
+import { lazy } from "../util/lazy.ts";
+import type { PlanDesk, PlanDeskParts } from "./plan/plan_desk.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 
 /** The run that something joins. */
@@ -19,8 +21,21 @@ interface Extension {
   }>;
 }
 
+/** The plans of a run, which are made when somebody has to do with one; `parts` are known by then. */
+export function plansWhenNeeded(parts: () => PlanDeskParts): () => Promise<PlanDesk> {
+  return lazy(async () => new (await import("./plan/plan_desk.ts")).PlanDesk(parts()));
+}
+
 /** Everything that may join a run, in the order in which it takes part in turns: one line per entry. */
-const EXTENSIONS: readonly Extension[] = [];
+const EXTENSIONS: readonly Extension[] = [
+  { wanted: usesPlans, load: () => import("./plan/join.ts") },
+];
+
+/** Plan mode is on, may come by itself, or was left with a plan. */
+function usesPlans({ assembly, options }: JoinedRun): boolean {
+  return options.permissionMode === "plan" || options.loaded.config.agent.auto_plan ||
+    assembly.session.state.collaboration === "plan" || assembly.session.state.plan !== undefined;
+}
 
 /** Lets everything join that the run has a use for; what nobody uses is not loaded. */
 export async function joinExtensions(run: JoinedRun): Promise<void> {

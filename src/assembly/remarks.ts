@@ -31,6 +31,12 @@ export function remarks({ paths, loaded, scope, session, registry, inputs }: Rem
       text: `Unknown parameter "${parameter}" of [tools.alias] ${alias} was passed over`,
       said: [["unknownParameter", parameter, alias]],
     })),
+    ...loaded.config.agent.plan_mode_allowed_tools.filter((name) => !name.startsWith("mcp__"))
+      .map((name): Remark => ({
+        text: `[agent] plan_mode_allowed_tools names "${name}", which has no effect: ` +
+          "only MCP tools can be named, as mcp__server__tool",
+        said: [["notForPlanMode", name]],
+      })),
     ...texts,
     ...elsewhere(session.state.cwd, paths.cwd),
   ];

@@ -3,6 +3,7 @@ import type { LoadedConfig } from "../config/mod.ts";
 import type { ApprovalMode, Approver, Gate, GateOptions, PermissionMode } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { Asker, Tool } from "../tool/mod.ts";
+import type { PlanReviewer } from "./plan/reviewer.ts";
 import type { RunPaths } from "./run_paths.ts";
 
 /** The options of a run beside its configuration. */
@@ -54,6 +55,8 @@ export interface AssemblyOptions extends RunOptions {
   readonly answerForm?: AnswerForm | undefined;
   /** Answers the model's questions; absent: nobody does. */
   readonly asker?: Asker;
+  /** Decides about the model's plans; absent: nobody does. */
+  readonly planReviewer?: PlanReviewer;
   /** False: MCP servers that nobody has met yet are not waited for; their tools join when they come. */
   readonly waitForPlugins?: boolean;
 }

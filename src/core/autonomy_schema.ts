@@ -6,14 +6,18 @@ export const AUTONOMY_KINDS = {
   /** A plan was proposed, or the user has decided about it. */
   "plan.change": z.object({
     state: z.enum(["proposed", "approved", "revised", "rejected", "finished"]),
-    /** The plan as Markdown, when it is proposed. */
+    /** The plan as Markdown, when it is proposed or the user has changed it. */
     plan: z.optional(z.string()),
     /** The file that has it. */
     file: z.optional(z.string()),
     /** Words of the user's own. */
     note: z.optional(z.string()),
-    /** Edits are not asked about while it is carried out. */
+    /** Its calls are not asked about until the turn that carries it out has ended. */
+    window: z.optional(z.boolean()),
+    /** Edits are not asked about for the rest of the session. */
     acceptEdits: z.optional(z.boolean()),
+    /** A flag of the command line has approved it, in place of a person. */
+    by: z.optional(z.literal("flag")),
   }),
   /** A goal was set, came further, or ended; between two of these it is as the last one says. */
   "goal.change": z.object({

@@ -26,6 +26,8 @@ export interface PreparedCall {
   readonly title: string;
   readonly family?: ToolFamily;
   readonly readOnly: boolean;
+  /** It may run in plan mode, before anything is approved. Only what reads is; of a command its line says. */
+  readonly planSafe: boolean;
   /** Files whose content the result can show, and directories that are searched, as the model wrote them. */
   readonly reads: readonly string[];
   /**

@@ -182,6 +182,9 @@ export interface SayingWords {
   readonly elsewhere: [began: string, cwd: string];
   readonly unknownTool: [name: string];
   readonly unknownParameter: [parameter: string, alias: string];
+  readonly notForPlanMode: [name: string];
+  readonly autoPlan: [];
+  readonly planUnsaved: [directory: string, why: string];
   readonly noCount: [provider: string, kind: string];
   readonly withoutExact: [];
   readonly notSent: [settings: string, model: string];

@@ -2,7 +2,7 @@ import type { PluginEntry } from "../config/mod.ts";
 import { isAbsolute } from "../path/lexical.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
 import { suggestNames } from "../util/suggest.ts";
-import { toolName } from "./listing/names.ts";
+import { namePrefix, toolName } from "./listing/names.ts";
 
 /** One MCP server as a run uses it. */
 export interface McpServerSpec {
@@ -30,6 +30,8 @@ export interface McpServerSpec {
   readonly named: readonly (readonly [key: string, tools: readonly string[]])[];
   /** Raw names of tools whose claim to be read-only the user believes. */
   readonly trustedReadOnly: readonly string[];
+  /** The same of tools by the names that the model calls them by. */
+  readonly trustedNames: readonly string[];
   /** Everything that decides what is started; the same for the same server in another project. */
   readonly definition: string;
 }
@@ -39,6 +41,8 @@ export interface SpecContext {
   readonly cwd: string;
   /** `[tools] mcp_call_timeout_seconds`; 0: no limit. */
   readonly callSeconds: number;
+  /** `[agent] plan_mode_allowed_tools`: full names of tools. Absent: none. */
+  readonly trustedNames?: readonly string[];
 }
 
 /** Reads the entries of `[[plugins]]`, in their order. */
@@ -46,7 +50,10 @@ export function serverSpecs(entries: readonly PluginEntry[], context: SpecContex
   return entries.map((entry) => serverSpec(entry, context));
 }
 
-function serverSpec(entry: PluginEntry, { cwd, callSeconds }: SpecContext): McpServerSpec {
+function serverSpec(
+  entry: PluginEntry,
+  { cwd, callSeconds, trustedNames = [] }: SpecContext,
+): McpServerSpec {
   const type = entry.type === "streamable-http" ? "http" : entry.type;
   const { command = "", args = [], env = {}, url = "", headers = {} } = entry;
   const directory = !entry.cwd ? cwd : isAbsolute(entry.cwd) ? entry.cwd : `${cwd}/${entry.cwd}`;
@@ -81,13 +88,17 @@ function serverSpec(entry: PluginEntry, { cwd, callSeconds }: SpecContext): McpS
       ["tool_timeout_seconds", Object.keys(entry.tool_timeout_seconds)],
     ],
     trustedReadOnly: entry.trusted_read_only_tools,
+    trustedNames: trustedNames.filter((name) => name.startsWith(namePrefix(entry.name))),
     definition: canonicalJson([entry.name, type, started]),
   };
 }
 
 /** Names of the tools, as the model calls them, whose claim to be read-only the user believes. */
 export function trustedReadOnlyTools(specs: readonly McpServerSpec[]): string[] {
-  return specs.flatMap(({ name, trustedReadOnly }) => trustedReadOnly.map((tool) => toolName(name, tool)));
+  return specs.flatMap(({ name, trustedReadOnly, trustedNames }) => [
+    ...trustedReadOnly.map((tool) => toolName(name, tool)),
+    ...trustedNames,
+  ]);
 }
 
 /** Says of names of the configuration that the server has no tool for them: a tool may be on by mistake. */

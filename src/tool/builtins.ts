@@ -1,6 +1,8 @@
 /** The list of built-in tools, in the order in which the model sees them: one line per tool. */
 import type { BuiltinTool } from "./builtin_tool.ts";
 import { ASK } from "./builtin/ask/tool.ts";
+import { COMPLETE_STEP } from "./builtin/complete_step/tool.ts";
+import { EXIT_PLAN_MODE } from "./builtin/exit_plan_mode/tool.ts";
 import { BASH } from "./builtin/bash/tool.ts";
 import { JOB_KILL } from "./builtin/job_kill/tool.ts";
 import { JOB_OUTPUT } from "./builtin/job_output/tool.ts";
@@ -42,6 +44,8 @@ export const BUILTINS: readonly BuiltinTool[] = [
   JOBS,
   TODO_WRITE,
   TODO_READ,
+  EXIT_PLAN_MODE,
+  COMPLETE_STEP,
   ASK,
   SKILL,
   HISTORY,

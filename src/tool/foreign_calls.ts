@@ -31,6 +31,7 @@ const NAMES: Readonly<Record<string, string>> = {
   list_directory: "ls",
   todowrite: "todo_write",
   patch: "apply_patch",
+  exitplanmode: "exit_plan_mode",
 };
 
 /** Names that other agents give the arguments of one replacement. */

@@ -4,6 +4,7 @@ import { lazy } from "../util/lazy.ts";
 export * from "./tool.ts";
 export type { BuiltinTool } from "./builtin_tool.ts";
 export * from "./services/knowledge_ports.ts";
+export type { PlanPort, PlanReply } from "./services/plan_port.ts";
 export * from "./services/services.ts";
 export { openServices, type ServiceOptions, type SessionServices } from "./services/session_services.ts";
 export { BUILTINS } from "./builtins.ts";

@@ -19,6 +19,7 @@ export function preparedCall(call: ToolCall, tool: Tool, args: Record<string, un
     args,
     title: tool.title?.(args) ?? `${tool.name} ${subjectOf(facts) || argumentsLine(call.arguments)}`,
     readOnly,
+    planSafe: readOnly && tool.planSafe !== false,
     runsIn,
     ...facts,
     ...(family ? { family } : {}),

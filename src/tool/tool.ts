@@ -116,6 +116,8 @@ export interface ToolResult {
   readonly signal?: string;
   /** The confinement to the workspace refused the call. */
   readonly refused?: true;
+  /** The turn is done with this call; `answer` is what it ends with in place of the model's last words. */
+  readonly endsTurn?: { readonly answer?: string };
 }
 
 /**
@@ -129,6 +131,8 @@ export interface Tool {
   readonly description: string;
   readonly schema: JsonSchema;
   readonly readOnly: boolean;
+  /** False: plan mode refuses it although it only reads. Nothing that writes can be made safe by it. */
+  readonly planSafe?: false;
   /** Other argument names models use, by the schema's; `null` accepts and drops the argument. */
   readonly synonyms?: Readonly<Record<string, string | null>>;
   /** Further arguments that are understood but not offered: models bring them from other agents. */

@@ -12,7 +12,12 @@ type ModalGate =
   & Partial<
     Pick<
       PermissionGate,
-      "approvalMode" | "permissionMode" | "sessionRules" | "allowForSession" | "revokeForSession"
+      | "approvalMode"
+      | "approvedPlan"
+      | "permissionMode"
+      | "sessionRules"
+      | "allowForSession"
+      | "revokeForSession"
     >
   >;
 
@@ -22,8 +27,9 @@ export type CollaborationMode = "normal" | "plan" | "goal";
 /** What the model is told of a mode that a person switched to. */
 const TOLD: Readonly<Record<PermissionMode, string>> = {
   "read-only": "The user switched to read-only mode: only tools and commands that read may run from now on.",
-  "plan": "The user switched to plan mode: explore and propose a plan; only tools and commands that read " +
-    "may run until the user leaves this mode.",
+  "plan":
+    "Plan mode is on: explore, then propose a plan with exit_plan_mode where you have it, else as your " +
+    "answer. Only tools and commands that read may run until the user approves the plan or leaves this mode.",
   "workspace-write": "The user left the mode in which only reading is allowed: files may be changed again.",
   "danger-full-access":
     "The user left the mode in which only reading is allowed: files may be changed again.",
@@ -53,6 +59,11 @@ export class Modes {
     this.#initial = this.permission;
     this.writing = this.#initial === "danger-full-access" ? this.#initial : "workspace-write";
     if (this.#approval !== "ask") this.#unsaid.posture = this.#approval;
+    // A session is in plan mode until it is said to have left it.
+    const { collaboration } = this;
+    if ((recorder.state.collaboration === "plan") !== (collaboration === "plan")) {
+      this.#unsaid = { ...this.#unsaid, mode: this.#initial, collaboration };
+    }
   }
 
   /** How far approvals are given without a person. */
@@ -68,6 +79,17 @@ export class Modes {
   /** The way of working; independent of how approvals are given. Plan is also a boundary: nothing changes. */
   get collaboration(): CollaborationMode {
     return this.permission === "plan" ? "plan" : this.#goal ? "goal" : "normal";
+  }
+
+  /**
+   * An approved plan is being carried out: its calls are not asked about. Every switch of a mode ends that.
+   */
+  get approvedPlan(): boolean {
+    return this.#gate.approvedPlan ?? false;
+  }
+
+  set approvedPlan(open: boolean) {
+    if (this.#gate.approvedPlan !== undefined) this.#gate.approvedPlan = open;
   }
 
   /** Allow rules that hold until the session ends. */
@@ -94,6 +116,7 @@ export class Modes {
   /** Throws ReasonixError (usage) where something else than permission rules judges calls. */
   async setApproval(mode: ApprovalMode): Promise<void> {
     this.#requireModes();
+    this.approvedPlan = false;
     if (mode === this.#approval) return;
     this.#approval = mode;
     this.#apply();
@@ -108,6 +131,7 @@ export class Modes {
   async setPermission(mode: PermissionMode): Promise<void> {
     this.#requireModes();
     if (mode === this.permission) return;
+    this.approvedPlan = false;
     if (!["read-only", "plan", this.writing].includes(mode)) {
       throw new ReasonixError(`Cannot switch to ${mode} in a session that began with ${this.#initial}`, {
         exit: "usage",
@@ -128,6 +152,7 @@ export class Modes {
    */
   async setCollaboration(mode: CollaborationMode): Promise<void> {
     if (mode === this.collaboration) return;
+    this.approvedPlan = false;
     if (mode === "plan") return await this.setPermission("plan");
     this.#goal = mode === "goal";
     this.#unsaid.collaboration = mode;
@@ -159,7 +184,7 @@ export class Modes {
   async tell(): Promise<void> {
     const { messages } = this.#recorder;
     const told = messages.some(({ role, content }) => role === "user" && content.startsWith("<mode>"));
-    if (!told && this.permission === this.#initial) return;
+    if (!told && this.permission === this.#initial && this.permission !== "plan") return;
     await appendIfChanged(this.#recorder, `<mode>\n${TOLD[this.permission]}\n</mode>`);
   }
 

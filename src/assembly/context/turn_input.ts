@@ -110,6 +110,7 @@ function readOf(path: string): PreparedCall {
     title: `read ${path}`,
     family: "Read",
     readOnly: true,
+    planSafe: true,
     reads: [path],
     writes: [],
     subjects: [],

@@ -36,9 +36,14 @@ export class RemotePlugins implements RemoteServers {
 
   /** Names of tools whose claim to be read-only the user believes. */
   get trustedReadOnly(): readonly string[] {
-    return this.#entries.flatMap(({ name, trusted_read_only_tools: tools }) =>
-      tools.map((tool) => toolName(name, tool))
-    );
+    return this.#entries.flatMap((entry) => this.#trusted(entry).map((tool) => toolName(entry.name, tool)));
+  }
+
+  /** Raw names of such tools of one server. */
+  #trusted({ name, trusted_read_only_tools: tools }: PluginEntry): readonly string[] {
+    const prefix = namePrefix(name);
+    const named = this.#config.agent.plan_mode_allowed_tools.filter((tool) => tool.startsWith(prefix));
+    return [...tools, ...named.map((tool) => tool.slice(prefix.length))];
   }
 
   /** Lets calls that wait find a tool to be judged as, and takes the gate that judges them. */
@@ -72,8 +77,7 @@ export class RemotePlugins implements RemoteServers {
   async #unasked(entry: PluginEntry, server: RemoteServer): Promise<RemoteServer["unasked"]> {
     const isOpen = await this.#allows(entry.name, ANY_TOOL) && !this.#isNarrowed(entry.name);
     if (isOpen) return "all";
-    const { trusted_read_only_tools: trusted } = entry;
-    const named = [...new Set([...this.#allowedNames(entry.name), ...trusted])].filter((tool) =>
+    const named = [...new Set([...this.#allowedNames(entry.name), ...this.#trusted(entry)])].filter((tool) =>
       offers(server, tool)
     );
     const allowed = await Promise.all(named.map((tool) => this.#allows(entry.name, tool)));
@@ -120,7 +124,7 @@ export class RemotePlugins implements RemoteServers {
       name,
       description: "",
       schema: { type: "object" },
-      readOnly: entry.trusted_read_only_tools.includes(tool),
+      readOnly: this.#trusted(entry).includes(tool),
       family: "Mcp",
       offered: false,
       title: (args) => oneLine(`${entry.name}: ${tool} ${argumentsLine(JSON.stringify(args))}`).trimEnd(),

@@ -54,6 +54,7 @@ export async function openServers(
   const specs = serverSpecs(config.plugins, {
     cwd: paths.cwd,
     callSeconds: config.tools.mcp_call_timeout_seconds,
+    trustedNames: config.agent.plan_mode_allowed_tools,
   });
   const { home } = paths;
   const spawn = { guard, environment: () => environmentOf(loaded) };

@@ -15,7 +15,9 @@ import {
   openServices,
   type ProcessGuard,
   type SessionServices,
+  type TodoStore,
   type ToolRegistry,
+  type ToolServices,
   type ToolSettings,
 } from "../../tool/mod.ts";
 import type { RunScope } from "../access/access_scope.ts";
@@ -37,6 +39,8 @@ export interface ToolParts {
   readonly permissionMode: () => PermissionMode;
   /** Answers the model's questions; absent: nobody does. */
   readonly asker?: Asker | undefined;
+  /** Takes the model's plans. */
+  readonly plans: NonNullable<ToolServices["plans"]>;
   /** Asks a person about a call; absent: nobody can be asked. */
   readonly confirm?: PermissionGate["confirm"] | undefined;
   /** Says whether the model sees images. */
@@ -49,6 +53,8 @@ export interface RunTools {
   readonly toolbox: RegistryToolbox;
   /** Sees to it that no process outlives the run. */
   readonly guard: ProcessGuard | undefined;
+  /** The session's list of things to do. */
+  readonly todos: TodoStore;
   /** Tells where the last command left off. */
   readonly shellFolder: () => string | undefined;
   /** Chooses the command jail ahead of the first command. */
@@ -103,6 +109,7 @@ export function buildTools(parts: ToolParts): RunTools {
   return {
     toolbox,
     guard: services.shell?.guard,
+    todos: services.todos,
     openJail: jail.open,
     details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
     shellFolder: () => services.shell?.cwd,
@@ -130,9 +137,9 @@ async function detailsOf(
 }
 
 /** Services of the tools whose changes are events of the session. */
-function buildServices({ session, recorder, inputs, asker }: ToolParts): SessionServices {
+function buildServices({ session, recorder, inputs, asker, plans }: ToolParts): SessionServices {
   return openServices({
-    knowledge: inputs.ports,
+    knowledge: { ...inputs.ports, plans },
     todos: session.state.todos,
     onTodos: (items) => void recorder.record({ type: "todo.update", items: [...items] }),
     onJob: (change) => void recorder.record({ type: "job.change", ...change }),

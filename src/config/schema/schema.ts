@@ -56,11 +56,11 @@ const agent = z.object({
   }),
   subagent_model: key(text(), "Model of subagents; empty = the main model.", { idle: "yet" }),
   subagent_models: key(textMap(), "Model of single subagents or skills, by name.", { idle: "yet" }),
-  plan_mode_allowed_tools: key(texts(), "Further tools that plan mode may run as read-only.", {
+  plan_mode_allowed_tools: key(texts(), "MCP tools by full name that are believed to only read.", {
     merge: "concat",
     project: "ignored",
-    idle: "yet",
   }),
+  auto_plan: key(flag(false), "A complex task begins in plan mode where a person can approve the plan."),
   memory_compiler: key(
     z.prefault(
       z.object({ enabled: key(flag(true), "Switch of a part of earlier versions.", { project: "ignored" }) }),

@@ -16,7 +16,8 @@ export function remoteTool(
     name,
     description: info.description,
     schema: info.schema,
-    readOnly: info.readOnly || spec.trustedReadOnly.includes(info.name),
+    readOnly: info.readOnly || spec.trustedReadOnly.includes(info.name) ||
+      spec.trustedNames.includes(name),
     family: "Mcp",
     offered,
     title: (args) =>

@@ -70,7 +70,7 @@ function modeRefusal(
   { permissionMode, filesStay, unconfined }: DecisionContext,
 ): Decision | undefined {
   const what = quoteForMessage(subject);
-  if (permissionMode === "plan" && !reads) {
+  if (permissionMode === "plan" && !(call.command ? reads : call.planSafe)) {
     const reason =
       `blocked: plan mode refuses ${what}; only tools and commands known to read run before the plan is approved`;
     return { decision: "deny", source: "plan", reason };

@@ -2,7 +2,7 @@ import { addSpending, addUsage, type Event, type EventOf, NO_USAGE } from "../..
 import { compact } from "./compact.ts";
 import type { EventPlace } from "./event_nodes.ts";
 import { kindOf, messageOf } from "./messages.ts";
-import { descriptionKey, openTurn, type SessionState } from "./state.ts";
+import { descriptionKey, openTurn, type PlanRecord, type SessionState } from "./state.ts";
 
 /** Where the file has the event that is being applied, and whether its message is left there, too. */
 export interface Filed {
@@ -40,6 +40,7 @@ const SHAPES_CONVERSATION: ReadonlySet<string> = new Set(
     "message.end",
     "tool.end",
     "todo.update",
+    "plan.change",
     "compaction",
     "checkpoint",
   ] satisfies Event["type"][],
@@ -51,7 +52,14 @@ function isLarge(event: Event): boolean {
 }
 
 const LARGE: ReadonlySet<string> = new Set(
-  ["message.user", "message.end", "tool.end", "todo.update", "compaction"] satisfies Event["type"][],
+  [
+    "message.user",
+    "message.end",
+    "tool.end",
+    "todo.update",
+    "plan.change",
+    "compaction",
+  ] satisfies Event["type"][],
 );
 
 /**
@@ -134,6 +142,9 @@ function applyConversation(state: SessionState, event: Event, index?: number): v
     case "todo.update":
       state.todos = event.items;
       break;
+    case "plan.change":
+      state.plan = planAfter(state.plan, event);
+      break;
     case "checkpoint": {
       const turn = state.turns.at(-1);
       if (turn) turn.checkpoint ??= event.id;
@@ -144,6 +155,20 @@ function applyConversation(state: SessionState, event: Event, index?: number): v
       state.lastUsage = undefined;
       break;
   }
+}
+
+/** A proposal is another plan; every other change is one of the latest. */
+function planAfter(
+  before: PlanRecord | undefined,
+  { state, plan, file, note }: EventOf<"plan.change">,
+): PlanRecord {
+  const kept = state === "proposed" ? {} : before?.file === undefined ? {} : { file: before.file };
+  return {
+    state,
+    plan: plan ?? before?.plan ?? "",
+    ...(file === undefined ? kept : { file }),
+    ...(note === undefined ? {} : { note }),
+  };
 }
 
 function push(state: SessionState, event: Event, index?: number): void {
@@ -240,6 +265,7 @@ function clearConversation(state: SessionState): void {
   state.sources = [];
   state.turns = [];
   state.todos = [];
+  state.plan = undefined;
   state.pending = new Map();
   state.lastUsage = undefined;
   state.outOfBand = false;

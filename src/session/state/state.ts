@@ -26,6 +26,15 @@ export interface TurnRecord {
   checkpoint?: string;
 }
 
+/** The latest plan, as it stands. */
+export interface PlanRecord {
+  readonly state: EventBodies["plan.change"]["state"];
+  /** Markdown. */
+  readonly plan: string;
+  readonly file?: string;
+  readonly note?: string;
+}
+
 /** A call the model made whose result is not in the conversation yet. */
 export interface PendingCall {
   readonly id: string;
@@ -67,6 +76,7 @@ export interface SessionState {
   sources: MessageSource[];
   turns: TurnRecord[];
   todos: readonly TodoItem[];
+  plan: PlanRecord | undefined;
   posture: string | undefined;
   mode: string | undefined;
   collaboration: EventBodies["mode.change"]["collaboration"];
@@ -118,6 +128,7 @@ export function emptyState(read?: EventReader): SessionState {
     sources: [],
     turns: [],
     todos: [],
+    plan: undefined,
     posture: undefined,
     mode: undefined,
     collaboration: undefined,

@@ -1,5 +1,6 @@
 import type { EventBodies } from "../../core/event_schema.ts";
 import type { HistoryPort, MemoryPort, SkillPort } from "./knowledge_ports.ts";
+import type { PlanPort } from "./plan_port.ts";
 
 export type TodoItem = EventBodies["todo.update"]["items"][number];
 export type JobChange = Readonly<EventBodies["job.change"]>;
@@ -139,4 +140,5 @@ export interface ToolServices {
   readonly skills?: SkillPort;
   readonly memory?: () => Promise<MemoryPort>;
   readonly history?: HistoryPort;
+  readonly plans?: () => Promise<PlanPort>;
 }

@@ -1,4 +1,4 @@
-import type { Asker, FreeSpace, JobChange, TodoItem, ToolServices } from "./services.ts";
+import type { Asker, FreeSpace, JobChange, TodoItem, TodoStore, ToolServices } from "./services.ts";
 import { GuardProcess } from "../shell/guard.ts";
 import { JobTable } from "../shell/jobs/job_table.ts";
 import { SpareShell } from "../shell/spare_shell.ts";
@@ -11,12 +11,13 @@ export interface ServiceOptions {
   readonly asker?: Asker;
   /** Absent: the operating system is asked. */
   readonly freeSpace?: FreeSpace;
-  /** The ports of the tools about skills, memory and earlier sessions. */
-  readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history">;
+  /** The ports of the tools about skills, memory, earlier sessions and plans. */
+  readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history" | "plans">;
 }
 
 /** The services of one session, and their end: no command outlives the disposal. */
 export interface SessionServices extends ToolServices, AsyncDisposable {
+  readonly todos: TodoStore;
   /** Resolves when the helper processes of the session have ended, some time after the disposal. */
   ended(): Promise<void>;
 }

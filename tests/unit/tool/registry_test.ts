@@ -132,13 +132,14 @@ Deno.test("ToolRegistry fills in what a tool declares about a call, by whatever 
     tool: "bash",
     family: "Bash",
     readOnly: false,
+    planSafe: false,
     reads: [],
     subjects: [],
     command: { line: "ls", directory: "sub" },
     runsIn: "main",
   });
   const patch = 'diff --git "a/o\\153.md" b/x.md\ncopy from "o\\153.md"\ncopy to x.md\n';
-  const edit = { family: "Edit", readOnly: false, subjects: [], runsIn: "worker" } as const;
+  const edit = { family: "Edit", readOnly: false, planSafe: false, subjects: [], runsIn: "worker" } as const;
   assertEquals(facts("apply_patch", { input: patch }), {
     tool: "apply_patch",
     ...edit,
@@ -151,7 +152,7 @@ Deno.test("ToolRegistry fills in what a tool declares about a call, by whatever 
     reads: ["a"],
     writes: ["a", "b"],
   });
-  const read = { family: "Read", readOnly: true, writes: [], runsIn: "main" } as const;
+  const read = { family: "Read", readOnly: true, planSafe: true, writes: [], runsIn: "main" } as const;
   assertEquals(facts("glob", { pattern: "{src,docs/a}/*.ts,!x/*" }), {
     tool: "glob",
     ...read,
@@ -188,6 +189,7 @@ Deno.test("ToolRegistry knows nothing but the texts of a tool that declares noth
     title: "mcp__web__fetch u, v, p",
     args: { url: "u", list: ["v", 1], path: "p" },
     readOnly: false,
+    planSafe: false,
     reads: [],
     subjects: ["u", "v", "p"],
     runsIn: "main",

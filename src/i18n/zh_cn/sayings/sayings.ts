@@ -198,6 +198,10 @@ const NOTICES = {
   remoteCalled: (server, tool, args, output) => `${server} 已被调用：${tool}(${args})：${output}`,
   remoteFailed: (server, tool, args, output) => `${server} 调用失败：${tool}(${args})：${output}`,
   unknownParameter: (parameter, alias) => `[tools.alias] 的 ${alias} 没有参数“${parameter}”，已忽略`,
+  notForPlanMode: (name) =>
+    `[agent] plan_mode_allowed_tools 中的“${name}”不起作用：只能写 MCP 工具的全名，如 mcp__server__tool`,
+  autoPlan: () => "这个任务较复杂，先进入计划模式：批准计划之前不会有任何改动；/plan off 退出",
+  planUnsaved: (directory, why) => `计划无法写入 ${directory}：${why}；会话中仍保存着它`,
   unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
 } satisfies Partial<Says>;
 

@@ -1,0 +1,35 @@
+import type { Assembly } from "../assembly.ts";
+import type { AssemblyOptions } from "../run_options.ts";
+import { isComplexTask } from "./complex_task.ts";
+
+/**
+ * Lets a run have plans from its beginning: a session that a person left in plan mode is in it again, and a
+ * complex task may begin with a plan.
+ */
+export async function join(
+  { assembly, options }: { readonly assembly: Assembly; readonly options: AssemblyOptions },
+): Promise<void> {
+  const { modes, session: { state }, turnParts, controller: { recorder } } = assembly;
+  const desk = await assembly.plans();
+  const isLeft = state.collaboration === "plan" && options.permissionMode === undefined;
+  if (isLeft && options.planReviewer) await modes.setCollaboration("plan");
+  if (!options.loaded.config.agent.auto_plan || !desk.attended) return;
+  turnParts.add({
+    async before(input) {
+      const isFree = modes.collaboration === "normal" && modes.permission !== "read-only" && !input.readOnly;
+      const isUsers = (input.origin ?? "user") === "user" && input.skill === undefined;
+      if (!isFree || !isUsers || !isComplexTask(input.text)) return input;
+      await modes.setCollaboration("plan");
+      await recorder.record({
+        type: "notice",
+        level: "info",
+        code: "plan",
+        text: "This task is complex, so it begins in plan mode: nothing changes before you approve a plan; " +
+          "/plan off leaves it",
+        said: [["autoPlan"]],
+      });
+      await modes.tell();
+      return input;
+    },
+  });
+}
