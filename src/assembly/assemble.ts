@@ -23,8 +23,7 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   const { config } = loaded;
   const remote = await expectPlugins(loaded);
   const model = await buildModel(options, remote);
-  const { provider } = model;
-  const { toolMode } = provider.model;
+  const { provider, provider: { model: { toolMode } } } = model;
   const scope = await openAccessScope(paths, loaded, options.permissionMode);
   const { workspace } = scope;
   const { session, redact } = await openSession(options);

@@ -42,6 +42,6 @@ export function isComplexTask(text: string): boolean {
 /** Words of a text; a Chinese word has about two characters. */
 function sizeOf(text: string): number {
   const wide = text.match(/[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]/g)?.length ?? 0;
-  const words = text.match(/[\p{L}\p{N}_'-]+/gu)?.filter((word) => /[\u0000-\u024f]/.test(word)).length ?? 0;
+  const words = text.match(/[\p{Script=Latin}\p{Script=Cyrillic}\p{N}_'-]+/gu)?.length ?? 0;
   return words + wide / 2;
 }

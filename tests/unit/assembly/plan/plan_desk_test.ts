@@ -1,0 +1,219 @@
+import { call, type Reply, say } from "../../../support/agent_fixture.ts";
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { onPlanStage } from "./stage.ts";
+
+const PLAN = "# Greeting\n\n1. Write a.txt\n2. Run it\n";
+const calls = (
+  ...chunks: ReturnType<typeof call>[]
+): Reply => [...chunks, { type: "done", reason: "tool_calls" }];
+const propose = (plan = PLAN) => calls(call("p", "exit_plan_mode", { plan }));
+const WRITE = calls(call("w", "write_file", { path: "a.txt", content: "hi\n" }));
+const COMMAND = calls(call("b", "bash", { command: "echo x > b.txt" }));
+
+Deno.test("an approved plan is carried out in the same turn without a question, and its window ends with it", async () => {
+  const replies = [
+    propose(),
+    WRITE,
+    COMMAND,
+    say("done"),
+    calls(call("b2", "bash", { command: "echo y > c.txt" })),
+    say("end"),
+  ];
+  const answers = [{ approve: true, window: true } as const];
+  await onPlanStage(
+    { replies, answers, allow: () => false },
+    async ({ assembly, cwd, shown, asked, all }) => {
+      const outcome = await assembly.run("greet");
+      assertEquals([outcome.reason, outcome.answer], ["done", "done"]);
+      assertEquals(shown, [PLAN.trim()]);
+      assertEquals(asked, []);
+      assertEquals([assembly.modes.collaboration, assembly.modes.approvedPlan], ["normal", false]);
+      assertEquals(await Deno.readTextFile(`${cwd}/a.txt`), "hi\n");
+      assertEquals(await Deno.readTextFile(`${cwd}/b.txt`), "x\n");
+      assertEquals(all("plan.change").map(({ state }) => state), ["proposed", "approved"]);
+      await assembly.run("more");
+      assertEquals(asked, ["echo y > c.txt"], "the window is closed");
+    },
+  );
+});
+
+Deno.test("a plan with nobody to approve it is the answer of its turn and a file of the session", async () => {
+  await onPlanStage({ replies: [propose(), say("never")] }, async ({ assembly, requests, all }) => {
+    const outcome = await assembly.run("greet");
+    assertEquals([outcome.reason, outcome.answer], ["done", PLAN.trim()]);
+    assertEquals(requests.length, 1);
+    const [{ file = "" } = {}] = all("plan.change");
+    assertEquals(file.split("/").slice(-2), ["plans", "plan-1.md"]);
+    assertEquals(await Deno.readTextFile(file), `${PLAN.trim()}\n`);
+    assertEquals(((await Deno.stat(file)).mode ?? 0) & 0o777, 0o600);
+  });
+});
+
+Deno.test("prose of a model that calls no tool is the plan where nobody talks to it", async () => {
+  await onPlanStage({ replies: [say(PLAN)] }, async ({ assembly, all }) => {
+    assertEquals((await assembly.run("greet")).answer, PLAN);
+    assertEquals(all("plan.change").map(({ state, plan }) => [state, plan]), [["proposed", PLAN.trim()]]);
+  });
+  await onPlanStage({ replies: [say("It is a test.")], answers: [] }, async ({ assembly, all }) => {
+    await assembly.run("what is this?");
+    assertEquals(all("plan.change"), [], "in a conversation an answer is an answer");
+  });
+});
+
+Deno.test("prose that counts as a plan is carried out by a turn of its own once it is approved", async () => {
+  const replies = [say(PLAN), WRITE, say("done")];
+  const answers = [{ approve: true, window: true, by: "flag" } as const];
+  await onPlanStage({ replies, answers, takesProse: true }, async ({ assembly, cwd, requests, all }) => {
+    assertEquals((await assembly.run("greet")).answer, "done");
+    assertEquals(await Deno.readTextFile(`${cwd}/a.txt`), "hi\n");
+    assert(String(requests[1]?.at(-1)?.content).includes("approved the plan"));
+    assertEquals(all("message.user").at(-1)?.origin, "continue");
+    assertEquals(all("plan.change")[1]?.by, "flag");
+    assertEquals(assembly.modes.approvedPlan, false);
+  });
+});
+
+Deno.test("a note goes to the model, which stays in plan mode; a plan that is left open ends the turn", async () => {
+  const replies = [propose(), WRITE, propose("- better"), say("never")];
+  const answers = [{ approve: false, note: "no files" } as const, undefined];
+  await onPlanStage(
+    { replies, answers, allow: () => true },
+    async ({ assembly, requests, shown, asked, all }) => {
+      const outcome = await assembly.run("greet");
+      assertEquals([outcome.reason, outcome.answer], ["done", ""]);
+      assertEquals(shown, [PLAN.trim(), "- better"]);
+      assert(String(requests[1]?.at(-1)?.content).includes("no files"));
+      assertEquals(all("tool.end").map(({ outcome }) => outcome), ["ok", "blocked", "ok"]);
+      assertEquals(asked, [], "plan mode refuses, it does not ask");
+      assertEquals(all("plan.change").map(({ state }) => state), ["proposed", "revised", "proposed"]);
+      assertEquals((await assembly.plans()).pending?.plan, "- better");
+      assertEquals(assembly.modes.collaboration, "plan");
+    },
+  );
+});
+
+Deno.test("a changed plan is what the model is told, what is kept and whose steps count", async () => {
+  const plan = "1. Only this";
+  const replies = [propose(), calls(call("s", "complete_step", { step: 1 })), say("done")];
+  await onPlanStage({ replies, answers: [{ approve: true, plan }] }, async ({ assembly, requests, all }) => {
+    await assembly.run("greet");
+    assert(
+      String(requests[1]?.at(-1)?.content).includes("They changed it; this is what counts:\n\n1. Only this"),
+    );
+    const [, approved, finished] = all("plan.change");
+    assertEquals([approved?.plan, finished?.state], [plan, "finished"]);
+    assertEquals(await Deno.readTextFile(approved?.file ?? ""), `${plan}\n`);
+    assertEquals(all("todo.update").at(-1)?.items, [{ content: "Only this", status: "completed" }]);
+  });
+});
+
+Deno.test("accepted edits stay accepted until they are revoked, and commands are asked about after the window", async () => {
+  const replies = [propose(), say("done"), WRITE, COMMAND, say("end")];
+  const answers = [{ approve: true, window: true, acceptEdits: true } as const];
+  await onPlanStage({ replies, answers, allow: () => false }, async ({ assembly, asked }) => {
+    await assembly.run("greet");
+    await assembly.run("more");
+    assertEquals(asked, ["echo x > b.txt"]);
+    assertEquals(assembly.modes.sessionRules, ["Edit"]);
+    assertEquals(assembly.modes.approval, "ask");
+  });
+});
+
+Deno.test("an approval without a window asks about each call as before", async () => {
+  const replies = [propose(), WRITE, say("done")];
+  await onPlanStage(
+    { replies, answers: [{ approve: true }], allow: () => true },
+    async ({ assembly, asked }) => {
+      await assembly.run("greet");
+      assertEquals(asked, ["a.txt"]);
+    },
+  );
+});
+
+Deno.test("within the window denials and the destructive-command check stay, and every switch of modes closes it", async () => {
+  const remove = "rm -rf /srv/nothing-here";
+  const replies = [
+    propose(),
+    calls(call("1", "bash", { command: "mkdir denied" }), call("2", "bash", { command: remove })),
+    say("done"),
+  ];
+  const config = { permissions: { deny: ["Bash(mkdir:*)"] } };
+  const answers = [{ approve: true, window: true } as const];
+  await onPlanStage({ replies, answers, config, allow: () => false }, async ({ assembly, asked, all }) => {
+    await assembly.run("greet");
+    assertEquals(asked, [remove]);
+    assertEquals(all("tool.end").map(({ outcome }) => outcome), ["ok", "blocked", "blocked"]);
+    const { modes } = assembly;
+    const switches = [
+      () => modes.setApproval("auto"),
+      () => modes.setApproval("auto"),
+      () => modes.setPermission("read-only"),
+      () => modes.setCollaboration("plan"),
+      () => modes.setCollaboration("normal"),
+    ];
+    for (const change of switches) {
+      modes.approvedPlan = true;
+      await change();
+      assertEquals(modes.approvedPlan, false);
+    }
+  });
+});
+
+Deno.test("complete_step is refused without an approved plan and for steps that there are not", async () => {
+  const step = (id: string, number: number) => call(id, "complete_step", { step: number });
+  const replies = [
+    calls(step("1", 1)),
+    propose(),
+    calls(step("2", 3), step("3", 0), step("4", 2), step("5", 1), step("6", 1)),
+    say("done"),
+  ];
+  const answers = [{ approve: true, window: true } as const];
+  await onPlanStage({ replies, answers }, async ({ assembly, all }) => {
+    await assembly.run("greet");
+    const ends = all("tool.end").map(({ name, outcome, summary }) => `${name} ${outcome} ${summary}`);
+    assertEquals(ends.map((end) => end.slice(0, 60)), [
+      'complete_step blocked plan mode refuses "complete_step"; only'.slice(0, 60),
+      "exit_plan_mode ok approved",
+      "complete_step error Cannot complete step 3: the plan has the steps 1 to 2".slice(0, 60),
+      "complete_step error Cannot complete step 0: the plan has the steps 1 to 2".slice(0, 60),
+      "complete_step ok 1/2 done",
+      "complete_step ok 2/2 done",
+      "complete_step error The plan is finished already",
+    ]);
+    assertEquals(all("plan.change").map(({ state }) => state), ["proposed", "approved", "finished"]);
+  });
+});
+
+Deno.test("exit_plan_mode is refused outside of plan mode, without text and with more than anybody reads", async () => {
+  const plan = (id: string, text: string) => call(id, "exit_plan_mode", { plan: text });
+  const replies = [
+    calls(plan("1", " \n"), plan("2", "x".repeat(30_001))),
+    say("a"),
+    calls(plan("3", "x")),
+    say("b"),
+  ];
+  await onPlanStage({ replies, answers: [] }, async ({ assembly, shown, all }) => {
+    await assembly.run("one");
+    await assembly.modes.setCollaboration("normal");
+    await assembly.run("two");
+    assertEquals(shown, []);
+    assertEquals(all("tool.end").map(({ outcome, summary }) => [outcome, summary.slice(0, 36)]), [
+      ["error", "Cannot propose a plan: it is empty; "],
+      ["error", "Cannot propose a plan of 30001 chara"],
+      ["error", "Cannot propose a plan: plan mode is "],
+    ]);
+  });
+});
+
+Deno.test("the tools and the system prompt are the same in and out of plan mode", async () => {
+  const replies = [propose(), say("done"), say("again")];
+  await onPlanStage({ replies, answers: [{ approve: true }] }, async ({ assembly, requests, all }) => {
+    await assembly.run("greet");
+    await assembly.modes.setCollaboration("plan");
+    await assembly.run("again");
+    assertEquals(all("context.prefix").length, 1);
+    for (const [at, messages] of requests.slice(1).entries()) {
+      assertEquals(messages.slice(0, requests[at]?.length), requests[at]);
+    }
+  });
+});

@@ -1,0 +1,81 @@
+import { assemble, type Assembly, loadTrustedConfig, type PlanAnswer } from "../../../../src/assembly/mod.ts";
+import type { Event, EventOf, EventType, Message } from "../../../../src/core/mod.ts";
+import type { ConfigInput } from "../../../../src/config/mod.ts";
+import type { ApprovalRequest } from "../../../../src/permission/mod.ts";
+import { type Reply, scriptedProvider } from "../../../support/agent_fixture.ts";
+
+export interface PlanStage {
+  readonly assembly: Assembly;
+  readonly cwd: string;
+  readonly events: Event[];
+  readonly requests: readonly (readonly Message[])[];
+  /** Plans that the user was shown. */
+  readonly shown: string[];
+  /** Subjects of the calls that the user was asked about. */
+  readonly asked: string[];
+  /** The events of a kind. */
+  all<T extends EventType>(type: T): EventOf<T>[];
+}
+
+export interface PlanStageOptions extends Partial<Parameters<typeof assemble>[0]> {
+  readonly replies: readonly Reply[];
+  /** The user's word about each plan, in order; absent: nobody is there. */
+  readonly answers?: readonly (PlanAnswer | undefined)[];
+  readonly config?: ConfigInput;
+  /** Answers a question about a call; absent: nobody is asked. */
+  readonly allow?: (request: ApprovalRequest) => boolean;
+  readonly takesProse?: boolean;
+  /** Goes on with the directories of another stage. */
+  readonly root?: string;
+}
+
+/** A session in plan mode whose user answers as told. */
+export async function onPlanStage(
+  { replies, answers, config = {}, allow, takesProse, root: given, ...options }: PlanStageOptions,
+  work: (stage: PlanStage) => Promise<void>,
+): Promise<void> {
+  const root = given ?? await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-plan-" }));
+  const paths = { cwd: `${root}/work`, home: `${root}/home`, env: (name: string) => Deno.env.get(name) };
+  await Promise.all(
+    [paths.cwd, paths.home].map((path) => Deno.mkdir(path, { recursive: true })),
+  );
+  const flags: ConfigInput = { ...config, sandbox: { bash: "off", ...config.sandbox } };
+  const provider = scriptedProvider(replies);
+  const [shown, asked]: [string[], string[]] = [[], []];
+  const waiting = [...answers ?? []];
+  await using assembly = await assemble({
+    paths,
+    loaded: await loadTrustedConfig({ ...paths, flags, noFiles: true }, {}),
+    inMemory: given === undefined,
+    permissionMode: "plan",
+    provider,
+    ...(answers
+      ? {
+        planReviewer: {
+          review({ plan }) {
+            shown.push(plan);
+            return Promise.resolve(waiting.shift());
+          },
+          ...(takesProse ? { takesProse } : {}),
+        },
+      }
+      : {}),
+    ...(allow
+      ? {
+        approver: {
+          ask(request: ApprovalRequest) {
+            asked.push(request.subject);
+            return Promise.resolve({ allow: allow(request), scope: "once" as const });
+          },
+        },
+      }
+      : {}),
+    ...options,
+  });
+  const events: Event[] = [];
+  assembly.controller.subscribe((event) => void events.push(event));
+  const all = <T extends EventType>(type: T) =>
+    events.filter((event): event is EventOf<T> => event.type === type);
+  await work({ assembly, cwd: paths.cwd, events, requests: provider.requests, shown, asked, all });
+  if (given === undefined) await Deno.remove(root, { recursive: true });
+}
