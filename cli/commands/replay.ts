@@ -1,5 +1,12 @@
 import { loadConfig } from "../../src/config/mod.ts";
-import { type Event, EXIT, type NewEventOf, ReasonixError, totalCost } from "../../src/core/mod.ts";
+import {
+  type Event,
+  EXIT,
+  isMessage,
+  type NewEventOf,
+  ReasonixError,
+  totalCost,
+} from "../../src/core/mod.ts";
 import { FRONTENDS, Output, type OutputFormat, type RunResult } from "../../src/frontend/mod.ts";
 import { findSession, loadEvents, openTurn, type SessionState } from "../../src/session/mod.ts";
 import { displayOf } from "../terminal/display.ts";
@@ -104,7 +111,8 @@ function resultOf(state: SessionState, events: readonly Event[]): RunResult {
     exitCode: EXIT.done,
     answer: ends.at(-1)?.answer ?? "",
     steps: ends.reduce((sum, end) => sum + end.steps, openTurn(state)?.steps ?? 0),
-    replies: events.filter((event) => event.type === "message.end" && event.step > 0).length,
+    replies: events.filter((event) => event.type === "message.end" && event.step > 0 && isMessage(event))
+      .length,
     durationMs: state.durationMs,
     usage: state.usage,
     modelMs: events.reduce((sum, event) => event.type === "message.end" ? sum + event.durationMs : sum, 0),

@@ -52,18 +52,19 @@ export async function respond(parts: AgentParts, step: number, signal: AbortSign
   const cost = draft.usage && costOf(draft.usage, provider.model.price);
   const common = { step, model: provider.model.id, durationMs: Math.round(now() - started) };
   const spent = { ...(draft.usage ? { usage: draft.usage } : {}), ...(cost ? { cost } : {}) };
-  if (draft.error) {
-    if (draft.text !== "") {
-      await conversation.record({
-        type: "message.end",
-        ...common,
-        content: draft.text,
-        interrupted: true,
-        ...spent,
-      });
-    }
-  } else if (draft.text !== "" || draft.calls.length > 0) {
+  if (!draft.error && (draft.text !== "" || draft.calls.length > 0)) {
     await conversation.record(messageEnd(draft, { ...common, ...spent }));
+  } else if (draft.text !== "") {
+    await conversation.record({
+      type: "message.end",
+      ...common,
+      content: draft.text,
+      interrupted: true,
+      ...spent,
+    });
+  } else if (draft.usage) {
+    // Nothing was said, and it was paid for all the same.
+    await conversation.record({ type: "message.end", ...common, content: "", ...spent });
   }
   return {
     text: draft.text,

@@ -21,6 +21,11 @@ export type Event = NewEvent & Envelope;
 export type EventOf<K extends EventType> = Extract<Event, { type: K }>;
 export type NewEventOf<K extends EventType> = Extract<NewEvent, { type: K }>;
 
+/** A reply that says and does nothing is recorded for what it cost: it is no message. */
+export function isMessage({ content, calls, interrupted }: NewEventOf<"message.end">): boolean {
+  return content !== "" || (!interrupted && (calls ?? []).length > 0);
+}
+
 /** Kinds that are streamed to readers but never written to the session file. */
 export const LIVE_ONLY: ReadonlySet<EventType> = new Set([
   "turn.state",

@@ -78,7 +78,7 @@ export const EVENT_KINDS = {
     said,
     discarded: z.boolean(),
   }),
-  /** One whole reply of the model. */
+  /** One whole reply of the model. Without content and calls it is no message: only what it cost counts. */
   "message.end": z.object({
     step: z.number(),
     model: z.string(),

@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { readSdkLines } from "../support/sdk_messages.ts";
@@ -77,4 +77,43 @@ Deno.test("stream-json shows the pieces of messages with --include-partial-messa
   assertEquals([events[0].type, events.at(-1).type], ["message_start", "message_stop"]);
   const shown = events.map(({ delta }) => delta?.text ?? "").join("");
   assertEquals(shown, "LookDone.");
+});
+
+Deno.test("a reply that only thinks is no message in any format, and every total has what it cost", async () => {
+  const script = () => [
+    { reasoning: "hmm", usage: { input: 1000, cached: 0, output: 400 } },
+    { text: "Done.", usage: { input: 100, cached: 0, output: 7 } },
+  ];
+  await using server = startModelServer([...script(), ...script(), ...script()], {
+    check: { prefix: false },
+  });
+  await using world = await makeWorld(mockConfig(server.url, "", PRICE));
+  const plain = await world.run(["run", "go"]);
+  assertEquals([plain.code, plain.stdout], [0, "Done.\n"], plain.stderr);
+  assert(!plain.stderr.includes("interrupted"), plain.stderr);
+  assertEquals(server.requests[1]?.json.messages.map(({ role }: { role: string }) => role), [
+    "system",
+    "user",
+    "user",
+  ]);
+  const lines = readSdkLines(
+    (await world.run(["run", "--include-partial-messages", ...STREAM, "go"])).stdout,
+  );
+  const replies = lines.filter(({ type }) => type === "assistant");
+  assertEquals(replies.map(({ message }) => message.content[0].type), ["text"]);
+  const pieces = lines.filter(({ type }) => type === "stream_event").map(({ event }) => event.type);
+  for (const type of ["message_start", "message_stop"]) {
+    assertEquals(pieces.filter((piece) => piece === type).length, 2);
+  }
+  const result = lines.at(-1);
+  assertEquals([result.num_turns, result.usage.output_tokens, result.stop_reason], [1, 407, "end_turn"]);
+  const events = (await world.run(["run", "--output-format", "jsonl", "go"])).stdout.trimEnd().split("\n")
+    .map((line) => JSON.parse(line));
+  const ends = events.filter(({ type }) => type === "message.end");
+  assertEquals(ends.map(({ content, usage }) => [content, usage.outputTokens]), [["", 400], ["Done.", 7]]);
+  assertStringIncludes((await world.run(["session", "show", result.session_id])).stdout, "out 407");
+  const stats = JSON.parse((await world.run(["stats", "--json"])).stdout);
+  assert(JSON.stringify(stats).includes(String(3 * 407)), JSON.stringify(stats));
+  const replayed = await world.run(["replay", result.session_id]);
+  assertEquals(replayed.stdout, "Done.\n");
 });

@@ -1,4 +1,4 @@
-import { errorMessage, type Event, ReasonixError, type ToolCall } from "../../../src/core/mod.ts";
+import { errorMessage, type Event, isMessage, ReasonixError, type ToolCall } from "../../../src/core/mod.ts";
 import { type Refusal, resultObject, type RunResult } from "../../../src/frontend/mod.ts";
 
 interface ToolCount {
@@ -45,7 +45,7 @@ export class Metrics {
         return;
       case "message.end":
         // Step 0 is a summary.
-        if (event.step > 0) this.replies += 1;
+        if (event.step > 0 && isMessage(event)) this.replies += 1;
         this.modelMs += event.durationMs;
         return;
       case "message.delta":

@@ -1,4 +1,4 @@
-import { type Event, type EventOf, freshTokens } from "../../core/mod.ts";
+import { type Event, type EventOf, freshTokens, isMessage } from "../../core/mod.ts";
 import { VERSION } from "../../util/version.ts";
 import type { Output } from "../output.ts";
 import {
@@ -81,7 +81,9 @@ export class StreamJsonPrinter implements Printer {
   #linesOf(event: Event): readonly Line[] {
     const pieces = this.#partial?.pieces(event) ?? [];
     const line = lineOf(event);
-    if (event.type === "message.end" && event.step > 0) this.#stopReason = stopReason(event);
+    if (event.type === "message.end" && event.step > 0 && isMessage(event)) {
+      this.#stopReason = stopReason(event);
+    }
     return [
       ...pieces.map((piece) => ({ type: "stream_event", event: piece, parent_tool_use_id: null })),
       ...(line ? [line] : []),
@@ -110,7 +112,7 @@ function lineOf(event: Event): Line | undefined {
         reason: event.reason,
       };
     case "message.end":
-      return event.step === 0 ? undefined : assistantLine(event);
+      return event.step === 0 || !isMessage(event) ? undefined : assistantLine(event);
     case "tool.end":
       return toolResultLine(event);
     case "compaction":

@@ -1,4 +1,4 @@
-import type { Event, EventOf, Message } from "../../core/mod.ts";
+import { type Event, type EventOf, isMessage, type Message } from "../../core/mod.ts";
 
 /**
  * The treatment of a message by compaction: it keeps what the user wrote, what is pinned and earlier
@@ -38,8 +38,8 @@ export function messageOf(event: Event): Message | undefined {
  * forever.
  */
 function assistantMessage(event: EventOf<"message.end">): Message | undefined {
+  if (!isMessage(event)) return undefined;
   const calls = event.interrupted ? [] : event.calls ?? [];
-  if (event.content === "" && calls.length === 0) return undefined;
   return {
     role: "assistant",
     content: event.content,

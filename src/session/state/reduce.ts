@@ -1,4 +1,4 @@
-import { addSpending, addUsage, type Event, type EventOf, NO_USAGE } from "../../core/mod.ts";
+import { addSpending, addUsage, type Event, type EventOf, isMessage, NO_USAGE } from "../../core/mod.ts";
 import { compact } from "./compact.ts";
 import type { EventPlace } from "./event_nodes.ts";
 import { kindOf, messageOf } from "./messages.ts";
@@ -209,13 +209,12 @@ function takeReply(state: SessionState, event: EventOf<"message.end">, index?: n
     state.outOfBand = false;
     return;
   }
+  const turn = openTurn(state);
+  if (turn && event.usage) turn.usage = addUsage(turn.usage, event.usage);
+  if (!isMessage(event)) return;
   push(state, event, index);
   if (event.usage) state.lastUsage = event.usage;
-  const turn = openTurn(state);
-  if (turn) {
-    turn.steps += 1;
-    if (event.usage) turn.usage = addUsage(turn.usage, event.usage);
-  }
+  if (turn) turn.steps += 1;
   if (event.interrupted) return;
   for (const call of event.calls ?? []) {
     state.pending.set(call.id, { id: call.id, name: call.name, started: false });

@@ -62,6 +62,13 @@ Deno.test("reduce skips empty replies and drops the calls of interrupted ones", 
   assertEquals(pending.size, 0);
 });
 
+Deno.test("reduce counts what a reply without a message cost, in the session and its open turn", () => {
+  const usage = { inputTokens: 9, cachedTokens: 0, outputTokens: 4, reasoningTokens: 4 };
+  const read = state(begin(1), user("go"), { ...reply(""), usage } as NewEvent);
+  assertEquals([read.usage, openTurn(read)?.usage], [usage, usage]);
+  assertEquals([read.lastUsage, openTurn(read)?.steps, read.messages.length], [undefined, 0, 1]);
+});
+
 Deno.test("reduce ignores results nobody asked for and a second result of one call", () => {
   assertEquals(contents(reply("a", "c1"), result("c1"), result("c1"), result("c9")), ["a", "result of c1"]);
 });

@@ -1,4 +1,4 @@
-import type { Event, EventOf } from "../../../core/mod.ts";
+import { type Event, type EventOf, isMessage } from "../../../core/mod.ts";
 import type { SessionState } from "../../../session/mod.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
 
@@ -17,8 +17,10 @@ interface Past {
 /** The last turns of a session that was opened. Costs nothing that grows with the session. */
 export function pastOf(state: SessionState): Past {
   const events = state.events.recent(state.head, { turns: TURNS, events: EVENTS });
-  const shown = events.filter(({ type }) =>
-    type === "message.user" || type === "message.end" || type === "tool.end"
+  const shown = events.filter((event) =>
+    event.type === "message.end"
+      ? isMessage(event)
+      : event.type === "message.user" || event.type === "tool.end"
   );
   return { events, earlier: Math.max(0, state.messageList.length - shown.length) };
 }
