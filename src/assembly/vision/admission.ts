@@ -17,12 +17,36 @@ export function takesImages({ vision }: ModelInfo, { config }: Pick<LoadedConfig
   return vision || config.vision_model !== "";
 }
 
-/** The way of images into a conversation. What looks at them is loaded with the first one. */
+/**
+ * The way of images into a conversation, one after the other: calls that run together fill the same request.
+ * What looks at images is loaded with the first one.
+ */
 export function imageAdmission(parts: AdmissionParts): AdmitImages {
+  const { recorder } = parts;
+  let last: Promise<unknown> = Promise.resolve();
+  /** Admitted, and not yet in a message. */
+  const waiting = new Set<ImagePart>();
+  let watches = false;
+  const watch = () => {
+    if (watches) return;
+    watches = true;
+    recorder.subscribe((event) => {
+      if (event.type === "turn.end") waiting.clear();
+      if (event.type !== "tool.end" && event.type !== "message.user") return;
+      for (const image of event.images ?? []) waiting.delete(image);
+    });
+  };
   return async (images, model, signal) => {
     if (images.length === 0) return { images, notes: [] };
     const { ImageDesk } = await import("./image_desk.ts");
-    return await new ImageDesk(parts, model).admit(images, signal);
+    watch();
+    const admitted = last.then(async () => {
+      const result = await new ImageDesk(parts, model, [...waiting]).admit(images, signal);
+      for (const image of result.images) waiting.add(image);
+      return result;
+    });
+    last = admitted.catch(() => {});
+    return await admitted;
   };
 }
 

@@ -27,14 +27,16 @@ export class ImageDesk {
   #count: number;
   #total: number;
 
-  constructor(parts: AdmissionParts, model: ModelInfo) {
+  /** `waiting`: images that are not in the conversation yet, and will be. */
+  constructor(parts: AdmissionParts, model: ModelInfo, waiting: readonly ImagePart[]) {
     this.#parts = parts;
     const blind = !model.vision && parts.loaded.config.vision_model !== "";
     this.#limits = model.vision ? model.images ?? COMMON_IMAGES : SAFE_IMAGES;
     this.#describer = blind ? new ImageDescriber(parts) : undefined;
-    const earlier = parts.recorder.messages.flatMap((message) =>
+    const said = parts.recorder.messages.flatMap((message) =>
       message.role === "assistant" ? [] : message.images ?? []
     );
+    const earlier = [...said, ...waiting];
     this.#count = earlier.length;
     this.#total = earlier.reduce((sum, { data }) => sum + data.length, 0);
   }

@@ -94,8 +94,7 @@ class CommandKeys {
   /** The key of the moment. Throws a ProviderFailure when the command prints none. */
   async current(now: () => number, signal: AbortSignal | undefined): Promise<string> {
     if (this.#key && now() < this.#key.until) return this.#key.value;
-    this.#run ??= new SharedRun(this.#owner, () => this.#run = undefined);
-    const value = await this.#run.wait(signal);
+    const value = await (this.#run ??= this.#begin()).wait(signal);
     const seconds = this.#owner.api_key_ttl_seconds;
     this.#key = { value, until: seconds > 0 ? now() + seconds * 1000 : Infinity };
     return value;
@@ -110,6 +109,13 @@ class CommandKeys {
     return again && await this.current(now, signal) !== refused;
   }
 
+  #begin(): SharedRun {
+    const run: SharedRun = new SharedRun(this.#owner, () => {
+      if (this.#run === run) this.#run = undefined;
+    });
+    return run;
+  }
+
   accepted(): void {
     this.#isRenewed = false;
   }
@@ -119,9 +125,12 @@ class CommandKeys {
 class SharedRun {
   readonly #stop = new AbortController();
   readonly #result: Promise<string>;
+  readonly #over: () => void;
   #waiting = 0;
 
+  /** `over` is told when nobody may join in any more. */
   constructor(owner: KeyOwner, over: () => void) {
+    this.#over = over;
     this.#result = printedKey(owner, this.#stop.signal).finally(over);
     this.#result.catch(() => {});
   }
@@ -131,7 +140,10 @@ class SharedRun {
     try {
       return await unlessAborted(this.#result, signal);
     } finally {
-      if (--this.#waiting === 0) this.#stop.abort();
+      if (--this.#waiting === 0) {
+        this.#stop.abort();
+        this.#over();
+      }
     }
   }
 }

@@ -13,8 +13,8 @@ export interface ResponsesOptions {
   readonly refuses?: readonly string[];
   /** Count tokens, and what the cache knows of them, where the script does not say them. */
   readonly counts?: boolean;
-  /** Number of the request before which all stored replies are lost, as they are after a while. */
-  readonly losesAt?: number;
+  /** Number of the request before which all stored replies are lost, as they are after a while; or always. */
+  readonly losesAt?: number | "always";
   /** Fields of the provider entry. */
   readonly entry?: Readonly<Record<string, unknown>>;
 }
@@ -40,7 +40,7 @@ export class ResponsesWire implements ScriptedWire {
   readonly replies: { readonly request: number; readonly tokens: CountedReply }[] = [];
   readonly #refuses: readonly string[];
   readonly #counts: boolean;
-  readonly #losesAt: number | undefined;
+  readonly #losesAt: ResponsesOptions["losesAt"];
   readonly #stored = new Map<string, readonly Json[]>();
   readonly #sealed = new Map<string, string>();
   readonly #cache = new PromptCache({ minimum: 1024, step: 128 });
@@ -63,7 +63,8 @@ export class ResponsesWire implements ScriptedWire {
   }
 
   refusal({ json }: WireRequest): Refusal | undefined {
-    if (++this.#requests === this.#losesAt) this.#stored.clear();
+    this.#requests++;
+    if (this.#losesAt === "always" || this.#requests === this.#losesAt) this.#stored.clear();
     return refusalOf(json, { stored: this.#stored, sealed: this.#sealed, refuses: this.#refuses });
   }
 

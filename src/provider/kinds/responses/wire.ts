@@ -14,6 +14,8 @@ import { head, tail, type WireTools, wireTools } from "./request_fields.ts";
 import { StoredReplies } from "./stored_replies.ts";
 
 const encoder = new TextEncoder();
+/** So many in a row: the server keeps nothing, whatever it was asked, and every attempt is a request more. */
+const MOST_LOST = 2;
 
 /** Bodies and replies of one provider, and what it has learned of the server. */
 export class ResponsesWire {
@@ -23,7 +25,11 @@ export class ResponsesWire {
   readonly #refused = new Set<string>();
   /** Messages whose reasoning the server has refused. */
   readonly #unreadable = new WeakSet<Message>();
-  readonly #stored: StoredReplies | undefined;
+  /** Absent where the server keeps no replies. */
+  #stored: StoredReplies | undefined;
+  /** Replies in a row that the server did not have when it was to go on from them. */
+  #lost = 0;
+  #goesOn = false;
   readonly #strictTools = new WeakMap<Prefix, WireTools["strict"]>();
   #heads = new WeakMap<Prefix, string>();
   /** MCP servers as the last body declared them. */
@@ -40,6 +46,9 @@ export class ResponsesWire {
   body(request: ModelRequest): Uint8Array<ArrayBuffer> {
     this.#declareServers();
     const last = this.#stored?.last(request);
+    // The reply that the body before went on from was there.
+    if (this.#goesOn) this.#lost = 0;
+    this.#goesOn = last !== undefined;
     if (last === undefined) return this.#buffer.body(request);
     const items = this.#items();
     // What the reply asked to be allowed is answered among what follows it.
@@ -67,6 +76,8 @@ export class ResponsesWire {
   adapt(failure: ProviderFailure, request: ModelRequest): Adaptation | undefined {
     if (isPreviousLost(failure) && this.#stored?.last(request)) {
       this.#stored.forget(request);
+      this.#goesOn = false;
+      if (++this.#lost >= MOST_LOST) this.#stored = undefined;
       return {};
     }
     if (isReasoningRefused(failure) && this.#dropReasoning(request)) {
@@ -75,6 +86,7 @@ export class ResponsesWire {
     const field = refusedField(failure);
     if (field === undefined || this.#refused.has(field)) return undefined;
     this.#refused.add(field);
+    if (field === "store") this.#stored = undefined;
     this.#beginAnew();
     return isAskedFor(field, this.#options) ? { without: field } : {};
   }

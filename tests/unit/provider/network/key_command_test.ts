@@ -1,6 +1,7 @@
+import { withCommandKey } from "../../../../src/provider/network/command_key.ts";
 import { createRedactor } from "../../../../src/util/redact.ts";
-import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { collect, InstantClock, openClient } from "../../../support/model_client.ts";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../../support/assert.ts";
+import { collect, InstantClock, openClient, providerEntry } from "../../../support/model_client.ts";
 import { type RecordedRequest, startModelServer, type Turn } from "../../../support/model_server.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
 
@@ -174,6 +175,24 @@ Deno.test("an abort ends the command with everything that it started", async () 
     }
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
+});
+
+Deno.test("a request right behind an abort has the command run for itself", async () => {
+  await using temp = await makeTempDir();
+  const mark = `${temp.path}/ran`;
+  const line = `if [ -e ${mark} ]; then echo token-again-123; else touch ${mark}; sleep 600; fi`;
+  const { fetch: send } = withCommandKey(
+    providerEntry({ base_url: "http://127.0.0.1:9", api_key_command: line }),
+    { fetch: () => Promise.resolve(new Response("ok")) },
+  );
+  const stop = new AbortController();
+  const first = send("http://127.0.0.1:9/", { signal: stop.signal });
+  while (!await Deno.stat(mark).catch(() => undefined)) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  stop.abort();
+  await assertRejects(() => first, DOMException);
+  assertEquals((await send("http://127.0.0.1:9/")).status, 200);
 });
 
 Deno.test("a command runs in the user's home, where no project has a say", async () => {

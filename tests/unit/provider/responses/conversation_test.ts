@@ -156,6 +156,20 @@ Deno.test("responses sends everything again when a stored reply is gone, and goe
   assertEquals(sent, [["", 1], [first, 1], ["", 3], [second, 1]]);
 });
 
+Deno.test("responses sends everything at once when the server keeps nothing, or takes no word of it", async () => {
+  const script = () => [{ text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }];
+  const forgets = new ResponsesWire({ entry: { store: true }, losesAt: "always" });
+  await using one = startModelServer(script(), { wire: forgets });
+  await converse(await openClient(one), [...HELLO], 4);
+  const asked = (server: typeof one) =>
+    server.requests.map(({ json }) => json.previous_response_id === undefined ? "all" : "rest");
+  assertEquals(asked(one), ["all", "rest", "all", "rest", "all", "all"]);
+  const refuses = new ResponsesWire({ entry: { store: true }, refuses: ["store"] });
+  await using two = startModelServer(script(), { wire: refuses });
+  await converse(await openClient(two), [...HELLO], 3);
+  assertEquals(asked(two), ["all", "all", "all", "all"]);
+});
+
 Deno.test("responses goes on from no stored reply that stood behind another conversation", async () => {
   const wire = new ResponsesWire({ entry: { store: true } });
   await using server = startModelServer([{ text: "a" }, { text: "b" }, { text: "c" }, { text: "d" }], {

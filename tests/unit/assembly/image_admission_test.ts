@@ -1,0 +1,46 @@
+import { imageAdmission } from "../../../src/assembly/vision/admission.ts";
+import { Recorder } from "../../../src/control/mod.ts";
+import { MemoryStore } from "../../../src/control/memory_store.ts";
+import type { ImagePart } from "../../../src/core/mod.ts";
+import type { ModelInfo } from "../../../src/provider/mod.ts";
+import { COMMON_IMAGES } from "../../../src/util/image/fit_image.ts";
+import { makeImage, paddedPng } from "../../support/images.ts";
+import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
+
+const signal = new AbortController().signal;
+
+/** An admission to a conversation with a model whose requests hold two of these images. */
+async function stage() {
+  const data = paddedPng(await makeImage(20, 20), 10_000).toBase64();
+  const images = { ...COMMON_IMAGES, total: Math.round(data.length * 2.5) };
+  const model: ModelInfo = { provider: "p", id: "m", vision: true, contextWindow: 0, images };
+  const recorder = new Recorder(new MemoryStore());
+  const loaded = { config: { vision_model: "" } } as never;
+  const admit = imageAdmission({ recorder, loaded });
+  return {
+    recorder,
+    image: (): ImagePart => ({ mime: "image/png", data }),
+    admit: async (...given: ImagePart[]) => await admit(given, model, signal),
+  };
+}
+
+Deno.test("images of calls that run together are together not more than a request holds", async () => {
+  const { admit, image } = await stage();
+  const admitted = await Promise.all([admit(image()), admit(image()), admit(image())]);
+  assertEquals(admitted.map(({ images }) => images.length), [1, 1, 0]);
+  assertStringIncludes(admitted[2]?.notes[0] ?? "", "together too large for a request");
+});
+
+Deno.test("an image counts once, waiting or in the conversation, and not at all when its turn ended without it", async () => {
+  const { admit, image, recorder } = await stage();
+  const [first] = (await admit(image())).images;
+  if (!first) throw new Error("the image was left out");
+  await recorder.record({ type: "turn.start", turn: 1 });
+  await recorder.record({ type: "message.user", content: "look", images: [first], origin: "user" });
+  assertEquals((await admit(image())).images.length, 1);
+  assertEquals((await admit(image())).images.length, 0);
+  const usage = { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+  const end = { turn: 1, reason: "interrupted", answer: "", steps: 0, usage, durationMs: 0 } as const;
+  await recorder.record({ type: "turn.end", ...end });
+  assertEquals((await admit(image())).images.length, 1);
+});
