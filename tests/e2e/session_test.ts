@@ -313,9 +313,10 @@ Deno.test("session prune deletes by age and number, asks first, and spares what 
   server.push({ before: hold, text: "late" });
   const running = world.run(["run", "--resume", oldest.id, "hold"]);
   await server.received(seen + 1);
-  // The line about the jail follows the request; after it nothing is written until the answer comes.
+  // Behind what the user said nothing is written until the answer comes.
   const lastLine = () => Deno.readTextFileSync(oldest.path).trimEnd().split("\n").at(-1) ?? "";
-  for (let looks = 0; looks < 3_000 && !lastLine().includes('"type":"notice"'); looks++) {
+  for (let looks = 0; !lastLine().includes('"content":"hold"'); looks++) {
+    assert(looks < 3_000, lastLine());
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   Deno.utimeSync(oldest.path, past, past);
