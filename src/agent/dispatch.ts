@@ -36,7 +36,8 @@ interface Batch {
 }
 
 /**
- * Runs the calls of one message: neighbouring read-only calls together, writers one at a time.
+ * Runs the calls of one message: neighbouring read-only calls together, those of other agents as well,
+ * writers one at a time.
  *
  * Contract: records exactly one `tool.end` per call, in call order, whatever happens.
  */
@@ -57,18 +58,27 @@ export async function dispatch(
   return batch.outcome;
 }
 
-/** The calls from `at` on that may run together: one writer, or all readers up to the next writer. */
+/**
+ * The calls from `at` on that may run together: one writer, all readers up to the next writer, or all that
+ * other agents work on.
+ */
 async function nextGroup(parts: AgentParts, calls: readonly ToolCall[], at: number): Promise<Entry[]> {
   const limit = parts.maxCallsPerStep ?? calls.length;
   const group: Entry[] = [];
   for (const call of calls.slice(at, at + MAX_PARALLEL)) {
     const prepared = at + group.length < limit ? await parts.toolbox.prepare(call) : tooMany(limit);
-    const writes = typeof prepared !== "string" && !prepared.readOnly;
-    if (writes && group.length > 0) break;
+    const kind = kindOf(prepared);
+    const first = group[0] && kindOf(group[0][1]);
+    if (first !== undefined && first !== kind) break;
     group.push([call, prepared]);
-    if (writes) break;
+    if (kind === "writer") break;
   }
   return group;
+}
+
+function kindOf(prepared: PreparedCall | string): "reader" | "writer" | "agent" {
+  if (typeof prepared === "string" || prepared.readOnly) return "reader";
+  return prepared.delegates ? "agent" : "writer";
 }
 
 function tooMany(limit: number): string {

@@ -1,4 +1,11 @@
-import { addSpending, NO_SPENDING, type Spending, totalCost, type UserInput } from "../core/mod.ts";
+import {
+  addSpending,
+  mergeSpending,
+  NO_SPENDING,
+  type Spending,
+  totalCost,
+  type UserInput,
+} from "../core/mod.ts";
 import { dispatch } from "./dispatch.ts";
 import { RepeatGuard } from "./guard.ts";
 import { providerFailure, type Stop, stopped, StopReason, type TurnOutcome } from "./outcome.ts";
@@ -44,6 +51,7 @@ export async function runTurn(
   const deadline = new Deadline(limits.timeMs, signal);
   const stop = await steps(parts, progress, deadline.signal);
   deadline.clear();
+  takeSpent(parts, progress);
   const cost = totalCost(progress.spending, parts.provider.model.price?.currency);
   const outcome: TurnOutcome = {
     ...stop,
@@ -71,6 +79,7 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       await conversation.record({ type: "message.user", content: text, origin: "steer" });
     }
     if (signal.aborted) return stopped(signal);
+    takeSpent(parts, progress);
     const overspent = limits.cost === undefined ? undefined : costStop(progress.spending, limits.cost);
     if (overspent) return overspent;
     await parts.betweenSteps?.(signal);
@@ -118,6 +127,11 @@ async function steps(parts: AgentParts, progress: Progress, signal: AbortSignal)
       return { reason: "limit", limit: "steps", detail, said: [["stepLimit", String(progress.steps)]] };
     }
   }
+}
+
+/** Adds what others have spent for the turn. */
+function takeSpent({ takeSpent }: AgentParts, progress: Progress): void {
+  for (const spent of takeSpent?.() ?? []) progress.spending = mergeSpending(progress.spending, spent);
 }
 
 /** Mends what made a request fail, by a shorter conversation or by another model. */

@@ -1,4 +1,12 @@
-import type { Message, NewEvent, Prefix, PreparedCall, ProviderError, ToolCall } from "../core/mod.ts";
+import type {
+  Message,
+  NewEvent,
+  Prefix,
+  PreparedCall,
+  ProviderError,
+  Spending,
+  ToolCall,
+} from "../core/mod.ts";
 import type { Gate } from "../permission/mod.ts";
 import type { ModelInfo, Provider } from "../provider/mod.ts";
 import type { ToolResult } from "../tool/mod.ts";
@@ -85,6 +93,8 @@ export interface AgentParts {
    * another way; undefined: the answer stands.
    */
   readonly reviewAnswer?: (answer: string, signal: AbortSignal) => Promise<string | Stop | undefined>;
+  /** Takes what others have spent for this turn since the last call. */
+  readonly takeSpent?: () => readonly Spending[];
   /** Text that follows the user's message of a turn; absent: none. */
   readonly turnPrompt?: (turn: number, model: ModelInfo) => string | undefined;
   /** Texts the user sent while the turn was running, to be added before the next request. */

@@ -41,7 +41,7 @@ export class RegistryToolbox implements Toolbox {
       callId: call.call.id,
       signal,
       progress,
-      jail: call.writes || call.family === "Mcp" ? NO_PROCESS : await jail(call),
+      jail: call.writes || call.delegates || call.family === "Mcp" ? NO_PROCESS : await jail(call),
     };
     return await (execute ? execute(call, tool, whole) : tool.execute(call.args, whole));
   }

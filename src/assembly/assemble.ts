@@ -1,65 +1,48 @@
-import { Controller, Recorder } from "../control/mod.ts";
-import { openAccessScope } from "./access/access_scope.ts";
+import { Controller } from "../control/mod.ts";
 import { Assembly } from "./assembly.ts";
-import { joinExtensions, plansWhenNeeded } from "./extensions.ts";
+import { agentsOf, joinExtensions, plansWhenNeeded } from "./extensions.ts";
+import type { JoinedRun } from "./joined_run.ts";
 import { createCheckpointer } from "./session/checkpoints.ts";
 import { manageContext } from "./context/context_management.ts";
-import { SkillRules } from "./access/gate.ts";
-import { gatherPromptInputs } from "./context/prompt_inputs.ts";
-import { buildModel, modelRemarks } from "./provider.ts";
+import { layGround } from "./ground.ts";
+import { modelRemarks } from "./provider.ts";
 import { remarks } from "./remarks.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 import { turnRules } from "./turns/turn_rules.ts";
-import { openSession } from "./session/session.ts";
-import { expectPlugins, openGuardedTools } from "./tools/guarded_tools.ts";
-import { buildRegistry } from "./tools/offered_tools.ts";
+import { openGuardedTools } from "./tools/guarded_tools.ts";
 
 /**
  * The composition root: builds every part of a run and connects them. Nothing is recorded before the run is
  * opened.
  */
 export async function assemble(options: AssemblyOptions): Promise<Assembly> {
-  const { paths, loaded, asker } = options;
-  const { config } = loaded;
-  const remote = await expectPlugins(loaded);
-  const model = await buildModel(options, remote);
-  const { provider, provider: { model: { toolMode } } } = model;
-  const scope = await openAccessScope(paths, loaded, options.permissionMode);
-  const { workspace } = scope;
-  const { session, redact } = await openSession(options);
-  const recorder = new Recorder(session);
-  const skillRules = new SkillRules(recorder);
-  const inputs = await gatherPromptInputs({
-    paths,
-    loaded,
-    workspace,
-    redact,
-    messages: () => recorder.messages,
-    trustProject: options.trustProject ?? false,
-    onSkill: skillRules.activated,
-    appended: options.appendSystemPrompt,
-    model: provider.model,
-    ownTools: options.tools,
-  });
-  const registry = buildRegistry(config, { builtin: inputs.tools, own: options.tools ?? [], toolMode });
+  const { ground, model, remote, skillRules } = await layGround(options);
+  const { recorder, loaded: { config } } = ground;
+  const { provider } = model;
+  const joined = Promise.withResolvers<JoinedRun>();
   const plans = plansWhenNeeded(() => ({ ...parts, modes, turnParts, todos: tools.todos, options }));
-  const run = { paths, loaded, scope, workspace, session, recorder };
-  const parts = { ...run, inputs, registry, asker, plans, redact };
+  const parts = { ...ground, plans, agents: agentsOf(joined.promise) };
   const rules = { provider, remote, temporaryRules: skillRules.current };
   const { tools, gate, modes, plugins } = await openGuardedTools(options, { ...parts, ...rules });
-  const context = await manageContext({ ...parts, model, plugins });
+  const { rules: limits, turnParts } = turnRules(config, options, provider.model.toolMode);
+  const context = await manageContext({ ...parts, model, plugins, news: () => turnParts.takeNews() });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
   const warming: Promise<unknown>[] = [];
   const warm = () => {
-    const files = (async () => (await gate.warm?.(), await checkpointer.warm()))();
+    const files = (async () => (await gate.warm?.(), options.parent || await checkpointer.warm()))();
     warming.push(context.warm(), files.catch(() => {}));
   };
-  const { rules: limits, turnParts } = turnRules(config, options, toolMode);
   const turn = { provider, gate, toolbox: tools.toolbox, ...limits };
   const assembly = new Assembly({
     ...parts,
     provider,
-    controller: new Controller(recorder, { ...turn, checkpointer, ...context, warm }),
+    controller: new Controller(recorder, {
+      ...turn,
+      // What an agent changes is part of what the turn changes that it works for.
+      ...(options.parent ? {} : { checkpointer }),
+      ...context,
+      warm,
+    }),
     gate,
     modes,
     turnParts,
@@ -75,6 +58,8 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
     tools,
     plugins,
   });
-  await joinExtensions({ assembly, options, assemble });
+  const run: JoinedRun = { assembly, options, registry: parts.registry, gate, tools, assemble };
+  joined.resolve(run);
+  await joinExtensions(run);
   return assembly;
 }

@@ -74,6 +74,7 @@ export class Assembly implements AsyncDisposable {
   readonly plans: AssemblyParts["plans"];
   readonly #parts: AssemblyParts;
   readonly #running = new Set<Promise<unknown>>();
+  readonly #closing: (() => Promise<void>)[] = [];
   #opened: Promise<SessionStart> | undefined;
   #closed: Promise<void> | undefined;
   readonly #turns: TurnRunner;
@@ -97,6 +98,11 @@ export class Assembly implements AsyncDisposable {
   /** What takes part in its turns. */
   get turnParts(): AssemblyParts["turnParts"] {
     return this.#parts.turnParts;
+  }
+
+  /** Does a piece of work before the run is closed. */
+  onClose(work: () => Promise<void>): void {
+    this.#closing.push(work);
   }
 
   /** The directory that the run works in. */
@@ -234,6 +240,7 @@ export class Assembly implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
+    await Promise.all(this.#closing.map((work) => work()));
     await this.#parts.plugins?.close();
     await this.#parts.tools.close();
     await this.session.close();

@@ -1,15 +1,7 @@
-import type { Assembly } from "./assembly.ts";
+import type { AgentPort } from "../tool/mod.ts";
 import { lazy } from "../util/lazy.ts";
+import type { JoinedRun } from "./joined_run.ts";
 import type { PlanDesk, PlanDeskParts } from "./plan/plan_desk.ts";
-import type { AssemblyOptions } from "./run_options.ts";
-
-/** The run that something joins. */
-export interface JoinedRun {
-  readonly assembly: Assembly;
-  readonly options: AssemblyOptions;
-  /** Puts another run together, for agents that work on a part of the task. */
-  readonly assemble: (options: AssemblyOptions) => Promise<Assembly>;
-}
 
 /** Something that joins a run beside its model and its tools. */
 interface Extension {
@@ -42,4 +34,9 @@ export async function joinExtensions(run: JoinedRun): Promise<void> {
   for (const { wanted, load } of EXTENSIONS) {
     if (wanted(run)) await (await load()).join(run);
   }
+}
+
+/** Other agents, for the tools of a run: loaded with the first task that is given to one. */
+export function agentsOf(joined: Promise<JoinedRun>): () => Promise<AgentPort> {
+  return lazy(async () => (await import("./subagents/desk.ts")).openDesk(await joined));
 }

@@ -1,9 +1,18 @@
 import type { AnswerForm } from "../agent/mod.ts";
 import type { LoadedConfig } from "../config/mod.ts";
-import type { ApprovalMode, Approver, Gate, GateOptions, PermissionMode } from "../permission/mod.ts";
+import type { EventOf } from "../core/mod.ts";
+import type {
+  ApprovalMode,
+  Approver,
+  Gate,
+  GateOptions,
+  PermissionGate,
+  PermissionMode,
+} from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
-import type { Asker, Tool } from "../tool/mod.ts";
+import type { Asker, BuiltinTool, ProcessGuard, Tool } from "../tool/mod.ts";
 import type { PlanReviewer } from "./plan/reviewer.ts";
+import type { RunToolHost } from "./tools/tool_host.ts";
 import type { RunPaths } from "./run_paths.ts";
 
 /** The options of a run beside its configuration. */
@@ -33,6 +42,24 @@ export interface RunOptions {
   readonly ignoreUntrusted?: boolean;
 }
 
+/** The run on whose behalf another agent works, which has a session, and tools and a gate of its own. */
+export interface ParentRun {
+  readonly link: NonNullable<EventOf<"session.start">["parent"]>;
+  /** Directory of the sessions of its agents. */
+  readonly directory: string;
+  /** File of an earlier session of such an agent, which goes on. */
+  readonly file?: string;
+  /** How many agents are above this one: 1 for an agent of the user's own session. */
+  readonly depth: number;
+  readonly gate: Gate & Partial<PermissionGate>;
+  readonly guard: ProcessGuard | undefined;
+  /** Changes files for it; absent where it may write somewhere else. */
+  readonly host?: Pick<RunToolHost, "execute">;
+}
+
+/** Changes how built-in tools are offered, by their names. */
+export type AdaptedTools = Readonly<Record<string, (tool: BuiltinTool) => BuiltinTool>>;
+
 /** Everything an assembly is made from. */
 export interface AssemblyOptions extends RunOptions {
   readonly paths: RunPaths;
@@ -41,6 +68,9 @@ export interface AssemblyOptions extends RunOptions {
   readonly inMemory?: boolean;
   /** Messages of a session that goes on stay in its file until they are needed. */
   readonly messagesLater?: boolean;
+  /** Absent: the user's own session. */
+  readonly parent?: ParentRun;
+  readonly adaptedTools?: AdaptedTools;
   /** Talks to the model in place of the configured provider. */
   readonly provider?: Provider;
   /** Tools beside the built-in ones. */

@@ -18,7 +18,11 @@ export const loadRoughTokens = lazy(() => import("./tokenizer.ts"));
 
 export type { SkillSet } from "./skills/discover.ts";
 export { findSkills } from "./skills/find.ts";
-export { type CommandPlaces, commandRoots, type SkillPlaces } from "./skills/roots.ts";
+export { agentRoots, type CommandPlaces, commandRoots, type SkillPlaces } from "./skills/roots.ts";
+export type { AgentDefinition, AgentFiles, AgentTrustItem, AgentWarning } from "./agents/agent.ts";
+
+/** Agents that come with the program and those that files describe. */
+export const loadAgents = lazy(() => import("./agents/mod.ts"));
 export type { Skill, SkillScope, SkillWarning } from "./skills/skill.ts";
 export type {
   SkillActivation,

@@ -39,11 +39,22 @@ export const AUTONOMY_KINDS = {
     session: z.string(),
     model: z.string(),
     prompt: z.string(),
+    /** What it is to do, in a few words. */
+    description: z.optional(z.string()),
+    /** The call that began it. */
     callId: z.optional(z.string()),
     background: z.optional(z.boolean()),
+    /** It goes on with the conversation of an earlier one. */
+    resumed: z.optional(z.boolean()),
   }),
   /** What another agent is doing, in one line. Live only. */
-  "subagent.progress": z.object({ id: z.string(), text: z.string() }),
+  "subagent.progress": z.object({
+    id: z.string(),
+    agent: z.string(),
+    text: z.string(),
+    /** Calls that it has made. */
+    calls: z.number(),
+  }),
   /** Another agent is done; its usage is part of this session's totals. */
   "subagent.end": z.object({
     id: z.string(),
@@ -51,6 +62,8 @@ export const AUTONOMY_KINDS = {
     outcome: z.enum(["ok", "error", "aborted"]),
     /** The last words of its answer, or why there is none. */
     summary: z.string(),
+    model: z.optional(z.string()),
+    callId: z.optional(z.string()),
     steps: z.number(),
     ...spent,
   }),

@@ -28,8 +28,8 @@ export const EVENT_KINDS = {
     session: z.string(),
     version: z.string(),
     cwd: z.string(),
-    /** Session and event this one was copied from. */
-    parent: z.optional(z.object({ session: z.string(), seq: z.number() })),
+    /** Session and event this one was copied from, or on whose behalf it works as the agent named. */
+    parent: z.optional(z.object({ session: z.string(), seq: z.number(), agent: z.optional(z.string()) })),
   }),
   /** The cache-stable head of every request that follows, up to the next one of these. */
   "context.prefix": z.object({

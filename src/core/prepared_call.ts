@@ -1,7 +1,7 @@
 import type { ToolCall } from "./message.ts";
 
 /** Families of tools that one permission rule can name together. */
-export type ToolFamily = "Bash" | "Read" | "Edit" | "Mcp";
+export type ToolFamily = "Bash" | "Read" | "Edit" | "Mcp" | "Task";
 
 export interface CommandLine {
   readonly line: string;
@@ -45,6 +45,8 @@ export interface PreparedCall {
    * The reason a person is asked about every such call, whatever was allowed before; continues "it would".
    */
   readonly alwaysAsk?: string;
+  /** What it does are calls of another agent, each of which is judged by itself. */
+  readonly delegates?: true;
   /**
    * The main process has the session's services and starts commands; a worker may write files and do nothing
    * else.

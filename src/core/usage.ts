@@ -80,6 +80,13 @@ export function addSpending(
   };
 }
 
+/** Adds what somebody else has spent. */
+export function mergeSpending(a: Spending, b: Spending): Spending {
+  const costs = { ...a.costs };
+  for (const [currency, amount] of Object.entries(b.costs)) costs[currency] = (costs[currency] ?? 0) + amount;
+  return { usage: addUsage(a.usage, b.usage), costs, unpriced: a.unpriced + b.unpriced };
+}
+
 /** Returns the whole cost in a currency, or undefined when part of it is not known or in another one. */
 export function totalCost({ costs, unpriced }: Spending, currency: string | undefined): Cost | undefined {
   if (currency === undefined || unpriced > 0) return undefined;

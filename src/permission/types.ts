@@ -12,6 +12,7 @@ import type {
 import type { PolicySource, RuleProblem, RuleText } from "../rule/mod.ts";
 import type { LineDescription } from "./command/describe.ts";
 import type { Decision, DecisionSource, Gate } from "./contract.ts";
+import type { SessionGrants } from "./decision/grants.ts";
 
 /**
  * How far approvals are given without a person: as the policy says, writers by default, or everything not
@@ -68,6 +69,8 @@ export type RuleRefusal =
 /** A question for the person in front of the program. */
 export interface ApprovalRequest {
   readonly callId: string;
+  /** The agent whose call it is; absent: the one that the person talks to. */
+  readonly agent?: string;
   readonly tool: string;
   /** The object of the call: the command line, the path, or the tool's name. */
   readonly subject: string;
@@ -218,6 +221,11 @@ export interface GateOptions {
    * check go first. Asked for at every judgement; another array means that they changed.
    */
   readonly temporaryRules?: () => readonly RuleText[];
+  /**
+   * The gate of the run on whose behalf the agent works: its modes bind, its grants for the session count,
+   * and what is granted here counts there.
+   */
+  readonly above?: PermissionGate;
   /** Tells where the next command starts when its call names no `workdir`; `cwd` when absent or undefined. */
   readonly shellFolder?: () => string | undefined;
 }
@@ -243,6 +251,8 @@ export interface PermissionGate extends Gate {
    * destructive-command check stay).
    */
   approvedPlan: boolean;
+  /** What was granted for the session. */
+  readonly grants: SessionGrants;
   /** Allow rules that hold until the session ends. */
   readonly sessionRules: readonly string[];
   /** Adds one of them; deny and ask rules and the destructive-command check go first. */

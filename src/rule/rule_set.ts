@@ -197,8 +197,9 @@ function matchCall(rule: Rule, files: CallFiles, paths: PathMatcher): Match {
   const { reads, writes } = files;
   const concerned = rule.family === "Edit" ? writes : rule.family === "Read" ? reads : [...reads, ...writes];
   const matches = concerned.map((file) => paths.match(spec.raw, rule.list, file));
-  // A rule for one tool by name also sees what is no path, such as a search pattern.
-  if (rule.family === undefined && files.texts.some((text) => namesText(spec.raw, text))) return "yes";
+  // A rule for one tool by name also sees what is no path, such as a search pattern; one about agents, names.
+  const named = rule.family === undefined || rule.family === "Task";
+  if (named && files.texts.some((text) => namesText(spec.raw, text))) return "yes";
   return matches.includes("yes") ? "yes" : matches.includes("maybe") ? "maybe" : "no";
 }
 

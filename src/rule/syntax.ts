@@ -47,14 +47,17 @@ const RULE_NAMES: Readonly<Record<string, string>> = {
   LS: "ls",
   WebFetch: "web_fetch",
   WebSearch: "web_search",
-  Task: "task",
+  Task: "Task",
+  Agent: "Task",
+  task: "Task",
+  read_only_task: "Task",
   TodoWrite: "todo_write",
   Skill: "skill",
   BashOutput: "job_output",
   KillShell: "job_kill",
 };
 
-const FAMILIES: ReadonlySet<string> = new Set(["Bash", "Read", "Edit", "Mcp"]);
+const FAMILIES: ReadonlySet<string> = new Set(["Bash", "Read", "Edit", "Mcp", "Task"]);
 
 /** Takes a rule apart: `Tool`, `Tool(what)` or `tool=literal`; see docs/permissions.md. */
 export function readRule(written: string): RuleParts | RuleFault {

@@ -2,6 +2,7 @@ import { lazy } from "../util/lazy.ts";
 
 export { SessionBusyError } from "./log/busy.ts";
 export {
+  agentOfSession,
   findSession,
   lastAnswer,
   listSessions,
@@ -14,7 +15,7 @@ export { prunedOutput } from "./state/compact.ts";
 export { lastSession } from "./catalogue/last.ts";
 export { type CreateOptions, type LoadedEvents, loadEvents, type LogOptions, SessionLog } from "./log/log.ts";
 export { projectDir } from "../path/project_dir.ts";
-export { type SessionPaths, sessionPaths } from "./paths.ts";
+export { newSessionId, type SessionPaths, sessionPaths } from "./paths.ts";
 export { apply } from "./state/reduce.ts";
 export type { MessageKind } from "./state/messages.ts";
 export { repair } from "./state/repair.ts";

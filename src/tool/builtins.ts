@@ -7,6 +7,10 @@ import { BASH } from "./builtin/bash/tool.ts";
 import { JOB_KILL } from "./builtin/job_kill/tool.ts";
 import { JOB_OUTPUT } from "./builtin/job_output/tool.ts";
 import { JOBS } from "./builtin/jobs/tool.ts";
+import { READ_ONLY_TASK } from "./builtin/read_only_task/tool.ts";
+import { TASK } from "./builtin/task/tool.ts";
+import { TASK_OUTPUT } from "./builtin/task_output/tool.ts";
+import { TASK_STOP } from "./builtin/task_stop/tool.ts";
 import { TODO_READ } from "./builtin/todo_read/tool.ts";
 import { TODO_WRITE } from "./builtin/todo_write/tool.ts";
 import { APPLY_PATCH } from "./builtin/apply_patch/tool.ts";
@@ -48,6 +52,10 @@ export const BUILTINS: readonly BuiltinTool[] = [
   COMPLETE_STEP,
   ASK,
   SKILL,
+  TASK,
+  READ_ONLY_TASK,
+  TASK_OUTPUT,
+  TASK_STOP,
   HISTORY,
   MEMORY,
   REMEMBER,

@@ -3,7 +3,7 @@ import { type Arguments, texts, type Tool } from "./tool.ts";
 
 /** Fills in what a tool declares about one call; the only place where its declarations are read. */
 export function preparedCall(call: ToolCall, tool: Tool, args: Record<string, unknown>): PreparedCall {
-  const { family, readOnly, runsIn = "main" } = tool;
+  const { family, readOnly, delegates, runsIn = "main" } = tool;
   const writes = tool.writes?.(args) ?? (readOnly ? [] : undefined);
   const command = tool.command?.(args);
   const alwaysAsk = tool.alwaysAsk?.(args);
@@ -23,6 +23,7 @@ export function preparedCall(call: ToolCall, tool: Tool, args: Record<string, un
     runsIn,
     ...facts,
     ...(family ? { family } : {}),
+    ...(delegates ? { delegates } : {}),
     ...(alwaysAsk === undefined ? {} : { alwaysAsk }),
   };
 }

@@ -138,13 +138,14 @@ export class ToolRegistry {
 
   /** A call of a tool that stands for others is a call of the one it names. */
   #redirected(call: ToolCall, tool: Tool, value: Record<string, unknown>): PreparedCall | string {
-    const checked = checkArguments(tool.schema, value);
+    const checked = checkArguments(tool.schema, value, tool.synonyms);
     if ("problem" in checked) return `Invalid arguments for ${call.name}: ${checked.problem}`;
     const meant = tool.redirect?.(checked.args);
-    const target = meant?.among.includes(meant.tool) ? this.#tools.get(meant.tool) : undefined;
-    if (meant && target) return resolve(call, target, undefined, meant.args);
-    const near = suggestNames(meant?.tool ?? "", meant?.among ?? [], 3);
-    return `${call.name} knows no tool "${meant?.tool}"` +
+    if (!meant) return resolve(call, tool, this.#offers.get(call.name), value);
+    const target = meant.among.includes(meant.tool) ? this.#tools.get(meant.tool) : undefined;
+    if (target) return resolve(call, target, undefined, meant.args);
+    const near = suggestNames(meant.tool, meant.among, 3);
+    return `${call.name} knows no tool "${meant.tool}"` +
       (near.length > 0 ? `; did you mean ${near.join(" or ")}?` : "; search for it first");
   }
 

@@ -144,6 +144,11 @@ export interface Tool {
    * about.
    */
   readonly title?: (args: Arguments) => string;
+  /**
+   * What it does are calls of another agent, each of which is judged by itself; neighbouring calls of such
+   * tools run together.
+   */
+  readonly delegates?: true;
   /** Whose permission rules concern it; absent: those that name it, and no others. */
   readonly family?: ToolFamily;
   /** Absent: the main process. Only a tool that declares what it writes can run in a worker. */
@@ -167,8 +172,8 @@ export interface Tool {
   readonly subjects?: (args: Arguments) => readonly string[];
   /** False: the model is not told of it, and calls that name it work all the same. */
   readonly offered?: boolean;
-  /** Names the tool that a call is really for, with its arguments. Pure; absent: the tool itself. */
-  readonly redirect?: (args: Arguments) => RedirectedCall;
+  /** Names the tool that a call is really for, with its arguments. Pure; undefined: the tool itself. */
+  readonly redirect?: (args: Arguments) => RedirectedCall | undefined;
   /**
    * Every call needs a person's answer of its own, whatever modes and earlier answers say. Without a person
    * it is refused, unless an allow rule names the tool or the user chose `--on-ask allow`. Says what the call

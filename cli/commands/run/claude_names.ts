@@ -1,6 +1,6 @@
 import type { RunOptions } from "../../../src/assembly/mod.ts";
 import type { PermissionMode } from "../../../src/permission/mod.ts";
-import { BUILTINS } from "../../../src/tool/mod.ts";
+import { BUILTINS, toolsNamed } from "../../../src/tool/mod.ts";
 
 /** Permission modes of Claude Code: what they mean here. All keep the jail. */
 export const CLAUDE_MODES = {
@@ -30,25 +30,10 @@ export function claudeMode(mode: PermissionMode | ClaudeMode = "workspace-write"
   return isClaudeMode(mode) ? mode : CLAUDE_NAMES[mode];
 }
 
-/** Built-in tools by Claude Code's names where those are no more than another spelling. */
-const CLAUDE_TOOLS: Readonly<Record<string, readonly string[]>> = {
-  Bash: ["bash"],
-  Edit: ["edit_file", "multi_edit", "apply_patch"],
-  Glob: ["glob"],
-  Grep: ["grep"],
-  LS: ["ls"],
-  MultiEdit: ["multi_edit"],
-  NotebookEdit: ["notebook_edit"],
-  Read: ["read_file"],
-  Skill: ["skill"],
-  TodoWrite: ["todo_write"],
-  Write: ["write_file"],
-};
-
 /** The built-in tools that a list of `--tools` leaves out; "default" leaves out none. */
 export function toolsLeftOut(list: string): readonly string[] {
   const named = list.split(/[\s,]+/).filter((name) => name !== "");
   if (named.includes("default")) return [];
-  const wanted = named.flatMap((name) => CLAUDE_TOOLS[name] ?? [name]);
+  const wanted = named.flatMap(toolsNamed);
   return BUILTINS.map(({ name }) => name).filter((name) => !wanted.includes(name));
 }

@@ -14,6 +14,7 @@ import {
   type ApprovalMode,
   type CommandSurroundings,
   createGate,
+  type Gate,
   type GateOptions,
   type PermissionGate,
   type PermissionMode,
@@ -133,7 +134,8 @@ export function buildGate(
   { options, scope, recorder, tools, plugins, temporaryRules }: GateParts,
 ): PermissionGate {
   const { openJail, shellFolder, details } = tools;
-  const { approver } = options;
+  const { approver, parent } = options;
+  const above = parent && isWhole(parent.gate) ? { above: parent.gate } : {};
   const record: GateOptions["record"] = (event) => recorder.record(event);
   const configured = gateOptions({ ...options, scope, openJail, record });
   return createGate({
@@ -144,7 +146,13 @@ export function buildGate(
     ...(plugins ? { trustedReadOnly: plugins.trustedReadOnly } : {}),
     ...(plugins && configured.saveRule ? { saveTrust: plugins.saveTrust } : {}),
     ...(approver ? { approver } : {}),
+    ...above,
   });
+}
+
+/** Reports whether permission rules judge, and not something of an embedding program's own. */
+function isWhole(gate: Gate & Partial<PermissionGate>): gate is PermissionGate {
+  return gate.grants !== undefined;
 }
 
 /** The `allowed-tools` of skills and commands: they count from their activation to the end of that turn. */

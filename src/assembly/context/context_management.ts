@@ -23,6 +23,8 @@ export interface ContextManagerParts {
   readonly workspace: Workspace;
   readonly inputs: PromptInputs;
   readonly registry: ToolRegistry;
+  /** Takes what the model is to be told with its next request. */
+  readonly news: () => readonly string[];
   /** Absent where none is configured. */
   readonly plugins?: Pick<RunPlugins, "beforeTurn" | "betweenSteps" | "warm"> | undefined;
 }
@@ -54,7 +56,7 @@ export async function manageContext(sources: ContextManagerParts): Promise<Conte
     ...(fallback ? { onFailure: (error, failed) => fallback.onFailure(error, failed, sources) } : {}),
     async betweenSteps(signal) {
       await plugins?.betweenSteps();
-      for (const content of late.take()) {
+      for (const content of [...sources.news(), ...late.take()]) {
         await recorder.record({ type: "message.user", content, origin: "context" });
       }
       await compaction.betweenSteps(signal);

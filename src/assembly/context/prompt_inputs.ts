@@ -1,8 +1,11 @@
 import type { Config, LoadedConfig } from "../../config/mod.ts";
 import {
+  type AgentFiles,
+  agentRoots,
   environmentText,
   findSkills,
   type Instructions,
+  loadAgents,
   loadInstructionGlobs,
   loadInstructions,
   loadSkills,
@@ -28,6 +31,8 @@ import { type ModelPrompt, type PromptedModel, supplementalPrompts } from "./mod
 export interface PromptInputs {
   readonly instructions: Instructions;
   readonly skillSet: SkillSet;
+  /** Other agents that files describe. */
+  readonly agents: AgentFiles;
   /** Absent when there are no skills. */
   readonly skills?: Skills;
   /** Section of the system prompt that names the skills. */
@@ -92,6 +97,7 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
   return {
     instructions,
     skillSet,
+    agents: withoutTools ? NO_AGENTS : await findAgents(sources),
     system: heads.system(model),
     supplements: supplementalPrompts(loaded.config, model),
     systemOf: (other) => heads.system(other),
@@ -136,6 +142,16 @@ export function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promise<Ski
     disabled: disabled_skills,
     ...(userHome === undefined ? {} : { userHome }),
   });
+}
+
+const NO_AGENTS: AgentFiles = { agents: [], warnings: [], untrusted: [] };
+
+/** The agents that files of the project and of the user describe; those of the project after trust. */
+async function findAgents(sources: PromptInputSources): Promise<AgentFiles> {
+  const { paths: { cwd, home, env } } = sources;
+  const userHome = env("HOME") ?? env("USERPROFILE");
+  const roots = agentRoots({ cwd, home, ...(userHome === undefined ? {} : { userHome }) });
+  return roots.length === 0 ? NO_AGENTS : await (await loadAgents()).discoverAgents(roots, trustOf(sources));
 }
 
 async function activeSkills(sources: PromptInputSources, set: SkillSet): Promise<Skills> {

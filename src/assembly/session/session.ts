@@ -10,7 +10,7 @@ import {
   sessionPaths,
 } from "../../session/mod.ts";
 import { VERSION } from "../../util/version.ts";
-import type { AssemblyOptions, RunOptions } from "../run_options.ts";
+import type { AssemblyOptions, ParentRun, RunOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
 import { redactorOf } from "../access/secrets.ts";
 
@@ -35,6 +35,7 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
   const { paths, loaded } = options;
   const redact = redactorOf(loaded);
   if (options.inMemory) return { session: new MemorySession(redact), redact };
+  if (options.parent) return { session: agentSession(options.parent, options, redact), redact };
   const path = chosenSession(paths, options);
   if (path !== undefined) {
     const id = options.sessionId === undefined ? {} : { id: newId(paths, options.sessionId) };
@@ -55,6 +56,17 @@ export async function openSession(options: AssemblyOptions): Promise<OpenedSessi
   const id = options.sessionId === undefined ? {} : { id: newId(paths, options.sessionId) };
   const session = SessionLog.create({ home: paths.home, cwd: paths.cwd, version: VERSION, redact, ...id });
   return { session, redact };
+}
+
+/** The session of an agent that works for another one; it lies with that one's files. */
+function agentSession(
+  { directory, file, link }: ParentRun,
+  { paths: { home, cwd }, sessionId }: AssemblyOptions,
+  redact: (text: string) => string,
+): SessionLog {
+  if (file !== undefined) return SessionLog.open(file, { redact });
+  const id = sessionId === undefined ? {} : { id: sessionId };
+  return SessionLog.create({ home, cwd, directory, parent: link, version: VERSION, redact, ...id });
 }
 
 /** An identifier of the user's own for a new session. */

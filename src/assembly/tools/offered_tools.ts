@@ -4,6 +4,7 @@ import type { JsonSchema, ToolSchema } from "../../core/mod.ts";
 import type { ToolMode } from "../../provider/mod.ts";
 import { BUILTINS, type Tool, ToolRegistry } from "../../tool/mod.ts";
 import { isRecord } from "../../util/json.ts";
+import type { AdaptedTools } from "../run_options.ts";
 
 /** The tools that the model may call. */
 export interface OfferedTools {
@@ -12,16 +13,18 @@ export interface OfferedTools {
   /** Tools that are not built in. */
   readonly own?: readonly Tool[];
   readonly toolMode?: ToolMode | undefined;
+  readonly adapted?: AdaptedTools | undefined;
 }
 
 export function buildRegistry(
   config: Config,
-  { builtin, own = [], toolMode }: OfferedTools,
+  { builtin, own = [], toolMode, adapted }: OfferedTools,
 ): ToolRegistry {
   if (toolMode === "none") return new ToolRegistry([]);
   const { disabled, alias } = config.tools;
   const enabled = config.tools.enabled.length > 0 ? config.tools.enabled : ["*", ...builtin];
-  return new ToolRegistry(BUILTINS, config.agent.submit ? [SUBMIT_TOOL, ...own] : own, {
+  const builtins = adapted ? BUILTINS.map((tool) => adapted[tool.name]?.(tool) ?? tool) : BUILTINS;
+  return new ToolRegistry(builtins, config.agent.submit ? [SUBMIT_TOOL, ...own] : own, {
     enabled,
     disabled,
     alias: Object.fromEntries(

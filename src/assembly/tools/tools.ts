@@ -20,6 +20,7 @@ import {
   type ToolServices,
   type ToolSettings,
 } from "../../tool/mod.ts";
+import type { ParentRun } from "../run_options.ts";
 import type { RunScope } from "../access/access_scope.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
 import { SandboxSession } from "../access/sandbox_session.ts";
@@ -43,6 +44,10 @@ export interface ToolParts {
   readonly plans: NonNullable<ToolServices["plans"]>;
   /** Asks a person about a call; absent: nobody can be asked. */
   readonly confirm?: PermissionGate["confirm"] | undefined;
+  /** Other agents that work on parts of the task. */
+  readonly agents?: ToolServices["agents"] | undefined;
+  /** The run on whose behalf this one works. */
+  readonly parent?: ParentRun | undefined;
   /** Says whether the model sees images. */
   readonly vision: boolean;
   /** Texts come in blocks of lines, whose last line has no end of its own. */
@@ -55,6 +60,8 @@ export interface RunTools {
   readonly guard: ProcessGuard | undefined;
   /** The session's list of things to do. */
   readonly todos: TodoStore;
+  /** Runs calls where they may run. */
+  readonly host: Pick<RunToolHost, "execute">;
   /** Tells where the last command left off. */
   readonly shellFolder: () => string | undefined;
   /** Chooses the command jail ahead of the first command. */
@@ -96,7 +103,7 @@ export function buildTools(parts: ToolParts): RunTools {
   const toolbox = new RegistryToolbox({
     registry,
     jail: jail.current,
-    execute: host.execute,
+    execute: (parts.parent?.host ?? host).execute,
     context: {
       cwd: paths.cwd,
       paths: workspace,
@@ -110,6 +117,7 @@ export function buildTools(parts: ToolParts): RunTools {
     toolbox,
     guard: services.shell?.guard,
     todos: services.todos,
+    host: parts.parent?.host ?? host,
     openJail: jail.open,
     details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
     shellFolder: () => services.shell?.cwd,
@@ -137,9 +145,12 @@ async function detailsOf(
 }
 
 /** Services of the tools whose changes are events of the session. */
-function buildServices({ session, recorder, inputs, asker, plans }: ToolParts): SessionServices {
+function buildServices(
+  { session, recorder, inputs, asker, plans, agents, parent }: ToolParts,
+): SessionServices {
   return openServices({
-    knowledge: { ...inputs.ports, plans },
+    knowledge: { ...inputs.ports, plans, ...(agents ? { agents } : {}) },
+    ...(parent?.guard ? { guard: parent.guard } : {}),
     todos: session.state.todos,
     onTodos: (items) => void recorder.record({ type: "todo.update", items: [...items] }),
     onJob: (change) => void recorder.record({ type: "job.change", ...change }),

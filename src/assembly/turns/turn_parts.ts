@@ -1,4 +1,5 @@
 import type { Stop, TurnOutcome } from "../../agent/mod.ts";
+import type { Spending } from "../../core/mod.ts";
 import type { TurnInput } from "../context/turn_input.ts";
 
 /**
@@ -19,7 +20,29 @@ export interface TurnPart {
 
 /** The parts of a run; more may join while it goes on. */
 export class TurnParts implements Required<TurnPart> {
+  /** What had been spent when the latest turn began, by currency. */
+  costsBefore: Spending["costs"] = {};
   readonly #parts: TurnPart[] = [];
+  #spent: Spending[] = [];
+  #news: string[] = [];
+
+  /** Counts what others have spent for the turn that runs, else for the next one. */
+  spend(spent: Spending): void {
+    this.#spent.push(spent);
+  }
+
+  takeSpent(): readonly Spending[] {
+    return this.#spent.length === 0 ? [] : this.#spent.splice(0);
+  }
+
+  /** Tells the model with its next request. */
+  tell(news: string): void {
+    this.#news.push(news);
+  }
+
+  takeNews(): readonly string[] {
+    return this.#news.length === 0 ? [] : this.#news.splice(0);
+  }
 
   /** Adds a part behind the others; the returned function removes it. */
   add(part: TurnPart): () => void {

@@ -16,6 +16,7 @@ type TurnRules = Pick<
   | "answerForm"
   | "turnPrompt"
   | "reviewAnswer"
+  | "takeSpent"
 >;
 
 /** Limits of each turn, how it ends, and what else has a say in it. */
@@ -35,6 +36,7 @@ export function turnRules(
     ...(answerForm ? { answerForm } : {}),
     ...(send_tool_choice ? { toolChoice: "auto" as const } : {}),
     ...(max_calls_per_step > 0 ? { maxCallsPerStep: max_calls_per_step } : {}),
+    takeSpent: () => turnParts.takeSpent(),
     reviewAnswer: (answer, signal) => turnParts.reviewAnswer(answer, signal),
   };
   return { rules, turnParts };

@@ -89,6 +89,7 @@ export class TurnRunner {
     const resolved = await this.#resolve(turn, other, signal);
     throwIfStopped(signal);
     this.#parts.allowInTurn(turn.rules ?? []);
+    this.#parts.turnParts.costsBefore = recorder.state.costs;
     const submit = () => controller.submit({ type: "turn", input: resolved }, other);
     return ended(turn.readOnly ? await modes.readingOnly(submit) : await submit());
   }

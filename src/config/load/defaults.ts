@@ -41,8 +41,10 @@ export function namedVendors(
 ): TomlTable[] {
   const known = new Set(providers.map(({ name }) => name));
   const added = new Map<string, VendorEntry>();
+  const named = valueAt(settings, ["agent", "subagent_models"]);
   const references = [
     ...MODEL_KEYS.flatMap((key) => valueAt(settings, key) ?? []),
+    ...isTable(named) ? Object.values(named) : [],
     ...providers.flatMap(({ fallback }) => Array.isArray(fallback) ? fallback : []),
   ];
   for (const reference of references) {

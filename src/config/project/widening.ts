@@ -118,6 +118,7 @@ const FAMILY_WORDS = {
   Read: "read every file it can reach",
   Edit: "edit every file of the workspace",
   Mcp: "use every tool of every MCP server",
+  Task: "let every agent work on parts of a task",
 } as const;
 
 /** What an allow rule allows, in plain words. */
@@ -133,7 +134,7 @@ function ruleWords(text: string): string {
   const what = spec.kind === "literal" ? JSON.stringify(spec.text) : spec.raw;
   if (family === "Bash") return `run ${what}`;
   if (family === "Read" || family === "Edit") return `${family.toLowerCase()} files named ${what}`;
-  return `use ${tool} for ${what}`;
+  return family === "Task" ? `let the agent ${what} work on parts of a task` : `use ${tool} for ${what}`;
 }
 
 function commandWords({ raw }: Extract<Rule["spec"], { kind: "command" }>): string {

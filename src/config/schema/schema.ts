@@ -54,8 +54,8 @@ const agent = z.object({
   planner_model: key(text(), "Model that plans before the main model acts; empty = one model.", {
     idle: "yet",
   }),
-  subagent_model: key(text(), "Model of subagents; empty = the main model.", { idle: "yet" }),
-  subagent_models: key(textMap(), "Model of single subagents or skills, by name.", { idle: "yet" }),
+  subagent_model: key(text(), "Model of subagents; empty = the main model."),
+  subagent_models: key(textMap(), "Model of single subagents or skills, by name."),
   plan_mode_allowed_tools: key(texts(), "MCP tools by full name that are believed to only read.", {
     merge: "concat",
     project: "ignored",
@@ -180,6 +180,17 @@ const ui = z.object({
   }),
 });
 
+const atLeastOne = (value: number) => z._default(z.int().check(z.minimum(1)), value);
+
+const agents = z.object({
+  max_parallel: key(atLeastOne(4), "Agents that work at the same time; further ones wait.", {
+    project: "lower",
+  }),
+  max_depth: key(atLeastOne(1), "Agents below agents; 1: an agent cannot call another one.", {
+    project: "lower",
+  }),
+});
+
 export const configSchema = z.object({
   default_model: key(text(), "Provider name, model, or `provider/model`; empty = the first provider."),
   agent_model: key(text(), "The same for runs that nobody attends (`run`, SDKs); empty = `default_model`."),
@@ -207,6 +218,7 @@ export const configSchema = z.object({
     },
   ),
   agent: key(z.prefault(agent, {}), "How the agent works."),
+  agents: key(z.prefault(agents, {}), "Agents that work on parts of a task."),
   tools: key(z.prefault(toolsSchema, {}), "The built-in tools."),
   skills: key(z.prefault(skills, {}), "Where skills are found."),
   compaction: key(z.prefault(compaction, {}), "What happens when the context fills up."),

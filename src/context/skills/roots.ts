@@ -59,20 +59,29 @@ const COMMAND_FOLDERS = [".reasonix", ".claude"];
 
 /** The directories of commands that exist, strongest first, found as those of skills are. */
 export function commandRoots(places: CommandPlaces): SkillRoot[] {
+  return namedRoots(places, "commands");
+}
+
+/** The same for agents. */
+export function agentRoots(places: CommandPlaces): SkillRoot[] {
+  return namedRoots(places, "agents");
+}
+
+function namedRoots(places: CommandPlaces, kind: "commands" | "agents"): SkillRoot[] {
   const { home, userHome } = places;
   const folders = projectFolders(places);
   const within = folders.at(-1) ?? places.cwd;
   const roots: SkillRoot[] = [
     ...folders.flatMap((folder) =>
       COMMAND_FOLDERS.map((name): SkillRoot => ({
-        path: `${folder}/${name}/commands`,
+        path: `${folder}/${name}/${kind}`,
         scope: "project",
         within,
       }))
     ),
-    { path: `${home}/commands`, scope: "user" },
+    { path: `${home}/${kind}`, scope: "user" },
     ...(userHome === undefined ? [] : COMMAND_FOLDERS).map((name): SkillRoot => ({
-      path: `${userHome}/${name}/commands`,
+      path: `${userHome}/${name}/${kind}`,
       scope: "user",
     })),
   ];

@@ -37,6 +37,11 @@ const READER: Ruling = {
   by: "fallback",
   reason: "a read-only tool that no rule concerns",
 };
+const DELEGATE: Ruling = {
+  outcome: "allow",
+  by: "fallback",
+  reason: "another agent works on it, whose own calls are judged one by one",
+};
 const WRITER: Ruling = { outcome: "ask", by: "fallback", reason: "no rule applies (default)" };
 
 /** Finds out what rules, protected paths and, for a command line, the parser say of a call. */
@@ -131,7 +136,7 @@ export class Evaluator {
     const before = ruled?.outcome === "deny"
       ? ruled
       : alwaysAsked(call, ruled) ?? this.#protected(call, ruled);
-    const ruling = before ?? ruled ?? (call.readOnly ? READER : WRITER);
+    const ruling = before ?? ruled ?? (call.readOnly ? READER : call.delegates ? DELEGATE : WRITER);
     return { call, subject: subjectOf(call) || call.tool, ruling };
   }
 

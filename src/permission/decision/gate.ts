@@ -19,10 +19,12 @@ import {
   type Suggested,
 } from "./approval.ts";
 import { type Evaluation, Evaluator, exactKey } from "./evaluate.ts";
+import { SessionGrants } from "./grants.ts";
 import { type DecisionContext, resolveDecision } from "./resolve.ts";
 import { refuseRule, suggestRules } from "./suggest_rule.ts";
 
-const SESSION = "granted for this session";
+/** Modes that bind whoever works for a session, the strictest first. */
+const STRICT: readonly PermissionMode[] = ["plan", "read-only", "workspace-write"];
 const PLAIN_READ: Decision = { decision: "allow", source: "mode" };
 
 /**
@@ -34,22 +36,47 @@ export function createGate(options: GateOptions): PermissionGate {
 }
 
 class SessionGate implements PermissionGate {
-  approvalMode: ApprovalMode;
-  permissionMode: PermissionMode;
-  approvedPlan = false;
+  readonly grants: SessionGrants;
   readonly #options: GateOptions;
   readonly #evaluator: Evaluator;
-  readonly #trusted: Set<string>;
-  /** Calls that were granted for the session as they are. */
-  readonly #exact = new Set<string>();
-  readonly #session = new Set<string>();
+  #approvalMode: ApprovalMode;
+  #permissionMode: PermissionMode;
+  #approvedPlan = false;
+  /** Changes of the grants that the rules know. */
+  #known = 0;
 
   constructor(options: GateOptions) {
     this.#options = options;
-    this.approvalMode = options.approvalMode;
-    this.permissionMode = options.permissionMode ?? "workspace-write";
+    this.#approvalMode = options.approvalMode;
+    this.#permissionMode = options.permissionMode ?? "workspace-write";
     this.#evaluator = new Evaluator(options);
-    this.#trusted = new Set(options.trustedReadOnly);
+    this.grants = options.above?.grants ?? new SessionGrants(options.trustedReadOnly);
+  }
+
+  get approvalMode(): ApprovalMode {
+    return this.#options.above?.approvalMode ?? this.#approvalMode;
+  }
+
+  set approvalMode(mode: ApprovalMode) {
+    this.#approvalMode = mode;
+  }
+
+  /** The stricter one of its own and of the one above. */
+  get permissionMode(): PermissionMode {
+    const modes = [this.#options.above?.permissionMode, this.#permissionMode];
+    return STRICT.find((mode) => modes.includes(mode)) ?? this.#permissionMode;
+  }
+
+  set permissionMode(mode: PermissionMode) {
+    this.#permissionMode = mode;
+  }
+
+  get approvedPlan(): boolean {
+    return this.#options.above?.approvedPlan ?? this.#approvedPlan;
+  }
+
+  set approvedPlan(approved: boolean) {
+    this.#approvedPlan = approved;
   }
 
   get problems() {
@@ -65,17 +92,15 @@ class SessionGate implements PermissionGate {
   }
 
   get sessionRules(): readonly string[] {
-    return [...this.#session];
+    return this.grants.rules;
   }
 
   allowForSession(rule: string): void {
-    if (this.#session.has(rule)) return;
-    this.#session.add(rule);
-    this.#evaluator.rules.grant(rule, SESSION);
+    this.grants.allow(rule);
   }
 
   revokeForSession(rule: string): void {
-    if (this.#session.delete(rule)) this.#evaluator.rules.revoke(rule, SESSION);
+    this.grants.revoke(rule);
   }
 
   async warm(): Promise<void> {
@@ -83,11 +108,16 @@ class SessionGate implements PermissionGate {
   }
 
   check(call: PreparedCall, signal: AbortSignal): Decision | Promise<Decision> {
+    this.#takeGrants();
     if (this.#isPlainRead(call)) return PLAIN_READ;
     const evaluation = this.#evaluator.evaluate(call);
     return evaluation instanceof Promise
       ? evaluation.then((found) => this.#settle(found, signal))
       : this.#settle(evaluation, signal);
+  }
+
+  #takeGrants(): void {
+    this.#known = this.grants.apply(this.#evaluator.rules, this.#known);
   }
 
   /** Reports whether neither a rule nor a mode can concern a read. Such calls are not recorded. */
@@ -100,7 +130,7 @@ class SessionGate implements PermissionGate {
     const { policy: { mode }, onAsk, filesStay } = this.#options;
     const { approvalMode, permissionMode, approvedPlan } = this;
     const { unconfined } = this.#evaluator;
-    const session = { trusted: this.#trusted, granted: this.#exact };
+    const session = { trusted: this.grants.trusted, granted: this.grants.exact };
     return {
       approvalMode,
       permissionMode,
@@ -174,24 +204,23 @@ class SessionGate implements PermissionGate {
     if (answer.scope === "once" || !request.scopes.includes(answer.scope)) return;
     const { call: { tool, family } } = evaluation;
     if (this.permissionMode === "plan" && family === "Mcp") {
-      this.#trusted.add(tool);
+      this.grants.trusted.add(tool);
       if (answer.scope === "always") await this.#options.saveTrust?.(tool);
       return;
     }
-    const { rules } = this.#evaluator;
     const sessionRule = sessionRuleOf(evaluation);
     const isTaken = answer.rule !== undefined && request.checkRule !== undefined &&
       request.checkRule(answer.rule) === undefined;
     const chosen = isTaken ? answer.rule : answer.scope === "project" ? request.projectRule : request.rule;
     if (answer.scope !== "session" && chosen !== undefined) {
-      if (await this.#save(chosen, answer.scope)) rules.grant(chosen, "saved by the user");
+      if (await this.#save(chosen, answer.scope)) this.grants.saved(chosen);
       else this.allowForSession(chosen);
     } else if (chosen !== undefined && chosen === request.prefixRule) {
       this.allowForSession(chosen);
     } else if (sessionRule !== undefined) {
       this.allowForSession(sessionRule);
     } else {
-      this.#exact.add(exactKey(evaluation));
+      this.grants.exact.add(exactKey(evaluation));
     }
   }
 
@@ -215,6 +244,7 @@ class SessionGate implements PermissionGate {
   }
 
   async explain(call: PreparedCall): Promise<Explanation> {
+    this.#takeGrants();
     const evaluation = await this.#evaluator.evaluate(call);
     const outcome = this.#decide(evaluation, true);
     const alone = this.#decide(evaluation, false);

@@ -239,3 +239,14 @@ function ambiguous(ref: string, hits: readonly Hit[]): ReasonixError {
     ]],
   });
 }
+
+/** The agent that a session was given to; undefined for one of the user's own. */
+export function agentOfSession(path: string): string | undefined {
+  try {
+    using file = Deno.openSync(path);
+    const [head] = parseLines(readPiece(file, 0, Math.min(file.statSync().size, HEAD)));
+    return isRecord(head?.parent) ? text(head.parent.agent) : undefined;
+  } catch {
+    return undefined;
+  }
+}

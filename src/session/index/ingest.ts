@@ -166,12 +166,13 @@ class SessionWriter {
         break;
       case "message.end":
       case "image.described":
+      case "subagent.end":
         this.#spend(id, event);
         break;
     }
   }
 
-  #spend(id: number, event: EventOf<"message.end" | "image.described">): void {
+  #spend(id: number, event: EventOf<"message.end" | "image.described" | "subagent.end">): void {
     if (!event.usage) return;
     const { inputTokens, cachedTokens, outputTokens, reasoningTokens, cacheWriteTokens = 0 } = event.usage;
     const { currency = null, amount = null } = event.cost ?? {};

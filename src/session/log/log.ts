@@ -38,7 +38,9 @@ export interface CreateOptions extends LogOptions {
   readonly version: string;
   /** Identifier in place of a new one. */
   readonly id?: string;
-  readonly parent?: { readonly session: string; readonly seq: number };
+  readonly parent?: NewEventOf<"session.start">["parent"];
+  /** Directory of the file in place of that of the user's own sessions. */
+  readonly directory?: string;
 }
 
 /**
@@ -89,7 +91,10 @@ export class SessionLog {
   /** A new session. Nothing is on disk before the first event. */
   static create(options: CreateOptions): SessionLog {
     const now = options.now ?? (() => new Date());
-    const paths = sessionPaths(projectDir(options.home, options.cwd), options.id ?? newSessionId(now()));
+    const id = options.id ?? newSessionId(now());
+    const paths = options.directory === undefined
+      ? sessionPaths(projectDir(options.home, options.cwd), id)
+      : pathsOfFile(`${options.directory}/${id}.jsonl`);
     const head: NewEventOf<"session.start"> = {
       type: "session.start",
       session: paths.id,

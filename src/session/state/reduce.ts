@@ -109,6 +109,13 @@ function applyFacts(state: SessionState, event: Event): void {
     case "message.end":
       if (event.usage) Object.assign(state, addSpending(state, event));
       break;
+    case "subagent.start":
+      state.agents.set(event.id, event);
+      break;
+    case "subagent.end":
+      state.agents.delete(event.id);
+      if (event.usage) Object.assign(state, addSpending(state, event));
+      break;
     case "turn.end":
       state.durationMs += event.durationMs ?? 0;
       break;

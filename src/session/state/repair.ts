@@ -3,8 +3,8 @@ import { openTurn, type SessionState } from "./state.ts";
 
 /**
  * Events that close what a crash (or a rewind into the middle of a turn) left open, so that the next request
- * is valid: one result for each call without one, then the end of the turn. Empty when nothing is open, so
- * repairing twice adds nothing.
+ * is valid: one result for each call without one, the ends of other agents, then the end of the turn. Empty
+ * when nothing is open, so repairing twice adds nothing.
  */
 export function repair(state: SessionState): NewEvent[] {
   const events: NewEvent[] = [];
@@ -18,6 +18,18 @@ export function repair(state: SessionState): NewEvent[] {
         ? "error: the program ended before the result was known; the call may have taken effect, so check before repeating it"
         : "error: the program ended before this call began; nothing was done",
       summary: "no result",
+      durationMs: 0,
+    });
+  }
+  for (const { id, agent, callId } of state.agents.values()) {
+    events.push({
+      type: "subagent.end",
+      id,
+      agent,
+      outcome: "aborted",
+      summary: "The program ended before it was done",
+      ...(callId === undefined ? {} : { callId }),
+      steps: 0,
       durationMs: 0,
     });
   }

@@ -89,6 +89,8 @@ export interface SessionState {
   unpriced: number;
   /** Time of the turns that ended, rewound turns included. */
   durationMs: number;
+  /** Agents that have begun to work on a part of the task and are not done, by their identifiers. */
+  readonly agents: Map<string, EventOf<"subagent.start">>;
   /** What a model has said an image shows, by `provider/model` and the hash of the image. */
   readonly descriptions: Map<string, string>;
   /** The server's count for the latest request of the conversation. */
@@ -141,6 +143,7 @@ export function emptyState(read?: EventReader): SessionState {
     lastSeq: 0,
     pending: new Map(),
     outOfBand: false,
+    agents: new Map(),
     descriptions: new Map(),
     events,
     head: -1,

@@ -1,4 +1,5 @@
 import type { EventBodies } from "../../core/event_schema.ts";
+import type { AgentPort } from "./agent_port.ts";
 import type { HistoryPort, MemoryPort, SkillPort } from "./knowledge_ports.ts";
 import type { PlanPort } from "./plan_port.ts";
 
@@ -141,4 +142,5 @@ export interface ToolServices {
   readonly memory?: () => Promise<MemoryPort>;
   readonly history?: HistoryPort;
   readonly plans?: () => Promise<PlanPort>;
+  readonly agents?: () => Promise<AgentPort>;
 }

@@ -1,4 +1,12 @@
-import type { Asker, FreeSpace, JobChange, TodoItem, TodoStore, ToolServices } from "./services.ts";
+import type {
+  Asker,
+  FreeSpace,
+  JobChange,
+  ProcessGuard,
+  TodoItem,
+  TodoStore,
+  ToolServices,
+} from "./services.ts";
 import { GuardProcess } from "../shell/guard.ts";
 import { JobTable } from "../shell/jobs/job_table.ts";
 import { SpareShell } from "../shell/spare_shell.ts";
@@ -9,10 +17,12 @@ export interface ServiceOptions {
   readonly onTodos?: (items: readonly TodoItem[]) => void;
   readonly onJob?: (change: JobChange) => void;
   readonly asker?: Asker;
+  /** That of another session, which ends it; absent: one of its own. */
+  readonly guard?: ProcessGuard;
   /** Absent: the operating system is asked. */
   readonly freeSpace?: FreeSpace;
-  /** The ports of the tools about skills, memory, earlier sessions and plans. */
-  readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history" | "plans">;
+  /** The ports of the tools about skills, memory, earlier sessions, plans and other agents. */
+  readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history" | "plans" | "agents">;
 }
 
 /** The services of one session, and their end: no command outlives the disposal. */
@@ -23,7 +33,8 @@ export interface SessionServices extends ToolServices, AsyncDisposable {
 }
 
 export function openServices(options: ServiceOptions = {}): SessionServices {
-  const guard = new GuardProcess();
+  const own = new GuardProcess();
+  const guard = options.guard ?? own;
   const spare = new SpareShell();
   const { freeSpace } = options;
   const jobs = new JobTable({ guard, freeSpace, ...(options.onJob ? { onChange: options.onJob } : {}) });
@@ -41,10 +52,10 @@ export function openServices(options: ServiceOptions = {}): SessionServices {
     ...(freeSpace ? { freeSpace } : {}),
     ...(options.asker ? { asker: options.asker } : {}),
     ...options.knowledge,
-    ended: () => guard.ended(),
+    ended: () => own.ended(),
     async [Symbol.asyncDispose]() {
       await Promise.all([jobs[Symbol.asyncDispose](), spare[Symbol.asyncDispose]()]);
-      await guard[Symbol.asyncDispose]();
+      await own[Symbol.asyncDispose]();
     },
   };
 }

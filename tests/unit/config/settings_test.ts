@@ -170,13 +170,13 @@ max_steps = 3
 [serve]
 token = "hush"
 `,
-    "project/reasonix.toml": 'agent.subagent_model = "b"\n',
+    "project/reasonix.toml": 'serve.auth_mode = "none"\n',
   });
   const loaded = await fixture.load();
   assertEquals(
     idleSettings(loaded).map((problem) => formatProblem(problem).replaceAll(/\S*\/(home|project)\//g, "")),
     [
-      "reasonix.toml:1:1: agent.subagent_model has no effect yet. Keep it for a later version, or remove it",
+      "reasonix.toml:1:1: serve has no effect yet. Keep it for a later version, or remove it",
       "config.toml:2:1: agent.planner_model has no effect yet. Keep it for a later version, or remove it",
       "config.toml:3:1: agent.memory_compiler has no effect. Remove it",
       "config.toml:5:1: serve has no effect yet. Keep it for a later version, or remove it",

@@ -34,11 +34,7 @@ function translated(foreign: Foreign): Translation {
     return pathRule(foreign);
   }
   if (tool === "WebFetch") return fetchRule(foreign);
-  if (tool === "Task" || tool === "Agent") {
-    return list === "allow"
-      ? { why: "there are no subagents yet" }
-      : { rule: "task", ...(inner === "*" ? {} : { note: "stricter: it names every subagent" }) };
-  }
+  if (tool === "Task" || tool === "Agent") return { rule: inner === "*" ? "Task" : `Task(${inner})` };
   if (inner === "*") return { rule: tool };
   if (list !== "allow") return { rule: tool, note: "stricter: it names every call of the tool" };
   if (tool === "Skill" && !/[*?:[{]/.test(inner)) return { rule: `Skill(${inner})` };

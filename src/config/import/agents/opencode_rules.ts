@@ -27,8 +27,8 @@ const SUBJECTS: Readonly<Record<string, string>> = {
   list: "ls",
   webfetch: "web_fetch",
   websearch: "web_search",
-  task: "task",
-  subagent: "task",
+  task: "Task",
+  subagent: "Task",
   skill: "skill",
 };
 

@@ -20,7 +20,6 @@ export const importReason = sentenceTeller({
   "there is no such tool": "没有这个工具",
   "there are no hooks yet": "还没有钩子",
   "there are no agents yet": "还没有子代理的定义",
-  "there are no subagents yet": "还没有子代理",
   "there are no commands of your own yet": "还不能在配置中自定义命令",
   "there are no notifications yet": "还没有通知",
   "there are no plugins of this kind": "没有这种插件",
@@ -92,7 +91,6 @@ export const importReason = sentenceTeller({
   "a * also matches / here, so it would allow more": "* 在这里也匹配 /，会允许得更多",
   "** says the same in both": "** 在两边意思相同",
   "a * would allow other hosts here": "* 在这里会允许其他主机",
-  "stricter: it names every subagent": "更严格：它指所有子代理",
   "stricter: it names every call of the tool": "更严格：它指该工具的所有调用",
   "stricter: it names every address": "更严格：它指所有地址",
   "stricter: a rule names one command of a line, here the first":

@@ -1,0 +1,215 @@
+import { StopReason, type TurnOutcome } from "../../agent/mod.ts";
+import {
+  errorMessage,
+  type Event,
+  isAbort,
+  type NewEventOf,
+  ReasonixError,
+  type Spending,
+  totalCost,
+} from "../../core/mod.ts";
+import type { AgentReport, AgentTask } from "../../tool/mod.ts";
+import { oneLine } from "../../util/terminal_text.ts";
+import type { Assembly } from "../assembly.ts";
+
+/** Room of an answer's last words in the event of its end. */
+const MAX_SUMMARY = 400;
+const MAX_PROGRESS = 160;
+
+/** What the one that began a task sees of it. */
+export interface AgentRunParts {
+  readonly id: string;
+  readonly agent: string;
+  readonly task: AgentTask;
+  /** Model of the run, where the agent has none of its own. */
+  readonly child: Assembly;
+  readonly record: (event: NewEventOf<"subagent.start" | "subagent.progress" | "subagent.end">) => void;
+  /** Waits until one more agent may work; what it returns lets the next one. */
+  readonly slot: (signal: AbortSignal) => Promise<() => void>;
+  /** Told of money as it is spent. */
+  readonly spend: (amount: number) => void;
+  /** What the model should know beside the answer. */
+  readonly notes: readonly string[];
+}
+
+/** One task that an agent works on: its events, what it has spent, and its report. */
+export class AgentRun {
+  readonly id: string;
+  readonly task: AgentTask;
+  /** Resolves when it is done and everything that it started has ended; never rejects. */
+  readonly ended: Promise<void>;
+  readonly #parts: AgentRunParts;
+  readonly #stop = new AbortController();
+  readonly #started = performance.now();
+  readonly #before: Spending;
+  #calls = 0;
+  #outcome: TurnOutcome | undefined;
+  #problem: string | undefined;
+  #end: AgentReport | undefined;
+  #seen = false;
+
+  /** Begins to work. */
+  constructor(parts: AgentRunParts) {
+    this.#parts = parts;
+    this.id = parts.id;
+    this.task = parts.task;
+    const { usage, costs, unpriced } = parts.child.controller.recorder.state;
+    this.#before = { usage, costs, unpriced };
+    this.ended = this.#run();
+  }
+
+  /** What was spent since it began. */
+  get spending(): Spending {
+    const { usage, costs, unpriced } = this.#parts.child.controller.recorder.state;
+    const before = this.#before;
+    const spent = (currency: string) => (costs[currency] ?? 0) - (before.costs[currency] ?? 0);
+    return {
+      usage: {
+        inputTokens: usage.inputTokens - before.usage.inputTokens,
+        cachedTokens: usage.cachedTokens - before.usage.cachedTokens,
+        outputTokens: usage.outputTokens - before.usage.outputTokens,
+        reasoningTokens: usage.reasoningTokens - before.usage.reasoningTokens,
+        cacheWriteTokens: (usage.cacheWriteTokens ?? 0) - (before.usage.cacheWriteTokens ?? 0),
+      },
+      costs: Object.fromEntries(Object.keys(costs).map((currency) => [currency, spent(currency)])),
+      unpriced: unpriced - before.unpriced,
+    };
+  }
+
+  get report(): AgentReport {
+    return this.#end ?? this.#report("running");
+  }
+
+  /** Whether the one that began it knows how it ended. */
+  get isSeen(): boolean {
+    return this.#seen;
+  }
+
+  /** The report, for the one that began it. */
+  seen(): AgentReport {
+    this.#seen ||= this.#end !== undefined;
+    return this.report;
+  }
+
+  stop(reason: unknown): void {
+    this.#stop.abort(reason);
+  }
+
+  async #run(): Promise<void> {
+    const { child, slot } = this.#parts;
+    let release: (() => void) | undefined;
+    try {
+      release = await slot(this.#stop.signal);
+      await this.#work();
+    } catch (error) {
+      this.#problem = problemOf(error);
+    }
+    await child[Symbol.asyncDispose]().catch((error) => this.#problem ??= errorMessage(error));
+    this.#end = this.#report(this.#state());
+    if (release) this.#recordEnd(this.#end);
+    release?.();
+  }
+
+  async #work(): Promise<void> {
+    const { child, task, id, agent } = this.#parts;
+    const { session, provider: { model } } = child;
+    this.#parts.record({
+      type: "subagent.start",
+      id,
+      agent,
+      session: session.id,
+      model: `${model.provider}/${model.id}`,
+      prompt: task.prompt,
+      callId: task.callId,
+      ...(task.description === undefined ? {} : { description: task.description }),
+      ...(task.background ? { background: true } : {}),
+      ...(task.resume === undefined ? {} : { resumed: true }),
+    });
+    const unsubscribe = child.controller.subscribe((event) => this.#watch(event));
+    try {
+      this.#outcome = await child.run(task.prompt, this.#stop.signal);
+    } finally {
+      unsubscribe();
+    }
+  }
+
+  #watch(event: Event): void {
+    if (event.type === "tool.start") {
+      this.#calls += 1;
+      this.#progress(event.title ?? event.call.name);
+    } else if (event.type === "subagent.progress") {
+      this.#progress(`${event.agent}: ${event.text}`);
+    } else if ((event.type === "message.end" || event.type === "subagent.end") && event.cost) {
+      this.#parts.spend(event.cost.amount);
+    }
+  }
+
+  #progress(text: string): void {
+    const { id, agent, record } = this.#parts;
+    record({
+      type: "subagent.progress",
+      id,
+      agent,
+      text: oneLine(text, MAX_PROGRESS),
+      calls: this.#calls,
+    });
+  }
+
+  #recordEnd({ state, problem, answer, steps, durationMs }: AgentReport): void {
+    const { id, agent, child, task, record } = this.#parts;
+    const { provider: { model } } = child;
+    const spending = this.spending;
+    const cost = totalCost(spending, model.price?.currency);
+    record({
+      type: "subagent.end",
+      id,
+      agent,
+      outcome: state === "running" ? "error" : state,
+      summary: oneLine(problem ?? answer, MAX_SUMMARY),
+      model: `${model.provider}/${model.id}`,
+      callId: task.callId,
+      steps,
+      usage: spending.usage,
+      ...(cost ? { cost } : {}),
+      durationMs,
+    });
+  }
+
+  #state(): "ok" | "error" | "aborted" {
+    if (this.#outcome?.reason === "done") return "ok";
+    const { signal } = this.#stop;
+    return signal.aborted && !(signal.reason instanceof StopReason && signal.reason.reason === "limit")
+      ? "aborted"
+      : "error";
+  }
+
+  #report(state: AgentReport["state"]): AgentReport {
+    const { agent, child, notes } = this.#parts;
+    const outcome = this.#outcome;
+    const { signal } = this.#stop;
+    const problem = signal.aborted
+      ? problemOf(signal.reason)
+      : outcome && outcome.reason !== "done"
+      ? outcome.detail ?? outcome.reason
+      : this.#problem;
+    const cost = totalCost(this.spending, child.provider.model.price?.currency);
+    const turn = child.controller.recorder.state.turns.at(-1);
+    return {
+      id: this.id,
+      agent,
+      state,
+      answer: outcome?.answer ?? turn?.answer ?? "",
+      ...(state !== "ok" && problem !== undefined ? { problem } : {}),
+      steps: outcome?.steps ?? this.#calls,
+      ...(cost ? { cost } : {}),
+      durationMs: outcome?.durationMs ?? Math.round(performance.now() - this.#started),
+      notes,
+    };
+  }
+}
+
+function problemOf(error: unknown): string {
+  if (isAbort(error)) return error instanceof StopReason ? error.detail : "stopped";
+  if (error instanceof ReasonixError && error.remedy) return `${error.message}; ${error.remedy}`;
+  return errorMessage(error);
+}

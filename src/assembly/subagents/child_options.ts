@@ -1,0 +1,171 @@
+import type { Config, LoadedConfig } from "../../config/mod.ts";
+import type { AgentDefinition } from "../../context/mod.ts";
+import type { PreparedCall } from "../../core/mod.ts";
+import type { Gate } from "../../permission/mod.ts";
+import { BUILTINS, type Tool } from "../../tool/mod.ts";
+import type { JoinedRun } from "../joined_run.ts";
+import type { AssemblyOptions } from "../run_options.ts";
+import type { RunPaths } from "../run_paths.ts";
+import { adaptedTools, inForeground } from "./adapted_tools.ts";
+import { askedBy } from "./asking.ts";
+import { agentModel } from "./child_model.ts";
+
+/** One task, with the agent that works on it. */
+export interface ChildTask {
+  readonly id: string;
+  readonly agent: AgentDefinition;
+  readonly readOnly: boolean;
+  /** Instructions beside the agent's own, such as those of a skill. */
+  readonly instructions?: string;
+  /** File of the session that goes on. */
+  readonly file?: string;
+  /** Works somewhere else than the run. */
+  readonly paths?: RunPaths;
+  /** Money that is left for it. */
+  readonly maxCost?: number;
+}
+
+/** Tools with which the run itself goes on: an agent has no plan to propose. */
+const OWN_TOOLS: ReadonlySet<string> = new Set(["exit_plan_mode", "complete_step", "submit"]);
+const TASK_TOOLS: ReadonlySet<string> = new Set(["task", "read_only_task", "task_output", "task_stop"]);
+
+/** Options of the run that an agent works in: the walls and rules of the one it works for, and no more. */
+export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
+  const { options, assembly, gate, tools } = run;
+  const { agent, id, readOnly } = task;
+  const { session, controller: { recorder }, inputs } = assembly;
+  const depth = (options.parent?.depth ?? 0) + 1;
+  const { reference } = agentModel(options.loaded, agent);
+  const offered = offeredTools(run, task, depth);
+  const adapted = adaptedTools(inputs);
+  const { continue: _c, resume: _r, copy: _k, record: _f, answerForm: _a, ...rest } = options;
+  const { planReviewer: _p, effort, permissionMode, ...kept } = rest;
+  const own = options.gate && readOnly ? { gate: readingOnly(options.gate) } : {};
+  return {
+    ...kept,
+    ...askedBy(agent.name, id, options),
+    ...own,
+    ...(reference === undefined && effort !== undefined ? { effort } : {}),
+    ...modelOf(run, reference),
+    paths: task.paths ?? options.paths,
+    loaded: { ...options.loaded, config: childConfig(options.loaded, task, { reference, offered }) },
+    sessionId: id,
+    inMemory: false,
+    tools: offered.own,
+    adaptedTools: readOnly ? { ...adapted, bash: inForeground } : adapted,
+    appendSystemPrompt: [options.appendSystemPrompt, addendum(task)].filter((text) => text).join("\n\n"),
+    ...(readOnly ? { permissionMode: "read-only" } : bounds(permissionMode)),
+    parent: {
+      link: { session: session.id, seq: recorder.state.lastSeq, agent: agent.name },
+      directory: agentsDirectory(run),
+      ...(task.file === undefined ? {} : { file: task.file }),
+      depth,
+      gate,
+      guard: tools.guard,
+      ...(task.paths ? {} : { host: tools.host }),
+    },
+  };
+}
+
+/** Plan mode binds by the gate of the run; that of an agent has no plan to wait for. */
+function bounds(mode: AssemblyOptions["permissionMode"]): Pick<AssemblyOptions, "permissionMode"> {
+  return mode === undefined || mode === "plan" ? {} : { permissionMode: mode };
+}
+
+/** Directory of the sessions of a run's agents. */
+export function agentsDirectory({ assembly: { session } }: Pick<JoinedRun, "assembly">): string {
+  return `${session.paths.dir}/agents`;
+}
+
+/** A program's own model, and one that plays a recording, is the same for all; others keep a state. */
+function modelOf({ options, assembly }: JoinedRun, reference: string | undefined) {
+  const { provider, loaded: { config } } = assembly;
+  const plays = config.providers.some(({ name, kind }) =>
+    name === provider.model.provider && kind === "replay"
+  );
+  return options.provider || (plays && reference === undefined)
+    ? { provider: options.provider ?? provider }
+    : {};
+}
+
+interface Offered {
+  /** Names of built-in tools. */
+  readonly builtin: readonly string[];
+  readonly own: readonly Tool[];
+}
+
+/** The tools of the run as far as the agent may have them. */
+function offeredTools({ registry, options, gate }: JoinedRun, task: ChildTask, depth: number): Offered {
+  const { agent, readOnly } = task;
+  const deep = depth >= options.loaded.config.agents.max_depth;
+  const builtins = new Set(BUILTINS.map(({ name }) => name));
+  const wanted = (name: string) =>
+    (agent.tools?.some((entry) => names(entry, name)) ?? true) &&
+    !agent.withoutTools?.some((entry) => names(entry, name)) && !(deep && TASK_TOOLS.has(name));
+  const reads = (tool: Tool) =>
+    tool.family === "Mcp" ? tool.readOnly && (gate.grants?.trusted.has(tool.name) ?? false) : tool.readOnly;
+  const all = registry.tools().filter((tool) => !OWN_TOOLS.has(tool.name) && wanted(tool.name));
+  return {
+    builtin: all.filter(({ name }) => builtins.has(name))
+      .filter((tool) => !readOnly || tool.readOnly || tool.name === "bash").map(({ name }) => name),
+    own: all.filter((tool) => !builtins.has(tool.name) && (!readOnly || reads(tool))),
+  };
+}
+
+/** Reports whether an entry of an agent's tools names a tool: by its name, or all of an MCP server. */
+function names(entry: string, tool: string): boolean {
+  return entry === tool || (entry.startsWith("mcp__") && tool.startsWith(`${entry.replace(/__\*?$/, "")}__`));
+}
+
+function childConfig(
+  { config }: LoadedConfig,
+  { agent, maxCost }: ChildTask,
+  { reference, offered }: { readonly reference: string | undefined; readonly offered: Offered },
+): Config {
+  const { agent: settings, permissions } = config;
+  return {
+    ...config,
+    ...(reference === undefined ? {} : { default_model: reference }),
+    agent: {
+      ...settings,
+      auto_plan: false,
+      ...(agent.maxSteps === undefined ? {} : { max_steps: agent.maxSteps }),
+      ...(agent.temperature === undefined ? {} : { temperature: agent.temperature }),
+      ...(maxCost === undefined ? {} : { max_cost: maxCost }),
+    },
+    tools: {
+      ...config.tools,
+      enabled: ["*", ...offered.builtin],
+      disabled: BUILTINS.map(({ name }) => name).filter((name) => !offered.builtin.includes(name)),
+    },
+    permissions: {
+      ...permissions,
+      ask: [...permissions.ask, ...agent.ask ?? []],
+      deny: [...permissions.deny, ...agent.deny ?? []],
+    },
+    // The servers of the run serve its agents, too.
+    plugins: [],
+  };
+}
+
+/** The part of the system prompt that tells an agent what it is. */
+function addendum({ agent, instructions, readOnly }: ChildTask): string {
+  const lines = [
+    `You are the agent "${agent.name}". Another agent gave you the task and reads nothing but your last message: ` +
+    "work on the task by yourself to its end, then answer with what was asked for, complete and without " +
+    "greetings.",
+    ...(readOnly ? ["You change nothing: only tools and commands that read run."] : []),
+    ...[agent.prompt, instructions ?? ""].filter((text) => text !== ""),
+  ];
+  return `# Your part\n\n${lines.join("\n\n")}`;
+}
+
+/** Something of an embedding program's own judges calls, as far as they only read. */
+function readingOnly(gate: Gate): Gate {
+  return {
+    check: (call: PreparedCall, signal) =>
+      call.readOnly
+        ? gate.check(call, signal)
+        : { decision: "deny", source: "mode", reason: "blocked: this agent only reads" },
+  };
+}

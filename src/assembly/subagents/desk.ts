@@ -1,0 +1,203 @@
+import { StopReason } from "../../agent/mod.ts";
+import type { AgentDefinition } from "../../context/mod.ts";
+import { errorMessage, ReasonixError } from "../../core/mod.ts";
+import { isFile } from "../../path/probe.ts";
+import { agentOfSession, newSessionId, SessionBusyError } from "../../session/mod.ts";
+import type { AgentPort, AgentReport, AgentTask } from "../../tool/mod.ts";
+import type { JoinedRun } from "../joined_run.ts";
+import { AgentRun } from "./agent_run.ts";
+import { agentsDirectory, childOptions, type ChildTask } from "./child_options.ts";
+import { agentModel } from "./child_model.ts";
+import { agentNamed } from "./known_agents.ts";
+import { Slots } from "./slots.ts";
+
+/** Opens the desk of a run, when its first task comes. */
+export function openDesk(run: JoinedRun): AgentDesk {
+  return new AgentDesk(run);
+}
+
+/** Gives tasks to other agents, keeps them within what the run has left, and ends them with it. */
+class AgentDesk implements AgentPort {
+  readonly #run: JoinedRun;
+  readonly #slots: Slots;
+  readonly #tasks = new Map<string, AgentRun>();
+  /** Those that have not ended. */
+  readonly #working = new Set<AgentRun>();
+  /** What those that have not ended have spent. */
+  #spending = 0;
+
+  constructor(run: JoinedRun) {
+    this.#run = run;
+    const { assembly, options } = run;
+    this.#slots = new Slots(options.loaded.config.agents.max_parallel);
+    assembly.controller.onInterrupt((reason) => this.#stopAll(reason));
+    assembly.onClose(() => this.#close());
+  }
+
+  async run(task: AgentTask, signal: AbortSignal): Promise<AgentReport | string> {
+    const found = await this.#childTask(task);
+    if (typeof found === "string") return found;
+    const run = await this.#begin(task, found);
+    if (typeof run === "string") return run;
+    if (!task.background) await ended(run, signal);
+    return run.report;
+  }
+
+  async output(id: string, milliseconds: number, signal: AbortSignal): Promise<AgentReport | string> {
+    const run = this.#tasks.get(id);
+    if (!run) return this.#unknown(id);
+    if (milliseconds > 0) await settled(run.ended, milliseconds, signal);
+    return run.seen();
+  }
+
+  async stop(id: string): Promise<AgentReport | string> {
+    const run = this.#tasks.get(id);
+    if (!run) return this.#unknown(id);
+    run.stop(new StopReason("interrupted", "Stopped by task_stop"));
+    await run.ended;
+    return run.seen();
+  }
+
+  #unknown(id: string): string {
+    const known = [...this.#tasks.keys()];
+    const there = known.length > 0 ? `; there are ${known.join(", ")}` : "";
+    return `There is no task "${id}" in this run${there}; task with resume goes on with an earlier one`;
+  }
+
+  /** Begins to work on a task; a string says why not. */
+  async #begin(task: AgentTask, child: ChildTask): Promise<AgentRun | string> {
+    const { assembly, assemble, options } = this.#run;
+    const { recorder } = assembly.controller;
+    const left = this.#costLeft();
+    if (left !== undefined && left <= 0) {
+      return "Nothing of the cost limit of the turn is left for another agent";
+    }
+    try {
+      const made = await assemble(
+        childOptions(this.#run, { ...child, ...(left === undefined ? {} : { maxCost: left }) }),
+      );
+      const { fellBack } = agentModel(options.loaded, child.agent);
+      if (fellBack !== undefined) {
+        void recorder.record({ type: "notice", level: "warning", code: "agents", text: fellBack });
+      }
+      const run = new AgentRun({
+        id: child.id,
+        agent: child.agent.name,
+        task,
+        child: made,
+        notes: fellBack === undefined ? [] : [fellBack],
+        record: (event) => void recorder.record(event),
+        slot: (signal) => this.#slots.take(signal),
+        spend: (amount) => this.#spend(amount),
+      });
+      this.#tasks.set(child.id, run);
+      this.#working.add(run);
+      void run.ended.then(() => this.#ended(run));
+      return run;
+    } catch (error) {
+      return startProblem(error);
+    }
+  }
+
+  #ended(run: AgentRun): void {
+    this.#working.delete(run);
+    const { spending, task, report } = run;
+    const { turnParts } = this.#run.assembly;
+    turnParts.spend(spending);
+    if (task.background && !run.isSeen) turnParts.tell(newsOf(report));
+    for (const amount of Object.values(spending.costs)) this.#spending -= amount;
+  }
+
+  /** Money that the turn has left, less what other agents have spent meanwhile; absent: no limit. */
+  #costLeft(): number | undefined {
+    const { assembly: { controller, turnParts }, options } = this.#run;
+    const { max_cost } = options.loaded.config.agent;
+    if (max_cost <= 0) return undefined;
+    const sum = (costs: Readonly<Record<string, number>>) =>
+      Object.values(costs).reduce((total, each) => total + each, 0);
+    return max_cost - (sum(controller.recorder.state.costs) - sum(turnParts.costsBefore)) - this.#spending;
+  }
+
+  /** All agents together stay within the limit. */
+  #spend(amount: number): void {
+    this.#spending += amount;
+    const left = this.#costLeft();
+    if (left === undefined || left > 0) return;
+    this.#stopAll(new StopReason("limit", "The cost limit of the turn is reached"));
+  }
+
+  #stopAll(reason: StopReason): void {
+    for (const run of this.#working) run.stop(reason);
+  }
+
+  async #close(): Promise<void> {
+    this.#stopAll(new StopReason("interrupted", "The session has ended"));
+    await Promise.all([...this.#working].map((run) => run.ended));
+  }
+
+  async #childTask(task: AgentTask): Promise<ChildTask | string> {
+    const { assembly: { inputs } } = this.#run;
+    const agent = await agentNamed(task.agent, inputs);
+    if (typeof agent === "string") return agent;
+    const readOnly = task.readOnly || agent.readOnly;
+    const instructions = await this.#instructions(agent);
+    if (instructions && "problem" in instructions) return instructions.problem;
+    const plain = { agent, readOnly, ...instructions };
+    if (task.resume === undefined) return { id: newSessionId(new Date()), ...plain };
+    const earlier = this.#earlier(task.resume, agent);
+    return typeof earlier === "string" ? earlier : { ...plain, ...earlier };
+  }
+
+  /** The instructions of the skill that an agent follows. */
+  async #instructions({ skill }: AgentDefinition) {
+    const { skills } = this.#run.assembly.inputs;
+    if (skill === undefined || !skills) return undefined;
+    const activated = await skills.activate(skill);
+    return typeof activated === "string" ? { problem: activated } : { instructions: activated.content };
+  }
+
+  /** The session of an earlier task of the same agent. */
+  #earlier(id: string, { name }: AgentDefinition): { readonly id: string; readonly file: string } | string {
+    const file = `${agentsDirectory(this.#run)}/${id}.jsonl`;
+    if (!/^[\w-]+$/.test(id) || !isFile(file)) return `There is no earlier task "${id}" of this session`;
+    if ([...this.#working].some((run) => run.id === id)) {
+      return `Task ${id} is still being worked on; see task_output, or stop it first`;
+    }
+    const its = agentOfSession(file);
+    return its === name ? { id, file } : `Task ${id} was given to ${its ?? "another agent"}: name that agent`;
+  }
+}
+
+/** Waits for the end of a task, which an abort stops. */
+async function ended(run: AgentRun, signal: AbortSignal): Promise<void> {
+  const stop = () => run.stop(signal.reason);
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  await run.ended;
+  signal.removeEventListener("abort", stop);
+  signal.throwIfAborted();
+}
+
+function startProblem(error: unknown): string {
+  if (error instanceof SessionBusyError) return `Another program is working on this task: ${error.message}`;
+  if (error instanceof ReasonixError) {
+    return `Cannot begin: ${error.message}${error.remedy ? `; ${error.remedy}` : ""}`;
+  }
+  return `Cannot begin: ${errorMessage(error)}`;
+}
+
+/** What the model is told of a task in the background that has ended. */
+function newsOf({ id, agent, state, problem }: AgentReport): string {
+  const how = state === "ok" ? "is done" : `did not finish: ${problem ?? state}`;
+  return `<task id="${id}">\nThe agent ${agent} ${how}. task_output tells what it answered.\n</task>`;
+}
+
+/** Waits for the end, at most so long. */
+async function settled(ended: Promise<void>, milliseconds: number, signal: AbortSignal): Promise<void> {
+  const over = Promise.withResolvers<void>();
+  const timer = setTimeout(over.resolve, milliseconds);
+  signal.addEventListener("abort", () => over.resolve(), { once: true });
+  await Promise.race([ended, over.promise]);
+  clearTimeout(timer);
+  signal.throwIfAborted();
+}

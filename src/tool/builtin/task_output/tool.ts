@@ -1,0 +1,20 @@
+import { defineBuiltin } from "../../builtin_tool.ts";
+import description from "./description.md" with { type: "text" };
+
+export const TASK_OUTPUT = defineBuiltin({
+  name: "task_output",
+  description,
+  schema: {
+    type: "object",
+    properties: {
+      id: { type: "string" },
+      wait_seconds: { type: "integer", minimum: 0, maximum: 300, description: "Wait so long for its end" },
+    },
+    required: ["id"],
+    additionalProperties: false,
+  },
+  readOnly: true,
+  title: ({ id }) => `answer of task ${id}`,
+  synonyms: { task_id: "id", wait: "wait_seconds", block: null },
+  load: async () => (await import("../../agents/task_tools.ts")).taskOutput,
+});

@@ -1,0 +1,47 @@
+import { agentOf, startAgentServer, userTexts } from "../support/agents_stage.ts";
+import { assert, assertEquals } from "../support/assert.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+
+/** Lines of `--output-format jsonl`. */
+// deno-lint-ignore no-explicit-any
+function eventsOf(stdout: string): any[] {
+  return stdout.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
+}
+
+Deno.test("an agent works on a task in a session of its own and its answer comes back", async () => {
+  await using server = startAgentServer({
+    main: [
+      {
+        calls: [{
+          name: "task",
+          args: { agent: "explore", prompt: "find the alpha", description: "find alpha" },
+        }],
+      },
+      { text: "It is in a.txt" },
+    ],
+    alpha: [
+      { calls: [{ name: "grep", args: { pattern: "needle" } }] },
+      { text: "a.txt:1 has the needle" },
+    ],
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write("a.txt", "needle\n");
+  const { code, stdout, stderr } = await world.run(["run", "--output-format", "jsonl", "where is it?"]);
+  assertEquals(code, 0, stderr);
+  const events = eventsOf(stdout);
+  const start = events.find(({ type }) => type === "subagent.start");
+  assertEquals([start.agent, start.description, start.prompt], ["explore", "find alpha", "find the alpha"]);
+  const end = events.find(({ type }) => type === "subagent.end");
+  assertEquals([end.outcome, end.steps, end.usage.inputTokens], ["ok", 1, 20]);
+  const result = events.find(({ type }) => type === "tool.end");
+  assert(result.content.startsWith("a.txt:1 has the needle\n[explore · 1 step · "), result.content);
+  // The turn has paid for both conversations.
+  assertEquals(events.findLast(({ type }) => type === "turn.end").usage.inputTokens, 40);
+  const child = server.requests.find((request) => agentOf(request) === "explore");
+  assertEquals(userTexts(child!).at(-1), "find the alpha");
+  const names = child?.json.tools.map((tool: { function: { name: string } }) => tool.function.name);
+  assert(names.includes("grep") && !names.includes("edit_file") && !names.includes("task"), names.join());
+  // The user's list of sessions has one of theirs.
+  const list = await world.run(["session", "list", "--json"]);
+  assertEquals(JSON.parse(list.stdout).length, 1, list.stdout);
+});
