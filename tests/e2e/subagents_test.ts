@@ -38,7 +38,7 @@ Deno.test("an agent works on a task in a session of its own and its answer comes
   // The turn has paid for both conversations.
   assertEquals(events.findLast(({ type }) => type === "turn.end").usage.inputTokens, 40);
   const child = server.requests.find((request) => agentOf(request) === "explore");
-  assertEquals(userTexts(child!).at(-1), "find the alpha");
+  assertEquals(child && userTexts(child).at(-1), "find the alpha");
   const names = child?.json.tools.map((tool: { function: { name: string } }) => tool.function.name);
   assert(names.includes("grep") && !names.includes("edit_file") && !names.includes("task"), names.join());
   // The user's list of sessions has one of theirs.
