@@ -24,6 +24,7 @@ const CHAT_FLAGS: FlagParametersForType<ChatFlags, CliContext> = {
     brief: "Who approves: you (ask), rules (auto), nobody (yolo)",
   },
   permissionMode: RUN_FLAGS.permissionMode,
+  autoPlan: RUN_FLAGS.autoPlan,
   allowedTools: RUN_FLAGS.allowedTools,
   disallowedTools: RUN_FLAGS.disallowedTools,
   writes: RUN_FLAGS.writes,

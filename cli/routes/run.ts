@@ -153,6 +153,13 @@ export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     withNegated: false,
     brief: "Pieces of messages in stream-json",
   },
+  planThenRun: {
+    kind: "boolean",
+    optional: true,
+    withNegated: false,
+    brief: "Plan first; ask on a terminal, then carry it out",
+  },
+  autoPlan: { kind: "boolean", optional: true, brief: "Whether complex tasks begin with a plan" },
   stream: { kind: "boolean", optional: true, withNegated: false, brief: "All the model writes, as it comes" },
 };
 

@@ -33,6 +33,7 @@ export const COMMANDS = {
   status: { whileWorking: true, load: () => import("./builtin/reports/status.ts") },
   model: { aliases: ["models"], load: () => import("./builtin/settings/model.ts") },
   effort: { load: () => import("./builtin/settings/effort.ts") },
+  plan: { load: () => import("./builtin/tasks/plan_mode.ts") },
   mode: { whileWorking: true, load: () => import("./builtin/settings/mode.ts") },
   permissions: { load: () => import("./builtin/settings/permissions.ts") },
   sandbox: { whileWorking: true, load: () => import("./builtin/reports/sandbox.ts") },

@@ -4,4 +4,4 @@ export const FRONTENDS = {
   repl: () => import("./repl/mod.ts"),
 };
 export type { PrinterOptions } from "./print/mod.ts";
-export type { ApprovalLines, Person } from "./repl/mod.ts";
+export type { ApprovalLines, Person, QuestionInLines } from "./repl/mod.ts";

@@ -1,5 +1,11 @@
 /** Readers of events and what they share. */
-export { type ApprovalLines, FRONTENDS, type Person, type PrinterOptions } from "./frontends.ts";
+export {
+  type ApprovalLines,
+  FRONTENDS,
+  type Person,
+  type PrinterOptions,
+  type QuestionInLines,
+} from "./frontends.ts";
 export { Output } from "./output.ts";
 export {
   argumentsOf,

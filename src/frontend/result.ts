@@ -48,6 +48,8 @@ export interface RunResult {
   readonly priceDate?: string;
   /** Money of several requests where `cost` cannot tell it: in several currencies, or in part unknown. */
   readonly partialCost?: Pick<Spending, "costs" | "unpriced">;
+  /** The latest plan of the run, and its file. */
+  readonly plan?: { readonly text: string; readonly state: string; readonly file?: string };
   /** Calls that were refused, in order. */
   readonly refusals: readonly Refusal[];
 }
@@ -89,6 +91,7 @@ export function resultObject(result: RunResult): Record<string, unknown> {
     ...(result.structured === undefined ? {} : { structured_output: result.structured }),
     ...(result.detail === undefined ? {} : { error: result.detail }),
     ...(result.remedy === undefined ? {} : { remedy: result.remedy }),
+    ...(result.plan ? planFields(result.plan) : {}),
     session_id: result.session ?? null,
     model: result.model ?? null,
     num_turns: result.replies,
@@ -111,6 +114,10 @@ export function resultObject(result: RunResult): Record<string, unknown> {
       reason,
     })),
   };
+}
+
+function planFields({ text, state, file }: NonNullable<RunResult["plan"]>): Record<string, unknown> {
+  return { plan: text, plan_state: state, ...(file === undefined ? {} : { plan_file: file }) };
 }
 
 /** The arguments of a call as an object, whatever the model wrote. */

@@ -6,6 +6,6 @@ export { cacheShare, grouped, lineFigures, moneyFigure, tokenFigures } from "./f
 export { loadMarkdown, type MarkdownRenderer } from "./markdown.ts";
 export { type Block, MarkdownBlocks } from "./markdown_blocks.ts";
 export { type Palette, palette, ThemedPalette, wantsColour, wantsLinks } from "./palette.ts";
-export { noticeText, Refusals } from "./refusals.ts";
+export { noticeText, planText, Refusals } from "./refusals.ts";
 export type { Theme } from "./themes.ts";
 export { type MeasureWidth, roughWidth, StreamWrap, wrapText } from "./wrap.ts";

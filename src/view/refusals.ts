@@ -31,3 +31,28 @@ interface Reasons {
 export function noticeText({ text, said, confinement }: EventOf<"notice">, texts: Reasons): string {
   return texts.confinement(confinement, texts.said(said, text));
 }
+
+/** Words about what became of a plan. */
+interface PlanWords {
+  readonly proposed: string;
+  readonly saved: (file: string) => string;
+  readonly approved: string;
+  readonly approvedByFlag: string;
+  readonly revised: (note: string) => string;
+  readonly rejected: string;
+  readonly finished: string;
+}
+
+/** Says in one line what became of a plan. */
+export function planText({ state, file, note = "", by }: EventOf<"plan.change">, words: PlanWords): string {
+  switch (state) {
+    case "proposed":
+      return file === undefined ? words.proposed : words.saved(file);
+    case "approved":
+      return by === "flag" ? words.approvedByFlag : words.approved;
+    case "revised":
+      return words.revised(note);
+    default:
+      return words[state];
+  }
+}

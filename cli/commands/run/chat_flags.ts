@@ -12,6 +12,7 @@ type RunOnly =
   | "onAsk"
   | "outputFormat"
   | "permissionPromptTool"
+  | "planThenRun"
   | "preferModel"
   | "quiet"
   | "stream"

@@ -55,6 +55,9 @@ export interface RunFlags extends Omit<RunOptions, "permissionMode" | "approvalM
   readonly quiet?: boolean;
   readonly verbose?: boolean;
   readonly stream?: boolean;
+  /** Begins in plan mode; then the plan is carried out. */
+  readonly planThenRun?: boolean;
+  readonly autoPlan?: boolean;
   readonly includePartialMessages?: boolean;
 }
 
@@ -148,6 +151,7 @@ function flagLayer(paths: RunPaths, flags: ConfigFlags): ConfigInput {
     ...(maxSteps === undefined ? {} : { max_steps: maxSteps }),
     ...(flags.timeLimit === undefined ? {} : { time_limit_seconds: flags.timeLimit }),
     ...(maxCost === undefined ? {} : { max_cost: maxCost }),
+    ...(flags.autoPlan === undefined ? {} : { auto_plan: flags.autoPlan }),
     ...(flags.systemPromptFile === undefined ? {} : { system_prompt_file: flags.systemPromptFile }),
     ...(flags.systemPrompt === undefined
       ? {}

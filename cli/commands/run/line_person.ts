@@ -1,13 +1,15 @@
+import type { PlanAnswer, PlanProposal, PlanReviewer } from "../../../src/assembly/mod.ts";
 import type { Choice } from "../../../src/command/mod.ts";
 import type { ApprovalAnswer } from "../../../src/core/mod.ts";
-import type { ApprovalLines, Person } from "../../../src/frontend/mod.ts";
+import type { ApprovalLines, Person, QuestionInLines } from "../../../src/frontend/mod.ts";
 import type { Texts } from "../../../src/i18n/mod.ts";
 import type { ApprovalRequest } from "../../../src/permission/mod.ts";
 import type { Question } from "../../../src/tool/mod.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { LineReader } from "../../terminal/line_reader.ts";
 
-type WrittenEntry = Extract<ApprovalLines["entries"][number], { readonly write: unknown }>;
+type Entry<T> = QuestionInLines<T>["entries"][number];
+type WrittenEntry<T> = Extract<Entry<T>, { readonly write: unknown }>;
 
 export interface LinePersonOptions {
   readonly lines: LineReader;
@@ -15,14 +17,17 @@ export interface LinePersonOptions {
   /** Shows lines to the person, apart from answers. */
   readonly write: (text: string) => void | Promise<void>;
   readonly speak: Person["speak"];
-  /** What an approval says, and its answers. */
-  readonly approval: (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalLines>;
+  /** What an approval says, and its answers. Absent: calls are none of the person's concern. */
+  readonly approval?: (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalLines>;
+  /** The same of a plan. */
+  readonly plan: (proposal: PlanProposal) => Promise<QuestionInLines<PlanAnswer | "leave">>;
   /** Stops the turn. */
   readonly stop: () => void;
 }
 
 /** A person who reads lines and types numbers. */
 export class LinePerson {
+  readonly planReviewer: PlanReviewer = { review: (proposal, signal) => this.#review(proposal, signal) };
   readonly #options: LinePersonOptions;
 
   constructor(options: LinePersonOptions) {
@@ -31,12 +36,15 @@ export class LinePerson {
 
   /** With somebody at the keyboard, or with nobody who could answer. */
   asPerson(attended: boolean): Person {
-    const { speak, write } = this.#options;
+    const { approval, speak, write } = this.#options;
     const person: Person = { speak, say: (text) => void write(`${terminalSafe(text)}\n`) };
     if (!attended) return person;
     return {
       ...person,
-      approver: { ask: (request, signal) => this.#approve(request, signal) },
+      ...(approval
+        ? { approver: { ask: (request, signal) => this.#approve(approval(request, signal), signal) } }
+        : {}),
+      planReviewer: this.planReviewer,
       asker: { ask: (questions, signal) => this.#ask(questions, signal) },
       trust: async (lines, details) => {
         const chat = this.#options.texts();
@@ -82,19 +90,32 @@ export class LinePerson {
     return (await lines.next())?.trim() ?? "";
   }
 
-  async #approve(request: ApprovalRequest, signal: AbortSignal): Promise<ApprovalAnswer> {
-    const { approval, stop } = this.#options;
-    const { text, entries } = await approval(request, signal);
-    const number = Number(await this.#answer(text, entries));
-    const entry = Number.isInteger(number) ? entries[number - 1] : undefined;
-    const answer = entry && ("write" in entry ? await this.#written(entry) : entry.value);
-    if (signal.aborted) stop();
+  async #approve(question: Promise<ApprovalLines>, signal: AbortSignal): Promise<ApprovalAnswer> {
+    const answer = await this.#chosen(await question);
+    if (signal.aborted) this.#options.stop();
     signal.throwIfAborted();
     return answer ?? { allow: false, scope: "once" };
   }
 
+  async #review(proposal: PlanProposal, signal: AbortSignal): Promise<PlanAnswer | undefined> {
+    const { plan, write } = this.#options;
+    // On a terminal it was printed as what the model says.
+    if (!Deno.stdout.isTerminal()) await write(`${terminalSafe(proposal.plan)}\n\n`);
+    const answer = await this.#chosen(await plan(proposal));
+    if (signal.aborted) this.#options.stop();
+    signal.throwIfAborted();
+    return answer === "leave" ? undefined : answer;
+  }
+
+  /** What the person chooses or writes; undefined when they gave no number of the list, or wrote nothing. */
+  async #chosen<T>({ text, entries }: QuestionInLines<T>): Promise<T | undefined> {
+    const number = Number(await this.#answer(text, entries));
+    const entry = Number.isInteger(number) ? entries[number - 1] : undefined;
+    return entry && ("write" in entry ? await this.#written(entry) : entry.value);
+  }
+
   /** An answer in the person's own words; undefined when they wrote none. */
-  async #written(entry: WrittenEntry): Promise<ApprovalAnswer | undefined> {
+  async #written<T>(entry: WrittenEntry<T>): Promise<T | undefined> {
     const { label, initial, check, write } = entry;
     for (;;) {
       const text = await this.prompt(`${label}${initial === undefined ? "" : ` (${initial})`}:`);

@@ -15,6 +15,8 @@ export class Metrics {
   /** Time spent waiting for the model. */
   modelMs = 0;
   readonly refusals: Refusal[] = [];
+  /** The latest plan that was proposed or changed. */
+  plan: RunResult["plan"];
   readonly #calls = new Map<string, ToolCall>();
   readonly #tools = new Map<string, ToolCount>();
   readonly #started = performance.now();
@@ -51,6 +53,13 @@ export class Metrics {
       case "message.delta":
         this.#firstTextMs ??= performance.now() - this.#started;
         return;
+      case "plan.change": {
+        const { text = "", file } = this.plan ?? {};
+        const now = { text: event.plan ?? text, state: event.state };
+        const saved = event.file ?? file;
+        this.plan = saved === undefined ? now : { ...now, file: saved };
+        return;
+      }
       case "tool.start":
         this.#calls.set(event.call.id, event.call);
         return;

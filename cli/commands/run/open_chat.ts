@@ -61,6 +61,7 @@ export function chatOpener(
         ...request,
         ...(flags.permissionMode === "dontAsk" || !person.approver ? {} : { approver: person.approver }),
         ...(person.asker ? { asker: person.asker } : {}),
+        ...(person.planReviewer ? { planReviewer: person.planReviewer } : {}),
         ...(approvalMode === undefined ? {} : { approvalMode }),
         // Somebody who types waits for no server; lines of a script would go without its tools.
         waitForPlugins: !Deno.stdin.isTerminal(),

@@ -43,6 +43,7 @@ export function resultOf(
     modelMs: metrics.modelMs,
     usage: outcome.usage,
     refusals: metrics.refusals,
+    ...(metrics.plan ? { plan: metrics.plan } : {}),
     ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
     ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
     ...(outcome.said ? { said: outcome.said } : {}),

@@ -73,7 +73,10 @@ async function runTask(
   const usesEnvironment = await requireProvider(loaded, speech.locale);
   if (usesEnvironment !== undefined) tell(usesEnvironment);
   const schema = await answerSchemaOf(flags);
-  const assembly = await assemble({ ...runOptions(flags), answerForm: schema, paths, loaded });
+  const plans = flags.planThenRun || loaded.config.agent.auto_plan
+    ? await (await import("./plan/plan_options.ts")).planOptions(flags, speech, signal)
+    : {};
+  const assembly = await assemble({ ...runOptions(flags), ...plans, answerForm: schema, paths, loaded });
   assembly.controller.subscribe((event) => metrics.event(event));
   assembly.controller.subscribe((event) => printer.event(event));
   try {

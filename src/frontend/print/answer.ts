@@ -133,6 +133,12 @@ export class AnswerOutput {
     return this.streams ? this.#view.end() : "";
   }
 
+  /** Returns what is to be written of a text that came by no message, such as a plan. */
+  async beside(text: string): Promise<string> {
+    if (!this.streams || text === "" || text.trim() === this.#last.trim()) return "";
+    return await this.push(text) + await this.end(text);
+  }
+
   /** A turn has this answer, which need not be the text of a message: a tool can hand one in. */
   turnEnded(answer: string): void {
     this.#unwritten = answer !== this.#last;

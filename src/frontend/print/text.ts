@@ -11,6 +11,7 @@ import {
   noticeText,
   type Palette,
   palette,
+  planText,
   Refusals,
   StreamWrap,
   wrapText,
@@ -127,6 +128,8 @@ export class TextPrinter implements Printer {
       }
       case "approval.decision":
         return this.#refusals.note(event);
+      case "plan.change":
+        return this.#plan(event);
       case "turn.end":
         this.#waiting?.end();
         this.#live?.hide();
@@ -147,6 +150,12 @@ export class TextPrinter implements Printer {
     if (result.exit !== "done") await this.#err(failureText(result, this.#texts, this.#view));
     await this.#options.out.flush();
     await this.#options.err.flush();
+  }
+
+  /** A plan is shown like an answer, and where it is kept. */
+  async #plan(event: EventOf<"plan.change">): Promise<void> {
+    await this.#text(await this.#answer.beside(event.plan ?? ""));
+    await this.#note(`· ${planText(event, this.#texts.plan)}`, WHOLE);
   }
 
   #delta(event: EventOf<"message.delta">): void | Promise<void> {

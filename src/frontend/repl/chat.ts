@@ -209,6 +209,7 @@ export class Chat {
     if (!isShown) this.#transcript.resume(assembly.session.state);
     this.#transcript.watch(assembly);
     this.#layout.status.show(assembly, () => this.#screen.refresh());
+    this.#submissions.opened(assembly);
   }
 
   #input(event: InputEvent): void {

@@ -5,14 +5,15 @@ import { palette } from "../../view/mod.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 import { ChatTexts } from "./chat_texts.ts";
 import { Looks, type LooksOptions } from "./looks.ts";
-import type { ApprovalLines } from "./overlay/approval/approval.ts";
+import type { PlanAnswer, PlanProposal } from "../../assembly/mod.ts";
+import type { ApprovalLines, QuestionInLines } from "./overlay/approval/approval.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
 export { carryOut } from "./carry_out.ts";
 export { ChatTexts } from "./chat_texts.ts";
 export { ServerNews } from "../server_news.ts";
 export { SessionHost } from "./session_host.ts";
-export type { ApprovalLines } from "./overlay/approval/approval.ts";
+export type { ApprovalLines, QuestionInLines } from "./overlay/approval/approval.ts";
 export { ChatLeft, type Person } from "./person.ts";
 
 /** An approval in plain lines, without colours; `columns` is their width. */
@@ -25,6 +26,16 @@ export async function approvalLines(
   const [texts, reasons] = await Promise.all([loadTexts("overlay", locale), loadTexts("reasons", locale)]);
   const style = { palette: palette(false), texts, reasons, changed() {} };
   return await approvalInLines(request, style, signal, columns);
+}
+
+/** The question about a plan in plain lines. */
+export async function planLines(
+  proposal: PlanProposal,
+  locale: Locale,
+): Promise<QuestionInLines<PlanAnswer | "leave">> {
+  const { planEntries, planTitle } = await import("./overlay/plan_question.ts");
+  const { plan } = await loadTexts("overlay", locale);
+  return { text: planTitle(proposal, plan), entries: planEntries(plan) };
 }
 
 export interface RunChatOptions extends Omit<ChatOptions, "terminal" | "texts" | "looks">, LooksOptions {

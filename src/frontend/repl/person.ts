@@ -1,3 +1,4 @@
+import type { PlanReviewer } from "../../assembly/mod.ts";
 import type { CommandHost } from "../../command/mod.ts";
 import type { ApprovalAnswer } from "../../core/mod.ts";
 import type { Locale } from "../../i18n/mod.ts";
@@ -14,6 +15,7 @@ export interface Person {
   /** Absent: nobody is there to be asked. */
   readonly approver?: Approver;
   readonly asker?: Asker;
+  readonly planReviewer?: PlanReviewer;
   /** Asks whether what a project brings may be used as it is now; every line says one thing. */
   readonly trust?: (lines: readonly string[], details: string) => Promise<"trust" | "ignore">;
   /** Asks whether to go on in a copy of a session that another program has open. */
@@ -38,6 +40,7 @@ export interface ChatPersonOptions extends Pick<CommandHost, "say"> {
 export class ChatPerson implements Person {
   readonly approver: Approver = { ask: (request, signal) => this.#approve(request, signal) };
   readonly asker: Asker;
+  readonly planReviewer: PlanReviewer;
   readonly trust: NonNullable<Person["trust"]>;
   readonly copy: NonNullable<Person["copy"]>;
   readonly lend: ChatPersonOptions["lend"];
@@ -48,6 +51,7 @@ export class ChatPerson implements Person {
     const { dialogs, lend, say, texts } = options;
     this.#options = options;
     this.asker = { ask: (questions, signal) => dialogs.ask(questions, signal) };
+    this.planReviewer = { review: (proposal, signal) => dialogs.plan(proposal, signal) };
     this.trust = (lines, details) => dialogs.trust(lines, details);
     this.copy = ({ pid }) => dialogs.confirm(texts.chat.busy(pid), { text: texts.chat.busyCopy });
     this.lend = lend;

@@ -66,8 +66,8 @@ export class SessionHost {
       if (same) this.#reopenLater(old.session.id);
       throw error;
     });
-    // How far the user let the agent go does not end with a session.
-    if (old) await next.modes.setPermission(old.modes.permission);
+    // How far the user let the agent go does not end with a session; one with a plan goes on with that.
+    if (old && next.modes.collaboration !== "plan") await next.modes.setPermission(old.modes.permission);
     this.#chosen = {
       ...(model === undefined ? {} : { model }),
       ...(offered === undefined ? {} : { offered }),

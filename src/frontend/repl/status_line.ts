@@ -67,7 +67,7 @@ export class StatusLine {
     const texts = this.#texts();
     const { warning } = this.#palette;
     const { state } = assembly.controller.recorder;
-    const { approval, permission } = assembly.modes;
+    const { approval, approvedPlan, permission } = assembly.modes;
     const place = baseName(assembly.cwd) || assembly.cwd;
     const branch = this.#branch === undefined ? "" : ` (${oneLine(this.#branch, 40)})`;
     return [
@@ -78,6 +78,7 @@ export class StatusLine {
         rank: 1,
         ...(permission === "danger-full-access" ? { colour: warning } : {}),
       },
+      { text: approvedPlan ? texts.planApproved : "", rank: 1 },
       { text: oneLine(place, 40) + branch, rank: 4 },
       ...this.#context(assembly),
       { text: moneyFigure(state) ?? "", rank: 3 },

@@ -63,6 +63,14 @@ export class Submissions {
     this.#options.changed();
   }
 
+  /** A session goes on: a plan that waits in it is asked about, unless something else was said first. */
+  opened({ session: { state: { plan } }, modes }: Assembly): void {
+    const waits = plan?.state === "proposed" && modes.collaboration === "plan";
+    if (waits && !this.queue.busy && this.queue.waiting.length === 0) {
+      this.queue.add({ text: "/plan", steer: false });
+    }
+  }
+
   /** A message is being written: what it will need is made ready, once. */
   warm(): void {
     if (this.#warm) return;

@@ -45,6 +45,8 @@ export const texts = {
   /** The line below the composer. */
   statusLine: {
     modes: { ask: "ask", auto: "auto", yolo: "yolo" },
+    /** An approved plan is being carried out. */
+    planApproved: "plan approved",
     permissions: {
       "read-only": "read-only",
       "plan": "plan",

@@ -66,6 +66,21 @@ export const texts = {
     writeIt: "Write it",
   },
 
+  plan: {
+    title: "Carry out this plan?",
+    isAbove: (file: string) => `It is above in full, and in ${file}`,
+    readTitle: "The plan",
+    yes: "Yes; nothing is asked until this turn is over",
+    edits: "Yes, and file changes are not asked about afterwards either",
+    asking: "Yes, but ask me as before",
+    change: "Yes, with changes of mine",
+    look: "Read it here",
+    note: "No, change it: tell the model how",
+    revise: "Say what to change",
+    empty: "The plan is empty",
+    leave: "Not yet; stay in plan mode",
+  },
+
   sessions: {
     title: (count: number) => `Go on with which session? ${count} of this directory`,
     titleAll: (count: number) => `Go on with which session? ${count} of all directories`,

@@ -22,6 +22,17 @@ export const texts = {
       `MCP server ${name} works again: ${tools} ${tools === 1 ? "tool" : "tools"}`,
   },
 
+  /** What became of a plan. */
+  plan: {
+    proposed: "a plan was proposed",
+    saved: (file: string) => `the plan is saved in ${file}`,
+    approved: "the plan is approved",
+    approvedByFlag: "the plan is approved, as the command line says",
+    revised: (note: string) => `the plan is to be changed: ${note}`,
+    rejected: "the plan is dropped",
+    finished: "the plan is carried out",
+  },
+
   skipped: (summary: string) => `skipped: ${summary}`,
   blocked: (summary: string) => `blocked: ${summary}`,
   stopped: (summary: string) => `stopped: ${summary}`,

@@ -40,6 +40,32 @@ export const texts = {
   reallyYolo: "Approve everything that no rule denies, for the rest of this session?\n" +
     "Destructive commands are still asked about, and commands stay in the jail.",
 
+  plan: {
+    on: "Plan mode is on: nothing changes until you approve a plan. Say what to do",
+    off: "Plan mode is off",
+    wasOff: "Plan mode is off already",
+    states: {
+      proposed: "waits for you: `/plan approve`, `/plan` asks again, or write what to change",
+      approved: "approved, and not finished",
+      revised: "to be changed",
+      rejected: "dropped",
+      finished: "carried out",
+    },
+    shown: (state: string, file: string) => `Plan: ${state}${file === "" ? "" : `\n\nSaved in ${file}`}`,
+    none: "Cannot show a plan: this session has none yet",
+    noneToApprove: "Cannot approve a plan: none was proposed",
+    proposeFirst: "say what to do in plan mode: /plan TASK",
+    how: {
+      edits: "file changes are not asked about afterwards either",
+      ask: "calls are asked about as before",
+    },
+    words: {
+      show: "the latest plan and what became of it",
+      off: "leave plan mode; a plan that waits is dropped",
+      approve: "carry out the plan that waits, or the last answer as one",
+    },
+  },
+
   which: {
     allow: "a rule of what runs without a question",
     ask: "a rule of what is asked about each time",

@@ -44,6 +44,7 @@ export const texts: typeof en = {
 
   statusLine: {
     modes: { ask: "询问", auto: "自动", yolo: "全部放行" },
+    planApproved: "正在执行计划",
     permissions: {
       "read-only": "只读",
       "plan": "计划",

@@ -58,6 +58,21 @@ export const texts: typeof en = {
     writeIt: "填写",
   },
 
+  plan: {
+    title: "执行这个计划吗？",
+    isAbove: (file) => `完整内容在上方，也保存在 ${file}`,
+    readTitle: "计划",
+    yes: "执行；本轮结束前不再询问",
+    edits: "执行；之后修改文件也不再询问",
+    asking: "执行，但仍像之前一样询问我",
+    change: "按我修改后的计划执行",
+    look: "在这里阅读",
+    note: "不执行，告诉模型怎样修改",
+    revise: "请写明要修改什么",
+    empty: "计划是空的",
+    leave: "暂不决定，留在计划模式",
+  },
+
   sessions: {
     title: (count) => `继续哪个会话？本目录共 ${count} 个`,
     titleAll: (count) => `继续哪个会话？所有目录共 ${count} 个`,

@@ -22,6 +22,16 @@ export const texts: typeof en = {
     back: (name, tools) => `MCP 服务器 ${name} 已恢复：${tools} 个工具`,
   },
 
+  plan: {
+    proposed: "模型提出了一个计划",
+    saved: (file) => `计划保存在 ${file}`,
+    approved: "计划已批准",
+    approvedByFlag: "计划已按命令行的要求批准",
+    revised: (note) => `计划需要修改：${note}`,
+    rejected: "计划已放弃",
+    finished: "计划已执行完毕",
+  },
+
   skipped: (summary) => `已跳过：${summary}`,
   blocked: (summary) => `已拦截：${summary}`,
   stopped: (summary) => `已停止：${summary}`,

@@ -37,6 +37,29 @@ export const texts: typeof en = {
   modesAre: (names) => `可用：${names}`,
   reallyYolo: "在本会话余下的时间里，凡规则未禁止的都自动批准？\n破坏性命令仍会询问，命令仍在沙箱中运行。",
 
+  plan: {
+    on: "计划模式已开启：批准计划之前不会有任何改动。请写下任务",
+    off: "计划模式已关闭",
+    wasOff: "计划模式本来就是关闭的",
+    states: {
+      proposed: "等待您决定：`/plan approve` 批准，`/plan` 再次询问，或直接写明要修改什么",
+      approved: "已批准，尚未完成",
+      revised: "需要修改",
+      rejected: "已放弃",
+      finished: "已执行完毕",
+    },
+    shown: (state, file) => `计划：${state}${file === "" ? "" : `\n\n保存在 ${file}`}`,
+    none: "无法显示计划：本会话还没有计划",
+    noneToApprove: "无法批准计划：还没有提出任何计划",
+    proposeFirst: "请在计划模式中写下任务：/plan 任务",
+    how: { edits: "之后修改文件也不再询问", ask: "仍像之前一样逐个询问" },
+    words: {
+      show: "最新的计划及其状态",
+      off: "退出计划模式，并放弃等待中的计划",
+      approve: "执行等待中的计划；没有时以上一条回答为计划",
+    },
+  },
+
   which: {
     allow: "不经询问即允许的规则",
     ask: "每次都询问的规则",

@@ -99,6 +99,8 @@ const NAMES = new Set([
   "pngpaste",
   "ask",
   "auto",
+  "approve",
+  "edits",
   "yolo",
   "allow",
   "deny",

@@ -137,13 +137,14 @@ class Conversation implements ControlledConversation {
     const approver = this.#approver;
     const assembly = await assemble({
       ...runOptions(flags),
-      ...(approver ? { approver, amended: approver.amended } : {}),
+      ...(approver ? { approver, planReviewer: approver, amended: approver.amended } : {}),
       answerForm: this.#schema,
       paths,
       loaded,
     });
     assembly.controller.subscribe((event) => {
       if (event.type === "tool.start") approver?.began(event.call);
+      if (event.type === "plan.change" && event.state === "approved") this.#leavePlanMode(event.acceptEdits);
       this.#metrics.event(event);
       return this.#printer.event(event);
     });
@@ -172,6 +173,12 @@ class Conversation implements ControlledConversation {
   changeMode(permissionMode: NonNullable<RunFlags["permissionMode"]>): void {
     this.#flags = { ...this.#flags, permissionMode };
     this.#changed = true;
+  }
+
+  /** The session has left plan mode by itself, and its next assembly must not begin in it again. */
+  #leavePlanMode(acceptEdits = false): void {
+    if (this.#flags.permissionMode !== "plan") return;
+    this.#flags = { ...this.#flags, permissionMode: acceptEdits ? "acceptEdits" : "default" };
   }
 
   initialize(fields: Fields): Promise<void> {

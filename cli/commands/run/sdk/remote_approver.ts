@@ -6,6 +6,7 @@ import { isRecord } from "../../../../src/util/json.ts";
 import type { ControlChannel } from "./control_channel.ts";
 
 type Approver = NonNullable<AssemblyOptions["approver"]>;
+type PlanReviewer = NonNullable<AssemblyOptions["planReviewer"]>;
 
 interface ApproverOptions {
   /** The permission mode of the moment, by Claude Code's name. */
@@ -18,7 +19,7 @@ interface ApproverOptions {
  * Asks the SDK with `can_use_tool`: it allows a call, also with other arguments, or refuses it. Modes that
  * ask nobody answer by themselves, except about what only a person may allow.
  */
-export class RemoteApprover implements Approver {
+export class RemoteApprover implements Approver, PlanReviewer {
   readonly #channel: ControlChannel;
   readonly #mode: ApproverOptions["mode"];
   readonly #interrupt: ApproverOptions["interrupt"];
@@ -43,6 +44,38 @@ export class RemoteApprover implements Approver {
     this.#amended.delete(callId);
     return changed;
   };
+
+  /** Asks with Claude Code's name of the tool, whose SDKs show the plan of its input. */
+  readonly review: PlanReviewer["review"] = async ({ plan, file }, signal) => {
+    const answer = await this.#channel.ask({
+      subtype: "can_use_tool",
+      tool_name: "ExitPlanMode",
+      tool_use_id: this.#latest("exit_plan_mode"),
+      input: { plan, ...(file === undefined ? {} : { planFilePath: file }) },
+      permission_suggestions: [],
+      description: "",
+      decision_reason: "",
+    }, signal);
+    signal.throwIfAborted();
+    const given = isRecord(answer.response) ? answer.response : {};
+    if (given.behavior !== "allow") {
+      if (given.interrupt === true) return undefined;
+      return { approve: false, note: String(given.message ?? answer.error ?? "") };
+    }
+    const changed = isRecord(given.updatedInput) ? given.updatedInput.plan : undefined;
+    const mode = modeOf(given.updatedPermissions);
+    return {
+      approve: true,
+      // An SDK goes on to be asked about calls, unless it says otherwise.
+      window: mode === "bypassPermissions",
+      ...(typeof changed === "string" && changed.trim() !== "" ? { plan: changed } : {}),
+      ...(mode === "acceptEdits" ? { acceptEdits: true } : {}),
+    };
+  };
+
+  #latest(tool: string): string {
+    return [...this.#calls.values()].findLast(({ name }) => name === tool)?.id ?? crypto.randomUUID();
+  }
 
   ask: Approver["ask"] = async ({ callId, tool, subject, reason, personOnly }, signal) => {
     // The rules judge other arguments again; whoever wrote them need not be asked twice.
@@ -73,4 +106,12 @@ export class RemoteApprover implements Approver {
     }
     return { allow: true, scope: "once" };
   };
+}
+
+/** The permission mode that an answer switches to. */
+function modeOf(updates: unknown): unknown {
+  const found: unknown = Array.isArray(updates)
+    ? updates.find((update) => isRecord(update) && update.type === "setMode")
+    : undefined;
+  return isRecord(found) ? found.mode : undefined;
 }

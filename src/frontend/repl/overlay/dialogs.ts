@@ -1,9 +1,11 @@
+import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
 import type { ChangedFile, Choice, ChooseOptions, ConfirmOptions } from "../../../command/mod.ts";
 import type { ApprovalAnswer } from "../../../core/mod.ts";
 import { loadTexts, type Locale } from "../../../i18n/mod.ts";
 import type { ApprovalRequest } from "../../../permission/mod.ts";
 import type { Question } from "../../../tool/mod.ts";
-import type { Palette } from "../../../view/mod.ts";
+import { terminalSafe } from "../../../util/terminal_text.ts";
+import { loadMarkdown, type Palette } from "../../../view/mod.ts";
 import type { PanelStyle } from "./choice_panel.ts";
 import { OverlayQueue, type OverlayQueueOptions } from "./overlay.ts";
 import type { ScrollText } from "./scroll_text.ts";
@@ -47,6 +49,27 @@ export class Dialogs {
       answers.push(answer);
     }
     return answers;
+  }
+
+  /** Asks about a plan, which stands in the transcript; undefined when the user left it where it is. */
+  async plan(proposal: PlanProposal, signal: AbortSignal): Promise<PlanAnswer | undefined> {
+    const [{ ChoicePanel }, { planPanelEntries, planTitle }] = await Promise.all([
+      import("./choice_panel.ts"),
+      import("./plan_question.ts"),
+    ]);
+    const style = await this.#style();
+    const { plan } = style.texts;
+    const entries = planPanelEntries(proposal, plan);
+    while (true) {
+      const panel = new ChoicePanel({ title: planTitle(proposal, plan), entries }, style);
+      const answer = await this.overlays.show(panel, signal);
+      signal.throwIfAborted();
+      if (answer !== "look") return answer === "leave" ? undefined : answer;
+      const renderer = await loadMarkdown({ palette: style.palette });
+      const text = terminalSafe(proposal.plan);
+      await renderer.prepare(text);
+      await this.rows(plan.readTitle, (columns) => renderer.render(text, columns), signal);
+    }
   }
 
   /** Asks whether what a project brings may be used; each line says one thing, `details` all of it. */
@@ -111,13 +134,17 @@ export class Dialogs {
   }
 
   /** Shows rows that were laid out already. */
-  async rows(title: string, render: (columns: number) => readonly string[]): Promise<void> {
+  async rows(
+    title: string,
+    render: (columns: number) => readonly string[],
+    signal?: AbortSignal,
+  ): Promise<void> {
     const [{ TextPanel }, { ScrollText }] = await Promise.all([
       import("./text_panel.ts"),
       import("./scroll_text.ts"),
     ]);
     const panel = new TextPanel(title, new ScrollText(render), await this.#style());
-    await this.overlays.show(panel, undefined, true);
+    await this.overlays.show(panel, signal, true);
   }
 
   /** Lets the user look through changes of files. */

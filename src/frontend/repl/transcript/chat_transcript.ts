@@ -194,6 +194,9 @@ export class Transcript {
         if (rows) this.#history.lines("note", rows);
         break;
       }
+      case "plan.change":
+        if (event.plan !== undefined) this.say(event.plan);
+        break;
       case "turn.end":
         this.#calls.clear();
         break;

@@ -1,6 +1,6 @@
 import type { Event } from "../../../core/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
-import { grouped, noticeText, type Palette } from "../../../view/mod.ts";
+import { grouped, noticeText, type Palette, planText } from "../../../view/mod.ts";
 import { ServerNews } from "../../server_news.ts";
 import { hangingRows } from "./rows.ts";
 import type { TranscriptTexts } from "./texts.ts";
@@ -106,6 +106,8 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
       return [info(texts.wentBack(texts.scopes[event.scope]))];
     case "checkpoint":
       return event.files > 0 ? [info(texts.checkpoint(grouped(event.files)))] : [];
+    case "plan.change":
+      return [info(planText(event, texts.plan))];
     case "job.change":
       return [info(texts.jobs[event.status](oneLine(event.command)))];
     default:

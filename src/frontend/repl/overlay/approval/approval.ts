@@ -21,11 +21,13 @@ const MAX_SHOWN = 100_000;
 /** So long, in ms, a question waits for what its call would do, so that it is shown in one piece. */
 const DETAILS_MS = 400;
 
-/** An approval where no panel can be drawn: what it says, and its answers. */
-export interface ApprovalLines {
+/** A question where no panel can be drawn: what it says, and its answers. */
+export interface QuestionInLines<T> {
   readonly text: string;
-  readonly entries: readonly Entry<ApprovalAnswer>[];
+  readonly entries: readonly Entry<T>[];
 }
+
+export type ApprovalLines = QuestionInLines<ApprovalAnswer>;
 
 /** Asks whether a call may run. */
 export async function approvalPanel(

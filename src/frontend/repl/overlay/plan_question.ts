@@ -1,0 +1,47 @@
+import type { PlanAnswer, PlanProposal } from "../../../assembly/mod.ts";
+import type { Texts } from "../../../i18n/mod.ts";
+import type { Entry } from "./choice_list.ts";
+
+/** What can be said about a plan, if anything yet. */
+type PlanChoice = PlanAnswer | "leave";
+
+type PlanTexts = Texts["overlay"]["plan"];
+
+/** The question about a plan; its text is in the transcript. */
+export function planTitle({ file }: PlanProposal, texts: PlanTexts): string {
+  return file === undefined ? texts.title : `${texts.title}\n${texts.isAbove(file)}`;
+}
+
+/** Its answers where lines are read and written. */
+export function planEntries(texts: PlanTexts): Entry<PlanChoice>[] {
+  return [
+    { label: texts.yes, key: "y", value: { approve: true, window: true } },
+    { label: texts.edits, key: "e", value: { approve: true, window: true, acceptEdits: true } },
+    { label: texts.asking, key: "m", value: { approve: true } },
+    { ...noted(texts.revise), label: texts.note, key: "t" },
+    { label: texts.leave, key: "n", value: "leave" },
+  ];
+}
+
+/** Its answers in a panel, where a plan can be changed and read again. */
+export function planPanelEntries({ plan }: PlanProposal, texts: PlanTexts): Entry<PlanChoice | "look">[] {
+  const entries = planEntries(texts);
+  const more: Entry<PlanChoice | "look">[] = [
+    {
+      label: texts.change,
+      key: "c",
+      initial: plan,
+      check: (text) => text === "" ? texts.empty : undefined,
+      write: (text) => ({ approve: true, window: true, plan: text }),
+    },
+    { label: texts.look, key: "v", value: "look" },
+  ];
+  return [...entries.slice(0, 3), ...more, ...entries.slice(3)];
+}
+
+function noted(missing: string) {
+  return {
+    check: (text: string) => text === "" ? missing : undefined,
+    write: (note: string): PlanChoice => ({ approve: false, note }),
+  };
+}
