@@ -10,7 +10,7 @@ import { mcpRoutes } from "./routes/mcp.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { permissionRoutes, sandboxRoutes, trustCommand } from "./routes/access.ts";
 import { pluginRoutes } from "./routes/plugin.ts";
-import { skillRoutes } from "./routes/skills.ts";
+import { agentRoutes, skillRoutes } from "./routes/skills.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { VERSION } from "../src/util/version.ts";
 
@@ -109,6 +109,7 @@ const ROUTES = {
   context: contextCommand,
   models: modelRoutes,
   skills: skillRoutes,
+  agents: agentRoutes,
   mcp: mcpRoutes,
   permissions: permissionRoutes,
   sandbox: sandboxRoutes,

@@ -1,4 +1,4 @@
-import { findSkillSet, type RunPaths, trustable } from "../../src/assembly/mod.ts";
+import { findSkillSet, loadAgentList, type RunPaths, trustable } from "../../src/assembly/mod.ts";
 import { loadMarkdownCommands } from "../../src/command/mod.ts";
 import { loadConfig, type LoadedConfig, type TrustItem as ConfigItem } from "../../src/config/mod.ts";
 import { loadSkills, type SkillTrustItem } from "../../src/context/mod.ts";
@@ -69,7 +69,7 @@ async function candidates(paths: RunPaths, loaded: LoadedConfig): Promise<Candid
       ...item.lines ?? [item.reason, item.content],
     ],
   }));
-  configured.push(...await commandCandidates(paths));
+  configured.push(...await commandCandidates(paths), ...await agentCandidates(paths));
   const set = await findSkillSet(paths, loaded);
   if (set.skills.length === 0) return configured;
   const { Skills } = await loadSkills();
@@ -97,6 +97,22 @@ async function commandCandidates(paths: RunPaths): Promise<Candidate[]> {
       ],
     }];
   });
+}
+
+/** Agents, whose files say what a model is told and which tools it has. */
+async function agentCandidates(paths: RunPaths): Promise<Candidate[]> {
+  const { untrustedAgents } = await loadAgentList();
+  return (await untrustedAgents(paths)).map(({ agent, item }) => ({
+    item,
+    lines: [
+      `agent ${agent.name}  ${agent.file ?? ""}`,
+      `for: ${agent.description}`,
+      ...(agent.readOnly
+        ? ["it only reads"]
+        : [`its tools: ${agent.tools?.join(", ") ?? "those of the run"}`]),
+      ...(agent.model === undefined ? [] : [`its model: ${agent.model}`]),
+    ],
+  }));
 }
 
 /** Every single thing in plain words, with the text that says so and its place. */

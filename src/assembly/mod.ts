@@ -21,6 +21,10 @@ export const loadServerWork = lazy(() => import("./plugins/with_servers.ts"));
 
 export type { KnownServer } from "./plugins/with_servers.ts";
 
+/** The agents of a directory, for commands that show them. */
+export const loadAgentList = lazy(() => import("./subagents/agent_list.ts"));
+
+export type { AgentRow } from "./subagents/agent_list.ts";
 export { redactorOf } from "./access/secrets.ts";
 export { buildRegistry } from "./tools/offered_tools.ts";
 export type { TurnInput } from "./context/turn_input.ts";

@@ -19,6 +19,8 @@ export function remarks({ paths, loaded, scope, session, registry, inputs }: Rem
   const texts = [
     ...inputs.instructions.notices.map(({ path, problem }) => `${path} ${problem}`),
     ...inputs.skillSet.warnings.map(({ path, text }) => `${path}: ${text}`),
+    ...inputs.agents.warnings.map(({ path, line, text }) => `${path}:${line}: ${text}`),
+    ...untrustedAgents(inputs.agents.untrusted.map(({ name }) => name)),
   ].map((text) => ({ text }));
   return [
     ...loaded.warnings.map((warning) => ({ text: formatProblem(warning), said: sayProblem(warning) })),
@@ -49,4 +51,11 @@ function elsewhere(began: string | undefined, cwd: string): Remark[] {
     text: `The session is from ${began}, this run works in ${cwd}; --dir ${began} works there`,
     said: [["elsewhere", began, cwd]],
   }];
+}
+
+function untrustedAgents(names: readonly string[]): string[] {
+  if (names.length === 0) return [];
+  return [
+    `Agents of this project that count once you look at them with \`reasonix trust\`: ${names.join(", ")}`,
+  ];
 }

@@ -38,6 +38,7 @@ export const COMMANDS = {
   permissions: { load: () => import("./builtin/settings/permissions.ts") },
   sandbox: { whileWorking: true, load: () => import("./builtin/reports/sandbox.ts") },
   mcp: { whileWorking: true, load: () => import("./builtin/reports/mcp.ts") },
+  agents: { whileWorking: true, load: () => import("./builtin/reports/agents.ts") },
   skills: { whileWorking: true, load: () => import("./builtin/reports/skills.ts") },
   memory: { whileWorking: true, load: () => import("./builtin/reports/memory.ts") },
   init: { load: () => import("./builtin/tasks/init.ts") },

@@ -52,6 +52,8 @@ export const AUTONOMY_KINDS = {
     id: z.string(),
     agent: z.string(),
     text: z.string(),
+    callId: z.optional(z.string()),
+    background: z.optional(z.boolean()),
     /** Calls that it has made. */
     calls: z.number(),
   }),
@@ -64,6 +66,9 @@ export const AUTONOMY_KINDS = {
     summary: z.string(),
     model: z.optional(z.string()),
     callId: z.optional(z.string()),
+    background: z.optional(z.boolean()),
+    /** Calls that it made. */
+    calls: z.optional(z.number()),
     steps: z.number(),
     ...spent,
   }),

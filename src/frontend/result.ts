@@ -121,7 +121,7 @@ function planFields({ text, state, file }: NonNullable<RunResult["plan"]>): Reco
 }
 
 /** The arguments of a call as an object, whatever the model wrote. */
-export function argumentsOf({ arguments: text }: ToolCall): Record<string, unknown> {
+export function argumentsOf({ arguments: text }: Pick<ToolCall, "arguments">): Record<string, unknown> {
   const value = parseJson(text);
   return isRecord(value) ? value : { raw: text };
 }

@@ -72,6 +72,8 @@ export interface ApprovalRequest {
   /** The agent whose call it is; absent: the one that the person talks to. */
   readonly agent?: string;
   readonly tool: string;
+  /** The arguments of the call as the model sent them; absent where it is not about a call as such. */
+  readonly sent?: string;
   /** The object of the call: the command line, the path, or the tool's name. */
   readonly subject: string;
   /** The arguments that the subject and the changes do not tell, each in a line: `workdir: "/srv"`. */

@@ -6,7 +6,6 @@ import type { RunPaths } from "../run_paths.ts";
 
 /** What projects bring for other agents and this version does not use. */
 const UNUSED: readonly string[] = [
-  ".claude/agents",
   ".claude/rules",
   ".claude/hooks",
 ];

@@ -2,6 +2,7 @@ import type { Config, LoadedConfig } from "../../config/mod.ts";
 import {
   type AgentFiles,
   agentRoots,
+  type AgentTrustItem,
   environmentText,
   findSkills,
   type Instructions,
@@ -97,7 +98,7 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
   return {
     instructions,
     skillSet,
-    agents: withoutTools ? NO_AGENTS : await findAgents(sources),
+    agents: withoutTools ? NO_AGENTS : await findAgentFiles(paths, trustOf(sources)),
     system: heads.system(model),
     supplements: supplementalPrompts(loaded.config, model),
     systemOf: (other) => heads.system(other),
@@ -146,12 +147,14 @@ export function findSkillSet(paths: RunPaths, loaded: LoadedConfig): Promise<Ski
 
 const NO_AGENTS: AgentFiles = { agents: [], warnings: [], untrusted: [] };
 
-/** The agents that files of the project and of the user describe; those of the project after trust. */
-async function findAgents(sources: PromptInputSources): Promise<AgentFiles> {
-  const { paths: { cwd, home, env } } = sources;
+/** Finds the agents that files describe; those of the project after trust. */
+export async function findAgentFiles(
+  { cwd, home, env }: RunPaths,
+  isTrusted: (item: AgentTrustItem) => Promise<boolean>,
+): Promise<AgentFiles> {
   const userHome = env("HOME") ?? env("USERPROFILE");
   const roots = agentRoots({ cwd, home, ...(userHome === undefined ? {} : { userHome }) });
-  return roots.length === 0 ? NO_AGENTS : await (await loadAgents()).discoverAgents(roots, trustOf(sources));
+  return roots.length === 0 ? NO_AGENTS : await (await loadAgents()).discoverAgents(roots, isTrusted);
 }
 
 async function activeSkills(sources: PromptInputSources, set: SkillSet): Promise<Skills> {

@@ -91,6 +91,12 @@ export class AgentRun {
     return this.report;
   }
 
+  /** What tells its events from those of others. */
+  get #names() {
+    const { id, agent, task: { callId, background } } = this.#parts;
+    return { id, agent, callId, ...(background ? { background } : {}) };
+  }
+
   stop(reason: unknown): void {
     this.#stop.abort(reason);
   }
@@ -111,18 +117,15 @@ export class AgentRun {
   }
 
   async #work(): Promise<void> {
-    const { child, task, id, agent } = this.#parts;
+    const { child, task } = this.#parts;
     const { session, provider: { model } } = child;
     this.#parts.record({
       type: "subagent.start",
-      id,
-      agent,
+      ...this.#names,
       session: session.id,
       model: `${model.provider}/${model.id}`,
       prompt: task.prompt,
-      callId: task.callId,
       ...(task.description === undefined ? {} : { description: task.description }),
-      ...(task.background ? { background: true } : {}),
       ...(task.resume === undefined ? {} : { resumed: true }),
     });
     const unsubscribe = child.controller.subscribe((event) => this.#watch(event));
@@ -144,30 +147,24 @@ export class AgentRun {
     }
   }
 
-  #progress(text: string): void {
-    const { id, agent, record } = this.#parts;
-    record({
-      type: "subagent.progress",
-      id,
-      agent,
-      text: oneLine(text, MAX_PROGRESS),
-      calls: this.#calls,
-    });
+  #progress(what: string): void {
+    const { record } = this.#parts;
+    const text = oneLine(what, MAX_PROGRESS);
+    record({ type: "subagent.progress", ...this.#names, text, calls: this.#calls });
   }
 
   #recordEnd({ state, problem, answer, steps, durationMs }: AgentReport): void {
-    const { id, agent, child, task, record } = this.#parts;
+    const { child, record } = this.#parts;
     const { provider: { model } } = child;
     const spending = this.spending;
     const cost = totalCost(spending, model.price?.currency);
     record({
       type: "subagent.end",
-      id,
-      agent,
+      ...this.#names,
       outcome: state === "running" ? "error" : state,
       summary: oneLine(problem ?? answer, MAX_SUMMARY),
       model: `${model.provider}/${model.id}`,
-      callId: task.callId,
+      calls: this.#calls,
       steps,
       usage: spending.usage,
       ...(cost ? { cost } : {}),

@@ -9,6 +9,7 @@ import type { RunPaths } from "../run_paths.ts";
 import { adaptedTools, inForeground } from "./adapted_tools.ts";
 import { askedBy } from "./asking.ts";
 import { agentModel } from "./child_model.ts";
+import type { Slots } from "./slots.ts";
 
 /** One task, with the agent that works on it. */
 export interface ChildTask {
@@ -21,6 +22,8 @@ export interface ChildTask {
   readonly file?: string;
   /** Works somewhere else than the run. */
   readonly paths?: RunPaths;
+  /** Agents ask one after the other. */
+  readonly questions: Slots;
   /** Money that is left for it. */
   readonly maxCost?: number;
 }
@@ -43,7 +46,7 @@ export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
   const own = options.gate && readOnly ? { gate: readingOnly(options.gate) } : {};
   return {
     ...kept,
-    ...askedBy(agent.name, id, options),
+    ...askedBy(agent.name, id, { ...options, turns: task.questions }),
     ...own,
     ...(reference === undefined && effort !== undefined ? { effort } : {}),
     ...modelOf(run, reference),

@@ -20,6 +20,7 @@ export function openDesk(run: JoinedRun): AgentDesk {
 class AgentDesk implements AgentPort {
   readonly #run: JoinedRun;
   readonly #slots: Slots;
+  readonly #questions = new Slots(1);
   readonly #tasks = new Map<string, AgentRun>();
   /** Those that have not ended. */
   readonly #working = new Set<AgentRun>();
@@ -142,7 +143,7 @@ class AgentDesk implements AgentPort {
     const readOnly = task.readOnly || agent.readOnly;
     const instructions = await this.#instructions(agent);
     if (instructions && "problem" in instructions) return instructions.problem;
-    const plain = { agent, readOnly, ...instructions };
+    const plain = { agent, readOnly, questions: this.#questions, ...instructions };
     if (task.resume === undefined) return { id: newSessionId(new Date()), ...plain };
     const earlier = this.#earlier(task.resume, agent);
     return typeof earlier === "string" ? earlier : { ...plain, ...earlier };

@@ -4,7 +4,7 @@ import type { PromptInputs } from "../context/prompt_inputs.ts";
 import { skillAgents } from "./adapted_tools.ts";
 
 /** All agents of a run; those of files take the place of the program's, and of skills of the same name. */
-async function knownAgents(
+export async function knownAgents(
   { agents, skillSet }: Pick<PromptInputs, "agents" | "skillSet">,
 ): Promise<readonly AgentDefinition[]> {
   const { BUILTIN_AGENTS } = await loadAgents();

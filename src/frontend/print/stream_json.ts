@@ -125,9 +125,51 @@ function lineOf(event: Event): Line | undefined {
           post_tokens: event.tokensAfter,
         },
       };
+    case "subagent.start":
+      return {
+        type: "system",
+        subtype: "task_started",
+        task_id: event.id,
+        tool_use_id: event.callId,
+        description: event.description ?? event.prompt,
+        task_type: "local_agent",
+        subagent_type: event.agent,
+      };
+    case "subagent.progress":
+      return {
+        type: "system",
+        subtype: "task_progress",
+        task_id: event.id,
+        tool_use_id: event.callId,
+        description: event.text,
+        usage: { total_tokens: 0, tool_uses: event.calls, duration_ms: 0 },
+      };
+    case "subagent.end":
+      return agentEndLine(event);
     case "notice":
       return { type: "system", subtype: "informational", level: event.level, content: event.text };
   }
+}
+
+const TASK_ENDS = { ok: "completed", error: "failed", aborted: "stopped" } as const;
+
+function agentEndLine(
+  { id, callId, outcome, summary, usage, calls, durationMs }: EventOf<"subagent.end">,
+): Line {
+  return {
+    type: "system",
+    subtype: "task_notification",
+    task_id: id,
+    tool_use_id: callId,
+    status: TASK_ENDS[outcome],
+    output_file: "",
+    summary,
+    usage: {
+      total_tokens: usage ? usage.inputTokens + usage.outputTokens : 0,
+      tool_uses: calls ?? 0,
+      duration_ms: durationMs,
+    },
+  };
 }
 
 function assistantLine(event: EventOf<"message.end">): Line {

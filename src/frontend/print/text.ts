@@ -19,6 +19,7 @@ import {
 import { type AnswerOptions, AnswerOutput } from "./answer.ts";
 import { type Clock, LiveLine } from "./live_line.ts";
 import { ChangedFiles, failureText, tokenLine } from "./run_summary.ts";
+import { agentLine, agentNews } from "../agent_news.ts";
 import { ServerNews } from "../server_news.ts";
 import { SilenceNotifier } from "./silence_notifier.ts";
 
@@ -126,6 +127,17 @@ export class TextPrinter implements Printer {
         const news = this.#servers.of(event, this.#texts);
         return news && this.#remark(news.level, news.text);
       }
+      case "subagent.start":
+      case "subagent.end": {
+        const news = agentNews(event, this.#texts);
+        return this.#note(
+          `  · ${news.text}`,
+          WHOLE,
+          news.level === "warning" ? this.#palette.warning : undefined,
+        );
+      }
+      case "subagent.progress":
+        return this.#live?.show(agentLine(event, this.#texts), this.#running.get(event.callId ?? "")?.since);
       case "approval.decision":
         return this.#refusals.note(event);
       case "plan.change":
@@ -240,7 +252,7 @@ export class TextPrinter implements Printer {
   }
 
   #note(text: string, max?: number, colour = this.#palette.dim): void | Promise<void> {
-    const line = oneLine(text, max);
+    const line = (/^ */.exec(text)?.[0] ?? "") + oneLine(text, max);
     const { live, columns, width } = this.#options;
     const lines = live ? wrapText(line, columns(), width, "  ") : [line];
     return this.#line(lines.map(colour).join("\n"));

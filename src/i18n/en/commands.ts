@@ -25,6 +25,7 @@ export const texts = {
     permissions: "Rules in force; add or remove one",
     sandbox: "What commands can reach",
     mcp: "MCP servers: state, tools, sign-in, restart, off and on",
+    agents: "Agents that can work on parts of a task",
     skills: "Skills of this directory",
     memory: "What is remembered; forget something",
     init: "Look at the project and write AGENTS.md",

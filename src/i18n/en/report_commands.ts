@@ -33,6 +33,7 @@ export const texts = {
   time: "time",
   seconds: (seconds: string) => `${seconds} s`,
 
+  agents: { readOnly: "read-only", untrusted: "not trusted: reasonix trust" },
   noSkills: "No skills here; `reasonix skills list` says where it looked",
   scopes: { project: "project", global: "everywhere", user: "yours", configured: "configured" },
   noMemory: "Nothing is remembered here. A line that begins with # remembers a fact",

@@ -33,6 +33,16 @@ export const texts = {
     finished: "the plan is carried out",
   },
 
+  /** Agents that work on parts of the task. */
+  agents: {
+    began: (agent: string, task: string) => `agent ${agent} begins: ${task}`,
+    background: (agent: string, task: string) => `agent ${agent} begins in the background: ${task}`,
+    ok: (agent: string, figures: string) => `agent ${agent} is done · ${figures}`,
+    error: (agent: string, figures: string, why: string) => `agent ${agent} failed · ${figures}: ${why}`,
+    aborted: (agent: string, figures: string) => `agent ${agent} was stopped · ${figures}`,
+    calls: (count: number) => `${count} ${count === 1 ? "call" : "calls"}`,
+  },
+
   skipped: (summary: string) => `skipped: ${summary}`,
   blocked: (summary: string) => `blocked: ${summary}`,
   stopped: (summary: string) => `stopped: ${summary}`,

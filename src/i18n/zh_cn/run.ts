@@ -32,6 +32,15 @@ export const texts: typeof en = {
     finished: "计划已执行完毕",
   },
 
+  agents: {
+    began: (agent, task) => `代理 ${agent} 开始：${task}`,
+    background: (agent, task) => `代理 ${agent} 在后台开始：${task}`,
+    ok: (agent, figures) => `代理 ${agent} 已完成 · ${figures}`,
+    error: (agent, figures, why) => `代理 ${agent} 失败 · ${figures}：${why}`,
+    aborted: (agent, figures) => `代理 ${agent} 已停止 · ${figures}`,
+    calls: (count) => `${count} 次调用`,
+  },
+
   skipped: (summary) => `已跳过：${summary}`,
   blocked: (summary) => `已拦截：${summary}`,
   stopped: (summary) => `已停止：${summary}`,

@@ -188,6 +188,7 @@ class SessionGate implements PermissionGate {
     const rest = restOf(evaluation, this.#options.cwd);
     return {
       ...request,
+      sent: call.call.arguments,
       ...(rest === "" ? {} : { rest }),
       ...(details ? { details: (signal) => details(call, signal) } : {}),
     };

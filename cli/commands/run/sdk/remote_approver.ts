@@ -77,21 +77,21 @@ export class RemoteApprover implements Approver, PlanReviewer {
     return [...this.#calls.values()].findLast(({ name }) => name === tool)?.id ?? crypto.randomUUID();
   }
 
-  ask: Approver["ask"] = async ({ callId, tool, subject, reason, personOnly }, signal) => {
+  ask: Approver["ask"] = async ({ callId, tool, sent, subject, reason, agent, personOnly }, signal) => {
     // The rules judge other arguments again; whoever wrote them need not be asked twice.
     if (this.#confirmed.delete(callId)) return { allow: true, scope: "once" };
     const mode = this.#mode();
     if (mode === "bypassPermissions" && !personOnly) return { allow: true, scope: "once" };
     if (mode === "dontAsk") return { allow: false, scope: "once", note: "the permission mode asks nobody" };
     const call = this.#calls.get(callId);
-    const input = call ? argumentsOf(call) : {};
+    const input = call ? argumentsOf(call) : sent === undefined ? {} : argumentsOf({ arguments: sent });
     const answer = await this.#channel.ask({
       subtype: "can_use_tool",
       tool_name: tool,
       tool_use_id: callId,
       input,
       permission_suggestions: [],
-      description: subject,
+      description: agent === undefined ? subject : `${agent}: ${subject}`,
       decision_reason: reason,
     }, signal);
     signal.throwIfAborted();

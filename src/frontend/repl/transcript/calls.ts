@@ -1,4 +1,4 @@
-import type { EventOf } from "../../../core/mod.ts";
+import type { EventOf, NewEventOf } from "../../../core/mod.ts";
 import { displayWidth, fitDisplay } from "../../../util/display_width.ts";
 import { terminalSafe } from "../../../util/terminal_text.ts";
 import {
@@ -57,9 +57,18 @@ export class Calls {
     this.#refusals.note(event);
   }
 
-  output({ callId, text }: EventOf<"tool.delta">): void {
+  output({ callId, text }: NewEventOf<"tool.delta">): void {
     const call = this.#running.get(callId);
     if (call) call.tail = (call.tail + text).slice(-TAIL_CHARACTERS);
+  }
+
+  /** An agent that works on a call is doing something. */
+  progress({ callId = "", text, calls }: EventOf<"subagent.progress">): void {
+    this.output({
+      type: "tool.delta",
+      callId,
+      text: `${this.#parts.texts().agents.calls(calls)} › ${text}\n`,
+    });
   }
 
   /** A call is over; `title` where it began in an earlier run. */

@@ -186,6 +186,9 @@ export class Transcript {
       case "tool.delta":
         this.#calls.output(event);
         break;
+      case "subagent.progress":
+        if (!event.background) this.#calls.progress(event);
+        break;
       case "tool.end":
         this.#calls.end(event);
         break;

@@ -1,6 +1,7 @@
 import type { Event } from "../../../core/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { grouped, noticeText, type Palette, planText } from "../../../view/mod.ts";
+import { agentNews } from "../../agent_news.ts";
 import { ServerNews } from "../../server_news.ts";
 import { hangingRows } from "./rows.ts";
 import type { TranscriptTexts } from "./texts.ts";
@@ -108,6 +109,10 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
       return event.files > 0 ? [info(texts.checkpoint(grouped(event.files)))] : [];
     case "plan.change":
       return [info(planText(event, texts.plan))];
+    case "subagent.start":
+    case "subagent.end":
+      // One that is waited for is shown as the call that it is.
+      return event.background ? [agentNews(event, texts)] : [];
     case "job.change":
       return [info(texts.jobs[event.status](oneLine(event.command)))];
     default:

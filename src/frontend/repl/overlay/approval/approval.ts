@@ -1,6 +1,7 @@
 import type { ApprovalAnswer } from "../../../../core/mod.ts";
 import type { ApprovalRequest, CallDetails } from "../../../../permission/mod.ts";
 import { grouped, lineFigures, loadWordDiff, type WordDiff } from "../../../../view/mod.ts";
+import { oneLine } from "../../../../util/terminal_text.ts";
 import { after } from "../../../../util/timer.ts";
 import type { Entry } from "../choice_list.ts";
 import { ChoicePanel } from "../choice_panel.ts";
@@ -75,13 +76,14 @@ export async function approvalInLines(
 }
 
 function titleOf(
-  { destructive, escape, reason, why, tool }: ApprovalRequest,
+  { agent, destructive, escape, reason, why, tool }: ApprovalRequest,
   { texts: { approval }, reasons }: ApprovalStyle,
 ): string {
   // What the jail and the findings say is told below, in full.
-  if (escape) return approval.escape;
-  if (destructive) return approval.destructive;
-  const question = tool === "bash" ? approval.run : approval.allow(tool);
+  const whose = agent === undefined ? "" : `${oneLine(agent, 80)} › `;
+  if (escape) return whose + approval.escape;
+  if (destructive) return whose + approval.destructive;
+  const question = whose + (tool === "bash" ? approval.run : approval.allow(tool));
   return reason === "" ? question : `${question}\n${reasons.asked(why, reason)}`;
 }
 
