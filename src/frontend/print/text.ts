@@ -19,8 +19,7 @@ import {
 import { type AnswerOptions, AnswerOutput } from "./answer.ts";
 import { type Clock, LiveLine } from "./live_line.ts";
 import { ChangedFiles, failureText, tokenLine } from "./run_summary.ts";
-import { agentLine, agentNews } from "../agent_news.ts";
-import { ServerNews } from "../server_news.ts";
+import { agentLine, agentNews, ServerNews } from "../news.ts";
 import { SilenceNotifier } from "./silence_notifier.ts";
 
 /** Room for what says what to do next: a reason that is cut loses its remedy. */
@@ -129,12 +128,8 @@ export class TextPrinter implements Printer {
       }
       case "subagent.start":
       case "subagent.end": {
-        const news = agentNews(event, this.#texts);
-        return this.#note(
-          `  · ${news.text}`,
-          WHOLE,
-          news.level === "warning" ? this.#palette.warning : undefined,
-        );
+        const { level, text } = agentNews(event, this.#texts);
+        return this.#note(`  · ${text}`, WHOLE, level === "warning" ? this.#palette.warning : undefined);
       }
       case "subagent.progress":
         return this.#live?.show(agentLine(event, this.#texts), this.#running.get(event.callId ?? "")?.since);

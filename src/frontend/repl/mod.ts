@@ -11,7 +11,7 @@ import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
 export { carryOut } from "./carry_out.ts";
 export { ChatTexts } from "./chat_texts.ts";
-export { ServerNews } from "../server_news.ts";
+export { ServerNews } from "../news.ts";
 export { SessionHost } from "./session_host.ts";
 export type { ApprovalLines, QuestionInLines } from "./overlay/approval/approval.ts";
 export { ChatLeft, type Person } from "./person.ts";

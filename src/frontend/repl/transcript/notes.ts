@@ -1,8 +1,7 @@
 import type { Event } from "../../../core/mod.ts";
 import { oneLine, terminalSafe } from "../../../util/terminal_text.ts";
 import { grouped, noticeText, type Palette, planText } from "../../../view/mod.ts";
-import { agentNews } from "../../agent_news.ts";
-import { ServerNews } from "../../server_news.ts";
+import { agentNews, ServerNews } from "../../news.ts";
 import { hangingRows } from "./rows.ts";
 import type { TranscriptTexts } from "./texts.ts";
 
@@ -12,7 +11,7 @@ export interface Note {
   readonly level: "info" | "warning" | "error";
 }
 
-export type { WatchedSession } from "../../server_news.ts";
+export type { WatchedSession } from "../../news.ts";
 
 /** The rows of a note, behind its mark. */
 export function noteRows({ level, text }: Note, palette: Palette, columns: number): string[] {
