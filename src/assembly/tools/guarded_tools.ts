@@ -83,7 +83,7 @@ export async function openGuardedTools(
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules });
   await parts.remote?.connect(gate, parts.registry);
   const images = { vision, admit: imageAdmission(parts) };
-  const toolbox = withAdmission(tools.toolbox, images.admit, model);
+  const toolbox = withAdmission(tools.toolbox, images.admit, parts.provider);
   return { tools: { ...tools, toolbox, images }, gate, modes: new Modes(gate, recorder), plugins };
 }
 

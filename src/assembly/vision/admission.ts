@@ -50,14 +50,18 @@ export function imageAdmission(parts: AdmissionParts): AdmitImages {
   };
 }
 
-/** Tools whose images are looked at before the model gets them. */
-export function withAdmission(toolbox: Toolbox, admit: AdmitImages, model: ModelInfo): Toolbox {
+/** Tools whose images are looked at before the model gets them; with a fallback that is another one by then. */
+export function withAdmission(
+  toolbox: Toolbox,
+  admit: AdmitImages,
+  provider: { readonly model: ModelInfo },
+): Toolbox {
   return {
     prepare: (call) => toolbox.prepare(call),
     async execute(call, signal, progress) {
       const result = await toolbox.execute(call, signal, progress);
       if (!result.images?.length) return result;
-      const { images, notes } = await admit(result.images, model, signal);
+      const { images, notes } = await admit(result.images, provider.model, signal);
       const { images: _given, ...rest } = result;
       const content = [result.content, ...notes].filter((text) => text !== "").join("\n");
       return { ...rest, content, ...(images.length > 0 ? { images } : {}) };

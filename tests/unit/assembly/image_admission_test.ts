@@ -1,10 +1,10 @@
-import { imageAdmission } from "../../../src/assembly/vision/admission.ts";
+import { imageAdmission, withAdmission } from "../../../src/assembly/vision/admission.ts";
 import { Recorder } from "../../../src/control/mod.ts";
 import { MemoryStore } from "../../../src/control/memory_store.ts";
 import type { ImagePart } from "../../../src/core/mod.ts";
 import type { ModelInfo } from "../../../src/provider/mod.ts";
 import { COMMON_IMAGES } from "../../../src/util/image/fit_image.ts";
-import { makeImage, paddedPng } from "../../support/images.ts";
+import { gif, makeImage, paddedPng } from "../../support/images.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 
 const signal = new AbortController().signal;
@@ -43,4 +43,20 @@ Deno.test("an image counts once, waiting or in the conversation, and not at all 
   const end = { turn: 1, reason: "interrupted", answer: "", steps: 0, usage, durationMs: 0 } as const;
   await recorder.record({ type: "turn.end", ...end });
   assertEquals((await admit(image())).images.length, 1);
+});
+
+Deno.test("images of tools fit the model that answers when they come", async () => {
+  const recorder = new Recorder(new MemoryStore());
+  const loaded = { config: { vision_model: "" } } as never;
+  const image: ImagePart = { mime: "image/gif", data: gif(1).toBase64() };
+  const result = { content: "", isError: false, summary: "", images: [image] };
+  const plain = { prepare: () => "", execute: () => Promise.resolve(result) };
+  const provider: { model: ModelInfo } = {
+    model: { provider: "p", id: "m", vision: true, contextWindow: 0, images: COMMON_IMAGES },
+  };
+  const toolbox = withAdmission(plain, imageAdmission({ recorder, loaded }), provider);
+  const mime = async () => (await toolbox.execute({} as never, signal, () => {})).images?.[0]?.mime;
+  assertEquals(await mime(), "image/gif");
+  provider.model = { ...provider.model, id: "other", images: { ...COMMON_IMAGES, types: ["image/png"] } };
+  assertEquals(await mime(), "image/png");
 });
