@@ -50,7 +50,7 @@ export function imageAdmission(parts: AdmissionParts): AdmitImages {
   };
 }
 
-/** Tools whose images are looked at before the model gets them; with a fallback that is another one by then. */
+/** Tools whose images are looked at before the model gets them, which may be another one by then. */
 export function withAdmission(
   toolbox: Toolbox,
   admit: AdmitImages,
