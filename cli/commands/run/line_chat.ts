@@ -85,7 +85,7 @@ class LineChat {
         const columns = displayOf(context, flags.noColor).columns();
         return repl.approvalLines(request, { locale: texts.locale, columns }, signal);
       },
-      plan: (proposal) => repl.planLines(proposal, texts.locale),
+      plan: () => repl.planLines(texts.locale),
       speak: (locale) => texts.use(locale),
       stop: () => this.#turn?.abort("interrupted"),
     });

@@ -20,7 +20,7 @@ export interface LinePersonOptions {
   /** What an approval says, and its answers. Absent: calls are none of the person's concern. */
   readonly approval?: (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalLines>;
   /** The same of a plan. */
-  readonly plan: (proposal: PlanProposal) => Promise<QuestionInLines<PlanAnswer | "leave">>;
+  readonly plan: () => Promise<QuestionInLines<PlanAnswer | "leave">>;
   /** Stops the turn. */
   readonly stop: () => void;
 }
@@ -101,7 +101,7 @@ export class LinePerson {
     const { plan, write } = this.#options;
     // On a terminal it was printed as what the model says.
     if (!Deno.stdout.isTerminal()) await write(`${terminalSafe(proposal.plan)}\n\n`);
-    const answer = await this.#chosen(await plan(proposal));
+    const answer = await this.#chosen(await plan());
     if (signal.aborted) this.#options.stop();
     signal.throwIfAborted();
     return answer === "leave" ? undefined : answer;

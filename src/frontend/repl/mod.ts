@@ -5,7 +5,7 @@ import { palette } from "../../view/mod.ts";
 import { Chat, type ChatOptions } from "./chat.ts";
 import { ChatTexts } from "./chat_texts.ts";
 import { Looks, type LooksOptions } from "./looks.ts";
-import type { PlanAnswer, PlanProposal } from "../../assembly/mod.ts";
+import type { PlanAnswer } from "../../assembly/mod.ts";
 import type { ApprovalLines, QuestionInLines } from "./overlay/approval/approval.ts";
 import { DenoTerminal } from "./terminal/deno_terminal.ts";
 
@@ -29,13 +29,10 @@ export async function approvalLines(
 }
 
 /** The question about a plan in plain lines. */
-export async function planLines(
-  proposal: PlanProposal,
-  locale: Locale,
-): Promise<QuestionInLines<PlanAnswer | "leave">> {
+export async function planLines(locale: Locale): Promise<QuestionInLines<PlanAnswer | "leave">> {
   const { planEntries, planTitle } = await import("./overlay/plan_question.ts");
   const { plan } = await loadTexts("overlay", locale);
-  return { text: planTitle(proposal, plan), entries: planEntries(plan) };
+  return { text: planTitle(plan), entries: planEntries(plan) };
 }
 
 export interface RunChatOptions extends Omit<ChatOptions, "terminal" | "texts" | "looks">, LooksOptions {

@@ -68,7 +68,7 @@ export const texts = {
 
   plan: {
     title: "Carry out this plan?",
-    isAbove: (file: string) => `It is above in full, and in ${file}`,
+    isAbove: "It is above in full",
     readTitle: "The plan",
     yes: "Yes; nothing is asked until this turn is over",
     edits: "Yes, and file changes are not asked about afterwards either",

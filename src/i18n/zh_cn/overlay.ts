@@ -60,7 +60,7 @@ export const texts: typeof en = {
 
   plan: {
     title: "执行这个计划吗？",
-    isAbove: (file) => `完整内容在上方，也保存在 ${file}`,
+    isAbove: "完整内容在上方",
     readTitle: "计划",
     yes: "执行；本轮结束前不再询问",
     edits: "执行；之后修改文件也不再询问",

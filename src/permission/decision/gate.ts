@@ -42,6 +42,8 @@ class SessionGate implements PermissionGate {
   #approvalMode: ApprovalMode;
   #permissionMode: PermissionMode;
   #approvedPlan = false;
+  /** A person is being asked whether a tool only reads. */
+  #trusting: Promise<void> | undefined;
   /** Changes of the grants that the rules know. */
   #known = 0;
 
@@ -172,9 +174,13 @@ class SessionGate implements PermissionGate {
   #settle(evaluation: Evaluation, signal: AbortSignal): Decision | Promise<Decision> {
     const outcome = this.#decide(evaluation, this.#options.approver !== undefined);
     if ("scopes" in outcome) {
+      // The answer to the one before may be an answer to this one, too: readers run together.
+      const isTrust = outcome.why?.code === "trust";
+      if (isTrust && this.#trusting) return this.#trusting.then(() => this.check(evaluation.call, signal));
       const granted = (answer: ApprovalAnswer) => this.#grant(evaluation, outcome, answer);
-      return askPerson(this.#options, this.#detailed(outcome, evaluation), signal, granted)
-        .then((decision) => this.#completed(decision, evaluation));
+      const asked = askPerson(this.#options, this.#detailed(outcome, evaluation), signal, granted);
+      if (isTrust) this.#trusting = asked.then(() => {}, () => {}).finally(() => this.#trusting = undefined);
+      return asked.then((decision) => this.#completed(decision, evaluation));
     }
     if (outcome.decision === "allow" && evaluation.call.readOnly && outcome.source === "mode") return outcome;
     const waiting = recordDecision(this.#options, evaluation.call.call.id, outcome);

@@ -41,7 +41,7 @@ async function personAtTerminal(speech: Speech, signal: AbortSignal): Promise<Pl
     lines: new LineReader(),
     texts: () => chat,
     write: (text) => err.write(text),
-    plan: (proposal) => repl.planLines(proposal, speech.locale),
+    plan: () => repl.planLines(speech.locale),
     speak: () => Promise.resolve(),
     stop() {},
   });

@@ -61,7 +61,7 @@ export class Dialogs {
     const { plan } = style.texts;
     const entries = planPanelEntries(proposal, plan);
     while (true) {
-      const panel = new ChoicePanel({ title: planTitle(proposal, plan), entries }, style);
+      const panel = new ChoicePanel({ title: planTitle(plan), entries }, style);
       const answer = await this.overlays.show(panel, signal);
       signal.throwIfAborted();
       if (answer !== "look") return answer === "leave" ? undefined : answer;

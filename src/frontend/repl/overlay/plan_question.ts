@@ -8,8 +8,8 @@ type PlanChoice = PlanAnswer | "leave";
 type PlanTexts = Texts["overlay"]["plan"];
 
 /** The question about a plan; its text is in the transcript. */
-export function planTitle({ file }: PlanProposal, texts: PlanTexts): string {
-  return file === undefined ? texts.title : `${texts.title}\n${texts.isAbove(file)}`;
+export function planTitle({ title, isAbove }: PlanTexts): string {
+  return `${title}\n${isAbove}`;
 }
 
 /** Its answers where lines are read and written. */

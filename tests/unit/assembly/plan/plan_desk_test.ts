@@ -1,6 +1,6 @@
 import { call, type Reply, say } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { onPlanStage } from "./stage.ts";
+import { onPlanStage } from "../../../support/plan_stage.ts";
 
 const PLAN = "# Greeting\n\n1. Write a.txt\n2. Run it\n";
 const calls = (

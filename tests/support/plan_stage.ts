@@ -1,8 +1,8 @@
-import { assemble, type Assembly, loadTrustedConfig, type PlanAnswer } from "../../../../src/assembly/mod.ts";
-import type { Event, EventOf, EventType, Message } from "../../../../src/core/mod.ts";
-import type { ConfigInput } from "../../../../src/config/mod.ts";
-import type { ApprovalRequest } from "../../../../src/permission/mod.ts";
-import { type Reply, scriptedProvider } from "../../../support/agent_fixture.ts";
+import { assemble, type Assembly, loadTrustedConfig, type PlanAnswer } from "../../src/assembly/mod.ts";
+import type { Event, EventOf, EventType, Message } from "../../src/core/mod.ts";
+import type { ConfigInput } from "../../src/config/mod.ts";
+import type { ApprovalRequest } from "../../src/permission/mod.ts";
+import { type Reply, scriptedProvider } from "./agent_fixture.ts";
 
 export interface PlanStage {
   readonly assembly: Assembly;
@@ -24,6 +24,8 @@ export interface PlanStageOptions extends Partial<Parameters<typeof assemble>[0]
   readonly config?: ConfigInput;
   /** Answers a question about a call; absent: nobody is asked. */
   readonly allow?: (request: ApprovalRequest) => boolean;
+  /** How long an answer counts; default: once. */
+  readonly scope?: "once" | "session";
   readonly takesProse?: boolean;
   /** Goes on with the directories of another stage. */
   readonly root?: string;
@@ -31,7 +33,8 @@ export interface PlanStageOptions extends Partial<Parameters<typeof assemble>[0]
 
 /** A session in plan mode whose user answers as told. */
 export async function onPlanStage(
-  { replies, answers, config = {}, allow, takesProse, root: given, ...options }: PlanStageOptions,
+  { replies, answers, config = {}, allow, scope = "once", takesProse, root: given, ...options }:
+    PlanStageOptions,
   work: (stage: PlanStage) => Promise<void>,
 ): Promise<void> {
   const root = given ?? await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-plan-" }));
@@ -65,7 +68,7 @@ export async function onPlanStage(
         approver: {
           ask(request: ApprovalRequest) {
             asked.push(request.subject);
-            return Promise.resolve({ allow: allow(request), scope: "once" as const });
+            return Promise.resolve({ allow: allow(request), scope });
           },
         },
       }
