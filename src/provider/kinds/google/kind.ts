@@ -46,9 +46,9 @@ export const google: ProviderKind = {
       pages: { size: ["pageSize", "1000"], next: "pageToken" },
       reported: understood,
       name: ({ name, supportedGenerationMethods: methods }) =>
-        Array.isArray(methods) && !methods.includes("generateContent")
+        typeof name !== "string" || Array.isArray(methods) && !methods.includes("generateContent")
           ? undefined
-          : String(name).replace(/^models\//, ""),
+          : name.replace(/^models\//, ""),
     }, signal);
   },
 };

@@ -98,6 +98,7 @@ Deno.test("google models come in pages, without those that do not talk", async (
       models: [
         { name: "models/gemini-3-pro", supportedGenerationMethods: ["generateContent", "countTokens"] },
         { name: "models/embedding-1", supportedGenerationMethods: ["embedContent"] },
+        { displayName: "One without a name" },
       ],
       nextPageToken: "p2",
     },
