@@ -68,6 +68,8 @@ export interface AssemblyOptions extends RunOptions {
   readonly inMemory?: boolean;
   /** Messages of a session that goes on stay in its file until they are needed. */
   readonly messagesLater?: boolean;
+  /** A turn waits at its end for agents in the background, and tells the model of what they answered. */
+  readonly waitForAgents?: boolean;
   /** Absent: the user's own session. */
   readonly parent?: ParentRun;
   readonly adaptedTools?: AdaptedTools;

@@ -97,3 +97,92 @@ Deno.test("at most max_parallel agents work at the same time", async () => {
   assert(stderr.includes("  · agent explore begins: job-0."), stderr);
   assert(/ {2}· agent explore is done · 0 steps · 0 calls · /.test(stderr), stderr);
 });
+
+Deno.test("a run waits for an agent in the background and tells the model what it answered", async () => {
+  let id = "";
+  await using server = startAgentServer({
+    main: [
+      { calls: tasks(1, { background: true }) },
+      { text: "meanwhile" },
+      (request) => {
+        id = /<task id="([\w-]+)">/.exec(String(request.json.messages.at(-1).content))?.[1] ?? "";
+        return { calls: [{ name: "task_output", args: { id } }] };
+      },
+      (request) => ({ text: `it said: ${String(request.json.messages.at(-1).content).split("\n")[0]}` }),
+    ],
+    "job-0.": [async () => {
+      await after(500);
+      return { text: "the late answer" };
+    }],
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  const { code, stdout, stderr } = await world.run(["run", "do it in the background"]);
+  assertEquals([code, stdout], [0, "it said: the late answer\n"], stderr);
+  assert(id !== "");
+  assert(stderr.includes("agent explore begins in the background: job-0."), stderr);
+});
+
+Deno.test("a task in the background can be stopped, and what is unknown is said", async () => {
+  let id = "";
+  await using server = startAgentServer({
+    main: [
+      { calls: tasks(1, { background: true }) },
+      (request) => {
+        id = /id ([\w-]+)/.exec(String(request.json.messages.at(-1).content))?.[1] ?? "";
+        return {
+          calls: [{ name: "task_stop", args: { id } }, { name: "task_output", args: { id: "nothing" } }],
+        };
+      },
+      { text: "stopped" },
+    ],
+    "job-0.": [{ before: new Promise(() => {}), text: "never" }],
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  const { code, stdout, stderr } = await world.run(["run", "--output-format", "jsonl", "begin and stop"]);
+  assertEquals(code, 0, stderr);
+  const results = eventsOf(stdout).filter(({ type }) => type === "tool.end").map(({ content }) => content);
+  assert(results[0].includes("explore is still working"), results[0]);
+  assert(results[1].startsWith("error: the agent explore did not finish: Stopped by task_stop"), results[1]);
+  assert(results[2].includes('There is no task "nothing" in this run; there are '), results[2]);
+});
+
+Deno.test("a denied agent never begins, whatever tool gives it the task, and others do", async () => {
+  await using server = startAgentServer({
+    main: [
+      {
+        calls: [
+          { name: "task", args: { agent: "review", prompt: "job-0." } },
+          { name: "read_only_task", args: { agent: "review", prompt: "job-0." } },
+          { name: "task", args: { agent: "explore", prompt: "job-0." } },
+          { name: "task", args: { agent: "reviwe", prompt: "job-0." } },
+        ],
+      },
+      { text: "ok" },
+    ],
+    "job-0.": [{ text: "found" }],
+  });
+  await using world = await makeWorld(mockConfig(server.url, '[permissions]\ndeny = ["Agent(review)"]'));
+  const { stdout, stderr, code } = await world.run(["run", "--output-format", "jsonl", "try"]);
+  assertEquals(code, 0, stderr);
+  const results = eventsOf(stdout).filter(({ type }) => type === "tool.end");
+  assertEquals(results.map(({ outcome }) => outcome), ["blocked", "blocked", "ok", "error"]);
+  assert(results[0].content.includes("deny Agent(review)"), results[0].content);
+  assert(results[3].content.includes("did you mean review?"), results[3].content);
+});
+
+Deno.test("the cost limit of the turn holds for its agents together, and their cost is the turn's", async () => {
+  const price = 'price = { input = 1, output = 1, currency = "USD" }';
+  const dear = { usage: { input: 1_000_000, output: 0 }, text: "dear" };
+  await using server = startAgentServer({
+    main: [{ calls: tasks(3), usage: { input: 0, output: 0 } }, { text: "never" }],
+    "job-0.": [dear],
+    "job-1.": [dear],
+    "job-2.": [dear],
+  });
+  await using world = await makeWorld(mockConfig(server.url, "agent.max_cost = 2.5", price));
+  const { code, stdout, stderr } = await world.run(["run", "--output-format", "jsonl", "spend"]);
+  assertEquals(code, 4, stderr);
+  const events = eventsOf(stdout);
+  const end = events.findLast(({ type }) => type === "turn.end");
+  assertEquals([end.reason, end.limit, end.cost], ["limit", "cost", { amount: 3, currency: "USD" }]);
+});

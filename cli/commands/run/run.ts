@@ -76,7 +76,14 @@ async function runTask(
   const plans = flags.planThenRun || loaded.config.agent.auto_plan
     ? await (await import("./plan/plan_options.ts")).planOptions(flags, speech, signal)
     : {};
-  const assembly = await assemble({ ...runOptions(flags), ...plans, answerForm: schema, paths, loaded });
+  const assembly = await assemble({
+    ...runOptions(flags),
+    ...plans,
+    waitForAgents: true,
+    answerForm: schema,
+    paths,
+    loaded,
+  });
   assembly.controller.subscribe((event) => metrics.event(event));
   assembly.controller.subscribe((event) => printer.event(event));
   try {

@@ -1,9 +1,11 @@
-import { StopReason } from "../../agent/mod.ts";
+import { StopReason, type TurnOutcome } from "../../agent/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { isFile } from "../../path/probe.ts";
 import { agentOfSession, newSessionId, SessionBusyError } from "../../session/mod.ts";
 import type { AgentPort, AgentReport, AgentTask } from "../../tool/mod.ts";
+import { after, unlessAborted } from "../../util/timer.ts";
+import type { TurnInput } from "../context/turn_input.ts";
 import type { JoinedRun } from "../joined_run.ts";
 import { AgentRun } from "./agent_run.ts";
 import { agentsDirectory, childOptions, type ChildTask } from "./child_options.ts";
@@ -33,6 +35,9 @@ class AgentDesk implements AgentPort {
     this.#slots = new Slots(options.loaded.config.agents.max_parallel);
     assembly.controller.onInterrupt((reason) => this.#stopAll(reason));
     assembly.onClose(() => this.#close());
+    if (options.waitForAgents) {
+      assembly.turnParts.add({ after: (outcome, signal) => this.#goOn(outcome, signal) });
+    }
   }
 
   async run(task: AgentTask, signal: AbortSignal): Promise<AgentReport | string> {
@@ -107,6 +112,27 @@ class AgentDesk implements AgentPort {
     turnParts.spend(spending);
     if (task.background && !run.isSeen) turnParts.tell(newsOf(report));
     for (const amount of Object.values(spending.costs)) this.#spending -= amount;
+  }
+
+  /** At the end of a turn: what agents in the background have answered by then leads to another turn. */
+  async #goOn({ reason }: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
+    if (reason !== "done") return undefined;
+    const { assembly: { turnParts, controller }, options } = this.#run;
+    const seconds = options.loaded.config.agents.background_wait_seconds;
+    const working = () => [...this.#working].filter(({ task }) => task.background);
+    if (working().length > 0 && seconds > 0) {
+      await settled(Promise.all(working().map((run) => run.ended)), seconds * 1000, signal).catch(() => {});
+    }
+    const late = working().map(({ id }) => id).join(", ");
+    if (late !== "" && !signal.aborted) {
+      const text = `Agents in the background end with the run: ${late} were not done after ${seconds} s ` +
+        "([agents] background_wait_seconds)";
+      await controller.recorder.record({ type: "notice", level: "warning", code: "agents", text });
+    }
+    const news = turnParts.takeNews();
+    return news.length === 0 || signal.aborted
+      ? undefined
+      : { text: news.join("\n\n"), origin: "continue", literal: true };
   }
 
   /** Money that the turn has left, less what other agents have spent meanwhile; absent: no limit. */
@@ -194,11 +220,12 @@ function newsOf({ id, agent, state, problem }: AgentReport): string {
 }
 
 /** Waits for the end, at most so long. */
-async function settled(ended: Promise<void>, milliseconds: number, signal: AbortSignal): Promise<void> {
+async function settled(ended: Promise<unknown>, milliseconds: number, signal: AbortSignal): Promise<void> {
   const over = Promise.withResolvers<void>();
-  const timer = setTimeout(over.resolve, milliseconds);
-  signal.addEventListener("abort", () => over.resolve(), { once: true });
-  await Promise.race([ended, over.promise]);
-  clearTimeout(timer);
-  signal.throwIfAborted();
+  const cancel = after(milliseconds, over.resolve);
+  try {
+    await unlessAborted(Promise.race([ended, over.promise]), signal);
+  } finally {
+    cancel();
+  }
 }

@@ -186,6 +186,11 @@ const agents = z.object({
   max_parallel: key(atLeastOne(4), "Agents that work at the same time; further ones wait.", {
     project: "lower",
   }),
+  background_wait_seconds: key(
+    count(600),
+    "Longest wait of a run that nobody attends for agents in the background at its end; 0 = none.",
+    { project: "lower" },
+  ),
   max_depth: key(atLeastOne(1), "Agents below agents; 1: an agent cannot call another one.", {
     project: "lower",
   }),

@@ -14,9 +14,10 @@ export function repair(state: SessionState): NewEvent[] {
       callId: call.id,
       name: call.name,
       outcome: "aborted",
-      content: call.started
-        ? "error: the program ended before the result was known; the call may have taken effect, so check before repeating it"
-        : "error: the program ended before this call began; nothing was done",
+      content: resumable(state, call.id) ??
+        (call.started
+          ? "error: the program ended before the result was known; the call may have taken effect, so check before repeating it"
+          : "error: the program ended before this call began; nothing was done"),
       summary: "no result",
       durationMs: 0,
     });
@@ -47,6 +48,14 @@ export function repair(state: SessionState): NewEvent[] {
     });
   }
   return events;
+}
+
+/** What the model is told of a task that an agent was working on. */
+function resumable({ agents }: SessionState, callId: string): string | undefined {
+  const its = [...agents.values()].find((agent) => agent.callId === callId);
+  return its &&
+    `error: the program ended while the agent ${its.agent} was working; its conversation is kept: ` +
+      `task with agent ${its.agent} and resume ${its.id} goes on with it`;
 }
 
 function lastText(state: SessionState, from: number): string {
