@@ -1,6 +1,6 @@
 import { buildCommand, type FlagParametersForType } from "@stricli/core";
 import { ReasonixError } from "../../src/core/mod.ts";
-import { OUTPUT_FORMATS } from "../../src/frontend/mod.ts";
+import { OUTPUT_FORMATS, SHOWN_TEXTS } from "../../src/frontend/mod.ts";
 import type { RunFlags } from "../commands/run/config.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { argument, PERMISSION_MODES } from "./parameters.ts";
@@ -41,6 +41,12 @@ export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     brief: "Model, where configured",
   },
   preset: { kind: "parsed", parse: text, optional: true, brief: "Settings overlay; see config presets" },
+  steps: {
+    kind: "parsed",
+    parse: positive("--steps", Number.isSafeInteger, "a whole number"),
+    optional: true,
+    brief: "Up to N turns, until the model says it has finished",
+  },
   maxSteps: {
     kind: "parsed",
     parse: positive("--max-steps", Number.isSafeInteger, "a whole number"),
@@ -64,6 +70,13 @@ export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   },
   copy: { kind: "boolean", optional: true, withNegated: false, brief: "Go on in a copy of the session" },
   outputFormat: { kind: "enum", values: OUTPUT_FORMATS, default: "text", brief: "Form of standard output" },
+  output: {
+    kind: "enum",
+    values: SHOWN_TEXTS,
+    optional: true,
+    brief: "What is printed: the last answer, all, nothing",
+  },
+  raw: { kind: "boolean", optional: true, withNegated: false, brief: "The provider's last reply as it came" },
   permissionMode: {
     kind: "enum",
     values: [...PERMISSION_MODES, "default", "acceptEdits", "bypassPermissions", "dontAsk", "auto"],
@@ -105,7 +118,12 @@ export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
   showThinking: { kind: "boolean", optional: true, withNegated: false, brief: "Show the model's reasoning" },
   noColor: { kind: "boolean", optional: true, withNegated: false, brief: "No colours" },
   quiet: { kind: "boolean", optional: true, withNegated: false, brief: "Nothing but the answer and errors" },
-  verbose: { kind: "boolean", optional: true, withNegated: false, brief: "Whole diffs and outputs" },
+  verbose: {
+    kind: "boolean",
+    optional: true,
+    withNegated: false,
+    brief: "Whole diffs and outputs; with --steps also requests",
+  },
   inputFormat: {
     kind: "enum",
     values: ["text", "stream-json"],

@@ -8,7 +8,7 @@ import {
 } from "../core/mod.ts";
 import { dispatch } from "./dispatch.ts";
 import { RepeatGuard } from "./guard.ts";
-import { providerFailure, type Stop, stopped, StopReason, type TurnOutcome } from "./outcome.ts";
+import { costStop, providerFailure, type Stop, stopped, StopReason, type TurnOutcome } from "./outcome.ts";
 import type { AgentParts } from "./ports.ts";
 import { type Reply, respond } from "./respond.ts";
 import { CONTINUE_TEXT, submittedAnswer } from "./submit.ts";
@@ -44,9 +44,8 @@ export async function runTurn(
     ...(input.images?.length ? { images: [...input.images] } : {}),
     origin: input.origin ?? "user",
   });
-  const turnPrompt = parts.turnPrompt?.(turn, parts.provider.model);
-  if (turnPrompt) {
-    await conversation.record({ type: "message.user", content: turnPrompt, origin: "reminder" });
+  for (const content of [input.reminder, parts.turnPrompt?.(turn, parts.provider.model)]) {
+    if (content) await conversation.record({ type: "message.user", content, origin: "reminder" });
   }
   const deadline = new Deadline(limits.timeMs, signal);
   const stop = await steps(parts, progress, deadline.signal);
@@ -181,21 +180,6 @@ class Review {
     if (typeof found !== "string") return found ?? { reason: "done" };
     await conversation.record({ type: "message.user", content: found, origin: "continue" });
   }
-}
-
-/** Money that nobody counted may have been any amount, so a limit on it ends the turn. */
-function costStop({ costs, unpriced }: Spending, limit: number): Stop | undefined {
-  const amount = Object.values(costs).reduce((sum, each) => sum + each, 0);
-  if (unpriced === 0 && amount < limit) return undefined;
-  const why = unpriced === 0
-    ? `cost limit of ${limit} reached`
-    : `the provider reported no usage, so the cost limit of ${limit} cannot be kept`;
-  return {
-    reason: "limit",
-    limit: "cost",
-    detail: `Stopped before the next request: ${why}`,
-    said: [[unpriced === 0 ? "costLimit" : "costUnknown", String(limit)]],
-  };
 }
 
 /** Returns how a reply without text and calls ends the turn; undefined: the model is to be asked again. */

@@ -1,4 +1,4 @@
-import type { Cost, NewEventOf, ProviderError, Saying, Sayings, Usage } from "../core/mod.ts";
+import type { Cost, NewEventOf, ProviderError, Saying, Sayings, Spending, Usage } from "../core/mod.ts";
 
 type TurnEnd = NewEventOf<"turn.end">;
 
@@ -57,4 +57,19 @@ export function providerFailure(
   if (signal.aborted || error.kind === "aborted") return stopped(signal);
   const { message: detail, said } = error;
   return { reason: "provider", detail, ...(said ? { said } : {}) };
+}
+
+/** Money that nobody counted may have been any amount, so a limit on it ends the turn. */
+export function costStop({ costs, unpriced }: Spending, limit: number): Stop | undefined {
+  const amount = Object.values(costs).reduce((sum, each) => sum + each, 0);
+  if (unpriced === 0 && amount < limit) return undefined;
+  const why = unpriced === 0
+    ? `cost limit of ${limit} reached`
+    : `the provider reported no usage, so the cost limit of ${limit} cannot be kept`;
+  return {
+    reason: "limit",
+    limit: "cost",
+    detail: `Stopped before the next request: ${why}`,
+    said: [[unpriced === 0 ? "costLimit" : "costUnknown", String(limit)]],
+  };
 }

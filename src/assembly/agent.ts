@@ -118,11 +118,13 @@ async function assembleAgent(options: AgentOptions, home: string): Promise<Assem
   const { config = {}, session = "memory", cwd = Deno.cwd(), onEvent: _sink, ...rest } = options;
   const paths = { cwd: realDirectory(cwd), home, env };
   const files = config === "load" ? {} : { flags: config, noFiles: true };
+  const loaded = unattended(await loadTrustedConfig({ ...paths, ...files }, options));
   return await assemble({
     onAsk: "deny",
+    steps: loaded.config.agent_mode.default_steps,
     ...rest,
     paths,
-    loaded: unattended(await loadTrustedConfig({ ...paths, ...files }, options)),
+    loaded,
     inMemory: session === "memory",
     ...(typeof session === "object" ? { resume: session.resume } : {}),
   });

@@ -21,6 +21,7 @@ export function plansWhenNeeded(parts: () => PlanDeskParts): () => Promise<PlanD
 /** Everything that may join a run, in the order in which it takes part in turns: one line per entry. */
 const EXTENSIONS: readonly Extension[] = [
   { wanted: usesPlans, load: () => import("./plan/join.ts") },
+  { wanted: ({ options: { steps = 1 } }) => steps > 1, load: () => import("./agent_mode/join.ts") },
 ];
 
 /** Plan mode is on, may come by itself, or was left with a plan. */

@@ -31,6 +31,7 @@ export async function layGround(options: AssemblyOptions) {
     appended: options.appendSystemPrompt,
     model: provider.model,
     ownTools: options.tools,
+    steps: options.steps,
   });
   const adapted = options.adaptedTools ?? await adaptedTools(inputs);
   const registry = buildRegistry(loaded.config, { builtin: inputs.tools, own, toolMode, adapted });

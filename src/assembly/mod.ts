@@ -16,6 +16,9 @@ export { SandboxSession, withJail } from "./access/sandbox_session.ts";
 /** Permission rules as people read them. */
 export const loadRuleRows = lazy(() => import("./access/rule_rows.ts"));
 
+/** The mark that ends several turns without a person. Loaded for runs that have them. */
+export const loadDoneMark = lazy(() => import("./agent_mode/done_mark.ts"));
+
 /** MCP servers outside of a run. */
 export const loadServerWork = lazy(() => import("./plugins/with_servers.ts"));
 

@@ -93,7 +93,7 @@ async function configuredModel(
 
 /** What a model of the configuration is made from in this run. */
 function createOptions(
-  { paths, loaded, effort }: AssemblyOptions,
+  { paths, loaded, effort, onReply }: AssemblyOptions,
   { entry, model }: ModelChoice,
 ): CreateOptions {
   const apiKey = resolveKey(entry, loaded.keys);
@@ -110,6 +110,7 @@ function createOptions(
     home: paths.home,
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(effort === undefined ? {} : { effort }),
+    ...(onReply ? { onReply } : {}),
   };
 }
 

@@ -34,6 +34,8 @@ export interface RunOptions {
   readonly onAsk?: GateOptions["onAsk"];
   /** Reasoning effort of the model. */
   readonly effort?: string;
+  /** Turns that follow each other by themselves until the model says that it has finished; default: 1. */
+  readonly steps?: number;
   /** File to record the replies of the model in. */
   readonly record?: string;
   /** Uses what the project brings as it is. */
@@ -85,6 +87,8 @@ export interface AssemblyOptions extends RunOptions {
   readonly amended?: (callId: string) => string | undefined;
   /** The form that answers must have; absent: any. */
   readonly answerForm?: AnswerForm | undefined;
+  /** Gets the provider's replies word for word, as far as they have come, in one piece where possible. */
+  readonly onReply?: (body: string) => void;
   /** Answers the model's questions; absent: nobody does. */
   readonly asker?: Asker;
   /** Decides about the model's plans; absent: nobody does. */

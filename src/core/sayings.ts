@@ -181,6 +181,8 @@ export interface SayingWords {
   readonly serversLate: [names: string, seconds: string];
   readonly elsewhere: [began: string, cwd: string];
   readonly unknownTool: [name: string];
+  readonly turnOf: [turn: string, most: string];
+  readonly turnsUsedUp: [most: string];
   readonly unknownParameter: [parameter: string, alias: string];
   readonly notForPlanMode: [name: string];
   readonly autoPlan: [];

@@ -6,6 +6,8 @@ export interface UserInput {
   /** The author: the user, or the harness that goes on by itself. Default: the user. */
   readonly origin?: "user" | "continue";
   readonly images?: readonly ImagePart[];
+  /** What the harness adds behind the message. */
+  readonly reminder?: string;
   /** Blocks that precede the text in the same message (file references, piped input). */
   readonly references?: readonly string[];
 }

@@ -16,4 +16,6 @@ export {
   resultObject,
   type RunResult,
   SDK_SERVER_STATES,
+  SHOWN_TEXTS,
+  type ShownTexts,
 } from "./result.ts";

@@ -126,6 +126,11 @@ export function argumentsOf({ arguments: text }: Pick<ToolCall, "arguments">): R
   return isRecord(value) ? value : { raw: text };
 }
 
+/** What of the model's texts goes to standard output. */
+export const SHOWN_TEXTS = ["final", "full", "none"] as const;
+/** `raw`: the last answer is the provider's own words, and not to be rendered. */
+export type ShownTexts = (typeof SHOWN_TEXTS)[number] | "raw";
+
 /** The conversation a run works in, as its first message finds it. */
 export interface RunStart {
   readonly session: string;
@@ -139,6 +144,8 @@ export interface RunStart {
   readonly commands: () => Promise<readonly string[]>;
   /** The provider is sent a key. */
   readonly keyed: boolean;
+  /** Absent: as the form of the output has it. */
+  readonly output?: ShownTexts | undefined;
   /** Answers to permission questions from here on, where they have changed. */
   readonly permissionMode?: string;
 }

@@ -27,6 +27,8 @@ export interface CreateOptions {
   readonly deps?: Partial<ProviderDeps>;
   /** Kinds beside those of the program, by the name that an entry has under `kind`. */
   readonly kinds?: Readonly<Record<string, () => Promise<ProviderKind>>>;
+  /** Gets each reply word for word, as far as it has come; where the wire can, it comes in one piece then. */
+  readonly onReply?: (body: string) => void;
   /** Writes a cassette of everything the provider says. */
   readonly record?: Omit<RecordOptions, "values" | "clock">;
 }
@@ -35,12 +37,27 @@ export interface CreateOptions {
 export async function createProvider(options: CreateOptions): Promise<Provider> {
   const [kind, resolved] = await Promise.all([loadKind(options), resolve(options)]);
   const { images } = kind;
-  const kindOptions = images ? { ...resolved, model: { ...resolved.model, images } } : resolved;
+  const seen = images ? { ...resolved, model: { ...resolved.model, images } } : resolved;
+  const kindOptions = options.onReply ? await overheard(seen, kind, options.onReply) : seen;
   const plain = await kind.create(kindOptions);
   const provider = kind.hasCalls ? plain : await inToolMode(plain, kindOptions.entry);
   if (options.record === undefined) return provider;
   const { values, deps } = kindOptions;
   return await recordTo(provider, { ...options.record, values, clock: deps.clock });
+}
+
+async function overheard(
+  options: KindOptions,
+  { streamField }: ProviderKind,
+  tell: (body: string) => void,
+): Promise<KindOptions> {
+  const { inOnePiece, overhear } = await import("./network/overhear.ts");
+  const { entry, deps } = options;
+  return {
+    ...options,
+    entry: streamField ? inOnePiece(entry) : entry,
+    deps: { ...deps, fetch: overhear(deps.fetch, tell) },
+  };
 }
 
 /** Wraps a provider whose model is to call tools in another way than the wire has it. */

@@ -58,6 +58,8 @@ export interface ProviderKind {
   create(options: KindOptions): Provider | Promise<Provider>;
   /** Its replies come as the agent gets them: calls are calls, whatever `tool_mode` says. */
   readonly hasCalls?: true;
+  /** A field `stream` of the request decides whether a reply comes piece by piece. */
+  readonly streamField?: true;
   /** What its servers take of images; absent = what nearly all do. */
   readonly images?: ImageLimits;
   /** Identifiers of the models the endpoint offers. Rejects with a ReasonixError. */

@@ -10,11 +10,14 @@ type RunOnly =
   | "maxTurns"
   | "metrics"
   | "onAsk"
+  | "output"
   | "outputFormat"
   | "permissionPromptTool"
   | "planThenRun"
   | "preferModel"
   | "quiet"
+  | "raw"
+  | "steps"
   | "stream"
   | "verbose";
 

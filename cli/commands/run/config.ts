@@ -14,7 +14,7 @@ import {
   unattended,
 } from "../../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
-import type { OutputFormat } from "../../../src/frontend/mod.ts";
+import type { OutputFormat, SHOWN_TEXTS } from "../../../src/frontend/mod.ts";
 import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
 import type { PermissionMode } from "../../../src/permission/mod.ts";
@@ -59,6 +59,10 @@ export interface RunFlags extends Omit<RunOptions, "permissionMode" | "approvalM
   readonly planThenRun?: boolean;
   readonly autoPlan?: boolean;
   readonly includePartialMessages?: boolean;
+  /** What of the model's texts goes to standard output. */
+  readonly output?: (typeof SHOWN_TEXTS)[number];
+  /** The provider's last reply in place of the answer. */
+  readonly raw?: boolean;
 }
 
 /** What the flags ask of a run beside its configuration, which `tools` is a part of. */

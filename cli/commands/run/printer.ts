@@ -1,4 +1,4 @@
-import { FRONTENDS, Output, type Printer } from "../../../src/frontend/mod.ts";
+import { FRONTENDS, type Output, type Printer } from "../../../src/frontend/mod.ts";
 import { displayOf } from "../../terminal/display.ts";
 import type { Speech } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
@@ -8,13 +8,14 @@ import type { RunFlags } from "./config.ts";
 export interface PrinterParts {
   readonly out: Output;
   readonly speech: Speech;
+  readonly err: Output;
 }
 
 /** The printer of the output format that the flags ask for. */
 export async function printerFor(
   context: CliContext,
   flags: RunFlags,
-  { out, speech }: PrinterParts,
+  { out, err, speech }: PrinterParts,
 ): Promise<Printer> {
   const { createPrinter } = await FRONTENDS.print();
   return createPrinter({
@@ -22,7 +23,7 @@ export async function printerFor(
     format: flags.outputFormat,
     texts: () => speech.run,
     out,
-    err: new Output(Deno.stderr),
+    err,
     showThinking: flags.showThinking ?? false,
     quiet: flags.quiet ?? false,
     verbose: flags.verbose ?? false,

@@ -2,17 +2,25 @@ import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.t
 import { requireProvider } from "../../../src/config/mod.ts";
 import { Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
-import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { readTask, type Task } from "../../terminal/stdin.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
+import { AgentMode } from "./agent_mode/agent_mode.ts";
 import { answerSchemaOf, loadUnattendedConfig, type RunFlags, runOptions } from "./config.ts";
 import { carryOutLine, commandNames } from "./line.ts";
 import { Metrics } from "./metrics.ts";
 import { printerFor } from "./printer.ts";
-import { failedResult, redacted, reportResult, resultOf, type TurnFacts, withDelivery } from "./result.ts";
+import {
+  failedResult,
+  redacted,
+  reportResult,
+  resultOf,
+  type TurnFacts,
+  unsavedLine,
+  withDelivery,
+} from "./result.ts";
 
 /** `reasonix run`: one task, one turn, one result. */
 export async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
@@ -23,7 +31,8 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
   });
   const out = new Output(Deno.stdout, () => stop.abort("interrupted"));
   const speech = await Speech.of(this, flags);
-  const printer = await printerFor(this, flags, { out, speech });
+  const err = new Output(Deno.stderr);
+  const printer = await printerFor(this, flags, { out, err, speech });
   // Secrets are known once the configuration is.
   const secrets = { redact: createRedactor([]) };
   let result: RunResult;
@@ -33,7 +42,7 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
       this.process.exitCode = await converse(this, flags, { out, printer, secrets, signal: stop.signal });
       return removeListeners();
     }
-    result = await runTask(this, flags, { words, printer, secrets, speech, signal: stop.signal });
+    result = await runTask(this, flags, { words, printer, err, secrets, speech, signal: stop.signal });
   } catch (error) {
     result = redacted(failedResult(await inLanguage(error, speech.locale)), secrets);
   }
@@ -49,6 +58,8 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
 interface RunParts {
   readonly words: readonly string[];
   readonly printer: Printer;
+  /** Standard error, as the printer writes to it. */
+  readonly err: Output;
   readonly signal: AbortSignal;
   readonly speech: Speech;
   /** Takes secrets out of what is said of the run when it fails. */
@@ -58,7 +69,7 @@ interface RunParts {
 async function runTask(
   context: CliContext,
   flags: RunFlags,
-  { words, printer, signal, secrets, speech }: RunParts,
+  { words, printer, err, signal, secrets, speech }: RunParts,
 ): Promise<RunResult> {
   const tell = (text: string) => {
     if (!flags.quiet) context.process.stderr.write(`· ${text}\n`);
@@ -76,39 +87,38 @@ async function runTask(
   const plans = flags.planThenRun || loaded.config.agent.auto_plan
     ? await (await import("./plan/plan_options.ts")).planOptions(flags, speech, signal)
     : {};
-  const assembly = await assemble({
-    ...runOptions(flags),
-    ...plans,
-    waitForAgents: true,
-    answerForm: schema,
-    paths,
-    loaded,
-  });
+  const mode = new AgentMode(flags, loaded.config);
+  const options = { ...runOptions(flags), ...mode.options, ...plans };
+  const assembly = await assemble({ ...options, waitForAgents: true, answerForm: schema, paths, loaded });
   assembly.controller.subscribe((event) => metrics.event(event));
+  await mode.follow(assembly, err);
   assembly.controller.subscribe((event) => printer.event(event));
   try {
-    const parts = { assembly, printer, metrics, schema, signal, speech };
+    const parts = { assembly, printer, metrics, schema, signal, speech, mode };
     const result = redacted(await resultOfTask(task, parts), assembly);
     metrics.write(result);
     return result;
   } finally {
     await assembly.close();
-    const { id, problem } = assembly.session;
-    if (problem !== undefined) {
-      context.process.stderr.write(`! Session ${id} is not fully saved on disk: ${terminalSafe(problem)}\n`);
-    }
+    context.process.stderr.write(unsavedLine(assembly));
   }
 }
 
 interface TaskParts extends Pick<RunParts, "printer" | "signal" | "speech">, TurnFacts {
   readonly assembly: Assembly;
+  readonly mode: AgentMode;
 }
 
 async function resultOfTask({ text, piped }: Task, parts: TaskParts): Promise<RunResult> {
-  const { assembly, printer, signal } = parts;
+  const { assembly, printer, signal, mode } = parts;
   const line = await carryOutLine(text, assembly, { signal, locale: parts.speech.locale });
   if (!line.input) return reportResult(line.report, assembly);
-  await printer.begin?.({ ...await assembly.open(), commands: () => commandNames(assembly) });
+  await printer.begin?.({
+    ...await assembly.open(),
+    commands: () => commandNames(assembly),
+    output: mode.output,
+  });
   const references = piped === undefined ? [] : [`<stdin>\n${piped}\n</stdin>`];
-  return resultOf(await assembly.run({ ...line.input, references }, signal), assembly, parts);
+  const outcome = await mode.outcome(await assembly.run({ ...line.input, references }, signal));
+  return resultOf(outcome, assembly, parts);
 }

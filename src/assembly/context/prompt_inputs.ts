@@ -72,6 +72,8 @@ export interface PromptInputSources {
   readonly onSkill?: (activation: SkillActivation) => void;
   /** The run's own model. One that has no tools is told of nothing that takes one. */
   readonly model: SystemModel;
+  /** Turns that the run has for a task; default: 1. */
+  readonly steps?: number | undefined;
   /** Tools of the program that embeds the agent. */
   readonly ownTools?: readonly Tool[] | undefined;
 }
@@ -94,7 +96,10 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
     : undefined;
   const memory = withoutTools ? undefined : await openingMemory({ home: paths.home, project });
   const tools = ["history", "memory", "remember", "forget", ...(skills ? ["skill"] : [])];
-  const heads = new Head(sources, { instructions, catalogue, memory, tools });
+  const unattended = (sources.steps ?? 1) > 1
+    ? (await import("../agent_mode/done_mark.ts")).agentModePrompt(loaded.config.tools.writes)
+    : undefined;
+  const heads = new Head(sources, { instructions, catalogue, memory, tools, unattended });
   return {
     instructions,
     skillSet,
@@ -191,6 +196,8 @@ interface HeadParts {
   readonly catalogue: string | undefined;
   readonly memory: string | undefined;
   readonly tools: readonly string[];
+  /** Section about several turns without a person. */
+  readonly unattended: string | undefined;
 }
 
 /** The beginning of a conversation: the system prompt, and the facts in it or behind it. */
@@ -224,7 +231,7 @@ class Head {
 
   system(model: SystemModel): string {
     const { appended, ownTools = [] } = this.#sources;
-    const { instructions, catalogue, tools: builtin } = this.#parts;
+    const { instructions, catalogue, tools: builtin, unattended } = this.#parts;
     const { toolMode } = model;
     const withoutTools = toolMode === "none";
     const { system_prompt, system_prompt_file, reasoning_language, tool_list, environment } =
@@ -238,7 +245,10 @@ class Head {
       ...(tool_list && (toolMode ?? "official") === "official"
         ? { tools: toolList(this.#config, { builtin, own: ownTools }) }
         : {}),
-      ...(environment === "system" ? { facts: this.#facts() } : {}),
+      facts: [
+        ...(environment === "system" ? this.#facts() : []),
+        ...(unattended === undefined ? [] : [unattended]),
+      ],
       supplements: supplementalPrompts(this.#config, model).map(({ text }) => text),
       ...(withoutTools ? { withoutTools } : {}),
       ...(catalogue === undefined || withoutTools ? {} : { skills: catalogue }),

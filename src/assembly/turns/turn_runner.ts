@@ -9,6 +9,7 @@ import { providerOf } from "../provider.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { ImageWays } from "../tools/guarded_tools.ts";
 import type { TurnParts } from "./turn_parts.ts";
+import { TurnTotal } from "./turn_total.ts";
 import type { RuleText } from "../../rule/mod.ts";
 import type { Controller } from "../../control/mod.ts";
 
@@ -52,17 +53,21 @@ export class TurnRunner {
     this.#facts.push(fact);
   }
 
-  /** Runs a turn and what follows from it; the outcome is that of the last one. */
+  /** Runs a turn and what follows from it; the outcome is that of the last one, with what all have taken. */
   async run(input: TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
     const { controller, turnParts } = this.#parts;
     const stop = new AbortController();
     const unsubscribe = controller.onInterrupt((reason) => stop.abort(reason));
     const all = signal ? AbortSignal.any([signal, stop.signal]) : stop.signal;
+    const total = new TurnTotal(this.#parts.provider.model.price?.currency);
     try {
       for (let next: TurnInput = input;;) {
         const outcome = await this.#one(next, all);
+        total.add(outcome);
         const following = await turnParts.after(outcome, all);
-        if (!following || all.aborted) return outcome;
+        if (!following || all.aborted) return total.of(outcome);
+        const stop = total.overspent(this.#parts.loaded.config.agent.max_cost);
+        if (stop) return { ...total.of(outcome), ...stop };
         next = following;
       }
     } finally {

@@ -76,6 +76,21 @@ const agent = z.object({
   ),
 });
 
+/** `[agent_mode]`: several turns without a person, for runs that nobody attends. */
+const agentMode = z.object({
+  default_steps: key(
+    count(1),
+    "Turns that a run has for a task, one after the other, until the model says that it has finished.",
+    { project: "ignored" },
+  ),
+  output: key(
+    z._default(z.enum(["final", "full", "none"]), "final"),
+    "What of several turns goes to standard output: the last answer, every text as it comes, or nothing.",
+    { project: "ignored" },
+  ),
+  status: key(flag(true), "Tell the model which of its turns it is.", { project: "ignored" }),
+});
+
 const skills = z.object({
   paths: key(texts(), "Further directories with skills.", {
     expand: true,
@@ -224,6 +239,7 @@ export const configSchema = z.object({
   ),
   agent: key(z.prefault(agent, {}), "How the agent works."),
   agents: key(z.prefault(agents, {}), "Agents that work on parts of a task."),
+  agent_mode: key(z.prefault(agentMode, {}), "Several turns of a run without a person in between."),
   tools: key(z.prefault(toolsSchema, {}), "The built-in tools."),
   skills: key(z.prefault(skills, {}), "Where skills are found."),
   compaction: key(z.prefault(compaction, {}), "What happens when the context fills up."),

@@ -1,4 +1,5 @@
 import { terminalSafe } from "../../util/terminal_text.ts";
+import type { ShownTexts } from "../result.ts";
 import {
   type Block,
   loadMarkdown,
@@ -100,18 +101,41 @@ export interface AnswerOptions {
 
 /** What of the model's texts goes to standard output: each as it comes, or the answer alone at the end. */
 export class AnswerOutput {
-  /** Texts are written as they come, not only the last one. */
-  readonly streams: boolean;
   readonly #options: AnswerOptions;
   readonly #view: AnswerView;
+  #output: ShownTexts | undefined;
   #last = "";
+  /** The last text that was no remark beside calls. */
+  #answer = "";
   #unwritten = false;
 
   constructor(options: AnswerOptions) {
-    const { terminal, stream, quiet } = options;
+    const { terminal, stream } = options;
     this.#options = options;
-    this.streams = stream || (terminal && !quiet);
     this.#view = terminal && !stream ? this.#rendered() : new StreamedAnswer(terminal);
+  }
+
+  /** Chooses what is written from here on. */
+  choose(output: ShownTexts | undefined): void {
+    this.#output = output;
+  }
+
+  /** Texts are written as they come, not only the last one. */
+  get streams(): boolean {
+    const { terminal, stream, quiet } = this.#options;
+    return this.#output === undefined ? stream || (terminal && !quiet) : this.#output === "full";
+  }
+
+  /** Nothing of the model is shown at all. */
+  get silent(): boolean {
+    return this.#output === "none";
+  }
+
+  /** Returns the answer of a turn that was not the last one, once, where nobody has seen it. */
+  superseded(): string {
+    const answer = this.#answer;
+    this.#answer = "";
+    return this.streams || this.silent ? "" : answer;
   }
 
   #rendered(): AnswerView {
@@ -127,9 +151,10 @@ export class AnswerOutput {
     return this.#view.push(text);
   }
 
-  /** A message is over; `whole` is its text unless it broke off. */
-  end(whole = ""): string | Promise<string> {
+  /** A message is over; `whole` is its text unless it broke off, with calls beside it or without. */
+  end(whole = "", hasCalls = false): string | Promise<string> {
     if (whole !== "") this.#last = whole;
+    this.#answer = hasCalls ? "" : whole;
     return this.streams ? this.#view.end() : "";
   }
 
@@ -147,7 +172,9 @@ export class AnswerOutput {
   /** Returns what is to be written of a result that has come. */
   async rest(answer: string, report: boolean): Promise<string> {
     if (answer.trim() === "" || (this.streams && !report && !this.#unwritten)) return "";
-    const view = this.#options.terminal ? this.#rendered() : new StreamedAnswer(false);
+    if (this.silent && !report) return "";
+    const { terminal } = this.#options;
+    const view = terminal && this.#output !== "raw" ? this.#rendered() : new StreamedAnswer(terminal);
     return await view.push(answer) + await view.end();
   }
 }

@@ -1,89 +1,55 @@
 import type { Event, EventOf } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
-import type { Output } from "../output.ts";
 import type { Printer, RunResult, RunStart } from "../result.ts";
-import {
-  callLines,
-  callTitle,
-  type CallView,
-  type MeasureWidth,
-  noticeText,
-  type Palette,
-  palette,
-  planText,
-  Refusals,
-  StreamWrap,
-  wrapText,
-} from "../../view/mod.ts";
+import { callLines, callTitle, type CallView, noticeText, planText, Refusals } from "../../view/mod.ts";
 import { type AnswerOptions, AnswerOutput } from "./answer.ts";
-import { type Clock, LiveLine } from "./live_line.ts";
 import { ChangedFiles, failureText, tokenLine } from "./run_summary.ts";
 import { agentLine, agentNews, ServerNews } from "../news.ts";
 import { SilenceNotifier } from "./silence_notifier.ts";
-
-/** Room for what says what to do next: a reason that is cut loses its remedy. */
-const WHOLE = 1000;
+import { type StreamOptions, TwoStreams, WHOLE } from "./two_streams.ts";
 
 /** The words about a run, and about what was found of its calls. */
 type RunTexts = Texts["run"] & Texts["reasons"];
 
-export interface TextOptions extends AnswerOptions {
+export interface TextOptions extends AnswerOptions, StreamOptions {
   /** The words of the user's language, as far as it is known by now. */
   readonly texts: () => RunTexts;
-  readonly out: Output;
-  readonly err: Output;
   readonly showThinking: boolean;
   /** Whole diffs and outputs. */
   readonly verbose: boolean;
-  /** Colours on standard error. */
-  readonly color: boolean;
-  /** Standard error is a terminal that can write over a line. */
-  readonly live: boolean;
-  /** Fits a text to a number of columns. */
-  readonly fit: (text: string, columns: number) => string;
-  readonly width: MeasureWidth;
-  /** The source of the time; the clock when absent. */
-  readonly clock?: Clock;
 }
 
 /** The answer on standard output, everything else on standard error. */
 export class TextPrinter implements Printer {
   readonly #options: TextOptions;
-  readonly #palette: Palette;
+  readonly #streams: TwoStreams;
   readonly #view: CallView;
   readonly #answer: AnswerOutput;
-  readonly #live: LiveLine | undefined;
   readonly #waiting: SilenceNotifier | undefined;
   readonly #running = new Map<string, { readonly title: string; readonly since: number }>();
   readonly #refusals = new Refusals();
   readonly #servers = new ServerNews();
   readonly #changed = new ChangedFiles();
   #model = "";
-  #thinking: StreamWrap | undefined;
   #cwd = "";
-  /** What the last thing on the terminal was, so that thoughts, texts and calls stand apart. */
-  #last: "nothing" | "thinking" | "text" | "line" = "nothing";
   #retryReason = "";
 
   constructor(options: TextOptions) {
     const { quiet, live, clock, texts } = options;
     this.#options = options;
-    this.#palette = palette(options.color);
+    this.#streams = new TwoStreams(options);
     this.#answer = new AnswerOutput(options);
     const { fit, width, columns, verbose } = options;
     this.#view = {
-      palette: this.#palette,
+      palette: this.#streams.palette,
       texts,
       layout: live ? { columns, fit, width } : undefined,
       verbose,
     };
-    if (live && !quiet) {
-      const fitted = (text: string) => fit(text, Math.max(1, columns() - 1));
-      this.#live = new LiveLine((text) => void this.#err(text), fitted, clock);
-    } else if (!quiet) {
+    if (!quiet && !live) {
       this.#waiting = new SilenceNotifier(
-        (seconds) => void this.#note(`· ${texts().stillWaiting(seconds)}`),
+        (seconds) => void this.#streams.note(`· ${texts().stillWaiting(seconds)}`),
         clock,
       );
     }
@@ -92,14 +58,17 @@ export class TextPrinter implements Printer {
   begin(start: RunStart): void {
     this.#cwd = start.cwd;
     this.#model = start.model;
+    this.#answer.choose(start.output);
   }
 
   event(event: Event): void | Promise<void> {
     switch (event.type) {
+      case "turn.start":
+        return this.#progress(this.#answer.superseded());
       case "message.start":
         this.#waiting?.begin();
         this.#answer.warm();
-        return this.#live?.show(this.#texts.waitingFor(oneLine(event.model || this.#modelName, 40)));
+        return this.#streams.live?.show(this.#texts.waitingFor(oneLine(event.model || this.#modelName, 40)));
       case "message.delta":
         this.#waiting?.end();
         return this.#delta(event);
@@ -116,106 +85,109 @@ export class TextPrinter implements Printer {
         return this.#toolEnd(event);
       case "context.prefix":
         if (event.reason === "start") return;
-        return this.#note(
+        return this.#streams.note(
           `· ${this.#texts.prefixRebuilt(event.reason, event.detail ?? this.#texts.prefixChanged)}`,
           WHOLE,
         );
       case "notice":
-        return this.#remark(event.level, noticeText(event, this.#texts));
+        return this.#notice(event);
       case "mcp.server": {
         const news = this.#servers.of(event, this.#texts);
-        return news && this.#remark(news.level, news.text);
+        return news && this.#streams.remark(news.level, news.text);
       }
       case "subagent.start":
       case "subagent.end": {
         const { level, text } = agentNews(event, this.#texts);
-        return this.#note(`  · ${text}`, WHOLE, level === "warning" ? this.#palette.warning : undefined);
+        return this.#streams.note(
+          `  · ${text}`,
+          WHOLE,
+          level === "warning" ? this.#streams.palette.warning : undefined,
+        );
       }
       case "subagent.progress":
-        return this.#live?.show(agentLine(event, this.#texts), this.#running.get(event.callId ?? "")?.since);
+        return this.#streams.live?.show(
+          agentLine(event, this.#texts),
+          this.#running.get(event.callId ?? "")?.since,
+        );
       case "approval.decision":
         return this.#refusals.note(event);
       case "plan.change":
         return this.#plan(event);
       case "turn.end":
         this.#waiting?.end();
-        this.#live?.hide();
+        this.#streams.live?.hide();
         this.#answer.turnEnded(event.answer);
-        return this.#endThinking();
+        return this.#streams.endThinking();
     }
   }
 
   async result(result: RunResult): Promise<void> {
-    this.#live?.hide();
-    await this.#endThinking();
-    await this.#text(await this.#answer.rest(result.answer, result.report === true));
+    this.#streams.live?.hide();
+    await this.#streams.endThinking();
+    await this.#streams.text(await this.#answer.rest(result.answer, result.report === true));
     const changed = this.#changed.describe(this.#cwd, this.#texts);
-    if (changed !== "") await this.#note(`· ${this.#texts.changed(changed)}`, WHOLE);
+    if (changed !== "") await this.#streams.note(`· ${this.#texts.changed(changed)}`, WHOLE);
     if (result.steps > 0 || result.usage.inputTokens > 0) {
-      await this.#note(`· ${tokenLine(result, this.#texts, this.#options)}`, WHOLE);
+      await this.#streams.note(`· ${tokenLine(result, this.#texts, this.#options)}`, WHOLE);
     }
-    if (result.exit !== "done") await this.#err(failureText(result, this.#texts, this.#view));
-    await this.#options.out.flush();
-    await this.#options.err.flush();
+    if (result.exit !== "done") await this.#streams.err(failureText(result, this.#texts, this.#view));
+    await this.#streams.flush();
   }
 
   /** A plan is shown like an answer, and where it is kept. */
   async #plan(event: EventOf<"plan.change">): Promise<void> {
-    await this.#text(await this.#answer.beside(event.plan ?? ""));
-    await this.#note(`· ${planText(event, this.#texts.plan)}`, WHOLE);
+    await this.#streams.text(await this.#answer.beside(event.plan ?? ""));
+    await this.#streams.note(`· ${planText(event, this.#texts.plan)}`, WHOLE);
   }
 
   #delta(event: EventOf<"message.delta">): void | Promise<void> {
     if (event.channel === "reasoning") {
       if (!this.#options.showThinking || this.#options.quiet) {
-        return this.#live?.show(this.#texts.thinking(this.#modelName));
+        return this.#streams.live?.show(this.#texts.thinking(this.#modelName));
       }
-      return this.#think(terminalSafe(event.text));
+      return this.#streams.think(terminalSafe(event.text));
     }
-    if (!this.#answer.streams) return this.#live?.show(this.#texts.writing(this.#modelName));
+    if (!this.#answer.streams) return this.#streams.live?.show(this.#texts.writing(this.#modelName));
     const text = this.#answer.push(event.text);
-    return typeof text === "string" ? this.#text(text) : text.then((shown) => this.#text(shown));
+    return typeof text === "string"
+      ? this.#streams.text(text)
+      : text.then((shown) => this.#streams.text(shown));
   }
 
   async #messageEnd(event: EventOf<"message.end">): Promise<void> {
-    this.#live?.hide();
+    this.#streams.live?.hide();
     // Step 0 is a summary: paid for, but never shown or said.
     if (event.step === 0) return;
-    await this.#endThinking();
-    const text = await this.#answer.end(event.interrupted ? "" : event.content);
-    if (this.#answer.streams) return await this.#text(text);
+    await this.#streams.endThinking();
+    const calls = (event.calls?.length ?? 0) > 0;
+    const text = await this.#answer.end(event.interrupted ? "" : event.content, calls);
+    if (this.#answer.streams) return await this.#streams.text(text);
     // Only the last message is the answer; what is said on the way is progress.
-    if (event.calls?.length && event.content.trim() !== "") {
-      for (const line of event.content.trim().split("\n")) await this.#note(line, WHOLE);
-    }
+    if (calls && !this.#answer.silent) await this.#progress(event.content);
   }
 
-  #think(text: string): void | Promise<void> {
-    const { columns, width, live } = this.#options;
-    this.#live?.hide();
-    const gap = this.#thinking ? "" : this.#gap("thinking");
-    this.#thinking ??= new StreamWrap(live ? columns : () => Infinity, width);
-    return this.#err(gap + this.#palette.dim(this.#thinking.push(text)));
+  async #progress(text: string): Promise<void> {
+    if (text.trim() === "") return;
+    for (const line of text.trim().split("\n")) await this.#streams.note(line, WHOLE);
   }
 
-  #endThinking(): void | Promise<void> {
-    if (!this.#thinking) return;
-    const rest = this.#thinking.end();
-    this.#thinking = undefined;
-    return this.#err(`${this.#palette.dim(rest)}\n`);
+  async #notice(event: EventOf<"notice">): Promise<void> {
+    // A further turn begins, so that the last answer was none.
+    if (event.code === "turn") await this.#progress(this.#answer.superseded());
+    await this.#streams.remark(event.level, noticeText(event, this.#texts));
   }
 
   async #retry(event: EventOf<"message.retry">): Promise<void> {
-    await this.#endThinking();
-    await this.#text(await this.#answer.end());
-    if (event.discarded) await this.#note(`! ${this.#texts.brokeOff}`);
+    await this.#streams.endThinking();
+    await this.#streams.text(await this.#answer.end());
+    if (event.discarded) await this.#streams.note(`! ${this.#texts.brokeOff}`);
     const known = event.reason === this.#retryReason;
     this.#retryReason = event.reason;
     const { attempt, maxAttempts } = event;
     const next = this.#texts.attempt(attempt, maxAttempts, (event.waitMs / 1000).toFixed(1));
     const why = this.#texts.said(event.said, event.reason);
-    await this.#remark("warning", known ? next : this.#texts.because(next, why));
-    this.#live?.show(this.#texts.waitingToTry(attempt, maxAttempts));
+    await this.#streams.remark("warning", known ? next : this.#texts.because(next, why));
+    this.#streams.live?.show(this.#texts.waitingToTry(attempt, maxAttempts));
   }
 
   async #toolEnd(event: EventOf<"tool.end">): Promise<void> {
@@ -223,49 +195,15 @@ export class TextPrinter implements Printer {
     const { title = event.name } = this.#running.get(event.callId) ?? {};
     this.#running.delete(event.callId);
     const end = this.#refusals.translated(event, this.#texts.refused);
-    await this.#line(callLines(title, end, this.#view).join("\n"));
+    await this.#streams.line(callLines(title, end, this.#view).join("\n"));
     this.#showRunning();
   }
 
   #showRunning(): void {
     const [first, ...others] = this.#running.values();
-    if (!first) return this.#live?.hide();
+    if (!first) return this.#streams.live?.hide();
     const more = others.length;
-    this.#live?.show(more > 0 ? this.#texts.andMore(first.title, more) : first.title, first.since);
-  }
-
-  /** A text of the model, apart from the lines about calls where both are on one terminal. */
-  #text(text: string): void | Promise<void> {
-    if (text === "") return;
-    this.#live?.hide();
-    return this.#out(this.#gap("text") + text);
-  }
-
-  #remark(level: "info" | "warning", text: string): void | Promise<void> {
-    const [mark, colour] = level === "warning" ? ["!", this.#palette.warning] : ["·", this.#palette.dim];
-    return this.#note(`${mark} ${text}`, WHOLE, colour);
-  }
-
-  #note(text: string, max?: number, colour = this.#palette.dim): void | Promise<void> {
-    const line = (/^ */.exec(text)?.[0] ?? "") + oneLine(text, max);
-    const { live, columns, width } = this.#options;
-    const lines = live ? wrapText(line, columns(), width, "  ") : [line];
-    return this.#line(lines.map(colour).join("\n"));
-  }
-
-  #line(text: string): void | Promise<void> {
-    if (this.#options.quiet) return;
-    this.#live?.erase();
-    return this.#err(`${this.#gap("line")}${text}\n`);
-  }
-
-  /** A blank line between things of two kinds, where a person sees both of them on one terminal. */
-  #gap(next: "thinking" | "text" | "line"): string {
-    const last = this.#last;
-    this.#last = next;
-    const { terminal, live } = this.#options;
-    const together = live && (terminal || (last !== "text" && next !== "text"));
-    return together && last !== "nothing" && last !== next ? "\n" : "";
+    this.#streams.live?.show(more > 0 ? this.#texts.andMore(first.title, more) : first.title, first.since);
   }
 
   get #texts(): RunTexts {
@@ -278,19 +216,5 @@ export class TextPrinter implements Printer {
 
   #now(): number {
     return this.#options.clock?.now() ?? performance.now();
-  }
-
-  /**
-   * Both streams may be the same terminal, so one waits until the other has been taken: the order is what the
-   * user sees.
-   */
-  #out(text: string): void | Promise<void> {
-    const { out, err } = this.#options;
-    return err.busy ? err.flush().then(() => out.write(text)) : out.write(text);
-  }
-
-  #err(text: string): void | Promise<void> {
-    const { out, err } = this.#options;
-    return out.busy ? out.flush().then(() => err.write(text)) : err.write(text);
   }
 }

@@ -197,6 +197,8 @@ const NOTICES = {
     `MCP 服务器 ${server} 的 ${headers} 不会发送：模型供应商只转交 authorization`,
   remoteCalled: (server, tool, args, output) => `${server} 已被调用：${tool}(${args})：${output}`,
   remoteFailed: (server, tool, args, output) => `${server} 调用失败：${tool}(${args})：${output}`,
+  turnOf: (turn, most) => `第 ${turn} 轮，共 ${most} 轮`,
+  turnsUsedUp: (most) => `${most} 轮已全部用完，模型没有表示已经完成`,
   unknownParameter: (parameter, alias) => `[tools.alias] 的 ${alias} 没有参数“${parameter}”，已忽略`,
   notForPlanMode: (name) =>
     `[agent] plan_mode_allowed_tools 中的“${name}”不起作用：只能写 MCP 工具的全名，如 mcp__server__tool`,

@@ -35,6 +35,7 @@ const IMAGES: ImageLimits = {
 
 /** The Messages API, as spoken by Anthropic and those who are compatible with it. */
 export const anthropic: ProviderKind = {
+  streamField: true,
   images: IMAGES,
   create: createAnthropic,
   models: async (options, signal) => {

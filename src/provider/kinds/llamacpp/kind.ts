@@ -12,6 +12,7 @@ import { type ServerPlan, serverPlan } from "../../managed/server_plan.ts";
 
 /** Chat completions of a llama-server that the program starts, shares and stops. */
 export const llamacpp: ProviderKind = {
+  streamField: true,
   create: async (options) => {
     const plan = await serverPlan(options);
     return new LlamaCpp(options, { plan, rehearsed: await clientAt(options, NO_ADDRESS) }).provider();

@@ -16,6 +16,7 @@ const NOWHERE = `data:text/event-stream,${
 
 /** Chat completions, as spoken by OpenAI and everybody who is compatible with it. */
 export const openai: ProviderKind = {
+  streamField: true,
   create: createOpenAi,
   models: async (options, signal) => {
     const { listModels } = await import("../../wire/model_list.ts");

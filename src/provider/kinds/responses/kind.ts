@@ -27,6 +27,7 @@ const IMAGES: ImageLimits = {
 
 /** OpenAI's Responses API, as spoken by OpenAI, Azure, OpenRouter and local servers. */
 export const responses: ProviderKind = {
+  streamField: true,
   images: IMAGES,
   create: createResponses,
   models: async (options, signal) => {

@@ -1,0 +1,67 @@
+import type { TurnOutcome } from "../../agent/mod.ts";
+import type { Recorder } from "../../control/mod.ts";
+import type { TurnInput } from "../context/turn_input.ts";
+import type { Assembly } from "../assembly.ts";
+import type { AssemblyOptions } from "../run_options.ts";
+import type { TurnPart } from "../turns/turn_parts.ts";
+import { saysDone } from "./done_mark.ts";
+
+const GO_ON = "Go on with the task.";
+/** Code of the notice between two turns. */
+const FURTHER_TURN = "turn";
+
+/** Gives the model several turns for each task, without a person in between. */
+export function join(
+  { assembly, options: { steps = 1, loaded } }: {
+    readonly assembly: Assembly;
+    readonly options: AssemblyOptions;
+  },
+): void {
+  const { status } = loaded.config.agent_mode;
+  assembly.turnParts.add(new Turns({ most: steps, status }, assembly.controller.recorder));
+}
+
+class Turns implements TurnPart {
+  readonly #most: number;
+  readonly #tells: boolean;
+  readonly #recorder: Recorder;
+  #turn = 0;
+
+  constructor({ most, status }: { readonly most: number; readonly status: boolean }, recorder: Recorder) {
+    this.#most = most;
+    this.#tells = status;
+    this.#recorder = recorder;
+  }
+
+  before(input: TurnInput): Promise<TurnInput> {
+    this.#turn = input.origin === "continue" ? this.#turn + 1 : 1;
+    const { status } = this;
+    return Promise.resolve(status === undefined ? input : { ...input, reminder: status });
+  }
+
+  /** What the model is told behind the message of a turn; others may lead to more turns than there are. */
+  get status(): string | undefined {
+    return this.#turn > this.#most || !this.#tells
+      ? undefined
+      : `<status>Turn ${this.#turn} of ${this.#most}</status>`;
+  }
+
+  async after({ reason, answer }: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
+    if (reason !== "done" || signal.aborted || saysDone(answer)) return undefined;
+    const [turn, most] = [String(this.#turn + 1), String(this.#most)];
+    if (this.#turn >= this.#most) {
+      await this.#recorder.record({
+        type: "notice",
+        level: "warning",
+        code: "turns",
+        text: `All ${most} turns are used up, and the model has not said that it has finished`,
+        said: [["turnsUsedUp", most]],
+      });
+      return undefined;
+    }
+    const said = [["turnOf", turn, most]] as const;
+    const text = `Turn ${turn} of ${most}`;
+    await this.#recorder.record({ type: "notice", level: "info", code: FURTHER_TURN, text, said });
+    return { text: GO_ON, origin: "continue", literal: true };
+  }
+}
