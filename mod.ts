@@ -63,6 +63,24 @@
  * console.log((await agent.run("Say hello")).answer);
  * ```
  *
+ * @example A question beside the conversation, without tools and without a front end
+ * ```ts
+ * import { createAgent, type Provider, runInternal } from "./mod.ts";
+ *
+ * const provider: Provider = {
+ *   name: "scripted",
+ *   model: { provider: "scripted", id: "demo", contextWindow: 0, vision: false },
+ *   async *stream({ messages, prefix }) {
+ *     const last = messages.at(-1);
+ *     yield { type: "text", text: `${prefix.tools.length} tools: ${last?.content}` };
+ *     yield { type: "done", reason: "stop" };
+ *   },
+ * };
+ * await using agent = await createAgent({ provider });
+ * const { text } = await runInternal(agent, { prompt: "Name it", contexts: ["<log>…</log>"] });
+ * if (text !== "0 tools: <log>…</log>\n\nName it") throw new Error(text);
+ * ```
+ *
  * @example Vectors for texts, here from a stand-in for an embedding server
  * ```ts
  * import { createProvider, parseProvider } from "./mod.ts";
@@ -157,6 +175,9 @@ export {
   type AgentOptions,
   createAgent,
   type EmbeddedAgent,
+  type InternalRequest,
+  type InternalResult,
+  runInternal,
   runWorker,
   type TurnInput,
 } from "./src/assembly/mod.ts";

@@ -8,6 +8,7 @@ import type { Asker, Tool } from "../tool/mod.ts";
 import { assemble } from "./assemble.ts";
 import type { Assembly } from "./assembly.ts";
 import type { PlanReviewer } from "./plan/reviewer.ts";
+import type { InternalRequest, InternalResult } from "./internal.ts";
 import type { RunOptions } from "./run_options.ts";
 import { loadTrustedConfig } from "./access/trusted_config.ts";
 import type { TurnInput } from "./context/turn_input.ts";
@@ -62,6 +63,12 @@ export interface EmbeddedAgent extends AsyncDisposable {
    */
   run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome>;
   /**
+   * Makes a run beside the conversation: one reply without tools, or with `steps` the work of an agent. It
+   * has the walls, the rules and what is left of the budget of this one, asks nobody, and its cost counts
+   * here. Rejects with a {@linkcode ReasonixError} when it cannot begin, and when the signal aborts.
+   */
+  runInternal(request: InternalRequest): Promise<InternalResult>;
+  /**
    * Brings files, conversation or both (the default) back to the end of a turn; 0 is before the first.
    * Rejects with a {@linkcode ReasonixError} when there is no such finished turn.
    */
@@ -89,6 +96,20 @@ export async function createAgent(options: AgentOptions = {}): Promise<EmbeddedA
   }
 }
 
+/**
+ * Makes one run without a front end, for programs and helpers that need a completion or the work of an agent:
+ * beside the conversation of `agent`, or with options in a session of its own that ends with it. Rejects as
+ * {@linkcode EmbeddedAgent.runInternal} does.
+ */
+export async function runInternal(
+  agent: EmbeddedAgent | AgentOptions,
+  request: InternalRequest,
+): Promise<InternalResult> {
+  if ("runInternal" in agent) return await agent.runInternal(request);
+  await using own = await createAgent(agent);
+  return await own.runInternal(request);
+}
+
 class Agent implements EmbeddedAgent {
   readonly controller: Controller;
   readonly #assembly: Assembly;
@@ -102,6 +123,10 @@ class Agent implements EmbeddedAgent {
 
   run(input: string | TurnInput, signal?: AbortSignal): Promise<TurnOutcome> {
     return this.#assembly.run(input, signal);
+  }
+
+  runInternal(request: InternalRequest): Promise<InternalResult> {
+    return this.#assembly.runInternal(request);
   }
 
   rewind(turn: number, scope?: RewindScope): Promise<FileReport> {

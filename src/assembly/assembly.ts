@@ -14,6 +14,7 @@ import type { EventSink } from "../core/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import type { Modes } from "./access/modes.ts";
+import type { InternalRequest, InternalResult, RunAgents } from "./internal.ts";
 import type { Remark } from "./access/access_scope.ts";
 import type { PromptInputs } from "./context/prompt_inputs.ts";
 import type { PlanDesk } from "./plan/plan_desk.ts";
@@ -38,6 +39,7 @@ export interface AssemblyParts extends OpeningParts, Omit<TurnRunParts, "plugins
   readonly warmedUp: () => Promise<unknown>;
   /** What a turn needs beyond its conversation; nothing that acts between steps. */
   readonly turn: ControlledParts;
+  readonly agents: () => Promise<RunAgents>;
   /** The background of the tools. */
   readonly tools: Pick<GuardedTools["tools"], "close" | "ended" | "images">;
 }
@@ -98,6 +100,11 @@ export class Assembly implements AsyncDisposable {
   /** What takes part in its turns. */
   get turnParts(): AssemblyParts["turnParts"] {
     return this.#parts.turnParts;
+  }
+
+  /** Makes a run beside the conversation; see {@linkcode RunAgents.internal}. */
+  async runInternal(request: InternalRequest): Promise<InternalResult> {
+    return await this.stoppable(request.signal, async () => (await this.#parts.agents()).internal(request));
   }
 
   /** Does a piece of work before the run is closed. */

@@ -1,5 +1,5 @@
-import type { AgentPort } from "../tool/mod.ts";
 import { lazy } from "../util/lazy.ts";
+import type { RunAgents } from "./internal.ts";
 import type { JoinedRun } from "./joined_run.ts";
 import type { PlanDesk, PlanDeskParts } from "./plan/plan_desk.ts";
 
@@ -38,6 +38,6 @@ export async function joinExtensions(run: JoinedRun): Promise<void> {
 }
 
 /** Other agents, for the tools of a run: loaded with the first task that is given to one. */
-export function agentsOf(joined: Promise<JoinedRun>): () => Promise<AgentPort> {
+export function agentsOf(joined: Promise<JoinedRun>): () => Promise<RunAgents> {
   return lazy(async () => (await import("./subagents/desk.ts")).openDesk(await joined));
 }

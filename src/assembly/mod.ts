@@ -1,6 +1,7 @@
 import { lazy } from "../util/lazy.ts";
 
-export { type AgentOptions, createAgent, type EmbeddedAgent } from "./agent.ts";
+export { type AgentOptions, createAgent, type EmbeddedAgent, runInternal } from "./agent.ts";
+export type { InternalRequest, InternalResult } from "./internal.ts";
 export { buildAccessScope, buildWorkspace } from "./access/access_scope.ts";
 export { assemble } from "./assemble.ts";
 export type { Assembly, SessionStart } from "./assembly.ts";

@@ -186,3 +186,28 @@ Deno.test("the cost limit of the turn holds for its agents together, and their c
   const end = events.findLast(({ type }) => type === "turn.end");
   assertEquals([end.reason, end.limit, end.cost], ["limit", "cost", { amount: 3, currency: "USD" }]);
 });
+
+Deno.test("30 steps with agents leave the prefix of the run as it was, byte for byte", async () => {
+  const steps = 30;
+  await using server = startAgentServer({
+    main: [
+      ...Array.from({ length: steps }, (_, index) => ({
+        calls: [{
+          name: index % 2 ? "task" : "read_only_task",
+          args: { agent: "explore", prompt: `job-${index}.` },
+        }],
+      })),
+      { text: "ok" },
+    ],
+    ...Object.fromEntries(
+      Array.from({ length: steps }, (_, index) => [`job-${index}.`, [{ text: `a${index}` }]]),
+    ),
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  const { code, stderr } = await world.run(["run", "thirty"]);
+  assertEquals(code, 0, stderr);
+  // The server itself holds that each request extends the one before.
+  const main = server.requests.filter((request) => agentOf(request) === undefined);
+  const heads = main.map(({ json }) => JSON.stringify([json.messages[0], json.tools]));
+  assertEquals([main.length, new Set(heads).size], [steps + 1, 1]);
+});

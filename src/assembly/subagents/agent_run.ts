@@ -2,6 +2,7 @@ import { StopReason, type TurnOutcome } from "../../agent/mod.ts";
 import {
   errorMessage,
   type Event,
+  type EventSink,
   isAbort,
   type NewEventOf,
   ReasonixError,
@@ -11,6 +12,7 @@ import {
 import type { AgentReport, AgentTask } from "../../tool/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import type { Assembly } from "../assembly.ts";
+import type { TurnInput } from "../context/turn_input.ts";
 
 /** Room of an answer's last words in the event of its end. */
 const MAX_SUMMARY = 400;
@@ -21,13 +23,18 @@ export interface AgentRunParts {
   readonly id: string;
   readonly agent: string;
   readonly task: AgentTask;
-  /** Model of the run, where the agent has none of its own. */
   readonly child: Assembly;
+  /** What goes along with the words of the task. */
+  readonly input?: Pick<TurnInput, "references" | "images">;
+  /** Receives everything that happens in its session. */
+  readonly sink?: EventSink;
   readonly record: (event: NewEventOf<"subagent.start" | "subagent.progress" | "subagent.end">) => void;
   /** Waits until one more agent may work; what it returns lets the next one. */
   readonly slot: (signal: AbortSignal) => Promise<() => void>;
   /** Told of money as it is spent. */
   readonly spend: (amount: number) => void;
+  /** Nothing is left to spend. */
+  readonly overspent: () => boolean;
   /** What the model should know beside the answer. */
   readonly notes: readonly string[];
 }
@@ -80,6 +87,11 @@ export class AgentRun {
     return this.#end ?? this.#report("running");
   }
 
+  /** How its turn ended; undefined when it never began, and while it goes on. */
+  get outcome(): TurnOutcome | undefined {
+    return this.#outcome;
+  }
+
   /** Whether the one that began it knows how it ended. */
   get isSeen(): boolean {
     return this.#seen;
@@ -94,7 +106,7 @@ export class AgentRun {
   /** What tells its events from those of others. */
   get #names() {
     const { id, agent, task: { callId, background } } = this.#parts;
-    return { id, agent, callId, ...(background ? { background } : {}) };
+    return { id, agent, ...(callId === undefined ? {} : { callId }), ...(background ? { background } : {}) };
   }
 
   stop(reason: unknown): void {
@@ -128,9 +140,16 @@ export class AgentRun {
       ...(task.description === undefined ? {} : { description: task.description }),
       ...(task.resume === undefined ? {} : { resumed: true }),
     });
-    const unsubscribe = child.controller.subscribe((event) => this.#watch(event));
+    const unsubscribe = child.controller.subscribe((event) => {
+      this.#watch(event);
+      return this.#parts.sink?.(event);
+    });
     try {
-      this.#outcome = await child.run(task.prompt, this.#stop.signal);
+      this.#outcome = await child.run(
+        // Nothing in what another agent writes is a reference.
+        { ...this.#parts.input, text: task.prompt, literal: true },
+        this.#stop.signal,
+      );
     } finally {
       unsubscribe();
     }
@@ -142,6 +161,8 @@ export class AgentRun {
       this.#progress(event.title ?? event.call.name);
     } else if (event.type === "subagent.progress") {
       this.#progress(`${event.agent}: ${event.text}`);
+    } else if (event.type === "message.start" && this.#parts.overspent()) {
+      this.stop(new StopReason("limit", "The cost limit of the turn is reached"));
     } else if ((event.type === "message.end" || event.type === "subagent.end") && event.cost) {
       this.#parts.spend(event.cost.amount);
     }

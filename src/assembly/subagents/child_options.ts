@@ -2,6 +2,7 @@ import type { Config, LoadedConfig } from "../../config/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
 import type { PreparedCall } from "../../core/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
+import type { Provider } from "../../provider/mod.ts";
 import { BUILTINS, type Tool } from "../../tool/mod.ts";
 import type { JoinedRun } from "../joined_run.ts";
 import type { AssemblyOptions } from "../run_options.ts";
@@ -18,6 +19,12 @@ export interface ChildTask {
   readonly readOnly: boolean;
   /** Instructions beside the agent's own, such as those of a skill. */
   readonly instructions?: string;
+  /** In place of what tells an agent that it works for another one. */
+  readonly system?: string;
+  /** Nobody is asked anything. */
+  readonly unattended?: boolean;
+  /** Talks to the model in place of the configured provider. */
+  readonly provider?: Provider;
   /** File of the session that goes on. */
   readonly file?: string;
   /** Works somewhere else than the run. */
@@ -42,21 +49,24 @@ export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
   const offered = offeredTools(run, task, depth);
   const adapted = adaptedTools(inputs);
   const { continue: _c, resume: _r, copy: _k, record: _f, answerForm: _a, ...rest } = options;
-  const { planReviewer: _p, effort, permissionMode, ...kept } = rest;
+  const { planReviewer: _p, approver: _o, asker: _q, amended: _m, effort, permissionMode, ...kept } = rest;
   const own = options.gate && readOnly ? { gate: readingOnly(options.gate) } : {};
   return {
     ...kept,
-    ...askedBy(agent.name, id, { ...options, turns: task.questions }),
+    ...(task.unattended
+      ? { onAsk: options.onAsk ?? "deny" as const }
+      : askedBy(agent.name, id, { ...options, turns: task.questions })),
     ...own,
     ...(reference === undefined && effort !== undefined ? { effort } : {}),
-    ...modelOf(run, reference),
+    ...(task.provider ? { provider: task.provider } : modelOf(run, reference)),
     paths: task.paths ?? options.paths,
     loaded: { ...options.loaded, config: childConfig(options.loaded, task, { reference, offered }) },
     sessionId: id,
     inMemory: false,
     tools: offered.own,
     adaptedTools: readOnly ? { ...adapted, bash: inForeground } : adapted,
-    appendSystemPrompt: [options.appendSystemPrompt, addendum(task)].filter((text) => text).join("\n\n"),
+    appendSystemPrompt: [options.appendSystemPrompt, task.system ?? addendum(task)].filter((text) => text)
+      .join("\n\n"),
     ...(readOnly ? { permissionMode: "read-only" } : bounds(permissionMode)),
     parent: {
       link: { session: session.id, seq: recorder.state.lastSeq, agent: agent.name },

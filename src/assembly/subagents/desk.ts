@@ -1,25 +1,26 @@
 import { StopReason, type TurnOutcome } from "../../agent/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
-import { errorMessage, ReasonixError } from "../../core/mod.ts";
-import { isFile } from "../../path/probe.ts";
+import { errorMessage, type Event, ReasonixError } from "../../core/mod.ts";
 import { agentOfSession, newSessionId, SessionBusyError } from "../../session/mod.ts";
-import type { AgentPort, AgentReport, AgentTask } from "../../tool/mod.ts";
+import type { AgentReport, AgentTask } from "../../tool/mod.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 import type { TurnInput } from "../context/turn_input.ts";
 import type { JoinedRun } from "../joined_run.ts";
-import { AgentRun } from "./agent_run.ts";
+import { AgentRun, type AgentRunParts } from "./agent_run.ts";
+import type { InternalRequest, InternalResult, RunAgents } from "../internal.ts";
+import { internalResult, internalTask } from "./internal_run.ts";
 import { agentsDirectory, childOptions, type ChildTask } from "./child_options.ts";
 import { agentModel } from "./child_model.ts";
 import { agentNamed } from "./known_agents.ts";
 import { Slots } from "./slots.ts";
 
 /** Opens the desk of a run, when its first task comes. */
-export function openDesk(run: JoinedRun): AgentDesk {
+export function openDesk(run: JoinedRun): RunAgents {
   return new AgentDesk(run);
 }
 
 /** Gives tasks to other agents, keeps them within what the run has left, and ends them with it. */
-class AgentDesk implements AgentPort {
+class AgentDesk implements RunAgents {
   readonly #run: JoinedRun;
   readonly #slots: Slots;
   readonly #questions = new Slots(1);
@@ -49,6 +50,26 @@ class AgentDesk implements AgentPort {
     return run.report;
   }
 
+  async internal(request: InternalRequest): Promise<InternalResult> {
+    const { assembly } = this.#run;
+    const { prompt, contexts, images, signal = new AbortController().signal } = request;
+    signal.throwIfAborted();
+    await assembly.open();
+    const made = internalTask(this.#run, request);
+    const events: Event[] = [];
+    const run = await this.#begin(
+      { agent: made.agent.name, prompt, readOnly: made.readOnly },
+      { id: newSessionId(new Date()), questions: this.#questions, ...made },
+      {
+        sink: (event) => void events.push(event),
+        input: { ...(contexts ? { references: contexts } : {}), ...(images ? { images } : {}) },
+      },
+    );
+    if (typeof run === "string") throw new ReasonixError(run);
+    await ended(run, signal);
+    return internalResult(run, events, request);
+  }
+
   async output(id: string, milliseconds: number, signal: AbortSignal): Promise<AgentReport | string> {
     const run = this.#tasks.get(id);
     if (!run) return this.#unknown(id);
@@ -71,7 +92,11 @@ class AgentDesk implements AgentPort {
   }
 
   /** Begins to work on a task; a string says why not. */
-  async #begin(task: AgentTask, child: ChildTask): Promise<AgentRun | string> {
+  async #begin(
+    task: AgentTask,
+    child: ChildTask,
+    beside: Pick<AgentRunParts, "sink" | "input"> = {},
+  ): Promise<AgentRun | string> {
     const { assembly, assemble, options } = this.#run;
     const { recorder } = assembly.controller;
     const left = this.#costLeft();
@@ -91,10 +116,13 @@ class AgentDesk implements AgentPort {
         agent: child.agent.name,
         task,
         child: made,
+        ...beside,
         notes: fellBack === undefined ? [] : [fellBack],
         record: (event) => void recorder.record(event),
         slot: (signal) => this.#slots.take(signal),
-        spend: (amount) => this.#spend(amount),
+        spend: (amount) => void (this.#spending += amount),
+        // All agents together stay within the limit.
+        overspent: () => (this.#costLeft() ?? 1) <= 0,
       });
       this.#tasks.set(child.id, run);
       this.#working.add(run);
@@ -145,14 +173,6 @@ class AgentDesk implements AgentPort {
     return max_cost - (sum(controller.recorder.state.costs) - sum(turnParts.costsBefore)) - this.#spending;
   }
 
-  /** All agents together stay within the limit. */
-  #spend(amount: number): void {
-    this.#spending += amount;
-    const left = this.#costLeft();
-    if (left === undefined || left > 0) return;
-    this.#stopAll(new StopReason("limit", "The cost limit of the turn is reached"));
-  }
-
   #stopAll(reason: StopReason): void {
     for (const run of this.#working) run.stop(reason);
   }
@@ -186,12 +206,12 @@ class AgentDesk implements AgentPort {
   /** The session of an earlier task of the same agent. */
   #earlier(id: string, { name }: AgentDefinition): { readonly id: string; readonly file: string } | string {
     const file = `${agentsDirectory(this.#run)}/${id}.jsonl`;
-    if (!/^[\w-]+$/.test(id) || !isFile(file)) return `There is no earlier task "${id}" of this session`;
+    const its = /^[\w-]+$/.test(id) ? agentOfSession(file) : undefined;
+    if (its === undefined) return `There is no earlier task "${id}" of this session`;
     if ([...this.#working].some((run) => run.id === id)) {
       return `Task ${id} is still being worked on; see task_output, or stop it first`;
     }
-    const its = agentOfSession(file);
-    return its === name ? { id, file } : `Task ${id} was given to ${its ?? "another agent"}: name that agent`;
+    return its === name ? { id, file } : `Task ${id} was given to ${its}: name that agent`;
   }
 }
 

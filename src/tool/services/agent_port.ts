@@ -14,7 +14,8 @@ export interface AgentTask {
   readonly resume?: string;
   /** Only what reads: an agent that may do more is held to that. */
   readonly readOnly: boolean;
-  readonly callId: string;
+  /** The call that gives it; absent: the program itself does. */
+  readonly callId?: string;
 }
 
 /** What became of such a task so far. */

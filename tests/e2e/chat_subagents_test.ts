@@ -1,0 +1,67 @@
+/** Agents in the chat: what they are doing is on the screen, and their questions reach the person. */
+import { startAgentServer } from "../support/agents_stage.ts";
+import { assert } from "../support/assert.ts";
+import { mockConfig } from "../support/program.ts";
+import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
+
+const task = (prompt: string) => ({ name: "task", args: { agent: "general", prompt, description: prompt } });
+
+onTerminal(
+  "questions of two agents come one after the other with their names, and their answers count",
+  async () => {
+    await using server = startAgentServer({
+      main: [{ calls: [task("job-one"), task("job-two")] }, { text: "Both are done." }],
+      "job-one": [
+        { calls: [{ name: "write_file", args: { path: "one.txt", content: "1\n" } }] },
+        { text: "wrote one" },
+      ],
+      "job-two": [
+        { calls: [{ name: "bash", args: { command: "mkdir two" } }] },
+        { text: "made two" },
+      ],
+    });
+    await using chat = await openChat(mockConfig(server.url), { rows: 40 });
+    const { terminal, world } = chat;
+    await terminal.shows(EMPTY);
+    await chat.enter("give it to two");
+    for (let answered = 0; answered < 2; answered++) {
+      const screen = await shownSoon(terminal, (text) => /general › (?:Allow|Run)/.test(text));
+      assert(!/general › Allow[\s\S]*general › Run/.test(screen), screen);
+      const kind = screen.includes("general › Run") ? "general › Run" : "general › Allow";
+      await chat.answer("y");
+      await shownSoon(terminal, (text) => !text.includes(kind));
+    }
+    const screen = await terminal.shows("Both are done.");
+    assert(/general: job-one · general · 1 step · /.test(screen.replace(/\s+/g, " ")), screen);
+    assert(await Deno.readTextFile(`${world.dir}/one.txt`) === "1\n");
+    assert((await Deno.stat(`${world.dir}/two`)).isDirectory);
+  },
+);
+
+/** Nothing else sleeps for so long. */
+const SLEEP = `sleep ${300_000 + Math.floor(Math.random() * 600_000)}`;
+
+onTerminal("what an agent does is shown while it works, and Esc stops it", async () => {
+  await using server = startAgentServer({
+    main: [{ calls: [task("job-one")] }, { text: "Never." }],
+    "job-one": [
+      { calls: [{ name: "grep", args: { pattern: "needle" } }] },
+      { calls: [{ name: "bash", args: { command: SLEEP } }] },
+      { text: "never" },
+    ],
+  });
+  const rules = '[permissions]\nallow = ["Bash(sleep:*)"]';
+  await using chat = await openChat(mockConfig(server.url, rules));
+  const { terminal } = chat;
+  await terminal.shows(EMPTY);
+  await chat.enter("give it away");
+  const screen = await shownSoon(terminal, (text) => text.includes(`2 calls › $ ${SLEEP}`));
+  assert(/general: job-one/.test(screen), screen);
+  const begun = performance.now();
+  await terminal.press("Escape");
+  await shownSoon(terminal, (text) => !/Esc stops|stopping/.test(text) && /^> /m.test(text));
+  // The bound is 200 ms; a machine that is busy may take longer to draw.
+  assert(performance.now() - begun < 5_000);
+  const { stdout } = await new Deno.Command("pgrep", { args: ["-f", SLEEP] }).output();
+  assert(new TextDecoder().decode(stdout).trim() === "", "the command has ended");
+});

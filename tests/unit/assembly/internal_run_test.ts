@@ -1,0 +1,64 @@
+import { createAgent, type Event, type Provider, ReasonixError, runInternal } from "../../../mod.ts";
+import { assertEquals, assertRejects } from "../../support/assert.ts";
+import { call, say, scriptedProvider } from "../../support/agent_fixture.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
+
+const USAGE = { inputTokens: 1_000_000, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0 };
+const PRICE = { input: 1, cachedInput: 1, output: 1, currency: "USD" };
+
+/** Says what it was asked, and whether it had tools. */
+const echo: Provider = {
+  name: "echo",
+  model: { provider: "echo", id: "echo-1", contextWindow: 0, vision: false, price: PRICE },
+  async *stream({ messages, prefix }) {
+    const last = messages.at(-1);
+    yield { type: "text", text: `${prefix.tools.length > 0 ? "tools" : "no tools"}: ${last?.content}` };
+    yield { type: "usage", usage: USAGE };
+    yield { type: "done", reason: "stop" };
+  },
+};
+
+Deno.test("runInternal makes a completion beside the conversation, whose cost is the agent's", async () => {
+  const events: Event[] = [];
+  await using agent = await createAgent({ provider: echo, onEvent: (event) => void events.push(event) });
+  const made = await runInternal(agent, { prompt: "@nothing here", capture: "raw" });
+  assertEquals([made.text, made.outcome.reason], ["no tools: @nothing here", "done"]);
+  assertEquals(made.events?.some(({ type }) => type === "message.end"), true);
+  const end = events.find((event) => event.type === "subagent.end");
+  assertEquals(end?.cost, { amount: 1, currency: "USD" });
+  // The conversation itself has nothing of it.
+  assertEquals(agent.controller.recorder.messages.filter(({ role }) => role === "assistant"), []);
+  const turn = await agent.run("hello");
+  assertEquals([turn.answer, turn.cost], ["tools: hello", { amount: 2, currency: "USD" }]);
+});
+
+Deno.test("runInternal runs an agent with the tools it is given and says all of its texts", async () => {
+  await using dir = await makeTempDir();
+  await Deno.writeTextFile(`${dir.path}/a.txt`, "content\n");
+  const provider = scriptedProvider([
+    [{ type: "text", text: "I look." }, call("1", "read_file", { path: "a.txt" }), {
+      type: "done",
+      reason: "tool_calls",
+    }],
+    say("It is there."),
+  ]);
+  const made = await runInternal({ provider, cwd: dir.path }, {
+    prompt: "look",
+    steps: 3,
+    overrides: { tools: ["read_file"] },
+    output: "full",
+  });
+  assertEquals([made.text, made.outcome.steps], ["I look.\n\nIt is there.", 1]);
+});
+
+Deno.test("runInternal keeps the cost limit of the agent and refuses a model that is not configured", async () => {
+  await using agent = await createAgent({ provider: echo, config: { agent: { max_cost: 1.5 } } });
+  assertEquals((await runInternal(agent, { prompt: "one" })).outcome.reason, "done");
+  assertEquals((await runInternal(agent, { prompt: "two" })).outcome.reason, "done");
+  await assertRejects(() => runInternal(agent, { prompt: "three" }), ReasonixError);
+  await assertRejects(
+    () => runInternal(agent, { prompt: "x", overrides: { model: "none/such" } }),
+    ReasonixError,
+  );
+  await assertRejects(() => runInternal(agent, { prompt: "x", signal: AbortSignal.abort() }));
+});
