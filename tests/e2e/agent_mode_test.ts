@@ -192,6 +192,20 @@ Deno.test("a project has no say about turns without a person", async () => {
   assertEquals((await world.run(["run", "go"])).stdout, "one\n");
 });
 
+Deno.test("an agent that works on a part of the task has its one turn", async () => {
+  await using server = startModelServer([
+    { calls: [{ name: "task", args: { agent: "explore", prompt: "Where is it?" } }] },
+    { text: "In a.txt." },
+    { text: "So it is there." },
+    { text: "It is in a.txt. %%DONE%%" },
+  ], { check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  const { code, stdout, stderr } = await world.run(["run", "--steps", "3", "find it"]);
+  assertEquals([code, stdout], [0, "It is in a.txt.\n"], stderr);
+  const prompts = server.requests.map(({ json }) => json.messages[0].content.includes("exactly\n%%DONE%%"));
+  assertEquals(prompts, [true, false, true, true]);
+});
+
 Deno.test("the example of the page about several turns is what the program shows", async () => {
   const page = await Deno.readTextFile(new URL("docs/agent-mode.md", ROOT));
   const [, line = "", shown = ""] = /```console\n\$ reasonix run (.*)\n([^]*?)```/.exec(page) ?? [];

@@ -49,7 +49,8 @@ export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
   const offered = offeredTools(run, task, depth);
   const adapted = adaptedTools(inputs);
   const { continue: _c, resume: _r, copy: _k, record: _f, answerForm: _a, ...rest } = options;
-  const { planReviewer: _p, approver: _o, asker: _q, amended: _m, effort, permissionMode, ...kept } = rest;
+  const { planReviewer: _p, approver: _o, asker: _q, amended: _m, ...alone } = rest;
+  const { steps: _s, onReply: _n, effort, permissionMode, ...kept } = alone;
   const own = options.gate && readOnly ? { gate: readingOnly(options.gate) } : {};
   return {
     ...kept,

@@ -2,6 +2,7 @@
  * A changed byte of a prompt changes the cached prefix of every user: a decision, recorded with
  * UPDATE_GOLDEN=1.
  */
+import { agentModePrompt } from "../../../src/assembly/agent_mode/done_mark.ts";
 import { summarize, type SummaryTask } from "../../../src/context/compaction/summarize.ts";
 import { systemPrompt } from "../../../src/context/mod.ts";
 import { openConversation, Recorder } from "../../../src/control/mod.ts";
@@ -58,6 +59,7 @@ const PROMPTS: Readonly<Record<string, () => string | Promise<string>>> = {
   "system_without_tools.md": () => systemPrompt({ instructions: [], withoutTools: true }),
   "taught_tools.md": () => taughtPrefix({ system: "Be brief.\n", tools: TOOLS }).system,
   "summary.md": () => summaryPrompt({}),
+  "several_turns.md": () => `${agentModePrompt("allow")}\n\n---\n\n${agentModePrompt("deny")}\n`,
   "summary_with_everything.md": () => summaryPrompt({ replacesSummaries: true, hint: "the port numbers" }),
 };
 
