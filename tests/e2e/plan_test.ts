@@ -1,0 +1,233 @@
+/** Plan mode through the program: scripts, SDKs, lines and the chat. */
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { type RecordedRequest, startModelServer, type Turn } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+import { launch, user } from "../support/sdk_client.ts";
+import { EMPTY, onTerminal, openChat, shownSoon } from "../support/terminal_chat.ts";
+
+const PLAN = "# A greeting\n\n1. Write hello.txt\n2. Look at it 😀\n";
+const OPEN = '[sandbox]\nbash = "off"';
+
+interface Message {
+  readonly role: string;
+  readonly content: string;
+}
+
+/** Plans for "greet", carries a plan out in two calls, and says so. */
+function planner({ json }: RecordedRequest): Turn {
+  const messages: Message[] = json.messages;
+  const last = messages.at(-1);
+  const { role = "", content = "" } = last ?? {};
+  if (content.includes("approved the plan")) {
+    return {
+      calls: [
+        { name: "write_file", args: { path: "hello.txt", content: "hello\n" } },
+        { name: "complete_step", args: { step: 1 } },
+        { name: "complete_step", args: { step: 2 } },
+      ],
+    };
+  }
+  if (content.includes("wants the plan changed")) {
+    return { calls: [{ name: "exit_plan_mode", args: { plan: `${PLAN}3. And again\n` } }] };
+  }
+  if (role === "user" && content.includes("greet in prose")) return { text: PLAN };
+  if (role === "user" && content.includes("greet")) {
+    return { text: "I have looked around.", calls: [{ name: "exit_plan_mode", args: { plan: PLAN } }] };
+  }
+  return { text: "All is done." };
+}
+
+const scripted = () => startModelServer([], { fallback: planner, check: { prefix: false } });
+
+Deno.test("run in plan mode prints the plan as its answer, saves it, and a later run approves it", async () => {
+  await using server = scripted();
+  await using world = await makeWorld(mockConfig(server.url, OPEN));
+  const plain = await world.run(["run", "--permission-mode", "plan", "greet"]);
+  assertEquals([plain.code, plain.stdout], [0, PLAN]);
+  const [, file = ""] = /the plan is saved in (\S+)/.exec(plain.stderr) ?? [];
+  assertEquals(await Deno.readTextFile(file), PLAN);
+  assertEquals([...Deno.readDirSync(world.dir)], []);
+  const shown = await world.run(["run", "-c", "/plan show"]);
+  assertStringIncludes(shown.stdout, "2. Look at it 😀");
+  const done = await world.run(["run", "-c", "--output-format", "json", "/plan approve"]);
+  const result = JSON.parse(done.stdout);
+  assertEquals([done.code, result.result, result.plan_state], [0, "All is done.", "finished"]);
+  assertEquals(await world.read("hello.txt"), "hello\n");
+  const again = await world.run(["run", "-c", "/plan approve"]);
+  assertEquals(again.code, 2);
+  assertStringIncludes(again.stderr, "none was proposed");
+});
+
+Deno.test("run in plan mode takes prose for the plan, and its result object names both plan and file", async () => {
+  await using server = scripted();
+  await using world = await makeWorld(mockConfig(server.url, OPEN));
+  const args = ["run", "--permission-mode", "plan", "--output-format", "json", "greet in prose"];
+  const { code, stdout } = await world.run(args);
+  const result = JSON.parse(stdout);
+  assertEquals([code, result.result, result.plan, result.plan_state], [0, PLAN, PLAN.trim(), "proposed"]);
+  assertEquals(await Deno.readTextFile(result.plan_file), PLAN);
+  assertMatch(result.plan_file, /\/plans\/plan-1\.md$/);
+});
+
+for (const task of ["greet", "greet in prose"]) {
+  Deno.test(`run --plan-then-run carries the plan of "${task}" out in the same session`, async () => {
+    await using server = scripted();
+    await using world = await makeWorld(mockConfig(server.url, OPEN));
+    const { code, stdout, stderr } = await world.run(["run", "--plan-then-run", task]);
+    assertEquals([code, stdout], [0, "All is done.\n"]);
+    assertStringIncludes(stderr, "the plan is approved, as the command line says");
+    assertStringIncludes(stderr, "the plan is carried out");
+    assertEquals(await world.read("hello.txt"), "hello\n");
+    const sessions = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
+    assertEquals(sessions.length, 1);
+  });
+}
+
+Deno.test("run --plan-then-run opens no window where nothing is to be allowed unasked", async () => {
+  await using server = scripted();
+  await using world = await makeWorld(mockConfig(server.url, OPEN));
+  const args = ["run", "--plan-then-run", "--on-ask", "deny", "--output-format", "json", "greet"];
+  const result = JSON.parse((await world.run(args)).stdout);
+  assertEquals(result.permission_denials.map(({ tool_name }: { tool_name: string }) => tool_name), [
+    "write_file",
+  ]);
+  assertEquals([...Deno.readDirSync(world.dir)], []);
+  const wrong = await world.run(["run", "--plan-then-run", "--permission-mode", "read-only", "greet"]);
+  assertEquals(wrong.code, 2);
+  assertStringIncludes(wrong.stderr, "--permission-mode read-only");
+});
+
+Deno.test("an SDK is asked about ExitPlanMode: a refusal revises, an approval can change the plan and accept edits", async () => {
+  await using server = scripted();
+  await using world = await makeWorld(mockConfig(server.url, OPEN));
+  const asked: Record<string, unknown>[] = [];
+  const answers: unknown[] = [
+    { behavior: "deny", message: "once more" },
+    {
+      behavior: "allow",
+      updatedInput: { plan: "1. Only this" },
+      updatedPermissions: [{ type: "setMode", mode: "acceptEdits", destination: "session" }],
+    },
+  ];
+  const flags = ["--permission-prompt-tool=stdio", "--permission-mode", "plan"];
+  const sdk = await launch(world, flags, (request) => {
+    asked.push({ ...request });
+    return answers.shift() ?? { behavior: "deny", message: "unexpected" };
+  });
+  await sdk.send(user("greet"));
+  await sdk.seen('"type":"result"');
+  await sdk.send(user("and now?"));
+  await sdk.seen('"type":"result"', 2);
+  const { lines } = await sdk.end();
+  assertEquals(asked.map(({ tool_name }) => tool_name), ["ExitPlanMode", "ExitPlanMode"]);
+  const [first, second] = asked.map(({ input }) => input as Record<string, string>);
+  assertEquals([first?.plan, second?.plan], [PLAN.trim(), `${PLAN}3. And again`]);
+  assertEquals(await world.read("hello.txt"), "hello\n", "the edit was accepted with the plan");
+  const results = lines.filter(({ type }) => type === "result");
+  assertEquals(results.map(({ result, plan }) => [result, plan]), [
+    ["All is done.", "1. Only this"],
+    ["All is done.", undefined],
+  ]);
+  const modes = lines.flatMap((line) => line.subtype === "init" ? [line.permissionMode] : []);
+  assertEquals(modes, ["plan", "acceptEdits"]);
+});
+
+Deno.test("plan mode on a pipe of lines prints the plan and asks nobody", async () => {
+  await using server = scripted();
+  await using world = await makeWorld(mockConfig(server.url, OPEN));
+  const { code, stdout } = await world.run([], { stdin: "/plan greet\n/plan off\n/plan off\n" });
+  assertEquals([code, stdout], [0, `${PLAN}Plan mode is off\nPlan mode is off already\n`]);
+  assertEquals([...Deno.readDirSync(world.dir)], []);
+});
+
+onTerminal(
+  "a plan whose chat was killed waits in the next one, and is carried out once it is approved",
+  async () => {
+    await using server = scripted();
+    await using chat = await openChat(mockConfig(server.url, OPEN));
+    const { terminal, world } = chat;
+    await terminal.shows(EMPTY);
+    await chat.enter("/plan greet");
+    await terminal.shows("Carry out this plan?");
+    const screen = await terminal.history();
+    for (const part of ["A greeting", "1. Write hello.txt", "2. Look at it 😀"]) {
+      assertStringIncludes(
+        screen,
+        part,
+      );
+    }
+    assertStringIncludes(await terminal.screen(), "· plan ·");
+    Deno.kill(await chat.pid(), "SIGKILL");
+    await terminal.shows("left-with-137");
+    assertEquals([...Deno.readDirSync(world.dir)], []);
+    await chat.enter("stty sane; clear; reasonix -c; echo left-with-$?");
+    await terminal.shows("Carry out this plan?");
+    assertStringIncludes(await terminal.history(), "2. Look at it 😀");
+    await chat.answer("n");
+    await terminal.shows(EMPTY);
+    await chat.enter("/plan");
+    await terminal.shows("Carry out this plan?");
+    await chat.answer("y");
+    await terminal.shows("All is done.");
+    assertEquals(await world.read("hello.txt"), "hello\n");
+    await shownSoon(
+      terminal,
+      (now) => now.includes("the plan is carried out") && !now.includes("plan approved"),
+    );
+    assert(!(await terminal.screen()).includes("· plan ·"));
+  },
+);
+
+onTerminal(
+  "a note about a plan goes to the model, and the changed plan is shown and asked about again",
+  async () => {
+    await using server = scripted();
+    await using chat = await openChat(mockConfig(server.url, OPEN), {
+      columns: 40,
+      rows: 20,
+      env: { REASONIX_LANG: "zh-CN" },
+    });
+    const { terminal, world } = chat;
+    await terminal.shows("> ");
+    await chat.enter("/plan greet");
+    await terminal.shows("执行这个计划吗？");
+    await chat.answer("t");
+    await terminal.type("再来一次");
+    await terminal.press("Enter");
+    await terminal.shows("3. And again");
+    await terminal.shows("执行这个计划吗？");
+    await chat.answer("y");
+    await terminal.shows("All is done.");
+    assertEquals(await world.read("hello.txt"), "hello\n");
+    const told = server.requests.at(-2)?.json.messages as Message[];
+    assert(told.some(({ content }) => String(content).includes("再来一次")));
+  },
+);
+
+onTerminal("on a terminal run --plan-then-run asks the person, and so do plain lines", async () => {
+  await using server = scripted();
+  await using chat = await openChat(mockConfig(server.url, OPEN), {
+    args: "run --plan-then-run greet",
+    rows: 40,
+  });
+  const { terminal, world } = chat;
+  const first = await terminal.shows("Carry out this plan?");
+  assertStringIncludes(first, "2. Look at it 😀");
+  await chat.enter("5");
+  await terminal.shows("left-with-0");
+  assertEquals([...Deno.readDirSync(world.dir)], []);
+  await chat.enter("clear; reasonix --linear; echo left-again-$?");
+  await terminal.shows("Linear mode");
+  await chat.enter("/plan greet");
+  const second = await terminal.shows("Carry out this plan?");
+  assertStringIncludes(second, "2. Look at it 😀");
+  await terminal.shows("empty for none");
+  await chat.enter("4");
+  await terminal.shows("tell the model how:");
+  await chat.enter("once more");
+  await terminal.shows("3. And again");
+  await shownSoon(terminal, (screen) => screen.split("empty for none").length === 3);
+  await chat.enter("1");
+  await terminal.shows("All is done.");
+  assertEquals(await world.read("hello.txt"), "hello\n");
+});
