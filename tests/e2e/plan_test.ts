@@ -31,7 +31,7 @@ function planner({ json }: RecordedRequest): Turn {
     return { calls: [{ name: "exit_plan_mode", args: { plan: `${PLAN}3. And again\n` } }] };
   }
   if (role === "user" && content.includes("greet in prose")) return { text: PLAN };
-  if (role === "user" && content.includes("greet")) {
+  if (role === "user" && /greet/i.test(content)) {
     return { text: "I have looked around.", calls: [{ name: "exit_plan_mode", args: { plan: PLAN } }] };
   }
   return { text: "All is done." };
@@ -56,6 +56,22 @@ Deno.test("run in plan mode prints the plan as its answer, saves it, and a later
   const again = await world.run(["run", "-c", "/plan approve"]);
   assertEquals(again.code, 2);
   assertStringIncludes(again.stderr, "none was proposed");
+});
+
+Deno.test("the example of docs/plan-and-goal.md plans, shows and carries out", async () => {
+  await using server = scripted();
+  await using world = await makeWorld(mockConfig(server.url, OPEN));
+  const page = await Deno.readTextFile(new URL("../../docs/plan-and-goal.md", import.meta.url));
+  const [, example = ""] = /## Plan mode.*?```sh\n(.*?)```/s.exec(page) ?? [];
+  const lines = example.trim().split("\n");
+  assertEquals(lines.length, 3);
+  for (const line of lines) {
+    const [, options = "", task = ""] = /^reasonix (.*?) "(.*)"$/.exec(line) ?? [];
+    const { code, stdout } = await world.run([...options.split(" "), task]);
+    assertEquals(code, 0, line);
+    assert(stdout !== "", line);
+  }
+  assertEquals(await world.read("hello.txt"), "hello\n");
 });
 
 Deno.test("run in plan mode takes prose for the plan, and its result object names both plan and file", async () => {
