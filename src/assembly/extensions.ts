@@ -24,10 +24,9 @@ const EXTENSIONS: readonly Extension[] = [
   { wanted: ({ options: { steps = 1 } }) => steps > 1, load: () => import("./agent_mode/join.ts") },
 ];
 
-/** Plan mode is on, may come by itself, or was left with a plan. */
-function usesPlans({ assembly, options }: JoinedRun): boolean {
-  return options.permissionMode === "plan" || options.loaded.config.agent.auto_plan ||
-    assembly.session.state.collaboration === "plan" || assembly.session.state.plan !== undefined;
+/** Plan mode is on, or may come by itself. */
+function usesPlans({ options }: JoinedRun): boolean {
+  return options.permissionMode === "plan" || options.loaded.config.agent.auto_plan;
 }
 
 /** Lets everything join that the run has a use for; what nobody uses is not loaded. */

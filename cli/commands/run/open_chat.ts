@@ -55,8 +55,8 @@ export function chatOpener(
     tell(await languageNotice(context, loaded));
     tell(await requireProvider(loaded, languageOf(context, loaded).locale));
     const { continue: _continue, resume: _resume, copy: _copy, ...options } = runOptions(given);
-    const open = (request: typeof session) =>
-      assemble({
+    const open = async (request: typeof session) => {
+      const assembly = await assemble({
         ...options,
         ...request,
         ...(flags.permissionMode === "dontAsk" || !person.approver ? {} : { approver: person.approver }),
@@ -69,6 +69,11 @@ export function chatOpener(
         paths,
         loaded,
       });
+      // A session that was left in plan mode is in it again, unless the command line says otherwise.
+      const isPlanning = assembly.session.state.collaboration === "plan";
+      if (isPlanning && flags.permissionMode === undefined) await assembly.modes.setCollaboration("plan");
+      return assembly;
+    };
     return await open(session).catch(async (error) => {
       const { SessionBusyError } = await import("../../../src/session/mod.ts");
       const isCopied = error instanceof SessionBusyError && await person.copy?.(error);

@@ -2,17 +2,12 @@ import type { Assembly } from "../assembly.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import { isComplexTask } from "./complex_task.ts";
 
-/**
- * Lets a run have plans from its beginning: a session that a person left in plan mode is in it again, and a
- * complex task may begin with a plan.
- */
+/** Lets a run have plans from its beginning; a complex task may begin with one. */
 export async function join(
   { assembly, options }: { readonly assembly: Assembly; readonly options: AssemblyOptions },
 ): Promise<void> {
-  const { modes, session: { state }, turnParts, controller: { recorder } } = assembly;
+  const { modes, turnParts, controller: { recorder } } = assembly;
   const desk = await assembly.plans();
-  const isLeft = state.collaboration === "plan" && options.permissionMode === undefined;
-  if (isLeft && options.planReviewer) await modes.setCollaboration("plan");
   if (!options.loaded.config.agent.auto_plan || !desk.attended) return;
   turnParts.add({
     async before(input) {
