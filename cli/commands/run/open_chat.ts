@@ -1,4 +1,9 @@
-import { assemble, type Assembly, type TrustOptions } from "../../../src/assembly/mod.ts";
+import {
+  assemble,
+  type Assembly,
+  type AssemblyOptions,
+  type TrustOptions,
+} from "../../../src/assembly/mod.ts";
 import { type LoadedConfig, requireProvider, unnamedProvider } from "../../../src/config/mod.ts";
 import type { ChatFlags } from "./chat_flags.ts";
 import type { OpenRequest } from "../../../src/command/mod.ts";
@@ -55,8 +60,8 @@ export function chatOpener(
     tell(await languageNotice(context, loaded));
     tell(await requireProvider(loaded, languageOf(context, loaded).locale));
     const { continue: _continue, resume: _resume, copy: _copy, ...options } = runOptions(given);
-    const open = async (request: typeof session) => {
-      const assembly = await assemble({
+    const open = (request: typeof session) =>
+      planningAgain(flags, {
         ...options,
         ...request,
         ...(flags.permissionMode === "dontAsk" || !person.approver ? {} : { approver: person.approver }),
@@ -69,11 +74,6 @@ export function chatOpener(
         paths,
         loaded,
       });
-      // A session that was left in plan mode is in it again, unless the command line says otherwise.
-      const isPlanning = assembly.session.state.collaboration === "plan";
-      if (isPlanning && flags.permissionMode === undefined) await assembly.modes.setCollaboration("plan");
-      return assembly;
-    };
     return await open(session).catch(async (error) => {
       const { SessionBusyError } = await import("../../../src/session/mod.ts");
       const isCopied = error instanceof SessionBusyError && await person.copy?.(error);
@@ -81,6 +81,14 @@ export function chatOpener(
       return await open({ ...session, copy: true });
     });
   };
+}
+
+/** Assembles a session: one that was left in plan mode is in it again, unless the command line says otherwise. */
+async function planningAgain({ permissionMode }: ChatFlags, options: AssemblyOptions): Promise<Assembly> {
+  const assembly = await assemble(options);
+  const isLeft = assembly.session.state.collaboration === "plan" && permissionMode === undefined;
+  if (isLeft) await assembly.modes.setCollaboration("plan");
+  return assembly;
 }
 
 interface SetupParts {
