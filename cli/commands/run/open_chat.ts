@@ -83,7 +83,7 @@ export function chatOpener(
   };
 }
 
-/** Assembles a session: one that was left in plan mode is in it again, unless the command line says otherwise. */
+/** Assembles a session; one that was left in plan mode is in it again, unless the flags say otherwise. */
 async function planningAgain({ permissionMode }: ChatFlags, options: AssemblyOptions): Promise<Assembly> {
   const assembly = await assemble(options);
   const isLeft = assembly.session.state.collaboration === "plan" && permissionMode === undefined;
