@@ -1,7 +1,16 @@
 /** Which runs are made and which figures are read off them. */
 import type { Exchange } from "./server.ts";
 import { BENCH_KINDS, kindScenario } from "./kinds.ts";
-import { GLOB_PATTERN, GREP_PATTERN, LONG_STEPS, READS, SEARCHES, SHELLS } from "./scripts.ts";
+import {
+  AGENT_MS,
+  AGENTS,
+  GLOB_PATTERN,
+  GREP_PATTERN,
+  LONG_STEPS,
+  READS,
+  SEARCHES,
+  SHELLS,
+} from "./scripts.ts";
 
 /** One run of one program. Times in milliseconds, on the server's clock where absolute. */
 export interface Sample {
@@ -20,6 +29,10 @@ export interface Scenario {
   readonly plain?: readonly string[];
   /** Results of tools the last request must hold. */
   readonly results?: number;
+  /** Requests beside the usual one for each result and the last. */
+  readonly moreRequests?: number;
+  /** Nothing else does the like. */
+  readonly alone?: true;
   /** With the configuration of somebody who changed nothing: jail and permissions are on. */
   readonly asInstalled?: boolean;
   /** The provider kind; absent: `openai`. */
@@ -40,6 +53,8 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: "usual_shell", runs: 7, folder: "workspace", results: SHELLS, asInstalled: true },
   { name: "long", runs: 3, folder: "workspace", results: LONG_STEPS },
   { name: "stream", runs: 5, folder: "workspace" },
+  { name: "subagents_1", runs: 5, folder: "workspace", results: 1, moreRequests: 1, alone: true },
+  { name: "subagents_8", runs: 5, folder: "workspace", results: AGENTS, moreRequests: 1, alone: true },
   { name: "search", runs: 3, folder: "tree", results: 2 * SEARCHES },
 ];
 
@@ -141,6 +156,25 @@ export const FIGURES: readonly Figure[] = [
     of: (sample) => sample.memory,
   },
   {
+    scenario: "subagents_8",
+    name: "8 agents at once: wall of the step (slowest answer: 500 ms)",
+    unit: "ms",
+    target: 1.15 * AGENT_MS,
+    of: stepOfAgents,
+  },
+  {
+    scenario: "subagents_1",
+    name: "1 agent: peak memory",
+    unit: "MB",
+    of: (sample) => sample.memory,
+  },
+  {
+    scenario: "subagents_8",
+    name: "8 agents at once: peak memory",
+    unit: "MB",
+    of: (sample) => sample.memory,
+  },
+  {
     scenario: "search",
     name: "grep over 15,000 files",
     unit: "ms",
@@ -199,4 +233,10 @@ export function quantile(values: readonly number[], part: number): number | unde
   const low = sorted[Math.floor(at)];
   const high = sorted[Math.ceil(at)];
   return low === undefined || high === undefined ? undefined : low + (high - low) * (at - Math.floor(at));
+}
+
+/** From the reply that gives the tasks to the request that has all answers. */
+function stepOfAgents({ exchanges }: Sample): number | undefined {
+  const [first, last] = [exchanges[0], exchanges.at(-1)];
+  return first && last && last.arrived - first.replied;
 }

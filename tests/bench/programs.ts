@@ -20,7 +20,8 @@ export async function reasonix(commandLine: string | undefined): Promise<Program
       env: {},
     }),
     plain: (args) => [...before, ...args],
-    prepare: (home, url) => writeConfig(home, `${providerConfig(url)}\n[sandbox]\nbash = "off"\n`),
+    prepare: (home, url) =>
+      writeConfig(home, `${providerConfig(url)}\n[sandbox]\nbash = "off"\n[agents]\nmax_parallel = 8\n`),
   };
 }
 

@@ -122,7 +122,7 @@ function shortfall(sample: Sample & RunReport, scenario: Scenario): string | und
   if (scenario.kind !== undefined) {
     return sample.exchanges.length === 1 ? undefined : "not one request was made";
   }
-  if (sample.exchanges.length !== (scenario.results ?? 0) + 1) {
+  if (sample.exchanges.length !== (scenario.results ?? 0) + 1 + (scenario.moreRequests ?? 0)) {
     return `${sample.exchanges.length} requests were made`;
   }
   const { messages } = JSON.parse(sample.lastBody) as { messages: { role: string; content: unknown }[] };

@@ -8,6 +8,10 @@ export const LONG_STEPS = 400;
 export const STREAM_EVENTS = 131_072;
 export const SEARCHES = 6;
 
+/** Agents that work side by side, and what the model takes for each of their answers. */
+export const AGENTS = 8;
+export const AGENT_MS = 500;
+
 /** A pattern found in every hundredth file of the search tree, and a glob that names as many. */
 export const GREP_PATTERN = "needle_[0-9]+";
 export const GLOB_PATTERN = "**/*_needle.ts";
@@ -38,6 +42,21 @@ function shell(index: number): ScriptedAnswer {
   return index < SHELLS ? calls("bash", { command: `true ${index}` }) : DONE;
 }
 
+/** The first request gives all tasks, the agents ask once each, the last request has their answers. */
+function agents(count: number): (index: number) => ScriptedAnswer {
+  return (index) => {
+    if (index > 0) return index <= count ? { text: "Found." } : DONE;
+    const task = (at: number) => ({ name: "task", args: { agent: "explore", prompt: `Find part ${at}.` } });
+    return { calls: Array.from({ length: count }, (_, at) => task(at)) };
+  };
+}
+
+/** Milliseconds that the model takes for a reply. */
+export function thinkingTime(scenario: string, index: number): number {
+  const count = scenario === "subagents_8" ? AGENTS : scenario === "subagents_1" ? 1 : 0;
+  return index > 0 && index <= count ? AGENT_MS : 0;
+}
+
 /**
  * The reply to request `index` (from 0) of a run. The stream scenario is bytes of its own: see the server.
  */
@@ -50,6 +69,8 @@ export const SCRIPTS: Readonly<Record<string, (index: number) => ScriptedAnswer>
   usual_reads: reads,
   usual_shell: shell,
   long: (index) => index < LONG_STEPS ? calls("read_file", { path: `pages/page_${index}.txt` }) : DONE,
+  subagents_1: agents(1),
+  subagents_8: agents(AGENTS),
   search: searchStep,
   // The second answer is a stream of its own: see the server.
   chat: hello,

@@ -5,7 +5,7 @@
 import { answerParts, DONE, finishEvent, sse, textEvent, usageEvent } from "../support/model_wire.ts";
 import { streamTokens } from "./chat/tokens.ts";
 import { BENCH_KINDS, kindOf } from "./kinds.ts";
-import { SCRIPTS, STREAM_EVENTS } from "./scripts.ts";
+import { SCRIPTS, STREAM_EVENTS, thinkingTime } from "./scripts.ts";
 import { Connection, type Request } from "./wire.ts";
 
 /** When one request had fully arrived and when its reply was handed to the kernel, in the server's clock. */
@@ -97,9 +97,12 @@ async function answer(connection: Connection, request: Request): Promise<void> {
   run.last = request.body;
   const exchange: Exchange = { arrived, replied: 0, bytes: request.body.length };
   run.exchanges.push(exchange);
+  const index = run.exchanges.length - 1;
+  const wait = thinkingTime(scenario, index);
+  if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
   if (scenario === "chat" && run.exchanges.length === 2) {
     await streamTokens(connection);
-  } else await connection.write(reply(scenario, run.exchanges.length - 1, request));
+  } else await connection.write(reply(scenario, index, request));
   exchange.replied = now();
 }
 

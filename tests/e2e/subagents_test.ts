@@ -211,3 +211,49 @@ Deno.test("30 steps with agents leave the prefix of the run as it was, byte for 
   const heads = main.map(({ json }) => JSON.stringify([json.messages[0], json.tools]));
   assertEquals([main.length, new Set(heads).size], [steps + 1, 1]);
 });
+
+Deno.test("what agents change goes back with the turn that they worked in", async () => {
+  await using server = startAgentServer({
+    main: [{ calls: [{ name: "task", args: { prompt: "job-0." } }] }, { text: "ok" }],
+    "job-0.": [
+      { calls: [{ name: "read_file", args: { path: "old.txt" } }] },
+      {
+        calls: [
+          { name: "write_file", args: { path: "new.txt", content: "new\n" } },
+          { name: "edit_file", args: { path: "old.txt", old_string: "before", new_string: "after" } },
+        ],
+      },
+      { calls: [{ name: "bash", args: { command: "echo made > made.txt" } }] },
+      { text: "changed" },
+    ],
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  await world.write("old.txt", "before\n");
+  const { code, stderr } = await world.run(["run", "change things"]);
+  assertEquals(
+    [code, await world.read("old.txt"), await world.read("made.txt")],
+    [0, "after\n", "made\n"],
+    stderr,
+  );
+  const back = await world.run(["session", "rewind"]);
+  assertEquals([back.code, await world.read("old.txt")], [0, "before\n"], back.stderr);
+  for (const name of ["new.txt", "made.txt"]) {
+    assertEquals(await Deno.stat(`${world.dir}/${name}`).then(() => true, () => false), false, name);
+  }
+});
+
+Deno.test("stream-json tells of agents as tasks", async () => {
+  await using server = startAgentServer({
+    main: [{ calls: tasks(1) }, { text: "ok" }],
+    "job-0.": [{ calls: [{ name: "glob", args: { pattern: "*" } }] }, { text: "found" }],
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  const { stdout } = await world.run(["run", "--output-format", "stream-json", "go"]);
+  const told = eventsOf(stdout).filter(({ subtype }) => String(subtype).startsWith("task_"));
+  assertEquals(told.map(({ subtype, status }) => [subtype, status]), [
+    ["task_started", undefined],
+    ["task_progress", undefined],
+    ["task_notification", "completed"],
+  ]);
+  assertEquals(new Set(told.map(({ task_id, tool_use_id }) => `${task_id} ${tool_use_id}`)).size, 1);
+});
