@@ -93,7 +93,10 @@ async function main(options: Options): Promise<void> {
     const { kind } = scenario;
     const floor = kind ? bareFetch(kind) : scenario.plain === undefined ? FLOOR : NOTHING;
     const ours = kind ? ofKind(program, kind) : scenario.asInstalled ? asInstalled(program) : program;
-    byScenario.set(scenario.name, await interleave(runner, scenario, scenario.alone ? [ours] : [ours, floor]));
+    byScenario.set(
+      scenario.name,
+      await interleave(runner, scenario, scenario.alone ? [ours] : [ours, floor]),
+    );
   }
   const rows = [
     ...rowsOf(byScenario, searches ? await ripgrepTimes(stage.tree, 5) : new Map()),
