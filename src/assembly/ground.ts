@@ -10,7 +10,7 @@ import { buildRegistry } from "./tools/offered_tools.ts";
 
 /** What a run stands on: its model, its reach, its session, what the model is told and which tools it has. */
 export async function layGround(options: AssemblyOptions) {
-  const { paths, loaded, asker, parent, tools: own = [] } = options;
+  const { paths, loaded, parent, tools: own = [] } = options;
   const remote = await expectPlugins(loaded);
   const model = await buildModel(options, remote);
   const { provider } = model;
@@ -36,7 +36,7 @@ export async function layGround(options: AssemblyOptions) {
   const adapted = options.adaptedTools ?? await adaptedTools(inputs);
   const registry = buildRegistry(loaded.config, { builtin: inputs.tools, own, toolMode, adapted });
   const run = { paths, loaded, scope, workspace, session, recorder };
-  const ground = { ...run, inputs, registry, asker, parent, redact };
+  const ground = { ...run, inputs, registry, parent, redact };
   return { ground, model, remote, skillRules };
 }
 

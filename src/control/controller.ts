@@ -111,6 +111,7 @@ export class Controller {
       return await work(turn.signal);
     } finally {
       this.#turn = undefined;
+      await this.recorder.settle();
     }
   }
 }

@@ -1,6 +1,7 @@
 import type { Event, EventSink, Message, NewEvent, Prefix } from "../core/mod.ts";
 import type { Conversation } from "../agent/mod.ts";
 import type { SessionState } from "../session/mod.ts";
+import { type TurnState, TurnStates } from "./turn_state.ts";
 
 /** Gives an event its envelope, keeps it, and takes it into the state: a session file, or memory. */
 export interface EventStore {
@@ -25,6 +26,7 @@ export class Recorder implements Conversation {
   readonly #store: EventStore;
   readonly #sinks = new Set<EventSink>();
   readonly #sources: EventSource[] = [];
+  readonly #states = new TurnStates();
 
   constructor(store: EventStore) {
     this.#store = store;
@@ -69,7 +71,23 @@ export class Recorder implements Conversation {
       const next = source(kept);
       if (next) behind = this.#recordAfter(behind, next);
     }
+    const change = this.#states.take(kept);
+    if (change) {
+      const told = { type: "turn.state", ...change } as const;
+      behind = behind ? this.#recordAfter(behind, told) : this.record(told) ?? undefined;
+    }
     if (behind) return behind.then(() => {});
+  }
+
+  /** What the session is doing. */
+  get turnState(): TurnState {
+    return this.#states.state;
+  }
+
+  /** Says that nothing is going on any more, where something that was begun has not ended. */
+  async settle(): Promise<void> {
+    const change = this.#states.settle();
+    if (change) await this.record({ type: "turn.state", ...change });
   }
 
   async #recordAfter(

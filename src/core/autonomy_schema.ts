@@ -72,6 +72,8 @@ export const AUTONOMY_KINDS = {
     steps: z.number(),
     ...spent,
   }),
+  /** A command begins to test what the turn changed. Live only. */
+  "verification.start": z.object({ round: z.number(), command: z.string() }),
   /** A command has tested what the turn changed. */
   "verification": z.object({
     round: z.number(),

@@ -32,7 +32,9 @@ export const LIVE_ONLY: ReadonlySet<EventType> = new Set([
   "message.start",
   "message.delta",
   "tool.delta",
+  "question",
   "subagent.progress",
+  "verification.start",
 ]);
 
 /**

@@ -54,7 +54,7 @@ export const EVENT_KINDS = {
     /** The author: the user, or the harness on one of its declared occasions. */
     origin: z.enum(["user", "context", "reminder", "continue", "steer", "summary"]),
   }),
-  /** The turn is doing something else from here on. Live only. */
+  /** The session is doing something else from here on. Live only. */
   "turn.state": z.object({ from: turnState, to: turnState }),
   /** Another model has described an image (its SHA-256) for one that takes none; an empty text is none. */
   "image.described": z.object({
@@ -142,6 +142,8 @@ export const EVENT_KINDS = {
     rule: z.optional(z.string()),
     reason: z.optional(z.string()),
   }),
+  /** The user is asked something by the model or a server, or has answered. Live only. */
+  "question": z.object({ state: z.enum(["asked", "answered"]), text: z.string() }),
   /** The whole todo list as it is now. */
   "todo.update": z.object({ items: z.array(todoItem) }),
   /** The approval mode, the boundary or the way of working changed; an absent field is unchanged. */

@@ -87,15 +87,17 @@ export const confinement = z.object({
 /** The same as the text beside it, for people who speak another language. */
 export const said = z.optional(z.readonly(z.array(z.readonly(z.array(z.string())))));
 
-/** What a turn is doing; `idle` is before and after one. */
+/** What a session is doing; `idle` is before its first turn. */
 export const turnState = z.enum([
   "idle",
   "preparing",
   "generating",
   "awaiting_approval",
+  "awaiting_answer",
   "running_tools",
   "compacting",
   "verifying",
   "done",
   "failed",
+  "stopped",
 ]);

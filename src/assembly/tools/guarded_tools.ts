@@ -3,6 +3,8 @@ import type { LoadedConfig } from "../../config/mod.ts";
 import { loadMcp } from "../../mcp/mod.ts";
 import type { Decision, Gate, GateOptions, PermissionGate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
+import type { Recorder } from "../../control/mod.ts";
+import type { Asker } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import type { RunScope } from "../access/access_scope.ts";
 import { buildGate } from "../access/gate.ts";
@@ -18,7 +20,7 @@ const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "
 
 interface GuardedToolParts
   extends
-    Omit<ToolParts, "permissionMode" | "confirm" | "scope" | "textInLines" | "vision">,
+    Omit<ToolParts, "asker" | "permissionMode" | "confirm" | "scope" | "textInLines" | "vision">,
     Required<Pick<GateOptions, "temporaryRules">> {
   readonly scope: RunScope;
   /** The session's model. */
@@ -77,14 +79,30 @@ export async function openGuardedTools(
   const { model } = parts.provider;
   const textInLines = model.toolMode === "pseudo";
   const vision = takesImages(model, parts.loaded);
-  const tools = buildTools({ ...parts, vision, textInLines, permissionMode, confirm });
-  const plugins = await openPlugins(options, { ...parts, guard: tools.guard, asker: options.asker });
+  const asker = options.asker && toldAsker(options.asker, recorder);
+  const tools = buildTools({ ...parts, asker, vision, textInLines, permissionMode, confirm });
+  const plugins = await openPlugins(options, { ...parts, asker, guard: tools.guard });
   const gate: GuardedTools["gate"] = options.gate ??
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules });
   await parts.remote?.connect(gate, parts.registry);
   const images = { vision, admit: imageAdmission(parts) };
   const toolbox = withAdmission(tools.toolbox, images.admit, parts.provider);
   return { tools: { ...tools, toolbox, images }, gate, modes: new Modes(gate, recorder), plugins };
+}
+
+/** Tells the readers of events while a person is asked. */
+function toldAsker(asker: Asker, recorder: Recorder): Asker {
+  return {
+    async ask(questions, signal) {
+      const text = questions[0]?.question ?? "";
+      await recorder.record({ type: "question", state: "asked", text });
+      try {
+        return await asker.ask(questions, signal);
+      } finally {
+        await recorder.record({ type: "question", state: "answered", text });
+      }
+    },
+  };
 }
 
 async function openPlugins(

@@ -122,6 +122,7 @@ async function ask(
 ): Promise<SummaryOutcome> {
   const { provider, conversation } = task;
   const started = performance.now();
+  await conversation.record({ type: "message.start", step: 0, model: provider.model.id });
   const heard = await listen(task, messages, signal);
   const text = heard.text.trim();
   if (text !== "" || heard.usage) {

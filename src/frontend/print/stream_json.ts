@@ -100,6 +100,14 @@ export class StreamJsonPrinter implements Printer {
 
 function lineOf(event: Event): Line | undefined {
   switch (event.type) {
+    case "turn.state":
+      // The SDKs know of one state, and pass on the rest.
+      return {
+        type: "system",
+        subtype: "status",
+        status: event.to === "compacting" ? event.to : null,
+        turn_state: event.to,
+      };
     case "message.retry":
       return {
         type: "system",

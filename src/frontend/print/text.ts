@@ -1,3 +1,4 @@
+import type { TurnState } from "../../control/mod.ts";
 import type { Event, EventOf } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { oneLine, terminalSafe } from "../../util/terminal_text.ts";
@@ -65,7 +66,10 @@ export class TextPrinter implements Printer {
     switch (event.type) {
       case "turn.start":
         return this.#progress(this.#answer.superseded());
+      case "turn.state":
+        return this.#enter(event.to);
       case "message.start":
+        if (event.step === 0) return;
         this.#waiting?.begin();
         this.#answer.warm();
         return this.#streams.live?.show(this.#texts.waitingFor(oneLine(event.model || this.#modelName, 40)));
@@ -119,6 +123,12 @@ export class TextPrinter implements Printer {
         this.#answer.turnEnded(event.answer);
         return this.#streams.endThinking();
     }
+  }
+
+  /** Shows what is being waited for, where nothing else shows it. */
+  #enter(state: TurnState): void {
+    if (state === "compacting" || state === "verifying") this.#streams.live?.show(this.#texts.states[state]);
+    else if (state === "awaiting_approval" || state === "awaiting_answer") this.#streams.live?.hide();
   }
 
   async result(result: RunResult): Promise<void> {

@@ -4,6 +4,7 @@ export const texts = {
   waitingFor: (model: string) => `waiting for ${model}`,
   thinking: (model: string) => `${model} is thinking`,
   writing: (model: string) => `${model} is writing`,
+  states: { compacting: "making room in the context", verifying: "testing the changes" },
   stillWaiting: (seconds: number) => `Still waiting for the model: nothing for ${seconds} s`,
   andMore: (title: string, count: number) => `${title} (and ${count} more)`,
 

@@ -9,6 +9,8 @@ export const texts = {
   minutes: (minutes: number, seconds: number) => `${minutes} min ${seconds} s`,
   escToStop: "Esc stops",
   compacting: "making room in the context",
+  verifying: "testing the changes",
+  waitingForYou: "waiting for your answer",
   working: "working",
   steered: "said in between",
   image: (count: number) => count === 1 ? "1 image" : `${count} images`,

@@ -6,6 +6,7 @@ export const texts: typeof en = {
   waitingFor: (model) => `等待 ${model}`,
   thinking: (model) => `${model} 正在思考`,
   writing: (model) => `${model} 正在回答`,
+  states: { compacting: "正在整理上下文", verifying: "正在验证改动" },
   stillWaiting: (seconds) => `仍在等待模型：已有 ${seconds} 秒没有应答`,
   andMore: (title, count) => `${title}（另有 ${count} 个）`,
 

@@ -9,6 +9,8 @@ export const texts: typeof en = {
   minutes: (minutes, seconds) => `${minutes} 分 ${seconds} 秒`,
   escToStop: "Esc 停止",
   compacting: "正在整理上下文",
+  verifying: "正在验证改动",
+  waitingForYou: "等待你的回答",
   working: "工作中",
   steered: "中途补充",
   image: (count) => `${count} 张图片`,

@@ -1,3 +1,4 @@
+import type { TurnState } from "../../../control/mod.ts";
 import type { Event } from "../../../core/mod.ts";
 import { fitDisplay } from "../../../util/display_width.ts";
 import { oneLine } from "../../../util/terminal_text.ts";
@@ -9,7 +10,7 @@ const FRAME_MS = 120;
 /** The number of tokens is shown anew this often: with each token it would cost more than the answer. */
 const COUNT_MS = 500;
 
-type Waiting = "model" | "thinking" | "writing" | "retry" | "compaction" | "tools";
+type Waiting = TurnState | "thinking" | "writing" | "retry";
 
 /** What is being waited for, since when, and how much has come. */
 export class Activity {
@@ -30,16 +31,14 @@ export class Activity {
   /** Takes an event; the time is in milliseconds. */
   event(event: Event, now: number): void {
     switch (event.type) {
-      case "turn.start":
-        this.#begin("model", now);
+      case "turn.state":
+        this.#enter(event.to, now);
         break;
       case "message.start":
-        if (!this.busy) this.#begin("model", now);
-        this.#what = event.step === 0 ? "compaction" : "model";
         this.#model = oneLine(event.model, 40);
         break;
       case "message.delta":
-        if (this.#what !== "compaction") this.#what = event.channel === "text" ? "writing" : "thinking";
+        this.#what = event.channel === "text" ? "writing" : "thinking";
         this.#characters += event.text.length;
         if (now - this.#shown.at >= COUNT_MS) this.#count(now);
         break;
@@ -51,10 +50,6 @@ export class Activity {
         this.#counted += event.usage?.outputTokens ?? Math.round(this.#characters / 4);
         this.#characters = 0;
         this.#count(now);
-        this.#what = event.step === 0 ? undefined : "tools";
-        break;
-      case "turn.end":
-        this.#what = undefined;
         break;
     }
   }
@@ -81,9 +76,13 @@ export class Activity {
     return fitDisplay(`${head}${palette.dim(` · ${parts.join(" · ")}`)}`, columns);
   }
 
-  #begin(what: Waiting, now: number): void {
-    [this.#what, this.#since, this.#counted, this.#characters] = [what, now, 0, 0];
-    this.#count(now);
+  #enter(state: TurnState, now: number): void {
+    const rests = state === "idle" || state === "done" || state === "failed" || state === "stopped";
+    if (!rests && !this.busy) {
+      [this.#since, this.#counted, this.#characters] = [now, 0, 0];
+      this.#count(now);
+    }
+    this.#what = rests ? undefined : state;
   }
 
   #count(now: number): void {
@@ -99,10 +98,15 @@ export class Activity {
         return texts.writing(model);
       case "retry":
         return texts.waitingToTry(this.#attempt.number, this.#attempt.most);
-      case "compaction":
+      case "compacting":
         return texts.compacting;
-      case "tools":
+      case "running_tools":
         return texts.working;
+      case "verifying":
+        return texts.verifying;
+      case "awaiting_approval":
+      case "awaiting_answer":
+        return texts.waitingForYou;
       default:
         return texts.waitingFor(model);
     }
