@@ -45,7 +45,17 @@ export const TRANSITIONS: Readonly<Record<TurnState, readonly TurnState[]>> = {
     "failed",
     "stopped",
   ],
-  compacting: ["preparing", "generating", "idle", ...WAITING, "done", "failed", "stopped"],
+  compacting: [
+    "preparing",
+    "generating",
+    "running_tools",
+    "verifying",
+    "idle",
+    ...WAITING,
+    "done",
+    "failed",
+    "stopped",
+  ],
   verifying: [
     "preparing",
     "generating",
@@ -118,7 +128,9 @@ export class TurnStates {
       case "verification.start":
         this.#work = "verifying";
         break;
+      case "message.end":
       case "compaction":
+        // A reply of the turn itself changes nothing: its calls or its end will.
         if (this.#work === "compacting") this.#work = this.#inTurn ? "preparing" : "idle";
         break;
       case "approval.request":

@@ -1,5 +1,6 @@
 /** A transcript on a terminal without a window, fed with events. */
 import type { Event, NewEvent } from "../../src/core/mod.ts";
+import { TurnStates } from "../../src/control/turn_state.ts";
 import { loadTexts, type Locale } from "../../src/i18n/mod.ts";
 import { Screen } from "../../src/frontend/repl/screen/screen.ts";
 import { Transcript } from "../../src/frontend/repl/transcript/chat_transcript.ts";
@@ -65,8 +66,15 @@ export async function transcriptStage(options: TranscriptStageOptions = {}): Pro
   });
   terminal.start({ input: () => {}, resize: () => screen.resized(), continued: () => {}, ended: () => {} });
   screen.open();
+  const states = new TurnStates();
+  const show = (event: NewEvent) => {
+    const kept = { v: 1, seq: 0, time: "", ...event } as Event;
+    transcript.event(kept);
+    const change = states.take(kept);
+    if (change) show({ type: "turn.state", ...change });
+  };
   const feed = (...events: NewEvent[]) => {
-    for (const event of events) transcript.event({ v: 1, seq: 0, time: "", ...event } as Event);
+    for (const event of events) show(event);
     screen.draw();
   };
   return {

@@ -95,7 +95,7 @@ Deno.test("a recorder shows every event to every reader in order and waits for s
   await behind;
   remove();
   assertEquals(recorder.record({ type: "todo.update", items: [] }), undefined);
-  assertEquals(seen, ["aturn.start", "bturn.start", "atodo.update"]);
+  assertEquals(seen, ["aturn.start", "bturn.start", "aturn.state", "bturn.state", "atodo.update"]);
 });
 
 Deno.test("a recorder without a prefix refuses to be used for a turn", () => {

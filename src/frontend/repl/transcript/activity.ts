@@ -38,7 +38,7 @@ export class Activity {
         this.#model = oneLine(event.model, 40);
         break;
       case "message.delta":
-        this.#what = event.channel === "text" ? "writing" : "thinking";
+        if (this.#what !== "compacting") this.#what = event.channel === "text" ? "writing" : "thinking";
         this.#characters += event.text.length;
         if (now - this.#shown.at >= COUNT_MS) this.#count(now);
         break;
