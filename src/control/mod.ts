@@ -13,5 +13,5 @@ export {
   type RewindTarget,
   turnTarget,
 } from "./rewind.ts";
-export { TRANSITIONS, type TurnState } from "./turn_state.ts";
+export type { TurnState } from "./turn_state.ts";
 export { type TurnCheckpointOptions, TurnCheckpoints } from "./turn_checkpoints.ts";

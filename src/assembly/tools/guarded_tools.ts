@@ -3,8 +3,6 @@ import type { LoadedConfig } from "../../config/mod.ts";
 import { loadMcp } from "../../mcp/mod.ts";
 import type { Decision, Gate, GateOptions, PermissionGate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
-import type { Recorder } from "../../control/mod.ts";
-import type { Asker } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import type { RunScope } from "../access/access_scope.ts";
 import { buildGate } from "../access/gate.ts";
@@ -14,7 +12,7 @@ import type { RemotePlugins } from "../plugins/remote_plugins.ts";
 import type { PluginParts, RunPlugins } from "../plugins/run_plugins.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import { type AdmitImages, imageAdmission, takesImages, withAdmission } from "../vision/admission.ts";
-import { buildTools, type RunTools, type ToolParts } from "./tools.ts";
+import { buildTools, type RunTools, toldAsker, type ToolParts } from "./tools.ts";
 
 const NOBODY_ASKED: Decision = { decision: "deny", source: "headless", reason: "this run asks nobody" };
 
@@ -88,21 +86,6 @@ export async function openGuardedTools(
   const images = { vision, admit: imageAdmission(parts) };
   const toolbox = withAdmission(tools.toolbox, images.admit, parts.provider);
   return { tools: { ...tools, toolbox, images }, gate, modes: new Modes(gate, recorder), plugins };
-}
-
-/** Tells the readers of events while a person is asked. */
-function toldAsker(asker: Asker, recorder: Recorder): Asker {
-  return {
-    async ask(questions, signal) {
-      const text = questions[0]?.question ?? "";
-      await recorder.record({ type: "question", state: "asked", text });
-      try {
-        return await asker.ask(questions, signal);
-      } finally {
-        await recorder.record({ type: "question", state: "answered", text });
-      }
-    },
-  };
 }
 
 async function openPlugins(

@@ -172,3 +172,18 @@ function toolSettings(
     vision,
   };
 }
+
+/** Tells the readers of events while a person is asked. */
+export function toldAsker(asker: Asker, recorder: Recorder): Asker {
+  return {
+    async ask(questions, signal) {
+      const text = questions[0]?.question ?? "";
+      await recorder.record({ type: "question", state: "asked", text });
+      try {
+        return await asker.ask(questions, signal);
+      } finally {
+        await recorder.record({ type: "question", state: "answered", text });
+      }
+    },
+  };
+}

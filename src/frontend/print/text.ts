@@ -88,11 +88,7 @@ export class TextPrinter implements Printer {
       case "tool.end":
         return this.#toolEnd(event);
       case "context.prefix":
-        if (event.reason === "start") return;
-        return this.#streams.note(
-          `· ${this.#texts.prefixRebuilt(event.reason, event.detail ?? this.#texts.prefixChanged)}`,
-          WHOLE,
-        );
+        return event.reason === "start" ? undefined : this.#newPrefix(event);
       case "notice":
         return this.#notice(event);
       case "mcp.server": {
@@ -123,6 +119,11 @@ export class TextPrinter implements Printer {
         this.#answer.turnEnded(event.answer);
         return this.#streams.endThinking();
     }
+  }
+
+  #newPrefix({ reason, detail }: EventOf<"context.prefix">): void | Promise<void> {
+    const { prefixRebuilt, prefixChanged } = this.#texts;
+    return this.#streams.note(`· ${prefixRebuilt(reason, detail ?? prefixChanged)}`, WHOLE);
   }
 
   /** Shows what is being waited for, where nothing else shows it. */

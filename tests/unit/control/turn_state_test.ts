@@ -1,5 +1,5 @@
 import type { Event, NewEvent } from "../../../src/core/mod.ts";
-import { TRANSITIONS, type TurnState } from "../../../src/control/mod.ts";
+import type { TurnState } from "../../../src/control/mod.ts";
 import { TurnStates } from "../../../src/control/turn_state.ts";
 import { NO_USAGE } from "../../../src/core/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
@@ -125,7 +125,7 @@ Deno.test("no order of events leads to a change that the table does not have", (
         const change = states.take(event(body));
         if (!change) continue;
         const { from, to } = change;
-        assert(TRANSITIONS[from].includes(to), `${from} → ${to} after ${JSON.stringify(body)}`);
+        assert(TurnStates.transitions[from].includes(to), `${from} → ${to} after ${JSON.stringify(body)}`);
         assert(from !== to, "a change changes something");
       }
     }
