@@ -11,9 +11,9 @@ const WAITING = ["awaiting_approval", "awaiting_answer"] as const;
 /** Follows the events of a session and knows what it is doing. Nothing else decides about that. */
 export class TurnStates {
   /**
-   * The states that can follow each one. A turn begins with `preparing` and ends with `done`, `failed` or
-   * `stopped`, from wherever it is: by an error, a limit, a time limit or an interrupt. Whatever works may have
-   * to wait for a person, and goes on where it was.
+   * The states that can follow each one. A turn begins with `preparing` and ends with `done`, `failed`
+   * or `stopped`, from wherever it is: by an error, a limit, a time limit or an interrupt. Whatever
+   * works may have to wait for a person, and goes on where it was.
    */
   static readonly transitions: Readonly<Record<TurnState, readonly TurnState[]>> = {
     idle: ["preparing", "compacting", ...WAITING],
