@@ -61,7 +61,7 @@ export const PROTECTED_PATHS: readonly ProtectedPath[] = [
     ".ssh/**",
   ]),
   ...rows("home", "agents", [
-    ".{agents,claude}/{skills,hooks}/**",
+    ".{agents,claude}/{agents,skills,hooks}/**",
   ]),
   ...rows("programs", "programs", [
     "bin/**",

@@ -40,6 +40,30 @@ Deno.test("dispatch runs readers of one message together and writers one at a ti
   assertEquals(results(agent.recorder.messages), names);
 });
 
+Deno.test("dispatch runs neighbouring tasks of other agents together, apart from readers and writers", async () => {
+  const running = new Set<string>();
+  const groups: string[] = [];
+  const slow = (name: string) => ({
+    ...tool(name, name.startsWith("r"), async () => {
+      running.add(name);
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      groups.push([...running].sort().join("+"));
+      await new Promise((resolve) => setTimeout(resolve, 2));
+      running.delete(name);
+      return { content: name, summary: name };
+    }),
+    ...(name.startsWith("t") ? { delegates: true as const } : {}),
+  });
+  const names = ["t1", "t2", "r1", "t3", "w1", "t4"];
+  const agent = await agentFixture(
+    scriptedProvider([[...names.map((n) => call(n, n)), done], say("ok")]),
+    names.map(slow),
+  );
+  await agent.run("go");
+  assertEquals(groups, ["t1+t2", "t1+t2", "r1", "t3", "w1", "t4"]);
+  assertEquals(results(agent.recorder.messages), names);
+});
+
 Deno.test("dispatch answers unknown tools, bad arguments and exceptions in one line each", async () => {
   const strict = {
     ...tool("strict", true, () => Promise.reject(new Error("Disk on fire"))),

@@ -256,3 +256,39 @@ Deno.test("repair adds nothing to a finished session", () => {
   assertEquals(repair(state(...turn(1))), []);
   assertEquals(repair(state(begin(1), user("q"), end(1))), []);
 });
+
+Deno.test("what an agent has spent is the session's, and one that was cut off is ended by a repair that names it", () => {
+  const state = emptyState();
+  const usage = { inputTokens: 10, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0 };
+  const envelope = { v: 1 as const, time: "2026-01-01T00:00:00.000Z" };
+  const agent = { agent: "explore", session: "s", model: "m", prompt: "p" };
+  const cost = { amount: 2, currency: "USD" };
+  const calls = [{ id: "c2", name: "task", arguments: "{}" }];
+  const events: Event[] = [
+    { ...envelope, seq: 1, type: "turn.start", turn: 1 },
+    { ...envelope, seq: 2, type: "subagent.start", id: "a", callId: "c1", ...agent },
+    {
+      ...envelope,
+      seq: 3,
+      type: "subagent.end",
+      id: "a",
+      agent: "explore",
+      outcome: "ok",
+      summary: "",
+      steps: 1,
+      usage,
+      cost,
+      durationMs: 1,
+    },
+    { ...envelope, seq: 4, type: "message.end", step: 1, model: "m", content: "", calls, durationMs: 0 },
+    { ...envelope, seq: 5, type: "subagent.start", id: "b", callId: "c2", ...agent },
+  ];
+  for (const event of events) apply(state, event);
+  assertEquals([state.usage.inputTokens, state.costs, [...state.agents.keys()]], [10, { USD: 2 }, ["b"]]);
+  const repaired = repair(state);
+  assertEquals(repaired.map(({ type }) => type), ["tool.end", "subagent.end", "turn.end"]);
+  const [result] = repaired;
+  assertEquals(result?.type === "tool.end" && result.content.includes("agent explore and resume b"), true);
+  for (const [index, event] of repaired.entries()) apply(state, { ...envelope, seq: 6 + index, ...event });
+  assertEquals([state.agents.size, repair(state)], [0, []]);
+});

@@ -1,0 +1,73 @@
+import { readAgent } from "../../../../src/context/agents/read_agent.ts";
+import { BUILTIN_AGENTS } from "../../../../src/context/agents/builtin.ts";
+import { BUILTINS } from "../../../../src/tool/mod.ts";
+import { assert, assertEquals } from "../../../support/assert.ts";
+
+function read(text: string, file = "/p/.claude/agents/scout.md") {
+  const warnings: string[] = [];
+  const agent = readAgent(
+    { file, text, scope: "project" },
+    (line, said) => void warnings.push(`${line}: ${said}`),
+  );
+  return { agent, warnings };
+}
+
+Deno.test("readAgent maps tools of Claude Code, leaves rules in parentheses out, and takes the name of the file", () => {
+  const { agent, warnings } = read(
+    "---\ndescription: Scouts\ntools: Read, Grep, Bash(git:*), mcp__db__query\ndisallowedTools: Bash\nmodel: inherit\n---\nLook.\n",
+  );
+  assertEquals(agent?.name, "scout");
+  assertEquals(agent?.tools, ["read_file", "grep", "bash", "mcp__db__query"]);
+  assertEquals(agent?.withoutTools, ["bash"]);
+  assertEquals([agent?.model, agent?.prompt, warnings], [undefined, "Look.", []]);
+});
+
+for (
+  const [head, readOnly, deny, warning] of [
+    ["permission: read-only", true, undefined, undefined],
+    ["permissionMode: plan", true, undefined, undefined],
+    ["permissionMode: acceptEdits", false, undefined, undefined],
+    ["permission: everything", true, undefined, '3: permission "everything" is not known'],
+    ["permission: [a, b]", true, undefined, "3: permission is a list"],
+    ["permission:\n  edit: deny\n  bash: ask", false, ["Edit"], undefined],
+    ["permission:\n  edit: allow", false, undefined, "3: permission edit: allow has no effect"],
+    ["permission:\n  edit: maybe", false, ["Edit"], '3: permission edit: "maybe" is taken as deny'],
+    ["permission:\n  webfetch: deny", false, undefined, '3: permission of "webfetch" has no counterpart'],
+  ] as const
+) {
+  Deno.test(`readAgent reads ${JSON.stringify(head)} and never more than the user allows`, () => {
+    const { agent, warnings } = read(`---\ndescription: d\n${head}\n---\nx\n`);
+    assertEquals([agent?.readOnly, agent?.deny], [readOnly, deny]);
+    assertEquals(warnings.length, warning === undefined ? 0 : 1);
+    assert(warning === undefined || warnings[0]?.startsWith(warning), warnings.join());
+  });
+}
+
+for (
+  const [text, warning] of [
+    ["---\nname: no good\ndescription: d\n---\n", '2: left out: "no good" cannot be a name'],
+    ["---\nname: a(b)\ndescription: d\n---\n", "2: left out"],
+    ["no head at all", "1: left out: it has no description"],
+    ["---\ndescription: d", "1: the block that begins with --- has no end"],
+  ] as const
+) {
+  Deno.test(`readAgent leaves ${JSON.stringify(text)} out and says why`, () => {
+    const { agent, warnings } = read(text);
+    assertEquals(agent, undefined);
+    assert(warnings[0]?.startsWith(warning), warnings.join());
+  });
+}
+
+Deno.test("readAgent takes names and texts of any script", () => {
+  const { agent } = read("---\nname: 审查员\ndescription: 检查改动 🔍\n---\n请仔细检查。\n");
+  assertEquals([agent?.name, agent?.description, agent?.prompt], ["审查员", "检查改动 🔍", "请仔细检查。"]);
+});
+
+Deno.test("the description of the tool names every agent of the program, and their tools are there", () => {
+  const tool = BUILTINS.find(({ name }) => name === "task");
+  const names = BUILTINS.map(({ name }) => name);
+  for (const agent of BUILTIN_AGENTS) {
+    assert(tool?.description.includes(agent.name), agent.name);
+    assertEquals(agent.tools?.filter((name) => !names.includes(name)) ?? [], [], agent.name);
+  }
+});

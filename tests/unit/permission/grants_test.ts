@@ -1,0 +1,100 @@
+import { createGate } from "../../../src/permission/mod.ts";
+import type { ApprovalRequest, GateOptions, PermissionGate } from "../../../src/permission/types.ts";
+import type { PreparedCall } from "../../../src/core/mod.ts";
+import { assertEquals } from "../../support/assert.ts";
+
+const never = new AbortController().signal;
+
+function edit(path: string): PreparedCall {
+  return {
+    call: { id: "1", name: "write_file", arguments: "{}" },
+    tool: "write_file",
+    args: {},
+    title: `write ${path}`,
+    family: "Edit",
+    readOnly: false,
+    planSafe: false,
+    reads: [],
+    writes: [path],
+    subjects: [],
+    runsIn: "worker",
+  };
+}
+
+function task(agent: string): PreparedCall {
+  const { family: _family, writes: _writes, ...rest } = edit("x");
+  return { ...rest, tool: "task", family: "Task", delegates: true, subjects: [agent] };
+}
+
+function gate(options: Partial<GateOptions> = {}): PermissionGate {
+  return createGate({
+    policy: { mode: "ask", allow: [], ask: [], deny: [] },
+    approvalMode: "ask",
+    cwd: "/w",
+    home: "/h",
+    roots: ["/w"],
+    env: () => ({}),
+    record: () => {},
+    ...options,
+  });
+}
+
+/** Answers for the session and notes what it was asked. */
+function person() {
+  const asked: ApprovalRequest[] = [];
+  return {
+    asked,
+    approver: {
+      ask: (request: ApprovalRequest) => {
+        asked.push(request);
+        return Promise.resolve({ allow: true, scope: "session" as const });
+      },
+    },
+  };
+}
+
+Deno.test("a grant for the session counts for the run and all of its agents, whoever was asked", async () => {
+  const { asked, approver } = person();
+  const run = gate({ approver });
+  const agents = [gate({ approver, above: run }), gate({ approver, above: run })] as const;
+  assertEquals((await agents[0].check(edit("a.txt"), never)).decision, "allow");
+  assertEquals(asked.length, 1);
+  for (const each of [run, ...agents]) {
+    assertEquals((await each.check(edit("b.txt"), never)).decision, "allow");
+  }
+  assertEquals([asked.length, run.sessionRules], [1, ["Edit"]]);
+  run.revokeForSession("Edit");
+  await agents[1].check(edit("c.txt"), never);
+  assertEquals(asked.length, 2);
+});
+
+Deno.test("the modes of the run bind its agents as they are at the moment, and theirs bind only them", async () => {
+  const run = gate({ approvalMode: "yolo" });
+  const agent = gate({ above: run });
+  const reader = gate({ above: run, permissionMode: "read-only" });
+  assertEquals((await agent.check(edit("a.txt"), never)).decision, "allow");
+  assertEquals((await reader.check(edit("a.txt"), never)).decision, "deny");
+  run.permissionMode = "plan";
+  assertEquals([agent.permissionMode, reader.permissionMode], ["plan", "plan"]);
+  assertEquals((await agent.check(edit("a.txt"), never)).source, "plan");
+  run.permissionMode = "workspace-write";
+  assertEquals([agent.permissionMode, reader.permissionMode], ["workspace-write", "read-only"]);
+});
+
+Deno.test("rules about agents count by name, and without one a task is not asked about", async () => {
+  const { asked, approver } = person();
+  const rules = {
+    mode: "ask" as const,
+    allow: [],
+    ask: [{ text: "Task(plan)" }],
+    deny: [{ text: "Agent(rev*)" }],
+  };
+  const run = gate({ approver, policy: rules });
+  assertEquals((await run.check(task("review"), never)).source, "rule");
+  assertEquals((await run.check(task("explore"), never)).decision, "allow");
+  assertEquals(asked.length, 0);
+  assertEquals((await run.check(task("plan"), never)).decision, "allow");
+  assertEquals(asked.map(({ subject }) => subject), ["plan"]);
+  run.permissionMode = "plan";
+  assertEquals((await run.check(task("explore"), never)).source, "plan");
+});
