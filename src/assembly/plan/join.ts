@@ -1,11 +1,8 @@
-import type { Assembly } from "../assembly.ts";
-import type { AssemblyOptions } from "../run_options.ts";
+import type { JoinedRun } from "../joined_run.ts";
 import { isComplexTask } from "./complex_task.ts";
 
 /** Lets a run have plans from its beginning; a complex task may begin with one. */
-export async function join(
-  { assembly, options }: { readonly assembly: Assembly; readonly options: AssemblyOptions },
-): Promise<void> {
+export async function join({ assembly, options }: JoinedRun): Promise<void> {
   const { modes, turnParts, controller: { recorder } } = assembly;
   const desk = await assembly.plans();
   if (!options.loaded.config.agent.auto_plan || !desk.attended) return;

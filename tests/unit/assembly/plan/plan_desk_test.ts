@@ -217,3 +217,69 @@ Deno.test("the tools and the system prompt are the same in and out of plan mode"
     }
   });
 });
+
+Deno.test("an interrupt while the user decides leaves the plan waiting, and a later answer carries it out", async () => {
+  const stop = new AbortController();
+  const answers = [{ approve: true, window: true } as const];
+  let times = 0;
+  const planReviewer = {
+    review(_: unknown, signal: AbortSignal) {
+      if (times++ > 0) return Promise.resolve(answers[0]);
+      queueMicrotask(() => stop.abort("interrupted"));
+      return new Promise<undefined>((resolve) => signal.addEventListener("abort", () => resolve(undefined)));
+    },
+  };
+  const replies = [propose(), WRITE, say("done")];
+  await onPlanStage({ replies, planReviewer }, async ({ assembly, cwd, all }) => {
+    const outcome = await assembly.run("greet", stop.signal);
+    assertEquals(outcome.reason, "interrupted");
+    assertEquals(all("tool.end").map(({ outcome }) => outcome), ["aborted"]);
+    const plans = await assembly.plans();
+    assertEquals(plans.pending?.plan, PLAN.trim());
+    const input = await plans.ask(new AbortController().signal);
+    assert(input !== undefined);
+    assertEquals((await assembly.run(input)).answer, "done");
+    assertEquals(await Deno.readTextFile(`${cwd}/a.txt`), "hi\n");
+    assertEquals(assembly.modes.approvedPlan, false);
+  });
+});
+
+Deno.test("a plan survives a restart as it stood, and a rewind takes it back with the turn that proposed it", async () => {
+  const root = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-plan-" }));
+  await onPlanStage({ root, replies: [say("before"), propose()] }, async ({ assembly }) => {
+    await assembly.modes.setCollaboration("normal");
+    await assembly.run("hello");
+    await assembly.modes.setCollaboration("plan");
+    await assembly.run("greet");
+  });
+  const again = {
+    root,
+    replies: [WRITE, say("done")],
+    continue: true,
+    answers: [],
+    permissionMode: "plan" as const,
+  };
+  await onPlanStage(again, async ({ assembly, cwd }) => {
+    const plans = await assembly.plans();
+    assertEquals(plans.pending?.plan, PLAN.trim());
+    await assembly.open();
+    const { lastSeq } = assembly.session.state;
+    await assembly.rewind(1, "conversation");
+    assertEquals([plans.latest, plans.pending], [undefined, undefined]);
+    await assembly.controller.recorder.record({ type: "rewind", to: lastSeq, scope: "conversation" });
+    assertEquals(plans.pending?.plan, PLAN.trim());
+    await assembly.run(await plans.inputOf({ approve: true, window: true }));
+    assertEquals(await Deno.readTextFile(`${cwd}/a.txt`), "hi\n");
+  });
+  await Deno.remove(root, { recursive: true });
+});
+
+Deno.test("a plan that cannot be written is proposed all the same, and the user is told", async () => {
+  await onPlanStage({ replies: [propose()] }, async ({ assembly, all }) => {
+    await assembly.open();
+    await Deno.writeTextFile(`${assembly.session.paths.dir}/plans`, "in the way");
+    assertEquals((await assembly.run("greet")).answer, PLAN.trim());
+    assertEquals(all("plan.change").map(({ file }) => file), [undefined]);
+    assert(all("notice").some(({ text }) => text.startsWith("The plan cannot be written to ")));
+  });
+});

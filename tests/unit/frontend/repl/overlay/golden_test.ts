@@ -138,6 +138,18 @@ const SCENES: Readonly<Record<string, Scene>> = {
       dialogs.ask([{ question: "Which name?", options: [{ label: "reasonix" }], multiple: false }], signal),
     keys: ["2", "名", "字"],
   },
+  plan: {
+    show: (dialogs, signal) => dialogs.plan({ plan: "1. Write tests", file: "/h/plans/plan-1.md" }, signal),
+  },
+  plan_changed: {
+    show: (dialogs, signal) => dialogs.plan({ plan: "1. Write tests\n2. 修改代码" }, signal),
+    keys: ["c", "!"],
+  },
+  plan_read: {
+    show: (dialogs, signal) => dialogs.plan({ plan: "# Tests\n\n1. Write **tests**\n2. 修改代码" }, signal),
+    keys: ["v"],
+    next: [],
+  },
   trust: {
     show: (dialogs) =>
       dialogs.trust([
