@@ -12,12 +12,14 @@ const calls = (name: string, args: unknown = {}): Chunk[] => [
   { type: "done", reason: "tool_calls" },
 ];
 
-interface Open extends Pick<AgentOptions, "asker" | "permissionMode" | "approver"> {
+interface Open extends Pick<AgentOptions, "asker" | "permissionMode" | "approvalMode" | "approver"> {
   readonly replies: readonly Reply[];
+  /** `[agent] plan_mode_allowed_tools`. */
+  readonly believed?: readonly string[];
   readonly behaviour?: Behaviour;
 }
 
-async function open({ replies, behaviour = {}, ...options }: Open) {
+async function open({ replies, behaviour = {}, believed = [], ...options }: Open) {
   const dir = await makeTempDir();
   const record = `${dir.path}/record`;
   const events: Event[] = [];
@@ -26,6 +28,7 @@ async function open({ replies, behaviour = {}, ...options }: Open) {
     provider,
     cwd: dir.path,
     config: {
+      agent: { plan_mode_allowed_tools: [...believed] },
       plugins: [{ name: "docs", ...scriptedServer({ ...behaviour, record }) }],
       // A busy machine starts servers late.
       tools: { mcp_startup_wait_seconds: 60 },
@@ -153,4 +156,25 @@ Deno.test("plan mode asks a person about a claim to be read-only; a program's se
   await run.agent.run("go");
   assertEquals(run.results(), ["a", "b"]);
   assertEquals(asked, [["once", "session"]]);
+});
+
+Deno.test("headless plan mode runs a server's tool by its full name in plan_mode_allowed_tools, and no other", async () => {
+  const replies = [
+    [
+      call("1", "mcp__docs__echo", { text: "a" }),
+      call("2", "mcp__docs__change", {}),
+      { type: "done", reason: "tool_calls" } as const,
+    ],
+    say("done"),
+  ];
+  for (const believed of [[], ["mcp__docs__echo"], ["echo", "docs", "mcp__docs", "mcp__doc__echo"]]) {
+    await using run = await open({ permissionMode: "plan", approvalMode: "yolo", believed, replies });
+    await run.agent.run("go");
+    const ran = run.results().map((content) => content.startsWith("blocked") ? "blocked" : content);
+    assertEquals(ran, [believed[0] === "mcp__docs__echo" ? "a" : "blocked", "blocked"], `${believed}`);
+  }
+  // What is not said to read is believed when the user names it.
+  await using run = await open({ permissionMode: "plan", believed: ["mcp__docs__change"], replies });
+  await run.agent.run("go");
+  assertEquals(run.results().map((content) => content.startsWith("blocked")), [true, false]);
 });
