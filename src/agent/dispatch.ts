@@ -7,6 +7,7 @@ import {
   subjectOf,
   type ToolCall,
 } from "../core/mod.ts";
+import type { HookWord } from "../permission/mod.ts";
 import { failure, type ToolResult } from "../tool/mod.ts";
 import { RepeatGuard } from "./guard.ts";
 import type { AgentParts } from "./ports.ts";
@@ -150,15 +151,44 @@ async function runEntry(batch: Batch, [call, prepared]: Entry): Promise<ToolEnd>
 
 type End = (outcome: ToolEnd["outcome"], result: ToolResult) => ToolEnd;
 
-/** gate → execute. Arguments that somebody changed while allowing the call are judged like its own. */
+/** hooks → gate → execute. Arguments that somebody changed on the way are judged like the call's own. */
 async function judged(batch: Batch, [call, prepared]: Entry, end: End): Promise<ToolEnd> {
   const { parts, signal } = batch;
   if (typeof prepared === "string") return end("error", failure(prepared));
-  const decision = await parts.gate.check(prepared, signal);
+  const opinion = parts.callHooks && await parts.callHooks.before(prepared, signal);
+  if (!opinion) return await gated(batch, [call, prepared], { end });
+  const { deny, stop, word, notes } = opinion;
+  const noted: End = (outcome, result) => end(outcome, withNotes(result, notes));
+  if (stop !== undefined) batch.outcome.blocked = stop;
+  const refusal = deny ?? stop;
+  if (refusal !== undefined) return noted("blocked", refused(refusal));
+  const judging = { end: noted, ...(word ? { word } : {}) };
+  if (opinion.arguments === undefined) return await gated(batch, [call, prepared], judging);
+  const other = { ...call, name: prepared.tool, arguments: opinion.arguments };
+  return await gated(batch, [other, await parts.toolbox.prepare(other)], judging);
+}
+
+function refused(reason: string): ToolResult {
+  return { content: `blocked: ${reason}`, isError: true, summary: reason };
+}
+
+function withNotes(result: ToolResult, notes: readonly string[]): ToolResult {
+  return notes.length === 0 ? result : { ...result, content: [result.content, ...notes].join("\n\n") };
+}
+
+/** gate → execute. */
+async function gated(
+  batch: Batch,
+  [call, prepared]: Entry,
+  { end, word }: { readonly end: End; readonly word?: HookWord },
+): Promise<ToolEnd> {
+  const { parts, signal } = batch;
+  if (typeof prepared === "string") return end("error", failure(prepared));
+  const decision = await parts.gate.check(prepared, signal, word);
   if (decision.decision === "deny") {
     const reason = (decision.reason ?? "refused by the permission policy").replace(/^blocked: /, "");
     if (decision.stop) batch.outcome.blocked = reason;
-    return end("blocked", { content: `blocked: ${reason}`, isError: true, summary: reason });
+    return end("blocked", refused(reason));
   }
   const changed = parts.amended?.(call.id);
   if (changed !== undefined) {
@@ -174,7 +204,15 @@ async function judged(batch: Batch, [call, prepared]: Entry, end: End): Promise<
   );
   if (!prepared.readOnly) parts.checkpointer?.detectAfter(prepared, decision.readsOnly === true);
   if (result.endsTurn) batch.outcome.ended = result.endsTurn;
-  return end(result.isError ? "error" : "ok", result);
+  const heard = parts.callHooks ? await withSaid(batch, prepared, result) : result;
+  return end(result.isError ? "error" : "ok", heard);
+}
+
+/** The result with what hooks say of it. */
+async function withSaid(batch: Batch, prepared: PreparedCall, result: ToolResult): Promise<ToolResult> {
+  const said = await batch.parts.callHooks?.after(prepared, result, batch.signal);
+  if (said?.stop !== undefined) batch.outcome.blocked = said.stop;
+  return said ? withNotes(result, said.notes) : result;
 }
 
 const MAX_LENGTH = 120;

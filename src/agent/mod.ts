@@ -3,7 +3,16 @@ import { lazy } from "../util/lazy.ts";
 export { runShellTurn } from "./shell_turn.ts";
 export { runTurn } from "./loop.ts";
 export { costStop, type Stop, StopReason, type TurnOutcome, type TurnReason } from "./outcome.ts";
-export type { AgentParts, AnswerForm, Checkpointer, Conversation, Limits, Toolbox } from "./ports.ts";
+export type {
+  AgentParts,
+  AnswerForm,
+  CallHooks,
+  CallOpinion,
+  Checkpointer,
+  Conversation,
+  Limits,
+  Toolbox,
+} from "./ports.ts";
 export { SUBMIT_TOOL } from "./submit.ts";
 export { RegistryToolbox, type SharedContext, type ToolboxOptions } from "./toolbox.ts";
 

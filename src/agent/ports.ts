@@ -7,7 +7,7 @@ import type {
   Spending,
   ToolCall,
 } from "../core/mod.ts";
-import type { Gate } from "../permission/mod.ts";
+import type { Gate, HookWord } from "../permission/mod.ts";
 import type { ModelInfo, Provider } from "../provider/mod.ts";
 import type { ToolResult } from "../tool/mod.ts";
 import type { Stop } from "./outcome.ts";
@@ -61,6 +61,34 @@ export interface AnswerForm {
   problem(answer: string): string | undefined;
 }
 
+/** What hooks say of a call before it is judged. */
+export interface CallOpinion {
+  /** The call does not run: why. */
+  readonly deny?: string;
+  /** The turn ends here: why. */
+  readonly stop?: string;
+  /** Arguments in place of the call's own, by the tool's own name; judged like those. */
+  readonly arguments?: string;
+  readonly word?: HookWord;
+  /** Texts for the model, behind the result. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * Programs of the user's that have a say in calls.
+ *
+ * Contract: rejects only when the signal aborts.
+ */
+export interface CallHooks {
+  before(call: PreparedCall, signal: AbortSignal): Promise<CallOpinion | undefined>;
+  /** The call has run. */
+  after(
+    call: PreparedCall,
+    result: ToolResult,
+    signal: AbortSignal,
+  ): Promise<Pick<CallOpinion, "stop" | "notes"> | undefined>;
+}
+
 /** Bounds of one turn; absent means none. */
 export interface Limits {
   /** Rounds of tool calls. */
@@ -84,6 +112,8 @@ export interface AgentParts {
   readonly amended?: (callId: string) => string | undefined;
   /** Sent with every request; absent: the vendor's default counts. */
   readonly toolChoice?: "auto";
+  /** Absent: no hook has a say in calls. */
+  readonly callHooks?: CallHooks;
   /** Go on until the model calls `submit(answer)`. */
   readonly submit?: boolean;
   /** An answer of another form is sent back once. Absent: every answer will do. */

@@ -10,12 +10,16 @@ import { remarks } from "./remarks.ts";
 import type { AssemblyOptions } from "./run_options.ts";
 import { turnRules } from "./turns/turn_rules.ts";
 import { openGuardedTools } from "./tools/guarded_tools.ts";
+import { lazy } from "../util/lazy.ts";
+
+const loadHooks = lazy(() => import("./hooks/open_hooks.ts"));
 
 /**
  * The composition root: builds every part of a run and connects them. Nothing is recorded before the run is
  * opened.
  */
-export async function assemble(options: AssemblyOptions): Promise<Assembly> {
+export async function assemble(given: AssemblyOptions): Promise<Assembly> {
+  const options = given.loaded.config.hooks.length > 0 ? (await loadHooks()).withHooks(given) : given;
   const { ground, model, remote, skillRules } = await layGround(options);
   const { recorder, loaded: { config } } = ground;
   const { provider } = model;
@@ -25,7 +29,8 @@ export async function assemble(options: AssemblyOptions): Promise<Assembly> {
   const rules = { provider, remote, temporaryRules: skillRules.current };
   const { tools, gate, modes, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const { rules: limits, turnParts } = turnRules(config, options, provider.model.toolMode);
-  const context = await manageContext({ ...parts, model, plugins, news: () => turnParts.takeNews() });
+  const news = () => turnParts.takeNews();
+  const context = await manageContext({ ...parts, model, plugins, news, hooks: options.hooks });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
   const warming: Promise<unknown>[] = [];
   const warm = () => {

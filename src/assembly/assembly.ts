@@ -77,6 +77,7 @@ export class Assembly implements AsyncDisposable {
   readonly #parts: AssemblyParts;
   readonly #running = new Set<Promise<unknown>>();
   readonly #closing: (() => Promise<void>)[] = [];
+  readonly #whenOpen: (() => void)[] = [];
   #opened: Promise<SessionStart> | undefined;
   #closed: Promise<void> | undefined;
   readonly #turns: TurnRunner;
@@ -105,6 +106,11 @@ export class Assembly implements AsyncDisposable {
   /** Makes a run beside the conversation; see {@linkcode RunAgents.internal}. */
   async runInternal(request: InternalRequest): Promise<InternalResult> {
     return await this.stoppable(request.signal, async () => (await this.#parts.agents()).internal(request));
+  }
+
+  /** Does something when the session is open, once its first events are written. */
+  whenOpen(work: () => void): void {
+    this.#whenOpen.push(work);
   }
 
   /** Does a piece of work before the run is closed. */
@@ -150,6 +156,7 @@ export class Assembly implements AsyncDisposable {
     const { session, controller: { recorder }, paths, provider: { model }, loaded, inputs } = this.#parts;
     await recordOpening(recorder, this.#parts);
     await this.modes.open();
+    for (const work of this.#whenOpen) work();
     const { skills } = inputs.skillSet;
     const entry = loaded.config.providers.find(({ name }) => name === model.provider);
     return {

@@ -22,6 +22,7 @@ export function plansWhenNeeded(parts: () => PlanDeskParts): () => Promise<PlanD
 const EXTENSIONS: readonly Extension[] = [
   { wanted: usesPlans, load: () => import("./plan/join.ts") },
   { wanted: ({ options: { steps = 1 } }) => steps > 1, load: () => import("./agent_mode/join.ts") },
+  { wanted: ({ options }) => options.hooks !== undefined, load: () => import("./hooks/open_hooks.ts") },
 ];
 
 /** Plan mode is on, or may come by itself. */

@@ -6,6 +6,7 @@ export { type ReferenceOptions, resolveReferences } from "./references.ts";
 export { systemPrompt } from "./system_prompt.ts";
 export type {
   CompactedConversation,
+  CompactionHooks,
   CompactionMethod,
   CompactionOptions,
   CompactionReport,

@@ -89,9 +89,13 @@ export const AUTONOMY_KINDS = {
     event: z.string(),
     command: z.string(),
     outcome: z.enum(["ok", "blocked", "failed", "timeout"]),
+    /** What it said about a call or an end. */
+    decision: z.optional(z.enum(["deny", "defer", "ask", "allow"])),
     durationMs: z.number(),
     /** Its reason, or what it wrote for people. */
     text: z.optional(z.string()),
+    /** The arguments, as JSON, that it wants in place of the call's. */
+    updatedInput: z.optional(z.string()),
     callId: z.optional(z.string()),
   }),
 } as const;

@@ -136,9 +136,9 @@ export const EVENT_KINDS = {
     decision: z.enum(["allow", "deny"]),
     /**
      * The one who decided: a rule, the mode, the user, the answer for absent users, plan mode, the
-     * destructive-command check, trust.
+     * destructive-command check, trust, a hook.
      */
-    source: z.enum(["rule", "mode", "user", "headless", "plan", "floor", "confinement", "trust"]),
+    source: z.enum(["rule", "mode", "user", "headless", "plan", "floor", "confinement", "trust", "hook"]),
     rule: z.optional(z.string()),
     reason: z.optional(z.string()),
   }),

@@ -55,6 +55,12 @@ export interface SayingWords {
   readonly noTls: [setting: string];
   readonly noHttp: [setting: string];
 
+  readonly hookSays: [event: string, message: string];
+  readonly hookFailed: [event: string, hook: string, why: string, then: "refuses" | "goesOn"];
+  readonly hookInputs: [count: string, counts: string, others: string];
+  readonly hookRefusedPrompt: [why: string];
+  readonly hookKeptGoing: [times: string];
+
   readonly noKey: [provider: string, name: string];
   readonly writeKey: [name: string, file: string];
   readonly writeOrExportKey: [name: string, file: string];

@@ -21,6 +21,10 @@ export interface ApprovalAnswer {
   readonly rule?: string;
   /** Passed on to the model with a refusal. */
   readonly note?: string;
+  /** Answered in place of the user. */
+  readonly by?: "hook";
+  /** The turn ends with the refusal. */
+  readonly stop?: true;
 }
 
 /** Everything a front end can ask of the controller. */

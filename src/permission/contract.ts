@@ -8,7 +8,8 @@ export type DecisionSource =
   | "plan"
   | "floor"
   | "confinement"
-  | "trust";
+  | "trust"
+  | "hook";
 
 /** The outcome for one call. `reason` is what the model (and the user) is told about a refusal. */
 export interface Decision {
@@ -23,11 +24,20 @@ export interface Decision {
 }
 
 /**
+ * What a hook says about a call. `allow` answers only what no rule speaks of; `ask` counts like an ask rule.
+ */
+export interface HookWord {
+  readonly word: "allow" | "ask";
+  /** For people. */
+  readonly reason: string;
+}
+
+/**
  * Judges every call before it runs.
  *
  * Contract: returns synchronously when no parser has to be loaded and nobody has to be asked, so that plain
  * reads cost nothing.
  */
 export interface Gate {
-  check(call: PreparedCall, signal: AbortSignal): Decision | Promise<Decision>;
+  check(call: PreparedCall, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision>;
 }

@@ -4,7 +4,7 @@
  */
 export { createGate } from "./decision/gate.ts";
 export { keepsFiles } from "./decision/resolve.ts";
-export type { Decision, DecisionSource, Gate } from "./contract.ts";
+export type { Decision, DecisionSource, Gate, HookWord } from "./contract.ts";
 export type {
   ApprovalMode,
   ApprovalRequest,

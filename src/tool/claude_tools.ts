@@ -1,9 +1,10 @@
 /** Built-in tools by Claude Code's names where those are no more than another spelling. */
-const CLAUDE_TOOLS: Readonly<Record<string, readonly string[]>> = {
+export const CLAUDE_TOOLS: Readonly<Record<string, readonly string[]>> = {
   Agent: ["task", "read_only_task"],
   AskUserQuestion: ["ask"],
   Bash: ["bash"],
   BashOutput: ["job_output"],
+  ExitPlanMode: ["exit_plan_mode"],
   Edit: ["edit_file", "multi_edit", "apply_patch"],
   Glob: ["glob"],
   Grep: ["grep"],

@@ -10,7 +10,7 @@ export * from "./services/services.ts";
 export { openServices, type ServiceOptions, type SessionServices } from "./services/session_services.ts";
 export { BUILTINS } from "./builtins.ts";
 export { insteadOfWriting, type WritePolicy } from "./write_policy.ts";
-export { toolsNamed } from "./claude_tools.ts";
+export { CLAUDE_TOOLS, toolsNamed } from "./claude_tools.ts";
 export { checklist } from "./services/todo_list.ts";
 export { MemoryFileReadTracker } from "./services/file_read_tracker.ts";
 export { preparedCall } from "./prepare.ts";
@@ -23,6 +23,9 @@ export { LocalToolHost, type ToolHost } from "./host.ts";
 
 /** Starts a process in a group of its own. */
 export const loadSpawnSession = lazy(() => import("./shell/spawn_session.ts"));
+
+/** Watches such a process to its end, and ends its group. */
+export const loadShellProcess = lazy(() => import("./shell/process.ts"));
 
 /** The body of the process that runs searches, for the module that the program starts with. */
 export const loadSearchProcess = lazy(() => import("./search/fallback/search_process.ts"));

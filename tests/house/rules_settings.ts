@@ -17,6 +17,7 @@ interface Node {
 
 const SCHEMA = "src/config/schema/schema.ts";
 const PROVIDER = "src/config/schema/provider_schema.ts";
+const HOOK = "src/config/schema/hook_schema.ts";
 const PLUGIN = "src/config/schema/plugin_schema.ts";
 const ROOT = "/project/";
 
@@ -66,6 +67,11 @@ function typedProgram(project: Project): ts.Program {
       PROVIDER,
       `import type { Config } from "./schema.ts";\n` +
       'export type ProviderEntry = Config["providers"][number];\nexport declare const providerSchema: unknown;',
+    ],
+    [
+      HOOK,
+      `import type { Config } from "./schema.ts";\n` +
+      'export type HookEntry = Config["hooks"][number];\nexport declare const hookSchema: unknown;',
     ],
     [
       PLUGIN,

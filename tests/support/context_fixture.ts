@@ -44,7 +44,7 @@ export interface ContextOptions {
   readonly tools?: readonly Tool[];
   readonly checkPrefix?: boolean;
   readonly carry?: (message: Message) => string | undefined;
-  readonly guide?: CompactionOptions["guide"];
+  readonly hooks?: CompactionOptions["hooks"];
   /** Runs before each request, ahead of compaction. */
   readonly beforeStep?: (recorder: Fixture["recorder"]) => Promise<void>;
 }
@@ -86,7 +86,7 @@ export async function contextFixture(options: ContextOptions): Promise<ContextFi
     describe: new ToolRegistry(BUILTINS).describe,
     archive: (messages) => `/archive/${archived.push(messages)}.jsonl`,
     ...(options.carry ? { carry: options.carry } : {}),
-    ...(options.guide ? { guide: options.guide } : {}),
+    ...(options.hooks ? { hooks: options.hooks } : {}),
   });
   agent.recorder.subscribe((event) => {
     if (event.type === "compaction") server.expectReset();

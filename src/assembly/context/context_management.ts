@@ -5,6 +5,7 @@ import type { ControlledParts, Recorder } from "../../control/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { loadArchive } from "../../session/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
+import type { RunHooks } from "../hooks/run_hooks.ts";
 import type { RunPlugins } from "../plugins/run_plugins.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import { sendsReasoning } from "../../provider/mod.ts";
@@ -26,6 +27,7 @@ export interface ContextManagerParts {
   /** Takes what the model is to be told with its next request. */
   readonly news: () => readonly string[];
   /** Absent where none is configured. */
+  readonly hooks?: Pick<RunHooks, "compaction"> | undefined;
   readonly plugins?: Pick<RunPlugins, "beforeTurn" | "betweenSteps" | "warm"> | undefined;
 }
 
@@ -87,6 +89,7 @@ async function openCompaction(sources: ContextManagerParts, window: () => number
     sendsReasoning: (message) => sendsReasoning(message, provider.model, choice?.entry.compat),
     ...(summary_model === "" ? {} : { summaryProvider: () => providerOf(loaded, summary_model) }),
     ...(carry ? { carry } : {}),
+    hooks: sources.hooks?.compaction,
   });
 }
 

@@ -13,6 +13,7 @@ type TurnRules = Pick<
   | "toolChoice"
   | "submit"
   | "amended"
+  | "callHooks"
   | "answerForm"
   | "turnPrompt"
   | "reviewAnswer"
@@ -22,7 +23,7 @@ type TurnRules = Pick<
 /** Limits of each turn, how it ends, and what else has a say in it. */
 export function turnRules(
   config: Config,
-  { amended, answerForm }: AssemblyOptions,
+  { amended, answerForm, hooks }: AssemblyOptions,
   toolMode?: ToolMode,
 ): { readonly rules: TurnRules; readonly turnParts: TurnParts } {
   const { max_calls_per_step, send_tool_choice, submit } = config.agent;
@@ -33,6 +34,7 @@ export function turnRules(
     submit: submit && toolMode !== "none",
     turnPrompt: (turn, model) => turnPrompt(config, turn, model),
     ...(amended ? { amended } : {}),
+    ...(hooks ? { callHooks: hooks.callHooks } : {}),
     ...(answerForm ? { answerForm } : {}),
     ...(send_tool_choice ? { toolChoice: "auto" as const } : {}),
     ...(max_calls_per_step > 0 ? { maxCallsPerStep: max_calls_per_step } : {}),

@@ -1,7 +1,12 @@
-import type { EnvLookup } from "../config_paths.ts";
-import { resolvePath } from "../config_paths.ts";
+import { type EnvLookup, resolvePath } from "../config_paths.ts";
+import type { Layer } from "../load/layer.ts";
 import { hideSecrets } from "../query/hide_secrets.ts";
-import type { TomlTable } from "../schema/json_schema.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
+
+/** The entries of `[[hooks]]` of a layer that count. */
+export function hooksOf({ table: { hooks } }: Pick<Layer, "table">): TomlTable[] {
+  return Array.isArray(hooks) ? hooks.filter(isTable) : [];
+}
 
 /** A hook of a project as it waits for trust. */
 export interface HookCandidate {
@@ -38,7 +43,8 @@ export function hookCandidate(
 }
 
 /** The variable that stands for the project in a line, in the forms of a shell. */
-const PROJECT = /"?\$(?:\{(?:CLAUDE|REASONIX)_PROJECT_DIR(?::[-?=][^}]*)?\}|(?:CLAUDE|REASONIX)_PROJECT_DIR\b)"?/g;
+const PROJECT =
+  /"?\$(?:\{(?:CLAUDE|REASONIX)_PROJECT_DIR(?::[-?=][^}]*)?\}|(?:CLAUDE|REASONIX)_PROJECT_DIR\b)"?/g;
 
 /** Returns the paths that the words of a line may name, absolute, whether or not there are such files. */
 export function pathsInLine(
@@ -46,7 +52,9 @@ export function pathsInLine(
   { cwd, env }: { readonly cwd: string; readonly env: EnvLookup },
 ): string[] {
   const here = line.replace(PROJECT, cwd.replaceAll("$", "$$$$"));
-  const quoted = [...here.matchAll(/"([^"]+)"|'([^']+)'/g)].map(([, double, single]) => double ?? single ?? "");
+  const quoted = [...here.matchAll(/"([^"]+)"|'([^']+)'/g)].map(([, double, single]) =>
+    double ?? single ?? ""
+  );
   const words = [...quoted, ...here.split(/[\s"'`=,;|&<>()]+/)];
   const paths = words.filter((word) => word !== "" && !word.includes("\0"))
     .map((word) => resolvePath(word, cwd, env));

@@ -3,7 +3,7 @@ import { type Layer, placeOf } from "../load/layer.ts";
 import type { LoadedConfig } from "../load/load.ts";
 import type { TrustItem } from "../project/project_policy.ts";
 import type { HookEntry } from "../schema/hook_schema.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import { isTable } from "../schema/json_schema.ts";
 import { hookCandidate } from "./hook_trust.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
 import type { EnvLookup } from "../config_paths.ts";
@@ -12,13 +12,10 @@ import type { EnvLookup } from "../config_paths.ts";
 export interface ConfiguredHook extends HookEntry {
   readonly source: Layer["source"];
   readonly place?: SourcePlace;
+  /** Paths that its line names, absolute, whether or not there are such files. */
+  readonly paths: readonly string[];
   /** What the user's decision is about, of a hook that the project brings. */
-  readonly item?: Pick<TrustItem, "kind" | "name" | "content" | "paths">;
-}
-
-/** The entries of `[[hooks]]` of a layer that count. */
-export function hooksOf({ table: { hooks } }: Pick<Layer, "table">): TomlTable[] {
-  return Array.isArray(hooks) ? hooks.filter(isTable) : [];
+  readonly item?: TrustItem;
 }
 
 /** Returns the hooks in the order in which they count: those of the weakest file first. */
@@ -32,15 +29,16 @@ export function configuredHooks(
   });
   return config.hooks.map((hook, at): ConfiguredHook => {
     const { layer, entry, index } = places[at] ?? {};
-    if (!layer || !entry) return { ...hook, source: "default" };
+    if (!layer || !entry) return { ...hook, source: "default", paths: [] };
     const place = placeOf(layer, ["hooks", index ?? 0]);
     const { source } = layer;
-    const { kind, name, paths, written } = hookCandidate(entry, context);
-    return {
-      ...hook,
-      source,
-      ...(place ? { place } : {}),
-      ...(source === "project" ? { item: { kind, name, paths, content: canonicalJson(written) } } : {}),
+    const { written, ...candidate } = hookCandidate(entry, context);
+    const { paths } = candidate;
+    const item = {
+      ...candidate,
+      content: canonicalJson(written),
+      place: place ?? { file: layer.file ?? "" },
     };
+    return { ...hook, source, paths, ...(place ? { place } : {}), ...(source === "project" ? { item } : {}) };
   });
 }

@@ -111,7 +111,11 @@ class Reader {
   ): void {
     if (type !== "command") {
       const message = `A hook of the type ${JSON.stringify(type)} does not run here: it was left out`;
-      return this.#wrong([...path, "type"], message, 'write a program: { "type": "command", "command": "…" }');
+      return this.#wrong(
+        [...path, "type"],
+        message,
+        'write a program: { "type": "command", "command": "…" }',
+      );
     }
     if (typeof command !== "string" || command.trim() === "") {
       return this.#wrong(path, 'A hook without "command" was left out', 'add "command"');

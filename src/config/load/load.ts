@@ -6,6 +6,7 @@ import { join } from "../../path/lexical.ts";
 import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
+import { NO_SETTINGS, settingsLayers } from "../hooks/settings_layers.ts";
 import { readOwnRules } from "../project/own_rules.ts";
 import type { LeftOutServer } from "../plugins/left_out.ts";
 import type { TrustItem } from "../project/project_policy.ts";
@@ -31,7 +32,7 @@ export interface LoadedConfig {
   readonly warnings: readonly ConfigProblem[];
   /** Pieces of the project that were left out until they are trusted. */
   readonly needsTrust: readonly TrustItem[];
-  /** Parts of files of the project that nothing reads, such as ".claude/settings.json (hooks)". */
+  /** Parts of files of the project that nothing reads, such as ".claude/settings.json (env)". */
   readonly unused: readonly string[];
   /** MCP servers that the files describe and that do not count. */
   readonly leftOut: readonly LeftOutServer[];
@@ -79,12 +80,17 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     ? NO_CLAUDE
     : await claudeSettings(cwd, [presetLayer, user, flags], problems);
   const mcp = options.noFiles ? NO_MCP : await mcpLayers({ cwd, home, toml: [user, project] }, problems);
-  const projects = [...claude.layers, mcp.project, project].filter((layer) => layer !== undefined);
+  const settings = options.noFiles
+    ? NO_SETTINGS
+    : await settingsLayers({ cwd, home, claude: claude !== NO_CLAUDE }, problems);
+  const projects = [...claude.layers, ...settings.project, mcp.project, project].filter((layer) =>
+    layer !== undefined
+  );
   const loader = new LayerResolver(options, home, problems);
   const hasKey = (name: string) => loader.saved().has(name) || Boolean(env(name));
   const own = [
     builtInLayer([flags, user, presetLayer], hasKey),
-    ...[presetLayer, mcp.user, user, forProject].filter((layer) => layer !== undefined).map(
+    ...[presetLayer, mcp.user, ...settings.user, user, forProject].filter((layer) => layer !== undefined).map(
       loader.resolveLayer,
     ),
   ];
@@ -96,8 +102,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   failOnErrors(problems);
   const merged = mergeLayers(layers);
   // A project may not choose whom the conversation goes to.
-  const settings = mergeLayers(flagged ? [...own, flagged] : own);
-  const named = namedVendors(settings, providersOf({ table: merged }), hasKey);
+  const chosen = mergeLayers(flagged ? [...own, flagged] : own);
+  const named = namedVendors(chosen, providersOf({ table: merged }), hasKey);
   const config = fillDefaults({ ...merged, providers: [...providersOf({ table: merged }), ...named] });
   return {
     config,

@@ -6,6 +6,7 @@ import { lazyDotenv, readProjectText, readText } from "./read_text.ts";
 import { join } from "../../path/lexical.ts";
 import { type EnvLookup, userConfigFile } from "../config_paths.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { hooksOf } from "../hooks/hook_trust.ts";
 import { type LeftOutServer, pluginsOf } from "../plugins/left_out.ts";
 import { restrictProjectConfig, type TrustItem, type Withholdable } from "../project/project_policy.ts";
 import { isReservedVariable } from "../project/provider_trust.ts";
@@ -25,6 +26,7 @@ export function mergeLayers(layers: readonly Layer[]): TomlTable {
     const lists = {
       providers: skip ? [] : providersOf(layer),
       plugins: pluginsOf(layer),
+      hooks: hooksOf(layer),
     };
     return mergeTables(lower, { ...layer.table, ...lists });
   }, {} as TomlTable);

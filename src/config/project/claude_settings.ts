@@ -18,11 +18,13 @@ const FILES = [".claude/settings.json", ".claude/settings.local.json"] as const;
 const LISTS = ["deny", "ask", "allow"] as const;
 /** What is read of `permissions`. */
 const READ: ReadonlySet<string> = new Set([...LISTS, "additionalDirectories", "defaultMode"]);
+/** What somebody reads of the file; hooks are read beside this. */
+const KNOWN: ReadonlySet<string> = new Set(["$schema", "permissions", "hooks", "disableAllHooks"]);
 const OFF = "set permissions.claude_settings = false in your own file to leave such files alone";
 
 export interface ClaudeSettings {
   readonly layers: readonly Layer[];
-  /** Parts of the files that nothing reads, such as ".claude/settings.json (hooks, env)". */
+  /** Parts of the files that nothing reads, such as ".claude/settings.json (env)". */
   readonly unused: readonly string[];
 }
 
@@ -69,7 +71,7 @@ class Reader {
     this.#json = json;
     const { value } = json;
     if (!isRecord(value)) return this.#wrong("error", [], "a JSON object is expected");
-    this.unused.push(...Object.keys(value).filter((key) => key !== "$schema" && key !== "permissions"));
+    this.unused.push(...Object.keys(value).filter((key) => !KNOWN.has(key)));
     const { permissions } = value;
     if (permissions === undefined) return undefined;
     if (!isRecord(permissions)) return this.#wrong("error", ["permissions"], "permissions must be an object");

@@ -3,6 +3,7 @@ import { type Layer, placeOf } from "../load/layer.ts";
 import { type EnvLookup, isInside } from "../config_paths.ts";
 import { valueAt } from "../schema/key_path.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
+import { hookCandidate } from "../hooks/hook_trust.ts";
 import { pluginCandidate } from "../plugins/plugin_trust.ts";
 import { type KnownKeys, needsTrust } from "./provider_trust.ts";
 import type { Config } from "../schema/schema.ts";
@@ -11,7 +12,7 @@ import type { SourcePlace } from "../../core/mod.ts";
 
 /** Something a project brings that stays without effect until the user trusts exactly this content. */
 export interface TrustItem {
-  readonly kind: "provider" | "plugin" | "shell" | "widening";
+  readonly kind: "provider" | "plugin" | "hook" | "shell" | "widening";
   readonly name: string;
   /** The reason why it needs trust, for people. */
   readonly reason: string;
@@ -224,6 +225,7 @@ function withTrust(value: unknown, scope: Scope): unknown {
       withhold: () => entries[index] = undefined,
     };
     if (list === "providers") provider(written, entry, place);
+    else if (list === "hooks") mark(hookCandidate(written, scope.input), place.scope, place.withhold);
     else plugin(written, entry, place);
   }
   return entries;

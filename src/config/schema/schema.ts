@@ -4,6 +4,7 @@
  * after a change.
  */
 import * as z from "zod/mini";
+import { hookSchema } from "./hook_schema.ts";
 import { pluginSchema } from "./plugin_schema.ts";
 import { providerSchema } from "./provider_schema.ts";
 import { amount, count, flag, key, text, textMap, texts } from "./schema_key.ts";
@@ -274,6 +275,10 @@ export const configSchema = z.object({
     { project: "trust" },
   ),
   plugins: key(z._default(z.array(pluginSchema), []), "MCP servers.", { project: "trust" }),
+  hooks: key(z._default(z.array(hookSchema), []), "Programs run at events, those of all files.", {
+    merge: "concat",
+    project: "trust",
+  }),
 });
 
 /** The whole configuration, with every default filled in. Keys are those of the file. */

@@ -1,4 +1,4 @@
-import type { Message } from "../../core/mod.ts";
+import { type Message, ReasonixError } from "../../core/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import { type CompactionOptions, type CompactionReport, triggerOf } from "./options.ts";
 
@@ -22,17 +22,57 @@ export class Compaction {
     const tokens = window();
     if (!settings.auto || tokens <= 0) return;
     if (this.#atMost() < triggerOf(tokens, settings.ratio, provider.model.maxOutputTokens)) return;
-    await (await this.#load()).betweenSteps(signal);
+    const compactor = await this.#load();
+    if (!this.#options.hooks) return await compactor.betweenSteps(signal);
+    if (signal.aborted || !(await compactor.pressure())) return;
+    const refused = await this.#hooked("auto", { signal }, () => compactor.betweenSteps(signal));
+    if (refused === undefined) return;
+    compactor.wait();
+    await compactor.accountant.notice("warning", {
+      text: `Compaction waits: ${refused.why}`,
+      said: [["waits", refused.why]],
+    });
   }
 
   /** For `AgentParts.onContextOverflow`: false when nothing is left to shorten. */
   async onContextOverflow(signal: AbortSignal): Promise<boolean> {
-    return await (await this.#load()).onContextOverflow(signal);
+    const compactor = await this.#load();
+    let made = false;
+    // The server takes the conversation in no longer, so nobody can refuse this.
+    await this.#hooked("auto", { signal, must: true }, async () => {
+      made = await compactor.onContextOverflow(signal);
+    });
+    return made;
   }
 
   /** `/compact [hint]`: only between turns. */
   async compact(hint: string | undefined, signal: AbortSignal): Promise<CompactionReport> {
-    return await (await this.#load()).compact(hint, signal);
+    const compactor = await this.#load();
+    let report: CompactionReport | undefined;
+    const refused = await this.#hooked("manual", { signal, hint }, async () => {
+      report = await compactor.compact(hint, signal);
+    });
+    if (refused) throw new ReasonixError(`A hook refuses to compact: ${refused.why}`, { exit: "blocked" });
+    return report ?? compactor.accountant.report("none", compactor.accountant.estimate());
+  }
+
+  /** Does the work between the hooks; returns why it was not done where one refuses. */
+  async #hooked(
+    trigger: "auto" | "manual",
+    { signal, hint, must = false }: {
+      readonly signal: AbortSignal;
+      readonly hint?: string | undefined;
+      readonly must?: boolean;
+    },
+    work: () => Promise<void>,
+  ): Promise<{ readonly why: string } | undefined> {
+    const { hooks, conversation } = this.#options;
+    const why = await hooks?.before(trigger, hint, signal);
+    if (why !== undefined && !must) return { why };
+    const before = conversation.state.messages;
+    await work();
+    // Only a compaction replaces the list of messages.
+    if (conversation.state.messages !== before) await hooks?.after(trigger, signal);
   }
 
   /** Tokens of the next request as well as they are known. */

@@ -53,14 +53,27 @@ export class Compactor {
     return Math.min(this.#options.window() || Infinity, this.#refused);
   }
 
-  /** Makes room when the window is nearly full. */
-  async betweenSteps(signal: AbortSignal): Promise<void> {
+  /** Fill at which room is made between steps; undefined while there is enough. */
+  async pressure(): Promise<{ readonly window: number; readonly trigger: number } | undefined> {
     const { settings } = this.#options;
     const window = Math.min(this.#options.window(), this.#refused);
-    if (!settings.auto || window <= 0 || signal.aborted) return;
+    if (!settings.auto || window <= 0) return undefined;
     const trigger = triggerOf(window, settings.ratio, this.#options.provider.model.maxOutputTokens);
     const tokens = await this.accountant.preciseCount(trigger);
-    if (tokens < Math.max(trigger, this.#notBelow)) return;
+    return tokens < Math.max(trigger, this.#notBelow) ? undefined : { window, trigger };
+  }
+
+  /** Leaves the conversation as it is until it has grown by a part. */
+  wait(): void {
+    this.#notBelow = this.accountant.estimate() + this.#options.window() * 0.03;
+  }
+
+  /** Makes room when the window is nearly full. */
+  async betweenSteps(signal: AbortSignal): Promise<void> {
+    const full = signal.aborted ? undefined : await this.pressure();
+    if (!full) return;
+    const { window, trigger } = full;
+    const { settings } = this.#options;
     if (settings.strategy === "prune") return void await this.#drop("pressure", trigger * 0.6);
     if (settings.prune && await this.#prune("pressure", { window, goal: trigger * 0.85 })) return;
     await this.#summarizeRange({ reason: "pressure", goal: trigger * 0.8 }, signal);
@@ -235,10 +248,10 @@ export class Compactor {
     { plan, limit }: { plan: CompactionPlan; limit: number },
     signal: AbortSignal,
   ): Promise<SummaryOutcome> {
-    const { conversation, summaryProvider, provider, guide } = this.#options;
+    const { conversation, summaryProvider, provider, hooks } = this.#options;
     const window = this.#limit;
     try {
-      const hint = [request.hint, await guide?.(request.reason)].filter((text) => text).join("\n");
+      const hint = [request.hint, hooks?.guide()].filter((text) => text).join("\n");
       return await summarize({
         provider: await summaryProvider?.() ?? provider,
         conversation,

@@ -22,6 +22,20 @@ export interface CompactionSettings {
   readonly maxSummaryTokens: number;
 }
 
+/** Programs of the user's that run around a compaction. Contract: no method rejects. */
+export interface CompactionHooks {
+  /** Says why nothing is to be compacted; undefined: go on. */
+  before(
+    trigger: "auto" | "manual",
+    hint: string | undefined,
+    signal: AbortSignal,
+  ): Promise<string | undefined>;
+  /** What they want the next summary to keep in particular. */
+  guide(): string | undefined;
+  /** The conversation is shorter now. */
+  after(trigger: "auto" | "manual", signal: AbortSignal): Promise<void>;
+}
+
 export interface CompactionOptions {
   readonly provider: Provider;
   readonly conversation: CompactedConversation;
@@ -34,8 +48,7 @@ export interface CompactionOptions {
   readonly archive?: (messages: readonly Message[]) => string | Promise<string>;
   /** Another model that writes the summary (`compaction.summary_model`); asked for once. */
   readonly summaryProvider?: () => Promise<Provider>;
-  /** Returns what the summary should keep in particular, such as the output of a PreCompact hook. */
-  readonly guide?: (reason: "pressure" | "overflow" | "manual") => Promise<string | undefined>;
+  readonly hooks?: CompactionHooks | undefined;
   /**
    * The part of a message that must outlive a compaction, such as an activated skill; it is sent again,
    * pinned.

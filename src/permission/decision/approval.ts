@@ -1,6 +1,6 @@
 import type { ApprovalAnswer, AskReason } from "../../core/mod.ts";
 import type { Ruling } from "../../rule/mod.ts";
-import type { Decision } from "../contract.ts";
+import type { Decision, HookWord } from "../contract.ts";
 import type { ApprovalRequest, Confirmation, DecisionEvent, GateOptions } from "../types.ts";
 import type { Evaluation } from "./evaluate.ts";
 import { type QuestionKind, quoteForMessage } from "./resolve.ts";
@@ -18,6 +18,8 @@ interface QuestionOptions {
   readonly suggested: Suggested;
   /** Says whether "always" can be offered for a tool's claim to be read-only. */
   readonly savesTrust: boolean;
+  /** What a hook says of the call. */
+  readonly hook?: HookWord | undefined;
 }
 
 /** The question for the person, or the refusal where there is none. */
@@ -27,7 +29,17 @@ export function questionOf(
   options: QuestionOptions,
 ): Decision | ApprovalRequest {
   if (kind === "destructive") return destructiveQuestion(evaluation, options.attended);
-  return kind === "trust" ? trustQuestion(evaluation, options) : plainQuestion(evaluation, options.suggested);
+  if (kind === "trust") return trustQuestion(evaluation, options);
+  const question = plainQuestion(evaluation, options.suggested);
+  return options.hook?.word === "ask" ? hookQuestion(question, options.hook) : question;
+}
+
+/** A hook asks each time, so nothing can be saved. */
+function hookQuestion(
+  { callId, tool, subject }: ApprovalRequest,
+  { reason }: HookWord,
+): ApprovalRequest {
+  return { callId, tool, subject, reason, scopes: ["once"] };
 }
 
 /** Asks once, each time, about a destructive command. */
@@ -161,10 +173,13 @@ export async function askPerson(
   const answer = await desk.approver.ask(request, signal);
   if (answer.allow) await granted(answer);
   const note = answer.note ? `: ${answer.note}` : "";
-  const decision: Decision = answer.allow ? { decision: "allow", source: "user" } : {
+  const source = answer.by ?? "user";
+  const who = source === "hook" ? "a hook" : "the user";
+  const decision: Decision = answer.allow ? { decision: "allow", source } : {
     decision: "deny",
-    source: "user",
-    reason: `blocked: the user declined ${quoteForMessage(subject)}${note}`,
+    source,
+    reason: `blocked: ${who} declined ${quoteForMessage(subject)}${note}`,
+    ...(answer.stop ? { stop: true } : {}),
   };
   await recordDecision(desk, callId, decision);
   return decision;

@@ -1,5 +1,5 @@
 import { type ApprovalAnswer, errorMessage, type PreparedCall, type Sayings } from "../../core/mod.ts";
-import type { Decision } from "../contract.ts";
+import type { Decision, HookWord } from "../contract.ts";
 import type {
   ApprovalMode,
   ApprovalRequest,
@@ -109,13 +109,13 @@ class SessionGate implements PermissionGate {
     await this.#evaluator.warm();
   }
 
-  check(call: PreparedCall, signal: AbortSignal): Decision | Promise<Decision> {
+  check(call: PreparedCall, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision> {
     this.#takeGrants();
-    if (this.#isPlainRead(call)) return PLAIN_READ;
+    if (hook?.word !== "ask" && this.#isPlainRead(call)) return PLAIN_READ;
     const evaluation = this.#evaluator.evaluate(call);
     return evaluation instanceof Promise
-      ? evaluation.then((found) => this.#settle(found, signal))
-      : this.#settle(evaluation, signal);
+      ? evaluation.then((found) => this.#settle(found, signal, hook))
+      : this.#settle(evaluation, signal, hook);
   }
 
   #takeGrants(): void {
@@ -146,11 +146,12 @@ class SessionGate implements PermissionGate {
     };
   }
 
-  #decide(evaluation: Evaluation, attended: boolean): Decision | ApprovalRequest {
-    const outcome = resolveDecision(evaluation, this.#context(attended));
+  #decide(evaluation: Evaluation, attended: boolean, hook?: HookWord): Decision | ApprovalRequest {
+    const outcome = resolveDecision(evaluation, { ...this.#context(attended), ...(hook ? { hook } : {}) });
     if (typeof outcome === "object") return outcome;
     return questionOf(outcome, evaluation, {
       attended,
+      hook,
       suggested: this.#options.saveRule && outcome === "plain" ? this.#suggest(evaluation) : {},
       savesTrust: this.#options.saveTrust !== undefined,
     });
@@ -171,12 +172,14 @@ class SessionGate implements PermissionGate {
     };
   }
 
-  #settle(evaluation: Evaluation, signal: AbortSignal): Decision | Promise<Decision> {
-    const outcome = this.#decide(evaluation, this.#options.approver !== undefined);
+  #settle(evaluation: Evaluation, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision> {
+    const outcome = this.#decide(evaluation, this.#options.approver !== undefined, hook);
     if ("scopes" in outcome) {
       // The answer to the one before may be an answer to this one, too: readers run together.
       const isTrust = outcome.why?.code === "trust";
-      if (isTrust && this.#trusting) return this.#trusting.then(() => this.check(evaluation.call, signal));
+      if (isTrust && this.#trusting) {
+        return this.#trusting.then(() => this.check(evaluation.call, signal, hook));
+      }
       const granted = (answer: ApprovalAnswer) => this.#grant(evaluation, outcome, answer);
       const asked = askPerson(this.#options, this.#detailed(outcome, evaluation), signal, granted);
       if (isTrust) this.#trusting = asked.then(() => {}, () => {}).finally(() => this.#trusting = undefined);

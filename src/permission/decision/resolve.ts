@@ -1,4 +1,4 @@
-import type { Decision } from "../contract.ts";
+import type { Decision, HookWord } from "../contract.ts";
 import type { Ruling } from "../../rule/mod.ts";
 import type { ApprovalMode, GateOptions, PermissionMode } from "../types.ts";
 import { type Evaluation, exactKey } from "./evaluate.ts";
@@ -19,6 +19,7 @@ export interface DecisionContext {
   readonly trusted: ReadonlySet<string>;
   /** Keys of calls that were granted for the session as they are. */
   readonly granted: ReadonlySet<string>;
+  readonly hook?: HookWord;
 }
 
 /**
@@ -43,10 +44,19 @@ export function resolveDecision(evaluation: Evaluation, context: DecisionContext
     decision = { decision: "allow", source: "user", reason: "approved for this session" };
   }
   if (report && report.destructive.length > 0) return "destructive";
+  if (decision !== "ask" && decision.decision === "allow" && context.hook?.word === "ask") {
+    decision = askedByHook(subject, context);
+  }
   return decision === "ask" ? "plain" : decision;
 }
 
 const ALLOWED_BY_MODE: Decision = { decision: "allow", source: "mode" };
+
+/** What an ask rule would do. */
+function askedByHook(subject: string, context: DecisionContext): Decision | "ask" {
+  if (approvesAll(context)) return ALLOWED_BY_MODE;
+  return context.attended ? "ask" : unattended(subject, context, { rule: "of a hook" });
+}
 
 /** Reports whether files stay as they are in a mode. */
 export function keepsFiles(mode: PermissionMode): boolean {
@@ -144,6 +154,7 @@ function fallback(subject: string, context: DecisionContext): Decision | "ask" {
       }; only what an allow rule names may run`,
     };
   }
+  if (context.hook?.word === "allow") return { decision: "allow", source: "hook" };
   if (context.mode === "allow" || context.approvalMode === "auto" || approvesAll(context)) {
     return ALLOWED_BY_MODE;
   }

@@ -207,7 +207,17 @@ const NOTICES = {
   unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
 } satisfies Partial<Says>;
 
-const ALL: Says = { ...PROVIDERS, ...SETTINGS, ...COMMANDS, ...SESSIONS, ...NOTICES };
+const HOOKS = {
+  hookSays: (event, message) => `${event} 钩子：${message}`,
+  hookFailed: (event, hook, why, then) =>
+    `${event} 钩子 ${hook} 失败：${why}；${then === "refuses" ? "因此视为拒绝" : "它没有起作用"}`,
+  hookInputs: (count, counts, others) =>
+    `${count} 个钩子修改了同一调用的参数：以 ${counts} 的为准，${others} 的不计`,
+  hookRefusedPrompt: (why) => `钩子拒绝了这条输入，它没有发给模型：${why}`,
+  hookKeptGoing: (times) => `钩子已 ${times} 次不让这一轮结束；现在仍然结束`,
+} satisfies Partial<Says>;
+
+const ALL: Says = { ...PROVIDERS, ...SETTINGS, ...COMMANDS, ...SESSIONS, ...NOTICES, ...HOOKS };
 
 /** Says them in a row; all in English when one of them is not known, as those of a newer version may be. */
 export function sayAll(sayings: WrittenSayings | undefined, english: string): string {
