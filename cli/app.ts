@@ -10,7 +10,7 @@ import { mcpRoutes } from "./routes/mcp.ts";
 import { modelRoutes } from "./routes/models.ts";
 import { permissionRoutes, sandboxRoutes, trustCommand } from "./routes/access.ts";
 import { pluginRoutes } from "./routes/plugin.ts";
-import { agentRoutes, skillRoutes } from "./routes/skills.ts";
+import { agentRoutes, hookRoutes, skillRoutes } from "./routes/skills.ts";
 import { sessionRoutes } from "./routes/session.ts";
 import { VERSION } from "../src/util/version.ts";
 
@@ -110,6 +110,7 @@ const ROUTES = {
   models: modelRoutes,
   skills: skillRoutes,
   agents: agentRoutes,
+  hooks: hookRoutes,
   mcp: mcpRoutes,
   permissions: permissionRoutes,
   sandbox: sandboxRoutes,

@@ -1,5 +1,5 @@
 import { buildCommand, buildRouteMap } from "@stricli/core";
-import { argument, flag, NONE } from "./parameters.ts";
+import { argument, flag, NONE, option } from "./parameters.ts";
 
 /** `reasonix agents`. */
 export const agentRoutes = buildRouteMap({
@@ -41,4 +41,28 @@ export const skillRoutes = buildRouteMap({
     }),
   },
   docs: { brief: "List and check skills" },
+});
+
+/** `reasonix hooks`. */
+export const hookRoutes = buildRouteMap({
+  routes: {
+    list: buildCommand({
+      loader: async () => (await import("../commands/hooks/hooks.ts")).list,
+      parameters: { flags: { json: flag("Print JSON") }, ...NONE },
+      docs: { brief: "List the hooks of this directory" },
+    }),
+    test: buildCommand({
+      loader: async () => (await import("../commands/hooks/hooks.ts")).test,
+      parameters: {
+        flags: {
+          tool: option("Tool of the made-up call, such as Edit (default: Bash)", "tool"),
+          input: option("JSON: its arguments, or fields of the event", "json"),
+          json: flag("Print JSON"),
+        },
+        positional: { kind: "tuple", parameters: [argument("Event, such as PreToolUse", "event")] },
+      },
+      docs: { brief: "Run the hooks of an event with a made-up input" },
+    }),
+  },
+  docs: { brief: "List and try hooks" },
 });

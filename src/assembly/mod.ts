@@ -25,6 +25,11 @@ export const loadServerWork = lazy(() => import("./plugins/with_servers.ts"));
 
 export type { KnownServer } from "./plugins/with_servers.ts";
 
+/** Hooks outside of a run. */
+export const loadHookList = lazy(() => import("./hooks/hook_list.ts"));
+
+export type { HookRow } from "./hooks/hook_list.ts";
+
 /** The agents of a directory, for commands that show them. */
 export const loadAgentList = lazy(() => import("./subagents/agent_list.ts"));
 

@@ -39,6 +39,7 @@ export const COMMANDS = {
   sandbox: { whileWorking: true, load: () => import("./builtin/reports/sandbox.ts") },
   mcp: { whileWorking: true, load: () => import("./builtin/reports/mcp.ts") },
   agents: { whileWorking: true, load: () => import("./builtin/reports/agents.ts") },
+  hooks: { whileWorking: true, load: () => import("./builtin/reports/hooks.ts") },
   skills: { whileWorking: true, load: () => import("./builtin/reports/skills.ts") },
   memory: { whileWorking: true, load: () => import("./builtin/reports/memory.ts") },
   init: { load: () => import("./builtin/tasks/init.ts") },

@@ -6,6 +6,7 @@ export { formatHookProblem, type HookSource, hookTitle, readHooks } from "./hook
 export { type HookLauncher, hookNote, Hooks, type HookVerdict } from "./hooks.ts";
 export { missingCommands } from "./missing.ts";
 export type { HookRun } from "./output.ts";
+export { sampleInput } from "./sample.ts";
 export { type HookedCall, hookToolInput, hookToolName, hookToolNames, ownArguments } from "./tool_names.ts";
 /** Runs the programs. */
 export const loadHookProcess = lazy(() => import("./run_hook.ts"));

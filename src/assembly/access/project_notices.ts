@@ -7,7 +7,6 @@ import type { RunPaths } from "../run_paths.ts";
 /** What projects bring for other agents and this version does not use. */
 const UNUSED: readonly string[] = [
   ".claude/rules",
-  ".claude/hooks",
 ];
 
 /** What the project brings in vain, each kind said once, and again when it changed. */
@@ -15,6 +14,7 @@ export function projectNotices(paths: RunPaths, loaded: LoadedConfig): string[] 
   const unused = unusedFilesNotice(paths.cwd, loaded.unused);
   return [
     oncePerProject(paths, "widening", wideningNotice(loaded)),
+    oncePerProject(paths, "hooks", hooksNotice(paths.cwd, loaded)),
     oncePerProject(paths, "unused", unused),
     oncePerProject(paths, "servers", serversNotice(paths.cwd, loaded)),
   ].filter((text) => text !== undefined);
@@ -48,13 +48,27 @@ function wideningNotice(loaded: LoadedConfig): string | undefined {
     `(${items.map(placed).join(", ")}); not in force until you look at it with \`reasonix trust\``;
 }
 
+/** Says which hooks of the project do not run since nobody has trusted them; undefined when there are none. */
+function hooksNotice(cwd: string, loaded: LoadedConfig): string | undefined {
+  const hooks = loaded.needsTrust.filter(({ kind }) => kind === "hook");
+  if (hooks.length === 0) return undefined;
+  const shown = hooks.slice(0, 3).map(({ name, place }) =>
+    `${name} (${formatPlace(place).replace(`${cwd}/`, "")})`
+  );
+  const more = hooks.length - shown.length;
+  return `This project brings hooks that do not run: ${shown.join(", ")}${
+    more > 0 ? ` and ${more} more` : ""
+  }; ` +
+    "look at them with `reasonix trust`";
+}
+
 /**
  * Returns a notice that was not given in this project yet, or differs from the last one of its kind;
  * undefined otherwise. What cannot be remembered is said again.
  */
 function oncePerProject(
   { home, cwd }: RunPaths,
-  kind: "servers" | "unused" | "widening",
+  kind: "hooks" | "servers" | "unused" | "widening",
   text: string | undefined,
 ): string | undefined {
   if (text === undefined) return undefined;

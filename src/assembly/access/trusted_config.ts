@@ -15,7 +15,7 @@ export interface TrustOptions extends Pick<RunOptions, "trustProject" | "ignoreU
  * The configuration of a run with what the user trusts of the project. Anything executable that the project
  * brings and that nobody trusted ends a run without a person in front of it (exit 3), unless the options say
  * to use it or to leave it out; where there is a person, `decide` asks them. What it would only allow beyond
- * the user is left out until it is trusted.
+ * the user, and its hooks, are left out until they are trusted.
  */
 export async function loadTrustedConfig(
   load: Omit<LoadOptions, "trust"> & RunPaths,
@@ -26,7 +26,7 @@ export async function loadTrustedConfig(
   const inStore = async (item: TrustItem) =>
     (await store.inspect([trustable(load, item, isThere)])).untrusted.length === 0;
   const loaded = await loadConfig({ ...load, trust: (item) => options.trustProject || inStore(item) });
-  const refused = loaded.needsTrust.filter(({ kind }) => kind !== "widening");
+  const refused = loaded.needsTrust.filter(({ kind }) => !WAITING.has(kind));
   const [first] = refused;
   if (!first || options.ignoreUntrusted) return loaded;
   if (options.decide) {
@@ -49,6 +49,9 @@ export async function loadTrustedConfig(
     },
   );
 }
+
+/** What a run can do without: it is named, and left out. */
+const WAITING: ReadonlySet<TrustItem["kind"]> = new Set(["widening", "hook"]);
 
 /** The item as the trust store keys it: the entry as written, and the project's own files it names. */
 export function trustable(

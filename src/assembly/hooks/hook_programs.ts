@@ -61,26 +61,15 @@ export class HookPrograms {
     return await runHook(plan, { cwd, guard, input, signal, seconds: hook.timeout_seconds });
   };
 
-  /** Whether the hook runs in the jail of commands. */
-  isConfined({ source, paths }: ConfiguredHook): boolean {
-    return source === "project" || paths.some((path) => isFile(path) && this.#isWritable(path));
-  }
-
-  #isWritable(path: string): boolean {
-    const { workspace: { roots } } = this.#sources;
-    const real = existingRealPath(path) ?? path;
-    return roots.some((root) => contains(root, path) || contains(existingRealPath(root) ?? root, real));
-  }
-
   async #plan(hook: ConfiguredHook): Promise<SpawnPlan> {
-    const { paths: { cwd }, project, openJail, session } = this.#sources;
+    const { paths: { cwd }, project, openJail, session, workspace } = this.#sources;
     const argv = shellCommand(hook.command);
     const marks = {
       CLAUDE_PROJECT_DIR: project,
       REASONIX_PROJECT_DIR: project,
       REASONIX_SESSION_ID: session,
     };
-    if (this.isConfined(hook)) {
+    if (isConfined(hook, workspace.roots)) {
       const plan = (await openJail()).wrap(argv, { cwd });
       return { ...plan, env: { ...plan.env, ...marks } };
     }
@@ -100,6 +89,15 @@ export class HookPrograms {
     const now = await digests([...known.keys()]);
     return [...known].find(([path, digest]) => now.get(path) !== digest)?.[0];
   }
+}
+
+/** Whether a hook runs in the jail of commands: somebody else than the user may have written what it runs. */
+export function isConfined({ source, paths }: ConfiguredHook, roots: readonly string[]): boolean {
+  return source === "project" || paths.some((path) => {
+    if (!isFile(path)) return false;
+    const real = existingRealPath(path) ?? path;
+    return roots.some((root) => contains(root, path) || contains(existingRealPath(root) ?? root, real));
+  });
 }
 
 function unstarted(why: string): HookRun {

@@ -45,7 +45,7 @@ export function join({ assembly, tools, options: { hooks, approver } }: JoinedRu
     for (
       const text of [
         ...hooks.problems.map(formatHookProblem),
-        ...missingCommands(hooks.configured, { cwd, env }),
+        ...missingCommands(hooks.ready, { cwd, env }),
       ]
     ) {
       void recorder.record({ type: "notice", level: "warning", code: "hook", text });

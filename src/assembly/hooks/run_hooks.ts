@@ -96,6 +96,11 @@ export class RunHooks {
     this.#run = { assembly, hooks: new Hooks({ hooks: this.#ready, launch: programs.launch, record }) };
   }
 
+  /** Those that can run. */
+  get ready(): readonly ConfiguredHook[] {
+    return this.#ready.map(({ source }) => source);
+  }
+
   wants(event: HookEvent): boolean {
     return this.#ready.some((hook) => hook.event === event);
   }

@@ -26,6 +26,7 @@ export const texts = {
     sandbox: "What commands can reach",
     mcp: "MCP servers: state, tools, sign-in, restart, off and on",
     agents: "Agents that can work on parts of a task",
+    hooks: "Programs that run at events of the session",
     skills: "Skills of this directory",
     memory: "What is remembered; forget something",
     init: "Look at the project and write AGENTS.md",

@@ -34,6 +34,12 @@ export const texts = {
   seconds: (seconds: string) => `${seconds} s`,
 
   agents: { readOnly: "read-only", untrusted: "not trusted: reasonix trust" },
+  hooks: {
+    none: "No hooks here; `reasonix docs hooks` says how to write one",
+    untrusted: "not trusted: reasonix trust",
+    broken: "does not run",
+    closed: "refuses when it fails",
+  },
   noSkills: "No skills here; `reasonix skills list` says where it looked",
   scopes: { project: "project", global: "everywhere", user: "yours", configured: "configured" },
   noMemory: "Nothing is remembered here. A line that begins with # remembers a fact",

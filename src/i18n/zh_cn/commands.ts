@@ -27,6 +27,7 @@ export const texts: typeof en = {
     sandbox: "命令能接触到什么",
     mcp: "MCP 服务器：状态、工具、登录、重启、关闭与打开",
     agents: "可以分担任务的代理",
+    hooks: "在会话事件发生时运行的程序",
     skills: "当前目录可用的技能",
     memory: "已记住的内容；可以遗忘",
     init: "了解项目并编写 AGENTS.md",

@@ -34,6 +34,12 @@ export const texts: typeof en = {
   seconds: (seconds) => `${seconds} 秒`,
 
   agents: { readOnly: "只读", untrusted: "尚未信任：reasonix trust" },
+  hooks: {
+    none: "这里没有钩子；编写方法见 `reasonix docs hooks`",
+    untrusted: "未受信任：reasonix trust",
+    broken: "不会运行",
+    closed: "失败时视为拒绝",
+  },
   noSkills: "这里没有技能；`reasonix skills list` 会说明查找过哪些位置",
   scopes: { project: "项目", global: "全局", user: "用户", configured: "配置" },
   noMemory: "这里还没有记住任何内容。以 # 开头的一行会被记住",

@@ -190,7 +190,7 @@ Deno.test("what else the files hold is named as unused", async () => {
   const { unused } = await load({ $schema: "x", permissions: {}, hooks: {}, env: {} }, {
     local: { model: "x" },
   });
-  assertEquals(unused, [".claude/settings.json (hooks, env)", ".claude/settings.local.json (model)"]);
+  assertEquals(unused, [".claude/settings.json (env)", ".claude/settings.local.json (model)"]);
 });
 
 Deno.test("a file of a mebibyte, a pipe and a directory are refused, and the text of a link is never shown", async () => {
@@ -215,5 +215,5 @@ Deno.test("parts of the file that nothing reads are named, also those of permiss
     hooks: {},
     permissions: { deny: ["Bash(rm:*)"], disableBypassPermissionsMode: "disable", defaultMode: "plan" },
   });
-  assertEquals(unused, [".claude/settings.json (hooks, permissions.disableBypassPermissionsMode)"]);
+  assertEquals(unused, [".claude/settings.json (permissions.disableBypassPermissionsMode)"]);
 });

@@ -1,0 +1,87 @@
+import { type HookRow, loadHookList, loadTrustedConfig } from "../../../src/assembly/mod.ts";
+import { EXIT, formatPlace } from "../../../src/core/mod.ts";
+import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
+import { forReader } from "../../terminal/narrow.ts";
+import type { CliContext } from "../../terminal/process.ts";
+import { runPaths } from "../../terminal/working_directory.ts";
+
+/** The hooks of this directory with place and trust, in the order in which their answers count. */
+export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
+  const paths = runPaths(this);
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  const rows = (await loadHookList()).hookRows(loaded, paths);
+  const { stdout, stderr } = this.process;
+  if (flags.json) {
+    stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    return;
+  }
+  for (const row of rows) stdout.write(forReader(`${lines(row).map(terminalSafe).join("\n  ")}\n`));
+  if (rows.length === 0) {
+    stdout.write(forReader("No hooks here; `reasonix docs hooks` says how to write one\n"));
+  }
+  for (const { message, place } of loaded.warnings.filter(({ message }) => /hook/i.test(message))) {
+    stderr.write(`! ${place ? `${formatPlace(place)}: ` : ""}${terminalSafe(message)}\n`);
+  }
+}
+
+function lines({ event, matcher, command, place, source, state, why, ...rest }: HookRow): string[] {
+  const { timeoutSeconds, failure, confined } = rest;
+  const facts = [
+    state === "untrusted" ? "not trusted" : state,
+    source,
+    ...(failure === "closed" ? ["refuses when it fails"] : []),
+    ...(timeoutSeconds === 60 ? [] : [timeoutSeconds === 0 ? "no time limit" : `${timeoutSeconds} s`]),
+    ...(confined ? ["in the jail"] : []),
+    ...(place ? [formatPlace(place)] : []),
+  ];
+  return [
+    `${event}${matcher === "" || matcher === "*" ? "" : ` ${matcher}`}  ${oneLine(command, 400)}`,
+    facts.join(" · "),
+    ...(why === undefined ? [] : [why]),
+  ];
+}
+
+interface TestFlags {
+  readonly tool?: string;
+  readonly input?: string;
+  readonly json?: boolean;
+}
+
+/** Runs the hooks of an event with a made-up input and shows what they decide. */
+export async function test(this: CliContext, { tool, input, json }: TestFlags, event: string): Promise<void> {
+  const paths = runPaths(this);
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
+  const { tryHooks } = await loadHookList();
+  const signal = new AbortController().signal;
+  const tried = await tryHooks({ event, tool, input }, { loaded, paths, signal });
+  const { stdout } = this.process;
+  this.process.exitCode = tried.verdict?.decision === "deny" || tried.verdict?.stop !== undefined
+    ? EXIT.blocked
+    : EXIT.done;
+  if (json) {
+    stdout.write(`${JSON.stringify(tried, null, 2)}\n`);
+    return;
+  }
+  stdout.write(`input: ${terminalSafe(JSON.stringify(tried.input))}\n`);
+  for (const { command, outcome, decision, durationMs, text } of tried.runs) {
+    const facts = [outcome, ...(decision ? [decision] : []), `${durationMs} ms`].join(" · ");
+    stdout.write(
+      `${terminalSafe(oneLine(command, 200))}\n  ${facts}${text ? `: ${oneLine(text, 400)}` : ""}\n`,
+    );
+  }
+  for (const notice of tried.notices) stdout.write(`! ${terminalSafe(notice)}\n`);
+  stdout.write(`${decided(tried.verdict).map((line) => terminalSafe(line)).join("\n")}\n`);
+}
+
+function decided(
+  verdict: Awaited<ReturnType<Awaited<ReturnType<typeof loadHookList>>["tryHooks"]>>["verdict"],
+): string[] {
+  if (!verdict) return ["No hook is meant by this"];
+  const { decision, reason, stop, updatedInput, contexts } = verdict;
+  return [
+    `decision: ${decision ?? "none"}${reason ? ` (${reason})` : ""}`,
+    ...(stop === undefined ? [] : [`ends the run: ${stop}`]),
+    ...(updatedInput === undefined ? [] : [`updatedInput: ${JSON.stringify(updatedInput)}`]),
+    ...contexts.map((text) => `tells the model: ${text}`),
+  ];
+}
