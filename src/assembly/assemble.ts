@@ -19,7 +19,7 @@ const loadHooks = lazy(() => import("./hooks/open_hooks.ts"));
  * opened.
  */
 export async function assemble(given: AssemblyOptions): Promise<Assembly> {
-  const options = given.loaded.config.hooks.length > 0 ? (await loadHooks()).withHooks(given) : given;
+  const options = given.loaded.config.hooks.length > 0 ? await (await loadHooks()).withHooks(given) : given;
   const { ground, model, remote, skillRules } = await layGround(options);
   const { recorder, loaded: { config } } = ground;
   const { provider } = model;

@@ -13,7 +13,7 @@ import type { Provider } from "../provider/mod.ts";
 import type { Asker, BuiltinTool, ProcessGuard, Tool } from "../tool/mod.ts";
 import type { PlanReviewer } from "./plan/reviewer.ts";
 import type { RunToolHost } from "./tools/tool_host.ts";
-import type { RunHooks } from "./hooks/run_hooks.ts";
+import type { HookPort } from "./hooks/hook_port.ts";
 import type { RunPaths } from "./run_paths.ts";
 
 /** The options of a run beside its configuration. */
@@ -97,5 +97,5 @@ export interface AssemblyOptions extends RunOptions {
   /** False: MCP servers that nobody has met yet are not waited for; their tools join when they come. */
   readonly waitForPlugins?: boolean;
   /** The hooks of the run that this one works for; absent: those of the configuration. */
-  readonly hooks?: RunHooks;
+  readonly hooks?: HookPort;
 }

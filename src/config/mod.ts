@@ -44,7 +44,7 @@ export { addOwnRule, ownRulesFile, removeOwnRule } from "./project/own_rules.ts"
 export { type Preset, PRESETS, presetText } from "./presets.ts";
 export { ConfigError, type ConfigProblem, formatProblem, sayProblem } from "./problem.ts";
 export type { TrustItem } from "./project/project_policy.ts";
-export { type ConfiguredHook, configuredHooks } from "./hooks/hooks.ts";
+export type { ConfiguredHook } from "./hooks/hooks.ts";
 export { listServers, type ServerRow } from "./plugins/servers.ts";
 export type { PluginEntry } from "./schema/plugin_schema.ts";
 export type { ProviderEntry } from "./schema/provider_schema.ts";
@@ -53,6 +53,8 @@ export type { Config, ConfigInput } from "./schema/schema.ts";
 export type { ProviderTable } from "./edit/provider.ts";
 /** The settings of other agents. Loaded when somebody imports them. */
 export const loadImport = lazy(() => import("./import/import.ts"));
+/** The hooks of the configuration. Loaded where there are some. */
+export const loadHookConfig = lazy(() => import("./hooks/hooks.ts"));
 /** Changes of the files that describe MCP servers. Loaded when somebody makes one. */
 export const loadServerEdits = lazy(() => import("./plugins/edit_servers.ts"));
 

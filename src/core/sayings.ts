@@ -56,7 +56,8 @@ export interface SayingWords {
   readonly noHttp: [setting: string];
 
   readonly hookSays: [event: string, message: string];
-  readonly hookFailed: [event: string, hook: string, why: string, then: "refuses" | "goesOn"];
+  readonly hookFailed: [event: string, hook: string, why: string];
+  readonly hookFailedClosed: [event: string, hook: string, why: string];
   readonly hookInputs: [count: string, counts: string, others: string];
   readonly hookRefusedPrompt: [why: string];
   readonly hookKeptGoing: [times: string];

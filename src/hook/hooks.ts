@@ -1,7 +1,7 @@
 import type { NewEventOf, Saying } from "../core/mod.ts";
 import type { HookEvent } from "./events.ts";
 import { type Hook, type HookSource, hookTitle } from "./hook.ts";
-import { DECISIONS, type HookDecision, type HookEffect, type HookRun, readRun } from "./output.ts";
+import { DECISIONS, type HookDecision, type HookEffect, type HookRun, readRun } from "./read_run.ts";
 
 /** Starts the program of a hook and waits for its end. Contract: never rejects. */
 export type HookLauncher<S extends HookSource> = (
@@ -113,10 +113,13 @@ export class Hooks<S extends HookSource> {
     const key = JSON.stringify([title, event, problem]);
     if (this.#told.has(key)) return;
     this.#told.add(key);
-    const then = decision === "deny" ? "refuses" : "goesOn";
-    const words = then === "refuses" ? "so it refuses" : "it had no effect";
+    const refuses = decision === "deny";
+    const words = refuses ? "so it refuses" : "it had no effect";
     const text = `The ${event} hook ${title} failed: ${problem}; ${words}`;
-    await this.#notice("warning", text, ["hookFailed", event, title, problem, then]);
+    const saying: Saying = refuses
+      ? ["hookFailedClosed", event, title, problem]
+      : ["hookFailed", event, title, problem];
+    await this.#notice("warning", text, saying);
   }
 
   async #notice(

@@ -30,7 +30,7 @@ export function missingCommands(hooks: readonly HookSource[], around: Around): s
 }
 
 /** The first word of a line if it is a plain one and names no program. */
-export function missingCommand(line: string, { cwd, env }: Around): string | undefined {
+function missingCommand(line: string, { cwd, env }: Around): string | undefined {
   const word = /^\s*"?([\w./~+-]+)"?(?=[\s;|&]|$)/.exec(line)?.[1];
   if (word === undefined || Deno.build.os === "windows" || BUILT_IN.has(word) || word === ".") {
     return undefined;

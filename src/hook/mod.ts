@@ -2,10 +2,10 @@
 import { lazy } from "../util/lazy.ts";
 
 export { factsOf, HOOK_EVENTS, type HookEvent, isHookEvent } from "./events.ts";
-export { formatHookProblem, type HookSource, hookTitle, readHooks } from "./hook.ts";
+export { formatHookProblem, type HookSource, readHooks } from "./hook.ts";
 export { type HookLauncher, hookNote, Hooks, type HookVerdict } from "./hooks.ts";
 export { missingCommands } from "./missing.ts";
-export type { HookRun } from "./output.ts";
+export type { HookRun } from "./read_run.ts";
 export { sampleInput } from "./sample.ts";
 export { type HookedCall, hookToolInput, hookToolName, hookToolNames, ownArguments } from "./tool_names.ts";
 /** Runs the programs. */

@@ -1,7 +1,7 @@
 import { errorMessage } from "../core/mod.ts";
 import { loadShellProcess, loadSpawnSession, type ProcessGuard, type SpawnPlan } from "../tool/mod.ts";
 import { after } from "../util/timer.ts";
-import type { HookRun } from "./output.ts";
+import type { HookRun } from "./read_run.ts";
 
 export interface HookProcessOptions {
   readonly cwd: string;

@@ -9,7 +9,7 @@ import { runPaths } from "../../terminal/working_directory.ts";
 export async function list(this: CliContext, flags: { readonly json?: boolean }): Promise<void> {
   const paths = runPaths(this);
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
-  const rows = (await loadHookList()).hookRows(loaded, paths);
+  const rows = await (await loadHookList()).hookRows(loaded, paths);
   const { stdout, stderr } = this.process;
   if (flags.json) {
     stdout.write(`${JSON.stringify(rows, null, 2)}\n`);

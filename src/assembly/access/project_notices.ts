@@ -48,7 +48,7 @@ function wideningNotice(loaded: LoadedConfig): string | undefined {
     `(${items.map(placed).join(", ")}); not in force until you look at it with \`reasonix trust\``;
 }
 
-/** Says which hooks of the project do not run since nobody has trusted them; undefined when there are none. */
+/** Says which hooks of the project nobody has trusted; undefined when there are none. */
 function hooksNotice(cwd: string, loaded: LoadedConfig): string | undefined {
   const hooks = loaded.needsTrust.filter(({ kind }) => kind === "hook");
   if (hooks.length === 0) return undefined;

@@ -1,11 +1,10 @@
 import type { Sayings } from "../../core/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
-import { Compaction, LateInstructions, loadSkills } from "../../context/mod.ts";
+import { Compaction, type CompactionHooks, LateInstructions, loadSkills } from "../../context/mod.ts";
 import type { ControlledParts, Recorder } from "../../control/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { loadArchive } from "../../session/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
-import type { RunHooks } from "../hooks/run_hooks.ts";
 import type { RunPlugins } from "../plugins/run_plugins.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import { sendsReasoning } from "../../provider/mod.ts";
@@ -27,7 +26,7 @@ export interface ContextManagerParts {
   /** Takes what the model is to be told with its next request. */
   readonly news: () => readonly string[];
   /** Absent where none is configured. */
-  readonly hooks?: Pick<RunHooks, "compaction"> | undefined;
+  readonly hooks?: { readonly compaction: CompactionHooks } | undefined;
   readonly plugins?: Pick<RunPlugins, "beforeTurn" | "betweenSteps" | "warm"> | undefined;
 }
 

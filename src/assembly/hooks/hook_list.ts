@@ -1,5 +1,5 @@
 /** Hooks outside of a run: which there are, and what one says of a made-up event. */
-import { type ConfiguredHook, configuredHooks, type LoadedConfig } from "../../config/mod.ts";
+import { type ConfiguredHook, type LoadedConfig, loadHookConfig } from "../../config/mod.ts";
 import { type NewEventOf, ReasonixError, type SourcePlace } from "../../core/mod.ts";
 import {
   factsOf,
@@ -36,8 +36,8 @@ export interface HookRow {
 }
 
 /** Lists the hooks in the order in which they count, then those that wait for trust. */
-export function hookRows(loaded: LoadedConfig, paths: RunPaths): HookRow[] {
-  const configured = configuredHooks(loaded, paths);
+export async function hookRows(loaded: LoadedConfig, paths: RunPaths): Promise<HookRow[]> {
+  const configured = (await loadHookConfig()).configuredHooks(loaded, paths);
   const { problems } = readHooks(configured);
   const { roots } = buildWorkspace(paths, loaded.config);
   const rows = configured.map((hook): HookRow => {
@@ -99,7 +99,7 @@ export async function tryHooks(
   const event = requireEvent(trial.event);
   const { cwd } = paths;
   const { input, names } = sampleInput(event, { cwd, tool: trial.tool, given: given(trial.input) });
-  const configured = configuredHooks(loaded, paths);
+  const configured = (await loadHookConfig()).configuredHooks(loaded, paths);
   const { hooks } = readHooks(configured);
   const workspace = buildWorkspace(paths, loaded.config);
   const runs: NewEventOf<"hook">[] = [];

@@ -24,7 +24,7 @@ export interface HookSurroundings {
   readonly contents: TrustedContents | undefined;
 }
 
-/** Digests of the project's files that its hooks name, as they were when the user's decision was looked up. */
+/** Digests of the project's files that its hooks name, as they were when the run began. */
 export type TrustedContents = ReadonlyMap<ConfiguredHook, Promise<ReadonlyMap<string, string>>>;
 
 export function trustedContents(hooks: readonly ConfiguredHook[], paths: RunPaths): TrustedContents {

@@ -1,12 +1,8 @@
 import type { ConfiguredHook } from "../../config/mod.ts";
 import { type HookEvent, Hooks, type HookVerdict, readHooks } from "../../hook/mod.ts";
 import type { NewEvent, PreparedCall } from "../../core/mod.ts";
-import type { CallHooks } from "../../agent/mod.ts";
-import type { CompactionHooks } from "../../context/mod.ts";
 import type { Assembly } from "../assembly.ts";
 import type { JoinedRun } from "../joined_run.ts";
-import { callHooks } from "./call_hooks.ts";
-import { compactionHooks } from "./compaction_hooks.ts";
 import { HookPrograms, type TrustedContents, trustedContents } from "./hook_programs.ts";
 import type { RunPaths } from "../run_paths.ts";
 
@@ -47,8 +43,6 @@ export class RunHooks {
   readonly configured: readonly ConfiguredHook[];
   readonly problems: ReturnType<typeof readHooks>["problems"];
   readonly agent: HookedAgent | undefined;
-  readonly callHooks: CallHooks = callHooks(this);
-  readonly compaction: CompactionHooks = compactionHooks(this);
   /** Calls that are being judged or run, by their id. */
   readonly calls = new Map<string, PreparedCall>();
   /** Arguments that a hook allowed a call with; an empty text once they were taken. */

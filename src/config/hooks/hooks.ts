@@ -4,7 +4,7 @@ import type { LoadedConfig } from "../load/load.ts";
 import type { TrustItem } from "../project/project_policy.ts";
 import type { HookEntry } from "../schema/hook_schema.ts";
 import { isTable } from "../schema/json_schema.ts";
-import { hookCandidate } from "./hook_trust.ts";
+import { hookCandidate } from "../plugins/plugin_trust.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
 import type { EnvLookup } from "../config_paths.ts";
 

@@ -6,7 +6,6 @@ import { join } from "../../path/lexical.ts";
 import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { presetText } from "../presets.ts";
 import { ConfigError, type ConfigProblem } from "../problem.ts";
-import { NO_SETTINGS, settingsLayers } from "../hooks/settings_layers.ts";
 import { readOwnRules } from "../project/own_rules.ts";
 import type { LeftOutServer } from "../plugins/left_out.ts";
 import type { TrustItem } from "../project/project_policy.ts";
@@ -76,24 +75,17 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const project = options.noFiles ? undefined : readLayer("project", projectConfigFile(cwd), problems);
   const flags: Layer = { source: "flag", table: (options.flags ?? {}) as TomlTable };
   problems.push(...checkLayer(flags));
-  const claude = options.noFiles
-    ? NO_CLAUDE
-    : await claudeSettings(cwd, [presetLayer, user, flags], problems);
-  const mcp = options.noFiles ? NO_MCP : await mcpLayers({ cwd, home, toml: [user, project] }, problems);
-  const settings = options.noFiles
-    ? NO_SETTINGS
-    : await settingsLayers({ cwd, home, claude: claude !== NO_CLAUDE }, problems);
+  const { claude, mcp, settings } = options.noFiles
+    ? { claude: NO_CLAUDE, mcp: NO_MCP, settings: NO_SETTINGS }
+    : await foreignLayers({ cwd, home, toml: [user, project], own: [presetLayer, user, flags] }, problems);
   const projects = [...claude.layers, ...settings.project, mcp.project, project].filter((layer) =>
     layer !== undefined
   );
   const loader = new LayerResolver(options, home, problems);
   const hasKey = (name: string) => loader.saved().has(name) || Boolean(env(name));
-  const own = [
-    builtInLayer([flags, user, presetLayer], hasKey),
-    ...[presetLayer, mcp.user, ...settings.user, user, forProject].filter((layer) => layer !== undefined).map(
-      loader.resolveLayer,
-    ),
-  ];
+  const users = [presetLayer, mcp.user, ...settings.user, user, forProject];
+  const written = users.filter((layer) => layer !== undefined);
+  const own = [builtInLayer([flags, user, presetLayer], hasKey), ...written.map(loader.resolveLayer)];
   failOnErrors(problems);
   const restricted = await loader.resolveProject(projects, own);
   const flagged = Object.keys(flags.table).length > 0 ? loader.resolveLayer(flags) : undefined;
@@ -125,6 +117,22 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     expanded: loader.expanded,
     layers: layers.reverse(),
   };
+}
+
+/** What files in the forms of other programs say. */
+async function foreignLayers(
+  { cwd, home, toml, own }: {
+    readonly cwd: string;
+    readonly home: string;
+    readonly toml: readonly (Layer | undefined)[];
+    readonly own: readonly (Layer | undefined)[];
+  },
+  problems: ConfigProblem[],
+) {
+  const claude = await claudeSettings(cwd, own, problems);
+  const mcp = await mcpLayers({ cwd, home, toml }, problems);
+  const settings = await settingsLayers({ cwd, home, claude: claude !== NO_CLAUDE }, problems);
+  return { claude, mcp, settings };
 }
 
 const NO_CLAUDE: ClaudeSettings = { layers: [], unused: [] };
@@ -160,6 +168,50 @@ async function mcpLayers(
     leftOut.push(...read.leftOut);
   }
   return { ...layers, leftOut };
+}
+
+/** The hooks of all files `settings.json`, the weaker first. */
+interface SettingsLayers {
+  readonly user: readonly Layer[];
+  readonly project: readonly Layer[];
+}
+
+const NO_SETTINGS: SettingsLayers = { user: [], project: [] };
+
+interface SettingsContext {
+  readonly home: string;
+  readonly cwd: string;
+  /** The files of Claude Code count, too. */
+  readonly claude: boolean;
+}
+
+/** Reads the files that are there; a look at each place where none is. */
+async function settingsLayers(
+  { home, cwd, claude }: SettingsContext,
+  problems: ConfigProblem[],
+): Promise<SettingsLayers> {
+  const shared = { source: "project", shared: true } as const;
+  const files = [
+    { source: "user", file: join(home, "settings.json") } as const,
+    ...(claude
+      ? [".claude/settings.json", ".claude/settings.local.json"].map((name) => ({
+        ...shared,
+        file: join(cwd, name),
+      }))
+      : []),
+    { source: "project", file: join(cwd, ".reasonix/settings.json") } as const,
+  ].filter(({ file }) => exists(file));
+  if (files.length === 0) return NO_SETTINGS;
+  const { readSettingsHooks } = await import("../hooks/settings_hooks.ts");
+  const layers: Layer[] = [];
+  for (const file of files) {
+    const layer = await readSettingsHooks(file, problems);
+    if (layer) layers.push(layer);
+  }
+  return {
+    user: layers.filter(({ source }) => source === "user"),
+    project: layers.filter(({ source }) => source === "project"),
+  };
 }
 
 /** The permission rules that the project brings for Claude Code, unless `own` settings leave them alone. */

@@ -6,7 +6,6 @@ import { lazyDotenv, readProjectText, readText } from "./read_text.ts";
 import { join } from "../../path/lexical.ts";
 import { type EnvLookup, userConfigFile } from "../config_paths.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
-import { hooksOf } from "../hooks/hook_trust.ts";
 import { type LeftOutServer, pluginsOf } from "../plugins/left_out.ts";
 import { restrictProjectConfig, type TrustItem, type Withholdable } from "../project/project_policy.ts";
 import { isReservedVariable } from "../project/provider_trust.ts";
@@ -26,7 +25,7 @@ export function mergeLayers(layers: readonly Layer[]): TomlTable {
     const lists = {
       providers: skip ? [] : providersOf(layer),
       plugins: pluginsOf(layer),
-      hooks: hooksOf(layer),
+      hooks: entriesOf(layer, "hooks"),
     };
     return mergeTables(lower, { ...layer.table, ...lists });
   }, {} as TomlTable);
@@ -34,7 +33,11 @@ export function mergeLayers(layers: readonly Layer[]): TomlTable {
 
 /** The entries of `[[providers]]` that a layer has. */
 export function providersOf(layer: Pick<Layer, "table">): TomlTable[] {
-  const entries = layer.table.providers;
+  return entriesOf(layer, "providers");
+}
+
+function entriesOf({ table }: Pick<Layer, "table">, list: "providers" | "hooks"): TomlTable[] {
+  const entries = table[list];
   return Array.isArray(entries) ? entries.filter(isTable) : [];
 }
 

@@ -9,7 +9,7 @@ export const hookSchema = z.object({
   ),
   matcher: key(
     text(),
-    "What it runs for: names such as `Bash` or `Edit|Write`, or an anchored regular expression; empty or `*` = all.",
+    "What it runs for: names such as `Bash`, with bars between several, or a regular expression; empty = all.",
   ),
   command: key(z.string().check(z.minLength(1)), "Line of the shell that is run."),
   timeout_seconds: key(amount(60), "Time limit of a run; 0 = no limit."),

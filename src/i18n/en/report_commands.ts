@@ -35,7 +35,7 @@ export const texts = {
 
   agents: { readOnly: "read-only", untrusted: "not trusted: reasonix trust" },
   hooks: {
-    none: "No hooks here; `reasonix docs hooks` says how to write one",
+    none: "No hooks here",
     untrusted: "not trusted: reasonix trust",
     broken: "does not run",
     closed: "refuses when it fails",

@@ -35,7 +35,7 @@ export const texts: typeof en = {
 
   agents: { readOnly: "只读", untrusted: "尚未信任：reasonix trust" },
   hooks: {
-    none: "这里没有钩子；编写方法见 `reasonix docs hooks`",
+    none: "这里没有钩子",
     untrusted: "未受信任：reasonix trust",
     broken: "不会运行",
     closed: "失败时视为拒绝",

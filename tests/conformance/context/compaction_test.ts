@@ -146,10 +146,18 @@ for (const [name, failure] of Object.entries(FAILURES)) {
 
 Deno.test("what the user and a hook ask to keep is part of the request for the summary", async () => {
   const asked: string[] = [];
+  const triggers: string[] = [];
   await using fixture = await contextFixture({
     window: 12_000,
     tools: [read],
-    guide: (reason) => Promise.resolve(`the build flags (${reason})`),
+    hooks: {
+      before: (trigger) => {
+        triggers.push(trigger);
+        return Promise.resolve(undefined);
+      },
+      guide: () => "the build flags",
+      after: () => Promise.resolve(),
+    },
     reply(request) {
       if (isSummaryRequest(request)) asked.push(lastMessage(request).content);
       return worker(request);
@@ -158,7 +166,7 @@ Deno.test("what the user and a hook ask to keep is part of the request for the s
   for (let n = 0; n < 8; n++) await fixture.agent.run(fact(n));
   const report = await fixture.compaction.compact("the port", new AbortController().signal);
   assertEquals(report.method, "summary");
-  assertStringIncludes(asked[0] ?? "", "keep in particular: the port\nthe build flags (manual)");
+  assertStringIncludes(asked[0] ?? "", "keep in particular: the port\nthe build flags");
   assert(report.tokensAfter < report.tokensBefore);
   assertEquals((await fixture.agent.run("Go on")).reason, "done");
 });

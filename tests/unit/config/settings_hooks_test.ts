@@ -1,4 +1,4 @@
-import { configuredHooks } from "../../../src/config/mod.ts";
+import { configuredHooks } from "../../../src/config/hooks/hooks.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
 

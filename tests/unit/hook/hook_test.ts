@@ -1,5 +1,5 @@
 import { readMatcher } from "../../../src/hook/matcher.ts";
-import { readRun } from "../../../src/hook/output.ts";
+import { readRun } from "../../../src/hook/read_run.ts";
 import type { HookEvent } from "../../../src/hook/events.ts";
 import {
   type HookedCall,
@@ -10,7 +10,7 @@ import {
 } from "../../../src/hook/tool_names.ts";
 import { readHooks } from "../../../src/hook/hook.ts";
 import { Hooks } from "../../../src/hook/hooks.ts";
-import { missingCommand } from "../../../src/hook/missing.ts";
+import { missingCommands } from "../../../src/hook/missing.ts";
 import type { NewEvent } from "../../../src/core/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 
@@ -166,6 +166,17 @@ Deno.test("answers count in the order of the configuration whatever ends first, 
 });
 
 Deno.test("a missing program is found where a line begins with one", () => {
+  const missingCommand = (command: string, around: Parameters<typeof missingCommands>[1]) =>
+    /"(.*?)"/.exec(
+      missingCommands([{
+        event: "Stop",
+        matcher: "",
+        command,
+        timeout_seconds: 1,
+        failure: "open",
+        source: "user",
+      }], around)[0] ?? "",
+    )?.[1];
   const around = { cwd: "/", env: (name: string) => name === "PATH" ? "/bin:/usr/bin" : undefined };
   assertEquals(missingCommand("no-such-program -x", around), "no-such-program");
   assertEquals(missingCommand("./no/such.sh", around), "./no/such.sh");

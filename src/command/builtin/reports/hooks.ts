@@ -8,7 +8,7 @@ export const command: CommandBody = {
   async run(host) {
     const { hooks: texts } = await loadTexts("report_commands", host.locale);
     const { paths, loaded } = await host.session();
-    const rows = (await loadHookList()).hookRows(loaded, paths);
+    const rows = await (await loadHookList()).hookRows(loaded, paths);
     const lines = rows.map(({ event, matcher, command, place, state, failure, why }) => {
       const facts = [
         ...(state === "on" ? [] : [texts[state]]),

@@ -209,8 +209,8 @@ const NOTICES = {
 
 const HOOKS = {
   hookSays: (event, message) => `${event} 钩子：${message}`,
-  hookFailed: (event, hook, why, then) =>
-    `${event} 钩子 ${hook} 失败：${why}；${then === "refuses" ? "因此视为拒绝" : "它没有起作用"}`,
+  hookFailed: (event, hook, why) => `${event} 钩子 ${hook} 失败：${why}；它没有起作用`,
+  hookFailedClosed: (event, hook, why) => `${event} 钩子 ${hook} 失败：${why}；因此视为拒绝`,
   hookInputs: (count, counts, others) =>
     `${count} 个钩子修改了同一调用的参数：以 ${counts} 的为准，${others} 的不计`,
   hookRefusedPrompt: (why) => `钩子拒绝了这条输入，它没有发给模型：${why}`,

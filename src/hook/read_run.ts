@@ -87,7 +87,7 @@ function readOutput(event: HookEvent, text: string): HookEffect {
   try {
     return readAnswer(event, value);
   } catch (error) {
-    if (error instanceof TypeError) return { outcome: "failed", problem: error.message };
+    if (error instanceof TypeError) return { outcome: "failed", problem: lowered(error.message) };
     throw error;
   }
 }
@@ -101,16 +101,16 @@ function plain(event: HookEvent, text: string): Pick<HookEffect, "context" | "gu
 /** Throws a TypeError where the answer says something that cannot be understood. */
 function readAnswer(event: HookEvent, value: Readonly<Record<string, unknown>>): HookEffect {
   const specific = value.hookSpecificOutput ?? {};
-  if (!isRecord(specific)) throw new TypeError("its hookSpecificOutput is no object");
+  if (!isRecord(specific)) throw new TypeError("Its hookSpecificOutput is no object");
   const named = specific.hookEventName;
   if (named !== undefined && named !== event) {
-    throw new TypeError(`its hookSpecificOutput is for ${String(named)}, not for ${event}`);
+    throw new TypeError(`Its hookSpecificOutput is for ${String(named)}, not for ${event}`);
   }
   const { decision, reason, updatedInput, stop } = event === "PermissionRequest"
     ? permissionAnswer(specific.decision)
     : callAnswer(value, specific);
   if (decision === "deny" && factsOf(event).refuses === undefined) {
-    throw new TypeError(`nothing can be refused at ${event}`);
+    throw new TypeError(`Nothing can be refused at ${event}`);
   }
   const context = textOf(specific, "additionalContext") ?? textOf(value, "additionalContext");
   const message = textOf(value, "systemMessage");
@@ -145,7 +145,7 @@ function callAnswer(
     const decision = DECISIONS.find((each) => each === permissionDecision);
     if (!decision) {
       throw new TypeError(
-        `its permissionDecision ${JSON.stringify(permissionDecision)} is none of ${DECISIONS.join(", ")}`,
+        `Its permissionDecision ${JSON.stringify(permissionDecision)} is none of ${DECISIONS.join(", ")}`,
       );
     }
     return { decision, reason: textOf(specific, "permissionDecisionReason"), updatedInput };
@@ -156,16 +156,16 @@ function callAnswer(
   if (value.decision === "approve" || value.decision === "allow") {
     return { decision: "allow", reason, updatedInput };
   }
-  throw new TypeError(`its decision ${JSON.stringify(value.decision)} is none of block, approve`);
+  throw new TypeError(`Its decision ${JSON.stringify(value.decision)} is none of block, approve`);
 }
 
 /** `{ behavior: "allow", updatedInput }` or `{ behavior: "deny", message, interrupt }`. */
 function permissionAnswer(decision: unknown): Answer {
   if (decision === undefined) return {};
-  if (!isRecord(decision)) throw new TypeError("its decision is no object");
+  if (!isRecord(decision)) throw new TypeError("Its decision is no object");
   if (decision.behavior === "allow") return { decision: "allow", updatedInput: inputOf(decision) };
   if (decision.behavior !== "deny") {
-    throw new TypeError(`its behavior ${JSON.stringify(decision.behavior)} is neither allow nor deny`);
+    throw new TypeError(`Its behavior ${JSON.stringify(decision.behavior)} is neither allow nor deny`);
   }
   const reason = textOf(decision, "message") ?? "it gave no reason";
   return { decision: "deny", reason, ...(decision.interrupt === true ? { stop: reason } : {}) };
@@ -173,14 +173,14 @@ function permissionAnswer(decision: unknown): Answer {
 
 function inputOf({ updatedInput }: Readonly<Record<string, unknown>>): Answer["updatedInput"] {
   if (updatedInput === undefined || updatedInput === null) return undefined;
-  if (!isRecord(updatedInput)) throw new TypeError("its updatedInput is no object");
+  if (!isRecord(updatedInput)) throw new TypeError("Its updatedInput is no object");
   return updatedInput;
 }
 
 function textOf(value: Readonly<Record<string, unknown>>, key: string): string | undefined {
   const text = value[key];
   if (text === undefined || text === null || text === "") return undefined;
-  if (typeof text !== "string") throw new TypeError(`its ${key} is no text`);
+  if (typeof text !== "string") throw new TypeError(`Its ${key} is no text`);
   return text;
 }
 
@@ -188,4 +188,9 @@ function short(text: string, max: number): string {
   return text.length > max
     ? `${text.slice(0, max).toWellFormed()}… (${text.length - max} more characters)`
     : text;
+}
+
+/** A sentence as the rest of another one. */
+function lowered(text: string): string {
+  return text.slice(0, 1).toLowerCase() + text.slice(1);
 }
