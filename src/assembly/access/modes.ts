@@ -92,6 +92,11 @@ export class Modes {
     if (this.#gate.approvedPlan !== undefined) this.#gate.approvedPlan = open;
   }
 
+  /** A plan was proposed, and the user has not decided about it. */
+  get planWaits(): boolean {
+    return this.#recorder.state.plan?.state === "proposed" && this.collaboration === "plan";
+  }
+
   /** Allow rules that hold until the session ends. */
   get sessionRules(): readonly string[] {
     return this.#gate.sessionRules ?? [];

@@ -18,16 +18,26 @@ export function join(
   },
 ): void {
   const { status } = loaded.config.agent_mode;
-  assembly.turnParts.add(new Turns({ most: steps, status }, assembly.controller.recorder));
+  const { modes, controller: { recorder } } = assembly;
+  assembly.turnParts.add(new Turns({ most: steps, status, waits: () => modes.planWaits }, recorder));
+}
+
+interface TurnsOptions {
+  readonly most: number;
+  readonly status: boolean;
+  /** Nothing can go on before somebody has decided. */
+  readonly waits: () => boolean;
 }
 
 class Turns implements TurnPart {
   readonly #most: number;
   readonly #tells: boolean;
+  readonly #waits: TurnsOptions["waits"];
   readonly #recorder: Recorder;
   #turn = 0;
 
-  constructor({ most, status }: { readonly most: number; readonly status: boolean }, recorder: Recorder) {
+  constructor({ most, status, waits }: TurnsOptions, recorder: Recorder) {
+    this.#waits = waits;
     this.#most = most;
     this.#tells = status;
     this.#recorder = recorder;
@@ -47,7 +57,7 @@ class Turns implements TurnPart {
   }
 
   async after({ reason, answer }: TurnOutcome, signal: AbortSignal): Promise<TurnInput | undefined> {
-    if (reason !== "done" || signal.aborted || saysDone(answer)) return undefined;
+    if (reason !== "done" || signal.aborted || saysDone(answer) || this.#waits()) return undefined;
     const [turn, most] = [String(this.#turn + 1), String(this.#most)];
     if (this.#turn >= this.#most) {
       await this.#recorder.record({

@@ -51,8 +51,7 @@ export class PlanDesk implements PlanPort {
 
   /** The plan that waits for the user's word. */
   get pending(): PlanProposal | undefined {
-    const { latest } = this;
-    return latest?.state === "proposed" && this.#parts.modes.collaboration === "plan" ? latest : undefined;
+    return this.#parts.modes.planWaits ? this.latest : undefined;
   }
 
   /** Somebody is there to be asked. */

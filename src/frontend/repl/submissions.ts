@@ -64,9 +64,8 @@ export class Submissions {
   }
 
   /** A session goes on: a plan that waits in it is asked about, unless something else was said first. */
-  opened({ session: { state: { plan } }, modes }: Assembly): void {
-    const waits = plan?.state === "proposed" && modes.collaboration === "plan";
-    if (waits && !this.queue.busy && this.queue.waiting.length === 0) {
+  opened({ modes }: Assembly): void {
+    if (modes.planWaits && !this.queue.busy && this.queue.waiting.length === 0) {
       this.queue.add({ text: "/plan", steer: false });
     }
   }

@@ -283,3 +283,16 @@ Deno.test("a plan that cannot be written is proposed all the same, and the user 
     assert(all("notice").some(({ text }) => text.startsWith("The plan cannot be written to ")));
   });
 });
+
+Deno.test("a run of several turns ends with a plan that waits, and goes on with one that a flag approves", async () => {
+  await onPlanStage({ replies: [say(PLAN), say("never")], steps: 3 }, async ({ assembly, requests }) => {
+    assertEquals((await assembly.run("greet")).answer, PLAN);
+    assertEquals(requests.length, 1);
+  });
+  const replies = [propose(), WRITE, say("half"), say("whole %%DONE%%")];
+  const answers = [{ approve: true, window: true, by: "flag" } as const];
+  await onPlanStage({ replies, answers, steps: 3 }, async ({ assembly, requests }) => {
+    await assembly.run("greet");
+    assertEquals(requests.length, 4);
+  });
+});
