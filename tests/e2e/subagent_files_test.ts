@@ -147,5 +147,31 @@ Deno.test("a skill that runs as an agent works in a session of its own, called b
   assertEquals(ends.map(({ content }) => content.split("\n")[0]), ["first survey", "second survey"], stderr);
   const children = server.requests.filter((request) => agentOf(request) === "survey");
   assertEquals(children.length, 2);
-  for (const child of children) assert(String(child.json.messages[0].content).includes("PAPAYA"));
+  for (const child of children) assert(JSON.stringify(child.json.messages).includes("PAPAYA"));
+});
+
+Deno.test("what a skill allows counts for the agent that works on it, and not for the run", async () => {
+  const write = { calls: [{ name: "write_file", args: { path: "made.txt", content: "x" } }] };
+  await using server = startAgentServer({
+    main: [{ calls: [task("maker")] }, write, { text: "ok" }],
+    "job-0.": [write, { text: "made" }],
+  });
+  await using world = await makeWorld(mockConfig(server.url));
+  const skill =
+    "---\nname: maker\ndescription: Makes\nrun-as: subagent\nallowed-tools: Edit(made.txt)\n---\nMake.\n";
+  await Deno.mkdir(`${world.home}/skills/maker`, { recursive: true });
+  await Deno.writeTextFile(`${world.home}/skills/maker/SKILL.md`, skill);
+  const { stdout } = await world.run([
+    "run",
+    "--on-ask",
+    "deny",
+    "--output-format",
+    "jsonl",
+    "/maker job-0.",
+  ]);
+  assertEquals(await world.read("made.txt"), "x");
+  const ends = eventsOf(stdout).filter(({ type }) => type === "tool.end");
+  assertEquals(ends.map(({ name, outcome }) => [name, outcome]), [["task", "ok"], ["write_file", "blocked"]]);
+  const first = JSON.stringify(server.requests[0]?.json.messages);
+  assert(first.includes('call task with agent \\"maker\\"'), first);
 });

@@ -17,8 +17,6 @@ export interface ChildTask {
   readonly id: string;
   readonly agent: AgentDefinition;
   readonly readOnly: boolean;
-  /** Instructions beside the agent's own, such as those of a skill. */
-  readonly instructions?: string;
   /** In place of what tells an agent that it works for another one. */
   readonly system?: string;
   /** Nobody is asked anything. */
@@ -163,13 +161,13 @@ function childConfig(
 }
 
 /** The part of the system prompt that tells an agent what it is. */
-function addendum({ agent, instructions, readOnly }: ChildTask): string {
+function addendum({ agent, readOnly }: ChildTask): string {
   const lines = [
     `You are the agent "${agent.name}". Another agent gave you the task and reads nothing but your last message: ` +
     "work on the task by yourself to its end, then answer with what was asked for, complete and without " +
     "greetings.",
     ...(readOnly ? ["You change nothing: only tools and commands that read run."] : []),
-    ...[agent.prompt, instructions ?? ""].filter((text) => text !== ""),
+    ...(agent.prompt === "" ? [] : [agent.prompt]),
   ];
   return `# Your part\n\n${lines.join("\n\n")}`;
 }

@@ -1,7 +1,7 @@
 import { StopReason, type TurnOutcome } from "../../agent/mod.ts";
 import type { AgentDefinition } from "../../context/mod.ts";
-import { errorMessage, type Event, ReasonixError } from "../../core/mod.ts";
-import { agentOfSession, newSessionId, SessionBusyError } from "../../session/mod.ts";
+import { type Event, ReasonixError } from "../../core/mod.ts";
+import { agentOfSession, newSessionId } from "../../session/mod.ts";
 import type { AgentReport, AgentTask } from "../../tool/mod.ts";
 import { after, unlessAborted } from "../../util/timer.ts";
 import type { TurnInput } from "../context/turn_input.ts";
@@ -9,9 +9,9 @@ import type { JoinedRun } from "../joined_run.ts";
 import { AgentRun, type AgentRunParts } from "./agent_run.ts";
 import type { InternalRequest, InternalResult, RunAgents } from "../internal.ts";
 import { internalResult, internalTask } from "./internal_run.ts";
-import { agentsDirectory, childOptions, type ChildTask } from "./child_options.ts";
-import { agentModel } from "./child_model.ts";
+import { agentsDirectory, type ChildTask } from "./child_options.ts";
 import { agentNamed } from "./known_agents.ts";
+import { openChild } from "./open_child.ts";
 import { Slots } from "./slots.ts";
 
 /** Opens the desk of a run, when its first task comes. */
@@ -97,40 +97,29 @@ class AgentDesk implements RunAgents {
     child: ChildTask,
     beside: Pick<AgentRunParts, "sink" | "input"> = {},
   ): Promise<AgentRun | string> {
-    const { assembly, assemble, options } = this.#run;
-    const { recorder } = assembly.controller;
+    const { recorder } = this.#run.assembly.controller;
     const left = this.#costLeft();
     if (left !== undefined && left <= 0) {
       return "Nothing of the cost limit of the turn is left for another agent";
     }
-    try {
-      const made = await assemble(
-        childOptions(this.#run, { ...child, ...(left === undefined ? {} : { maxCost: left }) }),
-      );
-      const { fellBack } = agentModel(options.loaded, child.agent);
-      if (fellBack !== undefined) {
-        void recorder.record({ type: "notice", level: "warning", code: "agents", text: fellBack });
-      }
-      const run = new AgentRun({
-        id: child.id,
-        agent: child.agent.name,
-        task,
-        child: made,
-        ...beside,
-        notes: fellBack === undefined ? [] : [fellBack],
-        record: (event) => void recorder.record(event),
-        slot: (signal) => this.#slots.take(signal),
-        spend: (amount) => void (this.#spending += amount),
-        // All agents together stay within the limit.
-        overspent: () => (this.#costLeft() ?? 1) <= 0,
-      });
-      this.#tasks.set(child.id, run);
-      this.#working.add(run);
-      void run.ended.then(() => this.#ended(run));
-      return run;
-    } catch (error) {
-      return startProblem(error);
-    }
+    const opened = await openChild(this.#run, { ...child, ...(left === undefined ? {} : { maxCost: left }) });
+    if (typeof opened === "string") return opened;
+    const run = new AgentRun({
+      id: child.id,
+      agent: child.agent.name,
+      task,
+      ...opened,
+      ...beside,
+      record: (event) => void recorder.record(event),
+      slot: (signal) => this.#slots.take(signal),
+      spend: (amount) => void (this.#spending += amount),
+      // All agents together stay within the limit.
+      overspent: () => (this.#costLeft() ?? 1) <= 0,
+    });
+    this.#tasks.set(child.id, run);
+    this.#working.add(run);
+    void run.ended.then(() => this.#ended(run));
+    return run;
   }
 
   #ended(run: AgentRun): void {
@@ -187,20 +176,10 @@ class AgentDesk implements RunAgents {
     const agent = await agentNamed(task.agent, inputs);
     if (typeof agent === "string") return agent;
     const readOnly = task.readOnly || agent.readOnly;
-    const instructions = await this.#instructions(agent);
-    if (instructions && "problem" in instructions) return instructions.problem;
-    const plain = { agent, readOnly, questions: this.#questions, ...instructions };
+    const plain = { agent, readOnly, questions: this.#questions };
     if (task.resume === undefined) return { id: newSessionId(new Date()), ...plain };
     const earlier = this.#earlier(task.resume, agent);
     return typeof earlier === "string" ? earlier : { ...plain, ...earlier };
-  }
-
-  /** The instructions of the skill that an agent follows. */
-  async #instructions({ skill }: AgentDefinition) {
-    const { skills } = this.#run.assembly.inputs;
-    if (skill === undefined || !skills) return undefined;
-    const activated = await skills.activate(skill);
-    return typeof activated === "string" ? { problem: activated } : { instructions: activated.content };
   }
 
   /** The session of an earlier task of the same agent. */
@@ -223,14 +202,6 @@ async function ended(run: AgentRun, signal: AbortSignal): Promise<void> {
   await run.ended;
   signal.removeEventListener("abort", stop);
   signal.throwIfAborted();
-}
-
-function startProblem(error: unknown): string {
-  if (error instanceof SessionBusyError) return `Another program is working on this task: ${error.message}`;
-  if (error instanceof ReasonixError) {
-    return `Cannot begin: ${error.message}${error.remedy ? `; ${error.remedy}` : ""}`;
-  }
-  return `Cannot begin: ${errorMessage(error)}`;
 }
 
 /** What the model is told of a task in the background that has ended. */

@@ -146,8 +146,15 @@ export async function resolveSlash(text: string, skills: Skills): Promise<SlashS
   const match = /^\/([^\s/]+)(?:\s+([\s\S]*))?$/.exec(text.trim());
   const skill = skills.set.skills.find((candidate) => candidate.slash && candidate.name === match?.[1]);
   if (!skill) return undefined;
+  if (skill.runAs === "subagent") return { skill, context: delegation(skill) };
   const active = await skills.activate(skill.name, match?.[2]);
   return typeof active === "string" ? undefined : { skill, context: active.content };
+}
+
+/** What the model is told of a skill that an agent works on. */
+function delegation({ name }: Skill): string {
+  return `<skill name="${name}">\nThe user asks for this skill, which an agent works on: call task with agent ` +
+    `"${name}" and a prompt that says all it needs to know.\n</skill>`;
 }
 
 /**
