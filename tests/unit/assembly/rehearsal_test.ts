@@ -24,7 +24,7 @@ Deno.test("a rehearsal sends, records and changes nothing, and the first request
     const before = files();
     const seen: string[] = [];
     await rehearsed.warmUp((event) => void seen.push(event.type));
-    assertEquals([seen[0], seen.at(-1)], ["session.start", "turn.end"]);
+    assertEquals([seen[0], seen.at(-1)], ["session.start", "turn.state"]);
     assert(seen.includes("message.delta"), "the reply was read to its end");
     assertEquals(files(), before);
     assertEquals([server.requests.length, rehearsed.session.state.lastSeq], [0, 0]);

@@ -1,0 +1,28 @@
+import { errorMessage } from "../../../src/core/mod.ts";
+import { assert } from "../../support/assert.ts";
+import { liveThrough } from "./order_stage.ts";
+
+const ORDERS = 500;
+const PART = 50;
+
+for (let first = 1; first <= ORDERS; first += PART) {
+  Deno.test({
+    name: `whatever the order of events, nothing is lost, doubled or illegal: seeds ${first} to ${
+      first + PART - 1
+    }`,
+    // Files and timers of a life that was killed end a little later.
+    sanitizeOps: false,
+    sanitizeResources: false,
+    async fn() {
+      let calls = 0;
+      for (let seed = first; seed < first + PART; seed += 1) {
+        try {
+          calls += (await liveThrough(seed)).calls;
+        } catch (error) {
+          throw new Error(`seed ${seed}: ${errorMessage(error)}`, { cause: error });
+        }
+      }
+      assert(calls > PART, `only ${calls} calls were carried out`);
+    },
+  });
+}
