@@ -8,7 +8,7 @@ export type { Assembly, SessionStart } from "./assembly.ts";
 export { contextReportOf, contextText } from "./context/context_report.ts";
 export { gateOptions } from "./access/gate.ts";
 export { findSkillSet, gatherPromptInputs } from "./context/prompt_inputs.ts";
-export type { PlanAnswer, PlanProposal, PlanReviewer } from "./plan/reviewer.ts";
+export type { PlanAnswer, PlanApproval, PlanProposal, PlanReviewer } from "./plan/reviewer.ts";
 export { chosenModel } from "./provider.ts";
 export { openForRewind } from "./session/rewinding.ts";
 export type { AssemblyOptions, RunOptions } from "./run_options.ts";
