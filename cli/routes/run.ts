@@ -178,6 +178,27 @@ export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     brief: "Plan first; ask on a terminal, then carry it out",
   },
   autoPlan: { kind: "boolean", optional: true, brief: "Whether complex tasks begin with a plan" },
+  goal: { kind: "parsed", parse: text, optional: true, brief: "Go on by itself until this is reached" },
+  check: {
+    kind: "parsed",
+    parse: text,
+    optional: true,
+    variadic: true,
+    brief: "Command that must pass before the goal is reached",
+  },
+  maxGoalTurns: {
+    kind: "parsed",
+    parse: positive("--max-goal-turns", Number.isSafeInteger, "a whole number"),
+    optional: true,
+    brief: "Turns after which a goal ends",
+  },
+  research: {
+    kind: "boolean",
+    optional: true,
+    withNegated: false,
+    brief: "Work on it as a goal with a research record",
+  },
+  simple: { kind: "boolean", optional: true, withNegated: false, brief: "No research record by itself" },
   stream: { kind: "boolean", optional: true, withNegated: false, brief: "All the model writes, as it comes" },
 };
 

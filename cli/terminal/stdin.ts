@@ -15,19 +15,25 @@ const TELL_MS = 1000;
 
 /**
  * The task from the arguments. Standard input is the task when there is none; `-` waits for it for ever.
- * Beside a task a file or a pipe is context, read when its first byte comes within 3 s: a pipe that nobody
- * writes to hangs nothing. `tell` takes lines for the user.
+ * With `optional` the text may be empty: there is something else to do. Beside a task a file or a pipe is
+ * context, read when its first byte comes within 3 s: a pipe that nobody writes to hangs nothing. `tell`
+ * takes lines for the user.
  */
-export async function readTask(words: readonly string[], tell: (text: string) => void): Promise<Task> {
+export async function readTask(
+  words: readonly string[],
+  tell: (text: string) => void,
+  { optional = false }: { readonly optional?: boolean } = {},
+): Promise<Task> {
   const text = words.filter((word) => word !== "-").join(" ").trim();
   const dash = words.includes("-");
-  if (text === "" && !dash && Deno.stdin.isTerminal()) throw noTask("No task given");
-  const wanted = dash || text === "";
+  if (text === "" && !dash && !optional && Deno.stdin.isTerminal()) throw noTask("No task given");
+  const wanted = dash || (text === "" && !optional);
   const piped = (wanted ? await readAll() : Deno.stdin.isTerminal() ? "" : await readOffered(tell)).trim();
   if (piped.includes("\ufffd")) {
     tell("Standard input is not valid UTF-8; what cannot be read is shown as \ufffd");
   }
   if (text !== "") return piped === "" ? { text } : { text, piped };
+  if (optional && !dash) return piped === "" ? { text } : { text, piped };
   if (piped === "") throw noTask("No task given: standard input is empty");
   return { text: piped };
 }

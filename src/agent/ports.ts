@@ -92,10 +92,10 @@ export interface CallHooks {
 /** Bounds of one turn; absent means none. */
 export interface Limits {
   /** Rounds of tool calls. */
-  readonly maxSteps?: number;
-  readonly timeMs?: number;
+  readonly maxSteps?: number | undefined;
+  readonly timeMs?: number | undefined;
   /** In the currency of the model's price. */
-  readonly cost?: number;
+  readonly cost?: number | undefined;
 }
 
 export interface AgentParts {

@@ -1,6 +1,6 @@
 import { Controller } from "../control/mod.ts";
 import { Assembly } from "./assembly.ts";
-import { agentsOf, joinExtensions, plansWhenNeeded } from "./extensions.ts";
+import { agentsOf, goalsWhenNeeded, joinExtensions, plansWhenNeeded } from "./extensions.ts";
 import type { JoinedRun } from "./joined_run.ts";
 import { createCheckpointer } from "./session/checkpoints.ts";
 import { manageContext } from "./context/context_management.ts";
@@ -25,7 +25,16 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
   const { provider } = model;
   const joined = Promise.withResolvers<JoinedRun>();
   const plans = plansWhenNeeded(() => ({ ...parts, modes, turnParts, todos: tools.todos, options }));
-  const parts = { ...ground, plans, agents: agentsOf(joined.promise) };
+  const goals = goalsWhenNeeded(() => ({
+    ...parts,
+    modes,
+    turnParts,
+    gate,
+    options,
+    runCommand: tools.runCommand,
+    open: () => assembly.open(),
+  }));
+  const parts = { ...ground, plans, goals, agents: agentsOf(joined.promise) };
   const rules = { provider, remote, temporaryRules: skillRules.current };
   const { tools, gate, modes, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const { rules: limits, turnParts } = turnRules(config, options, provider.model.toolMode);

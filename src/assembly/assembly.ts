@@ -16,7 +16,7 @@ import { type OpeningParts, recordOpening } from "./session/opening.ts";
 import type { Modes } from "./access/modes.ts";
 import type { InternalRequest, InternalResult, RunAgents } from "./internal.ts";
 import type { Remark } from "./access/access_scope.ts";
-import type { PromptInputs } from "./context/prompt_inputs.ts";
+import type { GoalDesk } from "./goal/goal_desk.ts";
 import type { PlanDesk } from "./plan/plan_desk.ts";
 import type { RunSession } from "./session/session.ts";
 import type { GuardedTools } from "./tools/guarded_tools.ts";
@@ -33,6 +33,7 @@ export interface AssemblyParts extends OpeningParts, Omit<TurnRunParts, "plugins
   /** Takes secrets out of what leaves the run beside its events. */
   readonly redact: (text: string) => string;
   readonly plans: () => Promise<PlanDesk>;
+  readonly goals: () => Promise<GoalDesk>;
   /** Notices for the user before the first turn. */
   readonly warnings: readonly Remark[];
   /** Resolves when nothing that was started ahead is running any more. */
@@ -69,11 +70,13 @@ export class Assembly implements AsyncDisposable {
   readonly session: RunSession;
   readonly provider: Provider;
   readonly loaded: LoadedConfig;
-  readonly inputs: PromptInputs;
+  readonly inputs: AssemblyParts["inputs"];
   readonly effort: AssemblyParts["effort"];
   readonly redact: AssemblyParts["redact"];
   /** The plans of the session. */
   readonly plans: AssemblyParts["plans"];
+  /** Its goal. */
+  readonly goals: AssemblyParts["goals"];
   readonly #parts: AssemblyParts;
   readonly #running = new Set<Promise<unknown>>();
   readonly #closing: (() => Promise<void>)[] = [];
@@ -95,6 +98,7 @@ export class Assembly implements AsyncDisposable {
     this.effort = parts.effort;
     this.redact = parts.redact;
     this.plans = parts.plans;
+    this.goals = parts.goals;
     this.#turns = new TurnRunner({ ...parts, attachments: this.attachments }, parts.warnings);
   }
 

@@ -1,4 +1,6 @@
+import { openGoal } from "../session/mod.ts";
 import { lazy } from "../util/lazy.ts";
+import type { GoalDesk, GoalDeskParts } from "./goal/goal_desk.ts";
 import type { RunAgents } from "./internal.ts";
 import type { JoinedRun } from "./joined_run.ts";
 import type { PlanDesk, PlanDeskParts } from "./plan/plan_desk.ts";
@@ -18,9 +20,18 @@ export function plansWhenNeeded(parts: () => PlanDeskParts): () => Promise<PlanD
   return lazy(async () => new (await import("./plan/plan_desk.ts")).PlanDesk(parts()));
 }
 
+/** The goal of a run, likewise. */
+export function goalsWhenNeeded(parts: () => GoalDeskParts): () => Promise<GoalDesk> {
+  return lazy(async () => new (await import("./goal/goal_desk.ts")).GoalDesk(parts()));
+}
+
 /** Everything that may join a run, in the order in which it takes part in turns: one line per entry. */
 const EXTENSIONS: readonly Extension[] = [
   { wanted: usesPlans, load: () => import("./plan/join.ts") },
+  {
+    wanted: ({ assembly }) => openGoal(assembly.session.state) !== undefined,
+    load: () => import("./goal/join.ts"),
+  },
   { wanted: ({ options: { steps = 1 } }) => steps > 1, load: () => import("./agent_mode/join.ts") },
   { wanted: ({ options }) => options.hooks !== undefined, load: () => import("./hooks/open_hooks.ts") },
 ];
@@ -30,8 +41,21 @@ function usesPlans({ options }: JoinedRun): boolean {
   return options.permissionMode === "plan" || options.loaded.config.agent.auto_plan;
 }
 
+/** Words without which no prompt asks for a research record; whether it does is decided with more care. */
+const RESEARCH = /auto-?research|hypothes[ei]s|自动研究|假设/i;
+
+/** A prompt that asks for long research in so many words becomes a goal. */
+function upgradePrompts({ assembly, options }: JoinedRun): void {
+  if (!options.loaded.config.goal.autoresearch || options.parent || options.simple) return;
+  assembly.turnParts.add({
+    before: async (input) =>
+      RESEARCH.test(input.text) ? await (await assembly.goals()).upgrade(input) : input,
+  });
+}
+
 /** Lets everything join that the run has a use for; what nobody uses is not loaded. */
 export async function joinExtensions(run: JoinedRun): Promise<void> {
+  upgradePrompts(run);
   for (const { wanted, load } of EXTENSIONS) {
     if (wanted(run)) await (await load()).join(run);
   }

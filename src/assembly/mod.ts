@@ -37,6 +37,8 @@ export type { AgentRow } from "./subagents/agent_list.ts";
 export { redactorOf } from "./access/secrets.ts";
 export { buildRegistry } from "./tools/offered_tools.ts";
 export type { TurnInput } from "./context/turn_input.ts";
+export type { GoalClock } from "./goal/goal_clock.ts";
+export type { GoalRequest } from "./goal/goal_request.ts";
 export { loadTrustedConfig, trustable, type TrustOptions } from "./access/trusted_config.ts";
 export { runWorker } from "./tools/worker.ts";
 

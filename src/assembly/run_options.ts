@@ -11,6 +11,7 @@ import type {
 } from "../permission/mod.ts";
 import type { Provider } from "../provider/mod.ts";
 import type { Asker, BuiltinTool, ProcessGuard, Tool } from "../tool/mod.ts";
+import type { GoalClock } from "./goal/goal_clock.ts";
 import type { PlanReviewer } from "./plan/reviewer.ts";
 import type { RunToolHost } from "./tools/tool_host.ts";
 import type { HookPort } from "./hooks/hook_port.ts";
@@ -37,6 +38,8 @@ export interface RunOptions {
   readonly effort?: string;
   /** Turns that follow each other by themselves until the model says that it has finished; default: 1. */
   readonly steps?: number;
+  /** No prompt becomes a goal with a research record by itself. */
+  readonly simple?: boolean;
   /** File to record the replies of the model in. */
   readonly record?: string;
   /** Uses what the project brings as it is. */
@@ -94,6 +97,8 @@ export interface AssemblyOptions extends RunOptions {
   readonly asker?: Asker;
   /** Decides about the model's plans; absent: nobody does. */
   readonly planReviewer?: PlanReviewer;
+  /** Time between the turns of a goal; default: the real one. */
+  readonly goalClock?: GoalClock;
   /** False: MCP servers that nobody has met yet are not waited for; their tools join when they come. */
   readonly waitForPlugins?: boolean;
   /** The hooks of the run that this one works for; absent: those of the configuration. */

@@ -1,3 +1,5 @@
+import { lazy } from "../util/lazy.ts";
+
 export { type ControlledParts, Controller } from "./controller.ts";
 export { MemoryStore } from "./memory_store.ts";
 export { appendIfChanged, changeTools, openConversation, recordPrefix, type WantedPrefix } from "./prefix.ts";
@@ -15,3 +17,7 @@ export {
 } from "./rewind.ts";
 export type { TurnState } from "./turn_state.ts";
 export { type TurnCheckpointOptions, TurnCheckpoints } from "./turn_checkpoints.ts";
+
+export type * from "./goal/mod.ts";
+/** Goals, which few runs have. */
+export const loadGoals = lazy(() => import("./goal/mod.ts"));

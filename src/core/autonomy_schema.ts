@@ -22,15 +22,29 @@ export const AUTONOMY_KINDS = {
   /** A goal was set, came further, or ended; between two of these it is as the last one says. */
   "goal.change": z.object({
     goal: z.string(),
-    state: z.enum(["active", "blocked", "complete", "stopped", "limit"]),
+    /** `stopped` can be taken up again, as `blocked` and `limit` can; `cleared` cannot. */
+    state: z.enum(["active", "blocked", "complete", "stopped", "limit", "cleared"]),
     objective: z.string(),
     /** Commands whose exit code decides whether it is reached. */
     checks: z.optional(z.array(z.string())),
+    /** The results of the last time they ran. */
+    results: z.optional(z.array(z.object({ command: z.string(), passed: z.boolean() }))),
+    /** The model's last word on it, or why it ended. */
     note: z.optional(z.string()),
+    /** The bound that ended it. */
+    limit: z.optional(z.enum(["turns", "cost", "time", "progress", "turn"])),
     /** Turns that were taken for it. */
     turns: z.number(),
-    /** Directory of its research protocol. */
+    /** What was spent since it was begun or taken up again; the bounds are about that. */
+    leg: z.object({ turns: z.number(), durationMs: z.number(), cost: z.number() }),
+    /** What the model was blocked by, as it is compared, and how often in a row. */
+    blocked: z.optional(z.object({ by: z.string(), times: z.number() })),
+    /** Turns in a row without an effect; one that only read something new counts half. */
+    idle: z.number(),
+    /** Directory of its research record. */
     research: z.optional(z.string()),
+    /** The report of its research. */
+    report: z.optional(z.string()),
   }),
   /** Another agent begins to work on a part of the task, in a session of its own. */
   "subagent.start": z.object({

@@ -208,6 +208,24 @@ export interface SayingWords {
   readonly remoteFailed: [server: string, tool: string, args: string, output: string];
   readonly textCallsOld: [key: string];
   readonly usePseudo: [];
+
+  readonly goalComplete: [turns: string];
+  readonly goalBlocked: [why: string];
+  readonly goalTurns: [turns: string];
+  readonly goalCost: [cost: string];
+  readonly goalTime: [seconds: string];
+  readonly goalIdle: [turns: string];
+  readonly goalTurnLimit: [detail: string];
+  readonly goalPaused: [];
+  readonly goalFailed: [detail: string];
+  readonly goalCleared: [];
+  readonly goalGoesOn: [];
+  readonly goalNext: [turn: string];
+  readonly goalWaits: [turn: string, seconds: string];
+  readonly goalCheck: [command: string];
+  readonly goalResearch: [directory: string];
+  readonly goalUpgraded: [directory: string];
+  readonly goalReport: [file: string];
 }
 
 /** What a value of the configuration has to be. */

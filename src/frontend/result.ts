@@ -1,6 +1,7 @@
 import {
   type Cost,
   type Event,
+  type EventOf,
   type ExitName,
   freshTokens,
   type Sayings,
@@ -48,6 +49,8 @@ export interface RunResult {
   readonly priceDate?: string;
   /** Money of several requests where `cost` cannot tell it: in several currencies, or in part unknown. */
   readonly partialCost?: Pick<Spending, "costs" | "unpriced">;
+  /** The goal of the run, as it stands at its end. */
+  readonly goal?: GoalResult | undefined;
   /** The latest plan of the run, and its file. */
   readonly plan?: { readonly text: string; readonly state: string; readonly file?: string };
   /** Calls that were refused, in order. */
@@ -92,6 +95,7 @@ export function resultObject(result: RunResult): Record<string, unknown> {
     ...(result.detail === undefined ? {} : { error: result.detail }),
     ...(result.remedy === undefined ? {} : { remedy: result.remedy }),
     ...(result.plan ? planFields(result.plan) : {}),
+    ...(result.goal ? { goal: goalFields(result.goal) } : {}),
     session_id: result.session ?? null,
     model: result.model ?? null,
     num_turns: result.replies,
@@ -114,6 +118,21 @@ export function resultObject(result: RunResult): Record<string, unknown> {
       reason,
     })),
   };
+}
+
+/** What became of a goal. */
+export interface GoalResult
+  extends
+    Pick<EventOf<"goal.change">, "state" | "objective" | "turns" | "note" | "limit" | "research" | "report"> {
+  /** `null`: it has not run. */
+  readonly checks: readonly { readonly command: string; readonly passed: boolean | null }[];
+  /** What people were told when it ended. */
+  readonly news?: string;
+  readonly said?: Sayings | undefined;
+}
+
+function goalFields({ news: _news, said: _said, ...goal }: GoalResult): Record<string, unknown> {
+  return goal;
 }
 
 function planFields({ text, state, file }: NonNullable<RunResult["plan"]>): Record<string, unknown> {

@@ -23,6 +23,7 @@ export {
   descriptionKey,
   emptyState,
   type MessageSource,
+  openGoal,
   openTurn,
   type PendingCall,
   type SessionState,

@@ -29,6 +29,7 @@ import { HISTORY } from "./builtin/history/tool.ts";
 import { MEMORY } from "./builtin/memory/tool.ts";
 import { REMEMBER } from "./builtin/remember/tool.ts";
 import { SKILL } from "./builtin/skill/tool.ts";
+import { UPDATE_GOAL } from "./builtin/update_goal/tool.ts";
 
 export const BUILTINS: readonly BuiltinTool[] = [
   READ_FILE,
@@ -51,6 +52,7 @@ export const BUILTINS: readonly BuiltinTool[] = [
   EXIT_PLAN_MODE,
   COMPLETE_STEP,
   ASK,
+  UPDATE_GOAL,
   SKILL,
   TASK,
   READ_ONLY_TASK,

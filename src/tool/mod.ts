@@ -5,6 +5,7 @@ export * from "./tool.ts";
 export type { BuiltinTool } from "./builtin_tool.ts";
 export * from "./services/agent_port.ts";
 export * from "./services/knowledge_ports.ts";
+export type { GoalPort, GoalReport, ResearchEntryKind } from "./services/goal_port.ts";
 export type { PlanPort, PlanReply } from "./services/plan_port.ts";
 export * from "./services/services.ts";
 export { openServices, type ServiceOptions, type SessionServices } from "./services/session_services.ts";

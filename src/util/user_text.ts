@@ -1,15 +1,16 @@
-const BLOCK_END = /<\/(?:file|dir|stdin|resource)>\n\n/g;
+const BLOCK_END = /<\/(?:file|dir|stdin|resource|goal)>\n\n/g;
 
 /**
- * Returns what the user wrote, without the files, directories, resources and piped text that stand before it
- * in the same message.
+ * Returns what the user wrote, without the files, directories, resources, piped text and the goal that stand
+ * before it in the same message.
  */
 export function userText(message: string): string {
   const end = [...message.matchAll(BLOCK_END)].at(-1);
   return end ? message.slice(end.index + end[0].length) : message;
 }
 
-const BLOCK_BEGIN = /^<(file|dir|stdin|resource)(?: (?:path|ref)="([^"]*)")?(?: lines="([^"]*)")?[^>\n]*>/;
+const BLOCK_BEGIN =
+  /^<(file|dir|stdin|resource|goal)(?: (?:path|ref)="([^"]*)")?(?: lines="([^"]*)")?[^>\n]*>/;
 
 /** Returns the names of what stands before the user's own words, in order. */
 export function attachments(message: string): string[] {
@@ -19,7 +20,8 @@ export function attachments(message: string): string[] {
     const close = `</${kind}>\n\n`;
     const end = rest.indexOf(close);
     if (tag === undefined || end < 0) return names;
-    names.push(lines === undefined ? name : `${name}:${lines}`);
+    // What the harness says of a goal is nothing that the user has attached.
+    if (kind !== "goal") names.push(lines === undefined ? name : `${name}:${lines}`);
     rest = rest.slice(end + close.length);
   }
 }

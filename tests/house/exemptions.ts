@@ -33,7 +33,7 @@ const EXEMPTIONS: readonly Exemption[] = [
   {
     rule: "imports per file",
     path: "src/tool/builtins.ts",
-    limit: 30,
+    limit: 31,
     reason: "The list file of built-in tools: one import and one line per tool is its purpose",
   },
   {

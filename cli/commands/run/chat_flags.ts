@@ -3,6 +3,11 @@ import type { RunFlags } from "./config.ts";
 
 /** Flags of a run that mean nothing in a chat, or have another name there. */
 type RunOnly =
+  | "check"
+  | "goal"
+  | "maxGoalTurns"
+  | "research"
+  | "simple"
   | "inputFormat"
   | "includePartialMessages"
   | "jsonSchema"

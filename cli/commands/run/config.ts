@@ -19,11 +19,12 @@ import { isAbsolute } from "../../../src/path/lexical.ts";
 import { isFault, readRule } from "../../../src/rule/mod.ts";
 import type { PermissionMode } from "../../../src/permission/mod.ts";
 import { isRecord, parseJson } from "../../../src/util/json.ts";
+import type { GoalFlags } from "./goal/goal_flags.ts";
 import { CLAUDE_MODES, type ClaudeMode, isClaudeMode, toolsLeftOut } from "./claude_names.ts";
 import { realDirectory } from "../../terminal/working_directory.ts";
 
 /** Flags of `reasonix run`; some are other names of others, as Claude Code has them. */
-export interface RunFlags extends Omit<RunOptions, "permissionMode" | "approvalMode"> {
+export interface RunFlags extends Omit<RunOptions, "permissionMode" | "approvalMode">, GoalFlags {
   readonly permissionMode?: PermissionMode | ClaudeMode;
   readonly inputFormat?: "text" | "stream-json";
   /** The one that asks: `stdio` is the SDK at the other end of the line. */
@@ -161,6 +162,11 @@ function flagLayer(paths: RunPaths, flags: ConfigFlags): ConfigInput {
       ? {}
       : { system_prompt: flags.systemPrompt, system_prompt_file: "" }),
   };
+  const goal = {
+    ...(flags.maxGoalTurns === undefined ? {} : { max_turns: flags.maxGoalTurns }),
+    ...(flags.timeLimit === undefined ? {} : { time_limit_seconds: flags.timeLimit }),
+    ...(maxCost === undefined ? {} : { max_cost: maxCost }),
+  };
   const tools = {
     ...(flags.writes === undefined ? {} : { writes: flags.writes }),
     ...(flags.tools === undefined ? {} : { disabled: [...toolsLeftOut(flags.tools)] }),
@@ -177,6 +183,7 @@ function flagLayer(paths: RunPaths, flags: ConfigFlags): ConfigInput {
     // A model that is asked for goes before any setting.
     ...(flags.model === undefined ? {} : { default_model: flags.model, agent_model: flags.model }),
     ...(flags.offered === undefined ? {} : { providers: [flags.offered] }),
+    ...(Object.keys(goal).length > 0 ? { goal } : {}),
     ...(Object.keys(tools).length > 0 ? { tools } : {}),
     ...(flags.addDir
       ? { sandbox: { allow_write: flags.addDir.map((dir) => existingDirectory(paths, dir)) } }

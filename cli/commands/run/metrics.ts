@@ -1,4 +1,11 @@
-import { errorMessage, type Event, isMessage, ReasonixError, type ToolCall } from "../../../src/core/mod.ts";
+import {
+  errorMessage,
+  type Event,
+  isMessage,
+  ReasonixError,
+  type Sayings,
+  type ToolCall,
+} from "../../../src/core/mod.ts";
 import { type Refusal, resultObject, type RunResult } from "../../../src/frontend/mod.ts";
 
 interface ToolCount {
@@ -17,6 +24,8 @@ export class Metrics {
   readonly refusals: Refusal[] = [];
   /** The latest plan that was proposed or changed. */
   plan: RunResult["plan"];
+  /** The goal that the run was about. */
+  goal: RunResult["goal"];
   readonly #calls = new Map<string, ToolCall>();
   readonly #tools = new Map<string, ToolCount>();
   readonly #started = performance.now();
@@ -52,6 +61,19 @@ export class Metrics {
         return;
       case "message.delta":
         this.#firstTextMs ??= performance.now() - this.#started;
+        return;
+      case "goal.change": {
+        const { state, objective, turns, note, limit, checks = [], results = [], research, report } = event;
+        const checked = checks.map((command) => ({
+          command,
+          passed: results.find((result) => result.command === command)?.passed ?? null,
+        }));
+        this.goal = { state, objective, turns, note, limit, checks: checked, research, report };
+        return;
+      }
+      case "notice":
+        if (event.code !== "goal" || !this.goal || this.goal.state === "active" || this.goal.news) return;
+        this.goal = { ...this.goal, news: event.text, said: event.said as Sayings | undefined };
         return;
       case "plan.change": {
         const { text = "", file } = this.plan ?? {};

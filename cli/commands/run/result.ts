@@ -5,6 +5,7 @@ import { EXIT, type ExitName, formatPlace, NO_USAGE, ReasonixError } from "../..
 import type { RunResult } from "../../../src/frontend/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
+import { withGoal } from "./goal/goal_flags.ts";
 import type { Metrics } from "./metrics.ts";
 
 const REASONS: Readonly<Record<TurnOutcome["reason"], ExitName>> = {
@@ -31,7 +32,7 @@ export function resultOf(
 ): RunResult {
   const exit = REASONS[outcome.reason];
   const structured = outcome.reason === "done" ? schema?.read(outcome.answer) : undefined;
-  return {
+  const result: RunResult = {
     exit,
     exitCode: EXIT[exit],
     answer: structured?.text ?? outcome.answer,
@@ -45,12 +46,14 @@ export function resultOf(
     usage: outcome.usage,
     refusals: metrics.refusals,
     ...(metrics.plan ? { plan: metrics.plan } : {}),
+    ...(metrics.goal ? { goal: metrics.goal } : {}),
     ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
     ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
     ...(outcome.said ? { said: outcome.said } : {}),
     ...(outcome.cost ? { cost: outcome.cost } : {}),
     ...remedyOf(outcome, assembly.session.id),
   };
+  return withGoal(result, assembly.session.id);
 }
 
 function modelOf({ provider: { model } }: Pick<Assembly, "provider">) {

@@ -5,10 +5,10 @@ import { createRedactor } from "../../../src/util/redact.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
-import { readTask, type Task } from "../../terminal/stdin.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { AgentMode } from "./agent_mode/agent_mode.ts";
 import { answerSchemaOf, loadUnattendedConfig, type RunFlags, runOptions } from "./config.ts";
+import { goalInput, TaskReader } from "./goal/goal_task.ts";
 import { carryOutLine, commandNames } from "./line.ts";
 import { Metrics } from "./metrics.ts";
 import { printerFor } from "./printer.ts";
@@ -74,7 +74,8 @@ async function runTask(
   const tell = (text: string) => {
     if (!flags.quiet) context.process.stderr.write(`· ${text}\n`);
   };
-  const task = await readTask(words, tell);
+  const reader = new TaskReader(flags, words, tell);
+  const given = await reader.ahead();
   const metrics = new Metrics(flags.metrics);
   const paths = runPaths(context, flags.dir);
   const loaded = await loadUnattendedConfig(paths, flags);
@@ -94,7 +95,8 @@ async function runTask(
   await mode.follow(assembly, err);
   assembly.controller.subscribe((event) => printer.event(event));
   try {
-    const parts = { assembly, printer, metrics, schema, signal, speech, mode };
+    const parts = { assembly, printer, metrics, schema, signal, speech, mode, flags };
+    const task = given ?? await reader.late(assembly);
     const result = redacted(await resultOfTask(task, parts), assembly);
     metrics.write(result);
     return result;
@@ -107,18 +109,26 @@ async function runTask(
 interface TaskParts extends Pick<RunParts, "printer" | "signal" | "speech">, TurnFacts {
   readonly assembly: Assembly;
   readonly mode: AgentMode;
+  readonly flags: RunFlags;
 }
 
-async function resultOfTask({ text, piped }: Task, parts: TaskParts): Promise<RunResult> {
+async function resultOfTask(
+  task: Parameters<typeof goalInput>[1],
+  parts: TaskParts,
+): Promise<RunResult> {
   const { assembly, printer, signal, mode } = parts;
-  const line = await carryOutLine(text, assembly, { signal, locale: parts.speech.locale });
+  const { text, piped } = task;
+  const goal = await goalInput(parts.flags, task, assembly);
+  const line = goal
+    ? { input: goal }
+    : await carryOutLine(text, assembly, { signal, locale: parts.speech.locale });
   if (!line.input) return reportResult(line.report, assembly);
   await printer.begin?.({
     ...await assembly.open(),
     commands: () => commandNames(assembly),
     output: mode.output,
   });
-  const references = piped === undefined ? [] : [`<stdin>\n${piped}\n</stdin>`];
+  const references = piped === undefined || piped === line.input.text ? [] : [`<stdin>\n${piped}\n</stdin>`];
   const outcome = await mode.outcome(await assembly.run({ ...line.input, references }, signal));
   return resultOf(outcome, assembly, parts);
 }

@@ -1,4 +1,4 @@
-import { RegistryToolbox } from "../../agent/mod.ts";
+import { RegistryToolbox, type SharedContext } from "../../agent/mod.ts";
 import type { Config, LoadedConfig } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { errorMessage, type PreparedCall } from "../../core/mod.ts";
@@ -26,6 +26,7 @@ import type { PromptInputs } from "../context/prompt_inputs.ts";
 import { SandboxSession } from "../access/sandbox_session.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "../session/session.ts";
+import type { OwnCommandRunner } from "./own_command.ts";
 import { RunToolHost } from "./tool_host.ts";
 
 export interface ToolParts {
@@ -42,6 +43,8 @@ export interface ToolParts {
   readonly asker?: Asker | undefined;
   /** Takes the model's plans. */
   readonly plans: NonNullable<ToolServices["plans"]>;
+  /** Takes what the model says of the goal. */
+  readonly goals: NonNullable<ToolServices["goals"]>;
   /** Asks a person about a call; absent: nobody can be asked. */
   readonly confirm?: PermissionGate["confirm"] | undefined;
   /** Other agents that work on parts of the task. */
@@ -68,6 +71,8 @@ export interface RunTools {
   openJail(): Promise<Jail>;
   /** Finds out what a call would do, and changes nothing. */
   details(call: PreparedCall, signal: AbortSignal): Promise<CallDetails>;
+  /** Runs a command line of the user's own beside the conversation. */
+  readonly runCommand: OwnCommandRunner;
   /** Ends what runs in the background. */
   close(): Promise<void>;
   /** Resolves when helper processes have ended, some time after `close`. */
@@ -100,19 +105,16 @@ export function buildTools(parts: ToolParts): RunTools {
     guard: services.shell?.guard,
     tell: (text) => void recorder.record({ type: "notice", level: "warning", code: "tools", text }),
   });
-  const toolbox = new RegistryToolbox({
-    registry,
-    jail: jail.current,
-    execute: (parts.parent?.host ?? host).execute,
-    context: {
-      cwd: paths.cwd,
-      paths: workspace,
-      seen: new MemoryFileReadTracker(),
-      outputDir,
-      settings: toolSettings(loaded.config, parts),
-      services,
-    },
-  });
+  const context: SharedContext = {
+    cwd: paths.cwd,
+    paths: workspace,
+    seen: new MemoryFileReadTracker(),
+    outputDir,
+    settings: toolSettings(loaded.config, parts),
+    services,
+  };
+  const { execute } = parts.parent?.host ?? host;
+  const toolbox = new RegistryToolbox({ registry, jail: jail.current, execute, context });
   return {
     toolbox,
     guard: services.shell?.guard,
@@ -120,6 +122,8 @@ export function buildTools(parts: ToolParts): RunTools {
     host: parts.parent?.host ?? host,
     openJail: jail.open,
     details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
+    runCommand: async (command, signal) =>
+      await (await import("./own_command.ts")).runOwnCommand(command, signal, { context, jail }),
     shellFolder: () => services.shell?.cwd,
     ended: () => services.ended(),
     async close() {
@@ -146,10 +150,10 @@ async function detailsOf(
 
 /** Services of the tools whose changes are events of the session. */
 function buildServices(
-  { session, recorder, inputs, asker, plans, agents, parent }: ToolParts,
+  { session, recorder, inputs, asker, plans, goals, agents, parent }: ToolParts,
 ): SessionServices {
   return openServices({
-    knowledge: { ...inputs.ports, plans, ...(agents ? { agents } : {}) },
+    knowledge: { ...inputs.ports, plans, goals, ...(agents ? { agents } : {}) },
     ...(parent?.guard ? { guard: parent.guard } : {}),
     todos: session.state.todos,
     onTodos: (items) => void recorder.record({ type: "todo.update", items: [...items] }),

@@ -1,4 +1,4 @@
-import type { Stop, TurnOutcome } from "../../agent/mod.ts";
+import type { Limits, Stop, TurnOutcome } from "../../agent/mod.ts";
 import type { Spending } from "../../core/mod.ts";
 import type { TurnInput } from "../context/turn_input.ts";
 
@@ -16,6 +16,10 @@ export interface TurnPart {
   readonly reviewAnswer?: (answer: string, signal: AbortSignal) => Promise<string | Stop | undefined>;
   /** The turn has ended: the input of one that follows by itself, from the first part that has one. */
   readonly after?: (outcome: TurnOutcome, signal: AbortSignal) => Promise<TurnInput | undefined>;
+  /** Bounds of the turn, beside those of the configuration. */
+  readonly limits?: () => Limits;
+  /** The turns ended without an outcome, such as for an input that is too long. */
+  readonly failed?: (error: unknown) => Promise<void>;
 }
 
 /** The parts of a run; more may join while it goes on. */
@@ -69,4 +73,19 @@ export class TurnParts implements Required<TurnPart> {
       if (next) return next;
     }
   }
+
+  limits(): Limits {
+    const all = this.#parts.map((part) => part.limits?.() ?? {});
+    return { timeMs: least(all, "timeMs"), cost: least(all, "cost"), maxSteps: least(all, "maxSteps") };
+  }
+
+  async failed(error: unknown): Promise<void> {
+    for (const part of [...this.#parts]) await part.failed?.(error);
+  }
+}
+
+/** The tightest of some bounds; undefined where there is none. */
+export function least(all: readonly Limits[], key: keyof Limits): number | undefined {
+  const given = all.flatMap((limits) => limits[key] ?? []);
+  return given.length === 0 ? undefined : Math.min(...given);
 }

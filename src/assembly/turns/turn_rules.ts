@@ -4,7 +4,7 @@ import type { ControlledParts } from "../../control/mod.ts";
 import type { ModelInfo, ToolMode } from "../../provider/mod.ts";
 import { turnPrompts } from "../context/model_prompts.ts";
 import type { AssemblyOptions } from "../run_options.ts";
-import { TurnParts } from "./turn_parts.ts";
+import { least, TurnParts } from "./turn_parts.ts";
 
 type TurnRules = Pick<
   ControlledParts,
@@ -29,7 +29,7 @@ export function turnRules(
   const { max_calls_per_step, send_tool_choice, submit } = config.agent;
   const turnParts = new TurnParts();
   const rules: TurnRules = {
-    limits: limitsOf(config),
+    limits: new TurnLimits(limitsOf(config), turnParts),
     // A model without tools cannot call the one that ends the turn.
     submit: submit && toolMode !== "none",
     turnPrompt: (turn, model) => turnPrompt(config, turn, model),
@@ -42,6 +42,29 @@ export function turnRules(
     reviewAnswer: (answer, signal) => turnParts.reviewAnswer(answer, signal),
   };
   return { rules, turnParts };
+}
+
+/** The bounds of the turn that runs: those of the configuration, and what its parts leave of theirs. */
+class TurnLimits implements Limits {
+  readonly #own: Limits;
+  readonly #parts: TurnParts;
+
+  constructor(own: Limits, parts: TurnParts) {
+    this.#own = own;
+    this.#parts = parts;
+  }
+
+  get maxSteps(): number | undefined {
+    return least([this.#own, this.#parts.limits()], "maxSteps");
+  }
+
+  get timeMs(): number | undefined {
+    return least([this.#own, this.#parts.limits()], "timeMs");
+  }
+
+  get cost(): number | undefined {
+    return least([this.#own, this.#parts.limits()], "cost");
+  }
 }
 
 function limitsOf(config: Config): Limits {

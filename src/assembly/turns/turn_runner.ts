@@ -70,6 +70,9 @@ export class TurnRunner {
         if (stop) return { ...total.of(outcome), ...stop };
         next = following;
       }
+    } catch (error) {
+      await turnParts.failed(error);
+      throw error;
     } finally {
       unsubscribe();
     }

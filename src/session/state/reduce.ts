@@ -99,6 +99,9 @@ function applyFacts(state: SessionState, event: Event): void {
       state.mode = event.mode ?? state.mode;
       state.collaboration = event.collaboration ?? state.collaboration;
       break;
+    case "goal.change":
+      state.goal = event;
+      break;
     case "session.rename":
       state.title = event.title;
       break;

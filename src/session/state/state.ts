@@ -80,6 +80,8 @@ export interface SessionState {
   posture: string | undefined;
   mode: string | undefined;
   collaboration: EventBodies["mode.change"]["collaboration"];
+  /** The goal as the last event about it says. */
+  goal: EventOf<"goal.change"> | undefined;
   title: string | undefined;
   /** Sum over every request of the file, rewound turns included. */
   usage: Usage;
@@ -134,6 +136,7 @@ export function emptyState(read?: EventReader): SessionState {
     posture: undefined,
     mode: undefined,
     collaboration: undefined,
+    goal: undefined,
     title: undefined,
     usage: NO_USAGE,
     costs: {},
@@ -154,6 +157,11 @@ export function emptyState(read?: EventReader): SessionState {
 export function openTurn(state: SessionState): TurnRecord | undefined {
   const last = state.turns.at(-1);
   return last && last.to === undefined ? last : undefined;
+}
+
+/** The goal that can be gone on with, if there is one. */
+export function openGoal({ goal }: Pick<SessionState, "goal">): SessionState["goal"] {
+  return goal?.state === "complete" || goal?.state === "cleared" ? undefined : goal;
 }
 
 /** The name of a description of an image among those of a session. */

@@ -1,6 +1,7 @@
 import type { EventBodies } from "../../core/event_schema.ts";
 import type { AgentPort } from "./agent_port.ts";
 import type { HistoryPort, MemoryPort, SkillPort } from "./knowledge_ports.ts";
+import type { GoalPort } from "./goal_port.ts";
 import type { PlanPort } from "./plan_port.ts";
 
 export type TodoItem = EventBodies["todo.update"]["items"][number];
@@ -143,4 +144,5 @@ export interface ToolServices {
   readonly history?: HistoryPort;
   readonly plans?: () => Promise<PlanPort>;
   readonly agents?: () => Promise<AgentPort>;
+  readonly goals?: () => Promise<GoalPort>;
 }

@@ -22,7 +22,7 @@ export interface ServiceOptions {
   /** Absent: the operating system is asked. */
   readonly freeSpace?: FreeSpace;
   /** The ports of the tools about skills, memory, earlier sessions, plans and other agents. */
-  readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history" | "plans" | "agents">;
+  readonly knowledge?: Pick<ToolServices, "skills" | "memory" | "history" | "plans" | "goals" | "agents">;
 }
 
 /** The services of one session, and their end: no command outlives the disposal. */

@@ -27,6 +27,6 @@ Deno.test("tests/golden/tools has no file without a tool", () => {
   assertEquals(recorded, BUILTINS.map((tool) => tool.name).sort());
 });
 
-Deno.test("ToolRegistry offers the usual tools in at most 9 KB", () => {
-  assert(JSON.stringify(new ToolRegistry(BUILTINS).schemas()).length <= 9 * 1024);
+Deno.test("ToolRegistry offers the usual tools in at most 9.5 KB", () => {
+  assert(JSON.stringify(new ToolRegistry(BUILTINS).schemas()).length <= 9.5 * 1024);
 });

@@ -205,6 +205,23 @@ const NOTICES = {
   autoPlan: () => "这个任务较复杂，先进入计划模式：批准计划之前不会有任何改动；/plan off 退出",
   planUnsaved: (directory, why) => `计划无法写入 ${directory}：${why}；会话中仍保存着它`,
   unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
+  goalComplete: (turns) => `目标已达成，共 ${turns} 轮`,
+  goalBlocked: (why) => `目标受阻，需要有人处理：${why}`,
+  goalTurns: (turns) => `目标未达成：已达到轮数上限 ${turns}`,
+  goalCost: (cost) => `目标未达成：已达到费用上限 ${cost}`,
+  goalTime: (seconds) => `目标未达成：已达到时间上限 ${seconds} 秒`,
+  goalIdle: (turns) => `目标未达成：连续 ${turns} 轮没有任何效果`,
+  goalTurnLimit: (detail) => `目标未达成：${detail}`,
+  goalPaused: () => "目标已暂停",
+  goalFailed: (detail) => `目标已暂停：${detail}`,
+  goalCleared: () => "目标已取消",
+  goalGoesOn: () => "用 /goal resume 或 reasonix run -c 继续",
+  goalNext: (turn) => `目标尚未达成：开始第 ${turn} 轮`,
+  goalWaits: (turn, seconds) => `没有新的效果：${seconds} 秒后开始第 ${turn} 轮`,
+  goalCheck: (command) => `检查未通过：${command}`,
+  goalResearch: (directory) => `研究记录在 ${directory}`,
+  goalUpgraded: (directory) => `此任务按长期研究处理（--simple 可关闭），研究记录在 ${directory}`,
+  goalReport: (file) => `研究报告：${file}`,
 } satisfies Partial<Says>;
 
 const HOOKS = {

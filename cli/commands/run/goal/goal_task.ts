@@ -1,0 +1,61 @@
+import type { Assembly, GoalRequest, TurnInput } from "../../../../src/assembly/mod.ts";
+import { ReasonixError } from "../../../../src/core/mod.ts";
+import { openGoal } from "../../../../src/session/mod.ts";
+import { readTask, type Task } from "../../../terminal/stdin.ts";
+import type { RunFlags } from "../config.ts";
+import { type GoalFlags, requireGoalFlags } from "./goal_flags.ts";
+
+/**
+ * Reads the task of a run. Whether a session has a goal to go on with without one is only known once it is
+ * open: then `assembly` is asked for.
+ */
+export class TaskReader {
+  readonly #flags: GoalFlags & Pick<RunFlags, "continue" | "resume">;
+  readonly #words: readonly string[];
+  readonly #tell: (text: string) => void;
+
+  constructor(flags: RunFlags, words: readonly string[], tell: (text: string) => void) {
+    this.#flags = flags;
+    this.#words = words;
+    this.#tell = tell;
+    requireGoalFlags(flags);
+  }
+
+  /** The task, as far as it can be read before the session is open. */
+  async ahead(): Promise<Task | undefined> {
+    const { goal, continue: latest = false, resume } = this.#flags;
+    const goesOn = goal === undefined && this.#words.length === 0 && (latest || resume !== undefined);
+    return goesOn ? undefined : await readTask(this.#words, this.#tell, { optional: goal !== undefined });
+  }
+
+  async late({ session: { state } }: Assembly): Promise<Task> {
+    return await readTask(this.#words, this.#tell, { optional: openGoal(state) !== undefined });
+  }
+}
+
+/** The first turn of the goal that the flags ask for, or the one that goes on with an open goal. */
+export async function goalInput(
+  { goal, check, research, simple }: GoalFlags,
+  { text, piped }: Task,
+  assembly: Assembly,
+): Promise<TurnInput | undefined> {
+  const request: GoalRequest | undefined = goal !== undefined || research
+    ? {
+      objective: goal ?? text,
+      ...(check ? { checks: check } : {}),
+      strategy: research ? "research" : simple ? "simple" : "auto",
+    }
+    : undefined;
+  if (request) {
+    const input = await (await assembly.goals()).begin(request);
+    return text === "" ? input : { text };
+  }
+  if (text !== "") return undefined;
+  // What comes on standard input alone is the task, with an open goal too.
+  if (piped !== undefined) return { text: piped };
+  if (openGoal(assembly.session.state)) return await (await assembly.goals()).resume();
+  throw new ReasonixError("No task given, and the session has no open goal to go on with", {
+    exit: "usage",
+    remedy: 'say what to do: reasonix run -c "fix the failing test"',
+  });
+}

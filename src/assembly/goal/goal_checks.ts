@@ -1,0 +1,83 @@
+import type { Config } from "../../config/mod.ts";
+import type { CheckResult, GoalRecord, Recorder } from "../../control/mod.ts";
+import type { EventOf } from "../../core/mod.ts";
+import type { Gate } from "../../permission/mod.ts";
+import type { Modes } from "../access/modes.ts";
+import { ownCall, type OwnCommandEnd, type OwnCommandRunner } from "../tools/own_command.ts";
+
+export interface GoalCheckParts {
+  readonly recorder: Recorder;
+  readonly gate: Gate;
+  readonly modes: Modes;
+  readonly loaded: { readonly config: Config };
+  readonly runCommand: OwnCommandRunner;
+}
+
+/** Why a command of the user's own may not run; undefined when it may. */
+export async function refusalOf(
+  command: string,
+  { gate, modes }: Pick<GoalCheckParts, "gate" | "modes">,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  modes.ownCommand = true;
+  try {
+    const decision = await gate.check(ownCall(command), signal);
+    return decision.decision === "allow" ? undefined : decision.reason ?? "refused by the permission rules";
+  } finally {
+    modes.ownCommand = false;
+  }
+}
+
+/** The commands of a goal, and what others have found out about the turn. */
+export class GoalChecks {
+  readonly #parts: GoalCheckParts;
+  /** Commands of the verification whose last run in this turn failed, with what they printed. */
+  readonly #unverified = new Map<string, string>();
+  #own = false;
+
+  constructor(parts: GoalCheckParts) {
+    this.#parts = parts;
+  }
+
+  /** A turn begins. */
+  forget(): void {
+    this.#unverified.clear();
+  }
+
+  /** Takes what the verification of the turn says. */
+  verified({ command, outcome, text = "" }: EventOf<"verification">): void {
+    if (this.#own) return;
+    if (outcome === "failed" || outcome === "timeout") this.#unverified.set(command, text);
+    else this.#unverified.delete(command);
+  }
+
+  /** Runs all checks, so that all that fails is known at once. Rejects only when the signal aborts. */
+  async run({ checks = [], turns }: GoalRecord, signal: AbortSignal): Promise<readonly CheckResult[]> {
+    const results: CheckResult[] = [];
+    for (const [command, text] of this.#unverified) results.push({ command, passed: false, text });
+    for (const command of checks) {
+      signal.throwIfAborted();
+      const { durationMs, ...end } = await this.#one(command, signal);
+      this.#own = true;
+      await this.#parts.recorder.record({
+        type: "verification",
+        round: turns + 1,
+        command,
+        outcome: end.outcome,
+        ...(end.exitCode === undefined ? {} : { exitCode: end.exitCode }),
+        text: end.text,
+        durationMs,
+      });
+      this.#own = false;
+      results.push({ command, passed: end.outcome === "passed", text: end.text });
+    }
+    return results;
+  }
+
+  async #one(line: string, signal: AbortSignal): Promise<OwnCommandEnd> {
+    const { runCommand, loaded: { config } } = this.#parts;
+    const refusal = await refusalOf(line, this.#parts, signal);
+    if (refusal !== undefined) return { outcome: "failed", text: `not run: ${refusal}`, durationMs: 0 };
+    return await runCommand({ line, timeoutSeconds: config.goal.check_timeout_seconds }, signal);
+  }
+}
