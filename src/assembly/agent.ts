@@ -106,8 +106,12 @@ export async function runInternal(
   request: InternalRequest,
 ): Promise<InternalResult> {
   if ("runInternal" in agent) return await agent.runInternal(request);
-  await using own = await createAgent(agent);
-  return await own.runInternal(request);
+  const own = await createAgent(agent);
+  try {
+    return await own.runInternal(request);
+  } finally {
+    await own[Symbol.asyncDispose]();
+  }
 }
 
 class Agent implements EmbeddedAgent {
