@@ -3,6 +3,7 @@ import { ReasonixError } from "../../src/core/mod.ts";
 import { OUTPUT_FORMATS, SHOWN_TEXTS } from "../../src/frontend/mod.ts";
 import type { RunFlags } from "../commands/run/config.ts";
 import type { CliContext } from "../terminal/process.ts";
+import { BATCH_FLAGS } from "./batch_flags.ts";
 import { argument, PERMISSION_MODES } from "./parameters.ts";
 
 export { shortForm } from "./short_form.ts";
@@ -199,6 +200,7 @@ export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     brief: "Work on it as a goal with a research record",
   },
   simple: { kind: "boolean", optional: true, withNegated: false, brief: "No research record by itself" },
+  ...BATCH_FLAGS,
   stream: { kind: "boolean", optional: true, withNegated: false, brief: "All the model writes, as it comes" },
 };
 
@@ -207,7 +209,7 @@ export const runCommand = buildCommand({
   loader: async () => (await import("../commands/run/run.ts")).run,
   parameters: {
     flags: RUN_FLAGS,
-    aliases: { c: "continue", m: "model", q: "quiet", r: "resume" },
+    aliases: { c: "continue", j: "jobs", m: "model", q: "quiet", r: "resume" },
     positional: { kind: "array", parameter: argument("What to do; - reads standard input", "task") },
   },
   docs: {

@@ -2,6 +2,7 @@
 import type { Locale } from "./locale.ts";
 
 const EN = {
+  batch: () => import("./en/cli/batch.ts"),
   chat: () => import("./en/chat.ts"),
   composer: () => import("./en/composer.ts"),
   commands: () => import("./en/commands.ts"),
@@ -31,6 +32,7 @@ type Catalogue = { readonly [A in keyof Texts]: () => Promise<{ readonly texts: 
 const CATALOGUES: Readonly<Record<Locale, Catalogue>> = {
   "en": EN,
   "zh-CN": {
+    batch: () => import("./zh_cn/cli/batch.ts"),
     chat: () => import("./zh_cn/chat.ts"),
     composer: () => import("./zh_cn/composer.ts"),
     commands: () => import("./zh_cn/commands.ts"),

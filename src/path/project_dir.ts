@@ -1,3 +1,5 @@
+import { relativeTo } from "./lexical.ts";
+
 /** Directory of everything kept for one working directory: `<home>/projects/<slug>`. */
 export function projectDir(home: string, cwd: string): string {
   return `${home.replace(/[\\/]+$/, "")}/projects/${projectSlug(cwd)}`;
@@ -21,4 +23,18 @@ function hash(text: string): string {
     value = Math.imul(value ^ byte, 0x01000193) >>> 0;
   }
   return value.toString(16).padStart(8, "0").slice(0, 6);
+}
+
+/**
+ * The directory of the work trees that agents get of their own: `<home>/worktrees/<id>/tree/<name>`. Of all
+ * that is in the Reasonix home only these belong to agents; what describes a work tree lies beside `tree`.
+ */
+export function worktreesDir(home: string): string {
+  return `${home.replace(/[\\/]+$/, "")}/worktrees`;
+}
+
+/** The identifier of the work tree that a path lies in, or undefined. Both paths are real. */
+export function worktreeIdOf(home: string, path: string): string | undefined {
+  const [id, kind, name] = relativeTo(path, worktreesDir(home))?.split("/") ?? [];
+  return id && kind === "tree" && name ? id : undefined;
 }

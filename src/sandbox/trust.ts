@@ -1,4 +1,7 @@
 import { errorMessage, ReasonixError } from "../core/mod.ts";
+import { join, relativeTo } from "../path/lexical.ts";
+import { worktreeIdOf } from "../path/project_dir.ts";
+import { realPath } from "../path/real_path.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
 import { writeFileAtomic } from "../util/atomic_write.ts";
 import { FileLock } from "../util/lock.ts";
@@ -53,6 +56,7 @@ async function sha256(data: Uint8Array<ArrayBuffer>): Promise<string> {
  * Contract: a damaged file trusts nothing; it is an error only when a decision is to be added to it.
  */
 export class TrustStore {
+  readonly #home: string;
   readonly #file: string;
   readonly #project: string;
   /** Read once: a store lives as long as one look at a project. */
@@ -60,6 +64,7 @@ export class TrustStore {
 
   /** `project` is the real path of the workspace root. */
   constructor(options: { readonly home: string; readonly project: string }) {
+    this.#home = options.home;
     this.#file = `${options.home}/trust.json`;
     this.#project = options.project;
   }
@@ -71,11 +76,17 @@ export class TrustStore {
   async inspect(items: readonly TrustItem[]): Promise<TrustReport> {
     if (items.length === 0) return { trusted: [], untrusted: [] };
     const { trusted: known } = await (this.#known ??= this.#read().catch(() => EMPTY));
+    const parent = await this.#parent();
+    const isKnown = async (item: TrustItem, project: string) => {
+      const hash = await this.#hash(item, project).catch(() => undefined);
+      return hash !== undefined && Object.hasOwn(known, hash);
+    };
     const trusted: TrustItem[] = [];
     const untrusted: TrustItem[] = [];
     for (const item of items) {
-      const hash = await this.#hash(item).catch(() => undefined);
-      (hash !== undefined && Object.hasOwn(known, hash) ? trusted : untrusted).push(item);
+      const isTrusted = await isKnown(item, this.#project) ||
+        (parent !== undefined && await isKnown(item, parent));
+      (isTrusted ? trusted : untrusted).push(item);
     }
     return { trusted, untrusted };
   }
@@ -103,10 +114,21 @@ export class TrustStore {
     return Object.values(trusted).filter((record) => record.project === this.#project);
   }
 
-  async #hash(item: TrustItem): Promise<string> {
+  /** The project that this one is a work tree of: what is trusted there is trusted here, too. */
+  async #parent(): Promise<string | undefined> {
+    const home = realPath(this.#home);
+    if (worktreeIdOf(home, this.#project) === undefined) return undefined;
+    return (await import("../worktree/mod.ts")).parentOfWorktree(home, this.#project);
+  }
+
+  async #hash(item: TrustItem, project = this.#project): Promise<string> {
     const files: [string, string][] = [];
-    for (const path of item.files ?? []) files.push([path, await sha256(await Deno.readFile(path))]);
-    const text = canonicalJson([this.#project, item.kind, item.name, item.definition, files]);
+    for (const path of item.files ?? []) {
+      const below = relativeTo(path, this.#project);
+      const named = below === undefined ? path : join(project, below);
+      files.push([named, await sha256(await Deno.readFile(path))]);
+    }
+    const text = canonicalJson([project, item.kind, item.name, item.definition, files]);
     return await sha256(new TextEncoder().encode(text));
   }
 

@@ -9,6 +9,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   i18n: 1,
   rule: 1,
   view: 1,
+  worktree: 1,
   config: 1.5,
   provider: 2,
   tool: 2,

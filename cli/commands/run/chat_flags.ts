@@ -1,5 +1,5 @@
 import type { ApprovalMode } from "../../../src/permission/mod.ts";
-import type { RunFlags } from "./config.ts";
+import type { BatchFlags, RunFlags } from "./config.ts";
 
 /** Flags of a run that mean nothing in a chat, or have another name there. */
 type RunOnly =
@@ -8,6 +8,7 @@ type RunOnly =
   | "maxGoalTurns"
   | "research"
   | "simple"
+  | keyof BatchFlags
   | "inputFormat"
   | "includePartialMessages"
   | "jsonSchema"

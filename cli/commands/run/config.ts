@@ -23,8 +23,20 @@ import type { GoalFlags } from "./goal/goal_flags.ts";
 import { CLAUDE_MODES, type ClaudeMode, isClaudeMode, toolsLeftOut } from "./claude_names.ts";
 import { realDirectory } from "../../terminal/working_directory.ts";
 
+/** Flags of `reasonix run` for many tasks. */
+export interface BatchFlags {
+  /** File of tasks, each for a run of its own. */
+  readonly tasks?: string;
+  readonly jobs?: number;
+  /** Each task of the file gets a git work tree. */
+  readonly worktree?: boolean;
+  readonly results?: string;
+  /** Tasks of the file that were finished before are done once more. */
+  readonly fresh?: boolean;
+}
+
 /** Flags of `reasonix run`; some are other names of others, as Claude Code has them. */
-export interface RunFlags extends Omit<RunOptions, "permissionMode" | "approvalMode">, GoalFlags {
+export interface RunFlags extends Omit<RunOptions, "permissionMode" | "approvalMode">, GoalFlags, BatchFlags {
   readonly permissionMode?: PermissionMode | ClaudeMode;
   readonly inputFormat?: "text" | "stream-json";
   /** The one that asks: `stdio` is the SDK at the other end of the line. */
@@ -64,6 +76,18 @@ export interface RunFlags extends Omit<RunOptions, "permissionMode" | "approvalM
   readonly output?: (typeof SHOWN_TEXTS)[number];
   /** The provider's last reply in place of the answer. */
   readonly raw?: boolean;
+}
+
+/** Throws for flags that mean nothing without `--tasks`. */
+export function requireTasks(flags: RunFlags): void {
+  const [alone] = (["jobs", "worktree", "results", "fresh"] as const).filter((name) =>
+    flags[name] !== undefined
+  );
+  if (alone === undefined) return;
+  throw new ReasonixError(`Cannot use --${alone} for one task`, {
+    exit: "usage",
+    remedy: "give a file of tasks with --tasks FILE, or leave it out",
+  });
 }
 
 /** What the flags ask of a run beside its configuration, which `tools` is a part of. */

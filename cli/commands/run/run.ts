@@ -7,7 +7,7 @@ import type { CliContext } from "../../terminal/process.ts";
 import { onSignals } from "../../terminal/signals.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { AgentMode } from "./agent_mode/agent_mode.ts";
-import { answerSchemaOf, loadUnattendedConfig, type RunFlags, runOptions } from "./config.ts";
+import { answerSchemaOf, loadUnattendedConfig, requireTasks, type RunFlags, runOptions } from "./config.ts";
 import { goalInput, TaskReader } from "./goal/goal_task.ts";
 import { carryOutLine, commandNames } from "./line.ts";
 import { Metrics } from "./metrics.ts";
@@ -24,6 +24,11 @@ import {
 
 /** `reasonix run`: one task, one turn, one result. */
 export async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
+  if (flags.tasks !== undefined) {
+    const { runBatch } = await import("./batch/batch.ts");
+    return await runBatch(this, flags, words);
+  }
+  requireTasks(flags);
   const stop = new AbortController();
   const removeListeners = onSignals({
     stop: (reason) => stop.abort(reason),

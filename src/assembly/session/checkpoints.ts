@@ -1,4 +1,6 @@
 import { type Recorder, TurnCheckpoints } from "../../control/mod.ts";
+import { realPath } from "../../path/real_path.ts";
+import { worktreeIdOf } from "../../path/project_dir.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
@@ -26,12 +28,13 @@ export function createCheckpointer(
   const hides = [paths.home, ...forbidden, ...options.forbidRead ?? []].some((area) =>
     meets(area, paths.cwd)
   );
-  const home = `${paths.home}/`;
+  const own = worktreeIdOf(realPath(paths.home), paths.cwd) !== undefined;
+  const ofHome = (path: string) => !own && `${path}/`.startsWith(`${paths.home}/`);
   return new TurnCheckpoints({
     recorder,
     dir: session.paths.dir,
     root: paths.cwd,
-    ...(hides ? { skip: (path) => `${path}/`.startsWith(home) || workspace.forbids(path) } : {}),
+    ...(hides ? { skip: (path) => ofHome(path) || workspace.forbids(path) } : {}),
     ...(meanwhile ? { concurrentWarmup: meanwhile } : {}),
     toolNamed: (name) => registry?.get(name),
     resolve: (path) => workspace.write(path),

@@ -33,6 +33,7 @@ import { localServerPart, type LocalServerReport } from "./local_servers.ts";
 import { hasManagedServer, managedServerPart } from "./managed_server.ts";
 import { serverPart, type ServerReport } from "./mcp_servers.ts";
 import { needlessPermissions, type Permissions, readPermissions } from "./permissions.ts";
+import { reapWorktrees } from "../../worktree/mod.ts";
 import { VERSION } from "../../util/version.ts";
 
 /** The findings of `doctor`; safe to attach to an issue. */
@@ -68,6 +69,8 @@ export interface Report {
     /** Those that would stand in `--permission-mode danger-full-access`. */
     readonly fullAccess?: readonly string[];
   };
+  /** Work trees of agents: what is used, what waits for its batch, what was left behind and is gone now. */
+  readonly worktrees: Readonly<Record<"inUse" | "waiting" | "removed" | "failed", readonly string[]>>;
   readonly sessions: { readonly count: number; readonly bytes: number; readonly homeBytes: number };
   readonly problems: readonly string[];
 }
@@ -104,12 +107,28 @@ export async function diagnose(
     sandbox: usable
       ? await sandboxPart({ paths, loaded: usable, texts, locale }, problems)
       : { summary: texts.notExamined, rejected: [] },
+    worktrees: await worktreePart(paths.home, texts, problems),
     sessions: {
       count: sessions.length,
       bytes: sessions.reduce((sum, session) => sum + session.bytes, 0),
       homeBytes: folderBytes(paths.home),
     },
     problems,
+  };
+}
+
+async function worktreePart(
+  home: string,
+  texts: Texts["doctor"],
+  problems: string[],
+): Promise<Report["worktrees"]> {
+  const { inUse, waiting, removed, failed } = await reapWorktrees(home);
+  problems.push(...failed.map(({ id, reason }) => texts.worktreeStays(id, reason)));
+  return {
+    inUse: inUse.map(({ tree }) => tree),
+    waiting: waiting.map(({ tree }) => tree),
+    removed,
+    failed: failed.map(({ id }) => id),
   };
 }
 

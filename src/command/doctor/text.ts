@@ -8,8 +8,18 @@ import type { Report } from "./report.ts";
 /** The report for people. */
 export async function reportText(report: Report, texts: Texts["doctor"]): Promise<string> {
   const { ruleLine } = await loadRuleRows();
-  const { versions, permissions, paths, config, rules, providers, localServers, servers, sandbox, sessions } =
-    report;
+  const {
+    versions,
+    permissions,
+    paths,
+    config,
+    rules,
+    providers,
+    localServers,
+    servers,
+    sandbox,
+    sessions,
+  } = report;
   const section = (title: string, rows: readonly string[]) =>
     `${title}\n${rows.map((row) => `  ${terminalSafe(row)}\n`).join("")}`;
   return [
@@ -44,12 +54,8 @@ export async function reportText(report: Report, texts: Texts["doctor"]): Promis
         `${name}  ${state}${place === undefined ? "" : `  (${place})`}`
       ),
     )]),
-    section(texts.sandbox, [
-      sandbox.summary,
-      ...sandbox.rejected.map((row) => `${row.backend}: ${row.reason}`),
-      ...listed(texts.withoutJail, sandbox.standing),
-      ...listed(texts.withFullAccess, sandbox.fullAccess),
-    ]),
+    section(texts.sandbox, sandboxRows(sandbox, texts)),
+    ...worktreeRows(report, texts).map((rows) => section(texts.worktrees, rows)),
     section(texts.sessions, [
       texts.sessionCount(sessions.count, size(sessions.bytes, texts), size(sessions.homeBytes, texts)),
     ]),
@@ -57,6 +63,28 @@ export async function reportText(report: Report, texts: Texts["doctor"]): Promis
       ? `${texts.noProblems}\n`
       : section(texts.problems, report.problems.map((text) => `✗ ${text}`)),
   ].join("\n");
+}
+
+function sandboxRows(sandbox: Report["sandbox"], texts: Texts["doctor"]): string[] {
+  return [
+    sandbox.summary,
+    ...sandbox.rejected.map((row) => `${row.backend}: ${row.reason}`),
+    ...listed(texts.withoutJail, sandbox.standing),
+    ...listed(texts.withFullAccess, sandbox.fullAccess),
+  ];
+}
+
+/** The rows of a section, or no section. */
+function worktreeRows(
+  { worktrees: { inUse, waiting, removed } }: Report,
+  texts: Texts["doctor"],
+): string[][] {
+  const rows = [
+    ...inUse.map((tree) => texts.worktreeUsed(tree)),
+    ...waiting.map((tree) => texts.worktreeWaits(tree)),
+    ...(removed.length > 0 ? [texts.worktreesRemoved(removed.length)] : []),
+  ];
+  return rows.length === 0 ? [] : [rows];
 }
 
 function size(bytes: number, texts: Texts["doctor"]): string {

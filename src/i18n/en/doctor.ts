@@ -70,6 +70,12 @@ export const texts = {
   noBubblewrap: "bubblewrap is not installed, so commands cannot be confined: " +
     "apt install bubblewrap (or the package of that name in your distribution)",
 
+  worktrees: "Work trees of agents",
+  worktreeUsed: (tree: string) => `${tree}  in use`,
+  worktreeWaits: (tree: string) => `${tree}  waits for the next run of its tasks`,
+  worktreesRemoved: (count: number) => `${count} left behind and removed now`,
+  worktreeStays: (id: string, why: string) => `the work tree ${id} was left behind and stays: ${why}`,
+
   sessions: "Sessions",
   sessionCount: (count: number, size: string, homeSize: string) =>
     `${count} of this folder, ${size}; ${homeSize} in the home`,

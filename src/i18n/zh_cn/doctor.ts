@@ -66,6 +66,12 @@ export const texts: typeof en = {
   withFullAccess: "使用 --permission-mode danger-full-access 时有效：",
   noBubblewrap: "没有安装 bubblewrap，无法隔离命令：apt install bubblewrap（或你的发行版中的同名软件包）",
 
+  worktrees: "代理的工作树",
+  worktreeUsed: (tree) => `${tree}  使用中`,
+  worktreeWaits: (tree) => `${tree}  等待其任务的下一次运行`,
+  worktreesRemoved: (count) => `${count} 个遗留的工作树，现已删除`,
+  worktreeStays: (id, why) => `遗留的工作树 ${id} 无法删除：${why}`,
+
   sessions: "会话",
   sessionCount: (count, size, homeSize) => `此目录有 ${count} 个，共 ${size}；主目录共 ${homeSize}`,
   bytes: (count) => `${count} 字节`,

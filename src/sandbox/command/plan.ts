@@ -3,6 +3,8 @@ import { contains } from "../../path/contains.ts";
 import { planCaches } from "./mounts/caches.ts";
 import { gitPaths } from "./mounts/git.ts";
 import { isSystemDirectory, protectedCandidates, type ProtectedScope } from "../../path/protected.ts";
+import { realPath } from "../../path/real_path.ts";
+import { worktreeIdOf } from "../../path/project_dir.ts";
 import { HOME_SECRETS } from "../guarded.ts";
 import { existingMounts } from "./mount_path.ts";
 import { neededBelowTemporary } from "./mounts/temporary.ts";
@@ -149,6 +151,15 @@ function programs(scope: JailScope, searchPath: readonly string[]): MountPath[] 
 }
 
 /**
+ * The Reasonix home, unless this run's own work tree lies in it and nothing else makes it writable: not every
+ * backend can open a directory in one that is protected.
+ */
+function protectedHome({ roots, home }: JailScope): string[] {
+  const own = roots.some((root) => worktreeIdOf(realPath(home), root) !== undefined);
+  return own && !roots.some((root) => contains(root, home)) ? [] : [home];
+}
+
+/**
  * Leaves out what is gone by now; what may not be looked at (a worker may not look at what is hidden) is
  * believed to be there.
  */
@@ -212,7 +223,11 @@ export function currentPlan(fixed: FixedPlan, denied: DeniedMounts = NOTHING_DEN
       ...existingMounts([...readable, ...scope.shown ?? []]),
       ...stillThere(fixed.needed).filter(({ path }) => !roots.some((root) => contains(root, path))),
     ],
-    protectedPaths: [...existingMounts([...candidates, scope.home]), ...fixed.programs, ...denied.write],
+    protectedPaths: [
+      ...existingMounts([...candidates, ...protectedHome(scope)]),
+      ...fixed.programs,
+      ...denied.write,
+    ],
     replaced: fixed.replaced,
     mustNotAppear: paths.flatMap((git) => git.redirects).filter((path) => !fixed.redirects.includes(path)),
     hidden: [...hidden, ...withoutHidden(hidden, denied.read, scope.roots)],

@@ -5,6 +5,7 @@ import { deniedTest } from "./denied_globs.ts";
 import { HOME_CONFIG, HOME_SECRETS, kernelReason } from "../guarded.ts";
 import { absolutePath, join, normalize, type PathBase, requireFilePath } from "../../path/lexical.ts";
 import { realPath } from "../../path/real_path.ts";
+import { worktreeIdOf } from "../../path/project_dir.ts";
 import { holdsInode, verifyOpenFile } from "./verify_open_file.ts";
 
 /** Which files tools may touch. Plain data, so that it can be handed to a worker. */
@@ -158,6 +159,12 @@ export class Workspace {
     });
   }
 
+  /** In a work tree that was made for this run, though it lies in the Reasonix home. */
+  #inOwnWorktree(real: string): boolean {
+    const { roots, home } = this.#areas;
+    return roots.some((root) => worktreeIdOf(home, root) !== undefined && contains(root, real));
+  }
+
   #absolute(path: string): string {
     requireFilePath(path);
     return absolutePath(path, this.#base);
@@ -192,6 +199,7 @@ export class Workspace {
     if (this.#tmp !== undefined && contains(this.#tmp, real)) return;
     if (contains(this.#fold(home), this.#fold(real))) {
       if (this.#fold(real) === this.#fold(join(home, HOME_CONFIG))) return;
+      if (this.#inOwnWorktree(real)) return;
       throw refusal(`Cannot write ${shown(path, real)}: it belongs to the state of Reasonix`, {
         remedy: `of that directory only ${HOME_CONFIG} may be written`,
       });

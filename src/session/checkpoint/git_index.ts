@@ -1,5 +1,4 @@
-import { findProgram } from "../../util/find_program.ts";
-import { readEnv } from "../../path/read_env.ts";
+import { findGit, gitEnvironment } from "../../util/process/git_program.ts";
 import { readSmallText } from "../../path/probe.ts";
 
 /** A file as git last saw it. */
@@ -84,29 +83,19 @@ function convertsContent(root: string): boolean {
   return (readSmallText(`${root}/.git/info/attributes`) ?? "") !== "";
 }
 
-/** Returns where git finds the user's settings, which say which repositories are safe. */
-function ownSettings(): Record<string, string> {
-  const names = ["HOME", "XDG_CONFIG_HOME", "PATH", "USERPROFILE", "SYSTEMROOT"];
-  return Object.fromEntries(names.flatMap((name) => {
-    const value = readEnv(name);
-    return value === undefined ? [] : [[name, value]];
-  }));
-}
-
 /**
  * Content of a blob of the repository, or undefined when it has none with that id. Changes nothing in the
  * repository.
  */
 export async function readGitBlob(root: string, id: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
-  // Not one that came with the repository, or that a command of the agent has put there.
-  const git = findProgram("git", Deno.env.get("PATH") ?? "", [root]);
+  const git = findGit(root);
   if (git === undefined) return undefined;
   try {
     const { success, stdout } = await new Deno.Command(git, {
       // Older versions would fetch a missing blob, by a program that the repository names.
       args: ["-C", root, "--no-optional-locks", "-c", "protocol.allow=never", "cat-file", "blob", id],
       clearEnv: true,
-      env: { ...ownSettings(), GIT_OPTIONAL_LOCKS: "0", GIT_TERMINAL_PROMPT: "0", GIT_NO_LAZY_FETCH: "1" },
+      env: gitEnvironment(),
       stdin: "null",
       stdout: "piped",
       stderr: "null",

@@ -1,0 +1,220 @@
+import { errorMessage, ReasonixError } from "../core/mod.ts";
+import { contains } from "../path/contains.ts";
+import { isDirectory, readSmallText } from "../path/probe.ts";
+import { realPath } from "../path/real_path.ts";
+import { worktreesDir } from "../path/project_dir.ts";
+import { FileLock } from "../util/lock.ts";
+import { copyFiles, copyIndex } from "./carry_over.ts";
+import { firstLine, Git } from "./git_commands.ts";
+import { isOwnerAlive, readRecord, saveRecord, worktreeDir, type WorktreeRecord } from "./owner.ts";
+import { reap, removeTree } from "./reap.ts";
+import { listFiles, openRepository, type Repository } from "./repository.ts";
+import { Snapshot, type WorktreePatch } from "./snapshot.ts";
+
+export interface WorktreeOptions {
+  /** The directory whose repository gets another work tree. */
+  readonly cwd: string;
+  /** Reasonix home. */
+  readonly home: string;
+  /** Names the work tree among all: letters, digits, `.`, `_` and `-`. */
+  readonly id: string;
+  /** Days that it waits for somebody to go on with it when its process has ended; absent: none. */
+  readonly keepDays?: number;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * A git work tree of its own for an agent: the commit that its parent has checked out, with the uncommitted
+ * changes of tracked files, the untracked files and the index. Its `HEAD` is detached; no branch is made.
+ */
+export class Worktree implements AsyncDisposable {
+  readonly record: WorktreeRecord;
+  /** The directory that stands for the parent's. */
+  readonly cwd: string;
+  readonly #home: string;
+  readonly #snapshot: Snapshot;
+
+  constructor(home: string, record: WorktreeRecord, snapshot: Snapshot) {
+    this.#home = home;
+    this.record = record;
+    this.cwd = record.prefix === "" ? record.tree : `${record.tree}/${record.prefix}`;
+    this.#snapshot = snapshot;
+  }
+
+  /** The patch that leads from its beginning to what it is now, commits made in it included. */
+  async diff(signal?: AbortSignal): Promise<WorktreePatch> {
+    return await this.#snapshot.diff(signal);
+  }
+
+  /** Says why a patch does not apply to the parent's files as they are now; undefined when it does. */
+  async problemOf({ file }: Pick<WorktreePatch, "file">): Promise<string | undefined> {
+    return await this.#snapshot.problemOf(file, this.record.top);
+  }
+
+  /** Changes the parent's files, all that the patch names or none. Throws a ReasonixError when it cannot. */
+  async applyToParent({ file }: Pick<WorktreePatch, "file">): Promise<void> {
+    const problem = await this.#snapshot.apply(file, this.record.top);
+    if (problem === undefined) return;
+    throw new ReasonixError(`Cannot apply the changes to ${this.record.top}: ${problem}`, {
+      remedy: `nothing was changed; the patch is ${file}`,
+    });
+  }
+
+  /** Removes everything of it: the tree, the patch, and what the repository knows of it. */
+  async remove(): Promise<void> {
+    await removeTree(this.#home, this.record);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.remove();
+  }
+}
+
+/**
+ * Makes a work tree below the Reasonix home, after removing those that others left behind. Throws a
+ * ReasonixError that says why it could not; nothing is left of it then.
+ */
+export async function createWorktree(options: WorktreeOptions, signal?: AbortSignal): Promise<Worktree> {
+  const { id } = options;
+  if (!/^[A-Za-z0-9][\w.-]{0,120}$/.test(id)) throw new TypeError(`Cannot name a work tree "${id}"`);
+  const home = realPath(options.home);
+  const cwd = realPath(options.cwd);
+  const git = Git.find(cwd);
+  const repository = await openRepository(git, cwd, signal);
+  if (contains(repository.top, home)) {
+    throw new ReasonixError(`Cannot make a work tree of ${repository.top}: the Reasonix home lies in it`, {
+      remedy: "set REASONIX_HOME to a directory outside of the repository",
+    });
+  }
+  await reap(home);
+  const record = await claim(home, { id, parent: cwd, ...placeOf(home, id, repository) }, options.keepDays);
+  try {
+    return await fill(git, { home, record, repository, signal });
+  } catch (error) {
+    await removeTree(home, record).catch(() => {});
+    throw error;
+  }
+}
+
+function placeOf(home: string, id: string, { top, prefix, common }: Repository) {
+  const name = top.slice(top.lastIndexOf("/") + 1) || "root";
+  return { top, prefix, common, tree: `${worktreeDir(home, id)}/tree/${name}` };
+}
+
+/** Takes the directory. One of a process that has ended, and that nobody goes on with, makes way. */
+async function claim(
+  home: string,
+  facts: Pick<WorktreeRecord, "id" | "parent" | "top" | "prefix" | "common" | "tree">,
+  keepDays: number | undefined,
+): Promise<WorktreeRecord> {
+  using _lock = await lockWorktrees(home);
+  const present = readRecord(home, facts.id);
+  if (present && isOwnerAlive(present)) {
+    throw new ReasonixError(`Cannot make the work tree ${facts.id}: process ${present.pid} works in it`, {
+      remedy: "wait for it to end, or end it",
+    });
+  }
+  if (present) await removeTree(home, present);
+  try {
+    await Deno.mkdir(worktreeDir(home, facts.id), { recursive: true, mode: 0o700 });
+    return await saveRecord(home, { ...facts, ...keptFor(keepDays) });
+  } catch (error) {
+    throw new ReasonixError(
+      `Cannot make a work tree in ${worktreesDir(home)}: ${errorMessage(error)}`,
+      { remedy: "make the Reasonix home writable and make room there", cause: error },
+    );
+  }
+}
+
+function keptFor(days: number | undefined): Pick<WorktreeRecord, "keepUntil"> {
+  return days === undefined ? {} : { keepUntil: new Date(Date.now() + days * DAY_MS).toISOString() };
+}
+
+async function lockWorktrees(home: string): Promise<FileLock> {
+  await Deno.mkdir(worktreesDir(home), { recursive: true, mode: 0o700 });
+  return await FileLock.acquire(`${worktreesDir(home)}/.lock`);
+}
+
+interface Filling {
+  readonly home: string;
+  readonly record: WorktreeRecord;
+  readonly repository: Repository;
+  readonly signal?: AbortSignal | undefined;
+}
+
+async function fill(git: Git, { home, record, repository, signal }: Filling): Promise<Worktree> {
+  const { top, head } = repository;
+  const { tree, prefix } = record;
+  await addTree(git, home, { top, tree, head, signal });
+  const { present } = await listFiles(git, top, { signal });
+  const copied = await copyFiles(present, { from: top, to: tree, signal });
+  if (prefix !== "") await Deno.mkdir(`${tree}/${prefix}`, { recursive: true });
+  await copyIndex(git, repository, { tree, signal });
+  const snapshot = new Snapshot(git, snapshotDir(home, record.id), tree);
+  await snapshot.take(copied, repository, signal);
+  return new Worktree(home, record, snapshot);
+}
+
+/** Times that git is asked to make a work tree. */
+const ATTEMPTS = 10;
+const PAUSE_MS = 50;
+
+/**
+ * Git stumbles over the half-written entry of another work tree, which may be one of a process that was
+ * killed: one at a time, and once more after a moment.
+ */
+async function addTree(
+  git: Git,
+  home: string,
+  { top, tree, head, signal }: Pick<Repository, "top" | "head"> & Pick<Filling, "signal"> & {
+    readonly tree: string;
+  },
+): Promise<void> {
+  const adding = ["worktree", "add", "--quiet", "--detach", "--no-checkout", tree, head];
+  for (let attempt = 1;; attempt++) {
+    using _lock = await lockWorktrees(home);
+    const { code, errors } = await git.run(adding, { cwd: top, signal });
+    if (code === 0) return;
+    if (attempt >= ATTEMPTS || !/failed to read|unable to read/.test(errors)) {
+      throw new ReasonixError(`Cannot make a work tree of ${top}: ${firstLine(errors)}`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+  }
+}
+
+function snapshotDir(home: string, id: string): string {
+  return `${worktreeDir(home, id)}/beginning.git`;
+}
+
+/**
+ * Goes on with a work tree whose process has ended; undefined when there is none any more, or none that is
+ * whole. Throws a ReasonixError when its process still runs.
+ */
+export async function adoptWorktree(
+  { home: given, id, keepDays }: Omit<WorktreeOptions, "cwd">,
+): Promise<Worktree | undefined> {
+  const home = realPath(given);
+  using _lock = await lockWorktrees(home);
+  const record = readRecord(home, id);
+  if (!record) return undefined;
+  if (isOwnerAlive(record) && record.pid !== Deno.pid) {
+    throw new ReasonixError(`Cannot go on with the work tree ${id}: process ${record.pid} works in it`, {
+      remedy: "wait for it to end, or end it",
+    });
+  }
+  const whole = readSmallText(`${snapshotDir(home, id)}/base-tree`) !== undefined && isDirectory(record.tree);
+  if (!whole) {
+    await removeTree(home, record);
+    return undefined;
+  }
+  const { keepUntil: _old, ...rest } = record;
+  const owned = await saveRecord(home, { ...rest, ...keptFor(keepDays) });
+  const snapshot = new Snapshot(Git.find(record.tree), snapshotDir(home, id), record.tree);
+  return new Worktree(home, owned, snapshot);
+}
+
+/** Throws a ReasonixError that says why no work tree can be made of a directory, if none can. */
+export async function requireRepository(cwd: string): Promise<void> {
+  await openRepository(Git.find(cwd), realPath(cwd));
+}
