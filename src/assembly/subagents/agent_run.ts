@@ -37,6 +37,8 @@ export interface AgentRunParts {
   readonly overspent: () => boolean;
   /** What the model should know beside the answer. */
   readonly notes: readonly string[];
+  /** Called when it has ended; what else the model should know. */
+  readonly end?: (signal: AbortSignal) => Promise<readonly string[]>;
 }
 
 /** One task that an agent works on: its events, what it has spent, and its report. */
@@ -54,6 +56,7 @@ export class AgentRun {
   #problem: string | undefined;
   #end: AgentReport | undefined;
   #seen = false;
+  #brought: readonly string[] = [];
 
   /** Begins to work. */
   constructor(parts: AgentRunParts) {
@@ -123,6 +126,7 @@ export class AgentRun {
       this.#problem = problemOf(error);
     }
     await child[Symbol.asyncDispose]().catch((error) => this.#problem ??= errorMessage(error));
+    this.#brought = await this.#parts.end?.(this.#stop.signal) ?? [];
     this.#end = this.#report(this.#state());
     if (release) this.#recordEnd(this.#end);
     release?.();
@@ -221,7 +225,7 @@ export class AgentRun {
       steps: outcome?.steps ?? this.#calls,
       ...(cost ? { cost } : {}),
       durationMs: outcome?.durationMs ?? Math.round(performance.now() - this.#started),
-      notes,
+      notes: [...notes, ...this.#brought],
     };
   }
 }

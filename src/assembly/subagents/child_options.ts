@@ -25,6 +25,8 @@ export interface ChildTask {
   readonly provider?: Provider;
   /** File of the session that goes on. */
   readonly file?: string;
+  /** Works in a git work tree of its own. */
+  readonly isolated?: boolean;
   /** Works somewhere else than the run. */
   readonly paths?: RunPaths;
   /** Agents ask one after the other. */
@@ -33,9 +35,23 @@ export interface ChildTask {
   readonly maxCost?: number;
 }
 
-/** Tools with which the run itself goes on: an agent has no plan to propose. */
-const OWN_TOOLS: ReadonlySet<string> = new Set(["exit_plan_mode", "complete_step", "submit"]);
+/** Tools with which the run itself goes on: an agent has no plan and no goal. */
+const OWN_TOOLS: ReadonlySet<string> = new Set([
+  "exit_plan_mode",
+  "complete_step",
+  "update_goal",
+  "submit",
+]);
 const TASK_TOOLS: ReadonlySet<string> = new Set(["task", "read_only_task", "task_output", "task_stop"]);
+
+/** What holds for an agent as it does for the run; the rest is about the user's own session. */
+const INHERITED = ["approvalMode", "onAsk", "trustProject", "ignoreUntrusted", "gate", "hooks"] as const;
+
+function inherited(options: AssemblyOptions): Pick<AssemblyOptions, typeof INHERITED[number]> {
+  return Object.fromEntries(
+    INHERITED.flatMap((name) => options[name] === undefined ? [] : [[name, options[name]]]),
+  );
+}
 
 /** Options of the run that an agent works in: the walls and rules of the one it works for, and no more. */
 export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
@@ -46,12 +62,12 @@ export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
   const { reference } = agentModel(options.loaded, agent);
   const offered = offeredTools(run, task, depth);
   const adapted = adaptedTools(inputs);
-  const { continue: _c, resume: _r, copy: _k, record: _f, answerForm: _a, ...rest } = options;
-  const { planReviewer: _p, approver: _o, asker: _q, amended: _m, ...alone } = rest;
-  const { steps: _s, onReply: _n, effort, permissionMode, ...kept } = alone;
+  const { effort, permissionMode } = options;
   const own = options.gate && readOnly ? { gate: readingOnly(options.gate) } : {};
   return {
-    ...kept,
+    ...inherited(options),
+    // Its answer is what its own agents have found out, too.
+    waitForAgents: true,
     ...(task.unattended
       ? { onAsk: options.onAsk ?? "deny" as const }
       : askedBy(agent.name, id, { ...options, turns: task.questions })),
@@ -59,7 +75,7 @@ export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
     ...(reference === undefined && effort !== undefined ? { effort } : {}),
     ...(task.provider ? { provider: task.provider } : modelOf(run, reference)),
     paths: task.paths ?? options.paths,
-    loaded: { ...options.loaded, config: childConfig(options.loaded, task, { reference, offered }) },
+    loaded: childLoaded(options.loaded, task, { reference, offered }),
     sessionId: id,
     inMemory: false,
     tools: offered.own,
@@ -129,6 +145,17 @@ function names(entry: string, tool: string): boolean {
   return entry === tool || (entry.startsWith("mcp__") && tool.startsWith(`${entry.replace(/__\*?$/, "")}__`));
 }
 
+/** The settings of the run for an agent: elsewhere its workspace is the directory it works in. */
+function childLoaded(
+  loaded: LoadedConfig,
+  task: ChildTask,
+  chosen: { readonly reference: string | undefined; readonly offered: Offered },
+): LoadedConfig {
+  const config = childConfig(loaded, task, chosen);
+  if (!task.paths) return { ...loaded, config };
+  return { ...loaded, config: { ...config, sandbox: { ...config.sandbox, workspace_root: "" } } };
+}
+
 function childConfig(
   { config }: LoadedConfig,
   { agent, maxCost }: ChildTask,
@@ -161,12 +188,15 @@ function childConfig(
 }
 
 /** The part of the system prompt that tells an agent what it is. */
-function addendum({ agent, readOnly }: ChildTask): string {
+function addendum({ agent, readOnly, paths }: ChildTask): string {
   const lines = [
     `You are the agent "${agent.name}". Another agent gave you the task and reads nothing but your last message: ` +
     "work on the task by yourself to its end, then answer with what was asked for, complete and without " +
     "greetings.",
     ...(readOnly ? ["You change nothing: only tools and commands that read run."] : []),
+    ...(paths
+      ? ["You work in a copy of the repository: your changes are brought back when you are done."]
+      : []),
     ...(agent.prompt === "" ? [] : [agent.prompt]),
   ];
   return `# Your part\n\n${lines.join("\n\n")}`;

@@ -176,7 +176,9 @@ class AgentDesk implements RunAgents {
     const agent = await agentNamed(task.agent, inputs);
     if (typeof agent === "string") return agent;
     const readOnly = task.readOnly || agent.readOnly;
-    const plain = { agent, readOnly, questions: this.#questions };
+    // What only reads has no changes to keep apart.
+    const isolated = !readOnly && (task.isolation ?? agent.isolation) === "worktree";
+    const plain = { agent, readOnly, isolated, questions: this.#questions };
     if (task.resume === undefined) return { id: newSessionId(new Date()), ...plain };
     const earlier = this.#earlier(task.resume, agent);
     return typeof earlier === "string" ? earlier : { ...plain, ...earlier };

@@ -5,15 +5,19 @@ import type { JoinedRun } from "../joined_run.ts";
 import type { AgentRunParts } from "./agent_run.ts";
 import { agentModel } from "./child_model.ts";
 import { childOptions, type ChildTask } from "./child_options.ts";
+import type { Isolation } from "./isolation.ts";
 
 /** A run for an agent that can begin. */
-type OpenedChild = Pick<AgentRunParts, "child" | "notes" | "input">;
+type OpenedChild = Pick<AgentRunParts, "child" | "notes" | "input" | "end">;
 
 /** Puts together the run in which an agent works on a task; a string says, for the model, why not. */
 export async function openChild(run: JoinedRun, task: ChildTask): Promise<OpenedChild | string> {
   const { assembly, assemble, options } = run;
+  let isolation: Isolation | undefined;
   try {
-    const child = await assemble(childOptions(run, task));
+    if (task.isolated) isolation = await (await import("./isolation.ts")).isolate(run, task.agent, task.id);
+    const elsewhere = isolation ? { paths: isolation.paths } : {};
+    const child = await assemble(childOptions(run, { ...task, ...elsewhere }));
     const skill = await instructionsOf(task, child);
     const { fellBack } = agentModel(options.loaded, task.agent);
     if (fellBack !== undefined) {
@@ -23,9 +27,11 @@ export async function openChild(run: JoinedRun, task: ChildTask): Promise<Opened
     return {
       child,
       notes: fellBack === undefined ? [] : [fellBack],
+      ...(isolation ? { end: isolation.end } : {}),
       ...(skill === undefined ? {} : { input: { references: [skill] } }),
     };
   } catch (error) {
+    await isolation?.end(AbortSignal.abort());
     return problemOf(error);
   }
 }
