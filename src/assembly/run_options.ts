@@ -57,6 +57,8 @@ export interface ParentRun {
   readonly file?: string;
   /** How many agents are above this one: 1 for an agent of the user's own session. */
   readonly depth: number;
+  /** What the user added to the system prompt of their own session. */
+  readonly appended: string | undefined;
   readonly gate: Gate & Partial<PermissionGate>;
   readonly guard: ProcessGuard | undefined;
   /** Changes files for it; absent where it may write somewhere else. */

@@ -1,4 +1,4 @@
-/** An agent in a git work tree of its own: what it changes comes back as a patch, and nothing is left behind. */
+/** An agent in a git work tree of its own: its changes come back as a patch, and nothing is left behind. */
 import { agentOf, type AgentScripts, startAgentServer } from "../support/agents_stage.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";

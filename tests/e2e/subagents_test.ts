@@ -257,3 +257,31 @@ Deno.test("stream-json tells of agents as tasks", async () => {
   ]);
   assertEquals(new Set(told.map(({ task_id, tool_use_id }) => `${task_id} ${tool_use_id}`)).size, 1);
 });
+
+Deno.test("with max_depth = 2 an agent calls another one, and waits for it in the background", async () => {
+  await using server = startAgentServer({
+    main: [{ calls: [{ name: "task", args: { prompt: "outer-job" } }] }, { text: "ok" }],
+    "outer-job": [
+      { calls: [{ name: "task", args: { agent: "explore", prompt: "inner-job", background: true } }] },
+      { text: "meanwhile" },
+      { text: "the outer answer" },
+    ],
+    "inner-job": [async () => {
+      await after(200);
+      return { calls: [{ name: "task", args: { prompt: "deeper" } }] };
+    }, { text: "the inner answer" }],
+  });
+  await using world = await makeWorld(mockConfig(server.url, "agents.max_depth = 2"));
+  const { stdout, stderr, code } = await world.run(["run", "--output-format", "jsonl", "go"]);
+  assertEquals(code, 0, stderr);
+  const events = eventsOf(stdout);
+  assert(events.find(({ type }) => type === "tool.end").content.startsWith("the outer answer"), stdout);
+  assert(
+    events.some(({ type, text }) => type === "subagent.progress" && text.startsWith("explore: ")),
+    "what the inner one does is shown",
+  );
+  const outer = server.requests.filter((request) => agentOf(request) === "general").at(-1);
+  assert(userTexts(outer as NonNullable<typeof outer>).at(-1)?.includes("The agent explore is done"));
+  const inner = server.requests.find((request) => agentOf(request) === "explore");
+  assert(!JSON.stringify(inner?.json.tools).includes('"task"'), "the inner one has no agents");
+});

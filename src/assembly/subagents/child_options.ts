@@ -63,6 +63,7 @@ export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
   const offered = offeredTools(run, task, depth);
   const adapted = adaptedTools(inputs);
   const { effort, permissionMode } = options;
+  const appended = options.parent ? options.parent.appended : options.appendSystemPrompt;
   const own = options.gate && readOnly ? { gate: readingOnly(options.gate) } : {};
   return {
     ...inherited(options),
@@ -80,7 +81,7 @@ export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
     inMemory: false,
     tools: offered.own,
     adaptedTools: readOnly ? { ...adapted, bash: inForeground } : adapted,
-    appendSystemPrompt: [options.appendSystemPrompt, task.system ?? addendum(task)].filter((text) => text)
+    appendSystemPrompt: [appended, task.system ?? addendum(task)].filter((text) => text)
       .join("\n\n"),
     ...(readOnly ? { permissionMode: "read-only" } : bounds(permissionMode)),
     parent: {
@@ -88,6 +89,7 @@ export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
       directory: agentsDirectory(run),
       ...(task.file === undefined ? {} : { file: task.file }),
       depth,
+      appended,
       gate,
       guard: tools.guard,
       ...(task.paths ? {} : { host: tools.host }),
