@@ -4,7 +4,7 @@ import { isRecord, parseJson } from "../../util/json.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import type { McpServerSpec } from "../server_spec.ts";
-import { endProcess, serverSpawner, type SpawnContext } from "./server_process.ts";
+import { serverSpawner, type SpawnContext } from "./server_process.ts";
 
 const LIMIT_MS = 10_000;
 
@@ -69,5 +69,5 @@ async function run(spec: McpServerSpec, context: SpawnContext): Promise<HelperOu
   const spawn = await serverSpawner({ ...spec, command, args, env }, context);
   const process = spawn();
   void process.child.stdin.close().catch(() => {});
-  return await helperOutput(process.child, { limitMs: LIMIT_MS, end: () => endProcess(process, 0) });
+  return await helperOutput(process.child, { limitMs: LIMIT_MS, end: () => process.end(0) });
 }

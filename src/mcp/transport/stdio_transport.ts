@@ -1,11 +1,11 @@
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import type { ServerProcess } from "../../tool/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
 import { after } from "../../util/timer.ts";
 import { UndeliveredError } from "../connection/refusals.ts";
 import type { ServerLog } from "../server_log.ts";
 import type { AnswerFilter } from "./answer_filter.ts";
 import { MAX_MESSAGE_BYTES, MessageLines } from "./message_lines.ts";
-import { endProcess, type ServerProcess } from "./server_process.ts";
 
 export interface StdioTransportOptions {
   /** Starts the server. Throws a ReasonixError that says why it cannot be started. */
@@ -98,7 +98,7 @@ export class StdioTransport implements Transport {
     // A server that does not read would keep the stream from being closed.
     void this.#writer?.close().catch(() => {});
     // One that has not said anything yet has nothing to put in order.
-    await endProcess(this.#process, this.#heard ? undefined : 0);
+    await this.#process.end(this.#heard ? undefined : 0);
     this.#closed();
   }
 
@@ -123,7 +123,7 @@ export class StdioTransport implements Transport {
     void this.#writer?.abort().catch(() => {});
     const { code, signal } = this.ended;
     this.#options.log.note(signal ? `ended by ${signal}` : `ended with exit code ${code}`);
-    if (this.#process) await endProcess(this.#process);
+    await this.#process?.end();
     this.#closed();
   }
 
