@@ -18,6 +18,7 @@ export const LAYERS: Readonly<Record<string, number>> = {
   session: 2,
   hook: 3,
   mcp: 3,
+  lsp: 3,
   memory: 3,
   context: 3,
   agent: 4,

@@ -6,6 +6,7 @@
 import * as z from "zod/mini";
 import { agentSchema, goalSchema } from "./agent_schema.ts";
 import { hookSchema } from "./hook_schema.ts";
+import { lspSchema } from "./lsp_schema.ts";
 import { pluginSchema } from "./plugin_schema.ts";
 import { providerSchema } from "./provider_schema.ts";
 import { count, flag, key, text, texts } from "./schema_key.ts";
@@ -203,6 +204,7 @@ export const configSchema = z.object({
     ),
     "The check for destructive commands, which no approval mode lifts.",
   ),
+  lsp: key(z.prefault(lspSchema, {}), "Language servers that are installed."),
   serve: key(z.prefault(serve, {}), "The web page of `reasonix serve`.", { idle: "yet" }),
   providers: key(
     z._default(z.array(providerSchema), []),

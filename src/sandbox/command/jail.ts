@@ -11,7 +11,14 @@ import {
 } from "./detect_denial.ts";
 import { jailConfinement } from "./describe.ts";
 import { childEnvironment, type EnvironmentOptions } from "./environment.ts";
-import { currentPlan, type FixedPlan, fixPlan, type HostEnvironment, type JailScope } from "./plan.ts";
+import {
+  currentPlan,
+  type FixedPlan,
+  fixPlan,
+  type HostEnvironment,
+  type JailScope,
+  lookingPlan,
+} from "./plan.ts";
 import {
   type ForecastOptions,
   lostJail,
@@ -105,6 +112,14 @@ export class Jail {
     const { data } = this;
     const scope: JailScope = { ...data.fixed.scope, rootAccess: "read" };
     return new Jail({ ...data, fixed: { ...data.fixed, scope } }, this.#backend);
+  }
+
+  /**
+   * The same jail for a program that only looks at the project: it writes to `own` alone, an existing
+   * directory that also stands in for caches, and to an empty `/tmp`; it reaches no network.
+   */
+  onlyLooking(own: string): Jail {
+    return new Jail({ ...this.data, fixed: lookingPlan(this.data.fixed, own) }, this.#backend);
   }
 
   /** The command as it would run without a jail, for the one unconfined run the user agreed to. */

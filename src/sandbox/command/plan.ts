@@ -126,6 +126,22 @@ export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
   };
 }
 
+/** The same for a program that writes to its own directory only, which also stands in for caches. */
+export function lookingPlan(fixed: FixedPlan, own: string): FixedPlan {
+  const { privateTmp: _commands, proxy: _none, ...scope } = fixed.scope;
+  const standIn = (path: string) => {
+    const by = `${own}/${path.replace(/[^A-Za-z0-9]+/g, "-").replace(/^-/, "")}`;
+    Deno.mkdirSync(by, { recursive: true, mode: 0o700 });
+    return by;
+  };
+  return {
+    ...fixed,
+    scope: { ...scope, rootAccess: "read", network: "none" },
+    writable: existingMounts([own]),
+    replaced: fixed.replaced.map((one) => ({ ...one, by: standIn(one.path), shared: [] })),
+  };
+}
+
 function writableRoots({ roots, rootAccess }: JailScope): readonly string[] {
   return rootAccess === "read" ? [] : roots;
 }

@@ -1,0 +1,218 @@
+import type { Diagnostic } from "vscode-languageserver-protocol";
+import { oneLine } from "../../util/terminal_text.ts";
+import { after } from "../../util/timer.ts";
+import type { LanguageServers } from "../language_servers.ts";
+import { LineMap } from "../positions.ts";
+import type { LanguageServer } from "../server/language_server.ts";
+import type { RunningServer } from "../server/running_server.ts";
+import { errorsInChange, errorsOf, type Findings, newErrors } from "./new_errors.ts";
+
+/** One file that an edit changed. */
+export interface EditedFile {
+  readonly path: string;
+  readonly change: "created" | "changed" | "deleted";
+}
+
+export interface EditCheckOptions {
+  readonly servers: Pick<LanguageServers, "serverFor" | "match">;
+  /** Time that the result of an edit waits for its errors. */
+  readonly budgetMs: number;
+  /** Longest check of one file; a server that takes longer is ended. */
+  readonly limitMs?: number;
+  /** A path as the model knows it. */
+  readonly shown: (path: string) => string;
+}
+
+/** What is known of a file that was edited. */
+interface Watched {
+  /** Goes up with every edit, so that a check of an earlier one is not told any more. */
+  edit: number;
+  /** Its checks that are not done. */
+  waiting: number;
+  /** The text before the edits that nothing was heard of yet; undefined: there was no file. */
+  before: string | undefined;
+  /** What the server found in that text, where it was asked already. */
+  findings: Findings | undefined;
+}
+
+interface Job {
+  readonly path: string;
+  readonly file: Watched;
+  readonly edit: number;
+  readonly text: string;
+}
+
+const LIMIT_MS = 60_000;
+/** Without an earlier look at the file: time for the server to say what was wrong before. */
+const BASELINE_MS = 30_000;
+const MAX_LINES = 10;
+const MAX_MESSAGE_CHARS = 300;
+/** Larger files are no source that anybody wrote. */
+const MAX_BYTES = 1024 * 1024;
+const MAX_FILES = 20;
+
+/**
+ * Tells which errors edits brought, as language servers see them. What a server says within the budget goes to
+ * the result of the edit; what it says later waits for the next result, unless the file changes once more.
+ */
+export class EditChecks {
+  readonly #options: EditCheckOptions;
+  readonly #files = new Map<string, Watched>();
+  /** The checks of a server that are not done, one after the other. */
+  readonly #queues = new Map<LanguageServer, { tail: Promise<unknown>; waiting: number }>();
+  readonly #late = new Map<string, readonly string[]>();
+  readonly #stopped = new AbortController();
+
+  constructor(options: EditCheckOptions) {
+    this.#options = options;
+  }
+
+  /** An edit of these files begins: what they hold is what its errors are compared with. */
+  before(paths: readonly string[]): void {
+    for (const path of paths.slice(0, MAX_FILES)) {
+      if (!this.#options.servers.match(path)) continue;
+      const text = readSource(path);
+      const known = this.#files.get(path);
+      // Nobody was told yet of what an edit brought that is still being checked.
+      if (known && (known.waiting > 0 || known.before === text)) continue;
+      // New here, or somebody else changed it since: what was found in it counts no more.
+      this.#files.set(path, { edit: known?.edit ?? 0, waiting: 0, before: text, findings: undefined });
+    }
+  }
+
+  /**
+   * The edit is done: returns what its result should say of new errors, as far as that is known in time.
+   * Undefined: nothing to say. Rejects only when the signal is aborted.
+   */
+  async after(files: readonly EditedFile[], signal: AbortSignal): Promise<string | undefined> {
+    const told = files.slice(0, MAX_FILES);
+    const checks = told.flatMap((file) => this.#begin(file) ?? []);
+    if (checks.length === 0) return undefined;
+    const inTime = Promise.withResolvers<"late">();
+    const clear = after(this.#options.budgetMs, () => inTime.resolve("late"));
+    const aborted = () => inTime.reject(signal.reason);
+    signal.addEventListener("abort", aborted, { once: true });
+    try {
+      signal.throwIfAborted();
+      // A server that is behind already would only be waited for in vain.
+      const waited = checks.filter(({ behind }) => !behind).map(({ done }) => done);
+      await Promise.race([Promise.all(waited), inTime.promise]);
+    } finally {
+      clear();
+      signal.removeEventListener("abort", aborted);
+    }
+    return report("New errors after this edit", this.#take(told.map(({ path }) => path)));
+  }
+
+  /** What was found since the last result about files that are still as they were checked. */
+  late(): string | undefined {
+    const current = [...this.#late.keys()].filter((path) => readSource(path) === this.#files.get(path)?.before);
+    const lines = this.#take(current);
+    this.#late.clear();
+    return report("New errors after an earlier edit", lines);
+  }
+
+  /** Nothing is checked any more. */
+  close(): void {
+    this.#stopped.abort();
+  }
+
+  #take(paths: readonly string[]): string[] {
+    const lines = paths.flatMap((path) => this.#late.get(path) ?? []);
+    for (const path of paths) this.#late.delete(path);
+    return lines;
+  }
+
+  #begin({ path, change }: EditedFile): { readonly behind: boolean; readonly done: Promise<void> } | undefined {
+    this.#late.delete(path);
+    const server = this.#options.servers.serverFor(path);
+    if (!server) return undefined;
+    const file = this.#files.get(path) ?? { edit: 0, waiting: 0, before: undefined, findings: undefined };
+    const edit = ++file.edit;
+    this.#files.set(path, file);
+    const text = change === "deleted" ? undefined : readSource(path);
+    const queue = this.#queues.get(server) ?? { tail: Promise.resolve(), waiting: 0 };
+    this.#queues.set(server, queue);
+    const behind = queue.waiting > 0;
+    queue.waiting += 1;
+    file.waiting += 1;
+    const done = queue.tail.then(async () => {
+      const running = await server.running();
+      running.changed([{ path, change }]);
+      if (text === undefined) {
+        running.close(path);
+        this.#files.delete(path);
+      } else if (file.edit === edit) await this.#check(server, running, { path, file, edit, text });
+    }).catch(() => {
+      // The user hears from the server itself when it is given up.
+    }).finally(() => {
+      queue.waiting -= 1;
+      file.waiting -= 1;
+    });
+    queue.tail = done;
+    return { behind, done };
+  }
+
+  async #check(server: LanguageServer, running: RunningServer, job: Job): Promise<void> {
+    const { path, file, text } = job;
+    const { limitMs = LIMIT_MS } = this.#options;
+    const { ignored } = server.spec;
+    const { signal } = this.#stopped;
+    if (!file.findings && file.before !== undefined) {
+      const found = await running.diagnose(path, file.before, {
+        timeoutMs: Math.min(BASELINE_MS, limitMs),
+        signal,
+      });
+      if (found) file.findings = { text: file.before, errors: errorsOf(found, ignored) };
+    }
+    const found = await this.#diagnosed(server, running, { path, text, limitMs });
+    if (!found) return;
+    const now = { text, errors: errorsOf(found, ignored) };
+    const { before, findings = before === undefined ? { text: "", errors: [] } : undefined } = file;
+    const fresh = findings ? newErrors(findings, now) : errorsInChange(before ?? "", now);
+    // A later edit compares with what was there before this one: nobody has been told of it yet.
+    if (file.edit !== job.edit) return;
+    Object.assign(file, { before: text, findings: now });
+    const lines = new LineMap(text, running.encoding);
+    const shown = this.#options.shown(path);
+    if (fresh.length > 0) this.#late.set(path, fresh.map((error) => lineOf(error, shown, lines)));
+  }
+
+  async #diagnosed(
+    server: LanguageServer,
+    running: RunningServer,
+    { path, text, limitMs }: { readonly path: string; readonly text: string; readonly limitMs: number },
+  ): Promise<readonly Diagnostic[] | undefined> {
+    const { signal } = this.#stopped;
+    const begun = performance.now();
+    try {
+      return await running.diagnose(path, text, { timeoutMs: limitMs, signal });
+    } catch (error) {
+      const hangs = !signal.aborted && !running.connection.isGone && performance.now() - begun >= limitMs;
+      if (hangs) await server.giveUp(running, `it took more than ${limitMs / 1000} s for one file`);
+      throw error;
+    }
+  }
+}
+
+function lineOf({ range, message, source }: Diagnostic, shown: string, lines: LineMap): string {
+  const place = `${shown}:${range.start.line + 1}:${lines.columnOf(range.start)}`;
+  return `${place}: error ${oneLine(message, MAX_MESSAGE_CHARS)}${source ? ` (${oneLine(source, 40)})` : ""}`;
+}
+
+function report(title: string, lines: readonly string[]): string | undefined {
+  if (lines.length === 0) return undefined;
+  const more = lines.length - MAX_LINES;
+  return [`${title}:`, ...lines.slice(0, MAX_LINES), ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
+}
+
+/** The text of a source file as servers read it; undefined where there is none, or none of a usual size. */
+function readSource(path: string): string | undefined {
+  try {
+    const { isFile, size } = Deno.statSync(path);
+    if (!isFile || size > MAX_BYTES) return undefined;
+    return new TextDecoder("utf-8", { fatal: true }).decode(Deno.readFileSync(path));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,123 @@
+import type { Position, PositionEncodingKind, Range, TextEdit } from "vscode-languageserver-protocol";
+import { ReasonixError } from "../core/mod.ts";
+
+/** The lines of a text, and the way from the positions of a server to indexes and back. */
+export class LineMap {
+  readonly text: string;
+  readonly #encoding: PositionEncodingKind;
+  readonly #starts: readonly number[];
+
+  constructor(text: string, encoding: PositionEncodingKind) {
+    this.text = text;
+    this.#encoding = encoding;
+    const starts = [0];
+    for (const { index, 0: end } of text.matchAll(/\r\n|\n|\r/g)) starts.push(index + end.length);
+    this.#starts = starts;
+  }
+
+  /** A line without its end, counted from 0; empty where there is none. */
+  line(number: number): string {
+    const start = this.#starts[number];
+    if (start === undefined) return "";
+    return this.text.slice(start, this.#starts[number + 1]).replace(/(?:\r\n|\n|\r)$/, "");
+  }
+
+  get count(): number {
+    return this.#starts.length;
+  }
+
+  /** The index of a position in the text, in UTF-16 units; what lies beyond an end is that end. */
+  indexOf({ line, character }: Position): number {
+    const start = this.#starts[line];
+    return start === undefined ? this.text.length : start + this.#unitsOf(this.line(line), character);
+  }
+
+  /** The position that means a column of a line, both in UTF-16 units from 0. */
+  positionOf(line: number, column: number): Position {
+    const before = this.line(line).slice(0, column);
+    return { line, character: this.#lengthOf(before) };
+  }
+
+  /** The column, in characters from 1 as people and compilers count them. */
+  columnOf({ line, character }: Position): number {
+    const text = this.line(line);
+    return [...text.slice(0, this.#unitsOf(text, character))].length + 1;
+  }
+
+  textIn({ start, end }: Range): string {
+    return this.text.slice(this.indexOf(start), this.indexOf(end));
+  }
+
+  /** The text after edits that do not overlap, as servers give them. Throws a ReasonixError where they do. */
+  edited(edits: readonly TextEdit[]): string {
+    const places = edits.map(({ range, newText }) => ({
+      from: this.indexOf(range.start),
+      to: this.indexOf(range.end),
+      newText,
+    })).sort((a, b) => a.from - b.from || a.to - b.to);
+    let [text, at] = ["", 0];
+    for (const { from, to, newText } of places) {
+      if (from < at || to < from) throw new ReasonixError("The language server sent edits that overlap");
+      text += this.text.slice(at, from) + newText;
+      at = to;
+    }
+    return text + this.text.slice(at);
+  }
+
+  #lengthOf(text: string): number {
+    switch (this.#encoding) {
+      case "utf-8":
+        return new TextEncoder().encode(text).length;
+      case "utf-32":
+        return [...text].length;
+      default:
+        return text.length;
+    }
+  }
+
+  /** The UTF-16 units of a line that so many units of the server's encoding take. */
+  #unitsOf(line: string, character: number): number {
+    if (this.#encoding === "utf-16") return Math.min(Math.max(character, 0), line.length);
+    let [units, at] = [0, 0];
+    for (const char of line) {
+      if (at >= character) break;
+      at += this.#lengthOf(char);
+      units += char.length;
+    }
+    return units;
+  }
+}
+
+const WORD = /[\p{L}\p{N}_$]/u;
+
+/**
+ * The place of a name on a line, counted from 1, as models give it. Throws a ReasonixError that says what the
+ * line has, where the name is not on it, also not within three lines.
+ */
+export function placeOfSymbol(lines: LineMap, line: number, symbol: string): Position {
+  const near = [line, line - 1, line + 1, line - 2, line + 2, line - 3, line + 3];
+  for (const number of near.filter((one) => one >= 1 && one <= lines.count)) {
+    const column = columnOfWord(lines.line(number - 1), symbol);
+    if (column !== undefined) return lines.positionOf(number - 1, column);
+  }
+  if (line > lines.count) {
+    throw new ReasonixError(`There is no line ${line}: the file has ${lines.count}`, {
+      remedy: "read_file it for the right line",
+    });
+  }
+  const shown = lines.line(line - 1).trim().slice(0, 200);
+  throw new ReasonixError(`${JSON.stringify(symbol)} is not on line ${line}, which is ${JSON.stringify(shown)}`, {
+    remedy: "give the line on which the name stands, and the name exactly as it stands there",
+  });
+}
+
+/** Of a dotted name the last part is meant. A whole word goes before a part of one. */
+function columnOfWord(line: string, symbol: string): number | undefined {
+  const last = Math.max(symbol.lastIndexOf("."), symbol.lastIndexOf(":")) + 1;
+  for (let at = line.indexOf(symbol); at >= 0; at = line.indexOf(symbol, at + 1)) {
+    const [before, behind] = [line[at - 1] ?? " ", line[at + symbol.length] ?? " "];
+    if (!WORD.test(before) && !WORD.test(behind)) return at + last;
+  }
+  const part = line.indexOf(symbol);
+  return part < 0 ? undefined : part + last;
+}
