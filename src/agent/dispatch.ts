@@ -51,7 +51,7 @@ export async function dispatch(
   const batch: Batch = { parts, guard, signal, outcome: {} };
   let at = 0;
   while (at < calls.length) {
-    const group = await nextGroup(parts, calls, at);
+    const group = await nextGroup(batch, calls, at);
     const ends = group.map((entry) => runEntry(batch, entry));
     for (const [index, end] of ends.entries()) await finish(batch, calls[at + index] as ToolCall, await end);
     at += group.length;
@@ -63,11 +63,12 @@ export async function dispatch(
  * The calls from `at` on that may run together: one writer, all readers up to the next writer, or all that
  * other agents work on.
  */
-async function nextGroup(parts: AgentParts, calls: readonly ToolCall[], at: number): Promise<Entry[]> {
+async function nextGroup(batch: Batch, calls: readonly ToolCall[], at: number): Promise<Entry[]> {
+  const { parts, signal } = batch;
   const limit = parts.maxCallsPerStep ?? calls.length;
   const group: Entry[] = [];
   for (const call of calls.slice(at, at + MAX_PARALLEL)) {
-    const prepared = at + group.length < limit ? await parts.toolbox.prepare(call) : tooMany(limit);
+    const prepared = at + group.length < limit ? await parts.toolbox.prepare(call, signal) : tooMany(limit);
     const kind = kindOf(prepared);
     const first = group[0] && kindOf(group[0][1]);
     if (first !== undefined && first !== kind) break;
@@ -98,7 +99,7 @@ async function finish(batch: Batch, call: ToolCall, end: ToolEnd): Promise<void>
 /** Runs one call by itself, and records all of it but its end. Never rejects. */
 export async function runCall(parts: AgentParts, call: ToolCall, signal: AbortSignal): Promise<ToolEnd> {
   const batch: Batch = { parts, guard: new RepeatGuard(), signal, outcome: {} };
-  return await runEntry(batch, [call, await parts.toolbox.prepare(call)]);
+  return await runEntry(batch, [call, await parts.toolbox.prepare(call, signal)]);
 }
 
 /** prepare (done) → gate → execute → finalize. Never rejects. */
@@ -193,7 +194,7 @@ async function gated(
   const changed = parts.amended?.(call.id);
   if (changed !== undefined) {
     const other = { ...call, arguments: changed };
-    return await judged(batch, [other, await parts.toolbox.prepare(other)], end);
+    return await judged(batch, [other, await parts.toolbox.prepare(other, signal)], end);
   }
   // Also before a command that was judged to only read: the judgement may be wrong.
   if (!prepared.readOnly) await parts.checkpointer?.snapshotBefore(prepared);

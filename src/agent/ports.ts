@@ -27,8 +27,8 @@ export interface Conversation {
 
 /** Finds and runs tools. */
 export interface Toolbox {
-  /** A string says, for the model, why the call cannot run. */
-  prepare(call: ToolCall): PreparedCall | string | Promise<PreparedCall | string>;
+  /** A string says, for the model, why the call cannot run. Never rejects. */
+  prepare(call: ToolCall, signal: AbortSignal): PreparedCall | string | Promise<PreparedCall | string>;
   /** Contract: a failure is a result; only an abort rejects. */
   execute(call: PreparedCall, signal: AbortSignal, progress: (text: string) => void): Promise<ToolResult>;
 }

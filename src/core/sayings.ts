@@ -169,6 +169,7 @@ export interface SayingWords {
   readonly notArchived: [problem: string];
   readonly serverWindow: [tokens: string, source: string];
   readonly heldBack: [names: string];
+  readonly languageServerGone: [server: string, why: string];
   readonly refusedHost: [address: string, reason: string];
   readonly deniedByJail: [what: "file" | "network" | "readOnly" | "mode" | "setup"];
   readonly madeFiles: [kind: "protected" | "denied", names: string];

@@ -97,7 +97,11 @@ function projectOf(
   if (markers.length === 0) return contains(cwd, path) ? cwd : parentOf(path);
   const isProject = (directory: string) => markers.some((marker) => exists(`${directory}/${marker}`));
   let found: string | undefined;
-  for (let directory = parentOf(path); directory !== "/" && directory !== ""; directory = parentOf(directory)) {
+  for (
+    let directory = parentOf(path);
+    directory !== "/" && directory !== "";
+    directory = parentOf(directory)
+  ) {
     if (userHome !== undefined && contains(directory, userHome)) break;
     if (!contains(cwd, directory) && found !== undefined) break;
     if (isProject(directory)) found = directory;

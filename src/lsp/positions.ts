@@ -106,9 +106,12 @@ export function placeOfSymbol(lines: LineMap, line: number, symbol: string): Pos
     });
   }
   const shown = lines.line(line - 1).trim().slice(0, 200);
-  throw new ReasonixError(`${JSON.stringify(symbol)} is not on line ${line}, which is ${JSON.stringify(shown)}`, {
-    remedy: "give the line on which the name stands, and the name exactly as it stands there",
-  });
+  throw new ReasonixError(
+    `${JSON.stringify(symbol)} is not on line ${line}, which is ${JSON.stringify(shown)}`,
+    {
+      remedy: "give the line on which the name stands, and the name exactly as it stands there",
+    },
+  );
 }
 
 /** Of a dotted name the last part is meant. A whole word goes before a part of one. */

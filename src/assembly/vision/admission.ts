@@ -57,7 +57,7 @@ export function withAdmission(
   provider: { readonly model: ModelInfo },
 ): Toolbox {
   return {
-    prepare: (call) => toolbox.prepare(call),
+    prepare: (call, signal) => toolbox.prepare(call, signal),
     async execute(call, signal, progress) {
       const result = await toolbox.execute(call, signal, progress);
       if (!result.images?.length) return result;

@@ -14,12 +14,16 @@ const server = z.object({
 
 /** Language servers: `[lsp]`. */
 export const lspSchema = z.object({
-  enabled: key(flag(true), "Tell the model which errors an edit brought, as installed language servers see it.", {
-    project: "off",
-  }),
-  tools: key(flag(false), "Offer the tools `lsp_definition`, `lsp_references`, `lsp_hover`, `lsp_symbols` and `lsp_rename`.", {
-    project: "off",
-  }),
+  enabled: key(
+    flag(true),
+    "Tell the model which errors an edit brought, as installed language servers see it.",
+    { project: "off" },
+  ),
+  tools: key(
+    flag(false),
+    "Offer the tools `lsp_definition`, `lsp_references`, `lsp_hover`, `lsp_symbols` and `lsp_rename`.",
+    { project: "off", idle: "yet" },
+  ),
   servers: key(
     z._default(z.record(z.string(), server), {}),
     "Language servers by name: `deno`, `typescript`, `go`, `rust`, `python`, `cpp`, or one of your own.",

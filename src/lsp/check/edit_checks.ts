@@ -104,9 +104,15 @@ export class EditChecks {
     return report("New errors after this edit", this.#take(told.map(({ path }) => path)));
   }
 
-  /** What was found since the last result about files that are still as they were checked. */
-  late(): string | undefined {
-    const current = [...this.#late.keys()].filter((path) => readSource(path) === this.#files.get(path)?.before);
+  /**
+   * What was found since the last result about files that are still as they were checked; `except` are those
+   * that were just edited.
+   */
+  late(except: readonly string[] = []): string | undefined {
+    if (this.#late.size === 0) return undefined;
+    const current = [...this.#late.keys()].filter((path) =>
+      !except.includes(path) && readSource(path) === this.#files.get(path)?.before
+    );
     const lines = this.#take(current);
     this.#late.clear();
     return report("New errors after an earlier edit", lines);
@@ -123,7 +129,9 @@ export class EditChecks {
     return lines;
   }
 
-  #begin({ path, change }: EditedFile): { readonly behind: boolean; readonly done: Promise<void> } | undefined {
+  #begin(
+    { path, change }: EditedFile,
+  ): { readonly behind: boolean; readonly done: Promise<void> } | undefined {
     this.#late.delete(path);
     const server = this.#options.servers.serverFor(path);
     if (!server) return undefined;
@@ -197,7 +205,8 @@ export class EditChecks {
 
 function lineOf({ range, message, source }: Diagnostic, shown: string, lines: LineMap): string {
   const place = `${shown}:${range.start.line + 1}:${lines.columnOf(range.start)}`;
-  return `${place}: error ${oneLine(message, MAX_MESSAGE_CHARS)}${source ? ` (${oneLine(source, 40)})` : ""}`;
+  const text = typeof message === "string" ? message : message.value;
+  return `${place}: error ${oneLine(text, MAX_MESSAGE_CHARS)}${source ? ` (${oneLine(source, 40)})` : ""}`;
 }
 
 function report(title: string, lines: readonly string[]): string | undefined {

@@ -168,7 +168,9 @@ export class LspConnection {
     this.#pending.delete(Number(id));
     if (!isRecord(error)) return waiting.settle.resolve(result);
     const said = oneLine(String(error.message ?? "no reason given"), 300);
-    waiting.settle.reject(new ServerRefusal(`The language server refused ${waiting.method}: ${said}`, Number(error.code)));
+    waiting.settle.reject(
+      new ServerRefusal(`The language server refused ${waiting.method}: ${said}`, Number(error.code)),
+    );
   }
 
   #lost(why: string): void {

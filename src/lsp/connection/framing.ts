@@ -34,10 +34,11 @@ export class MessageReader {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
     const bodies: string[] = [];
-    while (this.#expected === undefined ? this.#readHeader() : this.#size >= this.#expected) {
-      if (this.#expected === undefined) continue;
-      bodies.push(this.#decoder.decode(this.#take(this.#expected)));
-      this.#expected = undefined;
+    while (true) {
+      if (this.#expected !== undefined && this.#size >= this.#expected) {
+        bodies.push(this.#decoder.decode(this.#take(this.#expected)));
+        this.#expected = undefined;
+      } else if (this.#expected !== undefined || !this.#readHeader()) break;
     }
     return bodies;
   }

@@ -17,7 +17,7 @@ const CAPABILITIES: ClientCapabilities = {
   textDocument: {
     synchronization: { didSave: true },
     publishDiagnostics: { versionSupport: true },
-    diagnostic: { dynamicRegistration: true },
+    diagnostic: {},
     hover: { contentFormat: ["markdown", "plaintext"] },
     definition: { linkSupport: true },
     references: {},

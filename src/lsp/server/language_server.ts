@@ -32,6 +32,7 @@ export class LanguageServer {
   readonly root: string;
   readonly #parts: ServerParts;
   #running: Promise<RunningServer> | undefined;
+  #process: ServerProcess | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
   #losses = 0;
   #why = "";
@@ -64,7 +65,9 @@ export class LanguageServer {
     clearTimeout(this.#idle);
     const running = this.#running;
     this.#running = undefined;
-    // Whoever waits for a start hears that it failed.
+    const process = this.#process;
+    // One that is still starting has nothing to put in order; whoever waits for it hears that it is gone.
+    await process?.end(0);
     const server = await running?.catch(() => undefined);
     await server?.connection.end();
   }
@@ -89,6 +92,8 @@ export class LanguageServer {
     };
     const start = async () => {
       const process = await spawn({ name: spec.name, root }, [program, ...spec.args], spec.env);
+      this.#process = process;
+      if (this.#running !== own) await process.end(0);
       return await RunningServer.start({ spec, root, process, ended: lost });
     };
     const own = this.#running = start();

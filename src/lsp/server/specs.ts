@@ -145,7 +145,9 @@ function changed(spec: ServerSpec, entry: ServerEntry): ServerSpec {
     programs: command === "" ? spec.programs : [command],
     args: command === "" && args.length === 0 ? spec.args : args,
     env: { ...spec.env, ...env },
-    languages: ends.length === 0 ? spec.languages : Object.fromEntries(ends.map((end) => [end, language(end)])),
+    languages: ends.length === 0
+      ? spec.languages
+      : Object.fromEntries(ends.map((end) => [end, language(end)])),
     markers: root_markers.length === 0 ? spec.markers : root_markers,
   };
 }

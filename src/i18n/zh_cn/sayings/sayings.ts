@@ -151,6 +151,7 @@ const NOTICES = {
   originalsStay: () => "会话保留了原文",
   notArchived: (problem) => `被压缩的消息无法归档：${problem}；会话文件中仍有它们`,
   serverWindow: (tokens, source) => `服务器的上下文窗口为 ${tokens} 个词元（${source}）`,
+  languageServerGone: (server, why) => `语言服务器 ${server} 不再启动：${why}`,
   heldBack: (names) => `以下变量看似机密，不提供给命令：${names}；[tools.shell] pass_env 可以放行`,
   refusedHost: (address, reason) => `拒绝了到 ${address} 的连接：${reason}`,
   deniedByJail: (what) => DENIALS[what],
