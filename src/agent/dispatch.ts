@@ -166,7 +166,7 @@ async function judged(batch: Batch, [call, prepared]: Entry, end: End): Promise<
   const judging = { end: noted, ...(word ? { word } : {}) };
   if (opinion.arguments === undefined) return await gated(batch, [call, prepared], judging);
   const other = { ...call, name: prepared.tool, arguments: opinion.arguments };
-  return await gated(batch, [other, await parts.toolbox.prepare(other)], judging);
+  return await gated(batch, [other, await parts.toolbox.prepare(other, signal)], judging);
 }
 
 function refused(reason: string): ToolResult {

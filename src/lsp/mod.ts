@@ -1,4 +1,4 @@
-/** Language servers: what they say of edits, and what they know of names. Loaded when the first edit comes. */
+/** Language servers: what they say of edits, and what they know of names. Loaded with the first edit. */
 import { lazy } from "../util/lazy.ts";
 
 export type { EditChecks } from "./check/edit_checks.ts";

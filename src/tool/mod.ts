@@ -22,6 +22,9 @@ export { WORKER_FLAG } from "./host/self_command.ts";
 export { DEFAULT_CAPS, keepEnds, spillPath } from "./truncation.ts";
 export { LocalToolHost, type ToolHost } from "./host.ts";
 
+/** Starts a process in a group of its own. */
+export const loadSpawnSession = lazy(() => import("./shell/spawn_session.ts"));
+
 export type { ServerProcess } from "./shell/server_process.ts";
 
 /** Starts a server in a process group of its own, and ends it with all that it started. */

@@ -67,7 +67,10 @@ export class RunLsp {
   }
 }
 
-/** The servers of the configuration, none started. Programs in directories that can be written to do not count. */
+/**
+ * The servers of the configuration, none started. Programs in directories that can be written to do not
+ * count.
+ */
 async function openLanguageServers(parts: LspParts): Promise<LanguageServers> {
   const { paths, loaded: { config }, scope, recorder } = parts;
   const { LanguageServers, serverSpecs } = await loadLsp();
@@ -93,7 +96,7 @@ async function startJailed(
   { argv, env }: { readonly argv: readonly string[]; readonly env: Readonly<Record<string, string>> },
 ): Promise<ServerProcess> {
   const [jail, { startServer }] = await Promise.all([openJail(), loadServerProcess()]);
-  if (!jail.confined && !scope.full) throw new ReasonixError("there is no jail for it");
+  if (!jail.confined && !scope.full) throw new ReasonixError("There is no jail for language servers");
   const own = `${projectDir(`${paths.home}/cache`, root)}/lsp-${name.replace(/[^A-Za-z0-9]+/g, "-")}`;
   await Deno.mkdir(own, { recursive: true, mode: 0o700 });
   const plan = jail.onlyLooking(own).wrap(argv, { cwd: root });

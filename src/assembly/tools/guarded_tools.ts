@@ -7,7 +7,6 @@ import { lazy } from "../../util/lazy.ts";
 import type { RunScope } from "../access/access_scope.ts";
 import { buildGate } from "../access/gate.ts";
 import { Modes } from "../access/modes.ts";
-import { lspDesk, withEditChecks } from "../lsp/edit_checks.ts";
 import type { QuestionParts } from "../plugins/server_questions.ts";
 import type { RemotePlugins } from "../plugins/remote_plugins.ts";
 import type { PluginParts, RunPlugins } from "../plugins/run_plugins.ts";
@@ -85,11 +84,8 @@ export async function openGuardedTools(
     buildGate({ options, scope, recorder, tools, plugins, temporaryRules });
   await parts.remote?.connect(gate, parts.registry);
   const images = { vision, admit: imageAdmission(parts) };
-  const lsp = lspDesk({ ...parts, guard: tools.guard, openJail: tools.openJail });
-  const checked = withEditChecks(tools.toolbox, lsp.open);
-  const toolbox = withAdmission(checked, images.admit, parts.provider);
-  const close = async () => void await Promise.all([lsp.close(), tools.close()]);
-  return { tools: { ...tools, toolbox, images, close }, gate, modes: new Modes(gate, recorder), plugins };
+  const toolbox = withAdmission(tools.checked, images.admit, parts.provider);
+  return { tools: { ...tools, toolbox, images }, gate, modes: new Modes(gate, recorder), plugins };
 }
 
 async function openPlugins(

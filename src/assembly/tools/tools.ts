@@ -1,4 +1,4 @@
-import { RegistryToolbox, type SharedContext } from "../../agent/mod.ts";
+import { RegistryToolbox, type SharedContext, type Toolbox } from "../../agent/mod.ts";
 import type { Config, LoadedConfig } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
 import { errorMessage, type PreparedCall } from "../../core/mod.ts";
@@ -24,6 +24,7 @@ import type { ParentRun } from "../run_options.ts";
 import type { RunScope } from "../access/access_scope.ts";
 import type { PromptInputs } from "../context/prompt_inputs.ts";
 import { SandboxSession } from "../access/sandbox_session.ts";
+import { lspDesk, withEditChecks } from "../lsp/edit_checks.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "../session/session.ts";
 import type { OwnCommandRunner } from "./own_command.ts";
@@ -59,6 +60,8 @@ export interface ToolParts {
 
 export interface RunTools {
   readonly toolbox: RegistryToolbox;
+  /** The same, whose edits say which errors they brought. */
+  readonly checked: Toolbox;
   /** Sees to it that no process outlives the run. */
   readonly guard: ProcessGuard | undefined;
   /** The session's list of things to do. */
@@ -115,8 +118,11 @@ export function buildTools(parts: ToolParts): RunTools {
   };
   const { execute } = parts.parent?.host ?? host;
   const toolbox = new RegistryToolbox({ registry, jail: jail.current, execute, context });
+  const { guard } = services.shell ?? {};
+  const lsp = lspDesk({ paths, loaded, scope, recorder, guard, openJail: jail.open });
   return {
     toolbox,
+    checked: withEditChecks(toolbox, lsp.open),
     guard: services.shell?.guard,
     todos: services.todos,
     host: parts.parent?.host ?? host,
@@ -127,6 +133,7 @@ export function buildTools(parts: ToolParts): RunTools {
     shellFolder: () => services.shell?.cwd,
     ended: () => services.ended(),
     async close() {
+      await lsp.close();
       await host.close();
       await services[Symbol.asyncDispose]();
       await jail.close();

@@ -52,8 +52,8 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_FILES = 20;
 
 /**
- * Tells which errors edits brought, as language servers see them. What a server says within the budget goes to
- * the result of the edit; what it says later waits for the next result, unless the file changes once more.
+ * Tells which errors edits brought, as language servers see them. What a server says within the budget goes
+ * to the result of the edit; what it says later waits for the next result, unless the file changes once more.
  */
 export class EditChecks {
   readonly #options: EditCheckOptions;

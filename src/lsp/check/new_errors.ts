@@ -56,7 +56,7 @@ function keyAt(error: Diagnostic, line: number): string {
   return `${line} ${keyOf(error)}`;
 }
 
-/** Says where a line of one text stands in the other; undefined for those between the ends that both share. */
+/** Says where a line of one text stands in the other; undefined between the ends that both share. */
 function lineShift(from: string, to: string): (line: number) => number | undefined {
   const [a, b] = [from.split("\n"), to.split("\n")];
   const limit = Math.min(a.length, b.length);

@@ -40,8 +40,8 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 /**
  * JSON-RPC with a language server over its standard streams.
  *
- * Contract: `request` rejects with a ReasonixError when the server refuses, does not answer in time or is gone,
- * and with the reason of the signal when that is aborted; the server is then told to stop working on it.
+ * Contract: `request` rejects with a ReasonixError when the server refuses, does not answer in time or is
+ * gone, and with the reason of the signal when that is aborted; the server is then told to stop.
  */
 export class LspConnection {
   readonly #process: ServerProcess;
@@ -127,7 +127,7 @@ export class LspConnection {
         for (const body of messages.push(read.value as Uint8Array<ArrayBuffer>)) this.#take(parseJson(body));
       }
     } catch (error) {
-      if (error instanceof FramingError) why = `it wrote ${error.message}`;
+      if (error instanceof FramingError) why = `it does not speak the protocol: ${error.message}`;
     }
     if (why === undefined) {
       const { code, signal } = await child.status;

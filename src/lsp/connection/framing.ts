@@ -20,8 +20,8 @@ export function encodeMessage(message: object): Bytes {
 }
 
 /**
- * Takes a stream apart into the bodies of its messages, in bounded memory. Lines that are no header are passed
- * over: some servers print a greeting first. Throws a {@linkcode FramingError}.
+ * Takes a stream apart into the bodies of its messages, in bounded memory. Lines that are no header are
+ * passed over: some servers print a greeting first. Throws a {@linkcode FramingError}.
  */
 export class MessageReader {
   readonly #decoder = new TextDecoder();
@@ -50,12 +50,12 @@ export class MessageReader {
     const end = head.indexOf(HEADER_END);
     if (end < 0) {
       if (bytes.length < MAX_HEADER_BYTES) return false;
-      throw new FramingError(`no header within ${MAX_HEADER_BYTES} bytes`);
+      throw new FramingError(`No header within ${MAX_HEADER_BYTES} bytes`);
     }
     this.#take(end + HEADER_END.length);
     const length = /(?:^|\n)content-length:[ \t]*(\d{1,12})\s*(?:\r\n|$)/i.exec(head.slice(0, end))?.[1];
     if (length === undefined) return true;
-    if (Number(length) > MAX_MESSAGE_BYTES) throw new FramingError(`a message of ${length} bytes`);
+    if (Number(length) > MAX_MESSAGE_BYTES) throw new FramingError(`A message of ${length} bytes`);
     this.#expected = Number(length);
     return true;
   }

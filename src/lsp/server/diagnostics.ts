@@ -9,7 +9,7 @@ interface Published {
   readonly items: readonly Diagnostic[];
 }
 
-/** Servers publish in parts (syntax first, types later): so long after the last part it is taken for whole. */
+/** Servers publish in parts (syntax first, types later): so long after the last part it is whole. */
 const QUIET_MS = 80;
 /** More are of no use to anybody; a server that lies about its findings must not fill the memory. */
 const MAX_ITEMS = 1_000;

@@ -1,9 +1,4 @@
-import type {
-  Diagnostic,
-  InitializeResult,
-  PositionEncodingKind,
-  ServerCapabilities,
-} from "vscode-languageserver-protocol";
+import type { Diagnostic, PositionEncodingKind, ServerCapabilities } from "vscode-languageserver-protocol";
 import { ReasonixError } from "../../core/mod.ts";
 import type { ServerProcess } from "../../tool/mod.ts";
 import { isRecord } from "../../util/json.ts";
@@ -50,14 +45,14 @@ export class RunningServer {
     spec: ServerSpec,
     connection: LspConnection,
     heard: { readonly published: PublishedDiagnostics; readonly registered: ReadonlySet<string> },
-    result: InitializeResult,
+    capabilities: ServerCapabilities,
   ) {
     this.#spec = spec;
     this.connection = connection;
     this.#published = heard.published;
     this.#registered = heard.registered;
-    this.capabilities = result.capabilities;
-    this.encoding = result.capabilities.positionEncoding ?? "utf-16";
+    this.capabilities = capabilities;
+    this.encoding = capabilities.positionEncoding ?? "utf-16";
   }
 
   /** Rejects with a ReasonixError, the process ended, when the server does not come up. */
@@ -83,7 +78,7 @@ export class RunningServer {
       }
       connection.notify("initialized", {});
       const heard = { published, registered };
-      return new RunningServer(spec, connection, heard, result as unknown as InitializeResult);
+      return new RunningServer(spec, connection, heard, result.capabilities);
     } catch (error) {
       await connection.end();
       throw error;
@@ -132,7 +127,7 @@ export class RunningServer {
   }
 
   /**
-   * Returns all that the server has to say about a text of a file. Undefined: it said nothing in time. Rejects
+   * Returns all that the server says of a text of a file. Undefined: it said nothing in time. Rejects
    * when it is gone, and when the signal is aborted.
    */
   async diagnose(
