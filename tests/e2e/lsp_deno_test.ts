@@ -15,11 +15,11 @@ Deno.test({
   name: "the result of an edit, or the next one, says which type errors it brought",
   ignore: Deno.build.os !== "linux" || !Deno.execPath().endsWith("/deno"),
   fn: async () => {
-    let last = 0;
+    let looks = 0;
     // Looks at the file until the server, which starts with the first edit, has been heard.
     const until = (turn: ReturnType<typeof call>) => (request: Parameters<typeof results>[0]) => {
       const heard = results(request).some((text) => text.includes("New errors"));
-      if (heard || last++ > 200) return turn;
+      if (heard || looks++ > 200) return turn;
       model.push(until(turn));
       return call("bash", { command: "sleep 0.2" });
     };
@@ -39,8 +39,9 @@ Deno.test({
       env,
     });
     assertEquals(code, 0, stderr);
-    const [request] = model.requests.slice(-1);
-    const all = results(request!);
+    const request = model.requests.at(-1);
+    assert(request);
+    const all = results(request);
     const told = all.filter((text) => text.includes("New errors"));
     assertStringIncludes(
       told.join("\n"),
