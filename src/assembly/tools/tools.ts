@@ -8,7 +8,6 @@ import {
   type PermissionGate,
   type PermissionMode,
 } from "../../permission/mod.ts";
-import type { Jail } from "../../sandbox/mod.ts";
 import {
   type Asker,
   MemoryFileReadTracker,
@@ -71,7 +70,7 @@ export interface RunTools {
   /** Tells where the last command left off. */
   readonly shellFolder: () => string | undefined;
   /** Chooses the command jail ahead of the first command. */
-  openJail(): Promise<Jail>;
+  readonly openJail: SandboxSession["open"];
   /** Finds out what a call would do, and changes nothing. */
   details(call: PreparedCall, signal: AbortSignal): Promise<CallDetails>;
   /** Runs a command line of the user's own beside the conversation. */
