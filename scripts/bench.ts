@@ -10,6 +10,7 @@ import { editRows } from "../tests/bench/edits.ts";
 import { RIPGREP, type Sample, type Scenario, SCENARIOS } from "../tests/bench/figures.ts";
 import { asInstalled, bareFetch, FLOOR, NOTHING, ofKind, reasonix } from "../tests/bench/programs.ts";
 import { rowsOf, type Samples, table } from "../tests/bench/report.ts";
+import { hookRows } from "../tests/bench/hooks/hooks.ts";
 import { mcpRows } from "../tests/bench/mcp/mcp.ts";
 import { type Program, Runner, startServer } from "../tests/bench/runner.ts";
 import { makeStage } from "../tests/bench/stage.ts";
@@ -103,6 +104,7 @@ async function main(options: Options): Promise<void> {
     ...(options.chat ? await chatRows(runner, program, options.quick) : []),
     ...(options.chat && options.peers ? await peerRows(runner, say) : []),
     ...(options.mcp ? await mcpRows(runner, program, options.quick) : []),
+    ...(options.mcp ? await hookRows(options.quick) : []),
     ...(options.scenarios.length === SCENARIOS.length ? editRows(options.quick ? 3 : 9) : []),
   ];
   say(table(rows));

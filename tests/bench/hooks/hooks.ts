@@ -1,0 +1,60 @@
+/** The row of hooks: many at one event cost hardly more than the slowest of them. */
+import { Hooks, loadHookProcess, readHooks } from "../../../src/hook/mod.ts";
+import { type Row, spread } from "../report.ts";
+
+const HOOKS = 20;
+const RUNS = 9;
+/** Seconds of the slowest, and of the others. */
+const SLOWEST = 0.3;
+const OTHERS = 0.05;
+
+export async function hookRows(quick: boolean): Promise<Row[]> {
+  const times = { all: [] as number[], slowest: [] as number[] };
+  for (let run = 0; run < (quick ? 3 : RUNS); run++) {
+    times.slowest.push(await fireTime(1));
+    times.all.push(await fireTime(HOOKS));
+  }
+  const [reasonix, floor] = [spread(times.all), spread(times.slowest)];
+  if (!reasonix || !floor) return [];
+  const target = 1.3 * floor.median;
+  return [{
+    figure: `hooks: ${HOOKS} at one event (floor: the slowest alone)`,
+    unit: "ms",
+    target: Number(target.toPrecision(3)),
+    reached: reasonix.median <= target,
+    ratioToFloor: reasonix.median / floor.median,
+    programs: { reasonix, floor },
+  }];
+}
+
+/** Milliseconds until all hooks of an event have answered. */
+async function fireTime(count: number): Promise<number> {
+  const { runHook } = await loadHookProcess();
+  const source = {
+    event: "PreToolUse",
+    matcher: "",
+    timeout_seconds: 60,
+    failure: "open",
+    source: "user",
+  } as const;
+  const sources = Array.from({ length: count }, (_, n) => {
+    const seconds = n === count - 1 ? SLOWEST : OTHERS;
+    return { ...source, command: `cat > /dev/null; sleep ${seconds}; echo '{"systemMessage":"${n}"}'` };
+  });
+  const answered: string[] = [];
+  const hooks = new Hooks({
+    hooks: readHooks(sources).hooks,
+    record: (event) => void (event.type === "hook" && answered.push(event.text ?? "")),
+    launch: ({ command, timeout_seconds: seconds }, input, signal) => {
+      const plan = { command: "/bin/sh", args: ["-c", command], env: { PATH: "/usr/bin:/bin" } };
+      return runHook(plan, { cwd: "/", guard: undefined, input, seconds, signal });
+    },
+  });
+  const begun = performance.now();
+  await hooks.fire("PreToolUse", { input: {}, signal: new AbortController().signal });
+  const took = performance.now() - begun;
+  if (answered.join() !== sources.map((_, n) => n).join()) {
+    throw new Error(`Hooks answered ${answered.join()}`);
+  }
+  return took;
+}
