@@ -157,6 +157,8 @@ async function judged(batch: Batch, [call, prepared]: Entry, end: End): Promise<
   const { parts, signal } = batch;
   if (typeof prepared === "string") return end("error", failure(prepared));
   const opinion = parts.callHooks && await parts.callHooks.before(prepared, signal);
+  // What the user stopped while a hook had a say does not begin.
+  if (parts.callHooks) signal.throwIfAborted();
   if (!opinion) return await gated(batch, [call, prepared], { end });
   const { deny, stop, word, notes } = opinion;
   const noted: End = (outcome, result) => end(outcome, withNotes(result, notes));
