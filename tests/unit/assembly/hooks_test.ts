@@ -11,7 +11,7 @@ interface Asked {
   readonly ask?: readonly string[];
 }
 
-/** Runs the commands one by one with a person who says yes; returns what they were asked and what happened. */
+/** Runs the commands one by one with a person who says yes; returns what they were asked and what came of it. */
 async function asked({ commands, hooks, ask = [] }: Asked) {
   await using temp = await makeTempDir();
   const questions: string[] = [];
