@@ -11,7 +11,7 @@ interface Asked {
   readonly ask?: readonly string[];
 }
 
-/** Runs the commands one by one with a person who says yes; returns what they were asked and what came of it. */
+/** Runs the commands one by one with a person who says yes, and returns what they were asked. */
 async function asked({ commands, hooks, ask = [] }: Asked) {
   await using temp = await makeTempDir();
   const questions: string[] = [];
