@@ -6,7 +6,7 @@ export interface Builtin {
   /** Works only where a person goes on: it leads to another session, or leaves. */
   readonly chatOnly?: true;
   /** Does not wait for the end of a turn: it only shows something, or concerns what comes. */
-  readonly whileWorking?: true;
+  readonly whileWorking?: true | ((argument: string) => boolean);
   /** Works on a conversation that has begun. */
   readonly needsSession?: true;
   readonly load: () => Promise<{ readonly command: CommandBody }>;
@@ -33,6 +33,10 @@ export const COMMANDS = {
   status: { whileWorking: true, load: () => import("./builtin/reports/status.ts") },
   model: { aliases: ["models"], load: () => import("./builtin/settings/model.ts") },
   effort: { load: () => import("./builtin/settings/effort.ts") },
+  goal: {
+    whileWorking: (argument) => /^(?:show|clear|off)?$/i.test(argument.trim()),
+    load: () => import("./builtin/tasks/goal.ts"),
+  },
   plan: { load: () => import("./builtin/tasks/plan_mode.ts") },
   mode: { whileWorking: true, load: () => import("./builtin/settings/mode.ts") },
   permissions: { load: () => import("./builtin/settings/permissions.ts") },

@@ -159,7 +159,7 @@ export interface SlashCommand extends CommandBody {
   /** Works only where a person goes on. */
   readonly chatOnly?: true;
   /** Does not wait for the end of a turn. */
-  readonly whileWorking?: true;
+  readonly whileWorking?: true | ((argument: string) => boolean);
   readonly kind: "builtin" | "markdown" | "skill" | "prompt";
   /** The file or the MCP server it comes from; absent for the program's own. */
   readonly origin?: string;

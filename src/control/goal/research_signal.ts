@@ -3,14 +3,17 @@ const KINDS = [
   /\bresearch\b|\binvestigat\w*|\broot[- ]cause\b|\bbenchmark\w*|\bprofil(?:e|ing)\b|\bablation\b/i,
   /\boptimi[sz]\w+|\bspeed(?:ing)?[- ]up\b|\b(?:reduce|cut|halve|lower)\b.{0,60}\b(?:latency|time|memory|size|cost|loss)\b/i,
   /\bflaky\b|\bintermittent\w*|\bheisenbug\b|\bmemory leak\b|\brace condition\b|\breproduc\w+/i,
-  /\bhypothes[ei]s\b|\bexperiments?\b|\btune\b|\btuning\b|\bhyper-?parameters?\b/i,
-  /研究|调研|排查|根因|性能|优化|基准测试|复现|偶发|内存泄漏|实验|假设|调参|提速|降低.{0,12}(?:延迟|耗时|内存|成本)/,
+  /\bhypothes[ei]s\b|假设/i,
+  /\bexperiments?\b|\btune\b|\btuning\b|\bhyper-?parameters?\b|实验|调参/i,
+  /研究|调研/,
+  /排查|根因|复现|偶发|内存泄漏/,
+  /性能|优化|基准测试|提速|降低.{0,12}(?:延迟|耗时|内存|成本)/,
 ];
 
 /** Whether the objective of a goal looks like research, debugging or optimisation of some length. */
 export function looksLikeResearch(objective: string): boolean {
   const kinds = KINDS.filter((pattern) => pattern.test(objective)).length;
-  return kinds >= 2 || (kinds === 1 && objective.length >= 200) || namesProtocol(objective);
+  return kinds >= 2 || (kinds === 1 && objective.length >= 200) || demandsResearch(objective);
 }
 
 /** A word for the protocol itself, which is asked for and not talked about. */

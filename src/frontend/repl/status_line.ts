@@ -79,6 +79,7 @@ export class StatusLine {
         ...(permission === "danger-full-access" ? { colour: warning } : {}),
       },
       { text: approvedPlan ? texts.planApproved : "", rank: 1 },
+      ...this.#goal(state.goal, texts),
       { text: oneLine(place, 40) + branch, rank: 4 },
       ...this.#context(assembly),
       { text: moneyFigure(state) ?? "", rank: 3 },
@@ -90,6 +91,13 @@ export class StatusLine {
       },
       ...this.#servers(assembly),
     ];
+  }
+
+  #goal(goal: Assembly["session"]["state"]["goal"], texts: Texts["chat"]["statusLine"]): Part[] {
+    if (!goal || goal.state === "complete" || goal.state === "cleared") return [];
+    const isActive = goal.state === "active";
+    const text = texts.goal(goal.state, goal.turns);
+    return [{ text, rank: 1, ...(isActive ? {} : { colour: this.#palette.warning }) }];
   }
 
   #servers({ servers }: Assembly): Part[] {

@@ -108,7 +108,9 @@ export class Submissions {
     try {
       const scope = { locale: commands.locale, session: () => host.ifOpen() };
       const line = await readCommand(text, scope);
-      if (!line?.command.whileWorking) return false;
+      const { whileWorking = false } = line?.command ?? {};
+      const isPrompt = typeof whileWorking === "function" ? whileWorking(line?.argument ?? "") : whileWorking;
+      if (!line || !isPrompt) return false;
       await line.command.run(commands, line.argument);
     } catch (error) {
       fail(error);

@@ -52,6 +52,8 @@ export const texts = {
       "plan": "plan",
       "danger-full-access": "full access",
     },
+    goal: (state: "active" | "blocked" | "stopped" | "limit", turns: number) =>
+      `goal ${{ active: turns + 1, blocked: "blocked", stopped: "paused", limit: "at its limit" }[state]}`,
     /** Part of the context window that is used. */
     context: (percent: string) => `${percent} context`,
     tokens: (tokens: string) => `${tokens} tokens`,

@@ -40,6 +40,21 @@ export const texts = {
   reallyYolo: "Approve everything that no rule denies, for the rest of this session?\n" +
     "Destructive commands are still asked about, and commands stay in the jail.",
 
+  goal: {
+    none: "There is no goal; set one with `/goal OBJECTIVE`",
+    states: {
+      active: "active",
+      blocked: "blocked: a person is needed; `/goal resume` or a message goes on",
+      complete: "reached",
+      stopped: "paused; `/goal resume` or a message goes on",
+      limit: "a limit was reached; `/goal resume` or a message goes on",
+      cleared: "cleared",
+    },
+    turns: (turns: number) => `${turns} ${turns === 1 ? "turn" : "turns"}`,
+    badFlag: (flag: string) => `Cannot use "${flag}" before a goal`,
+    flags: 'it takes --research, --simple, and --check "COMMAND" as often as needed',
+    words: { show: "the goal and how it stands", resume: "go on with it", clear: "drop it" },
+  },
   plan: {
     on: "Plan mode is on: nothing changes until you approve a plan. Say what to do",
     off: "Plan mode is off",

@@ -50,6 +50,10 @@ export const texts: typeof en = {
       "plan": "计划",
       "danger-full-access": "完全访问",
     },
+    goal: (state, turns) =>
+      `目标${
+        { active: ` 第 ${turns + 1} 轮`, blocked: "受阻", stopped: "已暂停", limit: "已达上限" }[state]
+      }`,
     context: (percent) => `上下文 ${percent}`,
     tokens: (tokens) => `${tokens} 词元`,
     cached: (share) => `缓存 ${share}`,

@@ -37,6 +37,21 @@ export const texts: typeof en = {
   modesAre: (names) => `可用：${names}`,
   reallyYolo: "在本会话余下的时间里，凡规则未禁止的都自动批准？\n破坏性命令仍会询问，命令仍在沙箱中运行。",
 
+  goal: {
+    none: "没有目标；用 `/goal 目标` 设定",
+    states: {
+      active: "进行中",
+      blocked: "受阻，需要有人处理；`/goal resume` 或发送消息可继续",
+      complete: "已达成",
+      stopped: "已暂停；`/goal resume` 或发送消息可继续",
+      limit: "已达到上限；`/goal resume` 或发送消息可继续",
+      cleared: "已取消",
+    },
+    turns: (turns: number) => `${turns} 轮`,
+    badFlag: (flag: string) => `目标之前不能使用“${flag}”`,
+    flags: '可以使用 --research、--simple，以及任意多个 --check "命令"',
+    words: { show: "查看目标及其状态", resume: "继续", clear: "取消" },
+  },
   plan: {
     on: "计划模式已开启：批准计划之前不会有任何改动。请写下任务",
     off: "计划模式已关闭",
