@@ -95,9 +95,8 @@ export class StatusLine {
 
   #goal(goal: Assembly["session"]["state"]["goal"], texts: Texts["chat"]["statusLine"]): Part[] {
     if (!goal || goal.state === "complete" || goal.state === "cleared") return [];
-    const isActive = goal.state === "active";
-    const text = texts.goal(goal.state, goal.turns);
-    return [{ text, rank: 1, ...(isActive ? {} : { colour: this.#palette.warning }) }];
+    if (goal.state === "active") return [{ text: texts.goal.active(goal.turns + 1), rank: 1 }];
+    return [{ text: texts.goal[goal.state], rank: 1, colour: this.#palette.warning }];
   }
 
   #servers({ servers }: Assembly): Part[] {

@@ -52,8 +52,12 @@ export const texts = {
       "plan": "plan",
       "danger-full-access": "full access",
     },
-    goal: (state: "active" | "blocked" | "stopped" | "limit", turns: number) =>
-      `goal ${{ active: turns + 1, blocked: "blocked", stopped: "paused", limit: "at its limit" }[state]}`,
+    goal: {
+      active: (turn: number) => `goal: turn ${turn}`,
+      blocked: "goal blocked",
+      stopped: "goal paused",
+      limit: "goal at its limit",
+    },
     /** Part of the context window that is used. */
     context: (percent: string) => `${percent} context`,
     tokens: (tokens: string) => `${tokens} tokens`,

@@ -52,7 +52,7 @@ export const texts = {
     diff: "[path]",
     model: "[name]",
     effort: "[level]",
-    goal: "[objective | show | resume | clear] (--check CMD, --research, --simple before it)",
+    goal: "[goal | show | resume | clear] (--check CMD, --research, --simple before it)",
     plan: "[task | show | approve [edits|ask] | off]",
     mode: "[mode]",
     permissions: "[allow|ask|deny|remove <rule>]",

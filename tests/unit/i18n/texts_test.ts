@@ -138,6 +138,8 @@ const NAMES = new Set([
   "add",
   "models",
   "none",
+  "resume",
+  "clear",
 ]);
 
 function englishWords(text: string): string[] {
