@@ -50,10 +50,12 @@ export const texts: typeof en = {
       "plan": "计划",
       "danger-full-access": "完全访问",
     },
-    goal: (state, turns) =>
-      `目标${
-        { active: ` 第 ${turns + 1} 轮`, blocked: "受阻", stopped: "已暂停", limit: "已达上限" }[state]
-      }`,
+    goal: {
+      active: (turn) => `目标：第 ${turn} 轮`,
+      blocked: "目标受阻",
+      stopped: "目标已暂停",
+      limit: "目标已达上限",
+    },
     context: (percent) => `上下文 ${percent}`,
     tokens: (tokens) => `${tokens} 词元`,
     cached: (share) => `缓存 ${share}`,
