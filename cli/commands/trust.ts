@@ -1,4 +1,10 @@
-import { findSkillSet, loadAgentList, type RunPaths, trustable } from "../../src/assembly/mod.ts";
+import {
+  findSkillSet,
+  loadAgentList,
+  loadVerifyList,
+  type RunPaths,
+  trustable,
+} from "../../src/assembly/mod.ts";
 import { loadMarkdownCommands } from "../../src/command/mod.ts";
 import { loadConfig, type LoadedConfig, type TrustItem as ConfigItem } from "../../src/config/mod.ts";
 import { loadSkills, type SkillTrustItem } from "../../src/context/mod.ts";
@@ -70,6 +76,7 @@ async function candidates(paths: RunPaths, loaded: LoadedConfig): Promise<Candid
     ],
   }));
   configured.push(...await commandCandidates(paths), ...await agentCandidates(paths));
+  configured.push(...await verifyCandidates(paths, loaded));
   const set = await findSkillSet(paths, loaded);
   if (set.skills.length === 0) return configured;
   const { Skills } = await loadSkills();
@@ -113,6 +120,18 @@ async function agentCandidates(paths: RunPaths): Promise<Candidate[]> {
       ...(agent.model === undefined ? [] : [`its model: ${agent.model}`]),
     ],
   }));
+}
+
+/** Commands that would test what the agent changes, as files of the project define them. */
+async function verifyCandidates({ cwd }: RunPaths, { config }: LoadedConfig): Promise<Candidate[]> {
+  const { verifyCommands, verifyItem } = await loadVerifyList();
+  return (await verifyCommands(config.workflow, cwd)).flatMap((command): Candidate[] => {
+    const { line, defined } = command;
+    if (!defined) return [];
+    const runs = defined.text === line ? [] : defined.text.split("\n").map((text) => `runs: ${text}`);
+    const lines = [`verify ${line}  ${defined.file}`, "after turns that change files, in the jail", ...runs];
+    return [{ item: verifyItem(command, cwd), lines }];
+  });
 }
 
 /** Every single thing in plain words, with the text that says so and its place. */

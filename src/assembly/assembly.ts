@@ -26,7 +26,7 @@ import { ended, reasonOf, throwIfStopped, TurnRunner, type TurnRunParts } from "
 /** The parts of a run, connected. */
 export interface AssemblyParts extends OpeningParts, Omit<TurnRunParts, "plugins" | "tools"> {
   readonly session: RunSession;
-  readonly checkpointer: Pick<TurnCheckpoints, "open">;
+  readonly checkpointer: Pick<TurnCheckpoints, "open" | "changed" | "meantToChange">;
   readonly scope: { readonly full: boolean; readonly forecast: { readonly confined: boolean } };
   /** Reasoning effort that the model is asked for; absent: the vendor's own. */
   readonly effort: string | undefined;
@@ -105,6 +105,16 @@ export class Assembly implements AsyncDisposable {
   /** What takes part in its turns. */
   get turnParts(): AssemblyParts["turnParts"] {
     return this.#parts.turnParts;
+  }
+
+  /** A call of the turn was meant to change something. */
+  get hasChanged(): boolean {
+    return this.#parts.checkpointer.meantToChange;
+  }
+
+  /** Paths that the turn has changed so far: from the working directory, or absolute. */
+  async changedFiles(): Promise<readonly string[]> {
+    return await this.#parts.checkpointer.changed();
   }
 
   /** Makes a run beside the conversation; see {@linkcode RunAgents.internal}. */

@@ -53,9 +53,29 @@ function upgradePrompts({ assembly, options }: JoinedRun): void {
   });
 }
 
+/** Tests what turns change; loaded when the first one has changed something. */
+function verifyTurns(run: JoinedRun): void {
+  const { assembly: { turnParts }, options } = run;
+  // What another agent changes is tested with the turn that it works for.
+  if (options.parent) return;
+  const verification = lazy(async () => new (await import("./verify/verifier.ts")).Verifier(run));
+  turnParts.verification = verification;
+  if (!options.loaded.config.workflow.enabled) return;
+  turnParts.add({
+    async before(input) {
+      if (options.trustProject) await (await verification()).begin();
+      return input;
+    },
+    async reviewAnswer(_answer, signal) {
+      return run.assembly.hasChanged ? await (await verification()).review(signal) : undefined;
+    },
+  });
+}
+
 /** Lets everything join that the run has a use for; what nobody uses is not loaded. */
 export async function joinExtensions(run: JoinedRun): Promise<void> {
   upgradePrompts(run);
+  verifyTurns(run);
   for (const { wanted, load } of EXTENSIONS) {
     if (wanted(run)) await (await load()).join(run);
   }

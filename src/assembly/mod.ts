@@ -33,6 +33,9 @@ export type { HookRow } from "./hooks/hook_list.ts";
 /** The agents of a directory, for commands that show them. */
 export const loadAgentList = lazy(() => import("./subagents/agent_list.ts"));
 
+/** The commands that test changes, for the list of what needs trust. */
+export const loadVerifyList = lazy(() => import("./verify/verify_trust.ts"));
+
 export type { AgentRow } from "./subagents/agent_list.ts";
 export { redactorOf } from "./access/secrets.ts";
 export { buildRegistry } from "./tools/offered_tools.ts";

@@ -48,6 +48,7 @@ export const COMMANDS = {
   memory: { whileWorking: true, load: () => import("./builtin/reports/memory.ts") },
   init: { load: () => import("./builtin/tasks/init.ts") },
   review: { load: () => import("./builtin/tasks/review.ts") },
+  verify: { load: () => import("./builtin/tasks/verify.ts") },
   settings: { aliases: ["config"], load: () => import("./builtin/settings/settings.ts") },
   theme: { whileWorking: true, load: () => import("./builtin/settings/theme.ts") },
   lang: { aliases: ["language"], whileWorking: true, load: () => import("./builtin/settings/lang.ts") },

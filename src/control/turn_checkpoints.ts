@@ -93,6 +93,20 @@ export class TurnCheckpoints implements Checkpointer {
     this.#arm();
   }
 
+  /** A call of the turn was meant to change something. */
+  get meantToChange(): boolean {
+    return this.#meantTo;
+  }
+
+  /**
+   * Paths that differ from the beginning of the turn: from the working directory, or absolute. Costs a look
+   * at the workspace.
+   */
+  async changed(): Promise<readonly string[]> {
+    const checkpoints = await this.#ready;
+    return (checkpoints && await this.#attempt(() => checkpoints.changed())) || [];
+  }
+
   async end(): Promise<void> {
     const checkpoints = await this.#ready;
     this.#ready = undefined;

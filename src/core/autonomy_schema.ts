@@ -96,6 +96,8 @@ export const AUTONOMY_KINDS = {
     exitCode: z.optional(z.number()),
     /** The reason why it was not run, or the end of what it printed. */
     text: z.optional(z.string()),
+    /** The changed files that it tests; absent where it tests a goal. */
+    files: z.optional(z.array(z.string())),
     durationMs: z.number(),
   }),
   /** A hook has run. */

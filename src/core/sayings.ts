@@ -195,6 +195,17 @@ export interface SayingWords {
   readonly notForPlanMode: [name: string];
   readonly autoPlan: [];
   readonly planUnsaved: [directory: string, why: string];
+  readonly verified: [commands: string];
+  readonly notVerified: [];
+  readonly verifyFailed: [command: string, how: string, round: string, most: string];
+  readonly verifyGaveUp: [command: string, how: string];
+  readonly verifyUntrusted: [command: string];
+  readonly verifyChanged: [command: string, file: string];
+  readonly verifyRefused: [command: string, why: string];
+  readonly verifyMissing: [command: string];
+  readonly verifyUnrun: [command: string, why: string];
+  readonly verifyNothing: [];
+  readonly verifyConfigure: [];
   readonly noCount: [provider: string, kind: string];
   readonly withoutExact: [];
   readonly notSent: [settings: string, model: string];

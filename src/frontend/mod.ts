@@ -19,3 +19,4 @@ export {
   SHOWN_TEXTS,
   type ShownTexts,
 } from "./result.ts";
+export { honestAnswer, LastVerification } from "./verification_result.ts";

@@ -10,6 +10,7 @@ import {
   type Usage,
 } from "../core/mod.ts";
 import type { ShownState } from "../mcp/mod.ts";
+import { verificationFields, type VerificationResult } from "./verification_result.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 
 export const OUTPUT_FORMATS = ["text", "json", "jsonl", "stream-json"] as const;
@@ -53,6 +54,8 @@ export interface RunResult {
   readonly goal?: GoalResult | undefined;
   /** The latest plan of the run, and its file. */
   readonly plan?: { readonly text: string; readonly state: string; readonly file?: string };
+  /** What tested the changes of the run. */
+  readonly verification?: VerificationResult;
   /** Calls that were refused, in order. */
   readonly refusals: readonly Refusal[];
 }
@@ -96,6 +99,7 @@ export function resultObject(result: RunResult): Record<string, unknown> {
     ...(result.remedy === undefined ? {} : { remedy: result.remedy }),
     ...(result.plan ? planFields(result.plan) : {}),
     ...(result.goal ? { goal: goalFields(result.goal) } : {}),
+    ...(result.verification ? { verification: verificationFields(result.verification) } : {}),
     session_id: result.session ?? null,
     model: result.model ?? null,
     num_turns: result.replies,

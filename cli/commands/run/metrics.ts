@@ -6,7 +6,7 @@ import {
   type Sayings,
   type ToolCall,
 } from "../../../src/core/mod.ts";
-import { type Refusal, resultObject, type RunResult } from "../../../src/frontend/mod.ts";
+import { LastVerification, type Refusal, resultObject, type RunResult } from "../../../src/frontend/mod.ts";
 
 interface ToolCount {
   calls: number;
@@ -26,6 +26,7 @@ export class Metrics {
   plan: RunResult["plan"];
   /** The goal that the run was about. */
   goal: RunResult["goal"];
+  readonly #verified = new LastVerification();
   readonly #calls = new Map<string, ToolCall>();
   readonly #tools = new Map<string, ToolCount>();
   readonly #started = performance.now();
@@ -46,8 +47,15 @@ export class Metrics {
     if (file !== undefined) writing(file, () => Deno.openSync(file, { append: true, create: true }).close());
   }
 
+  /** What tested the changes of the run; undefined where nothing did. */
+  get verification(): RunResult["verification"] {
+    return this.#verified.result;
+  }
+
   event(event: Event): void {
     switch (event.type) {
+      case "verification":
+        return this.#verified.add(event);
       case "message.start":
         this.#requests += 1;
         return;

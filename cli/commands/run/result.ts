@@ -2,7 +2,7 @@ import type { Assembly } from "../../../src/assembly/mod.ts";
 import type { AnswerSchema, TurnOutcome } from "../../../src/agent/mod.ts";
 import type { CommandReport } from "../../../src/command/mod.ts";
 import { EXIT, type ExitName, formatPlace, NO_USAGE, ReasonixError } from "../../../src/core/mod.ts";
-import type { RunResult } from "../../../src/frontend/mod.ts";
+import { honestAnswer, type RunResult } from "../../../src/frontend/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
 import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { withGoal } from "./goal/goal_flags.ts";
@@ -35,7 +35,7 @@ export function resultOf(
   const result: RunResult = {
     exit,
     exitCode: EXIT[exit],
-    answer: structured?.text ?? outcome.answer,
+    answer: structured?.text ?? honestAnswer(outcome.answer, metrics.verification),
     ...(structured ? { structured: structured.value } : {}),
     session: assembly.session.id,
     ...modelOf(assembly),
@@ -47,6 +47,7 @@ export function resultOf(
     refusals: metrics.refusals,
     ...(metrics.plan ? { plan: metrics.plan } : {}),
     ...(metrics.goal ? { goal: metrics.goal } : {}),
+    ...(metrics.verification ? { verification: metrics.verification } : {}),
     ...(outcome.limit === undefined ? {} : { limit: outcome.limit }),
     ...(outcome.detail === undefined ? {} : { detail: outcome.detail }),
     ...(outcome.said ? { said: outcome.said } : {}),

@@ -1,6 +1,7 @@
 import type { Limits, Stop, TurnOutcome } from "../../agent/mod.ts";
 import type { Spending } from "../../core/mod.ts";
 import type { TurnInput } from "../context/turn_input.ts";
+import type { VerifyResult } from "../verify/verify_command.ts";
 
 /**
  * What takes part in the turns of a run beside its model, such as a goal, a planner or hooks. Every function
@@ -22,10 +23,22 @@ export interface TurnPart {
   readonly failed?: (error: unknown) => Promise<void>;
 }
 
+/** Tests what a turn has changed. */
+export interface Verification {
+  /** A turn begins. */
+  begin(): Promise<void>;
+  /** As `reviewAnswer` of a part. */
+  review(signal: AbortSignal): Promise<string | Stop | undefined>;
+  /** Runs every command there is. Rejects with a ReasonixError (usage) where there is none. */
+  byHand(signal: AbortSignal): Promise<readonly VerifyResult[]>;
+}
+
 /** The parts of a run; more may join while it goes on. */
 export class TurnParts implements Required<TurnPart> {
   /** What had been spent when the latest turn began, by currency. */
   costsBefore: Spending["costs"] = {};
+  /** Absent where somebody else tests what is changed. */
+  verification: (() => Promise<Verification>) | undefined;
   readonly #parts: TurnPart[] = [];
   #spent: Spending[] = [];
   #news: string[] = [];

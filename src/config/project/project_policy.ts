@@ -11,7 +11,7 @@ import type { SourcePlace } from "../../core/mod.ts";
 
 /** Something a project brings that stays without effect until the user trusts exactly this content. */
 export interface TrustItem {
-  readonly kind: "provider" | "plugin" | "hook" | "shell" | "widening";
+  readonly kind: "provider" | "plugin" | "hook" | "shell" | "verify" | "widening";
   readonly name: string;
   /** The reason why it needs trust, for people. */
   readonly reason: string;
@@ -206,6 +206,7 @@ function warn({ input, path, result }: Scope, message: string): void {
 
 function withTrust(value: unknown, scope: Scope): unknown {
   const [list] = scope.path;
+  if (isTable(value)) return commands(value, scope);
   if (!Array.isArray(value)) {
     const reason = `it would run ${JSON.stringify(value)} as the shell`;
     const withhold = () => delete scope.table[String(scope.path.at(-1))];
@@ -228,6 +229,17 @@ function withTrust(value: unknown, scope: Scope): unknown {
     else plugin(written, entry, place);
   }
   return entries;
+}
+
+/** Command lines by glob. */
+function commands(value: TomlTable, scope: Scope): TomlTable {
+  const lines = Object.values(value).flat().map(String);
+  const name = scope.path.join(".");
+  const withhold = () => delete scope.table[String(scope.path.at(-1))];
+  const reason = `it would run ${lines.map((line) => JSON.stringify(line)).join(", ")} after turns that ` +
+    "change files";
+  mark({ kind: "verify", name, reason, lines, written: value }, scope, withhold);
+  return value;
 }
 
 /** An entry of a list, and how to take it out. */

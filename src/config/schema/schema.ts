@@ -11,6 +11,7 @@ import { pluginSchema } from "./plugin_schema.ts";
 import { providerSchema } from "./provider_schema.ts";
 import { count, flag, key, text, texts } from "./schema_key.ts";
 import { toolsSchema } from "./tools_schema.ts";
+import { workflowSchema } from "./workflow_schema.ts";
 
 /** `[agent_mode]`: several turns without a person, for runs that nobody attends. */
 const agentMode = z.object({
@@ -205,6 +206,7 @@ export const configSchema = z.object({
     "The check for destructive commands, which no approval mode lifts.",
   ),
   lsp: key(z.prefault(lspSchema, {}), "Language servers that are installed."),
+  workflow: key(z.prefault(workflowSchema, {}), "Commands that test what the agent changed."),
   serve: key(z.prefault(serve, {}), "The web page of `reasonix serve`.", { idle: "yet" }),
   providers: key(
     z._default(z.array(providerSchema), []),

@@ -21,6 +21,7 @@ export const texts = {
     model: "Choose the model",
     effort: "How much the model may think",
     goal: "Work on by itself until a goal is reached",
+    verify: "Run the commands that test what the agent changes",
     plan: "Plan first: nothing changes until you approve the plan",
     mode: "How far the agent may go without asking",
     permissions: "Rules in force; add or remove one",

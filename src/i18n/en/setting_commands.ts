@@ -55,6 +55,19 @@ export const texts = {
     flags: 'it takes --research, --simple, and --check "COMMAND" as often as needed',
     words: { show: "the goal and how it stands", resume: "go on with it", clear: "drop it" },
   },
+
+  verify: {
+    question: "May these commands test what the agent changes? They run in the jail after turns that " +
+      "change files:",
+    row: (line: string, file: string, text: string) =>
+      `  ${line}  (${file}${text === "" || text === line ? "" : `: ${text}`})`,
+    yes: "Yes, from now on",
+    yesMeans: "until the file says something else",
+    no: "Not in this session",
+    noMeans: "the changes are not verified",
+    outcomes: { passed: "passed", failed: "failed", timeout: "did not end in time", skipped: "not run" },
+  },
+
   plan: {
     on: "Plan mode is on: nothing changes until you approve a plan. Say what to do",
     off: "Plan mode is off",

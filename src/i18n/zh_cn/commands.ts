@@ -22,6 +22,7 @@ export const texts: typeof en = {
     model: "选择模型",
     effort: "模型的思考强度",
     goal: "自行工作，直到达成目标",
+    verify: "运行检验改动的命令",
     plan: "先做计划：批准之前不会有任何改动",
     mode: "智能体无需询问即可做到哪一步",
     permissions: "生效的规则；可添加或删除",

@@ -52,6 +52,17 @@ export const texts: typeof en = {
     flags: '可以使用 --research、--simple，以及任意多个 --check "命令"',
     words: { show: "查看目标及其状态", resume: "继续", clear: "取消" },
   },
+
+  verify: {
+    question: "可以用这些命令检验智能体的改动吗？它们在改动文件的轮次之后于沙箱中运行：",
+    row: (line, file, text) => `  ${line}（${file}${text === "" || text === line ? "" : `：${text}`}）`,
+    yes: "可以，以后都运行",
+    yesMeans: "直到文件内容改变",
+    no: "本会话中不运行",
+    noMeans: "改动不会被验证",
+    outcomes: { passed: "通过", failed: "失败", timeout: "未在时限内结束", skipped: "未运行" },
+  },
+
   plan: {
     on: "计划模式已开启：批准计划之前不会有任何改动。请写下任务",
     off: "计划模式已关闭",

@@ -1,5 +1,6 @@
 import { ReasonixError } from "../../core/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
+import { isSameContent } from "./entry.ts";
 import { applyRestore, type FileRestore, planRestore, type RestoreFailure } from "./restore.ts";
 import { type SnapshotKind, Timeline } from "./timeline.ts";
 import { ChangeDetector, type DetectorLimits } from "./change_detector.ts";
@@ -133,6 +134,20 @@ export class Checkpoints {
    */
   detect(): Promise<readonly string[]> {
     return this.#inOrder(async () => this.#ready ? (await this.#look("look")).visible : []);
+  }
+
+  /** Returns the paths that differ from the beginning of the turn, without ignored ones, sorted. */
+  changed(): Promise<readonly string[]> {
+    return this.#inOrder(async () => {
+      if (!this.#ready) return [];
+      await this.#look("look");
+      const timeline = this.#timeline;
+      const start = timeline.snapshots.findLast(({ kind }) => kind === "start")?.id ?? 0;
+      return [...timeline.changedSince(start)].filter((path) =>
+        !this.#workspace.isIgnored(path) &&
+        !isSameContent(timeline.at(path, start) ?? null, timeline.current.get(path) ?? null)
+      ).sort();
+    });
   }
 
   /**

@@ -204,6 +204,19 @@ const NOTICES = {
   notForPlanMode: (name) =>
     `[agent] plan_mode_allowed_tools 中的“${name}”不起作用：只能写 MCP 工具的全名，如 mcp__server__tool`,
   autoPlan: () => "这个任务较复杂，先进入计划模式：批准计划之前不会有任何改动；/plan off 退出",
+  verified: (commands) => `已验证：${commands}`,
+  notVerified: () => "未验证",
+  verifyFailed: (command, how, round, most) =>
+    `第 ${round}/${most} 次验证：${command} 失败（${how}），已告知模型`,
+  verifyGaveUp: (command, how) => `未验证：${command} 仍然失败（${how}）`,
+  verifyUntrusted: (command) =>
+    `${command} 尚未被信任：运行 \`reasonix trust\`，或在自己的 [workflow] verify_commands 中写明`,
+  verifyChanged: (command, file) => `${command} 所运行的内容在本轮中被修改（${file}），因此不再受信任`,
+  verifyRefused: (command, why) => `${command} 不允许运行：${why}`,
+  verifyMissing: (command) => `${command}：找不到该程序`,
+  verifyUnrun: (command, why) => `${command} 无法运行：${why}`,
+  verifyNothing: () => "没有可用于验证的命令：既没有配置，也没有找到",
+  verifyConfigure: () => "请设置 [workflow] verify_commands；见 docs/verification.md",
   planUnsaved: (directory, why) => `计划无法写入 ${directory}：${why}；会话中仍保存着它`,
   unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
   goalComplete: (turns) => `目标已达成，共 ${turns} 轮`,
