@@ -9,6 +9,7 @@ export {
 export { Output } from "./output.ts";
 export {
   argumentsOf,
+  honestAnswer,
   OUTPUT_FORMATS,
   type OutputFormat,
   type Printer,
@@ -19,4 +20,3 @@ export {
   SHOWN_TEXTS,
   type ShownTexts,
 } from "./result.ts";
-export { honestAnswer, LastVerification } from "./verification_result.ts";

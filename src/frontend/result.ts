@@ -10,7 +10,6 @@ import {
   type Usage,
 } from "../core/mod.ts";
 import type { ShownState } from "../mcp/mod.ts";
-import { verificationFields, type VerificationResult } from "./verification_result.ts";
 import { isRecord, parseJson } from "../util/json.ts";
 
 export const OUTPUT_FORMATS = ["text", "json", "jsonl", "stream-json"] as const;
@@ -137,6 +136,37 @@ export interface GoalResult
 
 function goalFields({ news: _news, said: _said, ...goal }: GoalResult): Record<string, unknown> {
   return goal;
+}
+
+/** The last time that the changes of a turn were tested. */
+export interface VerificationResult {
+  readonly state: "passed" | "failed" | "not_verified";
+  /** Why it is not verified, or what fails. */
+  readonly reason?: string;
+  readonly commands: readonly Pick<
+    EventOf<"verification">,
+    "command" | "outcome" | "exitCode" | "text" | "durationMs"
+  >[];
+}
+
+/** As machines read it. */
+function verificationFields({ commands, ...rest }: VerificationResult): Record<string, unknown> {
+  return {
+    ...rest,
+    commands: commands.map(({ command, outcome, exitCode, durationMs }) => ({
+      command,
+      outcome,
+      exit_code: exitCode ?? null,
+      duration_ms: durationMs,
+    })),
+  };
+}
+
+/** The answer with an honest word behind it where nothing says that what was changed works. */
+export function honestAnswer(answer: string, verification: VerificationResult | undefined): string {
+  if (!verification || verification.state === "passed") return answer;
+  const gap = answer === "" ? "" : "\n\n";
+  return `${answer.trimEnd()}${gap}Not verified: ${verification.reason ?? ""}`;
 }
 
 function planFields({ text, state, file }: NonNullable<RunResult["plan"]>): Record<string, unknown> {

@@ -1,12 +1,13 @@
 import {
   errorMessage,
   type Event,
+  type EventOf,
   isMessage,
   ReasonixError,
   type Sayings,
   type ToolCall,
 } from "../../../src/core/mod.ts";
-import { LastVerification, type Refusal, resultObject, type RunResult } from "../../../src/frontend/mod.ts";
+import { type Refusal, resultObject, type RunResult } from "../../../src/frontend/mod.ts";
 
 interface ToolCount {
   calls: number;
@@ -144,5 +145,32 @@ function writing(file: string, write: () => void): void {
       exit: "usage",
       remedy: "name a file in an existing, writable directory",
     });
+  }
+}
+
+/** The last round of the commands that test what a run changed. */
+class LastVerification {
+  #commands: EventOf<"verification">[] = [];
+
+  add(event: EventOf<"verification">): void {
+    // Without files it belongs to a goal, whose result has its checks.
+    if (!event.files) return;
+    if (event.round !== this.#commands[0]?.round) this.#commands = [];
+    this.#commands = [...this.#commands.filter(({ command }) => command !== event.command), event];
+  }
+
+  get result(): RunResult["verification"] {
+    const commands = this.#commands;
+    const failed = commands.find(({ outcome }) => outcome === "failed" || outcome === "timeout");
+    const skipped = commands.filter(({ outcome }) => outcome === "skipped");
+    if (failed) {
+      const { command, exitCode } = failed;
+      const how = exitCode === undefined ? "no end in time" : `exit code ${exitCode}`;
+      return { state: "failed", reason: `\`${command}\` failed (${how})`, commands };
+    }
+    if (skipped.length > 0) {
+      return { state: "not_verified", reason: skipped.map(({ text = "" }) => text).join("; "), commands };
+    }
+    return commands.length > 0 ? { state: "passed", commands } : undefined;
   }
 }
