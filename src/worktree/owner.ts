@@ -1,4 +1,5 @@
 import { isRecord, parseJson } from "../util/json.ts";
+import { FileLock } from "../util/lock.ts";
 import { processStart } from "../util/process/process_start.ts";
 import { readSmallText } from "../path/probe.ts";
 import { existingRealPath } from "../path/real_path.ts";
@@ -27,6 +28,12 @@ export interface WorktreeRecord {
 /** Everything of one work tree: its record, its beginning and the tree itself. */
 export function worktreeDir(home: string, id: string): string {
   return `${worktreesDir(home)}/${id}`;
+}
+
+/** Who holds it may make, take over and forget directories of work trees. */
+export async function lockWorktrees(home: string): Promise<FileLock> {
+  await Deno.mkdir(worktreesDir(home), { recursive: true, mode: 0o700 });
+  return await FileLock.acquire(`${worktreesDir(home)}/.lock`);
 }
 
 export function recordFile(home: string, id: string): string {

@@ -2,7 +2,14 @@ import { errorMessage, ReasonixError } from "../core/mod.ts";
 import { readSmallText, sortedEntries } from "../path/probe.ts";
 import { realPath } from "../path/real_path.ts";
 import { worktreesDir } from "../path/project_dir.ts";
-import { isOwnerAlive, readRecord, recordFile, worktreeDir, type WorktreeRecord } from "./owner.ts";
+import {
+  isOwnerAlive,
+  lockWorktrees,
+  readRecord,
+  recordFile,
+  worktreeDir,
+  type WorktreeRecord,
+} from "./owner.ts";
 
 /** The work trees of a Reasonix home, by what became of them. */
 export interface WorktreeReport {
@@ -34,6 +41,7 @@ export async function reap(home: string): Promise<WorktreeReport> {
     const record = readRecord(home, id);
     if (record && isOwnerAlive(record)) inUse.push(record);
     else if (record && isWaiting(record)) waiting.push(record);
+    else if (!record && await removeEmpty(home, id)) removed.push(id);
     else if (record || isOld(worktreeDir(home, id))) {
       try {
         await removeTree(home, record ?? { id });
@@ -44,6 +52,13 @@ export async function reap(home: string): Promise<WorktreeReport> {
     }
   }
   return { inUse, waiting, removed, failed };
+}
+
+/** What is left when the end of a removal was interrupted; nobody is about to fill it while the lock is held. */
+async function removeEmpty(home: string, id: string): Promise<boolean> {
+  using _lock = await lockWorktrees(home);
+  if (readRecord(home, id)) return false;
+  return await Deno.remove(worktreeDir(home, id)).then(() => true, () => false);
 }
 
 function isWaiting({ keepUntil }: WorktreeRecord): boolean {

@@ -3,10 +3,16 @@ import { contains } from "../path/contains.ts";
 import { isDirectory, readSmallText } from "../path/probe.ts";
 import { realPath } from "../path/real_path.ts";
 import { worktreesDir } from "../path/project_dir.ts";
-import { FileLock } from "../util/lock.ts";
 import { copyFiles, copyIndex } from "./carry_over.ts";
 import { firstLine, Git } from "./git_commands.ts";
-import { isOwnerAlive, readRecord, saveRecord, worktreeDir, type WorktreeRecord } from "./owner.ts";
+import {
+  isOwnerAlive,
+  lockWorktrees,
+  readRecord,
+  saveRecord,
+  worktreeDir,
+  type WorktreeRecord,
+} from "./owner.ts";
 import { reap, removeTree } from "./reap.ts";
 import { listFiles, openRepository, type Repository } from "./repository.ts";
 import { Snapshot, type WorktreePatch } from "./snapshot.ts";
@@ -131,11 +137,6 @@ function keptFor(days: number | undefined): Pick<WorktreeRecord, "keepUntil"> {
   return days === undefined ? {} : { keepUntil: new Date(Date.now() + days * DAY_MS).toISOString() };
 }
 
-async function lockWorktrees(home: string): Promise<FileLock> {
-  await Deno.mkdir(worktreesDir(home), { recursive: true, mode: 0o700 });
-  return await FileLock.acquire(`${worktreesDir(home)}/.lock`);
-}
-
 interface Filling {
   readonly home: string;
   readonly record: WorktreeRecord;
@@ -197,7 +198,11 @@ export async function adoptWorktree(
   const home = realPath(given);
   using _lock = await lockWorktrees(home);
   const record = readRecord(home, id);
-  if (!record) return undefined;
+  if (!record) {
+    // Removing it was interrupted at the very end.
+    await Deno.remove(worktreeDir(home, id)).catch(() => {});
+    return undefined;
+  }
   if (isOwnerAlive(record) && record.pid !== Deno.pid) {
     throw new ReasonixError(`Cannot go on with the work tree ${id}: process ${record.pid} works in it`, {
       remedy: "wait for it to end, or end it",
