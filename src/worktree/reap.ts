@@ -54,7 +54,7 @@ export async function reap(home: string): Promise<WorktreeReport> {
   return { inUse, waiting, removed, failed };
 }
 
-/** What is left when the end of a removal was interrupted; nobody is about to fill it while the lock is held. */
+/** What is left of an interrupted removal; nobody is about to fill it while the lock is held. */
 async function removeEmpty(home: string, id: string): Promise<boolean> {
   using _lock = await lockWorktrees(home);
   if (readRecord(home, id)) return false;
