@@ -72,7 +72,8 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
     tools,
     plugins,
   });
-  const run: JoinedRun = { assembly, options, registry: parts.registry, gate, tools, assemble };
+  const { registry, agents } = parts;
+  const run: JoinedRun = { assembly, options, registry, gate, tools, agents, assemble };
   joined.resolve(run);
   await joinExtensions(run);
   return assembly;

@@ -32,6 +32,7 @@ const EXTENSIONS: readonly Extension[] = [
     wanted: ({ assembly }) => openGoal(assembly.session.state) !== undefined,
     load: () => import("./goal/join.ts"),
   },
+  { wanted: namesPlanner, load: () => import("./planner/join.ts") },
   { wanted: ({ options: { steps = 1 } }) => steps > 1, load: () => import("./agent_mode/join.ts") },
   { wanted: ({ options }) => options.hooks !== undefined, load: () => import("./hooks/open_hooks.ts") },
 ];
@@ -39,6 +40,11 @@ const EXTENSIONS: readonly Extension[] = [
 /** Plan mode is on, or may come by itself. */
 function usesPlans({ options }: JoinedRun): boolean {
   return options.permissionMode === "plan" || options.loaded.config.agent.auto_plan;
+}
+
+/** Another model plans for the user's own session; agents have none that plans for them. */
+function namesPlanner({ options: { parent, loaded } }: JoinedRun): boolean {
+  return loaded.config.agent.planner_model !== "" && parent === undefined;
 }
 
 /** Words without which no prompt asks for a research record; whether it does is decided with more care. */

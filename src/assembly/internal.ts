@@ -1,7 +1,9 @@
 import type { TurnOutcome } from "../agent/mod.ts";
 import type { Event, ImagePart } from "../core/mod.ts";
 import type { Provider } from "../provider/mod.ts";
-import type { AgentPort } from "../tool/mod.ts";
+import type { AgentDefinition } from "../context/mod.ts";
+import type { AgentPort, AgentReport, Tool } from "../tool/mod.ts";
+import type { TurnInput } from "./context/turn_input.ts";
 
 /** A question to the model, or a task for an agent, beside a conversation and without a front end. */
 export interface InternalRequest {
@@ -39,6 +41,25 @@ export interface InternalResult {
   readonly events?: readonly Event[];
 }
 
+/** A task that the program itself gives to an agent which is in no list. */
+export interface OwnTask {
+  /** Identifier of its session. */
+  readonly id: string;
+  readonly agent: AgentDefinition;
+  readonly prompt: string;
+  readonly input?: Pick<TurnInput, "references" | "images">;
+  /** Text added to the system prompt. */
+  readonly system: string;
+  /** A configured model, as `--model` names it. */
+  readonly model: string;
+  /** Tools beside those of the run that the agent has. */
+  readonly tools: readonly Tool[];
+  /** Directory of the session. */
+  readonly directory: string;
+  /** File of the session that goes on. */
+  readonly file?: string;
+}
+
 /** Other agents of a run, and runs beside its conversation. */
 export interface RunAgents extends AgentPort {
   /**
@@ -46,4 +67,9 @@ export interface RunAgents extends AgentPort {
    * the signal aborts.
    */
   internal(request: InternalRequest): Promise<InternalResult>;
+  /**
+   * Waits until an agent has done a task of the program's own. A string says why it cannot begin; rejects when
+   * the signal aborts.
+   */
+  own(task: OwnTask, signal: AbortSignal): Promise<AgentReport | string>;
 }

@@ -194,6 +194,9 @@ export interface SayingWords {
   readonly unknownParameter: [parameter: string, alias: string];
   readonly notForPlanMode: [name: string];
   readonly autoPlan: [];
+  readonly plannerPlan: [model: string, plan: string];
+  readonly plannerFailed: [model: string, why: string];
+  readonly plannerRests: [model: string, why: string];
   readonly planUnsaved: [directory: string, why: string];
   readonly verified: [commands: string];
   readonly notVerified: [];

@@ -1,8 +1,8 @@
-const BLOCK_END = /<\/(?:file|dir|stdin|resource|goal)>\n\n/g;
+const BLOCK_END = /<\/(?:file|dir|stdin|resource|goal|plan)>\n\n/g;
 
 /**
- * Returns what the user wrote, without the files, directories, resources, piped text and the goal that stand
- * before it in the same message.
+ * Returns what the user wrote, without the files, directories, resources, piped text, the goal and the plan that
+ * stand before it in the same message.
  */
 export function userText(message: string): string {
   const end = [...message.matchAll(BLOCK_END)].at(-1);
@@ -10,7 +10,7 @@ export function userText(message: string): string {
 }
 
 const BLOCK_BEGIN =
-  /^<(file|dir|stdin|resource|goal)(?: (?:path|ref)="([^"]*)")?(?: lines="([^"]*)")?[^>\n]*>/;
+  /^<(file|dir|stdin|resource|goal|plan)(?: (?:path|ref|by)="([^"]*)")?(?: lines="([^"]*)")?[^>\n]*>/;
 
 /** Returns the names of what stands before the user's own words, in order. */
 export function attachments(message: string): string[] {
@@ -21,7 +21,8 @@ export function attachments(message: string): string[] {
     const end = rest.indexOf(close);
     if (tag === undefined || end < 0) return names;
     // What the harness says of a goal is nothing that the user has attached.
-    if (kind !== "goal") names.push(lines === undefined ? name : `${name}:${lines}`);
+    if (kind === "plan") names.push(`plan of ${name}`);
+    else if (kind !== "goal") names.push(lines === undefined ? name : `${name}:${lines}`);
     rest = rest.slice(end + close.length);
   }
 }

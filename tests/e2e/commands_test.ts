@@ -92,10 +92,10 @@ Deno.test("doctor reports files, origins, keys and the sandbox, and hides secret
   assertEquals(text.code, 0);
   assertStringIncludes(text.stdout, "key: set in the home  reachable, 1 model\n");
   assert(!text.stdout.includes("no effect"), text.stdout);
-  await world.write("reasonix.toml", '[agent]\nplanner_model = "mock"\n');
+  await world.write("reasonix.toml", '[serve]\nauth_mode = "none"\n');
   assertMatch(
     (await world.run(["doctor"])).stdout,
-    /! \S*reasonix\.toml:2:1: agent\.planner_model has no effect yet\./,
+    /! \S*reasonix\.toml:1:1: serve has no effect yet\./,
   );
   await Deno.remove(`${world.dir}/reasonix.toml`);
   const report = JSON.parse((await world.run(["doctor", "--json"])).stdout);

@@ -21,6 +21,12 @@ export interface ChildTask {
   readonly system?: string;
   /** Nobody is asked anything. */
   readonly unattended?: boolean;
+  /** Its model, whatever is configured for agents. */
+  readonly model?: string;
+  /** Tools of its own beside those of the run. */
+  readonly tools?: readonly Tool[];
+  /** Directory of its session; default: that of the run's agents. */
+  readonly directory?: string;
   /** Talks to the model in place of the configured provider. */
   readonly provider?: Provider;
   /** File of the session that goes on. */
@@ -59,7 +65,7 @@ export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
   const { agent, id, readOnly } = task;
   const { session, controller: { recorder }, inputs } = assembly;
   const depth = (options.parent?.depth ?? 0) + 1;
-  const { reference } = agentModel(options.loaded, agent);
+  const reference = task.model ?? agentModel(options.loaded, agent).reference;
   const offered = offeredTools(run, task, depth);
   const adapted = adaptedTools(inputs);
   const { effort, permissionMode } = options;
@@ -74,19 +80,19 @@ export function childOptions(run: JoinedRun, task: ChildTask): AssemblyOptions {
       : askedBy(agent.name, id, { ...options, turns: task.questions })),
     ...own,
     ...(reference === undefined && effort !== undefined ? { effort } : {}),
-    ...(task.provider ? { provider: task.provider } : modelOf(run, reference)),
+    ...modelOf(run, task, reference),
     paths: task.paths ?? options.paths,
     loaded: childLoaded(options.loaded, task, { reference, offered }),
     sessionId: id,
     inMemory: false,
-    tools: offered.own,
+    tools: [...offered.own, ...task.tools ?? []],
     adaptedTools: readOnly ? { ...adapted, bash: inForeground } : adapted,
     appendSystemPrompt: [appended, task.system ?? addendum(task)].filter((text) => text)
       .join("\n\n"),
     ...(readOnly ? { permissionMode: "read-only" } : bounds(permissionMode)),
     parent: {
       link: { session: session.id, seq: recorder.state.lastSeq, agent: agent.name },
-      directory: agentsDirectory(run),
+      directory: task.directory ?? agentsDirectory(run),
       ...(task.file === undefined ? {} : { file: task.file }),
       depth,
       appended,
@@ -108,14 +114,16 @@ export function agentsDirectory({ assembly: { session } }: Pick<JoinedRun, "asse
 }
 
 /** A program's own model, and one that plays a recording, is the same for all; others keep a state. */
-function modelOf({ options, assembly }: JoinedRun, reference: string | undefined) {
-  const { provider, loaded: { config } } = assembly;
-  const plays = config.providers.some(({ name, kind }) =>
-    name === provider.model.provider && kind === "replay"
-  );
-  return options.provider || (plays && reference === undefined)
-    ? { provider: options.provider ?? provider }
-    : {};
+function modelOf(
+  { options, assembly }: JoinedRun,
+  { provider, model }: ChildTask,
+  reference: string | undefined,
+): Pick<AssemblyOptions, "provider"> {
+  const own = provider ?? (model === undefined ? options.provider : undefined);
+  if (own) return { provider: own };
+  const { provider: runs, loaded: { config } } = assembly;
+  const plays = config.providers.some(({ name, kind }) => name === runs.model.provider && kind === "replay");
+  return plays && reference === undefined ? { provider: runs } : {};
 }
 
 interface Offered {

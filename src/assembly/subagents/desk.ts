@@ -7,7 +7,7 @@ import { after, unlessAborted } from "../../util/timer.ts";
 import type { TurnInput } from "../context/turn_input.ts";
 import type { JoinedRun } from "../joined_run.ts";
 import { AgentRun, type AgentRunParts } from "./agent_run.ts";
-import type { InternalRequest, InternalResult, RunAgents } from "../internal.ts";
+import type { InternalRequest, InternalResult, OwnTask, RunAgents } from "../internal.ts";
 import { internalResult, internalTask } from "./internal_run.ts";
 import { agentsDirectory, type ChildTask } from "./child_options.ts";
 import { agentNamed } from "./known_agents.ts";
@@ -68,6 +68,22 @@ class AgentDesk implements RunAgents {
     if (typeof run === "string") throw new ReasonixError(run);
     await ended(run, signal);
     return internalResult(run, events, request);
+  }
+
+  async own(
+    { agent, prompt, input, ...child }: OwnTask,
+    signal: AbortSignal,
+  ): Promise<AgentReport | string> {
+    const { file, id } = child;
+    signal.throwIfAborted();
+    const run = await this.#begin(
+      { agent: agent.name, prompt, readOnly: agent.readOnly, ...(file === undefined ? {} : { resume: id }) },
+      { agent, readOnly: agent.readOnly, questions: this.#questions, ...child },
+      { ...(input ? { input } : {}) },
+    );
+    if (typeof run === "string") return run;
+    await ended(run, signal);
+    return run.report;
   }
 
   async output(id: string, milliseconds: number, signal: AbortSignal): Promise<AgentReport | string> {

@@ -19,7 +19,7 @@ export async function openChild(run: JoinedRun, task: ChildTask): Promise<Opened
     const elsewhere = isolation ? { paths: isolation.paths } : {};
     const child = await assemble(childOptions(run, { ...task, ...elsewhere }));
     const skill = await instructionsOf(task, child);
-    const { fellBack } = agentModel(options.loaded, task.agent);
+    const { fellBack } = task.model === undefined ? agentModel(options.loaded, task.agent) : {};
     if (fellBack !== undefined) {
       const { recorder } = assembly.controller;
       await recorder.record({ type: "notice", level: "warning", code: "agents", text: fellBack });

@@ -89,6 +89,8 @@ export class TurnRunner {
     for (const content of this.#facts.splice(0)) {
       await recorder.record({ type: "message.user", content, origin: "context" });
     }
+    // What is spent before the turn, such as for a plan, is part of it.
+    this.#parts.turnParts.costsBefore = recorder.state.costs;
     const input = await this.#parts.turnParts.before(given, signal);
     const turn = answerForm
       ? { ...input, references: [...input.references ?? [], answerForm.request] }
@@ -97,7 +99,6 @@ export class TurnRunner {
     const resolved = await this.#resolve(turn, other, signal);
     throwIfStopped(signal);
     this.#parts.allowInTurn(turn.rules ?? []);
-    this.#parts.turnParts.costsBefore = recorder.state.costs;
     const submit = () => controller.submit({ type: "turn", input: resolved }, other);
     return ended(turn.readOnly ? await modes.readingOnly(submit) : await submit());
   }

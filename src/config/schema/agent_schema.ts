@@ -17,7 +17,7 @@ export const agentSchema = z.object({
   max_steps: key(count(0), "Maximum number of rounds of tool calls in a turn; 0 = no limit.", {
     project: "ignored",
   }),
-  planner_max_steps: key(count(0), "The same for the planner.", { project: "ignored", idle: "yet" }),
+  planner_max_steps: key(count(0), "The same for the planner; 0 = no limit.", { project: "ignored" }),
   max_calls_per_step: key(
     count(0),
     "Maximum number of tool calls run per reply; the rest are refused; 0 = no limit.",
@@ -44,9 +44,7 @@ export const agentSchema = z.object({
     z._default(z.enum(["auto", "zh", "en"]), "auto"),
     "Language of visible reasoning.",
   ),
-  planner_model: key(text(), "Model that plans before the main model acts; empty = one model.", {
-    idle: "yet",
-  }),
+  planner_model: key(text(), "Model that plans before the main model acts; empty = one model."),
   subagent_model: key(text(), "Model of subagents; empty = the main model."),
   subagent_models: key(textMap(), "Model of single subagents or skills, by name."),
   plan_mode_allowed_tools: key(texts(), "MCP tools by full name that are believed to only read.", {

@@ -185,7 +185,12 @@ export class TextPrinter implements Printer {
   async #notice(event: EventOf<"notice">): Promise<void> {
     // A further turn begins, so that the last answer was none.
     if (event.code === "turn") await this.#progress(this.#answer.superseded());
-    await this.#streams.remark(event.level, noticeText(event, this.#texts));
+    const [said = "", ...lines] = noticeText(event, this.#texts).split(
+      event.code === "planner" ? "\n" : /$^/,
+    );
+    await this.#streams.remark(event.level, said);
+    // A plan has a line for each step.
+    for (const line of lines) if (line.trim() !== "") await this.#streams.note(`  ${line}`, WHOLE);
   }
 
   async #retry(event: EventOf<"message.retry">): Promise<void> {

@@ -178,6 +178,9 @@ class SessionWriter {
     const { currency = null, amount = null } = event.cost ?? {};
     const day = (event.time ?? "").slice(0, 10);
     const counts = [inputTokens, cachedTokens, outputTokens, reasoningTokens];
-    this.#spending.run(id, event.seq, day, event.model ?? "", ...counts, currency, amount, cacheWriteTokens);
+    const { type, model = "" } = event;
+    // Other agents are told of with their provider; a model has one row, whoever asked it.
+    const name = type === "subagent.end" ? model.slice(model.indexOf("/") + 1) : model;
+    this.#spending.run(id, event.seq, day, name, ...counts, currency, amount, cacheWriteTokens);
   }
 }

@@ -164,7 +164,6 @@ token = "HIDE-10"
 Deno.test("idleSettings names what is set without effect, once per table, and nothing that a default says", async () => {
   await using fixture = configFixture({
     "home/config.toml": `[agent]
-planner_model = "a"
 memory_compiler = { enabled = true }
 max_steps = 3
 [serve]
@@ -177,9 +176,8 @@ token = "hush"
     idleSettings(loaded).map((problem) => formatProblem(problem).replaceAll(/\S*\/(home|project)\//g, "")),
     [
       "reasonix.toml:1:1: serve has no effect yet. Keep it for a later version, or remove it",
-      "config.toml:2:1: agent.planner_model has no effect yet. Keep it for a later version, or remove it",
-      "config.toml:3:1: agent.memory_compiler has no effect. Remove it",
-      "config.toml:5:1: serve has no effect yet. Keep it for a later version, or remove it",
+      "config.toml:2:1: agent.memory_compiler has no effect. Remove it",
+      "config.toml:4:1: serve has no effect yet. Keep it for a later version, or remove it",
     ],
   );
   await using empty = configFixture();

@@ -11,6 +11,11 @@ Deno.test("attachments names what stands before the user's own words, and nothin
   const before = '<file path="a.ts" lines="1-2">\nx\n</file>\n\n<dir path="src">\n</dir>\n\n' +
     "<stdin>\n<file>\n</stdin>\n\n";
   assertEquals(attachments(`${before}explain`), ["a.ts:1-2", "src", "standard input"]);
+  const plan = '<plan by="deep/deep-1">\n1. x\n</plan>\n\n';
+  assertEquals([attachments(`${before}${plan}go`).at(-1), userText(`${plan}go`)], [
+    "plan of deep/deep-1",
+    "go",
+  ]);
   assertEquals(attachments('see <file path="b"> </file>\n\n'), []);
   assertEquals(attachments(""), []);
 });

@@ -110,8 +110,8 @@ function plainNotes(event: Event, texts: TranscriptTexts): Note[] {
       return [info(planText(event, texts.plan))];
     case "subagent.start":
     case "subagent.end":
-      // One that is waited for is shown as the call that it is.
-      return event.background ? [agentNews(event, texts)] : [];
+      // One that a call waits for is shown as that call.
+      return event.background || event.callId === undefined ? [agentNews(event, texts)] : [];
     case "job.change":
       return [info(texts.jobs[event.status](oneLine(event.command)))];
     default:

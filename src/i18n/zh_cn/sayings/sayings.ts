@@ -217,6 +217,10 @@ const NOTICES = {
   verifyUnrun: (command, why) => `${command} 无法运行：${why}`,
   verifyNothing: () => "没有可用于验证的命令：既没有配置，也没有找到",
   verifyConfigure: () => "请设置 [workflow] verify_commands；见 docs/verification.md",
+  plannerPlan: (model, plan) => `${model} 的计划：\n${plan}`,
+  plannerFailed: (model, why) => `${model} 没有给出计划：${why}。本轮在没有计划的情况下继续`,
+  plannerRests: (model, why) =>
+    `${model} 没有给出计划：${why}。本轮在没有计划的情况下继续；本次运行不再请它计划`,
   planUnsaved: (directory, why) => `计划无法写入 ${directory}：${why}；会话中仍保存着它`,
   unknownTool: (name) => `[tools] 中没有“${name}”这个工具，已忽略`,
   goalComplete: (turns) => `目标已达成，共 ${turns} 轮`,
