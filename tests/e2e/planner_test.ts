@@ -56,10 +56,7 @@ Deno.test("a task is planned by the other model in a session of its own, and han
   assertMatch((await world.run(["run", "-c", "/cost"])).stdout, /30 \(/);
   // The user's list of sessions has one, named by the user's words.
   const list = JSON.parse((await world.run(["session", "list", "--json"])).stdout);
-  assertEquals(
-    list.map(({ title }: { title: string }) => title),
-    [TASK.slice(0, 80)].map(() => list[0].title),
-  );
+  assertStringIncludes(JSON.stringify(list), TASK.slice(0, 40));
   assertEquals(list.length, 1);
 });
 
@@ -111,22 +108,26 @@ Deno.test("a planner that fails is told of once, and the executor goes on withou
 
 Deno.test("limits of the executor are not the planner's, and a model that is both plans nothing", async () => {
   await using stage = startPlannerStage({
-    main: [{ text: "done" }, { text: "done alone" }],
+    main: [{ text: "done" }],
     planner: [
       { calls: [{ name: "ls", args: { path: "." } }] },
       { calls: [{ name: "ls", args: { path: "." } }, { name: "glob", args: { pattern: "*" } }] },
       planOf("x", "y"),
+      { text: "done alone" },
     ],
   });
   await using world = await makeWorld(stage.config("agent.max_steps = 1"));
   const { code, stderr } = await world.run(["run", TASK]);
   assertEquals(code, 0, stderr);
   assertEquals(stage.planner.requests.length, 3);
-  const alone = await world.run(["run", "--set", "agent.planner_model=mock", TASK]);
+  stage.planner.expectReset();
+  const alone = await world.run(["run", "--model", "deep", TASK]);
   assertEquals([alone.code, alone.stdout], [0, "done alone\n"], alone.stderr);
-  const wrong = await world.run(["run", "--set", "agent.planner_model=dep", TASK]);
-  assert(wrong.code !== 0);
-  assertStringIncludes(wrong.stderr, "dep");
+  await world.write("reasonix.toml", '[agent]\nplanner_model = "dep"\n');
+  const wrong = await world.run(["run", TASK]);
+  assertEquals([wrong.code, wrong.stdout], [2, ""], wrong.stderr);
+  console.log(wrong.stderr);
+  assertMatch(wrong.stderr, /reasonix\.toml:2:1.*"dep"/);
 });
 
 Deno.test("the planner cannot write, whatever it calls", async () => {
@@ -144,7 +145,7 @@ Deno.test("the planner cannot write, whatever it calls", async () => {
     ],
   });
   await using world = await makeWorld(stage.config());
-  const { code, stderr } = await world.run(["run", "--approval-mode", "yolo", TASK]);
+  const { code, stderr } = await world.run(["run", "--on-ask", "allow", TASK]);
   assertEquals(code, 0, stderr);
   const results = stage.planner.requests[1]?.json.messages.filter(({ role }: { role: string }) =>
     role === "tool"
