@@ -32,7 +32,7 @@ const EXTENSIONS: readonly Extension[] = [
     wanted: ({ assembly }) => openGoal(assembly.session.state) !== undefined,
     load: () => import("./goal/join.ts"),
   },
-  { wanted: namesPlanner, load: () => import("./planner/join.ts") },
+  { wanted: namesPlanner, load: () => import("./planner/coordinator.ts") },
   { wanted: ({ options: { steps = 1 } }) => steps > 1, load: () => import("./agent_mode/join.ts") },
   { wanted: ({ options }) => options.hooks !== undefined, load: () => import("./hooks/open_hooks.ts") },
 ];

@@ -68,8 +68,8 @@ export interface RunAgents extends AgentPort {
    */
   internal(request: InternalRequest): Promise<InternalResult>;
   /**
-   * Waits until an agent has done a task of the program's own. A string says why it cannot begin; rejects when
-   * the signal aborts.
+   * Waits until an agent has done a task of the program's own. A string says why it cannot begin; rejects
+   * when the signal aborts.
    */
   own(task: OwnTask, signal: AbortSignal): Promise<AgentReport | string>;
 }

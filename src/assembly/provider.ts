@@ -120,7 +120,7 @@ export function chosenModel({ config }: LoadedConfig): SystemModel {
   return { provider: name, id: model, ...(tool_mode === undefined ? {} : { toolMode: tool_mode }) };
 }
 
-/** The model that a setting names, as `provider/model`. Throws a ReasonixError with its place for a wrong one. */
+/** The model that a setting names, as `provider/model`. Throws a ReasonixError with its place. */
 export async function settingModel(loaded: LoadedConfig, key: string, reference: string): Promise<string> {
   const { entry, model } = await placed(loaded, key, () => namedModel(loaded, reference));
   return `${entry.name}/${model}`;

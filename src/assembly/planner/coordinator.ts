@@ -4,6 +4,7 @@ import { newSessionId } from "../../session/mod.ts";
 import type { AgentReport } from "../../tool/mod.ts";
 import type { TurnInput } from "../context/turn_input.ts";
 import type { JoinedRun } from "../joined_run.ts";
+import { settingModel } from "../provider.ts";
 import { isTaskToPlan } from "../plan/complex_task.ts";
 import type { TurnPart } from "../turns/turn_parts.ts";
 import { handOff, sinceThen } from "./hand_off.ts";
@@ -29,11 +30,19 @@ const WORKFLOW = [
   "task_stop",
 ];
 
+/** Lets another model plan, unless it is that of the run. Throws a ReasonixError where there is none. */
+export async function join(run: JoinedRun): Promise<void> {
+  const { assembly, options: { loaded } } = run;
+  const model = await settingModel(loaded, "agent.planner_model", loaded.config.agent.planner_model);
+  const { provider, id } = assembly.provider.model;
+  if (model !== `${provider}/${id}`) assembly.turnParts.add(new Coordinator(run, model));
+}
+
 /**
  * Lets another model plan before the model of the run acts. Each has a session of its own, which only grows;
  * what one says to the other is a plan in a message of the user's.
  */
-export class Coordinator implements TurnPart {
+class Coordinator implements TurnPart {
   readonly #run: JoinedRun;
   /** As `provider/model`. */
   readonly #model: string;
