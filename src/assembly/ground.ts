@@ -1,6 +1,7 @@
 import { Recorder } from "../control/mod.ts";
 import { openAccessScope } from "./access/access_scope.ts";
 import { SkillRules } from "./access/gate.ts";
+import { languageTools } from "./lsp/edit_checks.ts";
 import { gatherPromptInputs, type PromptInputs } from "./context/prompt_inputs.ts";
 import { buildModel } from "./provider.ts";
 import type { AdaptedTools, AssemblyOptions } from "./run_options.ts";
@@ -10,13 +11,14 @@ import { buildRegistry } from "./tools/offered_tools.ts";
 
 /** What a run stands on: its model, its reach, its session, what the model is told and which tools it has. */
 export async function layGround(options: AssemblyOptions) {
-  const { paths, loaded, parent, tools: own = [] } = options;
+  const { paths, loaded, parent } = options;
   const remote = await expectPlugins(loaded);
   const model = await buildModel(options, remote);
   const { provider } = model;
   const { toolMode } = provider.model;
   const scope = await openAccessScope(paths, loaded, options.permissionMode);
   const { workspace } = scope;
+  const own = [...options.tools ?? [], ...await languageTools({ loaded, scope })];
   const { session, redact } = await openSession(options);
   const recorder = new Recorder(session);
   const skillRules = new SkillRules(recorder);
@@ -30,7 +32,7 @@ export async function layGround(options: AssemblyOptions) {
     onSkill: skillRules.activated,
     appended: options.appendSystemPrompt,
     model: provider.model,
-    ownTools: options.tools,
+    ownTools: own,
     steps: options.steps,
   });
   const adapted = options.adaptedTools ?? await adaptedTools(inputs);

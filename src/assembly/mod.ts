@@ -1,5 +1,10 @@
 import { lazy } from "../util/lazy.ts";
 
+export type { LanguageServerRow } from "./lsp/run_lsp.ts";
+
+/** The language servers that are installed. */
+export const loadLanguageServers = lazy(() => import("./lsp/run_lsp.ts"));
+
 export { type AgentOptions, createAgent, type EmbeddedAgent, runInternal } from "./agent.ts";
 export type { InternalRequest, InternalResult } from "./internal.ts";
 export { buildAccessScope, buildWorkspace } from "./access/access_scope.ts";

@@ -2,6 +2,7 @@
 import { lazy } from "../util/lazy.ts";
 
 export type { EditChecks } from "./check/edit_checks.ts";
+export type { Names } from "./names.ts";
 export type { LanguageServers } from "./language_servers.ts";
 
 /** The pool of servers, the checks of edits, and the table of servers. */
@@ -9,4 +10,8 @@ export const loadLsp = lazy(async () => ({
   ...await import("./language_servers.ts"),
   ...await import("./check/edit_checks.ts"),
   ...await import("./server/specs.ts"),
+  ...await import("./names.ts"),
 }));
+
+/** The tools that ask language servers about names. */
+export const loadNameTools = lazy(() => import("./tools.ts"));

@@ -87,3 +87,40 @@ export class LineMap {
     return units;
   }
 }
+
+const WORD = /[\p{L}\p{N}_$]/u;
+
+/**
+ * The place of a name on a line, counted from 1, as models give it. Throws a ReasonixError that says what the
+ * line has, where the name is not on it, also not within three lines.
+ */
+export function placeOfSymbol(lines: LineMap, line: number, symbol: string): Position {
+  const near = [line, line - 1, line + 1, line - 2, line + 2, line - 3, line + 3];
+  for (const number of near.filter((one) => one >= 1 && one <= lines.count)) {
+    const column = columnOfWord(lines.line(number - 1), symbol);
+    if (column !== undefined) return lines.positionOf(number - 1, column);
+  }
+  if (line > lines.count) {
+    throw new ReasonixError(`There is no line ${line}: the file has ${lines.count}`, {
+      remedy: "read_file it for the right line",
+    });
+  }
+  const shown = lines.line(line - 1).trim().slice(0, 200);
+  throw new ReasonixError(
+    `${JSON.stringify(symbol)} is not on line ${line}, which is ${JSON.stringify(shown)}`,
+    {
+      remedy: "give the line on which the name stands, and the name exactly as it stands there",
+    },
+  );
+}
+
+/** Of a dotted name the last part is meant. A whole word goes before a part of one. */
+function columnOfWord(line: string, symbol: string): number | undefined {
+  const last = Math.max(symbol.lastIndexOf("."), symbol.lastIndexOf(":")) + 1;
+  for (let at = line.indexOf(symbol); at >= 0; at = line.indexOf(symbol, at + 1)) {
+    const [before, behind] = [line[at - 1] ?? " ", line[at + symbol.length] ?? " "];
+    if (!WORD.test(before) && !WORD.test(behind)) return at + last;
+  }
+  const part = line.indexOf(symbol);
+  return part < 0 ? undefined : part + last;
+}

@@ -5,6 +5,7 @@ export * from "./tool.ts";
 export type { BuiltinTool } from "./builtin_tool.ts";
 export * from "./services/agent_port.ts";
 export * from "./services/knowledge_ports.ts";
+export type { NamePlace, NamePort } from "./services/name_port.ts";
 export type { GoalPort, GoalReport, ResearchEntryKind } from "./services/goal_port.ts";
 export type { PlanPort, PlanReply } from "./services/plan_port.ts";
 export * from "./services/services.ts";
@@ -35,6 +36,9 @@ export const loadShellProcess = lazy(() => import("./shell/process.ts"));
 
 /** The body of the process that runs searches, for the module that the program starts with. */
 export const loadSearchProcess = lazy(() => import("./search/fallback/search_process.ts"));
+
+/** The tool that renames a symbol by what a language server says, and the patch that it applies. */
+export const loadRenameTool = lazy(() => import("./edit/rename_tool.ts"));
 
 /** Running tools in a process of their own: the host for the main process … */
 export const loadProcessHost = lazy(() => import("./host/process_host.ts"));

@@ -1,5 +1,6 @@
 import type { Toolbox } from "../../agent/mod.ts";
-import type { ToolResult } from "../../tool/mod.ts";
+import { loadNameTools } from "../../lsp/mod.ts";
+import { loadRenameTool, type Tool, type ToolResult, type ToolServices } from "../../tool/mod.ts";
 import { lazy } from "../../util/lazy.ts";
 import type { LspParts, RunLsp } from "./run_lsp.ts";
 
@@ -7,17 +8,32 @@ import type { LspParts, RunLsp } from "./run_lsp.ts";
 export interface LspDesk {
   /** Opens them; undefined: the run has none. */
   readonly open: (() => Promise<RunLsp>) | undefined;
+  /** The service of the tools about names. */
+  readonly services: Pick<ToolServices, "names">;
   close(): Promise<void>;
 }
 
 /** Without a jail no server is started, unless the user gave the run full access. */
 export function lspDesk(parts: LspParts): LspDesk {
   const { loaded: { config: { lsp } }, scope } = parts;
-  if (!lsp.enabled) return { open: undefined, close: () => Promise.resolve() };
-  if (!scope.full && !scope.forecast.confined) return { open: undefined, close: () => Promise.resolve() };
+  if ((!lsp.enabled && !lsp.tools) || !mayRun(scope)) {
+    return { open: undefined, services: {}, close: () => Promise.resolve() };
+  }
   let opened: Promise<RunLsp> | undefined;
   const open = lazy(() => opened = import("./run_lsp.ts").then(({ RunLsp }) => RunLsp.open(parts)));
-  return { open, close: async () => await (await opened)?.close() };
+  const services = { names: async () => (await open()).names };
+  return { open, services, close: async () => await (await opened)?.close() };
+}
+
+function mayRun({ full, forecast }: LspParts["scope"]): boolean {
+  return full || forecast.confined;
+}
+
+/** The tools about names, where the user wants them. */
+export async function languageTools({ loaded, scope }: Pick<LspParts, "loaded" | "scope">): Promise<Tool[]> {
+  if (!loaded.config.lsp.tools || !mayRun(scope)) return [];
+  const [{ NAME_TOOLS }, { RENAME_TOOL }] = await Promise.all([loadNameTools(), loadRenameTool()]);
+  return [...NAME_TOOLS, RENAME_TOOL];
 }
 
 type Written = NonNullable<ToolResult["changes"]>[number];
@@ -27,7 +43,15 @@ export function withEditChecks(toolbox: Toolbox, open: (() => Promise<RunLsp>) |
   if (!open) return toolbox;
   let running: RunLsp | undefined;
   return {
-    prepare: (call, signal) => toolbox.prepare(call, signal),
+    async prepare(call, signal) {
+      const prepared = await toolbox.prepare(call, signal);
+      if (typeof prepared === "string" || prepared.tool !== "lsp_rename") return prepared;
+      const completed = await (await open()).renaming(prepared.args, signal);
+      if ("problem" in completed) return completed.problem;
+      const whole = { ...prepared.args, patch: completed.patch };
+      const again = await toolbox.prepare({ ...call, arguments: JSON.stringify(whole) }, signal);
+      return typeof again === "string" ? again : { ...again, call };
+    },
     async execute(call, signal, progress) {
       const isEdit = call.family === "Edit" && call.writes !== undefined;
       if (!isEdit) return withText(await toolbox.execute(call, signal, progress), running?.checks.late());

@@ -1,12 +1,18 @@
 import type { LoadedConfig } from "../../config/mod.ts";
 import type { Recorder } from "../../control/mod.ts";
-import { ReasonixError, type Saying } from "../../core/mod.ts";
-import { type EditChecks, type LanguageServers, loadLsp } from "../../lsp/mod.ts";
+import { errorMessage, ReasonixError, type Saying } from "../../core/mod.ts";
+import { type EditChecks, type LanguageServers, loadLsp, type Names } from "../../lsp/mod.ts";
 import type { Jail } from "../../sandbox/mod.ts";
 import { projectDir } from "../../session/mod.ts";
-import { loadServerProcess, type ProcessGuard, type ServerProcess, type ToolResult } from "../../tool/mod.ts";
+import {
+  loadRenameTool,
+  loadServerProcess,
+  type ProcessGuard,
+  type ServerProcess,
+  type ToolResult,
+} from "../../tool/mod.ts";
 import { findProgram } from "../../util/find_program.ts";
-import type { RunScope } from "../access/access_scope.ts";
+import { buildWorkspace, type RunScope } from "../access/access_scope.ts";
 import type { RunPaths } from "../run_paths.ts";
 
 export interface LspParts {
@@ -27,20 +33,29 @@ type FileChange = NonNullable<ToolResult["changes"]>[number];
 export class RunLsp {
   readonly servers: LanguageServers;
   readonly checks: EditChecks;
+  readonly names: Names;
   readonly #parts: LspParts;
 
-  private constructor(parts: LspParts, servers: LanguageServers, checks: EditChecks) {
+  private constructor(
+    parts: LspParts,
+    { servers, checks, names }: Pick<RunLsp, "servers" | "checks" | "names">,
+  ) {
     this.#parts = parts;
+    this.names = names;
     this.servers = servers;
     this.checks = checks;
   }
 
   static async open(parts: LspParts): Promise<RunLsp> {
-    const { EditChecks } = await loadLsp();
+    const { EditChecks, Names } = await loadLsp();
     const servers = await openLanguageServers(parts);
     const { cwd } = parts.paths;
-    const shown = (path: string) => path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
-    return new RunLsp(parts, servers, new EditChecks({ servers, budgetMs: BUDGET_MS, shown }));
+    const shown = (path: string) => shownIn(cwd, path);
+    return new RunLsp(parts, {
+      servers,
+      checks: new EditChecks({ servers, budgetMs: BUDGET_MS, shown }),
+      names: new Names({ servers, shown, read: (path) => readText(parts.scope, path) }),
+    });
   }
 
   /** An edit of these files begins; the paths are as the model wrote them. */
@@ -61,9 +76,47 @@ export class RunLsp {
     return await this.checks.after(files, signal);
   }
 
+  /** Works out what a call of `lsp_rename` takes, or says why it cannot. Never rejects. */
+  async renaming(
+    { path, line, symbol, new_name }: Readonly<Record<string, unknown>>,
+    signal: AbortSignal,
+  ): Promise<{ readonly patch: string } | { readonly problem: string }> {
+    const { cwd } = this.#parts.paths;
+    try {
+      const place = { path: String(path), line: Number(line), symbol: String(symbol) };
+      const files = await this.names.rename(place, String(new_name), signal);
+      const { patchFor } = await loadRenameTool();
+      return { patch: await patchFor(files.map((file) => ({ ...file, path: shownIn(cwd, file.path) }))) };
+    } catch (error) {
+      const remedy = error instanceof ReasonixError ? error.remedy : undefined;
+      return { problem: remedy ? `${errorMessage(error)}; ${remedy}` : errorMessage(error) };
+    }
+  }
+
   async close(): Promise<void> {
     this.checks.close();
     await this.servers.close();
+  }
+}
+
+function shownIn(cwd: string, path: string): string {
+  return path.startsWith(`${cwd}/`) ? path.slice(cwd.length + 1) : path;
+}
+
+/** Larger files are no source that anybody wrote. */
+const MAX_BYTES = 2 * 1024 * 1024;
+
+/** A source file as far as the run may read it. */
+async function readText({ workspace }: RunScope, path: string): Promise<{ path: string; text: string }> {
+  const real = await workspace.read(path);
+  const info = await Deno.stat(real).catch(() => undefined);
+  if (workspace.hidden(real) || !info?.isFile || info.size > MAX_BYTES) {
+    throw new ReasonixError(`Cannot read ${path} as a source file`, { remedy: "check the path" });
+  }
+  try {
+    return { path: real, text: new TextDecoder("utf-8", { fatal: true }).decode(await Deno.readFile(real)) };
+  } catch {
+    throw new ReasonixError(`${path} is not encoded as UTF-8, which language servers take`);
   }
 }
 
@@ -74,19 +127,45 @@ export class RunLsp {
 async function openLanguageServers(parts: LspParts): Promise<LanguageServers> {
   const { paths, loaded: { config }, scope, recorder } = parts;
   const { LanguageServers, serverSpecs } = await loadLsp();
-  const searchPath = paths.env("PATH") ?? "";
-  const writable = [paths.cwd, ...scope.rooted.roots];
   return new LanguageServers({
     specs: serverSpecs(config.lsp.servers),
     cwd: scope.rooted.roots.find((root) => paths.cwd.startsWith(`${root}/`)) ?? paths.cwd,
     userHome: paths.env("HOME"),
-    find: (program) => findProgram(program, searchPath, writable),
+    find: programFinder(paths, scope.rooted.roots),
     spawn: (server, argv, env) => startJailed(parts, server, { argv, env }),
     givenUp(server, why) {
       const said: Saying = ["languageServerGone", server, why];
       const text = `The language server ${server} is not started again: ${why}`;
       void recorder.record({ type: "notice", level: "warning", code: "lsp", text, said: [said] });
     },
+  });
+}
+
+/** Looks for programs on `PATH`; those in directories that can be written to do not count. */
+function programFinder(
+  { cwd, env }: RunPaths,
+  roots: readonly string[],
+): (name: string) => string | undefined {
+  return (name) => findProgram(name, env("PATH") ?? "", [cwd, ...roots]);
+}
+
+/** A known language server, and its program where that is installed. */
+export interface LanguageServerRow {
+  readonly name: string;
+  readonly program?: string;
+}
+
+/** The servers of the configuration, for people; nothing is started. */
+export async function languageServerRows(
+  paths: RunPaths,
+  loaded: LoadedConfig,
+): Promise<LanguageServerRow[]> {
+  if (!loaded.config.lsp.enabled && !loaded.config.lsp.tools) return [];
+  const { serverSpecs } = await loadLsp();
+  const find = programFinder(paths, buildWorkspace(paths, loaded.config).roots);
+  return serverSpecs(loaded.config.lsp.servers).map(({ name, programs }) => {
+    const program = programs.map(find).find((found) => found !== undefined);
+    return { name, ...(program === undefined ? {} : { program }) };
   });
 }
 

@@ -107,18 +107,18 @@ export function buildTools(parts: ToolParts): RunTools {
     guard: services.shell?.guard,
     tell: (text) => void recorder.record({ type: "notice", level: "warning", code: "tools", text }),
   });
+  const { guard } = services.shell ?? {};
+  const lsp = lspDesk({ paths, loaded, scope, recorder, guard, openJail: jail.open });
   const context: SharedContext = {
     cwd: paths.cwd,
     paths: workspace,
     seen: new MemoryFileReadTracker(),
     outputDir,
     settings: toolSettings(loaded.config, parts),
-    services,
+    services: { ...services, ...lsp.services },
   };
   const { execute } = parts.parent?.host ?? host;
   const toolbox = new RegistryToolbox({ registry, jail: jail.current, execute, context });
-  const { guard } = services.shell ?? {};
-  const lsp = lspDesk({ paths, loaded, scope, recorder, guard, openJail: jail.open });
   return {
     toolbox,
     checked: withEditChecks(toolbox, lsp.open),

@@ -1,5 +1,7 @@
 import {
   buildWorkspace,
+  type LanguageServerRow,
+  loadLanguageServers,
   loadRuleRows,
   redactorOf,
   type RuleRow,
@@ -61,6 +63,8 @@ export interface Report {
   readonly localServers: readonly LocalServerReport[];
   /** MCP servers that the files describe. */
   readonly servers: readonly ServerReport[];
+  /** Language servers, with their programs where they are installed. */
+  readonly languageServers: readonly LanguageServerRow[];
   readonly sandbox: {
     readonly summary: string;
     readonly rejected: readonly { readonly backend: string; readonly reason: string }[];
@@ -104,6 +108,7 @@ export async function diagnose(
     providers: usable ? await providerPart(usable, { online, texts, home: paths.home }, problems) : [],
     localServers: await localServerPart(usable?.config.providers ?? []),
     servers: usable ? await serverPart(paths, usable, { online, texts }, problems) : [],
+    languageServers: usable ? await (await loadLanguageServers()).languageServerRows(paths, usable) : [],
     sandbox: usable
       ? await sandboxPart({ paths, loaded: usable, texts, locale }, problems)
       : { summary: texts.notExamined, rejected: [] },

@@ -54,6 +54,7 @@ export async function reportText(report: Report, texts: Texts["doctor"]): Promis
         `${name}  ${state}${place === undefined ? "" : `  (${place})`}`
       ),
     )]),
+    ...languageServerRows(report, texts).map((rows) => section(texts.languageServers, rows)),
     section(texts.sandbox, sandboxRows(sandbox, texts)),
     ...worktreeRows(report, texts).map((rows) => section(texts.worktrees, rows)),
     section(texts.sessions, [
@@ -94,4 +95,12 @@ function size(bytes: number, texts: Texts["doctor"]): string {
 
 function listed(title: string, rows: readonly string[] = []): string[] {
   return rows.length === 0 ? [] : [title, ...rows.map((row) => `- ${row}`)];
+}
+
+/** The rows of the section about language servers, where they are wanted. */
+function languageServerRows({ languageServers }: Report, texts: Texts["doctor"]): string[][] {
+  const rows = languageServers.map(({ name, program = texts.notInstalled }) =>
+    `${padDisplay(name, 10)} ${program}`
+  );
+  return rows.length === 0 ? [] : [rows];
 }

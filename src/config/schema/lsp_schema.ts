@@ -22,7 +22,7 @@ export const lspSchema = z.object({
   tools: key(
     flag(false),
     "Offer the tools `lsp_definition`, `lsp_references`, `lsp_hover`, `lsp_symbols` and `lsp_rename`.",
-    { project: "off", idle: "yet" },
+    { project: "off" },
   ),
   servers: key(
     z._default(z.record(z.string(), server), {}),

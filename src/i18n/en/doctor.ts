@@ -52,6 +52,8 @@ export const texts = {
   addEntry: "`reasonix setup` writes an entry such as this one:",
 
   servers: "MCP servers",
+  languageServers: "Language servers",
+  notInstalled: "not installed",
   serverOff: "switched off",
   serverUnknown: "never started; `reasonix doctor --online` tries it",
   serverOffers: (tools: number, prompts: number, resources: number) =>

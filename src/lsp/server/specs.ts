@@ -37,6 +37,9 @@ const DENO_SETTINGS = {
   suggest: { imports: { autoDiscover: false, hosts: {} } },
 };
 
+/** A name that is imported is renamed where it is defined, too, not only in the importing file. */
+const RENAMING = { preferences: { useAliasesForRenames: false } };
+
 /** Nothing of the project is built or run for its sake: no build scripts, no macros that are programs. */
 const RUST_SETTINGS = {
   cargo: { buildScripts: { enable: false }, extraEnv: { CARGO_NET_OFFLINE: "true" } },
@@ -60,7 +63,7 @@ const SPECS: readonly ServerSpec[] = [
     languages: SCRIPTS,
     markers: ["deno.json", "deno.jsonc", "deno.lock"],
     options: DENO_SETTINGS,
-    settings: { deno: DENO_SETTINGS },
+    settings: { deno: DENO_SETTINGS, typescript: RENAMING, javascript: RENAMING },
     ignored: ["no-cache", "no-cache-npm", "no-cache-jsr", "not-installed-npm", "not-installed-jsr"],
   },
   {
@@ -70,7 +73,10 @@ const SPECS: readonly ServerSpec[] = [
     args: ["--stdio"],
     languages: SCRIPTS,
     markers: ["tsconfig.json", "jsconfig.json", "package.json"],
-    options: { disableAutomaticTypingAcquisition: true },
+    options: {
+      disableAutomaticTypingAcquisition: true,
+      preferences: { providePrefixAndSuffixTextForRename: false },
+    },
   },
   {
     ...PLAIN,

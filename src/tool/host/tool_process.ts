@@ -1,5 +1,6 @@
 import { errorMessage } from "../../core/mod.ts";
 import { BUILTINS } from "../builtins.ts";
+import { RENAME_TOOL } from "../edit/rename_tool.ts";
 import { MemoryFileReadTracker } from "../services/file_read_tracker.ts";
 import {
   failure,
@@ -40,7 +41,7 @@ class ToolServer {
   constructor(parts: ToolProcessParts, port: LinePort) {
     this.#parts = parts;
     this.#port = port;
-    const tools = parts.tools ?? BUILTINS.filter((tool) => tool.runsIn === "worker");
+    const tools = parts.tools ?? [...BUILTINS, RENAME_TOOL].filter((tool) => tool.runsIn === "worker");
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
   }
 

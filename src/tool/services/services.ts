@@ -1,5 +1,6 @@
 import type { EventBodies } from "../../core/event_schema.ts";
 import type { AgentPort } from "./agent_port.ts";
+import type { NamePort } from "./name_port.ts";
 import type { HistoryPort, MemoryPort, SkillPort } from "./knowledge_ports.ts";
 import type { GoalPort } from "./goal_port.ts";
 import type { PlanPort } from "./plan_port.ts";
@@ -142,6 +143,7 @@ export interface ToolServices {
   readonly skills?: SkillPort;
   readonly memory?: () => Promise<MemoryPort>;
   readonly history?: HistoryPort;
+  readonly names?: () => Promise<NamePort>;
   readonly plans?: () => Promise<PlanPort>;
   readonly agents?: () => Promise<AgentPort>;
   readonly goals?: () => Promise<GoalPort>;

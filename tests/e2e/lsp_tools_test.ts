@@ -1,0 +1,108 @@
+import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
+import { codeBlocks } from "../support/readme.ts";
+
+const call = (name: string, args: Record<string, unknown>) => ({ calls: [{ name, args }] });
+const BIN = Deno.execPath().replace(/\/[^/]*$/, "");
+const IGNORE = Deno.build.os !== "linux" || !Deno.execPath().endsWith("/deno");
+
+// deno-lint-ignore no-explicit-any
+function results(request: { readonly json: any } | undefined): string[] {
+  return request?.json.messages.filter(({ role }: { role: string }) => role === "tool")
+    .map(({ content }: { content: string }) => content) ?? [];
+}
+
+Deno.test({
+  name: "the tools about names find, list and rename by a real language server",
+  ignore: IGNORE,
+  fn: async () => {
+    const place = { path: "b.ts", line: 2, symbol: "greet" };
+    await using model = startModelServer([
+      call("lsp_definition", place),
+      call("lsp_references", place),
+      call("lsp_hover", place),
+      call("lsp_symbols", { path: "a b.ts" }),
+      call("lsp_hover", { ...place, symbol: "absent" }),
+      call("lsp_rename", { ...place, new_name: "grüße" }),
+      { text: "Done." },
+    ]);
+    // The settings of the page, as its reader takes them over.
+    const [, settings = ""] = await codeBlocks("docs/lsp.md", "toml");
+    await using world = await makeWorld(mockConfig(model.url, settings));
+    await world.write("deno.json", "{}");
+    await world.write(
+      "a b.ts",
+      "/** Says 🎉 文. */\r\nexport const 文 = '🎉', greet = (name: string) => name;\r\n",
+    );
+    await world.write(
+      "b.ts",
+      'import { greet } from "./a b.ts";\nconsole.log("🎉", greet("x"), greet("y"));\n',
+    );
+    const env = { PATH: `${BIN}:/usr/bin:/bin` };
+    const { code, stderr } = await world.run(["run", "--permission-mode", "workspace-write", "rename"], {
+      env,
+    });
+    assertEquals(code, 0, stderr);
+    const [definition, references, hover, symbols, absent, rename] = results(model.requests.at(-1));
+    assertStringIncludes(definition ?? "", "a b.ts:2: export const 文 = '🎉', greet");
+    assertEquals(references?.split("\n").length, 4, references);
+    assertStringIncludes(hover ?? "", "greet(name: string): string");
+    assertStringIncludes(symbols ?? "", "2: ");
+    assertStringIncludes(absent ?? "", '"absent" is not on line 2');
+    assertStringIncludes(rename ?? "", "updated a b.ts (+1 −1)\nupdated b.ts (+2 −2)");
+    assertEquals(
+      await world.read("a b.ts"),
+      "/** Says 🎉 文. */\r\nexport const 文 = '🎉', grüße = (name: string) => name;\r\n",
+    );
+    assertEquals(
+      await world.read("b.ts"),
+      'import { grüße } from "./a b.ts";\nconsole.log("🎉", grüße("x"), grüße("y"));\n',
+    );
+  },
+});
+
+Deno.test({
+  name: "a renaming that would touch a file a rule denies changes nothing",
+  ignore: IGNORE,
+  fn: async () => {
+    await using model = startModelServer([
+      call("lsp_rename", { path: "b.ts", line: 1, symbol: "greet", new_name: "hail" }),
+      { text: "Done." },
+    ]);
+    const rules = '[lsp]\ntools = true\n[permissions]\ndeny = ["Edit(a.ts)"]\n';
+    await using world = await makeWorld(mockConfig(model.url, rules));
+    await world.write("deno.json", "{}");
+    await world.write("a.ts", "export const greet = 1;\n");
+    await world.write("b.ts", 'import { greet } from "./a.ts";\nconsole.log(greet);\n');
+    const env = { PATH: `${BIN}:/usr/bin:/bin` };
+    await world.run(["run", "--permission-mode", "workspace-write", "rename"], { env });
+    assertStringIncludes(results(model.requests.at(-1)).join(), "Edit(a.ts)");
+    assert((await world.read("b.ts")).includes("greet"));
+  },
+});
+
+Deno.test({
+  name: "a language server in the jail writes nothing to the project, and ends with the run",
+  ignore: IGNORE,
+  fn: async () => {
+    await using model = startModelServer([
+      call("write_file", { path: "a.fake", content: "one BAD\n" }),
+      { text: "Done." },
+    ]);
+    await using world = await makeWorld();
+    const server = new URL("../support/fake_language_server.ts", import.meta.url).pathname;
+    const inProject = `${world.dir}/made`;
+    const args = ["run", "-A", "--no-config", "--quiet", server, JSON.stringify({ writes: inProject })];
+    const entry = `[lsp.servers.fake]\ncommand = "deno"\nextensions = ["fake"]\nargs = ${
+      JSON.stringify(args)
+    }\n`;
+    await Deno.writeTextFile(`${world.home}/config.toml`, mockConfig(model.url, entry));
+    const env = { PATH: `${BIN}:/usr/bin:/bin` };
+    const { code, stderr } = await world.run(["run", "--permission-mode", "workspace-write", "x"], { env });
+    assertEquals(code, 0, stderr);
+    assertEquals([...Deno.readDirSync(world.dir)].map(({ name }) => name), ["a.fake"]);
+    const { stdout } = await new Deno.Command("ps", { args: ["-eo", "args"] }).output();
+    assert(!new TextDecoder().decode(stdout).includes(inProject), "the server outlives the run");
+  },
+});

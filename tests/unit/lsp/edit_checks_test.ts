@@ -1,0 +1,98 @@
+import { loadLsp } from "../../../src/lsp/mod.ts";
+import { loadServerProcess } from "../../../src/tool/mod.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import type { FakeBehaviour } from "../../support/fake_language_server.ts";
+import { makeTempDir } from "../../support/tool_context.ts";
+
+const SERVER = new URL("../../support/fake_language_server.ts", import.meta.url).pathname;
+
+/** A project with one server; `edit` writes a file as a tool does, and returns what its result would say. */
+async function stage(behaviour: FakeBehaviour, { budgetMs = 20_000, limitMs = 20_000 } = {}) {
+  const { EditChecks, LanguageServers, serverSpecs } = await loadLsp();
+  const { startServer } = await loadServerProcess();
+  const temp = await makeTempDir();
+  const gone: string[] = [];
+  const args = ["run", "-A", "--no-config", "--quiet", SERVER, JSON.stringify(behaviour)];
+  const entry = { enabled: true, env: {}, language_id: "", root_markers: [], extensions: [".fake"], args };
+  const servers = new LanguageServers({
+    specs: serverSpecs({ fake: { ...entry, command: "deno", install_hint: "" } }),
+    cwd: temp.path,
+    find: () => Deno.execPath(),
+    spawn: ({ root }, [command = "", ...words]) => {
+      const plan = { command, args: words, env: Deno.env.toObject() };
+      return Promise.resolve(startServer(plan, { cwd: root, guard: undefined }));
+    },
+    givenUp: (name, why) => gone.push(`${name}: ${why}`),
+  });
+  const shown = (path: string) => path.slice(temp.path.length + 1);
+  const checks = new EditChecks({ servers, budgetMs, limitMs, shown });
+  const path = `${temp.path}/a.fake`;
+  const { signal } = new AbortController();
+  return {
+    path,
+    checks,
+    servers,
+    gone,
+    edit(text: string): Promise<string | undefined> {
+      checks.before([path]);
+      Deno.writeTextFileSync(path, text);
+      return checks.after([{ path, change: "changed" }], signal);
+    },
+    async [Symbol.asyncDispose]() {
+      checks.close();
+      await servers.close();
+      await temp[Symbol.asyncDispose]();
+    },
+  };
+}
+
+for (const publishes of [false, true]) {
+  Deno.test(`an edit says which errors are new, from a server that ${publishes ? "publishes" : "is asked"}`, async () => {
+    await using s = await stage({ publishes });
+    Deno.writeTextFileSync(s.path, "one BAD\ntwo\n");
+    assertEquals(await s.edit("zero\none BAD\ntwo\n"), undefined, "it only moved");
+    assertEquals(
+      await s.edit("zero\none BAD\n文字🎉 BAD\n"),
+      "New errors after this edit:\na.fake:3:5: error bad: 文字🎉 BAD (fake)",
+    );
+    assertEquals(await s.edit("zero\none BAD\n文字🎉 BAD\nmore\n"), undefined, "the model was told");
+    assertEquals(
+      await s.edit("zero\none BAD\n文字🎉 BAD\n文字🎉 BAD\n"),
+      "New errors after this edit:\na.fake:4:5: error bad: 文字🎉 BAD (fake)",
+    );
+  });
+}
+
+Deno.test("errors of a new file are all new, ten of them are told", async () => {
+  await using s = await stage({ flood: 1_500, garbage: true });
+  const said = await s.edit("x\n") ?? "";
+  assertEquals(said.split("\n").length, 12);
+  assertStringIncludes(said, "\nand 990 more");
+});
+
+Deno.test("a server that hangs costs the budget once, and is ended when its limit is over", async () => {
+  await using s = await stage({ hangsOn: "HANG" }, { budgetMs: 50, limitMs: 3_000 });
+  Deno.writeTextFileSync(s.path, "one\n");
+  assertEquals(await s.edit("HANG\n"), undefined);
+  const begun = performance.now();
+  for (let edit = 0; edit < 20; edit++) assertEquals(await s.edit(`HANG ${edit}\n`), undefined);
+  assert(performance.now() - begun < 1_000, "an edit waits for a server that is behind");
+});
+
+Deno.test("what a server finds too late waits for the next result, unless the file changes", async () => {
+  await using s = await stage({}, { budgetMs: 0 });
+  Deno.writeTextFileSync(s.path, "one\n");
+  assertEquals(await s.edit("one BAD\n"), undefined);
+  let late: string | undefined;
+  while ((late = s.checks.late()) === undefined) await new Promise((resolve) => setTimeout(resolve, 20));
+  assertEquals(late, "New errors after an earlier edit:\na.fake:1:5: error bad: one BAD (fake)");
+  assertEquals(s.checks.late(), undefined);
+});
+
+Deno.test("a server that dies again and again is left alone", async () => {
+  await using s = await stage({ diesOn: "DIE" });
+  for (let edit = 0; edit < 5; edit++) assertEquals(await s.edit(`DIE ${edit}\n`), undefined);
+  assertEquals(s.gone.length, 1);
+  assertStringIncludes(s.gone[0] ?? "", "fake: it ended with exit code 3");
+  assertEquals(s.servers.serverFor(s.path), undefined);
+});
