@@ -50,9 +50,9 @@ export const texts: typeof en = {
   moreModels: (count: number) => `还有 ${count} 个`,
   addEntry: "`reasonix setup` 会写入这样一个条目：",
 
+  servers: "MCP 服务器",
   languageServers: "语言服务器",
   notInstalled: "未安装",
-  servers: "MCP 服务器",
   serverOff: "已关闭",
   serverUnknown: "从未启动；`reasonix doctor --online` 会试着启动",
   serverOffers: (tools, prompts, resources) => `${tools} 个工具，${prompts} 个提示，${resources} 个资源`,

@@ -1,10 +1,15 @@
-import { patchReads, patchWrites } from "../builtin/apply_patch/parse.ts";
+import { BUILTINS } from "../builtins.ts";
 import { defineBuiltin } from "../builtin_tool.ts";
-import { type Arguments, failure, texts } from "../tool.ts";
+import { type Arguments, failure, texts, type Tool } from "../tool.ts";
 
 /** The text of a patch, once a language server has said what a renaming takes. */
 function patchOf({ patch }: Arguments): string | undefined {
   return typeof patch === "string" && patch !== "" ? patch : undefined;
+}
+
+/** The tool that a renaming is in the end. */
+function patcher(): Pick<Tool, "reads" | "writes" | "execute"> | undefined {
+  return BUILTINS.find(({ name }) => name === "apply_patch");
 }
 
 /**
@@ -31,15 +36,17 @@ export const RENAME_TOOL = defineBuiltin({
   title: ({ symbol, new_name }) => `rename ${symbol} to ${new_name}`,
   family: "Edit",
   runsIn: "worker",
-  reads: (args) => [...new Set([...texts(args.path), ...patchReads(patchOf(args) ?? "")])],
-  writes: (args) => patchOf(args) === undefined ? texts(args.path) : patchWrites(patchOf(args) ?? ""),
-  load: async () => {
-    const { applyPatch } = await import("../builtin/apply_patch/apply_patch.ts");
-    return async (args, context) =>
-      patchOf(args) === undefined
-        ? failure("There is no language server that could rename it", "use grep and edit_file")
-        : await applyPatch(args, context);
-  },
+  reads: (
+    args,
+  ) => [
+    ...new Set([...texts(args.path), ...patchOf(args) === undefined ? [] : patcher()?.reads?.(args) ?? []]),
+  ],
+  writes: (args) => patchOf(args) === undefined ? texts(args.path) : patcher()?.writes?.(args) ?? [],
+  load: () =>
+    Promise.resolve(async ({ patch }, context) =>
+      await patcher()?.execute({ patch: patchOf({ patch }) ?? "" }, context) ??
+        failure("It cannot be renamed here", "use grep and edit_file")
+    ),
 });
 
 /** A file before and after; `path` as the patch should name it. */

@@ -1,4 +1,4 @@
-/** Where a name stands in a file, as the model gives it: a line from 1, and the name as it is written there. */
+/** Where a name stands in a file, as the model gives it: a line from 1, the name as it is written there. */
 export interface NamePlace {
   readonly path: string;
   readonly line: number;
