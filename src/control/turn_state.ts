@@ -154,7 +154,7 @@ export class TurnStates {
 
   #end(reason: EventBodies["turn.end"]["reason"]): void {
     // What a killed program left open is closed before the first turn of the next one.
-    if (!this.#inTurn) return;
+    if (RESTING.some((state) => state === this.#work)) return;
     const stopped = reason === "interrupted" || reason === "terminated";
     this.#work = reason === "done" ? "done" : stopped ? "stopped" : "failed";
     this.#inTurn = false;
