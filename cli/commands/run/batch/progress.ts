@@ -77,7 +77,7 @@ export class BatchProgress {
   #erase(): void {
     if (!this.#drawn) return;
     this.#drawn = false;
-    this.#context.process.stderr.write("\r\x1b[2K");
+    write("\r\x1b[2K");
   }
 
   #draw(): void {
@@ -88,7 +88,12 @@ export class BatchProgress {
     const counts = texts.bar(this.#ended, all, this.#failed, this.#running.size);
     const names = [...this.#running].map(oneLine).join(", ");
     const line = `${"█".repeat(filled)}${"░".repeat(BAR - filled)} ${counts} · ${seconds} s · ${names}`;
-    this.#context.process.stderr.write(`\r\x1b[2K${fitDisplay(line, this.#columns() - 1)}`);
+    write(`\r\x1b[2K${fitDisplay(line, this.#columns() - 1)}`);
     this.#drawn = true;
   }
+}
+
+/** Writes as it is: what a command says is broken between words, which a bar is not. */
+function write(text: string): void {
+  Deno.stderr.writeSync(new TextEncoder().encode(text));
 }
