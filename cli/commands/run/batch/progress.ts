@@ -86,7 +86,7 @@ export class BatchProgress {
     const filled = Math.round(BAR * this.#ended / all);
     const seconds = Math.floor((performance.now() - this.#started) / 1000);
     const counts = texts.bar(this.#ended, all, this.#failed, this.#running.size);
-    const names = [...this.#running].map(oneLine).join(", ");
+    const names = [...this.#running].map((id) => oneLine(id)).join(", ");
     const line = `${"█".repeat(filled)}${"░".repeat(BAR - filled)} ${counts} · ${seconds} s · ${names}`;
     write(`\r\x1b[2K${fitDisplay(line, this.#columns() - 1)}`);
     this.#drawn = true;
