@@ -69,8 +69,9 @@ export function openStage(
     pass: (milliseconds) => now += milliseconds,
     async shown() {
       const before = dialogs.overlays.top;
-      // Panels are loaded on demand: a few turns of the event loop.
-      for (let turn = 0; turn < 30_000 && dialogs.overlays.top === before; turn++) {
+      // Panels are loaded on demand: a few turns of the event loop, in which another one may be gone already.
+      const waits = () => dialogs.overlays.top === before || dialogs.overlays.top === undefined;
+      for (let turn = 0; turn < 30_000 && waits(); turn++) {
         await new Promise((resolve) => setTimeout(resolve, 1));
       }
       now += 1000;

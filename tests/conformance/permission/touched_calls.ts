@@ -235,4 +235,11 @@ export const ARGUMENTS: Readonly<Record<string, (r: Random) => Record<string, un
   memory: (r) => ({ operation: "read", name: anyPath(r) }),
   remember: (r) => ({ name: anyPath(r), description: "d", text: "t" }),
   forget: (r) => ({ name: anyPath(r) }),
+  exit_plan_mode: (r) => ({ plan: `1. Change ${anyPath(r)}` }),
+  complete_step: (r) => ({ step: 1, note: anyPath(r) }),
+  update_goal: (r) => ({ status: "progress", note: anyPath(r) }),
+  task: (r) => ({ prompt: anyPath(r), agent: anyPath(r) }),
+  read_only_task: (r) => ({ prompt: anyPath(r) }),
+  task_output: (r) => ({ id: anyPath(r) }),
+  task_stop: (r) => ({ id: anyPath(r) }),
 };
