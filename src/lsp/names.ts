@@ -221,5 +221,6 @@ function editsIn(edit: unknown): (readonly [uri: string, edits: Edits])[] {
     }
     add(String(change.textDocument.uri), change.edits);
   }
-  return [...found];
+  // In an order that does not depend on the server.
+  return [...found].sort(([a], [b]) => a < b ? -1 : 1);
 }

@@ -86,7 +86,7 @@ export class EditChecks {
    */
   async after(files: readonly EditedFile[], signal: AbortSignal): Promise<string | undefined> {
     const told = files.slice(0, MAX_FILES);
-    const checks = told.flatMap((file) => this.#begin(file) ?? []);
+    const checks = told.flatMap((file) => this.#begin(file, told) ?? []);
     if (checks.length === 0) return undefined;
     const inTime = Promise.withResolvers<"late">();
     const clear = after(this.#options.budgetMs, () => inTime.resolve("late"));
@@ -131,6 +131,7 @@ export class EditChecks {
 
   #begin(
     { path, change }: EditedFile,
+    together: readonly EditedFile[],
   ): { readonly behind: boolean; readonly done: Promise<void> } | undefined {
     this.#late.delete(path);
     const server = this.#options.servers.serverFor(path);
@@ -146,7 +147,7 @@ export class EditChecks {
     file.waiting += 1;
     const done = queue.tail.then(async () => {
       const running = await server.running();
-      running.changed([{ path, change }]);
+      tellAll(running, together);
       if (text === undefined) {
         running.close(path);
         this.#files.delete(path);
@@ -213,6 +214,17 @@ function report(title: string, lines: readonly string[]): string | undefined {
   if (lines.length === 0) return undefined;
   const more = lines.length - MAX_LINES;
   return [`${title}:`, ...lines.slice(0, MAX_LINES), ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
+}
+
+/** Tells a server of all files of an edit, so that none is checked against what another one was before. */
+function tellAll(running: RunningServer, files: readonly EditedFile[]): void {
+  running.changed(files);
+  const { opened } = running;
+  for (const { path } of files.filter((file) => opened.includes(file.path))) {
+    const text = readSource(path);
+    if (text === undefined) running.close(path);
+    else running.sync(path, text);
+  }
 }
 
 /** The text of a source file as servers read it; undefined where there is none, or none of a usual size. */
