@@ -43,11 +43,12 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
 /**
  * Parts of the program in files of their own (`reasonix.chat.js`, …), each with names that only its first
  * modules export: the chat, what talks to MCP servers once they start, provider kinds, what subcommands and
- * slash commands do, and what is seldom needed (setup, import, export, edits of the configuration, answers
- * in a form). Runs without them do not pay for them, and what the chat and the kinds execute at their start
- * is in the code cache of their own files. Tools that change files stay with the program: their process may
- * load nothing from the address that a program came from. So do subcommands that run where files may be
- * missing: in the jail (`sandbox`), or to find out what is wrong (`doctor`, `install`, `docs`).
+ * slash commands do, what works by itself (plans, goals, other agents, hooks), and what is seldom needed
+ * (setup, import, export, edits of the configuration, answers in a form). Runs without them do not pay for
+ * them, and what the chat and the kinds execute at their start is in the code cache of their own files.
+ * Tools that change files stay with the program: their process may load nothing from the address that a
+ * program came from. So do subcommands that run where files may be missing: in the jail (`sandbox`), or to
+ * find out what is wrong (`doctor`, `install`, `docs`).
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   chat: ["runChat", "chatOpener"],
@@ -73,6 +74,22 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
     "context",
     "stats",
     "trust",
+  ],
+  autonomy: [
+    // Plans, goals, other agents, verification, hooks, batches.
+    "withHooks",
+    "Verifier",
+    "VerifyTrust",
+    "openDesk",
+    "agentList",
+    "isolate",
+    "PlanDesk",
+    "GoalDesk",
+    "saysDone",
+    "join",
+    "runOwnCommand",
+    "hookRows",
+    "runBatch",
   ],
   more: [
     "setup",
