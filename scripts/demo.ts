@@ -1,10 +1,10 @@
 /**
- * `deno task demo`: the real agent repairs a real, broken project. The model's replies come from the
- * recording demo/cassette.jsonl; with `--live [reasonix flags]` they come from the model of your own
+ * `deno task demo`: the real agent repairs a real, broken project. The model's replies are scripted: they
+ * are played from demo/cassette.jsonl. With `--live [reasonix flags]` they come from the model of your own
  * configuration.
  */
 import { createTwoFilesPatch } from "diff";
-import { CASSETTE, DEMO_TASK, type DemoProject, makeDemoProject, PROGRAM } from "./demo_project.ts";
+import { DEMO_TASK, type DemoProject, makeScriptedDemo, PROGRAM } from "./demo_project.ts";
 import { run, say, searchPath } from "./process.ts";
 
 const SOURCES = ["src/wrap.ts", "src/duration.ts"];
@@ -34,7 +34,7 @@ async function showDiff(demo: DemoProject): Promise<void> {
 }
 
 /**
- * The recording goes on only while commands print what they printed then, so what keeps them from running the
+ * The script goes on only while commands print what they printed then, so what keeps them from running the
  * tests has to be said in words. Empty when they can.
  */
 async function obstacle(demo: DemoProject): Promise<string> {
@@ -51,14 +51,12 @@ async function obstacle(demo: DemoProject): Promise<string> {
 
 async function main(): Promise<number> {
   const live = Deno.args[0] === "--live";
-  await using demo = await makeDemoProject(
-    `kind = "replay"\nmodel = "recorded"\ncassette = ${JSON.stringify(CASSETTE)}`,
-  );
+  await using demo = await makeScriptedDemo();
   say(
     live
       ? "Reasonix demo: everything is live, the model included."
-      : "Reasonix demo: the model's replies are a RECORDING (demo/cassette.jsonl); the agent, its tools, the files and\n" +
-        "the tests are live. With a model of your own: deno task demo --live [--model NAME]",
+      : "Reasonix demo: the model's replies are SCRIPTED (demo/replies.ts), its token figures too; the agent, its tools,\n" +
+        "the files and the tests are live. With a model of your own: deno task demo --live [--model NAME]",
   );
   say(`\n1. A copy of demo/project in ${demo.project}; its tests:`);
   if (await tests(demo.project)) throw new Error("The project of the demo is not broken");

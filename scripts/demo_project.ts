@@ -1,4 +1,5 @@
 /** The demo's broken project in a temporary directory. */
+import { TEST_COMMAND } from "../demo/replies.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
 
 const ROOT = new URL("..", import.meta.url).pathname;
@@ -17,7 +18,15 @@ export interface DemoProject extends AsyncDisposable {
   readonly home: string;
 }
 
-/** Copies the project to a temporary directory and writes a configuration with this provider entry. */
+/** The project with a provider that plays the scripted replies. */
+export function makeScriptedDemo(): Promise<DemoProject> {
+  return makeDemoProject(`kind = "replay"\nmodel = "scripted"\ncassette = ${JSON.stringify(CASSETTE)}`);
+}
+
+/**
+ * Copies the project to a temporary directory and writes a configuration with this provider entry, in which
+ * the project's tests verify what was changed.
+ */
 export async function makeDemoProject(provider: string): Promise<DemoProject> {
   const temp = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-demo-" }));
   const [project, home] = [`${temp}/project`, `${temp}/home`];
@@ -25,7 +34,8 @@ export async function makeDemoProject(provider: string): Promise<DemoProject> {
   await Deno.mkdir(home);
   await Deno.writeTextFile(
     `${home}/config.toml`,
-    `default_model = "demo"\n\n[[providers]]\nname = "demo"\n${provider}\n`,
+    `default_model = "demo"\n\n[[providers]]\nname = "demo"\n${provider}\n\n` +
+      `[workflow]\nverify_commands = { "*.ts" = ["${TEST_COMMAND}"] }\n`,
   );
   return { temp, project, home, [Symbol.asyncDispose]: () => Deno.remove(temp, { recursive: true }) };
 }

@@ -1,5 +1,5 @@
 /** The demo's task on a terminal: as a run, with its command line above it, and in the chat. */
-import { CASSETTE, DEMO_TASK, type DemoProject, makeDemoProject, PROGRAM } from "../demo_project.ts";
+import { DEMO_TASK, type DemoProject, makeScriptedDemo, PROGRAM } from "../demo_project.ts";
 import { searchPath } from "../process.ts";
 import { displayWidth } from "../../src/util/display_width.ts";
 import { wrapText } from "../../src/view/mod.ts";
@@ -10,7 +10,7 @@ import { type Span, spansOf } from "./spans.ts";
 export const DEMO_COLUMNS = 88;
 
 export async function recordDemo(): Promise<Span[][]> {
-  await using demo = await openDemo();
+  await using demo = await makeScriptedDemo();
   const screen = await recordTerminal({
     command: [Deno.execPath(), ...PROGRAM, "run", DEMO_TASK],
     ...terminalOf(demo),
@@ -21,7 +21,7 @@ export async function recordDemo(): Promise<Span[][]> {
 
 /** The chat with the same task, up to the first change of a file that is to be approved. */
 export async function recordChat(): Promise<Span[][]> {
-  await using demo = await openDemo();
+  await using demo = await makeScriptedDemo();
   const { env, ...terminal } = terminalOf(demo);
   const screen = await recordTerminal({
     command: [Deno.execPath(), ...PROGRAM, DEMO_TASK],
@@ -36,10 +36,6 @@ export async function recordChat(): Promise<Span[][]> {
   });
   // The place of the copy is another one each time.
   return linesOf(screen.replaceAll(demo.temp, "~"));
-}
-
-function openDemo(): Promise<DemoProject> {
-  return makeDemoProject(`kind = "replay"\nmodel = "recorded"\ncassette = ${JSON.stringify(CASSETTE)}`);
 }
 
 function terminalOf(demo: DemoProject) {

@@ -9,6 +9,7 @@ export const usage = z.object({
   outputTokens: z.number(),
   reasoningTokens: z.number(),
   cacheWriteTokens: z.optional(z.number()),
+  scripted: z.optional(z.literal(true)),
 });
 /** What one wire wants back exactly as it came. */
 export const providerPart = z.object({

@@ -11,6 +11,8 @@ export interface Usage {
   readonly reasoningTokens: number;
   /** Part of `inputTokens` written to the cache, where a vendor counts that; absent = 0. */
   readonly cacheWriteTokens?: number | undefined;
+  /** The figures were written by hand for a demonstration or a test: nobody counted them. */
+  readonly scripted?: true | undefined;
 }
 
 /** Input that was neither read from the cache nor written to it. */
@@ -53,6 +55,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
     outputTokens: a.outputTokens + b.outputTokens,
     reasoningTokens: a.reasoningTokens + b.reasoningTokens,
     ...(written > 0 ? { cacheWriteTokens: written } : {}),
+    ...(a.scripted || b.scripted ? { scripted: true } : {}),
   };
 }
 

@@ -110,6 +110,7 @@ export function resultObject(result: RunResult): Record<string, unknown> {
       cache_creation_input_tokens: usage.cacheWriteTokens ?? 0,
       output_tokens: usage.outputTokens,
       reasoning_tokens: usage.reasoningTokens,
+      ...(usage.scripted ? { scripted: true } : {}),
     },
     total_cost: result.cost?.amount ?? null,
     currency: result.cost?.currency ?? null,

@@ -13,13 +13,14 @@ export function lineFigures(
   return `+${grouped(added)} −${grouped(removed)}`;
 }
 
-/** "in 1,200 (900 cached, 75 %)" and "out 80"; nothing where no server has counted. */
+/** "in 1,200 (900 cached, 75 %)" and "out 80", scripted ones so marked; nothing where no server has counted. */
 export function tokenFigures(usage: Usage): string[] {
-  const { inputTokens, cachedTokens, outputTokens } = usage;
+  const { inputTokens, cachedTokens, outputTokens, scripted } = usage;
   if (inputTokens + outputTokens === 0) return [];
   return [
     `in ${grouped(inputTokens)} (${grouped(cachedTokens)} cached, ${cacheShare(usage)})`,
     `out ${grouped(outputTokens)}`,
+    ...(scripted ? ["scripted figures"] : []),
   ];
 }
 

@@ -1,19 +1,50 @@
-import { assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { DEMO_REPLIES } from "../../demo/replies.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
+import { startModelServer } from "../support/model_server.ts";
+import { mockConfig } from "../support/program.ts";
+import { makeTempDir } from "../support/tool_context.ts";
 
 const SCRIPT = new URL("../../scripts/demo.ts", import.meta.url).pathname;
 
-Deno.test("the demo repairs the broken project and says that the model is a recording", async () => {
+Deno.test("the demo repairs the broken project and says what of it is scripted", async () => {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", SCRIPT],
     env: { NO_COLOR: "1" },
     stdin: "null",
   }).output();
-  const text = new TextDecoder().decode(stdout);
-  assertEquals(code, 0, text + new TextDecoder().decode(stderr));
-  assertStringIncludes(text, "RECORDING");
+  const [text, progress] = [new TextDecoder().decode(stdout), new TextDecoder().decode(stderr)];
+  assertEquals(code, 0, text + progress);
+  assertStringIncludes(text, "the model's replies are SCRIPTED");
+  assert(!/record/i.test(text + progress), "nothing of it was recorded from a model");
   assertStringIncludes(text, "FAILED | 3 passed | 5 failed");
   assertStringIncludes(text, "+    rest -= count * size;");
   assertStringIncludes(text, "ok | 8 passed | 0 failed");
+  // The exit codes are those of the tests.
+  assertEquals([...progress.matchAll(/\$ deno test .* · exit \d/g)].map(([line]) => line.slice(-6)), [
+    "exit 1",
+    "exit 0",
+  ]);
+  assertMatch(progress, /· Verified: deno test .*/);
+  assertMatch(progress, /^· 4 steps · in 18,800 .* · out 444 · scripted figures · /m);
+});
+
+Deno.test("the demo with --live works with the model of the user's own configuration", async () => {
+  await using server = startModelServer(DEMO_REPLIES);
+  await using home = await makeTempDir();
+  await Deno.writeTextFile(`${home.path}/config.toml`, mockConfig(server.url));
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "-A", SCRIPT, "--live", "--max-steps", "6"],
+    env: { NO_COLOR: "1", REASONIX_HOME: home.path },
+    stdin: "null",
+  }).output();
+  const [text, progress] = [new TextDecoder().decode(stdout), new TextDecoder().decode(stderr)];
+  assertEquals(code, 0, text + progress);
+  assertStringIncludes(text, "everything is live, the model included");
+  assertStringIncludes(text, "The project is repaired.");
+  // What a server reports counts.
+  assertMatch(progress, /^· 4 steps · in 18,800 /m);
+  assert(!/scripted/i.test(text + progress));
+  assertEquals(server.requests.length, DEMO_REPLIES.length);
 });
 
 /** Where no other Deno is looked for. */

@@ -15,10 +15,11 @@ export function tokenLine(
   { verbose }: { readonly verbose: boolean },
 ): string {
   const { steps, usage, durationMs } = spent;
-  const { inputTokens, cachedTokens, outputTokens } = usage;
+  const { inputTokens, cachedTokens, outputTokens, scripted } = usage;
   const tokens = inputTokens + outputTokens === 0 ? [texts.tokensUnknown] : [
     texts.tokensIn(grouped(inputTokens), grouped(cachedTokens), cacheShare(usage)),
     texts.tokensOut(grouped(outputTokens)),
+    ...(scripted ? [texts.tokensScripted] : []),
   ];
   return [
     ...(steps === 0 ? [] : [texts.steps(steps)]),

@@ -1,4 +1,5 @@
 import type { Assembly } from "../../assembly/mod.ts";
+import type { Usage } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { baseName } from "../../path/lexical.ts";
 import { displayWidth, fitDisplay } from "../../util/display_width.ts";
@@ -83,7 +84,7 @@ export class StatusLine {
       { text: oneLine(place, 40) + branch, rank: 4 },
       ...this.#context(assembly),
       { text: moneyFigure(state) ?? "", rank: 3 },
-      { text: state.usage.inputTokens > 0 ? texts.cached(cacheShare(state.usage)) : "", rank: 6 },
+      { text: this.#cache(state.usage, texts), rank: 6 },
       {
         text: assembly.confined ? texts.jail.on : texts.jail.off,
         rank: 5,
@@ -91,6 +92,12 @@ export class StatusLine {
       },
       ...this.#servers(assembly),
     ];
+  }
+
+  #cache(usage: Usage, texts: Texts["chat"]["statusLine"]): string {
+    if (usage.inputTokens === 0) return "";
+    const share = cacheShare(usage);
+    return usage.scripted ? texts.cachedScripted(share) : texts.cached(share);
   }
 
   #goal(goal: Assembly["session"]["state"]["goal"], texts: Texts["chat"]["statusLine"]): Part[] {

@@ -62,6 +62,7 @@ export const texts = {
     context: (percent: string) => `${percent} context`,
     tokens: (tokens: string) => `${tokens} tokens`,
     cached: (share: string) => `cache ${share}`,
+    cachedScripted: (share: string) => `cache ${share} (scripted)`,
     jail: { on: "jail", off: "no jail" },
     mcp: (ready: number, all: number, failed: number) =>
       (ready === all ? `MCP ${all}` : `MCP ${ready}/${all}`) + (failed > 0 ? `, ${failed} failed` : ""),

@@ -55,6 +55,7 @@ export const texts = {
   steps: (count: number) => `${count} ${count === 1 ? "step" : "steps"}`,
   tokensIn: (tokens: string, cached: string, share: string) => `in ${tokens} (${cached} cached, ${share})`,
   tokensOut: (tokens: string) => `out ${tokens}`,
+  tokensScripted: "scripted figures",
   tokensUnknown: "tokens unknown",
   costUnknown: "cost unknown",
   pricesOf: (money: string, day: string) => `${money} (prices of ${day})`,

@@ -59,6 +59,7 @@ export const texts: typeof en = {
     context: (percent) => `上下文 ${percent}`,
     tokens: (tokens) => `${tokens} 词元`,
     cached: (share) => `缓存 ${share}`,
+    cachedScripted: (share) => `缓存 ${share}（脚本数字）`,
     jail: { on: "沙箱", off: "无沙箱" },
     mcp: (ready, all, failed) =>
       (ready === all ? `MCP ${all}` : `MCP ${ready}/${all}`) + (failed > 0 ? `，${failed} 个失败` : ""),

@@ -53,6 +53,7 @@ export const texts: typeof en = {
   steps: (count) => `${count} 步`,
   tokensIn: (tokens, cached, share) => `输入 ${tokens}（缓存 ${cached}，${share}）`,
   tokensOut: (tokens) => `输出 ${tokens}`,
+  tokensScripted: "脚本数字，非实测",
   tokensUnknown: "词元数未知",
   costUnknown: "费用未知",
   pricesOf: (money, day) => `${money}（${day} 的价格）`,

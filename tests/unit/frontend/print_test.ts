@@ -365,4 +365,6 @@ Deno.test("text format speaks the language it is given, and machine formats are 
 Deno.test("a run says tokens as every other view does", () => {
   const { usage } = RESULT;
   assertEquals([run.tokensIn("12,345", "10,000", "81 %"), run.tokensOut("20")], tokenFigures(usage));
+  const scripted = tokenFigures({ ...usage, scripted: true });
+  assertEquals(scripted, [...tokenFigures(usage), run.tokensScripted]);
 });
