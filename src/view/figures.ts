@@ -13,7 +13,7 @@ export function lineFigures(
   return `+${grouped(added)} −${grouped(removed)}`;
 }
 
-/** "in 1,200 (900 cached, 75 %)" and "out 80", scripted ones so marked; nothing where no server has counted. */
+/** "in 1,200 (900 cached, 75 %)" and "out 80", scripted ones marked; nothing where no server has counted. */
 export function tokenFigures(usage: Usage): string[] {
   const { inputTokens, cachedTokens, outputTokens, scripted } = usage;
   if (inputTokens + outputTokens === 0) return [];
