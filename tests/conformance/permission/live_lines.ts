@@ -1,4 +1,8 @@
 // deno-fmt-ignore-file: one line of shell a line
+/** Programs beside the usual ones of a shell; a line that names one that a machine lacks cannot run there. */
+export const NEEDED: readonly string[] =
+  "cmake dash dpkg ed ex gcc git less make mawk node perl python3 python3.11 rbash ruby scp script sftp ssh vim".split(" ");
+
 /**
  * Lines that run `zap` (also `$BIN/zap`, `bin/zap`) in the shell of the harness, each in a way of its own.
  */
