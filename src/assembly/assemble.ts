@@ -39,7 +39,7 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
   const { tools, gate, modes, plugins } = await openGuardedTools(options, { ...parts, ...rules });
   const { rules: limits, turnParts } = turnRules(config, options, provider.model.toolMode);
   const news = () => turnParts.takeNews();
-  const context = await manageContext({ ...parts, model, plugins, news, hooks: options.hooks });
+  const context = await manageContext({ ...parts, model, modes, plugins, news, hooks: options.hooks });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
   const warming: Promise<unknown>[] = [];
   const warm = () => {

@@ -39,6 +39,11 @@ export const loadSkills = lazy(() => import("./skills/mod.ts"));
 
 export { type LateInstructionOptions, LateInstructions } from "./late_instructions.ts";
 
+export type { TodoReminder } from "./todo_reminder.ts";
+
+/** Reminders of open entries of the todo list. Loaded when there is one. */
+export const loadTodoReminder = lazy(() => import("./todo_reminder.ts"));
+
 /** Instruction files by pattern. Loaded when an entry of `instructions` has one. */
 export const loadInstructionGlobs = lazy(() => import("./instruction_globs.ts"));
 

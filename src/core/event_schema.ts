@@ -51,7 +51,11 @@ export const EVENT_KINDS = {
   "message.user": z.object({
     content: z.string(),
     images: z.optional(z.array(image)),
-    /** The author: the user, or the harness on one of its declared occasions. */
+    /**
+     * The author: the user (also while a turn runs: steer), or the harness. Its standing facts are context,
+     * such as environment, mode and instructions; what matters for a while is a reminder, such as the open
+     * todo list.
+     */
     origin: z.enum(["user", "context", "reminder", "continue", "steer", "summary"]),
   }),
   /** The session is doing something else from here on. Live only. */
@@ -146,7 +150,10 @@ export const EVENT_KINDS = {
   "question": z.object({ state: z.enum(["asked", "answered"]), text: z.string() }),
   /** The whole todo list as it is now. */
   "todo.update": z.object({ items: z.array(todoItem) }),
-  /** The approval mode, the boundary or the way of working changed; an absent field is unchanged. */
+  /**
+   * The approval mode, the boundary or the way of working changed; an absent field is unchanged. A session
+   * begins with ask, workspace-write and normal.
+   */
   "mode.change": z.object({
     posture: z.optional(z.string()),
     mode: z.optional(z.string()),

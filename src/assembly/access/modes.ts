@@ -1,5 +1,5 @@
-import { appendIfChanged, type Recorder } from "../../control/mod.ts";
-import { ReasonixError } from "../../core/mod.ts";
+import type { Recorder } from "../../control/mod.ts";
+import { type Message, ReasonixError } from "../../core/mod.ts";
 import {
   type ApprovalMode,
   type Gate,
@@ -24,20 +24,32 @@ type ModalGate =
 /** How user and model work together: turn by turn, on a plan first, or on a goal until it is reached. */
 export type CollaborationMode = "normal" | "plan" | "goal";
 
-/** What the model is told of a mode that a person switched to. */
+/** What the model is told of a mode. */
 const TOLD: Readonly<Record<PermissionMode, string>> = {
-  "read-only": "The user switched to read-only mode: only tools and commands that read may run from now on.",
+  "read-only":
+    "Read-only mode is on: only tools and commands that read may run until the user leaves this mode.",
   "plan":
     "Plan mode is on: explore, then propose a plan with exit_plan_mode where you have it, else as your " +
     "answer. Only tools and commands that read may run until the user approves the plan or leaves this mode.",
-  "workspace-write": "The user left the mode in which only reading is allowed: files may be changed again.",
+  "workspace-write":
+    "Workspace-write mode is on: files of the workspace may be changed from now on, others may not.",
   "danger-full-access":
-    "The user left the mode in which only reading is allowed: files may be changed again.",
+    "Full-access mode is on: files may be changed wherever the user may change them, and commands run " +
+    "without a jail.",
 };
 
+/** The mode of a session that has said nothing else. */
+const USUAL: PermissionMode = "workspace-write";
+
+const TAG = "<mode>\n";
+
+const message = (mode: string) => `${TAG}${TOLD[mode as PermissionMode]}\n</mode>`;
+
 /**
- * The approval mode and the permission mode of a session, which a person may change between calls. The first
- * request is the same whatever they are: the model is told of a change in a message before the next turn.
+ * The approval mode and the permission mode of a session, which a person may change between calls. The head
+ * of a request is the same whatever they are: the model is told of the permission mode in a message, where it
+ * is not the one that the model knows. Approvals change nothing of what it may do, so it hears nothing of
+ * them.
  */
 export class Modes {
   readonly #gate: ModalGate;
@@ -51,6 +63,10 @@ export class Modes {
   #unsaid: { posture?: ApprovalMode; mode?: PermissionMode; collaboration?: CollaborationMode } = {};
   #opened = false;
   #ownCommand = false;
+  /** The mode of the session, while nothing may change for the time of one piece of work. */
+  #meanwhile: PermissionMode | undefined;
+  /** The model may know of another mode. */
+  #untold = true;
 
   constructor(gate: ModalGate, recorder: Recorder) {
     this.#gate = gate;
@@ -59,6 +75,7 @@ export class Modes {
     this.#initial = this.permission;
     this.writing = this.#initial === "danger-full-access" ? this.#initial : "workspace-write";
     if (this.#approval !== "ask") this.#unsaid.posture = this.#approval;
+    if ((recorder.state.mode ?? USUAL) !== this.#initial) this.#unsaid.mode = this.#initial;
     // A session is in plan mode until it is said to have left it.
     const { collaboration } = this;
     if ((recorder.state.collaboration === "plan") !== (collaboration === "plan")) {
@@ -146,6 +163,8 @@ export class Modes {
     }
     const before = this.collaboration;
     this.#gate.permissionMode = mode;
+    this.#meanwhile = undefined;
+    this.#untold = true;
     this.#unsaid.mode = mode;
     if (this.permission === "plan") this.#goal = false;
     if (this.collaboration !== before) this.#unsaid.collaboration = this.collaboration;
@@ -172,10 +191,12 @@ export class Modes {
     if (before === "read-only" || before === "plan") return await work();
     this.#requireModes();
     this.#gate.permissionMode = "read-only";
+    this.#meanwhile = before;
     try {
       return await work();
     } finally {
       if (this.permission === "read-only") this.#gate.permissionMode = before;
+      this.#meanwhile = undefined;
     }
   }
 
@@ -185,12 +206,31 @@ export class Modes {
     await this.#record();
   }
 
-  /** Tells the model, between two turns, what it was not told yet. */
+  /** Tells the model of the mode, unless it knows. */
   async tell(): Promise<void> {
-    const { messages } = this.#recorder;
-    const told = messages.some(({ role, content }) => role === "user" && content.startsWith("<mode>"));
-    if (!told && this.permission === this.#initial && this.permission !== "plan") return;
-    await appendIfChanged(this.#recorder, `<mode>\n${TOLD[this.permission]}\n</mode>`);
+    this.#untold = false;
+    const content = message(this.#meanwhile ?? this.permission);
+    if (content === this.#told()) return;
+    await this.#recorder.record({ type: "message.user", content, origin: "context" });
+  }
+
+  /** Somebody else tells the model of the switch that was just made, with its next request. */
+  leaveTelling(): void {
+    this.#untold = false;
+  }
+
+  /** The same as `tell` between two requests of a turn, where only a switch can have changed anything. */
+  async tellSwitch(): Promise<void> {
+    if (this.#untold) await this.tell();
+  }
+
+  /** What the model was told last; where it was told nothing, the mode in which its first turn was made. */
+  #told(): string {
+    const { messages, state: { firstMode = USUAL } } = this.#recorder;
+    const isAboutMode = ({ role, content }: Message) => role === "user" && content.startsWith(TAG);
+    return messages.findLast(isAboutMode)?.content ??
+      // Nobody needs to be told that everything may be done, but of anything less.
+      message(firstMode === "danger-full-access" ? firstMode : USUAL);
   }
 
   async #record(): Promise<void> {

@@ -1,6 +1,13 @@
 import type { Sayings } from "../../core/mod.ts";
 import type { LoadedConfig } from "../../config/mod.ts";
-import { Compaction, type CompactionHooks, LateInstructions, loadSkills } from "../../context/mod.ts";
+import {
+  Compaction,
+  type CompactionHooks,
+  LateInstructions,
+  loadSkills,
+  loadTodoReminder,
+  type TodoReminder,
+} from "../../context/mod.ts";
 import type { ControlledParts, Recorder } from "../../control/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { loadArchive } from "../../session/mod.ts";
@@ -19,6 +26,8 @@ export interface ContextManagerParts {
   readonly loaded: LoadedConfig;
   readonly model: RunModel;
   readonly recorder: Recorder;
+  /** Tells the model of a mode that was switched to meanwhile. */
+  readonly modes: { tellSwitch(): Promise<void> };
   readonly session: RunSession;
   readonly workspace: Workspace;
   readonly inputs: PromptInputs;
@@ -45,10 +54,11 @@ export interface ContextManager
 }
 
 export async function manageContext(sources: ContextManagerParts): Promise<ContextManager> {
-  const { recorder, plugins, model: { fallback } } = sources;
+  const { recorder, modes, plugins, model: { fallback } } = sources;
   const window = new ContextWindow(sources);
   const compaction = await openCompaction(sources, () => window.tokens);
   const late = lateInstructions(sources);
+  const todos = todoReminder(recorder);
   return {
     async beforeTurn() {
       await plugins?.beforeTurn();
@@ -57,10 +67,14 @@ export async function manageContext(sources: ContextManagerParts): Promise<Conte
     ...(fallback ? { onFailure: (error, failed) => fallback.onFailure(error, failed, sources) } : {}),
     async betweenSteps(signal) {
       await plugins?.betweenSteps();
+      await modes.tellSwitch();
       for (const content of [...sources.news(), ...late.take()]) {
         await recorder.record({ type: "message.user", content, origin: "context" });
       }
       await compaction.betweenSteps(signal);
+      // Behind the compaction, which may have taken the list with it.
+      const reminder = await todos();
+      if (reminder) await recorder.record({ type: "message.user", content: reminder, origin: "reminder" });
     },
     onContextOverflow: (signal) => compaction.onContextOverflow(signal),
     async compact(hint, signal) {
@@ -90,6 +104,18 @@ async function openCompaction(sources: ContextManagerParts, window: () => number
     ...(carry ? { carry } : {}),
     hooks: sources.hooks?.compaction,
   });
+}
+
+/** Takes the reminder of the todo list that is due, once there is one and the model can change it. */
+function todoReminder(recorder: Recorder): () => Promise<string | undefined> {
+  let reminder: TodoReminder | undefined;
+  return async () => {
+    const { state, prefix } = recorder;
+    const isKept = state.todos.length > 0 && prefix.tools.some(({ name }) => name === "todo_write");
+    if (!isKept) return undefined;
+    reminder ??= new (await loadTodoReminder()).TodoReminder();
+    return reminder.take(state);
+  };
 }
 
 function lateInstructions(parts: ContextManagerParts): LateInstructions {

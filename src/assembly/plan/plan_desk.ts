@@ -168,6 +168,7 @@ export class PlanDesk implements PlanPort {
       ...(by ? { by } : {}),
     });
     await modes.setCollaboration("normal");
+    modes.leaveTelling();
     if (acceptEdits) modes.allowForSession("Edit");
     modes.approvedPlan = window ?? false;
     this.#underWay = true;

@@ -97,6 +97,7 @@ function applyFacts(state: SessionState, event: Event): void {
     case "mode.change":
       state.posture = event.posture ?? state.posture;
       state.mode = event.mode ?? state.mode;
+      if (state.turns.length === 0) state.firstMode = state.mode;
       state.collaboration = event.collaboration ?? state.collaboration;
       break;
     case "goal.change":

@@ -79,6 +79,8 @@ export interface SessionState {
   plan: PlanRecord | undefined;
   posture: string | undefined;
   mode: string | undefined;
+  /** The mode before the first turn of the conversation, where an event says it. */
+  firstMode: string | undefined;
   collaboration: EventBodies["mode.change"]["collaboration"];
   /** The goal as the last event about it says. */
   goal: EventOf<"goal.change"> | undefined;
@@ -135,6 +137,7 @@ export function emptyState(read?: EventReader): SessionState {
     plan: undefined,
     posture: undefined,
     mode: undefined,
+    firstMode: undefined,
     collaboration: undefined,
     goal: undefined,
     title: undefined,

@@ -114,3 +114,45 @@ Deno.test("the model is told of plan mode in a message of the next turn, and of 
     await assertRejects(() => assembly.modes.setPermission("danger-full-access"));
   });
 });
+
+Deno.test("a mode that is switched to while a turn runs is told with the next request, once", async () => {
+  const switched = Promise.withResolvers<Assembly>();
+  const look: Reply = [call("l", "ls", { path: "." }), { type: "done", reason: "tool_calls" }];
+  const switching: Reply = async function* () {
+    await (await switched.promise).modes.setPermission("read-only");
+    yield* look;
+  };
+  await inSession([switching, look, look, say("done")], "ask", async ({ assembly, requests }) => {
+    switched.resolve(assembly);
+    await assembly.run("go");
+    const told = requests.map((messages) => messages.map(({ content }) => content.startsWith("<mode>")));
+    assertEquals(told.map((each) => each.lastIndexOf(true)), [-1, 4, 4, 4]);
+    assertEquals(told[3]?.filter((isMode) => isMode).length, 1);
+  });
+});
+
+Deno.test("a turn in which nothing may be changed is no change of the mode", async () => {
+  await inSession([CALLS, say("done"), say("more")], "auto", async ({ assembly, requests, events }) => {
+    await assembly.run({ text: "look", readOnly: true });
+    const blocked = events.flatMap((event) =>
+      event.type === "tool.end" && event.outcome === "blocked" ? [event.callId] : []
+    );
+    assert(blocked.includes("1"), "nothing is written");
+    await assembly.run("go on");
+    assertEquals(requests.at(-1)?.some(({ content }) => content.startsWith("<mode>")), false);
+  });
+});
+
+Deno.test("a rewind past what was said of the mode says it again", async () => {
+  await inSession([say("a"), say("b"), say("c")], "ask", async ({ assembly, requests }) => {
+    await assembly.run("one");
+    await assembly.modes.setPermission("read-only");
+    await assembly.run("two");
+    await assembly.rewind(1, "conversation");
+    await assembly.run("three");
+    const told = requests.map((messages) =>
+      messages.filter(({ content }) => content.startsWith("<mode>\nRead-only mode is on")).length
+    );
+    assertEquals(told, [0, 1, 1]);
+  });
+});
