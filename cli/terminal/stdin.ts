@@ -4,8 +4,8 @@ import { after } from "../../src/util/timer.ts";
 /** The task of the command line. */
 export interface Task {
   readonly text: string;
-  /** Standard input that came with a task of its own. */
-  readonly piped?: string;
+  /** Standard input that came beside a task of its own, if any; to be asked for as late as can be. */
+  piped(): Promise<string | undefined>;
 }
 
 const MAX_STDIN_BYTES = 16 * 1024 * 1024;
@@ -16,8 +16,8 @@ const TELL_MS = 1000;
 /**
  * The task from the arguments. Standard input is the task when there is none; `-` waits for it for ever.
  * With `optional` the text may be empty: there is something else to do. Beside a task a file or a pipe is
- * context, read when its first byte comes within 3 s: a pipe that nobody writes to hangs nothing. `tell`
- * takes lines for the user.
+ * context, read when its first byte comes within 3 s after it was asked for: a pipe that nobody writes to
+ * hangs nothing. `tell` takes lines for the user.
  */
 export async function readTask(
   words: readonly string[],
@@ -28,14 +28,23 @@ export async function readTask(
   const dash = words.includes("-");
   if (text === "" && !dash && !optional && Deno.stdin.isTerminal()) throw noTask("No task given");
   const wanted = dash || (text === "" && !optional);
-  const piped = (wanted ? await readAll() : Deno.stdin.isTerminal() ? "" : await readOffered(tell)).trim();
-  if (piped.includes("\ufffd")) {
+  if (!wanted) {
+    const offered = Deno.stdin.isTerminal() ? undefined : new OfferedInput(tell);
+    return { text, piped: async () => textOf(await offered?.text() ?? "", tell) };
+  }
+  const input = textOf(await readAll(), tell);
+  if (text !== "") return { text, piped: () => Promise.resolve(input) };
+  if (input === undefined) throw noTask("No task given: standard input is empty");
+  return { text: input, piped: () => Promise.resolve(undefined) };
+}
+
+/** Returns what was read without the space around it; undefined when that is nothing. */
+function textOf(input: string, tell: (text: string) => void): string | undefined {
+  const text = input.trim();
+  if (text.includes("\ufffd")) {
     tell("Standard input is not valid UTF-8; what cannot be read is shown as \ufffd");
   }
-  if (text !== "") return piped === "" ? { text } : { text, piped };
-  if (optional && !dash) return piped === "" ? { text } : { text, piped };
-  if (piped === "") throw noTask("No task given: standard input is empty");
-  return { text: piped };
+  return text === "" ? undefined : text;
 }
 
 function noTask(message: string): ReasonixError {
@@ -54,14 +63,31 @@ async function readAll(): Promise<string> {
   return await readRest(reader, reader.read());
 }
 
-/** Returns what a file or a pipe offers; empty when it is something else, or when nothing comes in time. */
-async function readOffered(tell: (text: string) => void): Promise<string> {
-  const reader = Deno.stdin.readable.getReader();
-  // A read that waits keeps nothing alive: the program ends by itself.
-  const first = reader.read();
-  first.catch(() => {});
-  if (await endsAtOnce(first) || !await isFileOrPipe()) return "";
-  return await comesInTime(first, tell) ? await readRest(reader, first) : "";
+/**
+ * What a file or a pipe offers beside a task. Reading begins at once: by the time that somebody asks it has
+ * told without a wait whether there is anything.
+ */
+class OfferedInput {
+  readonly #reader = Deno.stdin.readable.getReader();
+  /** A read that waits keeps nothing alive: the program ends by itself. */
+  readonly #first = this.#reader.read();
+  readonly #tell: (text: string) => void;
+  #text: Promise<string> | undefined;
+
+  constructor(tell: (text: string) => void) {
+    this.#tell = tell;
+    this.#first.catch(() => {});
+  }
+
+  /** Empty when it is something else, or when nothing comes in time. */
+  text(): Promise<string> {
+    return this.#text ??= this.#read();
+  }
+
+  async #read(): Promise<string> {
+    if (await endsAtOnce(this.#first) || !await isFileOrPipe()) return "";
+    return await comesInTime(this.#first, this.#tell) ? await readRest(this.#reader, this.#first) : "";
+  }
 }
 
 /**

@@ -101,8 +101,8 @@ async function runTask(
   assembly.controller.subscribe((event) => printer.event(event));
   try {
     const parts = { assembly, printer, metrics, schema, signal, speech, mode, flags };
-    const task = given ?? await reader.late(assembly);
-    const result = redacted(await resultOfTask(task, parts), assembly);
+    const { text, piped } = given ?? await reader.late(assembly);
+    const result = redacted(await resultOfTask({ text, piped: await piped() }, parts), assembly);
     metrics.write(result);
     return result;
   } finally {

@@ -36,7 +36,7 @@ export class TaskReader {
 /** The first turn of the goal that the flags ask for, or the one that goes on with an open goal. */
 export async function goalInput(
   { goal, check, research, simple }: GoalFlags,
-  { text, piped }: Task,
+  { text, piped }: { readonly text: string; readonly piped: string | undefined },
   assembly: Assembly,
 ): Promise<TurnInput | undefined> {
   const request: GoalRequest | undefined = goal !== undefined || research
