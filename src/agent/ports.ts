@@ -41,11 +41,6 @@ export interface Toolbox {
  */
 export interface Checkpointer {
   begin(turn: number): void;
-  /**
-   * The reply begins to call this tool: what it takes to undo the call can be prepared while its arguments
-   * arrive.
-   */
-  prefetch(tool: string): void;
   /** Awaited before a call that may change something runs. */
   snapshotBefore(call: PreparedCall): Promise<void>;
   /** The call has run; `readsOnly`: it was judged to change nothing, which its effect may contradict. */
@@ -137,6 +132,11 @@ export interface AgentParts {
   readonly betweenSteps?: (signal: AbortSignal) => Promise<void>;
   /** Called while the model is thinking about its first reply, to load what will be needed soon. */
   readonly warm?: () => void;
+  /**
+   * Called when a reply begins to call a tool, by the name that the model gave: what the call will need can
+   * be made ready while its arguments arrive. The call may never come.
+   */
+  readonly onCall?: (tool: string) => void;
   /** Milliseconds, monotonic. */
   readonly now?: () => number;
 }

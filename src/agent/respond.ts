@@ -108,12 +108,11 @@ async function collect(parts: AgentParts, step: number, signal: AbortSignal): Pr
   const { provider, conversation } = parts;
   let draft = emptyDraft();
   const cancelWarmUp = step === 1 && parts.warm ? after(WARM_AFTER_MS, parts.warm) : undefined;
-  const { checkpointer } = parts;
   const request = {
     prefix: conversation.prefix,
     messages: conversation.messages,
     ...(parts.toolChoice ? { toolChoice: parts.toolChoice } : {}),
-    ...(checkpointer ? { onCall: (tool: string) => checkpointer.prefetch(tool) } : {}),
+    ...(parts.onCall ? { onCall: parts.onCall } : {}),
   };
   for await (const chunk of provider.stream(request, signal)) {
     if (chunk.type !== "notice") cancelWarmUp?.();

@@ -1,9 +1,9 @@
-import { Controller } from "../control/mod.ts";
+import { Controller, type TurnCheckpoints } from "../control/mod.ts";
 import { Assembly } from "./assembly.ts";
 import { agentsOf, goalsWhenNeeded, joinExtensions, plansWhenNeeded } from "./extensions.ts";
 import type { JoinedRun } from "./joined_run.ts";
 import { createCheckpointer } from "./session/checkpoints.ts";
-import { manageContext } from "./context/context_management.ts";
+import { type ContextManager, manageContext } from "./context/context_management.ts";
 import { layGround } from "./ground.ts";
 import { modelRemarks } from "./provider.ts";
 import { remarks } from "./remarks.ts";
@@ -41,11 +41,7 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
   const news = () => turnParts.takeNews();
   const context = await manageContext({ ...parts, model, modes, plugins, news, hooks: options.hooks });
   const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
-  const warming: Promise<unknown>[] = [];
-  const warm = () => {
-    const files = (async () => (await gate.warm?.(), options.parent || await checkpointer.warm()))();
-    warming.push(context.warm(), files.catch(() => {}));
-  };
+  const { warmedUp, ...ahead } = preparations({ options, gate, context, checkpointer, tools, ...ground });
   const turn = { provider, gate, toolbox: tools.toolbox, ...limits };
   const assembly = new Assembly({
     ...parts,
@@ -55,7 +51,7 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
       // What an agent changes is part of what the turn changes that it works for.
       ...(options.parent ? {} : { checkpointer }),
       ...context,
-      warm,
+      ...ahead,
     }),
     gate,
     modes,
@@ -68,7 +64,7 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
     beforeTurn: context.beforeTurn,
     warnings: [...remarks(parts), ...modelRemarks(provider, remote)],
     turn,
-    warmedUp: () => Promise.allSettled(warming),
+    warmedUp,
     tools,
     plugins,
   });
@@ -77,4 +73,27 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
   joined.resolve(run);
   await joinExtensions(run);
   return assembly;
+}
+
+interface PreparationParts extends Pick<JoinedRun, "options" | "gate" | "tools" | "registry"> {
+  readonly context: Pick<ContextManager, "warm">;
+  readonly checkpointer: TurnCheckpoints;
+}
+
+/** What is made ready ahead: `warm` while the model thinks, `onCall` while it writes a call. */
+function preparations({ options, gate, context, checkpointer, tools, registry }: PreparationParts) {
+  const warming: Promise<unknown>[] = [];
+  return {
+    warm() {
+      const files = (async () => (await gate.warm?.(), options.parent || await checkpointer.warm()))();
+      warming.push(context.warm(), files.catch(() => {}));
+    },
+    onCall(name: string) {
+      const tool = registry.get(name);
+      if (!tool) return;
+      tools.host.expect(tool);
+      if (!options.parent) checkpointer.expect(tool);
+    },
+    warmedUp: () => Promise.allSettled(warming),
+  };
 }

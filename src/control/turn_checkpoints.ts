@@ -13,8 +13,6 @@ export interface TurnCheckpointOptions {
   readonly root: string;
   /** Absolute paths never looked at. */
   readonly skip?: (path: string) => boolean;
-  /** The tool of a name, so that the first look can begin while the arguments of its call arrive. */
-  readonly toolNamed?: (name: string) => Pick<Tool, "readOnly" | "family"> | undefined;
   /**
    * Started beside the first look before a command: what the command will need, so that neither waits for the
    * other.
@@ -70,9 +68,9 @@ export class TurnCheckpoints implements Checkpointer {
     this.#meantTo = false;
   }
 
-  prefetch(name: string): void {
-    const tool = this.#options.toolNamed?.(name);
-    if (tool && !tool.readOnly) this.#firstLook(tool.family === "Edit");
+  /** The reply begins to call this tool: the first look can begin while the arguments arrive. */
+  expect(tool: Pick<Tool, "readOnly" | "family">): void {
+    if (!tool.readOnly) this.#firstLook(tool.family === "Edit");
   }
 
   async snapshotBefore({ writes }: PreparedCall): Promise<void> {

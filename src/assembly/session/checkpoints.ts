@@ -2,7 +2,6 @@ import { type Recorder, TurnCheckpoints } from "../../control/mod.ts";
 import { realPath } from "../../path/real_path.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
-import type { ToolRegistry } from "../../tool/mod.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { RunSession } from "./session.ts";
 
@@ -11,8 +10,6 @@ export interface CheckpointerParts {
   readonly session: Pick<RunSession, "paths">;
   readonly recorder: Recorder;
   readonly workspace: Workspace;
-  /** Absent where no tool runs. */
-  readonly registry?: ToolRegistry;
   /** See {@linkcode TurnCheckpoints}. */
   readonly meanwhile?: () => Promise<unknown>;
 }
@@ -21,7 +18,7 @@ export interface CheckpointerParts {
  * Checkpoints of a session's workspace: everything in it but what is hidden from tools and the Reasonix home.
  */
 export function createCheckpointer(
-  { paths, session, recorder, workspace, registry, meanwhile }: CheckpointerParts,
+  { paths, session, recorder, workspace, meanwhile }: CheckpointerParts,
 ): TurnCheckpoints {
   const { forbidden, options } = workspace;
   // Asked for every file, so it is asked only where the workspace has something to hide.
@@ -36,7 +33,6 @@ export function createCheckpointer(
     root: paths.cwd,
     ...(hides ? { skip: (path) => ofHome(path) || workspace.forbids(path) } : {}),
     ...(meanwhile ? { concurrentWarmup: meanwhile } : {}),
-    toolNamed: (name) => registry?.get(name),
     resolve: (path) => workspace.write(path),
   });
 }

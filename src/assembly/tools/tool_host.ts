@@ -23,13 +23,14 @@ export interface ToolHostSources {
 /**
  * The place where the tools of a run execute. Tools that change files run in a process of their own, which
  * may write to the workspace and do nothing else: no network, no programs, no environment. It is started when
- * the first of them is called. Tools that only read stay here, where a call takes half the time; searches
- * have killable processes of their own, commands the jail.
+ * a reply begins to call one of them, and ends when none was called for a while. Tools that only read stay
+ * here, where a call takes half the time; searches have killable processes of their own, commands the jail.
  */
 export class RunToolHost {
   readonly #sources: ToolHostSources;
   readonly #local = new LocalToolHost();
   #opened = false;
+  #closed = false;
   readonly #writers = lazy(() => this.#open());
 
   constructor(sources: ToolHostSources) {
@@ -41,7 +42,15 @@ export class RunToolHost {
     return await host.execute(tool, call.args, context);
   };
 
+  /** A reply begins to call this tool: the process that it needs starts while the arguments arrive. */
+  readonly expect = (tool: Pick<Tool, "runsIn">): void => {
+    if (tool.runsIn !== "worker" || this.#closed) return;
+    // Whoever runs the call hears of an error.
+    this.#writers().then((host) => host.warm()).catch(() => {});
+  };
+
   async close(): Promise<void> {
+    this.#closed = true;
     if (this.#opened) await (await this.#writers())[Symbol.asyncDispose]();
   }
 

@@ -66,7 +66,7 @@ export interface RunTools {
   /** The session's list of things to do. */
   readonly todos: TodoStore;
   /** Runs calls where they may run. */
-  readonly host: Pick<RunToolHost, "execute">;
+  readonly host: Pick<RunToolHost, "execute" | "expect">;
   /** Tells where the last command left off. */
   readonly shellFolder: () => string | undefined;
   /** Chooses the command jail ahead of the first command. */
