@@ -1,127 +1,137 @@
 /**
- * Measures Reasonix beside the floor scripts: `deno task bench [--quick] [--peers] [--program "command line"]
- * [scenario …]`. Programs run in turns against a scripted model server; the table goes to standard output,
- * everything to dist/bench.json. With `--peers` the rows of the chat are followed by those of other agents
- * that are installed.
+ * Measures Reasonix beside the floor scripts: `deno task bench [--quick] [--peers] [--program BUNDLE] [--json FILE]
+ * [--markdown] [--from FILE]… [group or scenario …]`. Programs run in turns against a scripted model server; the
+ * tables go to standard output, every sample to dist/bench.json or the file named. With `--markdown` the tables
+ * are written as docs/performance.md has them; with `--from` nothing is measured: the rows are those that
+ * earlier runs have written, the last of each figure. With `--peers` other agents that are installed are
+ * measured, too. A program can also be a command line that takes the same arguments.
  */
-import { chatRows } from "../tests/bench/chat/chat.ts";
-import { peerRows } from "../tests/bench/chat/peers.ts";
-import { editRows } from "../tests/bench/edits.ts";
-import { RIPGREP, type Sample, type Scenario, SCENARIOS } from "../tests/bench/figures.ts";
-import { asInstalled, bareFetch, FLOOR, NOTHING, ofKind, reasonix } from "../tests/bench/programs.ts";
-import { rowsOf, type Samples, table } from "../tests/bench/report.ts";
-import { hookRows } from "../tests/bench/hooks/hooks.ts";
-import { mcpRows } from "../tests/bench/mcp/mcp.ts";
-import { type Program, Runner, startServer } from "../tests/bench/runner.ts";
+import { type Group, GROUPS } from "../tests/bench/groups.ts";
+import { reasonix } from "../tests/bench/programs.ts";
+import type { Row } from "../tests/bench/report.ts";
+import { type Bench, Runner, startServer } from "../tests/bench/runner.ts";
+import { scenarioRows } from "../tests/bench/scenario.ts";
 import { makeStage } from "../tests/bench/stage.ts";
-import { run, say } from "./process.ts";
+import { markdownTables, textTables } from "../tests/bench/tables.ts";
+import { say } from "./process.ts";
 
 interface Options {
   readonly quick: boolean;
-  readonly program: string | undefined;
-  readonly scenarios: readonly Scenario[];
-  readonly chat: boolean;
-  readonly mcp: boolean;
   readonly peers: boolean;
+  readonly markdown: boolean;
+  readonly program: string | undefined;
+  readonly json: string;
+  readonly from: readonly string[];
+  /** What is measured, with the scenarios that are wanted only. */
+  readonly groups: readonly Group[];
 }
 
-/** The name of the rows of the chat, which are no runs of a task. */
-const CHAT = "chat";
-/** The name of the rows of MCP servers. */
-const MCP = "mcp";
+/** The rows of a group, as the JSON has them. */
+interface Measured {
+  readonly name: string;
+  readonly title: string;
+  readonly rows: readonly Row[];
+}
 
-/** Reads the command line; `--quick` makes a third of the runs. */
+const FLAGS = ["--quick", "--peers", "--markdown"];
+const VALUES = ["--program", "--json", "--from"];
+
+/** Reads the command line; no name means everything. */
 export function parseOptions(args: readonly string[]): Options {
-  const quick = args.includes("--quick");
-  const at = args.indexOf("--program");
-  const names = args.filter((arg, index) => !arg.startsWith("--") && (at < 0 || index !== at + 1));
-  const known = [...SCENARIOS.map((scenario) => scenario.name), CHAT, MCP];
+  const values = new Map<string, string[]>(VALUES.map((name) => [name, []]));
+  const names: string[] = [];
+  const rest = [...args];
+  for (let word; (word = rest.shift()) !== undefined;) {
+    const list = values.get(word);
+    if (list !== undefined) {
+      const value = rest.shift();
+      if (value === undefined) throw new Error(`${word} needs a value`);
+      list.push(value);
+    } else if (!word.startsWith("--")) names.push(word);
+    else if (!FLAGS.includes(word)) {
+      throw new Error(`Cannot read ${word}; there are ${[...FLAGS, ...VALUES].join(", ")}`);
+    }
+  }
+  return {
+    quick: args.includes("--quick"),
+    peers: args.includes("--peers"),
+    markdown: args.includes("--markdown"),
+    program: values.get("--program")?.[0],
+    json: values.get("--json")?.[0] ?? "dist/bench.json",
+    from: values.get("--from") ?? [],
+    groups: chosen(names),
+  };
+}
+
+function chosen(names: readonly string[]): Group[] {
+  const known = GROUPS.flatMap(({ name, scenarios = [] }) => [name, ...scenarios.map((one) => one.name)]);
   const unknown = names.find((name) => !known.includes(name));
   if (unknown !== undefined) {
     throw new Error(
-      `Cannot find the scenario ${JSON.stringify(unknown)}; known ones are: ${known.join(", ")}`,
+      `Cannot find the group or scenario ${JSON.stringify(unknown)}; known ones are: ${known.join(", ")}`,
     );
   }
-  const chosen = SCENARIOS.filter((scenario) => names.length === 0 || names.includes(scenario.name));
-  const scenarios = chosen.map((scenario) => ({
-    ...scenario,
-    runs: quick ? Math.ceil(scenario.runs / 3) : scenario.runs,
-  }));
-  const chat = names.length === 0 || names.includes(CHAT);
-  const mcp = names.length === 0 || names.includes(MCP);
-  const program = at < 0 ? undefined : args[at + 1];
-  return { quick, program, scenarios, chat, mcp, peers: args.includes("--peers") };
+  if (names.length === 0) return [...GROUPS];
+  return GROUPS.flatMap((group) => {
+    if (names.includes(group.name)) return [group];
+    const scenarios = group.scenarios?.filter(({ name }) => names.includes(name)) ?? [];
+    return scenarios.length === 0 ? [] : [{ ...group, scenarios }];
+  });
 }
 
-/** Runs the programs in turns, after a discarded round that fills the code cache. */
-async function interleave(
-  runner: Runner,
-  scenario: Scenario,
-  programs: readonly Program[],
-): Promise<Samples> {
-  const samples = new Map<string, Sample[]>(programs.map((program) => [program.name, []]));
-  for (let round = -1; round < scenario.runs; round++) {
-    for (const program of programs) {
-      const sample = await runner.run(program, scenario);
-      if (round >= 0) samples.get(program.name)?.push(sample);
-    }
-  }
-  return samples;
-}
-
-/** Wall times of ripgrep alone on the search tree; empty where it is not installed. */
-async function ripgrepTimes(tree: string, runs: number): Promise<Map<string, number[]>> {
-  const times = new Map<string, number[]>();
-  for (const [figure, args] of Object.entries(RIPGREP)) {
-    for (let round = -1; round < runs; round++) {
-      const started = performance.now();
-      const done = await run("rg", { args, cwd: tree }).catch(() => undefined);
-      if (done?.code !== 0) return new Map();
-      if (round >= 0) times.set(figure, [...times.get(figure) ?? [], performance.now() - started]);
-    }
-  }
-  return times;
-}
-
-async function main(options: Options): Promise<void> {
-  const program = await reasonix(options.program);
-  const searches = options.scenarios.some((scenario) => scenario.folder === "tree");
+/** Runs what was chosen. */
+async function measure({ quick, peers, program, groups }: Options): Promise<Measured[]> {
   await using server = await startServer();
-  await using stage = await makeStage(searches);
+  await using stage = await makeStage();
   const runner = new Runner(server, stage);
-  const byScenario = new Map<string, Samples>();
-  for (const scenario of options.scenarios) {
-    const { kind } = scenario;
-    const floor = kind ? bareFetch(kind) : scenario.plain === undefined ? FLOOR : NOTHING;
-    const ours = kind ? ofKind(program, kind) : scenario.asInstalled ? asInstalled(program) : program;
-    byScenario.set(
-      scenario.name,
-      await interleave(runner, scenario, scenario.alone ? [ours] : [ours, floor]),
-    );
+  const bench: Bench = { runner, program: await reasonix(program), quick, peers, tell: say };
+  const measured: Measured[] = [];
+  for (const { name, title, scenarios = [], rows } of groups) {
+    const found: Row[] = [];
+    for (const scenario of scenarios) found.push(...await scenarioRows(bench, scenario));
+    if (rows !== undefined) found.push(...await rows(bench));
+    measured.push({ name, title, rows: found });
   }
-  const rows = [
-    ...rowsOf(byScenario, searches ? await ripgrepTimes(stage.tree, 5) : new Map()),
-    ...(options.chat ? await chatRows(runner, program, options.quick) : []),
-    ...(options.chat && options.peers ? await peerRows(runner, say) : []),
-    ...(options.mcp ? await mcpRows(runner, program, options.quick) : []),
-    ...(options.mcp ? await hookRows(options.quick) : []),
-    ...(options.scenarios.length === SCENARIOS.length ? editRows(options.quick ? 3 : 9) : []),
-  ];
-  say(table(rows));
+  return measured;
+}
+
+/** Puts the rows of earlier runs together, in the order of the groups; of a figure the last one counts. */
+export function merge(runs: readonly (readonly Measured[])[]): Measured[] {
+  return GROUPS.flatMap(({ name, title }) => {
+    const rows = new Map<string, Row>();
+    for (const group of runs.flat().filter((group) => group.name === name)) {
+      for (const row of group.rows) rows.set(row.figure, row);
+    }
+    return rows.size === 0 ? [] : [{ name, title, rows: [...rows.values()] }];
+  });
+}
+
+async function readRun(path: string): Promise<readonly Measured[]> {
+  return (JSON.parse(await Deno.readTextFile(path)) as { groups: readonly Measured[] }).groups;
+}
+
+async function writeRun(path: string, quick: boolean, groups: readonly Measured[]): Promise<void> {
   const result = {
     time: new Date().toISOString(),
-    quick: options.quick,
+    quick,
     deno: Deno.version.deno,
     machine: machine(),
-    rows,
+    groups,
   };
-  await Deno.mkdir("dist", { recursive: true });
-  await Deno.writeTextFile("dist/bench.json", JSON.stringify(result, undefined, 2) + "\n");
+  await Deno.mkdir(path.slice(0, path.lastIndexOf("/") + 1) || ".", { recursive: true });
+  await Deno.writeTextFile(path, JSON.stringify(result, undefined, 2) + "\n");
 }
 
 function machine(): Record<string, unknown> {
   const { os, arch } = Deno.build;
   return { os, arch, cpus: navigator.hardwareConcurrency, load: Deno.loadavg()[0] };
+}
+
+async function main(options: Options): Promise<void> {
+  const { from, json, quick, markdown } = options;
+  const groups = from.length > 0 ? merge(await Promise.all(from.map(readRun))) : await measure(options);
+  say(markdown ? markdownTables(groups) : textTables(groups));
+  if (from.length === 0) await writeRun(json, quick, groups);
 }
 
 if (import.meta.main) await main(parseOptions(Deno.args));

@@ -1,22 +1,35 @@
-/** The table and the JSON of a benchmark run. */
-import { type Figure, FIGURES, median, type Sample } from "./figures.ts";
+/** The rows of a benchmark run: what every part of it hands over. */
+import { median } from "./figures.ts";
 
-/** Samples by program name. */
-export type Samples = ReadonlyMap<string, readonly Sample[]>;
-
-interface Spread {
+/** What was measured of one program; `samples` are all of them, in the order of the runs. */
+export interface Spread {
   readonly median: number;
   readonly min: number;
   readonly max: number;
+  readonly samples: readonly number[];
 }
 
 export interface Row {
   readonly figure: string;
   readonly unit: string;
   readonly target?: number;
+  /** What the target was, as a ratio to the floor, on the machine where it was set. */
+  readonly targetRatio?: number;
   readonly reached?: boolean;
   readonly ratioToFloor?: number;
+  /** By name: `reasonix`, `floor`, and others that stand beside them. */
   readonly programs: Readonly<Record<string, Spread>>;
+}
+
+export interface RowParts {
+  readonly figure: string;
+  readonly unit: string;
+  /** The quality bar; as a function, of the floor's median. */
+  readonly target?: number | ((floor: number) => number) | undefined;
+  readonly targetRatio?: number | undefined;
+  readonly reasonix?: readonly number[] | undefined;
+  readonly floor?: readonly number[] | undefined;
+  readonly others?: Readonly<Record<string, readonly number[]>>;
 }
 
 /** Median, least and greatest of some values; undefined for none. */
@@ -24,62 +37,26 @@ export function spread(values: readonly number[]): Spread | undefined {
   const middle = median(values);
   return middle === undefined
     ? undefined
-    : { median: middle, min: Math.min(...values), max: Math.max(...values) };
+    : { median: middle, min: Math.min(...values), max: Math.max(...values), samples: values };
 }
 
-function rowOf(figure: Figure, samples: Samples, extra: ReadonlyMap<string, readonly number[]>): Row {
-  const programs: Record<string, Spread> = {};
-  for (const [name, list] of samples) {
-    const found = spread(list.map(figure.of).filter((value) => value !== undefined));
-    if (found !== undefined) programs[name] = found;
-  }
-  const alone = spread(extra.get(figure.name) ?? []);
-  if (alone !== undefined) programs["ripgrep"] = alone;
-  const ours = programs["reasonix"]?.median;
-  const floor = programs["floor"]?.median;
-  const { target } = figure;
+/** A row from all that was measured. Without values of ours nothing is said about the target. */
+export function row({ figure, unit, reasonix, floor, others, ...bar }: RowParts): Row {
+  const lists = { reasonix, floor, ...others };
+  const spreads = Object.entries(lists).flatMap(([name, values]) => {
+    const found = spread(values ?? []);
+    return found ? [[name, found] as const] : [];
+  });
+  const programs = Object.fromEntries(spreads);
+  const [ours, theirs] = [programs["reasonix"]?.median, programs["floor"]?.median];
+  const target = typeof bar.target === "function" ? theirs && bar.target(theirs) : bar.target;
   return {
-    figure: figure.name,
-    unit: figure.unit,
-    ...(target === undefined ? {} : { target }),
+    figure,
+    unit,
+    ...(target === undefined ? {} : { target: Number(target.toPrecision(3)) }),
+    ...(bar.targetRatio === undefined ? {} : { targetRatio: bar.targetRatio }),
     ...(target === undefined || ours === undefined ? {} : { reached: ours <= target }),
-    ...(ours === undefined || floor === undefined ? {} : { ratioToFloor: ours / floor }),
+    ...(ours === undefined || !theirs ? {} : { ratioToFloor: ours / theirs }),
     programs,
   };
-}
-
-/** Rows of all figures whose scenario was run. */
-export function rowsOf(
-  byScenario: ReadonlyMap<string, Samples>,
-  extra: ReadonlyMap<string, readonly number[]>,
-): Row[] {
-  return FIGURES.flatMap((figure) => {
-    const samples = byScenario.get(figure.scenario);
-    return samples === undefined ? [] : [rowOf(figure, samples, extra)];
-  });
-}
-
-function number(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
-}
-
-function cell(found: Spread | undefined): string {
-  return found === undefined ? "–" : `${number(found.median)} (${number(found.min)}–${number(found.max)})`;
-}
-
-/** Median (min–max) of each program, the ratio to the floor and the quality bar. */
-export function table(rows: readonly Row[]): string {
-  const lines = rows.map(({ figure, unit, target, reached, ratioToFloor, programs }) => [
-    `${figure}, ${unit}`,
-    cell(programs["reasonix"]),
-    cell(programs["floor"]),
-    ratioToFloor === undefined ? "–" : `×${ratioToFloor.toFixed(2)}`,
-    cell(programs["ripgrep"] ?? programs["peer"]),
-    target === undefined ? "–" : `≤ ${target}`,
-    reached === undefined ? "" : reached ? "reached" : "missed",
-  ]);
-  const all = [["figure", "reasonix", "floor", "ratio", "ripgrep, peer", "target", ""], ...lines];
-  const widths = all[0]?.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0))) ?? [];
-  return all.map((line) => line.map((text, column) => text.padEnd(widths[column] ?? 0)).join("  ").trimEnd())
-    .join("\n");
 }

@@ -1,28 +1,50 @@
 /** Starts the programs under test beside the model server and takes their times. */
-import type { Sample, Scenario } from "./figures.ts";
-import type { RunReport } from "./server.ts";
+import type { Sample } from "./figures.ts";
+import { watchTree } from "./memory.ts";
+import { type Manner, mannerPath } from "./model/manner.ts";
+import { SCRIPTS } from "./model/scripts.ts";
+import type { RunReport } from "./model/server.ts";
+import { onRuntime, type Program } from "./programs.ts";
 import type { Stage } from "./stage.ts";
 
-/** A program under test: how to start it on a task, or plainly with arguments. */
-export interface Program {
-  readonly name: string;
-  readonly command: string;
-  task(url: string): { readonly args: readonly string[]; readonly env: Readonly<Record<string, string>> };
-  /** Absent when the program has no command line of its own. */
-  plain?(args: readonly string[]): readonly string[];
-  /** Prepares a fresh home before each run. */
-  prepare(home: string, url: string): Promise<void>;
+export type { Program } from "./programs.ts";
+
+/** What every part of the benchmark works with. */
+export interface Bench {
+  readonly runner: Runner;
+  /** Reasonix in its default configuration. */
+  readonly program: Program;
+  /** A third of the runs. */
+  readonly quick: boolean;
+  /** Rows of other agents are wanted. */
+  readonly peers: boolean;
+  /** Hears of what is left out, and why. */
+  readonly tell: (line: string) => void;
+}
+
+/** One run: what the model does, where, and what is looked at. */
+export interface RunPlan {
+  readonly model: Manner;
+  /** Arguments instead of a task: the program answers these without a model. */
+  readonly plain?: readonly string[];
+  readonly folder?: "workspace" | "tree";
+  /** It changes the workspace, which is set back after each run. */
+  readonly changes?: true;
+  /** Memory is looked at instead of times. */
+  readonly memory?: true;
 }
 
 export interface Server extends AsyncDisposable {
   readonly url: string;
   report(path: string): Promise<RunReport>;
+  /** Requests that a run has made so far. */
+  count(path: string): Promise<number>;
   /** The server's clock, in milliseconds. */
   clock(): number;
 }
 
 export async function startServer(): Promise<Server> {
-  const script = new URL("./server.ts", import.meta.url).pathname;
+  const script = new URL("./model/server.ts", import.meta.url).pathname;
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "-A", script],
     stdin: "null",
@@ -36,6 +58,8 @@ export async function startServer(): Promise<Server> {
   return {
     url,
     report: async (path) => await (await fetch(`${url}/${path}/report`)).json() as RunReport,
+    count: async (path) =>
+      (await (await fetch(`${url}/${path}/count`)).json() as { requests: number }).requests,
     clock: () => now() + ahead,
     async [Symbol.asyncDispose]() {
       child.kill("SIGTERM");
@@ -66,40 +90,71 @@ const RUN_LIMIT_MS = 60_000;
 
 let runNumber = 0;
 
+/** A program that was started, its home and the path below which the server keeps what it asked. */
+export interface Started extends AsyncDisposable {
+  readonly child: Deno.ChildProcess;
+  readonly path: string;
+  /** When it was started, on the server's clock. */
+  readonly started: number;
+  /** Its end, with the last that it wrote. */
+  readonly ended: Promise<{ readonly status: Deno.CommandStatus; readonly output: string }>;
+}
+
 export class Runner {
   constructor(readonly server: Server, readonly stage: Stage) {}
 
-  /** Runs a program once; throws when it failed or did not do what the scenario asks for. */
-  async run(program: Program, scenario: Scenario): Promise<Sample> {
-    const path = `${scenario.name}/${++runNumber}`;
+  /** Starts a program in a fresh home; disposal ends it and takes away what it left. */
+  async start(program: Program, plan: RunPlan): Promise<Started> {
+    const path = `${mannerPath(plan.model)}/${++runNumber}`;
     const url = `${this.server.url}/${path}/v1`;
     const home = `${this.stage.root}/home_${runNumber}`;
     await Deno.mkdir(home);
-    await program.prepare(home, url);
-    const task = program.task(url);
-    const args = scenario.plain === undefined ? task.args : program.plain?.(scenario.plain) ?? [];
+    const { command, task, plain, prepare } = plan.memory
+      ? onRuntime(program, await this.stage.runtime())
+      : program;
+    await prepare(home, url);
+    const { args, env } = task(url);
+    const cwd = plan.folder === "tree" ? await this.stage.tree() : this.stage.workspace;
     const started = this.server.clock();
-    const child = new Deno.Command(program.command, {
-      args: [...args],
-      cwd: this.stage[scenario.folder],
-      env: { ...this.environment(home), ...task.env },
+    const child = new Deno.Command(command, {
+      args: [...plan.plain === undefined ? args : plain?.(plan.plain) ?? []],
+      cwd,
+      env: { ...this.environment(home), ...env },
       clearEnv: true,
       stdin: "null",
       stdout: "piped",
       stderr: "piped",
     }).spawn();
-    const memory = watchMemory(child.pid);
     const limit = setTimeout(() => child.kill("SIGKILL"), RUN_LIMIT_MS);
-    const [status, , errors] = await Promise.all([child.status, drain(child.stdout), drain(child.stderr)]);
-    const wall = this.server.clock() - started;
-    clearTimeout(limit);
-    const sample = { started, wall, memory: memory.stop(), ...await this.server.report(path) };
-    await Deno.remove(home, { recursive: true });
-    const problem = status.success ? shortfall(sample, scenario) : `exit code ${status.code}`;
+    const ended = Promise.all([child.status, drain(child.stdout), drain(child.stderr)])
+      .then(([status, output, errors]) => ({ status, output: `${output}\n${errors}` }));
+    return {
+      child,
+      path,
+      started,
+      ended,
+      [Symbol.asyncDispose]: async () => {
+        await ended;
+        clearTimeout(limit);
+        await Deno.remove(home, { recursive: true });
+        if (plan.changes) await this.stage.reset();
+      },
+    };
+  }
+
+  /** Runs a program once; throws when it failed or did not do what the script asks for. */
+  async run(program: Program, plan: RunPlan): Promise<Sample> {
+    await using run = await this.start(program, plan);
+    const memory = plan.memory && watchTree(run.child.pid);
+    const { status, output } = await run.ended;
+    const wall = this.server.clock() - run.started;
+    const found = memory?.stop();
+    const { lastBody, exchanges } = await this.server.report(run.path);
+    const problem = status.success ? shortfall(exchanges.length, lastBody, plan) : `exit code ${status.code}`;
     if (problem !== undefined) {
-      throw new Error(`${program.name}, scenario ${scenario.name}: ${problem}\n${errors}`);
+      throw new Error(`${program.name}, ${run.path}: ${problem}\n${output}`);
     }
-    return sample;
+    return { started: run.started, wall, exchanges, ...(found ? { memory: found } : {}) };
   }
 
   /** The environment that every program gets. */
@@ -117,19 +172,15 @@ export class Runner {
 }
 
 /** What a run lacks: requests, or results of its tools. */
-function shortfall(sample: Sample & RunReport, scenario: Scenario): string | undefined {
-  if (scenario.plain !== undefined) return undefined;
-  if (scenario.kind !== undefined) {
-    return sample.exchanges.length === 1 ? undefined : "not one request was made";
-  }
-  if (sample.exchanges.length !== (scenario.results ?? 0) + 1 + (scenario.moreRequests ?? 0)) {
-    return `${sample.exchanges.length} requests were made`;
-  }
-  const { messages } = JSON.parse(sample.lastBody) as { messages: { role: string; content: unknown }[] };
+function shortfall(requests: number, lastBody: string, { plain, model }: RunPlan): string | undefined {
+  if (plain !== undefined) return undefined;
+  if (requests !== SCRIPTS[model.script]?.requests) return `${requests} requests were made`;
+  if (model.kind !== undefined) return undefined;
+  const { messages } = JSON.parse(lastBody) as { messages: { role: string; content: unknown }[] };
   const results = messages.filter((message) => message.role === "tool").map((message) =>
     String(message.content)
   );
-  const failed = results.find((text) => text.startsWith("error") || text.startsWith("unknown tool"));
+  const failed = results.find((text) => /^(error|unknown tool|\[?exit code [^0])/.test(text));
   return failed === undefined ? undefined : `a tool failed: ${failed.slice(0, 300)}`;
 }
 
@@ -137,26 +188,4 @@ async function drain(stream: ReadableStream<Uint8Array>): Promise<string> {
   let tail = "";
   for await (const text of stream.pipeThrough(new TextDecoderStream())) tail = (tail + text).slice(-2000);
   return tail;
-}
-
-/**
- * Follows the high-water mark of a process until it ends. The mark only grows, so that a look every few
- * milliseconds misses no more than the last of them; a measure by wait4 would count the memory of the process
- * that started it.
- */
-function watchMemory(pid: number): { stop(): number | undefined } {
-  let kilobytes: number | undefined;
-  const look = () => {
-    try {
-      const found = /VmHWM:\s+(\d+) kB/.exec(Deno.readTextFileSync(`/proc/${pid}/status`));
-      if (found !== null) kilobytes = Number(found[1]);
-    } catch { /* the process is gone, or the system has no /proc */ }
-  };
-  const timer = setInterval(look, 4);
-  return {
-    stop() {
-      clearInterval(timer);
-      return kilobytes === undefined ? undefined : kilobytes / 1024;
-    },
-  };
 }

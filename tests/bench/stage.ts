@@ -1,6 +1,6 @@
 /** The folders a benchmark runs in. */
 import { mustRun } from "../../scripts/process.ts";
-import { LONG_STEPS } from "./scripts.ts";
+import { LONG_STEPS } from "./model/scripts.ts";
 
 const SEARCH_FILES = 15_000;
 const SEARCH_FOLDERS = 300;
@@ -8,16 +8,25 @@ const WORK_FILES = 500;
 
 export interface Stage extends AsyncDisposable {
   readonly root: string;
-  /** A git repository with 500 small files and the pages of the long scenario. */
+  /** A git repository with 500 small files, a test of them, and the pages of the long scenario. */
   readonly workspace: string;
-  /** 15,000 files, about 70 MB, to search in. */
-  readonly tree: string;
+  /** 15,000 files, about 70 MB, to search in; made when it is asked for. */
+  tree(): Promise<string>;
+  /** A copy of the runtime that only programs under test are started from. */
+  runtime(): Promise<string>;
+  /** Sets the workspace back to what it was. */
+  reset(): Promise<void>;
 }
 
-export async function makeStage(withTree: boolean): Promise<Stage> {
+/** Passes when a part is what the file of expectations says. */
+const CHECK = `expected=$(cat expected/part_$1.txt) || exit 1
+grep -q -F -e "$expected" src/part_$1.ts || { echo "part $1 failed"; exit 1; }
+echo "part $1 passed"
+`;
+
+export async function makeStage(): Promise<Stage> {
   const root = await Deno.makeTempDir({ prefix: "reasonix-bench-" });
   const workspace = `${root}/workspace`;
-  const tree = `${root}/tree`;
   await Promise.all(["src", "pages"].map((name) => Deno.mkdir(`${workspace}/${name}`, { recursive: true })));
   for (let index = 0; index < WORK_FILES; index++) {
     await Deno.writeTextFile(`${workspace}/src/part_${index}.ts`, smallFile(index));
@@ -25,6 +34,7 @@ export async function makeStage(withTree: boolean): Promise<Stage> {
   for (let index = 0; index < LONG_STEPS; index++) {
     await Deno.writeTextFile(`${workspace}/pages/page_${index}.txt`, page(index));
   }
+  await Deno.writeTextFile(`${workspace}/check.sh`, CHECK);
   await git(workspace, ["init", "-q"]);
   await git(workspace, ["add", "."]);
   await git(workspace, [
@@ -37,8 +47,25 @@ export async function makeStage(withTree: boolean): Promise<Stage> {
     "-m",
     "All files",
   ]);
-  if (withTree) makeTree(tree);
-  return { root, workspace, tree, [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }) };
+  let runtime: Promise<string> | undefined;
+  let tree: Promise<string> | undefined;
+  return {
+    root,
+    workspace,
+    tree: () => tree ??= makeTree(`${root}/tree`),
+    runtime: () => runtime ??= copyRuntime(root),
+    async reset() {
+      await git(workspace, ["checkout", "-q", "."]);
+      await git(workspace, ["clean", "-fdq"]);
+    },
+    [Symbol.asyncDispose]: () => Deno.remove(root, { recursive: true }),
+  };
+}
+
+async function copyRuntime(root: string): Promise<string> {
+  const path = `${root}/runtime`;
+  await Deno.copyFile(Deno.execPath(), path);
+  return path;
 }
 
 async function git(folder: string, args: readonly string[]): Promise<void> {
@@ -59,21 +86,22 @@ function page(index: number): string {
 }
 
 /** Files of about 4.7 KB; every hundredth holds what grep looks for and has the name glob looks for. */
-function makeTree(tree: string): void {
+async function makeTree(tree: string): Promise<string> {
   const filler = Array.from(
     { length: 90 },
     (_, line) => `  const value_${line} = compute(${line}, "some text here");\n`,
   )
     .join("");
   for (let folder = 0; folder < SEARCH_FOLDERS; folder++) {
-    Deno.mkdirSync(`${tree}/folder_${folder}`, { recursive: true });
+    await Deno.mkdir(`${tree}/folder_${folder}`, { recursive: true });
     for (let file = 0; file < SEARCH_FILES / SEARCH_FOLDERS; file++) {
       const number = folder * (SEARCH_FILES / SEARCH_FOLDERS) + file;
       const found = number % 100 === 0;
       const text = `export function work_${number}() {\n${filler}${
         found ? `  // needle_${number}\n` : ""
       }}\n`;
-      Deno.writeTextFileSync(`${tree}/folder_${folder}/file_${number}${found ? "_needle" : ""}.ts`, text);
+      await Deno.writeTextFile(`${tree}/folder_${folder}/file_${number}${found ? "_needle" : ""}.ts`, text);
     }
   }
+  return tree;
 }

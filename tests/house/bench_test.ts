@@ -1,21 +1,26 @@
-import { parseOptions } from "../../scripts/bench.ts";
+import { merge, parseOptions } from "../../scripts/bench.ts";
 import { rows as chatRows } from "../bench/chat/chat.ts";
 import { screenTimes } from "../bench/chat/screen_times.ts";
-import { FIGURES, median, quantile, type Sample, SCENARIOS } from "../bench/figures.ts";
-import { rowsOf, table } from "../bench/report.ts";
-import { SCRIPTS } from "../bench/scripts.ts";
-import { Connection } from "../bench/wire.ts";
+import { firstAboveLater, median, ownTime, quantile, type Sample } from "../bench/figures.ts";
+import { GROUPS } from "../bench/groups.ts";
+import { descendants, treeShare } from "../bench/memory.ts";
+import { mannerPath, readManner, silence } from "../bench/model/manner.ts";
+import { SCRIPTS } from "../bench/model/scripts.ts";
+import { Connection } from "../bench/model/wire.ts";
+import { row } from "../bench/report.ts";
+import { markdownTables, textTables } from "../bench/tables.ts";
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "../support/assert.ts";
 
-Deno.test("parseOptions takes scenarios and a program and refuses a scenario it does not know", () => {
-  const options = parseOptions(["--quick", "--program", "deno run x.js", "hello"]);
-  assertEquals(options.program, "deno run x.js");
-  assertEquals(options.scenarios.map((scenario) => scenario.name), ["hello"]);
-  assert((options.scenarios[0]?.runs ?? 0) < (SCENARIOS.find(({ name }) => name === "hello")?.runs ?? 0));
-  assertEquals(parseOptions([]).scenarios.length, SCENARIOS.length);
-  assertEquals([parseOptions([]).chat, parseOptions(["hello"]).chat], [true, false]);
-  assertEquals([parseOptions(["chat"]).chat, parseOptions(["chat"]).scenarios.length], [true, 0]);
+Deno.test("parseOptions takes groups, scenarios and a program and refuses what it does not know", () => {
+  const options = parseOptions(["--quick", "--program", "deno run x.js", "hello", "chat"]);
+  assertEquals([options.quick, options.program, options.json], [true, "deno run x.js", "dist/bench.json"]);
+  assertEquals(options.groups.map(({ name }) => name), ["start", "chat"]);
+  assertEquals(options.groups[0]?.scenarios?.map(({ name }) => name), ["hello"]);
+  assertEquals(parseOptions([]).groups.length, GROUPS.length);
+  assertEquals(parseOptions(["--from", "a.json", "--from", "b.json"]).from, ["a.json", "b.json"]);
   assertThrows(() => parseOptions(["helo"]), Error, '"helo"');
+  assertThrows(() => parseOptions(["--fast"]), Error, "--fast");
+  assertThrows(() => parseOptions(["--json"]), Error, "--json needs a value");
 });
 
 Deno.test("quantile lies between the values around it and is absent for none", () => {
@@ -25,34 +30,117 @@ Deno.test("quantile lies between the values around it and is absent for none", (
   assertEquals(median([]), undefined);
 });
 
-Deno.test("each figure belongs to a scenario that the server has a script for", () => {
-  for (const figure of FIGURES) {
-    const scenario = SCENARIOS.find(({ name }) => name === figure.scenario);
-    assert(scenario !== undefined, figure.name);
-    assert(
-      scenario.plain !== undefined || scenario.name === "stream" || scenario.name in SCRIPTS,
-      figure.name,
-    );
+Deno.test("each scenario has a script, and no two figures or scenarios have one name", () => {
+  const scenarios = GROUPS.flatMap((group) => group.scenarios ?? []);
+  for (const { name, model } of scenarios) assert(model.script in SCRIPTS, name);
+  const names = [...GROUPS, ...scenarios].map(({ name }) => name);
+  assertEquals(new Set(names).size, names.length, names.join());
+  for (const { scenarios = [], name } of GROUPS) {
+    const figures = scenarios.flatMap((scenario) => scenario.figures.map((figure) => figure.name));
+    assertEquals(new Set(figures).size, figures.length, name);
   }
 });
 
-Deno.test("the table holds medians, spreads, the ratio to the floor and whether a bar was reached", () => {
-  const sample = (arrived: number, wall: number): Sample => ({
-    started: 100,
-    wall,
-    memory: 40,
-    exchanges: [{ arrived: 100 + arrived, replied: 200, bytes: 2048 }],
-  });
-  const samples = new Map([["reasonix", [sample(40, 70), sample(44, 90), sample(60, 80)]], ["floor", [
-    sample(22, 30),
-  ]]]);
-  const rows = rowsOf(new Map([["hello", samples]]), new Map());
-  const first = rows.find((row) => row.figure === "cold start: first request");
-  assertEquals(first?.programs["reasonix"], { median: 44, min: 40, max: 60 });
-  assertEquals([first?.reached, first?.ratioToFloor], [true, 2]);
-  assertEquals(rows.find((row) => row.figure === "cold start: wall")?.reached, false);
-  assertStringIncludes(table(rows), "44.0 (40.0–60.0)");
-  assertStringIncludes(table(rows), "×2.00");
+Deno.test("what a model does comes back out of the path it stands in", () => {
+  for (
+    const manner of [{ script: "hello" }, {
+      script: "long",
+      kind: "google",
+      think: 300,
+      every: 20,
+      write: 150,
+    }]
+  ) {
+    assertEquals(readManner(mannerPath(manner)), manner);
+  }
+  const silences = (every?: number) =>
+    Array.from(
+      { length: 41 },
+      (_, index) => silence({ script: "x", think: 7, ...(every ? { every } : {}) }, index),
+    );
+  assertEquals(silences().filter((ms) => ms === 7).length, 41);
+  assertEquals(silences(20).flatMap((ms, index) => ms === 7 ? [index] : []), [0, 1, 2, 3, 4, 20, 40]);
+});
+
+/** A run whose requests arrived and were answered at these times. */
+function sample(wall: number, ...times: readonly [arrived: number, replied: number][]): Sample {
+  return { started: 0, wall, exchanges: times.map(([arrived, replied]) => ({ arrived, replied, bytes: 1 })) };
+}
+
+Deno.test("what the model took is no time of the program, and a first step is compared with later ones", () => {
+  const run = sample(500, [50, 350], [380, 390], [396, 396], [400, 400]);
+  assertEquals(ownTime(run), 500 - 300 - 10);
+  assertEquals(firstAboveLater(run), 30 - 5);
+});
+
+Deno.test("a row says what was reached, by its own measure or by the floor's", () => {
+  const parts = { figure: "f", unit: "ms", reasonix: [40, 60, 44], floor: [22] };
+  const fixed = row({ ...parts, target: 50, targetRatio: 1.9 });
+  assertEquals(fixed.programs["reasonix"], { median: 44, min: 40, max: 60, samples: [40, 60, 44] });
+  assertEquals([fixed.reached, fixed.ratioToFloor, fixed.target], [true, 2, 50]);
+  const relative = row({ ...parts, target: (floor) => 1.4 * floor });
+  assertEquals([relative.reached, relative.target], [false, 30.8]);
+  const unknown = row({ figure: "f", unit: "ms", target: 3, reasonix: [] });
+  assertEquals([unknown.reached, unknown.programs], [undefined, {}]);
+});
+
+Deno.test("tables show median, spread, ratio, runs and what became of both targets", async () => {
+  const rows = [
+    row({ figure: "a", unit: "ms", target: 50, targetRatio: 1.9, reasonix: [40, 60, 44], floor: [22] }),
+    row({ figure: "b", unit: "MB", target: 9, reasonix: [10] }),
+    row({ figure: "c", unit: "ms", reasonix: [1, 2], others: { ripgrep: [1.5] } }),
+  ];
+  const text = textTables([{ title: "Start", rows }]);
+  for (
+    const part of ["44.0 (40.0–60.0)", "×2.00", "≤ 50, ×1.9", "3, 1", "reached, not the ratio", "missed"]
+  ) {
+    assertStringIncludes(text, part);
+  }
+  assertStringIncludes(text, "c, ms (ripgrep 1.50)");
+  const markdown = markdownTables([{ title: "Start", rows }, { title: "Other", rows }]);
+  const file = await Deno.makeTempFile({ suffix: ".md" });
+  await Deno.writeTextFile(file, markdown);
+  const options = { args: ["fmt", "--check", "--no-config", "--line-width=110", file] };
+  const { success, stderr } = await new Deno.Command(Deno.execPath(), options).output();
+  await Deno.remove(file);
+  assert(success, new TextDecoder().decode(stderr) + markdown);
+});
+
+Deno.test("rows of several runs are put together, the last of each figure", () => {
+  const one = (figure: string, value: number) => row({ figure, unit: "ms", reasonix: [value] });
+  const merged = merge([
+    [{ name: "steps", title: "x", rows: [one("a", 1), one("b", 2)] }],
+    [{ name: "start", title: "x", rows: [one("c", 3)] }, { name: "steps", title: "x", rows: [one("a", 4)] }],
+  ]);
+  assertEquals(
+    merged.map(({ name, rows }) => [name, rows.map(({ programs }) => programs["reasonix"]?.median)]),
+    [
+      ["start", [3]],
+      ["steps", [4, 2]],
+    ],
+  );
+});
+
+Deno.test({
+  name: "memory of a tree is that of a process and all below it",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const child = new Deno.Command("/bin/sh", {
+      args: ["-c", "/bin/sh -c 'echo ready; read line; true'; true"],
+      stdin: "piped",
+      stdout: "piped",
+    }).spawn();
+    const reader = child.stdout.getReader();
+    await reader.read();
+    const below = descendants(child.pid);
+    assertEquals(below.length, 1);
+    const [all, inner] = [treeShare(child.pid), treeShare(below[0] ?? 0)];
+    assert(all > inner && inner > 0 && all < 50, `${all} MB of ${inner} MB`);
+    await child.stdin.close();
+    await reader.cancel();
+    await child.status;
+    assertEquals([treeShare(child.pid), descendants(child.pid)], [0, []]);
+  },
 });
 
 Deno.test("a text is on the screen from the first chunk on after which it can be read there", () => {
@@ -71,7 +159,7 @@ Deno.test("a long session is compared with a new one, whose figures are its floo
   const resumed = { ...visit, prompt: 70, memory: 55 };
   const found = chatRows({ reasonix: [visit], floor: [{ prompt: 25, echo: 26 }], resumed: [resumed] });
   const row = (figure: string) => found.find((one) => one.figure.endsWith(figure));
-  assertEquals([row("chat: prompt drawn")?.reached, row("chat: prompt drawn")?.ratioToFloor], [true, 2]);
+  assertEquals([row("prompt drawn")?.reached, row("prompt drawn")?.ratioToFloor], [true, 2]);
   assertEquals([row("session): prompt drawn")?.reached, row("session): prompt drawn")?.target], [false, 60]);
   assertEquals([row("session): memory at rest")?.reached, row("session): memory at rest")?.target], [
     true,

@@ -1,14 +1,14 @@
 /** The rows of the chat: starts, keys, memory, and what a long session costs. */
 import { longLog } from "../../support/long_session.ts";
-import { script } from "../programs.ts";
-import { type Row, spread } from "../report.ts";
-import type { Program, Runner } from "../runner.ts";
+import { CHAT_FLOOR, onRuntime } from "../programs.ts";
+import { type Row, row } from "../report.ts";
+import type { Bench, Program, Runner } from "../runner.ts";
+import { peerRows } from "./peers.ts";
 import { type Visit, visit } from "./visit.ts";
 
-const FLOOR = script("floor", "./chat/floor.ts");
 const START_RUNS = 11;
 const VISIT_RUNS = 3;
-const IDLE_MS = 10_000;
+const IDLE_MS = 5000;
 
 interface ChatFigure {
   readonly figure: string;
@@ -18,20 +18,20 @@ interface ChatFigure {
 }
 
 const FIGURES: readonly ChatFigure[] = [
-  { figure: "chat: prompt drawn", unit: "ms", target: 60, of: ({ prompt }) => prompt },
-  { figure: "chat: a key on the screen", unit: "ms", target: 60, of: ({ echo }) => echo },
-  { figure: "chat: key to screen", unit: "ms", target: 3, of: ({ key }) => key },
+  { figure: "prompt drawn", unit: "ms", target: 60, of: ({ prompt }) => prompt },
+  { figure: "a key on the screen", unit: "ms", target: 60, of: ({ echo }) => echo },
+  { figure: "key to screen", unit: "ms", target: 3, of: ({ key }) => key },
   {
-    figure: "chat: key to screen, 2,000 tokens/s",
+    figure: "key to screen, 2,000 tokens/s",
     unit: "ms",
     target: 8,
     of: ({ streamKey }) => streamKey,
   },
-  { figure: "chat: Enter to the first request", unit: "ms", target: 5, of: ({ submit }) => submit },
-  { figure: "chat: Enter to a later request", unit: "ms", target: 5, of: ({ nextSubmit }) => nextSubmit },
-  { figure: "chat: paste of 1 MB", unit: "ms", target: 300, of: ({ paste }) => paste },
-  { figure: "chat: memory at rest (PSS)", unit: "MB", target: 45, of: ({ memory }) => memory },
-  { figure: "chat: processor at rest", unit: "%", target: 0.3, of: ({ idle }) => idle },
+  { figure: "Enter to the first request", unit: "ms", target: 5, of: ({ submit }) => submit },
+  { figure: "Enter to a later request", unit: "ms", target: 5, of: ({ nextSubmit }) => nextSubmit },
+  { figure: "paste of 1 MB", unit: "ms", target: 300, of: ({ paste }) => paste },
+  { figure: "memory at rest (PSS)", unit: "MB", target: 45, of: ({ memory }) => memory },
+  { figure: "processor at rest", unit: "%", target: 0.3, of: ({ idle }) => idle },
 ];
 
 /** What a session of 10,000 messages may take: 1.2 times as long, 20 MB more. */
@@ -51,42 +51,36 @@ const LONG: readonly (Pick<ChatFigure, "figure" | "unit" | "of"> & { limit: (fre
 type Visits = Readonly<Record<"reasonix" | "floor" | "resumed", readonly Visit[]>>;
 
 /** Makes all visits and reads the figures off them. Linux with `script` only: elsewhere there are no rows. */
-export async function chatRows(runner: Runner, program: Program, quick: boolean): Promise<Row[]> {
+export async function chatRows({ runner, program, quick, peers, tell }: Bench): Promise<Row[]> {
   if (Deno.build.os !== "linux" || program.plain === undefined) return [];
   await using homes = await makeHomes(runner, program);
   const starts = await inTurns(homes, quick ? 4 : START_RUNS, { startOnly: true, idleMs: 0 });
   const visits = await inTurns(homes, quick ? 1 : VISIT_RUNS, { idleMs: quick ? 3000 : IDLE_MS });
-  return rows({
+  const own = rows({
     reasonix: [...starts.reasonix, ...visits.reasonix],
     floor: [...starts.floor, ...visits.floor],
     resumed: [...starts.resumed, ...visits.resumed],
   });
+  return peers ? [...own, ...await peerRows(runner, tell)] : own;
 }
 
 /** The table's rows; those of a long session have a new one as their floor. */
 export function rows(visits: Visits): Row[] {
   const of = (name: keyof Visits, figure: Pick<ChatFigure, "of">) =>
-    spread(visits[name].map(figure.of).filter((value) => value !== undefined));
-  const row = (figure: string, unit: string, spreads: (ReturnType<typeof of>)[], target?: number): Row => {
-    const [reasonix, floor] = spreads;
-    return {
-      figure,
-      unit,
-      ...(target === undefined ? {} : { target: Number(target.toPrecision(3)) }),
-      ...(target === undefined || !reasonix ? {} : { reached: reasonix.median <= target }),
-      ...(reasonix && floor ? { ratioToFloor: reasonix.median / floor.median } : {}),
-      programs: { ...(reasonix ? { reasonix } : {}), ...(floor ? { floor } : {}) },
-    };
-  };
+    visits[name].map(figure.of).filter((value) => value !== undefined);
   return [
     ...FIGURES.map((figure) =>
-      row(figure.figure, figure.unit, [of("reasonix", figure), of("floor", figure)], figure.target)
+      row({ ...figure, reasonix: of("reasonix", figure), floor: of("floor", figure) })
     ),
-    ...LONG.map((figure) => {
-      const [resumed, fresh] = [of("resumed", figure), of("reasonix", figure)];
-      const title = `10,000 messages (floor: a new session): ${figure.figure}`;
-      return row(title, figure.unit, [resumed, fresh], fresh && figure.limit(fresh.median));
-    }),
+    ...LONG.map((figure) =>
+      row({
+        ...figure,
+        figure: `10,000 messages (floor: a new session): ${figure.figure}`,
+        target: figure.limit,
+        reasonix: of("resumed", figure),
+        floor: of("reasonix", figure),
+      })
+    ),
   ];
 }
 
@@ -112,8 +106,7 @@ async function inTurns(homes: Homes, runs: number, options: VisitKind): Promise<
 /** Homes in which the programs are visited, and the runtime as a file of its own: no process shares it. */
 async function makeHomes(runner: Runner, program: Program): Promise<Homes> {
   const { root, workspace } = runner.stage;
-  const runtime = `${root}/deno-alone`;
-  await Deno.copyFile(Deno.execPath(), runtime);
+  const runtime = await runner.stage.runtime();
   const homes = { reasonix: `${root}/home_chat`, floor: `${root}/home_floor`, resumed: `${root}/home_long` };
   for (const home of Object.values(homes)) await Deno.mkdir(`${home}/.reasonix`, { recursive: true });
   const long = await makeLongSession(runner, program, homes.resumed);
@@ -122,11 +115,11 @@ async function makeHomes(runner: Runner, program: Program): Promise<Homes> {
     async visit(kind, options) {
       const path = `chat/${++number}`;
       const url = `${runner.server.url}/${path}/v1`;
-      const chosen = kind === "floor" ? FLOOR : program;
+      const chosen = onRuntime(kind === "floor" ? CHAT_FLOOR : program, runtime);
       if (kind !== "floor") await program.prepare(homes[kind], url);
       if (kind === "resumed") await Deno.writeTextFile(long.path, long.text);
       return await visit(runner, {
-        command: chosen.command === Deno.execPath() ? runtime : chosen.command,
+        command: chosen.command,
         args: chosen.plain?.(kind === "resumed" ? ["-c"] : []) ?? [],
         cwd: workspace,
         env: { ...runner.environment(homes[kind]), ...chosen.task(url).env },

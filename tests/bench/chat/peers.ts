@@ -1,7 +1,8 @@
 /** The rows of other agents for the terminal, where they are installed in the version that is measured. */
 import { run } from "../../../scripts/process.ts";
 import { median } from "../figures.ts";
-import { type Row, spread } from "../report.ts";
+import { treeShare } from "../memory.ts";
+import { type Row, row } from "../report.ts";
 import type { Runner } from "../runner.ts";
 import { Pty } from "./pty.ts";
 import { screenTimes } from "./screen_times.ts";
@@ -46,18 +47,12 @@ export async function peerRows(runner: Runner, tell: (line: string) => void): Pr
     }
     const visits: PeerVisit[] = [];
     for (let round = 0; round < RUNS; round++) visits.push(await visitPeer(runner, peer));
-    const row = (figure: string, unit: string, of: (visit: PeerVisit) => number): Row => {
-      const found = spread(visits.map(of));
-      return {
-        figure: `${peer.name} ${peer.version}: ${figure}`,
-        unit,
-        programs: found ? { peer: found } : {},
-      };
-    };
+    const of = (figure: string, unit: string, value: (visit: PeerVisit) => number) =>
+      row({ figure: `${peer.name} ${peer.version}: ${figure}`, unit, others: { peer: visits.map(value) } });
     rows.push(
-      row("screen drawn", "ms", ({ drawn }) => drawn),
-      row("key to screen", "ms", ({ key }) => key),
-      row("memory at rest (PSS)", "MB", ({ memory }) => memory),
+      of("screen drawn", "ms", ({ drawn }) => drawn),
+      of("key to screen", "ms", ({ key }) => key),
+      of("memory at rest (PSS)", "MB", ({ memory }) => memory),
     );
   }
   return rows;
@@ -79,7 +74,7 @@ async function visitPeer(runner: Runner, { command }: Peer): Promise<PeerVisit> 
       env: { ...runner.environment(home), NO_COLOR: "" },
     });
     const drawn = await rest(pty);
-    const memory = treeMemory(pty.pid());
+    const memory = treeShare(pty.pid());
     const sent: number[] = [];
     for (const letter of LETTERS) {
       sent.push(pty.send(letter));
@@ -105,17 +100,6 @@ async function rest(pty: Pty): Promise<number> {
     }
     await wait(50);
   }
-}
-
-/** The share of a process and all below it in the memory of the machine, in MB. */
-function treeMemory(pid: number): number {
-  const text = Deno.readTextFileSync(`/proc/${pid}/smaps_rollup`);
-  const own = Number(/^Pss:\s+(\d+)/m.exec(text)?.[1]) / 1024;
-  const children = Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`).trim().split(" ");
-  return children.filter((child) => child !== "").reduce(
-    (sum, child) => sum + treeMemory(Number(child)),
-    own,
-  );
 }
 
 function wait(ms: number): Promise<void> {

@@ -1,9 +1,10 @@
 /** One visit to a chat, from its start to its end, with everything measured on the way. */
 import { median } from "../figures.ts";
+import { ownShare } from "../memory.ts";
+import { TOKENS_MS } from "../model/tokens.ts";
 import type { Runner } from "../runner.ts";
 import { Pty } from "./pty.ts";
 import { screenTimes } from "./screen_times.ts";
-import { TOKENS_MS } from "./tokens.ts";
 
 /** The beginning of the line in which one writes. */
 const PROMPT = "> ";
@@ -63,7 +64,7 @@ export async function visit({ server }: Runner, options: VisitOptions): Promise<
   const start = { prompt: since(prompt), echo: since(echo) };
   if (options.startOnly) return start;
   await wait(SETTLE_MS);
-  const memory = ownMemory(pty.pid());
+  const memory = ownShare(pty.pid());
   const before = processorTime(pty.pid());
   await wait(options.idleMs);
   const idle = (processorTime(pty.pid()) - before) / options.idleMs * 100;
@@ -118,12 +119,6 @@ async function typed(pty: Pty, text: string, present: number): Promise<number> {
   const prefixes = sent.map((_, index) => PROMPT + text.slice(0, present + index + 1));
   const shown = screenTimes(pty.chunks, prefixes);
   return median(sent.map((time, index) => (shown[index] ?? NaN) - time)) ?? NaN;
-}
-
-/** The share of a process in the memory of the machine, in MB. */
-function ownMemory(pid: number): number {
-  const text = Deno.readTextFileSync(`/proc/${pid}/smaps_rollup`);
-  return Number(/^Pss:\s+(\d+)/m.exec(text)?.[1]) / 1024;
 }
 
 /** Milliseconds that the threads of a process have had a processor. */

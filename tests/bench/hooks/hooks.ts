@@ -1,6 +1,7 @@
 /** The row of hooks: many at one event cost hardly more than the slowest of them. */
 import { Hooks, loadHookProcess, readHooks } from "../../../src/hook/mod.ts";
-import { type Row, spread } from "../report.ts";
+import { type Row, row } from "../report.ts";
+import type { Bench } from "../runner.ts";
 
 const HOOKS = 20;
 const RUNS = 9;
@@ -8,23 +9,19 @@ const RUNS = 9;
 const SLOWEST = 0.3;
 const OTHERS = 0.05;
 
-export async function hookRows(quick: boolean): Promise<Row[]> {
+export async function hookRows({ quick }: Bench): Promise<Row[]> {
   const times = { all: [] as number[], slowest: [] as number[] };
   for (let run = 0; run < (quick ? 3 : RUNS); run++) {
     times.slowest.push(await fireTime(1));
     times.all.push(await fireTime(HOOKS));
   }
-  const [reasonix, floor] = [spread(times.all), spread(times.slowest)];
-  if (!reasonix || !floor) return [];
-  const target = 1.3 * floor.median;
-  return [{
-    figure: `hooks: ${HOOKS} at one event (floor: the slowest alone)`,
+  return [row({
+    figure: `${HOOKS} hooks at one event (floor: the slowest alone)`,
     unit: "ms",
-    target: Number(target.toPrecision(3)),
-    reached: reasonix.median <= target,
-    ratioToFloor: reasonix.median / floor.median,
-    programs: { reasonix, floor },
-  }];
+    target: (floor) => 1.3 * floor,
+    reasonix: times.all,
+    floor: times.slowest,
+  })];
 }
 
 /** Milliseconds until all hooks of an event have answered. */

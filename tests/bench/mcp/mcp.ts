@@ -4,9 +4,9 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import type { McpServers } from "../../../src/mcp/mod.ts";
 import { openMcp, scripted } from "../../support/mcp/mcp_fixture.ts";
 import { scriptedServer } from "../../support/mcp/scripted_mcp_server.ts";
-import { firstRequest, type Scenario } from "../figures.ts";
-import { type Row, spread } from "../report.ts";
-import type { Program, Runner } from "../runner.ts";
+import { firstRequest } from "../figures.ts";
+import { type Row, row } from "../report.ts";
+import type { Bench, Program, Runner } from "../runner.ts";
 
 const SERVERS = 20;
 /** Tools of each, where their start is measured and where a start beside them is. */
@@ -35,44 +35,39 @@ const BAD: readonly Entry[] = [
   scripted("parent", { child: true }),
   { name: "absent", command: "no-such-server-program" },
 ];
-const SCENARIO: Scenario = { name: "hello", runs: 1, folder: "workspace", results: 0 };
 
-export async function mcpRows(runner: Runner, program: Program, quick: boolean): Promise<Row[]> {
+export async function mcpRows({ runner, program, quick }: Bench): Promise<Row[]> {
   const runs = quick ? 4 : START_RUNS;
   const starts = await startTimes(runner, [program, await knowing(runner, program, good(runner))], runs);
   const bad = await startTimes(runner, [program, await knowing(runner, program, BAD)], runs);
   const together = await togetherTimes(quick ? 1 : TOGETHER_RUNS);
   const calls = await callTimes(quick ? CALLS / 3 : CALLS);
-  const alone = spread(together.slowest)?.median ?? 0;
-  const bare = spread(calls.bare)?.median ?? 0;
+  const ms = (figure: string, reasonix: readonly number[], floor: readonly number[], target: Target) =>
+    row({ figure, unit: "ms", reasonix, floor, target });
   return [
-    startRow(`MCP: first request with ${SERVERS} servers of ${TOOLS} tools (floor: none)`, starts, 5),
-    startRow(`MCP: first request with ${BAD.length} bad servers (floor: none)`, bad, 20),
-    row(
-      `MCP: ${SERVERS} servers of ${MANY_TOOLS} tools started (floor: the slowest alone)`,
+    ms(
+      `first request with ${SERVERS} servers of ${TOOLS} tools (floor: none)`,
+      starts.withServers,
+      starts.without,
+      (none) => none + 5,
+    ),
+    ms(
+      `first request with ${BAD.length} bad servers (floor: none)`,
+      bad.withServers,
+      bad.without,
+      (none) => none + 20,
+    ),
+    ms(
+      `${SERVERS} servers of ${MANY_TOOLS} tools started (floor: the slowest alone)`,
       together.all,
       together.slowest,
-      1.2 * alone,
+      (alone) => 1.2 * alone,
     ),
-    row("MCP: a call (floor: the SDK's client)", calls.ours, calls.bare, bare + 1),
+    ms("a call (floor: the SDK's client)", calls.ours, calls.bare, (bare) => bare + 1),
   ];
 }
 
-function startRow(figure: string, { withServers, without }: StartTimes, more: number): Row {
-  return row(figure, withServers, without, (spread(without)?.median ?? 0) + more);
-}
-
-function row(figure: string, ours: readonly number[], floor: readonly number[], target: number): Row {
-  const [reasonix, other] = [spread(ours), spread(floor)];
-  return {
-    figure,
-    unit: "ms",
-    target: Number(target.toPrecision(3)),
-    ...(reasonix ? { reached: reasonix.median <= target } : {}),
-    ...(reasonix && other ? { ratioToFloor: reasonix.median / other.median } : {}),
-    programs: { ...(reasonix ? { reasonix } : {}), ...(other ? { floor: other } : {}) },
-  };
-}
+type Target = (floor: number) => number;
 
 interface StartTimes {
   readonly withServers: number[];
@@ -121,7 +116,7 @@ async function startTimes(
   const times: StartTimes = { withServers: [], without: [] };
   for (let round = -1; round < runs; round++) {
     for (const [name, each] of [["withServers", withServers], ["without", without]] as const) {
-      const first = firstRequest(await runner.run(each, SCENARIO));
+      const first = firstRequest(await runner.run(each, { model: { script: "hello" } }));
       if (round >= 0 && first !== undefined) times[name].push(first);
     }
   }

@@ -1,12 +1,14 @@
 /**
  * The scripted model server of the benchmarks, in a process of its own. Prints its port, then serves
- * `POST /<scenario>/<run>/v1/chat/completions`, `GET /<scenario>/<run>/report` and `GET /clock`.
+ * `POST /<manner>/<run>/v1/chat/completions`, `GET /<manner>/<run>/count`, `GET /<manner>/<run>/report` and
+ * `GET /clock`; a manner is what `mannerPath` writes.
  */
-import { answerParts, DONE, finishEvent, sse, textEvent, usageEvent } from "../support/model_wire.ts";
-import { streamTokens } from "./chat/tokens.ts";
-import { BENCH_KINDS, kindOf } from "./kinds.ts";
-import { SCRIPTS, STREAM_EVENTS, thinkingTime } from "./scripts.ts";
-import { Connection, type Request } from "./wire.ts";
+import { answerParts, DONE, finishEvent, sse, textEvent, usageEvent } from "../../support/model_wire.ts";
+import { BENCH_KINDS } from "./kinds.ts";
+import { type Manner, readManner, silence } from "./manner.ts";
+import { SCRIPTS, STREAM_EVENTS } from "./scripts.ts";
+import { streamTokens, writeSlowly } from "./tokens.ts";
+import { Connection, HEAD, type Request } from "./wire.ts";
 
 /** When one request had fully arrived and when its reply was handed to the kernel, in the server's clock. */
 export interface Exchange {
@@ -24,7 +26,6 @@ export interface RunReport {
 const runs = new Map<string, { exchanges: Exchange[]; last: Uint8Array }>();
 const encoder = new TextEncoder();
 
-const HEAD = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 const PIECE = 65_536;
 
 /** Head and body of a reply in chunked encoding, as bytes. */
@@ -49,14 +50,25 @@ function streamText(): string {
   return events.join("");
 }
 
-function reply(scenario: string, index: number, request: Request): Uint8Array {
-  const kind = kindOf(scenario);
-  if (kind !== undefined) return replyOfKind(kind, request);
-  if (scenario === "stream") return streamReply;
-  const script = SCRIPTS[scenario];
-  if (script === undefined) throw new Error(`Cannot find the scenario ${scenario}`);
-  const parts = answerParts({ ...script(index), usage: { input: 1000, output: 10 } }, index);
-  return chunked(parts.map((part) => typeof part === "string" ? part : sse(part)).join(""));
+/** Sends the reply to request `index`. */
+async function reply(connection: Connection, manner: Manner, index: number, request: Request): Promise<void> {
+  const { script, kind, write } = manner;
+  if (kind !== undefined) return await connection.write(replyOfKind(kind, request));
+  if (script === "stream") return await connection.write(streamReply);
+  // The second answer of a chat comes as fast as the fastest models speak.
+  if (script === "chat" && index === 1) return await streamTokens(connection);
+  const answer = { ...scriptOf(script).reply(index), usage: { input: 1000, output: 10 } };
+  if (write !== undefined && answer.calls !== undefined) {
+    return await writeSlowly(connection, answer, index, write);
+  }
+  const parts = answerParts(answer, index);
+  await connection.write(chunked(parts.map((part) => typeof part === "string" ? part : sse(part)).join("")));
+}
+
+function scriptOf(name: string) {
+  const script = SCRIPTS[name];
+  if (script === undefined) throw new Error(`Cannot find the script ${name}`);
+  return script;
 }
 
 function replyOfKind(kind: string, { path, body }: Request): Uint8Array {
@@ -84,11 +96,13 @@ function report(key: string): RunReport {
 
 async function answer(connection: Connection, request: Request): Promise<void> {
   const arrived = now();
-  const [, scenario = "", id = "", what] = request.path.split("/");
-  if (scenario === "clock") return await sendJson(connection, { now: arrived });
-  const key = `${scenario}/${id}`;
+  const [, words = "", id = "", what] = request.path.split("/");
+  if (words === "clock") return await sendJson(connection, { now: arrived });
+  const key = `${words}/${id}`;
+  if (what === "count") return await sendJson(connection, { requests: runs.get(key)?.exchanges.length ?? 0 });
   if (what === "report") return await sendJson(connection, report(key));
-  const path = BENCH_KINDS[kindOf(scenario) ?? ""]?.path ?? "/chat/completions";
+  const manner = readManner(words);
+  const path = BENCH_KINDS[manner.kind ?? ""]?.path ?? "/chat/completions";
   if (!request.path.endsWith(path)) {
     return await connection.write(encoder.encode("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"));
   }
@@ -98,11 +112,9 @@ async function answer(connection: Connection, request: Request): Promise<void> {
   const exchange: Exchange = { arrived, replied: 0, bytes: request.body.length };
   run.exchanges.push(exchange);
   const index = run.exchanges.length - 1;
-  const wait = thinkingTime(scenario, index);
+  const wait = scriptOf(manner.script).think?.(index) ?? silence(manner, index);
   if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-  if (scenario === "chat" && run.exchanges.length === 2) {
-    await streamTokens(connection);
-  } else await connection.write(reply(scenario, index, request));
+  await reply(connection, manner, index, request);
   exchange.replied = now();
 }
 
@@ -112,7 +124,16 @@ function now(): number {
 
 async function serve(conn: Deno.TcpConn): Promise<void> {
   const connection = new Connection(conn);
-  for (let request; (request = await connection.request()) !== undefined;) await answer(connection, request);
+  try {
+    for (let request; (request = await connection.request()) !== undefined;) {
+      await answer(connection, request);
+    }
+  } catch (error) {
+    // A program that was stopped leaves while it is being answered.
+    if (!(error instanceof Deno.errors.BrokenPipe || error instanceof Deno.errors.ConnectionReset)) {
+      throw error;
+    }
+  }
   connection.close();
 }
 

@@ -1,8 +1,8 @@
 /** The first request of each provider kind but the usual one, beside a bare fetch of the same wire. */
-import { ResponsesWire } from "../support/wires/responses.ts";
-import { anthropicWire } from "../support/wires/anthropic.ts";
-import { googleWire } from "../support/wires/google.ts";
-import type { ScriptedWire } from "../support/wires/scripted_wire.ts";
+import { ResponsesWire } from "../../support/wires/responses.ts";
+import { anthropicWire } from "../../support/wires/anthropic.ts";
+import { googleWire } from "../../support/wires/google.ts";
+import type { ScriptedWire } from "../../support/wires/scripted_wire.ts";
 
 export interface BenchKind {
   readonly wire: () => ScriptedWire;
@@ -31,13 +31,3 @@ export const BENCH_KINDS: Readonly<Record<string, BenchKind>> = {
     body: { contents: [{ role: HELLO.role, parts: [{ text: HELLO.content }] }] },
   },
 };
-
-/** The scenario that measures a kind. */
-export function kindScenario(kind: string): string {
-  return `hello_${kind}`;
-}
-
-/** The kind that a scenario measures; undefined for the usual one. */
-export function kindOf(scenario: string): string | undefined {
-  return Object.keys(BENCH_KINDS).find((kind) => kindScenario(kind) === scenario);
-}

@@ -1,8 +1,9 @@
 /** Time of a patch of 200 hunks on a file of 5 MB, in this process, beside the `diff` package's. */
 import { applyPatch } from "diff";
-import { applyHunks } from "../../src/tool/builtin/apply_patch/apply_hunks.ts";
-import { parsePatch } from "../../src/tool/builtin/apply_patch/parse.ts";
-import { type Row, spread } from "./report.ts";
+import { applyHunks } from "../../../src/tool/builtin/apply_patch/apply_hunks.ts";
+import { parsePatch } from "../../../src/tool/builtin/apply_patch/parse.ts";
+import { type Row, row } from "../report.ts";
+import type { Bench } from "../runner.ts";
 
 const HUNKS = 200;
 
@@ -42,38 +43,26 @@ function times(runs: number, work: () => unknown): number[] {
 }
 
 /** A row for a patch that fits and one for a patch that fits nowhere. */
-export function editRows(runs: number): Row[] {
+export function editRows({ quick }: Bench): Promise<Row[]> {
+  const runs = quick ? 3 : 9;
   const lines = file();
   const text = `${lines.join("\n")}\n`;
   const unified = patch(lines, true, (line) => line);
-  const row = (figure: string, target: number, ours: () => unknown, theirs: () => unknown): Row => {
-    const [reasonix, floor] = [spread(times(runs, ours)), spread(times(runs, theirs))];
-    return {
-      figure,
-      unit: "ms",
-      target,
-      ...(reasonix && floor
-        ? {
-          reached: reasonix.median <= target,
-          ratioToFloor: reasonix.median / floor.median,
-          programs: { reasonix, floor },
-        }
-        : { programs: {} }),
-    };
-  };
+  const both = (figure: string, target: number, ours: () => unknown, theirs: () => unknown) =>
+    row({ figure, unit: "ms", target, reasonix: times(runs, ours), floor: times(runs, theirs) });
   const apply = (source: string) => () => applyHunks(text, parsePatch(source)[0]?.hunks ?? []);
-  return [
-    row(
+  return Promise.resolve([
+    both(
       "patch of 200 hunks on 5 MB (floor: the diff package)",
       150,
       apply(patch(lines, false, (line) => line)),
       () => applyPatch(text, unified),
     ),
-    row(
+    both(
       "patch on 5 MB that fits nowhere (floor: the diff package)",
       300,
       apply(patch(lines, false, (line) => line.replace("compute", "comptue"))),
       () => applyPatch(text, unified.replaceAll("compute", "comptue")),
     ),
-  ];
+  ]);
 }

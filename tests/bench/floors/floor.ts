@@ -37,9 +37,20 @@ async function run(command: string, args: readonly string[]): Promise<string> {
   return new TextDecoder().decode(done.stdout) + new TextDecoder().decode(done.stderr);
 }
 
+async function write(path: string, content: string): Promise<string> {
+  await Deno.mkdir(path.slice(0, path.lastIndexOf("/")), { recursive: true });
+  await Deno.writeTextFile(path, content);
+  return "written";
+}
+
 async function execute(name: string, args: Record<string, string>): Promise<string> {
-  const { path = "", command = "", pattern = "" } = args;
+  const { path = "", command = "", pattern = "", content = "" } = args;
   if (name === "read_file") return await Deno.readTextFile(path);
+  if (name === "write_file") return await write(path, content);
+  if (name === "edit_file") {
+    const { old_string: old = "", new_string: text = "" } = args;
+    return await write(path, (await Deno.readTextFile(path)).replace(old, () => text));
+  }
   if (name === "bash") return await run("/bin/sh", ["-c", command]);
   if (name === "grep") return await run("rg", ["-n", pattern, "."]);
   if (name === "glob") return await run("rg", ["--files", "-g", pattern]);

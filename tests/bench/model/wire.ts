@@ -5,6 +5,10 @@ export interface Request {
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
+/** The head of every reply of the model. */
+export const HEAD =
+  "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+
 const HEAD_END = [13, 10, 13, 10];
 
 /** One kept-alive connection. Bodies must come with a content-length. */

@@ -1,0 +1,40 @@
+/** All that is measured, in the order in which it is shown: one line per group. */
+import { chatRows } from "./chat/chat.ts";
+import { hookRows } from "./hooks/hooks.ts";
+import { editRows } from "./inside/edits.ts";
+import { decisionRows, jailRows } from "./inside/safety.ts";
+import { searchRows } from "./inside/search.ts";
+import { stopRows } from "./inside/stop.ts";
+import { mcpRows } from "./mcp/mcp.ts";
+import type { Row } from "./report.ts";
+import type { Bench } from "./runner.ts";
+import type { Scenario } from "./scenario.ts";
+import { MEMORY } from "./scenarios/memory.ts";
+import { STARTS } from "./scenarios/start.ts";
+import { COMMANDS, NO_JAIL, STEPS, TASKS, WRITES } from "./scenarios/steps.ts";
+
+/** Figures that belong together: runs of scenarios, or a part that measures in a way of its own. */
+export interface Group {
+  readonly name: string;
+  readonly title: string;
+  readonly scenarios?: readonly Scenario[];
+  readonly rows?: (bench: Bench) => Promise<Row[]>;
+}
+
+export const GROUPS: readonly Group[] = [
+  { name: "start", title: "Start", scenarios: STARTS },
+  { name: "steps", title: "Steps", scenarios: STEPS },
+  { name: "write", title: "Writing files", scenarios: WRITES },
+  { name: "command", title: "Commands", scenarios: COMMANDS },
+  { name: "jail", title: "A jail", rows: jailRows },
+  { name: "decision", title: "Decisions", rows: decisionRows },
+  { name: "whole", title: "A whole task", scenarios: TASKS },
+  { name: "memory", title: "Memory of all processes", scenarios: MEMORY },
+  { name: "stop", title: "Stopping", rows: stopRows },
+  { name: "search", title: "Search", rows: searchRows },
+  { name: "edit", title: "Patches", rows: editRows },
+  { name: "no_jail", title: "Without jail and permissions", scenarios: NO_JAIL },
+  { name: "chat", title: "Chat", rows: chatRows },
+  { name: "mcp", title: "MCP servers", rows: mcpRows },
+  { name: "hooks", title: "Hooks", rows: hookRows },
+];

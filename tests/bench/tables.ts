@@ -1,0 +1,91 @@
+/** Rows as a table: for a terminal, and as `docs/performance.md` has it. */
+import type { Row, Spread } from "./report.ts";
+
+/** The rows of one group, under its title. */
+export interface Table {
+  readonly title: string;
+  readonly rows: readonly Row[];
+}
+
+const HEAD = ["figure", "Reasonix", "floor", "ratio", "target", "runs", ""];
+
+/** Three digits, or whole numbers. */
+export function number(value: number): string {
+  const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
+  return value.toFixed(digits);
+}
+
+/** Median (least–greatest). */
+function cell(found: Spread | undefined): string {
+  if (found === undefined) return "";
+  const { median, min, max, samples } = found;
+  return samples.length === 1 ? number(median) : `${number(median)} (${number(min)}–${number(max)})`;
+}
+
+/** The name with its unit, and what stands beside both programs. */
+function nameOf({ figure, unit, programs }: Row): string {
+  const others = Object.entries(programs).filter(([name]) => name !== "reasonix" && name !== "floor");
+  const beside = others.map(([name, { median }]) => `${name} ${number(median)}`).join(", ");
+  return `${figure}, ${unit}${beside === "" ? "" : ` (${beside})`}`;
+}
+
+function targetOf({ target, targetRatio }: Row): string {
+  if (target === undefined) return "";
+  return `≤ ${target}${targetRatio === undefined ? "" : `, ×${targetRatio}`}`;
+}
+
+/** What became of a target. One that also was a ratio to the floor says when only that is missed. */
+function verdict({ reached, ratioToFloor, targetRatio }: Row): string {
+  if (reached === undefined) return "";
+  if (!reached) return "missed";
+  const ratioMissed = targetRatio !== undefined && (ratioToFloor ?? 0) > targetRatio;
+  return ratioMissed ? "reached, not the ratio" : "reached";
+}
+
+function cells(row: Row): string[] {
+  const { reasonix, floor } = row.programs;
+  const runs = [reasonix, floor].flatMap((found) => found ? [found.samples.length] : []);
+  return [
+    nameOf(row),
+    cell(reasonix),
+    cell(floor),
+    row.ratioToFloor === undefined ? "" : `×${number(row.ratioToFloor)}`,
+    targetOf(row),
+    [...new Set(runs)].join(", "),
+    verdict(row),
+  ];
+}
+
+/** Lines with columns of one width each; `toRight` tells of a column that its numbers stand at its right. */
+function aligned(lines: readonly string[][], toRight: (column: number) => boolean): string[][] {
+  const widths = HEAD.map((_, column) => Math.max(3, ...lines.map((line) => line[column]?.length ?? 0)));
+  return lines.map((line) =>
+    line.map((text, column) => {
+      const width = widths[column] ?? 0;
+      return toRight(column) ? text.padStart(width) : text.padEnd(width);
+    })
+  );
+}
+
+/** All tables as text. */
+export function textTables(tables: readonly Table[]): string {
+  return tables.map(({ title, rows }) =>
+    [
+      title,
+      ...aligned([HEAD, ...rows.map(cells)], () => false).map((line) => `  ${line.join("  ").trimEnd()}`),
+    ].join("\n")
+  ).join("\n\n");
+}
+
+/** All tables as Markdown, as `deno fmt` leaves it. */
+export function markdownTables(tables: readonly Table[]): string {
+  const toRight = (column: number) => column > 0 && column < HEAD.length - 1;
+  return tables.map(({ title, rows }) => {
+    const [head = [], ...lines] = aligned([HEAD, ...rows.map(cells)], toRight);
+    const rule = head.map((text, column) =>
+      toRight(column) ? `${"-".repeat(text.length - 1)}:` : "-".repeat(text.length)
+    );
+    const table = [head, rule, ...lines].map((line) => `| ${line.join(" | ")} |`);
+    return `### ${title}\n\n${table.join("\n")}\n`;
+  }).join("\n");
+}
