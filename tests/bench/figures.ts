@@ -89,7 +89,7 @@ export function treeMemory({ memory }: Sample): number | undefined {
 }
 
 export function workerMemory({ memory }: Sample): number | undefined {
-  return memory?.worker;
+  return memory?.worker || undefined;
 }
 
 export function median(values: readonly number[]): number | undefined {
