@@ -1,6 +1,6 @@
 /**
- * Memory of a process and all below it, from Linux' /proc: proportional shares (PSS), so that pages of several
- * processes count once.
+ * Memory of a process and all below it, from Linux' /proc: proportional shares (PSS), so that pages of
+ * several processes count once.
  */
 
 /** The largest shares that were seen while a program ran, in MB. */
@@ -12,8 +12,8 @@ export interface TreeMemory {
 }
 
 /**
- * Looks take the processor that is looked at: times of the same run would not be honest. A peak that comes and
- * goes between two looks is missed.
+ * Looks take the processor that is looked at: times of the same run would not be honest. A peak that comes
+ * and goes between two looks is missed.
  */
 const LOOK_MS = 5;
 

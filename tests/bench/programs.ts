@@ -19,8 +19,8 @@ const DENO_RUN = ["run", ...START_FLAGS, "--no-config"];
 
 /**
  * Reasonix as `deno install` starts it, with what users get who name a model and configure nothing else:
- * permissions that count, commands in the jail. Instead of the bundle that is built for it, another one can be
- * named, or a command line that takes the same arguments.
+ * permissions that count, commands in the jail. Instead of the bundle that is built for it, another one can
+ * be named, or a command line that takes the same arguments.
  */
 export async function reasonix(named: string | undefined): Promise<Program> {
   const words = named?.split(/\s+/) ?? [await built()];

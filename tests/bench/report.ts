@@ -33,7 +33,7 @@ export interface RowParts {
 }
 
 /** Median, least and greatest of some values; undefined for none. */
-export function spread(values: readonly number[]): Spread | undefined {
+function spread(values: readonly number[]): Spread | undefined {
   const middle = median(values);
   return middle === undefined
     ? undefined

@@ -10,7 +10,7 @@ export interface Table {
 const HEAD = ["figure", "Reasonix", "floor", "ratio", "target", "runs", ""];
 
 /** Three digits, or whole numbers. */
-export function number(value: number): string {
+function number(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toFixed(digits);
 }

@@ -3,10 +3,10 @@ import type { ScriptedAnswer } from "../../support/model_wire.ts";
 
 export const READS = 100;
 export const SHELLS = 30;
-export const WRITES = 20;
+const WRITES = 20;
 export const LONG_STEPS = 400;
 export const STREAM_EVENTS = 131_072;
-export const SEARCHES = 6;
+const SEARCHES = 6;
 
 /** Agents that work side by side, and what the model takes for each of their answers. */
 export const AGENTS = 8;
