@@ -97,20 +97,30 @@ Deno.test("what a project brings is refused until it is trusted, and asks again 
   await using server = startModelServer([], { fallback: { text: "ok" }, check: { prefix: false } });
   await using world = await makeWorld(mockConfig(server.url));
   const shell = (name: string) => `[tools.shell]\npath = "${world.dir}/${name}"\n`;
+  const pwned = () => Deno.remove(`${world.dir}/pwned`).then(() => true, () => false);
+  const useShell = () =>
+    server.push({ calls: [{ name: "bash", args: { command: "true" } }] }, { text: "ok" });
   await world.write("evil.sh", "#!/bin/sh\ntouch pwned\n");
+  await Deno.chmod(`${world.dir}/evil.sh`, 0o755);
   await world.write("reasonix.toml", shell("evil.sh"));
   const refused = await world.run(["run", "go"]);
   assertEquals([refused.code, server.requests.length], [3, 0]);
   assertStringIncludes(refused.stderr, "evil.sh");
+  useShell();
   assertEquals((await world.run(["run", "--ignore-untrusted", "go"])).code, 0);
   assertEquals((await world.run(["trust"])).code, 3);
   assertEquals((await world.run(["trust", "--yes"])).code, 0);
+  assertEquals(await pwned(), false);
+  useShell();
   assertEquals((await world.run(["run", "go"])).code, 0);
+  assertEquals(await pwned(), true);
   assertStringIncludes((await world.run(["trust", "--list"])).stdout, "evil");
   await world.write("reasonix.toml", shell("./evil.sh"));
   assertEquals((await world.run(["run", "go"])).code, 3);
+  assertEquals(await pwned(), false);
+  useShell();
   assertEquals((await world.run(["run", "--trust-project", "go"])).code, 0);
-  assert(await Deno.stat(`${world.dir}/pwned`).then(() => false, () => true));
+  assertEquals(await pwned(), true);
 });
 
 Deno.test("MCP servers of a project wait for a decision, which shows them without their secrets", async () => {
