@@ -1,24 +1,37 @@
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { makeWorld } from "../support/program.ts";
+import { jailed } from "../unit/sandbox/command/jail_support.ts";
 
-Deno.test("the user's own configuration never comes from the working directory when HOME is not set", async () => {
-  await using world = await makeWorld();
-  await world.write(".reasonix/config.toml", 'default_model = "hostile"\n');
-  const env = { REASONIX_HOME: "", HOME: "", USERPROFILE: "", APPDATA: "" };
-  const { code, stdout, stderr } = await world.run(["config", "path"], { env });
-  assert(!stdout.includes(`${world.dir}/.reasonix`), stdout);
-  // A user whom the system's list does not know has to say where the home is.
-  if (code !== 0) {
-    assertEquals(code, 6);
-    assertStringIncludes(stderr, "set REASONIX_HOME");
-  }
-});
+const NO_HOME = { REASONIX_HOME: "", HOME: "", USERPROFILE: "", APPDATA: "" };
+
+/** One as whom the system's list knows a home, and one whom it does not know. */
+for (
+  const { uid, code, says } of [{ uid: 0, code: 0, says: "" }, {
+    uid: 54321,
+    code: 6,
+    says: "set REASONIX_HOME",
+  }]
+) {
+  Deno.test({
+    ...jailed(
+      `the configuration of user ${uid} never comes from the working directory when HOME is not set`,
+    ),
+    fn: async () => {
+      await using world = await makeWorld();
+      await world.write(".reasonix/config.toml", 'default_model = "hostile"\n');
+      const within = ["/usr/bin/bwrap", "--dev-bind", "/", "/", "--unshare-user", "--uid", String(uid)];
+      const done = await world.run(["config", "path"], { env: NO_HOME, within });
+      assert(!done.stdout.includes(`${world.dir}/.reasonix`), done.stdout);
+      assertEquals(done.code, code, done.stderr);
+      assertStringIncludes(done.stderr, says);
+    },
+  });
+}
 
 Deno.test("a relative HOME is none: it would be another place in every directory", async () => {
   await using world = await makeWorld();
   await world.write("rel/.reasonix/config.toml", 'default_model = "hostile"\n');
-  const env = { REASONIX_HOME: "", HOME: "rel", USERPROFILE: "", APPDATA: "" };
-  const { stdout } = await world.run(["config", "path"], { env });
+  const { stdout } = await world.run(["config", "path"], { env: { ...NO_HOME, HOME: "rel" } });
   assert(!/(?:^|\/work\/)rel\b/m.test(stdout), stdout);
 });
 

@@ -3,6 +3,7 @@ import { findRipgrep } from "../../../../src/tool/search/ripgrep/ripgrep.ts";
 import { type ContentSearch, searchContent } from "../../../../src/tool/search/search_content.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { makeTempDir } from "../../../support/tool_context.ts";
+import { needs } from "../../../support/tools.ts";
 
 function search(dir: string, options: Partial<ContentSearch> & { pattern: string }) {
   return searchContent({
@@ -141,9 +142,17 @@ Deno.test("searchContent finds lines and their numbers in a file of many parts",
   );
 });
 
-Deno.test("findRipgrep takes no program from writable directories, and the installed one with full access", () => {
-  const installed = findRipgrep("/nowhere");
-  assertEquals(findRipgrep("/nowhere", ["/"]), installed);
-  const folder = installed?.replace(/\/[^/]*$/, "");
-  assert(folder === undefined || findRipgrep("/nowhere", [folder]) !== installed);
+const installed = findRipgrep("/nowhere");
+
+Deno.test({
+  ...needs(
+    "rg",
+    installed !== undefined,
+    "findRipgrep takes no program from writable directories, and the installed one with full access",
+  ),
+  fn: () => {
+    assert(installed !== undefined);
+    assertEquals(findRipgrep("/nowhere", ["/"]), installed);
+    assert(findRipgrep("/nowhere", [installed.replace(/\/[^/]*$/, "")]) !== installed);
+  },
 });
