@@ -8,8 +8,9 @@
  * time to the first request and to the version.
  */
 import { compileEagerly } from "./bundle/eager.ts";
-import { type Chunk, chunkOf, onlyFor, pack, packPart } from "./bundle/pack.ts";
-import { executedFunctions } from "./bundle/trace.ts";
+import { type Chunk, chunkOf, onlyFor, pack, packPart, type Parts } from "./bundle/pack.ts";
+import { spread } from "./bundle/spread.ts";
+import { Tracer } from "./bundle/trace.ts";
 import { writeTypes } from "./bundle/types.ts";
 import { sourcePages } from "../cli/terminal/pages.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
@@ -21,6 +22,8 @@ const COMMANDS = new URL("cli/commands/", ROOT);
 const DEFAULT_OUTPUT = "dist/reasonix.js";
 /** The name of the program while it is being built. */
 const MAIN = "reasonix.js";
+/** The chunk of {@linkcode ENTRY}. */
+const ENTRY_CHUNK = "main.js";
 
 /**
  * Modules that most runs do not need, by the name of the file beside the program that holds each
@@ -151,23 +154,44 @@ async function programFiles(folder: string, build: string): Promise<ReadonlyMap<
     const code = await Deno.readTextFile(`${folder}/chunks/${name}`);
     chunks.push(chunkOf(name, withFilesBeside(code)));
   }
-  const entry = "main.js";
-  const parts = new Map(
+  const named = new Map(
     Object.entries(PARTS).map(([name, roots]) => {
       const apart = Object.values(PARTS).filter((one) => one !== roots).flat();
-      return [name, onlyFor(roots, chunks, entry, apart)];
+      return [name, onlyFor(roots, chunks, ENTRY_CHUNK, apart)];
     }),
   );
-  const files = new Map([[MAIN, pack(chunks, entry, build, parts)]]);
+  const first = await packed(chunks, named, { folder, build });
+  const parts = spread(chunks, named, {
+    code: first.get(MAIN) ?? "",
+    file: MAIN,
+    ...await traced(folder, first),
+  });
+  const files = await packed(chunks, parts, { folder, build });
+  await using tracer = new Tracer(folder, [...files.keys()]);
+  const executed = await tracer.everything();
+  return new Map(
+    [...files].map(([name, code]) => [name, ascii(compileEagerly(code, executed.get(name) ?? new Set()))]),
+  );
+}
+
+/** What starts and a task execute of the program whose files lie in a folder. */
+async function traced(folder: string, files: ReadonlyMap<string, string>) {
+  await using tracer = new Tracer(folder, [...files.keys()]);
+  return { start: await tracer.start(), task: await tracer.task() };
+}
+
+/** The minified program and its parts, by the names of their files; written to the folder, too. */
+async function packed(
+  chunks: readonly Chunk[],
+  parts: Parts,
+  { folder, build }: { readonly folder: string; readonly build: string },
+): Promise<ReadonlyMap<string, string>> {
+  const files = new Map([[MAIN, pack(chunks, ENTRY_CHUNK, build, parts)]]);
   for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build));
   for (const [name, code] of files) {
     await Deno.writeTextFile(`${folder}/packed.js`, code);
     await denoBundle(["--minify", "-o", `${folder}/${name}`, `${folder}/packed.js`]);
-  }
-  const executed = await executedFunctions(folder, [...files.keys()]);
-  for (const name of files.keys()) {
-    const code = await Deno.readTextFile(`${folder}/${name}`);
-    files.set(name, ascii(compileEagerly(code, executed.get(name) ?? new Set())));
+    files.set(name, await Deno.readTextFile(`${folder}/${name}`));
   }
   return files;
 }

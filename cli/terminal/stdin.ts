@@ -90,11 +90,14 @@ class OfferedInput {
   }
 }
 
+/** Time in which the end of no input at all is seen, on a busy machine too. */
+const END_MS = 5;
+
 /**
  * Without input (the null device, a closed descriptor) the end comes at once, and nothing else is looked at.
  */
 async function endsAtOnce(first: FirstPart): Promise<boolean> {
-  const waited = new Promise<undefined>((resolve) => after(1, () => resolve(undefined)));
+  const waited = new Promise<undefined>((resolve) => after(END_MS, () => resolve(undefined)));
   return (await Promise.race([first.catch(() => ({ done: true })), waited]))?.done === true;
 }
 

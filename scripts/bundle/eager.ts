@@ -34,6 +34,21 @@ function isChunk(node: ts.Node): node is ts.FunctionExpression {
     ts.isPropertyAssignment(list.parent);
 }
 
+/** Returns the chunks of a packed, minified program that ran, when these are the ends of functions that did. */
+export function executedChunks(code: string, executed: ReadonlySet<number> = new Set()): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (isChunk(node) && executed.has(node.end)) found.push(nameOf(node.parent.parent));
+    else if (!ts.isFunctionLike(node)) ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile("bundle.js", code, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS));
+  return found;
+}
+
+function nameOf(node: ts.Node): string {
+  return ts.isPropertyAssignment(node) && ts.isStringLiteral(node.name) ? node.name.text : "";
+}
+
 /**
  * Function declarations of chunks become variables at their beginning, where declarations take effect too.
  */

@@ -150,19 +150,23 @@ export function onlyFor(
   entry: string,
   apart: readonly string[] = [],
 ): readonly Chunk[] {
-  const rootsOf = (name: string) => {
-    const roots = chunks.filter(({ body }) => body.includes(`exports.${name} = `));
-    if (roots.length === 0) throw new Error(`Cannot find a chunk that exports ${name}`);
-    return roots.map(({ id }) => id);
-  };
-  const roots = names.flatMap(rootsOf);
+  const roots = startsOf(names, chunks);
   const others = reachedFrom([entry], chunks, roots);
-  const own = reachedFrom(roots, chunks, apart.flatMap(rootsOf));
+  const own = reachedFrom(roots, chunks, startsOf(apart, chunks));
   return chunks.filter(({ id }) => own.has(id) && !others.has(id));
 }
 
+/** Returns the chunks that export one of these names. */
+export function startsOf(names: readonly string[], chunks: readonly Chunk[]): string[] {
+  return names.flatMap((name) => {
+    const found = chunks.filter(({ body }) => body.includes(`exports.${name} = `));
+    if (found.length === 0) throw new Error(`Cannot find a chunk that exports ${name}`);
+    return found.map(({ id }) => id);
+  });
+}
+
 /** Chunks that are imported, at once or later, without a way through some of them. */
-function reachedFrom(
+export function reachedFrom(
   starts: readonly string[],
   chunks: readonly Chunk[],
   without: readonly string[],

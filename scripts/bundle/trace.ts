@@ -1,7 +1,8 @@
-/** Finds the functions that starts of the program execute, by making some with V8's coverage switched on. */
+/** Finds the functions that runs of the program execute, by making some with V8's coverage switched on. */
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
-import { mustRun } from "../process.ts";
-import { answerOf, TRACED_KINDS, USUAL_KIND } from "./trace_kinds.ts";
+import { mustRun, run } from "../process.ts";
+import { answerOf, answerWith, TRACED_KINDS, USUAL_KIND } from "./trace_kinds.ts";
+import { TaskReplies, TURNS, writeProject } from "./trace_task.ts";
 
 const LIMIT_SECONDS = 60;
 /** Time between two keys in a chat. */
@@ -19,55 +20,110 @@ interface Coverage {
 }
 
 /** Where functions of a file end that ran. */
-type Ends = ReadonlySet<number>;
+export type Ends = ReadonlySet<number>;
+
+/** What ran of each file, by its name. */
+export type Executed = ReadonlyMap<string, Ends>;
+
+const TASK = "task";
 
 /**
- * Tells for files of a folder, the program first, where functions end that ran: in the program those of a
- * task that it was given, in its parts also those of the same task with the other provider kinds, and of a
- * chat that was opened and left. An MCP server is configured and known by then, since an earlier run has met
- * it. Where there is no terminal to open a chat on (`script` of util-linux) its parts start a little slower.
+ * Runs the first of some files of a folder, which is the program, and tells where functions end that ran in
+ * it and in its parts. All runs have the configuration of somebody who changed nothing, but for an MCP
+ * server, which is known by then, since an earlier run has met it.
  */
-export async function executedFunctions(
-  folder: string,
-  [program = "", ...parts]: readonly string[],
-): Promise<ReadonlyMap<string, Ends>> {
-  const home = await Deno.makeTempDir({ prefix: "reasonix-trace-" });
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
+export class Tracer implements AsyncDisposable {
+  readonly #folder: string;
+  readonly #files: readonly string[];
+  readonly #home = Deno.makeTempDirSync({ prefix: "reasonix-trace-" });
+  #replies = new TaskReplies();
+  readonly #server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async (request) => {
     await request.text();
-    return answerOf(new URL(request.url).pathname.split("/")[1] ?? "");
+    const kind = new URL(request.url).pathname.split("/")[1] ?? "";
+    return kind === TASK ? answerWith(USUAL_KIND, await this.#replies.next()) : answerOf(kind);
   });
-  const command = (coverage: string) => [
-    Deno.execPath(),
-    "run",
-    ...START_FLAGS,
-    "--no-config",
-    `--coverage=${home}/${coverage}`,
-    `${folder}/${program}`,
-  ];
-  const options = {
-    cwd: home,
-    env: { REASONIX_HOME: home, HOME: home, NO_COLOR: "1" },
-    limitSeconds: LIMIT_SECONDS,
-  };
-  try {
-    await Deno.writeTextFile(`${home}/config.toml`, config(server.addr.port));
-    const runOf = async (kind: string, coverage: string = kind) => {
-      const [deno = "", ...args] = [...command(coverage), "run", "--model", kind, "Hello"];
-      await mustRun(deno, { args, ...options });
-      return `${home}/${coverage}`;
-    };
-    await runOf(USUAL_KIND, "met");
-    const usual = await runOf(USUAL_KIND);
-    const found = new Map([[program, await endsOf([usual], program)]]);
-    if (parts.length === 0) return found;
-    const traced = [usual];
-    for (const kind of TRACED_KINDS) if (kind !== USUAL_KIND) traced.push(await runOf(kind));
-    if (await visitChat(command("chat"), options)) traced.push(`${home}/chat`);
-    for (const part of parts) found.set(part, await endsOf(traced, part, true));
+  #met: Promise<unknown> | undefined;
+
+  constructor(folder: string, files: readonly string[]) {
+    [this.#folder, this.#files] = [folder, files];
+    Deno.writeTextFileSync(`${this.#home}/config.toml`, config(this.#server.addr.port));
+  }
+
+  /** What a task executes that is answered at once, and the command that looks for what is wrong. */
+  async start(): Promise<Executed> {
+    const traced = [await this.#run(USUAL_KIND)];
+    const [deno = "", ...args] = [...this.#command("doctor"), "doctor"];
+    // Where there is something wrong it exits with an error.
+    await run(deno, { args, ...this.#options() });
+    return await this.#executed([...traced, `${this.#home}/doctor`]);
+  }
+
+  /** What a task of two turns with tools executes. */
+  async task(): Promise<Executed> {
+    return await this.#executed(await this.#task());
+  }
+
+  /**
+   * What that task executes, and in parts of the program also tasks with the other provider kinds, and a chat
+   * that was opened and left. Where there is no terminal to open a chat on (`script` of util-linux) its parts
+   * start a little slower.
+   */
+  async everything(): Promise<Executed> {
+    const traced = [await this.#run(USUAL_KIND), ...await this.#task()];
+    const usual = await this.#executed(traced);
+    for (const kind of TRACED_KINDS) if (kind !== USUAL_KIND) traced.push(await this.#run(kind));
+    if (await visitChat(this.#command("chat"), this.#options())) traced.push(`${this.#home}/chat`);
+    const [program = ""] = this.#files;
+    return new Map([...await this.#executed(traced), [program, usual.get(program) ?? new Set()]]);
+  }
+
+  async #task(): Promise<string[]> {
+    const project = `${this.#home}/project`;
+    await Deno.remove(project, { recursive: true }).catch(() => {});
+    await writeProject(project);
+    this.#replies = new TaskReplies();
+    const folders: string[] = [];
+    for (const words of TURNS) {
+      folders.push(await this.#run(TASK, `${TASK}_${folders.length}`, words, project));
+    }
+    if (!this.#replies.done) throw new Error("Cannot trace the task: a turn ended before its last reply");
+    return folders;
+  }
+
+  /** Runs a task with a model; returns the folder of the coverage. */
+  async #run(
+    model: string,
+    coverage = model,
+    words: readonly string[] = ["Hello"],
+    cwd = this.#home,
+  ): Promise<string> {
+    if (coverage !== "met") await (this.#met ??= this.#run(USUAL_KIND, "met"));
+    const [deno = "", ...args] = [...this.#command(coverage), "run", "--model", model, ...words];
+    await mustRun(deno, { args, ...this.#options(), cwd });
+    return `${this.#home}/${coverage}`;
+  }
+
+  #command(coverage: string): string[] {
+    const flags = [...START_FLAGS, "--no-config", `--coverage=${this.#home}/${coverage}`];
+    return [Deno.execPath(), "run", ...flags, `${this.#folder}/${this.#files[0]}`];
+  }
+
+  #options() {
+    const env = { REASONIX_HOME: this.#home, HOME: this.#home, NO_COLOR: "1" };
+    return { cwd: this.#home, env, limitSeconds: LIMIT_SECONDS };
+  }
+
+  async #executed(folders: readonly string[]): Promise<Executed> {
+    const found = new Map<string, Ends>();
+    for (const [index, file] of this.#files.entries()) {
+      found.set(file, await endsOf(folders, file, index > 0));
+    }
     return found;
-  } finally {
-    await server.shutdown();
-    await Deno.remove(home, { recursive: true });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server.shutdown();
+    await Deno.remove(this.#home, { recursive: true });
   }
 }
 
@@ -109,16 +165,15 @@ async function visitChat(
   throw new Error(`Cannot find what a chat executes; it showed:\n${shown}`);
 }
 
-/** A provider of each kind that is traced, named like it. */
+/** A provider of each kind that is traced, named like it, and one for the task. */
 function config(port: number): string {
-  const providers = TRACED_KINDS.map((kind) =>
-    `[[providers]]\nname = "${kind}"\nkind = "${kind}"\nmodel = "trace"\n` +
-    `base_url = "http://127.0.0.1:${port}/${kind}/v1"\n`
+  const providers = [...TRACED_KINDS, TASK].map((name) =>
+    `[[providers]]\nname = "${name}"\nkind = "${name === TASK ? USUAL_KIND : name}"\nmodel = "trace"\n` +
+    `base_url = "http://127.0.0.1:${port}/${name}/v1"\n`
   );
   const args = ["run", "-A", "--quiet", SERVER].map((arg) => JSON.stringify(arg)).join(", ");
   const plugin = `name = "trace"\ncommand = ${JSON.stringify(Deno.execPath())}\nargs = [${args}]\n`;
-  const head = `default_model = "${USUAL_KIND}"\n`;
-  return `${head}${providers.join("")}[[plugins]]\n${plugin}[sandbox]\nbash = "off"\n`;
+  return `default_model = "${USUAL_KIND}"\n${providers.join("")}[[plugins]]\n${plugin}`;
 }
 
 async function endsOf(folders: readonly string[], file: string, optional = false): Promise<Ends> {

@@ -30,9 +30,13 @@ export const TRACED_KINDS = Object.keys(REPLIES);
 /** The kind that most endpoints speak: its code lies in the program itself. */
 export const USUAL_KIND = "openai";
 
-/** A server's answer in the form of a kind. */
+/** The shortest answer in the form of a kind. */
 export function answerOf(kind: string): Response {
-  const events = REPLIES[kind] ?? [];
+  return answerWith(kind, REPLIES[kind] ?? []);
+}
+
+/** A server's answer of these events in the form of a kind. */
+export function answerWith(kind: string, events: readonly Readonly<Record<string, unknown>>[]): Response {
   const text = events.map((event) => {
     const name = typeof event.type === "string" ? `event: ${event.type}\n` : "";
     return `${name}data: ${JSON.stringify(event)}\n\n`;

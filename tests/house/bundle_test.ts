@@ -1,7 +1,7 @@
 /** The steps of `deno task bundle` on small programs; tests/e2e/bundle_test.ts builds the real one. */
 import { compileEagerly } from "../../scripts/bundle/eager.ts";
 import { chunkOf, onlyFor, pack, packPart } from "../../scripts/bundle/pack.ts";
-import { executedFunctions } from "../../scripts/bundle/trace.ts";
+import { Tracer } from "../../scripts/bundle/trace.ts";
 import {
   assert,
   assertEquals,
@@ -133,8 +133,9 @@ Deno.test("compileEagerly marks executed functions and changes nothing else", as
   assertEquals(compileEagerly(code, new Set()), code);
 });
 
-Deno.test("executedFunctions says so when the program does not run", async () => {
+Deno.test("a trace says so when the program does not run", async () => {
   await using folder = await makeTempDir();
   await Deno.writeTextFile(`${folder.path}/broken.js`, 'throw new Error("broken start");');
-  await assertRejects(() => executedFunctions(folder.path, ["broken.js"]), Error, "broken start");
+  await using tracer = new Tracer(folder.path, ["broken.js"]);
+  await assertRejects(() => tracer.start(), Error, "broken start");
 });
