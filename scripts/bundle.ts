@@ -10,7 +10,7 @@
 import { compileEagerly } from "./bundle/eager.ts";
 import { type Chunk, chunkOf, onlyFor, pack, packPart, type Parts } from "./bundle/pack.ts";
 import { spread } from "./bundle/spread.ts";
-import { Tracer } from "./bundle/trace.ts";
+import { Tracer, usedBy } from "./bundle/trace.ts";
 import { writeTypes } from "./bundle/types.ts";
 import { sourcePages } from "../cli/terminal/pages.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
@@ -48,10 +48,8 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
  * modules export: the chat, what talks to MCP servers once they start, provider kinds, what subcommands and
  * slash commands do, what works by itself (plans, goals, other agents, hooks), and what is seldom needed
  * (setup, import, export, edits of the configuration, answers in a form). Runs without them do not pay for
- * them, and what the chat and the kinds execute at their start is in the code cache of their own files.
- * Tools that change files stay with the program: their process may load nothing from the address that a
- * program came from. So do subcommands that run where files may be missing: in the jail (`sandbox`), or to
- * find out what is wrong (`doctor`, `install`, `docs`).
+ * them, and what the chat and the kinds execute at their start is in the code cache of their own files. What
+ * else no start executes is added by `spread`.
  */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   chat: ["runChat", "chatOpener"],
@@ -161,23 +159,14 @@ async function programFiles(folder: string, build: string): Promise<ReadonlyMap<
     }),
   );
   const first = await packed(chunks, named, { folder, build });
-  const parts = spread(chunks, named, {
-    code: first.get(MAIN) ?? "",
-    file: MAIN,
-    ...await traced(folder, first),
-  });
+  const used = await usedBy(folder, [...first.keys()]);
+  const parts = spread(chunks, named, { code: first.get(MAIN) ?? "", file: MAIN, ...used });
   const files = await packed(chunks, parts, { folder, build });
   await using tracer = new Tracer(folder, [...files.keys()]);
   const executed = await tracer.everything();
   return new Map(
     [...files].map(([name, code]) => [name, ascii(compileEagerly(code, executed.get(name) ?? new Set()))]),
   );
-}
-
-/** What starts and a task execute of the program whose files lie in a folder. */
-async function traced(folder: string, files: ReadonlyMap<string, string>) {
-  await using tracer = new Tracer(folder, [...files.keys()]);
-  return { start: await tracer.start(), task: await tracer.task() };
 }
 
 /** The minified program and its parts, by the names of their files; written to the folder, too. */

@@ -10,7 +10,7 @@ import type { Executed } from "./trace.ts";
 const WHOLE = ["applyPatch", "deleteRange", "editFile", "moveFile", "notebookEdit", "writeFile"];
 /**
  * Stay with the program with what they import: work of processes of their own, and commands that run where
- * files may be missing, or find out which.
+ * files may be missing: in the jail, or to find out what is wrong.
  */
 const STARTS = ["runToolProcess", "runSearchProcess", "exec", "doctor", "install", "docs"];
 

@@ -127,6 +127,12 @@ export class Tracer implements AsyncDisposable {
   }
 }
 
+/** What a start and a task execute of a program, whose files lie in a folder. */
+export async function usedBy(folder: string, files: readonly string[]) {
+  await using tracer = new Tracer(folder, files);
+  return { start: await tracer.start(), task: await tracer.task() };
+}
+
 /** Opens a chat, types a letter, takes it back and leaves. False where there is no terminal to be had. */
 async function visitChat(
   command: readonly string[],
