@@ -34,7 +34,7 @@ function isChunk(node: ts.Node): node is ts.FunctionExpression {
     ts.isPropertyAssignment(list.parent);
 }
 
-/** Returns the chunks of a packed, minified program that ran, when these are the ends of functions that did. */
+/** Returns the chunks of a packed, minified program that ran, given where functions end that did. */
 export function executedChunks(code: string, executed: ReadonlySet<number> = new Set()): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {

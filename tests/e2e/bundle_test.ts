@@ -59,9 +59,10 @@ Deno.test("the bundle closes every resource that the sources declare with using"
     }
   }
   assert(declared > 0);
-  const parts = "chat tools mcp_servers anthropic google responses llamacpp autonomy commands more".split(
-    " ",
-  );
+  const parts =
+    "chat tools mcp_servers anthropic google responses llamacpp autonomy commands more seldom zh_cn".split(
+      " ",
+    );
   const files = ["reasonix.js", ...parts.map((part) => `reasonix.${part}.js`)];
   const code = await Promise.all(files.map((name) => Deno.readTextFile(`${folder}/${name}`)));
   assertEquals(count(code.join(""), /\busing [\w$]+=/g), declared);
