@@ -82,7 +82,9 @@ function hiddenMention(line: Line, rest: string): string | undefined {
 function piped({ commands }: Line): string | undefined {
   for (const { command: { input }, dynamic } of commands) {
     if (dynamic === undefined || input.kind === "inherited" || input.kind === "file") continue;
-    const text = input.kind === "text" ? input.text ?? "" : input.from.map((each) => each.text).join("\n");
+    const text = input.kind === "text"
+      ? input.text ?? ""
+      : input.from.map(({ text, argv }) => `${text}\n${argv.join(" ")}`).join("\n");
     const found = mentioned(text);
     if (found !== undefined) return found;
   }

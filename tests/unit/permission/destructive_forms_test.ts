@@ -97,6 +97,7 @@ const STILL_ASKED = [
   "rm -rf ~",
   "cd $(mktemp -d); rm -rf ../../etc",
   'd=$(mktemp -d); cd "$d"; rm -rf *',
+  'rm -rf "$(mktemp -d)/../etc"',
 ];
 
 Deno.test("temporary directories of the commands' own may be emptied unasked, others not", async () => {
@@ -114,9 +115,17 @@ Deno.test("a workspace in /tmp is not the commands' own", async () => {
     home: "/home/me",
     ...around({ privateDirectories: ["/tmp", "/var/tmp"] }),
   });
-  assertEquals(
-    await wrong(gate, ["rm -rf /tmp/me", "rm -rf /tmp/*", "rm -rf /tmp/me/*", "rm -rf ."], "floor"),
-    [],
-  );
+  const asked = ["rm -rf /tmp/me", "rm -rf /tmp/*", "rm -rf /tmp/me/*", "rm -rf .", "mv /home /elsewhere"];
+  assertEquals(await wrong(gate, asked, "floor"), []);
   assertEquals(await wrong(gate, ["rm -rf /tmp/other", "rm -rf build"], "allow"), []);
+});
+
+Deno.test("a home in /tmp is not the commands' own", async () => {
+  const { gate } = scene("/work/ws", {}, {
+    approvalMode: "yolo",
+    home: "/tmp/me",
+    ...around({ privateDirectories: ["/tmp", "/var/tmp"] }),
+  });
+  assertEquals(await wrong(gate, ["rm -rf /tmp/me/docs", "rm -rf /tmp/me", "rm -rf /tmp/*"], "floor"), []);
+  assertEquals(await wrong(gate, ["rm -rf /tmp/other"], "allow"), []);
 });

@@ -7,7 +7,7 @@ const signal = new AbortController().signal;
 /** `ws` is the workspace, `home` the home directory, `other` lies beside them. */
 async function tree(): Promise<{ root: string; ws: string; home: string } & AsyncDisposable> {
   const root = await Deno.realPath(await Deno.makeTempDir());
-  for (const folder of ["ws/build/deep", "ws/src", "ws/.git", "home/docs", "other/data"]) {
+  for (const folder of ["ws/build/deep", "ws/src", "ws/.git", "home/docs", "home/.config", "other/data"]) {
     await Deno.mkdir(`${root}/${folder}`, { recursive: true });
   }
   for (
@@ -57,6 +57,9 @@ const DESTRUCTIVE = [
   "rm -rf ~",
   "rm -rf ~/docs",
   "rm -rf ~/*",
+  "rm -rf ~/.c*",
+  'alias q=z; x=rm; echo "$x -rf ~" | $UNKNOWN',
+  'echo ${y@P}; x=r; echo "${x}m -rf ~" | $UNKNOWN',
   "rm -r -f /",
   "rm -rf /*",
   "rm -rf --no-preserve-root /",

@@ -433,3 +433,48 @@ Deno.test("an allowed command that only reads says so, in the decision and not i
   ]);
   assert(events.every((event) => !("readsOnly" in event)));
 });
+
+Deno.test("a read that a hook wants asked about is asked about, whatever the tool", async () => {
+  const asked: string[] = [];
+  const answer = { allow: false, scope: "once" } as const;
+  const approver = {
+    ask: (request: { tool: string }) => Promise.resolve((asked.push(request.tool), answer)),
+  };
+  const { gate } = scene("/w", {}, { approver });
+  const hook = { word: "ask", reason: "somebody wants to know" } as const;
+  for (const request of [call("grep", { pattern: "x" }, true), bash("ls")]) {
+    assertEquals((await gate.check(request, signal, hook)).decision, "deny");
+    assertEquals((await gate.check(request, signal)).decision, "allow");
+  }
+  assertEquals(asked, ["grep", "bash"]);
+});
+
+Deno.test("a link that leads elsewhere since the last call is judged by where it leads now", async () => {
+  const cwd = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    for (const folder of ["open", "secret"]) await Deno.mkdir(`${cwd}/${folder}`);
+    await Deno.symlink("open", `${cwd}/link`);
+    const { gate } = scene(cwd, { deny: ["Edit(secret/**)"] });
+    const decide = async () => (await gate.check(edit("link/a.ts"), signal)).decision;
+    assertEquals(await decide(), "allow");
+    await Deno.remove(`${cwd}/link`);
+    await Deno.symlink("secret", `${cwd}/link`);
+    assertEquals(await decide(), "deny");
+  } finally {
+    await Deno.remove(cwd, { recursive: true });
+  }
+});
+
+Deno.test("a program behind a link is known by the name it leads to", async () => {
+  const cwd = await Deno.realPath(await Deno.makeTempDir());
+  try {
+    await Deno.writeTextFile(`${cwd}/zap`, "", { mode: 0o755 });
+    await Deno.symlink("zap", `${cwd}/good`);
+    const { gate } = scene(cwd, { allow: ["Bash"], deny: ["Bash(zap:*)"] });
+    for (const line of ["./good now", `${cwd}/good now`, "timeout 5 ./good now"]) {
+      assertEquals(brief(await gate.check(bash(line), signal)), "deny rule", line);
+    }
+  } finally {
+    await Deno.remove(cwd, { recursive: true });
+  }
+});
