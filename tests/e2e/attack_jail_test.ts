@@ -63,17 +63,28 @@ const MISSING = ["python3", "perl", "zip", "unzip", "xxd", "curl", "patch", "nse
   })
 );
 
+/** What an attempt needs and this machine does not have. */
+function missingFor({ calls }: Attempt): string | undefined {
+  const lines = JSON.stringify(calls);
+  return MISSING.find((name) => new RegExp(`\\b${name} `).test(lines));
+}
+
+const PROVABLE = CLI_ATTACKS.filter((attempt) => attempt.unproven === undefined);
+
 Deno.test({
   ...jailed("the further shell attempts get through where there is no jail"),
   fn: async () => {
-    const lines = (attempt: Attempt) => JSON.stringify(attempt.calls);
-    const real = CLI_ATTACKS.filter((attempt) =>
-      attempt.unproven === undefined &&
-      !MISSING.some((name) => new RegExp(`\\b${name} `).test(lines(attempt)))
-    );
+    const real = PROVABLE.filter((attempt) => missingFor(attempt) === undefined);
     const runs = await playAll(real, { config: () => '[sandbox]\nbash = "off"\n' });
     const idle = runs.flatMap((run) => run.played).filter((one) => !one.through);
     assertEquals(idle.map((one) => `${one.name}: ${one.told.join(" | ")}`), []);
     assert(real.length >= (MISSING.length === 0 ? 45 : 25), String(real.length));
   },
 });
+
+for (const attempt of PROVABLE) {
+  const missing = missingFor(attempt);
+  if (missing === undefined) continue;
+  const name = `without a jail "${attempt.name}" gets through [skipped: ${missing} is not installed]`;
+  Deno.test({ name, ignore: true, fn: () => {} });
+}

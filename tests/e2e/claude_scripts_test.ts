@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { denoDir, finished, makeWorld, mockConfig } from "../support/program.ts";
+import { needs } from "../support/tools.ts";
 
 interface Script {
   readonly name: string;
@@ -145,7 +146,6 @@ Deno.test("scripts written for claude -p run unchanged", play(SCRIPTS));
 const jq = await new Deno.Command("jq", { args: ["--version"] }).output().then(() => true, () => false);
 
 Deno.test({
-  name: `scripts that read the output of claude -p with jq run unchanged${jq ? "" : " [skipped: no jq]"}`,
-  ignore: !jq,
+  ...needs("jq", jq, "scripts that read the output of claude -p with jq run unchanged"),
   fn: play(WITH_JQ),
 });

@@ -63,7 +63,8 @@ async function hiddenRuntime(): Promise<string[] | undefined> {
 const hidden = Deno.build.os === "linux" ? await hiddenRuntime() : undefined;
 
 Deno.test({
-  name: "the demo says what is in the way when commands cannot run Deno",
+  name: "the demo says what is in the way when commands cannot run Deno" +
+    (hidden === undefined ? " [skipped: no other Deno can be hidden here]" : ""),
   ignore: hidden === undefined,
   fn: async () => {
     const { code, stdout } = await new Deno.Command("bwrap", {

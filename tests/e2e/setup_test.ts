@@ -364,7 +364,7 @@ function localServer(): { server: ModelServer; label: string } | undefined {
 onTerminal("setup lists a server that runs on this machine, and asks for no key of it", async () => {
   const texts = await loadTexts("setup", "zh-CN");
   const local = localServer();
-  if (!local) return;
+  assert(local, "every port at which a server of this machine is looked for is taken");
   await using server = local.server;
   await using world = await makeWorld();
   await using terminal = await terminalIn(world, SCREENS[2]);

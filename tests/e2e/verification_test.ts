@@ -2,6 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
+import { needs } from "../support/tools.ts";
 import { jailed } from "../unit/sandbox/command/jail_support.ts";
 
 /** Exits with 0 once the file says so. */
@@ -130,8 +131,7 @@ Deno.test("what is denied stays denied", async () => {
 });
 
 Deno.test({
-  name: "a command is jailed and gets no secrets",
-  ignore: !jailed,
+  ...jailed("a command is jailed and gets no secrets"),
   async fn() {
     const line = JSON.stringify('echo "key=$MOCK_KEY"; touch ../outside');
     const config = workflow(line, "max_rounds = 0");
@@ -155,45 +155,53 @@ const hasMake = await new Deno.Command("make", { args: ["--version"], stdout: "n
   () => false,
 );
 
-Deno.test("what a project defines is not run before it is trusted, and what it is then is what counts", {
-  ignore: !hasMake,
-}, async () => {
-  const files = { "Makefile": MAKEFILE };
-  const turns = [put("good 1"), { text: "ok" }, put("good 2"), { text: "ok" }, put("good 3"), { text: "ok" }];
-  const changed = [put("test:\\n\\ttrue", "Makefile"), { text: "ok" }];
-  await onStage(
-    { turns: [...turns, ...changed], files, severalSessions: true },
-    async ({ result, run, world }) => {
-      const ran = () => [...Deno.readDirSync(world.dir)].some(({ name }) => name === "ran");
-      const before = await result();
-      assertEquals([before.exit_code, before.verification.state, ran()], [0, "not_verified", false]);
-      assertMatch(before.result, /^ok\n\nNot verified: .*make test.* is not trusted yet/);
-      const ignoring = await run("--ignore-untrusted");
-      assertStringIncludes(ignoring.stderr, "Not verified");
-      const trust = await world.run(["trust", "--yes"]);
-      assertStringIncludes(trust.stdout, "verify make test  Makefile");
-      assertEquals([(await result()).verification.state, ran()], ["passed", true]);
-      const after = await result();
-      assertEquals(after.verification.state, "not_verified");
-      assertStringIncludes(after.verification.reason, "was changed in this turn (Makefile)");
-    },
-  );
+const withMake = (name: string) => needs("make", hasMake, name);
+
+Deno.test({
+  ...withMake("what a project defines is not run before it is trusted, and what it is then is what counts"),
+  fn: async () => {
+    const files = { "Makefile": MAKEFILE };
+    const turns = [put("good 1"), { text: "ok" }, put("good 2"), { text: "ok" }, put("good 3"), {
+      text: "ok",
+    }];
+    const changed = [put("test:\\n\\ttrue", "Makefile"), { text: "ok" }];
+    await onStage(
+      { turns: [...turns, ...changed], files, severalSessions: true },
+      async ({ result, run, world }) => {
+        const ran = () => [...Deno.readDirSync(world.dir)].some(({ name }) => name === "ran");
+        const before = await result();
+        assertEquals([before.exit_code, before.verification.state, ran()], [0, "not_verified", false]);
+        assertMatch(before.result, /^ok\n\nNot verified: .*make test.* is not trusted yet/);
+        const ignoring = await run("--ignore-untrusted");
+        assertStringIncludes(ignoring.stderr, "Not verified");
+        const trust = await world.run(["trust", "--yes"]);
+        assertStringIncludes(trust.stdout, "verify make test  Makefile");
+        assertEquals([(await result()).verification.state, ran()], ["passed", true]);
+        const after = await result();
+        assertEquals(after.verification.state, "not_verified");
+        assertStringIncludes(after.verification.reason, "was changed in this turn (Makefile)");
+      },
+    );
+  },
 });
 
-Deno.test("--trust-project trusts what was there when the run began", { ignore: !hasMake }, async () => {
-  const files = { "Makefile": MAKEFILE };
-  const changed = [
-    put("good 2"),
-    put("test:\\n\\ttrue", "Makefile"),
-    { text: "ok" },
-  ];
-  await onStage(
-    { turns: [put("good 1"), { text: "ok" }, ...changed], files, severalSessions: true },
-    async ({ result }) => {
-      assertEquals((await result("--trust-project")).verification.state, "passed");
-      assertEquals((await result("--trust-project")).verification.state, "not_verified");
-    },
-  );
+Deno.test({
+  ...withMake("--trust-project trusts what was there when the run began"),
+  fn: async () => {
+    const files = { "Makefile": MAKEFILE };
+    const changed = [
+      put("good 2"),
+      put("test:\\n\\ttrue", "Makefile"),
+      { text: "ok" },
+    ];
+    await onStage(
+      { turns: [put("good 1"), { text: "ok" }, ...changed], files, severalSessions: true },
+      async ({ result }) => {
+        assertEquals((await result("--trust-project")).verification.state, "passed");
+        assertEquals((await result("--trust-project")).verification.state, "not_verified");
+      },
+    );
+  },
 });
 
 Deno.test("commands of the project's own settings wait for trust", async () => {

@@ -66,6 +66,44 @@ Deno.test("the CI script runs the README's test command and nothing after it", a
   if (readme !== undefined) assertStringIncludes(readme, "npx -y deno@2.9.6 task test");
 });
 
+Deno.test({
+  name: "the CI script says what could not be installed and goes on to the tests",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    const folder = await Deno.makeTempDir();
+    try {
+      const script = (name: string, text: string) =>
+        Deno.writeTextFile(`${folder}/${name}`, `#!/bin/bash\n${text}\n`, { mode: 0o755 });
+      await script("id", "echo $ID");
+      await script("dirname", 'echo "${1%/*}"');
+      await script("apt-get", "exit 100");
+      await script("npx", 'echo "$* with$REASONIX_CI_TOOLS"');
+      await script("rg", "");
+      const run = new URL("../../.ci/run", import.meta.url).pathname;
+      const say = async (ID: string) => {
+        const env = { PATH: folder, ID };
+        const { stdout, stderr } = await new Deno.Command("/bin/bash", { args: [run], clearEnv: true, env })
+          .output();
+        assertEquals(new TextDecoder().decode(stdout), "-y deno@2.9.6 task test with rg\n");
+        return new TextDecoder().decode(stderr);
+      };
+      const root = await say("0");
+      for (
+        const words of [
+          "Cannot update the lists of packages: apt-get ended with exit code 100\n",
+          "Cannot install bubblewrap: apt-get ended with exit code 100\n",
+          "tmux is missing: the tests that need it are skipped",
+        ]
+      ) assertStringIncludes(root, words);
+      assert(!root.includes("rg is missing"), root);
+      const user = await say("1000");
+      assert(/Cannot install (?:bubblewrap tmux|tmux bubblewrap): that takes root/.test(user), user);
+    } finally {
+      await Deno.remove(folder, { recursive: true });
+    }
+  },
+});
+
 Deno.test("the test command ends with its count and an exit code to match", async () => {
   const folder = await Deno.makeTempDir();
   try {

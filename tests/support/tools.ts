@@ -1,5 +1,5 @@
-/** Programs that some tests need; CI installs all but the last three. */
-type Tool = "bwrap" | "rg" | "tmux" | "npx" | "unshare and ip" | "an official MCP server";
+/** Programs that some tests need; CI installs the first three. */
+type Tool = "bwrap" | "rg" | "tmux" | "make" | "jq" | "npx" | "unshare and ip" | "an official MCP server";
 
 /**
  * Options of a test that needs a program. The reason shows in the name when it is skipped; where CI has
