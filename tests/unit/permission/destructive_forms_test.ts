@@ -121,7 +121,7 @@ Deno.test("a workspace in /tmp is not the commands' own", async () => {
 });
 
 Deno.test("a home in /tmp is not the commands' own", async () => {
-  const { gate } = scene("/work/ws", {}, {
+  const { gate } = scene("/data/ws", {}, {
     approvalMode: "yolo",
     home: "/tmp/me",
     ...around({ privateDirectories: ["/tmp", "/var/tmp"] }),
