@@ -8,6 +8,7 @@ import {
   resolveModel,
   sourceOf,
 } from "../config/mod.ts";
+import { localDate } from "../context/mod.ts";
 import { ReasonixError } from "../core/mod.ts";
 import { type CreateOptions, createProvider, type Provider, type RemoteServers } from "../provider/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
@@ -104,7 +105,7 @@ function createOptions(
     values: {
       workspace: paths.cwd,
       home: paths.home,
-      date: new Date().toISOString().slice(0, 10),
+      date: localDate(new Date()),
       platform: PLATFORM,
     },
     home: paths.home,

@@ -30,9 +30,15 @@ export function environmentText(options: EnvironmentOptions): string {
 function changingFacts(cwd: string, now: Date): string[] {
   const branch = gitBranch(cwd);
   return [
-    `date: ${now.toISOString().slice(0, 10)}`,
+    `date: ${localDate(now)}`,
     branch === undefined ? "git repository: no" : `git branch: ${branch}`,
   ];
+}
+
+/** The day where the user is, such as 2026-07-28. */
+export function localDate(now: Date): string {
+  const local = new Date(now.getTime() - now.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 10);
 }
 
 /** Branch name read from .git/HEAD (worktrees included), without starting git. */

@@ -21,7 +21,7 @@ import { indexTools, needsIndex } from "./tools/tool_index.ts";
 export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions"> {
   /** The Reasonix home: caches and logs. */
   readonly home: string;
-  /** In the order of the configuration, which is the order of their tools. */
+  /** In the order of the configuration. */
   readonly specs: readonly McpServerSpec[];
   /** `[tools] mcp_index_above_tokens`; 0: never an index. */
   readonly indexAboveTokens: number;
@@ -55,7 +55,10 @@ export interface OfferedTool {
 
 /** The MCP servers of a run. Nothing starts before it is told to. */
 export class McpServers {
-  /** Those that we speak to. */
+  /**
+   * Those that we speak to, by name, which is the order of their tools: the same servers are the same tools
+   * to the model, in whatever order files name them.
+   */
   readonly servers: readonly McpServer[];
   readonly #options: McpOptions;
   #watcher: (change: ServerChange) => void = () => {};
@@ -69,9 +72,9 @@ export class McpServers {
     };
     const shared = { ...rest, onChange };
     const cache = new ListingCache(home);
-    this.servers = specs.filter(({ transport }) => transport === "direct").map((spec) =>
-      new McpServer({ ...shared, spec, home, cache, connection: () => connection(spec) })
-    );
+    this.servers = specs.filter(({ transport }) => transport === "direct")
+      .sort((a, b) => a.name < b.name ? -1 : 1)
+      .map((spec) => new McpServer({ ...shared, spec, home, cache, connection: () => connection(spec) }));
   }
 
   /** All that are configured, those that the model's provider speaks to among them. */

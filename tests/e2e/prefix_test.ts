@@ -1,5 +1,5 @@
-import { startModelServer } from "../support/model_server.ts";
-import { makeWorld, mockConfig } from "../support/program.ts";
+import { type RecordedRequest, startModelServer } from "../support/model_server.ts";
+import { makeWorld, mockConfig, type World } from "../support/program.ts";
 import { assertEquals } from "../support/assert.ts";
 
 /** Runs git in a workspace. */
@@ -24,37 +24,80 @@ Deno.test("each of 200 requests is a byte-prefix extension of the one before", a
   }));
   await using server = startModelServer([...steps, { text: "done" }]);
   await using world = await makeWorld(mockConfig(server.url));
-  assertEquals((await world.run(["run", "--permission-mode", "danger-full-access", "go"])).stdout, "done\n");
+  assertEquals((await world.run(["run", "go"])).stdout, "done\n");
   assertEquals(server.requests.length, 201);
 });
 
-Deno.test("clock, git state and environment change no byte of a continued conversation", async () => {
-  await using server = startModelServer(Array.from({ length: 6 }, (_, i) => ({ text: `answer ${i}` })));
+/** A module that moves the clock of the program by whole days before it begins. */
+async function daysAhead(world: World, days: number): Promise<string> {
+  const clock = new URL("../support/own_time_and_order.ts", import.meta.url).href;
+  const path = `${world.home}/days-${days}.ts`;
+  await Deno.writeTextFile(
+    path,
+    `import { ownClock } from "${clock}";\nownClock().forward(${days * 86_400_000});`,
+  );
+  return path;
+}
+
+const headOf = ({ json }: RecordedRequest) => JSON.stringify(json.tools) + json.messages[0].content;
+
+/** Dates and branches that a request tells of, in order. */
+const told = ({ json }: RecordedRequest): string[] =>
+  json.messages.flatMap(({ content }: { content: string }) =>
+    /^<environment>[^]*date: (\S+)\n(git.*)\n/.exec(content)?.slice(1).join(" ") ?? []
+  );
+
+Deno.test("clock, time zone, git state and environment change no byte of a continued conversation", async () => {
+  await using server = startModelServer(Array.from({ length: 7 }, (_, i) => ({ text: `answer ${i}` })));
   await using world = await makeWorld(mockConfig(server.url));
   await git(world.dir, "init", "-q", "-b", "one");
   await world.write("a.txt", "a\n");
-  await world.run(["run", "begin"]);
+  const env = { TZ: "UTC" };
+  await world.run(["run", "begin"], { env });
   await git(world.dir, "add", ".");
   await git(world.dir, "commit", "-qm", "x");
-  await world.run(["run", "-c", "after a commit"]);
+  await world.run(["run", "-c", "after a commit"], { env });
+  await world.run(["run", "-c", "after a week"], { env, preload: await daysAhead(world, 7) });
+  await world.run(["run", "-c", "a week ago"], { env, preload: await daysAhead(world, -7) });
   await git(world.dir, "checkout", "-qb", "two");
-  await world.run(["run", "-c", "on another branch"], {
-    env: { ZZZ: "1", AAA: "2", LANG: "de_DE.UTF-8", TZ: "Asia/Tokyo" },
+  const other = { ZZZ: "1", AAA: "2", LANG: "de_DE.UTF-8", TZ: "Asia/Tokyo" };
+  await world.run(["run", "-c", "elsewhere, on another branch"], {
+    env: other,
+    preload: await daysAhead(world, 30),
   });
   await world.write("AGENTS.md", "New instructions\n");
-  await world.run(["run", "-c", "with new instructions"]);
-  const heads = server.requests.map((request) =>
-    JSON.stringify(request.json.tools) + request.json.messages[0].content
-  );
-  assertEquals(new Set(heads).size, 1);
+  await world.run(["run", "-c", "with new instructions"], {
+    env: other,
+    preload: await daysAhead(world, 30),
+  });
+  assertEquals(new Set(server.requests.map(headOf)).size, 1);
+  assertEquals(server.requests.map((request) => told(request).length), [1, 1, 2, 3, 4, 4]);
+  const [last] = server.requests.slice(-1);
+  const facts = last ? told(last) : [];
+  assertEquals(new Set(facts).size, 4);
+  assertEquals(facts.map((fact) => fact.slice("2026-01-01 ".length)), [
+    ...Array.from({ length: 3 }, () => "git branch: one"),
+    "git branch: two",
+  ]);
 });
 
-Deno.test("two runs send the same first bytes whatever the order of the environment", async () => {
+Deno.test("two runs send the same first bytes whatever the clock and the order of what they find", async () => {
   await using server = startModelServer([{ text: "a" }, { text: "b" }], { check: { prefix: false } });
-  await using world = await makeWorld(mockConfig(server.url));
-  await world.run(["run", "same task"], { env: { A1: "x", B1: "y" } });
-  await world.run(["run", "same task"], { env: { B1: "y", A1: "x", C1: "z" } });
-  assertEquals(server.requests[0]?.body, server.requests[1]?.body);
+  const entry = { name: "mock", kind: "openai", base_url: server.url, model: "mock-1" };
+  await using world = await makeWorld();
+  const configure = async (config: readonly string[], provider: readonly (readonly [string, string])[]) => {
+    const lines = provider.map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`);
+    await Deno.writeTextFile(`${world.home}/config.toml`, [...config, "[[providers]]\n", ...lines].join(""));
+  };
+  const settings = ['default_model = "mock"\n', "instructions_max_bytes = 40000\n"];
+  await configure(settings, Object.entries(entry));
+  await world.run(["run", "same task"], { env: { A1: "x", B1: "y", TZ: "UTC" } });
+  await configure(settings.toReversed(), Object.entries(entry).reverse());
+  const preload = await daysAhead(world, 40);
+  await world.run(["run", "same task"], { env: { B1: "y", A1: "x", C1: "z", TZ: "Pacific/Apia" }, preload });
+  const [one, two] = server.requests.map(({ body }) => body.replace(/date: [\d-]+/g, "date: DAY"));
+  assertEquals(one, two);
+  assertEquals(new Set(server.requests.flatMap(told)).size, 2);
 });
 
 Deno.test("another model is a declared reset with its reason in the log", async () => {

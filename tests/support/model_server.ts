@@ -107,6 +107,11 @@ export class ModelServer implements AsyncDisposable {
     this.#resets++;
   }
 
+  /** Takes back what was declared and not made use of. */
+  expectNoReset(): void {
+    this.#resets = 0;
+  }
+
   /** Settles once `count` completion requests have arrived. */
   received(count: number): Promise<void> {
     if (this.requests.length >= count) return Promise.resolve();

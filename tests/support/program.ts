@@ -46,6 +46,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** A program that starts the program, with its arguments. */
   readonly within?: readonly string[];
+  /** A module that is evaluated before the program. */
+  readonly preload?: string;
 }
 
 export interface World {
@@ -83,6 +85,7 @@ export async function makeWorld(config = ""): Promise<World> {
       "run",
       ...START_FLAGS,
       "--no-config",
+      ...options.preload === undefined ? [] : [`--preload=${options.preload}`],
       file,
       ...args,
     ];

@@ -8,7 +8,7 @@ import {
   loadTodoReminder,
   type TodoReminder,
 } from "../../context/mod.ts";
-import type { ControlledParts, Recorder } from "../../control/mod.ts";
+import { appendIfChanged, type ControlledParts, type Recorder } from "../../control/mod.ts";
 import type { Workspace } from "../../sandbox/mod.ts";
 import { loadArchive } from "../../session/mod.ts";
 import type { ToolRegistry } from "../../tool/mod.ts";
@@ -47,7 +47,7 @@ export interface ContextManager
   extends
     Required<Pick<ControlledParts, "betweenSteps" | "onContextOverflow" | "compact">>,
     Pick<ControlledParts, "onFailure"> {
-  /** Takes what plugins changed, and chooses the model that answers. */
+  /** Takes what plugins changed, chooses the model that answers, and tells it what is new around it. */
   beforeTurn(): Promise<void>;
   /** Starts plugins and looks up the context window while the model is thinking. */
   warm(): Promise<void>;
@@ -63,6 +63,7 @@ export async function manageContext(sources: ContextManagerParts): Promise<Conte
     async beforeTurn() {
       await plugins?.beforeTurn();
       await fallback?.beforeTurn(sources);
+      for (const block of sources.inputs.surroundings()) await appendIfChanged(recorder, block);
     },
     ...(fallback ? { onFailure: (error, failed) => fallback.onFailure(error, failed, sources) } : {}),
     async betweenSteps(signal) {

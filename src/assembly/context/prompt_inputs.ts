@@ -46,6 +46,8 @@ export interface PromptInputs {
   readonly systemOf: (model: SystemModel) => string;
   /** Messages with facts for the model, before the first one of the user. */
   readonly opening: () => readonly string[];
+  /** The one of them that may be another one with the next turn: date, branch, directories. */
+  readonly surroundings: () => readonly string[];
   readonly ports: Pick<ToolServices, "skills" | "memory" | "history">;
   /** Built-in tools that are offered on top of the usual ones. */
   readonly tools: readonly string[];
@@ -108,6 +110,7 @@ export async function gatherPromptInputs(sources: PromptInputSources): Promise<P
     supplements: supplementalPrompts(loaded.config, model),
     systemOf: (other) => heads.system(other),
     opening: () => heads.opening(),
+    surroundings: () => heads.surroundings(),
     ports: {
       memory: memoryPort({ home: paths.home, project, ...(redact ? { redact } : {}) }),
       history: historyPort(paths),
@@ -214,19 +217,30 @@ class Head {
     return this.#sources.loaded.config;
   }
 
+  get #isTold(): boolean {
+    return this.#config.agent.environment === "message";
+  }
+
   opening(): readonly string[] {
-    return this.#config.agent.environment === "message" ? this.#facts(new Date()) : [];
+    return this.#isTold ? this.#facts(new Date()) : [];
+  }
+
+  surroundings(): readonly string[] {
+    return this.#isTold ? [this.#environment(new Date())] : [];
   }
 
   #facts(now?: Date): readonly string[] {
-    const { paths: { cwd }, workspace: { roots } } = this.#sources;
     const { memory } = this.#parts;
+    return [this.#environment(now), ...(memory === undefined ? [] : [memory])];
+  }
+
+  #environment(now?: Date): string {
+    const { paths: { cwd }, workspace: { roots } } = this.#sources;
     const { writes } = this.#config.tools;
     const files = writes === "allow" ? { writableRoots: roots } : {
       files: `not to be changed in this run, commands see them read-only; ${insteadOfWriting(writes)}`,
     };
-    const environment = environmentText({ cwd, platform: PLATFORM, ...(now ? { now } : {}), ...files });
-    return [environment, ...(memory === undefined ? [] : [memory])];
+    return environmentText({ cwd, platform: PLATFORM, ...(now ? { now } : {}), ...files });
   }
 
   system(model: SystemModel): string {

@@ -1,77 +1,303 @@
-import { environmentText, LateInstructions } from "../../../src/context/mod.ts";
-import { BUILTINS, ToolRegistry } from "../../../src/tool/mod.ts";
-import { tool } from "../../support/agent_fixture.ts";
+/**
+ * 200 turns of one session in four processes, made of the parts that a run is made of. Each departure of a
+ * request from the one before has exactly one declared cause, and each cause makes one.
+ */
+import { assemble, type Assembly, loadTrustedConfig } from "../../../src/assembly/mod.ts";
+import type { ConfigInput } from "../../../src/config/mod.ts";
+import type { Event, EventOf, EventType } from "../../../src/core/mod.ts";
+import type { PermissionMode } from "../../../src/permission/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { contextFixture, isSummaryRequest, lastMessage } from "../../support/context_fixture.ts";
-import type { RecordedRequest, Turn } from "../../support/model_server.ts";
+import { isSummaryRequest, serverTokens } from "../../support/context_fixture.ts";
+import { scriptedServer } from "../../support/mcp/scripted_mcp_server.ts";
+import { prefixProblem, rawList, rawMessages } from "../../support/model_checks.ts";
+import {
+  type ModelServer,
+  type RecordedRequest,
+  startModelServer,
+  type Turn,
+} from "../../support/model_server.ts";
+import { keysBackwards, ownClock, ownDirectoryOrder } from "../../support/own_time_and_order.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 
-const read = tool(
-  "read_file",
-  true,
-  () => Promise.resolve({ content: "text of the file\n".repeat(25), summary: "" }),
-);
+const TURNS = 200;
+/** Turns before which the session goes on in another process; with the second one another model answers. */
+const RESTARTS = [45, 100, 153];
+/** Turns in which a server changes its tools. */
+const CHANGES = [62, 143];
+/** Turns of many steps in which the list is not looked at. */
+const LONG = [35, 130];
+const HOURS = 5 * 3_600_000;
 
-function worker(request: RecordedRequest): Turn {
-  if (isSummaryRequest(request)) return { text: "Goal: go on" };
-  const last = lastMessage(request);
-  if (last.role === "tool" || last.content.startsWith("<")) return { text: "Read." };
-  return { calls: [{ name: "read_file", args: { path: `pkg${request.json.messages.length % 7}/x.ts` } }] };
+type Call = NonNullable<Turn["calls"]>[number];
+
+/** What the model does in a turn, one call a step. */
+function callsOf(turn: number): Call[] {
+  const ls: Call = { name: "ls", args: { path: "." } };
+  if (CHANGES.includes(turn)) return [{ name: "mcp__alpha__change", args: {} }];
+  const items = ["Parse", "Ändern 解析器 🧪", `Test ${turn}`];
+  const write = {
+    name: "todo_write",
+    args: { todos: items.map((content) => ({ content, status: "pending" })) },
+  };
+  if (LONG.includes(turn)) return [write, ...Array.from({ length: 14 }, () => ls)];
+  return [
+    [write, ls],
+    [{ name: "read_file", args: { path: `pkg${turn % 7}/x.ts` } }],
+    [{ name: "mcp__alpha__echo", args: { text: `turn ${turn}` } }, {
+      name: "mcp__beta__echo",
+      args: { text: "again" },
+    }],
+    [ls, ls],
+    [],
+  ][turn % 5] ?? [];
 }
 
-Deno.test("over 200 turns of changing surroundings each request extends the last but for declared resets", async () => {
-  await using dir = await makeTempDir();
-  await Deno.mkdir(`${dir.path}/.git`);
-  let instructions: LateInstructions | undefined;
-  let step = 0;
-  await using fixture = await contextFixture({
-    window: 16_000,
-    reply: worker,
-    tools: [read],
-    async beforeStep(recorder) {
-      instructions ??= new LateInstructions({
-        cwd: dir.path,
-        home: `${dir.path}/home`,
-        maxBytes: 10_000,
-        messages: () => recorder.messages,
-        describe: new ToolRegistry(BUILTINS).describe,
-      });
-      for (const content of instructions.take()) {
-        await recorder.record({ type: "message.user", content, origin: "context" });
-      }
-      step++;
-      if (step % 9 === 0) await recorder.record({ type: "mode.change", posture: step % 2 ? "ask" : "auto" });
-      if (step % 11 === 0) {
-        await recorder.record({
-          type: "todo.update",
-          items: [{ content: `Step ${step}`, status: "pending" }],
-        });
-      }
-    },
-  });
-  const { agent } = fixture;
-  for (let turn = 0; turn < 200; turn++) {
-    if (turn % 25 === 0) {
-      await Deno.writeTextFile(`${dir.path}/.git/HEAD`, `ref: refs/heads/branch-${turn}`);
-      const now = new Date(Date.UTC(2026, 0, 1 + turn));
-      const content = environmentText({ cwd: dir.path, now, platform: "linux" });
-      await agent.recorder.record({ type: "message.user", content, origin: "context" });
-      await Deno.mkdir(`${dir.path}/pkg${turn % 7}`, { recursive: true });
-      await Deno.writeTextFile(`${dir.path}/pkg${turn % 7}/AGENTS.md`, `Rules of turn ${turn}`);
-    }
-    assertEquals((await agent.run(`Turn ${turn}`)).reason, "done");
+/** The mode that a person switches to in a turn. */
+function modeOf(turn: number): PermissionMode | undefined {
+  if (turn % 9 === 4) return turn % 5 === 0 ? "plan" : "read-only";
+  return turn % 9 === 7 ? "workspace-write" : undefined;
+}
+
+/** Everything that is recorded, with the number of requests that had been sent by then. */
+interface Seen {
+  readonly event: Event;
+  readonly requests: number;
+}
+
+class Scene {
+  readonly seen: Seen[] = [];
+  readonly server: ModelServer;
+  turn = 0;
+  #step = 0;
+  assembly: Assembly | undefined;
+  #listed = Promise.withResolvers<void>();
+  #ready = Promise.withResolvers<void>();
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+    // All is looked at afterwards, the departures that are declared among it.
+    this.server = startModelServer([], {
+      fallback: (request) => this.#reply(request),
+      check: { prefix: false },
+    });
   }
-  // The server has compared every message array with the one before it; what is left is the count of
-  // departures.
-  assert(fixture.compactions().length >= 2);
-  const { requests } = fixture.server;
-  const heads = new Set(
-    requests.map((request) => JSON.stringify([request.json.tools, request.json.messages[0]])),
-  );
-  assertEquals(heads.size, 1);
-  const told = agent.recorder.messages.filter((message) =>
-    message.content.startsWith("<instructions folder=")
-  );
-  assert(told.length >= 3);
-  assertEquals(new Set(told.map((message) => message.content)).size, told.length);
+
+  get cwd(): string {
+    return `${this.#root}/work`;
+  }
+
+  /** Opens the session as the next process would, with everything in another order. */
+  async open(number: number, isNew = number === 0): Promise<void> {
+    const home = `${this.#root}/home`;
+    const plugins = ["alpha", "beta"].map((name) => ({ name, ...scriptedServer({ shuffled: true }) }));
+    const config: ConfigInput = {
+      default_model: number >= 2 ? "mock/mock-2" : "mock/mock-1",
+      providers: [{
+        name: "mock",
+        kind: "openai",
+        base_url: this.server.url,
+        models: ["mock-1", "mock-2"],
+        context_window: 24_000,
+      }],
+      permissions: { allow: ["Mcp"] },
+      sandbox: { bash: "off" },
+      plugins: number % 2 ? plugins.reverse() : plugins,
+    };
+    const flags = number % 2 ? keysBackwards(config) : config;
+    const paths = { cwd: this.cwd, home, env: (name: string) => Deno.env.get(name) };
+    const loaded = await loadTrustedConfig({ ...paths, flags, noFiles: true }, {});
+    const assembly = await assemble({
+      paths,
+      loaded,
+      onAsk: "deny",
+      continue: !isNew,
+    });
+    this.#ready = Promise.withResolvers();
+    let starting = plugins.length;
+    assembly.controller.subscribe((event) => {
+      this.seen.push({ event, requests: this.server.requests.length });
+      if (event.type !== "mcp.server") return;
+      if (event.state === "ready" && event.durationMs !== undefined && --starting === 0) {
+        this.#ready.resolve();
+      }
+      if (CHANGES.includes(this.turn) && event.server === "alpha" && event.tools === 12) {
+        this.#listed.resolve();
+      }
+    });
+    this.assembly = assembly;
+  }
+
+  /** All servers of this process have said what they offer. */
+  serversReady(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  async run(turn: number): Promise<void> {
+    [this.turn, this.#step] = [turn, 0];
+    this.#listed = Promise.withResolvers();
+    const mode = modeOf(turn);
+    if (mode && turn % 2 === 0) await this.assembly?.modes.setPermission(mode);
+    const outcome = await this.assembly?.run(`Turn ${turn}`);
+    assertEquals([turn, outcome?.reason, outcome?.answer], [turn, "done", `Answer ${turn}`]);
+    if (CHANGES.includes(turn)) await this.#listed.promise;
+  }
+
+  async #reply(request: RecordedRequest): Promise<Turn> {
+    const usage = { input: serverTokens(request), output: 20 };
+    if (isSummaryRequest(request)) return { text: "Goal: go on", usage };
+    const mode = modeOf(this.turn);
+    // A person who switches while the model is at work.
+    if (mode && this.turn % 2 === 1 && this.#step === 0) await this.assembly?.modes.setPermission(mode);
+    const call = callsOf(this.turn)[this.#step++];
+    return call ? { calls: [call], usage } : { text: `Answer ${this.turn}`, usage };
+  }
+
+  all<T extends EventType>(type: T): EventOf<T>[] {
+    return this.seen.map(({ event }) => event).filter((event): event is EventOf<T> => event.type === type);
+  }
+
+  /** Texts that the harness put at the end, by their tag. */
+  late(tag: string): string[] {
+    return this.all("message.user").flatMap(({ content }) => content.startsWith(`<${tag}`) ? [content] : []);
+  }
+
+  /** System prompt and tools of a request. */
+  head(at: number): string {
+    const body = this.server.requests.at(at)?.body ?? "";
+    return rawList(body, "tools") + JSON.stringify(JSON.parse(body).messages[0]);
+  }
+
+  /** Numbers of the requests that do not extend the one before, and of those for which that was declared. */
+  departures(): { readonly actual: number[]; readonly declared: number[] } {
+    const bodies = this.server.requests.map(({ body }) => body);
+    const isOther = (body: string, before: string) =>
+      rawList(body, "tools") !== rawList(before, "tools") || modelOf(body) !== modelOf(before) ||
+      prefixProblem(rawMessages(before), rawMessages(body)) !== undefined;
+    const actual = bodies.flatMap((body, at) => at > 0 && isOther(body, bodies[at - 1] ?? "") ? [at] : []);
+    const declared = this.seen.flatMap(({ event: { type }, requests }) =>
+      type === "compaction" || (type === "context.prefix" && requests > 0) ? [requests] : []
+    );
+    return { actual, declared: [...new Set(declared)] };
+  }
+}
+
+function modelOf(body: string): string {
+  return JSON.parse(body).model;
+}
+
+/** Changes what stands around the agent before a turn; returns what it is to be told of that. */
+async function changeSurroundings(cwd: string, turn: number): Promise<string> {
+  const branch = `branch-${turn - turn % 25}`;
+  await Deno.mkdir(`${cwd}/.git`, { recursive: true });
+  await Deno.writeTextFile(`${cwd}/.git/HEAD`, `ref: refs/heads/${branch}`);
+  if (turn % 25 === 0) {
+    const folder = `${cwd}/pkg${(turn / 25 * 2) % 7}`;
+    await Deno.mkdir(folder, { recursive: true });
+    await Deno.writeTextFile(`${folder}/AGENTS.md`, `Rules of turn ${turn}`);
+    await Deno.writeTextFile(`${folder}/x.ts`, "text of the file\n".repeat(25));
+  }
+  const now = new Date();
+  const pad = (part: number) => String(part).padStart(2, "0");
+  return `${now.getFullYear()}-${pad(now.getMonth() + 1)}-${pad(now.getDate())} ${branch}`;
+}
+
+async function addSkills(home: string): Promise<void> {
+  for (const name of ["zeta", "alpha", "middle"]) {
+    await Deno.mkdir(`${home}/skills/${name}`, { recursive: true });
+    const text = `---\nname: ${name}\ndescription: Does ${name}\n---\n\nDo it.\n`;
+    await Deno.writeTextFile(`${home}/skills/${name}/SKILL.md`, text);
+  }
+}
+
+Deno.test("over 200 turns each request extends the last one but for declared resets, each with its cause", async () => {
+  await using temp = await makeTempDir();
+  using clock = ownClock();
+  using order = ownDirectoryOrder();
+  const scene = new Scene(await Deno.realPath(temp.path));
+  await Deno.mkdir(scene.cwd);
+  await addSkills(`${temp.path}/home`);
+  const surroundings: string[] = [];
+  try {
+    for (let turn = 0; turn < TURNS; turn++) {
+      clock.forward(HOURS);
+      surroundings.push(await changeSurroundings(scene.cwd, turn));
+      const process = [0, ...RESTARTS].indexOf(turn);
+      if (process >= 0) {
+        await scene.assembly?.[Symbol.asyncDispose]();
+        order.backwards = process % 2 === 1;
+        await scene.open(process);
+      }
+      await scene.run(turn);
+      if (process >= 0) await scene.serversReady();
+    }
+    assertResets(scene);
+    assertLateMessages(scene, surroundings);
+    await assertSameHead(scene, order);
+  } finally {
+    await scene.assembly?.[Symbol.asyncDispose]();
+    await scene.server.close();
+  }
 });
+
+/** Requests departed from the one before where that was declared and nowhere else, as often as was caused. */
+function assertResets(scene: Scene): void {
+  const { actual, declared } = scene.departures();
+  assertEquals(actual, declared);
+  assertEquals(scene.all("context.prefix").map(({ reason, detail }) => [reason, detail]), [
+    ["start", undefined],
+    ["tools", "+mcp__alpha__late"],
+    ["model", "mock-1 → mock-2"],
+    // The next process starts a server that has the tools it began with.
+    ["tools", "−mcp__alpha__late"],
+    ["tools", "+mcp__alpha__late"],
+    ["tools", "−mcp__alpha__late"],
+  ]);
+  const summaries = scene.server.requests.filter(isSummaryRequest).length;
+  assert(summaries >= 3, `${summaries} summaries`);
+  assertEquals(
+    scene.all("compaction").map(({ reason, action = "fold" }) => `${reason} ${action}`),
+    Array.from({ length: summaries }, () => "pressure fold"),
+  );
+  assertEquals(actual.length, summaries + 5);
+}
+
+/** A new session begins with the same head, however much later and in whatever order things are found. */
+async function assertSameHead(scene: Scene, order: { backwards: boolean }): Promise<void> {
+  for (const number of [1, 2]) {
+    await scene.assembly?.[Symbol.asyncDispose]();
+    order.backwards = number === 1;
+    await scene.open(number, true);
+    const requests = scene.server.requests.length;
+    await scene.assembly?.run("Turn again");
+    assertEquals(scene.head(requests), scene.head(0));
+  }
+}
+
+/** Everything that changed was told at the end, each change once. */
+function assertLateMessages(scene: Scene, surroundings: readonly string[]): void {
+  const switches = Array.from({ length: TURNS }, (_, turn) => modeOf(turn)).filter((mode) =>
+    mode !== undefined
+  );
+  assertEquals(scene.all("mode.change").map(({ mode }) => mode), switches);
+  assertEquals(scene.late("mode>").length, switches.length);
+  const changed = surroundings.filter((now, at) => now !== surroundings[at - 1]);
+  assertEquals(
+    scene.late("environment>").map((text) => /date: (\S+)\ngit branch: (\S+)/.exec(text)?.slice(1).join(" ")),
+    changed,
+  );
+  assertEquals(scene.late("instructions>"), [], "the standing instructions are the same in all processes");
+  const folders = scene.late("instructions folder=");
+  assertEquals(new Set(folders).size, folders.length);
+  assert(folders.length >= 3, `${folders.length} directories`);
+  // Each list of every fifth turn: with the turn after it or later in a long one, and again only when a
+  // compaction took that message.
+  assertEquals(new Set(scene.late("todos>")).size, TURNS / 5);
+  const standing = new Set<string>();
+  for (const { event } of scene.seen) {
+    if (event.type === "compaction") standing.clear();
+    if (event.type !== "message.user" || event.origin !== "reminder") continue;
+    assert(!standing.has(event.content), `told twice: ${event.content}`);
+    standing.add(event.content);
+  }
+}
