@@ -14,6 +14,8 @@ export interface AtomicWriteOptions {
    * path is taken as it stands: it was resolved before, and a symlink found there now was not there then.
    */
   readonly verify?: ((file: Deno.FsFile, path: string) => Promise<void>) | undefined;
+  /** Name of the new file beside the old one, to know it by after a crash; absent: one of its own. */
+  readonly temporaryName?: string;
 }
 
 /**
@@ -74,9 +76,8 @@ export async function stageFile(
   const target = verify ? path : await resolveLink(path);
   const existing = await statOrUndefined(target);
   const mode = options.setMode ?? (existing?.mode ?? undefined);
-  const temporary = `${target.slice(0, target.search(/[^/\\]*$/))}.reasonix-${
-    crypto.randomUUID().slice(0, 13)
-  }.tmp`;
+  const name = options.temporaryName ?? `.reasonix-${crypto.randomUUID().slice(0, 13)}.tmp`;
+  const temporary = `${target.slice(0, target.search(/[^/\\]*$/))}${name}`;
   try {
     await writeNew(temporary, bytes, { ...options, ...(existing ? { mode: 0o600 } : {}) });
     if (existing && !await keepOwner(temporary, existing)) throw new Deno.errors.PermissionDenied("owner");

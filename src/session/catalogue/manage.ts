@@ -39,7 +39,10 @@ export function copySession(path: string, options: CopyOptions): SessionPaths {
     cwd: state.cwd ?? "",
     parent: { session: state.session ?? source.id, seq: upTo },
   });
-  const file = Deno.openSync(target.path, { write: true, createNew: true, mode: 0o600 });
+  copyCheckpoints(source, target, upTo);
+  // A session is there as soon as its file has its name: a copy that is killed must not look like one.
+  const unfinished = `${target.path}.part`;
+  const file = Deno.openSync(unfinished, { write: true, createNew: true, mode: 0o600 });
   try {
     const encoder = new TextEncoder();
     let pending = [head];
@@ -60,7 +63,7 @@ export function copySession(path: string, options: CopyOptions): SessionPaths {
   } finally {
     file.close();
   }
-  copyCheckpoints(source, target, upTo);
+  Deno.renameSync(unfinished, target.path);
   return target;
 }
 

@@ -47,6 +47,8 @@ export interface DetectorOptions {
   readonly blobs: string;
   readonly skip?: (path: string) => boolean;
   readonly limits?: Partial<DetectorLimits>;
+  /** Name of the file that this session brings back in another one's place; nobody else has such a name. */
+  readonly stagingName: string;
 }
 
 export interface Changes {
@@ -67,6 +69,7 @@ interface CaptureOptions {
 /** Sees what changed in the workspace, keeping contents as it goes. */
 export class ChangeDetector {
   readonly root: string;
+  readonly stagingName: string;
   readonly #skip: ((path: string) => boolean) | undefined;
   readonly #limits: DetectorLimits;
   readonly #blobs: BlobStore;
@@ -78,6 +81,7 @@ export class ChangeDetector {
 
   constructor(options: DetectorOptions) {
     this.root = options.root;
+    this.stagingName = options.stagingName;
     this.#skip = options.skip;
     this.#limits = { ...DEFAULT_LIMITS, ...options.limits };
     this.#blobs = new BlobStore(options.blobs);
@@ -110,6 +114,7 @@ export class ChangeDetector {
   async detect(known: ReadonlyMap<string, FileEntry | null>, since: number | undefined): Promise<Changes> {
     const time = Date.now();
     const { files, ignored, partial, skipped } = await this.#scan(this.#limits.files);
+    this.#removeStaged(files);
     if (partial) files.clear();
     for (const path of ignored) this.#ignored.add(path);
     for (const path of known.keys()) if (!files.has(path)) this.#lookAt(path, files);
@@ -131,6 +136,19 @@ export class ChangeDetector {
     for (const [path, before] of known) if (before && !files.has(path)) changed[path] = null;
     this.#git = "unread";
     return { time, changed, found, skipped: partial ? ["."] : skipped };
+  }
+
+  /** A rewind that was killed may have left the file that it was about to put in place. */
+  #removeStaged(files: Map<string, Deno.FileInfo>): void {
+    for (const path of files.keys()) {
+      if (!path.endsWith(this.stagingName)) continue;
+      files.delete(path);
+      try {
+        Deno.removeSync(this.absolute(path));
+      } catch {
+        // It stays, and is no file of the user's.
+      }
+    }
   }
 
   #scan(maxFiles: number): Promise<Scan> {

@@ -74,6 +74,7 @@ export class Checkpoints {
     const workspace = new ChangeDetector({
       root: Deno.realPathSync(options.root),
       blobs: `${folder}/blobs`,
+      stagingName: `.reasonix-${options.dir.split(/[\\/]/).at(-1)}.tmp`,
       ...(options.skip ? { skip: options.skip } : {}),
       ...(options.limits ? { limits: options.limits } : {}),
     });

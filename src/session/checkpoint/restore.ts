@@ -101,7 +101,10 @@ async function writeBack(workspace: ChangeDetector, path: string, target: FileEn
     if (present && !present.isDirectory) Deno.removeSync(absolute);
   } else if (present?.isDirectory) removeEmptyTree(absolute);
   if (target.l) Deno.symlinkSync(new TextDecoder().decode(content), absolute);
-  else await writeFileAtomic(absolute, content, { setMode: target.x });
+  else {
+    const { stagingName: temporaryName } = workspace;
+    await writeFileAtomic(absolute, content, { setMode: target.x, temporaryName });
+  }
 }
 
 /** A link put in the place of a directory must not lead a rewind out of the workspace. */

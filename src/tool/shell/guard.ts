@@ -3,29 +3,34 @@ import type { ProcessGuard } from "../services/services.ts";
 /** Environment variable that all commands of a session carry. */
 const MARK = "REASONIX_GUARD";
 
+/** Ends what carries the mark `$1`, after each of the pauses, where /proc shows environments. */
+const SWEEP = `for pause in $pauses; do
+  sleep "$pause"
+  for file in $(grep -lsF -- "$1" /proc/[0-9]*/environ); do
+    pid=\${file#/proc/}
+    kill -KILL "\${pid%/environ}"
+  done
+done`;
+
 /**
  * Reads `+group` and `-group` lines until its input ends, which happens when the program ends, however that
- * comes about. Then it ends the groups that are left and, where /proc shows environments, every process that
- * carries the mark of this session.
+ * comes about. Then it ends the groups that are left and what carries the mark of this session. A program
+ * that was killed, and so has not said `=`, may have been about to start a command, whose mark shows a
+ * moment later.
  */
 const SCRIPT = `trap '' HUP INT TERM QUIT
 groups=' '
+pauses='0 0 0.05 0.2'
 while read -r line; do
   group=\${line#?}
   case $line in
     +*) groups="$groups$group " ;;
     -*) case $groups in *" $group "*) groups="\${groups%% $group *} \${groups#* $group }" ;; esac ;;
+    =) pauses='0 0' ;;
   esac
 done
 for group in $groups; do kill -KILL "-$group"; done
-for round in 1 2 3; do
-  found=
-  for file in $(grep -lsF -- "$1" /proc/[0-9]*/environ); do
-    pid=\${file#/proc/}
-    kill -KILL "\${pid%/environ}" && found=1
-  done
-  [ -n "$found" ] || break
-done`;
+${SWEEP}`;
 
 /**
  * One small shell a session, started with its first command and outside of every group, so that not even a
@@ -60,6 +65,7 @@ export class GuardProcess implements ProcessGuard {
    */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#off = true;
+    await this.#writer?.write(new TextEncoder().encode("=\n")).catch(() => {});
     await this.#writer?.close().catch(() => {});
   }
 

@@ -15,6 +15,8 @@ const WINDOWS = Deno.build.os === "windows";
  * Starts a process in a session and process group of its own: no terminal, and one signal reaches all of it.
  */
 export function spawnSession(plan: SpawnPlan, options: SessionOptions): Deno.ChildProcess {
+  // First: a program that is killed while it starts its first command would leave that one behind.
+  options.guard?.start();
   const session = sessionStarter();
   return new Deno.Command(session ?? plan.command, {
     args: session === undefined ? [...plan.args] : [plan.command, ...plan.args],

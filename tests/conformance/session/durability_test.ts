@@ -3,6 +3,8 @@ import type { Event, Message } from "../../../src/core/mod.ts";
 import { loadEvents, SessionLog } from "../../../src/session/mod.ts";
 import { reduce } from "../../support/reduce.ts";
 
+const KILLS = 12;
+
 const file = (name: string) => new URL(name, import.meta.url).pathname;
 const deno = (name: string, args: string[]) =>
   new Deno.Command(Deno.execPath(), {
@@ -69,26 +71,23 @@ function checkAfterKill(path: string, shown: number): void {
   again.close();
 }
 
-Deno.test("a killed process loses no event it has shown, at 500 points of scripted turns", async () => {
+/**
+ * The program itself is killed in tests/e2e/kill, where it mostly waits; here nearly every kill falls into a
+ * write, with several sessions open.
+ */
+Deno.test(`a process killed ${KILLS} times while it only appends loses no event it has shown`, async () => {
   const home = await Deno.makeTempDir({ prefix: "reasonix-kill-" });
   try {
-    const lanes = [0, 1].map(async (lane) => {
-      let targets = Array<string>(12).fill(`new:${home}`);
-      let points = 0;
-      for (let round = 0; round < 23; round++) {
-        const seed = 1 + lane * 1000 + round;
-        const last = await runAndKill(seed, targets, 20 + (seed * 7919) % 400);
-        for (const [path, seq] of last) checkAfterKill(path, seq);
-        points += last.size;
-        const known = [...last.keys()];
-        targets = targets.map((target, i) =>
-          known[i] && (round % 4 !== 3) ? known[i] : target.startsWith("new:") ? target : `new:${home}`
-        );
-      }
-      return points;
-    });
-    const points = (await Promise.all(lanes)).reduce((a, b) => a + b);
-    assert(points >= 500);
+    let targets = Array<string>(4).fill(`new:${home}`);
+    for (let round = 0; round < KILLS; round++) {
+      const seed = 1 + round;
+      const last = await runAndKill(seed, targets, 20 + (seed * 7919) % 400);
+      for (const [path, seq] of last) checkAfterKill(path, seq);
+      const known = [...last.keys()];
+      targets = targets.map((target, i) =>
+        known[i] && (round % 4 !== 3) ? known[i] : target.startsWith("new:") ? target : `new:${home}`
+      );
+    }
   } finally {
     await Deno.remove(home, { recursive: true });
   }

@@ -1,7 +1,7 @@
-import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "../../support/assert.ts";
 import type { DetectorLimits } from "../../../src/session/checkpoint/change_detector.ts";
 import { Checkpoints } from "../../../src/session/checkpoint/checkpoints.ts";
-import { loadManage, SessionLog } from "../../../src/session/mod.ts";
+import { loadManage, sessionIds, SessionLog } from "../../../src/session/mod.ts";
 import { begin, end, withHome } from "./support.ts";
 
 interface Bench {
@@ -290,6 +290,19 @@ Deno.test("Checkpoints attribute changes of a turn that a crash cut short to the
     assertEquals(b.read("a.txt"), "1");
   }));
 
+Deno.test("Checkpoints remove what a killed rewind had made beside a file, and nothing of a similar name", () =>
+  withBench(async (b) => {
+    b.write("sub/a.txt", "one");
+    const first = await b.turn(() => b.write("sub/a.txt", "two"));
+    b.write("sub/.reasonix-session.tmp", "half");
+    b.write("sub/.reasonix-other.tmp", "the person's");
+    b.reopen();
+    const { restored, failed } = await b.points.restore(first);
+    assertEquals([restored.map(({ path }) => path), failed], [["sub/a.txt"], []]);
+    assertEquals([b.read("sub/a.txt"), b.read("sub/.reasonix-session.tmp")], ["one", undefined]);
+    assertEquals(b.read("sub/.reasonix-other.tmp"), "the person's");
+  }));
+
 Deno.test("Checkpoints.ready takes one checkpoint a turn, and a turn without it leaves no trace", () =>
   withBench(async (b) => {
     b.points.begin(1);
@@ -350,6 +363,26 @@ Deno.test("Checkpoints take clean files from the user's repository and change no
     await b.points.restore(id);
     assertEquals([b.read("clean.txt"), b.read("dirty.txt")], ["committed text\n", "dirty text\n"]);
     assertEquals([snapshot(), Deno.readFileSync(`${b.root}/.git/index`)], [before, index]);
+  }));
+
+Deno.test("a copy that does not come to its end is no session", () =>
+  withHome(async (home) => {
+    using log = SessionLog.create({ home, cwd: "/w", version: "1" });
+    log.append({ type: "message.user", origin: "user", content: "hello" });
+    const project = log.paths.path.replace(/\/sessions\/[^/]*$/, "");
+    const { copySession } = await loadManage();
+    const rename = Deno.renameSync;
+    Deno.renameSync = () => {
+      throw new Error("killed here");
+    };
+    try {
+      assertThrows(() => copySession(log.paths.path, { version: "1" }), Error, "killed here");
+    } finally {
+      Deno.renameSync = rename;
+    }
+    assertEquals(sessionIds(project).length, 1);
+    copySession(log.paths.path, { version: "1" });
+    assertEquals(sessionIds(project).length, 2);
   }));
 
 Deno.test("a fork keeps the way back to the files at the event it begins with", () =>

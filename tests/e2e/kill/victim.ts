@@ -1,0 +1,85 @@
+import { childrenOf, gone, isAlive, type Living, processesWith } from "../../support/processes.ts";
+import type { World } from "../../support/program.ts";
+import type { Event } from "../../../src/core/mod.ts";
+
+/** The program, run until it is killed or ends by itself. */
+export class Victim {
+  readonly args: readonly string[];
+  /** Whole lines of standard output, as they were read. */
+  readonly lines: string[] = [];
+  /** Requests of the conversation that reached the server, and how many of them got a first byte back. */
+  asked = 0;
+  begun = 0;
+  summaries = 0;
+  stderr = "";
+  /** The signal that ended it; undefined where it ended by itself. */
+  signal: string | undefined;
+  code = -1;
+  readonly ended: Promise<void>;
+  readonly #child: Deno.ChildProcess;
+  #children: readonly Living[] = [];
+
+  private constructor(child: Deno.ChildProcess, args: readonly string[], onLine: (line: string) => void) {
+    this.#child = child;
+    this.args = args;
+    this.ended = this.#run(onLine);
+  }
+
+  static async start(world: World, args: readonly string[], onLine: (line: string) => void): Promise<Victim> {
+    return new Victim(await world.spawn(args), args, onLine);
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  kill(): void {
+    if (this.code >= 0) return;
+    this.#children = childrenOf(this.pid);
+    try {
+      this.#child.kill("SIGKILL");
+    } catch { /* it has ended by itself */ }
+  }
+
+  /** Events that it has shown; those that are only live have the number 0 and are left out. */
+  shown(): Event[] {
+    const values = this.lines.filter((line) => line.startsWith('{"v":1,')).map((line) => JSON.parse(line));
+    return values.filter(({ seq }) => seq > 0);
+  }
+
+  /** What it had started itself and is still there. */
+  orphans(): Living[] {
+    return this.#children.filter(isAlive);
+  }
+
+  async #run(onLine: (line: string) => void): Promise<void> {
+    const [status] = await Promise.all([this.#child.status, this.#read(onLine), this.#errors()]);
+    this.signal = status.signal ?? undefined;
+    this.code = status.code;
+  }
+
+  async #read(onLine: (line: string) => void): Promise<void> {
+    const decoder = new TextDecoder();
+    let rest = "";
+    for await (const part of this.#child.stdout) {
+      const lines = (rest + decoder.decode(part, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        this.lines.push(line);
+        onLine(line);
+      }
+    }
+  }
+
+  async #errors(): Promise<void> {
+    this.stderr = await new Response(this.#child.stderr).text();
+  }
+}
+
+/** Waits until nothing is left of the program and of what it started; returns what stays nevertheless. */
+export function settled(victims: readonly Victim[], mark: string): Promise<Living[]> {
+  return gone(async () => [
+    ...victims.flatMap((victim) => victim.orphans()),
+    ...await processesWith(mark),
+  ]);
+}
