@@ -1,9 +1,9 @@
 /**
  * Measures Reasonix beside the floor scripts: `deno task bench [--quick] [--peers] [--program BUNDLE]
- * [--json FILE] [--markdown] [--from FILE]… [group or scenario …]`. Programs run in turns against a scripted
+ * [--json FILE] [--markdown] [--page] [--from FILE]… [group or scenario …]`. Programs run in turns against a scripted
  * model server; the tables go to standard output, every sample to dist/bench.json or the file named. With
- * `--markdown` the tables are written as docs/performance.md has them; with `--from` nothing is measured: the
- * rows are those that earlier runs have written, the last of each figure. With `--peers` other agents that
+ * `--markdown` the tables are written as docs/performance.md has them, and `--page` puts them there; with
+ * `--from` nothing is measured: the rows are those that earlier runs have written, the last of each figure. With `--peers` other agents that
  * are installed are measured, too. A program can also be a command line that takes the same arguments.
  */
 import { type Group, GROUPS } from "../tests/bench/groups.ts";
@@ -12,13 +12,14 @@ import type { Row } from "../tests/bench/report.ts";
 import { type Bench, Runner, startServer } from "../tests/bench/runner.ts";
 import { scenarioRows } from "../tests/bench/scenario.ts";
 import { makeStage } from "../tests/bench/stage.ts";
-import { markdownTables, textTables } from "../tests/bench/tables.ts";
+import { markdownTables, textTables, withTables } from "../tests/bench/tables.ts";
 import { say } from "./process.ts";
 
 interface Options {
   readonly quick: boolean;
   readonly peers: boolean;
   readonly markdown: boolean;
+  readonly page: boolean;
   readonly program: string | undefined;
   readonly json: string;
   readonly from: readonly string[];
@@ -33,7 +34,10 @@ interface Measured {
   readonly rows: readonly Row[];
 }
 
-const FLAGS = ["--quick", "--peers", "--markdown"];
+/** The page that has all tables. */
+const PAGE = new URL("../docs/performance.md", import.meta.url);
+
+const FLAGS = ["--quick", "--peers", "--markdown", "--page"];
 const VALUES = ["--program", "--json", "--from"];
 
 /** Reads the command line; no name means everything. */
@@ -56,6 +60,7 @@ export function parseOptions(args: readonly string[]): Options {
     quick: args.includes("--quick"),
     peers: args.includes("--peers"),
     markdown: args.includes("--markdown"),
+    page: args.includes("--page"),
     program: values.get("--program")?.[0],
     json: values.get("--json")?.[0] ?? "dist/bench.json",
     from: values.get("--from") ?? [],
@@ -127,9 +132,21 @@ function machine(): Record<string, unknown> {
   return { os, arch, cpus: navigator.hardwareConcurrency, load: Deno.loadavg()[0] };
 }
 
+/** Throws when a group is missing: the page would lose it. */
+async function writePage(groups: readonly Measured[]): Promise<void> {
+  const missing = GROUPS.filter(({ name }) =>
+    !groups.some((group) => group.name === name && group.rows.length > 0)
+  );
+  if (missing.length > 0) {
+    throw new Error(`Cannot write the page without the groups ${missing.map(({ name }) => name).join(", ")}`);
+  }
+  await Deno.writeTextFile(PAGE, withTables(await Deno.readTextFile(PAGE), groups));
+}
+
 async function main(options: Options): Promise<void> {
-  const { from, json, quick, markdown } = options;
+  const { from, json, quick, markdown, page } = options;
   const groups = from.length > 0 ? merge(await Promise.all(from.map(readRun))) : await measure(options);
+  if (page) await writePage(groups);
   say(markdown ? markdownTables(groups) : textTables(groups));
   if (from.length === 0) await writeRun(json, quick, groups);
 }

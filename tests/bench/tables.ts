@@ -7,7 +7,7 @@ export interface Table {
   readonly rows: readonly Row[];
 }
 
-const HEAD = ["figure", "Reasonix", "floor", "ratio", "target", "runs", ""];
+const HEAD = ["figure", "Reasonix", "floor", "ratio", "target", "runs", "result"];
 
 /** Three digits, or whole numbers. */
 function number(value: number): string {
@@ -75,6 +75,11 @@ export function textTables(tables: readonly Table[]): string {
       ...aligned([HEAD, ...rows.map(cells)], () => false).map((line) => `  ${line.join("  ").trimEnd()}`),
     ].join("\n")
   ).join("\n\n");
+}
+
+/** A page with these tables instead of those that stand between its heading "Figures" and the next one. */
+export function withTables(page: string, tables: readonly Table[]): string {
+  return page.replace(/(?<=^## Figures\n\n).*?(?=^## )/ms, () => `${markdownTables(tables)}\n`);
 }
 
 /** All tables as Markdown, as `deno fmt` leaves it. */

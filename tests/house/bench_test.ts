@@ -106,6 +106,16 @@ Deno.test("tables show median, spread, ratio, runs and what became of both targe
   assert(success, new TextDecoder().decode(stderr) + markdown);
 });
 
+Deno.test("docs/performance.md has the groups of the benchmark and a row for each figure of its scenarios", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/performance.md", import.meta.url));
+  const titles = [...page.matchAll(/^### (.*)$/gm)].map((found) => found[1]);
+  const known = GROUPS.map(({ title }) => title);
+  assertEquals(titles.filter((title) => !known.includes(title ?? "")), []);
+  const rows = [...page.matchAll(/^\| (.*?), (?:ms|MB|KB|%) .*\|$/gm)].map((found) => found[1]);
+  const figures = GROUPS.flatMap(({ scenarios = [] }) => scenarios.flatMap((one) => one.figures));
+  assertEquals(figures.map(({ name }) => name).filter((name) => !rows.includes(name)), []);
+});
+
 Deno.test("rows of several runs are put together, the last of each figure", () => {
   const one = (figure: string, value: number) => row({ figure, unit: "ms", reasonix: [value] });
   const merged = merge([

@@ -1,58 +1,55 @@
-/** Searches over 15,000 files, beside ripgrep itself on the same files. */
+/** Searches over 15,000 files, beside the floor and beside ripgrep itself on the same files. */
 import { run } from "../../../scripts/process.ts";
-import { everySecond, type Figure, median } from "../figures.ts";
+import { everySecond } from "../figures.ts";
 import { GLOB_PATTERN, GREP_PATTERN } from "../model/scripts.ts";
+import type { Program } from "../programs.ts";
 import { type Row, row } from "../report.ts";
 import type { Bench } from "../runner.ts";
 import { type Scenario, scenarioRows } from "../scenario.ts";
 
 const RIPGREP_RUNS = 9;
+const GREP = "grep over 15,000 files: a step";
+const GLOB = "glob over 15,000 files: a step";
 
-/** What each search may take at most, and as a multiple of ripgrep's time. */
-const SEARCHES: readonly (Figure & { readonly most: number; readonly times?: number; args: string[] })[] = [
-  {
-    name: "grep over 15,000 files: a step",
-    unit: "ms",
-    most: 135,
-    args: ["-n", GREP_PATTERN, "."],
-    of: everySecond(0),
-  },
-  {
-    name: "glob over 15,000 files: a step",
-    unit: "ms",
-    most: 60,
-    times: 1.3,
-    args: ["--files", "-g", GLOB_PATTERN],
-    of: everySecond(1),
-  },
-];
-
-const SCENARIO: Scenario = {
+const SEARCH: Scenario = {
   name: "search",
   runs: 3,
   model: { script: "search" },
   folder: "tree",
-  figures: SEARCHES.map(({ name, unit, of }) => ({ name, unit, of })),
+  figures: [
+    { name: GREP, unit: "ms", target: 135, of: everySecond(0) },
+    { name: GLOB, unit: "ms", target: 60, of: everySecond(1) },
+  ],
 };
 
+/** Programs that the agent may want where there is no ripgrep. */
+const OTHER_PROGRAMS = ["bash", "sh", "git", "bwrap", "setsid"];
+
 export async function searchRows(bench: Bench): Promise<Row[]> {
-  const found = await scenarioRows(bench, SCENARIO);
-  const tree = await bench.runner.stage.tree();
-  const rows: Row[] = [];
-  for (const { name, unit, most, times, args } of SEARCHES) {
-    const ripgrep = await ripgrepTimes(tree, args, bench.quick ? 3 : RIPGREP_RUNS);
-    const alone = median(ripgrep);
-    const { programs = {} } = found.find(({ figure }) => figure === name) ?? {};
-    rows.push(row({
-      figure: name,
-      unit,
-      target: times === undefined || alone === undefined ? most : Math.min(most, times * alone),
-      reasonix: programs["reasonix"]?.samples,
-      floor: programs["floor"]?.samples,
-      others: { ripgrep },
-    }));
-  }
-  return rows;
+  const { stage } = bench.runner;
+  const tree = await stage.tree();
+  const runs = bench.quick ? 3 : RIPGREP_RUNS;
+  const grep = await ripgrepTimes(tree, ["-n", GREP_PATTERN, "."], runs);
+  const glob = await ripgrepTimes(tree, ["--files", "-g", GLOB_PATTERN], runs);
+  const folder = `${stage.root}/no_ripgrep`;
+  await linkPrograms(folder);
+  const own = { ...SEARCH, setup: (program: Program) => withPath(program, folder), floor: null };
+  const [rows, ownRows] = [await scenarioRows(bench, SEARCH), await scenarioRows(bench, own)];
+  const beside = (title: string, found: readonly Row[], figure: string, floor: number[], times?: number) =>
+    row({
+      figure: `${title} (floor: ripgrep alone)`,
+      unit: "ms",
+      target: times === undefined ? undefined : (alone) => times * alone,
+      reasonix: found.find((one) => one.figure === figure)?.programs["reasonix"]?.samples,
+      floor,
+    });
+  return [
+    ...rows,
+    beside(GREP, rows, GREP, grep),
+    beside(GLOB, rows, GLOB, glob, 1.3),
+    beside(`${GREP}, without ripgrep`, ownRows, GREP, grep, 4),
+    beside(`${GLOB}, without ripgrep`, ownRows, GLOB, glob),
+  ];
 }
 
 /** Wall times of ripgrep alone; none where it is not installed. */
@@ -65,4 +62,17 @@ async function ripgrepTimes(cwd: string, args: readonly string[], runs: number):
     if (round >= 0) times.push(performance.now() - started);
   }
   return times;
+}
+
+/** A folder with the usual programs but ripgrep. */
+async function linkPrograms(folder: string): Promise<void> {
+  await Deno.mkdir(folder);
+  for (const name of OTHER_PROGRAMS) {
+    const found = await run("sh", { args: ["-c", `command -v ${name}`] });
+    if (found.code === 0) await Deno.symlink(found.output.trim(), `${folder}/${name}`);
+  }
+}
+
+function withPath(program: Program, path: string): Program {
+  return { ...program, task: (url) => ({ ...program.task(url), env: { PATH: path } }) };
 }

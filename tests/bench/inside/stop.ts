@@ -13,7 +13,9 @@ const LOOK_MS = 1;
 const SETTLE_MS = 300;
 const LIMIT_MS = 20_000;
 
+/** Linux only, where it can be seen what is left: elsewhere there are no rows. */
 export async function stopRows(bench: Bench): Promise<Row[]> {
+  if (Deno.build.os !== "linux") return [];
   const silent = await interruptTimes(bench, "silent", async ({ path }) => {
     await until("the first request", async () => await bench.runner.server.count(path) > 0);
   });
