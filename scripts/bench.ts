@@ -1,11 +1,11 @@
 /**
  * Measures Reasonix beside the floor scripts: `deno task bench [--quick] [--peers] [--program BUNDLE]
- * [--json FILE] [--markdown] [--page] [--from FILE]… [group or scenario …]`. Programs run in turns against a
- * scripted model server; the tables go to standard output, all samples to dist/bench.json or the file named.
- * With `--markdown` the tables are written as docs/performance.md has them, and `--page` puts them there. With
- * `--from` nothing is measured: the rows are those that earlier runs have written, the last of each figure.
- * With `--peers` other agents that are installed are measured, too. A program can also be a command line that
- * takes the same arguments.
+ * [--json FILE] [--markdown] [--page] [--from FILE]… [group or scenario …]`. Programs run in turns against
+ * a scripted model server; the tables go to standard output, all samples to dist/bench.json or the file
+ * named. With `--markdown` the tables are written as docs/performance.md has them, and `--page` puts them
+ * there. With `--from` nothing is measured: the rows are those that earlier runs have written, the last of
+ * each figure. With `--peers` other agents that are installed are measured, too. A program can also be a
+ * command line that takes the same arguments.
  */
 import { type Group, GROUPS } from "../tests/bench/groups.ts";
 import { reasonix } from "../tests/bench/programs.ts";
