@@ -8,7 +8,7 @@
  * time to the first request and to the version.
  */
 import { compileEagerly } from "./bundle/eager.ts";
-import { type Chunk, chunkOf, onlyFor, pack, packPart, type Parts } from "./bundle/pack.ts";
+import { type Build, type Chunk, chunkOf, onlyFor, pack, packPart, type Parts } from "./bundle/pack.ts";
 import { spread } from "./bundle/spread.ts";
 import { Tracer, usedBy } from "./bundle/trace.ts";
 import { writeTypes } from "./bundle/types.ts";
@@ -42,6 +42,9 @@ const BESIDE: Readonly<Record<string, readonly string[]>> = {
   highlight: ["highlight.js/lib/common"],
   mcp: ["@modelcontextprotocol/client"],
 };
+
+/** Those of them that are only used as they are now: an other one would count wrongly, and say it had counted. */
+const VERIFIED = ["o200k_base", "cl100k_base"] as const;
 
 /**
  * Parts of the program in files of their own (`reasonix.chat.js`, …), each with names that only its first
@@ -130,14 +133,14 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
   await Deno.mkdir(new URL(".", new URL(output, ROOT)), { recursive: true });
   const folder = await Deno.makeTempDir({ prefix: "reasonix-build-" });
   try {
+    const to = path.replace(/[^/]*$/, "");
+    await bundleBeside(folder, to);
     const build = await buildName();
-    const files = await programFiles(folder, build);
+    const files = await programFiles(folder, { name: build, sums: await sumsOf(to) });
     const text = `${SHEBANG}\n// Reasonix ${build}, MIT license\n${files.get(MAIN)}`;
     await Deno.writeTextFile(path, text);
     if (Deno.build.os !== "windows") await Deno.chmod(path, 0o755);
-    const to = path.replace(/[^/]*$/, "");
     for (const [name, code] of files) if (name !== MAIN) await Deno.writeTextFile(to + name, code);
-    await bundleBeside(folder, to);
     return { path, bytes: new TextEncoder().encode(text).length, build };
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -145,7 +148,7 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
 }
 
 /** The program and its parts, by the names of their files. */
-async function programFiles(folder: string, build: string): Promise<ReadonlyMap<string, string>> {
+async function programFiles(folder: string, build: Build): Promise<ReadonlyMap<string, string>> {
   await denoBundle(["--code-splitting", "--minify", ...EXTERNAL, "--outdir", `${folder}/chunks`, ENTRY]);
   const chunks: Chunk[] = [];
   for (const { name } of [...Deno.readDirSync(`${folder}/chunks`)].sort((a, b) => a.name < b.name ? -1 : 1)) {
@@ -173,10 +176,10 @@ async function programFiles(folder: string, build: string): Promise<ReadonlyMap<
 async function packed(
   chunks: readonly Chunk[],
   parts: Parts,
-  { folder, build }: { readonly folder: string; readonly build: string },
+  { folder, build }: { readonly folder: string; readonly build: Build },
 ): Promise<ReadonlyMap<string, string>> {
   const files = new Map([[MAIN, pack(chunks, ENTRY_CHUNK, build, parts)]]);
-  for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build));
+  for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build.name));
   for (const [name, code] of files) {
     await Deno.writeTextFile(`${folder}/packed.js`, code);
     await denoBundle(["--minify", "-o", `${folder}/${name}`, `${folder}/packed.js`]);
@@ -250,6 +253,16 @@ async function bundleBeside(folder: string, to: string): Promise<void> {
     await Deno.writeTextFile(entry, all + first);
     await denoBundle(["--minify", "--config", `${ROOT.pathname}deno.json`, "-o", file, entry]);
   }
+}
+
+/** SHA-256 of the files that the program verifies before it uses them, by their names. */
+async function sumsOf(directory: string): Promise<Readonly<Record<string, string>>> {
+  const files = VERIFIED.map((name) => `reasonix.${name}.js`);
+  const sums = files.map(async (file) => {
+    const sum = await crypto.subtle.digest("SHA-256", await Deno.readFile(directory + file));
+    return [file, new Uint8Array(sum).toHex()] as const;
+  });
+  return Object.fromEntries(await Promise.all(sums));
 }
 
 async function filesBelow(directory: URL): Promise<URL[]> {

@@ -66,6 +66,8 @@ export interface ContextReport {
   readonly tokens: number;
   /** "reported": from the server's own count; "counted": with a vocabulary; "estimated": without one. */
   readonly measure: "reported" | "counted" | "estimated";
+  /** The reason why no vocabulary could be loaded, so that the parts are estimates. */
+  readonly withoutVocabulary?: string;
   readonly window: number;
   readonly windowSource?: string;
   /** Of the window; absent when that is not known. */
@@ -122,6 +124,7 @@ export async function contextReport(input: ReportInput): Promise<ContextReport> 
       : counter.exact
       ? "counted"
       : "estimated",
+    ...(counter.problem === undefined ? {} : { withoutVocabulary: counter.problem }),
     window,
     ...(windowSource === undefined ? {} : { windowSource }),
     ...(window > 0 ? { percent: Math.round(1000 * tokens / window) / 10 } : {}),

@@ -1,4 +1,4 @@
-import type { AssistantMessage, Message, Prefix } from "../core/mod.ts";
+import { type AssistantMessage, errorMessage, type Message, type Prefix } from "../core/mod.ts";
 import { encodingOf, loadTokenizer, roughTokens, type Tokenizer } from "./tokenizer.ts";
 
 export interface TokenCounterOptions {
@@ -37,6 +37,7 @@ export class TokenCounter {
   readonly #options: TokenCounterOptions;
   #tokenizer: Tokenizer | undefined;
   #loading: Promise<void> | undefined;
+  #problem: string | undefined;
   #messages = new WeakMap<Message, number>();
   #prefixes = new WeakMap<Prefix, number>();
   /** Running sum over the conversation that was asked for last. */
@@ -61,11 +62,16 @@ export class TokenCounter {
     return this.#last !== undefined;
   }
 
-  /** Puts the vocabulary in place. What cannot be loaded leaves the estimate in use. */
+  /** The reason why the vocabulary could not be loaded. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** Puts the vocabulary in place. What cannot be loaded leaves the estimate in use, and is the `problem`. */
   async load(): Promise<void> {
     this.#loading ??= loadTokenizer(encodingOf(this.#options.model)).then(
       (tokenizer) => this.#use(tokenizer),
-      () => {},
+      (error) => void (this.#problem = errorMessage(error)),
     );
     await this.#loading;
   }

@@ -87,6 +87,7 @@ export function contextText(report: ContextReport, texts: Texts["report_commands
     : texts.share(report.percent.toFixed(1), grouped(report.window ?? 0));
   const lines = [
     texts.total(report.model, grouped(report.tokens), texts.measures[report.measure], share),
+    ...(report.withoutVocabulary === undefined ? [] : [texts.withoutVocabulary(report.withoutVocabulary)]),
     ...(report.compactsAt === undefined ? [] : [texts.compactsAt(grouped(report.compactsAt))]),
     "",
     ...report.categories.map((row) => `${grouped(row.tokens).padStart(9)}  ${texts.categories[row.name]}`),

@@ -52,8 +52,20 @@ export class TokenAccountant {
     if (this.counter.exact) return rough;
     const doubt = this.counter.calibrated ? 0.05 : 0.4;
     if (rough < limit * (1 - doubt) || rough > limit * (1 + doubt)) return rough;
-    await this.counter.load();
+    await this.#loadVocabulary();
     return this.estimate();
+  }
+
+  async #loadVocabulary(): Promise<void> {
+    if (this.counter.problem !== undefined) return;
+    await this.counter.load();
+    const { problem } = this.counter;
+    if (problem === undefined) return;
+    await this.notice("info", {
+      text: "Tokens are estimates, so the context may be shortened too early or too late: " +
+        `${problem}; install the program again`,
+      said: [["withoutVocabulary", problem]],
+    });
   }
 
   get view(): Plannable {

@@ -84,6 +84,8 @@ export const texts = {
     total: (model: string, tokens: string, measure: string, share: string) =>
       `${model}: ${tokens} tokens ${measure}, ${share}`,
     measures: { reported: "reported", counted: "counted", estimated: "estimated" },
+    withoutVocabulary: (problem: string) =>
+      `! tokens are estimates, since there is no vocabulary to count with: ${problem}; install the program again`,
     compactsAt: (tokens: string) => `compacts at ${tokens} tokens`,
     categories: {
       "system prompt": "system prompt",
