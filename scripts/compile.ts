@@ -8,6 +8,7 @@
  * not start it.
  */
 import { bundle } from "./bundle.ts";
+import { namesBeside } from "./bundle/files.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
 import { run, say } from "./process.ts";
 
@@ -22,39 +23,41 @@ export const TARGETS = [
 
 export type Target = typeof TARGETS[number];
 
+/** Name of the executable for a target. */
+function executableName(target: Target): string {
+  return `reasonix-${target}${target.includes("windows") ? ".exe" : ""}`;
+}
+
 /**
- * Embeds the bundle at `program`, with what lies beside it, into a runtime of `target`; returns the file it
- * made in `folder`.
+ * The arguments of deno that embed the bundle at `program`, with everything that lies beside it, into a
+ * runtime of `target`. The parts are imported by names that the program makes, so that the compiler does not
+ * find them; the program does find them in what was embedded.
  */
+export function compileArgs(program: string, target: Target, folder: string): readonly string[] {
+  const beside = namesBeside().map((name) => program.replace(/[^/]*$/, name));
+  const output = `${folder}/${executableName(target)}`;
+  return [
+    "compile",
+    ...START_FLAGS,
+    "--no-config",
+    "--target",
+    target,
+    "--output",
+    output,
+    ...beside.flatMap((file) => ["--include", file]),
+    program,
+  ];
+}
+
+/** Makes the executable of `target` in `folder`; returns its path. */
 export async function compile(program: string, target: Target, folder: string): Promise<string> {
-  const output = `${folder}/reasonix-${target}${target.includes("windows") ? ".exe" : ""}`;
-  const done = await run(Deno.execPath(), {
-    args: [
-      "compile",
-      ...START_FLAGS,
-      "--no-config",
-      "--target",
-      target,
-      "--output",
-      output,
-      ...filesBeside(program).flatMap((file) => ["--include", file]),
-      program,
-    ],
-    env: { NO_COLOR: "1" },
-  });
+  const args = compileArgs(program, target, folder);
+  const done = await run(Deno.execPath(), { args, env: { NO_COLOR: "1" } });
   if (done.code !== 0) {
     const remedy = "check the network, or set DENORT_BIN (see scripts/compile.ts)";
     throw new Error(`Cannot compile for ${target}; ${remedy}\n${done.output.trim()}`);
   }
-  return output;
-}
-
-/** Modules that the program imports by a name it makes, so that the compiler does not find them. */
-function filesBeside(program: string): string[] {
-  const folder = program.replace(/[^/]*$/, "");
-  return [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) =>
-    /^reasonix\.\w+\.js$/.test(name)
-  ).sort().map((name) => folder + name);
+  return `${folder}/${executableName(target)}`;
 }
 
 function chosenTargets(words: readonly string[]): readonly Target[] {

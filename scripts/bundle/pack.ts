@@ -86,8 +86,11 @@ async function addPart(name) {
   const file = "reasonix." + name + ".js";
   const part = await import(beside(file)).catch((cause) => ({ cause }));
   if (part.build !== build) {
-    const text = "Cannot load " + beside(file) + (part.cause ? ": it is not there" : ": it is of another build");
-    throw new Error(text + "; put it beside the program, or install it again", part);
+    const why = part.cause ? "it is not there" : "it is of another build";
+    const remedy = part.cause && isRemote(beside(file))
+      ? "it comes from there when it is first used: try again with a network, or install the program again"
+      : "put it beside the program, or install it again";
+    throw new Error("Cannot load " + beside(file) + ": " + why + "; " + remedy, part);
   }
   part.use(load);
   for (const id in part.chunks) {

@@ -1,5 +1,6 @@
 /** Spreads the chunks of the program over its files by what runs of it executed. */
 import { executedChunks } from "./eager.ts";
+import { SPREAD } from "./files.ts";
 import { type Chunk, type Parts, reachedFrom, startsOf } from "./pack.ts";
 import type { Executed } from "./trace.ts";
 
@@ -14,8 +15,7 @@ const WHOLE = ["applyPatch", "deleteRange", "editFile", "moveFile", "notebookEdi
  */
 const STARTS = ["runToolProcess", "runSearchProcess", "exec", "doctor", "install", "docs"];
 
-/** The parts of what tasks with tools execute, of texts in Chinese, and of everything else. */
-const [TASKS, CHINESE, SELDOM] = ["tools", "zh_cn", "seldom"];
+const [TASKS, CHINESE, SELDOM] = SPREAD;
 
 /**
  * Adds to the parts what of the program (`file`, with this code) no start executed: what a task did execute

@@ -1,7 +1,10 @@
 /** The built program: one file that names no place of its making, and compiles. */
+import { Buffer } from "node:buffer";
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { bundle } from "../../scripts/bundle.ts";
-import { compile, TARGETS } from "../../scripts/compile.ts";
+import { BESIDE, namesBeside, PLUGINS } from "../../scripts/bundle/files.ts";
+import { compile, compileArgs, TARGETS } from "../../scripts/compile.ts";
+import { makeTrial } from "../../scripts/try_program.ts";
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 
 const manifest = JSON.parse(await Deno.readTextFile(new URL("../../deno.json", import.meta.url)));
@@ -25,23 +28,73 @@ Deno.test("the bundle is one file that names no place of the machine it was buil
   assert(!/from\s*["']\.{1,2}\//.test(code), "it imports another file");
 });
 
-Deno.test("the program is embedded into a stand-alone executable when a runtime is at hand", async () => {
+for (const target of TARGETS) {
+  Deno.test(`the executable for ${target} is made with every file beside the program`, () => {
+    const args = compileArgs(file, target, folder);
+    assertEquals(args[args.indexOf("--target") + 1], target);
+    assertEquals(args.at(-1), file);
+    const included = args.flatMap((arg, at) => args[at - 1] === "--include" ? [arg] : []);
+    const made = [...Deno.readDirSync(folder)].filter(({ name }) => /^reasonix\..+\.js$/.test(name));
+    assertEquals([...included].sort(), made.map(({ name }) => `${folder}/${name}`).sort());
+    for (const name of ["o200k_base", "cl100k_base"]) {
+      assert(included.includes(`${folder}/reasonix.${name}.js`));
+    }
+  });
+}
+
+Deno.test("the vocabularies and all parts are embedded into a stand-alone executable", async () => {
   const target = TARGETS.find((name) => name === Deno.build.target);
   assert(target !== undefined, `${Deno.build.target} is not a target`);
-  Deno.env.set("DENORT_BIN", Deno.execPath());
+  const own = Deno.env.get("DENORT_BIN");
+  if (own === undefined) Deno.env.set("DENORT_BIN", Deno.execPath());
   try {
-    const made = await compile(file, target, folder);
-    const size = (await Deno.stat(made)).size;
-    const beside = [...Deno.readDirSync(folder)].filter(({ name }) => /^reasonix\..*js$/.test(name));
-    const sizes = beside.map(({ name }) => Deno.statSync(`${folder}/${name}`).size);
-    const parts = sizes.reduce((sum, one) => sum + one, Deno.statSync(Deno.execPath()).size);
-    assert(
-      beside.length > 3 && size > parts,
-      `${size} bytes are fewer than the runtime and all parts, ${parts}`,
-    );
+    const made = Buffer.from(await Deno.readFile(await compile(file, target, folder)));
+    for (const name of ["reasonix.js", ...namesBeside()]) {
+      assert(
+        made.includes(Buffer.from(await Deno.readFile(`${folder}/${name}`))),
+        `${name} is not in it as it was built`,
+      );
+    }
   } finally {
-    Deno.env.delete("DENORT_BIN");
+    if (own === undefined) Deno.env.delete("DENORT_BIN");
   }
+});
+
+/**
+ * Starts the bundle as an executable does: one command, which starts its parts with nothing but arguments. The
+ * runtime of executables cannot be had everywhere; DENORT_BIN names one.
+ */
+async function executable(): Promise<string> {
+  if (Deno.env.has("DENORT_BIN")) {
+    const target = TARGETS.find((name) => name === Deno.build.target);
+    assert(target !== undefined);
+    return await compile(file, target, folder);
+  }
+  const [name, preload] = [`${folder}/reasonix`, `${folder}/stand_in.js`];
+  await Deno.writeTextFile(
+    preload,
+    `Object.defineProperty(Deno, "build", { value: { ...Deno.build, standalone: true } });\n` +
+      `Deno.execPath = () => ${JSON.stringify(name)};\n`,
+  );
+  const flags = [...START_FLAGS, "--no-config", "--preload", preload].join(" ");
+  await Deno.writeTextFile(name, `#!/bin/sh\nexec ${Deno.execPath()} run ${flags} ${file} "$@"\n`);
+  await Deno.chmod(name, 0o755);
+  return name;
+}
+
+Deno.test({
+  name: "an executable does a task with tools, and counts the same tokens as the program it was made from",
+  ignore: Deno.build.os === "windows",
+  fn: async () => {
+    await using trial = await makeTrial();
+    const program = [Deno.execPath(), "run", ...START_FLAGS, "--no-config", file];
+    const command = [await executable()];
+    await trial.work(program);
+    await trial.work(command);
+    const counted = await trial.count(command);
+    assertEquals(counted.measure, "counted");
+    assertEquals(counted, await trial.count(program));
+  },
 });
 
 /**
@@ -59,11 +112,8 @@ Deno.test("the bundle closes every resource that the sources declare with using"
     }
   }
   assert(declared > 0);
-  const parts =
-    "chat tools mcp_servers anthropic google responses llamacpp autonomy commands more seldom zh_cn".split(
-      " ",
-    );
-  const files = ["reasonix.js", ...parts.map((part) => `reasonix.${part}.js`)];
+  const others = [...Object.keys({ ...BESIDE, ...PLUGINS }), "docs"].map((name) => `reasonix.${name}.js`);
+  const files = ["reasonix.js", ...namesBeside().filter((name) => !others.includes(name))];
   const code = await Promise.all(files.map((name) => Deno.readTextFile(`${folder}/${name}`)));
   assertEquals(count(code.join(""), /\busing [\w$]+=/g), declared);
 });

@@ -2,90 +2,14 @@
 import { START_FLAGS } from "../../cli/terminal/start_flags.ts";
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
-import { denoDir, mockConfig, programFile } from "../support/program.ts";
+import { DENO_DIRECTORY, type Machine, makeMachine, PLAIN_PATH, serveFiles } from "../support/machine.ts";
+import { denoDir, mockConfig } from "../support/program.ts";
 import { installLines } from "../support/readme.ts";
-import { makeTempDir } from "../support/tool_context.ts";
 import { needs } from "../support/tools.ts";
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const LINES = await installLines("README.md");
 const [ADDRESS = "", NPX_ADDRESS = "", FILE = "", CLONE = "", NPX = "", UNINSTALL = ""] = LINES;
-const DENO = Deno.execPath().replace(/\/[^/]*$/, "");
-/** Where cron jobs and hooks find programs: no `deno` is among them. */
-const PLAIN_PATH = "/usr/local/bin:/usr/bin:/bin";
-
-interface Finished {
-  readonly code: number;
-  readonly text: string;
-}
-
-/** A home in which nothing is installed, with a server for the program's files. */
-async function makeMachine() {
-  const temp = await makeTempDir();
-  const [home, work, files] = ["home", "work", "files"].map((name) => `${temp.path}/${name}`) as [
-    string,
-    string,
-    string,
-  ];
-  for (const path of [home, work, `${files}/dist`]) await Deno.mkdir(path, { recursive: true });
-  const program = await programFile();
-  const parts = [...Deno.readDirSync(program.replace(/\/[^/]*$/, ""))].filter(({ name }) =>
-    /^reasonix(?:\.\w+)?\.js$/.test(name)
-  );
-  for (const { name } of parts) {
-    await Deno.copyFile(program.replace(/[^/]*$/, name), `${files}/dist/${name}`);
-  }
-  const sh = async (line: string, options: { cwd?: string; env?: Record<string, string> } = {}) => {
-    const { code, stdout, stderr } = await new Deno.Command("/bin/sh", {
-      args: ["-c", line],
-      cwd: options.cwd ?? work,
-      clearEnv: true,
-      env: {
-        HOME: home,
-        PATH: `${DENO}:${PLAIN_PATH}`,
-        DENO_DIR: `${temp.path}/deno`,
-        NO_COLOR: "1",
-        DENO_NO_UPDATE_CHECK: "1",
-        ...options.env,
-      },
-      stdin: "null",
-    }).output();
-    const decoder = new TextDecoder();
-    return { code, text: decoder.decode(stdout) + decoder.decode(stderr) } satisfies Finished;
-  };
-  return {
-    home,
-    work,
-    files,
-    command: `${home}/.deno/bin/reasonix`,
-    sh,
-    [Symbol.asyncDispose]: () => temp[Symbol.asyncDispose](),
-  };
-}
-
-type Machine = Awaited<ReturnType<typeof makeMachine>>;
-
-/** Serves the program's files; `asked` has the paths with their queries, in the order of the requests. */
-function serveFiles(directory: string) {
-  const asked: string[] = [];
-  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, async ({ url }) => {
-    const { pathname, search } = new URL(url);
-    asked.push(pathname + search);
-    const body = await Deno.readFile(directory + pathname).catch(() => undefined);
-    const headers = { "content-type": "text/javascript" };
-    return body ? new Response(body, { headers }) : new Response("", { status: 404 });
-  });
-  return {
-    asked,
-    /** A line of the README with this server in the place of the one that it names. */
-    here: (line: string) => {
-      const host = `127.0.0.1:${server.addr.port}`;
-      return line.replace("https://example.org", `http://${host}`).replace("example.org", host);
-    },
-    close: () => server.shutdown(),
-    [Symbol.asyncDispose]: () => server.shutdown(),
-  };
-}
 
 /** Puts a newer version where the program was. */
 async function publishNewer({ files }: Machine): Promise<void> {
@@ -126,7 +50,7 @@ async function uninstall(
   line = UNINSTALL,
   env: Record<string, string> = {},
 ): Promise<void> {
-  const PATH = `${machine.home}/.deno/bin:${DENO}:${PLAIN_PATH}`;
+  const PATH = `${machine.home}/.deno/bin:${DENO_DIRECTORY}:${PLAIN_PATH}`;
   const { code, text } = await machine.sh(line, { env: { PATH, ...env } });
   assertEquals(code, 0, text);
   if (line === UNINSTALL) {
@@ -182,18 +106,6 @@ Deno.test("the program installs from a file, keeps the denials and uninstalls", 
   assertMatch((await machine.sh(machine.command)).text, /^denied .*--no-remote is specified/);
 });
 
-Deno.test("the program calls token counts estimated where the vocabularies do not lie beside it", async () => {
-  await using machine = await makeMachine();
-  await machine.sh(FILE, { cwd: machine.files });
-  await Deno.mkdir(`${machine.home}/.reasonix`);
-  await Deno.writeTextFile(`${machine.home}/.reasonix/config.toml`, mockConfig("http://127.0.0.1:9/v1"));
-  assertMatch((await machine.sh(`${machine.command} context`)).text, /tokens counted/);
-  for (const name of ["o200k_base", "cl100k_base"]) {
-    await Deno.remove(`${machine.files}/dist/reasonix.${name}.js`);
-  }
-  assertMatch((await machine.sh(`${machine.command} context`)).text, /tokens estimated/);
-});
-
 /** The sources as a clone has them. */
 async function copySources(to: string): Promise<void> {
   const parts = [
@@ -231,7 +143,12 @@ function caches(): Record<string, string> {
 
 for (
   const { way, line, path, test } of [
-    { way: "a clone", line: CLONE, path: `${DENO}:${PLAIN_PATH}`, test: (name: string) => ({ name }) },
+    {
+      way: "a clone",
+      line: CLONE,
+      path: `${DENO_DIRECTORY}:${PLAIN_PATH}`,
+      test: (name: string) => ({ name }),
+    },
     {
       way: "a clone with npx only",
       line: NPX,

@@ -1,0 +1,84 @@
+/**
+ * Tries a program that was built: `deno run -A scripts/try_program.ts COMMAND [ARGUMENT …]`. It does a task
+ * with tools, for which the replies are scripted, and has to count tokens with its vocabulary. No network is
+ * needed.
+ */
+import { run, say } from "./process.ts";
+
+/** Calls of the scripted model: the worker process writes, the jail runs the command. */
+const CALLS = [
+  { name: "write_file", arguments: { path: "made.txt", content: "one\n" } },
+  { name: "edit_file", arguments: { path: "made.txt", old_string: "one", new_string: "two" } },
+  { name: "read_file", arguments: { path: "made.txt" } },
+  // On Windows every command line is asked about.
+  ...Deno.build.os === "windows"
+    ? []
+    : [{ name: "bash", arguments: { command: "cat made.txt made.txt > twice.txt" } }],
+];
+
+/** What `reasonix context --json` says of the tokens of a new conversation. */
+export interface Counted {
+  readonly tokens: number;
+  readonly measure: string;
+  /** The reason why they are estimates. */
+  readonly withoutVocabulary?: string;
+}
+
+export interface Trial extends AsyncDisposable {
+  /** Its configuration names the scripted model. */
+  readonly home: string;
+  /** Does the task. Throws what the program said when the files are not as they should be. */
+  work(command: readonly string[], env?: Readonly<Record<string, string>>): Promise<void>;
+  /** Counts; the same for every program of one version. */
+  count(command: readonly string[], env?: Readonly<Record<string, string>>): Promise<Counted>;
+}
+
+/** A directory in which programs are tried one after the other. */
+export async function makeTrial(): Promise<Trial> {
+  const temp = await Deno.realPath(await Deno.makeTempDir({ prefix: "reasonix-trial-" }));
+  const [home, cwd] = [`${temp}/home`, `${temp}/work`];
+  await Deno.mkdir(home);
+  await Deno.mkdir(cwd);
+  const exchanges = CALLS.map(({ name, arguments: args }, at) => ({
+    reply: [{ type: "tool_call", call: { id: `call_${at}`, name, arguments: JSON.stringify(args) } }],
+  }));
+  const lines = [{ cassette: 1 }, ...exchanges, { reply: [{ type: "text", text: "Done." }] }];
+  await Deno.writeTextFile(`${home}/task.jsonl`, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  await Deno.writeTextFile(
+    `${home}/config.toml`,
+    'default_model = "trial"\n\n[[providers]]\nname = "trial"\nkind = "replay"\nmodel = "scripted"\n' +
+      `cassette = ${JSON.stringify(`${home}/task.jsonl`)}\n`,
+  );
+  const start = async ([program = "", ...args]: readonly string[], env = {}) =>
+    await run(program, { args, cwd, env: { REASONIX_HOME: home, NO_COLOR: "1", ...env } });
+  return {
+    home,
+    async work(command, env) {
+      const done = await start([...command, "run", "--output-format", "json", "Make a file"], env);
+      const made = await Promise.all(["made.txt", "twice.txt"].map((name) => textOf(`${cwd}/${name}`)));
+      const wanted = CALLS.some(({ name }) => name === "bash") ? ["two\n", "two\ntwo\n"] : ["two\n", ""];
+      const asWanted = JSON.stringify(made) === JSON.stringify(wanted);
+      if (done.code !== 0 || !asWanted || !done.output.includes('"Done."')) {
+        throw new Error(`The task was not done (exit code ${done.code}):\n${done.output}`);
+      }
+      for (const name of ["made.txt", "twice.txt"]) await Deno.remove(`${cwd}/${name}`).catch(() => {});
+    },
+    async count(command, env) {
+      const { output } = await start([...command, "context", "--json"], env);
+      return JSON.parse(output) as Counted;
+    },
+    [Symbol.asyncDispose]: () => Deno.remove(temp, { recursive: true }),
+  };
+}
+
+async function textOf(file: string): Promise<string> {
+  return await Deno.readTextFile(file).catch(() => "");
+}
+
+if (import.meta.main) {
+  await using trial = await makeTrial();
+  await trial.work(Deno.args);
+  const { tokens, measure, withoutVocabulary } = await trial.count(Deno.args);
+  if (measure !== "counted") throw new Error(`Tokens are ${measure}: ${withoutVocabulary}`);
+  say(`The task is done; ${tokens} tokens counted`);
+}
