@@ -88,9 +88,9 @@ Deno.test("a program that never had its vocabulary calls counts estimates when i
   assertMatch(context.text, /tokens estimated/);
   assertMatch(context.text, /! tokens are estimates, .*: Cannot use http:.*; install the program again/);
   // A part that nobody has used yet is missed with its address, and what to do.
-  const chat = await machine.sh(`${machine.command} agents list`, { env: { REASONIX_HOME: trial.home } });
+  const setup = await machine.sh(`${machine.command} setup --yes`, { env: { REASONIX_HOME: trial.home } });
   assertMatch(
-    chat.text,
+    setup.text,
     /Cannot load http:.*: it is not there; it comes from there when it is first used: try again with a network/,
   );
 });
