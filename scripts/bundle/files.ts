@@ -19,7 +19,7 @@ export const BESIDE: Readonly<Record<string, readonly string[]>> = {
   mcp: ["@modelcontextprotocol/client"],
 };
 
-/** Those of them that are only used as they are now: an other one would count wrongly, and say it had counted. */
+/** Those of them that are only used as they are now: another would count wrongly, and say it had counted. */
 export const VERIFIED = ["o200k_base", "cl100k_base"] as const;
 
 /**
