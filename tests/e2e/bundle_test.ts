@@ -61,8 +61,8 @@ Deno.test("the vocabularies and all parts are embedded into a stand-alone execut
 });
 
 /**
- * Starts the bundle as an executable does: one command, which starts its parts with nothing but arguments. The
- * runtime of executables cannot be had everywhere; DENORT_BIN names one.
+ * An executable of the bundle, or a command that behaves like one: it is started, and starts itself, with
+ * nothing but arguments. The runtime of executables cannot be had everywhere; DENORT_BIN names one.
  */
 async function executable(): Promise<string> {
   if (Deno.env.has("DENORT_BIN")) {
