@@ -12,6 +12,7 @@ import type { Scenario } from "./scenario.ts";
 import { MEMORY } from "./scenarios/memory.ts";
 import { STARTS } from "./scenarios/start.ts";
 import { COMMANDS, NO_JAIL, STEPS, TASKS, WRITES } from "./scenarios/steps.ts";
+import { sessionRows } from "./sessions.ts";
 
 /** Figures that belong together: runs of scenarios, or a part that measures in a way of its own. */
 export interface Group {
@@ -32,6 +33,7 @@ export const GROUPS: readonly Group[] = [
   { name: "memory", title: "Memory of all processes", scenarios: MEMORY },
   { name: "stop", title: "Stopping", rows: stopRows },
   { name: "search", title: "Search", rows: searchRows },
+  { name: "sessions", title: "Sessions on disk", rows: sessionRows },
   { name: "edit", title: "Patches", rows: editRows },
   { name: "no_jail", title: "Without jail and permissions", scenarios: NO_JAIL },
   { name: "chat", title: "Chat", rows: chatRows },
