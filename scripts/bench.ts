@@ -96,7 +96,7 @@ async function measure({ quick, peers, program, groups }: Options): Promise<Meas
     const found: Row[] = [];
     for (const scenario of scenarios) found.push(...await scenarioRows(bench, scenario));
     if (rows !== undefined) found.push(...await rows(bench));
-    measured.push({ name, title, rows: found });
+    if (found.length > 0) measured.push({ name, title, rows: found });
   }
   return measured;
 }
@@ -135,8 +135,8 @@ function machine(): Record<string, unknown> {
 
 /** Throws when a group is missing: the page would lose it. */
 async function writePage(groups: readonly Measured[]): Promise<void> {
-  const missing = GROUPS.filter(({ name }) =>
-    !groups.some((group) => group.name === name && group.rows.length > 0)
+  const missing = GROUPS.filter(({ name, optional }) =>
+    !optional && !groups.some((group) => group.name === name)
   );
   if (missing.length > 0) {
     throw new Error(`Cannot write the page without the groups ${missing.map(({ name }) => name).join(", ")}`);

@@ -6,6 +6,7 @@ import { decisionRows, jailRows } from "./inside/safety.ts";
 import { searchRows } from "./inside/search.ts";
 import { stopRows } from "./inside/stop.ts";
 import { mcpRows } from "./mcp/mcp.ts";
+import { peerRunRows } from "./peers/runs.ts";
 import type { Row } from "./report.ts";
 import type { Bench } from "./runner.ts";
 import type { Scenario } from "./scenario.ts";
@@ -20,6 +21,8 @@ export interface Group {
   readonly title: string;
   readonly scenarios?: readonly Scenario[];
   readonly rows?: (bench: Bench) => Promise<Row[]>;
+  /** It has rows only where what it measures is asked for and installed. */
+  readonly optional?: true;
 }
 
 export const GROUPS: readonly Group[] = [
@@ -39,4 +42,5 @@ export const GROUPS: readonly Group[] = [
   { name: "chat", title: "Chat", rows: chatRows },
   { name: "mcp", title: "MCP servers", rows: mcpRows },
   { name: "hooks", title: "Hooks", rows: hookRows },
+  { name: "peers", title: "Other agents", rows: peerRunRows, optional: true },
 ];

@@ -28,6 +28,8 @@ export interface RunPlan {
   /** Arguments instead of a task: the program answers these without a model. */
   readonly plain?: readonly string[];
   readonly folder?: "workspace" | "tree";
+  /** It may make more requests than the script knows of. */
+  readonly moreRequests?: true;
   /** It changes the workspace, which is set back after each run. */
   readonly changes?: true;
   /** Memory is looked at instead of times. */
@@ -172,8 +174,13 @@ export class Runner {
 }
 
 /** What a run lacks: requests, or results of its tools. */
-function shortfall(requests: number, lastBody: string, { plain, model }: RunPlan): string | undefined {
+function shortfall(
+  requests: number,
+  lastBody: string,
+  { plain, model, moreRequests }: RunPlan,
+): string | undefined {
   if (plain !== undefined) return undefined;
+  if (moreRequests) return requests === 0 ? "not one request was made" : undefined;
   if (requests !== SCRIPTS[model.script]?.requests) return `${requests} requests were made`;
   if (model.kind !== undefined) return undefined;
   const { messages } = JSON.parse(lastBody) as { messages: { role: string; content: unknown }[] };

@@ -3,7 +3,7 @@ import { longLog } from "../../support/long_session.ts";
 import { CHAT_FLOOR, onRuntime } from "../programs.ts";
 import { type Row, row } from "../report.ts";
 import type { Bench, Program, Runner } from "../runner.ts";
-import { peerRows } from "./peers.ts";
+import { peerVisitRows } from "../peers/visits.ts";
 import { type Visit, visit } from "./visit.ts";
 
 const START_RUNS = 11;
@@ -61,7 +61,7 @@ export async function chatRows({ runner, program, quick, peers, tell }: Bench): 
     floor: [...starts.floor, ...visits.floor],
     resumed: [...starts.resumed, ...visits.resumed],
   });
-  return peers ? [...own, ...await peerRows(runner, tell)] : own;
+  return peers ? [...own, ...await peerVisitRows(runner, tell)] : own;
 }
 
 /** The table's rows; those of a long session have a new one as their floor. */

@@ -1,27 +1,11 @@
-/** The rows of other agents for the terminal, where they are installed in the version that is measured. */
-import { run } from "../../../scripts/process.ts";
+/** The chats of other agents, each in an empty home: how they start, show keys and rest. */
 import { median } from "../figures.ts";
 import { treeShare } from "../memory.ts";
 import { type Row, row } from "../report.ts";
 import type { Runner } from "../runner.ts";
-import { Pty } from "./pty.ts";
-import { screenTimes } from "./screen_times.ts";
-
-interface Peer {
-  readonly name: string;
-  /** The command, looked up in `PATH`. */
-  readonly command: string;
-  /** The package of npm that has it, and its version: figures of another one would be compared with these. */
-  readonly npm: string;
-  readonly version: string;
-}
-
-const PEERS: readonly Peer[] = [
-  { name: "pi", command: "pi", npm: "@earendil-works/pi-coding-agent", version: "0.74.2" },
-  { name: "codex", command: "codex", npm: "@openai/codex", version: "0.169.0" },
-  { name: "opencode", command: "opencode", npm: "opencode-ai", version: "1.18.33" },
-  { name: "Go Reasonix", command: "reasonix", npm: "reasonix", version: "1.38.11" },
-];
+import { Pty } from "../chat/pty.ts";
+import { screenTimes } from "../chat/screen_times.ts";
+import { installedPeers, type Peer } from "./peers.ts";
 
 const RUNS = 3;
 /** A screen on which nothing has changed for so long is drawn; one that never rests is measured then. */
@@ -37,18 +21,13 @@ interface PeerVisit {
 }
 
 /** Starts each peer on a terminal, in an empty home. `tell` hears of those that are left out. */
-export async function peerRows(runner: Runner, tell: (line: string) => void): Promise<Row[]> {
+export async function peerVisitRows(runner: Runner, tell: (line: string) => void): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const peer of PEERS) {
-    const why = await missing(peer);
-    if (why !== undefined) {
-      tell(`${peer.name} is left out: ${why}; npm install --prefix DIR ${peer.npm}@${peer.version}`);
-      continue;
-    }
+  for (const peer of await installedPeers(tell)) {
     const visits: PeerVisit[] = [];
     for (let round = 0; round < RUNS; round++) visits.push(await visitPeer(runner, peer));
     const of = (figure: string, unit: string, value: (visit: PeerVisit) => number) =>
-      row({ figure: `${peer.name} ${peer.version}: ${figure}`, unit, others: { peer: visits.map(value) } });
+      row({ figure: `${figure} (floor: ${peer.name} ${peer.version})`, unit, floor: visits.map(value) });
     rows.push(
       of("screen drawn", "ms", ({ drawn }) => drawn),
       of("key to screen", "ms", ({ key }) => key),
@@ -56,12 +35,6 @@ export async function peerRows(runner: Runner, tell: (line: string) => void): Pr
     );
   }
   return rows;
-}
-
-async function missing({ command, version }: Peer): Promise<string | undefined> {
-  const done = await run(command, { args: ["--version"] }).catch(() => undefined);
-  if (done?.code !== 0) return `there is no command ${command}`;
-  return done.output.includes(version) ? undefined : `${command} is another version`;
 }
 
 async function visitPeer(runner: Runner, { command }: Peer): Promise<PeerVisit> {
