@@ -1,6 +1,7 @@
 /** Hooks that somebody else brings, or writes while a session runs. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer, type Turn } from "../support/model_server.ts";
+import { gone, processesWith } from "../support/processes.ts";
 import { makeWorld, mockConfig, type World } from "../support/program.ts";
 
 const bash = (command: string): Turn => ({ calls: [{ name: "bash", args: { command } }] });
@@ -93,7 +94,7 @@ Deno.test("hooks get no secrets, end with all they started, and leave nothing be
   await using server = startModelServer([bash("true"), { text: "ok" }], OPTIONS);
   await using world = await makeWorld(
     mockConfig(server.url, "", 'api_key_env = "MOCK_KEY"') +
-      `[[hooks]]\nevent = "PreToolUse"\ncommand = "env > env.txt; sleep 47.25 & sleep 47.25"\ntimeout_seconds = 3\n`,
+      `[[hooks]]\nevent = "PreToolUse"\ncommand = "env > env.txt; sleep 600 & sleep 600"\ntimeout_seconds = 3\n`,
   );
   const done = await world.run(["run", "go"], {
     env: { MOCK_KEY: "sk-mock-secret-1234", GH_TOKEN: "ghp-secret-5678" },
@@ -102,8 +103,7 @@ Deno.test("hooks get no secrets, end with all they started, and leave nothing be
   const env = await world.read("env.txt");
   assertEquals(/sk-mock-secret|ghp-secret/.test(env), false, env);
   assertMatch(env, /^CLAUDE_PROJECT_DIR=.+$/m);
-  const { stdout } = await new Deno.Command("pgrep", { args: ["-f", "sleep 47.25"] }).output();
-  assertEquals(new TextDecoder().decode(stdout), "");
+  assertEquals(await gone(() => processesWith(world.dir)), []);
 });
 
 Deno.test("a hook for edits sees every tool that changes files, and those of other agents", async () => {

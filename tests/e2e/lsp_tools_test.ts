@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
+import { gone, processesWith } from "../support/processes.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { codeBlocks } from "../support/readme.ts";
 
@@ -102,7 +103,6 @@ Deno.test({
     const { code, stderr } = await world.run(["run", "--permission-mode", "workspace-write", "x"], { env });
     assertEquals(code, 0, stderr);
     assertEquals([...Deno.readDirSync(world.dir)].map(({ name }) => name), ["a.fake"]);
-    const { stdout } = await new Deno.Command("ps", { args: ["-eo", "args"] }).output();
-    assert(!new TextDecoder().decode(stdout).includes(inProject), "the server outlives the run");
+    assertEquals(await gone(() => processesWith(inProject)), [], "the server outlives the run");
   },
 });

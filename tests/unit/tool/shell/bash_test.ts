@@ -12,6 +12,7 @@ import {
   assertRejects,
   assertStringIncludes,
 } from "../../../support/assert.ts";
+import { gone, processesWith } from "../../../support/processes.ts";
 import { type ContextOverrides, makeTempDir, makeToolContext } from "../../../support/tool_context.ts";
 
 const BASH = BUILTINS.find((one) => one.name === "bash") as Tool;
@@ -37,19 +38,19 @@ async function bench(overrides: ContextOverrides = {}): Promise<Bench> {
   };
 }
 
-/** Processes whose command line contains a word, by pid. */
-async function processesWith(word: string): Promise<string[]> {
-  const { stdout } = await new Deno.Command("ps", { args: ["-eo", "pid,stat,args"] }).output();
-  return new TextDecoder().decode(stdout).split("\n")
-    .filter((line) => line.includes(word) && !/^\s*\d+\s+Z/.test(line));
-}
-
 async function eventually(check: () => Promise<boolean>): Promise<void> {
   const end = Date.now() + 60_000;
   while (!(await check())) {
     assert(Date.now() < end, "it did not happen in a minute");
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** The shortest of three times: what else the machine does only makes them longer. */
+async function quickest(measure: () => Promise<number>): Promise<number> {
+  const times: number[] = [];
+  for (let turn = 0; turn < 3; turn++) times.push(await measure());
+  return Math.min(...times);
 }
 
 Deno.test("bash gives both streams in their order and the exit code", async () => {
@@ -106,21 +107,25 @@ Deno.test("bash starts where the last command left off, inside the workspace onl
 
 Deno.test("bash does not wait for children in the background, and ends them", async () => {
   await using b = await bench();
-  const mark = `61.${crypto.getRandomValues(new Uint32Array(1))[0]}`;
-  const started = performance.now();
-  assertEquals((await b.run(`sleep ${mark} & echo x`)).content, "x");
-  assert(performance.now() - started < 20_000);
-  await eventually(async () => (await processesWith(`sleep ${mark}`)).length === 0);
-  assertEquals((await b.run("echo late > >(sleep 0.01; cat)")).content, "late");
+  const took = await quickest(async () => {
+    const started = performance.now();
+    assertEquals((await b.run("sleep 600 & echo x")).content, "x");
+    return performance.now() - started;
+  });
+  assert(took <= 1_000, `took ${took} ms`);
+  assertEquals(await gone(() => processesWith(b.dir)), []);
+  // What comes shortly after the end of the shell is waited for, within 40 ms.
+  const late: string[] = [];
+  for (let turn = 0; turn < 5; turn++) late.push((await b.run("echo late > >(sleep 0.01; cat)")).content);
+  assert(late.includes("late"), late.join());
 });
 
 Deno.test("bash stops at its time limit with everything it started, and gives what was printed", async () => {
   await using b = await bench();
-  const mark = `62.${crypto.getRandomValues(new Uint32Array(1))[0]}`;
-  const result = await b.run(`echo before; (trap '' TERM; sleep ${mark}); echo after`, { timeout_ms: 1500 });
+  const result = await b.run("echo before; (trap '' TERM; sleep 600); echo after", { timeout_ms: 1500 });
   assertMatch(result.content, /^before\n\[stopped after 1\.5 s; .*run_in_background\]$/);
   assertEquals([result.isError, result.summary], [true, "timed out"]);
-  await eventually(async () => (await processesWith(`sleep ${mark}`)).length === 0);
+  assertEquals(await gone(() => processesWith(b.dir)), []);
 });
 
 Deno.test("bash says that no call may take longer when more was asked for than the limit", async () => {
@@ -132,17 +137,22 @@ Deno.test("bash says that no call may take longer when more was asked for than t
 });
 
 Deno.test("bash throws on an abort at once, with the whole group gone", async () => {
-  const controller = new AbortController();
-  await using b = await bench({ signal: controller.signal });
-  const mark = `63.${crypto.getRandomValues(new Uint32Array(1))[0]}`;
-  const run = b.run(`trap '' TERM; sleep ${mark} & while :; do :; done`);
-  await eventually(async () => (await processesWith(`sleep ${mark}`)).length > 0);
-  const at = performance.now();
-  controller.abort();
-  await assertRejects(() => run, DOMException);
-  const took = performance.now() - at;
-  assert(took < 20_000, `took ${took} ms`);
-  await eventually(async () => (await processesWith(mark)).length === 0);
+  // The limit is 200 ms; the rest is for a machine that does much else.
+  const took = await quickest(async () => {
+    const controller = new AbortController();
+    await using b = await bench({ signal: controller.signal });
+    const run = b.run("trap '' TERM; sleep 600 & while :; do :; done");
+    await eventually(async () =>
+      (await processesWith(b.dir)).some(({ command }) => command.startsWith("sleep"))
+    );
+    const at = performance.now();
+    controller.abort();
+    await assertRejects(() => run, DOMException);
+    const ms = performance.now() - at;
+    assertEquals(await gone(() => processesWith(b.dir)), []);
+    return ms;
+  });
+  assert(took <= 1_000, `took ${took} ms`);
 });
 
 Deno.test("bash keeps head and tail of a long output and the whole in a file", async () => {
