@@ -47,15 +47,15 @@ export async function commitText(context: ToolContext, change: TextChange): Prom
   const record = describeChange(target, before?.text, after);
   if (context.settings.writes === "dry-run") return dryRun([record], target.shown);
   context.signal.throwIfAborted();
-  if (before) await requireSameOnDisk(before);
+  if (before) requireSameOnDisk(before);
   try {
-    if (!before) await Deno.mkdir(parentOf(target.path), { recursive: true });
+    if (!before) Deno.mkdirSync(parentOf(target.path), { recursive: true });
     await writeFileAtomic(target.path, bytes, { verify: verifierOf(context) });
   } catch (error) {
     if (error instanceof ReasonixError) throw error;
     throw new ReasonixError(`Cannot write ${target.shown}: ${osReason(error)}`);
   }
-  await markSeen(context, target.path, { bytes, encoding: change.encoding });
+  markSeen(context, target.path, { bytes, encoding: change.encoding });
   return changed(record, target.shown, change.note);
 }
 
@@ -65,12 +65,12 @@ export function verifierOf({ paths }: Pick<ToolContext, "paths">): AtomicWriteOp
 }
 
 /** The stamp of what was just written, so that the next edit needs no new read. */
-export async function markSeen(
+export function markSeen(
   context: ToolContext,
   path: string,
   content: { readonly bytes: Uint8Array; readonly encoding: Encoding },
-): Promise<void> {
-  context.seen.set(stampOf(path, await Deno.stat(path), content));
+): void {
+  context.seen.set(stampOf(path, Deno.statSync(path), content));
 }
 
 /** Bytes of the new text; refuses a character that the file's encoding does not have. */
@@ -89,12 +89,20 @@ export function encodeChecked(
 }
 
 /** Refuses when somebody wrote the file between our read and now. */
-export async function requireSameOnDisk(before: ExistingFile): Promise<void> {
-  const now = await Deno.stat(before.path).catch(() => undefined);
+export function requireSameOnDisk(before: ExistingFile): void {
+  const now = statOrUndefined(before.path);
   if (now && now.size === before.info.size && now.mtime?.getTime() === before.info.mtime?.getTime()) return;
   throw new ReasonixError(`${before.shown} was changed by another program just now`, {
     remedy: "read_file it again",
   });
+}
+
+function statOrUndefined(path: string): Deno.FileInfo | undefined {
+  try {
+    return Deno.statSync(path);
+  } catch {
+    return undefined;
+  }
 }
 
 export function describeChange(target: Target, before: string | undefined, after: string): FileChange {

@@ -75,7 +75,7 @@ export async function statRegular(target: Target, context?: Surroundings): Promi
 /** Like {@linkcode statRegular}, with undefined for a path where nothing is. */
 export async function statRegularOrNothing(target: Target): Promise<ExistingFile | undefined> {
   try {
-    await Deno.lstat(target.path);
+    Deno.lstatSync(target.path);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw new ReasonixError(`Cannot write ${target.shown}: ${osReason(error)}`);

@@ -21,7 +21,7 @@ export async function executePlan(context: ToolContext, files: readonly PlannedF
   try {
     for (const file of files) {
       current = file.shown;
-      if (file.before) await requireSameOnDisk(file.before);
+      if (file.before) requireSameOnDisk(file.before);
       if (!file.after || onlyMode(file)) continue;
       if (!file.before) undo.push(...await makeFolders(parentOf(file.path)));
       staged.push([file, await stageFile(file.path, file.after, { ...modeOptions(file), verify })]);
@@ -55,7 +55,7 @@ export async function executePlan(context: ToolContext, files: readonly PlannedF
   await Promise.all(removed.map((path) => Deno.remove(path).catch(() => {})));
   for (const file of files) {
     if (file.after) {
-      await markSeen(context, file.path, { bytes: file.after, encoding: file.encoding ?? "utf-8" });
+      markSeen(context, file.path, { bytes: file.after, encoding: file.encoding ?? "utf-8" });
     } else context.seen.delete(file.path);
   }
 }
