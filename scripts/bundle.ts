@@ -8,10 +8,11 @@
  * time to the first request and to the version.
  */
 import { compileEagerly } from "./bundle/eager.ts";
-import { BESIDE, PARTS, PLUGINS, VERIFIED } from "./bundle/files.ts";
+import { BESIDE, PARTS, PLUGINS, VERIFIED, WORKER } from "./bundle/files.ts";
 import { type Build, type Chunk, chunkOf, onlyFor, pack, packPart, type Parts } from "./bundle/pack.ts";
 import { spread } from "./bundle/spread.ts";
 import { Tracer, usedBy } from "./bundle/trace.ts";
+import { executedByWorker } from "./bundle/trace_worker.ts";
 import { writeTypes } from "./bundle/types.ts";
 import { sourcePages } from "../cli/terminal/pages.ts";
 import { START_FLAGS } from "../cli/terminal/start_flags.ts";
@@ -23,6 +24,8 @@ const COMMANDS = new URL("cli/commands/", ROOT);
 const DEFAULT_OUTPUT = "dist/reasonix.js";
 /** The name of the program while it is being built. */
 const MAIN = "reasonix.js";
+/** What the file of worker processes is made of: they execute a tenth of the program. */
+const WORKER_ENTRY = "src/assembly/tools/worker_entry.ts";
 /** The chunk of {@linkcode ENTRY}. */
 const ENTRY_CHUNK = "main.js";
 
@@ -47,24 +50,52 @@ export async function bundle(output: string = DEFAULT_OUTPUT): Promise<Bundle> {
     await bundleBeside(folder, to);
     const build = await buildName();
     const files = await programFiles(folder, { name: build, sums: await sumsOf(to) });
-    const text = `${SHEBANG}\n// Reasonix ${build}, MIT license\n${files.get(MAIN)}`;
+    const text = `${SHEBANG}\n${headOf(build)}${files.get(MAIN)}`;
     await Deno.writeTextFile(path, text);
     if (Deno.build.os !== "windows") await Deno.chmod(path, 0o755);
     for (const [name, code] of files) if (name !== MAIN) await Deno.writeTextFile(to + name, code);
+    await Deno.writeTextFile(to + WORKER, headOf(build) + await workerFile(folder, build));
     return { path, bytes: new TextEncoder().encode(text).length, build };
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
 }
 
+/** The line by which a program knows the file of worker processes that is of its build. */
+function headOf(build: string): string {
+  return `// Reasonix ${build}, MIT license\n`;
+}
+
+/** The modules that an entry leads to, in the chunks of a split bundle. */
+async function chunksFrom(entry: string, folder: string): Promise<readonly Chunk[]> {
+  await denoBundle(["--code-splitting", "--minify", ...EXTERNAL, "--outdir", folder, entry]);
+  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+  return await Promise.all(
+    names.map(async (name) => chunkOf(name, withFilesBeside(await Deno.readTextFile(`${folder}/${name}`)))),
+  );
+}
+
+/** Writes packed code to a file of the folder, minified; returns it. */
+async function minified(code: string, folder: string, name: string): Promise<string> {
+  await Deno.writeTextFile(`${folder}/packed.js`, code);
+  await denoBundle(["--minify", "-o", `${folder}/${name}`, `${folder}/packed.js`]);
+  return await Deno.readTextFile(`${folder}/${name}`);
+}
+
+/**
+ * What worker processes execute, and nothing else. The program holds it, too: one that came from an address
+ * may load nothing else from there in a worker.
+ */
+async function workerFile(folder: string, name: string): Promise<string> {
+  const chunks = await chunksFrom(WORKER_ENTRY, `${folder}/worker_chunks`);
+  const packed = pack(chunks, "worker_entry.js", { name, sums: {} });
+  const code = await minified(packed, folder, WORKER);
+  return ascii(compileEagerly(code, await executedByWorker(folder, WORKER)));
+}
+
 /** The program and its parts, by the names of their files. */
 async function programFiles(folder: string, build: Build): Promise<ReadonlyMap<string, string>> {
-  await denoBundle(["--code-splitting", "--minify", ...EXTERNAL, "--outdir", `${folder}/chunks`, ENTRY]);
-  const chunks: Chunk[] = [];
-  for (const { name } of [...Deno.readDirSync(`${folder}/chunks`)].sort((a, b) => a.name < b.name ? -1 : 1)) {
-    const code = await Deno.readTextFile(`${folder}/chunks/${name}`);
-    chunks.push(chunkOf(name, withFilesBeside(code)));
-  }
+  const chunks = await chunksFrom(ENTRY, `${folder}/chunks`);
   const named = new Map(
     Object.entries(PARTS).map(([name, roots]) => {
       const apart = Object.values(PARTS).filter((one) => one !== roots).flat();
@@ -90,11 +121,7 @@ async function packed(
 ): Promise<ReadonlyMap<string, string>> {
   const files = new Map([[MAIN, pack(chunks, ENTRY_CHUNK, build, parts)]]);
   for (const [name, list] of parts) files.set(`reasonix.${name}.js`, packPart(list, build.name));
-  for (const [name, code] of files) {
-    await Deno.writeTextFile(`${folder}/packed.js`, code);
-    await denoBundle(["--minify", "-o", `${folder}/${name}`, `${folder}/packed.js`]);
-    files.set(name, await Deno.readTextFile(`${folder}/${name}`));
-  }
+  for (const [name, code] of files) files.set(name, await minified(code, folder, name));
   return files;
 }
 
@@ -114,7 +141,7 @@ export async function bundleLibrary(directory: string): Promise<string> {
     );
     const config = ["--config", `${ROOT.pathname}deno.json`];
     await denoBundle(["--minify", ...EXTERNAL, ...config, "-o", `${scratch}/mod.js`, entry]);
-    const head = `// @ts-self-types="./types/mod.d.ts"\n// Reasonix ${await buildName()}, MIT license\n`;
+    const head = `// @ts-self-types="./types/mod.d.ts"\n${headOf(await buildName())}`;
     const path = `${directory}/mod.js`;
     await Deno.mkdir(directory, { recursive: true });
     await Deno.writeTextFile(

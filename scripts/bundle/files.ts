@@ -95,7 +95,10 @@ export const PLUGINS: Readonly<Record<string, readonly string[]>> = {
 /** The parts to which `spread` adds: what tasks with tools execute, texts in Chinese, and everything else. */
 export const SPREAD = ["tools", "zh_cn", "seldom"] as const;
 
-/** Names of all files beside the program, in order. */
+/** The file of worker processes. A program that is compiled into one starts them from itself. */
+export const WORKER = "reasonix.worker.js";
+
+/** Names of all files beside the program that it loads, in order. */
 export function namesBeside(): readonly string[] {
   const names = [BESIDE, PARTS, PLUGINS].flatMap((table) => Object.keys(table));
   return [...new Set([...names, ...SPREAD, "docs"])].sort().map((name) => `reasonix.${name}.js`);

@@ -13,7 +13,15 @@ const WHOLE = ["applyPatch", "deleteRange", "editFile", "moveFile", "notebookEdi
  * Stay with the program with what they import: work of processes of their own, and commands that run where
  * files may be missing: in the jail, or to find out what is wrong.
  */
-const STARTS = ["runToolProcess", "runSearchProcess", "exec", "doctor", "install", "docs"];
+const STARTS = [
+  "runWorkerProcess",
+  "runToolProcess",
+  "runSearchProcess",
+  "exec",
+  "doctor",
+  "install",
+  "docs",
+];
 
 const [TASKS, CHINESE, SELDOM] = SPREAD;
 

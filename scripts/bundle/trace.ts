@@ -182,7 +182,8 @@ function config(port: number): string {
   return `default_model = "${USUAL_KIND}"\n${providers.join("")}[[plugins]]\n${plugin}`;
 }
 
-async function endsOf(folders: readonly string[], file: string, optional = false): Promise<Ends> {
+/** Where functions of a file end that ran, by the coverage in these folders. */
+export async function endsOf(folders: readonly string[], file: string, optional = false): Promise<Ends> {
   const ends = new Set<number>();
   const files = folders.flatMap((folder) =>
     [...Deno.readDirSync(folder)].map(({ name }) => `${folder}/${name}`)

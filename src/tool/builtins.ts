@@ -13,17 +13,11 @@ import { TASK_OUTPUT } from "./builtin/task_output/tool.ts";
 import { TASK_STOP } from "./builtin/task_stop/tool.ts";
 import { TODO_READ } from "./builtin/todo_read/tool.ts";
 import { TODO_WRITE } from "./builtin/todo_write/tool.ts";
-import { APPLY_PATCH } from "./builtin/apply_patch/tool.ts";
-import { DELETE_RANGE } from "./builtin/delete_range/tool.ts";
-import { EDIT_FILE } from "./builtin/edit_file/tool.ts";
 import { GLOB } from "./builtin/glob/tool.ts";
 import { GREP } from "./builtin/grep/tool.ts";
 import { LS } from "./builtin/ls/tool.ts";
-import { MOVE_FILE } from "./builtin/move_file/tool.ts";
-import { MULTI_EDIT } from "./builtin/multi_edit/tool.ts";
-import { NOTEBOOK_EDIT } from "./builtin/notebook_edit/tool.ts";
 import { READ_FILE } from "./builtin/read_file/tool.ts";
-import { WRITE_FILE } from "./builtin/write_file/tool.ts";
+import { FILE_WRITERS } from "./file_writers.ts";
 import { FORGET } from "./builtin/forget/tool.ts";
 import { HISTORY } from "./builtin/history/tool.ts";
 import { MEMORY } from "./builtin/memory/tool.ts";
@@ -33,13 +27,7 @@ import { UPDATE_GOAL } from "./builtin/update_goal/tool.ts";
 
 export const BUILTINS: readonly BuiltinTool[] = [
   READ_FILE,
-  WRITE_FILE,
-  EDIT_FILE,
-  MULTI_EDIT,
-  APPLY_PATCH,
-  MOVE_FILE,
-  DELETE_RANGE,
-  NOTEBOOK_EDIT,
+  ...FILE_WRITERS,
   LS,
   GLOB,
   GREP,

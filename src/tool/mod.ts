@@ -19,7 +19,6 @@ export { preparedCall } from "./prepare.ts";
 export type { ToolAlias } from "./offered_schema.ts";
 export { ToolRegistry, type ToolSelection } from "./registry.ts";
 
-export { WORKER_FLAG } from "./host/self_command.ts";
 export { DEFAULT_CAPS, keepEnds, spillPath } from "./truncation.ts";
 export { LocalToolHost, type ToolHost } from "./host.ts";
 
@@ -34,14 +33,8 @@ export const loadServerProcess = lazy(() => import("./shell/server_process.ts"))
 /** Watches such a process to its end, and ends its group. */
 export const loadShellProcess = lazy(() => import("./shell/process.ts"));
 
-/** The body of the process that runs searches, for the module that the program starts with. */
-export const loadSearchProcess = lazy(() => import("./search/fallback/search_process.ts"));
-
 /** The tool that renames a symbol by what a language server says, and the patch that it applies. */
 export const loadRenameTool = lazy(() => import("./edit/rename_tool.ts"));
 
-/** Running tools in a process of their own: the host for the main process … */
+/** Running tools in a process of their own. */
 export const loadProcessHost = lazy(() => import("./host/process_host.ts"));
-
-/** … and the body of that process, for the module that the program starts with. */
-export const loadToolProcess = lazy(() => import("./host/tool_process.ts"));

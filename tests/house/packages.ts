@@ -41,8 +41,11 @@ export const OPEN_PACKAGES: readonly string[] = ["path", "util"];
 /** Files beside the `mod.ts` of a package that may be imported for their types. */
 export const TYPE_ENTRIES: readonly string[] = ["src/core/event_schema.ts"];
 
-/** Modules that a process starts with; the entry of the program imports them late, past the `mod.ts`. */
-export const PROCESS_ENTRIES: readonly string[] = ["src/assembly/tools/worker.ts"];
+/** Modules that a process starts with: imported late, and past the `mod.ts`, which would bring much more. */
+export const PROCESS_ENTRIES: readonly string[] = [
+  "src/assembly/tools/worker.ts",
+  "src/tool/host/worker_process.ts",
+];
 
 /** A directory that grows by one entry and one line in its list file. */
 export interface ExtensionPoint {
@@ -59,7 +62,12 @@ export interface ExtensionPoint {
 export const EXTENSION_POINTS: readonly ExtensionPoint[] = [
   { directory: "src/i18n", list: "src/i18n/locales.ts", entries: "directories", model: "src/i18n/en" },
   { directory: "src/provider/kinds", list: "src/provider/kinds.ts", entries: "directories" },
-  { directory: "src/tool/builtin", list: "src/tool/builtins.ts", entries: "directories" },
+  {
+    directory: "src/tool/builtin",
+    list: "src/tool/builtins.ts",
+    parts: /^src\/tool\/file_writers\.ts$/,
+    entries: "directories",
+  },
   { directory: "src/sandbox/command/backends", list: "src/sandbox/command/backends.ts", entries: ".ts" },
   { directory: "src/config/presets", list: "src/config/presets.ts", entries: ".toml" },
   { directory: "src/command/builtin/session", list: "src/command/builtins.ts", entries: ".ts" },

@@ -1,5 +1,5 @@
-import { BUILTINS } from "../builtins.ts";
 import { defineBuiltin } from "../builtin_tool.ts";
+import { FILE_WRITERS } from "../file_writers.ts";
 import { type Arguments, failure, texts, type Tool } from "../tool.ts";
 
 /** The text of a patch, once a language server has said what a renaming takes. */
@@ -9,7 +9,7 @@ function patchOf({ patch }: Arguments): string | undefined {
 
 /** The tool that a renaming is in the end. */
 function patcher(): Pick<Tool, "reads" | "writes" | "execute"> | undefined {
-  return BUILTINS.find(({ name }) => name === "apply_patch");
+  return FILE_WRITERS.find(({ name }) => name === "apply_patch");
 }
 
 /**

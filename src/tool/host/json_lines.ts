@@ -7,7 +7,7 @@ type Bytes = Uint8Array<ArrayBuffer>;
  * The values of a stream of lines. A line that is not JSON is left out: something printed where it should
  * not.
  */
-export async function* readLines<T>(stream: ReadableStream<Bytes>): AsyncGenerator<T> {
+export async function* readLines<T>(stream: AsyncIterable<Bytes>): AsyncGenerator<T> {
   const decoder = new TextDecoder();
   let rest: string[] = [];
   for await (const chunk of stream) {
@@ -35,7 +35,8 @@ export function asLine(message: unknown): Bytes {
  * standard streams.
  */
 export interface LinePort {
-  readonly input: ReadableStream<Bytes>;
+  /** A piece is read before the next one is asked for, so that all may be the same memory. */
+  readonly input: AsyncIterable<Bytes>;
   /** Writes at once, as much as fits; returns the number of bytes written. */
   readonly write: (bytes: Bytes) => number;
 }

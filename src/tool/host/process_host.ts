@@ -1,20 +1,12 @@
 import { errorMessage } from "../../core/mod.ts";
 import { ABORT_GRACE_MS, LocalToolHost, type ToolHost } from "../host.ts";
 import type { ProcessGuard } from "../services/services.ts";
-import {
-  failure,
-  type FileReadTracker,
-  type FileVersion,
-  type Tool,
-  type ToolContext,
-  type ToolResult,
-} from "../tool.ts";
+import { failure, type FileReadTracker, type Tool, type ToolContext, type ToolResult } from "../tool.ts";
 import { LineProcess } from "./line_process.ts";
-import type { HostMessage, SeenChanges, ToolMessage } from "./protocol.ts";
+import { type HostMessage, SeenMirror, type ToolMessage } from "./protocol.ts";
 import type { SelfCommand } from "./self_command.ts";
 
-export { type SelfCommand, selfCommand, type SelfOptions } from "./self_command.ts";
-export { TOOL_ROLE } from "./protocol.ts";
+export { type SelfCommand, selfCommand, type SelfOptions, TOOL_ROLE } from "./self_command.ts";
 
 export interface ProcessHostOptions {
   /** The way the tool process is started; what it may touch is in the permission flags. */
@@ -23,6 +15,8 @@ export interface ProcessHostOptions {
   readonly data: unknown;
   /** Longest call, in milliseconds; 0 = no limit. */
   readonly callTimeoutMs?: number;
+  /** Calls `task` after so many milliseconds, unless the returned function is called before. */
+  readonly timer?: (ms: number, task: () => void) => () => void;
   /** Finds the process by its mark when the program is killed while a tool is in a loop. */
   readonly guard?: ProcessGuard;
   /** Told once when tools run in the main process after all, because the other one cannot be started. */
@@ -39,13 +33,16 @@ interface Pending {
 
 const CALL_TIMEOUT_MS = 120_000;
 
+/** A process without work ends after this time; the next call starts another. */
+const IDLE_MS = 60_000;
+
 /** A process that ends this often before its first result is not tried again. */
 const MAX_FAILED_STARTS = 2;
 
 /**
- * Runs file and search tools in a process that is killed when a call does not end: an abort or a deadline
- * takes effect even in a busy loop, and the session goes on with a new process. Calls that were in flight
- * beside it run again if they only read.
+ * Runs file tools in a process that is killed when a call does not end: an abort or a deadline takes effect
+ * even in a busy loop, and the session goes on with a new process. Calls that were in flight beside it run
+ * again if they only read. A process that has had nothing to do for a minute ends as well.
  */
 export class ProcessToolHost implements ToolHost {
   readonly #options: ProcessHostOptions;
@@ -58,6 +55,10 @@ export class ProcessToolHost implements ToolHost {
   /** True once the present process has said that it is there: only then can a call have begun. */
   #ready = false;
   #disposed = false;
+  /** Settles when the processes that were let go have ended. */
+  #ending: Promise<unknown> = Promise.resolve();
+  /** Set while the process has nothing to do. */
+  #cancelIdleEnd: (() => void) | undefined;
 
   constructor(options: ProcessHostOptions) {
     this.#options = options;
@@ -70,12 +71,14 @@ export class ProcessToolHost implements ToolHost {
 
   warm(): void {
     if (!this.#process && !this.#disposed && this.#failedStarts < MAX_FAILED_STARTS) this.#start();
+    this.#awaitWork();
   }
 
   async execute(tool: Tool, args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
     context.signal.throwIfAborted();
     this.warm();
     if (!this.#process) return await this.#local.execute(tool, args, context);
+    this.#cancelIdleEnd?.();
     const id = ++this.#calls;
     const call: Pending = { tool, args, context, settle: Promise.withResolvers(), runs: 0 };
     this.#pending.set(id, call);
@@ -85,12 +88,12 @@ export class ProcessToolHost implements ToolHost {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed = true;
-    const process = this.#process;
-    this.#process = undefined;
+    this.#cancelIdleEnd?.();
+    this.#end(this.#process);
     for (const [id, call] of this.#pending) {
       this.#finish(id, failure(`${call.tool.name} was stopped with the session`));
     }
-    await process?.kill();
+    await this.#ending;
   }
 
   async #wait(id: number, call: Pending): Promise<ToolResult> {
@@ -121,7 +124,27 @@ export class ProcessToolHost implements ToolHost {
       clearTimeout(grace);
       signal.removeEventListener("abort", aborted);
       this.#pending.delete(id);
+      this.#awaitWork();
     }
+  }
+
+  /**
+   * Has the process end when no call comes for a while. Looking at the calls and letting go of the process
+   * are one step, so that no call can begin in between; what the process knew is told to the next one.
+   */
+  #awaitWork(): void {
+    this.#cancelIdleEnd?.();
+    if (!this.#process || this.#pending.size > 0) return;
+    this.#cancelIdleEnd = (this.#options.timer ?? unreferenced)(IDLE_MS, () => {
+      const process = this.#process;
+      if (!process || this.#pending.size > 0) return;
+      this.#end(process);
+    });
+  }
+
+  #end(process: LineProcess<HostMessage, ToolMessage> | undefined): void {
+    this.#process = undefined;
+    if (process) this.#ending = Promise.all([this.#ending, process.kill()]);
   }
 
   #send(id: number, call: Pending): void {
@@ -179,9 +202,7 @@ export class ProcessToolHost implements ToolHost {
   #giveUp(id: number, settle: () => void): void {
     if (!this.#pending.delete(id)) return;
     settle();
-    const process = this.#process;
-    this.#process = undefined;
-    void process?.kill();
+    this.#end(this.#process);
     this.#runAgain();
   }
 
@@ -222,6 +243,13 @@ export class ProcessToolHost implements ToolHost {
   }
 }
 
+/** A timer for which the program does not stay alive. */
+function unreferenced(ms: number, task: () => void): () => void {
+  const timer = setTimeout(task, ms);
+  Deno.unrefTimer(timer);
+  return () => clearTimeout(timer);
+}
+
 function interrupted(tool: Tool): ToolResult {
   const what = tool.readOnly ? "try again" : "read the file to see whether it took effect";
   return failure(`${tool.name} did not finish: its worker process ended`, what);
@@ -239,31 +267,4 @@ function lastError(remarks: string): string {
   const lines = remarks.split("\n").map((line) => line.trim()).filter((line) => line !== "");
   return lines.findLast((line) => line.startsWith("error:"))?.slice("error:".length).trim() ?? lines.at(-1) ??
     "it ended early and without a word";
-}
-
-/** The knowledge of the tool process about the files seen in the session. A new process knows nothing. */
-class SeenMirror {
-  readonly #known = new Map<string, FileVersion>();
-
-  /** Returns what has to be told for the process to know what the session knows. */
-  changesSince(seen: FileReadTracker): SeenChanges {
-    if (!seen.all) return { set: [], delete: [] };
-    const set: FileVersion[] = [];
-    let count = 0;
-    for (const stamp of seen.all()) {
-      count++;
-      if (this.#known.get(stamp.path) === stamp) continue;
-      set.push(stamp);
-      this.#known.set(stamp.path, stamp);
-    }
-    const gone = count === this.#known.size ? [] : [...this.#known.keys()].filter((path) => !seen.get(path));
-    for (const path of gone) this.#known.delete(path);
-    return { set, delete: gone };
-  }
-
-  /** Returns what came from the process is known there. */
-  learned(changes: SeenChanges): void {
-    for (const stamp of changes.set) this.#known.set(stamp.path, stamp);
-    for (const path of changes.delete) this.#known.delete(path);
-  }
 }

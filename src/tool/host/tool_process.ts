@@ -1,6 +1,6 @@
 import { errorMessage } from "../../core/mod.ts";
-import { BUILTINS } from "../builtins.ts";
 import { RENAME_TOOL } from "../edit/rename_tool.ts";
+import { FILE_WRITERS } from "../file_writers.ts";
 import { MemoryFileReadTracker } from "../services/file_read_tracker.ts";
 import {
   failure,
@@ -13,12 +13,10 @@ import {
 import { type LinePort, readLines, tell } from "./json_lines.ts";
 import type { HostMessage, SeenChanges, ToolMessage } from "./protocol.ts";
 
-export { TOOL_ROLE } from "./protocol.ts";
-
 export interface ToolProcessParts {
   /** Makes the path policy from the plain data that the host was given. */
   readonly paths: (data: unknown) => WorkspacePolicy | Promise<WorkspacePolicy>;
-  /** The tools it runs; absent: the built-in ones that run in a worker. */
+  /** The tools it runs; absent: all that run in a worker. */
   readonly tools?: readonly Tool[];
 }
 
@@ -41,7 +39,7 @@ class ToolServer {
   constructor(parts: ToolProcessParts, port: LinePort) {
     this.#parts = parts;
     this.#port = port;
-    const tools = parts.tools ?? [...BUILTINS, RENAME_TOOL].filter((tool) => tool.runsIn === "worker");
+    const tools = parts.tools ?? [...FILE_WRITERS, RENAME_TOOL];
     this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
   }
 
@@ -56,7 +54,7 @@ class ToolServer {
 
   /** Loads what calls will need, one after the other, so that an early call is not kept waiting. */
   async #warm(): Promise<void> {
-    for (const tool of BUILTINS) {
+    for (const tool of FILE_WRITERS) {
       if (!this.#tools.has(tool.name)) continue;
       await tool.warm().catch(() => {});
       await new Promise((resolve) => setTimeout(resolve, 0));

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import type { PreparedCall } from "../../../src/core/mod.ts";
 import { BUILTINS, ToolRegistry, type ToolSelection } from "../../../src/tool/mod.ts";
+import { FILE_WRITERS } from "../../../src/tool/file_writers.ts";
 import { READ_FILE } from "../../../src/tool/builtin/read_file/tool.ts";
 
 function prepare(registry: ToolRegistry, name: string, args: string) {
@@ -163,6 +164,7 @@ Deno.test("ToolRegistry fills in what a tool declares about a call, by whatever 
 });
 
 Deno.test("every built-in tool says what it changes, and those that change files run in a worker", () => {
+  assertEquals(BUILTINS.filter(({ family }) => family === "Edit"), FILE_WRITERS);
   for (const tool of BUILTINS) {
     const edits = tool.family === "Edit";
     assertEquals(tool.runsIn ?? "main", edits ? "worker" : "main", tool.name);

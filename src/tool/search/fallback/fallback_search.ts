@@ -1,11 +1,11 @@
 import { LineProcess } from "../../host/line_process.ts";
-import { selfCommand } from "../../host/self_command.ts";
+import { SEARCH_ROLE, selfCommand } from "../../host/self_command.ts";
 import { excludeTest } from "../path_filter.ts";
 import { type FoundFile, type SearchReport, type SearchRequest, sortedByPath } from "../request.ts";
 import type { SearchRoot } from "../ripgrep/search.ts";
 import { ScanJob } from "./scan_job.ts";
 import { compileMatcher } from "./scan_text.ts";
-import { SEARCH_ROLE, type SearchJob, type SearchPart } from "./search_process.ts";
+import type { SearchJob, SearchPart } from "./search_process.ts";
 import { walkFiles } from "../walk.ts";
 
 interface Outcome {

@@ -2,9 +2,6 @@ import { type LinePort, readLines, tell } from "../../host/json_lines.ts";
 import type { FoundFile, SearchRequest } from "../request.ts";
 import { ScanJob } from "./scan_job.ts";
 
-/** Role of the process that runs {@linkcode runSearchProcess}. */
-export const SEARCH_ROLE = "search";
-
 export interface SearchJob {
   readonly files: readonly string[];
   readonly request: SearchRequest;

@@ -22,6 +22,24 @@ Deno.test("selfCommand starts a bundled program again with its role and only the
   assertEquals(new TextDecoder().decode(stdout), '[["--worker=some"],"prompt"]');
 });
 
+Deno.test("selfCommand starts the file beside a bundle that is of the same build, and no other", async () => {
+  await using dir = await makeTempDir();
+  const file = (name: string) => `${dir.path}/${name}`;
+  await Deno.writeTextFile(file("program.js"), "#!/usr/bin/env deno\n// Reasonix 1.0 (abc), MIT license\n");
+  const entry = () =>
+    selfCommand({
+      role: "some",
+      module: `file://${file("program.js")}`,
+      sourceEntry: new URL("file:///unused.ts"),
+      flags: [],
+    }).args.at(-2);
+  assertEquals(entry(), `file://${file("program.js")}`);
+  await Deno.writeTextFile(file("reasonix.worker.js"), "// Reasonix 1.0 (abcd), MIT license\n");
+  assertEquals(entry(), `file://${file("program.js")}`);
+  await Deno.writeTextFile(file("reasonix.worker.js"), "// Reasonix 1.0 (abc), MIT license\n");
+  assertEquals(entry(), `file://${file("reasonix.worker.js")}`);
+});
+
 Deno.test({
   name: "selfCommand lets the kernel end a process that nobody is left to end",
   ignore: Deno.build.os === "windows",

@@ -1,0 +1,22 @@
+/**
+ * The built-in tools that change files, in the order in which the model sees them: a part of the list of all,
+ * for the process that runs them and needs no other.
+ */
+import type { BuiltinTool } from "./builtin_tool.ts";
+import { APPLY_PATCH } from "./builtin/apply_patch/tool.ts";
+import { DELETE_RANGE } from "./builtin/delete_range/tool.ts";
+import { EDIT_FILE } from "./builtin/edit_file/tool.ts";
+import { MOVE_FILE } from "./builtin/move_file/tool.ts";
+import { MULTI_EDIT } from "./builtin/multi_edit/tool.ts";
+import { NOTEBOOK_EDIT } from "./builtin/notebook_edit/tool.ts";
+import { WRITE_FILE } from "./builtin/write_file/tool.ts";
+
+export const FILE_WRITERS: readonly BuiltinTool[] = [
+  WRITE_FILE,
+  EDIT_FILE,
+  MULTI_EDIT,
+  APPLY_PATCH,
+  MOVE_FILE,
+  DELETE_RANGE,
+  NOTEBOOK_EDIT,
+];

@@ -1,0 +1,30 @@
+import { ReasonixError } from "../../core/mod.ts";
+import type { WorkspacePolicy } from "../tool.ts";
+import type { LinePort } from "./json_lines.ts";
+import { SEARCH_ROLE, TOOL_ROLE, WORKER_FLAG } from "./self_command.ts";
+
+export interface WorkerParts {
+  readonly port: LinePort;
+  /** Makes the path policy from the plain data that the host was given. */
+  readonly paths: (data: unknown) => Promise<WorkspacePolicy>;
+}
+
+/**
+ * Does the part of the work that this process was started for, named by its first argument. Returns false
+ * where that names none. Loads only what that part needs: a call may be waiting for it.
+ */
+export async function runWorkerProcess(
+  [flag = ""]: readonly string[],
+  { port, paths }: WorkerParts,
+): Promise<boolean> {
+  if (!flag.startsWith(WORKER_FLAG)) return false;
+  const role = flag.slice(WORKER_FLAG.length);
+  if (role === TOOL_ROLE) {
+    const { runToolProcess } = await import("./tool_process.ts");
+    await runToolProcess({ paths }, port);
+  } else if (role === SEARCH_ROLE) {
+    const { runSearchProcess } = await import("../search/fallback/search_process.ts");
+    await runSearchProcess(port);
+  } else throw new ReasonixError(`Cannot start as "${role}": no such worker`, { exit: "usage" });
+  return true;
+}
