@@ -92,6 +92,8 @@ function preparations({ options, gate, context, checkpointer, tools, registry }:
       const tool = registry.get(name);
       if (!tool) return;
       tools.host.expect(tool);
+      // The command itself says what stands in its way.
+      if (tool.family === "Bash") tools.prepareShell().catch(() => {});
       if (!options.parent) checkpointer.expect(tool);
     },
     warmedUp: () => Promise.allSettled(warming),

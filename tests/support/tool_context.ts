@@ -18,11 +18,13 @@ export interface ContextOverrides extends Partial<Omit<ToolContext, "settings">>
 export function makeToolContext(dir: string, overrides: ContextOverrides = {}): ToolContext {
   const { settings, ...rest } = overrides;
   const env = Deno.env.toObject();
+  const spawn = (argv: readonly string[]) => ({ command: argv[0] ?? "", args: argv.slice(1), env });
+  const ahead = (argv: readonly string[]) => ({ ...spawn(argv), basis: "", changed: 0 });
   return {
     callId: "call_1",
     cwd: dir,
     paths: folderPolicy(dir),
-    jail: { wrap: (argv) => ({ command: argv[0] ?? "", args: argv.slice(1), env }) },
+    jail: { wrap: (argv) => ({ ...spawn(argv), ahead }), ahead: () => ahead },
     seen: new MemoryFileReadTracker(),
     outputDir: `${dir}-output`,
     signal: new AbortController().signal,

@@ -89,7 +89,7 @@ export class SandboxSession {
     if (call.command) await this.#tellOnce(opened);
     const { filesStay, confirm, loaded: { config: { sandbox, tools } } } = this.#sources;
     const reads = filesStay?.() ?? false;
-    const jail = reads ? this.#readOnly ??= opened.readOnly() : opened;
+    const jail = this.#jailNow(opened);
     const attempt = (repeats: number): CommandJail["wrap"] => (argv, options) => {
       const made = jail.watchMade();
       return {
@@ -99,12 +99,30 @@ export class SandboxSession {
           repeats > 0 && jail.failedToBegin(said) ? attempt(repeats - 1)(argv, options) : undefined,
       };
     };
-    const wrap = attempt(MOST_REPEATS);
+    const common = { wrap: attempt(MOST_REPEATS), ...this.#waiting(opened) };
     if (!confirm || !jail.confined || reads || tools.writes !== "allow" || sandbox.bash === "enforce") {
-      return { wrap };
+      return common;
     }
-    return { wrap, escape: (command, signal) => offerEscape({ jail, call, ask: confirm }, command, signal) };
+    return { ...common, escape: (command, signal) => offerEscape({ jail, call, ask: confirm }, command, signal) };
   };
+
+  /** The jail that the next command would get, for a shell that waits for it. */
+  readonly next = async (): Promise<CommandJail> => {
+    const opened = await this.open();
+    const { wrap } = this.#jailNow(opened);
+    return { wrap, ...this.#waiting(opened) };
+  };
+
+  #jailNow(opened: Jail): Jail {
+    return this.#sources.filesStay?.() ? this.#readOnly ??= opened.readOnly() : opened;
+  }
+
+  #waiting(opened: Jail): Pick<CommandJail, "ahead" | "confined"> {
+    return {
+      confined: opened.confined,
+      ahead: (options) => this.#jailNow(opened).wrap([], options).ahead,
+    };
+  }
 
   /**
    * Returns what the model and the user should know of files that could not be protected before they were

@@ -10,6 +10,7 @@ import {
 } from "../../permission/mod.ts";
 import {
   type Asker,
+  loadNextShell,
   MemoryFileReadTracker,
   openServices,
   type ProcessGuard,
@@ -71,6 +72,8 @@ export interface RunTools {
   readonly shellFolder: () => string | undefined;
   /** Chooses the command jail ahead of the first command. */
   readonly openJail: SandboxSession["open"];
+  /** Has a shell wait for the command that the model is about to name. */
+  prepareShell(): Promise<void>;
   /** Finds out what a call would do, and changes nothing. */
   details(call: PreparedCall, signal: AbortSignal): Promise<CallDetails>;
   /** Runs a command line of the user's own beside the conversation. */
@@ -126,6 +129,11 @@ export function buildTools(parts: ToolParts): RunTools {
     todos: services.todos,
     host: parts.parent?.host ?? host,
     openJail: jail.open,
+    async prepareShell() {
+      if (services.shell?.spare?.waits) return;
+      const [{ prepareShell }, next] = await Promise.all([loadNextShell(), jail.next()]);
+      if (!services.shell?.spare?.waits) prepareShell({ ...context, jail: next });
+    },
     details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
     runCommand: async (command, signal) =>
       await (await import("./own_command.ts")).runOwnCommand(command, signal, { context, jail }),

@@ -29,6 +29,7 @@ import {
 } from "./forecast.ts";
 import { type MadeFiles, MadeFilesWatch } from "./made_files.ts";
 import { forgetProbe, probeCached } from "./probe.ts";
+import { type Basis, basisOf } from "./mounts/basis.ts";
 import { boundSockets, namedSockets } from "./mounts/sockets.ts";
 import { describeConfinement, noConfinement } from "./unconfined.ts";
 
@@ -37,6 +38,12 @@ export interface JailOptions extends JailScope, ForecastOptions {
   /** The run began because of a forecast that there is a jail: without one, nothing runs. */
   readonly expected?: boolean;
   readonly environment?: EnvironmentOptions;
+}
+
+/** A command line in its jail. */
+export interface JailedPlan extends SpawnPlan {
+  /** The same jail around a shell that waits for its command, with what the jail rests on. */
+  readonly ahead: (argv: readonly string[]) => SpawnPlan & Basis;
 }
 
 /** The findings and decisions when a jail was opened. */
@@ -74,13 +81,20 @@ export class Jail {
     this.#kept = finder(denyWrite);
   }
 
-  wrap(argv: readonly string[], options: { readonly cwd: string }): SpawnPlan {
+  wrap(argv: readonly string[], { cwd }: { readonly cwd: string }): JailedPlan {
     const { fixed, probe, env, backend } = this.data;
     const plan = backend === "none" ? EMPTY_PLAN : currentPlan(fixed, {
       read: this.#denied?.find() ?? [],
       write: this.#kept?.find() ?? [],
     });
-    return this.#backend.wrap({ argv, cwd: options.cwd, env, plan, probe });
+    const around = (words: readonly string[]) => this.#backend.wrap({ argv: words, cwd, env, plan, probe });
+    return {
+      ...around(argv),
+      ahead: (words) => {
+        const spawn = around(words);
+        return { ...spawn, ...(this.confined ? basisOf(plan, spawn, cwd) : NO_BASIS) };
+      },
+    };
   }
 
   /**
@@ -192,6 +206,8 @@ export class Jail {
     return this.data.backend !== "none";
   }
 }
+
+const NO_BASIS: Basis = { basis: "", changed: 0 };
 
 const EMPTY_PLAN = {
   writable: [],

@@ -13,9 +13,9 @@ export interface Shell {
   argv(command: string, reporting: boolean): string[];
   /**
    * Reads its command up to a NUL from standard input, then does what the reporting `argv` does; absent where
-   * that cannot be.
+   * that cannot be. `jailed`: says {@linkcode OUTDATED} instead when something was mounted meanwhile.
    */
-  readonly waiting?: readonly string[];
+  waiting?(jailed: boolean): string[];
 }
 
 /** On standard error: everything after this is the directory in which the command ended, not output. */
@@ -26,8 +26,18 @@ export const DIRECTORY_MARK = "\u001e";
 const TAKE = `REASONIX_LINE=$1; set --;`;
 const RUN = `eval "$REASONIX_LINE";`;
 
+/** On standard error, of a shell that waited in a jail that is not what it was: it has not run its command. */
+export const OUTDATED = "\u001dreasonix: what is mounted has changed\n";
+
+// What is mounted outside shows in a jail, not as read-only as the rest; and what is mounted on a file that is
+// replaced is gone. The kernel's own list tells of both.
+const LOOK = (name: string) => `{ mapfile ${name} </proc/self/mountinfo; } 2>/dev/null;`;
+const LOOK_AGAIN = `${LOOK("REASONIX_NOW")} [[ "\${REASONIX_NOW[*]}" == "\${REASONIX_THEN[*]}" ]] || ` +
+  `{ printf '\\035reasonix: what is mounted has changed\\n' >&2; exit 126; }; unset REASONIX_NOW REASONIX_THEN;`;
+
 // A command should find the input it always has, and no trace of the time that was waited.
-const AWAIT = `IFS= read -r -d '' REASONIX_LINE || exit; exec </dev/null; SECONDS=0;`;
+const AWAIT = "IFS= read -r -d '' REASONIX_LINE || exit; exec </dev/null; SECONDS=0;";
+const AS_USUAL = "BASH_EXECUTION_STRING=$1; set --;";
 
 // Both streams go through one pipe, so that lines keep their order; the other pipe carries the directory. The
 // command runs without the descriptor of that second pipe, and `exit` inside it still runs the trap.
@@ -93,10 +103,15 @@ function shellAt(path: string): Shell {
   }
   const isBash = /^bash/.test(name);
   const own = isBash ? [path, "--noprofile", "--norc"] : [path];
+  const usual = `${TAKE} ${REPORTING}`;
+  const waiting = (jailed: boolean) => {
+    const wait = jailed ? `${LOOK("REASONIX_THEN")} ${AWAIT} ${LOOK_AGAIN}` : AWAIT;
+    return [...own, "-c", `${wait} ${AS_USUAL} ${REPORTING}`, "bash", usual];
+  };
   return {
     kind: "posix",
     path,
-    argv: (command, reporting) => [...own, "-c", reporting ? `${TAKE} ${REPORTING}` : PLAIN, "bash", command],
-    ...(isBash ? { waiting: [...own, "-c", `${AWAIT} ${REPORTING}`, "bash"] } : {}),
+    argv: (command, reporting) => [...own, "-c", reporting ? usual : PLAIN, "bash", command],
+    ...(isBash ? { waiting } : {}),
   };
 }

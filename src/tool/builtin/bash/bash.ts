@@ -1,7 +1,8 @@
 import { errorMessage, ReasonixError } from "../../../core/mod.ts";
 import { DiskWatch } from "../../shell/disk_watch.ts";
-import { DIRECTORY_MARK, findShell, type Shell } from "../../shell/find_shell.ts";
+import { DIRECTORY_MARK, findShell, OUTDATED, type Shell } from "../../shell/find_shell.ts";
 import { LiveOutput } from "../../shell/live_output.ts";
+import { prepareShell, searchPath } from "../../shell/next_shell.ts";
 import { OutputStore } from "../../shell/output_store.ts";
 import { type ProcessEnd, ShellProcess } from "../../shell/process.ts";
 import { spawnSession } from "../../shell/spawn_session.ts";
@@ -12,8 +13,6 @@ import { type Caps, type Cut, DEFAULT_CAPS, spillPath } from "../../truncation.t
 import { readOnlyRemark } from "../../write_policy.ts";
 import { startJob } from "./start_job.ts";
 
-const SEARCH_PATH = "PATH";
-
 export async function bash(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const command = String(args.command);
   if (command.trim() === "") return failure("Cannot run an empty command");
@@ -23,7 +22,9 @@ export async function bash(args: Record<string, unknown>, context: ToolContext):
     const folder = await workingFolder(context, args.workdir);
     if (args.run_in_background === true) return await startJob(command, shell, folder.path, context);
     const wanted = { timeoutMs: args.timeout_ms, maxChars: args.max_output_chars };
-    return await runForeground(new Foreground(command, shell, folder, context), context, wanted);
+    const result = await runForeground(new Foreground(command, shell, folder, context), context, wanted);
+    prepareShell(context);
+    return result;
   } catch (error) {
     context.signal.throwIfAborted();
     if (error instanceof ReasonixError) return errorResult(error);
@@ -55,10 +56,6 @@ async function runForeground(
     ...free,
     content: `[the jail stopped this command; run again without it, as the user allowed]\n${free.content}`,
   };
-}
-
-function searchPath(): string {
-  return Deno.env.get(SEARCH_PATH) ?? "";
 }
 
 interface Folder {
@@ -138,7 +135,7 @@ class Foreground {
       const end = await child.ended;
       const notes = plan.ended?.() ?? [];
       signal.throwIfAborted();
-      const next = end.code !== 0 && this.#reporting && this.#before ? plan.again?.(this.#before) : undefined;
+      const next = end.code !== 0 && this.#reporting && this.#before ? this.#anew(plan, this.#before) : undefined;
       if (next) return await this.again().run(next, wanted);
       return await this.#result(end, store.finish(capsOf(wanted)), { limit, notes });
     } finally {
@@ -149,13 +146,24 @@ class Foreground {
   }
 
   #start(plan: SpawnPlan): Deno.ChildProcess {
-    const { services } = this.#context;
+    const { services, jail } = this.#context;
     const { path: cwd } = this.#folder;
     const { guard, spare } = services?.shell ?? {};
-    const { waiting, path } = this.#shell;
-    // What a jail lets through is decided when it starts, so that a jailed command always starts its own.
-    const ahead = waiting && plan.command === path ? { ...plan, args: waiting.slice(1) } : undefined;
-    return ahead && spare?.run(this.#command, ahead, { cwd, guard }) || spawnSession(plan, { cwd, guard });
+    const { waiting } = this.#shell;
+    const { ahead } = plan;
+    const ready = waiting && ahead
+      ? spare?.run(this.#command, () => ({ plan: ahead(waiting(jail.confined === true)), cwd, guard }))
+      : undefined;
+    const child = ready ?? spawnSession(plan, { cwd, guard });
+    // While the command runs nothing else is to be done. What a jail rests on a command may still change.
+    if (!jail.confined) prepareShell(this.#context);
+    return child;
+  }
+
+  /** The plan to start from once more, where what was said before the command shows that it has not begun. */
+  #anew(plan: SpawnPlan, said: string): SpawnPlan | undefined {
+    const { jail } = this.#context;
+    return said === OUTDATED ? jail.wrap(this.argv, { cwd: this.cwd }) : plan.again?.(said);
   }
 
   #watchDisk(child: ShellProcess): DiskWatch {

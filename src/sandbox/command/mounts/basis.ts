@@ -1,0 +1,38 @@
+import { ancestors, type JailPlan, type SpawnPlan } from "../backend.ts";
+
+/** What the mounts of a jail rest on at one moment. Two jails of the same words and basis are the same jail. */
+export interface Basis {
+  readonly basis: string;
+  /** When the youngest of what it tells by time changed, in milliseconds since 1970; 0: nothing is. */
+  readonly changed: number;
+}
+
+/**
+ * Looks at every path that the command line of a jail names. A mount holds on to the file it was made on:
+ * another file of the same name would be seen as it is, or not be seen. What is protected or hidden, and the
+ * directories that hold it in place, are told by the time of their last change besides, since they may have
+ * been moved away and back while the mounts were made. A moved file has another such time; nobody can set it.
+ */
+export function basisOf(plan: JailPlan, { command, args }: SpawnPlan, cwd: string): Basis {
+  const held = new Set([...[...plan.protectedPaths, ...plan.hidden].map((place) => place.path), ...ancestors(plan)]);
+  const named = args.filter((word) => word.startsWith("/") && !held.has(word));
+  let changed = 0;
+  const parts = [...held].map((path) => {
+    const [is, at] = look(path, Deno.lstatSync);
+    changed = Math.max(changed, at);
+    return `${path}\0${is}\0${at}`;
+  });
+  // What is only bound may be reached by way of links, which the system follows when it binds.
+  for (const path of new Set([command, cwd, ...named])) parts.push(`${path}\0${look(path, Deno.statSync)[0]}`);
+  return { basis: parts.join("\0\0"), changed };
+}
+
+/** Which file has this name, and when it changed last; what may not be looked at is the same each time. */
+function look(path: string, stat: (path: string) => Deno.FileInfo): readonly [is: string, changed: number] {
+  try {
+    const { dev, ino, mode, ctime } = stat(path);
+    return [`${dev} ${ino} ${mode}`, ctime?.getTime() ?? 0];
+  } catch (error) {
+    return [error instanceof Error ? error.name : "unknown", 0];
+  }
+}
