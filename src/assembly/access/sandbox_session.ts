@@ -103,7 +103,10 @@ export class SandboxSession {
     if (!confirm || !jail.confined || reads || tools.writes !== "allow" || sandbox.bash === "enforce") {
       return common;
     }
-    return { ...common, escape: (command, signal) => offerEscape({ jail, call, ask: confirm }, command, signal) };
+    return {
+      ...common,
+      escape: (command, signal) => offerEscape({ jail, call, ask: confirm }, command, signal),
+    };
   };
 
   /** The jail that the next command would get, for a shell that waits for it. */

@@ -86,6 +86,7 @@ export interface FixedPlan {
   readonly roots: readonly MountPath[];
   /** Caches of tools. */
   readonly writable: readonly MountPath[];
+  /** What was there at the start. */
   readonly hidden: readonly MountPath[];
   /** Programs and caches of programs; read-only although in a writable directory. */
   readonly programs: readonly MountPath[];
@@ -94,6 +95,15 @@ export interface FixedPlan {
   readonly needed: readonly MountPath[];
   /** Files that lead git elsewhere and were there at the start, so they are the user's. */
   readonly redirects: readonly string[];
+}
+
+/** What is hidden by its name, whether it is there or not. */
+function toHide(scope: JailScope): string[] {
+  return [
+    ...scope.forbidRead ?? [],
+    ...HOME_SECRETS.map((name) => `${scope.home}/${name}`),
+    ...inHome(scope, AGENT_FILES),
+  ];
 }
 
 /** Looks the directories up. */
@@ -114,9 +124,7 @@ export function fixPlan(scope: JailScope, host: HostEnvironment): FixedPlan {
     roots: existingMounts(roots),
     writable: caches.writable,
     hidden: existingMounts([
-      ...scope.forbidRead ?? [],
-      ...HOME_SECRETS.map((name) => `${scope.home}/${name}`),
-      ...inHome(scope, AGENT_FILES),
+      ...toHide(scope),
       ...foreignSockets(sockets, { roots, userHome, shown: needed.map((place) => place.path) }),
     ]),
     programs: [...caches.protectedPaths, ...programs(scope, searchPath)],
@@ -190,6 +198,14 @@ function stillThere(paths: readonly MountPath[]): MountPath[] {
   });
 }
 
+/** What was there at the start and still is, and what has come since. */
+function hiddenNow({ scope, hidden }: FixedPlan): MountPath[] {
+  const now = new Map(stillThere(hidden).map((place) => [place.path, place]));
+  const come = existingMounts([...toHide(scope), ...agentSockets(scope.userHome)]);
+  for (const place of come) if (!now.has(place.path)) now.set(place.path, place);
+  return [...now.values()];
+}
+
 /**
  * Of what rules refuse, that which is not hidden already. A root stays: commands would have nowhere to be.
  */
@@ -223,8 +239,7 @@ export function currentPlan(fixed: FixedPlan, denied: DeniedMounts = NOTHING_DEN
   const roots = writableRoots(scope);
   const paths = roots.map(gitPaths);
   const readable = readableRoots(scope).flatMap((root) => [root, ...gitPaths(root).writable]);
-  const agents = existingMounts(agentSockets(scope.userHome));
-  const hidden = [...stillThere(fixed.hidden), ...agents];
+  const hidden = hiddenNow(fixed);
   const candidates = [
     ...scope.roots.flatMap((root) => protectedCandidates(root, IN_ROOT)),
     ...homeWithin(scope).flatMap((home) => protectedCandidates(home, IN_HOME)),

@@ -8,17 +8,27 @@ import { realPath } from "../../path/real_path.ts";
 /** Directories looked into, and files hidden, before the rest is left to the rules alone. */
 const MAX_DIRECTORIES = 1500;
 const MAX_FILES = 256;
-/** A directory that changed less than this before it was listed may change again without a new time (ms). */
+/**
+ * A directory that changed less than this before it was listed may change again without a new time (ms); more
+ * where there are only whole seconds.
+ */
 const SETTLED = 50;
+const SETTLED_COARSE = 2100;
 /**
  * Packages and git's own files, which are many: what is in there is only hidden when a rule names it without
  * wildcards.
  */
 const SKIPPED: ReadonlySet<string> = new Set(["node_modules", ".git"]);
 
+/** A name below a root that a file system gives back as it was written, but for the case of its letters. */
+const PLAIN_NAME = /^\/[\x21-\x2e\x30-\x7e]+(?:\/|$)/;
+
 interface Listing {
+  /** By the time that no command can set. */
   readonly changed: number;
   readonly listed: number;
+  /** In small letters, of a root; absent: nobody may list it. */
+  readonly names?: ReadonlySet<string>;
   readonly directories: readonly string[];
   readonly matches: readonly string[];
 }
@@ -30,6 +40,8 @@ interface Listing {
  */
 export class DeniedFiles {
   readonly #plain: readonly string[];
+  /** The same by the root they are in, where one look at it tells that most are not there. */
+  readonly #parents: ReadonlyMap<string, readonly string[]>;
   readonly #pattern: RegExp | undefined;
   /** What a rule means by its name alone, in whatever directory. */
   readonly #names: RegExp | undefined;
@@ -39,7 +51,13 @@ export class DeniedFiles {
 
   constructor(denied: DeniedGlobs) {
     const globs = deniedGlobs(denied);
-    this.#plain = globs.flatMap((glob) => literalPath(glob) ?? []);
+    const plain = globs.flatMap((glob) => literalPath(glob) ?? []);
+    const within = (root: string) =>
+      plain.filter((path) => path.startsWith(`${root}/`) && PLAIN_NAME.test(path.slice(root.length)));
+    const parents = denied.roots.map((root) => [root, within(root)] as const);
+    this.#parents = new Map(parents.filter(([, paths]) => paths.length > 0));
+    const byParent = new Set([...this.#parents.values()].flat());
+    this.#plain = plain.filter((path) => !byParent.has(path));
     const open = globs.filter((glob) => literalPath(glob) === undefined);
     this.#pattern = open.length === 0 ? undefined : namedBy(open, foldName);
     const anywhere = open.filter(({ glob, floating }) => floating && glob.startsWith("/**/"));
@@ -59,7 +77,7 @@ export class DeniedFiles {
   /** Returns what is there now. */
   find(): readonly MountPath[] {
     const found = new Map<string, MountPath>();
-    for (const path of [...this.#plain, ...this.#matches()]) {
+    for (const path of [...this.#plain, ...this.#inParents(), ...this.#matches()]) {
       try {
         Deno.lstatSync(path);
         const real = realPath(path);
@@ -72,6 +90,14 @@ export class DeniedFiles {
     const paths = [...found.values()];
     this.#capped ||= paths.length > MAX_FILES;
     return paths.slice(0, MAX_FILES);
+  }
+
+  #inParents(): string[] {
+    return [...this.#parents].flatMap(([root, paths]) => {
+      const { names } = this.#list(root);
+      const first = (path: string) => path.slice(root.length + 1).split("/", 1)[0]?.toLowerCase() ?? "";
+      return names ? paths.filter((path) => names.has(first(path))) : paths;
+    });
   }
 
   #matches(): string[] {
@@ -93,18 +119,23 @@ export class DeniedFiles {
 
   #list(directory: string): Listing {
     try {
-      const changed = Deno.lstatSync(directory).mtime?.getTime() ?? NaN;
+      const { ctime, mtime } = Deno.lstatSync(directory);
+      const changed = (ctime ?? mtime)?.getTime() ?? NaN;
+      const settled = changed % 1000 === 0 ? SETTLED_COARSE : SETTLED;
       const known = this.#listings.get(directory);
-      if (known && known.changed === changed && known.listed - changed > SETTLED) return known;
+      if (known && known.changed === changed && known.listed - changed > settled) return known;
       const directories: string[] = [];
       const matches: string[] = [];
+      const names = new Set<string>();
+      const keepsNames = this.#parents.has(directory);
       const listed = Date.now();
       for (const { name, isDirectory } of Deno.readDirSync(directory)) {
         const path = `${directory === "/" ? "" : directory}/${name}`;
+        if (keepsNames) names.add(name.toLowerCase());
         if (this.#pattern?.test(foldName(path))) matches.push(path);
         else if (isDirectory && !SKIPPED.has(name)) directories.push(path);
       }
-      const listing = { changed, listed, directories, matches };
+      const listing = { changed, listed, names, directories, matches };
       this.#listings.set(directory, listing);
       return listing;
     } catch {

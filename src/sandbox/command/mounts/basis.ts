@@ -14,7 +14,10 @@ export interface Basis {
  * been moved away and back while the mounts were made. A moved file has another such time; nobody can set it.
  */
 export function basisOf(plan: JailPlan, { command, args }: SpawnPlan, cwd: string): Basis {
-  const held = new Set([...[...plan.protectedPaths, ...plan.hidden].map((place) => place.path), ...ancestors(plan)]);
+  const held = new Set([
+    ...[...plan.protectedPaths, ...plan.hidden].map((place) => place.path),
+    ...ancestors(plan),
+  ]);
   const named = args.filter((word) => word.startsWith("/") && !held.has(word));
   let changed = 0;
   const parts = [...held].map((path) => {
@@ -23,7 +26,9 @@ export function basisOf(plan: JailPlan, { command, args }: SpawnPlan, cwd: strin
     return `${path}\0${is}\0${at}`;
   });
   // What is only bound may be reached by way of links, which the system follows when it binds.
-  for (const path of new Set([command, cwd, ...named])) parts.push(`${path}\0${look(path, Deno.statSync)[0]}`);
+  for (const path of new Set([command, cwd, ...named])) {
+    parts.push(`${path}\0${look(path, Deno.statSync)[0]}`);
+  }
   return { basis: parts.join("\0\0"), changed };
 }
 

@@ -135,7 +135,9 @@ class Foreground {
       const end = await child.ended;
       const notes = plan.ended?.() ?? [];
       signal.throwIfAborted();
-      const next = end.code !== 0 && this.#reporting && this.#before ? this.#anew(plan, this.#before) : undefined;
+      const next = end.code !== 0 && this.#reporting && this.#before
+        ? this.#anew(plan, this.#before)
+        : undefined;
       if (next) return await this.again().run(next, wanted);
       return await this.#result(end, store.finish(capsOf(wanted)), { limit, notes });
     } finally {
