@@ -33,8 +33,11 @@ export interface ShellStarter {
   run(command: string, wanted: () => NextShell): Deno.ChildProcess | undefined;
   /** Says whether a shell waits. */
   readonly waits: boolean;
-  /** Has a shell wait that is started like this; one that was started otherwise ends. */
-  prepare(next: () => NextShell | undefined): void;
+  /**
+   * Has a shell wait that is started like this; one that was started otherwise ends. `inMs`: only once so many
+   * milliseconds have passed without a command.
+   */
+  prepare(next: () => NextShell | undefined, inMs?: number): void;
 }
 
 /** The shell of the next command, as it would be started now. */

@@ -55,10 +55,11 @@ export class SpareShell implements ShellStarter, AsyncDisposable {
     return this.#waiting !== undefined;
   }
 
-  prepare(next: () => NextShell | undefined): void {
+  prepare(next: () => NextShell | undefined, inMs = 0): void {
     clearTimeout(this.#timer);
     if (this.#over) return;
-    const wanted = next();
+    if (inMs > 0) return this.#later(() => this.prepare(next), inMs);
+    const wanted = possible(next);
     const key = wanted && keyOf(wanted);
     if (this.#waiting && this.#waiting.key === key) return this.#endLater();
     void this.#discard();
@@ -110,6 +111,15 @@ export class SpareShell implements ShellStarter, AsyncDisposable {
       }
     }
     await Promise.allSettled([input.abort(), child.stdout.cancel(), child.stderr.cancel(), child.status]);
+  }
+}
+
+/** What cannot be prepared is left to the command, which says why it cannot run. */
+function possible(next: () => NextShell | undefined): NextShell | undefined {
+  try {
+    return next();
+  } catch {
+    return undefined;
   }
 }
 

@@ -13,6 +13,9 @@ import { type Caps, type Cut, DEFAULT_CAPS, spillPath } from "../../truncation.t
 import { readOnlyRemark } from "../../write_policy.ts";
 import { startJob } from "./start_job.ts";
 
+/** The next request goes out before the next jail is made: both want the processor. */
+const AFTER_MS = 1;
+
 export async function bash(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult> {
   const command = String(args.command);
   if (command.trim() === "") return failure("Cannot run an empty command");
@@ -23,7 +26,7 @@ export async function bash(args: Record<string, unknown>, context: ToolContext):
     if (args.run_in_background === true) return await startJob(command, shell, folder.path, context);
     const wanted = { timeoutMs: args.timeout_ms, maxChars: args.max_output_chars };
     const result = await runForeground(new Foreground(command, shell, folder, context), context, wanted);
-    prepareShell(context);
+    prepareShell(context, context.jail.confined ? AFTER_MS : 0);
     return result;
   } catch (error) {
     context.signal.throwIfAborted();
