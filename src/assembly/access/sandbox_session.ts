@@ -110,11 +110,8 @@ export class SandboxSession {
   };
 
   /** The jail that the next command would get, for a shell that waits for it. */
-  readonly next = async (): Promise<CommandJail> => {
-    const opened = await this.open();
-    const { wrap } = this.#jailNow(opened);
-    return { wrap, ...this.#waiting(opened) };
-  };
+  readonly next = async (): Promise<Pick<CommandJail, "ahead" | "confined">> =>
+    this.#waiting(await this.open());
 
   #jailNow(opened: Jail): Jail {
     return this.#sources.filesStay?.() ? this.#readOnly ??= opened.readOnly() : opened;

@@ -129,11 +129,7 @@ export function buildTools(parts: ToolParts): RunTools {
     todos: services.todos,
     host: parts.parent?.host ?? host,
     openJail: jail.open,
-    async prepareShell() {
-      if (services.shell?.spare?.waits) return;
-      const [{ prepareShell }, next] = await Promise.all([loadNextShell(), jail.next()]);
-      if (!services.shell?.spare?.waits) prepareShell({ ...context, jail: next });
-    },
+    prepareShell: () => shellAhead(context, jail),
     details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
     runCommand: async (command, signal) =>
       await (await import("./own_command.ts")).runOwnCommand(command, signal, { context, jail }),
@@ -146,6 +142,14 @@ export function buildTools(parts: ToolParts): RunTools {
       await jail.close();
     },
   };
+}
+
+/** Has a shell wait, unless one does. */
+async function shellAhead(context: SharedContext, jail: SandboxSession): Promise<void> {
+  const { spare } = context.services?.shell ?? {};
+  if (!spare || spare.waits) return;
+  const [{ prepareShell }, next] = await Promise.all([loadNextShell(), jail.next()]);
+  if (!spare.waits) prepareShell({ ...context, jail: next });
 }
 
 async function detailsOf(

@@ -34,8 +34,8 @@ export interface ShellStarter {
   /** Says whether a shell waits. */
   readonly waits: boolean;
   /**
-   * Has a shell wait that is started like this; one that was started otherwise ends. `inMs`: only once so many
-   * milliseconds have passed without a command.
+   * Has a shell wait that is started like this; one that was started otherwise ends. `inMs`: only once so
+   * many milliseconds have passed without a command.
    */
   prepare(next: () => NextShell | undefined, inMs?: number): void;
 }

@@ -26,14 +26,16 @@ export const DIRECTORY_MARK = "\u001e";
 const TAKE = `REASONIX_LINE=$1; set --;`;
 const RUN = `eval "$REASONIX_LINE";`;
 
-/** On standard error, of a shell that waited in a jail that is not what it was: it has not run its command. */
-export const OUTDATED = "\u001dreasonix: what is mounted has changed\n";
+const CHANGED = "reasonix: what is mounted has changed";
 
-// What is mounted outside shows in a jail, not as read-only as the rest; and what is mounted on a file that is
-// replaced is gone. The kernel's own list tells of both.
+/** On standard error, of a shell that waited in a jail that is not what it was: its command has not run. */
+export const OUTDATED = `\u001d${CHANGED}\n`;
+
+// What is mounted outside shows in a jail, not as read-only as the rest; and what is mounted on a file that
+// is replaced is gone. The kernel's own list tells of both.
 const LOOK = (name: string) => `{ mapfile ${name} </proc/self/mountinfo; } 2>/dev/null;`;
 const LOOK_AGAIN = `${LOOK("REASONIX_NOW")} [[ "\${REASONIX_NOW[*]}" == "\${REASONIX_THEN[*]}" ]] || ` +
-  `{ printf '\\035reasonix: what is mounted has changed\\n' >&2; exit 126; }; unset REASONIX_NOW REASONIX_THEN;`;
+  `{ printf '\\035${CHANGED}\\n' >&2; exit 126; }; unset REASONIX_NOW REASONIX_THEN;`;
 
 // A command should find the input it always has, and no trace of the time that was waited.
 const AWAIT = "IFS= read -r -d '' REASONIX_LINE || exit; exec </dev/null; SECONDS=0;";

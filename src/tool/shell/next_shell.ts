@@ -4,7 +4,7 @@ import { findShell } from "./find_shell.ts";
 
 /** What decides how the shell of the next command is started. */
 export interface NextShellSources extends Pick<ToolContext, "cwd" | "settings" | "services"> {
-  readonly jail: CommandJail;
+  readonly jail: Pick<CommandJail, "ahead" | "confined">;
 }
 
 /**

@@ -26,9 +26,9 @@ interface Waiting {
  * commands take: with a jail, in that jail. It runs that one command and ends with it. Nothing of a command
  * can reach the next one.
  *
- * Contract: a shell is only used where one that is started now would be the same in every respect (see {@linkcode
- * WaitingPlan}). The shell that waits ends after a minute, at disposal, and whenever the program does, since
- * its input closes then.
+ * Contract: a shell is only used where one that is started now would be the same in every respect (see
+ * {@linkcode WaitingPlan}). The shell that waits ends after a minute, at disposal, and whenever the program
+ * does, since its input closes then.
  */
 export class SpareShell implements ShellStarter, AsyncDisposable {
   #waiting: Waiting | undefined;

@@ -1,6 +1,6 @@
 import { ancestors, type JailPlan, type SpawnPlan } from "../backend.ts";
 
-/** What the mounts of a jail rest on at one moment. Two jails of the same words and basis are the same jail. */
+/** What the mounts of a jail rest on at one moment. Jails of the same words and basis are the same. */
 export interface Basis {
   readonly basis: string;
   /** When the youngest of what it tells by time changed, in milliseconds since 1970; 0: nothing is. */
