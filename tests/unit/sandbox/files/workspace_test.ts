@@ -137,6 +137,18 @@ Deno.test("read goes anywhere but where it is forbidden", async () => {
   assertEquals(await paths.read(`${g.outside}/keyserver`), `${g.outside}/keyserver`);
 });
 
+Deno.test("what may not be read may not be written either, though it lies in the workspace", async () => {
+  await using g = await ground();
+  await Deno.mkdir(`${g.ws}/private`);
+  await Deno.symlink("private", `${g.ws}/alias`);
+  const paths = g.workspace({ forbidRead: [`${g.ws}/private`] });
+  for (const way of ["private/a.txt", "private", "alias/a.txt", "src/../private/deep/a.txt"]) {
+    const error = await assertRejects(() => paths.write(way), ReasonixError, "Cannot write");
+    assertStringIncludes(error.message, "the user has forbidden it");
+  }
+  assertEquals(await paths.write("private.txt"), `${g.ws}/private.txt`);
+});
+
 Deno.test("read forbids an entry that is itself a symlink under both names", async () => {
   await using g = await ground();
   await Deno.symlink(`${g.outside}/secret.txt`, `${g.base}/alias`);
