@@ -5,7 +5,7 @@ import type { FactStoreOptions } from "./store.ts";
 
 export type { StoredFact } from "./fact.ts";
 export { type MemoryPaths, openingMemory } from "./opening_memory.ts";
-export type { ArchivedFact, FactStore, FactStoreOptions } from "./store.ts";
+export type { FactStore, FactStoreOptions } from "./store.ts";
 
 /** Opens what the tools `memory`, `remember` and `forget` work with, when the first of them is called. */
 export function memoryPort(options: FactStoreOptions): () => Promise<MemoryPort> {

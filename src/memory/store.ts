@@ -16,13 +16,6 @@ export interface FactStoreOptions {
   readonly now?: () => Date;
 }
 
-/** A fact that was taken out of use. */
-export interface ArchivedFact {
-  readonly name: string;
-  readonly scope: MemoryScope;
-  readonly path: string;
-}
-
 const SCOPES: readonly MemoryScope[] = ["project", "global"];
 const MAX_FACTS = 500;
 const MAX_TEXT = 16_000;
@@ -101,18 +94,6 @@ export class FactStore implements MemoryPort {
     const archived = `${folder}/archive/${fact.name}.${stamp}.md`;
     await Deno.rename(`${folder}/${fact.name}.md`, archived);
     return { archived };
-  }
-
-  /** Facts that were forgotten, newest last; for people, never for the model. */
-  async archived(): Promise<ArchivedFact[]> {
-    const found: ArchivedFact[] = [];
-    for (const scope of SCOPES) {
-      const folder = `${this.folder(scope)}/archive`;
-      for (const file of await markdownFiles(folder)) {
-        found.push({ name: file.split(".")[0] ?? file, scope, path: `${folder}/${file}` });
-      }
-    }
-    return found;
   }
 
   /** Every fact in use. A file that cannot be read is passed over. */

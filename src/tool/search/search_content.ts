@@ -26,8 +26,6 @@ export interface ContentSearch {
   readonly shownLines: number;
   readonly signal: AbortSignal;
   readonly deadlineMs: number;
-  /** The engine; absent: ripgrep where there is one. */
-  readonly engine?: "ripgrep" | "fallback";
 }
 
 /** Matches beyond this are not counted. */
@@ -61,9 +59,7 @@ export async function searchContent(search: ContentSearch): Promise<SearchReport
     included: await includeTest(search.filter, search.root, search.cwd),
     deadline: Date.now() + search.deadlineMs,
   };
-  const command = normal.needsBacktracking || search.engine === "fallback"
-    ? undefined
-    : findRipgrep(search.cwd, search.writable);
+  const command = normal.needsBacktracking ? undefined : findRipgrep(search.cwd, search.writable);
   if (command !== undefined) {
     try {
       return await searchWithRipgrep(command, request, place, search.shownLines);

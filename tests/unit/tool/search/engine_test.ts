@@ -5,6 +5,12 @@ import { assert, assertEquals, assertRejects } from "../../../support/assert.ts"
 import { makeTempDir } from "../../../support/tool_context.ts";
 import { needs } from "../../../support/tools.ts";
 
+/** Directories in which no program counts: with all of the path the search is the own one. */
+const NO_PROGRAMS = (Deno.env.get("PATH") ?? "").split(":");
+
+const installed = findRipgrep("/nowhere");
+const withRipgrep = (name: string) => needs("rg", installed !== undefined, name);
+
 function search(dir: string, options: Partial<ContentSearch> & { pattern: string }) {
   return searchContent({
     literal: false,
@@ -20,7 +26,7 @@ function search(dir: string, options: Partial<ContentSearch> & { pattern: string
     shownLines: 100,
     signal: new AbortController().signal,
     deadlineMs: 30_000,
-    engine: "fallback",
+    writable: NO_PROGRAMS,
     ...options,
   });
 }
@@ -56,75 +62,83 @@ Deno.test("searchContent ends a line that is too long for a simple pattern at it
   assert(performance.now() - started < 10_000);
 });
 
-Deno.test("searchContent gives the same with both engines when some files may take long", async () => {
-  await using dir = await makeTempDir();
-  // Long enough to be left to the other process, and still searched in no time.
-  const long = `${"a ".repeat(60_000)}17Error\n`;
-  await Deno.writeTextFile(`${dir.path}/b_long.txt`, `1Error\n${long}no\n23Error`);
-  await Deno.writeTextFile(`${dir.path}/a.txt`, "12Error\nError\n");
-  await Deno.writeTextFile(`${dir.path}/c.txt`, "x\r\n34Error\r\n");
-  const PATTERNS = ["[0-9]+Error", "\\d+Er+or$", "^\\d{1,3}Error", "(?i)[0-9]+ERROR", "(1|2)+7?Error|no"];
-  const views = async (pattern: string, options: Partial<ContentSearch> = {}) => {
-    const reports = ["fallback", "ripgrep"] as const;
-    return await Promise.all(reports.map((engine) => search(dir.path, { pattern, engine, ...options })));
-  };
-  for (const pattern of PATTERNS) {
-    const [own, ripgrep] = await views(pattern);
-    assertEquals(own, ripgrep, pattern);
-    assert((own?.total ?? 0) > 1, pattern);
-  }
-  // More than can be counted: the first ones by path, whoever searched them.
-  await Deno.writeTextFile(`${dir.path}/d.txt`, "5Error\n".repeat(60_000));
-  const [own, ripgrep] = await views("[0-9]+Error", { shownLines: 3 });
-  assertEquals(own?.stopped, "limit");
-  const [first, same] = [own, ripgrep].map((report) =>
-    report?.files.flatMap(({ path, lines }) => lines.map(({ number }) => `${path}:${number}`)).slice(0, 3)
-  );
-  assertEquals(first, same);
+Deno.test({
+  ...withRipgrep("searchContent gives the same with both engines when some files may take long"),
+  fn: async () => {
+    await using dir = await makeTempDir();
+    // Long enough to be left to the other process, and still searched in no time.
+    const long = `${"a ".repeat(60_000)}17Error\n`;
+    await Deno.writeTextFile(`${dir.path}/b_long.txt`, `1Error\n${long}no\n23Error`);
+    await Deno.writeTextFile(`${dir.path}/a.txt`, "12Error\nError\n");
+    await Deno.writeTextFile(`${dir.path}/c.txt`, "x\r\n34Error\r\n");
+    const PATTERNS = ["[0-9]+Error", "\\d+Er+or$", "^\\d{1,3}Error", "(?i)[0-9]+ERROR", "(1|2)+7?Error|no"];
+    const views = async (pattern: string, options: Partial<ContentSearch> = {}) => {
+      const engines = [NO_PROGRAMS, []];
+      return await Promise.all(
+        engines.map((writable) => search(dir.path, { pattern, writable, ...options })),
+      );
+    };
+    for (const pattern of PATTERNS) {
+      const [own, ripgrep] = await views(pattern);
+      assertEquals(own, ripgrep, pattern);
+      assert((own?.total ?? 0) > 1, pattern);
+    }
+    // More than can be counted: the first ones by path, whoever searched them.
+    await Deno.writeTextFile(`${dir.path}/d.txt`, "5Error\n".repeat(60_000));
+    const [own, ripgrep] = await views("[0-9]+Error", { shownLines: 3 });
+    assertEquals(own?.stopped, "limit");
+    const [first, same] = [own, ripgrep].map((report) =>
+      report?.files.flatMap(({ path, lines }) => lines.map(({ number }) => `${path}:${number}`)).slice(0, 3)
+    );
+    assertEquals(first, same);
+  },
 });
 
-Deno.test("searchContent gives the same lines with both engines for patterns of every kind", async () => {
-  await using dir = await makeTempDir();
-  const lines = [
-    "plain text",
-    "tab\there",
-    "naïve café Ünï",
-    "x1 y22 z333",
-    "a.b.c",
-    "[list]",
-    "İstanbul ſharp Kelvin K",
-    "word_with_under",
-    "",
-    "   ",
-    "end;",
-    "emoji 👍 ok",
-    "日本語 テキスト",
-    "aaa",
-    "foo123bar",
-  ];
-  await Deno.writeTextFile(`${dir.path}/u.txt`, lines.join("\n"));
-  await Deno.writeTextFile(`${dir.path}/crlf.txt`, lines.join("\r\n"));
-  await Deno.writeTextFile(`${dir.path}/a.txt`, lines.filter((line) => /^[ -~\t]*$/.test(line)).join("\n"));
-  const patterns = [
-    ..."\\d+;\\w+;\\s;\\S+$;^\\W+$;\\D{3};\\bcaf\\w\\b;\\Bn\\B;^.$;.{5,};^\\s*$;a.c;[^a-z]+;[[:digit:]]{3};[\\w&&[^\\d]]+"
-      .split(";"),
-    ..."[a-z--[aeiou]]{3};[^\\n]x;(?i)KELVIN;(?i:k)$;k|ſ;x{2}?;a**;(?P<n>o)+;\\x61b?;\\u{1F44D};\\p{L}\\d;\\pN;\\P{Latin}{4}"
-      .split(";"),
-    ..."\\p{Script=Han};(?x)foo \\d+ # digits;[]a];[a\\]];[x-];\\.b\\.;end;\\t;(a|b|);e$;(?s)d.;[\\s\\S]+x"
-      .split(";"),
-  ];
-  for (const [index, pattern] of patterns.entries()) {
-    for (const ignoreCase of index % 4 === 0 ? [false, true] : [false]) {
-      const shown = async (engine: "fallback" | "ripgrep") =>
-        (await search(dir.path, { pattern, ignoreCase, engine })).files
-          .flatMap((file) =>
-            file.lines.map((line) =>
-              `${file.path.slice(dir.path.length)}:${line.number}:${line.column}:${line.text}`
-            )
-          );
-      assertEquals(await shown("fallback"), await shown("ripgrep"), `${pattern} ${ignoreCase}`);
+Deno.test({
+  ...withRipgrep("searchContent gives the same lines with both engines for patterns of every kind"),
+  fn: async () => {
+    await using dir = await makeTempDir();
+    const lines = [
+      "plain text",
+      "tab\there",
+      "naïve café Ünï",
+      "x1 y22 z333",
+      "a.b.c",
+      "[list]",
+      "İstanbul ſharp Kelvin K",
+      "word_with_under",
+      "",
+      "   ",
+      "end;",
+      "emoji 👍 ok",
+      "日本語 テキスト",
+      "aaa",
+      "foo123bar",
+    ];
+    await Deno.writeTextFile(`${dir.path}/u.txt`, lines.join("\n"));
+    await Deno.writeTextFile(`${dir.path}/crlf.txt`, lines.join("\r\n"));
+    await Deno.writeTextFile(`${dir.path}/a.txt`, lines.filter((line) => /^[ -~\t]*$/.test(line)).join("\n"));
+    const patterns = [
+      ..."\\d+;\\w+;\\s;\\S+$;^\\W+$;\\D{3};\\bcaf\\w\\b;\\Bn\\B;^.$;.{5,};^\\s*$;a.c;[^a-z]+;[[:digit:]]{3};[\\w&&[^\\d]]+"
+        .split(";"),
+      ..."[a-z--[aeiou]]{3};[^\\n]x;(?i)KELVIN;(?i:k)$;k|ſ;x{2}?;a**;(?P<n>o)+;\\x61b?;\\u{1F44D};\\p{L}\\d;\\pN;\\P{Latin}{4}"
+        .split(";"),
+      ..."\\p{Script=Han};(?x)foo \\d+ # digits;[]a];[a\\]];[x-];\\.b\\.;end;\\t;(a|b|);e$;(?s)d.;[\\s\\S]+x"
+        .split(";"),
+    ];
+    for (const [index, pattern] of patterns.entries()) {
+      for (const ignoreCase of index % 4 === 0 ? [false, true] : [false]) {
+        const shown = async (writable: readonly string[]) =>
+          (await search(dir.path, { pattern, ignoreCase, writable })).files
+            .flatMap((file) =>
+              file.lines.map((line) =>
+                `${file.path.slice(dir.path.length)}:${line.number}:${line.column}:${line.text}`
+              )
+            );
+        assertEquals(await shown(NO_PROGRAMS), await shown([]), `${pattern} ${ignoreCase}`);
+      }
     }
-  }
+  },
 });
 
 Deno.test("searchContent finds lines and their numbers in a file of many parts", async () => {
@@ -142,12 +156,8 @@ Deno.test("searchContent finds lines and their numbers in a file of many parts",
   );
 });
 
-const installed = findRipgrep("/nowhere");
-
 Deno.test({
-  ...needs(
-    "rg",
-    installed !== undefined,
+  ...withRipgrep(
     "findRipgrep takes no program from writable directories, and the installed one with full access",
   ),
   fn: () => {
