@@ -165,6 +165,21 @@ Deno.test({
 });
 
 Deno.test({
+  ...jailed("such a file that was there before is the user's: it stays, as it is"),
+  fn: async () => {
+    await using g = await ground();
+    await git(g.ws, "init", "-q");
+    await git(g.ws, "config", "extensions.worktreeConfig", "true");
+    await git(g.ws, "config", "--worktree", "user.name", "the user");
+    const settings = await Deno.readTextFile(`${g.ws}/.git/config.worktree`);
+    const jail = await groundJail(g);
+    const line = "echo pwned >> .git/config.worktree; git config user.name";
+    assertMatch((await sh(jail, g.ws, line)).stdout, /^the user\n$/);
+    assertEquals(await Deno.readTextFile(`${g.ws}/.git/config.worktree`), settings);
+  },
+});
+
+Deno.test({
   ...jailed("such a file is removed as well when the command is terminated"),
   fn: async () => {
     await using g = await ground();

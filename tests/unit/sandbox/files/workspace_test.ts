@@ -137,6 +137,17 @@ Deno.test("read goes anywhere but where it is forbidden", async () => {
   assertEquals(await paths.read(`${g.outside}/keyserver`), `${g.outside}/keyserver`);
 });
 
+Deno.test("in the Reasonix home an agent writes in its own work tree, and nowhere beside it", async () => {
+  await using g = await ground();
+  const [own, other] = [`${g.home}/worktrees/one/tree/ws`, `${g.home}/worktrees/two/tree/ws`];
+  for (const folder of [own, other]) await Deno.mkdir(folder, { recursive: true });
+  const paths = g.workspace({ cwd: own, roots: [own] });
+  assertEquals(await paths.write("a.ts"), `${own}/a.ts`);
+  for (const way of [`${other}/a.ts`, `${own}/../../owner.json`, `${g.home}/trust.json`, `${g.ws}/a.ts`]) {
+    await assertRejects(() => paths.write(way), ReasonixError, "Cannot write");
+  }
+});
+
 Deno.test("what may not be read may not be written either, though it lies in the workspace", async () => {
   await using g = await ground();
   await Deno.mkdir(`${g.ws}/private`);
