@@ -8,6 +8,10 @@ import { needs } from "../../support/tools.ts";
 import { makeTempDir } from "../../support/tool_context.ts";
 import { growTree } from "./tree.ts";
 
+/** Directories from which no program is started: with all of the path the search is the own one. */
+const ENGINES = { ripgrep: [], fallback: (Deno.env.get("PATH") ?? "").split(":") } as const;
+const BOTH = ["ripgrep", "fallback"] as const;
+
 const FLAGS = ["--no-config", "--hidden", "--no-require-git", "-g", "!.git", "--no-messages"];
 
 type Case =
@@ -44,19 +48,23 @@ Deno.test({
     assert(await growTree(dir.path) > 10_000);
     for (const [options, flags] of CASES) {
       const expected = await ripgrepLines(dir.path, [...flags, "-n", "-e", options.pattern]);
-      for (const engine of ["ripgrep", "fallback"] as const) {
+      for (const engine of BOTH) {
         await t.step(`${engine}: ${JSON.stringify(options)}`, async () => {
-          assertEquals(await ourLines(dir.path, { ...options, engine }), expected);
+          assertEquals(await ourLines(dir.path, { ...options, writable: ENGINES[engine] }), expected);
         });
       }
     }
     await t.step("files and counts", async () => {
       const listed = await ripgrepLines(dir.path, ["-l", "needle_here"]);
       const counted = await ripgrepLines(dir.path, ["-c", "value"]);
-      for (const engine of ["ripgrep", "fallback"] as const) {
-        const files = await search(dir.path, { pattern: "needle_here", mode: "files", engine });
+      for (const engine of BOTH) {
+        const files = await search(dir.path, {
+          pattern: "needle_here",
+          mode: "files",
+          writable: ENGINES[engine],
+        });
         assertEquals(files.files.map((file) => file.path.slice(dir.path.length + 1)).sort(), listed);
-        const counts = await search(dir.path, { pattern: "value", mode: "count", engine });
+        const counts = await search(dir.path, { pattern: "value", mode: "count", writable: ENGINES[engine] });
         assertEquals(
           counts.files.map((file) => `${file.path.slice(dir.path.length + 1)}:${file.count}`).sort(),
           counted,
@@ -64,8 +72,8 @@ Deno.test({
       }
     });
     await t.step("too many matches: both engines show the same first ones", async () => {
-      const [one, two] = await Promise.all((["ripgrep", "fallback"] as const).map(async (engine) => {
-        const report = await search(dir.path, { pattern: "=", engine });
+      const [one, two] = await Promise.all(BOTH.map(async (engine) => {
+        const report = await search(dir.path, { pattern: "=", writable: ENGINES[engine] });
         assertEquals(report.stopped, "limit");
         return report.files.flatMap((file) => file.lines.map((line) => `${file.path}:${line.number}`)).slice(
           0,
@@ -86,9 +94,9 @@ Deno.test({
     });
     await t.step("include and exclude", async () => {
       const all = await ripgrepLines(dir.path, ["-n", "value"]);
-      for (const engine of ["ripgrep", "fallback"] as const) {
+      for (const engine of BOTH) {
         const filter = readFilter(["*.{ts,md}"], ["part5", "/pack1/**/file2*"]);
-        const found = await ourLines(dir.path, { pattern: "value", engine, filter });
+        const found = await ourLines(dir.path, { pattern: "value", writable: ENGINES[engine], filter });
         const expected = all.filter((line) =>
           /^[^:]*\.(ts|md):/.test(line) && !/\/part5\//.test(line) && !/^pack1\/.*\/file2[^/]*$/.test(line)
         );
