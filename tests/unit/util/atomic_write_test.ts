@@ -26,17 +26,72 @@ Deno.test("writeFileAtomic writes through a symlink and keeps the link", async (
   assertEquals(await Deno.readTextFile(`${dir.path}/sub/real`), "new");
 });
 
-Deno.test("writeFileAtomic keeps the owner", async () => {
+Deno.test({
+  name: "writeFileAtomic keeps the owner" +
+    (Deno.uid() === 0 ? "" : " [skipped: only root can give files away]"),
+  ignore: Deno.uid() !== 0,
+  fn: async () => {
+    await using dir = await makeTempDir();
+    await Deno.writeTextFile(`${dir.path}/a`, "old");
+    await Deno.chown(`${dir.path}/a`, 12_345, 12_345);
+    await writeFileAtomic(`${dir.path}/a`, "new");
+    const info = await Deno.stat(`${dir.path}/a`);
+    assertEquals([info.uid, info.gid], [12_345, 12_345]);
+  },
+});
+
+/** Lets no file be made beside the target, as a directory that may not be written to does. */
+const noneBeside = (path: string) => {
+  if (path.endsWith(".tmp")) throw new Deno.errors.PermissionDenied("no new files here");
+};
+
+Deno.test("writeFileAtomic changes a file in place where none can be made beside it, after a second look", async () => {
+  await using dir = await makeTempDir();
+  const path = `${dir.path}/a`;
+  await Deno.writeTextFile(path, "old");
+  await writeFileAtomic(path, "new", { verify: (_, path) => Promise.resolve(noneBeside(path)) });
+  assertEquals([await Deno.readTextFile(path), names(dir.path)], ["new", ["a"]]);
+  const verify = (_: Deno.FsFile, path: string) => {
+    noneBeside(path);
+    return Promise.reject(new Error("It leads elsewhere"));
+  };
+  await assertRejects(() => writeFileAtomic(path, "newer", { verify }), Error, "It leads elsewhere");
+  assertEquals(await Deno.readTextFile(path), "new");
+});
+
+Deno.test("writeFileAtomic never changes a file in place that has another name", async () => {
   await using dir = await makeTempDir();
   await Deno.writeTextFile(`${dir.path}/a`, "old");
-  try {
-    await Deno.chown(`${dir.path}/a`, 12_345, 12_345);
-  } catch {
-    return; // Only root can set the scene.
-  }
-  await writeFileAtomic(`${dir.path}/a`, "new");
-  const info = await Deno.stat(`${dir.path}/a`);
-  assertEquals([info.uid, info.gid], [12_345, 12_345]);
+  await Deno.link(`${dir.path}/a`, `${dir.path}/b`);
+  const verify = (_: Deno.FsFile, path: string) => Promise.resolve(noneBeside(path));
+  await assertRejects(
+    () => writeFileAtomic(`${dir.path}/a`, "new", { verify }),
+    Deno.errors.PermissionDenied,
+  );
+  assertEquals([await Deno.readTextFile(`${dir.path}/b`), names(dir.path)], ["old", ["a", "b"]]);
+});
+
+Deno.test("writeFileAtomic takes a path that is looked at as it stands, and shows what it writes to nobody", async () => {
+  await using dir = await makeTempDir();
+  await Deno.mkdir(`${dir.path}/sub`);
+  await Deno.writeTextFile(`${dir.path}/sub/real`, "old");
+  await Deno.chmod(`${dir.path}/sub/real`, 0o644);
+  await Deno.symlink("sub/real", `${dir.path}/link`);
+  const seen: string[] = [];
+  const verify = (file: Deno.FsFile, path: string) => {
+    seen.push(`${path.slice(0, path.lastIndexOf("/"))} ${((file.statSync().mode ?? 0) & 0o777).toString(8)}`);
+    return Promise.resolve();
+  };
+  await writeFileAtomic(`${dir.path}/link`, "new", { verify });
+  assertEquals([await Deno.readTextFile(`${dir.path}/sub/real`), seen], ["old", [`${dir.path} 600`]]);
+  assertEquals((await Deno.lstat(`${dir.path}/link`)).isFile, true);
+});
+
+Deno.test("writeFileAtomic leaves nothing behind when the place is taken by a directory", async () => {
+  await using dir = await makeTempDir();
+  await Deno.mkdir(`${dir.path}/a`);
+  await assertRejects(() => writeFileAtomic(`${dir.path}/a`, "x"));
+  assertEquals(names(dir.path), ["a"]);
 });
 
 Deno.test("stageFile leaves the target alone until it is committed", async () => {
