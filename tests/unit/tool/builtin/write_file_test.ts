@@ -35,6 +35,34 @@ Deno.test("write_file refuses to replace a file that was not read or has changed
   assertEquals(await Deno.readTextFile(path), "other\n");
 });
 
+Deno.test("write_file notices another content of the same length", async () => {
+  await using dir = await makeTempDir();
+  const path = `${dir.path}/a.txt`;
+  await Deno.writeTextFile(path, "port = 8080\n");
+  const context = makeToolContext(dir.path);
+  await READ_FILE.execute({ path: "a.txt" }, context);
+  await Deno.writeTextFile(path, "port = 9090\n");
+  const { content } = await WRITE_FILE.execute({ path: "a.txt", content: "new\n" }, context);
+  assertEquals(content, "error: a.txt has changed on disk since it was read; read_file it again");
+});
+
+Deno.test("write_file does not write over what another program wrote at the last moment", async () => {
+  await using dir = await makeTempDir();
+  const path = `${dir.path}/a.txt`;
+  await Deno.writeTextFile(path, "old\n");
+  const { signal } = new AbortController();
+  const context = makeToolContext(dir.path, { signal });
+  await READ_FILE.execute({ path: "a.txt" }, context);
+  // It is looked at before the file is read, and right before it is written.
+  let looks = 0;
+  signal.throwIfAborted = () => {
+    if (++looks === 2) Deno.writeTextFileSync(path, "theirs, just now\n");
+  };
+  const { content } = await WRITE_FILE.execute({ path: "a.txt", content: "new\n" }, context);
+  assertStringIncludes(content, "a.txt was changed by another program just now");
+  assertEquals(await Deno.readTextFile(path), "theirs, just now\n");
+});
+
 Deno.test("write_file accepts a file that was only touched since it was read", async () => {
   await using dir = await makeTempDir();
   const path = `${dir.path}/a.txt`;

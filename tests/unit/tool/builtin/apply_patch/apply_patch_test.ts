@@ -192,6 +192,15 @@ Deno.test("apply_patch refuses a file that has changed since it was read", async
   assertStringIncludes(result.content, "has changed on disk since it was read");
 });
 
+Deno.test("apply_patch forgets the file that it deletes, so that one of that name has to be read", async () => {
+  await using dir = await makeTempDir();
+  await Deno.writeTextFile(`${dir.path}/a.txt`, TEN);
+  const context = makeToolContext(dir.path);
+  await READ_FILE.execute({ path: "a.txt" }, context);
+  await APPLY_PATCH.execute({ patch: "*** Begin Patch\n*** Delete File: a.txt\n*** End Patch\n" }, context);
+  assertEquals(context.seen.get(`${dir.path}/a.txt`), undefined);
+});
+
 Deno.test("apply_patch names the paths it would write before it runs", () => {
   const patch =
     "diff --git a/x y.txt b/x y.txt\nsimilarity index 100%\nrename from x y.txt\nrename to z.txt\n" +
