@@ -48,19 +48,25 @@ Deno.test("write_file notices another content of the same length", async () => {
 
 Deno.test("write_file does not write over what another program wrote at the last moment", async () => {
   await using dir = await makeTempDir();
-  const path = `${dir.path}/a.txt`;
-  await Deno.writeTextFile(path, "old\n");
-  const { signal } = new AbortController();
-  const context = makeToolContext(dir.path, { signal });
-  await READ_FILE.execute({ path: "a.txt" }, context);
-  // It is looked at before the file is read, and right before it is written.
-  let looks = 0;
-  signal.throwIfAborted = () => {
-    if (++looks === 2) Deno.writeTextFileSync(path, "theirs, just now\n");
+  /** Writes a file while another program does so at one of the looks at the signal; how many there were. */
+  const attempt = async (name: string, at?: number) => {
+    await Deno.writeTextFile(`${dir.path}/${name}`, "old\n");
+    const { signal } = new AbortController();
+    const context = makeToolContext(dir.path, { signal });
+    await READ_FILE.execute({ path: name }, context);
+    let looks = 0;
+    signal.throwIfAborted = () => {
+      if (++looks === at) Deno.writeTextFileSync(`${dir.path}/${name}`, "theirs, just now\n");
+    };
+    const { content } = await WRITE_FILE.execute({ path: name, content: "new\n" }, context);
+    return { content, looks, left: await Deno.readTextFile(`${dir.path}/${name}`) };
   };
-  const { content } = await WRITE_FILE.execute({ path: "a.txt", content: "new\n" }, context);
-  assertStringIncludes(content, "a.txt was changed by another program just now");
-  assertEquals(await Deno.readTextFile(path), "theirs, just now\n");
+  const { looks, left } = await attempt("a.txt");
+  assertEquals(left, "new\n");
+  // The last look is right before the file is written.
+  const last = await attempt("b.txt", looks);
+  assertStringIncludes(last.content, "b.txt was changed by another program just now");
+  assertEquals(last.left, "theirs, just now\n");
 });
 
 Deno.test("write_file accepts a file that was only touched since it was read", async () => {
