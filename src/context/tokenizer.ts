@@ -59,9 +59,12 @@ export function roughTokens(text: string): number {
   return Math.ceil((sum / seen) * text.length);
 }
 
-/** Tokens per character, on average over prose and code. */
+/** Tokens per character, on average over prose, code and hashes. */
 function weight(unit: number): number {
-  if (unit < 0x80) return unit === 32 ? 0.1 : 0.29;
+  if (unit === 0x20) return 0.1;
+  if (unit >= 0x61 && unit <= 0x7a) return 0.24;
+  if ((unit >= 0x30 && unit <= 0x39) || (unit >= 0x41 && unit <= 0x5a)) return 0.6;
+  if (unit < 0x80) return 0.36;
   if (unit < 0x2e80) return 0.4;
   return 0.65;
 }

@@ -1,5 +1,6 @@
 import { type AssistantMessage, errorMessage, type Message, type Prefix } from "../core/mod.ts";
 import { encodingOf, loadTokenizer, roughTokens, type Tokenizer } from "./tokenizer.ts";
+import { type ScriptTokens, TokenSlopes } from "./token_slopes.ts";
 
 export interface TokenCounterOptions {
   /** Model whose vocabulary is used when one is loaded. */
@@ -18,16 +19,13 @@ interface Observation {
   readonly count: number;
   readonly reported: number;
   /** Own count of these messages. */
-  readonly own: number;
+  readonly own: ScriptTokens;
 }
 
 const PER_MESSAGE = 4;
 const PER_CALL = 8;
 const PER_IMAGE = 1_000;
 const PER_TOOL = 8;
-
-/** Below this many tokens a difference says more about rounding than about the vocabulary. */
-const TELLING = 100;
 
 /**
  * Counts tokens of a conversation. Each message is counted once; what the server reports corrects the count,
@@ -38,15 +36,13 @@ export class TokenCounter {
   #tokenizer: Tokenizer | undefined;
   #loading: Promise<void> | undefined;
   #problem: string | undefined;
-  #messages = new WeakMap<Message, number>();
+  #messages = new WeakMap<Message, ScriptTokens>();
   #prefixes = new WeakMap<Prefix, number>();
   /** Running sum over the conversation that was asked for last. */
-  #sum: { readonly of: readonly Message[]; count: number; tokens: number } = { of: [], count: 0, tokens: 0 };
+  #sum: Sum = { of: [], count: 0, tokens: NONE };
   #last: Observation | undefined;
-  #grownOwn = 0;
-  #grownReported = 0;
-  /** Reported tokens for one of ours. */
-  #slope = 1;
+  /** Reported tokens for ours. */
+  readonly #slopes = new TokenSlopes();
 
   constructor(options: TokenCounterOptions) {
     this.#options = options;
@@ -80,13 +76,9 @@ export class TokenCounter {
     this.#tokenizer = tokenizer;
     this.#messages = new WeakMap();
     this.#prefixes = new WeakMap();
-    this.#sum = { of: [], count: 0, tokens: 0 };
-    this.#grownOwn = this.#grownReported = 0;
+    this.#sum = { of: [], count: 0, tokens: NONE };
     const last = this.#last;
-    if (last) {
-      this.#last = { ...last, own: this.#own(last.messages, last.count) };
-      this.#slope = this.#wholeSlope(this.#last);
-    }
+    if (last) this.#begin({ ...last, own: this.#own(last.messages, last.count) });
   }
 
   text(text: string): number {
@@ -94,24 +86,33 @@ export class TokenCounter {
   }
 
   message(message: Message): number {
-    const known = this.#messages.get(message);
-    if (known !== undefined) return known;
-    const tokens = this.#count(message);
-    this.#messages.set(message, tokens);
-    return tokens;
+    return size(this.#parts(message));
   }
 
-  #count(message: Message): number {
-    let tokens = PER_MESSAGE + this.text(message.content);
-    if (message.role === "assistant") {
-      for (const call of message.calls ?? []) {
-        tokens += PER_CALL + this.text(call.name) + this.text(call.arguments);
-      }
-      if (message.reasoning && this.#options.sendsReasoning?.(message)) {
-        tokens += this.text(message.reasoning);
-      }
-    } else tokens += (message.images?.length ?? 0) * PER_IMAGE;
-    return tokens;
+  #parts(message: Message): ScriptTokens {
+    const known = this.#messages.get(message);
+    if (known !== undefined) return known;
+    const texts = this.#texts(message);
+    const tokens = this.#overhead(message) + texts.reduce((sum, text) => sum + this.text(text), 0);
+    const other = Math.round(tokens * otherShare(texts));
+    const parts = { ascii: tokens - other, other };
+    this.#messages.set(message, parts);
+    return parts;
+  }
+
+  #overhead(message: Message): number {
+    if (message.role === "assistant") return PER_MESSAGE + PER_CALL * (message.calls?.length ?? 0);
+    return PER_MESSAGE + (message.images?.length ?? 0) * PER_IMAGE;
+  }
+
+  #texts(message: Message): string[] {
+    if (message.role !== "assistant") return [message.content];
+    const { content, calls = [], reasoning } = message;
+    return [
+      content,
+      ...calls.flatMap((call) => [call.name, call.arguments]),
+      ...(reasoning && this.#options.sendsReasoning?.(message) ? [reasoning] : []),
+    ];
   }
 
   prefix(prefix: Prefix): number {
@@ -135,16 +136,22 @@ export class TokenCounter {
 
   /** Returns the tokens of a message by the server's measure. */
   calibratedMessage(message: Message): number {
-    return this.message(message) * this.#slope;
+    return this.#slopes.of(this.#parts(message));
   }
 
   /** Tokens of a request with these messages, by the server's measure as far as it is known. */
   estimate(prefix: Prefix, messages: readonly Message[]): number {
     const own = this.#own(messages, messages.length);
     const last = this.#last;
-    if (!last) return this.prefix(prefix) + own;
-    const head = last.reported - this.#slope * last.own + this.prefix(prefix) - this.prefix(last.prefix);
-    return Math.max(0, Math.round(head + this.#slope * own));
+    if (!last) return this.prefix(prefix) + size(own);
+    const head = last.reported - this.#slopes.of(last.own) + this.prefix(prefix) - this.prefix(last.prefix);
+    return Math.max(0, Math.round(head + this.#slopes.of(own)));
+  }
+
+  /** The part by which an estimate without a vocabulary may be off: the more, the less of it was counted. */
+  doubt(estimate: number): number {
+    const unreported = Math.max(0, estimate - (this.#last?.reported ?? 0));
+    return 0.05 + 0.35 * Math.min(1, unreported / Math.max(1, estimate));
   }
 
   /** Takes in what the server counted for a request with the first `count` of these messages. */
@@ -152,39 +159,65 @@ export class TokenCounter {
     if (reported <= 0) return;
     const own = this.#own(messages, count);
     const before = this.#last;
-    this.#last = { prefix, messages, count, reported, own };
-    if (before && before.messages === messages && before.prefix === prefix && count > before.count) {
-      this.#grow(own - before.own, reported - before.reported);
-    } else if (!before) this.#slope = this.#wholeSlope(this.#last);
+    const now = { prefix, messages, count, reported, own };
+    if (!before) return this.#begin(now);
+    this.#last = now;
+    if (before.messages !== messages || before.prefix !== prefix || count <= before.count) return;
+    // Growth tells the measure of messages apart from that of the head.
+    const grown = { ascii: own.ascii - before.own.ascii, other: own.other - before.own.other };
+    this.#slopes.grow(grown, reported - before.reported);
   }
 
-  /** Growth tells the measure of messages apart from that of the head; the latest counts most. */
-  #grow(own: number, reported: number): void {
-    if (own <= 0 || reported < 0) return;
-    this.#grownOwn = this.#grownOwn * 0.8 + own;
-    this.#grownReported = this.#grownReported * 0.8 + reported;
-    if (this.#grownOwn >= TELLING) this.#slope = bounded(this.#grownReported / this.#grownOwn);
+  #begin(seen: Observation): void {
+    this.#last = seen;
+    this.#slopes.begin(this.prefix(seen.prefix) + size(seen.own), seen.reported);
   }
 
-  #wholeSlope(seen: Observation): number {
-    return bounded(seen.reported / Math.max(1, this.prefix(seen.prefix) + seen.own));
-  }
-
-  #own(messages: readonly Message[], count: number): number {
+  #own(messages: readonly Message[], count: number): ScriptTokens {
     const sum = this.#sum;
-    if (sum.of !== messages || sum.count > messages.length) this.#sum = { of: messages, count: 0, tokens: 0 };
+    if (sum.of !== messages || sum.count > messages.length) {
+      this.#sum = { of: messages, count: 0, tokens: NONE };
+    }
     const at = this.#sum;
+    let { ascii, other } = at.tokens;
+    const add = (message: Message, sign: number) => {
+      const parts = this.#parts(message);
+      ascii += sign * parts.ascii;
+      other += sign * parts.other;
+    };
     for (; at.count < messages.length; at.count++) {
       const message = messages[at.count];
-      if (message) at.tokens += this.message(message);
+      if (message) add(message, 1);
     }
-    let tokens = at.tokens;
-    for (const message of messages.slice(count)) tokens -= this.message(message);
-    return tokens;
+    at.tokens = { ascii, other };
+    for (const message of messages.slice(count)) add(message, -1);
+    return { ascii, other };
   }
 }
 
-/** Beyond this a report is about something else, such as a proxy that counts cached tokens apart. */
-function bounded(slope: number): number {
-  return Math.min(3, Math.max(0.3, slope));
+/** Running sum over a conversation. */
+interface Sum {
+  readonly of: readonly Message[];
+  count: number;
+  tokens: ScriptTokens;
+}
+
+const NONE: ScriptTokens = { ascii: 0, other: 0 };
+
+function size({ ascii, other }: ScriptTokens): number {
+  return ascii + other;
+}
+
+const ASCII = /[\0-\x7f]+/g;
+
+/** The part of the tokens of some texts that is for other characters than those of ASCII. */
+function otherShare(texts: readonly string[]): number {
+  let all = 0;
+  let other = 0;
+  for (const text of texts) {
+    all += roughTokens(text);
+    const rest = text.replace(ASCII, "");
+    other += rest === "" ? 0 : roughTokens(rest);
+  }
+  return all === 0 ? 0 : Math.min(1, other / all);
 }

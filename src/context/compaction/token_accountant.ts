@@ -50,7 +50,7 @@ export class TokenAccountant {
   async preciseCount(limit: number): Promise<number> {
     const rough = this.estimate();
     if (this.counter.exact) return rough;
-    const doubt = this.counter.calibrated ? 0.05 : 0.4;
+    const doubt = this.counter.doubt(rough);
     if (rough < limit * (1 - doubt) || rough > limit * (1 + doubt)) return rough;
     await this.#loadVocabulary();
     return this.estimate();
