@@ -53,8 +53,8 @@ const ROTA: readonly Target[] = [
   ...Array<Target>(3).fill("beside"),
 ];
 
-export function targets(random: Random): Target[] {
-  return random.shuffled(ROTA);
+export function targets(random: Random, only?: readonly Target[]): Target[] {
+  return random.shuffled(only ? ROTA.filter((target) => target === "start" || only.includes(target)) : ROTA);
 }
 
 /** Chooses a point for a target. A kill that comes too late or too early counts where it falls. */
@@ -71,7 +71,7 @@ export function aimAt(target: Target, random: Random): Aim {
     case "tool":
       return { at: "event", type: "tool.start", nth, wait: random.below(held ? 12 : 70) };
     case "between":
-      return { at: "event", type: "tool.end", nth, wait: random.below(3) };
+      return { at: "event", type: "tool.end", nth, wait: random.below(2) };
     case "compaction":
       if (random.below(4) === 0) return { at: "event", type: "compaction", nth: 1, wait: random.below(3) };
       return { at: "summary", nth: 1, pieces: random.below(4), held, wait: random.below(5) };

@@ -1,7 +1,7 @@
 import { lastSession, type LoadedEvents, loadEvents, projectDir } from "../../../src/session/mod.ts";
 import type { Event } from "../../../src/core/mod.ts";
 import { agentOf } from "../../support/agents_stage.ts";
-import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
 import {
   type ModelServer,
   type RecordedRequest,
@@ -15,11 +15,17 @@ import { type Journey, Journeys } from "./journeys.ts";
 import { Random } from "./random.ts";
 import { MANY, Script } from "./script.ts";
 import { type Killed, phaseOf } from "./phases.ts";
-import { settled, Victim } from "./victim.ts";
+import { checkRefusals, settled, Victim } from "./victim.ts";
 import { asksForSummary, checkRequest, checkShown, Witness } from "./witness.ts";
 
 /** Only the person changes this one; no rewind touches it. */
 const OWN = "own.txt";
+
+export interface ChainOptions {
+  readonly seed: number;
+  /** Points to aim at; absent: all. */
+  readonly only?: readonly Target[];
+}
 
 /** One home and one workspace, in which the program is started and killed again and again. */
 export class Chain implements AsyncDisposable {
@@ -35,9 +41,15 @@ export class Chain implements AsyncDisposable {
   #own = "mine\n";
   #tasks = 0;
   #targets: Target[] = [];
+  readonly #only: readonly Target[] | undefined;
   #problem: unknown;
 
-  private constructor(seed: number, world: World, server: (chain: () => Chain) => ModelServer) {
+  private constructor(
+    { seed, only }: ChainOptions,
+    world: World,
+    server: (chain: () => Chain) => ModelServer,
+  ) {
+    this.#only = only;
     this.#random = new Random(seed);
     this.#script = new Script(this.#random);
     this.#journeys = new Journeys(this.#random);
@@ -46,10 +58,10 @@ export class Chain implements AsyncDisposable {
     this.#witness = new Witness(`${projectDir(world.home, world.dir)}/sessions`);
   }
 
-  static async begin(seed: number): Promise<Chain> {
+  static async begin(options: ChainOptions): Promise<Chain> {
     const world = await makeWorld();
     const chain = new Chain(
-      seed,
+      options,
       world,
       (self) =>
         startModelServer([], {
@@ -80,7 +92,7 @@ export class Chain implements AsyncDisposable {
   async run(kills: number): Promise<void> {
     for (let link = 0; this.kills.length < kills; link++) {
       assert(link < kills * 4 + 40, `${link} starts, only ${this.kills.length} kills`);
-      if (this.#targets.length === 0) this.#targets = targets(this.#random);
+      if (this.#targets.length === 0) this.#targets = targets(this.#random, this.#only);
       await this.#link(this.#targets.pop() ?? "start");
       if (this.#problem) throw this.#problem;
       assertEquals(this.#server.violations, []);
@@ -96,6 +108,7 @@ export class Chain implements AsyncDisposable {
       if (journey) return await this.#travel(journey, aim);
     }
     const args = this.#runArgs(target, session?.state);
+    this.#script.pace = { steps: target === "exit" ? 2 : 6, calls: target === "between" ? 1 : 3 };
     const before = this.#tree;
     const victims = [await this.#start(args, aim)];
     if (session && target === "beside") {
@@ -279,14 +292,4 @@ export class Chain implements AsyncDisposable {
 
 function snapshotsOf(path = ""): string {
   return path.replace(/\.jsonl$/, "/checkpoints/snapshots.jsonl");
-}
-
-/** Who was refused because another one has the session was told so, and what to do. */
-function checkRefusals(victims: readonly Victim[]): void {
-  for (const { stderr, lines, code } of victims) {
-    const said = stderr + lines.join("\n");
-    if (!said.includes("has it open")) continue;
-    assert(victims.length > 1 && code !== 0, `refused although nobody else was there: ${said}`);
-    assertStringIncludes(said, "--copy");
-  }
 }

@@ -2,9 +2,9 @@
  * The program as it is installed, killed with SIGKILL at points that a seed decides, again and again on the
  * same session. `REASONIX_KILL_SEED=n` repeats one chain.
  */
-import { assert } from "../../support/assert.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { needs } from "../../support/tools.ts";
-import { Chain } from "./chain.ts";
+import { Chain, type ChainOptions } from "./chain.ts";
 import type { Killed } from "./phases.ts";
 
 const KILLS = 520;
@@ -12,7 +12,9 @@ const CHAINS = 20;
 /** Chains at the same time. */
 const LANES = 3;
 const FIRST_SEED = 20261123;
-const LEAST_OF_A_PHASE = 20;
+const PHASES = ["start", "request", "stream", "tool", "between", "compaction", "rewind", "exit"] as const;
+/** Kills of each phase. */
+const LEAST = 20;
 
 const chosen = Deno.env.get("REASONIX_KILL_SEED");
 const seeds = chosen === undefined
@@ -24,13 +26,18 @@ const hasJail = await new Deno.Command("bwrap", { args: ["--version"] }).output(
   () => false,
 );
 
-async function runChain(seed: number): Promise<readonly Killed[]> {
-  await using chain = await Chain.begin(seed);
+/** Chains more that aim at what was hit too rarely, since a busy machine hits what it likes. */
+const MOST_MORE = 8;
+
+async function runChain(options: ChainOptions): Promise<readonly Killed[]> {
+  await using chain = await Chain.begin(options);
   try {
     await chain.run(KILLS / CHAINS);
   } catch (error) {
     const kills = chain.kills.length;
-    throw new Error(`after ${kills} kills; once more with REASONIX_KILL_SEED=${seed}`, { cause: error });
+    throw new Error(`after ${kills} kills; once more with REASONIX_KILL_SEED=${options.seed}`, {
+      cause: error,
+    });
   }
   return chain.kills;
 }
@@ -39,7 +46,7 @@ Deno.test({
   ...needs(
     "bwrap",
     hasJail && Deno.build.os === "linux",
-    `killed ${KILLS} times (seeds ${seeds[0]} to ${seeds.at(-1)}) the program loses nothing`,
+    `killed ${KILLS} times (seeds from ${seeds[0]}) the program loses nothing`,
   ),
   async fn() {
     const started = performance.now();
@@ -47,24 +54,22 @@ Deno.test({
     const killed: Killed[] = [];
     const lanes = Array.from({ length: LANES }, async () => {
       for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
-        killed.push(...await runChain(seed));
+        killed.push(...await runChain({ seed }));
       }
     });
     await Promise.all(lanes);
-    const counts = new Map<string, number>();
-    for (const { phase, beside } of killed) {
-      counts.set(phase, (counts.get(phase) ?? 0) + 1);
-      if (beside) counts.set("beside another process", (counts.get("beside another process") ?? 0) + 1);
+    const rare = () => PHASES.filter((phase) => killed.filter((one) => one.phase === phase).length < LEAST);
+    for (let more = 0; chosen === undefined && rare().length > 0 && more < MOST_MORE; more++) {
+      killed.push(...await runChain({ seed: FIRST_SEED + CHAINS + more, only: rare() }));
     }
+    const told = PHASES.map((phase) => `${phase} ${killed.filter((one) => one.phase === phase).length}`);
+    const beside = killed.filter((one) => one.beside).length;
     const seconds = Math.round((performance.now() - started) / 1000);
-    const told = [...counts].map(([phase, count]) => `${phase} ${count}`).join(", ");
-    await Deno.stderr.write(
-      new TextEncoder().encode(`${killed.length} kills in ${seconds} s: ${told}\n`),
-    );
-    if (chosen !== undefined) return;
-    assert(killed.length >= KILLS);
-    for (const phase of ["start", "request", "stream", "tool", "between", "compaction", "rewind", "exit"]) {
-      assert((counts.get(phase) ?? 0) >= LEAST_OF_A_PHASE, `${phase}: ${counts.get(phase) ?? 0} kills`);
-    }
+    const text = `${killed.length} kills in ${seconds} s, ${beside} beside another process: ${
+      told.join(", ")
+    }\n`;
+    await Deno.stderr.write(new TextEncoder().encode(text));
+    if (chosen === undefined) assertEquals(rare(), [], text);
+    assert(killed.length >= (chosen === undefined ? KILLS : 1), text);
   },
 });

@@ -14,13 +14,12 @@ type Call = NonNullable<Turn["calls"]>[number];
 /** Files that one command rewrites at once. */
 export const MANY = 30;
 
-/** Steps after which a turn comes to its end. */
-const MAX_STEPS = 6;
-
 /** What the scripted model says: mostly calls of tools that read, write and run commands, mixed. */
 export class Script {
   /** By the call's id. */
   readonly effects = new Map<string, Effect>();
+  /** Steps after which a turn comes to its end, and calls that a reply has at most. */
+  pace = { steps: 6, calls: 3 };
   readonly #random: Random;
   #ids = 0;
 
@@ -31,8 +30,8 @@ export class Script {
   reply(request: RecordedRequest, steps: number): Turn {
     const usage = { input: Math.ceil(request.body.length / 4), output: 20 };
     const random = this.#random;
-    if (steps >= MAX_STEPS || random.below(7) === 0) return { text: this.#text(), usage };
-    const count = 1 + random.below(3);
+    if (steps >= this.pace.steps || random.below(7) === 0) return { text: this.#text(), usage };
+    const count = 1 + random.below(this.pace.calls);
     const calls = Array.from({ length: count }, () => this.#call()).flat();
     return { ...(random.below(2) === 0 ? { text: this.#text() } : {}), calls, usage };
   }

@@ -1,3 +1,4 @@
+import { assert, assertStringIncludes } from "../../support/assert.ts";
 import { childrenOf, gone, isAlive, type Living, processesWith } from "../../support/processes.ts";
 import type { World } from "../../support/program.ts";
 import type { Event } from "../../../src/core/mod.ts";
@@ -82,4 +83,14 @@ export function settled(victims: readonly Victim[], mark: string): Promise<Livin
     ...victims.flatMap((victim) => victim.orphans()),
     ...await processesWith(mark),
   ]);
+}
+
+/** Who was refused because another one has the session was told so, and what to do. */
+export function checkRefusals(victims: readonly Victim[]): void {
+  for (const { stderr, lines, code } of victims) {
+    const said = stderr + lines.join("\n");
+    if (!said.includes("has it open")) continue;
+    assert(victims.length > 1 && code !== 0, `refused although nobody else was there: ${said}`);
+    assertStringIncludes(said, "--copy");
+  }
 }
