@@ -9,19 +9,13 @@ import type { Executed } from "./trace.ts";
  * address that a program came from.
  */
 const WHOLE = ["applyPatch", "deleteRange", "editFile", "moveFile", "notebookEdit", "writeFile"];
+/** What worker processes begin with. */
+const WORKERS = ["runWorker", "createWorkspace", "runWorkerProcess", "runToolProcess", "runSearchProcess"];
 /**
  * Stay with the program with what they import: work of processes of their own, and commands that run where
  * files may be missing: in the jail, or to find out what is wrong.
  */
-const STARTS = [
-  "runWorkerProcess",
-  "runToolProcess",
-  "runSearchProcess",
-  "exec",
-  "doctor",
-  "install",
-  "docs",
-];
+const STARTS = [...WORKERS, "exec", "doctor", "install", "docs"];
 
 const [TASKS, CHINESE, SELDOM] = SPREAD;
 
