@@ -25,6 +25,22 @@ Deno.test({
 });
 
 Deno.test({
+  ...jailed("a jailed command is told of no socket that it cannot reach"),
+  fn: async () => {
+    await using g = await ground();
+    const env = {
+      PATH: "/usr/bin:/bin",
+      KEPT: "yes",
+      SSH_AUTH_SOCK: "/run/agent",
+      XDG_RUNTIME_DIR: "/run/user/1",
+    };
+    const jail = await groundJail(g, { environment: { env } });
+    const { stdout } = await sh(jail, g.ws, 'echo "$KEPT [$SSH_AUTH_SOCK$XDG_RUNTIME_DIR]"');
+    assertEquals(stdout, "yes []\n");
+  },
+});
+
+Deno.test({
   ...jailed("a jailed command writes nowhere else"),
   fn: async () => {
     await using g = await ground();
