@@ -40,6 +40,8 @@ Deno.test("a program from an address works with tools, counts exactly, and asks 
   const counted = await trial.count(command, watched);
   assertEquals(counted.measure, "counted");
   assertEquals(counted, await ownCount(trial));
+  const slash = await machine.sh(`${machine.command} run /context`, { env: { REASONIX_HOME: trial.home } });
+  assertMatch(slash.text, /: [\d,]+ tokens counted, /);
   assert(server.asked.some((path) => path.startsWith(`/${VOCABULARY}?`)), `${server.asked}`);
   assertEquals(elsewhere.asked, 0);
   // Everything is there for the time without a network, and nothing was asked for twice.
