@@ -85,15 +85,18 @@ function preparations({ options, gate, context, checkpointer, tools, registry }:
   const warming: Promise<unknown>[] = [];
   return {
     warm() {
-      const files = (async () => (await gate.warm?.(), options.parent || await checkpointer.warm()))();
-      warming.push(context.warm(), files.catch(() => {}));
+      warming.push(context.warm());
     },
     onCall(name: string) {
       const tool = registry.get(name);
       if (!tool) return;
       tools.host.expect(tool);
-      // The command itself says what stands in its way.
-      if (tool.family === "Bash") tools.prepareShell().catch(() => {});
+      if (tool.family === "Bash") {
+        // The command itself says what stands in its way.
+        tools.prepareShell().catch(() => {});
+        // The parser of command lines and what it knows of programs take 5 MB: an answer in text has neither.
+        warming.push((gate.warm?.() ?? Promise.resolve()).catch(() => {}));
+      }
       if (!options.parent) checkpointer.expect(tool);
     },
     warmedUp: () => Promise.allSettled(warming),

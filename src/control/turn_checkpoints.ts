@@ -56,11 +56,6 @@ export class TurnCheckpoints implements Checkpointer {
     );
   }
 
-  /** For the time in which the model thinks: what the first look of the session needs. */
-  async warm(): Promise<void> {
-    if (!this.#ready) await (await this.open()).warm();
-  }
-
   begin(turn: number): void {
     this.#turn = turn;
     this.#ready = undefined;

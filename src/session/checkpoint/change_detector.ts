@@ -34,9 +34,6 @@ const DEFAULT_LIMITS: DetectorLimits = {
   ignoredBytes: 16 << 20,
 };
 
-/** Files of a rehearsal. */
-const WARM_UP_FILES = 50;
-
 /** Files whose contents are hashed at the same time. */
 const AT_ONCE = 16;
 
@@ -96,14 +93,6 @@ export class ChangeDetector {
     const plain = absolute.replaceAll("\\", "/");
     const root = this.root.replaceAll("\\", "/");
     return relativeTo(plain, root) ?? plain;
-  }
-
-  /** Goes through the steps of a look with a few files, which keeps nothing. */
-  async warmUp(): Promise<void> {
-    const { files } = await this.#scan(WARM_UP_FILES);
-    const time = Date.now();
-    for (const [path, stat] of files) this.#asKnown(path, stat, { time, before: undefined });
-    this.#git = "unread";
   }
 
   isIgnored(path: string): boolean {

@@ -81,11 +81,6 @@ export class Checkpoints {
     return new Checkpoints(workspace, Timeline.open(`${folder}/${TIMELINE_FILE}`), options.seq);
   }
 
-  /** Makes the first look cheaper; nothing is kept, and nothing may be looked at meanwhile. */
-  warm(): Promise<void> {
-    return this.#inOrder(() => this.#workspace.warmUp());
-  }
-
   /** A turn begins. Nothing is looked at yet. */
   begin(turn: number): void {
     this.#turn = turn;

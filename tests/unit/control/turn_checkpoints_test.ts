@@ -92,22 +92,6 @@ Deno.test("TurnCheckpoints leaves no trace of a turn that only reads", async () 
   ]);
 });
 
-Deno.test("TurnCheckpoints leaves no trace of a rehearsal, and the look after it sees what came since", async () => {
-  await using at = await bench();
-  Deno.writeTextFileSync(`${at.root}/a.txt`, "first");
-  await at.changes.warm();
-  assertEquals(
-    [...Deno.readDirSync(at.dir.replace(/[^/]*$/, ""))].some(({ isDirectory }) => isDirectory),
-    false,
-  );
-  Deno.writeTextFileSync(`${at.root}/a.txt`, "by hand");
-  await at.turn([call("1", "shell", { path: "a.txt", text: "changed" })], say("done"));
-  const checkpoints = await at.changes.open();
-  const [change] = await checkpoints.preview("1");
-  assert(change !== undefined);
-  assertStringIncludes(await checkpoints.diff(change) ?? "", "+by hand");
-});
-
 Deno.test("TurnCheckpoints looks once before many commands and once after the turn", async () => {
   await using b = await bench();
   const calls = Array.from({ length: 30 }, (_, i) => call(`c${i}`, "shell", { path: "a", text: i }));
