@@ -12,10 +12,10 @@ const WHOLE = ["applyPatch", "deleteRange", "editFile", "moveFile", "notebookEdi
 /** What worker processes begin with. */
 const WORKERS = ["runWorker", "createWorkspace", "runWorkerProcess", "runToolProcess", "runSearchProcess"];
 /**
- * Stay with the program with what they import: work of processes of their own, and commands that run where
- * files may be missing: in the jail, or to find out what is wrong.
+ * Stay with the program with what they import: work of processes of their own, commands that run where files
+ * may be missing (in the jail, or to find out what is wrong), and what every run does while the model thinks.
  */
-const STARTS = [...WORKERS, "exec", "doctor", "install", "docs"];
+const STARTS = [...WORKERS, "discoverWindow", "exec", "doctor", "install", "docs"];
 
 const [TASKS, CHINESE, SELDOM] = SPREAD;
 
