@@ -73,7 +73,7 @@ Deno.test("/mcp tells of servers, restarts them, and switches them off and on fo
     chat.takeSaid();
     await chat.type("/status");
     assertStringIncludes(chat.takeSaid(), "dead");
-    await assertRejects(() => chat.type("/mcp other"), Error, "(configured: docs, dead)");
+    await assertRejects(() => chat.type("/mcp other"), Error, "(configured: dead, docs)");
     await assertRejects(() => chat.type("/mcp restart"));
   }
 });
