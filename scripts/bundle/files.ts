@@ -4,8 +4,7 @@
  * Modules that most runs do not need, by the name of the file beside the program that holds each
  * (`reasonix.o200k_base.js`, …): token vocabularies, megabytes each, what renders Markdown on a terminal,
  * what colours code, and the client of MCP servers. In the one file every megabyte would cost each start 7 ms
- * and 3.5 MB. They may be missing: what needs them
- * says so or does without.
+ * and 3.5 MB. They may be missing: what needs them says so or does without.
  */
 export const BESIDE: Readonly<Record<string, readonly string[]>> = {
   o200k_base: ["gpt-tokenizer/encoding/o200k_base"],
