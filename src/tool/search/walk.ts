@@ -9,6 +9,11 @@ export interface WalkOptions {
   readonly hidden: (path: string) => boolean;
   /** Lists what ignore files hide, too. */
   readonly all?: boolean;
+  /**
+   * Files worth reporting, by directory (with a slash at its end) and name. Asked before what is ignored or
+   * hidden is looked up, which costs more.
+   */
+  readonly wanted?: (folder: string, name: string) => boolean;
   /** Directories not worth entering. */
   readonly prune?: (path: string, name: string) => boolean;
   readonly signal: AbortSignal;
@@ -55,31 +60,54 @@ function visit(
   stack: Folder[],
   found: (path: string) => void,
 ): boolean {
-  let entries: Deno.DirEntry[];
-  try {
-    entries = [...Deno.readDirSync(folder.path)];
-  } catch {
-    return false;
-  }
-  const scope = options.all ? folder.scope : scopeInside(folder, entries);
   const prefix = folder.path.endsWith("/") ? folder.path : `${folder.path}/`;
-  for (const entry of entries) {
-    if (entry.isSymlink || !(entry.isFile || entry.isDirectory)) continue;
-    const { name } = entry;
-    if (name === ".git") continue;
+  const listed = list(folder.path, prefix, options.wanted);
+  if (!listed) return false;
+  const scope = options.all || !listed.telling
+    ? folder.scope
+    : folder.scope.enter(folder.path, listed.telling);
+  const shows = (path: string, name: string, isFolder: boolean) =>
+    (options.all || !scope.ignores(path, name, isFolder)) && !options.hidden(path);
+  for (const name of listed.files) {
     const path = prefix + name;
-    if (!options.all && scope.ignores(path, name, entry.isDirectory)) continue;
-    if (options.hidden(path)) continue;
-    if (entry.isFile) found(path);
-    else if (!options.prune?.(path, name)) stack.push({ path, scope });
+    if (shows(path, name, false)) found(path);
+  }
+  for (const name of listed.folders) {
+    const path = prefix + name;
+    if (shows(path, name, true) && !options.prune?.(path, name)) stack.push({ path, scope });
   }
   return true;
 }
 
-function scopeInside(folder: Folder, entries: readonly Deno.DirEntry[]): IgnoreScope {
-  let telling: Set<string> | undefined;
-  for (const { name } of entries) {
-    if (name.charCodeAt(0) === 46 && isTelling(name)) (telling ??= new Set()).add(name);
+/** Names in one directory. */
+interface Listed {
+  readonly folders: readonly string[];
+  /** Those that are wanted. */
+  readonly files: readonly string[];
+  /** Names that change what is ignored here and below. */
+  readonly telling: ReadonlySet<string> | undefined;
+}
+
+/** One pass over the entries: in a large tree it is most of the work. Undefined for what cannot be listed. */
+function list(path: string, prefix: string, wanted: WalkOptions["wanted"]): Listed | undefined {
+  let entries: Iterable<Deno.DirEntry>;
+  try {
+    entries = Deno.readDirSync(path);
+  } catch {
+    return undefined;
   }
-  return telling ? folder.scope.enter(folder.path, telling) : folder.scope;
+  const folders: string[] = [];
+  const files: string[] = [];
+  let telling: Set<string> | undefined;
+  for (const entry of entries) {
+    const { name } = entry;
+    if (name.charCodeAt(0) === 46) {
+      if (isTelling(name)) (telling ??= new Set()).add(name);
+      if (name === ".git") continue;
+    }
+    if (entry.isFile) {
+      if (!wanted || wanted(prefix, name)) files.push(name);
+    } else if (entry.isDirectory) folders.push(name);
+  }
+  return { folders, files, telling };
 }

@@ -31,18 +31,21 @@ export async function findFiles(
   const start = options.ignoreCase ? root || "/" : startFolder(patterns, root);
   const skip = root.endsWith("/") ? root.length : root.length + 1;
   const deepest = deepestLevel(patterns);
+  const mayMatch = options.ignoreCase ? undefined : nameTest(patterns);
   const files: { readonly path: string; readonly modified: number }[] = [];
   const { timedOut } = await walkFiles(
     {
       ...options,
       root: start,
       deadline: Date.now() + DEADLINE_MS,
+      wanted: (folder, name) => {
+        if (mayMatch && !mayMatch(name)) return false;
+        const relative = (folder + name).slice(skip);
+        return matches(relative) && !unwanted?.(relative);
+      },
       prune: (path) => below(path, root).split("/").length >= deepest,
     },
-    (path) => {
-      const relative = path.slice(skip);
-      if (matches(relative) && !unwanted?.(relative)) files.push({ path, modified: modifiedAt(path) });
-    },
+    (path) => void files.push({ path, modified: modifiedAt(path) }),
   );
   files.sort((a, b) => b.modified - a.modified || (a.path < b.path ? -1 : 1));
   return { files: files.map((file) => file.path), timedOut };
@@ -54,6 +57,18 @@ function modifiedAt(path: string): number {
   } catch {
     return 0;
   }
+}
+
+/**
+ * A test of a name alone that all matches pass, and few other files: the plain text a pattern ends with.
+ * Undefined when some pattern says nothing of the end.
+ */
+function nameTest(patterns: readonly string[]): ((name: string) => boolean) | undefined {
+  const found = patterns.map((pattern) => /[^/*?()[\]{}!+@\\|"]*$/.exec(pattern)?.[0] ?? "");
+  if (!found.every((end) => /[^.]/.test(end))) return undefined;
+  const [only = "", ...others] = new Set(found);
+  if (others.length === 0) return (name) => name.endsWith(only);
+  return (name) => name.endsWith(only) || others.some((end) => name.endsWith(end));
 }
 
 /** The deepest existing directory that all patterns share in plain text. */
