@@ -40,7 +40,7 @@ export async function assemble(given: AssemblyOptions): Promise<Assembly> {
   const { rules: limits, turnParts } = turnRules(config, options, provider.model.toolMode);
   const news = () => turnParts.takeNews();
   const context = await manageContext({ ...parts, model, modes, plugins, news, hooks: options.hooks });
-  const checkpointer = createCheckpointer({ ...parts, meanwhile: tools.openJail });
+  const checkpointer = createCheckpointer({ ...parts, beforeLook: tools.prepareShell });
   const { warmedUp, ...ahead } = preparations({ options, gate, context, checkpointer, tools, ...ground });
   const turn = { provider, gate, toolbox: tools.toolbox, ...limits };
   const assembly = new Assembly({

@@ -14,10 +14,10 @@ export interface TurnCheckpointOptions {
   /** Absolute paths never looked at. */
   readonly skip?: (path: string) => boolean;
   /**
-   * Started beside the first look before a command: what the command will need, so that neither waits for the
-   * other.
+   * Done before the first look before a command: starts the processes that the command will need, which then
+   * get ready while the look takes this one's time.
    */
-  readonly concurrentWarmup?: () => Promise<unknown>;
+  readonly beforeLook?: () => Promise<unknown>;
   /** Real path of a file a tool is about to write; rejects when it may not. */
   readonly resolve: (path: string) => Promise<string>;
 }
@@ -140,8 +140,11 @@ export class TurnCheckpoints implements Checkpointer {
   }
 
   #firstLook(filesOnly: boolean): Promise<Checkpoints | false> {
-    if (!this.#ready && !filesOnly) this.#options.concurrentWarmup?.().catch(() => {});
-    return this.#ready ??= this.#attempt(() => this.#begin());
+    return this.#ready ??= this.#attempt(async () => {
+      // The command itself says what it lacks.
+      if (!filesOnly) await this.#options.beforeLook?.().catch(() => {});
+      return await this.#begin();
+    });
   }
 
   async #begin(): Promise<Checkpoints> {

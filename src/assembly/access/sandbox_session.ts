@@ -17,6 +17,7 @@ import {
 import { projectDir } from "../../session/mod.ts";
 import type { CommandJail } from "../../tool/mod.ts";
 import { escapeGlob } from "../../path/glob.ts";
+import { readSmallText } from "../../path/probe.ts";
 import { deniedGlobs, linkedSettings, type Remark } from "./access_scope.ts";
 import { offerEscape } from "./escape.ts";
 import type { RunPaths } from "../run_paths.ts";
@@ -72,6 +73,7 @@ export class SandboxSession {
   /** Names of variables that commands do not get. */
   #heldBack: readonly string[] = [];
   #told: Promise<void> | undefined;
+  #remembered: Promise<void> | undefined;
   #proxy: FilterProxy | undefined;
   #proxyFolder: string | undefined;
   #tmp: string | undefined;
@@ -177,7 +179,7 @@ export class SandboxSession {
 
   async close(): Promise<void> {
     // One that is still being chosen makes its directories and the proxy on the way.
-    await this.#jail?.catch(() => {});
+    await Promise.allSettled([this.#jail, this.#remembered]);
     await this.#proxy?.[Symbol.asyncDispose]();
     if (this.#proxyFolder !== undefined) {
       await Deno.remove(this.#proxyFolder, { recursive: true }).catch(() => {});
@@ -222,12 +224,11 @@ export class SandboxSession {
     const { text: line, confinement } = await this.confinement();
     const folder = projectDir(`${home}/cache`, cwd);
     const file = `${folder}/jail`;
-    if (jail.confined && await Deno.readTextFile(file).catch(() => "") === line) return;
+    if (jail.confined && readSmallText(file) === line) return;
     tell(line, { confinement });
-    // What cannot be remembered is said again.
-    await Deno.mkdir(folder, { recursive: true, mode: 0o700 })
-      .then(() => Deno.writeTextFile(file, line, { mode: 0o600 }))
-      .catch(() => {});
+    // What cannot be remembered is said again. The command does not wait for it.
+    this.#remembered = Deno.mkdir(folder, { recursive: true, mode: 0o700 })
+      .then(() => Deno.writeTextFile(file, line, { mode: 0o600 })).catch(() => {});
   }
 
   get #mode(): JailOptions["mode"] {

@@ -11,14 +11,14 @@ export interface CheckpointerParts {
   readonly recorder: Recorder;
   readonly workspace: Workspace;
   /** See {@linkcode TurnCheckpoints}. */
-  readonly meanwhile?: () => Promise<unknown>;
+  readonly beforeLook?: () => Promise<unknown>;
 }
 
 /**
  * Checkpoints of a session's workspace: everything in it but what is hidden from tools and the Reasonix home.
  */
 export function createCheckpointer(
-  { paths, session, recorder, workspace, meanwhile }: CheckpointerParts,
+  { paths, session, recorder, workspace, beforeLook }: CheckpointerParts,
 ): TurnCheckpoints {
   const { forbidden, options } = workspace;
   // Asked for every file, so it is asked only where the workspace has something to hide.
@@ -32,7 +32,7 @@ export function createCheckpointer(
     dir: session.paths.dir,
     root: paths.cwd,
     ...(hides ? { skip: (path) => ofHome(path) || workspace.forbids(path) } : {}),
-    ...(meanwhile ? { concurrentWarmup: meanwhile } : {}),
+    ...(beforeLook ? { beforeLook } : {}),
     resolve: (path) => workspace.write(path),
   });
 }

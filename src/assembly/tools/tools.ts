@@ -121,6 +121,7 @@ export function buildTools(parts: ToolParts): RunTools {
     services: { ...services, ...lsp.services },
   };
   const { execute } = parts.parent?.host ?? host;
+  let ahead: Promise<void> | undefined;
   const toolbox = new RegistryToolbox({ registry, jail: jail.current, execute, context });
   return {
     toolbox,
@@ -129,7 +130,7 @@ export function buildTools(parts: ToolParts): RunTools {
     todos: services.todos,
     host: parts.parent?.host ?? host,
     openJail: jail.open,
-    prepareShell: () => shellAhead(context, jail),
+    prepareShell: () => ahead ??= shellAhead(context, jail).finally(() => ahead = undefined),
     details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
     runCommand: async (command, signal) =>
       await (await import("./own_command.ts")).runOwnCommand(command, signal, { context, jail }),

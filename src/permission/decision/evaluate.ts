@@ -57,6 +57,8 @@ export class Evaluator {
   #paths: PathMatcher;
   #judge: CommandJudge | undefined;
   #loading: Promise<CommandJudge> | undefined;
+  /** A line was judged, or is about to be. */
+  #used = false;
 
   constructor(options: GateOptions) {
     this.#options = options;
@@ -82,7 +84,10 @@ export class Evaluator {
   }
 
   async warm(): Promise<void> {
-    (await this.#load()).warm(this.#scene({ deny: [], ask: [], allow: [] }, this.#places.cwd));
+    const judge = await this.#load();
+    // A line that is here already is judged sooner without.
+    if (!this.#used) judge.warm(this.#scene({ deny: [], ask: [], allow: [] }, this.#places.cwd));
+    this.#used = true;
   }
 
   async #load(): Promise<CommandJudge> {
@@ -96,6 +101,7 @@ export class Evaluator {
   /** Returns a promise only for the first command. */
   evaluate(call: PreparedCall): Evaluation | Promise<Evaluation> {
     if (!call.command) return this.#evaluateTool(call);
+    this.#used = true;
     if (this.#judge) return this.#evaluateCommand(call, this.#judge);
     return this.#load().then((judge) => this.#evaluateCommand(call, judge));
   }

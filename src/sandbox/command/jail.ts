@@ -223,13 +223,14 @@ const EMPTY_PLAN = {
 export async function openJail(options: JailOptions): Promise<Jail> {
   const rejected: RejectedBackend[] = [];
   const env = childEnvironment(options.environment);
+  const sockets = options.mode === "off" ? Promise.resolve([]) : boundSockets();
   for (const name of options.mode === "off" ? [] : CANDIDATES[Deno.build.os] ?? []) {
     const backend = await BACKENDS[name]();
     const probe = await probeCached(name, backend, options.cacheDir);
     const reason = shortfall(probe, options);
     if (reason === undefined) {
       const scope = await withForwarder(withRules(options));
-      const fixed = fixPlan(scope, await inspectHost(env, options));
+      const fixed = fixPlan(scope, inspectHost(env, options, await sockets));
       const cache = options.cacheDir === undefined ? {} : { cacheDir: options.cacheDir };
       return new Jail({ backend: name, probe, rejected, fixed, env, ...cache }, backend);
     }
@@ -269,13 +270,17 @@ async function withForwarder(scope: JailScope): Promise<JailScope> {
 }
 
 /** Returns what the machine has that a jail has to mind. */
-async function inspectHost(env: Record<string, string>, options: JailOptions): Promise<HostEnvironment> {
+function inspectHost(
+  env: Record<string, string>,
+  options: JailOptions,
+  bound: readonly string[],
+): HostEnvironment {
   const { cacheDir, environment } = options;
   const named = namedSockets(environment?.env ?? Deno.env.toObject());
   return {
     searchPath: (env.PATH ?? "").split(":"),
     executable: Deno.execPath(),
-    sockets: [...await boundSockets(), ...named],
+    sockets: [...bound, ...named],
     ...(env.DENO_DIR === undefined ? {} : { runtime: env.DENO_DIR }),
     ...(cacheDir === undefined || Deno.build.os !== "linux" ? {} : { standIns: cacheDir }),
   };

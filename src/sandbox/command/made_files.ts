@@ -23,7 +23,7 @@ export class MadeFilesWatch {
     ];
     this.#kinds = [globs, denyWrite].map((wanted) => {
       const finder = new DeniedFiles({ globs: wanted, roots, userHome });
-      return { finder, known: there(finder) };
+      return { finder, known: new Set<string>() };
     });
   }
 

@@ -1,4 +1,5 @@
 import type { ProcessGuard } from "../services/services.ts";
+import { spawnOwn } from "./spawn_session.ts";
 
 /** Environment variable that all commands of a session carry. */
 const MARK = "REASONIX_GUARD";
@@ -82,16 +83,14 @@ export class GuardProcess implements ProcessGuard {
 
   #spawn(): void {
     try {
-      const child = new Deno.Command("/bin/sh", {
-        args: ["-c", SCRIPT, "guard", `${MARK}=${this.#value}`],
+      const child = spawnOwn(["/bin/sh", "-c", SCRIPT, "guard", `${MARK}=${this.#value}`], {
         clearEnv: true,
         env: { PATH: "/usr/bin:/bin" },
         cwd: "/",
         stdin: "piped",
         stdout: "null",
         stderr: "null",
-        detached: true,
-      }).spawn();
+      });
       child.unref();
       this.#child = child;
       this.#writer = child.stdin.getWriter();

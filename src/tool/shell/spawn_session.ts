@@ -17,15 +17,25 @@ const WINDOWS = Deno.build.os === "windows";
 export function spawnSession(plan: SpawnPlan, options: SessionOptions): Deno.ChildProcess {
   // First: a program that is killed while it starts its first command would leave that one behind.
   options.guard?.start();
-  const session = sessionStarter();
-  return new Deno.Command(session ?? plan.command, {
-    args: session === undefined ? [...plan.args] : [plan.command, ...plan.args],
+  return spawnOwn([plan.command, ...plan.args], {
     cwd: options.cwd,
     clearEnv: true,
     env: { ...plan.env, ...options.guard?.mark },
     stdin: options.stdin ?? "null",
     stdout: "piped",
     stderr: "piped",
+  });
+}
+
+/** Starts a command line in a session and process group of its own. */
+export function spawnOwn(
+  [command = "", ...args]: readonly string[],
+  options: Omit<Deno.CommandOptions, "args" | "detached">,
+): Deno.ChildProcess {
+  const session = sessionStarter();
+  return new Deno.Command(session ?? command, {
+    ...options,
+    args: session === undefined ? args : [command, ...args],
     detached: !WINDOWS && session === undefined,
   }).spawn();
 }

@@ -1,3 +1,4 @@
+import { contains } from "../../../path/contains.ts";
 import { ancestors, type JailPlan, type SpawnPlan } from "../backend.ts";
 
 /** What the mounts of a jail rest on at one moment. Jails of the same words and basis are the same. */
@@ -12,13 +13,17 @@ export interface Basis {
  * another file of the same name would be seen as it is, or not be seen. What is protected or hidden, and the
  * directories that hold it in place, are told by the time of their last change besides, since they may have
  * been moved away and back while the mounts were made. A moved file has another such time; nobody can set it.
+ * What is protected outside of all that is writable has no mount, so no time of it matters, unless something
+ * hidden is in it: the Reasonix home changes whenever a run is the first of anything.
  */
 export function basisOf(plan: JailPlan, { command, args }: SpawnPlan, cwd: string): Basis {
-  const held = new Set([
-    ...[...plan.protectedPaths, ...plan.hidden].map((place) => place.path),
-    ...ancestors(plan),
-  ]);
-  const named = args.filter((word) => word.startsWith("/") && !held.has(word));
+  const hidden = plan.hidden.map((place) => place.path);
+  const fixed = plan.protectedPaths.map((place) => place.path);
+  const mounted = (path: string) =>
+    plan.writable.some((place) => contains(place.path, path)) ||
+    hidden.some((inner) => contains(path, inner));
+  const held = new Set([...fixed.filter(mounted), ...hidden, ...ancestors(plan)]);
+  const named = [...fixed, ...args.filter((word) => word.startsWith("/"))].filter((path) => !held.has(path));
   let changed = 0;
   const parts = [...held].map((path) => {
     const [is, at] = look(path, Deno.lstatSync);
