@@ -14,6 +14,8 @@ import { relativeTo } from "./lexical.ts";
  */
 export type ProtectedScope = "anywhere" | "root" | "home" | "programs";
 
+const SCOPES: readonly ProtectedScope[] = ["anywhere", "root", "home", "programs"];
+
 export interface ProtectedPath {
   /** Names of files, with the wildcards of ignore files; ending in `/**` a directory with what is in it. */
   readonly pattern: string;
@@ -101,8 +103,6 @@ interface CompiledRow extends ProtectedPath {
   /** The pattern without braces and `/**`. */
   readonly forms: readonly string[];
   readonly path: RegExp;
-  /** The directories above what the pattern names. */
-  readonly holder: RegExp;
 }
 
 let compiled: readonly CompiledRow[] | undefined;
@@ -111,19 +111,60 @@ function table(): readonly CompiledRow[] {
   return compiled ??= PROTECTED_PATHS.map(compile);
 }
 
+/** The rows of one scope in one expression: nearly every path is none of them, and one look tells. */
+interface CompiledScope {
+  readonly path: RegExp;
+  /** The directories above what the patterns name. */
+  readonly holder: RegExp;
+}
+
+let joined: Readonly<Record<ProtectedScope, CompiledScope>> | undefined;
+
+function scopes(): Readonly<Record<ProtectedScope, CompiledScope>> {
+  const join = (scope: ProtectedScope): CompiledScope => {
+    const rows = PROTECTED_PATHS.filter((row) => row.scope === scope).map(sourcesOf);
+    return {
+      path: wholeOf(scope, rows.flatMap(({ paths }) => paths)),
+      holder: wholeOf(scope, rows.flatMap(({ holders }) => holders)),
+    };
+  };
+  return joined ??= {
+    anywhere: join("anywhere"),
+    root: join("root"),
+    home: join("home"),
+    programs: join("programs"),
+  };
+}
+
+/** Reports whether any pattern fits a path, as the patterns of each scope see it. */
+function fits(what: keyof CompiledScope, seen: ReturnType<typeof relativeNames>): boolean {
+  return SCOPES.some((scope) => seen[scope].some((relative) => scopes()[scope][what].test(relative)));
+}
+
 function compile(row: ProtectedPath): CompiledRow {
-  const forms = expandBraces(row.pattern);
-  const sources = forms.map((form) =>
-    form.endsWith("/**") ? `${ignoreGlobSource(form.slice(0, -3))}(?:/.*)?` : ignoreGlobSource(form)
-  );
-  const whole = (alternatives: readonly string[]) =>
-    new RegExp(`${row.scope === "anywhere" ? "(?:^|/)" : "^"}(?:${alternatives.join("|")})$`, "s");
+  const { forms, paths } = sourcesOf(row);
   return {
     ...row,
     forms: forms.map((form) => form.replace(/\/\*\*$/, "")),
-    path: whole(sources),
-    holder: whole([...forms.flatMap(holdersOf).map(ignoreGlobSource), "(?!)"]),
+    path: wholeOf(row.scope, paths),
   };
+}
+
+/** Expressions for what a row names, and for the directories above it. */
+function sourcesOf({ pattern }: ProtectedPath) {
+  const forms = expandBraces(pattern);
+  return {
+    forms,
+    paths: forms.map((form) =>
+      form.endsWith("/**") ? `${ignoreGlobSource(form.slice(0, -3))}(?:/.*)?` : ignoreGlobSource(form)
+    ),
+    holders: forms.flatMap(holdersOf).map(ignoreGlobSource),
+  };
+}
+
+function wholeOf(scope: ProtectedScope, alternatives: readonly string[]): RegExp {
+  const start = scope === "anywhere" ? "(?:^|/)" : "^";
+  return new RegExp(`${start}(?:${alternatives.join("|") || "(?!)"})$`, "s");
 }
 
 function holdersOf(form: string): string[] {
@@ -139,6 +180,7 @@ export function protectedPath(names: Iterable<string>, context: ProtectedContext
   for (const name of names) {
     if (context.protectedFiles?.includes(name)) return "own";
     const seen = relativeNames(name, context);
+    if (!fits("path", seen)) continue;
     const row = table().find(({ scope, path }) => seen[scope].some((relative) => path.test(relative)));
     if (row) return row.kind;
   }
@@ -155,10 +197,7 @@ export function protectedHolder(
 ): ProtectedKind | undefined {
   for (const name of names) {
     // At the top of a project such a directory is not where shells look.
-    const seen = relativeNames(name, { ...context, roots: [] });
-    if (table().some(({ scope, holder }) => seen[scope].some((relative) => holder.test(relative)))) {
-      return "holder";
-    }
+    if (fits("holder", relativeNames(name, { ...context, roots: [] }))) return "holder";
   }
   return undefined;
 }

@@ -21,13 +21,13 @@ interface Resolved {
 class Walk {
   #links = 0;
 
-  constructor(readonly known: Map<string, Resolved> | undefined, readonly strict: boolean) {}
+  constructor(readonly known: Map<string, Resolved>, readonly strict: boolean) {}
 
   resolve(path: string): Resolved {
-    const known = this.known?.get(path);
+    const known = this.known.get(path);
     if (known) return known;
     const found = this.#whole(path) ?? this.#step(path);
-    this.known?.set(path, found);
+    this.known.set(path, found);
     return found;
   }
 
@@ -91,7 +91,7 @@ export function realPath(path: string): string {
   const existing = existingRealPath(path);
   if (existing !== undefined) return existing;
   try {
-    return new Walk(undefined, true).resolve(slashed(path)).path;
+    return new Walk(directoryOf(path), true).resolve(slashed(path)).path;
   } catch (error) {
     throw new ReasonixError(`Cannot resolve ${path}: ${errorMessage(error)}`, {
       exit: "blocked",
@@ -99,6 +99,14 @@ export function realPath(path: string): string {
       cause: error,
     });
   }
+}
+
+/** The directory of a path, resolved by the kernel at once: usually only the end of a path is missing. */
+function directoryOf(path: string): Map<string, Resolved> {
+  if (normalize(path) !== path) return new Map();
+  const directory = parentOf(path);
+  const real = existingRealPath(directory);
+  return new Map(real === undefined ? [] : [[directory, { path: real, missing: false }]]);
 }
 
 /**
