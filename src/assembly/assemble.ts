@@ -83,6 +83,7 @@ interface PreparationParts extends Pick<JoinedRun, "options" | "gate" | "tools" 
 /** What is made ready ahead: `warm` while the model thinks, `onCall` while it writes a call. */
 function preparations({ options, gate, context, checkpointer, tools, registry }: PreparationParts) {
   const warming: Promise<unknown>[] = [];
+  const prepareEdit = lazy(() => Promise.all([gate.warm?.("Edit"), tools.openChecks()]));
   return {
     warm() {
       warming.push(context.warm());
@@ -90,12 +91,14 @@ function preparations({ options, gate, context, checkpointer, tools, registry }:
     onCall(name: string) {
       const tool = registry.get(name);
       if (!tool) return;
-      tools.host.expect(tool);
+      const started = tools.host.expect(tool);
+      // After the process, whose start takes longest.
+      if (tool.family === "Edit") warming.push(started.then(prepareEdit).catch(() => {}));
       if (tool.family === "Bash") {
         // The command itself says what stands in its way.
         tools.prepareShell().catch(() => {});
         // The parser of command lines and what it knows of programs take 5 MB: an answer in text has neither.
-        warming.push((gate.warm?.() ?? Promise.resolve()).catch(() => {}));
+        warming.push((gate.warm?.("Bash") ?? Promise.resolve()).catch(() => {}));
       }
       if (!options.parent) checkpointer.expect(tool);
     },

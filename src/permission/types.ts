@@ -260,8 +260,11 @@ export interface PermissionGate extends Gate {
   /** Adds one of them; deny and ask rules and the destructive-command check go first. */
   allowForSession(rule: string): void;
   revokeForSession(rule: string): void;
-  /** Starts loading the shell parser, so that the first command does not wait for it. */
-  warm(): Promise<void>;
+  /**
+   * Gets ready for the first call of a family, so that it does not wait: for a command the shell parser is
+   * loaded, for an edit the judgement of one is made and dropped.
+   */
+  warm(family: "Bash" | "Edit"): Promise<void>;
   /**
    * Asks a person, once, whatever the approval mode; without one it is denied under the question's source.
    */

@@ -42,11 +42,14 @@ export class RunToolHost {
     return await host.execute(tool, call.args, context);
   };
 
-  /** A reply begins to call this tool: the process that it needs starts while the arguments arrive. */
-  readonly expect = (tool: Pick<Tool, "runsIn">): void => {
+  /**
+   * A reply begins to call this tool: the process that it needs starts while the arguments arrive. Resolves
+   * when it was started, at the latest.
+   */
+  readonly expect = async (tool: Pick<Tool, "runsIn">): Promise<void> => {
     if (tool.runsIn !== "worker" || this.#closed) return;
     // Whoever runs the call hears of an error.
-    this.#writers().then((host) => host.warm()).catch(() => {});
+    await this.#writers().then((host) => host.warm()).catch(() => {});
   };
 
   async close(): Promise<void> {

@@ -74,6 +74,8 @@ export interface RunTools {
   readonly openJail: SandboxSession["open"];
   /** Has a shell wait for the command that the model is about to name. */
   prepareShell(): Promise<void>;
+  /** Has at hand what `checked` needs for the first edit. */
+  openChecks(): Promise<unknown>;
   /** Finds out what a call would do, and changes nothing. */
   details(call: PreparedCall, signal: AbortSignal): Promise<CallDetails>;
   /** Runs a command line of the user's own beside the conversation. */
@@ -131,6 +133,7 @@ export function buildTools(parts: ToolParts): RunTools {
     host: parts.parent?.host ?? host,
     openJail: jail.open,
     prepareShell: () => ahead ??= shellAhead(context, jail).finally(() => ahead = undefined),
+    openChecks: async () => await lsp.open?.(),
     details: (call, signal) => detailsOf(call, signal, { jail, toolbox }),
     runCommand: async (command, signal) =>
       await (await import("./own_command.ts")).runOwnCommand(command, signal, { context, jail }),

@@ -44,6 +44,20 @@ const DELEGATE: Ruling = {
 };
 const WRITER: Ruling = { outcome: "ask", by: "fallback", reason: "no rule applies (default)" };
 
+const SOME_EDIT: PreparedCall = {
+  call: { id: "", name: "write_file", arguments: "" },
+  tool: "write_file",
+  args: {},
+  title: "",
+  family: "Edit",
+  readOnly: false,
+  planSafe: false,
+  reads: [],
+  writes: ["src/file.txt"],
+  subjects: [],
+  runsIn: "worker",
+};
+
 /** Finds out what rules, protected paths and, for a command line, the parser say of a call. */
 export class Evaluator {
   readonly rules: RuleSet;
@@ -88,6 +102,11 @@ export class Evaluator {
     // A line that is here already is judged sooner without.
     if (!this.#used) judge.warm(this.#scene({ deny: [], ask: [], allow: [] }, this.#places.cwd));
     this.#used = true;
+  }
+
+  /** The judgement of an edit that nobody makes. */
+  rehearseEdit(): Evaluation {
+    return this.#evaluateTool(SOME_EDIT);
   }
 
   async #load(): Promise<CommandJudge> {

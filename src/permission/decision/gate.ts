@@ -105,8 +105,10 @@ class SessionGate implements PermissionGate {
     this.grants.revoke(rule);
   }
 
-  async warm(): Promise<void> {
-    await this.#evaluator.warm();
+  async warm(family: "Bash" | "Edit"): Promise<void> {
+    if (family === "Bash") return await this.#evaluator.warm();
+    this.#takeGrants();
+    this.#decide(this.#evaluator.rehearseEdit(), false);
   }
 
   check(call: PreparedCall, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision> {

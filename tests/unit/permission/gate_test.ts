@@ -31,8 +31,17 @@ Deno.test("an edit is decided at once and recorded", () => {
 Deno.test("a command is decided at once when the parser is warm", async () => {
   const { gate } = scene("/w");
   assert(gate.check(bash("x"), signal) instanceof Promise);
-  await gate.warm();
+  await gate.warm("Bash");
   assert(!(gate.check(bash("x"), signal) instanceof Promise));
+});
+
+Deno.test("getting ready for edits decides, records and allows nothing", async () => {
+  const { gate, events } = scene("/w");
+  await gate.warm("Edit");
+  assertEquals(events, []);
+  assertEquals(gate.sessionRules, []);
+  assert(!(gate.check(edit(), signal) instanceof Promise));
+  assertEquals(events.length, 1);
 });
 
 Deno.test("the gate waits for a log that is behind", async () => {
