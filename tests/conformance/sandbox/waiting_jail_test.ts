@@ -245,7 +245,8 @@ Deno.test({
         "ls -l /proc/self/fd | sed 's/.*[0-9] \\([0-9]* ->\\)/\\1/; s/\\[[0-9]*\\]//; s/proc.*//'; ls /proc/$$/fd",
         "sed 's/^[0-9]* [0-9]* //; s/^[0-9]*:[0-9]* //; s/size=[0-9a-z]*//' /proc/self/mountinfo",
         "ps -ef | wc -l; readlink /proc/self/cwd; cat /proc/self/cgroup /proc/self/oom_score_adj; ls -a /dev /tmp /run",
-        "sleep 100 & jobs; kill %1; wait %1; echo $?; (exit 3); echo $?",
+        // A shell with a trap loses a signal that reaches a child of its before that has become its program.
+        "sleep 100 & sleep 0.2; jobs; kill %1; wait %1; echo $?; (exit 3); echo $?",
       ].join("\n");
       const first = await run(look);
       assertEquals(await run(WAITED), "waited");
