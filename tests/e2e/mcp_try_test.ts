@@ -100,8 +100,8 @@ Deno.test("mcp status, tools, prompts and resources show every server, the broke
   );
   const json = JSON.parse((await world.run(["mcp", "status", "--json"])).stdout);
   assertEquals(json.map(({ name, state }: Record<string, string>) => [name, state]), [
-    ["good", "ready"],
     ["crash", "failed"],
+    ["good", "ready"],
     ["missing", "left out"],
   ]);
   const tools = await world.run(["mcp", "tools", "good"]);

@@ -27,7 +27,7 @@ Deno.test("a server that does not start is one line, and one that does is none",
   assertStringIncludes(about, `${world.home}/logs/mcp/good.log`);
   const wrong = await world.run(["run", "/mcp restart other"]);
   assertEquals(wrong.code, 2);
-  assertStringIncludes(wrong.stderr, 'There is no MCP server "other" (configured: good, dead)');
+  assertStringIncludes(wrong.stderr, 'There is no MCP server "other" (configured: dead, good)');
 });
 
 Deno.test("programs are told of the servers and their states, in both machine formats", async () => {
