@@ -144,8 +144,16 @@ export function chooseStages(words: readonly string[]): Stage[] {
   });
 }
 
+/** Random tests of all stages share one seed (tests/support/seed.ts), drawn once per run. */
+function announceSeed(): void {
+  const seed = Deno.env.get("REASONIX_SEED") ?? String(crypto.getRandomValues(new Int32Array(1))[0]);
+  Deno.env.set("REASONIX_SEED", seed);
+  say(`Random tests use seed ${seed}; repeat with REASONIX_SEED=${seed} deno task test`);
+}
+
 async function main(): Promise<number> {
   const stages = chooseStages(Deno.args);
+  announceSeed();
   await Deno.remove("coverage", { recursive: true }).catch(() => {});
   const outcomes: Outcome[] = [];
   for (const stage of stages) outcomes.push(await runStage(stage));
