@@ -31,12 +31,6 @@ const EXEMPTIONS: readonly Exemption[] = [
     reason: "The bare name of the program opens the chat without the parser, which would cost it 6 ms",
   },
   {
-    rule: "imports per file",
-    path: "src/tool/builtins.ts",
-    limit: 31,
-    reason: "The list file of built-in tools: one import and one line per tool is its purpose",
-  },
-  {
     rule: "comments per file",
     path: "mod.ts",
     reason: "Only re-exports; the text is the documentation of the embedding API, run as a test",
@@ -55,18 +49,6 @@ const EXEMPTIONS: readonly Exemption[] = [
     rule: "imports do nothing",
     path: "src/tool/search/fallback/search_entry.ts",
     reason: "The module the search process is started from when the program runs from its sources",
-  },
-  {
-    rule: "files per directory",
-    path: "scripts",
-    limit: 18,
-    reason: "Each script is a command line of its own; deno.json names them",
-  },
-  {
-    rule: "files per directory",
-    path: "src/util",
-    limit: 20,
-    reason: "Leaf helpers that know nothing of each other; there is nothing in between to name",
   },
 ];
 

@@ -5,7 +5,6 @@ import { importSideEffects, printsOrExits, vendorSniffing } from "./rules_effect
 import { deadSettings } from "./rules_settings.ts";
 import { deadExports } from "./rules_exports.ts";
 import {
-  crowdedDirectories,
   denoByName,
   foreignPackages,
   lonelyFiles,
@@ -24,7 +23,6 @@ import {
   unlistedExtensions,
   upwardImports,
 } from "./rules_layers.ts";
-import { longFiles, longFunctions, manyImports, manyParameters } from "./rules_size.ts";
 import {
   badComments,
   badErrorMessages,
@@ -38,10 +36,6 @@ import { silencedCheckers, unsafeTypes } from "./rules_types.ts";
 
 /** Every rule by the name exemptions use. */
 const RULES: Readonly<Record<string, (project: Project) => Offence[]>> = {
-  "file length": longFiles,
-  "function length": longFunctions,
-  "positional parameters": manyParameters,
-  "imports per file": manyImports,
   "known packages": unknownPackages,
   "layers": upwardImports,
   "imports through mod.ts": deepImports,
@@ -62,7 +56,6 @@ const RULES: Readonly<Record<string, (project: Project) => Offence[]>> = {
   "comments per file": talkativeFiles,
   "file names": badFileNames,
   "names of files": sharedNames,
-  "files per directory": crowdedDirectories,
   "small files": lonelyFiles,
   "test names": badTestNames,
   "error messages": badErrorMessages,
@@ -87,19 +80,19 @@ Deno.test("comments make up 5 to 15 percent of the program", () => {
 
 Deno.test("judge excuses an offence within its limit and names an exemption nobody needs", () => {
   const table = [
-    { rule: "file length", path: "a.ts", limit: 320, reason: "table" },
-    { rule: "file length", path: "b.ts", reason: "gone" },
+    { rule: "small files", path: "a.ts", limit: 320, reason: "table" },
+    { rule: "small files", path: "b.ts", reason: "gone" },
   ];
   const offences = [{ path: "a.ts", value: 310, what: "310 lines" }, {
     path: "c.ts",
     line: 4,
     what: "400 lines",
   }];
-  assertEquals(judge("file length", offences, table), [
+  assertEquals(judge("small files", offences, table), [
     "c.ts:4: 400 lines",
     "tests/house/exemptions.ts: the exemption of b.ts is no longer needed",
   ]);
-  assertEquals(judge("file length", [{ path: "a.ts", value: 330, what: "330 lines" }], table.slice(0, 1)), [
+  assertEquals(judge("small files", [{ path: "a.ts", value: 330, what: "330 lines" }], table.slice(0, 1)), [
     "a.ts: 330 lines",
     "tests/house/exemptions.ts: the exemption of a.ts is no longer needed",
   ]);

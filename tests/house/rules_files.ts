@@ -117,22 +117,6 @@ export function denoByName(project: Project): Offence[] {
   );
 }
 
-const MOST_FILES = 14;
-
-/** Directories whose listing is too long to tell what is in them. */
-export function crowdedDirectories(project: Project): Offence[] {
-  const counts = new Map<string, number>();
-  for (const { path } of productFiles(project)) {
-    const directory = path.slice(0, path.lastIndexOf("/"));
-    counts.set(directory, (counts.get(directory) ?? 0) + 1);
-  }
-  return [...counts].filter(([, count]) => count > MOST_FILES).map(([path, count]) => ({
-    path,
-    value: count,
-    what: `${count} source files; at most ${MOST_FILES}, so find the directories in it`,
-  }));
-}
-
 const MOST_NAMESAKES = 3;
 
 /** Names that too many files share to find one by its name. Commands are called as their packages are. */

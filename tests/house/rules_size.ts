@@ -1,3 +1,4 @@
+/** Sizes that a report prints (`deno task report`); none is a limit: one concept stays in one file. */
 import ts from "typescript";
 import {
   isTest,
@@ -23,7 +24,7 @@ export function longFiles(project: Project): Offence[] {
   return [...project.sources.values()].flatMap((file) => {
     const limit = isTest(file.path) ? TEST_FILE_LINES : FILE_LINES;
     const value = lineCount(file);
-    return value > limit ? [{ path: file.path, value, what: `${value} lines; at most ${limit}` }] : [];
+    return value > limit ? [{ path: file.path, value, what: `${value} lines` }] : [];
   });
 }
 
@@ -63,7 +64,7 @@ export function longFunctions(project: Project): Offence[] {
       path: file.path,
       line,
       value,
-      what: `${nameOf(fn)} has ${value} lines; at most ${FUNCTION_LINES}`,
+      what: `${nameOf(fn)} has ${value} lines`,
     }];
   });
 }
@@ -72,9 +73,7 @@ export function manyParameters(project: Project): Offence[] {
   return eachFunction(project, (fn, file) => {
     const value = fn.parameters.length;
     if (value <= PARAMETERS) return [];
-    const what = `${
-      nameOf(fn)
-    } has ${value} positional parameters; at most ${PARAMETERS}, then one options record`;
+    const what = `${nameOf(fn)} has ${value} positional parameters`;
     return [{ path: file.path, line: lineOf(file.tree, fn), value, what }];
   });
 }
@@ -82,6 +81,22 @@ export function manyParameters(project: Project): Offence[] {
 export function manyImports(project: Project): Offence[] {
   return productFiles(project).flatMap((file) => {
     const value = file.edges.filter((edge) => edge.kind === "import").length;
-    return value > IMPORTS ? [{ path: file.path, value, what: `${value} imports; at most ${IMPORTS}` }] : [];
+    return value > IMPORTS ? [{ path: file.path, value, what: `${value} imports` }] : [];
   });
+}
+
+const MOST_FILES = 14;
+
+/** Directories whose listing is too long to tell what is in them. */
+export function crowdedDirectories(project: Project): Offence[] {
+  const counts = new Map<string, number>();
+  for (const { path } of productFiles(project)) {
+    const directory = path.slice(0, path.lastIndexOf("/"));
+    counts.set(directory, (counts.get(directory) ?? 0) + 1);
+  }
+  return [...counts].filter(([, count]) => count > MOST_FILES).map(([path, count]) => ({
+    path,
+    value: count,
+    what: `${count} source files`,
+  }));
 }

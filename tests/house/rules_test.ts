@@ -3,7 +3,6 @@ import { type Offence, type Project, projectOf } from "./project.ts";
 import { importSideEffects, printsOrExits, vendorSniffing } from "./rules_effects.ts";
 import { deadExports } from "./rules_exports.ts";
 import {
-  crowdedDirectories,
   denoByName,
   foreignPackages,
   lonelyFiles,
@@ -330,7 +329,9 @@ Deno.test("denoByName finds a program started by the bare name deno", () => {
 Deno.test("crowdedDirectories finds a directory of more than fourteen files", () => {
   const files = (directory: string, count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`${directory}/f${n}.ts`, ""]));
-  assertFinds(crowdedDirectories, { ...files("src/tool/a", 15), ...files("src/tool/b", 14) }, ["src/tool/a"]);
+  assertFinds(size.crowdedDirectories, { ...files("src/tool/a", 15), ...files("src/tool/b", 14) }, [
+    "src/tool/a",
+  ]);
 });
 
 Deno.test("sharedNames finds the fourth file of a name, names that the layout gives left out", () => {

@@ -1,5 +1,5 @@
 /**
- * The seed of every random test of this process. `REASONIX_SEED` sets it; without it each run draws a new one.
+ * The seed of every random test of this process: `REASONIX_SEED`, or a new one for each run.
  * The line it prints repeats the run.
  */
 export const SEED: number = readSeed() ?? drawSeed();
