@@ -7,6 +7,7 @@ import { BUILTINS, ToolRegistry } from "../../../../src/tool/mod.ts";
 import { reduce } from "../../../support/reduce.ts";
 import { checkPairing, scriptedProvider } from "../../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
+import { SEED } from "../../../support/seed.ts";
 
 interface Step {
   readonly text: string;
@@ -167,7 +168,7 @@ for (const kind of ["good", "long", "empty", "refused", "outage"] as const) {
         if (!written.some((event) => event.digests)) assertEquals(digests(messages).length, written.length);
         assertEquals(JSON.stringify(reduce(scene.store.events).messages), JSON.stringify(messages));
       }),
-      { numRuns: 40, seed: 7 },
+      { numRuns: 40, seed: SEED },
     );
   });
 }
@@ -183,6 +184,6 @@ Deno.test("folding at the user's wish leaves the newest step and shrinks the res
       assertEquals(report.tokensAfter <= report.tokensBefore, true);
       assertEquals(report.method === "none", report.tokensAfter === report.tokensBefore);
     }),
-    { numRuns: 40, seed: 11 },
+    { numRuns: 40, seed: SEED },
   );
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { InputDecoder } from "../../../../src/frontend/repl/terminal/decoder.ts";
 import type { InputEvent } from "../../../../src/frontend/repl/terminal/terminal.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
+import { SEED } from "../../../support/seed.ts";
 
 const encoder = new TextEncoder();
 
@@ -77,7 +78,7 @@ Deno.test("decoder gives the same events however its input is cut", () => {
       split.wait(1000);
       assertEquals([split.events, split.replies], [whole.events, whole.replies]);
     }),
-    { numRuns: 2000, seed: 6 },
+    { numRuns: 2000, seed: SEED },
   );
 });
 
@@ -115,7 +116,7 @@ Deno.test("decoder throws at no input and goes on with the keys after it", () =>
       input.push("x");
       assertEquals(input.events.slice(before), [{ kind: "key", key: "x", text: "x" }]);
     }),
-    { numRuns: 2000, seed: 6 },
+    { numRuns: 2000, seed: SEED },
   );
 });
 
@@ -186,7 +187,7 @@ Deno.test("decoder gives pastes as they are, byte for byte", () => {
       input.wait(20);
       assertEquals(input.events, [{ kind: "paste", text }, { kind: "key", key: "a", text: "a" }]);
     }),
-    { numRuns: 1000, seed: 7 },
+    { numRuns: 1000, seed: SEED },
   );
 });
 

@@ -3,6 +3,7 @@ import { Screen } from "../../../../src/frontend/repl/screen/screen.ts";
 import { displayWidth } from "../../../../src/util/display_width.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { VirtualTerminal } from "../../../support/virtual_terminal.ts";
+import { SEED } from "../../../support/seed.ts";
 
 /** A chat that streams: numbered lines become history, a tail of them and a composer are live. */
 class Stream {
@@ -122,7 +123,7 @@ for (const reflow of [true, false]) {
         assertEquals(once, stream.expected);
         assertEquals(stream.terminal.destructive(), []);
       }),
-      { numRuns: 40, seed: 8 },
+      { numRuns: 40, seed: SEED },
     );
   });
 }

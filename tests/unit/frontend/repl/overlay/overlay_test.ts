@@ -3,6 +3,7 @@ import type { ApprovalRequest } from "../../../../../src/permission/mod.ts";
 import { displayWidth } from "../../../../../src/util/display_width.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { openStage, type StageOptions } from "../../../../support/overlay_stage.ts";
+import { SEED } from "../../../../support/seed.ts";
 
 const REQUEST: ApprovalRequest = {
   callId: "1",
@@ -266,7 +267,7 @@ Deno.test("every panel fits screens from 20x5 to 300x100, whatever it is about",
         await answer;
       },
     ),
-    { numRuns: 60, seed: 4 },
+    { numRuns: 60, seed: SEED },
   );
 });
 
