@@ -6,22 +6,18 @@ import { type RecordedRequest, startModelServer, type Turn } from "../support/mo
 import { denoDir, makeWorld, mockConfig, programFile, type World } from "../support/program.ts";
 import { openTerminal, type Terminal } from "../support/tmux.ts";
 import { needs } from "../support/tools.ts";
+import { Random, SEED } from "../support/seed.ts";
 
 const POINTS = 40;
 /** After this time half of the points are enough; a quick machine passes all of them in less. */
 const LIMIT_MS = 20_000;
-const SEED = Number(Deno.env.get("REASONIX_TEST_SEED") ?? 20261122);
 const EMPTY = "> Ask for something";
 /** A panel that comes by itself takes no key for this long. */
 const PAUSE_MS = 350;
 
 const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);
 
-let random = SEED;
-function below(n: number): number {
-  random = (Math.imul(random, 1664525) + 1013904223) >>> 0;
-  return Math.floor(random / 2 ** 32 * n);
-}
+const random = new Random(SEED);
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -30,9 +26,9 @@ let ids = 0;
 /** Every message is answered by a call that leaves a mark, its result by another one or by words. */
 function working({ json }: RecordedRequest): Turn {
   const last = json.messages.at(-1);
-  if (last?.role === "tool" && below(2) === 0) return { text: "Done so far." };
+  if (last?.role === "tool" && random.below(2) === 0) return { text: "Done so far." };
   const id = `call-${++ids}`;
-  const command = `echo ${id} >> marks.txt; sleep 0.0${below(9)}`;
+  const command = `echo ${id} >> marks.txt; sleep 0.0${random.below(9)}`;
   return { text: `Now ${id}. `, calls: [{ id, name: "bash", args: { command } }] };
 }
 
@@ -86,8 +82,8 @@ Deno.test({
       const where = `seed ${SEED}, round ${round}`;
       await terminal.type(`stty sane; clear; reasonix ${kept.size > 0 ? "-c" : ""}; echo left-with-$?`);
       await terminal.press("Enter");
-      const stage = below(5);
-      if (stage === 0) await wait(below(300));
+      const stage = random.below(5);
+      if (stage === 0) await wait(random.below(300));
       else {
         assert(await shownSoon(terminal, (screen) => screen.includes(EMPTY)), where);
         await terminal.type(`task ${round}.`);
@@ -99,7 +95,7 @@ Deno.test({
           await terminal.press("y");
           approved++;
         }
-        await wait(below(120));
+        await wait(random.below(120));
       }
       const pid = await childOf(shell);
       if (pid === undefined) continue;

@@ -22,12 +22,42 @@ function drawSeed(): number {
 }
 
 /** Returns a generator of numbers in [0, 1) (mulberry32); `stream` separates the generators of one run. */
-export function randomFrom(stream = 0, seed = SEED): () => number {
-  let state = (seed ^ Math.imul(stream, 0x9e3779b1)) | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+export function randomFrom(stream = 0): () => number {
+  const random = new Random(SEED ^ Math.imul(stream, 0x9e3779b1));
+  return () => random.next();
+}
+
+/** Random choices that a seed determines (mulberry32). */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed | 0;
+  }
+
+  /** A number in [0, 1). */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
-  };
+  }
+
+  /** An integer from 0 up to, not including, `limit`. */
+  below(limit: number): number {
+    return Math.floor(this.next() * limit);
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  pick<T>(values: readonly T[]): T {
+    return values[this.below(values.length)] as T;
+  }
+
+  shuffled<T>(values: readonly T[]): T[] {
+    return values.map((value) => [this.next(), value] as const).sort(([a], [b]) => a - b)
+      .map(([, value]) => value);
+  }
 }

@@ -3,7 +3,7 @@
  * of real projects.
  */
 import { type Encoding } from "../../../src/tool/text/encoding.ts";
-import { Random } from "../file_tools/random.ts";
+import { Random } from "../../support/seed.ts";
 
 /** One file of a commit, before and after it. */
 export interface FileCommit {

@@ -7,6 +7,7 @@ import { READ_FILE } from "../../../src/tool/builtin/read_file/tool.ts";
 import { encodeText } from "../../../src/tool/text/encoding.ts";
 import { codeCommits, type FileCommit, type FileFormat } from "./code_history.ts";
 import { callsFor, type Form, FORMS } from "./commit_forms.ts";
+import { SEED } from "../../support/seed.ts";
 
 const TOOLS = { apply_patch: APPLY_PATCH, edit_file: EDIT_FILE, multi_edit: MULTI_EDIT };
 
@@ -96,7 +97,7 @@ async function check(form: Form, commits: readonly FileCommit[], bar: number): P
 
 for (const form of FORMS) {
   Deno.test(`generated commits written as ${form} land exactly or are refused`, async () => {
-    await check(form, codeCommits(300, 20 + FORMS.indexOf(form)), BARS[form]);
+    await check(form, codeCommits(300, SEED + FORMS.indexOf(form)), BARS[form]);
   });
 
   Deno.test(`commits of this repository written as ${form} never land in the wrong place`, async () => {

@@ -2,7 +2,7 @@
  * A random history of text files, made with git itself: what each commit changed, as git prints it, and what
  * must result.
  */
-import { Random } from "./random.ts";
+import { Random } from "../../support/seed.ts";
 
 export interface HistoryFile {
   readonly text: string;

@@ -3,17 +3,6 @@
  * from the shell's own ways of running a command, and a real shell says which of them ran it.
  */
 
-/** Numbers from a fixed seed (mulberry32), so that a failure can be repeated. */
-export function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
-  };
-}
-
 function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

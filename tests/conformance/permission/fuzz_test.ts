@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { type Line, makeLines, randomFrom } from "./fuzz_lines.ts";
+import { randomFrom } from "../../support/seed.ts";
+import { type Line, makeLines } from "./fuzz_lines.ts";
 import { harness } from "./harness.ts";
 
-const SEED = Number(Deno.env.get("FUZZ_SEED") ?? 20260101);
 const COUNT = Number(Deno.env.get("FUZZ_COUNT") ?? 1000);
 const WORKERS = 4;
 
@@ -35,7 +35,7 @@ Deno.test({
     const root = await Deno.realPath(await Deno.makeTempDir());
     const tally: Tally = { ran: 0, refusedLive: 0, wrong: [] };
     try {
-      const lines = [...makeLines(COUNT, randomFrom(SEED)).entries()];
+      const lines = [...makeLines(COUNT, randomFrom()).entries()];
       const share = (worker: number) => lines.filter(([id]) => id % WORKERS === worker);
       await Promise.all(Array.from({ length: WORKERS }, (_, worker) => work(root, share(worker), tally)));
     } finally {

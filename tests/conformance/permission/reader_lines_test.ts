@@ -1,11 +1,10 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { bash, scene } from "../../unit/permission/scene.ts";
 import { jailed } from "../../unit/sandbox/command/jail_support.ts";
-import { randomFrom } from "./fuzz_lines.ts";
+import { randomFrom, SEED } from "../../support/seed.ts";
 import { culprits, READER_ENV } from "./reader_jail.ts";
 import { makeReaderLines } from "./reader_lines.ts";
 
-const SEED = Number(Deno.env.get("FUZZ_SEED") ?? 20260101);
 const COUNT = Number(Deno.env.get("FUZZ_COUNT") ?? 5000);
 const WORKERS = 2;
 
@@ -20,7 +19,7 @@ async function readingLines(tree: string, count: number): Promise<string[]> {
   });
   const signal = new AbortController().signal;
   const found = new Set<string>();
-  for (const line of makeReaderLines(randomFrom(SEED))) {
+  for (const line of makeReaderLines(randomFrom())) {
     if (found.size >= count) break;
     if (!found.has(line) && (await gate.check(bash(line), signal)).decision === "allow") found.add(line);
   }

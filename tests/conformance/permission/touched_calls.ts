@@ -1,7 +1,7 @@
 /**
  * Calls of every built-in tool, most of them hostile: odd paths, and patches that hide what they are about.
  */
-import type { Random } from "../file_tools/random.ts";
+import type { Random } from "../../support/seed.ts";
 
 /** The files of the ground, by path; a text after `->` is the target of a link. */
 export const TREE: Readonly<Record<string, string>> = {

@@ -7,24 +7,7 @@ import type { ModelRequest, Provider } from "../../../src/provider/mod.ts";
 import type { Tool } from "../../../src/tool/mod.ts";
 import { call, checkPairing, say, tool } from "../../support/agent_fixture.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
-
-/** Numbers that are the same for the same seed. */
-class Dice {
-  #state: number;
-
-  constructor(seed: number) {
-    this.#state = seed * 2_654_435_761 % 2 ** 32;
-  }
-
-  below(limit: number): number {
-    this.#state = (this.#state * 1_664_525 + 1_013_904_223) % 2 ** 32;
-    return Math.floor(this.#state / 2 ** 32 * limit);
-  }
-
-  oneOf<T>(choices: readonly T[]): T {
-    return choices[this.below(choices.length)] as T;
-  }
-}
+import { Random } from "../../support/seed.ts";
 
 const RESTING = ["idle", "done", "failed", "stopped"];
 
@@ -34,7 +17,7 @@ const ACTIONS = ["interrupt", "auto", "ask", "yolo", "plan", "normal", "steer", 
 class OrderStage {
   /** How often each call was carried out, over all lives of the session. */
   readonly effects = new Map<string, number>();
-  readonly #dice: Dice;
+  readonly #dice: Random;
   readonly #root: string;
   #calls = 0;
   #home: string;
@@ -48,7 +31,7 @@ class OrderStage {
   readonly #results = new Set<string>();
 
   constructor(seed: number, root: string) {
-    this.#dice = new Dice(seed);
+    this.#dice = new Random(seed);
     this.#root = root;
     this.#home = `${root}/home0`;
     this.#until = this.#dice.below(25);
@@ -153,7 +136,7 @@ class OrderStage {
       if (signal.aborted) return yield { type: "error", error: ABORTED };
       return yield* say("and half");
     }
-    const names = Array.from({ length: 1 + this.#dice.below(3) }, () => this.#dice.oneOf(CALLS));
+    const names = Array.from({ length: 1 + this.#dice.below(3) }, () => this.#dice.pick(CALLS));
     for (const name of names) yield call(`c${++this.#calls}`, name, argumentsOf(name));
     if (signal.aborted) return yield { type: "error", error: ABORTED };
     yield { type: "done", reason: "tool_calls" };
@@ -168,7 +151,7 @@ class OrderStage {
       await stopped;
     }
     signal.throwIfAborted();
-    const scope = this.#dice.oneOf(["once", "once", "session"] as const);
+    const scope = this.#dice.pick(["once", "once", "session"] as const);
     return { allow: this.#dice.below(3) > 0, scope };
   }
 
@@ -183,7 +166,7 @@ class OrderStage {
     if (event.type === "tool.end" && this.#killed === undefined) this.#results.add(event.callId);
     if (this.#until-- > 0 || this.#killed !== undefined) return;
     this.#until = 5 + this.#dice.below(30);
-    this.#act(assembly, this.#dice.oneOf(ACTIONS));
+    this.#act(assembly, this.#dice.pick(ACTIONS));
   }
 
   #act({ controller, modes }: Assembly, action: (typeof ACTIONS)[number]): void {
@@ -191,7 +174,7 @@ class OrderStage {
       case "interrupt":
         return void controller.submit({
           type: "interrupt",
-          reason: this.#dice.oneOf(["interrupted", "terminated"]),
+          reason: this.#dice.pick(["interrupted", "terminated"]),
         });
       case "steer":
         return void controller.submit({ type: "steer", text: "and be quick" });

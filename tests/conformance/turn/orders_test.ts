@@ -1,5 +1,6 @@
 import { errorMessage } from "../../../src/core/mod.ts";
 import { assert } from "../../support/assert.ts";
+import { SEED } from "../../support/seed.ts";
 import { liveThrough } from "./order_stage.ts";
 
 const ORDERS = 500;
@@ -7,7 +8,7 @@ const PART = 50;
 
 for (let first = 1; first <= ORDERS; first += PART) {
   Deno.test({
-    name: `whatever the order of events, nothing is lost, doubled or illegal: seeds ${first} to ${
+    name: `whatever the order of events, nothing is lost, doubled or illegal: orders ${first} to ${
       first + PART - 1
     }`,
     // Files and timers of a life that was killed end a little later.
@@ -15,11 +16,11 @@ for (let first = 1; first <= ORDERS; first += PART) {
     sanitizeResources: false,
     async fn() {
       let calls = 0;
-      for (let seed = first; seed < first + PART; seed += 1) {
+      for (let order = first; order < first + PART; order += 1) {
         try {
-          calls += (await liveThrough(seed)).calls;
+          calls += (await liveThrough(SEED + order)).calls;
         } catch (error) {
-          throw new Error(`seed ${seed}: ${errorMessage(error)}`, { cause: error });
+          throw new Error(`REASONIX_SEED=${SEED}, order ${order}: ${errorMessage(error)}`, { cause: error });
         }
       }
       assert(calls > PART, `only ${calls} calls were carried out`);

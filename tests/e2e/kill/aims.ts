@@ -1,5 +1,5 @@
 import { answerParts, type Part, type Turn } from "../../support/model_server.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/seed.ts";
 
 /** A point at which the program is to be killed, and how long after it. */
 export type Aim = {
@@ -79,7 +79,7 @@ export function aimAt(target: Target, random: Random): Aim {
       if (random.below(4) === 0) return { at: "time", wait: 20 + random.below(100) };
       return { at: "growth", more: 1, wait: random.below(12) };
     case "exit":
-      return { at: "event", type: random.of(["turn.end", "result"]), nth: 1, wait: random.below(3) };
+      return { at: "event", type: random.pick(["turn.end", "result"]), nth: 1, wait: random.below(3) };
     case "copy":
       return { at: "growth", more: 1, wait: random.below(4) };
     case "beside":

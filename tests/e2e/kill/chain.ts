@@ -12,7 +12,7 @@ import { makeWorld, mockConfig, type World } from "../../support/program.ts";
 import { type Aim, aimAt, type Target, targets, Trigger } from "./aims.ts";
 import { countOf, difference, readTree, sizeOf, type Tree } from "./files.ts";
 import { type Journey, Journeys } from "./journeys.ts";
-import { Random } from "./random.ts";
+import { Random } from "../../support/seed.ts";
 import { MANY, Script } from "./script.ts";
 import { type Killed, phaseOf } from "./phases.ts";
 import { checkRefusals, settled, Victim } from "./victim.ts";
@@ -275,7 +275,7 @@ export class Chain implements AsyncDisposable {
     const before = this.#journeys.current?.from ?? this.#tree;
     const session = this.#session();
     const places = session ? this.#journeys.places(session.state) : [];
-    const some = places.length > 0 ? [this.#random.of(places)] : [];
+    const some = places.length > 0 ? [this.#random.pick(places)] : [];
     for (const [turn, files] of [...some, ...places.slice(0, 1)]) {
       await ok("session", "rewind", "--code", "--to", String(turn));
       this.#look([]);

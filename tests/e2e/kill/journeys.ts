@@ -1,7 +1,7 @@
 import type { SessionState } from "../../../src/session/mod.ts";
 import type { Event } from "../../../src/core/mod.ts";
 import type { Tree } from "./files.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/seed.ts";
 
 /** What a rewind or a redo that was begun has to lead to. */
 export interface Journey {
@@ -64,7 +64,7 @@ export class Journeys {
   #rewind(state: SessionState, now: Tree): Journey | undefined {
     const places = this.places(state);
     if (places.length === 0) return undefined;
-    const [turn, files] = this.#random.of(places);
+    const [turn, files] = this.#random.pick(places);
     const args = ["session", "rewind", "--to", String(turn)];
     const scope = this.#random.below(5);
     if (scope === 0) return { args: [...args, "--conversation"], wanted: now, from: now, isRedo: false };

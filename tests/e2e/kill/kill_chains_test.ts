@@ -3,6 +3,7 @@
  * same session. `REASONIX_KILL_SEED=n` repeats one chain.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
+import { SEED } from "../../support/seed.ts";
 import { needs } from "../../support/tools.ts";
 import { Chain, type ChainOptions } from "./chain.ts";
 import type { Killed } from "./phases.ts";
@@ -11,15 +12,12 @@ const KILLS = 520;
 const CHAINS = 20;
 /** Chains at the same time. */
 const LANES = 3;
-const FIRST_SEED = 20261123;
 const PHASES = ["start", "request", "stream", "tool", "between", "compaction", "rewind", "exit"] as const;
 /** Kills of each phase. */
 const LEAST = 20;
 
 const chosen = Deno.env.get("REASONIX_KILL_SEED");
-const seeds = chosen === undefined
-  ? Array.from({ length: CHAINS }, (_, at) => FIRST_SEED + at)
-  : [Number(chosen)];
+const seeds = chosen === undefined ? Array.from({ length: CHAINS }, (_, at) => SEED + at) : [Number(chosen)];
 
 const hasJail = await new Deno.Command("bwrap", { args: ["--version"] }).output().then(
   () => true,
@@ -60,7 +58,7 @@ Deno.test({
     await Promise.all(lanes);
     const rare = () => PHASES.filter((phase) => killed.filter((one) => one.phase === phase).length < LEAST);
     for (let more = 0; chosen === undefined && rare().length > 0 && more < MOST_MORE; more++) {
-      killed.push(...await runChain({ seed: FIRST_SEED + CHAINS + more, only: rare() }));
+      killed.push(...await runChain({ seed: SEED + CHAINS + more, only: rare() }));
     }
     const told = PHASES.map((phase) => `${phase} ${killed.filter((one) => one.phase === phase).length}`);
     const beside = killed.filter((one) => one.beside).length;

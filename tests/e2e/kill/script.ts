@@ -1,5 +1,5 @@
 import type { RecordedRequest, Turn } from "../../support/model_server.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/seed.ts";
 
 /** What a call leaves behind in the workspace when it was carried out. */
 export interface Effect {

@@ -3,6 +3,7 @@ import type { TurnState } from "../../../src/control/mod.ts";
 import { TurnStates } from "../../../src/control/turn_state.ts";
 import { NO_USAGE } from "../../../src/core/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
+import { Random, SEED } from "../../support/seed.ts";
 
 const event = (body: NewEvent): Event => ({ v: 1, seq: 1, time: "", ...body });
 const call = (id: string) => ({ id, name: "bash", arguments: "{}" });
@@ -114,8 +115,8 @@ Deno.test("no order of events leads to a change that the table does not have", (
     APPROVED,
   ];
   const inTurn = bodies.slice(1);
-  let seed = 7;
-  const random = (below: number) => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31) % below;
+  const numbers = new Random(SEED);
+  const random = (limit: number) => numbers.below(limit);
   for (let order = 0; order < 2_000; order += 1) {
     const states = new TurnStates();
     for (let turn = 0; turn < 3; turn += 1) {
