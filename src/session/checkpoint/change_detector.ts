@@ -95,6 +95,16 @@ export class ChangeDetector {
     return relativeTo(plain, root) ?? plain;
   }
 
+  /** Reports whether a name in snapshots is a file of the workspace that exists now. */
+  holds(path: string): boolean {
+    if (path === this.absolute(path)) return false;
+    try {
+      return !Deno.lstatSync(this.absolute(path)).isDirectory;
+    } catch {
+      return false;
+    }
+  }
+
   isIgnored(path: string): boolean {
     return this.#ignored.has(path);
   }

@@ -108,6 +108,8 @@ export class Checkpoints {
     const checkpoint = await this.ready();
     await this.#inOrder(async () => {
       const name = this.#workspace.relative(path);
+      // A file that a command of this turn created is not one that was there before.
+      if (!this.#timeline.current.has(name) && this.#workspace.holds(name)) await this.#look("look");
       const known = this.#timeline.current.get(name);
       if (known === null || (known && known.h !== null)) return;
       const entry = await this.#workspace.keep(name);

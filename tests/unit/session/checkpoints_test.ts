@@ -142,6 +142,17 @@ Deno.test("Checkpoints cover ignored, large and outside files that a tool announ
     );
   }, { fileBytes: 1000 }));
 
+Deno.test("Checkpoints.restore removes a file that a command made and a tool then changed", () =>
+  withBench(async (b) => {
+    const id = await b.turn(async () => {
+      b.write("made.txt", "by a command");
+      await b.points.before(`${b.root}/made.txt`);
+      b.write("made.txt", "by a tool");
+    });
+    await b.points.restore(id);
+    assertEquals(b.read("made.txt"), undefined);
+  }));
+
 Deno.test("Checkpoints.restore undoes what a command did to ignored files, and makes none appear", () =>
   withBench(async (b) => {
     b.write(".gitignore", "*.local\ncache/\n");
