@@ -78,6 +78,18 @@ Deno.test("comments make up 5 to 15 percent of the program", () => {
   assert(share >= 5 && share <= 15, `${share.toFixed(1)} % of the lines are comment`);
 });
 
+const MAPS = { "docs/ARCHITECTURE.md": /^\|.*$/gm, "AGENTS.md": /^```\n.*?^```$/gms };
+
+for (const [path, map] of Object.entries(MAPS)) {
+  Deno.test(`the map in ${path} names each package of src and no other`, () => {
+    const root = new URL("../../", import.meta.url);
+    const [text = ""] = [Deno.readTextFileSync(new URL(path, root)).match(map)?.join("\n")];
+    const named = [...text.matchAll(/\bsrc\/(\w+)/g)].map(([, name = ""]) => name);
+    const packages = [...Deno.readDirSync(new URL("src", root))].map(({ name }) => name);
+    assertEquals([...new Set(named)].sort(), packages.sort());
+  });
+}
+
 Deno.test("judge excuses an offence within its limit and names an exemption nobody needs", () => {
   const table = [
     { rule: "small files", path: "a.ts", limit: 320, reason: "table" },
