@@ -15,7 +15,9 @@ const ASCII = /^[\x00-\x7f]*$/;
 /** The form in which a file system that ignores case and composition compares names. */
 export function foldPath(path: string): string {
   if (ASCII.test(path)) return path.toLowerCase();
-  return path.normalize("NFD").replace(IGNORED, "").toUpperCase().toLowerCase().normalize("NFC");
+  const names = path.normalize("NFD").replace(IGNORED, "");
+  // Only a lower case ß becomes "SS", so a capital one is made lower case first.
+  return names.toLowerCase().toUpperCase().toLowerCase().normalize("NFC");
 }
 
 export interface ContainsOptions {
