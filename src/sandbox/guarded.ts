@@ -12,9 +12,6 @@ export const HOME_SECRETS = [
   "tokens.json",
 ] as const;
 
-/** The only file of the Reasonix home that tools may write. */
-export const HOME_CONFIG = "config.toml";
-
 /** Kernel files that show another process, the kernel's memory, or a raw device. */
 const KERNEL_READ = /^\/(?:proc\/(?:\d+|self|thread-self|kcore|kmsg|keys)(?:\/|$)|dev\/(?!shm(?:\/|$)))/;
 const KERNEL_WRITE = /^\/(?:proc|sys|dev)(?:\/|$)(?!shm(?:\/|$))/;

@@ -2,8 +2,8 @@ import { ReasonixError } from "../../core/mod.ts";
 import { exists } from "../../path/probe.ts";
 import { contains, containsOnDisk, foldPath, IGNORES_CASE } from "../../path/contains.ts";
 import { deniedTest } from "./denied_globs.ts";
-import { HOME_CONFIG, HOME_SECRETS, kernelReason } from "../guarded.ts";
-import { absolutePath, join, normalize, type PathBase, requireFilePath } from "../../path/lexical.ts";
+import { HOME_SECRETS, kernelReason } from "../guarded.ts";
+import { absolutePath, normalize, type PathBase, requireFilePath } from "../../path/lexical.ts";
 import { realPath } from "../../path/real_path.ts";
 import { worktreeIdOf } from "../../path/project_dir.ts";
 import { holdsInode, verifyOpenFile } from "./verify_open_file.ts";
@@ -198,10 +198,9 @@ export class Workspace {
     if (this.forbids(real)) throw forbidden(path, real, "write");
     if (this.#tmp !== undefined && contains(this.#tmp, real)) return;
     if (contains(this.#fold(home), this.#fold(real))) {
-      if (this.#fold(real) === this.#fold(join(home, HOME_CONFIG))) return;
       if (this.#inOwnWorktree(real)) return;
       throw refusal(`Cannot write ${shown(path, real)}: it belongs to the state of Reasonix`, {
-        remedy: `of that directory only ${HOME_CONFIG} may be written`,
+        remedy: "leave that directory alone; the user changes settings with reasonix config set",
       });
     }
     if (roots.some((root) => this.#contains(root, real))) return;

@@ -94,13 +94,16 @@ Deno.test("write keeps its roots when one turns into a symlink after the start",
   await assertRejects(() => paths.write(`${g.base}/later/x`), ReasonixError, "outside the writable roots");
 });
 
-Deno.test("write allows only the config file of the Reasonix home, even inside a root", async () => {
+Deno.test("write refuses the Reasonix home by the name of the file, even inside a root", async () => {
   await using g = await ground();
   for (const roots of [[g.ws], [g.base], ["/"]]) {
     const paths = g.workspace({ roots });
-    assertEquals(await paths.write(`${g.home}/config.toml`), `${g.home}/config.toml`);
-    for (const name of [".env", "trust.json", "projects/x/sessions/1.jsonl", "config.toml/x", ""]) {
-      await assertRejects(() => paths.write(`${g.home}/${name}`), ReasonixError, "Cannot write");
+    for (const name of ["config.toml", ".env", "trust.json", "projects/x/sessions/1.jsonl", ""]) {
+      await assertRejects(
+        () => paths.write(`${g.home}/${name}`),
+        ReasonixError,
+        `Cannot write ${g.home}/${name}`,
+      );
     }
   }
 });
