@@ -31,6 +31,7 @@ export type DeedCode =
   | "killsOwn"
   | "forkBomb"
   | "hidden"
+  | "unseen"
   | "unreadable"
   | "strictProgram"
   | "strictOverwrite";

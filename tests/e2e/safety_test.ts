@@ -64,6 +64,22 @@ Deno.test("rm -rf of the home is refused headless in every mode", async () => {
   }
 });
 
+Deno.test("full access runs nothing headless that the line does not show", async () => {
+  await using world = await makeWorld();
+  const marker = `${world.home}/marker`;
+  await Deno.writeTextFile(marker, "alive");
+  const code = btoa(`rm -f '${marker}'`);
+  const lines = [`echo ${code} | base64 -d | sh`, `sh < <(echo ${code} | base64 -d)`];
+  await using server = startModelServer([
+    { calls: lines.map((command) => ({ name: "bash", args: { command } })) },
+    { text: "ok" },
+  ]);
+  await Deno.writeTextFile(`${world.home}/config.toml`, mockConfig(server.url));
+  await world.run(["run", "--permission-mode", "danger-full-access", "--allowed-tools", "Bash", "go"]);
+  assertEquals(await Deno.readTextFile(marker), "alive");
+  assertStringIncludes(server.requests[1]?.json.messages.at(-1).content, "what the line does not show");
+});
+
 Deno.test("commands in the jail cannot write outside, read keys or reach the network", async () => {
   const probe =
     "touch ../outside.txt; cat ../home/.env; (exec 3<>/dev/tcp/127.0.0.1/$PORT) && echo CONNECTED; env | grep -c MOCK_KEY; true";

@@ -91,7 +91,9 @@ export interface Wrapper {
 
 /** What a program's own grammar says. */
 export type Found =
-  & Partial<Pick<Effects, "reads" | "writes" | "network" | "readOnly" | "dynamic" | "code" | "wrapper">>
+  & Partial<
+    Pick<Effects, "reads" | "writes" | "network" | "readOnly" | "dynamic" | "unseen" | "code" | "wrapper">
+  >
   & {
     readonly runs?: readonly Invocation[];
     readonly nested?: readonly Nested[];
@@ -113,6 +115,17 @@ export interface Call {
 
 export function dynamic(reason: string): Found {
   return { dynamic: reason };
+}
+
+/** The same of code that the line does not show at all. */
+export function unseen(reason: string): Found {
+  return { dynamic: reason, unseen: true };
+}
+
+/** A program that runs its input: a file or a here-document can be looked at, a pipe cannot. */
+export function runsInput({ name, input }: Pick<Call, "name" | "input">): Found {
+  const reason = `${name} runs what it is given as input`;
+  return input.kind === "pipe" ? unseen(reason) : dynamic(reason);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Deed } from "../../core/mod.ts";
+import { ANY } from "../../rule/mod.ts";
 /**
  * The results that the three passes over a command line hand on: parse → expand → effects; see
  * docs/permissions.md.
@@ -43,6 +44,9 @@ export type Input =
   | { readonly kind: "file" }
   /** `text` is undefined when it has parts that only the shell knows. */
   | { readonly kind: "text"; readonly text: string | undefined };
+
+/** The file that `<(…)` becomes: what another command prints, or reads. */
+export const PROCESS_FILE: string = `/dev/fd/${ANY}`;
 
 export const INHERITED: Input = { kind: "inherited" };
 
@@ -120,6 +124,8 @@ export interface Effects {
   readonly destructive: readonly Destruction[];
   /** The reason why it could be any command, if so. */
   readonly dynamic?: string | undefined;
+  /** It runs code that the line does not show: from a pipe, or from what another command prints. */
+  readonly unseen?: true | undefined;
   /** Text of code in another language that it runs. */
   readonly code?: string | undefined;
   /** What it runs is listed as commands of its own, and it does nothing else. */

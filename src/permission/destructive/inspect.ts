@@ -10,6 +10,8 @@ import { isFile } from "../../path/probe.ts";
 interface DestructiveScene extends CommandSurroundings {
   readonly places: PathContext;
   readonly strict: boolean;
+  /** Commands may do everything that the user may. */
+  readonly fullAccess: boolean;
 }
 
 /**
@@ -55,8 +57,9 @@ export function findDestructive(line: Line, command: string, scene: DestructiveS
   }
   if (findings.length > 0) return unique(findings);
   const mention = line.dynamic === undefined ? hiddenMention(line, rest) : mentioned(command) ?? piped(line);
-  if (mention === undefined) return [];
-  return [finding(command, ["hidden", JSON.stringify(mention)])];
+  if (mention !== undefined) return [finding(command, ["hidden", JSON.stringify(mention)])];
+  const blind = scene.fullAccess ? line.commands.find(({ unseen }) => unseen) : undefined;
+  return blind === undefined ? [] : [finding(blind.command.text, ["unseen"])];
 }
 
 /** A finding, with what is hit, if anything is. */

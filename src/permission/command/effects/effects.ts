@@ -1,5 +1,5 @@
 import { baseName } from "../../../path/lexical.ts";
-import { isKnown } from "../../../rule/mod.ts";
+import { ANY, isKnown } from "../../../rule/mod.ts";
 import { fileUses } from "./file_uses.ts";
 import { type Call, type Found, getopt, isLong, type Program } from "../program.ts";
 import { programNamed } from "../programs.ts";
@@ -37,6 +37,7 @@ interface Draft {
   /** What the program's table says of it. */
   readOnly: boolean;
   dynamic?: string | undefined;
+  unseen?: true | undefined;
   code?: string | undefined;
   guarded?: string | undefined;
   risk?: string | undefined;
@@ -101,6 +102,7 @@ function readWords(draft: Draft): void {
     const word = argv[0] ?? "";
     if (!isKnown(word)) {
       draft.dynamic = "only the shell will know which command this is";
+      if (word === ANY) draft.unseen = true;
       addDestruction(draft, { argv: ["rm", ...argv.slice(1)], at }, programNamed("rm"));
       return;
     }
@@ -216,6 +218,7 @@ function readProgram(running: Running, row: Program | undefined, draft: Draft): 
 
 function apply(found: Found, draft: Draft): void {
   draft.dynamic ??= found.dynamic;
+  draft.unseen ??= found.unseen;
   draft.code ??= found.code;
   draft.wrapper ||= found.wrapper === true;
   draft.network ||= found.network === true;

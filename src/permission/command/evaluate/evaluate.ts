@@ -62,11 +62,13 @@ export interface CommandJudge {
   describe(command: string, line: Line): LineDescription;
 }
 
-type JudgeOptions = Pick<GateOptions, "confirm" | "shell"> & { readonly env: ReturnType<GateOptions["env"]> };
+type JudgeOptions = Pick<GateOptions, "confirm" | "shell" | "permissionMode"> & {
+  readonly env: ReturnType<GateOptions["env"]>;
+};
 
 /** Creates the part of the gate that needs the shell parser; loaded when the first command comes. */
 export function createCommandJudge(
-  { env: environment, ...rest }: Pick<GateOptions, "env" | "confirm" | "shell">,
+  { env: environment, ...rest }: Pick<GateOptions, "env" | "confirm" | "shell" | "permissionMode">,
   surroundings: CommandSurroundings = OPEN_MACHINE,
 ): CommandJudge {
   const options = { ...rest, env: environment() };
@@ -102,7 +104,8 @@ function judgeLine(
       ownScript: (path) => wrote?.(path) ? readSmallText(path, MAX_SCRIPT) : undefined,
     });
     const strict = options.confirm === "strict";
-    return report(command, line, scene, { strict, ...surroundings });
+    const fullAccess = options.permissionMode === "danger-full-access";
+    return report(command, line, scene, { strict, fullAccess, ...surroundings });
   } catch (error) {
     // Whatever goes wrong here, such as a stack that is too small for the line, must not let the line
     // through.
@@ -126,7 +129,7 @@ function report(
   command: string,
   line: Line,
   scene: CommandScene,
-  check: CommandSurroundings & { readonly strict: boolean },
+  check: CommandSurroundings & { readonly strict: boolean; readonly fullAccess: boolean },
 ): CommandReport {
   const { rules, places } = scene;
   const rulings = line.commands.map((each) => evaluateCommand(each, rules, scene));

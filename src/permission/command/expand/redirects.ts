@@ -1,6 +1,6 @@
 import type { Redirection } from "unbash";
 import { ANY, isKnown } from "../../../rule/mod.ts";
-import type { FileUse, Input } from "../types.ts";
+import { type FileUse, type Input, PROCESS_FILE } from "../types.ts";
 import { expandWhole, type Variables } from "./words.ts";
 
 interface Redirects {
@@ -26,7 +26,9 @@ export function readRedirects(redirects: readonly Redirection[], variables: Vari
       continue;
     }
     if (/^[<>]&$/.test(operator) && /^(?:\d+-?|-)$/.test(path)) continue;
-    if (operator.startsWith("<")) input = { kind: "file" };
+    if (operator.startsWith("<")) {
+      input = path === PROCESS_FILE ? { kind: "pipe", from: [] } : { kind: "file" };
+    }
     if (operator !== "<" && operator !== "<&") {
       const append = operator.endsWith(">>") ? { append: true } as const : {};
       writes.push({ path, redirect: true, ...append });

@@ -1,5 +1,6 @@
 import type { Word, WordPart } from "unbash";
 import { ANY, ONE, STAR } from "../../../rule/mod.ts";
+import { PROCESS_FILE } from "../types.ts";
 
 /** Variables as they are known at a place of a script. */
 export interface Variables {
@@ -80,7 +81,7 @@ function chunksOf(part: WordPart, variables: Variables, first: boolean): Chunk[]
         part.parts ? [[{ text: ANY }]] : [],
       );
     case "ProcessSubstitution":
-      return [[{ text: `/dev/fd/${ANY}` }]];
+      return [[{ text: PROCESS_FILE }]];
     default: {
       const value = expansion(part, variables);
       if (value === undefined || variables.splitsOddly) return [[{ text: ANY }]];

@@ -1,5 +1,5 @@
 import { isKnown, ONE, STAR } from "../../../rule/mod.ts";
-import { type Call, dynamic, type Found, type Program } from "../program.ts";
+import { type Call, dynamic, type Found, type Program, runsInput } from "../program.ts";
 import {
   embeddedCode,
   inputText,
@@ -117,13 +117,14 @@ function fromFile(call: Call, spec: Interpreter): Found | undefined {
   return file === undefined || !sure ? fromInput(call, spec) : script(file, call);
 }
 
-function fromInput({ name, args, input, ownScript }: Call, { language, input: flags }: Interpreter): Found {
+function fromInput(call: Call, { language, input: flags }: Interpreter): Found {
+  const { args, input, ownScript } = call;
   const text = inputText(input);
   const end = args.indexOf("-");
   const own = end < 0 ? args : args.slice(0, end);
   const opened = /^(?:perl|ruby)$/.test(language ?? "") && args.length > own.length + 1;
   return text === undefined || language === undefined || opened || !own.every((word) => flags?.test(word))
-    ? dynamic(`${name} runs what it is given as input`)
+    ? runsInput(call)
     : embeddedCode(language, text, ownScript);
 }
 

@@ -1,6 +1,6 @@
-import { isKnown } from "../../../rule/mod.ts";
-import { type Call, dynamic, type Found, type Program } from "../program.ts";
-import type { Input } from "../types.ts";
+import { ANY, isKnown, ONE, STAR } from "../../../rule/mod.ts";
+import { type Call, dynamic, type Found, type Program, runsInput, unseen } from "../program.ts";
+import { PROCESS_FILE } from "../types.ts";
 import { riskyVariable } from "../variables.ts";
 import { embeddedCode, inputText, isOpenFile, languageOf } from "../languages/embedded_code.ts";
 
@@ -10,9 +10,10 @@ const START_FILE = /^--?(?:rcfile|init-file)(?:=|$)/;
 
 /** Reads the code that a shell is handed by its words or its input. */
 function shell(call: Call): Found | undefined {
-  const { name, args, input } = call;
+  const { name, args } = call;
   for (let i = 0; i < args.length; i++) {
     const word = args[i] ?? "";
+    if (word === PROCESS_FILE) return unseen(`${name} runs what another command prints`);
     if (!isKnown(word)) return dynamic(`${name} is given words that only the shell will know`);
     if (word === "--version" || word === "--help") return { readOnly: args.length === 1 };
     if (START_FILE.test(word)) return dynamic(`${name} reads a start file (${word})`);
@@ -23,14 +24,14 @@ function shell(call: Call): Found | undefined {
     // Bash takes its long options with one dash as well, so that not every `c` is the option.
     if (/^-(?:no|login|posix|restricted|verbose|protected|pretty|dump|debug)/.test(word)) continue;
     if (/^[-+][A-Za-z]*c[A-Za-z]*$/.test(word)) return argument(args.slice(i + 1), name);
-    if (/^-[A-Za-z]*s[A-Za-z]*$/.test(word)) return fromInput(name, input);
+    if (/^-[A-Za-z]*s[A-Za-z]*$/.test(word)) return fromInput(call);
     if (/^--$|^-$/.test(word)) {
-      return i + 1 < args.length ? script(args[i + 1] ?? "", call) : fromInput(name, input);
+      return i + 1 < args.length ? script(args[i + 1] ?? "", call) : fromInput(call);
     }
     if (/^[-+]/.test(word)) continue;
     return script(word, call);
   }
-  return fromInput(name, input);
+  return fromInput(call);
 }
 
 /** Returns what follows `-c`: more options first, then the code. */
@@ -42,19 +43,29 @@ function argument(rest: readonly string[], name: string): Found {
 }
 
 function shellCode(code: string, otherwise: string, inside?: true): Found {
-  return isKnown(code)
-    ? { wrapper: true, nested: [{ code, ...(inside ? { inside } : {}) }] }
-    : dynamic(otherwise);
+  if (isKnown(code)) return { wrapper: true, nested: [{ code, ...(inside ? { inside } : {}) }] };
+  return UNKNOWN_COMMAND.test(code) ? unseen(otherwise) : dynamic(otherwise);
 }
 
-function fromInput(name: string, input: Input): Found {
-  const text = inputText(input);
-  return text === undefined ? dynamic(`${name} runs what it is given as input`) : shellCode(text, "");
+/** Code in which the name of a command is not known. */
+const UNKNOWN_COMMAND = new RegExp(`(?:^|[;&|({\n])\\s*[^\\s;&|]*[${ANY}${STAR}${ONE}]`);
+
+function fromInput(call: Call): Found {
+  const text = inputText(call.input);
+  if (text !== undefined) return shellCode(text, "");
+  // What the shell of the line puts into a here-document is code of this one.
+  return call.input.kind === "text"
+    ? unseen(`${call.name} runs what another command prints`)
+    : runsInput(call);
 }
 
 /** A script that is run: one that cannot be told apart from input is code nobody has seen. */
-function script(path: string, { name, argv, at, ownScript }: Call): Found {
-  if (isOpenFile(path)) return dynamic(`${name} runs what it is given as input`);
+function script(path: string, call: Call): Found {
+  const { name, argv, ownScript, at } = call;
+  if (path === PROCESS_FILE) return unseen(`${name} runs what another command prints`);
+  if (isOpenFile(path)) {
+    return isKnown(path) ? runsInput(call) : dynamic(`${name} runs a file that only the shell will know`);
+  }
   const from = argv.indexOf(path);
   const content = ownScript(path);
   const inner = content === undefined
