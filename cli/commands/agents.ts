@@ -3,7 +3,7 @@ import { loadConfig } from "../../src/config/mod.ts";
 import { ReasonixError } from "../../src/core/mod.ts";
 import { fitDisplay } from "../../src/util/display_width.ts";
 import { suggestNames } from "../../src/util/suggest.ts";
-import { oneLine, terminalSafe } from "../../src/util/terminal_text.ts";
+import { oneLine } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { outputWidth } from "../terminal/table.ts";
 import { runPaths } from "../terminal/working_directory.ts";
@@ -17,16 +17,16 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
   const { agents, warnings } = await (await loadAgentList()).agentList(paths, await loadConfig(paths));
   const { stdout, stderr } = this.process;
   if (flags.json) {
-    stdout.write(`${JSON.stringify({ agents, warnings }, null, 2)}\n`);
+    stdout.json({ agents, warnings });
     return;
   }
   const width = outputWidth() ?? UNCUT;
   for (const agent of agents) {
     stdout.write(`${fitDisplay(`${agent.name}  ${oneLine(agent.description, UNCUT)}`, width)}\n`);
-    stdout.write(`  ${terminalSafe(factsOf(agent).join(" · "))}\n`);
+    stdout.write(`  ${factsOf(agent).join(" · ")}\n`);
   }
   for (const { path, line, text } of warnings) {
-    stderr.write(`! ${terminalSafe(`${path}:${line}: ${text}`)}\n`);
+    stderr.write(`! ${path}:${line}: ${text}\n`);
   }
 }
 
@@ -49,7 +49,7 @@ export async function show(
   }
   const { stdout } = this.process;
   if (flags.json) {
-    stdout.write(`${JSON.stringify(agent, null, 2)}\n`);
+    stdout.json(agent);
     return;
   }
   const rows = [
@@ -66,7 +66,7 @@ export async function show(
     value === undefined ? [] : [`${title.padEnd(12)}${oneLine(value, UNCUT)}`]
   );
   const body = agent.prompt === "" ? [] : ["", agent.prompt];
-  stdout.write(`${[...rows, ...body].map(terminalSafe).join("\n")}\n`);
+  stdout.write(`${[...rows, ...body].join("\n")}\n`);
 }
 
 function factsOf(

@@ -19,7 +19,6 @@ import {
 } from "../../src/config/mod.ts";
 import { errorMessage, ReasonixError } from "../../src/core/mod.ts";
 import { projectDir } from "../../src/session/mod.ts";
-import { terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 
@@ -38,7 +37,7 @@ export async function show(this: CliContext, flags: ShowFlags): Promise<void> {
       value: row.value,
       ...(flags.origin ? { origin: row.from } : {}),
     }));
-    this.process.stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    this.process.stdout.json(rows);
     return;
   }
   this.process.stdout.write(settings.map((row) => line(row, flags.origin ?? false)).join(""));
@@ -53,11 +52,8 @@ function modelLines(loaded: LoadedConfig): string {
     ["chat", nameOf(loaded), usual],
     ["run, SDKs", nameOf(unattended(loaded)), agent_model === "" ? usual : "agent_model"],
   ];
-  return terminalSafe(
-    rows.map(([use, model, from]) => `# model of ${use}: ${model} (${from}; --model goes before it)\n`).join(
-      "",
-    ),
-  );
+  return rows.map(([use, model, from]) => `# model of ${use}: ${model} (${from}; --model goes before it)\n`)
+    .join("");
 }
 
 function nameOf({ config }: LoadedConfig): string {
@@ -71,7 +67,7 @@ function nameOf({ config }: LoadedConfig): string {
 
 function line({ key, value, from: origin }: Setting, withOrigin: boolean): string {
   const text = JSON.stringify(value);
-  return terminalSafe(withOrigin ? `${key} = ${text}  # ${originText(origin)}\n` : `${key} = ${text}\n`);
+  return withOrigin ? `${key} = ${text}  # ${originText(origin)}\n` : `${key} = ${text}\n`;
 }
 
 async function load(context: CliContext, preset?: string): Promise<LoadedConfig> {
@@ -80,7 +76,7 @@ async function load(context: CliContext, preset?: string): Promise<LoadedConfig>
     ignoreUntrusted: true,
   });
   for (const warning of loaded.warnings) {
-    context.process.stderr.write(terminalSafe(`! ${formatProblem(warning)}\n`));
+    context.process.stderr.write(`! ${formatProblem(warning)}\n`);
   }
   return loaded;
 }

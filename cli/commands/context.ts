@@ -23,7 +23,7 @@ interface ContextFlags {
 /** Shows what a run would send here, by category: of a new conversation, or of the latest session. */
 export async function context(this: CliContext, flags: ContextFlags): Promise<void> {
   const report = await reportOf(runPaths(this), flags);
-  if (flags.json) return void this.process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  if (flags.json) return void this.process.stdout.json(report);
   const { contextReport } = await textsFor("report_commands", this);
   this.process.stdout.write(contextText(report, contextReport));
 }

@@ -31,7 +31,7 @@ export async function docs(this: CliContext, _flags: unknown, name?: string): Pr
     ? await loadMarkdown({ palette: palette(outColor) }).catch(() => undefined)
     : undefined;
   await renderer?.prepare(page);
-  stdout.write(renderer ? `${renderer.render(unwrapped(page), columns()).join("\n")}\n` : page);
+  stdout.exact(renderer ? `${renderer.render(unwrapped(page), columns()).join("\n")}\n` : page);
 }
 
 /** Lines that begin something of their own: headings, tables, lists, fences. */

@@ -31,9 +31,9 @@ export async function doctor(this: CliContext, flags: DoctorFlags): Promise<void
     texts,
     warnings: notice === undefined ? [] : [notice],
   });
-  this.process.stdout.write(
-    flags.json ? `${JSON.stringify(report, null, 2)}\n` : forReader(await reportText(report, texts)),
-  );
+  const { stdout } = this.process;
+  if (flags.json) stdout.json(report);
+  else stdout.write(forReader(await reportText(report, texts)));
   this.process.exitCode = report.problems.length === 0
     ? EXIT.done
     : report.config.error

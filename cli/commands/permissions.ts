@@ -12,7 +12,6 @@ import { formatProblem, loadConfig, type LoadedConfig } from "../../src/config/m
 import { EXIT, type PreparedCall, ReasonixError } from "../../src/core/mod.ts";
 import { createGate, type Explanation, type PermissionMode } from "../../src/permission/mod.ts";
 import { BUILTINS, preparedCall, type Tool, type ToolRegistry } from "../../src/tool/mod.ts";
-import { terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 import { forReader } from "../terminal/narrow.ts";
@@ -31,7 +30,7 @@ export async function check(this: CliContext, flags: CheckFlags, subject: string
   const paths = runPaths(this);
   const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   for (const warning of loaded.warnings) {
-    this.process.stderr.write(terminalSafe(`! ${formatProblem(warning)}\n`));
+    this.process.stderr.write(`! ${formatProblem(warning)}\n`);
   }
   const { passes, ...explanation } = await explain(paths, loaded, flags, subject);
   const widened = await afterTrust(paths, loaded, flags, subject);
@@ -40,9 +39,9 @@ export async function check(this: CliContext, flags: CheckFlags, subject: string
     ...(flags.explain && passes ? { passes } : {}),
     ...(widened && widened.decision !== explanation.decision ? { afterTrust: afterTrustPart(widened) } : {}),
   };
-  this.process.stdout.write(
-    flags.json ? `${JSON.stringify(shown, null, 2)}\n` : forReader(explanationText(shown)),
-  );
+  const { stdout } = this.process;
+  if (flags.json) stdout.json(shown);
+  else stdout.write(forReader(explanationText(shown)));
   this.process.exitCode = explanation.headless === "allow" ? EXIT.done : EXIT.blocked;
 }
 
@@ -170,9 +169,9 @@ function afterTrustLine({ decision, rule, origin }: TrustedOutcome): string {
 export async function list(this: CliContext): Promise<void> {
   const loaded = await loadTrustedConfig(runPaths(this), { ignoreUntrusted: true });
   for (const warning of loaded.warnings) {
-    this.process.stderr.write(terminalSafe(`! ${formatProblem(warning)}\n`));
+    this.process.stderr.write(`! ${formatProblem(warning)}\n`);
   }
   const { ruleLine, ruleRows } = await loadRuleRows();
   const lines = [`mode ${loaded.config.permissions.mode}`, ...ruleRows(loaded).map(ruleLine)];
-  this.process.stdout.write(lines.map((line) => `${terminalSafe(line)}\n`).join(""));
+  this.process.stdout.write(lines.map((line) => `${line}\n`).join(""));
 }

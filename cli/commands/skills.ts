@@ -5,7 +5,7 @@ import { EXIT, formatPlace } from "../../src/core/mod.ts";
 import { isDirectory } from "../../src/path/probe.ts";
 import { TrustStore } from "../../src/sandbox/mod.ts";
 import { fitDisplay } from "../../src/util/display_width.ts";
-import { oneLine, terminalSafe } from "../../src/util/terminal_text.ts";
+import { oneLine } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { outputWidth } from "../terminal/table.ts";
 import { runPaths } from "../terminal/working_directory.ts";
@@ -18,7 +18,7 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
   const found = await findSkillSet(paths, loaded);
   const { stdout, stderr } = this.process;
   if (flags.json) {
-    stdout.write(`${JSON.stringify(found, null, 2)}\n`);
+    stdout.json(found);
     return;
   }
   const { Skills, validateSkill } = await loadSkills();
@@ -29,13 +29,13 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
   for (const { name, description, scope, dir, file } of found.skills) {
     const trust = waiting.has(name) ? " · scripts not trusted (reasonix trust)" : "";
     stdout.write(`${fitDisplay(`${name}  ${oneLine(description, UNCUT)}`, width)}\n`);
-    stdout.write(`  ${scope}${trust} · ${terminalSafe(file)}\n`);
+    stdout.write(`  ${scope}${trust} · ${file}\n`);
     for (const { level, text } of validateSkill(dir)) {
       stdout.write(`  ${level === "error" ? "✗" : "!"} ${oneLine(text, UNCUT)}\n`);
     }
   }
   for (const { name, file } of found.shadowed) {
-    stdout.write(`not used: ${terminalSafe(file)} (another skill named ${terminalSafe(name)} comes first)\n`);
+    stdout.write(`not used: ${file} (another skill named ${name} comes first)\n`);
   }
   if (found.skills.length === 0) stdout.write(forReader(whereLooked(paths.cwd, loaded.config.skills.paths)));
   // What concerns a listed skill stands below it.
@@ -48,7 +48,7 @@ const UNCUT = 2_000;
 
 function whereLooked(cwd: string, configured: readonly string[]): string {
   const places = [".reasonix/skills", ".agents/skills", ".claude/skills"].join(", ");
-  const more = configured.length > 0 ? `, in ${configured.map(terminalSafe).join(", ")}` : "";
+  const more = configured.length > 0 ? `, in ${configured.join(", ")}` : "";
   const looked = `No skills here. Looked in ${places} from this directory up to the repository root, ` +
     `in your home directory${more}\n`;
   if (!isDirectory(`${cwd}/skills`)) return looked;

@@ -9,7 +9,7 @@ import {
 import { cacheShare, grouped, moneyFigure } from "../../src/view/mod.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
-import { outputWidth, printableJson, table } from "../terminal/table.ts";
+import { outputWidth, table } from "../terminal/table.ts";
 
 export interface StatsFlags {
   readonly by: StatsOptions["by"];
@@ -31,7 +31,7 @@ export async function stats(this: CliContext, flags: StatsFlags): Promise<void> 
     : undefined;
   if (flags.json) {
     const value = resets === undefined ? rows : { rows, resets };
-    this.process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
+    this.process.stdout.json(value);
   } else if (rows.length === 0) this.process.stdout.write("No requests yet\n");
   else this.process.stdout.write(resets === undefined ? spending(rows, flags.by) : cache(rows, resets));
 }

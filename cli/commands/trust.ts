@@ -10,7 +10,6 @@ import { loadConfig, type LoadedConfig, type TrustItem as ConfigItem } from "../
 import { loadSkills, type SkillTrustItem } from "../../src/context/mod.ts";
 import { formatPlace, ReasonixError } from "../../src/core/mod.ts";
 import { type TrustItem, TrustStore } from "../../src/sandbox/mod.ts";
-import { terminalSafe } from "../../src/util/terminal_text.ts";
 import type { CliContext } from "../terminal/process.ts";
 import { runPaths } from "../terminal/working_directory.ts";
 import { forReader } from "../terminal/narrow.ts";
@@ -35,7 +34,7 @@ export async function trust(this: CliContext, flags: TrustFlags): Promise<void> 
   }
   if (flags.list) {
     for (const { kind, name, time } of await store.list()) {
-      this.process.stdout.write(`${time.slice(0, 10)}  ${kind}  ${terminalSafe(name)}\n`);
+      this.process.stdout.write(`${time.slice(0, 10)}  ${kind}  ${name}\n`);
     }
     return;
   }
@@ -47,7 +46,7 @@ export async function trust(this: CliContext, flags: TrustFlags): Promise<void> 
     return;
   }
   for (const { lines } of waiting) {
-    this.process.stdout.write(forReader(`${lines.map(terminalSafe).join("\n  ")}\n`));
+    this.process.stdout.write(forReader(`${lines.join("\n  ")}\n`));
   }
   if (!flags.yes && !confirmed()) {
     this.process.stdout.write("Nothing was trusted\n");

@@ -10,7 +10,7 @@ export function version(this: CliContext, flags: { readonly json?: boolean }): v
     target: Deno.build.target,
     event_format: 1,
   };
-  this.process.stdout.write(
+  this.process.stdout.exact(
     flags.json
       ? `${JSON.stringify(versions)}\n`
       : `reasonix ${VERSION}\ndeno ${versions.deno} (v8 ${versions.v8}, ${versions.target})\n`,

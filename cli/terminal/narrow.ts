@@ -9,7 +9,9 @@ const HELP_WIDTH = 80;
 export function fitHelp({ process }: CliContext): void {
   const { stdout } = process;
   const columns = Math.min(outputWidth() ?? HELP_WIDTH, HELP_WIDTH);
-  Object.assign(process, { stdout: { write: (help: string) => stdout.write(forReader(help, columns)) } });
+  Object.assign(process, {
+    stdout: { ...stdout, write: (help: string) => stdout.write(forReader(help, columns)) },
+  });
 }
 
 /** Part of the width that the names on the left of a list may take. */

@@ -1,14 +1,25 @@
 import { palette, roughWidth, wantsColour, wrapText } from "../../src/view/mod.ts";
+import { printableJson, terminalSafe } from "../../src/util/terminal_text.ts";
 import { errorMessage, EXIT, formatPlace, ReasonixError } from "../../src/core/mod.ts";
 
 /** The part of its process that a command sees. */
 export interface CliContext {
   readonly process: {
-    readonly stdout: { write(text: string): void };
+    readonly stdout: StandardOutput;
     readonly stderr: { write(text: string): void };
     readonly env: Readonly<Record<string, string | undefined>>;
     exitCode?: number | string | null;
   };
+}
+
+/** Standard output of a command. */
+export interface StandardOutput {
+  /** Writes text for people without what could steer a terminal: names come from repositories and servers. */
+  write(text: string): void;
+  /** Writes a value as JSON in which controls are escaped, so that it is exact. */
+  json(value: unknown): void;
+  /** Writes text as it is: a file, a script, or colored lines whose parts are safe. */
+  exact(text: string): void;
 }
 
 /** Writes text at once; for commands whose output is short. */
@@ -43,12 +54,12 @@ function writeComplaint(text: string): void {
 
 const ERROR = "error: ";
 
-/** A text for standard error, broken between words for the terminal, the word "error:" in red. */
+/** A safe text for standard error, broken between words for the terminal, the word "error:" in red. */
 function complaint(text: string): string {
   const isTerminal = Deno.stderr.isTerminal();
   const { bad } = palette(!Deno.args.includes("--no-color") && wantsColour(lazyEnv(), isTerminal));
   const columns = isTerminal ? Deno.consoleSize().columns || 80 : Infinity;
-  return text.split("\n").map((line) => {
+  return terminalSafe(text).split("\n").map((line) => {
     const indent = line.startsWith(ERROR) ? " ".repeat(ERROR.length) : /^ */.exec(line)?.[0] ?? "";
     return wrapText(line, columns, roughWidth, indent).join("\n").replace(/^error:/, bad);
   }).join("\n");
@@ -57,7 +68,11 @@ function complaint(text: string): string {
 export function processContext(): CliContext {
   return {
     process: {
-      stdout: { write: writeToReader },
+      stdout: {
+        write: (text) => writeToReader(terminalSafe(text)),
+        json: (value) => writeToReader(`${printableJson(JSON.stringify(value, null, 2))}\n`),
+        exact: writeToReader,
+      },
       stderr: { write: writeComplaint },
       env: lazyEnv(),
     },

@@ -39,8 +39,3 @@ export function outputWidth(): number | undefined {
 export function minute(time: string): string {
   return time.slice(0, 16).replace("T", " ");
 }
-
-/** JSON for standard output; the controls that JSON leaves as they are could steer a terminal. */
-export function printableJson(text: string): string {
-  return text.replace(/[\x7f-\x9f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
-}

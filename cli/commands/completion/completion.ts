@@ -49,7 +49,7 @@ export function completion(this: CliContext, _flags: unknown, shell: string): vo
       remedy: `choose one of ${Object.keys(SCRIPTS).join(", ")}`,
     });
   }
-  this.process.stdout.write(script);
+  this.process.stdout.exact(script);
 }
 
 /** Commands about sessions that are not about one of them. */

@@ -1,6 +1,6 @@
 import { type HookRow, loadHookList, loadTrustedConfig } from "../../../src/assembly/mod.ts";
 import { EXIT, formatPlace } from "../../../src/core/mod.ts";
-import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
+import { oneLine } from "../../../src/util/terminal_text.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
@@ -12,15 +12,15 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
   const rows = await (await loadHookList()).hookRows(loaded, paths);
   const { stdout, stderr } = this.process;
   if (flags.json) {
-    stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    stdout.json(rows);
     return;
   }
-  for (const row of rows) stdout.write(forReader(`${lines(row).map(terminalSafe).join("\n  ")}\n`));
+  for (const row of rows) stdout.write(forReader(`${lines(row).join("\n  ")}\n`));
   if (rows.length === 0) {
     stdout.write(forReader("No hooks here; `reasonix docs hooks` says how to write one\n"));
   }
   for (const { message, place } of loaded.warnings.filter(({ message }) => /hook/i.test(message))) {
-    stderr.write(`! ${place ? `${formatPlace(place)}: ` : ""}${terminalSafe(message)}\n`);
+    stderr.write(`! ${place ? `${formatPlace(place)}: ` : ""}${message}\n`);
   }
 }
 
@@ -59,18 +59,18 @@ export async function test(this: CliContext, { tool, input, json }: TestFlags, e
     ? EXIT.blocked
     : EXIT.done;
   if (json) {
-    stdout.write(`${JSON.stringify(tried, null, 2)}\n`);
+    stdout.json(tried);
     return;
   }
-  stdout.write(`input: ${terminalSafe(JSON.stringify(tried.input))}\n`);
+  stdout.write(`input: ${JSON.stringify(tried.input)}\n`);
   for (const { command, outcome, decision, durationMs, text } of tried.runs) {
     const facts = [outcome, ...(decision ? [decision] : []), `${durationMs} ms`].join(" · ");
     stdout.write(
-      `${terminalSafe(oneLine(command, 200))}\n  ${facts}${text ? `: ${oneLine(text, 400)}` : ""}\n`,
+      `${oneLine(command, 200)}\n  ${facts}${text ? `: ${oneLine(text, 400)}` : ""}\n`,
     );
   }
-  for (const notice of tried.notices) stdout.write(`! ${terminalSafe(notice)}\n`);
-  stdout.write(`${decided(tried.verdict).map((line) => terminalSafe(line)).join("\n")}\n`);
+  for (const notice of tried.notices) stdout.write(`! ${notice}\n`);
+  stdout.write(`${decided(tried.verdict).join("\n")}\n`);
 }
 
 function decided(

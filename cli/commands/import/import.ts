@@ -2,6 +2,8 @@ import { createTwoFilesPatch } from "diff";
 import { type ConfigProblem, loadImport, saveKey } from "../../../src/config/mod.ts";
 import { EXIT, formatPlace, ReasonixError } from "../../../src/core/mod.ts";
 import { loadTexts, type Texts } from "../../../src/i18n/mod.ts";
+import { terminalSafe } from "../../../src/util/terminal_text.ts";
+import { mapTexts } from "../../../src/util/map_texts.ts";
 import { displayOf } from "../../terminal/display.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { languageOf } from "../../terminal/language.ts";
@@ -55,7 +57,7 @@ async function importFrom(
     colour: displayOf(context).outColor,
     columns: outputWidth() ?? Infinity,
   };
-  if (!flags.json) stdout.write(foundText(sources, view) + previewText(preview, patches, view));
+  if (!flags.json) stdout.exact(foundText(sources, view) + previewText(preview, patches, view));
   const wanted = preview.files.length > 0 && !flags.dryRun;
   const agreed = wanted && (flags.yes === true || (asks && confirm(texts.writeThis)));
   if (agreed) {
@@ -70,15 +72,13 @@ async function importFrom(
     envFile,
     (count) =>
       !flags.dryRun &&
-      (flags.keys === true || (asks && confirm(texts.saveKeys(count, envFile)))),
+      (flags.keys === true || (asks && confirm(terminalSafe(texts.saveKeys(count, envFile))))),
   );
   if (flags.json) {
-    stdout.write(
-      `${JSON.stringify(report({ preview, sources, patches, agreed, saved }), safely(hide), 2)}\n`,
-    );
-  } else {stdout.write(
-      closing(preview, { agreed, saved, dryRun: flags.dryRun === true, cwd: paths.cwd }, texts),
-    );}
+    stdout.json(mapTexts(report({ preview, sources, patches, agreed, saved }), hide));
+  } else {
+    stdout.write(closing(preview, { agreed, saved, dryRun: flags.dryRun === true, cwd: paths.cwd }, texts));
+  }
   if (wanted && !agreed && !asks && !flags.json) throw nobodyToAsk(texts);
 }
 
@@ -168,8 +168,4 @@ function report({ preview, sources, patches, agreed, saved }: Result & {
     files: files.map(({ path }, index) => ({ path, diff: patches[index] })),
     written: agreed,
   };
-}
-
-function safely(hide: (text: string) => string): (name: string, part: unknown) => unknown {
-  return (_name, part) => typeof part === "string" ? hide(part) : part;
 }

@@ -75,7 +75,7 @@ export async function add(
   notes.push(...hints(server, flags, paths));
   notes.push(flags.project ? "It starts after `reasonix trust`" : `Try it: reasonix mcp test ${name}`);
   this.process.stdout.write(forReader(`Added "${name}" to ${file}\n`));
-  this.process.stdout.write(changedLines(this, change));
+  this.process.stdout.exact(changedLines(this, change));
   this.process.stdout.write(forReader(notes.map((note) => `${note}\n`).join("")));
 }
 

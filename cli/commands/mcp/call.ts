@@ -6,7 +6,6 @@ import { createGate } from "../../../src/permission/mod.ts";
 import { preparedCall } from "../../../src/tool/mod.ts";
 import { isRecord, parseJson } from "../../../src/util/json.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
-import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { openNamed, type OpenServers } from "./open.ts";
 
@@ -31,10 +30,12 @@ export async function call(
       return await connection.call(offered.info.name, args, {
         signal: life.signal,
         limitMs: server.spec.callMs(offered.info.name),
-        progress: (line) => this.process.stderr.write(`· ${terminalSafe(line.trimEnd())}\n`),
+        progress: (line) => this.process.stderr.write(`· ${line.trimEnd()}\n`),
       });
     }, life.signal);
-    this.process.stdout.write(flags.json ? `${JSON.stringify(result, null, 2)}\n` : resultText(result));
+    const { stdout } = this.process;
+    if (flags.json) stdout.json(result);
+    else stdout.write(resultText(result));
     if (result.isError) this.process.exitCode = EXIT.failed;
   });
 }
@@ -58,9 +59,9 @@ function toolOf({ servers }: OpenServers, server: string, tool: string): Offered
   const names = offered.map(({ info }) => info.name);
   const near = suggestNames(tool, names);
   const there = names.length === 0 ? "it has none" : `its tools are ${names.slice(0, 30).join(", ")}`;
-  throw new ReasonixError(`The MCP server "${server}" offers no tool "${terminalSafe(tool)}"`, {
+  throw new ReasonixError(`The MCP server "${server}" offers no tool "${tool}"`, {
     exit: "usage",
-    remedy: terminalSafe(near.length > 0 ? `did you mean ${near.join(" or ")}?` : there),
+    remedy: near.length > 0 ? `did you mean ${near.join(" or ")}?` : there,
   });
 }
 
@@ -120,5 +121,5 @@ function resultText({ content, structuredContent }: CallToolResult): string {
     texts.push(JSON.stringify(structuredContent, null, 2));
   }
   const text = texts.filter((each) => each !== undefined).join("\n");
-  return text === "" ? "(no output)\n" : `${terminalSafe(text)}\n`;
+  return text === "" ? "(no output)\n" : `${text}\n`;
 }

@@ -1,7 +1,7 @@
 import { type KnownServer, loadServerWork, loadTrustedConfig } from "../../../src/assembly/mod.ts";
 import { formatProblem, mcpJsonFile, userConfigFile } from "../../../src/config/mod.ts";
 import { formatPlace } from "../../../src/core/mod.ts";
-import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
+import { oneLine } from "../../../src/util/terminal_text.ts";
 import { counted } from "./offer.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import type { CliContext } from "../../terminal/process.ts";
@@ -15,16 +15,16 @@ export async function list(this: CliContext, flags: { readonly json?: boolean })
   const rows = await knownServers(paths, loaded);
   const { stdout, stderr } = this.process;
   if (flags.json) {
-    stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+    stdout.json(rows);
     return;
   }
   const ofServers = new Set(loaded.leftOut.map(({ place }) => formatPlace(place)));
   for (const warning of loaded.warnings) {
     const about = warning.place?.file.endsWith(".mcp.json") && !ofServers.has(formatPlace(warning.place));
-    if (about) stderr.write(terminalSafe(`! ${formatProblem(warning)}\n`));
+    if (about) stderr.write(`! ${formatProblem(warning)}\n`);
   }
   if (rows.length === 0) {
-    const files = [userConfigFile(paths.home), mcpJsonFile(paths.cwd)].map(terminalSafe).join(" or ");
+    const files = [userConfigFile(paths.home), mcpJsonFile(paths.cwd)].join(" or ");
     stdout.write(
       forReader(`No MCP servers. Add one: reasonix mcp add NAME -- COMMAND, or write it into ${files}\n`),
     );
@@ -54,7 +54,7 @@ function rowText(
     ? ""
     : `  ${oneLine(why, 600)}${remedy ? `; ${oneLine(remedy, 300)}` : ""}\n`;
   return `${head.filter((text) => text !== undefined && text !== "").join("  ")}\n` +
-    `  ${terminalSafe(facts.join(" · "))}\n${reason}`;
+    `  ${facts.join(" · ")}\n${reason}`;
 }
 
 /** What is known from the last time; nothing has been started. */

@@ -51,7 +51,7 @@ export async function remove(this: CliContext, flags: RemoveFlags, name: string)
   const before = await remoteServers(paths).catch(() => undefined);
   await writeChange(first.change, { shared: first.whose === "project" });
   this.process.stdout.write(forReader(`Removed "${name}" from ${first.change.path}\n`));
-  this.process.stdout.write(changedLines(this, first.change));
+  this.process.stdout.exact(changedLines(this, first.change));
   if (before) await forgetSignIn(this, paths, { name, before });
   const next = listServers(await loadConfig(paths)).find((row) => row.name === name);
   if (next?.place) {

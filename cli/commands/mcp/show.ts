@@ -42,7 +42,9 @@ const VIEWS = {
   resources: {
     lines: ({ spec, listing: { resources, templates } }) =>
       [...resources, ...templates].map(({ uri, name, description }) =>
-        `@${spec.name}:${oneLine(uri, 300)}  ${oneLine([name, description].filter(Boolean).join(": "), 200)}`
+        `@${oneLine(spec.name, 60)}:${oneLine(uri, 300)}  ${
+          oneLine([name, description].filter(Boolean).join(": "), 200)
+        }`
       ),
     data: ({ listing: { resources, templates } }) => ({ resources, templates }),
   },
@@ -82,19 +84,19 @@ function show(view: keyof typeof VIEWS) {
           remedy: row.remedy,
         }));
         const elsewhere = servers.status.filter(({ state }) => state === "provider");
-        stdout.write(`${JSON.stringify([...all, ...elsewhere, ...rest], null, 2)}\n`);
+        stdout.json([...all, ...elsewhere, ...rest]);
       } else {
         const colours = palette(displayOf(this).outColor);
         for (const server of servers.servers) {
-          stdout.write(forReader(`${statusLine(server.status, colours)}\n`));
+          stdout.exact(forReader(`${statusLine(server.status, colours)}\n`));
           if (server.status.state !== "ready") continue;
-          for (const line of lines(server, servers)) stdout.write(forReader(`  ${line}\n`));
+          for (const line of lines(server, servers)) stdout.exact(forReader(`  ${line}\n`));
         }
         for (const status of servers.status.filter(({ state }) => state === "provider")) {
-          stdout.write(forReader(`${elsewhereLine(status, colours)}\n`));
+          stdout.exact(forReader(`${elsewhereLine(status, colours)}\n`));
         }
         for (const { name, why = "", remedy = "" } of out) {
-          stdout.write(forReader(`${colours.warning("!")} ${oneLine(`${name}  ${why}; ${remedy}`, 600)}\n`));
+          stdout.exact(forReader(`${colours.warning("!")} ${oneLine(`${name}  ${why}; ${remedy}`, 600)}\n`));
         }
         if (servers.status.length + out.length === 0) {
           stderr.write(

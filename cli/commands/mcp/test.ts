@@ -12,7 +12,7 @@ import { counted, signatureLine } from "./offer.ts";
 export async function test(this: CliContext, _flags: unknown, name: string): Promise<void> {
   const { stdout } = this.process;
   const { good, bad, dim, warning } = palette(displayOf(this).outColor);
-  const print = (text: string) => stdout.write(forReader(`${text}\n`));
+  const print = (text: string) => stdout.exact(forReader(`${text}\n`));
   let works = false;
   const onClosed = (ms: number) => works && print(`${good("✓")} ${seconds(ms)}  ended`);
   await openNamed(this, { name, onClosed }, async ({ servers, rows }: OpenServers) => {

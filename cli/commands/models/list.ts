@@ -6,7 +6,7 @@ import { grouped } from "../../../src/view/mod.ts";
 import type { Texts } from "../../../src/i18n/mod.ts";
 import { textsFor } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
-import { outputWidth, printableJson, table } from "../../terminal/table.ts";
+import { outputWidth, table } from "../../terminal/table.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { effortText, type KnownModel, knownModel, knownModelJson } from "./known.ts";
 
@@ -30,11 +30,9 @@ export async function list(this: CliContext, flags: ListFlags): Promise<void> {
   );
   const all = known.flat();
   const texts = await textsFor("models", this, loaded);
-  this.process.stdout.write(
-    flags.json
-      ? `${printableJson(JSON.stringify(all.map(knownModelJson), null, 2))}\n`
-      : listText(all, texts),
-  );
+  const { stdout } = this.process;
+  if (flags.json) stdout.json(all.map(knownModelJson));
+  else stdout.write(listText(all, texts));
 }
 
 function listText(all: readonly KnownModel[], texts: Texts["models"]): string {

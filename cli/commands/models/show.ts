@@ -4,7 +4,7 @@ import { grouped } from "../../../src/view/mod.ts";
 import type { Texts } from "../../../src/i18n/mod.ts";
 import { textsFor } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
-import { printableJson, table } from "../../terminal/table.ts";
+import { table } from "../../terminal/table.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { dayText, effortText, type KnownModel, knownModel, knownModelJson, ratesText } from "./known.ts";
 
@@ -20,10 +20,9 @@ export async function show(
   const { entry, model } = resolveModel(loaded.config, reference);
   const known = await knownModel(loaded, entry, model);
   const texts = await textsFor("models", this, loaded);
-  const text = flags.json
-    ? `${printableJson(JSON.stringify(knownModelJson(known), null, 2))}\n`
-    : table([texts.columns.model, known.name], rows(known, texts));
-  this.process.stdout.write(text);
+  const { stdout } = this.process;
+  if (flags.json) stdout.json(knownModelJson(known));
+  else stdout.write(table([texts.columns.model, known.name], rows(known, texts)));
 }
 
 function rows({ entry, info, facts }: KnownModel, texts: Texts["models"]): string[][] {

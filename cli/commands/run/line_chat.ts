@@ -1,6 +1,7 @@
 import type { CommandHost } from "../../../src/command/mod.ts";
 import { EXIT, ReasonixError } from "../../../src/core/mod.ts";
 import { FRONTENDS, Output, type Printer } from "../../../src/frontend/mod.ts";
+import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { displayOf } from "../../terminal/display.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
 import { LineReader } from "../../terminal/line_reader.ts";
@@ -168,7 +169,7 @@ class LineChat {
     if (!line) return;
     const text = `${line.level === "warning" ? "!" : "·"} ${line.text}`;
     if (!this.#prompting) return await this.#ask(`${text}\n`);
-    await this.#err.write(`\n${text}\n`);
+    await this.#err.write(`\n${terminalSafe(text)}\n`);
     await this.#prompt();
   }
 
@@ -176,7 +177,7 @@ class LineChat {
   async #ask(text: string): Promise<void> {
     await this.#printed;
     await this.#out.flush();
-    await this.#err.write(text);
+    await this.#err.write(terminalSafe(text));
   }
 
   /** Every turn can be stopped by a first Ctrl-C; a second one while it stops ends the program. */
@@ -206,7 +207,7 @@ class LineChat {
       session: () => this.#host.current(),
       person: attended ? this.#person : undefined,
       language: texts,
-      say: (text) => void this.#out.write(`${text.trimEnd()}\n`),
+      say: (text) => void this.#out.write(`${terminalSafe(text).trimEnd()}\n`),
       send: (text, rest = {}) => void this.#next.push({ text, input: { ...rest, text } }),
       reopen: async (request) => void await this.#host.replace(request),
       quit: () => void (this.#ended = true),

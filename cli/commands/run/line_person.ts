@@ -5,7 +5,6 @@ import type { ApprovalLines, Person, QuestionInLines } from "../../../src/fronte
 import type { Texts } from "../../../src/i18n/mod.ts";
 import type { ApprovalRequest } from "../../../src/permission/mod.ts";
 import type { Question } from "../../../src/tool/mod.ts";
-import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { LineReader } from "../../terminal/line_reader.ts";
 
 type Entry<T> = QuestionInLines<T>["entries"][number];
@@ -37,7 +36,7 @@ export class LinePerson {
   /** With somebody at the keyboard, or with nobody who could answer. */
   asPerson(attended: boolean): Person {
     const { approval, speak, write } = this.#options;
-    const person: Person = { speak, say: (text) => void write(`${terminalSafe(text)}\n`) };
+    const person: Person = { speak, say: (text) => void write(`${text}\n`) };
     if (!attended) return person;
     return {
       ...person,
@@ -74,7 +73,7 @@ export class LinePerson {
 
   /** A line; undefined when it is empty. */
   readonly prompt = async (question: string): Promise<string | undefined> => {
-    await this.#options.write(`${terminalSafe(question)} `);
+    await this.#options.write(`${question} `);
     return (await this.#options.lines.next())?.trim() || undefined;
   };
 
@@ -86,7 +85,7 @@ export class LinePerson {
     const rows = choices.map(({ label, detail }, at) =>
       `  ${at + 1}. ${label}${detail === undefined ? "" : ` – ${detail}`}`
     );
-    await write(`${terminalSafe([title, ...rows].join("\n"))}\n${texts().lineInput.number(choices.length)}`);
+    await write(`${[title, ...rows].join("\n")}\n${texts().lineInput.number(choices.length)}`);
     return (await lines.next())?.trim() ?? "";
   }
 
@@ -100,7 +99,7 @@ export class LinePerson {
   async #review(proposal: PlanProposal, signal: AbortSignal): Promise<PlanAnswer | undefined> {
     const { plan, write } = this.#options;
     // On a terminal it was printed as what the model says.
-    if (!Deno.stdout.isTerminal()) await write(`${terminalSafe(proposal.plan)}\n\n`);
+    if (!Deno.stdout.isTerminal()) await write(`${proposal.plan}\n\n`);
     const answer = await this.#chosen(await plan());
     if (signal.aborted) this.#options.stop();
     signal.throwIfAborted();
@@ -122,7 +121,7 @@ export class LinePerson {
       if (text === undefined) return undefined;
       const problem = check?.(text);
       if (problem === undefined) return write(text);
-      await this.#options.write(`${terminalSafe(problem)}\n`);
+      await this.#options.write(`${problem}\n`);
     }
   }
 

@@ -4,7 +4,6 @@ import type { CommandReport } from "../../../src/command/mod.ts";
 import { EXIT, type ExitName, formatPlace, NO_USAGE, ReasonixError } from "../../../src/core/mod.ts";
 import { honestAnswer, type RunResult } from "../../../src/frontend/mod.ts";
 import { mapTexts } from "../../../src/util/map_texts.ts";
-import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import { withGoal } from "./goal/goal_flags.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -128,9 +127,7 @@ export function failedResult(error: unknown): RunResult {
 
 /** Says that a session is not as it was on disk; empty when it is. */
 export function unsavedLine({ session: { id, problem } }: Pick<Assembly, "session">): string {
-  return problem === undefined
-    ? ""
-    : `! Session ${id} is not fully saved on disk: ${terminalSafe(problem)}\n`;
+  return problem === undefined ? "" : `! Session ${id} is not fully saved on disk: ${problem}\n`;
 }
 
 /** A run whose answer nobody got is not done, and was not interrupted by its user either. */

@@ -6,7 +6,6 @@ import {
   SessionBusyError,
   type SessionInfo,
 } from "../../../src/session/mod.ts";
-import { terminalSafe } from "../../../src/util/terminal_text.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession, confirmed, sessionsOf, withSessionLock } from "./choose.ts";
@@ -25,12 +24,13 @@ export async function exportTo(this: CliContext, flags: ExportFlags, ref?: strin
   const { exportSession, exportToFile } = await loadExport();
   if (output === undefined || output === "-") {
     const text = exportSession(session.path, flags.format ?? "markdown");
-    this.process.stdout.write(Deno.stdout.isTerminal() ? terminalSafe(text) : text);
+    if (Deno.stdout.isTerminal()) this.process.stdout.write(text);
+    else this.process.stdout.exact(text);
     return;
   }
   const { format, force = false } = flags;
   exportToFile(session.path, output, { format, force, taken: "choose another name, or add --force" });
-  this.process.stdout.write(`Exported session ${session.id} to ${terminalSafe(output)}\n`);
+  this.process.stdout.write(`Exported session ${session.id} to ${output}\n`);
 }
 
 export async function fork(this: CliContext, flags: { readonly turn?: number }, ref?: string): Promise<void> {
@@ -103,7 +103,7 @@ async function deleteAll(context: CliContext, sessions: readonly SessionInfo[]):
       count += 1;
     } catch (error) {
       if (!(error instanceof SessionBusyError)) throw error;
-      context.process.stderr.write(`! ${terminalSafe(error.message)}; it stays\n`);
+      context.process.stderr.write(`! ${error.message}; it stays\n`);
     }
   }
   context.process.stdout.write(`Deleted ${count} ${count === 1 ? "session" : "sessions"}\n`);

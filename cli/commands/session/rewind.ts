@@ -12,7 +12,7 @@ import {
 import { ReasonixError } from "../../../src/core/mod.ts";
 import { type Checkpoints, SessionLog, type SessionState } from "../../../src/session/mod.ts";
 import { userText } from "../../../src/util/user_text.ts";
-import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
+import { oneLine } from "../../../src/util/terminal_text.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession, withSessionLock } from "./choose.ts";
@@ -125,7 +125,7 @@ async function showFiles(
   stdout.write(uncoveredText(uncovered));
   for (const file of files) {
     const diff = file.unavailable === undefined ? await checkpoints.diff(file) : undefined;
-    if (diff !== undefined) stdout.write(`\n${terminalSafe(diff)}`);
+    if (diff !== undefined) stdout.write(`\n${diff}`);
   }
 }
 
@@ -154,7 +154,7 @@ function showReport(context: CliContext, { restored, failed, uncovered }: FileRe
   }
   stdout.write(uncoveredText(uncovered));
   for (const { path, reason } of failed) {
-    stderr.write(`! Cannot bring back ${oneLine(path, 400)}: ${terminalSafe(reason)}\n`);
+    stderr.write(`! Cannot bring back ${oneLine(path, 400)}: ${reason}\n`);
   }
   if (failed.length > 0) context.process.exitCode = 1;
 }

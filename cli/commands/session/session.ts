@@ -6,12 +6,12 @@ import {
   type SearchHit,
   type SessionInfo,
 } from "../../../src/session/mod.ts";
-import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
+import { oneLine } from "../../../src/util/terminal_text.ts";
 import { grouped, palette, wantsColour } from "../../../src/view/mod.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession, countSessions, sessionsOf, withSessionLock } from "./choose.ts";
-import { minute, outputWidth, printableJson, table } from "../../terminal/table.ts";
+import { minute, outputWidth, table } from "../../terminal/table.ts";
 import { forReader } from "../../terminal/narrow.ts";
 
 export interface ListFlags {
@@ -25,7 +25,7 @@ export function list(this: CliContext, flags: ListFlags): void {
   const sessions = sessionsOf(paths, flags.all ?? false, flags.limit);
   if (flags.json) return printJson(this, sessions);
   if (sessions.length === 0) {
-    const where = flags.all ? "" : ` for ${terminalSafe(paths.cwd)}`;
+    const where = flags.all ? "" : ` for ${paths.cwd}`;
     this.process.stdout.write(`No sessions${where} yet\n`);
     return;
   }
@@ -69,7 +69,7 @@ function tail(path: string, length: number): string {
 }
 
 function printJson(context: CliContext, value: unknown): void {
-  context.process.stdout.write(`${printableJson(JSON.stringify(value, null, 2))}\n`);
+  context.process.stdout.json(value);
 }
 
 export async function search(this: CliContext, flags: ListFlags, ...words: string[]): Promise<void> {
@@ -91,7 +91,7 @@ export async function search(this: CliContext, flags: ListFlags, ...words: strin
   if (flags.json) return printJson(this, hits);
   const { bold } = palette(wantsColour(this.process.env, Deno.stdout.isTerminal()));
   const mark = (text: string) => highlighted(text, words, bold);
-  if (hits.length > 0) this.process.stdout.write(forReader(hits.map((hit) => hitText(hit, mark)).join("\n")));
+  if (hits.length > 0) this.process.stdout.exact(forReader(hits.map((hit) => hitText(hit, mark)).join("\n")));
   else {
     const more = flags.all ? "try fewer or rarer words" : "--all searches the sessions of every directory";
     this.process.stdout.write(forReader(`No message matches "${oneLine(query)}"; ${more}\n`));

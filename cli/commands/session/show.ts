@@ -1,10 +1,10 @@
 import type { EventOf } from "../../../src/core/mod.ts";
 import { loadCheckpoints, loadEvents, type SessionState, type TurnRecord } from "../../../src/session/mod.ts";
-import { oneLine, terminalSafe } from "../../../src/util/terminal_text.ts";
+import { oneLine, printableJson } from "../../../src/util/terminal_text.ts";
 import { attachments, userText } from "../../../src/util/user_text.ts";
 import { grouped, moneyFigure, tokenFigures } from "../../../src/view/mod.ts";
 import type { CliContext } from "../../terminal/process.ts";
-import { minute, printableJson } from "../../terminal/table.ts";
+import { minute } from "../../terminal/table.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
 import { chosenSession } from "./choose.ts";
 
@@ -23,7 +23,7 @@ export async function show(
 ): Promise<void> {
   const session = chosenSession(runPaths(this), ref);
   if (flags.json) {
-    this.process.stdout.write(printableJson(Deno.readTextFileSync(session.path)));
+    this.process.stdout.exact(printableJson(Deno.readTextFileSync(session.path)));
     return;
   }
   const calls: CallRecord[] = [];
@@ -33,7 +33,7 @@ export async function show(
       calls.push({ seq: event.seq, id: call.id, title });
     } else if (event.type === "tool.end") endCall(calls, event);
   });
-  for (const notice of notices) this.process.stderr.write(`! ${terminalSafe(notice.text)}\n`);
+  for (const notice of notices) this.process.stderr.write(`! ${notice.text}\n`);
   const { readChanges } = await loadCheckpoints();
   const changes = readChanges(session.dir);
   const turns = state.turns.map((turn) => {
@@ -41,7 +41,7 @@ export async function show(
     const own = calls.filter(({ seq }) => seq > turn.from && seq < last);
     return turnText(turn, own, changes(turn.from, last));
   });
-  this.process.stdout.write(terminalSafe(`${head(state, session.path)}\n${turns.join("")}`));
+  this.process.stdout.write(`${head(state, session.path)}\n${turns.join("")}`);
 }
 
 /** Ids may repeat from turn to turn; a call that was refused has not begun. */

@@ -174,7 +174,10 @@ export class AnswerOutput {
     if (answer.trim() === "" || (this.streams && !report && !this.#unwritten)) return "";
     if (this.silent && !report) return "";
     const { terminal } = this.#options;
-    const view = terminal && this.#output !== "raw" ? this.#rendered() : new StreamedAnswer(terminal);
+    // A report names what the repository and its servers have; only the model's answer stays as it is.
+    const view = terminal && this.#output !== "raw"
+      ? this.#rendered()
+      : new StreamedAnswer(terminal || report);
     return await view.push(answer) + await view.end();
   }
 }

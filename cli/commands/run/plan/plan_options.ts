@@ -2,6 +2,7 @@ import type { AssemblyOptions, PlanReviewer } from "../../../../src/assembly/mod
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { FRONTENDS, Output } from "../../../../src/frontend/mod.ts";
 import { loadTexts } from "../../../../src/i18n/mod.ts";
+import { terminalSafe } from "../../../../src/util/terminal_text.ts";
 import { LineReader } from "../../../terminal/line_reader.ts";
 import type { Speech } from "../../../terminal/language.ts";
 import type { RunFlags } from "../config.ts";
@@ -40,7 +41,7 @@ async function personAtTerminal(speech: Speech, signal: AbortSignal): Promise<Pl
   const person = new LinePerson({
     lines: new LineReader(),
     texts: () => chat,
-    write: (text) => err.write(text),
+    write: (text) => err.write(terminalSafe(text)),
     plan: () => repl.planLines(speech.locale),
     speak: () => Promise.resolve(),
     stop() {},
