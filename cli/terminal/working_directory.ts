@@ -8,9 +8,10 @@ import type { CliContext } from "./process.ts";
 export function runPaths(context: CliContext, dir?: string): RunPaths {
   ensureHome();
   const env: EnvLookup = (name) => context.process.env[name];
-  const cwd = dir === undefined
-    ? realDirectory(Deno.cwd(), "work in the current directory")
-    : realDirectory(dir, `work in ${dir}`);
+  const cwd = realDirectory(
+    dir ?? ".",
+    dir === undefined ? "work in the current directory" : `work in ${dir}`,
+  );
   return { cwd, home: reasonixHome(env, cwd), env };
 }
 

@@ -197,6 +197,20 @@ Deno.test({
   },
 });
 
+Deno.test("the installed command says what is wrong with its directory or home", async () => {
+  await using machine = await makeMachine();
+  const line = `deno run ${START_FLAGS.join(" ")} --no-config dist/reasonix.js`;
+  assertEquals((await machine.sh(`${line} install`, { cwd: machine.files })).code, 0);
+  for (const command of ["run x", "", "chat", "context", "doctor"]) {
+    const gone = `mkdir gone && cd gone && rmdir ../gone && ${machine.command} ${command} 2>&1`;
+    const { code, text } = await machine.sh(gone);
+    assertEquals(code, 2, text);
+    assertStringIncludes(text, "error: Cannot work in the current directory: it was removed");
+  }
+  const { code, text } = await machine.sh(`touch file && HOME=$PWD/file ${machine.command} run x 2>&1`);
+  assertEquals([code, text.split("\n")[0]], [2, "error: HOME is not a directory"]);
+});
+
 Deno.test("the installed command refuses to work for an output that is closed", async () => {
   await using machine = await makeMachine();
   const line = `deno run ${START_FLAGS.join(" ")} --no-config dist/reasonix.js`;

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
-import { makeWorld } from "../support/program.ts";
+import { makeWorld, mockConfig } from "../support/program.ts";
 import { jailed } from "../unit/sandbox/command/jail_support.ts";
 
 const NO_HOME = { REASONIX_HOME: "", HOME: "", USERPROFILE: "", APPDATA: "" };
@@ -39,4 +39,17 @@ Deno.test("a flag that is nearly one is answered with the flag as it is typed", 
   await using world = await makeWorld();
   const { code, stderr } = await world.run(["run", "--max-step", "3", "x"]);
   assertEquals([code, stderr], [2, "error: Unknown option --max-step\n       did you mean --max-steps?\n"]);
+});
+
+Deno.test("a directory that is removed while the program starts is an error in words", async () => {
+  await using world = await makeWorld(mockConfig("http://127.0.0.1:9/v1"));
+  const preload = `${world.home}/remove.ts`;
+  await Deno.writeTextFile(preload, "Deno.removeSync(Deno.cwd(), { recursive: true });\n");
+  for (const args of [["run", "hi"], [], ["chat"], ["context"], ["doctor"]]) {
+    const cwd = `${world.dir}/gone`;
+    await Deno.mkdir(cwd);
+    const { code, stderr } = await world.run(args, { cwd, preload });
+    assertEquals([args, code], [args, 2], stderr);
+    assertStringIncludes(stderr, "Cannot work in the current directory: there is no such directory");
+  }
 });

@@ -8,9 +8,27 @@ export interface Launch {
   readonly program: string;
 }
 
-/** Without it the runtime would put the null device in the place of a closed descriptor. */
-const CLOSED = "error: Standard output is closed, so nobody would see the answer\n" +
-  "       Redirect it to /dev/null if that is what you want; nothing was done";
+/** What the runtime would take otherwise, or end at with words of its own, before the program is asked. */
+const CHECKS: readonly { readonly test: string; readonly error: string; readonly code: number }[] = [
+  {
+    // The runtime would put the null device in the place of a closed descriptor.
+    test: "{ true 9>&1; } 2>/dev/null",
+    error: "error: Standard output is closed, so nobody would see the answer\n" +
+      "       Redirect it to /dev/null if that is what you want; nothing was done",
+    code: 1,
+  },
+  {
+    test: '[ "$PWD" -ef . ]',
+    error: "error: Cannot work in the current directory: it was removed, or it cannot be read\n" +
+      "       Change to a directory that exists; nothing was done",
+    code: 2,
+  },
+  {
+    test: '[ ! -e "${HOME:-/}" ] || [ -d "${HOME:-/}" ]',
+    error: "error: HOME is not a directory\n       Set it to your home directory; nothing was done",
+    code: 2,
+  },
+];
 
 /** The text of the command for a POSIX shell. */
 export function shellLauncher({ runtime, program }: Launch): string {
@@ -18,7 +36,9 @@ export function shellLauncher({ runtime, program }: Launch): string {
   return [
     "#!/bin/sh",
     "# Written by `reasonix install`; `reasonix uninstall` removes it.",
-    `{ true 9>&1; } 2>/dev/null || { printf '%s\\n' ${quoted(CLOSED)} >&2; exit 1; }`,
+    ...CHECKS.map(({ test, error, code }) =>
+      `${test} || { printf '%s\\n' ${quoted(error)} >&2; exit ${code}; }`
+    ),
     `exec ${words.map(word).join(" ")} "$@"`,
     "",
   ].join("\n");
