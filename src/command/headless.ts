@@ -6,8 +6,14 @@ import { allCommands, plainText, readCommand } from "./registry.ts";
 
 /** What a line of a run that nobody watches leads to: a turn, or the report of a command. */
 export type LineOutcome =
-  | { readonly input: TurnInput }
-  | { readonly input?: undefined; readonly report: CommandReport };
+  & (
+    | { readonly input: TurnInput }
+    | { readonly input?: undefined; readonly report: CommandReport }
+  )
+  & {
+    /** What the user should know of the command, such as a file of the same name that does not count. */
+    readonly notice?: string;
+  };
 
 /** The text that a command gave the user, and its cost. */
 export interface CommandReport {
@@ -36,10 +42,24 @@ export async function carryOutLine(
   const line = await readCommand(text, { locale, session: () => host.session() });
   if (!line) return { input: { text: plainText(text) } };
   const { command, argument } = line;
+  const notice = await shadowNotice(command, assembly, locale);
   return await assembly.stoppable(signal, async () => {
     const spent = await measured(assembly, async () => await command.run(host, argument, signal));
-    return host.sent ? { input: host.sent } : { report: { text: host.report, ...spent } };
+    return { ...notice, ...host.sent ? { input: host.sent } : { report: { text: host.report, ...spent } } };
   });
+}
+
+/** Names the command file in whose place a command of the program runs. */
+async function shadowNotice(
+  { kind, name, aliases = [] }: SlashCommand,
+  assembly: Assembly,
+  locale: Locale,
+): Promise<{ readonly notice?: string }> {
+  if (kind !== "builtin") return {};
+  const { commandsOf } = await import("./markdown/mod.ts");
+  const file = commandsOf(assembly).commands.find((each) => [name, ...aliases].includes(each.name));
+  if (!file) return {};
+  return { notice: (await loadTexts("report_commands", locale)).builtinWins(file.file, file.name) };
 }
 
 /** A run is a session and an output: nobody can be asked, and there is nowhere to go. */

@@ -44,7 +44,12 @@ Deno.test("of two files of one name the project's counts, and a command of the p
   assertEquals(asked(server), "the project's");
   await world.run(["run", "/mine"]);
   assertEquals(asked(server), "mine alone");
-  assertEquals((await world.run(["run", "/cost"])).stdout, "Nothing was spent yet\n");
+  const cost = await world.run(["run", "/cost"]);
+  assertEquals(cost.stdout, "Nothing was spent yet\n");
+  assertStringIncludes(
+    cost.stderr,
+    "commands/cost.md: `/cost` is a command of the program, which comes first",
+  );
   const help = (await world.run(["run", "/help"])).stdout;
   assertStringIncludes(help, "cost.md: `/cost` is a command of the program");
   assertStringIncludes(help, "broken.md:1: the block that begins with --- has no end");

@@ -100,7 +100,7 @@ async function runTask(
   await mode.follow(assembly, err);
   assembly.controller.subscribe((event) => printer.event(event));
   try {
-    const parts = { assembly, printer, metrics, schema, signal, speech, mode, flags };
+    const parts = { assembly, printer, metrics, schema, signal, speech, mode, flags, tell };
     const { text, piped } = given ?? await reader.late(assembly);
     const result = redacted(await resultOfTask({ text, piped: await piped() }, parts), assembly);
     metrics.write(result);
@@ -115,6 +115,7 @@ interface TaskParts extends Pick<RunParts, "printer" | "signal" | "speech">, Tur
   readonly assembly: Assembly;
   readonly mode: AgentMode;
   readonly flags: RunFlags;
+  readonly tell: (text: string) => void;
 }
 
 async function resultOfTask(
@@ -127,6 +128,7 @@ async function resultOfTask(
   const line = goal
     ? { input: goal }
     : await carryOutLine(text, assembly, { signal, locale: parts.speech.locale });
+  if ("notice" in line && line.notice !== undefined) parts.tell(line.notice);
   if (!line.input) return reportResult(line.report, assembly);
   await printer.begin?.({
     ...await assembly.open(),
