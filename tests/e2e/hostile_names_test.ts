@@ -180,3 +180,37 @@ Deno.test("no complaint about a clone passes its escapes to a pipe or a terminal
     assertEquals([name, await steered(world, REFUSED_COMMANDS)], [name, []]);
   }
 });
+
+Deno.test({
+  name: "the chat passes no escapes of a clone, whose branch and name it shows, to its terminal",
+  ignore: !hasScript,
+  fn: async () => {
+    await using server = startModelServer([]);
+    await using world = await makeWorld(mockConfig(server.url));
+    await plant(world, readable());
+    const child = new Deno.Command("script", {
+      args: [
+        "-qec",
+        `stty cols 200 rows 40; ${await world.shim("reasonix")} --ignore-untrusted`,
+        "/dev/null",
+      ],
+      cwd: world.dir,
+      env: { HOME: `${world.home}/..`, REASONIX_LANG: "en", TERM: "xterm" },
+      stdin: "piped",
+      stdout: "piped",
+    }).spawn();
+    const keys = child.stdin.getWriter();
+    let shown = "";
+    let pressed = false;
+    for await (const text of child.stdout.pipeThrough(new TextDecoderStream())) {
+      shown += text;
+      // The branch is on the status line, so the chat is drawn.
+      if (pressed || !shown.includes("CRil")) continue;
+      pressed = true;
+      await keys.write(new TextEncoder().encode("\x04"));
+    }
+    await keys.close().catch(() => {});
+    await child.status;
+    assertEquals([pressed, found(shown, FOREIGN)], [true, []]);
+  },
+});
