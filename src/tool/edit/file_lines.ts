@@ -1,5 +1,5 @@
 import type { Line } from "../text/eol.ts";
-import { type Fold, foldLine } from "./fold.ts";
+import { type Fold, foldLine, indentOf, trimEnd } from "./fold.ts";
 
 /**
  * What of a line is compared: all of it, all but blanks at its end, or nothing but what stands between
@@ -84,21 +84,4 @@ export function keyOf(text: string, key: LineKey, fold?: Fold): string {
   if (key === "text") return folded;
   const ended = trimEnd(folded);
   return key === "ended" ? ended : ended.slice(indentOf(ended).length);
-}
-
-/** The blanks and tabs that a line begins with. */
-export function indentOf(text: string): string {
-  let at = 0;
-  while (isBlank(text.charCodeAt(at))) at++;
-  return text.slice(0, at);
-}
-
-function trimEnd(text: string): string {
-  let at = text.length;
-  while (at > 0 && isBlank(text.charCodeAt(at - 1))) at--;
-  return at === text.length ? text : text.slice(0, at);
-}
-
-function isBlank(unit: number): boolean {
-  return unit === 32 || unit === 9;
 }

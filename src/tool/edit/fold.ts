@@ -4,7 +4,7 @@
  */
 
 /** A base letter with its marks, conjoining jamo of one syllable, or marks that stand alone. */
-const CLUSTER = /[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|\P{M}\p{M}*|\p{M}+/gu;
+const CLUSTER = /[\u1100-\u115f][\u1160-\u11a7][\u11a8-\u11ff]?|\P{M}\p{M}*|\p{M}+/uy;
 
 /**
  * Punctuation that keyboards, editors and models write for one another. Letters and digits never have a twin:
@@ -16,8 +16,6 @@ const TWINS: ReadonlyMap<string, string> = new Map([
   ),
   ...["\u2018", "\u2019", "\u201a", "\u201b", "\u2032", "\u02bc"].map((quote) => [quote, "'"] as const),
   ...["\u201c", "\u201d", "\u201e", "\u201f", "\u2033"].map((quote) => [quote, '"'] as const),
-  ...["\u00a0", "\u202f", "\u205f", "\u3000"].map((blank) => [blank, " "] as const),
-  ...Array.from({ length: 11 }, (_, index) => [String.fromCharCode(0x2000 + index), " "] as const),
   ["\u2026", "..."],
   ...fullWidthPunctuation(),
 ]);
@@ -41,28 +39,125 @@ export const UNICODE_TWINS: Fold = {
 };
 export const BLANK_RUNS: Fold = { note: "ignoring the number of blanks inside lines", blankRuns: true };
 
-/** Folds a line. Equal results mean that the lines look alike to a reader. */
-export function foldLine(text: string, fold: Fold): string {
-  const kind = contentOf(text);
-  const plain = kind === "other" ? text.replace(CLUSTER, foldCluster) : text;
-  if (!fold.blankRuns || kind === "folded") return plain;
-  return plain.replace(/([^ \t])[ \t]+/g, "$1 ").replace(/[ \t]+$/, "");
+/** Reports whether a UTF-16 unit is a blank inside a line: a tab or a space separator of Unicode. */
+export function isBlank(unit: number): boolean {
+  if (unit < 0xa0) return unit === 32 || unit === 9;
+  return unit === 0xa0 || unit === 0x1680 || (unit >= 0x2000 && unit <= 0x200a) || unit === 0x202f ||
+    unit === 0x205f || unit === 0x3000;
 }
 
-/** Most lines are ASCII without runs of blanks: a look at each character is cheaper than an expression. */
-function contentOf(text: string): "folded" | "ascii" | "other" {
-  let plain = true;
-  let inside = false;
-  let blank = false;
+/** A line cut where its blanks end and begin: each part folds as it does within the line. */
+export interface LineParts {
+  readonly lead: string;
+  readonly body: string;
+  readonly tail: string;
+}
+
+export function partsOfLine(text: string): LineParts {
+  const ended = trimEnd(text);
+  const lead = indentOf(ended);
+  return { lead, body: ended.slice(lead.length), tail: text.slice(ended.length) };
+}
+
+/** The blanks that a line begins with. */
+export function indentOf(text: string): string {
+  let at = 0;
+  while (isBlank(text.charCodeAt(at))) at++;
+  return text.slice(0, at);
+}
+
+export function trimEnd(text: string): string {
+  let at = text.length;
+  while (at > 0 && isBlank(text.charCodeAt(at - 1))) at--;
+  return at === text.length ? text : text.slice(0, at);
+}
+
+/** Folds a line. Equal results mean that the lines look alike to a reader. */
+export function foldLine(text: string, fold: Fold): string {
+  return isFolded(text, fold) ? text : walk(text, fold);
+}
+
+/** A folded line and the way back. Text and way come from one walk, so they cannot disagree. */
+export class FoldedLine {
+  readonly text: string;
+  readonly #offsets = new Map<number, number>();
+  readonly #indexes = new Map<number, number>();
+
+  constructor(line: string, fold: Fold) {
+    this.text = walk(line, fold, (offset, index) => {
+      this.#offsets.set(index, offset);
+      this.#indexes.set(offset, index);
+    });
+  }
+
+  /** Offset in the line of an index of the folded text; undefined inside what one character was folded to. */
+  offsetAt(index: number): number | undefined {
+    return this.#offsets.get(index);
+  }
+
+  /** Index in the folded text of an offset in the line; undefined inside what was folded as one. */
+  indexAt(offset: number): number | undefined {
+    return this.#indexes.get(offset);
+  }
+}
+
+/** Folds a line; `mark` gets each place where a character of both the line and the folded text begins. */
+function walk(text: string, fold: Fold, mark?: (offset: number, index: number) => void): string {
+  const start = fold.blankRuns ? indentOf(text).length : text.length;
+  if (fold.blankRuns && start === text.length) {
+    mark?.(0, 0);
+    return "";
+  }
+  let out = "";
+  /** What the text has from here on is not part of `out` yet. */
+  let from = 0;
+  /** Where a run of blanks began: at the end of the line it is none. */
+  let run: number | undefined;
+  const put = (folded: string, at: number, end: number) => {
+    out += text.slice(from, at) + folded;
+    from = end;
+  };
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = clusterEnd(text, at);
+    const unit = text.charCodeAt(at);
+    if (at > start && isBlank(unit)) {
+      run ??= at;
+      continue;
+    }
+    if (run !== undefined) {
+      mark?.(run, out.length + run - from);
+      if (at - run > 1 || text[run] !== " ") put(" ", run, at);
+      run = undefined;
+    }
+    mark?.(at, out.length + at - from);
+    if (end === at + 1 && hasNoTwin(unit)) continue;
+    const cluster = text.slice(at, end);
+    const folded = foldCluster(cluster);
+    if (folded !== cluster) put(folded, at, end);
+  }
+  const last = run ?? text.length;
+  mark?.(last, out.length + last - from);
+  return out + text.slice(from, last);
+}
+
+/** Spares most characters a look at the table: what is ASCII or Chinese. */
+function hasNoTwin(unit: number): boolean {
+  return unit < 0x80 || (unit >= 0x4e00 && unit <= 0x9fff);
+}
+
+/** Most lines are ASCII without runs of blanks: a look at each character is cheaper than a walk. */
+function isFolded(text: string, { blankRuns }: Fold): boolean {
+  let seen = false;
+  let wasBlank = false;
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at);
-    if (unit > 127) return "other";
-    const isBlank = unit === 32 || unit === 9;
-    if (isBlank && inside && (blank || unit === 9)) plain = false;
-    if (!isBlank) inside = true;
-    blank = isBlank;
+    if (unit > 127) return false;
+    const blank = unit === 32 || unit === 9;
+    if (blankRuns && blank && seen && (wasBlank || unit === 9)) return false;
+    if (!blank) seen = true;
+    wasBlank = blank;
   }
-  return plain && !blank ? "folded" : "ascii";
+  return !blankRuns || !wasBlank;
 }
 
 /** Reports whether a character would be folded to another one. */
@@ -70,39 +165,38 @@ export function hasTwin(cluster: string): boolean {
   return foldCluster(cluster) !== cluster;
 }
 
-/** The clusters of a text: what a reader takes for one character. */
+/** The clusters of a text: what a reader takes for one character. A blank is always one of its own. */
 export function clustersOf(text: string): string[] {
-  return text.match(CLUSTER) ?? [];
+  const clusters: string[] = [];
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = clusterEnd(text, at);
+    clusters.push(text.slice(at, end));
+  }
+  return clusters;
+}
+
+function clusterEnd(text: string, at: number): number {
+  const unit = text.charCodeAt(at);
+  if (
+    isBlank(unit) || (standsAlone(unit) && (at + 1 === text.length || standsAlone(text.charCodeAt(at + 1))))
+  ) {
+    return at + 1;
+  }
+  CLUSTER.lastIndex = at;
+  CLUSTER.test(text);
+  return CLUSTER.lastIndex;
+}
+
+/** Neither a mark nor a jamo nor half of a pair: it joins nothing before it. */
+function standsAlone(unit: number): boolean {
+  return unit < 0x300 || (unit >= 0x3000 && unit <= 0x3029) || (unit >= 0x4e00 && unit <= 0x9fff);
 }
 
 function foldCluster(cluster: string): string {
-  const composed = cluster.length > 1 ? cluster.normalize("NFC") : cluster;
-  return TWINS.get(composed) ?? composed;
-}
-
-/**
- * For every index of the folded line, and its end, the index in `text` where that character begins:
- * `offsets[i]` in UTF-16 units, `foldLine(text).length + 1` entries.
- */
-export function foldOffsets(text: string, fold: Fold): number[] {
-  const offsets: number[] = [];
-  let at = 0;
-  let seen = false;
-  let blank: number | undefined;
-  for (const cluster of clustersOf(text)) {
-    const folded = foldCluster(cluster);
-    const isBlank = folded === " " || folded === "\t";
-    if (fold.blankRuns && isBlank && seen) blank ??= at;
-    else {
-      if (blank !== undefined) offsets.push(blank);
-      blank = undefined;
-      seen ||= !isBlank;
-      for (let index = 0; index < folded.length; index++) offsets.push(at);
-    }
-    at += cluster.length;
+  if (cluster.length === 1) {
+    const unit = cluster.charCodeAt(0);
+    return isBlank(unit) && unit !== 9 ? " " : TWINS.get(cluster) ?? cluster;
   }
-  if (fold.blankRuns && !seen) return [0];
-  // Blanks at the end are folded away; the end of the folded line is where they begin.
-  offsets.push(blank ?? at);
-  return offsets;
+  const composed = cluster.normalize("NFC");
+  return TWINS.get(composed) ?? composed;
 }

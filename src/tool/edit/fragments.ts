@@ -1,5 +1,5 @@
 import { lineNumber } from "../text/eol.ts";
-import { indentOf } from "./file_lines.ts";
+import { foldLine, indentOf, UNICODE_TWINS } from "./fold.ts";
 import type { TextEdit } from "./text_edit.ts";
 
 /** One replacement, as the edit tools take it. */
@@ -52,8 +52,8 @@ export function eachPlace<P extends Place>(
 
 /**
  * Returns what to put at a match that begins behind the indentation of its line, and from where: an
- * indentation that new_string brings itself is not put there twice, and where the line goes away so does the
- * indentation. Refused where the lines that follow may be meant with or without it.
+ * indentation that new_string brings itself is not put there twice, and where the line goes away (new_string
+ * is empty, or begins with a later line of old_string) so does the indentation. Refused where the lines that follow may be meant with or without it.
  */
 function behindIndent(
   text: string,
@@ -66,6 +66,9 @@ function behindIndent(
   const before = text.slice(lineStart, start);
   if (before === "" || indentOf(before) !== before || oldString.trim() === "") return { start, newString };
   if (newString === "" && oldString.endsWith("\n")) return { start: lineStart, newString };
+  const [head = "", ...later] = oldString.split(/\r?\n/);
+  const [first = ""] = newString.split(/\r?\n/, 1);
+  if (first.trim() !== "" && first !== head && later.includes(first)) return { start: lineStart, newString };
   const [, ...rest] = newString.split(/\r?\n/).filter((line) => line.trim() !== "");
   const oneLine = !oldString.trimEnd().includes("\n");
   if (oneLine && rest.some((line) => !line.startsWith(before))) {
@@ -76,6 +79,8 @@ function behindIndent(
         "indentation; give both with the indentation that the lines have in the file",
     };
   }
-  const repeated = newString.trim() !== "" && indentOf(newString) === before + indentOf(oldString);
+  const alike = (blanks: string) => foldLine(blanks, UNICODE_TWINS);
+  const repeated = newString.trim() !== "" &&
+    alike(indentOf(newString)) === alike(before + indentOf(oldString));
   return { start, newString: repeated ? newString.slice(before.length) : newString };
 }

@@ -1,5 +1,5 @@
-import { type FileLines, indentOf, keyOf } from "./file_lines.ts";
-import type { Fold } from "./fold.ts";
+import { type FileLines, keyOf } from "./file_lines.ts";
+import { type Fold, foldLine, indentOf, UNICODE_TWINS } from "./fold.ts";
 import { mergeTokens } from "./merge_tokens.ts";
 
 /** A line that a new one takes the place of: as the model wrote it, and as the file has it. */
@@ -8,15 +8,15 @@ export interface Replaced {
   readonly raw: string;
 }
 
-/** Fits a new line into its surroundings. `replaced` is the removed line across from it, if there is one. */
-export type Adapt = (text: string, replaced?: Replaced) => string;
+/** Fits a new line into its surroundings. `replaced` finds the removed line that it takes the place of. */
+export type Adapt = (text: string, replaced: () => Replaced | undefined) => string;
 
 /** A block of whole lines found in a file. */
 export interface LineMatch {
   /** Index of the first line. */
   readonly line: number;
   /** The one change of indentation between the block and the file. */
-  readonly shift?: IndentShift;
+  readonly shift?: IndentShift | undefined;
   readonly fold?: Fold;
   /** Continues "matched after"; absent when only blanks at line ends differ. */
   readonly note?: string;
@@ -30,19 +30,26 @@ export function blockMatches(file: FileLines, block: readonly string[], fold?: F
   const wanted = block.map((text) => keyOf(text, "ended", fold));
   if (wanted.every((text) => text === "")) return [];
   const common = fold ? { fold, note: fold.note } : {};
+  const shiftAt = (line: number) =>
+    shiftBetween(block, file.lines.slice(line, line + block.length).map(({ text }) => text));
   const level = file.index("ended", fold).starts(wanted);
-  if (level.length > 0) return level.map((line) => ({ line, ...common }));
-  const ended = file.index("ended", fold).keys;
+  // Folded lines are level although their blanks may be others.
+  if (level.length > 0) return level.map((line) => ({ line, shift: fold && shiftAt(line), ...common }));
   return file.index("bare", fold).starts(wanted.map((text) => text.slice(indentOf(text).length))).flatMap(
     (line) => {
-      const shift = uniformShift(
-        wanted.flatMap((text, index) =>
-          text === "" ? [] : [{ from: indentOf(text), to: indentOf(ended[line + index] ?? "") }]
-        ),
-      );
+      const shift = shiftAt(line);
       if (!shift) return [];
       return [{ line, shift, ...common, note: fold ? `${shift.note} and ${fold.note}` : shift.note }];
     },
+  );
+}
+
+/** The one change of indentation from lines as the model quoted them to those of the file, if there is one. */
+export function shiftBetween(quoted: readonly string[], raw: readonly string[]): IndentShift | undefined {
+  return uniformShift(
+    quoted.flatMap((text, index) =>
+      text.trim() === "" ? [] : [{ from: indentOf(text), to: indentOf(raw[index] ?? "") }]
+    ),
   );
 }
 
@@ -57,8 +64,10 @@ export function adaptTo(match: LineMatch, fresh: readonly string[], head?: Repla
   if (shift && fresh.some((text) => shift(text) === undefined)) return undefined;
   const indent = (text: string) => shift?.(text) ?? text;
   if (!fold) return indent;
-  return (text, replaced) =>
-    replaced ? mergeTokens({ ...replaced, fresh: text }, fold, indent) : indent(text);
+  return (text, replacedLine) => {
+    const replaced = replacedLine();
+    return replaced ? mergeTokens({ ...replaced, fresh: text }, fold, indent) : indent(text);
+  };
 }
 
 /** The new lines have the file's indentation already, although the text they replace has not. */
@@ -82,11 +91,19 @@ interface IndentShift {
   readonly head: IndentPair;
 }
 
-/** The one rule that turns every indentation of the block into that of the file, if there is one. */
+/** The one rule that turns every indentation of the block into that of the file; undefined for no change. */
 function uniformShift(pairs: readonly IndentPair[]): IndentShift | undefined {
-  const head = pairs[0];
-  if (!head) return undefined;
-  const candidates = [adding(head), removing(head), ...WIDTHS.map(toTabs), ...WIDTHS.map(toSpaces)];
+  const [head] = pairs;
+  if (!head || pairs.every(({ from, to }) => from === to)) return undefined;
+  const spellings = respellings(pairs);
+  const candidates = [...moves(head), ...spellings, respellingEach(pairs)];
+  // Only lines of different depth show both how far a block is moved and how its blanks are spelled.
+  if (new Set(pairs.map(({ from }) => from)).size > 1) {
+    candidates.push(...spellings.flatMap((first) => {
+      const from = indentOf(first.apply(`${head.from}x`) ?? "");
+      return moves({ from, to: head.to }).map((then) => both(first, then));
+    }));
+  }
   const shift = candidates.find((one) =>
     one && pairs.every((pair) => one.apply(`${pair.from}x`) === `${pair.to}x`)
   );
@@ -95,7 +112,17 @@ function uniformShift(pairs: readonly IndentPair[]): IndentShift | undefined {
 
 type Rule = Omit<IndentShift, "head">;
 
-const WIDTHS = [2, 4, 8];
+function both(first: Rule, then: Rule): Rule {
+  const apply = (text: string) => {
+    const respelled = first.apply(text);
+    return respelled === undefined ? undefined : then.apply(respelled);
+  };
+  return { apply, note: `${first.note} and ${then.note}` };
+}
+
+function moves(pair: IndentPair): Rule[] {
+  return [adding(pair), removing(pair)].filter((rule) => rule !== undefined);
+}
 
 function adding({ from, to }: IndentPair): Rule | undefined {
   if (!to.endsWith(from) || to === from) return undefined;
@@ -113,23 +140,56 @@ function removing({ from, to }: IndentPair): Rule | undefined {
   };
 }
 
-function toTabs(width: number): Rule {
-  const apply = (text: string) => {
-    const spaces = /^ */.exec(text)?.[0].length ?? 0;
-    return "\t".repeat(Math.floor(spaces / width)) + " ".repeat(spaces % width) + text.slice(spaces);
-  };
-  return { apply, note: `taking ${width} spaces for a tab` };
+const WIDTHS = [1, 2, 4, 8];
+
+/** Ways to take some blanks of the model for one of the file, or one for some. */
+function respellings(pairs: readonly IndentPair[]): Rule[] {
+  const theirs = pairs.find(({ from }) => from !== "")?.from[0];
+  const ours = pairs.find(({ to }) => to !== "")?.to[0];
+  if (theirs === undefined || ours === undefined || theirs === ours) return [];
+  // A tab is never as narrow as one blank.
+  const widths = theirs === "\t" || ours === "\t" ? WIDTHS.slice(1) : WIDTHS;
+  return widths.flatMap((width) => [
+    replacing(theirs.repeat(width), ours),
+    replacing(theirs, ours.repeat(width)),
+  ]);
 }
 
-function toSpaces(width: number): Rule {
+function replacing(unit: string, fresh: string): Rule {
   const apply = (text: string) => {
-    const tabs = /^\t*/.exec(text)?.[0].length ?? 0;
-    return " ".repeat(tabs * width) + text.slice(tabs);
+    let count = 0;
+    while (text.startsWith(unit, count * unit.length)) count++;
+    return fresh.repeat(count) + text.slice(count * unit.length);
   };
-  return { apply, note: `taking a tab for ${width} spaces` };
+  return { apply, note: `taking ${counted(unit)} for ${counted(fresh)}` };
+}
+
+/** Takes each blank for the twin at its place, for an indentation of several kinds of blanks. */
+function respellingEach(pairs: readonly IndentPair[]): Rule | undefined {
+  const longest = pairs.reduce((one, pair) => pair.from.length > one.from.length ? pair : one);
+  const { from, to } = longest;
+  if (foldLine(from, UNICODE_TWINS) !== foldLine(to, UNICODE_TWINS)) return undefined;
+  const apply = (text: string) => {
+    let shared = 0;
+    while (shared < from.length && text[shared] === from[shared]) shared++;
+    return to.slice(0, shared) + text.slice(shared);
+  };
+  return { apply, note: "taking other blanks in the indentation" };
+}
+
+function counted(blanks: string): string {
+  const one = blanks === " " ? "a space" : blanks === "\t" ? "a tab" : `a ${nameOf(blanks)}`;
+  return blanks.length === 1 ? one : named(blanks);
 }
 
 function named(blanks: string): string {
-  const kind = /^ +$/.test(blanks) ? "space" : /^\t+$/.test(blanks) ? "tab" : "blank";
-  return `${blanks.length} ${kind}${blanks.length === 1 ? "" : "s"}`;
+  const isUniform = blanks === blanks[0]?.repeat(blanks.length);
+  return `${blanks.length} ${isUniform ? nameOf(blanks) : "blank"}${blanks.length === 1 ? "" : "s"}`;
+}
+
+function nameOf(blanks: string): string {
+  const char = blanks[0] ?? "";
+  if (char === " ") return "space";
+  if (char === "\t") return "tab";
+  return `U+${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")} blank`;
 }

@@ -1,9 +1,9 @@
 import { type EolStyle, eolStyle, type Line, lineNumber, splitLines, toLf } from "../text/eol.ts";
 import { closestMatch } from "./closest_match.ts";
-import { BLANK_RUNS, type Fold, UNICODE_TWINS } from "./fold.ts";
+import { BLANK_RUNS, type Fold, partsOfLine, UNICODE_TWINS } from "./fold.ts";
 import { eachPlace, type Edit, type Found, type Refusal } from "./fragments.ts";
 import { type FoldedSpan, foldedSpans } from "./folded_spans.ts";
-import { type Adapt, adaptTo, blockMatches, type LineMatch } from "./line_blocks.ts";
+import { type Adapt, adaptTo, blockMatches, type LineMatch, shiftBetween } from "./line_blocks.ts";
 import { omissionIn, omissionProblem } from "./omission.ts";
 import { crlfPositions, occurrences, Source } from "./source.ts";
 import { applyTextEdits, localEol, rebuildLines, type TextEdit } from "./text_edit.ts";
@@ -107,23 +107,33 @@ function reshaping(strategy: Strategy): Strategy {
 }
 
 /**
- * The edit without blank lines, or blanks, before and behind its text; those of the new text go with them.
+ * The edit without blank lines, or blanks, before and behind its text; those of the new text go with them, at
+ * most as many. The last line keeps its line end unless the new text has none: no line of the file is joined
+ * to another one.
  */
 function withoutOuterBlanks(edit: Edit): Edit | undefined {
-  const lines = /^(?:[ \t]*\r?\n)*/.exec(edit.oldString)?.[0] ?? "";
-  let oldString = edit.oldString.slice(lines.length);
-  let newString = edit.newString.startsWith(lines) ? edit.newString.slice(lines.length) : edit.newString;
-  // One final line end belongs to the last line; what follows are blank lines.
-  const tail = /(?<=\n)(?:[ \t]*\r?\n)+$/.exec(oldString)?.[0] ?? "";
-  oldString = oldString.slice(0, oldString.length - tail.length);
-  if (newString.endsWith(tail)) newString = newString.slice(0, newString.length - tail.length);
-  if (!/\n/.test(oldString)) {
-    const [, before = "", , after = ""] = /^([ \t]*)(.*?)([ \t]*)$/.exec(oldString) ?? [];
-    oldString = oldString.trim();
-    if (newString.startsWith(before)) newString = newString.slice(before.length);
-    if (newString.endsWith(after)) newString = newString.slice(0, newString.length - after.length);
+  const lines = (text: string) => text.split(/(?<=\n)/);
+  const [old, fresh] = [lines(edit.oldString), lines(edit.newString)];
+  const before = blankLines(old);
+  const after = blankLines(old.slice(before).reverse());
+  fresh.splice(0, blankLines(fresh, before));
+  fresh.length -= blankLines(fresh.toReversed(), after);
+  let oldString = old.slice(before, old.length - after).join("");
+  let newString = fresh.join("");
+  if (newString !== "" && !newString.endsWith("\n")) oldString = oldString.replace(/\r?\n$/, "");
+  if (!oldString.includes("\n")) {
+    const { lead, body, tail } = partsOfLine(oldString);
+    oldString = body;
+    if (newString.startsWith(lead)) newString = newString.slice(lead.length);
+    if (newString.endsWith(tail)) newString = newString.slice(0, newString.length - tail.length);
   }
   return oldString === "" || oldString === edit.oldString ? undefined : { ...edit, oldString, newString };
+}
+
+/** Number of blank lines that the lines begin with, at most `most`. */
+function blankLines(lines: readonly string[], most = lines.length): number {
+  const text = lines.findIndex((line) => !line.endsWith("\n") || line.trim() !== "");
+  return Math.min(text < 0 ? lines.length : text, most);
 }
 
 function ambiguous(text: string, edits: readonly TextEdit[], mayRepeat: boolean): string {
@@ -244,9 +254,8 @@ function folded(fold: Fold): Strategy {
   return (source, edit) => {
     const parts = partsOf(edit);
     const wanted = unified(edit.oldString).split("\n");
-    const adapt = adaptTo({ line: 0, fold }, []);
     const spans = foldedSpans(source.file, wanted, fold);
-    if (spans.length === 0 || !adapt) {
+    if (spans.length === 0) {
       return atBlocks(source, parts, blockMatches(source.file, parts.old.map((line) => line.text), fold));
     }
     const places = spans.map((span) => ({
@@ -255,10 +264,21 @@ function folded(fold: Fold): Strategy {
       end: source.offset(span.last) + span.end,
     }));
     const found = eachPlace(source.text, edit, places, ({ span }, newString) => {
-      return editOf(source, { ...parts, fresh: splitLines(unified(newString), LF) }, span, adapt).text;
+      const changed = { ...parts, fresh: splitLines(unified(newString), LF) };
+      return editOf(source, changed, span, adaptToSpan(source, changed, span, fold)).text;
     });
     return withNote(found, fold.note);
   };
+}
+
+/** Fits new lines to a span: its blanks may be others than those that the model wrote. */
+function adaptToSpan({ file }: Source, { old, fresh }: EditParts, span: FoldedSpan, fold: Fold): Adapt {
+  // What stands before a column is no indentation of the quoted line.
+  const [first, skipped] = span.start === 0 ? [span.first, 0] : [span.first + 1, 1];
+  const texts = (lines: readonly Line[]) => lines.slice(skipped).map((line) => line.text);
+  const raw = file.lines.slice(first, span.last + 1).map((line) => line.text);
+  const shift = shiftBetween(texts(old), raw);
+  return adaptTo({ line: span.first, fold, shift }, texts(fresh)) ?? asIs;
 }
 
 /** The edit of one span; lines that both texts have are taken from the file. */

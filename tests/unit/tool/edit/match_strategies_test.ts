@@ -207,3 +207,58 @@ Deno.test("applyEdit takes places that overlap for several", () => {
   assertStringIncludes(edit("}\n}\n}\n", "}\n}\n", "x\n"), "occurs 2 times, at lines 1, 2");
   assertEquals(edit("aaaa", "aa", "b", true), "bb");
 });
+
+Deno.test("applyEdit takes the indentation of a file whatever blanks it is made of", () => {
+  const [old, fresh] = ["    timeout: 1\n    retries: 2", "    timeout: 30\n    retries: 2\n      more: 3"];
+  for (const [lead, step] of [["\u3000\u3000", "\u3000"], ["\u00a0".repeat(4), "\u00a0\u00a0"]]) {
+    assertEquals(
+      edit(`${lead}timeout: 1\n${lead}retries: 2\n`, old, fresh),
+      `${lead}timeout: 30\n${lead}retries: 2\n${lead}${step}more: 3\n`,
+    );
+  }
+  assertEquals(edit("\t\u00a0timeout: 1\n", "\t timeout: 1", "\t timeout: 30"), "\t\u00a0timeout: 30\n");
+  // The blanks of the file and a twin in the same line.
+  assertEquals(edit("\u3000“a” = 1\n", ' "a" = 1\n', ' "a" = 2\n'), "\u3000“a” = 2\n");
+  assertEquals(edit("\u3000\u3000a = 1\n", "a = 1", "\u3000\u3000a = 2"), "\u3000\u3000a = 2\n");
+  assertStringIncludes(noteOf("\u3000a\n", "  a\n", "  b\n") ?? "", "taking 2 spaces for a U+3000 blank");
+});
+
+Deno.test("applyEdit never joins lines when blank lines around old_string are ignored", () => {
+  assertEquals(edit("a\nb\n", "b\n\n", "c\n"), "a\nc\n");
+  assertEquals(edit("a\nb\n", "b\n\n", "c"), "a\nc\n");
+  assertEquals(
+    edit("function foo() {\n  const x = 1;\n}", "\nconst x = 1;\n", "  const x = 2;"),
+    "function foo() {\n  const x = 2;\n}",
+  );
+  assertEquals(edit("{\n  a\n}\n", "\n\na\n", "\nb\n"), "{\n  b\n}\n");
+  assertEquals(edit("a\nb\nc\n", "\n\nb\n\n", ""), "a\nc\n");
+});
+
+Deno.test("applyEdit puts new lines behind a last line without a line end on lines of their own", () => {
+  assertEquals(edit("  a\n  b", "a\nb\n", "a\nb\nc\n"), "  a\n  b\n  c");
+  assertEquals(edit("  a\r\n  b", "a\nb\n", "a\nb\nc\n"), "  a\r\n  b\r\n  c");
+});
+
+Deno.test("applyEdit takes signs that changed from the new text alone, and quotes from the file", () => {
+  assertEquals(edit("break—here\n", "break-here", "break--here"), "break--here\n");
+  assertEquals(edit("a—b\n", "a-b", "a->b"), "a->b\n");
+  assertEquals(edit("wait…\n", "wait...", "wait...."), "wait....\n");
+  assertEquals(edit("“a”—b\n", '"a"-b', '"a"--b'), "“a”--b\n");
+  assertEquals(edit("f（“a”）\n", 'f("a")', 'f("a");'), "f（“a”）;\n");
+});
+
+Deno.test("applyEdit finds nothing that begins or ends within one character of the file", () => {
+  assert(edit("wait…\n", "wait.", "x").startsWith("!"));
+  assertEquals(edit("a – x\u0301b\n", "a - x\u0301b", "a - x\u0301c"), "a – x\u0301c\n");
+});
+
+Deno.test("applyEdit takes the indentation away with the first of several lines", () => {
+  assertEquals(edit("    if (x) {\n      b();\n", "if (x) {\n      b();", "      b();"), "      b();\n");
+});
+
+Deno.test("applyEdit pairs changed lines with the removed lines that are most like them", () => {
+  assertEquals(
+    edit("first\nit’s “one”\nlast\n", 'first\nit\'s "one"\nlast', 'it\'s "two"\nlast'),
+    "it’s “two”\nlast\n",
+  );
+});
