@@ -15,7 +15,7 @@ const SECRETS: Readonly<Record<string, string>> = {
   AWS_CREDENTIALS_TEXT: "account-value-4719",
 };
 const PROVIDER = 'api_key_env = "MOCK_KEY"\nheaders = { "X-Extra" = "${HDR}" }\n' +
-  '[[plugins]]\nname = "later"\ncommand = "serve"\nenv = { ACCESS = "${PLUG}" }\n';
+  '[[plugins]]\nname = "later"\ncommand = "serve"\nenv = { ACCESS_TOKEN = "${PLUG}" }\n';
 /** Prints every variable by name, so that a redacted value is told from an absent one. */
 const ASK = Object.keys(SECRETS).map((name) => `echo ${name}=\${${name}-absent}`).join("; ");
 
@@ -73,6 +73,53 @@ Deno.test("what pass_env lets through reaches commands, and its value no text", 
   for (const text of [done.stdout, done.stderr, await Deno.readTextFile(metrics), textBelow(world.home)]) {
     assert(!text.includes(SECRETS.GITHUB_TOKEN ?? ""), text.slice(0, 500));
   }
+});
+
+Deno.test("words, paths and locales that a server is given stay in texts and commands, and its token does not", async () => {
+  const handed = {
+    STAGE: "production",
+    MYDIR: "/srv/projects/shop",
+    MYLANG: "en_US.UTF-8",
+    TRACKER_TOKEN: "tracker-value-4720",
+  };
+  const line = Object.values(handed).join(" | ");
+  const names = [...Object.keys(handed), "NODE_ENV", "APP_HOME", "LC_TIME", "COPY"];
+  await using server = startModelServer([
+    { calls: [{ name: "read_file", args: { path: "settings.txt" } }] },
+    { calls: [{ name: "bash", args: { command: names.map((name) => `echo ${name}=$${name}`).join("; ") } }] },
+    { calls: [{ name: "write_file", args: { path: "out.txt", content: `stage: ${handed.STAGE}\n` } }] },
+    { text: `deployed to ${handed.STAGE} from ${handed.MYDIR} with ${handed.TRACKER_TOKEN}` },
+  ]);
+  const plugin = '[[plugins]]\nname = "later"\ncommand = "serve"\nargs = ["--root", "${MYDIR}"]\n' +
+    'env = { STAGE = "${STAGE}", LOCALE = "${MYLANG}", AUTH = "Bearer ${TRACKER_TOKEN}" }\n';
+  await using world = await makeWorld(mockConfig(server.url, "", plugin));
+  await world.write("settings.txt", `${line}\n`);
+  const done = await world.run(["run", "--allowed-tools", "Edit", "go"], {
+    env: {
+      ...handed,
+      NODE_ENV: handed.STAGE,
+      APP_HOME: `${handed.MYDIR}/app`,
+      LC_TIME: handed.MYLANG,
+      COPY: handed.TRACKER_TOKEN,
+    },
+  });
+  assertEquals(done.code, 0, done.stderr);
+  const told = (request: number) => server.requests[request]?.json.messages.at(-1).content as string;
+  assertStringIncludes(told(1), line.replace(handed.TRACKER_TOKEN, "[redacted]"));
+  assertEquals(told(2).trim().split("\n"), [
+    "STAGE=production",
+    "MYDIR=/srv/projects/shop",
+    "MYLANG=en_US.UTF-8",
+    "TRACKER_TOKEN=",
+    "NODE_ENV=production",
+    "APP_HOME=/srv/projects/shop/app",
+    "LC_TIME=en_US.UTF-8",
+    "COPY=",
+  ]);
+  assertStringIncludes(JSON.stringify(server.requests[3]?.json.messages), "stage: production");
+  assertEquals(await world.read("out.txt"), "stage: production\n");
+  assertStringIncludes(done.stdout, "deployed to production from /srv/projects/shop with [redacted]");
+  assert(!`${done.stdout}${done.stderr}`.includes(handed.TRACKER_TOKEN));
 });
 
 Deno.test("without anything to hold back nothing is said", async () => {

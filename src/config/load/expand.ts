@@ -1,5 +1,7 @@
+import { isOrdinaryText, looksLikeSecret } from "../../util/redact.ts";
 import { type EnvLookup, resolvePath } from "../config_paths.ts";
 import type { KeyPath } from "../problem.ts";
+import { hideSecrets, isSecretHandedOver } from "../query/hide_secrets.ts";
 import {
   childSchema,
   CONFIG_SCHEMA,
@@ -42,7 +44,7 @@ export interface MissingVariable {
 
 /**
  * A copy of a layer's table with variables replaced and paths made absolute, where the schema says so. `used`
- * are the variables whose values could be secrets.
+ * are the variables that hold secrets: by their name, by the place where they stand, or by their look.
  */
 export function expandConfig(
   table: TomlTable,
@@ -51,39 +53,60 @@ export function expandConfig(
   const missing: MissingVariable[] = [];
   const used = new Map<string, string>();
 
-  function recording(path: KeyPath, schema: JsonSchema): EnvLookup {
-    const lookup = options.lookup(path);
+  function recording(leaf: Leaf, schema: JsonSchema): EnvLookup {
+    const lookup = options.lookup(leaf.path);
     // A path that begins with a variable keeps no secret in it.
     if (schema.path) return lookup;
     return (name) => {
       const value = lookup(name);
-      if (value && !ORDINARY.test(name)) used.set(name, value);
+      if (value && !ORDINARY.test(name) && isSecret(name, value, leaf)) used.set(name, value);
       return value;
     };
   }
 
-  function strings(value: unknown, schema: JsonSchema, path: KeyPath): unknown {
+  function strings(value: unknown, hidden: unknown, schema: JsonSchema, path: KeyPath): unknown {
     if (typeof value === "string") {
+      const leaf = { path, hidden: String(hidden) };
       const text = schema.expand
-        ? expandText(value, recording(path, schema), (name) => missing.push({ path, name }))
+        ? expandText(value, recording(leaf, schema), (name) => missing.push({ path, name }))
         : value;
       if (!schema.path || text === "") return text;
       return resolvePath(text, schema.path === "file" ? options.directory : options.cwd, options.env);
     }
-    if (Array.isArray(value)) return value.map((item, index) => strings(item, schema, [...path, index]));
-    if (!isTable(value)) return value;
-    return mapTable(value, (item, name) => strings(item, schema, [...path, name]));
+    const below = (item: unknown, key: string | number) =>
+      strings(item, (hidden as Record<string | number, unknown>)[key], schema, [...path, key]);
+    if (Array.isArray(value)) return value.map(below);
+    return isTable(value) ? mapTable(value, below) : value;
   }
 
   function walk(value: unknown, schema: JsonSchema | undefined, path: KeyPath): unknown {
     if (!schema) return value;
-    if (schema.expand || schema.path) return strings(value, schema, path);
+    if (schema.expand || schema.path) return strings(value, hideSecrets(value), schema, path);
     if (Array.isArray(value)) return value.map((item, index) => walk(item, schema.items, [...path, index]));
     if (!isTable(value)) return value;
     return mapTable(value, (item, name) => walk(item, childSchema(schema, name), [...path, name]));
   }
 
   return { table: walk(table, CONFIG_SCHEMA, []) as TomlTable, missing, used };
+}
+
+/** A text of the configuration, and as it may be shown. */
+interface Leaf {
+  readonly path: KeyPath;
+  readonly hidden: string;
+}
+
+/**
+ * Reports whether a variable holds a secret: by its name, by the name of the flag, header or variable that it
+ * fills, or by its look.
+ */
+function isSecret(name: string, value: string, { path, hidden }: Leaf): boolean {
+  if (isSecretHandedOver(name)) return true;
+  if (isOrdinaryText(value)) return false;
+  const [table, key] = [path.at(-2), String(path.at(-1))];
+  return table === "headers" || (table === "env" && isSecretHandedOver(key)) ||
+    !(hidden.includes(`\${${name}}`) || hidden.includes(`\${${name}:-`)) ||
+    looksLikeSecret(value) || hideSecrets(value) !== value;
 }
 
 function mapTable(table: TomlTable, map: (value: unknown, name: string) => unknown): TomlTable {

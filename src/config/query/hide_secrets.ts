@@ -10,6 +10,33 @@ const SECRET_FLAG = new RegExp(String.raw`^--?(?:[a-z0-9]+[-_.])*${SECRET}(?<val
 const USER_INFO = /\b([a-z][a-z0-9+.-]*:\/\/)[^\/?#\s@]+@/gi;
 const QUERY = new RegExp(String.raw`([?&](?:[^=&#\s]*[-_.])?${SECRET}=)[^&#\s]+`, "gi");
 
+/** Names of variables under which people keep what nobody else may see. */
+const SECRET_VARIABLE = /(?:^|_)(?:TOKEN|KEY)$|_SECRET|^SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;
+
+/** Variables that hold a secret, or name an account, though their names do not look so. */
+const FURTHER_VARIABLES: ReadonlySet<string> = new Set([
+  "AWS_ACCESS_KEY_ID",
+  "AZURE_DEVOPS_EXT_PAT",
+  "GITHUB_PAT",
+  "MYSQL_PWD",
+  "REDISCLI_AUTH",
+  "SSHPASS",
+]);
+
+/** Names that are as often ordinary, but not where somebody hands a variable to a server. */
+const HANDED_VARIABLE =
+  /(?:^|_)(?:PASS|PWD|PAT|PIN|AUTH|APIKEY|CREDS?|COOKIE|DSN|CONNECTION_STRING|ACCESS_KEY_ID)$|WEBHOOK/i;
+
+/** Reports whether a variable is one that nobody else may see, by its name. */
+export function isSecretVariable(name: string): boolean {
+  return SECRET_VARIABLE.test(name) || FURTHER_VARIABLES.has(name.toUpperCase());
+}
+
+/** The same for a variable that the configuration hands to a server or provider. */
+export function isSecretHandedOver(name: string): boolean {
+  return isSecretVariable(name) || HANDED_VARIABLE.test(name);
+}
+
 /**
  * A value as it may be shown: what the schema calls secret, passwords in addresses, arguments behind
  * `--token` and its kin, and texts under such names in free tables are replaced by `[secret]`. Empty values

@@ -1,5 +1,7 @@
 import type { LoadedConfig } from "../load/load.ts";
+import { isOrdinaryText } from "../../util/redact.ts";
 import { isVendorVariable } from "../project/provider_trust.ts";
+import { isSecretVariable } from "./hide_secrets.ts";
 
 /** The part of the environment that stays out of children and of texts. */
 export interface EnvironmentSecrets {
@@ -17,21 +19,8 @@ export interface EnvironmentSecrets {
 
 type SecretSources = Pick<LoadedConfig, "config" | "keys" | "keyNames" | "expanded">;
 
-/** Names under which people keep what nobody else may see. */
-const SECRET_NAME = /(?:^|_)(?:TOKEN|KEY)$|_SECRET|^SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL/i;
-
-/** Variables that hold a secret, or name an account, though their names do not look so. */
-const FURTHER_NAMES: ReadonlySet<string> = new Set([
-  "AWS_ACCESS_KEY_ID",
-  "AZURE_DEVOPS_EXT_PAT",
-  "GITHUB_PAT",
-  "MYSQL_PWD",
-  "REDISCLI_AUTH",
-  "SSHPASS",
-]);
-
-/** Values under such names that tell nobody anything. */
-const PLAIN_VALUE = /^(?:\d*|true|false|yes|no|on|off|none|null|default|enabled|disabled)$/i;
+/** A switch or a limit, whatever the name looks like. */
+const NUMBER = /^\d+$/;
 
 /** Sorts an environment by what may leave this process. */
 export function environmentSecrets(
@@ -45,6 +34,7 @@ export function environmentSecrets(
   const values = new Set([...saved.values()]);
   const redacted = new Set<string>();
   for (const [name, value] of expanded) {
+    if (NUMBER.test(value)) continue;
     redacted.add(value);
     if (!passed.has(name.toUpperCase())) values.add(value);
   }
@@ -54,23 +44,35 @@ export function environmentSecrets(
     else if (expanded.has(name) || looksSecret(upper)) {
       const isPassed = passed.has(upper);
       if (!isPassed) heldBack.push(name);
-      if (PLAIN_VALUE.test(value) || isPath(value)) continue;
+      if (NUMBER.test(value)) continue;
       redacted.add(value);
       if (!isPassed) values.add(value);
     }
   }
-  values.delete("");
-  const names = [...new Set([...keyNames, ...saved.keys()])];
-  return { keyNames: names, heldBack, values: [...values], redacted: [...new Set([...values, ...redacted])] };
+  const telling = (all: Iterable<string>) => [...new Set(all)].filter((value) => !tellsNothing(value));
+  return {
+    keyNames: [...new Set([...keyNames, ...saved.keys()])],
+    heldBack,
+    values: telling(values),
+    redacted: telling([...values, ...redacted]),
+  };
 }
 
 /** Reports whether the value of a variable is one that nobody else may see, by its name and its form. */
 export function holdsSecret(name: string, value: string): boolean {
-  return looksSecret(name.toUpperCase()) && !PLAIN_VALUE.test(value) && !isPath(value);
+  return looksSecret(name.toUpperCase()) && !NUMBER.test(value) && !tellsNothing(value);
 }
 
 function looksSecret(upper: string): boolean {
-  return SECRET_NAME.test(upper) || FURTHER_NAMES.has(upper) || isVendorVariable(upper);
+  return isSecretVariable(upper) || isVendorVariable(upper);
+}
+
+/**
+ * Reports whether a value is no secret under any name: it stands in other variables and in texts that have
+ * nothing to do with it.
+ */
+function tellsNothing(value: string): boolean {
+  return isOrdinaryText(value) || isPath(value);
 }
 
 /** Reports whether a value only says where something lies. */

@@ -1,5 +1,6 @@
 import { hasKeyCommand } from "../../config/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
+import { isOrdinaryText } from "../../util/redact.ts";
 import type { Endpoint } from "../failure.ts";
 import type { KindOptions } from "../kind.ts";
 import { proxyOf } from "../network/connection.ts";
@@ -19,7 +20,9 @@ export function endpointUrl(entry: Entry, path: string, named?: RegExp): string 
 }
 
 export function endpointOf({ entry, model, apiKey }: KindOptions): Endpoint {
-  const secrets = [apiKey ?? "", ...Object.values(entry.headers)].filter((text) => text.length >= 6);
+  const secrets = [apiKey ?? "", ...Object.values(entry.headers)].filter((text) =>
+    text.length >= 6 && !isOrdinaryText(text)
+  );
   return {
     provider: entry.name,
     host: parseBase(entry).host,

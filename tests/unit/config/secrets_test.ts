@@ -7,11 +7,12 @@ name = "p"
 model = "m"
 base_url = "\${BASE}"
 api_key_env = "P_KEY"
-headers = { Authorization = "Bearer \${HDR}", "X-Home" = "\${HOME}" }
+headers = { Authorization = "Bearer \${HDR}", "X-Home" = "\${HOME}", "X-Stage" = "\${STAGE}" }
 [[plugins]]
 name = "q"
 command = "serve"
-env = { ACCESS = "\${PLUG:-none}" }
+args = ["--root", "\${MYDIR}", "--token", "\${FLAGGED}", "\${LOOKS}"]
+env = { ACCESS_TOKEN = "\${PLUG:-none}", STAGE = "\${STAGE}", LOCALE = "\${MYLANG}", DB = "\${DB_URL}", PLACE = "\${REGION}" }
 [sandbox]
 allow_write = ["\${WORK}/x"]
 `;
@@ -21,6 +22,14 @@ const VARIABLES = {
   HDR: "header-secret",
   PLUG: "plugin-secret",
   WORK: "/srv/work-directory",
+  MYDIR: "/srv/projects/shop",
+  STAGE: "production",
+  NODE_ENV: "production",
+  MYLANG: "en_US.UTF-8",
+  REGION: "eu-central-1",
+  FLAGGED: "behind-a-flag",
+  LOOKS: "q7Xk29fLmZ81pRt4Vb",
+  DB_URL: "postgres://me:s3cret@db.example.com/shop",
   HOME: "/home/someone",
   PATH: "/usr/bin:/bin",
   GITHUB_TOKEN: "gh-0123456789",
@@ -34,7 +43,7 @@ const VARIABLES = {
   TOKENIZERS_PARALLELISM: "false-as-it-is",
 };
 
-Deno.test("environmentSecrets holds back what the configuration expands, vendor keys and what looks secret", async () => {
+Deno.test("environmentSecrets holds back secrets that the configuration expands, vendor keys and what looks secret", async () => {
   await using fixture = configFixture({
     "home/config.toml": PROVIDER,
     "home/.env": "OTHER=o-secret-value\nBLANK=\n",
@@ -44,10 +53,12 @@ Deno.test("environmentSecrets holds back what the configuration expands, vendor 
   assertEquals(keyNames.toSorted(), ["BLANK", "DEEPSEEK_API_KEY", "OTHER", "P_KEY"]);
   assertEquals(heldBack.toSorted(), [
     "AWS_ACCESS_KEY_ID",
-    "BASE",
+    "DB_URL",
+    "FLAGGED",
     "GITHUB_TOKEN",
     "GOOGLE_APPLICATION_CREDENTIALS",
     "HDR",
+    "LOOKS",
     "MY_SECRET_2",
     "OPENAI_API_KEY",
     "PGPASSWORD",
@@ -57,13 +68,15 @@ Deno.test("environmentSecrets holds back what the configuration expands, vendor 
   assertEquals(values.toSorted(), [
     "AKIA-of-an-account",
     "another-secret",
+    "behind-a-flag",
     "gh-0123456789",
     "header-secret",
-    "https://api.example.com/of-somebody",
     "key-of-provider",
     "o-secret-value",
     "of-the-database",
     "plugin-secret",
+    "postgres://me:s3cret@db.example.com/shop",
+    "q7Xk29fLmZ81pRt4Vb",
     "sk-somebody-else",
   ]);
   assertEquals(redacted.toSorted(), values.toSorted());
@@ -91,4 +104,27 @@ Deno.test("a project file cannot let a variable through", async () => {
     assertEquals(loaded.config.tools.shell.pass_env, []);
     assert(loaded.warnings.some(({ message }) => message.includes("tools.shell.pass_env")));
   }
+});
+
+Deno.test("a word, a path or a locale is no secret, whoever names it", async () => {
+  const variables = {
+    BASE: "https://api.example.com/",
+    WORK: "/srv/work-directory",
+    STAGE: "production",
+    P_KEY: "placeholder",
+    DB_PASSWORD: "postgres",
+    HDR: "development",
+    GITHUB_TOKEN: "/etc",
+    COPY: "placeholder",
+  };
+  await using fixture = configFixture({
+    "home/config.toml": PROVIDER,
+    "home/.env": "MODE=production\nLOCALE=en_US.UTF-8\nREAL=k-4711-0815-x\n",
+  });
+  const loaded = await fixture.load({ variables });
+  const { keyNames, heldBack, values, redacted } = environmentSecrets(loaded, variables);
+  assertEquals([values, redacted], [["k-4711-0815-x"], ["k-4711-0815-x"]]);
+  // By its name each of them stays out of commands.
+  assertEquals(keyNames.toSorted(), ["DEEPSEEK_API_KEY", "LOCALE", "MODE", "P_KEY", "REAL"]);
+  assertEquals(heldBack.toSorted(), ["DB_PASSWORD", "GITHUB_TOKEN"]);
 });

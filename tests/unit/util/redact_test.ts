@@ -1,4 +1,4 @@
-import { createRedactor } from "../../../src/util/redact.ts";
+import { createRedactor, isOrdinaryText, looksLikeSecret } from "../../../src/util/redact.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
 /** Tokens are put together here so that no scanner takes this file for a leak. */
@@ -155,4 +155,38 @@ Deno.test("createRedactor returns the same string quickly when there is nothing 
   redact(tricky);
   // Generous: what is looked for is quadratic behaviour, which would take minutes.
   assert(performance.now() - start < 5_000);
+});
+
+Deno.test("a single word or a locale is never taken out, a key that is no word is", () => {
+  const ordinary = [
+    "production",
+    "Staging",
+    "PRODUCTION",
+    "placeholder",
+    "en_US.UTF-8",
+    "de_DE@euro",
+    "C.UTF-8",
+  ];
+  const redact = createRedactor([...ordinary, "correct-horse", "hunter2hunter2"]);
+  for (const text of ordinary) assertEquals([redact(text), isOrdinaryText(text)], [text, true]);
+  assertEquals(redact("correct-horse and hunter2hunter2"), "[redacted] and [redacted]");
+});
+
+Deno.test("looksLikeSecret knows shapes and disorder, and takes no setting for a secret", () => {
+  for (const secret of [`ghp_${body(36)}`, body(20), "0f3a9c1b7e5d2a8f4c6b", "x-q7Xk29fLmZ81pRt4Vb"]) {
+    assert(looksLikeSecret(secret), secret);
+  }
+  const settings = [
+    "production",
+    "/srv/projects/shop-2024/src",
+    "https://api.example.com/v2/projects/12345678901234567890",
+    "eu-central-1",
+    "postgres:16.2-alpine",
+    "2024-11-23T10:00:00Z",
+    "20241123T100000Z",
+    "MyCompany-Project-2024-EU1",
+    "myProject2024Backend",
+    "--max-old-space-size=4096",
+  ];
+  assertEquals(settings.filter(looksLikeSecret), []);
 });
