@@ -11,7 +11,7 @@ export {
   lookUpSecret,
   resolveKey,
 } from "./query/provider_keys.ts";
-export { type EnvironmentSecrets, environmentSecrets } from "./query/secrets.ts";
+export { type EnvironmentSecrets, environmentSecrets } from "./query/hide_secrets.ts";
 export { loadConfig, type LoadedConfig, type LoadOptions } from "./load/load.ts";
 export {
   EFFORT_LEVELS,

@@ -213,6 +213,11 @@ export function keyNamesOf({ keyName, otherKeys = [] }: Vendor): readonly string
   return [keyName, ...otherKeys];
 }
 
+/** Reports whether a variable usually holds the key of a well-known vendor. */
+export function isVendorVariable(name: string): boolean {
+  return VENDORS.some((vendor) => keyNamesOf(vendor).includes(name));
+}
+
 /** Returns the hosts to which the key under this name may go without a question. */
 export function vendorHosts(keyName: string): readonly string[] {
   const vendor = VENDORS.find((candidate) => keyNamesOf(candidate).includes(keyName));

@@ -1,3 +1,4 @@
+import { isOrdinaryText } from "./secret_look.ts";
 import { brokenPattern, hasLongRun, secretEncodings, unbroken } from "./secret_encodings.ts";
 
 /** Takes secrets out of text that leaves the program: events, logs, errors, doctor output. */
@@ -7,22 +8,6 @@ const MARK = "[redacted]";
 
 /** Shorter values are too common in ordinary text to be taken out wherever they occur. */
 const SHORTEST_VALUE = 8;
-
-/** One word, or the name of a locale. */
-const ORDINARY = /^(?:[A-Z]?[a-z]{0,15}|[A-Z]{1,15}|[A-Za-z]{1,3}[_-][A-Z]{2}(?:[.@][\w-]+)*|C\.[\w-]+)$/;
-
-/** Reports whether a text is one that others also write, so that taking it out hides nothing and spoils much. */
-export function isOrdinaryText(text: string): boolean {
-  return ORDINARY.test(text.trim());
-}
-
-/** Reports whether a text is a secret by its look alone: a known shape, or letters and digits without order. */
-export function looksLikeSecret(text: string): boolean {
-  return text.replace(SHAPE_EXPRESSION, replaceShape) !== text ||
-    text.split(/[^A-Za-z0-9]/).some((part) =>
-      part.length >= 16 && (part.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0) > 3
-    );
-}
 
 /** A token does not start inside a longer word. One start for each word also keeps the search linear. */
 const START = "(?<![A-Za-z0-9_-])";
@@ -87,8 +72,8 @@ function escaped(text: string): string {
 
 /**
  * A function that replaces the given secret values and common token shapes in a text by `[redacted]`. Text
- * without any comes back as the same string. Values shorter than 8 characters and single words are left alone:
- * replacing them would shred ordinary text.
+ * without any comes back as the same string. Values shorter than 8 characters and single words are left
+ * alone: replacing them would shred ordinary text.
  */
 export function createRedactor(secretValues: Iterable<string>): (text: string) => string {
   const values = removerOf(secretValues);

@@ -1,6 +1,5 @@
 import { createRedactor } from "../../util/redact.ts";
-import { holdsSecret } from "../query/secrets.ts";
-import { hideSecrets } from "../query/hide_secrets.ts";
+import { hideSecrets, holdsSecret } from "../query/hide_secrets.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
 import type { ImportPlan, Origin } from "./plan.ts";
 

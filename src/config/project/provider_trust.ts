@@ -1,15 +1,10 @@
 import { hideSecrets } from "../query/hide_secrets.ts";
 import { isTable, type TomlTable } from "../schema/json_schema.ts";
-import { keyNamesOf, vendorHosts, VENDORS } from "../vendors.ts";
+import { isVendorVariable, vendorHosts } from "../vendors.ts";
 
 /** Variables that a project's `.env` may never supply. */
 export function isReservedVariable(name: string): boolean {
   return name.startsWith("REASONIX_") || isVendorVariable(name);
-}
-
-/** Reports whether a variable usually holds the key of a well-known vendor. */
-export function isVendorVariable(name: string): boolean {
-  return VENDORS.some((vendor) => keyNamesOf(vendor).includes(name));
 }
 
 /** Reports whether an address stays on this machine. */

@@ -1,4 +1,7 @@
+import { isOrdinaryText } from "../../util/secret_look.ts";
 import { childSchema, isTable, type JsonSchema } from "../schema/json_schema.ts";
+import type { Config } from "../schema/schema.ts";
+import { isVendorVariable } from "../vendors.ts";
 
 const MARK = "[secret]";
 
@@ -28,7 +31,7 @@ const HANDED_VARIABLE =
   /(?:^|_)(?:PASS|PWD|PAT|PIN|AUTH|APIKEY|CREDS?|COOKIE|DSN|CONNECTION_STRING|ACCESS_KEY_ID)$|WEBHOOK/i;
 
 /** Reports whether a variable is one that nobody else may see, by its name. */
-export function isSecretVariable(name: string): boolean {
+function isSecretVariable(name: string): boolean {
   return SECRET_VARIABLE.test(name) || FURTHER_VARIABLES.has(name.toUpperCase());
 }
 
@@ -75,4 +78,94 @@ function hideInArgument(text: string, before: unknown): string {
   if (value !== undefined) return text.slice(0, -value.length) + `=${MARK}`;
   const follows = typeof before === "string" && SECRET_FLAG.exec(before) && !before.includes("=");
   return follows && !flag ? MARK : hideInText(text);
+}
+
+/** The part of the environment that stays out of children and of texts. */
+export interface EnvironmentSecrets {
+  /**
+   * Variables that no child gets, whatever is set: the keys of providers and what the home's `.env` names.
+   */
+  readonly keyNames: readonly string[];
+  /** Set variables that children do not get unless `[tools.shell] pass_env` names them. */
+  readonly heldBack: readonly string[];
+  /** Values that no child gets under any name. */
+  readonly values: readonly string[];
+  /** Values to be taken out of texts: the same, and those of variables that `pass_env` lets through. */
+  readonly redacted: readonly string[];
+}
+
+/** What the configuration knows of secrets. */
+interface SecretSources {
+  readonly config: Config;
+  readonly keys: { readonly saved: () => ReadonlyMap<string, string> };
+  readonly keyNames: readonly string[];
+  /** Expanded variables that hold a secret. */
+  readonly expanded: ReadonlyMap<string, string>;
+}
+
+/** A switch or a limit, whatever the name looks like. */
+const SETTING = /^(?:\d*|true|false|yes|no|on|off|none|null|default|enabled|disabled)$/i;
+
+/** Sorts an environment by what may leave this process. */
+export function environmentSecrets(
+  { config, keys, keyNames, expanded }: SecretSources,
+  env: Readonly<Record<string, string>>,
+): EnvironmentSecrets {
+  const saved = keys.saved();
+  const ours = new Set([...keyNames, ...saved.keys()].map((name) => name.toUpperCase()));
+  const passed = new Set(config.tools.shell.pass_env.map((name) => name.toUpperCase()));
+  const heldBack: string[] = [];
+  const values = new Set([...saved.values()]);
+  const redacted = new Set<string>();
+  for (const [name, value] of expanded) {
+    if (SETTING.test(value)) continue;
+    redacted.add(value);
+    if (!passed.has(name.toUpperCase())) values.add(value);
+  }
+  for (const [name, value] of Object.entries(env)) {
+    const upper = name.toUpperCase();
+    if (ours.has(upper)) values.add(value);
+    else if (expanded.has(name) || looksSecret(upper)) {
+      const isPassed = passed.has(upper);
+      if (!isPassed) heldBack.push(name);
+      if (SETTING.test(value)) continue;
+      redacted.add(value);
+      if (!isPassed) values.add(value);
+    }
+  }
+  const telling = (all: Iterable<string>) => [...new Set(all)].filter((value) => !tellsNothing(value));
+  return {
+    keyNames: [...new Set([...keyNames, ...saved.keys()])],
+    heldBack,
+    values: telling(values),
+    redacted: telling([...values, ...redacted]),
+  };
+}
+
+/** Reports whether the value of a variable is one that nobody else may see, by its name and its form. */
+export function holdsSecret(name: string, value: string): boolean {
+  return looksSecret(name.toUpperCase()) && !SETTING.test(value) && !isPath(value);
+}
+
+function looksSecret(upper: string): boolean {
+  return isSecretVariable(upper) || isVendorVariable(upper);
+}
+
+/**
+ * Reports whether a value cannot be told from others by itself: it stands in other variables and in texts
+ * that have nothing to do with it.
+ */
+function tellsNothing(value: string): boolean {
+  return isOrdinaryText(value) || isPath(value);
+}
+
+/** Reports whether a value only says where something lies. */
+function isPath(value: string): boolean {
+  if (!/^(?:~?[\\/]|[A-Za-z]:[\\/])/.test(value)) return false;
+  try {
+    Deno.lstatSync(value);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -1,6 +1,6 @@
 import { hasKeyCommand } from "../../config/mod.ts";
 import { ReasonixError } from "../../core/mod.ts";
-import { isOrdinaryText } from "../../util/redact.ts";
+import { isOrdinaryText } from "../../util/secret_look.ts";
 import type { Endpoint } from "../failure.ts";
 import type { KindOptions } from "../kind.ts";
 import { proxyOf } from "../network/connection.ts";

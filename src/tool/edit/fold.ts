@@ -40,7 +40,7 @@ export const UNICODE_TWINS: Fold = {
 export const BLANK_RUNS: Fold = { note: "ignoring the number of blanks inside lines", blankRuns: true };
 
 /** Reports whether a UTF-16 unit is a blank inside a line: a tab or a space separator of Unicode. */
-export function isBlank(unit: number): boolean {
+function isBlank(unit: number): boolean {
   if (unit < 0xa0) return unit === 32 || unit === 9;
   return unit === 0xa0 || unit === 0x1680 || (unit >= 0x2000 && unit <= 0x200a) || unit === 0x202f ||
     unit === 0x205f || unit === 0x3000;

@@ -53,7 +53,8 @@ export function eachPlace<P extends Place>(
 /**
  * Returns what to put at a match that begins behind the indentation of its line, and from where: an
  * indentation that new_string brings itself is not put there twice, and where the line goes away (new_string
- * is empty, or begins with a later line of old_string) so does the indentation. Refused where the lines that follow may be meant with or without it.
+ * is empty, or begins with a later line of old_string) so does the indentation. Refused where the lines that
+ * follow may be meant with or without it.
  */
 function behindIndent(
   text: string,

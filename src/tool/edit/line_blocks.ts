@@ -44,7 +44,7 @@ export function blockMatches(file: FileLines, block: readonly string[], fold?: F
   );
 }
 
-/** The one change of indentation from lines as the model quoted them to those of the file, if there is one. */
+/** The one change of indentation from lines as the model quoted them to those of the file, if any. */
 export function shiftBetween(quoted: readonly string[], raw: readonly string[]): IndentShift | undefined {
   return uniformShift(
     quoted.flatMap((text, index) =>

@@ -38,8 +38,8 @@ export function mergeTokens(line: ChangedLine, fold: Fold, indent: (text: string
 }
 
 /**
- * Words, blanks and signs. Signs that stand together are one token, since `-` and `--` or `->` have nothing in
- * common; quotes and brackets are not part of it, since their other half stands elsewhere.
+ * Words, blanks and signs. Signs that stand together are one token, since `-` and `--` or `->` have nothing
+ * in common; quotes and brackets are not part of it, since their other half stands elsewhere.
  */
 function tokensOf(text: string): string[] {
   return text.match(TOKEN) ?? [];

@@ -1,7 +1,7 @@
 /**
  * Edits of files that are indented with any kind of blank, quoted by a model with any other: nothing outside
- * of the change differs by a byte. `REASONIX_EDIT_RUNS` sets the number of runs for each of the four tools; from
- * 20000 on every commit is also written in every form.
+ * of the change differs by a byte. `REASONIX_EDIT_RUNS` sets the number of runs for each of the four tools;
+ * from 20000 on every commit is also written in every form.
  */
 import fc from "fast-check";
 import { applyHunks } from "../../../src/tool/builtin/apply_patch/apply_hunks.ts";
@@ -11,7 +11,7 @@ import {
   clustersOf,
   FoldedLine,
   foldLine,
-  isBlank,
+  indentOf,
   UNICODE_TWINS,
 } from "../../../src/tool/edit/fold.ts";
 import { applyEdit } from "../../../src/tool/edit/match_strategies.ts";
@@ -409,6 +409,6 @@ Deno.test("a folded line and its map agree with each other and with the fold of 
 Deno.test("a blank is a tab or what Unicode calls a space separator", () => {
   for (let unit = 0; unit < 0x10000; unit++) {
     const char = String.fromCharCode(unit);
-    assertEquals(isBlank(unit), /[\t\p{Zs}]/u.test(char), `U+${unit.toString(16)}`);
+    assertEquals(indentOf(char) === char, /[\t\p{Zs}]/u.test(char), `U+${unit.toString(16)}`);
   }
 });
