@@ -1,6 +1,7 @@
 import { type FileLines, keyOf } from "./file_lines.ts";
 import { type Fold, foldLine, indentOf, UNICODE_TWINS } from "./fold.ts";
 import { mergeTokens } from "./merge_tokens.ts";
+import { partnersOf } from "./partners.ts";
 
 /** A line that a new one takes the place of: as the model wrote it, and as the file has it. */
 export interface Replaced {
@@ -54,13 +55,16 @@ export function shiftBetween(quoted: readonly string[], raw: readonly string[]):
 }
 
 /**
- * Tells how new lines are fitted to a match; undefined when one of them cannot be unindented as far. `head`
- * is the line that the first of them takes the place of, by default the first line of the block.
+ * Tells how new lines are fitted to a match; undefined when one of them cannot be unindented as far.
+ * `replaced` are the lines that they take the place of.
  */
-export function adaptTo(match: LineMatch, fresh: readonly string[], head?: Replaced): Adapt | undefined {
+export function adaptTo(
+  match: LineMatch,
+  fresh: readonly string[],
+  replaced: readonly Replaced[],
+): Adapt | undefined {
   const { fold } = match;
-  const pair = head ? { from: indentOf(head.old), to: indentOf(head.raw) } : match.shift?.head;
-  const shift = pair && isRebased(pair, fresh) ? undefined : match.shift?.apply;
+  const shift = match.shift && !isRebased(fresh, replaced) ? match.shift.apply : undefined;
   if (shift && fresh.some((text) => shift(text) === undefined)) return undefined;
   const indent = (text: string) => shift?.(text) ?? text;
   if (!fold) return indent;
@@ -70,10 +74,25 @@ export function adaptTo(match: LineMatch, fresh: readonly string[], head?: Repla
   };
 }
 
-/** The new lines have the file's indentation already, although the text they replace has not. */
-function isRebased({ from, to }: IndentPair, fresh: readonly string[]): boolean {
-  const first = fresh.find((text) => text.trim() !== "");
-  return first !== undefined && from !== to && indentOf(first) === to;
+/** The new lines have the file's indentation already, although the lines they replace were not quoted so. */
+function isRebased(fresh: readonly string[], replaced: readonly Replaced[]): boolean {
+  const partners = partnersOf(fresh, replaced.map(({ old }) => old));
+  const pairs = fresh.flatMap((text, index) => {
+    const line = replaced[partners[index] ?? -1];
+    return line && text.trim() !== "" ? [{ text, line }] : [];
+  });
+  if (pairs.length === 0) {
+    const text = fresh.find((one) => one.trim() !== "");
+    const line = replaced.find(({ old }) => old.trim() !== "");
+    if (text !== undefined && line) pairs.push({ text, line });
+  }
+  let votes = 0;
+  for (const { text, line } of pairs) {
+    const [given, quoted, raw] = [text, line.old, line.raw].map(indentOf);
+    if (quoted !== raw && given === raw) votes++;
+    if (quoted !== raw && given === quoted) votes--;
+  }
+  return votes > 0;
 }
 
 interface IndentPair {
@@ -87,8 +106,6 @@ interface IndentShift {
   /** The line with its new indentation; undefined when it has less of it than is to be taken away. */
   readonly apply: (text: string) => string | undefined;
   readonly note: string;
-  /** Of the first line that is not blank. */
-  readonly head: IndentPair;
 }
 
 /** The one rule that turns every indentation of the block into that of the file; undefined for no change. */
@@ -104,15 +121,10 @@ function uniformShift(pairs: readonly IndentPair[]): IndentShift | undefined {
       return moves({ from, to: head.to }).map((then) => both(first, then));
     }));
   }
-  const shift = candidates.find((one) =>
-    one && pairs.every((pair) => one.apply(`${pair.from}x`) === `${pair.to}x`)
-  );
-  return shift && { ...shift, head };
+  return candidates.find((one) => one && pairs.every((pair) => one.apply(`${pair.from}x`) === `${pair.to}x`));
 }
 
-type Rule = Omit<IndentShift, "head">;
-
-function both(first: Rule, then: Rule): Rule {
+function both(first: IndentShift, then: IndentShift): IndentShift {
   const apply = (text: string) => {
     const respelled = first.apply(text);
     return respelled === undefined ? undefined : then.apply(respelled);
@@ -120,17 +132,17 @@ function both(first: Rule, then: Rule): Rule {
   return { apply, note: `${first.note} and ${then.note}` };
 }
 
-function moves(pair: IndentPair): Rule[] {
+function moves(pair: IndentPair): IndentShift[] {
   return [adding(pair), removing(pair)].filter((rule) => rule !== undefined);
 }
 
-function adding({ from, to }: IndentPair): Rule | undefined {
+function adding({ from, to }: IndentPair): IndentShift | undefined {
   if (!to.endsWith(from) || to === from) return undefined;
   const prefix = to.slice(0, to.length - from.length);
   return { apply: (text) => text === "" ? "" : prefix + text, note: `indenting by ${named(prefix)}` };
 }
 
-function removing({ from, to }: IndentPair): Rule | undefined {
+function removing({ from, to }: IndentPair): IndentShift | undefined {
   if (!from.endsWith(to) || to === from) return undefined;
   const prefix = from.slice(0, from.length - to.length);
   return {
@@ -143,7 +155,7 @@ function removing({ from, to }: IndentPair): Rule | undefined {
 const WIDTHS = [1, 2, 4, 8];
 
 /** Ways to take some blanks of the model for one of the file, or one for some. */
-function respellings(pairs: readonly IndentPair[]): Rule[] {
+function respellings(pairs: readonly IndentPair[]): IndentShift[] {
   const theirs = pairs.find(({ from }) => from !== "")?.from[0];
   const ours = pairs.find(({ to }) => to !== "")?.to[0];
   if (theirs === undefined || ours === undefined || theirs === ours) return [];
@@ -155,7 +167,7 @@ function respellings(pairs: readonly IndentPair[]): Rule[] {
   ]);
 }
 
-function replacing(unit: string, fresh: string): Rule {
+function replacing(unit: string, fresh: string): IndentShift {
   const apply = (text: string) => {
     let count = 0;
     while (text.startsWith(unit, count * unit.length)) count++;
@@ -165,7 +177,7 @@ function replacing(unit: string, fresh: string): Rule {
 }
 
 /** Takes each blank for the twin at its place, for an indentation of several kinds of blanks. */
-function respellingEach(pairs: readonly IndentPair[]): Rule | undefined {
+function respellingEach(pairs: readonly IndentPair[]): IndentShift | undefined {
   const longest = pairs.reduce((one, pair) => pair.from.length > one.from.length ? pair : one);
   const { from, to } = longest;
   if (foldLine(from, UNICODE_TWINS) !== foldLine(to, UNICODE_TWINS)) return undefined;

@@ -228,7 +228,11 @@ function atBlocks(source: Source, parts: EditParts, matches: readonly LineMatch[
   const { lines } = source.file;
   const texts = parts.fresh.map((line) => line.text);
   const edits = matches.flatMap((match) => {
-    const adapt = adaptTo(match, texts);
+    const replaced = parts.old.map(({ text }, index) => ({
+      old: text,
+      raw: lines[match.line + index]?.text ?? "",
+    }));
+    const adapt = adaptTo(match, texts, replaced);
     if (!adapt) return [];
     const last = match.line + parts.old.length - 1;
     // Without a line end in old_string, the one in the file lies outside the match.
@@ -278,7 +282,8 @@ function adaptToSpan({ file }: Source, { old, fresh }: EditParts, span: FoldedSp
   const texts = (lines: readonly Line[]) => lines.slice(skipped).map((line) => line.text);
   const raw = file.lines.slice(first, span.last + 1).map((line) => line.text);
   const shift = shiftBetween(texts(old), raw);
-  return adaptTo({ line: span.first, fold, shift }, texts(fresh)) ?? asIs;
+  const replaced = texts(old).map((text, index) => ({ old: text, raw: raw[index] ?? "" }));
+  return adaptTo({ line: span.first, fold, shift }, texts(fresh), replaced) ?? asIs;
 }
 
 /** The edit of one span; lines that both texts have are taken from the file. */

@@ -1,6 +1,7 @@
 import { lineRuns } from "../text/diff.ts";
 import { type Eol, type EolStyle, eolStyle, type Line, splitLines } from "../text/eol.ts";
 import type { Adapt, Replaced } from "./line_blocks.ts";
+import { partnersOf } from "./partners.ts";
 
 /** A stretch of a text and what comes in its place. */
 export interface TextEdit {
@@ -54,7 +55,7 @@ export function rebuiltLines(parts: Rebuild): Line[] {
     const added = fresh.slice(freshAt, freshAt + run.lines.length);
     let partners: readonly (number | undefined)[] | undefined;
     const replaced = (index: number) => {
-      partners ??= partnersOf(added, old.slice(start, start + removed));
+      partners ??= partnersOf(textsOf(added), textsOf(old.slice(start, start + removed)));
       return replacedAt(parts, start, partners[index]);
     };
     for (const index of run.lines.keys()) {
@@ -76,41 +77,6 @@ export function rebuiltLines(parts: Rebuild): Line[] {
   return ended(out, parts);
 }
 
-/** Pairs of lines that are compared; beyond them the lines are taken in order. */
-const MAX_PAIRS = 2500;
-
-/** For each new line the index of the removed line that it takes the place of: in order, the most alike. */
-function partnersOf(fresh: readonly Line[], removed: readonly Line[]): readonly (number | undefined)[] {
-  if (fresh.length === 1 && removed.length === 1) return [0];
-  if (fresh.length * removed.length > MAX_PAIRS) return removed.map((_, index) => index);
-  const [a, b] = [fresh.map(wordsOf), removed.map(wordsOf)];
-  const likeness = a.map((one) => b.map((other) => alike(one, other)));
-  /** The best sum of the new lines from `i` on and the removed ones from `j` on. */
-  const best = Array.from({ length: a.length + 1 }, () => new Float64Array(b.length + 1));
-  const at = (i: number, j: number) => best[i]?.[j] ?? 0;
-  const paired = (i: number, j: number) => (likeness[i]?.[j] ?? 0) + at(i + 1, j + 1);
-  for (let i = a.length - 1; i >= 0; i--) {
-    const row = best[i] ?? new Float64Array();
-    for (let j = b.length - 1; j >= 0; j--) row[j] = Math.max(at(i + 1, j), at(i, j + 1), paired(i, j));
-  }
-  const partners: (number | undefined)[] = fresh.map(() => undefined);
-  for (let i = 0, j = 0; i < a.length && j < b.length;) {
-    if (at(i, j) === paired(i, j) && (likeness[i]?.[j] ?? 0) > 0) partners[i++] = j++;
-    else if (at(i, j) === at(i, j + 1)) j++;
-    else i++;
-  }
-  return partners;
-}
-
-function wordsOf({ text }: Line): ReadonlySet<string> {
-  return new Set(text.match(/[\p{L}\p{N}\p{M}_]+|[^\s]/gu));
-}
-
-/** 1 for the same words and signs, 0 for none in common. */
-function alike(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
-  return one.size + other.size === 0 ? 0 : 2 * one.intersection(other).size / (one.size + other.size);
-}
-
 /** Gives every line but the last a line end; the last has none where only the file lacks it. */
 function ended(lines: readonly Line[], { raw, old, fallback }: Rebuild): Line[] {
   const isOpen = raw.at(-1)?.eol === "" && old.at(-1)?.eol !== "";
@@ -125,6 +91,10 @@ function replacedAt({ raw, old }: Rebuild, start: number, partner: number | unde
   const line = raw[start + partner];
   const quoted = old[start + partner];
   return line && quoted && { raw: line.text, old: quoted.text };
+}
+
+function textsOf(lines: readonly Line[]): string[] {
+  return lines.map((line) => line.text);
 }
 
 function eolFor(parts: Rebuild, line: Line, neighbour: number): Eol | "" {

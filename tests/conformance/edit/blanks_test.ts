@@ -352,6 +352,7 @@ for (const [index, form] of FORMS.entries()) {
     let landed = 0;
     let tried = 0;
     for (const [at, { before, after }] of codeCommits(300, SEED).entries()) {
+      if (before === after) continue;
       const calls = callsFor(form, before, after, false);
       for (const [kind, char] of BLANKS.entries()) {
         if (!EVERY_FORM && (at + kind) % FORMS.length !== index) continue;

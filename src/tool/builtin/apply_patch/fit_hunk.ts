@@ -30,8 +30,7 @@ export function fitHunk(file: PatchedFile, hunk: Hunk, match: LineMatch): Writte
   const out: WrittenLine[] = [];
   let next = 0;
   for (const run of changeRuns(hunk, raw)) {
-    const head = run.removed.find(({ old }) => old.trim() !== "");
-    const adapt = adaptTo(match, run.added, head);
+    const adapt = adaptTo(match, run.added, run.removed);
     if (!adapt) return undefined;
     const removed = raw.slice(next, next + run.removed.length);
     next += removed.length;

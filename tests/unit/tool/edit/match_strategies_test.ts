@@ -148,6 +148,19 @@ Deno.test("applyEdit never indents twice what brings the file's indentation itse
   // Too deep in old_string only, and in both.
   assertEquals(edit("    a;\n", "        a;\n", "    b;\n"), "    b;\n");
   assertEquals(edit("    a;\n", "        a;\n", "        b;\n"), "    b;\n");
+  assertEquals(
+    edit("    a;\n      b;\n", "a;\n  b;\n", "    foo(1)\n      bar(2)\n"),
+    "    foo(1)\n      bar(2)\n",
+  );
+  // A new line has the file's indentation by chance: the changed line tells that nothing else has.
+  assertEquals(
+    edit(
+      "z\n    a;\n      b = 1;\n",
+      "        a;\n          b = 1;\n",
+      "    new;\n        a;\n          b = 2;\n",
+    ),
+    "z\nnew;\n    a;\n      b = 2;\n",
+  );
   // A line that cannot be unindented as far as the others: nothing is put at column 0.
   assert(edit("    a;\n", "        a;\n", "        b;\n  c;\n").startsWith("! old_string was not found"));
 });
