@@ -136,7 +136,10 @@ export class McpServer {
         gone ? "ended unnoticed; begun anew" : "the server has forgotten the session; begun anew",
       );
       await this.#drop(connection);
-      return await work(await this.#ready(signal));
+      return await work(await this.#ready(signal)).catch((again) => {
+        if (gone || statusOf(again) !== 404) throw again;
+        throw this.#unusable("", "it has forgotten the session twice in a row (404)");
+      });
     }
   }
 
@@ -179,10 +182,10 @@ export class McpServer {
     throw this.#unusable("");
   }
 
-  #unusable(more: string): ReasonixError {
+  #unusable(more: string, problem = this.#detail ?? this.#state): ReasonixError {
     const { spec: { name } } = this;
     const signIn = this.#state === "needs-auth" ? this.#detail : undefined;
-    const why = `${signIn === undefined ? this.#detail ?? this.#state : SIGN_IN}${more}`;
+    const why = `${signIn === undefined ? problem : SIGN_IN}${more}`;
     const { path } = this.log;
     return new ReasonixError(`MCP server ${name} cannot be used: ${why}`, {
       remedy: signIn ?? `look at ${path}, or try \`reasonix mcp test ${name}\``,
@@ -227,7 +230,10 @@ export class McpServer {
     this.#connection = undefined;
     await connection?.close();
     if (this.#life.signal.aborted) return;
-    const why = late ? `it did not start within ${this.spec.startupMs / 1000} s` : errorMessage(error);
+    const step = connection ? "it did not list what it offers" : "it did not answer the greeting";
+    const why = late
+      ? `it did not start within ${this.spec.startupMs / 1000} s: ${step}`
+      : errorMessage(error);
     const detail = error instanceof ReasonixError && error.remedy && !late ? `${why}; ${error.remedy}` : why;
     this.log.note(`failed: ${detail}`);
     await this.#remember({ ...this.#record, failure: why });
@@ -242,7 +248,7 @@ export class McpServer {
     if (this.#life.signal.aborted) return;
     this.log.note(`lost: ${why}`);
     this.#change("failed", { detail: why });
-    this.#restarts.schedule();
+    this.#restarts.lost();
   }
 
   /** Takes in what the server offers; true when it is something else than before. */

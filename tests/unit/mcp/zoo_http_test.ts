@@ -122,7 +122,7 @@ Deno.test("a session that the server has forgotten is begun anew, and the call i
   assertEquals(server.methods.filter((method) => method === "tools/call").length, 2);
 });
 
-Deno.test("a redirect on the same host is followed; one to another host gets no credentials", async () => {
+Deno.test("a redirect on the same host is followed; one to another host gets nothing", async () => {
   await using other = startHttpMcpServer();
   let target = "";
   await using server = startHttpMcpServer({
@@ -142,9 +142,7 @@ Deno.test("a redirect on the same host is followed; one to another host gets no 
     remote(server.url, { headers: { authorization: "Bearer s3cret", "x-key": "k" } }),
   ]);
   await mcp.servers.start();
-  for (const { headers } of other.seen) {
-    assertEquals([headers.get("authorization"), headers.get("x-key")], [null, null]);
-  }
+  assertEquals(other.seen, []);
 });
 
 Deno.test("a slow stream is waited for, and a broken one is resumed where it can be", async () => {
