@@ -168,11 +168,11 @@ const CASES: Readonly<Record<string, readonly Case[]>> = {
     ...(["old", "new"] as const).map((era): Case => ({
       names: true,
       run: async ({ first, redirected, second }) => {
-        let moved: number | undefined;
+        let moved = 0;
         await using server = startHttpMcpServer({
           era,
           instead: ({ verb, path }) => {
-            if (moved === undefined) return undefined;
+            if (moved === 0) return undefined;
             redirected.push(`${verb} ${path}`);
             return new Response(null, { status: moved, headers: { location: `${second}${path}` } });
           },

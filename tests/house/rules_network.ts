@@ -17,8 +17,8 @@ function programFiles(project: Project): SourceFile[] {
 }
 
 /**
- * Only the fetch of the program sends requests, since only it judges where a redirect leads. Finds every other
- * way to open a connection outside of `openers`, and openers that open none.
+ * Only the fetch of the program sends requests, since only it judges where a redirect leads. Finds every
+ * other way to open a connection outside of `openers`, and openers that open none.
  */
 export function strayConnections(
   project: Project,

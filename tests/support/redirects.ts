@@ -17,7 +17,7 @@ export interface TwoOrigins extends AsyncDisposable {
   readonly reached: string[];
 }
 
-/** On Linux the whole of 127.0.0.0/8 is this machine; elsewhere the port alone makes the origin another one. */
+/** On Linux the whole of 127.0.0.0/8 is this machine; elsewhere the port alone makes the second origin. */
 const SECOND_HOST = Deno.build.os === "linux" ? "127.0.0.2" : "127.0.0.1";
 
 /** Starts both; `answer` returns what the first one answers in place of its redirect. */

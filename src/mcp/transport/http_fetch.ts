@@ -17,8 +17,8 @@ const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
 
 /**
  * Sends requests to a server and to its authorization server. The server's headers go to its own origin only.
- * A short wait that the server asks for is kept. A redirect to another server is a RedirectError, except where
- * the SDK reads descriptions, which it looks for in several places: there it is an answer without one.
+ * A short wait that the server asks for is kept. A redirect to another server is a RedirectError, except
+ * where the SDK reads metadata, which it looks for in several places: there it is an answer without metadata.
  */
 export function serverFetch({ server, headers, notNow }: ServerFetchOptions): FetchLike {
   return async (input, init) => {

@@ -7,7 +7,8 @@ type Network = Pick<ProviderEntry, "base_url" | "proxy" | "ca_file" | "client_ce
 
 /**
  * The way to the server as the entry wants it: its proxy and certificates, and a key that a command prints.
- * Whoever talks to an endpoint goes this way, which leads to no other origin. Most entries want nothing of that, and nothing is loaded then.
+ * All requests to an endpoint take it, and it leads to no other origin. Most entries want nothing more, and
+ * nothing is loaded then.
  *
  * @throws {ReasonixError} (exit "config") for a setting that cannot be used
  */
