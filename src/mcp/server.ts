@@ -167,6 +167,7 @@ export class McpServer {
     this.#life.abort(new DOMException("The session has ended", "AbortError"));
     await this.#starting;
     await this.#connection?.close();
+    await this.#listing;
   }
 
   async #ready(signal: AbortSignal): Promise<Connection> {
@@ -263,7 +264,7 @@ export class McpServer {
 
   #listAgain(): void {
     const connection = this.#connection;
-    if (!connection || this.#listing) return;
+    if (!connection || this.#listing || this.#life.signal.aborted) return;
     this.#listing = this.#list(connection, this.#life.signal).then((listed) => {
       if (listed) this.#change("ready", { tools: this.status.tools, listed });
     }).catch((error) => this.log.note(`cannot list again: ${errorMessage(error)}`)).finally(() =>
