@@ -8,6 +8,7 @@ import {
   loadWindow,
   modelInfo,
 } from "../../src/provider/mod.ts";
+import { programFetch } from "../../src/util/network/fetch.ts";
 import { VERSION } from "../../src/util/version.ts";
 import { answered, Cancelled, closing, guided, linesOf, pick } from "./prompts.ts";
 import type { SetupAnswers } from "./save.ts";
@@ -216,7 +217,7 @@ async function chooseWindow(
   const found = await discoverWindow({
     entry: { ...entry, context_window: 0 },
     model,
-    fetch: globalThis.fetch,
+    fetch: programFetch,
     ...(apiKey === undefined ? {} : { apiKey }),
   });
   const known = found?.tokens ?? (await modelInfo({ entry, model })).contextWindow;

@@ -28,23 +28,28 @@ export class Restarts {
     clearTimeout(this.#timer);
   }
 
+  /** The server did not start: it is tried again after a while, and not before. */
   failed(): void {
-    const wait = FIRST_MS * FACTOR ** Math.min(this.#failures++, MOST - 1);
-    this.#notBefore = performance.now() + wait;
+    this.#notBefore = performance.now() + this.#schedule();
   }
 
-  /** The server was lost while it ran: it is started again after a while, which does not keep the program. */
-  schedule(): void {
+  /** The server was lost while it ran. The next call may start it at once; only the start by itself waits. */
+  lost(): void {
     if (performance.now() - this.#workedAt > STABLE_MS) this.#failures = 0;
-    if (this.#failures >= MOST) return;
-    // The next call may start it at once; only the start by itself waits.
-    const wait = FIRST_MS * FACTOR ** this.#failures++;
+    this.#schedule();
+  }
+
+  /** Plans the next start, which does not keep the program, unless there were too many; returns its wait. */
+  #schedule(): number {
+    const wait = FIRST_MS * FACTOR ** Math.min(this.#failures, MOST - 1);
+    if (this.#failures++ >= MOST) return wait;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.count += 1;
       this.#start();
     }, wait);
     Deno.unrefTimer(this.#timer);
+    return wait;
   }
 
   forgive(): void {

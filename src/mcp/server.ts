@@ -136,7 +136,10 @@ export class McpServer {
         gone ? "ended unnoticed; begun anew" : "the server has forgotten the session; begun anew",
       );
       await this.#drop(connection);
-      return await work(await this.#ready(signal));
+      return await work(await this.#ready(signal)).catch((again) => {
+        if (gone || statusOf(again) !== 404) throw again;
+        throw this.#unusable("", "it has forgotten the session twice in a row (404)");
+      });
     }
   }
 
@@ -164,6 +167,7 @@ export class McpServer {
     this.#life.abort(new DOMException("The session has ended", "AbortError"));
     await this.#starting;
     await this.#connection?.close();
+    await this.#listing;
   }
 
   async #ready(signal: AbortSignal): Promise<Connection> {
@@ -179,10 +183,10 @@ export class McpServer {
     throw this.#unusable("");
   }
 
-  #unusable(more: string): ReasonixError {
+  #unusable(more: string, problem = this.#detail ?? this.#state): ReasonixError {
     const { spec: { name } } = this;
     const signIn = this.#state === "needs-auth" ? this.#detail : undefined;
-    const why = `${signIn === undefined ? this.#detail ?? this.#state : SIGN_IN}${more}`;
+    const why = `${signIn === undefined ? problem : SIGN_IN}${more}`;
     const { path } = this.log;
     return new ReasonixError(`MCP server ${name} cannot be used: ${why}`, {
       remedy: signIn ?? `look at ${path}, or try \`reasonix mcp test ${name}\``,
@@ -227,7 +231,10 @@ export class McpServer {
     this.#connection = undefined;
     await connection?.close();
     if (this.#life.signal.aborted) return;
-    const why = late ? `it did not start within ${this.spec.startupMs / 1000} s` : errorMessage(error);
+    const step = connection ? "it did not list what it offers" : "it did not answer the greeting";
+    const why = late
+      ? `it did not start within ${this.spec.startupMs / 1000} s: ${step}`
+      : errorMessage(error);
     const detail = error instanceof ReasonixError && error.remedy && !late ? `${why}; ${error.remedy}` : why;
     this.log.note(`failed: ${detail}`);
     await this.#remember({ ...this.#record, failure: why });
@@ -242,7 +249,7 @@ export class McpServer {
     if (this.#life.signal.aborted) return;
     this.log.note(`lost: ${why}`);
     this.#change("failed", { detail: why });
-    this.#restarts.schedule();
+    this.#restarts.lost();
   }
 
   /** Takes in what the server offers; true when it is something else than before. */
@@ -257,7 +264,7 @@ export class McpServer {
 
   #listAgain(): void {
     const connection = this.#connection;
-    if (!connection || this.#listing) return;
+    if (!connection || this.#listing || this.#life.signal.aborted) return;
     this.#listing = this.#list(connection, this.#life.signal).then((listed) => {
       if (listed) this.#change("ready", { tools: this.status.tools, listed });
     }).catch((error) => this.log.note(`cannot list again: ${errorMessage(error)}`)).finally(() =>

@@ -1,4 +1,5 @@
 import type { Phrase, ProviderError, ProviderErrorKind, Saying } from "../core/mod.ts";
+import { RedirectError } from "../util/network/fetch.ts";
 import { networkFailure, proxyHint } from "../util/network/failure.ts";
 import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
 
@@ -46,8 +47,6 @@ export interface Reported {
   /** Everything the server said, codes included. */
   readonly text: string;
   readonly retryAfterMs?: number | undefined;
-  /** The address that answered, when the request was sent on to another one. */
-  readonly redirectedTo?: string | undefined;
   /** The server's own advice, from `x-should-retry`. */
   readonly shouldRetry?: boolean | undefined;
   /** The name under which the server's own people find the request. */
@@ -96,7 +95,7 @@ export function reportedFailure(reported: Reported, endpoint: Endpoint): Provide
 }
 
 /** What to do where status and kind say too little. */
-function remedyOfWords({ text, redirectedTo }: Reported, endpoint: Endpoint): Phrase | undefined {
+function remedyOfWords({ text }: Reported, endpoint: Endpoint): Phrase | undefined {
   const { model } = endpoint;
   if (NO_CREDIT.test(text)) {
     return { text: "add credit to the account or choose another provider", said: ["addCredit"] };
@@ -110,13 +109,18 @@ function remedyOfWords({ text, redirectedTo }: Reported, endpoint: Endpoint): Ph
   if (MUST_ALTERNATE.test(text)) {
     return { text: "set compat = { alternate_roles = true } for this provider", said: ["alternate"] };
   }
-  if (redirectedTo === undefined) return undefined;
-  const to = quote(redirectedTo, endpoint);
-  return {
-    text: `the request was redirected to ${to}, which loses what it asks: ` +
-      "check base_url, which may have to begin with https:// or to name another path",
+  return undefined;
+}
+
+/** The failure for a redirect to another server, which a repetition would not change. */
+function redirectFailure({ to: target, status }: RedirectError, endpoint: Endpoint): ProviderFailure {
+  const to = quote(target, endpoint);
+  const remedy: Phrase = {
+    text: `the request was redirected to ${to}, which is not followed: if that is the server you mean, ` +
+      "write its address into base_url",
     said: ["redirected", to],
   };
+  return reportedFailure({ status, text: "", kind: "bad_request", remedy }, endpoint);
 }
 
 const WHAT: Partial<Record<ProviderErrorKind, string>> = {
@@ -243,6 +247,7 @@ export function statusIn(error: Readonly<Record<string, unknown>>): number | und
 
 /** The failure for a connection that could not be made or broke, from what the runtime threw. */
 export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: boolean): ProviderFailure {
+  if (thrown instanceof RedirectError) return redirectFailure(thrown, endpoint);
   const { said: raw, unknownName, remedy } = networkFailure(thrown, "base_url");
   if (!started && unknownName) return noAddress(endpoint);
   const said = quote(raw, endpoint);

@@ -1,4 +1,5 @@
 import type { ProviderEntry } from "../config/mod.ts";
+import { type Fetch, programFetch } from "../util/network/fetch.ts";
 import { after } from "../util/timer.ts";
 import type { ImageLimits } from "../util/image/fit_image.ts";
 import type { ModelInfo, Provider } from "./provider.ts";
@@ -16,7 +17,7 @@ export interface Clock {
 
 /** The parts of the outside world that a provider uses. */
 export interface ProviderDeps {
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: Fetch;
   readonly clock: Clock;
   /** Number in [0, 1) for jitter. */
   readonly random: () => number;
@@ -24,7 +25,7 @@ export interface ProviderDeps {
 
 /** The way to the server of an entry. */
 export interface Connection {
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: Fetch;
   /** What a kind sends as the key; absent for servers that want none. */
   readonly apiKey?: string | undefined;
   /** Milliseconds since 1970; for keys that get old. */
@@ -82,7 +83,7 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
 }
 
 export const systemDeps: ProviderDeps = {
-  fetch: (input, init) => globalThis.fetch(input, init),
+  fetch: programFetch,
   clock: { now: () => Date.now(), after, sleep },
   random: Math.random,
 };

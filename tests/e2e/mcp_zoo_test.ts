@@ -14,7 +14,7 @@ import { makeWorld, mockConfig, type World } from "../support/program.ts";
 type Json = any;
 
 const SHORT = "startup_timeout_seconds = 2\n";
-const LATE = /^failed it did not start within 2 s$/;
+const LATE = /^failed it did not start within 2 s: it did not (?:answer the greeting|list what it offers)$/;
 
 /** What a server does, and the state that it ends in with why. */
 interface Case {

@@ -23,6 +23,7 @@ import {
   unlistedExtensions,
   upwardImports,
 } from "./rules_layers.ts";
+import { strayConnections, untestedSenders } from "./rules_network.ts";
 import {
   badComments,
   badErrorMessages,
@@ -45,6 +46,8 @@ const RULES: Readonly<Record<string, (project: Project) => Offence[]>> = {
   "extension directories exist": lostExtensionPoints,
   "extensions through their list": extensionShortcuts,
   "no dead exports": deadExports,
+  "one fetch for all": strayConnections,
+  "redirects of all requests are tested": untestedSenders,
   "settings without effect say so": deadSettings,
   "safe types": unsafeTypes,
   "checkers stay on": silencedCheckers,

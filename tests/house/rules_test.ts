@@ -12,6 +12,7 @@ import {
   sharedNames,
 } from "./rules_files.ts";
 import * as layers from "./rules_layers.ts";
+import { strayConnections, untestedSenders } from "./rules_network.ts";
 import * as size from "./rules_size.ts";
 import * as text from "./rules_text.ts";
 import { silencedCheckers, unsafeTypes } from "./rules_types.ts";
@@ -198,6 +199,79 @@ Deno.test("silencedCheckers finds comments that switch a checker off", () => {
   const code =
     "// @ts-ignore later\n// deno-lint-ignore no-explicit-any\n// deno-lint-ignore no-control-regex\nx();";
   assertFinds(silencedCheckers, { "src/core/a.ts": code }, ["src/core/a.ts:1", "src/core/a.ts:2"]);
+});
+
+Deno.test("strayConnections finds every way to open a connection but the one of the openers", () => {
+  const ways = [
+    "await fetch(url);",
+    "const deps = { fetch };",
+    "const deps = { fetch: globalThis.fetch };",
+    "const { fetch: send } = globalThis;",
+    "export const load = (send = fetch) => send;",
+    "globalThis['fetch'](url);",
+    "const all = Deno;",
+    "Deno.connect({ port: 1 });",
+    "Deno.createHttpClient({});",
+    "const { connect } = Deno;",
+    "globalThis.Deno.connect({ port: 1 });",
+    "new WebSocket(url);",
+    "new EventSource(url);",
+    'import { request } from "node:https";',
+    'const http = await import("http");',
+    'const http = require("node:http2");',
+    'export * from "node:net";',
+    "const { SSEClientTransport } = await loadSdk(); new SSEClientTransport(url, { fetch: send });",
+    "new StreamableHTTPClientTransport(url);",
+    "sdk.registerClient(url, { metadata });",
+    "exchangeAuthorization(url, {});",
+  ];
+  const files = (code: string) => ({ "src/tool/a.ts": code, "tests/unit/a_test.ts": code });
+  for (const way of ways) {
+    const found = strayConnections(projectOf(files(way)), {});
+    assertEquals(found.map(({ path }) => path), ["src/tool/a.ts"], way);
+  }
+  const allowed = [
+    "type Send = typeof fetch; let a: typeof globalThis.fetch;",
+    "export const load = ({ fetch }: Deps) => fetch(url);",
+    'import { fetch } from "./own.ts"; fetch(url);',
+    "function load(deps: Deps) { const { fetch } = deps; return () => fetch(url); }",
+    "const git = { fetch: /x/ }; deps.fetch(url); git.fetch;",
+    'Deno.listen({ port: 1 }); globalThis.addEventListener("a", b); import { join } from "node:path";',
+    "const window = 1; use(window);",
+    "sdk.registerClient(url, { fetchFn: request });",
+  ];
+  for (const code of allowed) assertEquals(strayConnections(projectOf(files(code)), {}), [], code);
+  assertEquals(
+    strayConnections(projectOf(files("await fetch(url);")), { "src/tool/a.ts": "it is the one" }),
+    [],
+  );
+  const gone = strayConnections(projectOf(files("")), { "src/tool/a.ts": "it is the one" });
+  assertEquals(gone.map(({ path }) => path), ["src/tool/a.ts"]);
+});
+
+Deno.test("untestedSenders finds files that send requests, by whatever name, and senders that send none", () => {
+  const sending = [
+    "deps.fetch(url);",
+    "class A { #fetch: Fetch; b() { this.#fetch(url); } }",
+    "function a(request: FetchLike) { return request(url); }",
+    "function a({ fetch: send }: Deps) { return send(url); }",
+    "const send = deps.fetch; send(url);",
+    "const send = serverFetch({ server }); send(url);",
+    "programFetch(url);",
+    "const answer = await refreshAuthorization(url, { fetchFn });",
+  ];
+  for (const code of sending) {
+    const found = untestedSenders(projectOf({ "src/tool/a.ts": code }), {});
+    assertEquals(found.map(({ path }) => path), ["src/tool/a.ts"], code);
+    assertEquals(untestedSenders(projectOf({ "src/tool/a.ts": code }), { "src/tool/a.ts": "all" }), [], code);
+  }
+  assertFinds(
+    (project) => untestedSenders(project, { "src/tool/a.ts": "all" }),
+    { "src/tool/a.ts": "a();" },
+    [
+      "src/tool/a.ts",
+    ],
+  );
 });
 
 Deno.test("printsOrExits finds printing and exiting outside of cli", () => {

@@ -98,6 +98,10 @@ async function complete(request: Request): Promise<Response> {
     });
     return new Response(stream, { headers: { "content-type": contentType } });
   }
+  if (model.redirect !== undefined) {
+    const [status, origin] = model.redirect;
+    return new Response(null, { status, headers: { location: origin + new URL(request.url).pathname } });
+  }
   if (model.upstream !== undefined) {
     const response = await fetch(model.upstream + new URL(request.url).pathname.replace(/^\/v1/, ""), {
       method: "POST",

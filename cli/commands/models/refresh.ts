@@ -1,4 +1,5 @@
 import { errorMessage, ReasonixError } from "../../../src/core/mod.ts";
+import { programFetch } from "../../../src/util/network/fetch.ts";
 import { loadModelList } from "../../../src/provider/mod.ts";
 import { grouped } from "../../../src/view/mod.ts";
 import type { Texts } from "../../../src/i18n/mod.ts";
@@ -26,7 +27,7 @@ export async function refresh(this: CliContext, { from = USUAL }: { readonly fro
 
 async function download(url: string, texts: Texts["models"]): Promise<string> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
+    const response = await programFetch(url, { signal: AbortSignal.timeout(LIMIT_MS) });
     if (!response.ok) throw new Error(`The server answered ${response.status}`);
     return await readLimited(response.body);
   } catch (error) {

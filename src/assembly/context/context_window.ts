@@ -1,4 +1,5 @@
 import { isLoopback, type LoadedConfig, type ModelChoice, resolveKey } from "../../config/mod.ts";
+import { programFetch } from "../../util/network/fetch.ts";
 import { loadWindow, type Provider, type WindowFound } from "../../provider/mod.ts";
 
 /**
@@ -20,7 +21,7 @@ export async function askServerWindow(
   return await discoverWindow({
     entry,
     model,
-    fetch: globalThis.fetch,
+    fetch: programFetch,
     apiKey,
   });
 }

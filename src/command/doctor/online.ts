@@ -8,6 +8,7 @@ import {
 import { errorMessage } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
 import { checkProvider, loadWindow } from "../../provider/mod.ts";
+import { type Fetch, programFetch } from "../../util/network/fetch.ts";
 import { VERSION } from "../../util/version.ts";
 
 const LIMIT_MS = 15_000;
@@ -76,7 +77,7 @@ const LONGEST_LIST = 8;
 async function windowProblem(
   entry: ProviderEntry,
   { fetch, apiKey, texts }: {
-    readonly fetch: typeof globalThis.fetch;
+    readonly fetch: Fetch;
     readonly apiKey: string | undefined;
     readonly texts: Texts["doctor"];
   },
@@ -96,17 +97,18 @@ async function windowProblem(
 }
 
 /** Returns a fetch that asks every address once: a second GET is answered from memory. */
-function fetchOnce(): typeof fetch {
-  const answers = new Map<string, Promise<{ text: string; status: number }>>();
-  return async (input, init) => {
-    if (input instanceof Request || (init?.method ?? "GET") !== "GET") return await fetch(input, init);
-    const address = new URL(input).href;
-    const answer = answers.get(address) ?? fetch(input, init).then(async (response) => ({
+function fetchOnce(): Fetch {
+  const answers = new Map<string, Promise<{ text: string; status: number; headers: Headers }>>();
+  return async (url, init) => {
+    if ((init?.method ?? "GET") !== "GET") return await programFetch(url, init);
+    const address = new URL(url).href;
+    const answer = answers.get(address) ?? programFetch(url, init).then(async (response) => ({
       text: await response.text(),
       status: response.status,
+      headers: response.headers,
     }));
     answers.set(address, answer);
-    const { text, status } = await answer;
-    return new Response(text === "" ? null : text, { status });
+    const { text, status, headers } = await answer;
+    return new Response(text === "" ? null : text, { status, headers });
   };
 }

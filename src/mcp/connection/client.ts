@@ -1,5 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { errorMessage } from "../../core/mod.ts";
+import { after } from "../../util/timer.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import { VERSION } from "../../util/version.ts";
 import type { CallClock } from "./call_clock.ts";
@@ -30,6 +31,9 @@ const PROBE_MS = 5_000;
 /** The longest the SDK can wait. */
 export const NO_LIMIT_MS = 2 ** 31 - 1;
 
+/** Changes of lists that come within this time are one. */
+const SETTLE_MS = 50;
+
 /** Characters of a log message of a server that are kept. */
 const MAX_SAID = 2_000;
 
@@ -54,12 +58,8 @@ export async function createClient(
     jsonSchemaValidator: {
       getValidator: () => (data) => ({ valid: true, data: data as never, errorMessage: undefined }),
     },
-    listChanged: {
-      tools: { autoRefresh: false, debounceMs: 50, onChanged: changed },
-      prompts: { autoRefresh: false, debounceMs: 50, onChanged: changed },
-      resources: { autoRefresh: false, debounceMs: 50, onChanged: changed },
-    },
   });
+  onListChange(client, changed);
   answerQuestions(client, { server: spec.name, questions, clock });
   client.setNotificationHandler("notifications/message", ({ params: { level, logger = "", data } }) => {
     const said = typeof data === "string" ? data : JSON.stringify(data) ?? "";
@@ -67,6 +67,31 @@ export async function createClient(
   });
   client.onerror = (error) => log.note(errorMessage(explain(error, { spec })));
   return client;
+}
+
+/** Reports changes of the lists that the server says it reports, several in a row once. */
+function onListChange(client: Client, changed: () => void): void {
+  let cancel = () => {};
+  const soon = (list: "tools" | "prompts" | "resources") => {
+    if (!client.getServerCapabilities()?.[list]?.listChanged) return;
+    cancel();
+    cancel = after(SETTLE_MS, changed);
+  };
+  client.setNotificationHandler("notifications/tools/list_changed", () => soon("tools"));
+  client.setNotificationHandler("notifications/prompts/list_changed", () => soon("prompts"));
+  client.setNotificationHandler("notifications/resources/list_changed", () => soon("resources"));
+}
+
+/** The lists whose changes a server of the newer era reports on request; undefined where there is none. */
+export function reportedLists(client: Client): Parameters<Client["listen"]>[0] | undefined {
+  if (client.getProtocolEra() !== "modern") return undefined;
+  const { tools, prompts, resources } = client.getServerCapabilities() ?? {};
+  const lists = {
+    ...(tools?.listChanged ? { toolsListChanged: true } : {}),
+    ...(prompts?.listChanged ? { promptsListChanged: true } : {}),
+    ...(resources?.listChanged ? { resourcesListChanged: true } : {}),
+  };
+  return Object.keys(lists).length > 0 ? lists : undefined;
 }
 
 function probeMs({ startupMs }: McpServerSpec, hint: EraHint): number {

@@ -8,13 +8,13 @@ import type {
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { after } from "../../util/timer.ts";
 import { CallClock } from "./call_clock.ts";
-import { type ClientOptions, createClient, type EraHint, NO_LIMIT_MS } from "./client.ts";
+import { type ClientOptions, createClient, type EraHint, NO_LIMIT_MS, reportedLists } from "./client.ts";
 import { explain } from "./explain.ts";
 import type { Listing } from "../listing/listing.ts";
 import type { Era } from "../listing/listing_cache.ts";
 import { listEverything } from "../listing/list_all.ts";
 import { openTransport, type ServerTransport, type TransportOptions } from "../transport/transport.ts";
-import { AnsweredLate, SignInNeeded, statusOf, UndeliveredError } from "./refusals.ts";
+import { AnsweredLate, causes, SignInNeeded, statusOf, UndeliveredError } from "./refusals.ts";
 
 export interface ConnectionOptions extends TransportOptions, ClientOptions {
   /** The era of the last connection; absent: the server is asked. */
@@ -27,6 +27,8 @@ export interface ConnectionOptions extends TransportOptions, ClientOptions {
 
 /** Time for a server over HTTP to end its session; it ends it by itself some day. */
 const GOODBYE_MS = 1_000;
+/** Time for a server to confirm that it reports changes of its lists. */
+const LISTEN_MS = 2_000;
 /** Completions that take longer are for a text that has changed meanwhile. */
 const COMPLETION_MS = 3_000;
 /** What the SDK says while it answers questions of the server, which are shown anyway. */
@@ -45,7 +47,8 @@ export class Connection {
   readonly #server: ServerTransport;
   readonly #options: ConnectionOptions;
   readonly #clock: CallClock;
-  #closing = false;
+  /** Its end is no loss: it is not open yet, or being closed. */
+  #closing = true;
 
   private constructor(
     client: Client,
@@ -100,8 +103,10 @@ export class Connection {
         timeout: options.spec.startupMs || NO_LIMIT_MS,
         ...(hint === "legacy" ? { prior: { kind: "legacy" } } : {}),
       });
+      connection.#closing = false;
+      await connection.#listen();
     } catch (error) {
-      connection.#closing = true;
+      await connection.#noteScope(error);
       await client.close().catch(() => {});
       await transport.close().catch(() => {});
       if (server.answeredLate()) throw new AnsweredLate(errorMessage(error), { cause: error });
@@ -111,6 +116,35 @@ export class Connection {
       signal.removeEventListener("abort", stop);
     }
     return connection;
+  }
+
+  /**
+   * Asks a server of the newer era to report changes. The lists are read once it has answered, so that no
+   * change is missed; one that does not answer is listed all the same.
+   */
+  async #listen(): Promise<void> {
+    const lists = reportedLists(this.#client);
+    if (lists === undefined) return;
+    const { spec: { startupMs }, log, changed } = this.#options;
+    const limitMs = Math.min(LISTEN_MS, (startupMs || NO_LIMIT_MS) / 3);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let late = false;
+    const clear = after(limitMs, () => {
+      late = true;
+      log.note(
+        `no answer to subscriptions/listen within ${limitMs / 1000} s; changes of its lists may be missed`,
+      );
+      resolve();
+    });
+    this.#client.listen(lists, { timeout: NO_LIMIT_MS }).then(() => {
+      if (late) changed();
+    }).catch((error) => {
+      if (!this.#closing) log.note(`subscriptions/listen failed: ${errorMessage(this.#explained(error))}`);
+    }).finally(() => {
+      clear();
+      resolve();
+    });
+    await promise;
   }
 
   /** The newest era that the server speaks, also where it said so too late for this connection. */
@@ -243,16 +277,27 @@ export class Connection {
     try {
       return await work();
     } catch (error) {
-      const scope = error instanceof Error && "requiredScope" in error ? error.requiredScope : undefined;
-      if (typeof scope === "string") await this.#options.wanted?.(scope);
+      await this.#noteScope(error);
       throw this.#explained(error);
     }
+  }
+
+  /** Keeps the rights that the server misses, for the next sign-in. */
+  async #noteScope(error: unknown): Promise<void> {
+    const scope = causes(error).map((one) => "requiredScope" in one ? one.requiredScope : undefined)
+      .find((one) => typeof one === "string");
+    if (scope !== undefined) await this.#options.wanted?.(scope);
   }
 
   /** Says in one line what went wrong, and for a process that is gone how it ended. */
   #explained(error: unknown): unknown {
     const waitSeconds = this.#server.waits.get(statusOf(error) ?? 0);
-    return explain(error, { spec: this.#options.spec, ended: this.#howItEnded(), waitSeconds });
+    return explain(error, {
+      spec: this.#options.spec,
+      ended: this.#howItEnded(),
+      waitSeconds,
+      answered: !this.#closing,
+    });
   }
 }
 

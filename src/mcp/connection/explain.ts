@@ -1,5 +1,6 @@
 import { errorMessage, isAbort, ReasonixError } from "../../core/mod.ts";
 import { isRecord, parseJson } from "../../util/json.ts";
+import { RedirectError } from "../../util/network/fetch.ts";
 import { networkFailure, proxyHint } from "../../util/network/failure.ts";
 import { oneLine } from "../../util/terminal_text.ts";
 import type { McpServerSpec } from "../server_spec.ts";
@@ -8,6 +9,8 @@ import { causes, type HttpRefusal, isRefusal, SIGN_IN, SignInNeeded } from "./re
 /** What a transport has seen beside the error itself. */
 export interface Circumstances {
   readonly spec: McpServerSpec;
+  /** The server has answered the greeting of this connection. */
+  readonly answered?: boolean;
   /** How a process ended. */
   readonly ended?: string | undefined;
   /** Seconds after which the server wants to be asked again. */
@@ -52,6 +55,11 @@ type Problem = readonly [message: string, remedy?: string];
 
 function httpProblem(chain: readonly Error[], circumstances: Circumstances): Problem | undefined {
   const { spec } = circumstances;
+  const redirect = chain.find((one) => one instanceof RedirectError);
+  if (redirect) {
+    const isOwn = redirect.from === placeOf(spec);
+    return [oneLine(redirect.message, MAX_LINE), isOwn ? "correct the url of the server" : TELL_OWNERS];
+  }
   const refusal = chain.find(isRefusal);
   if (refusal?.status === 401 || chain.some(({ name }) => name === "UnauthorizedError")) {
     return unauthorized(spec);
@@ -69,6 +77,7 @@ function httpProblem(chain: readonly Error[], circumstances: Circumstances): Pro
   return network && unreachable(network, spec);
 }
 
+const TELL_OWNERS = "tell those who run the server";
 const LOOK_AT_URL = "look at the url of the server; many end with /mcp";
 
 function unauthorized(spec: McpServerSpec): Problem {
@@ -81,27 +90,24 @@ function unauthorized(spec: McpServerSpec): Problem {
   return [SIGN_IN, `reasonix mcp login ${spec.name}`];
 }
 
-function insufficient(error: Error, { name }: McpServerSpec): Problem {
+function insufficient(error: Error, spec: McpServerSpec): Problem {
   const scope = "requiredScope" in error ? oneLine(String(error.requiredScope ?? ""), 100) : "";
   const rights = scope === "" ? "more rights" : `the right "${scope}"`;
-  return [`it wants ${rights} for this than you gave at the sign-in`, `reasonix mcp login ${name}`];
+  const login = `reasonix mcp login ${spec.name}`;
+  const isFixed = (spec.oauth?.scopes ?? []).length > 0;
+  return [
+    `it wants ${rights} for this than you gave at the sign-in`,
+    isFixed ? `add it to scopes in oauth of the server, then ${login}` : login,
+  ];
 }
 
-function refused(refusal: HttpRefusal, { spec, waitSeconds }: Circumstances): Problem {
+function refused(refusal: HttpRefusal, { spec, waitSeconds, answered }: Circumstances): Problem {
   const { status } = refusal;
   const shown = `${status} ${refusal.statusText || (NAMES[status] ?? "")}`.trim();
-  const redirect = /Redirect .*$/.exec(refusal.message)?.[0];
-  if (status >= 300 && status < 400) {
-    const target = /\bhttps?:\/\/[^\s;]+/.exec(redirect ?? "")?.[0];
-    const to = target === undefined ? "another address" : oneLine(target, 200);
-    return [
-      `${placeOf(spec)} leads to ${to} (${shown}), which is not followed`,
-      "correct the url of the server",
-    ];
-  }
   const said = wordsOf(typeof refusal.data?.text === "string" ? refusal.data.text : "");
   const more = said === "" ? "" : `: ${said}`;
   if (status === 403) return [`it refuses access (${shown})${more}`, "check the account or the headers"];
+  if (status === 404 && answered) return [`it has forgotten the session (${shown})`];
   if (status === 404 || status === 405) {
     return [`there is no MCP server at ${placeOf(spec)} (${shown})`, LOOK_AT_URL];
   }

@@ -19,7 +19,6 @@ export async function challengeOf(server: URL, request: FetchLike): Promise<Chal
   const { extractWWWAuthenticateParams, LATEST_PROTOCOL_VERSION } = await loadSdk();
   const response = await request(server, {
     method: "POST",
-    redirect: "manual",
     headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
     body: JSON.stringify({
       jsonrpc: "2.0",

@@ -97,7 +97,7 @@ async function revoke(
         if (client.client_secret !== undefined) body.set("client_secret", client.client_secret);
       }
     }
-    const response = await request(endpoint, { method: "POST", headers, body, redirect: "manual" });
+    const response = await request(endpoint, { method: "POST", headers, body });
     await response.body?.cancel();
     if (!response.ok) throw obstacle(`it answered with ${response.status}`);
   }

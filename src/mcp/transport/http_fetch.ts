@@ -1,4 +1,5 @@
 import type { FetchLike } from "@modelcontextprotocol/client";
+import { isSameServer, programFetch } from "../../util/network/fetch.ts";
 
 export interface ServerFetchOptions {
   readonly server: URL;
@@ -16,17 +17,20 @@ const NOT_NOW: ReadonlySet<number> = new Set([429, 503]);
 
 /**
  * Sends requests to a server and to its authorization server. The server's headers go to its own origin only.
- * A short wait that the server asks for is kept.
+ * A short wait that the server asks for is kept. A redirect to another server is a RedirectError, except
+ * where the SDK reads metadata, which it looks for in several places: there it is an answer without metadata.
  */
 export function serverFetch({ server, headers, notNow }: ServerFetchOptions): FetchLike {
   return async (input, init) => {
-    const isOwn = isOwnOrigin(new URL(String(input)), server);
+    const isOwn = isSameServer(server, new URL(input));
+    const reads = (init?.method ?? "GET") === "GET";
+    const redirect = reads ? init?.redirect ?? "follow" : "follow";
     for (let waits = 0;; waits++) {
       const own = new Headers(init?.headers);
       if (isOwn) {
         for (const [name, value] of Object.entries(await headers())) if (!own.has(name)) own.set(name, value);
       }
-      const response = await fetch(input, { ...init, headers: own });
+      const response = await programFetch(input, { ...init, headers: own, redirect });
       const seconds = secondsToWait(response);
       if (seconds === undefined) return response;
       if (!NOT_NOW.has(response.status) || seconds > PATIENCE_SECONDS || waits === MOST_WAITS) {
@@ -37,13 +41,6 @@ export function serverFetch({ server, headers, notNow }: ServerFetchOptions): Fe
       await pause(seconds * 1000, init?.signal ?? undefined);
     }
   };
-}
-
-/** The server itself; also where it only leads over to the encrypted form of the same address. */
-function isOwnOrigin(target: URL, server: URL): boolean {
-  if (target.origin === server.origin) return true;
-  const isUpgrade = server.protocol === "http:" && target.protocol === "https:";
-  return isUpgrade && target.hostname === server.hostname && server.port === "" && target.port === "";
 }
 
 /** What a response that is no success says about when to come back, in seconds. */

@@ -49,6 +49,8 @@ export async function httpTransport(options: HttpTransportOptions): Promise<Stre
         transport.onmessage?.({ jsonrpc: "2.0", id, error: { code: -32001, message: why } });
       });
     },
+    // The program's own fetch decides.
+    redirectPolicy: "follow",
     ...(auth ? { authProvider: auth } : {}),
   });
   const start = transport.start.bind(transport);

@@ -1,5 +1,6 @@
 import { LOCAL_VENDORS, type LocalVendor, parseProvider, type ProviderTable } from "../../config/mod.ts";
 import { parseJson } from "../../util/json.ts";
+import { type Fetch, programFetch } from "../../util/network/fetch.ts";
 import { connect } from "../network/connection.ts";
 import { boundedText } from "../wire/whole/bounded_text.ts";
 import { readLoadedWindow, readModelList, readProps, readShown, type ServedModel } from "./pages.ts";
@@ -46,7 +47,7 @@ async function look(server: LocalVendor, signal: AbortSignal): Promise<LocalServ
   const baseUrl = `http://127.0.0.1:${server.port}/v1`;
   // A proxy of the environment is not asked for it.
   const { fetch } = await connect(parseProvider({ name: server.name, base_url: baseUrl }), {
-    fetch: globalThis.fetch,
+    fetch: programFetch,
   });
   const pages = new Pages(server.port, fetch, signal);
   const [listed, described] = await Promise.all([pages.ask("/v1/models"), describer(server.name)(pages)]);
@@ -105,10 +106,10 @@ interface Page {
 /** The pages of one server on this machine. */
 class Pages {
   readonly #origin: string;
-  readonly #fetch: typeof fetch;
+  readonly #fetch: Fetch;
   readonly #signal: AbortSignal;
 
-  constructor(port: number, fetch: typeof globalThis.fetch, signal: AbortSignal) {
+  constructor(port: number, fetch: Fetch, signal: AbortSignal) {
     this.#origin = `http://127.0.0.1:${port}`;
     this.#fetch = fetch;
     this.#signal = signal;
@@ -119,7 +120,6 @@ class Pages {
     try {
       const response = await this.#fetch(`${this.#origin}${path}`, {
         headers: { accept: "application/json", "content-type": "application/json" },
-        redirect: "manual",
         signal: this.#signal,
         ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
       });

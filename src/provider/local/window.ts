@@ -1,4 +1,5 @@
 import type { ProviderEntry } from "../../config/mod.ts";
+import type { Fetch } from "../../util/network/fetch.ts";
 import { connect } from "../network/connection.ts";
 import { boundedText } from "../wire/whole/bounded_text.ts";
 import { readLoadedWindow, readModelList, readProps, readShown } from "./pages.ts";
@@ -7,7 +8,7 @@ export interface WindowOptions {
   readonly entry: ProviderEntry;
   readonly model: string;
   readonly apiKey?: string | undefined;
-  readonly fetch: typeof fetch;
+  readonly fetch: Fetch;
   readonly signal?: AbortSignal;
   /** Longest wait for one answer, 3,000 ms when absent. */
   readonly timeoutMs?: number;

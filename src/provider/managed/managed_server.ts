@@ -1,5 +1,6 @@
 import { baseName } from "../../path/lexical.ts";
 import { FileLock } from "../../util/lock.ts";
+import type { Fetch } from "../../util/network/fetch.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { processStart } from "../../util/process/process_start.ts";
 import type { ProviderFailure } from "../failure.ts";
@@ -60,7 +61,7 @@ export class ManagedServer {
    * Joins the server, or starts it, and waits until it takes requests. Rejects with a ProviderFailure. It
    * goes on when nobody waits any more: the next request will want it.
    */
-  async ready(fetch: typeof globalThis.fetch): Promise<ReadyServer> {
+  async ready(fetch: Fetch): Promise<ReadyServer> {
     boundLog(this.#plan.log);
     const { current } = this;
     if (current) return current;
@@ -80,7 +81,7 @@ export class ManagedServer {
     return isRunning(lease) ? undefined : endedFailure(this.#plan, lease, exitCode(lease));
   }
 
-  async #start(fetch: typeof globalThis.fetch): Promise<ReadyServer> {
+  async #start(fetch: Fetch): Promise<ReadyServer> {
     const plan = this.#plan;
     const lost = new Set<number>();
     this.#release();

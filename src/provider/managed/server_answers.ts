@@ -1,11 +1,12 @@
 import { isRecord, parseJson } from "../../util/json.ts";
+import type { Fetch } from "../../util/network/fetch.ts";
 
 /** The way to a server that may still be loading. */
 export interface ServerAddress {
   /** Such as `http://127.0.0.1:18400`. */
   readonly origin: string;
   readonly key: string;
-  readonly fetch: typeof globalThis.fetch;
+  readonly fetch: Fetch;
 }
 
 const LIMIT_MS = 3000;
@@ -57,7 +58,6 @@ async function get(
   try {
     const response = await fetch(origin + path, {
       headers: { authorization: `Bearer ${key}` },
-      redirect: "manual",
       signal: AbortSignal.timeout(LIMIT_MS),
     });
     let text = "";

@@ -1,5 +1,6 @@
 import type { ProviderEntry } from "../../config/mod.ts";
 import { errorMessage, type ProviderError } from "../../core/mod.ts";
+import type { Fetch } from "../../util/network/fetch.ts";
 import { helperOutput, shellCommand } from "../../util/process/helper_output.ts";
 import { learnSecret } from "../../util/redact.ts";
 import { oneLine } from "../../util/terminal_text.ts";
@@ -29,7 +30,7 @@ type KeyOwner = Pick<ProviderEntry, "name" | "base_url" | "api_key_command" | "a
  */
 export function withCommandKey(entry: KeyOwner, { fetch, now = Date.now }: Connection): Connection {
   const keys = keysOf(entry);
-  const send: typeof fetch = async (input, init) => {
+  const send: Fetch = async (input, init) => {
     // A rehearsal goes nowhere and needs no key.
     if (String(input).startsWith("data:")) return await fetch(input, init);
     const signal = init?.signal ?? undefined;

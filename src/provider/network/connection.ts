@@ -1,4 +1,5 @@
 import { hasKeyCommand, isLoopback, type ProviderEntry } from "../../config/mod.ts";
+import { withinOrigin } from "../../util/network/fetch.ts";
 import { proxyVariable } from "../../util/network/failure.ts";
 import type { Connection } from "../kind.ts";
 
@@ -6,14 +7,16 @@ type Network = Pick<ProviderEntry, "base_url" | "proxy" | "ca_file" | "client_ce
 
 /**
  * The way to the server as the entry wants it: its proxy and certificates, and a key that a command prints.
- * Whoever talks to an endpoint goes this way. Most entries want nothing of that, and nothing is loaded then.
+ * All requests to an endpoint take it, and it leads to no other origin. Most entries want nothing more, and
+ * nothing is loaded then.
  *
  * @throws {ReasonixError} (exit "config") for a setting that cannot be used
  */
 export async function connect(entry: ProviderEntry, given: Connection): Promise<Connection> {
-  const connection = wantsOwnClient(entry)
-    ? { ...given, fetch: await (await import("./http_client.ts")).clientFetch(entry, given.fetch) }
-    : given;
+  const send = wantsOwnClient(entry)
+    ? await (await import("./http_client.ts")).clientFetch(entry, given.fetch)
+    : given.fetch;
+  const connection = { ...given, fetch: withinOrigin(send) };
   if (!hasKeyCommand(entry)) return connection;
   return (await import("./command_key.ts")).withCommandKey(entry, connection);
 }

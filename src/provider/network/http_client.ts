@@ -1,6 +1,7 @@
 import { isLoopback, type ProviderEntry } from "../../config/mod.ts";
 import { errorMessage, ReasonixError } from "../../core/mod.ts";
 import { learnSecret } from "../../util/redact.ts";
+import type { Fetch } from "../../util/network/fetch.ts";
 import { proxyVariable } from "../../util/network/failure.ts";
 
 type Setting = "proxy" | "ca_file" | "client_cert_file" | "client_key_file";
@@ -17,7 +18,7 @@ const clients = new Map<string, Deno.HttpClient>();
  *
  * @throws {ReasonixError} (exit "config") that names the setting which cannot be used
  */
-export async function clientFetch(entry: Network, base: typeof fetch): Promise<typeof fetch> {
+export async function clientFetch(entry: Network, base: Fetch): Promise<Fetch> {
   const url = proxyUrl(entry);
   const options: ClientOptions = {
     ...await authorities(entry),

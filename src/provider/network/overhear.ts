@@ -1,6 +1,5 @@
 import type { ProviderEntry } from "../../config/mod.ts";
-
-type Fetch = typeof globalThis.fetch;
+import type { Fetch } from "../../util/network/fetch.ts";
 
 /** The entry with requests for replies that do not stream. */
 export function inOnePiece(entry: ProviderEntry): ProviderEntry {

@@ -194,7 +194,6 @@ async function statusFailure(
     reported({
       status: response.status,
       text,
-      redirectedTo: response.redirected ? response.url : undefined,
       retryAfterMs: retryAfter(response.headers, deps.clock.now()),
       shouldRetry: response.headers.get("x-should-retry") === "false" ? false : undefined,
       requestId: response.headers.get("request-id") ?? response.headers.get("x-request-id") ?? undefined,

@@ -178,21 +178,23 @@ export class AuthorizationServer implements AsyncDisposable {
 export interface ProtectionOptions extends HttpBehaviour {
   /** Rights that every request needs. */
   readonly scope?: string;
-  /** Rights that calls of a tool need beside. */
+  /** Rights that calls of a tool, or requests of another method, need in addition. */
   readonly scopeOf?: Readonly<Record<string, string>>;
+  /** Names this authorization server in place of the one that issues its tokens. */
+  readonly namesIssuer?: string;
 }
 
 /** Starts an MCP server that lets in who has a token of the authorization server. */
 export function startProtectedServer(
   issuer: AuthorizationServer,
-  { scope = "", scopeOf = {}, ...behaviour }: ProtectionOptions = {},
+  { scope = "", scopeOf = {}, namesIssuer, ...behaviour }: ProtectionOptions = {},
 ): HttpMcpServer {
   const server: HttpMcpServer = new HttpMcpServer({
     ...behaviour,
     instead: (seen) => {
       const { origin } = new URL(server.url);
       if (seen.path.startsWith("/.well-known/oauth-protected-resource")) {
-        return Response.json({ resource: server.url, authorization_servers: [issuer.issuer] });
+        return Response.json({ resource: server.url, authorization_servers: [namesIssuer ?? issuer.issuer] });
       }
       if (seen.path !== "/mcp") return new Response("Not found", { status: 404 });
       const where = `resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
@@ -220,7 +222,8 @@ function refusal(
     const challenge = `Bearer error="invalid_token", ${where}${wanted}`;
     return new Response(null, { status: 401, headers: { "www-authenticate": challenge } });
   }
-  const needed = message.method === "tools/call" ? scopeOf[String(message.params?.name)] : undefined;
+  const { method = "", params } = message;
+  const needed = scopeOf[method === "tools/call" ? String(params?.name) : method];
   if (needed === undefined || given.split(" ").includes(needed)) return undefined;
   const challenge = `Bearer error="insufficient_scope", scope="${needed}", ${where}`;
   return new Response(null, { status: 403, headers: { "www-authenticate": challenge } });

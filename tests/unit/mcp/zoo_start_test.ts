@@ -125,9 +125,9 @@ Deno.test("a server that never answers its greeting or its list has a limit, and
   ]);
   const states = await started(mcp);
   assertEquals(states.slice(0, 3), [
-    "greeting failed: it did not start within 0.6 s",
-    "list failed: it did not start within 0.6 s",
-    "slow failed: it did not start within 0.6 s",
+    "greeting failed: it did not start within 0.6 s: it did not answer the greeting",
+    "list failed: it did not start within 0.6 s: it did not list what it offers",
+    "slow failed: it did not start within 0.6 s: it did not answer the greeting",
   ]);
   assertEquals(states[3], "late ready");
 });

@@ -173,7 +173,7 @@ const STRANGE: readonly (readonly [what: string, answer: Answer, message: RegExp
   [
     "a redirect",
     () => new Response(null, { status: 307, headers: { location: "http://127.0.0.1:9/elsewhere" } }),
-    /redirects to http:\/\/127.0.0.1:9\/elsewhere, which is not asked/,
+    /status 307; the request was redirected to http:\/\/127.0.0.1:9\/elsewhere, which is not followed/,
     1,
   ],
 ];

@@ -50,8 +50,7 @@ export const PROVIDERS = {
   alternate: () => "请为该供应商设置 compat = { alternate_roles = true }：其对话模板要求用户与助手轮流发言",
   dayQuota: () => "当天的配额已用完：请等到次日，或换一个模型或密钥",
   noQuota: () => "该密钥没有此模型的配额：请换一个模型，或为该密钥开通付费",
-  redirected: (url) =>
-    `请求被转到 ${url}，内容因此丢失：请检查 base_url，可能要以 https:// 开头，或用另一个路径`,
+  redirected: (url) => `请求被重定向到 ${url}，未予跟随：如果这正是您要用的服务器，请把它的地址写入 base_url`,
   nameKey: () => "请把该供应商的 api_key_env 设为保存密钥的变量",
   checkKey: (name) => `请检查 ${name} 的值`,
   setKey: (name) => `请在环境变量或 Reasonix 主目录的 .env 文件中设置 ${name}`,

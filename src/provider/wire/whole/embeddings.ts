@@ -117,12 +117,9 @@ async function post({ entry, deps }: Options, wire: EmbeddingWire, batch: Batch)
       method: "POST",
       headers: { ...headers, accept: "application/json" },
       body: JSON.stringify({ model: batch.model, input: batch.texts }),
-      // Another address is another server.
-      redirect: "manual",
       signal: AbortSignal.any([batch.signal, late.signal]),
     });
     const text = await boundedText(response, LONGEST_REPLY);
-    if (response.status >= 300 && response.status < 400) throw redirected(response, endpoint);
     if (!response.ok) {
       const retryAfterMs = retryAfter(response.headers, deps.clock.now());
       throw reportedFailure({ status: response.status, text: text ?? "", retryAfterMs }, endpoint);
@@ -137,12 +134,6 @@ async function post({ entry, deps }: Options, wire: EmbeddingWire, batch: Batch)
   } finally {
     cancel();
   }
-}
-
-function redirected(response: Response, endpoint: Endpoint): ProviderFailure {
-  const to = quote(response.headers.get("location") ?? "another address", endpoint);
-  const message = `${nameOf(endpoint)} redirects to ${to}, which is not asked; check base_url`;
-  return new ProviderFailure({ kind: "protocol", message, status: response.status }, false);
 }
 
 /** Reads a reply of which every part has to be there: a vector at the wrong place would be a wrong answer. */

@@ -118,6 +118,36 @@ Deno.test("rights that are missing are named, and the next sign-in asks for them
   assertEquals((await mcp.call("mcp__far__echo", { text: "a" })).content, "a");
 });
 
+Deno.test("rights that are missing at the greeting are asked for at the next sign-in, too", async () => {
+  for (const method of ["server/discover", "initialize", "tools/list"]) {
+    await using issuer = new AuthorizationServer();
+    const scopeOf = { [method]: "write" };
+    const era = method === "initialize" ? "old" : "new";
+    await using server = startProtectedServer(issuer, { era, scope: "read", scopeOf });
+    await using mcp = await openMcp([entry(server.url)]);
+    await signIn(mcp);
+    await mcp.servers.start();
+    assertMatch(state(mcp), /^failed: it wants the right "write" .*; reasonix mcp login far$/, method);
+    await signIn(mcp);
+    assertEquals(issuer.to("/authorize").at(-1)?.params.get("scope"), "read write", method);
+    await mcp.servers.named("far").restart();
+    assertEquals(state(mcp), "ready", method);
+  }
+});
+
+Deno.test("rights that the configuration does not ask for are to be written there", async () => {
+  await using issuer = new AuthorizationServer();
+  await using server = startProtectedServer(issuer, { scope: "read", scopeOf: { echo: "write" } });
+  await using mcp = await openMcp([entry(server.url, { oauth: { scopes: ["read"] } })]);
+  await signIn(mcp);
+  await mcp.servers.start();
+  const { content } = await mcp.call("mcp__far__echo", { text: "a" });
+  assertMatch(
+    content,
+    /the right "write"[^]*add it to scopes in oauth of the server, then reasonix mcp login far/,
+  );
+});
+
 Deno.test("tokens are secrets to every redactor, in results and in the log", async () => {
   const redact = createRedactor([]);
   await using issuer = new AuthorizationServer();

@@ -1,0 +1,40 @@
+/** Every place of the program that opens a connection, as the house rules find them. */
+
+/** Files that open connections themselves, with the reason why a redirect cannot lead these elsewhere. */
+export const OPENERS: Readonly<Record<string, string>> = {
+  "src/util/network/fetch.ts": "The fetch of the program: it judges every redirect",
+  "src/provider/network/http_client.ts": "Makes the client of an entry, which only the fetch above uses",
+  "src/provider/wire/silent_host.ts": "Connects to the host of base_url and sends no request",
+  "src/provider/local/find_servers.ts": "Looks whether a port of this machine is open, and sends nothing",
+  "src/sandbox/network/proxy.ts": "The proxy of jailed commands: it opens what they ask for and no more",
+  "src/sandbox/network/forwarder.ts": "Connects a jailed command with that proxy, by a socket of its own",
+};
+
+/**
+ * Files that send requests, and what follows a redirect to another origin in a test of theirs: the whole
+ * program (tests/e2e/redirects_test.ts), their functions (tests/conformance/redirects_test.ts), or nothing,
+ * since they are a part of each of these.
+ */
+export const SENDERS: Readonly<Record<string, "program" | "functions" | "all">> = {
+  "cli/commands/models/refresh.ts": "program",
+  "src/command/doctor/online.ts": "program",
+  "src/mcp/oauth/authorization_server.ts": "functions",
+  "src/mcp/oauth/challenge.ts": "functions",
+  "src/mcp/oauth/client_identity.ts": "functions",
+  "src/mcp/oauth/http_access.ts": "functions",
+  "src/mcp/oauth/sign_in.ts": "functions",
+  "src/mcp/oauth/sign_out.ts": "functions",
+  "src/mcp/transport/http_fetch.ts": "all",
+  "src/mcp/transport/http_transport.ts": "functions",
+  "src/provider/kinds/anthropic/count_tokens.ts": "functions",
+  "src/provider/local/find_servers.ts": "functions",
+  "src/provider/local/window.ts": "functions",
+  "src/provider/managed/server_answers.ts": "functions",
+  "src/provider/network/command_key.ts": "functions",
+  "src/provider/network/http_client.ts": "functions",
+  "src/provider/network/overhear.ts": "functions",
+  "src/provider/wire/http_stream.ts": "program",
+  "src/provider/wire/model_list.ts": "functions",
+  "src/provider/wire/whole/embeddings.ts": "functions",
+  "src/util/network/fetch.ts": "all",
+};
