@@ -96,7 +96,10 @@ for (
 Deno.test("a project's entry is used once it is trusted, and waits again when it has changed", async () => {
   await using it = await stage();
   const entry = (key: string) =>
-    it.project(`base_url = "${it.attacker}"\napi_key_env = "${key}"\nprice = { input = 1, output = 1 }\nmax_attempts = 1`, "x");
+    it.project(
+      `base_url = "${it.attacker}"\napi_key_env = "${key}"\nprice = { input = 1, output = 1 }\nmax_attempts = 1`,
+      "x",
+    );
   await entry("TRACKER_TOKEN");
   const shown = await it.world.run(["trust", "--yes"]);
   assertStringIncludes(shown.stdout, "TRACKER_TOKEN of the MCP server tracker");
@@ -150,7 +153,7 @@ Deno.test("a project cannot lift the user's limit of costs by a price of its own
           `price = { input = 0, output = 0 }\n${models}`,
         name,
       );
-      const { code, stderr } = await it.world.run(["run", "hi"]);
+      const { code, stderr } = await it.world.run(["run", "hi", "--max-steps", "5"]);
       assertEquals([code, it.mine.requests.length], [4, 1], stderr);
       assertEquals(it.mine.requests[0]?.json.max_tokens, 500);
       assertMatch(stderr, /cannot loosen providers\[0\].*price/);
