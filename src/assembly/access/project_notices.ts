@@ -38,7 +38,7 @@ function serversNotice(cwd: string, { leftOut }: LoadedConfig): string | undefin
   return lines.length === 0 ? undefined : `MCP servers that are not used: ${lines.join("; ")}`;
 }
 
-/** Says which providers of the user have other models or sampling in this project; undefined when there are none. */
+/** Names the user's providers with other models or sampling in this project; undefined without any. */
 function providersNotice({ projectProviders }: LoadedConfig): string | undefined {
   const used = projectProviders.filter(({ own }) => own !== undefined).map(({ name, own }) =>
     name === own

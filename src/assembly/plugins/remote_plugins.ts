@@ -37,7 +37,7 @@ export class RemotePlugins implements RemoteServers {
     return this.#servers;
   }
 
-  /** The servers for one provider, which gets their tokens: those of the user are not for a project's address. */
+  /** The servers for one provider, which gets their tokens; those of the user not at a project's address. */
   servedBy(provider: string): RemoteServers {
     if (!this.#withholds(provider)) return this;
     let all = this.#servers;

@@ -111,8 +111,8 @@ export class LayerResolver {
   };
 
   /**
-   * The layers of a project, the weaker first: none may loosen what an earlier one narrows. `own` are those of
-   * the user as they count, `written` the same as their files have them.
+   * The layers of a project, the weaker first: none may loosen what an earlier one narrows. `own` are those
+   * of the user as they count, `written` the same as their files have them.
    */
   async resolveProject(
     layers: readonly Layer[],
