@@ -27,6 +27,7 @@ const PROJECT_RULES: Readonly<Record<string, string>> = {
   lower: "only lower",
   subset: "only fewer",
   inside: "only inside the project",
+  own: "only yours",
   trust: "after trust",
   widens: "after trust",
 };
@@ -58,15 +59,22 @@ function typeName(node: JsonNode): string {
   return node.type ?? "any";
 }
 
-function tableRows(node: JsonNode, path: string): string[][] {
+function tableRows(node: JsonNode, path: string, inherited?: unknown): string[][] {
   return Object.entries(node.properties ?? {}).flatMap(([name, child]) => {
     const here = path === "" ? name : `${path}.${name}`;
-    if (child.type === "object" && child.properties) return tableRows(child, here);
+    const own = child["x-project"] ?? inherited;
+    if (child.type === "object" && child.properties) return tableRows(child, here, own);
     const value = child.default === undefined ? "" : `\`${JSON.stringify(child.default)}\``;
-    const rule = PROJECT_RULES[String(child["x-project"] ?? "any")];
+    const rule = rulesOfValues(child) ? "as in the entry" : PROJECT_RULES[String(own ?? "any")];
     const row = [`\`${here}\``, typeName(child), value, rule ?? "", child.description ?? ""];
     return [row, ...(child.items?.properties ? tableRows(child.items, `${here}[]`) : [])];
   });
+}
+
+/** Reports whether the keys of the tables that it maps names to have rules. */
+function rulesOfValues({ additionalProperties: values }: JsonNode): boolean {
+  return typeof values === "object" &&
+    Object.values(values.properties ?? {}).some((child) => child["x-project"] !== undefined);
 }
 
 /** The documentation with its generated part replaced. */

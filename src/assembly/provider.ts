@@ -10,7 +10,7 @@ import {
 } from "../config/mod.ts";
 import { localDate } from "../context/mod.ts";
 import { ReasonixError } from "../core/mod.ts";
-import { type CreateOptions, createProvider, type Provider, type RemoteServers } from "../provider/mod.ts";
+import { type CreateOptions, createProvider, type Provider } from "../provider/mod.ts";
 import { suggestNames } from "../util/suggest.ts";
 import { VERSION } from "../util/version.ts";
 import type { Remark } from "./access/access_scope.ts";
@@ -30,14 +30,15 @@ export interface RunModel {
 }
 
 /** Builds the session's model; `remote` are the MCP servers that its provider is to speak to. */
-export async function buildModel(options: AssemblyOptions, remote?: RemoteServers): Promise<RunModel> {
+export async function buildModel(options: AssemblyOptions, remote?: RemotePlugins): Promise<RunModel> {
   const { config } = options.loaded;
   const model = options.provider ? { provider: options.provider } : await configuredModel(options, remote);
   if (config.agent.max_cost > 0 && !model.provider.model.price) throw unknownPrice(model.provider);
   const chain = await fallbackChain(options.loaded, model);
   if (chain.length === 0) return model;
   const { Fallback } = await import("./fallback.ts");
-  const create = (choice: ModelChoice) => createProvider({ ...createOptions(options, choice), remote });
+  const create = (choice: ModelChoice) =>
+    createProvider({ ...createOptions(options, choice), remote: remote?.servedBy(choice.entry.name) });
   const fallback = new Fallback({ loaded: options.loaded, first: model.provider, chain, create });
   return { ...model, provider: fallback.provider, fallback };
 }
@@ -60,14 +61,14 @@ async function fallbackChain(
 }
 
 /** The model that a reference names; what a project names without being trusted is said to be that. */
-function namedModel({ config, needsTrust }: LoadedConfig, reference: string): ModelChoice {
+export function namedModel({ config, needsTrust }: LoadedConfig, reference: string): ModelChoice {
   const untrusted = needsTrust.filter(({ kind }) => kind === "provider").map(({ name }) => name);
   return resolveModel(config, reference, untrusted);
 }
 
 async function configuredModel(
   given: AssemblyOptions,
-  remote: RemoteServers | undefined,
+  remote: RemotePlugins | undefined,
 ): Promise<RunModel> {
   const { loaded, record } = given;
   const { default_model, agent_model, providers } = loaded.config;
@@ -85,7 +86,7 @@ async function configuredModel(
   checkEffort(given.effort, choice.entry);
   const options = {
     ...createOptions(given, choice),
-    remote,
+    remote: remote?.servedBy(choice.entry.name),
     ...(record === undefined ? {} : { record: { file: record } }),
   };
   const provider = await placed(loaded, providerKey(choice.entry.name), () => createProvider(options));
@@ -116,8 +117,8 @@ function createOptions(
 }
 
 /** The configured model, as far as it decides about the system prompt. */
-export function chosenModel({ config }: LoadedConfig): SystemModel {
-  const { entry: { name, tool_mode }, model } = resolveModel(config);
+export function chosenModel(loaded: LoadedConfig): SystemModel {
+  const { entry: { name, tool_mode }, model } = namedModel(loaded, "");
   return { provider: name, id: model, ...(tool_mode === undefined ? {} : { toolMode: tool_mode }) };
 }
 

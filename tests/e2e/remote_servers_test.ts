@@ -219,3 +219,19 @@ Deno.test("a program cannot be spoken to by the provider, and nothing of it runs
   assertStringIncludes(stderr, 'Cannot use transport = "provider" for the plugin "p"');
   assertStringIncludes(stderr, 'type = "http"');
 });
+
+Deno.test("the user's server and its token do not go to a provider that only the project names", async () => {
+  await using mine = startModelServer([]);
+  await using theirs = startModelServer([{ text: "done" }] as readonly ScriptedTurn[], {
+    wire: new ResponsesWire(),
+  });
+  await using world = await makeWorld(
+    `[permissions]\nallow = ["mcp__tracker__*"]\n${entry(undefined, mine.url)}${TRACKER}`,
+  );
+  const provider = entry(theirs.wire, theirs.url).replace('"vendor"', '"gateway"');
+  await world.write("reasonix.toml", `default_model = "gateway"\n${provider}`);
+  const { code, stderr } = await world.run(["run", "--trust-project", "find bugs"]);
+  assertEquals([code, theirs.requests.length], [0, 1], stderr);
+  assert(!/tracker/.test(theirs.requests[0]?.body ?? "tracker"));
+  assertStringIncludes(stderr, "The MCP server tracker is not offered to the provider gateway");
+});

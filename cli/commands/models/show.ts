@@ -17,7 +17,8 @@ export async function show(
   const { cwd, home, env } = runPaths(this);
   const options = { cwd, home, env, flags: { default_model: reference } };
   const loaded = await loadTrustedConfig(options, { ignoreUntrusted: true });
-  const { entry, model } = resolveModel(loaded.config, reference);
+  const waiting = loaded.needsTrust.filter(({ kind }) => kind === "provider").map(({ name }) => name);
+  const { entry, model } = resolveModel(loaded.config, reference, waiting);
   const known = await knownModel(loaded, entry, model);
   const texts = await textsFor("models", this, loaded);
   const { stdout } = this.process;

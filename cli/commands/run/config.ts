@@ -8,6 +8,7 @@ import {
 import {
   type Config,
   type ConfigInput,
+  type ConfigProblem,
   type LoadedConfig,
   type ProviderEntry,
   resolveModel,
@@ -165,12 +166,29 @@ function isKnown(config: Config): boolean {
   }
 }
 
-function configByFlags(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
-  return loadTrustedConfig({
+async function configByFlags(paths: RunPaths, flags: ConfigFlags): Promise<LoadedConfig> {
+  const loaded = await loadTrustedConfig({
     ...paths,
     flags: flagLayer(paths, flags),
     ...(flags.preset === undefined ? {} : { preset: flags.preset }),
   }, flags);
+  if (!flags.ignoreUntrusted || loaded.needsTrust.length === 0) return loaded;
+  return { ...loaded, warnings: [...loaded.warnings, leftOutWarning(loaded)] };
+}
+
+/** Names what `--ignore-untrusted` leaves out of the project, and what of it is used all the same. */
+function leftOutWarning({ needsTrust, trusted, projectProviders }: LoadedConfig): ConfigProblem {
+  const listOf = (items: readonly { readonly kind: string; readonly name: string }[]) =>
+    items.map(({ kind, name }) => `${kind} ${name}`).join(", ");
+  const paired = projectProviders.filter(({ own }) => own !== undefined);
+  const used = [...paired.map(({ name }) => ({ kind: "provider", name })), ...trusted];
+  return {
+    level: "warning",
+    message: `--ignore-untrusted leaves out ${listOf(needsTrust)} of this project; ${
+      used.length === 0 ? "nothing else of it waits for trust" : `used are ${listOf(used)}`
+    }`,
+    remedy: "look at what is left out with `reasonix trust`",
+  };
 }
 
 function flagLayer(paths: RunPaths, flags: ConfigFlags): ConfigInput {

@@ -13,6 +13,7 @@ const UNUSED: readonly string[] = [
 export function projectNotices(paths: RunPaths, loaded: LoadedConfig): string[] {
   const unused = unusedFilesNotice(paths.cwd, loaded.unused);
   return [
+    oncePerProject(paths, "providers", providersNotice(loaded)),
     oncePerProject(paths, "widening", wideningNotice(loaded)),
     oncePerProject(paths, "hooks", hooksNotice(paths.cwd, loaded)),
     oncePerProject(paths, "unused", unused),
@@ -35,6 +36,20 @@ function serversNotice(cwd: string, { leftOut }: LoadedConfig): string | undefin
     `${JSON.stringify(server.name)} (${formatPlace(server.place).replace(`${cwd}/`, "")}): ${server.message}`
   );
   return lines.length === 0 ? undefined : `MCP servers that are not used: ${lines.join("; ")}`;
+}
+
+/** Names the user's providers with other models or sampling in this project; undefined without any. */
+function providersNotice({ projectProviders }: LoadedConfig): string | undefined {
+  const used = projectProviders.filter(({ own }) => own !== undefined).map(({ name, own }) =>
+    name === own
+      ? `${name} stands in place of yours`
+      : `${name} uses the key and address of yours named ${own}`
+  );
+  if (used.length === 0) return undefined;
+  return `The project's provider ${
+    used.join(", ")
+  }: models and sampling are the project's, limits can only ` +
+    "be lower, address, key, prices and everything else stay yours";
 }
 
 /** Says what the project would allow and nobody has trusted; undefined when there is nothing. */
@@ -68,7 +83,7 @@ function hooksNotice(cwd: string, loaded: LoadedConfig): string | undefined {
  */
 function oncePerProject(
   { home, cwd }: RunPaths,
-  kind: "hooks" | "servers" | "unused" | "widening",
+  kind: "hooks" | "providers" | "servers" | "unused" | "widening",
   text: string | undefined,
 ): string | undefined {
   if (text === undefined) return undefined;

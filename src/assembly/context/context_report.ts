@@ -1,4 +1,4 @@
-import { type LoadedConfig, resolveModel } from "../../config/mod.ts";
+import type { LoadedConfig } from "../../config/mod.ts";
 import { type ContextReport, loadReport } from "../../context/mod.ts";
 import { type Message, type Prefix, ReasonixError } from "../../core/mod.ts";
 import type { Texts } from "../../i18n/mod.ts";
@@ -7,7 +7,7 @@ import { loadTaughtPrefix, modelInfo, sendsReasoning } from "../../provider/mod.
 import type { SessionState } from "../../session/mod.ts";
 import { terminalSafe } from "../../util/terminal_text.ts";
 import { grouped } from "../../view/mod.ts";
-import { providerOf } from "../provider.ts";
+import { namedModel, providerOf } from "../provider.ts";
 import type { PromptInputs } from "./prompt_inputs.ts";
 import { buildRegistry } from "../tools/offered_tools.ts";
 import { askServerWindow } from "./context_window.ts";
@@ -28,7 +28,7 @@ export async function contextReportOf(
   { loaded, inputs, state, servers, exact = false }: ContextReportParts,
 ): Promise<ContextReport> {
   const { config } = loaded;
-  const choice = resolveModel(config);
+  const choice = namedModel(loaded, "");
   const { entry, model } = choice;
   const registry = buildRegistry(config, { builtin: inputs.tools, toolMode: inputs.toolMode });
   const sentPrefix = inputs.toolMode === "pseudo" ? (await loadTaughtPrefix()).taughtPrefix : undefined;
@@ -69,7 +69,7 @@ async function exactCount(
   prefix: Prefix,
   messages: readonly Message[],
 ): Promise<number> {
-  const { entry, model } = resolveModel(loaded.config);
+  const { entry, model } = namedModel(loaded, "");
   const provider = await providerOf(loaded, `${entry.name}/${model}`);
   const counted = await provider.count?.({ prefix, messages }, new AbortController().signal);
   if (counted !== undefined) return counted;

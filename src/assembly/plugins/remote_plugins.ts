@@ -1,4 +1,4 @@
-import type { Config, PluginEntry } from "../../config/mod.ts";
+import { type Config, type LoadedConfig, type PluginEntry, sourceOf } from "../../config/mod.ts";
 import { argumentsLine, type PreparedCall } from "../../core/mod.ts";
 import { namePrefix, toolName } from "../../mcp/mod.ts";
 import type { Gate, PermissionGate } from "../../permission/mod.ts";
@@ -20,11 +20,14 @@ export class RemotePlugins implements RemoteServers {
   readonly toolName = toolName;
   readonly #entries: readonly PluginEntry[];
   readonly #config: Config;
+  readonly #loaded: LoadedConfig;
   #servers: readonly RemoteServer[];
   #gate: RunGate | undefined;
   #registry: ToolRegistry | undefined;
 
-  constructor(config: Config) {
+  constructor(loaded: LoadedConfig) {
+    const { config } = loaded;
+    this.#loaded = loaded;
     this.#config = config;
     this.#entries = config.plugins.filter(isRemotePlugin);
     this.#servers = this.#entries.map((entry) => remoteServer(entry, config));
@@ -32,6 +35,30 @@ export class RemotePlugins implements RemoteServers {
 
   servers(): readonly RemoteServer[] {
     return this.#servers;
+  }
+
+  /** The servers for one provider, which gets their tokens; those of the user not at a project's address. */
+  servedBy(provider: string): RemoteServers {
+    if (!this.#withholds(provider)) return this;
+    let all = this.#servers;
+    let servers = all.filter(({ name }) => this.#isOfProject(name));
+    return {
+      toolName,
+      servers: () => {
+        if (all === this.#servers) return servers;
+        all = this.#servers;
+        return servers = all.filter(({ name }) => this.#isOfProject(name));
+      },
+    };
+  }
+
+  /** Reports whether only the project names the address of a provider. */
+  #withholds(provider: string): boolean {
+    return this.#loaded.projectProviders.some(({ name, own }) => name === provider && own === undefined);
+  }
+
+  #isOfProject(server: string): boolean {
+    return sourceOf(this.#loaded, `plugins.${JSON.stringify(server)}`).source === "project";
   }
 
   /** Names of tools whose claim to be read-only the user believes. */
@@ -69,6 +96,9 @@ export class RemotePlugins implements RemoteServers {
     const mode = (model.toolMode ?? "official") === "official" ? remoteMode : undefined;
     return this.#servers.flatMap((server) => {
       if (mode === undefined) return [unavailable(server, id)];
+      if (this.#withholds(model.provider) && !this.#isOfProject(server.name)) {
+        return [withheld(server, model.provider)];
+      }
       if (mode === "asks") return [];
       return [...server.unasked.length === 0 ? [unasked(server, id)] : [], ...unsentHeaders(server)];
     });
@@ -162,6 +192,13 @@ function unavailable({ name }: RemoteServer, model: string): Remark {
     text: `The MCP server ${name} is not available: the model's provider is to speak to it, which ` +
       `${model} cannot; use a model of kind anthropic or responses, or take transport = "provider" out`,
     said: [["remoteUnavailable", name, model]],
+  };
+}
+
+function withheld({ name }: RemoteServer, provider: string): Remark {
+  return {
+    text: `The MCP server ${name} is not offered to the provider ${provider}: it is yours, and the address ` +
+      "of that provider is the project's; name the provider in your own file if it may have the token",
   };
 }
 

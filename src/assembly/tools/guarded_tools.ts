@@ -54,14 +54,13 @@ const loadPlugins = lazy(() =>
  * Begins to load what plugins need, where some are configured, beside what comes before them. Returns those
  * that the model's provider speaks to, which it has to know of.
  */
-export async function expectPlugins(
-  { config }: Pick<LoadedConfig, "config">,
-): Promise<RemotePlugins | undefined> {
+export async function expectPlugins(loaded: LoadedConfig): Promise<RemotePlugins | undefined> {
+  const { config } = loaded;
   // Whoever opens them hears of an error.
   if (config.plugins.length > 0) loadPlugins().catch(() => {});
   if (!config.plugins.some(({ enabled, transport }) => enabled && transport === "provider")) return undefined;
   const { RemotePlugins } = await import("../plugins/remote_plugins.ts");
-  return new RemotePlugins(config);
+  return new RemotePlugins(loaded);
 }
 
 /** Builds tools and gate, which ask each other: the gate for details of a call, the jail for an answer. */

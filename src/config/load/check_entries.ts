@@ -105,7 +105,13 @@ function checkKeyCommand(command: unknown, path: KeyPath): Finding[] {
       `Cannot use this value for ${formatKey(here)}: a line of the shell, or a program with arguments ` +
       "as an array of texts, is expected",
     remedy: `write for example ${line}`,
-    said: [["wrongValue", Array.isArray(command) ? "[…]" : String(command), formatKey(here), "text", ""], [
+    said: [[
+      "wrongValue",
+      Array.isArray(command) ? "[…]" : isTable(command) ? "{…}" : String(command),
+      formatKey(here),
+      "text",
+      "",
+    ], [
       "writeLike",
       line,
     ]],
@@ -159,7 +165,7 @@ function checkDefault(entry: TomlTable, path: KeyPath): Finding[] {
   }];
 }
 
-const REMOTE_TYPES = ["http", "streamable-http", "sse"];
+const REMOTE_TYPES: readonly unknown[] = ["http", "streamable-http", "sse"];
 
 /** What a server cannot have that the model's provider speaks to: nothing of it happens here. */
 const ONLY_DIRECT = ["command", "headers_helper", "oauth"];
@@ -167,7 +173,7 @@ const ONLY_DIRECT = ["command", "headers_helper", "oauth"];
 function checkTransport(entry: TomlTable, path: KeyPath): Finding[] {
   if (entry.transport !== "provider") return [];
   const name = JSON.stringify(entry.name);
-  if (!REMOTE_TYPES.includes(String(entry.type))) {
+  if (!REMOTE_TYPES.includes(entry.type)) {
     return [{
       level: "error",
       path: [...path, "transport"],
@@ -190,7 +196,7 @@ function checkPlugin(entry: TomlTable, path: KeyPath): Finding[] {
 }
 
 function checkNeeds(entry: TomlTable, path: KeyPath): Finding[] {
-  const remote = REMOTE_TYPES.includes(String(entry.type));
+  const remote = REMOTE_TYPES.includes(entry.type);
   // A type that does not exist has been reported already.
   if (entry.enabled === false || (!remote && (entry.type ?? "stdio") !== "stdio")) return [];
   const needed = remote ? "url" : "command";

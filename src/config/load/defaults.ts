@@ -60,21 +60,22 @@ export function namedVendors(
  * The typed configuration: every key that has a default is present. The table must have passed `checkTree`.
  */
 export function fillDefaults(table: TomlTable): Config {
-  return fill(table, CONFIG_SCHEMA) as Config;
+  return fillValue(table, CONFIG_SCHEMA) as Config;
 }
 
-function fill(value: unknown, schema: JsonSchema | undefined): unknown {
-  if (Array.isArray(value)) return value.map((item) => fill(item, schema?.items));
+/** Returns a value of the configuration with the defaults of its schema filled in. */
+export function fillValue(value: unknown, schema: JsonSchema | undefined): unknown {
+  if (Array.isArray(value)) return value.map((item) => fillValue(item, schema?.items));
   if (!isTable(value)) return value;
   if (!schema?.properties) {
     return Object.fromEntries(
-      Object.entries(value).map(([name, item]) => [name, fill(item, schema?.additionalProperties)]),
+      Object.entries(value).map(([name, item]) => [name, fillValue(item, schema?.additionalProperties)]),
     );
   }
   const filled: TomlTable = schema.open ? { ...value } : {};
   for (const [name, child] of Object.entries(schema.properties)) {
-    if (Object.hasOwn(value, name)) filled[name] = fill(value[name], child);
-    else if (child.default !== undefined) filled[name] = fill(child.default, child);
+    if (Object.hasOwn(value, name)) filled[name] = fillValue(value[name], child);
+    else if (child.default !== undefined) filled[name] = fillValue(child.default, child);
   }
   return filled;
 }

@@ -1,7 +1,14 @@
 import { DEFAULT_LAYER, defaultLayer, fillDefaults, namedVendors } from "./defaults.ts";
 import type { KeySources } from "../query/provider_keys.ts";
 import { checkLayer, type Layer, parseLayer, readLayer } from "./layer.ts";
-import { keyNamesOf, LayerResolver, mergeLayers, providersOf, type ResolveOptions } from "./resolve.ts";
+import {
+  keyNamesOf,
+  LayerResolver,
+  mergeLayers,
+  type ProjectProvider,
+  providersOf,
+  type ResolveOptions,
+} from "./resolve.ts";
 import { join } from "../../path/lexical.ts";
 import { mcpJsonFile, projectConfigFile, reasonixHome, userConfigFile } from "../config_paths.ts";
 import { presetText } from "../presets.ts";
@@ -31,6 +38,10 @@ export interface LoadedConfig {
   readonly warnings: readonly ConfigProblem[];
   /** Pieces of the project that were left out until they are trusted. */
   readonly needsTrust: readonly TrustItem[];
+  /** Pieces of the project that count because they are trusted. */
+  readonly trusted: readonly TrustItem[];
+  /** The provider entries of the project that count. */
+  readonly projectProviders: readonly ProjectProvider[];
   /** Parts of files of the project that nothing reads, such as ".claude/settings.json (env)". */
   readonly unused: readonly string[];
   /** MCP servers that the files describe and that do not count. */
@@ -87,7 +98,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const written = users.filter((layer) => layer !== undefined);
   const own = [builtInLayer([flags, user, presetLayer], hasKey), ...written.map(loader.resolveLayer)];
   failOnErrors(problems);
-  const restricted = await loader.resolveProject(projects, own);
+  const restricted = await loader.resolveProject(projects, own, written);
   const flagged = Object.keys(flags.table).length > 0 ? loader.resolveLayer(flags) : undefined;
   const above = [...restricted, flagged].filter((layer) => layer !== undefined);
   const layers = [...own, ...above];
@@ -101,6 +112,8 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
     config,
     warnings: problems,
     needsTrust: loader.needsTrust,
+    trusted: loader.trusted,
+    projectProviders: loader.projectProviders,
     unused: claude.unused,
     leftOut: [...mcp.leftOut, ...loader.leftOut],
     home,

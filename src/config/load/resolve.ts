@@ -8,7 +8,7 @@ import { type EnvLookup, userConfigFile } from "../config_paths.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { type LeftOutServer, pluginsOf } from "../plugins/left_out.ts";
 import { restrictProjectConfig, type TrustItem, type Withholdable } from "../project/project_policy.ts";
-import { isReservedVariable } from "../project/provider_trust.ts";
+import { holderOf, isReservedVariable } from "../project/provider_trust.ts";
 import {
   childSchema,
   CONFIG_SCHEMA,
@@ -60,6 +60,8 @@ export interface ResolveOptions {
 interface ProjectSources {
   /** The settings below this layer. */
   readonly base: TomlTable;
+  /** The layers of the user, as written. */
+  readonly written: readonly Layer[];
   /** Names of variables that hold provider keys. */
   readonly keyNames: ReadonlySet<string>;
   /** All layers of the project, as written. */
@@ -68,10 +70,19 @@ interface ProjectSources {
   readonly offline: string | undefined;
 }
 
+/** A provider entry of the project that counts. */
+export interface ProjectProvider {
+  readonly name: string;
+  /** The name of the user's entry whose key and address it has; absent: it has others, and is trusted. */
+  readonly own?: string | undefined;
+}
+
 /** Makes of what a layer says what counts: variables replaced, paths absolute, the project narrowed. */
 export class LayerResolver {
   readonly needsTrust: TrustItem[] = [];
+  readonly trusted: TrustItem[] = [];
   readonly leftOut: LeftOutServer[] = [];
+  readonly projectProviders: ProjectProvider[] = [];
   readonly expanded = new Map<string, string>();
   readonly saved: () => ReadonlyMap<string, string>;
   readonly #options: ResolveOptions;
@@ -99,8 +110,15 @@ export class LayerResolver {
     return { ...layer, table: moveAliases(table) };
   };
 
-  /** The layers of a project, the weaker first: none may loosen what an earlier one narrows. */
-  async resolveProject(layers: readonly Layer[], own: readonly Layer[]): Promise<Layer[]> {
+  /**
+   * The layers of a project, the weaker first: none may loosen what an earlier one narrows. `own` are those
+   * of the user as they count, `written` the same as their files have them.
+   */
+  async resolveProject(
+    layers: readonly Layer[],
+    own: readonly Layer[],
+    written: readonly Layer[],
+  ): Promise<Layer[]> {
     const keyNames = new Set([DEFAULT_LAYER, ...own, ...layers].flatMap(keyNamesOf));
     const offline = own.find(({ source, table: { sandbox } }) =>
       source === "preset" && isTable(sandbox) && sandbox.network === false
@@ -108,14 +126,15 @@ export class LayerResolver {
     const resolved: Layer[] = [];
     for (const layer of layers) {
       const base = mergeLayers([...own, ...resolved]);
-      resolved.push(await this.#resolveProjectLayer(layer, { base, keyNames, project: layers, offline }));
+      const sources = { base, written, keyNames, project: layers, offline };
+      resolved.push(await this.#resolveProjectLayer(layer, sources));
     }
     return resolved;
   }
 
   async #resolveProjectLayer(
     layer: Layer,
-    { base, keyNames, project, offline }: ProjectSources,
+    { base, written, keyNames, project, offline }: ProjectSources,
   ): Promise<Layer> {
     const { cwd, env, trust = () => false } = this.#options;
     const fromFile = lazyDotenv(() => readProjectText(join(cwd, ".env"), []));
@@ -139,8 +158,10 @@ export class LayerResolver {
       expanded: moveAliases(expanded),
       base: fillDefaults(base),
       keys: {
-        providers: [DEFAULT_LAYER, { ...layer, table: base }].flatMap(providersOf),
-        saved: (name) => this.saved().has(name),
+        providers: providersOf({ table: base }),
+        holder: (name) =>
+          holderOf(name, written.map(({ table }) => table)) ??
+            (this.saved().has(name) ? "(saved in your file .env)" : undefined),
       },
       cwd,
       env,
@@ -158,9 +179,12 @@ export class LayerResolver {
     this.#remember(used);
     this.#reportSwitchedOff(layer, base);
     for (const { item, withhold } of waiting) {
-      if (await trust(item)) continue;
-      withhold();
-      this.needsTrust.push(item);
+      const isTrusted = await trust(item);
+      if (!isTrusted) withhold();
+      (isTrusted ? this.trusted : this.needsTrust).push(item);
+    }
+    for (const entry of providersOf({ table })) {
+      this.projectProviders.push({ name: String(entry.name), own: restricted.endpoints.get(entry) });
     }
     this.#reportMissing(layer, table, missing);
     return { ...layer, table };

@@ -28,6 +28,8 @@ interface AboutPlugin {
   readonly env: EnvLookup;
   /** The user has a server of that name, whose place it would take. */
   readonly replaces: boolean;
+  /** Says what the user has a variable for; see `KnownKeys`. */
+  readonly holder: (name: string) => string | undefined;
   /** What it takes from the project's `.env`. */
   readonly used: TomlTable | undefined;
 }
@@ -36,10 +38,10 @@ interface AboutPlugin {
 export function pluginCandidate(
   written: TomlTable,
   entry: TomlTable,
-  { layer, path, cwd, env, replaces, used }: AboutPlugin,
+  { layer, path, cwd, env, replaces, holder, used }: AboutPlugin,
 ): PluginCandidate {
   // What is only shown is made when it is shown, which most runs never do.
-  const facts = () => describePlugin(written, replaces);
+  const facts = () => describePlugin(written, replaces, holder);
   return {
     kind: "plugin",
     name: String(entry.name),
@@ -74,11 +76,15 @@ interface PluginFacts {
  * Describes a server as written; `replaces` says that the user has one of that name, which it would take the
  * place of.
  */
-function describePlugin(written: TomlTable, replaces: boolean): PluginFacts {
+function describePlugin(
+  written: TomlTable,
+  replaces: boolean,
+  holder: AboutPlugin["holder"],
+): PluginFacts {
   const { cwd, headers_helper: helper } = written;
   const what = target(written);
   const env = Object.keys(tableOf(written.env));
-  const passed = variablesIn(written);
+  const passed = variablesIn(written).map((name) => [name, holder(name)].join(" ").trimEnd());
   const elsewhere = written.transport === "provider";
   const connect = elsewhere ? "have the model's provider connect to" : "connect to";
   const parts = [

@@ -4,7 +4,7 @@ import { type EnvLookup, isInside } from "../config_paths.ts";
 import { valueAt } from "../schema/key_path.ts";
 import { type ConfigProblem, formatKey, type KeyPath } from "../problem.ts";
 import { hookCandidate, pluginCandidate } from "../plugins/plugin_trust.ts";
-import { type KnownKeys, needsTrust } from "./provider_trust.ts";
+import { isLower, judgeProvider, type KnownKeys } from "./provider_trust.ts";
 import type { Config } from "../schema/schema.ts";
 import { CONFIG_SCHEMA, isTable, type JsonSchema, type TomlTable } from "../schema/json_schema.ts";
 import type { SourcePlace } from "../../core/mod.ts";
@@ -72,6 +72,8 @@ export interface ProjectResult {
   readonly warnings: ConfigProblem[];
   /** The entries that are still in the table and wait for a decision. */
   readonly withholdable: Withholdable[];
+  /** The name of the user's provider entry whose key and address a project's entry has, by that entry. */
+  readonly endpoints: Map<TomlTable, string>;
   /** Lists that are still in the table as they are, and may widen. */
   readonly wideningLists: WideningList[];
 }
@@ -93,6 +95,7 @@ export function restrictProjectConfig(input: ProjectInput): ProjectResult {
     warnings: [],
     withholdable: [],
     wideningLists: [],
+    endpoints: new Map(),
   };
   restrictTable(result.table, CONFIG_SCHEMA, {
     path: [],
@@ -137,7 +140,7 @@ function restrictValue(value: unknown, base: unknown, schema: JsonSchema, scope:
     case "off":
       return value === false || base === true ? value : widening(scope, base, value);
     case "lower":
-      return isLower(Number(value), Number(base)) ? value : widening(scope, base, value);
+      return value === base || isLower(value, base) ? value : widening(scope, base, value);
     case "subset":
       return subset(value, base, scope);
     case "inside":
@@ -153,10 +156,6 @@ function restrictValue(value: unknown, base: unknown, schema: JsonSchema, scope:
 
 function looseness(value: unknown, schema: JsonSchema): number {
   return schema.enum?.indexOf(String(value)) ?? 0;
-}
-
-function isLower(value: number, base: number): boolean {
-  return value === base || (value > 0 && (base === 0 || value < base));
 }
 
 function subset(value: unknown, base: unknown, scope: Scope): unknown {
@@ -220,9 +219,10 @@ function withTrust(value: unknown, scope: Scope): unknown {
   for (const [index, entry] of entries.entries()) {
     const written = Array.isArray(raw) ? raw[index] : undefined;
     if (!entry || !isTable(written)) continue;
-    const place = {
+    const place: EntryPlace = {
       scope: { ...scope, path: [...scope.path, index] },
       withhold: () => entries[index] = undefined,
+      replace: (by) => entries[index] = by,
     };
     if (list === "providers") provider(written, entry, place);
     else if (list === "hooks") mark(hookCandidate(written, scope.input), place.scope, place.withhold);
@@ -246,24 +246,31 @@ function commands(value: TomlTable, scope: Scope): TomlTable {
 interface EntryPlace {
   readonly scope: Scope;
   readonly withhold: () => void;
+  readonly replace: (by: TomlTable) => void;
 }
 
-function provider(written: TomlTable, entry: TomlTable, { scope, withhold }: EntryPlace): void {
-  const reason = needsTrust(written, entry, scope.input.keys);
+function provider(written: TomlTable, entry: TomlTable, { scope, withhold, replace }: EntryPlace): void {
+  const { reason, own, counts, refused } = judgeProvider(written, entry, scope.input.keys);
+  replace(counts);
+  if (own) scope.result.endpoints.set(counts, String(own.name));
+  for (const path of new Map(refused.map((path) => [formatKey(path), path])).values()) {
+    const here = { ...scope, path: [...scope.path, ...path] };
+    warn(here, `A project file cannot loosen ${formatKey(here.path)} of your provider ${own?.name}`);
+  }
   if (reason === undefined) return;
   mark({ kind: "provider", name: String(entry.name), reason, written }, scope, withhold);
 }
 
 /** A server that a project only switches off needs no trust, and of what it says nothing else counts. */
 function plugin(written: TomlTable, entry: TomlTable, { scope, withhold }: EntryPlace): void {
-  const { base, layer, cwd, env, fromDotenv } = scope.input;
+  const { base, layer, cwd, env, keys: { holder }, fromDotenv } = scope.input;
   if (entry.enabled === false) {
     for (const key of Object.keys(entry)) if (key !== "name" && key !== "enabled") delete entry[key];
     return;
   }
   const replaces = base.plugins.some((own) => own.name === entry.name);
   const used = fromDotenv.get(Number(scope.path.at(-1)));
-  const about = { layer, path: scope.path, cwd, env, replaces, used };
+  const about = { layer, path: scope.path, cwd, env, replaces, holder, used };
   mark(pluginCandidate(written, entry, about), scope, withhold);
 }
 

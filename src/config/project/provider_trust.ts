@@ -1,5 +1,15 @@
+import { canonicalJson } from "../../util/canonical_json.ts";
+import { fillValue } from "../load/defaults.ts";
+import { formatKey, type KeyPath } from "../problem.ts";
 import { hideSecrets } from "../query/hide_secrets.ts";
-import { isTable, type TomlTable } from "../schema/json_schema.ts";
+import {
+  childSchema,
+  CONFIG_SCHEMA,
+  isTable,
+  type JsonSchema,
+  type TomlTable,
+} from "../schema/json_schema.ts";
+import type { ProjectRule } from "../schema/schema_key.ts";
 import { isVendorVariable, vendorHosts } from "../vendors.ts";
 
 /** Variables that a project's `.env` may never supply. */
@@ -15,23 +25,47 @@ export function isLoopback(url: string): boolean {
 }
 
 export interface KnownKeys {
-  /** Provider entries of the user, the preset and the built-in ones. */
+  /** Provider entries of the user and the preset, or the built-in one. */
   readonly providers: readonly TomlTable[];
-  /** Says that the user saved a value under this name in the Reasonix home. */
-  readonly saved: (name: string) => boolean;
+  /** Says in the user's configuration what a variable is for, such as "of the MCP server x". */
+  readonly holder: (name: string) => string | undefined;
+}
+
+/** The part of a project's provider entry that may be used, and the reason why it waits for trust. */
+export interface JudgedProvider {
+  /** The reason for people; absent: the entry needs no trust. */
+  readonly reason?: string;
+  /** The user's entry with the same key and address. */
+  readonly own?: TomlTable;
+  /** The entry as it counts, after trust where it needs some. */
+  readonly counts: TomlTable;
+  /** Settings that never count: the user's own are stricter. */
+  readonly refused: readonly KeyPath[];
 }
 
 /**
- * Decides about one provider entry of a project file: why it needs the user's trust, undefined when it needs
- * none. Its server would receive the conversation and steer the tools, and its key variable could be any
- * secret of the user. So it is used only when the user has met it before: the same key and address in the
- * user's own settings, a vendor's key at that vendor, or a key saved for it in the home. An address on this
- * machine is no exception: on a shared host its ports belong to others too.
+ * Judges one provider entry of a project file. Its server would receive the conversation and steer the tools,
+ * its key variable could be any secret of the user, and its settings could send the conversation further. So
+ * without trust it is used only at an endpoint of the user's, that is one that their own settings pair with
+ * this key, and there it is laid over the user's entry: it names models and sets what the schema calls free.
+ * An address on this machine is no exception: on a shared host its ports belong to others too.
  */
-export function needsTrust(written: TomlTable, expanded: TomlTable, known: KnownKeys): string | undefined {
-  const url = String(expanded.base_url ?? "");
-  const keyName = String(expanded.api_key_env ?? "");
-  const target = URL.parse(url)?.origin ?? url;
+export function judgeProvider(written: TomlTable, expanded: TomlTable, known: KnownKeys): JudgedProvider {
+  const address = addressOf(expanded);
+  const endpoints = known.providers.filter((own) =>
+    address !== "" && addressOf(own) === address && textOf(own.api_key_env) === textOf(expanded.api_key_env)
+  );
+  const own = endpoints.find(({ name }) => name === expanded.name) ?? endpoints[0];
+  const { counts, waits, refused } = own
+    ? layOverOwn({ ...expanded, base_url: own.base_url }, own, endpoints)
+    : { counts: expanded, waits: [], refused: [] };
+  const reason = reasonToWait(written, expanded, known) ?? settingsReason(waits, expanded);
+  return { counts, refused, ...(own ? { own } : {}), ...(reason === undefined ? {} : { reason }) };
+}
+
+function reasonToWait(written: TomlTable, expanded: TomlTable, known: KnownKeys): string | undefined {
+  const keyName = textOf(expanded.api_key_env);
+  const target = targetOf(expanded);
   const line = keyCommandLine(expanded.api_key_command);
   if (line !== "") return `it would run ${JSON.stringify(line)} for the key of ${target}`;
   if (expanded.kind === "llamacpp" || hasEntries(expanded.server)) {
@@ -49,12 +83,178 @@ export function needsTrust(written: TomlTable, expanded: TomlTable, known: Known
   if (hasEntries(expanded.headers)) return `it would send headers of its own to ${target}`;
   const way = WAYS.find(([name]) => (expanded[name] ?? "") !== "")?.[1];
   if (way !== undefined) return `it would send the conversation to ${target} ${way}`;
-  if (url === "" && keyName === "") return undefined;
-  const owners = ownersOf(keyName, known);
-  if (owners.includes(target)) return undefined;
-  if (keyName === "") return `it would send the conversation to ${target}`;
-  if (owners[0] !== undefined) return `it would send the key ${keyName} of ${owners[0]} to ${target}`;
-  return known.saved(keyName) ? undefined : `it would send the conversation and ${keyName} to ${target}`;
+  const address = addressOf(expanded);
+  if (address === "" && keyName === "") return undefined;
+  const owners = known.providers.filter((own) => textOf(own.api_key_env) === keyName);
+  if (owners.some((own) => addressOf(own) === address)) return undefined;
+  // The path of an address can name an account, too.
+  const near = owners.some((own) => targetOf(own) === target);
+  const to = near ? hideSecrets(address) : target;
+  if (keyName === "") return `it would send the conversation to ${to}`;
+  const vendors = vendorHosts(keyName).map((host) => `https://${host}`);
+  const theirs = owners[0] ? targetOf(owners[0]) : vendors[0];
+  if (theirs !== undefined && !near && !vendors.includes(target)) {
+    return `it would send the key ${keyName} of ${theirs} to ${to}`;
+  }
+  const holder = known.holder(keyName);
+  return `it would send the conversation and ${keyName}${holder === undefined ? "" : ` ${holder}`} to ${to}`;
+}
+
+function settingsReason(waits: readonly KeyPath[], expanded: TomlTable): string | undefined {
+  if (waits.length === 0) return undefined;
+  const names = [...new Set(waits.map(formatKey))];
+  const more = names.length > MOST_NAMES ? ` and ${names.length - MOST_NAMES} more` : "";
+  return `it would set ${names.slice(0, MOST_NAMES).join(", ")}${more} of requests to ${targetOf(expanded)}`;
+}
+
+const MOST_NAMES = 5;
+
+/** The address of an entry in the form in which two are compared; empty: it has none. */
+function addressOf({ base_url: url }: TomlTable): string {
+  const parsed = URL.parse(textOf(url));
+  if (!parsed) return textOf(url);
+  parsed.hash = "";
+  parsed.pathname = parsed.pathname.replace(/\/+$/, "");
+  return parsed.href;
+}
+
+function targetOf({ base_url: url }: TomlTable): string {
+  return URL.parse(textOf(url))?.origin ?? textOf(url);
+}
+
+function textOf(value: unknown): string {
+  return String(value ?? "");
+}
+
+const ENTRY: JsonSchema = CONFIG_SCHEMA.properties?.providers?.items ?? {};
+const MODEL: JsonSchema = ENTRY.properties?.model_settings?.additionalProperties ?? {};
+const NAMES_OF_MODELS = ["model", "models", "default"];
+
+/** What became of the settings of an entry. */
+interface Laid {
+  readonly waits: KeyPath[];
+  readonly refused: KeyPath[];
+}
+
+/**
+ * Lays a project's entry over the user's. What can be said of single models is compared model by model, with
+ * the user's entry that has the model: another name for it takes no limit off.
+ */
+function layOverOwn(
+  entry: TomlTable,
+  own: TomlTable,
+  endpoints: readonly TomlTable[],
+): Laid & { counts: TomlTable } {
+  const laid: Laid = { waits: [], refused: [] };
+  const single = tableOf(entry.model_settings);
+  const isNamed = NAMES_OF_MODELS.some((name) => entry[name] !== undefined);
+  const lower = isNamed ? pick(own, (name) => !NAMES_OF_MODELS.includes(name)) : own;
+  const upper = pick(entry, (name) => name !== "model_settings" && !isOfModels(name));
+  const { price: _, ...general } = layOver(lower, upper, { schema: ENTRY, path: [], laid });
+  const settings = [...new Set([...modelsIn(general), ...Object.keys(single)])].map((model) => {
+    const theirs = settingsFor(model, endpoints.find((each) => modelsIn(each).includes(model)), own);
+    const ofModel = tableOf(valueIn(single, model));
+    const ofEntry = pick(entry, (name) => isOfModels(name) && !Object.hasOwn(ofModel, name));
+    const first = layOver(theirs, ofEntry, { schema: MODEL, path: [], laid });
+    return [
+      model,
+      layOver(first, ofModel, { schema: MODEL, path: ["model_settings", model], laid }),
+    ] as const;
+  });
+  const kept = settings.filter(([, table]) => hasEntries(table));
+  return { ...laid, counts: { ...general, model_settings: Object.fromEntries(kept) } };
+}
+
+/** The user's settings for a model. The price of an entry is none for a model that it does not have. */
+function settingsFor(model: string, owner: TomlTable | undefined, own: TomlTable): TomlTable {
+  const entry = owner ?? own;
+  return {
+    ...pick(entry, (name) => isOfModels(name) && (owner !== undefined || name !== "price")),
+    ...tableOf(valueIn(tableOf(entry.model_settings), model)),
+  };
+}
+
+function isOfModels(name: string): boolean {
+  return name !== "extra" && MODEL.properties !== undefined && Object.hasOwn(MODEL.properties, name);
+}
+
+function modelsIn(entry: TomlTable): string[] {
+  return NAMES_OF_MODELS.flatMap((name) => entry[name] ?? []).filter((name) => typeof name === "string");
+}
+
+interface LayScope {
+  readonly schema: JsonSchema;
+  readonly path: KeyPath;
+  readonly laid: Laid;
+  /** The rule of the table around. */
+  readonly rule?: ProjectRule | undefined;
+}
+
+function layOver(lower: TomlTable, upper: TomlTable, { schema, path, laid, rule }: LayScope): TomlTable {
+  const result = new Map(Object.entries(lower));
+  for (const [name, value] of Object.entries(upper)) {
+    const child = childSchema(schema, name);
+    const own = valueIn(lower, name);
+    const here = [...path, name];
+    const right = child?.project ?? rule;
+    if (isSame(value, own, child)) continue;
+    if (child?.properties && isTable(value) && right !== "own") {
+      result.set(name, layOver(tableOf(own), value, { schema: child, path: here, laid, rule: right }));
+    } else if (right === "own" || (right === "lower" && !isLower(value, own ?? child?.default))) {
+      laid.refused.push(here);
+    } else {
+      if (right !== "any" && right !== "lower") laid.waits.push(here);
+      result.set(name, value);
+    }
+  }
+  return Object.fromEntries(result);
+}
+
+function isSame(value: unknown, own: unknown, schema: JsonSchema | undefined): boolean {
+  const form = (each: unknown) => canonicalJson(fillValue(each ?? schema?.default, schema));
+  return form(value) === form(own);
+}
+
+/** Reports whether a limit is no looser; 0 is none. Where the user has no limit any is stricter. */
+export function isLower(value: unknown, limit: unknown): boolean {
+  return Number(value) > 0 && (!Number(limit) || Number(value) < Number(limit));
+}
+
+function pick(table: TomlTable, wanted: (name: string) => boolean): TomlTable {
+  return Object.fromEntries(Object.entries(table).filter(([name]) => wanted(name)));
+}
+
+function valueIn(table: TomlTable, name: string): unknown {
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+function tableOf(value: unknown): TomlTable {
+  return isTable(value) ? value : {};
+}
+
+const ENTRY_WORDS: Readonly<Record<string, string>> = {
+  plugins: "the MCP server",
+  providers: "the provider",
+};
+
+/**
+ * Finds the part of the user's configuration that a variable is for: the provider, the MCP server or the
+ * table that names it, as `…_env` or in `${…}`.
+ */
+export function holderOf(name: string, tables: readonly TomlTable[]): string | undefined {
+  const isNamed = (value: unknown, key = ""): boolean =>
+    typeof value === "string"
+      ? (key.endsWith("_env") && value === name) || value.includes(`\${${name}}`) ||
+        value.includes(`\${${name}:-`)
+      : typeof value === "object" && value !== null &&
+        Object.entries(value).some(([inner, item]) => isNamed(item, inner));
+  for (const [section, value] of tables.flatMap((table) => Object.entries(table))) {
+    const what = ENTRY_WORDS[section];
+    const entry = what && Array.isArray(value) ? value.find((each) => isNamed(each)) : undefined;
+    if (entry) return `of ${what} ${textOf(entry.name)}`;
+    if (isNamed(value)) return `of [${section}]`;
+  }
+  return undefined;
 }
 
 /** Settings by which others could listen, or by which a server gets to know who the user is. */
@@ -73,18 +273,6 @@ function keyCommandLine(command: unknown): string {
 }
 
 const LONGEST_LINE = 160;
-
-/**
- * The origins a key belongs to as far as the user's side knows; without a key, those that are used without
- * one.
- */
-function ownersOf(keyName: string, known: KnownKeys): string[] {
-  const users = known.providers
-    .filter((entry) => String(entry.api_key_env ?? "") === keyName)
-    .map((entry) => URL.parse(String(entry.base_url))?.origin ?? "");
-  const vendors = vendorHosts(keyName).map((host) => `https://${host}`);
-  return [...users, ...vendors];
-}
 
 function hasEntries(value: unknown): boolean {
   return isTable(value) && Object.keys(value).length > 0;

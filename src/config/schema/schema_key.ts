@@ -10,6 +10,7 @@ import * as z from "zod/mini";
  * - lower: only a lower, non-zero limit
  * - subset: only a part of the user's list (anything, when the user has no list)
  * - inside: only paths inside the project directory
+ * - own: at an endpoint of the user's only the user's value counts
  * - trust: waits until the user trusts this content
  * - widens: what goes beyond the user's list waits until the user trusts the content of the file
  */
@@ -22,6 +23,7 @@ export type ProjectRule =
   | "lower"
   | "subset"
   | "inside"
+  | "own"
   | "trust"
   | "widens";
 

@@ -149,12 +149,13 @@ Deno.test("loadConfig takes the same file in a project and says what a project c
     ],
   );
   assertEquals(needsTrust.map((item) => `${item.kind} ${item.place.line}`), [
+    "provider 23",
     "shell 36",
     "plugin 55",
     "plugin 63",
     "widening 44",
   ]);
-  assertEquals(config.providers.map((entry) => entry.name), ["deepseek", "mimo-pro"]);
+  assertEquals(config.providers.map((entry) => entry.name), ["deepseek"]);
   assertEquals(config.permissions.deny.length, 2);
 });
 

@@ -32,7 +32,7 @@ allow = ["x"]
 [[providers]]
 name = "theirs"
 model = "m"
-base_url = "http://127.0.0.1:1/v2"
+base_url = "http://127.0.0.1:1/"
 [[plugins]]
 name = "evil"
 command = "x"

@@ -1,4 +1,5 @@
 import type { ImageLimits } from "../../../util/image/fit_image.ts";
+import { ReasonixError } from "../../../core/mod.ts";
 import type { KindOptions, ProviderKind } from "../../kind.ts";
 import type { Provider } from "../../provider.ts";
 import { endpointOf, endpointUrl, requestHeaders } from "../../wire/endpoint.ts";
@@ -88,8 +89,17 @@ function createGoogle(options: KindOptions): Provider {
 function replyUrl(options: KindOptions): string {
   const { id } = options.model;
   const url = pathUrl(options, `${id.includes("/") ? id : `models/${id}`}:streamGenerateContent`);
+  // A project may name models, and another path of the same host could belong to another account.
+  if (!url.pathname.startsWith(pathUrl(options, "").pathname)) throw notAModel(id);
   url.searchParams.set("alt", "sse");
   return url.href;
+}
+
+function notAModel(id: string): ReasonixError {
+  return new ReasonixError(`Cannot use the model ${JSON.stringify(id)}: it leads out of the path of models`, {
+    exit: "config",
+    remedy: "write the name of a model",
+  });
 }
 
 /** A base URL that is nothing but a host leaves out the version of the wire. */

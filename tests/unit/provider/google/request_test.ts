@@ -301,3 +301,16 @@ Deno.test("google request leaves signatures out where the text they belong to wa
   await collect(provider, [HELLO, changed, { role: "user", content: "?" }]);
   assertEquals(server.requests[1]?.json.contents[1], { role: "model", parts: [{ text: "another" }] });
 });
+
+Deno.test("google refuses the name of a model that leads to another path of the host", async () => {
+  for (
+    const model of ["../../evil/v1", "a/../../evil", "%2e%2e/%2E%2E/evil", "..\\..\\evil", ".\t./.\n./evil"]
+  ) {
+    await using server = startModelServer([], { wire: googleWire({ generation: 3 }) });
+    const entry = providerEntry({ kind: "google", base_url: server.url, max_attempts: 1 });
+    const refused = await createProvider({ entry, model, version: "1", apiKey: "k" })
+      .then((provider) => collect(provider)).then(({ error }) => error?.message, String);
+    assert(refused?.includes("leads out of the path of models"), `${JSON.stringify(model)}: ${refused}`);
+    assertEquals(server.requests.length, 0);
+  }
+});
