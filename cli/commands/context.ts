@@ -5,9 +5,9 @@ import {
   contextText,
   gatherPromptInputs,
   loadServerWork,
+  loadTrustedConfig,
   type RunPaths,
 } from "../../src/assembly/mod.ts";
-import { loadConfig } from "../../src/config/mod.ts";
 import type { ContextReport } from "../../src/context/mod.ts";
 import { emptyState, lastSession, loadEvents, projectDir, type SessionState } from "../../src/session/mod.ts";
 import { textsFor } from "../terminal/language.ts";
@@ -32,7 +32,7 @@ async function reportOf(
   paths: RunPaths,
   { continue: latest = false, exact = false }: ContextFlags,
 ): Promise<ContextReport> {
-  const loaded = await loadConfig(paths);
+  const loaded = await loadTrustedConfig(paths, { ignoreUntrusted: true });
   const state = latest ? latestState(paths) : emptyState();
   const workspace = buildWorkspace(paths, loaded.config);
   const inputs = await gatherPromptInputs({

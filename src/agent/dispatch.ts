@@ -205,7 +205,8 @@ async function gated(
     signal,
     (text) => void parts.conversation.record({ type: "tool.delta", callId: call.id, text }),
   );
-  if (!prepared.readOnly) parts.checkpointer?.detectAfter(prepared, decision.readsOnly === true);
+  const meansToRead = decision.readsOnly === true || prepared.claimsToRead === true;
+  if (!prepared.readOnly) parts.checkpointer?.detectAfter(prepared, meansToRead);
   if (result.endsTurn) batch.outcome.ended = result.endsTurn;
   const heard = parts.callHooks ? await withSaid(batch, prepared, result) : result;
   return end(result.isError ? "error" : "ok", heard);

@@ -1,7 +1,7 @@
 import type { Checkpointer } from "../agent/mod.ts";
 import { errorMessage, type PreparedCall, type Sayings } from "../core/mod.ts";
 import { type Checkpoints, loadCheckpoints } from "../session/mod.ts";
-import type { Tool } from "../tool/mod.ts";
+import { isKnownToRead, type Tool } from "../tool/mod.ts";
 import { after } from "../util/timer.ts";
 import type { Recorder } from "./recorder.ts";
 
@@ -64,8 +64,8 @@ export class TurnCheckpoints implements Checkpointer {
   }
 
   /** The reply begins to call this tool: the first look can begin while the arguments arrive. */
-  expect(tool: Pick<Tool, "readOnly" | "family">): void {
-    if (!tool.readOnly) this.#firstLook(tool.family === "Edit");
+  expect(tool: Tool): void {
+    if (!isKnownToRead(tool)) this.#firstLook(tool.family === "Edit");
   }
 
   async snapshotBefore({ writes }: PreparedCall): Promise<void> {
@@ -133,7 +133,7 @@ export class TurnCheckpoints implements Checkpointer {
     if (this.#meantTo || paths.length === 0) return;
     const more = paths.length > NAMED_PATHS ? ` and ${paths.length - NAMED_PATHS} more` : "";
     const names = [...paths].sort().slice(0, NAMED_PATHS).join(", ");
-    const text = `Files changed although the commands of this turn were taken to only read: ` +
+    const text = `Files changed although the calls of this turn were taken to only read: ` +
       `${names}${more}. \`reasonix session rewind\` brings them back`;
     const said: Sayings = [["changedAll", `${names}${more && " …"}`]];
     await this.#options.recorder.record({ type: "notice", level: "warning", code: "checkpoint", text, said });

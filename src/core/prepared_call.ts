@@ -25,7 +25,14 @@ export interface PreparedCall {
   /** One line for people that says what the call does. */
   readonly title: string;
   readonly family?: ToolFamily;
+  /** It is known to change nothing. */
   readonly readOnly: boolean;
+  /** The MCP server of the tool declares that it changes nothing. Nobody vouches for that. */
+  readonly claimsToRead?: true;
+  /**
+   * Prefix of the tool names of the MCP server that the call is sent to, where it calls none of these tools.
+   */
+  readonly server?: string;
   /** It may run in plan mode, before anything is approved. Only what reads is; of a command its line says. */
   readonly planSafe: boolean;
   /** Files whose content the result can show, and directories that are searched, as the model wrote them. */

@@ -55,7 +55,7 @@ export type AskReason =
   | { readonly code: "mayBeRuled"; readonly rule: string; readonly detail: string }
   | { readonly code: "protected"; readonly what: ProtectedKind }
   | { readonly code: "alwaysAsk"; readonly detail: string }
-  | { readonly code: "trust"; readonly tool: string };
+  | { readonly code: "trust"; readonly tool: string; readonly inPlan: boolean };
 
 /** What is and what is not confined around commands. */
 export type Confinement = NonNullable<EventOf<"notice">["confinement"]>;

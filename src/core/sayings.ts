@@ -215,6 +215,7 @@ export interface SayingWords {
   readonly notSent: [settings: string, model: string];
   readonly effortFell: [model: string, wanted: string, level: string];
   readonly toolless: [model: string];
+  readonly serverDenied: [server: string, rule: string];
   readonly serverElsewhere: [name: string];
   readonly noTransport: [];
   readonly remoteUnavailable: [server: string, model: string];

@@ -1,7 +1,7 @@
 /** MCP servers: what they offer becomes tools, prompts and resources of a run. */
 import { lazy } from "../util/lazy.ts";
 
-export { type McpServerSpec, serverSpecs, type SpecContext, trustedReadOnlyTools } from "./server_spec.ts";
+export { type McpServerSpec, serverSpecs, type SpecContext } from "./server_spec.ts";
 export { namePrefix, toolName } from "./listing/names.ts";
 export type { Listing, McpPromptInfo, McpResourceInfo, McpToolInfo } from "./listing/listing.ts";
 export type { McpQuestions, McpRoot } from "./connection/questions.ts";

@@ -2,7 +2,7 @@ import type { PluginEntry } from "../config/mod.ts";
 import { isAbsolute } from "../path/lexical.ts";
 import { canonicalJson } from "../util/canonical_json.ts";
 import { suggestNames } from "../util/suggest.ts";
-import { namePrefix, toolName } from "./listing/names.ts";
+import { namePrefix } from "./listing/names.ts";
 
 /** One MCP server as a run uses it. */
 export interface McpServerSpec {
@@ -28,7 +28,7 @@ export interface McpServerSpec {
   readonly offers: (tool: string) => boolean;
   /** What the configuration says about single tools: the key, and their raw names. */
   readonly named: readonly (readonly [key: string, tools: readonly string[]])[];
-  /** Raw names of tools whose claim to be read-only the user believes. */
+  /** Raw names of tools that only read, as the user says. */
   readonly trustedReadOnly: readonly string[];
   /** The same of tools by the names that the model calls them by. */
   readonly trustedNames: readonly string[];
@@ -91,14 +91,6 @@ function serverSpec(
     trustedNames: trustedNames.filter((name) => name.startsWith(namePrefix(entry.name))),
     definition: canonicalJson([entry.name, type, started]),
   };
-}
-
-/** Names of the tools, as the model calls them, whose claim to be read-only the user believes. */
-export function trustedReadOnlyTools(specs: readonly McpServerSpec[]): string[] {
-  return specs.flatMap(({ name, trustedReadOnly, trustedNames }) => [
-    ...trustedReadOnly.map((tool) => toolName(name, tool)),
-    ...trustedNames,
-  ]);
 }
 
 /** Says of names of the configuration that the server has no tool for them: a tool may be on by mistake. */

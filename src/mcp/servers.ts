@@ -30,6 +30,11 @@ export interface McpOptions extends Pick<ConnectionOptions, "spawn" | "questions
     spec: McpServerSpec,
   ) => Promise<Pick<ConnectionOptions, "headers" | "auth" | "wanted">>;
   readonly onChange: (change: ServerChange) => void;
+  /**
+   * Returns the rule of the user that forbids everything of a server, or this resource of it. Absent: there
+   * are no rules.
+   */
+  readonly denial?: (server: string, uri?: string) => string | undefined;
 }
 
 export interface PromptEntry {
@@ -60,6 +65,8 @@ export class McpServers {
    * to the model, in whatever order files name them.
    */
   readonly servers: readonly McpServer[];
+  /** Names of tools that only read, as the user said in this session. */
+  readonly trusted = new Set<string>();
   readonly #options: McpOptions;
   #watcher: (change: ServerChange) => void = () => {};
 
@@ -119,12 +126,13 @@ export class McpServers {
    * threshold they are there, but offered by an index alone.
    */
   tools(): readonly Tool[] {
+    const { trusted } = this;
     const offers = this.offers();
     const byName = new Map(this.servers.map((server) => [server.spec.name, server]));
     const indexed = needsIndex(offers.map(({ info }) => info.size), this.#options.indexAboveTokens);
     const tools = offers.flatMap(({ server: name, info, name: called }) => {
       const server = byName.get(name);
-      return server ? [remoteTool(server, info, { name: called, offered: !indexed })] : [];
+      return server ? [remoteTool(server, info, { name: called, offered: !indexed, trusted })] : [];
     });
     const resources = resourceTool(this.servers);
     return [...indexed ? indexTools(tools) : [], ...resources ? [resources] : [], ...tools];
@@ -184,13 +192,23 @@ export class McpServers {
       .flatMap((server) => items(server).map((item) => ({ server: server.spec.name, item })));
   }
 
+  /** The server of a name, for what the user asks of it. Throws a ReasonixError where a rule forbids that. */
+  #allowed(name: string, uri?: string): McpServer {
+    const rule = this.#options.denial?.(name, uri);
+    if (rule === undefined) return this.named(name);
+    throw new ReasonixError(`Permission rule ${rule} forbids what is asked of the MCP server "${name}"`, {
+      exit: "blocked",
+      said: [["serverDenied", name, rule]],
+    });
+  }
+
   /** Has a server write a prompt. Rejects as `use` of a server does. */
   async prompt(
     { server, name, args }: { server: string; name: string; args: Record<string, string> },
     desk: ContentDesk,
   ): Promise<AttachedContent> {
     const { signal } = desk;
-    const result = await this.named(server).use(
+    const result = await this.#allowed(server).use(
       (connection) => connection.prompt(name, args, signal),
       signal,
     );
@@ -200,12 +218,12 @@ export class McpServers {
   /** Reads a resource. Rejects as `use` of a server does. */
   async read(server: string, uri: string, desk: ContentDesk): Promise<AttachedContent> {
     const { signal } = desk;
-    const result = await this.named(server).use((connection) => connection.read(uri, signal), signal);
+    const result = await this.#allowed(server, uri).use((connection) => connection.read(uri, signal), signal);
     return await resourceContent(result, server, desk);
   }
 
   async complete(server: string, query: CompletionQuery, signal: AbortSignal): Promise<readonly string[]> {
-    return await this.named(server).use((connection) => connection.complete(query, signal), signal);
+    return await this.#allowed(server).use((connection) => connection.complete(query, signal), signal);
   }
 
   /** Ends all of them; nothing they started is left. */

@@ -197,8 +197,8 @@ export interface GateOptions {
   readonly saveProjectRule?: (rule: string) => Promise<void>;
   /** Finds out what a call would do, for a person who is asked about it. Rejects only for an abort. */
   readonly details?: (call: PreparedCall, signal: AbortSignal) => Promise<CallDetails>;
-  /** MCP tools whose claim to be read-only is believed in plan mode. */
-  readonly trustedReadOnly?: readonly string[];
+  /** Names of MCP tools that only read, as the user said in this session; answers add to it. */
+  readonly trustedReadOnly?: Set<string>;
   /** Persists "always" for a read-only claim. */
   readonly saveTrust?: (tool: string) => Promise<void>;
   /** `strict` asks for the wide class of risky commands, not only for the destructive ones. */

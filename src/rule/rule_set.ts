@@ -20,7 +20,7 @@ export interface ToolRules {
 }
 
 /** What rules need to know of a call to tell whether they can concern it. */
-export type RuledCall = Pick<PreparedCall, "tool" | "family"> & {
+export type RuledCall = Pick<PreparedCall, "tool" | "family" | "server"> & {
   /** The name under which the model called it, where that is an alias. */
   readonly alias?: string;
 };
@@ -99,7 +99,10 @@ export class RuleSet {
 
   /** Rules that can concern the calls of a tool. */
   for(call: RuledCall): ToolRules {
-    return this.#find(`${call.tool} ${call.alias ?? ""}`, (rule) => concerns(rule, call));
+    return this.#find(
+      `${call.tool} ${call.alias ?? ""} ${call.server ?? ""}`,
+      (rule) => concerns(rule, call),
+    );
   }
 
   /** Rules about what the tools of a family do, which hold for commands that do the same. */
@@ -122,14 +125,20 @@ export class RuleSet {
   }
 }
 
-function concerns(rule: Rule, { tool, family, alias }: RuledCall): boolean {
+/** No tool has such a name: a rule that covers it is about a whole server. */
+const ANY_TOOL = " any tool";
+
+function concerns(rule: Rule, { tool, family, alias, server }: RuledCall): boolean {
   // An edit shows the file, and a move gives it a name under which a refusal to read it would no longer hold.
   if (rule.family === "Read" && rule.list === "deny" && rule.spec && family === "Edit") return true;
-  if (rule.family !== undefined) return family === rule.family;
+  if (rule.family !== undefined) {
+    return family === rule.family || (rule.family === "Mcp" && server !== undefined);
+  }
   const name = rule.tool ?? "";
   if (name === tool || name === alias || name === "*") return true;
   if (!name.startsWith("mcp__")) return false;
-  return tool.startsWith(`${name}__`) || matchPattern(toPattern(name), tool) === "yes";
+  const called = server === undefined ? tool : `${server}${ANY_TOOL}`;
+  return called.startsWith(`${name}__`) || matchPattern(toPattern(name), called) === "yes";
 }
 
 /** Judges a call that is not a command line. Undefined when no rule matches. */

@@ -134,9 +134,14 @@ export interface Tool {
   readonly name: string;
   readonly description: string;
   readonly schema: JsonSchema;
+  /** It changes nothing. Of a tool of an MCP server this is a claim; see {@linkcode isKnownToRead}. */
   readonly readOnly: boolean;
+  /** The user vouches for the claim of an MCP server that the tool changes nothing. */
+  readonly trusted?: boolean;
   /** False: plan mode refuses it although it only reads. Nothing that writes can be made safe by it. */
   readonly planSafe?: false;
+  /** Returns which of these facts do not hold for a call. Pure; absent: all of them hold for every call. */
+  readonly limits?: (args: Arguments) => { readonly readOnly?: false; readonly planSafe?: false };
   /** Other argument names models use, by the schema's; `null` accepts and drops the argument. */
   readonly synonyms?: Readonly<Record<string, string | null>>;
   /** Further arguments that are understood but not offered: models bring them from other agents. */
@@ -155,6 +160,8 @@ export interface Tool {
   readonly delegates?: true;
   /** Whose permission rules concern it; absent: those that name it, and no others. */
   readonly family?: ToolFamily;
+  /** Returns {@linkcode PreparedCall.server}. Pure. */
+  readonly server?: (args: Arguments) => string;
   /** Absent: the main process. Only a tool that declares what it writes can run in a worker. */
   readonly runsIn?: PreparedCall["runsIn"];
   /**
@@ -185,6 +192,14 @@ export interface Tool {
    */
   readonly alwaysAsk?: (args: Arguments) => string;
   execute(args: Record<string, unknown>, context: ToolContext): Promise<ToolResult>;
+}
+
+/**
+ * Reports whether a tool is known to change nothing. The claim of an MCP server decides what the user is
+ * asked, and never that a call runs.
+ */
+export function isKnownToRead({ family, readOnly, trusted }: Tool): boolean {
+  return family === "Mcp" ? trusted === true : readOnly;
 }
 
 /** A call that another tool executes. */

@@ -100,7 +100,7 @@ Deno.test("a project's server takes the place of the user's only after trust, wh
   assertStringIncludes(refused.stderr, "in place of your own server of this name");
   const trust = await world.run(["trust", "--yes"]);
   assertStringIncludes(trust.stdout, "takes the place of: your own server of this name");
-  assertStringIncludes(trust.stdout, "plan mode believes that these only read: echo");
+  assertStringIncludes(trust.stdout, "these run without a question, as tools that only read: echo");
   await world.run(["mcp", "test", "mine"]);
   assertEquals(marks(world), ["started-mine"]);
 });

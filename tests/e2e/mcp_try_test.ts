@@ -35,7 +35,10 @@ Deno.test("mcp test names each step with its time, what the server can do, and l
   assertStringIncludes(stderr, "Starting (at most 30 s)");
   assertMatch(stdout, /✓ +\d[\d.]* m?s {2}scripted 1\.0\.0 answers, protocol 2026-07-28/);
   assertMatch(stdout, /✓ +\d[\d.]* m?s {2}11 tools, 2 prompts, 4 resources; it can completions, /);
-  assertStringIncludes(stdout, "\n  echo(text: string)  Scripted tool echo (says that it only reads)\n");
+  assertStringIncludes(
+    stdout,
+    "\n  echo(text: string)  Scripted tool echo (read-only, declared by the server)\n",
+  );
   assertMatch(stdout, /✓ +\d[\d.]* m?s {2}ended/);
   await nothingLeft(record);
 });
@@ -107,7 +110,7 @@ Deno.test("mcp status, tools, prompts and resources show every server, the broke
   const tools = await world.run(["mcp", "tools", "good"]);
   assertStringIncludes(
     tools.stdout,
-    "  echo(text: string)  Scripted tool echo (says that it only reads)  mcp__good__echo\n",
+    "  echo(text: string)  Scripted tool echo (read-only, declared by the server)  mcp__good__echo\n",
   );
   assert(!tools.stdout.includes("die"), tools.stdout);
   const [{ tools: listed }] = JSON.parse((await world.run(["mcp", "tools", "good", "--json"])).stdout);

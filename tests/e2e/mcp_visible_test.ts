@@ -1,6 +1,7 @@
 /** What people and programs see of the MCP servers of a run. */
-import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "../support/assert.ts";
 import { pluginToml } from "../support/mcp/config.ts";
+import { scriptedServer } from "../support/mcp/scripted_mcp_server.ts";
 import { startModelServer } from "../support/model_server.ts";
 import { makeWorld, mockConfig } from "../support/program.ts";
 import { launch, user } from "../support/sdk_client.ts";
@@ -54,6 +55,16 @@ Deno.test("the tokens of each server are counted", async () => {
   assert(/[1-9]\d* {2}MCP server good \(11 tools\)/.test(report), report);
   // Without a session it is what was listed last.
   assert(/[1-9]\d* {2}MCP server good \(11 tools\)/.test((await world.run(["context"])).stdout));
+});
+
+Deno.test("the tokens of a project's server are counted once the project is trusted", async () => {
+  await using server = open();
+  await using world = await makeWorld(mockConfig(server.url, PATIENT));
+  await world.write(".mcp.json", JSON.stringify({ mcpServers: { theirs: scriptedServer() } }));
+  assert(!(await world.run(["context"])).stdout.includes("theirs"));
+  await world.run(["trust", "--yes"]);
+  await world.run(["run", "hello"]);
+  assertMatch((await world.run(["context"])).stdout, /[1-9]\d* {2}MCP server theirs \(11 tools\)/);
 });
 
 Deno.test("an SDK asks for the states of servers, starts one anew, and switches one off and on", async () => {

@@ -26,7 +26,7 @@ export async function call(
     const life = new AbortController();
     const result = await server.use(async (connection) => {
       const offered = toolOf(open, name, tool);
-      await requireAllowed(open, offered, args);
+      await requireAllowed(open, offered.name, args);
       return await connection.call(offered.info.name, args, {
         signal: life.signal,
         limitMs: server.spec.callMs(offered.info.name),
@@ -67,8 +67,8 @@ function toolOf({ servers }: OpenServers, server: string, tool: string): Offered
 
 /** A person who types the call needs not be asked about it; what the rules refuse stays refused. */
 async function requireAllowed(
-  { paths, loaded }: OpenServers,
-  { info, name }: OfferedTool,
+  { paths, loaded, servers }: OpenServers,
+  name: string,
   args: Record<string, unknown>,
 ): Promise<void> {
   const scope = buildAccessScope(paths, loaded.config, undefined);
@@ -76,17 +76,10 @@ async function requireAllowed(
   const gate = createGate(
     gateOptions({ paths, loaded, scope, openJail: jail.open, onAsk: undefined, record: () => {} }),
   );
-  const { description, schema, readOnly } = info;
-  const described = {
-    name,
-    description,
-    schema,
-    readOnly,
-    family: "Mcp",
-    execute: () => Promise.reject(new TypeError("It is only judged")),
-  } as const;
-  const prepared = preparedCall({ id: "call", name, arguments: JSON.stringify(args) }, described, args);
   try {
+    const tool = servers.tools().find((each) => each.name === name);
+    if (!tool) throw new TypeError("The server offers the tool");
+    const prepared = preparedCall({ id: "call", name, arguments: JSON.stringify(args) }, tool, args);
     const { decision, reason, rule, origin } = await gate.explain(prepared);
     if (decision !== "deny") return;
     const place = origin === undefined ? "" : ` (${origin})`;

@@ -12,8 +12,8 @@ export function counted(
 }
 
 /** `add_note(text: string, tag?: string)  Adds a note`, and whether it only reads. */
-export function signatureLine({ name, description, schema, readOnly }: McpToolInfo): string {
-  const reads = readOnly ? " (says that it only reads)" : "";
+export function signatureLine({ name, description, schema, claimsToRead }: McpToolInfo): string {
+  const reads = claimsToRead ? " (read-only, declared by the server)" : "";
   return `${oneLine(name, 100)}(${parametersOf(schema)})  ${
     oneLine(firstSentence(description), 200)
   }${reads}`;

@@ -33,10 +33,11 @@ const VIEWS = {
       ),
     ],
     data: ({ spec }, servers) => ({
-      tools: servers.offers().filter(({ server }) => server === spec.name).map(({ info, name }) => ({
-        ...info,
-        calledBy: name,
-      })),
+      tools: servers.offers().filter(({ server }) => server === spec.name).map(({ info, name }) => {
+        const { claimsToRead, dialect, schema, ...rest } = info;
+        const whole = dialect === undefined ? schema : { $schema: dialect, ...schema };
+        return { ...rest, schema: whole, readOnly: claimsToRead, calledBy: name };
+      }),
     }),
   },
   resources: {

@@ -41,8 +41,7 @@ interface GateSources extends Pick<GateOptions, "onAsk" | "record"> {
 export function gateOptions(sources: GateSources): GateOptions {
   const { paths, loaded, scope, openJail, onAsk, permissionMode, record } = sources;
   const { permissions, safety } = loaded.config;
-  const rules = (list: RuleList): RuleText[] =>
-    permissions[list].map((text, index) => ruleText(loaded, list, { text, index }));
+  const rules = (list: RuleList) => configuredRules(loaded, list);
   const saveRule = (rule: string) => addConfigItem(userConfigFile(paths.home), "permissions.allow", rule);
   const saved = {
     saveRule,
@@ -72,6 +71,11 @@ export function gateOptions(sources: GateSources): GateOptions {
     ...(loaded.files.length > 0 ? saved : {}),
     shell: Deno.build.os === "windows" ? "other" : "posix",
   };
+}
+
+/** Returns the permission rules of the configuration. */
+export function configuredRules(loaded: LoadedConfig, list: RuleList): RuleText[] {
+  return loaded.config.permissions[list].map((text, index) => ruleText(loaded, list, { text, index }));
 }
 
 /** Says what commands find around them; without a jail, that is the open machine. */

@@ -6,7 +6,7 @@ import { occasion } from "./call_hooks.ts";
 import type { RunHooks } from "./run_hooks.ts";
 
 /** Why a person is asked where no rule speaks of the call; what is asked about otherwise is the person's. */
-const OPEN: ReadonlySet<string> = new Set(["noRule", "redirects", "unclear", "unreadable"]);
+const OPEN: ReadonlySet<string> = new Set(["noRule", "redirects", "unclear", "unreadable", "trust"]);
 
 /** Asks hooks before the person, and tells them that somebody is asked. */
 export function approverWithHooks(approver: Approver, hooks: RunHooks): Approver {

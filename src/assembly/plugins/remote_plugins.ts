@@ -61,12 +61,7 @@ export class RemotePlugins implements RemoteServers {
     return sourceOf(this.#loaded, `plugins.${JSON.stringify(server)}`).source === "project";
   }
 
-  /** Names of tools whose claim to be read-only the user believes. */
-  get trustedReadOnly(): readonly string[] {
-    return this.#entries.flatMap((entry) => this.#trusted(entry).map((tool) => toolName(entry.name, tool)));
-  }
-
-  /** Raw names of such tools of one server. */
+  /** Raw names of the tools of a server that only read, as the user says. */
   #trusted({ name, trusted_read_only_tools: tools }: PluginEntry): readonly string[] {
     const prefix = namePrefix(name);
     const named = this.#config.agent.plan_mode_allowed_tools.filter((tool) => tool.startsWith(prefix));
@@ -154,7 +149,8 @@ export class RemotePlugins implements RemoteServers {
       name,
       description: "",
       schema: { type: "object" },
-      readOnly: this.#trusted(entry).includes(tool),
+      readOnly: false,
+      trusted: this.#trusted(entry).includes(tool),
       family: "Mcp",
       offered: false,
       title: (args) => oneLine(`${entry.name}: ${tool} ${argumentsLine(JSON.stringify(args))}`).trimEnd(),

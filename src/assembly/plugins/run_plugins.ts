@@ -1,4 +1,10 @@
-import { type LoadedConfig, loadServerEdits, lookUpSecret, userConfigFile } from "../../config/mod.ts";
+import {
+  listServers,
+  type LoadedConfig,
+  loadServerEdits,
+  lookUpSecret,
+  userConfigFile,
+} from "../../config/mod.ts";
 import { appendIfChanged, changeTools, type Recorder } from "../../control/mod.ts";
 import { errorMessage, type NewEvent, type Sayings } from "../../core/mod.ts";
 import {
@@ -9,13 +15,15 @@ import {
   type McpQuestions,
   type McpRoot,
   type McpServers,
+  namePrefix,
   type ServerChange,
   serverSpecs,
-  trustedReadOnlyTools,
 } from "../../mcp/mod.ts";
+import { matchPattern, RuleSet, toPattern } from "../../rule/mod.ts";
 import { serverEnvironment } from "../../sandbox/mod.ts";
 import type { ProcessGuard, ToolRegistry } from "../../tool/mod.ts";
 import { after } from "../../util/timer.ts";
+import { configuredRules } from "../access/gate.ts";
 import { secretsOf } from "../access/secrets.ts";
 import type { RunPaths } from "../run_paths.ts";
 import type { RemotePlugins } from "./remote_plugins.ts";
@@ -67,7 +75,24 @@ export async function openServers(
     questions,
     connection: async (spec) => (await loadHttpAccess()).httpAccess(spec, { home, spawn, secret }),
     onChange,
+    denial: denialsOf(loaded),
   });
+}
+
+/** Finds deny rules that cover a whole server, or a resource of it. */
+function denialsOf(loaded: LoadedConfig): (server: string, uri?: string) => string | undefined {
+  let rules: RuleSet | undefined;
+  return (name, uri) => {
+    rules ??= new RuleSet({ mode: "ask", allow: [], ask: [], deny: configuredRules(loaded, "deny") });
+    const tool = uri === undefined ? "" : "mcp_resource";
+    const { deny } = rules.for({ tool, family: "Mcp", server: namePrefix(name) });
+    const address = `${name}:${uri ?? ""}`;
+    const found = deny.find(({ spec }) =>
+      !spec || (spec.kind === "literal" && spec.text === address) ||
+      (spec.kind === "glob" && matchPattern(toPattern(spec.raw), address) === "yes")
+    );
+    return found && `deny ${found.text}`;
+  };
 }
 
 function environmentOf(loaded: LoadedConfig): Promise<Record<string, string>> {
@@ -98,22 +123,24 @@ export class RunPlugins {
     this.servers = servers;
   }
 
-  /** Names of tools whose claim to be read-only the user believes. */
-  get trustedReadOnly(): readonly string[] {
-    const own = trustedReadOnlyTools(this.servers.servers.map(({ spec }) => spec));
-    return [...own, ...this.#parts.remote?.trustedReadOnly ?? []];
+  /** Names of tools that only read, as the user said in this session. */
+  get trustedReadOnly(): Set<string> {
+    return this.servers.trusted;
   }
 
   /** Writes into the user's configuration that a tool is believed to be read-only, or says why not. */
   readonly saveTrust = async (tool: string): Promise<void> => {
-    const { paths, recorder, questions: { notSaved } } = this.#parts;
+    const { paths, loaded, recorder, questions: { notSaved } } = this.#parts;
     const offer = this.servers.offers().find(({ name }) => name === tool);
     if (!offer) return;
     const { server, info: { name } } = offer;
     const { trustReadOnlyTool } = await loadServerEdits();
+    const file = userConfigFile(paths.home);
+    // Another file may describe another server of the same name, which counts in place of the user's.
+    const isOwn = listServers(loaded).some((row) => row.name === server && row.place?.file === file);
     let why: string | undefined;
     try {
-      if (await trustReadOnlyTool(userConfigFile(paths.home), server, name)) return;
+      if (isOwn && await trustReadOnlyTool(file, server, name)) return;
     } catch (error) {
       why = errorMessage(error);
     }

@@ -3,7 +3,7 @@ import type { AgentDefinition } from "../../context/mod.ts";
 import type { PreparedCall } from "../../core/mod.ts";
 import type { Gate } from "../../permission/mod.ts";
 import type { Provider } from "../../provider/mod.ts";
-import { BUILTINS, type Tool } from "../../tool/mod.ts";
+import { BUILTINS, isKnownToRead, type Tool } from "../../tool/mod.ts";
 import type { JoinedRun } from "../joined_run.ts";
 import type { AssemblyOptions } from "../run_options.ts";
 import type { RunPaths } from "../run_paths.ts";
@@ -133,20 +133,18 @@ interface Offered {
 }
 
 /** The tools of the run as far as the agent may have them. */
-function offeredTools({ registry, options, gate }: JoinedRun, task: ChildTask, depth: number): Offered {
+function offeredTools({ registry, options }: JoinedRun, task: ChildTask, depth: number): Offered {
   const { agent, readOnly } = task;
   const deep = depth >= options.loaded.config.agents.max_depth;
   const builtins = new Set(BUILTINS.map(({ name }) => name));
   const wanted = (name: string) =>
     (agent.tools?.some((entry) => names(entry, name)) ?? true) &&
     !agent.withoutTools?.some((entry) => names(entry, name)) && !(deep && TASK_TOOLS.has(name));
-  const reads = (tool: Tool) =>
-    tool.family === "Mcp" ? tool.readOnly && (gate.grants?.trusted.has(tool.name) ?? false) : tool.readOnly;
   const all = registry.tools().filter((tool) => !OWN_TOOLS.has(tool.name) && wanted(tool.name));
   return {
     builtin: all.filter(({ name }) => builtins.has(name))
       .filter((tool) => !readOnly || tool.readOnly || tool.name === "bash").map(({ name }) => name),
-    own: all.filter((tool) => !builtins.has(tool.name) && (!readOnly || reads(tool))),
+    own: all.filter((tool) => !builtins.has(tool.name) && (!readOnly || isKnownToRead(tool))),
   };
 }
 

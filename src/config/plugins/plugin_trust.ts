@@ -105,7 +105,7 @@ function describePlugin(
     ["headers", Object.keys(tableOf(written.headers))],
     ["passes on your variables", passed],
     ["offers only", written.enabled_tools],
-    ["plan mode believes that these only read", written.trusted_read_only_tools],
+    ["these run without a question, as tools that only read", written.trusted_read_only_tools],
     ["takes the place of", replaces ? "your own server of this name" : undefined],
   ];
   return {

@@ -52,7 +52,7 @@ export const pluginSchema = z.object({
   ),
   enabled_tools: key(texts(), "The only tools of it that are offered, by raw name; empty = all."),
   disabled_tools: key(texts(), "Tools of it that are not offered."),
-  trusted_read_only_tools: key(texts(), "Tools of this server that plan mode may run."),
+  trusted_read_only_tools: key(texts(), "Tools of this server that only read, on your word."),
 });
 
 /** A server of the configuration with every default filled in, variables replaced and paths absolute. */

@@ -43,7 +43,9 @@ function askReason(why: AskReason): string {
     case "alwaysAsk":
       return `这类操作每次都询问（${why.detail}）`;
     case "trust":
-      return `${why.tool} 自称只读取；计划模式需要你来确认`;
+      return `${why.tool} 自称只读取；${
+        why.inPlan ? "计划模式需要你来确认" : "你确认后，它无需询问即可运行"
+      }`;
   }
 }
 

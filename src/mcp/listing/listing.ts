@@ -10,8 +10,10 @@ export interface McpToolInfo {
   readonly title?: string;
   readonly description: string;
   readonly schema: JsonSchema;
-  /** The server says that it changes nothing. */
-  readonly readOnly: boolean;
+  /** `$schema` of the schema, which the model does not get. */
+  readonly dialect?: string;
+  /** The server declares that it changes nothing, and nothing that contradicts it. */
+  readonly claimsToRead: boolean;
   /** Bytes of what the model would be told of it, but for its name there. */
   readonly size: number;
 }
@@ -94,9 +96,17 @@ function toolInfo(raw: unknown, problems: string[]): McpToolInfo | undefined {
     name,
     ...told,
     size: byteLength(name) + byteLength(JSON.stringify(told)),
-    readOnly: isRecord(annotations) && annotations.readOnlyHint === true,
+    claimsToRead: isRecord(annotations) && claimsToRead(annotations),
     ...(title === "" ? {} : { title }),
+    ...(isRecord(raw.inputSchema) && typeof raw.inputSchema.$schema === "string"
+      ? { dialect: raw.inputSchema.$schema }
+      : {}),
   };
+}
+
+/** What destroys or acts on the world outside is no reader, whatever else is declared of it. */
+function claimsToRead({ readOnlyHint, destructiveHint, openWorldHint }: Record<string, unknown>): boolean {
+  return readOnlyHint === true && destructiveHint !== true && openWorldHint !== true;
 }
 
 const ANY_OBJECT: JsonSchema = { type: "object", properties: {} };

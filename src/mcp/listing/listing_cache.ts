@@ -19,7 +19,7 @@ export interface ServerRecord {
 
 interface CacheFile extends ServerRecord {
   /** Raised when files of before must not count. */
-  readonly version: 2;
+  readonly version: 3;
 }
 
 const ERA_DAYS = 7;
@@ -52,7 +52,7 @@ export class ListingCache {
   async write(definition: string, record: ServerRecord): Promise<void> {
     try {
       await Deno.mkdir(this.#directory, { recursive: true, mode: 0o700 });
-      const file: CacheFile = { ...record, version: 2 };
+      const file: CacheFile = { ...record, version: 3 };
       await writeFileAtomic(this.#file(definition), JSON.stringify(file), { setMode: 0o600 });
     } catch {
       // A home that cannot be written to is no reason to stop.
@@ -72,7 +72,7 @@ export function knownEra({ era, checked }: ServerRecord, now = Date.now()): Era 
 }
 
 function isCacheFile(data: unknown): data is CacheFile {
-  if (!isRecord(data) || data.version !== 2) return false;
+  if (!isRecord(data) || data.version !== 3) return false;
   const { listing } = data;
   return listing === undefined ||
     isRecord(listing) &&

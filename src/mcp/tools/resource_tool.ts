@@ -2,8 +2,10 @@ import { failureOf } from "./tool.ts";
 import type { Tool } from "../../tool/mod.ts";
 import { spillPath } from "../../tool/mod.ts";
 import { oneLine } from "../../util/terminal_text.ts";
+import { ANY, isKnown, matchPattern } from "../../rule/mod.ts";
 import { Content } from "../content/content.ts";
-import type { McpResourceInfo } from "../listing/listing.ts";
+import type { Listing, McpResourceInfo } from "../listing/listing.ts";
+import { namePrefix } from "../listing/names.ts";
 import type { McpServer } from "../server.ts";
 import { contentResult } from "./result.ts";
 
@@ -32,6 +34,15 @@ export function resourceTool(servers: readonly McpServer[]): Tool | undefined {
       additionalProperties: false,
     },
     readOnly: true,
+    server: ({ server }) => namePrefix(String(server)),
+    // An address of the model's own is a message to the server.
+    limits({ server, uri }) {
+      const listing = having.find(({ spec }) => spec.name === server)?.listing;
+      if (typeof uri !== "string" || uri === "" || listing?.resources.some((one) => one.uri === uri)) {
+        return {};
+      }
+      return listing && fitsTemplate(uri, listing) ? { planSafe: false } : { readOnly: false };
+    },
     subjects: ({ server, uri }) => [uri === undefined ? String(server) : `${server}:${uri}`],
     title: ({ server, uri }) =>
       oneLine(uri === undefined ? `list resources of ${server}` : `read resource ${server}:${uri}`),
@@ -56,6 +67,15 @@ export function resourceTool(servers: readonly McpServer[]): Tool | undefined {
       }
     },
   };
+}
+
+/** Reports whether an address is one of those that a listed template names: all of one scheme at most. */
+function fitsTemplate(uri: string, { templates }: Listing): boolean {
+  return templates.some((template) => {
+    const parts = template.uri.split(/\{[^{}]*\}/);
+    return /^[a-z][a-z\d+.-]*:/i.test(parts[0] ?? "") && isKnown(uri) && parts.every(isKnown) &&
+      matchPattern(parts.join(ANY), uri) === "yes";
+  });
 }
 
 function listText({ listing: { resources, templates } }: McpServer): string {

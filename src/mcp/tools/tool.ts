@@ -9,15 +9,23 @@ import type { McpServer } from "../server.ts";
 export function remoteTool(
   server: McpServer,
   info: McpToolInfo,
-  { name, offered }: { readonly name: string; readonly offered: boolean },
+  { name, offered, trusted }: {
+    readonly name: string;
+    readonly offered: boolean;
+    /** Names of tools that only read, as the user said in this session. */
+    readonly trusted: ReadonlySet<string>;
+  },
 ): Tool {
   const { spec } = server;
+  const isConfigured = spec.trustedReadOnly.includes(info.name) || spec.trustedNames.includes(name);
   return {
     name,
     description: info.description,
     schema: info.schema,
-    readOnly: info.readOnly || spec.trustedReadOnly.includes(info.name) ||
-      spec.trustedNames.includes(name),
+    readOnly: info.claimsToRead,
+    get trusted() {
+      return isConfigured || (info.claimsToRead && trusted.has(name));
+    },
     family: "Mcp",
     offered,
     title: (args) =>

@@ -18,6 +18,8 @@ interface QuestionOptions {
   readonly suggested: Suggested;
   /** Says whether "always" can be offered for a tool's claim to be read-only. */
   readonly savesTrust: boolean;
+  /** Plan mode asks. */
+  readonly inPlan: boolean;
   /** What a hook says of the call. */
   readonly hook?: HookWord | undefined;
 }
@@ -60,28 +62,35 @@ function destructiveQuestion(evaluation: Evaluation, attended: boolean): Decisio
 }
 
 /**
- * In plan mode an MCP tool's own claim to be read-only is not believed until the user says so. No approval
- * mode answers this question.
+ * An MCP tool's own claim to be read-only is not believed until the user says so, once. In plan mode no
+ * approval mode answers this question, and an allow rule helps nothing.
  */
 function trustQuestion(
   { call: { call, tool } }: Evaluation,
-  { attended, savesTrust }: QuestionOptions,
+  { attended, savesTrust, inPlan, suggested: { projectRule } }: QuestionOptions,
 ): Decision | ApprovalRequest {
   if (!attended) {
     const reason = `blocked: plan mode does not trust ${tool} to be read-only, and this run asks nobody; ` +
       `list it in trusted_read_only_tools to let it run`;
     return { decision: "deny", source: "trust", reason };
   }
-  const scopes = savesTrust ? ["once", "session", "always"] as const : ["once", "session"] as const;
-  const reason = `${tool} says of itself that it only reads; plan mode needs your word for it`;
+  const inProject = !inPlan && projectRule !== undefined;
+  const need = inPlan ? "plan mode needs your word for it" : "with your word for it, it runs unasked";
   return {
     callId: call.id,
     tool,
     subject: tool,
-    reason,
-    why: { code: "trust", tool },
-    scopes,
-    personOnly: true,
+    reason: `${tool} says of itself that it only reads; ${need}`,
+    why: { code: "trust", tool, inPlan },
+    scopes: [
+      "once",
+      "session",
+      ...(inProject ? ["project" as const] : []),
+      ...(savesTrust ? ["always" as const] : []),
+    ],
+    sessionRule: tool,
+    ...(inProject ? { projectRule } : {}),
+    ...(inPlan ? { personOnly: true } : {}),
   };
 }
 
@@ -134,8 +143,8 @@ function whyAsked({ by, rule, reason, finding, kind }: Ruling): AskReason {
  * The rule that an answer for the session grants; undefined: the call as it is. What no rule speaks of is
  * granted as a whole, but for commands.
  */
-export function sessionRuleOf({ call: { tool, family }, ruling }: Evaluation): string | undefined {
-  if (family === "Bash" || ruling.by !== "fallback") return undefined;
+export function sessionRuleOf({ call: { tool, family, server }, ruling }: Evaluation): string | undefined {
+  if (family === "Bash" || server !== undefined || ruling.by !== "fallback") return undefined;
   return family === "Edit" ? "Edit" : tool;
 }
 

@@ -198,8 +198,13 @@ export class Evaluator {
   }
 }
 
-function ruledCall({ call, tool, family }: PreparedCall): RuledCall {
-  return { tool, ...(family ? { family } : {}), ...(call.name === tool ? {} : { alias: call.name }) };
+function ruledCall({ call, tool, family, server }: PreparedCall): RuledCall {
+  return {
+    tool,
+    ...(family ? { family } : {}),
+    ...(server === undefined ? {} : { server }),
+    ...(call.name === tool ? {} : { alias: call.name }),
+  };
 }
 
 function alwaysAsked({ alwaysAsk }: PreparedCall, ruled: Ruling | undefined): Ruling | undefined {

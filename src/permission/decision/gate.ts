@@ -20,7 +20,7 @@ import {
 } from "./approval.ts";
 import { type Evaluation, Evaluator, exactKey } from "./evaluate.ts";
 import { SessionGrants } from "./grants.ts";
-import { type DecisionContext, resolveDecision } from "./resolve.ts";
+import { type DecisionContext, goesToServer, resolveDecision } from "./resolve.ts";
 import { refuseRule, suggestRules } from "./suggest_rule.ts";
 
 /** Modes that bind whoever works for a session, the strictest first. */
@@ -42,8 +42,6 @@ class SessionGate implements PermissionGate {
   #approvalMode: ApprovalMode;
   #permissionMode: PermissionMode;
   #approvedPlan = false;
-  /** A person is being asked whether a tool only reads. */
-  #trusting: Promise<void> | undefined;
   /** Changes of the grants that the rules know. */
   #known = 0;
 
@@ -111,8 +109,9 @@ class SessionGate implements PermissionGate {
     this.#decide(this.#evaluator.rehearseEdit(), false);
   }
 
-  check(call: PreparedCall, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision> {
+  check(given: PreparedCall, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision> {
     this.#takeGrants();
+    const call = this.#asTrusted(given);
     if (hook?.word !== "ask" && this.#isPlainRead(call)) return PLAIN_READ;
     const evaluation = this.#evaluator.evaluate(call);
     return evaluation instanceof Promise
@@ -124,9 +123,15 @@ class SessionGate implements PermissionGate {
     this.#known = this.grants.apply(this.#evaluator.rules, this.#known);
   }
 
+  /** An answer may have come since the call was prepared. */
+  #asTrusted(call: PreparedCall): PreparedCall {
+    if (call.readOnly || !call.claimsToRead || !this.grants.trusted.has(call.tool)) return call;
+    return { ...call, readOnly: true, planSafe: true };
+  }
+
   /** Reports whether neither a rule nor a mode can concern a read. Such calls are not recorded. */
   #isPlainRead(call: PreparedCall): boolean {
-    return call.readOnly && !call.command && call.alwaysAsk === undefined &&
+    return isLocalRead(call) && !call.command && call.alwaysAsk === undefined &&
       this.permissionMode !== "plan" && !this.#evaluator.isRuled(call);
   }
 
@@ -134,7 +139,6 @@ class SessionGate implements PermissionGate {
     const { policy: { mode }, onAsk, filesStay } = this.#options;
     const { approvalMode, permissionMode, approvedPlan } = this;
     const { unconfined } = this.#evaluator;
-    const session = { trusted: this.grants.trusted, granted: this.grants.exact };
     return {
       approvalMode,
       permissionMode,
@@ -142,7 +146,7 @@ class SessionGate implements PermissionGate {
       mode,
       onAsk,
       attended,
-      ...session,
+      granted: this.grants.exact,
       ...(filesStay === undefined ? {} : { filesStay }),
       ...(unconfined === undefined ? {} : { unconfined }),
     };
@@ -154,8 +158,9 @@ class SessionGate implements PermissionGate {
     return questionOf(outcome, evaluation, {
       attended,
       hook,
-      suggested: this.#options.saveRule && outcome === "plain" ? this.#suggest(evaluation) : {},
+      suggested: this.#options.saveRule && outcome !== "destructive" ? this.#suggest(evaluation) : {},
       savesTrust: this.#options.saveTrust !== undefined,
+      inPlan: this.permissionMode === "plan",
     });
   }
 
@@ -177,17 +182,13 @@ class SessionGate implements PermissionGate {
   #settle(evaluation: Evaluation, signal: AbortSignal, hook?: HookWord): Decision | Promise<Decision> {
     const outcome = this.#decide(evaluation, this.#options.approver !== undefined, hook);
     if ("scopes" in outcome) {
-      // The answer to the one before may be an answer to this one, too: readers run together.
-      const isTrust = outcome.why?.code === "trust";
-      if (isTrust && this.#trusting) {
-        return this.#trusting.then(() => this.check(evaluation.call, signal, hook));
-      }
       const granted = (answer: ApprovalAnswer) => this.#grant(evaluation, outcome, answer);
-      const asked = askPerson(this.#options, this.#detailed(outcome, evaluation), signal, granted);
-      if (isTrust) this.#trusting = asked.then(() => {}, () => {}).finally(() => this.#trusting = undefined);
-      return asked.then((decision) => this.#completed(decision, evaluation));
+      return askPerson(this.#options, this.#detailed(outcome, evaluation), signal, granted)
+        .then((decision) => this.#completed(decision, evaluation));
     }
-    if (outcome.decision === "allow" && evaluation.call.readOnly && outcome.source === "mode") return outcome;
+    if (outcome.decision === "allow" && isLocalRead(evaluation.call) && outcome.source === "mode") {
+      return outcome;
+    }
     const waiting = recordDecision(this.#options, evaluation.call.call.id, outcome);
     const decision = this.#completed(outcome, evaluation);
     return waiting ? waiting.then(() => decision) : decision;
@@ -214,8 +215,8 @@ class SessionGate implements PermissionGate {
 
   async #grant(evaluation: Evaluation, request: ApprovalRequest, answer: ApprovalAnswer): Promise<void> {
     if (answer.scope === "once" || !request.scopes.includes(answer.scope)) return;
-    const { call: { tool, family } } = evaluation;
-    if (this.permissionMode === "plan" && family === "Mcp") {
+    const { call: { tool } } = evaluation;
+    if (request.why?.code === "trust" && answer.scope !== "project") {
       this.grants.trusted.add(tool);
       if (answer.scope === "always") await this.#options.saveTrust?.(tool);
       return;
@@ -257,7 +258,7 @@ class SessionGate implements PermissionGate {
 
   async explain(call: PreparedCall): Promise<Explanation> {
     this.#takeGrants();
-    const evaluation = await this.#evaluator.evaluate(call);
+    const evaluation = await this.#evaluator.evaluate(this.#asTrusted(call));
     const outcome = this.#decide(evaluation, true);
     const alone = this.#decide(evaluation, false);
     const plain = "scopes" in outcome && outcome.destructive === undefined;
@@ -271,6 +272,11 @@ class SessionGate implements PermissionGate {
       ...(prefixRule === undefined ? {} : { alwaysPrefix: prefixRule }),
     };
   }
+}
+
+/** Reports whether a call only reads, here. What is sent to a server is recorded, whatever it does. */
+function isLocalRead(call: PreparedCall): boolean {
+  return call.readOnly && !goesToServer(call);
 }
 
 function explained(

@@ -16,13 +16,13 @@ const SESSION = "granted for this session";
 export class SessionGrants {
   /** Calls that were granted for the session as they are. */
   readonly exact = new Set<string>();
-  /** MCP tools whose claim to be read-only is believed. */
+  /** Names of MCP tools that only read, as the user said. */
   readonly trusted: Set<string>;
   readonly #rules = new Set<string>();
   readonly #changes: GrantChange[] = [];
 
-  constructor(trusted: readonly string[] = []) {
-    this.trusted = new Set(trusted);
+  constructor(trusted: Set<string> = new Set()) {
+    this.trusted = trusted;
   }
 
   /** Allow rules that hold until the session ends. */

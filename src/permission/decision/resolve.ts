@@ -1,4 +1,5 @@
 import type { Decision, HookWord } from "../contract.ts";
+import type { PreparedCall } from "../../core/mod.ts";
 import type { Ruling } from "../../rule/mod.ts";
 import type { ApprovalMode, GateOptions, PermissionMode } from "../types.ts";
 import { type Evaluation, exactKey } from "./evaluate.ts";
@@ -15,8 +16,6 @@ export interface DecisionContext {
   readonly filesStay?: boolean;
   /** The reason why there is no jail. */
   readonly unconfined?: string;
-  /** MCP tools whose claim to be read-only is believed. */
-  readonly trusted: ReadonlySet<string>;
   /** Keys of calls that were granted for the session as they are. */
   readonly granted: ReadonlySet<string>;
   readonly hook?: HookWord;
@@ -31,14 +30,15 @@ export type QuestionKind = "destructive" | "trust" | "plain";
 export function resolveDecision(evaluation: Evaluation, context: DecisionContext): Decision | QuestionKind {
   const { call, subject, ruling, report } = evaluation;
   const { permissionMode } = context;
-  const reads = call.command ? report?.readOnly === true : call.readOnly;
+  const reads = call.command ? report?.readOnly === true : call.readOnly || isRuledReader(evaluation);
   let decision = ruling.outcome === "deny"
     ? ruleDenial(ruling, subject)
     : modeRefusal(evaluation, reads, context) ?? resolveRuling(ruling, subject, context);
   if (typeof decision === "object" && decision.decision === "deny" && decision.source !== "headless") {
     return decision;
   }
-  if (permissionMode === "plan" && call.family === "Mcp" && !context.trusted.has(call.tool)) return "trust";
+  const claims = isClaim(call);
+  if (permissionMode === "plan" && claims) return "trust";
   if (keepsFiles(permissionMode) && reads && ruling.by === "fallback") decision = ALLOWED_BY_MODE;
   if (decision === "ask" && context.granted.has(exactKey(evaluation))) {
     decision = { decision: "allow", source: "user", reason: "approved for this session" };
@@ -47,7 +47,23 @@ export function resolveDecision(evaluation: Evaluation, context: DecisionContext
   if (decision !== "ask" && decision.decision === "allow" && context.hook?.word === "ask") {
     decision = askedByHook(subject, context);
   }
-  return decision === "ask" ? "plain" : decision;
+  if (decision !== "ask") return decision;
+  return claims && ruling.by === "fallback" && context.hook?.word !== "ask" ? "trust" : "plain";
+}
+
+/** Reports whether a call is a message to an MCP server. */
+export function goesToServer({ family, server }: PreparedCall): boolean {
+  return family === "Mcp" || server !== undefined;
+}
+
+/** Reports whether nothing but the server of a tool says that it only reads. */
+function isClaim({ claimsToRead, readOnly, command, writes = [] }: PreparedCall): boolean {
+  return claimsToRead === true && !readOnly && !command && writes.length === 0;
+}
+
+/** Reports whether an allow rule names a tool that claims to read. */
+function isRuledReader({ call, ruling: { by, outcome, rule } }: Evaluation): boolean {
+  return isClaim(call) && by === "rule" && outcome === "allow" && rule?.tool !== "*";
 }
 
 const ALLOWED_BY_MODE: Decision = { decision: "allow", source: "mode" };
@@ -80,14 +96,21 @@ function modeRefusal(
   { permissionMode, filesStay, unconfined }: DecisionContext,
 ): Decision | undefined {
   const what = quoteForMessage(subject);
-  if (permissionMode === "plan" && !(call.command ? reads : call.planSafe)) {
+  if (permissionMode === "plan" && !(call.command ? reads : call.planSafe || isClaim(call))) {
     const reason =
       `blocked: plan mode refuses ${what}; only tools and commands known to read run before the plan is approved`;
     return { decision: "deny", source: "plan", reason };
   }
   if (permissionMode === "read-only" && !reads) {
     const reason =
-      `blocked: permission mode read-only refuses ${what}; only tools and commands known to read may run`;
+      `blocked: permission mode read-only refuses ${what}; only tools and commands known to read may run` +
+      believable(call);
+    return { decision: "deny", source: "mode", reason };
+  }
+  if (filesStay === true && goesToServer(call) && !reads) {
+    const reason =
+      `blocked: [tools] writes keeps files as they are and refuses ${what}; of MCP servers only ` +
+      `what is known to read may run${believable(call)}`;
     return { decision: "deny", source: "mode", reason };
   }
   const stays = filesStay === true || keepsFiles(permissionMode);
@@ -95,6 +118,13 @@ function modeRefusal(
   const reason =
     `blocked: ${what} is not one of the commands that may run where files must not change, and ${unconfined}`;
   return { decision: "deny", source: "mode", reason };
+}
+
+/** Continues a refusal: how the user can vouch for a tool that claims to read. */
+function believable(call: PreparedCall): string {
+  return isClaim(call)
+    ? "; its server declares that it only reads, which trusted_read_only_tools or an allow rule can confirm"
+    : "";
 }
 
 /** Reports whether approvals are given without asking, as far as no denial is at stake. */

@@ -48,8 +48,9 @@ export function suggestRules(
 const MAX_RULE = 2000;
 
 function exactRule({ call, subject }: ProposedCall, places: PathContext): string | undefined {
-  const { tool, family } = call;
+  const { tool, family, server } = call;
   if (subject.length > MAX_RULE) return undefined;
+  if (server !== undefined) return /[()*?\\]/.test(subject) ? undefined : `${tool}(${subject})`;
   if (family === "Bash") {
     // Quotes and wildcards mean something in a rule; a literal rule takes the line as it is.
     return /^[\w./:=@%+,-]+(?: [\w./:=@%+,-]+)*$/.test(subject) && !subject.endsWith(":*")

@@ -70,6 +70,19 @@ const STRANGE: readonly Entry[] = [
   "",
 ].map((name) => tool(name, text));
 
+const claiming = (name: string, annotations: Entry): Entry => tool(name, none, { annotations });
+
+/** Tools that are told apart by what the server declares of them. */
+const CLAIMS: readonly Entry[] = [
+  claiming("claims", { readOnlyHint: true }),
+  claiming("ruled", { readOnlyHint: true }),
+  claiming("known", { readOnlyHint: true }),
+  claiming("nuke", { readOnlyHint: true, destructiveHint: true }),
+  claiming("worldly", { readOnlyHint: true, openWorldHint: true }),
+  claiming("again", { idempotentHint: true, destructiveHint: false, openWorldHint: false }),
+  tool("writes"),
+];
+
 /** The tools of a server with this behaviour; `late` = also the one that comes and goes. */
 export function toolsOf({ tools = "plain" }: Behaviour, late: boolean): readonly Entry[] {
   if (typeof tools === "number") {
@@ -81,6 +94,7 @@ export function toolsOf({ tools = "plain" }: Behaviour, late: boolean): readonly
     "duplicates": [tool("echo", text), tool("echo", none, { description: "The second echo" }), tool("other")],
     "bad schemas": BAD,
     "strange names": STRANGE,
+    "claims": CLAIMS,
     "none": [],
   };
   return late ? [...kinds[tools], LATE] : kinds[tools];

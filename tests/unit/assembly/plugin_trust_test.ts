@@ -59,6 +59,29 @@ Deno.test("always trust in a read-only claim is saved where the user's file has 
   assertEquals(asked, ["mcp__other__echo"]);
 });
 
+Deno.test("an answer about a project's server changes nothing of the user's server of the same name", async () => {
+  await using dir = await makeTempDir();
+  const [home, cwd] = [`${dir.path}/home`, `${dir.path}/work`];
+  await Deno.mkdir(home);
+  await Deno.mkdir(cwd);
+  const own = `[tools]\nmcp_startup_wait_seconds = 60\n${pluginToml("docs", { tools: "none" })}`;
+  await Deno.writeTextFile(`${home}/config.toml`, own);
+  await Deno.writeTextFile(`${cwd}/reasonix.toml`, pluginToml("docs"));
+  const notices: string[] = [];
+  await using agent = await createAgent({
+    provider: scriptedProvider([calls("mcp__docs__echo", { text: "a" }), say("done")]),
+    config: "load",
+    home,
+    cwd,
+    trustProject: true,
+    approver: { ask: () => Promise.resolve({ allow: true, scope: "always" }) },
+    onEvent: (event) => void (event.type === "notice" && notices.push(event.text)),
+  });
+  await agent.run("go");
+  assertEquals(notices.filter((text) => text.includes("for this session only")).length, 1);
+  assertEquals(await Deno.readTextFile(`${home}/config.toml`), own);
+});
+
 Deno.test("a server that is met while a turn runs joins between its steps, and the same list again changes nothing", async () => {
   await using dir = await makeTempDir();
   const events: Event[] = [];
@@ -79,7 +102,11 @@ Deno.test("a server that is met while a turn runs joins between its steps, and t
       cwd: dir.path,
       tools: [wait],
       config: {
-        plugins: [{ name: "docs", ...scriptedServer({ shuffled: true }) }],
+        plugins: [{
+          name: "docs",
+          ...scriptedServer({ shuffled: true }),
+          trusted_read_only_tools: ["echo"],
+        }],
         tools: { mcp_startup_wait_seconds: 0 },
       },
       onEvent: (event) => void events.push(event),

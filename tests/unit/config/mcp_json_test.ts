@@ -234,7 +234,7 @@ args = ["-c", "${"a".repeat(300)}; rm", "--token", "hush"]
     "headers: Authorization, X",
     "passes on your variables: GITHUB_TOKEN, MY_SECRET",
     "offers only: a, b",
-    "plan mode believes that these only read: wipe",
+    "these run without a question, as tools that only read: wipe",
     "takes the place of: your own server of this name",
   ]);
   assertStringIncludes(long?.reason ?? "", "more characters)");

@@ -1,4 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
+import type { PreparedCall } from "../../../src/core/mod.ts";
 import type { ApprovalRequest } from "../../../src/permission/mod.ts";
 import { bash, call, scene } from "./scene.ts";
 
@@ -260,8 +261,56 @@ Deno.test("plan mode asks whether a plugin's reader can be trusted, whatever the
   assertEquals(trusted, ["mcp__docs__search"]);
   const alone = scene("/w", {}, { permissionMode: "plan", approvalMode: "yolo" });
   assertEquals((await alone.gate.check(reader(), signal)).source, "trust");
-  const known = scene("/w", {}, { permissionMode: "plan", trustedReadOnly: ["mcp__docs__search"] });
+  const known = scene("/w", {}, { permissionMode: "plan", trustedReadOnly: new Set([reader().tool]) });
   assertEquals((await known.gate.check(reader(), signal)).decision, "allow");
+});
+
+Deno.test("outside of plan mode a claim to read is asked about until the user believes it", async () => {
+  const reader = () => call("mcp__docs__search", {}, true);
+  for (const scope of ["once", "session", "project", "always"] as const) {
+    const trusted: string[] = [];
+    const projectRules: string[] = [];
+    const { gate, asked, events } = attended({ allow: true, scope }, {}, {
+      saveTrust: (tool) => Promise.resolve(void trusted.push(tool)),
+      saveProjectRule: (rule) => Promise.resolve(void projectRules.push(rule)),
+    });
+    await gate.check(reader(), signal);
+    const { source } = await gate.check(reader(), signal);
+    assertEquals(
+      [asked.length, source],
+      {
+        once: [2, "user"],
+        session: [1, "mode"],
+        project: [1, "rule"],
+        always: [1, "mode"],
+      }[scope],
+    );
+    assertEquals(asked[0]?.scopes, ["once", "session", "project", "always"]);
+    assertEquals([asked[0]?.why?.code, asked[0]?.personOnly], ["trust", undefined]);
+    assertEquals(trusted, scope === "always" ? ["mcp__docs__search"] : []);
+    assertEquals(projectRules, scope === "project" ? ["mcp__docs__search"] : []);
+    assertEquals(events.filter(({ type }) => type === "approval.decision").length, 2);
+    gate.permissionMode = "plan";
+    await gate.check(reader(), signal);
+    assertEquals(asked.length, { once: 3, session: 1, project: 2, always: 1 }[scope]);
+  }
+});
+
+Deno.test("what an answer about an address of a server grants is that address", async () => {
+  const address = (uri: string): PreparedCall => ({
+    ...call("mcp_resource", { server: "docs", uri }),
+    server: "mcp__docs__",
+    subjects: [`docs:${uri}`],
+  });
+  for (const answer of [SESSION, ALWAYS]) {
+    const { gate, asked, saved } = attended(answer);
+    for (const uri of ["page://a", "page://a", "page://b"]) await gate.check(address(uri), signal);
+    assertEquals(asked.length, 2);
+    assertEquals(
+      saved,
+      answer === ALWAYS ? ["mcp_resource(docs:page://a)", "mcp_resource(docs:page://b)"] : [],
+    );
+  }
 });
 
 /** What is wrong with rules that the user writes for a call, and which is then saved. */

@@ -31,7 +31,11 @@ function stateOf({ status, listing, spec }: McpServer): Fields {
     status: SDK_SERVER_STATES[status.state],
     ...(status.about ? { serverInfo: { name: status.about.name, version: status.about.version } } : {}),
     ...(status.detail === undefined ? {} : { error: status.detail }),
-    tools: tools.map(({ name, description, readOnly }) => ({ name, description, annotations: { readOnly } })),
+    tools: tools.map(({ name, description, claimsToRead: readOnly }) => ({
+      name,
+      description,
+      annotations: { readOnly },
+    })),
   };
 }
 

@@ -162,7 +162,7 @@ const NOTICES = {
       kind === "protected" ? "其他程序会运行或遵从的文件" : "Edit 规则不允许改动的文件"
     }：${names}；信任之前请先查看`,
   changedAll: (paths) =>
-    `这一轮的命令应当只读取，却有文件被改动：${paths}。\`reasonix session rewind\` 可以恢复它们`,
+    `这一轮的调用应当只读取，却有文件被改动：${paths}。\`reasonix session rewind\` 可以恢复它们`,
   noCheckpoint: (root, problem) => `无法保存 ${root} 中文件的现状：${problem}。这一轮的改动将无法回退`,
   tornLine: (session, bytes) => `会话 ${session} 的最后一行（${bytes} 字节）被截去：程序在写入它时结束了`,
   onDiskAgain: (session) => `会话 ${session} 已重新写入磁盘，没有丢失内容`,
@@ -189,6 +189,7 @@ const NOTICES = {
   textCallsOld: (key) => `${key} 已过时：它只读取模型自行写出的调用`,
   usePseudo: () => '请为此条目设置 tool_mode = "pseudo"，它还会告诉模型怎样写调用',
   toolless: (model) => `${model} 在这里没有工具（tool_mode = "none"）：只能交谈，不能修改或运行任何东西`,
+  serverDenied: (server, rule) => `权限规则 ${rule} 禁止使用 MCP 服务器“${server}”`,
   serverElsewhere: (name) => `MCP 服务器“${name}”由模型供应商连接，这里不运行它`,
   noTransport: () => '要在这里使用它，请从其条目中去掉 transport = "provider"',
   remoteUnavailable: (server, model) =>

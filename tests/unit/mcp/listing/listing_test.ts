@@ -40,11 +40,28 @@ Deno.test("canonicalListing leaves out what has no name and bounds descriptions 
   assertEquals(problems.length, 2);
 });
 
-Deno.test("canonicalListing believes a read-only hint only when it is true", () => {
-  const hinted = (name: string, readOnlyHint: unknown) => tool(name, { annotations: { readOnlyHint } });
+Deno.test("a tool claims to read when its hint is true and no other hint contradicts it", () => {
+  const readOnlyHint = true;
+  const hinted = (name: string, annotations: unknown) => tool(name, { annotations });
   const { tools } = canonicalListing({
     ...NOTHING,
-    tools: [hinted("a", true), hinted("b", "true"), tool("c")],
+    tools: [
+      hinted("a", { readOnlyHint, destructiveHint: false, openWorldHint: false }),
+      hinted("b", { readOnlyHint: "true" }),
+      tool("c"),
+      hinted("d", { readOnlyHint, destructiveHint: true }),
+      hinted("e", { readOnlyHint, openWorldHint: true }),
+      hinted("f", { idempotentHint: true }),
+    ],
   });
-  assertEquals(tools.map(({ readOnly }) => readOnly), [true, false, false]);
+  assertEquals(tools.map(({ claimsToRead }) => claimsToRead), [true, false, false, false, false, false]);
+});
+
+Deno.test("the dialect of a schema is kept next to what the model gets", () => {
+  const $schema = "https://json-schema.org/draft/2020-12/schema";
+  const { tools: [first] } = canonicalListing({
+    ...NOTHING,
+    tools: [tool("a", { inputSchema: { $schema, type: "object" } })],
+  });
+  assertEquals([first?.schema, first?.dialect], [{ type: "object", properties: {} }, $schema]);
 });

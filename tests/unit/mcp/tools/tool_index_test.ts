@@ -59,7 +59,8 @@ Deno.test("a call through the index is prepared as the tool that it names", asyn
     false,
   ]);
   const reading = await registry.prepare(call({ tool: "mcp__beta__get_item_2", arguments: { id: "x" } }));
-  assert(typeof reading === "object" && reading.readOnly);
+  assert(typeof reading === "object");
+  assertEquals([reading.readOnly, reading.planSafe, reading.claimsToRead], [false, false, true]);
   const wrong = await registry.prepare(call({ tool: "mcp__beta__set_item_1" }));
   assert(typeof wrong === "string" && wrong.includes("id is required"), String(wrong));
 });

@@ -55,9 +55,11 @@ function forProject(
 
 function forAlways(request: ApprovalRequest, style: ApprovalStyle): Answer[] {
   const { approval } = style.texts;
-  const { rule, prefixRule, savedIn, personOnly, tool, checkRule } = request;
+  const { rule, prefixRule, savedIn, why, tool, checkRule } = request;
   const saved = savedIn === undefined ? {} : { detail: approval.savedIn(savedIn) };
-  const label = rule === undefined ? personOnly && approval.alwaysTool(tool) : approval.always(rule);
+  const label = rule === undefined
+    ? why?.code === "trust" && approval.alwaysTool(tool)
+    : approval.always(rule);
   const answers: Answer[] = [];
   if (label) answers.push({ label, key: "a", value: { allow: true, scope: "always" }, ...saved });
   if (prefixRule !== undefined) {
