@@ -215,8 +215,8 @@ export const runCommand = buildCommand({
   docs: {
     brief: "Do one task and exit (short form: reasonix -p)",
     fullDescription: "Does one task and exits. The answer goes to standard output, progress to\n" +
-      "standard error. A file or pipe on standard input is context beside a task, and\n" +
-      "the task when there is none or when it is -.\n" +
+      "standard error. A file, pipe or socket on standard input is context of the task;\n" +
+      "with no task, or with -, it is the task.\n" +
       "Exit codes: 0 done, 1 failed, 2 usage, 3 blocked, 4 limit, 5 provider, 6 config,\n130 interrupted, 143 terminated.",
   },
 });

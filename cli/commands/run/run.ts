@@ -79,7 +79,12 @@ async function runTask(
   const tell = (text: string) => {
     if (!flags.quiet) context.process.stderr.write(`· ${text}\n`);
   };
-  const reader = new TaskReader(flags, words, tell);
+  const reader = new TaskReader(flags, words, {
+    get texts() {
+      return speech.run.input;
+    },
+    report: tell,
+  });
   const given = await reader.ahead();
   const metrics = new Metrics(flags.metrics);
   const paths = runPaths(context, flags.dir);
