@@ -49,7 +49,9 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
     }
     result = await runTask(this, flags, { words, printer, err, secrets, speech, signal: stop.signal });
   } catch (error) {
-    result = redacted(failedResult(await inLanguage(error, speech.locale)), secrets);
+    const { sessionId: session } = flags;
+    const failed = failedResult(await inLanguage(error, speech.locale));
+    result = redacted({ ...failed, ...(session === undefined ? {} : { session }) }, secrets);
   }
   const told = out.failure !== undefined && flags.outputFormat === "text";
   await printer.result(withDelivery(result, out.failure));
