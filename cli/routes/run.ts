@@ -106,6 +106,13 @@ export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     brief: "Additional directory that may be written",
   },
   dir: { kind: "parsed", parse: text, optional: true, brief: "Work in this directory" },
+  file: {
+    kind: "parsed",
+    parse: text,
+    optional: true,
+    variadic: true,
+    brief: "Attach this file, as @file does",
+  },
   effort: { kind: "parsed", parse: text, optional: true, brief: "Reasoning effort of the model" },
   record: { kind: "parsed", parse: text, optional: true, brief: "Record a cassette of the replies" },
   trustProject: { kind: "boolean", optional: true, withNegated: false, brief: "Use what the project brings" },
@@ -209,7 +216,7 @@ export const runCommand = buildCommand({
   loader: async () => (await import("../commands/run/run.ts")).run,
   parameters: {
     flags: RUN_FLAGS,
-    aliases: { c: "continue", j: "jobs", m: "model", q: "quiet", r: "resume" },
+    aliases: { c: "continue", f: "file", j: "jobs", m: "model", q: "quiet", r: "resume" },
     positional: { kind: "array", parameter: argument("What to do; - reads standard input", "task") },
   },
   docs: {
