@@ -78,7 +78,7 @@ class InputReader {
     this.#first.catch(() => {});
   }
 
-  /** The whole input, however long it takes. What is waited for is reported before and after the first byte. */
+  /** The whole input, however long it takes. A wait is reported before and after the first byte. */
   async all(): Promise<string> {
     const parts: Uint8Array<ArrayBuffer>[] = [];
     let length = 0;
@@ -141,7 +141,7 @@ class InputReader {
 /** Time in which the end of no input at all is seen, on a busy machine too. */
 const END_MS = 5;
 
-/** Terminals and devices are never read unasked. The module that knows takes as long to load as the program. */
+/** Terminals and devices are never read unasked. The module that knows loads as long as the program. */
 async function isFilePipeOrSocket(): Promise<boolean> {
   const { fstatSync } = await import("node:fs");
   const kind = fstatSync(0);

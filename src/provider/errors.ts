@@ -275,7 +275,7 @@ const CHECK_SERVER: Phrase = {
   said: ["checkServer"],
 };
 const REFUSED = /connection refused|actively refused/i;
-/** A program of this machine that does not listen is not started by waiting; one that restarts gets a second. */
+/** What does not listen on this machine is not started by waiting; what restarts gets a second. */
 const REFUSED_ATTEMPTS = 2;
 
 /** Returns what to do when this machine has nothing that listens, as server or as proxy. */

@@ -66,8 +66,8 @@ export async function remove(this: CliContext, flags: RemoveFlags, name: string)
 }
 
 /**
- * Takes the secrets out of the home's `.env` that only this entry named. Projects elsewhere may name them too,
- * so they go only when that is asked for.
+ * Takes the secrets out of the home's `.env` that only this entry named. Projects elsewhere may name them
+ * too, so they go only when that is asked for.
  */
 async function forgetSecrets(
   context: CliContext,

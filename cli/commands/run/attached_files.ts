@@ -4,7 +4,7 @@ import { exists } from "../../../src/path/probe.ts";
 import { referenceTo } from "../../../src/path/reference_text.ts";
 
 /**
- * Returns a message with `@path` for each file of `--file`, so that rules, sizes and images count as for every
+ * Returns a message with `@path` for each file of `--file`, so that rules and sizes count as for every
  * reference. Paths are relative to where the command was started; `cwd` is where the run works. Throws a
  * ReasonixError (usage).
  */

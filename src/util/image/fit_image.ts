@@ -53,7 +53,8 @@ const JPEG_QUALITY = 0.85;
  * too small. An image that is all that comes back byte for byte, as does one that cannot be scaled but that
  * servers take.
  *
- * Contract: never rejects; every image was decoded or is known to be whole, so that no server has to refuse it.
+ * Contract: never rejects; every image was decoded or is known to be whole, so that no server has to refuse
+ * it.
  */
 export async function fitImage(bytes: Uint8Array<ArrayBuffer>, limits: ImageLimits): Promise<FittedImage> {
   const info = imageInfo(bytes);
@@ -88,7 +89,7 @@ export async function fitImage(bytes: Uint8Array<ArrayBuffer>, limits: ImageLimi
   return "problem" in fitted && original ? original : fitted;
 }
 
-/** Decodes an image. Servers ignore damaged extras of a PNG, such as a color profile with a wrong checksum. */
+/** Decodes an image. Servers ignore damaged extras of a PNG, such as a wrong checksum of a color profile. */
 async function decodedImage(bytes: Uint8Array<ArrayBuffer>, mime: string): Promise<ImageBitmap> {
   const decode = (data: Uint8Array<ArrayBuffer>) => createImageBitmap(new Blob([data], { type: mime }));
   try {
