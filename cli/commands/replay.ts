@@ -52,6 +52,7 @@ export async function replay(
     model: state.model ?? "",
     tools: state.prefix?.tools.map((tool) => tool.name) ?? [],
     skills: [],
+    agents: () => Promise.resolve([]),
     servers: [],
     commands: () => Promise.resolve([]),
     keyed: false,

@@ -30,6 +30,7 @@ const CHAT_FLAGS: FlagParametersForType<ChatFlags, CliContext> = {
   writes: RUN_FLAGS.writes,
   addDir: RUN_FLAGS.addDir,
   dir: RUN_FLAGS.dir,
+  file: RUN_FLAGS.file,
   effort: RUN_FLAGS.effort,
   maxSteps: RUN_FLAGS.maxSteps,
   timeLimit: RUN_FLAGS.timeLimit,
@@ -53,7 +54,7 @@ export const chatCommand = buildCommand({
   loader: async () => (await import("../commands/run/chat.ts")).chat,
   parameters: {
     flags: CHAT_FLAGS,
-    aliases: { c: "continue", m: "model", r: "resume" },
+    aliases: { c: "continue", f: "file", m: "model", r: "resume" },
     positional: { kind: "array", parameter: argument("First message", "message") },
   },
   docs: {

@@ -61,7 +61,17 @@ export const mcpRoutes = buildRouteMap({
     }),
     remove: buildCommand({
       loader: async () => (await import("../commands/mcp/remove.ts")).remove,
-      parameters: { flags: WHOSE, positional: { kind: "tuple", parameters: [NAME] } },
+      parameters: {
+        flags: {
+          ...WHOSE,
+          forgetSecret: {
+            kind: "boolean",
+            optional: true,
+            brief: "Take its secrets out of the home's .env too, or keep them; default: ask, else keep",
+          },
+        },
+        positional: { kind: "tuple", parameters: [NAME] },
+      },
       docs: { brief: "Remove a server" },
     }),
     test: buildCommand({
@@ -94,15 +104,17 @@ export const mcpRoutes = buildRouteMap({
       parameters: {
         flags: { json: flag("Print the whole result as JSON") },
         positional: {
-          kind: "tuple",
-          parameters: [
-            NAME,
-            argument("Name of the tool", "tool"),
-            { ...argument("Arguments as a JSON object; - reads them", "json"), optional: true },
-          ],
+          kind: "array",
+          parameter: argument("Server, tool, then key=value …, a JSON object, or - to read one", "name"),
+          minimum: 2,
         },
       },
-      docs: { brief: "Call a tool without a model" },
+      docs: {
+        brief: "Call a tool without a model",
+        fullDescription: "Calls a tool without a model and prints what comes back.\n" +
+          "  reasonix mcp call files read_file path=README.md\n" +
+          '  reasonix mcp call files read_file \'{"path": "README.md"}\'',
+      },
     }),
     login: buildCommand({
       loader: async () => (await import("../commands/mcp/login.ts")).login,

@@ -106,6 +106,13 @@ export const RUN_FLAGS: FlagParametersForType<RunFlags, CliContext> = {
     brief: "Additional directory that may be written",
   },
   dir: { kind: "parsed", parse: text, optional: true, brief: "Work in this directory" },
+  file: {
+    kind: "parsed",
+    parse: text,
+    optional: true,
+    variadic: true,
+    brief: "Attach this file, as @file does",
+  },
   effort: { kind: "parsed", parse: text, optional: true, brief: "Reasoning effort of the model" },
   record: { kind: "parsed", parse: text, optional: true, brief: "Record a cassette of the replies" },
   trustProject: { kind: "boolean", optional: true, withNegated: false, brief: "Use what the project brings" },
@@ -209,14 +216,14 @@ export const runCommand = buildCommand({
   loader: async () => (await import("../commands/run/run.ts")).run,
   parameters: {
     flags: RUN_FLAGS,
-    aliases: { c: "continue", j: "jobs", m: "model", q: "quiet", r: "resume" },
+    aliases: { c: "continue", f: "file", j: "jobs", m: "model", q: "quiet", r: "resume" },
     positional: { kind: "array", parameter: argument("What to do; - reads standard input", "task") },
   },
   docs: {
     brief: "Do one task and exit (short form: reasonix -p)",
     fullDescription: "Does one task and exits. The answer goes to standard output, progress to\n" +
-      "standard error. A file or pipe on standard input is context beside a task, and\n" +
-      "the task when there is none or when it is -.\n" +
+      "standard error. A file, pipe or socket on standard input is context of the task;\n" +
+      "with no task, or with -, it is the task.\n" +
       "Exit codes: 0 done, 1 failed, 2 usage, 3 blocked, 4 limit, 5 provider, 6 config,\n130 interrupted, 143 terminated.",
   },
 });

@@ -52,6 +52,7 @@ export interface SessionStart {
   readonly model: string;
   readonly tools: readonly string[];
   readonly skills: readonly string[];
+  readonly agents: () => Promise<readonly string[]>;
   readonly servers: NonNullable<Assembly["servers"]>["status"];
   /** The provider is sent a key. */
   readonly keyed: boolean;
@@ -172,13 +173,15 @@ export class Assembly implements AsyncDisposable {
     await this.modes.open();
     for (const work of this.#whenOpen) work();
     const { skills } = inputs.skillSet;
+    const tools = recorder.prefix.tools.map((tool) => tool.name);
     const entry = loaded.config.providers.find(({ name }) => name === model.provider);
     return {
       session: session.id,
       cwd: paths.cwd,
       model: model.id,
-      tools: recorder.prefix.tools.map((tool) => tool.name),
-      skills: skills.map(({ name }) => name),
+      tools,
+      skills: tools.includes("skill") ? skills.map(({ name }) => name) : [],
+      agents: async () => tools.includes("task") ? await agentNames(inputs) : [],
       servers: this.servers?.status ?? [],
       keyed: (entry?.api_key_env ?? "") !== "",
     };
@@ -284,4 +287,9 @@ export class Assembly implements AsyncDisposable {
     await this.close();
     await this.#parts.tools.ended();
   }
+}
+
+async function agentNames(inputs: AssemblyParts["inputs"]): Promise<readonly string[]> {
+  const { knownAgents } = await import("./subagents/known_agents.ts");
+  return (await knownAgents(inputs)).map(({ name }) => name);
 }

@@ -2,7 +2,7 @@ import { lazy } from "../util/lazy.ts";
 
 export { defaultConfigText, parseProvider } from "./load/defaults.ts";
 export { addConfigItem, isUserOnly, parseConfigValue, saveProvider, setConfigValue } from "./edit/edit.ts";
-export { saveKey } from "./edit/key_file.ts";
+export { removeKeys, saveKey } from "./edit/key_file.ts";
 export { unnamedProvider } from "./query/built_in.ts";
 export {
   hasKeyCommand,
@@ -66,5 +66,6 @@ export {
   type Vendor,
   vendorAt,
   vendorEntry,
+  vendorHosts,
   VENDORS,
 } from "./vendors.ts";

@@ -160,13 +160,15 @@ export interface LocalVendor {
   readonly name: string;
   readonly label: string;
   readonly port: number;
+  /** The command that starts it. */
+  readonly start: string;
 }
 
 export const LOCAL_VENDORS: readonly LocalVendor[] = [
-  { name: "ollama", label: "Ollama", port: 11434 },
-  { name: "llamacpp", label: "llama.cpp", port: 8080 },
-  { name: "lmstudio", label: "LM Studio", port: 1234 },
-  { name: "vllm", label: "vLLM", port: 8000 },
+  { name: "ollama", label: "Ollama", port: 11434, start: "ollama serve" },
+  { name: "llamacpp", label: "llama.cpp", port: 8080, start: "llama-server -m MODEL.gguf" },
+  { name: "lmstudio", label: "LM Studio", port: 1234, start: "lms server start" },
+  { name: "vllm", label: "vLLM", port: 8000, start: "vllm serve MODEL" },
 ];
 
 /** Tells of a variable that it is set, here or in the Reasonix home. */

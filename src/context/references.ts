@@ -122,28 +122,63 @@ function locate(name: string, cwd: string): Target | undefined {
   return undefined;
 }
 
+/** Endings that make a name without a directory a file, and not a host, a handle or a decorator. */
+const FILE_ENDINGS = new Set(
+  ("astro bash bat c cc cfg cjs clj conf cpp cs css csv cts cxx dart diff dockerfile ex exs fish gif go gradle " +
+    "graphql h hpp hs html ini ipynb java jpeg jpg js json jsonc jsonl jsx kt kts less lock log lua m md mdx mjs " +
+    "mk ml mts nix patch pdf php pl png proto ps1 py pyi r rb rs rst sass scala scss sh sql svelte svg swift tf " +
+    "toml ts tsv tsx txt vim vue webp xml yaml yml zig zsh").split(" "),
+);
+
 /**
- * Returns a notice for what was meant as a file: there is one of a similar name, or the name has an ending
- * and its directory exists. A package such as `@types/node` and a handle such as `@someone` stay text.
+ * Returns a notice for what was meant as a file: its form says so, or there is one of a similar name. A
+ * package such as `@types/node`, a handle such as `@someone` and a decorator stay text.
  */
 function missingNotice(name: string, { cwd, hidden }: ReferenceOptions): string | undefined {
   const path = name.replace(/:\d+(?:-\d+)?$/, "");
-  const parts = path.split("/");
-  const last = parts.pop() ?? "";
-  const hasEnding = /^[\w-][\w.-]*\.[a-z]\w{0,4}$/i.test(last);
-  const isBelow = parts.length > 0;
-  if (last === "" || (!hasEnding && !isBelow)) return undefined;
-  const parent = parts.join("/");
-  const directory = path.startsWith("/") ? parent || "/" : `${cwd}/${parent}`;
-  if (!statOf(directory, cwd)?.isDirectory) return undefined;
-  // Names outside of the working directory are nobody's hint.
-  const isOutside = path.startsWith("/") || parts.includes("..");
-  const names = isOutside ? [] : sortedEntries(directory).map((entry) => entry.name)
-    .filter((entry) => !hidden(`${directory}/${entry}`));
-  const [near] = suggestNames(last, names, 1);
-  if (near === undefined && !(hasEnding && isBelow)) return undefined;
-  const hint = near === undefined ? "" : `; did you mean @${isBelow ? `${parent}/` : ""}${near}?`;
-  return `@${name} was not attached: there is no such file${hint}`;
+  const isPath = looksLikePath(path, cwd);
+  if (!isPath && !/[./]/.test(path)) return undefined;
+  const near = nearestPath(path, isPath, { cwd, hidden });
+  if (!isPath && near === undefined) return undefined;
+  const hint = near === undefined ? "" : `; did you mean @${near}?`;
+  return `@${name} was not attached: there is no such ${path.endsWith("/") ? "directory" : "file"}${hint}`;
+}
+
+function looksLikePath(path: string, cwd: string): boolean {
+  if (/^\.{1,2}\//.test(path)) return true;
+  const [, parent, last = ""] = /^(?:(.*)\/)?([^/]*)$/s.exec(path) ?? [];
+  const ending = /^[\w-][\w.-]*\.([a-z]\w{0,9})$/i.exec(last)?.[1]?.toLowerCase();
+  if (parent === undefined) return ending !== undefined && FILE_ENDINGS.has(ending);
+  const isThere = statOf(parent === "" ? "/" : parent, cwd)?.isDirectory === true;
+  if (isThere) return last === "" || (ending?.length ?? 9) <= 5;
+  // A package of this project, such as @types/chart.js.
+  if (parent === "types" || statOf(`node_modules/@${parent}`, cwd)) return false;
+  return last === "" || (ending !== undefined && FILE_ENDINGS.has(ending));
+}
+
+/**
+ * Returns a path that exists and differs only in its last name, or in every name; none outside of the working
+ * directory.
+ */
+function nearestPath(
+  path: string,
+  everyName: boolean,
+  { cwd, hidden }: Pick<ReferenceOptions, "cwd" | "hidden">,
+): string | undefined {
+  if (path.startsWith("/")) return undefined;
+  const found: string[] = [];
+  const parts = path.replace(/^\.\/|\/$/g, "").split("/");
+  for (const [index, part] of parts.entries()) {
+    if (part === "" || part === "." || part === "..") return undefined;
+    const directory = [cwd, ...found].join("/");
+    const names = sortedEntries(directory).map((entry) => entry.name)
+      .filter((entry) => !hidden(`${directory}/${entry}`));
+    const isExact = names.includes(part) || (!everyName && index < parts.length - 1);
+    const name = isExact ? part : suggestNames(part, names, 1)[0];
+    if (name === undefined) return undefined;
+    found.push(name);
+  }
+  return found.join("/");
 }
 
 function statOf(name: string, cwd: string): Deno.FileInfo | undefined {

@@ -43,6 +43,8 @@ export interface SayingWords {
   readonly checkModel: [model: string];
   readonly checkSetting: [setting: string];
   readonly checkServer: [];
+  readonly startServer: [label: string, command: string];
+  readonly proxyRefuses: [host: string, setting: string];
   readonly checkNetwork: [proxy: "set" | "unset"];
   readonly proxyIsSet: [variable: string, host: string];
   readonly proxyLogin: [];

@@ -99,7 +99,8 @@ export function resultObject(result: RunResult): Record<string, unknown> {
     ...(result.plan ? planFields(result.plan) : {}),
     ...(result.goal ? { goal: goalFields(result.goal) } : {}),
     ...(result.verification ? { verification: verificationFields(result.verification) } : {}),
-    session_id: result.session ?? null,
+    // Programs that read it take a text for granted.
+    session_id: result.session ?? crypto.randomUUID(),
     model: result.model ?? null,
     num_turns: result.replies,
     duration_ms: result.durationMs,
@@ -193,6 +194,8 @@ export interface RunStart {
   /** Names of the tools. */
   readonly tools: readonly string[];
   readonly skills: readonly string[];
+  /** Names of the agents that the model can hand work to. */
+  readonly agents: () => Promise<readonly string[]>;
   readonly servers: readonly { readonly name: string; readonly state: ShownState }[];
   /** Names of the commands that a line can begin with, without the slash. */
   readonly commands: () => Promise<readonly string[]>;

@@ -12,6 +12,8 @@ export interface HookSource {
   readonly failure: "open" | "closed";
   readonly source: string;
   readonly place?: SourcePlace;
+  /** Why it must not run, where its source knows. */
+  readonly fault?: Pick<HookProblem, "message" | "remedy">;
 }
 
 /** A hook that can run. */
@@ -35,7 +37,11 @@ export function readHooks<S extends HookSource>(
   const hooks: Hook<S>[] = [];
   const problems: HookProblem[] = [];
   for (const source of sources) {
-    const { event, matcher } = source;
+    const { event, matcher, fault } = source;
+    if (fault) {
+      problems.push({ source, ...fault });
+      continue;
+    }
     if (!isHookEvent(event)) {
       problems.push({ source, ...unknownEvent(event) });
       continue;

@@ -1,4 +1,6 @@
 import type { Phrase, ProviderError, ProviderErrorKind, Saying } from "../core/mod.ts";
+import { isLoopback, LOCAL_VENDORS } from "../config/mod.ts";
+import { readEnv } from "../path/read_env.ts";
 import { RedirectError } from "../util/network/fetch.ts";
 import { networkFailure, proxyHint } from "../util/network/failure.ts";
 import { type Endpoint, nameOf, ProviderFailure, quote } from "./failure.ts";
@@ -156,7 +158,7 @@ function kindOfWords(text: string): ProviderErrorKind {
 
 function proxyRemedy({ proxy, host }: Endpoint): Phrase | undefined {
   if (proxy === undefined) return undefined;
-  return proxy === "proxy"
+  return proxy.name === "proxy"
     ? { text: "check proxy of this provider", said: ["checkSetting", "proxy"] }
     : proxyHint(host);
 }
@@ -253,21 +255,62 @@ export function connectionFailure(thrown: unknown, endpoint: Endpoint, started: 
   const said = quote(raw, endpoint);
   const { provider, host } = endpoint;
   const what = started ? "broke off its reply" : "could not be reached";
-  const server: Phrase = { text: "check base_url and that the server is running", said: ["checkServer"] };
-  const remedies = remedy
-    ? [remedy]
-    : started
-    ? []
-    : [proxyRemedy(endpoint), server].filter((one) => one !== undefined);
+  const refusal = started ? undefined : refusedHere(raw, endpoint);
+  const remedies = remedy ? [remedy] : started ? [] : refusal ?? [
+    ...[proxyRemedy(endpoint)].filter((one) => one !== undefined),
+    CHECK_SERVER,
+  ];
   const message = [
     `${nameOf(endpoint)} ${what}${said ? `: ${said}` : ""}`,
     ...remedies.map(({ text }) => text),
   ].join("; ");
-  return new ProviderFailure({
-    kind: "connection",
-    message,
-    said: [[started ? "brokeOff" : "notReached", provider, host, said], ...remedies.map((one) => one.said)],
-  }, remedy === undefined);
+  return new ProviderFailure(
+    {
+      kind: "connection",
+      message,
+      said: [[started ? "brokeOff" : "notReached", provider, host, said], ...remedies.map((one) => one.said)],
+    },
+    remedy === undefined,
+    refusal ? REFUSED_ATTEMPTS : undefined,
+  );
+}
+
+const CHECK_SERVER: Phrase = {
+  text: "check base_url and that the server is running",
+  said: ["checkServer"],
+};
+const REFUSED = /connection refused|actively refused/i;
+/** What does not listen on this machine is not started by waiting; what restarts gets a second. */
+const REFUSED_ATTEMPTS = 2;
+
+/** Returns what to do when this machine has nothing that listens, as server or as proxy. */
+function refusedHere(said: string, { provider, host, proxy }: Endpoint): readonly Phrase[] | undefined {
+  if (!REFUSED.test(said)) return undefined;
+  if (proxy) {
+    const url = URL.parse(proxy.url.includes("://") ? proxy.url : `http://${proxy.url}`);
+    if (!url || !isLoopback(url.href) || bypassesProxy(host)) return undefined;
+    const setting = proxy.name === "proxy" ? "proxy of this provider" : proxy.name;
+    return [{
+      text: `nothing listens at the proxy ${url.host}: start it, or correct ${setting}`,
+      said: ["proxyRefuses", url.host, proxy.name],
+    }];
+  }
+  if (!isLoopback(`http://${host}`)) return undefined;
+  const port = Number(URL.parse(`http://${host}`)?.port);
+  const vendor = LOCAL_VENDORS.find(({ name }) => name === provider) ??
+    LOCAL_VENDORS.find((vendor) => vendor.port === port);
+  if (!vendor) return [CHECK_SERVER];
+  const { label, start } = vendor;
+  return [CHECK_SERVER, { text: `${label} starts with: ${start}`, said: ["startServer", label, start] }];
+}
+
+/** Reports whether NO_PROXY names the host: then the server itself may have refused. */
+function bypassesProxy(host: string): boolean {
+  const name = host.replace(/:\d+$/, "");
+  const listed = (readEnv("NO_PROXY") ?? readEnv("no_proxy") ?? "").split(/[\s,]+/);
+  return listed.some((entry) =>
+    entry === "*" || (entry !== "" && name.endsWith(entry.replace(/^\*?\./, "")))
+  );
 }
 
 /** The failure of a request without a conversation, from whatever was thrown. */

@@ -7,11 +7,14 @@ export class ProviderFailure extends Error {
   readonly error: ProviderError;
   /** True when the same request may succeed a moment later. */
   readonly retryable: boolean;
+  /** Attempts that are worth making, the first included, where more cannot help. */
+  readonly maxAttempts: number;
 
-  constructor(error: ProviderError, retryable: boolean) {
+  constructor(error: ProviderError, retryable: boolean, maxAttempts = Infinity) {
     super(error.message);
     this.error = error;
     this.retryable = retryable;
+    this.maxAttempts = maxAttempts;
   }
 }
 
@@ -26,6 +29,12 @@ const withoutLearned = createRedactor([]);
 const LONGEST_QUOTE = 500;
 const KEY_SHAPES = /\b(?:sk|pk|gsk|xai|key|api)[-_][A-Za-z0-9_-]{12,}|\bBearer\s+[A-Za-z0-9._~+/=-]{8,}/gi;
 
+export interface ProxyOrigin {
+  /** The setting or variable that names it. */
+  readonly name: string;
+  readonly url: string;
+}
+
 /** The receiver of requests, as far as messages may tell. */
 export interface Endpoint {
   readonly provider: string;
@@ -37,8 +46,8 @@ export interface Endpoint {
   readonly keyCommand?: boolean;
   /** True when a key was sent. */
   readonly keyed: boolean;
-  /** The setting or variable that sends requests by a proxy, if there is one. */
-  readonly proxy?: string | undefined;
+  /** The proxy that requests take, if there is one. */
+  readonly proxy?: ProxyOrigin | undefined;
   /** Texts that must never appear in a message. */
   readonly secrets: readonly string[];
 }

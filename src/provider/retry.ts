@@ -40,12 +40,13 @@ export async function* withRetry(
       failure = asFailure(error);
     }
     const waitMs = failure.error.retryAfterMs ?? backoff(number, deps.random());
-    const end = reasonToStop(failure, number, waited + waitMs, policy);
+    const maxAttempts = Math.min(policy.maxAttempts, failure.maxAttempts);
+    const end = reasonToStop(failure, number, waited + waitMs, { ...policy, maxAttempts });
     if (end !== undefined) return yield { type: "error", error: withNote(failure.error, end) };
     yield {
       type: "retry",
       attempt: number + 1,
-      maxAttempts: policy.maxAttempts,
+      maxAttempts,
       waitMs,
       reason: failure.error.message,
       ...(failure.error.said ? { said: failure.error.said } : {}),

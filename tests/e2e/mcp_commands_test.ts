@@ -1,6 +1,10 @@
 /** `reasonix mcp`: what it writes, what it refuses, and that nothing else of a file changes. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
-import { makeWorld, type World } from "../support/program.ts";
+import { denoDir, makeWorld, programFile, type World } from "../support/program.ts";
+import { openTerminal } from "../support/tmux.ts";
+import { needs } from "../support/tools.ts";
+
+const hasTmux = await new Deno.Command("tmux", { args: ["-V"] }).output().then(() => true, () => false);
 
 const TOML = `# mine
 default_model = "mock" # keep
@@ -107,6 +111,52 @@ Deno.test("mcp add keeps secrets out of the configuration and names where they a
   ]);
   assertEquals((Deno.statSync(`${world.home}/.env`).mode ?? 0) & 0o777, 0o600);
   assertEquals((await world.run(["mcp", "list"])).stderr, "");
+});
+
+Deno.test("mcp remove takes along the secrets that nothing else uses where that is asked for", async () => {
+  await using world = await makeWorld("");
+  const add = (...line: string[]) => world.run(["mcp", "add", ...line]);
+  await add("a", "--env", "A_TOKEN=hush-hush-1", "--env", "SHARED_TOKEN=hush-hush-2", "--", "sh");
+  await add("b", "--env", "SHARED_TOKEN=hush-hush-2", "--", "sh");
+  await Deno.writeTextFile(`${world.home}/.env`, "\n# mine\nexport OTHER_KEY=x\n", { append: true });
+  const saved = home(world, ".env");
+  const kept = await world.run(["mcp", "remove", "b"]);
+  assertEquals([kept.code, home(world, ".env")], [0, saved]);
+  assert(!kept.stdout.includes("SHARED_TOKEN stays"), kept.stdout);
+  await add("c", "--env", "C_TOKEN=hush-hush-3", "--", "sh");
+  const asked = await world.run(["mcp", "remove", "c"]);
+  assertStringIncludes(asked.stdout, "C_TOKEN stays in ");
+  assertStringIncludes(asked.stdout, "--forget-secret removes it with the server");
+  assertStringIncludes(home(world, ".env"), "C_TOKEN=hush-hush-3\n");
+  const gone = await world.run(["mcp", "remove", "a", "--forget-secret"]);
+  assertEquals([gone.code, gone.stderr], [0, ""]);
+  assertStringIncludes(gone.stdout, "Removed A_TOKEN, SHARED_TOKEN from ");
+  assertEquals(home(world, ".env").trim().split("\n"), [
+    "# mine",
+    "export OTHER_KEY=x",
+    "C_TOKEN=hush-hush-3",
+  ]);
+  assertEquals((Deno.statSync(`${world.home}/.env`).mode ?? 0) & 0o777, 0o600);
+});
+
+Deno.test({
+  ...needs("tmux", hasTmux, "mcp remove asks a person whether the secret goes too"),
+  async fn() {
+    await using world = await makeWorld("");
+    for (const [name, answer] of [["a", "no"], ["b", "yes"]] as const) {
+      await world.run(["mcp", "add", name, "--env", `${name.toUpperCase()}_TOKEN=hush-hush`, "--", "sh"]);
+      const env = { HOME: world.home, REASONIX_HOME: world.home, REASONIX_LANG: "en", ...denoDir() };
+      await using terminal = await openTerminal(await programFile(), { cwd: world.dir, env, columns: 200 });
+      await terminal.shows("$");
+      await terminal.type(`reasonix mcp remove ${name}`);
+      await terminal.press("Enter");
+      await terminal.shows("Type yes:");
+      await terminal.type(answer);
+      await terminal.press("Enter");
+      await terminal.shows(answer === "yes" ? "Removed B_TOKEN" : "A_TOKEN stays in");
+    }
+    assertEquals(home(world, ".env"), "A_TOKEN=hush-hush\n");
+  },
 });
 
 Deno.test("mcp add --project stores no secret, and what it adds waits for trust", async () => {

@@ -156,6 +156,9 @@ Deno.test("mcp call prints results and progress, and its exit code tells failure
     (await call("mcp__good__echo", '{"text": "by its other name"}')).stdout,
     "by its other name\n",
   );
+  assertEquals((await call("echo", "text=a=b {1}")).stdout, "a=b {1}\n");
+  assertEquals((await call("echo", "text=42")).stdout, "42\n");
+  assertEquals((await call("size", "bytes=3")).stdout, "xxx\n");
   const completed = await world.run(["complete", "--", "mcp", "call", "good", "ec"]);
   assertEquals(completed.stdout, "echo\n");
   const denied = await call("die");
@@ -164,8 +167,11 @@ Deno.test("mcp call prints results and progress, and its exit code tells failure
   for (
     const [words, message, remedy] of [
       [["ech"], 'offers no tool "ech"', "did you mean echo?"],
-      [["echo", "hi"], '"hi" as arguments', "write them in quotes"],
-      [["echo", "[1]"], '"[1]" as arguments', "write them in quotes"],
+      [["echo", "hi"], '"hi" as arguments', "JSON in quotes"],
+      [["echo", "[1]"], '"[1]" as arguments', "JSON in quotes"],
+      [["echo", "text=a", "b"], '"b" as arguments: it is no key=value', "write text=hello"],
+      [["echo", "text=a", "text=b"], '"text=b" as arguments: "text" is given twice', "write text=hello"],
+      [["size", "bytes=many"], '"bytes=many" as arguments: bytes is to be integer', "count=3"],
     ] as const
   ) {
     const { code, stderr } = await call(...words);

@@ -1,7 +1,9 @@
 /** What `run` does with every kind of standard input beside its task. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { startModelServer } from "../support/model_server.ts";
-import { finished, makeWorld, mockConfig, type World } from "../support/program.ts";
+import { denoDir, finished, makeWorld, mockConfig, type World } from "../support/program.ts";
+import { findProgram } from "../../src/util/find_program.ts";
+import { needs } from "../support/tools.ts";
 
 // deno-lint-ignore no-explicit-any
 const last = (request: any): string => request?.json.messages.at(-1).content;
@@ -86,4 +88,86 @@ Deno.test("run refuses 50 MB, and what exceeds the model's window, before the fi
   assertEquals(long.code, 2);
   assert(/The input is too long for mock-1: about [\d,]+ tokens of 8,000/.test(long.stderr), long.stderr);
   assertEquals(server.requests.length, 0);
+});
+
+/** Runs a program of Node that starts `reasonix`, whose path is the variable PROGRAM. */
+async function fromNode(world: World, program: string) {
+  const output = await new Deno.Command("node", {
+    args: ["--input-type=module", "--eval", program],
+    cwd: world.dir,
+    clearEnv: true,
+    env: {
+      PATH: Deno.env.get("PATH") ?? "",
+      HOME: world.home,
+      REASONIX_LANG: "en",
+      PROGRAM: await world.shim("reasonix"),
+      ...denoDir(),
+    },
+    stdin: "null",
+  }).output();
+  const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+  return { code: output.code, stdout: decode(output.stdout), stderr: decode(output.stderr) };
+}
+
+const node = findProgram("node", Deno.env.get("PATH") ?? "", []);
+
+const NODE_CALLS = [
+  ['execFileSync(program, ["run", "review this"], { input: "NODE DIFF" })', "context"],
+  ['execFileSync(program, ["-p", "review this"], { input: "NODE DIFF" })', "context"],
+  ['spawnSync(program, ["run", "review", "this", "-"], { input: "NODE DIFF" }).stdout', "context"],
+  ['execFileSync(program, ["run"], { input: "NODE DIFF" })', "task"],
+  ['spawnSync(program, ["-p"], { input: "NODE DIFF" }).stdout', "task"],
+  ['execFileSync(program, ["run", "-"], { input: "NODE DIFF" })', "task"],
+] as const;
+
+Deno.test({
+  ...needs(
+    "node",
+    node !== undefined,
+    "run reads what a program of Node writes to it, with and without a task",
+  ),
+  async fn() {
+    await using server = startModelServer(NODE_CALLS.map(() => ({ text: "ok" })), {
+      check: { prefix: false },
+    });
+    await using world = await makeWorld(mockConfig(server.url));
+    const calls = NODE_CALLS.map(([call]) => `process.stdout.write(${call});`).join("\n");
+    const done = await fromNode(
+      world,
+      `import { execFileSync, spawnSync } from "node:child_process";\nconst program = process.env.PROGRAM;\n${calls}`,
+    );
+    assertEquals([done.code, done.stdout], [0, "ok\n".repeat(NODE_CALLS.length)], done.stderr);
+    assertEquals(
+      server.requests.map(last),
+      NODE_CALLS.map(([, as]) => as === "task" ? "NODE DIFF" : "<stdin>\nNODE DIFF\n</stdin>\n\nreview this"),
+    );
+  },
+});
+
+Deno.test({
+  ...needs(
+    "node",
+    node !== undefined,
+    "run reads a socket that Node writes to in pieces, and leaves a silent one alone",
+  ),
+  async fn() {
+    await using server = startModelServer([{ text: "ok" }, { text: "ok" }], { check: { prefix: false } });
+    await using world = await makeWorld(mockConfig(server.url));
+    const start = 'import { spawn } from "node:child_process";\n' +
+      'const child = spawn(process.env.PROGRAM, ["run", "review this"], { stdio: ["pipe", "inherit", "pipe"] });\n' +
+      'let said = "";\nchild.stderr.on("data", (part) => { said += part; process.stderr.write(part); hear(); });\n' +
+      'child.on("exit", (code) => process.exit(code));\n';
+    // The input ends only once the program has said that it is waited for.
+    const pieces = await fromNode(
+      world,
+      `${start}child.stdin.write("one ");\n` +
+        'function hear() { if (said.includes("is open: close it")) child.stdin.end("two"); }',
+    );
+    assertEquals([pieces.code, pieces.stdout], [0, "ok\n"], pieces.stderr);
+    assertStringIncludes(pieces.stderr, "Waiting for the end of standard input, which has sent 4 bytes");
+    const silent = await fromNode(world, `${start}function hear() {}`);
+    assertEquals([silent.code, silent.stdout], [0, "ok\n"], silent.stderr);
+    assertStringIncludes(silent.stderr, "Nothing came on standard input");
+    assertEquals(server.requests.map(last), ["<stdin>\none two\n</stdin>\n\nreview this", "review this"]);
+  },
 });

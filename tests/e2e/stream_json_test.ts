@@ -33,7 +33,41 @@ Deno.test("stream-json ends failures with a result that names its errors, also w
   assertEquals([refused.subtype, refused.exit_code, refused.errors.length], ["error_during_execution", 5, 1]);
   await using broken = await makeWorld('default_model = "nobody"\n');
   const [result, ...more] = readSdkLines((await broken.run(["run", ...STREAM, "go"])).stdout);
-  assertEquals([result.type, result.exit_code, result.session_id, more.length], ["result", 6, "", 0]);
+  assertEquals([result.type, result.exit_code, more.length], ["result", 6, 0]);
+  const made: string[] = [result.session_id];
+  for (const format of ["json", "jsonl", "stream-json"]) {
+    const { stdout } = await broken.run(["-p", "--output-format", format, "go"]);
+    made.push(JSON.parse(stdout).session_id);
+  }
+  await using unreadable = await makeWorld("default_model = [");
+  made.push(readSdkLines((await unreadable.run(["-p", ...STREAM, "go"])).stdout)[0].session_id);
+  for (const id of made) assert(/^[0-9a-f-]{36}$/.test(id), id);
+  assertEquals(new Set(made).size, made.length);
+  const given = crypto.randomUUID();
+  const named = await broken.run(["-p", ...STREAM, "--session-id", given, "go"]);
+  assertEquals(readSdkLines(named.stdout)[0].session_id, given);
+});
+
+Deno.test("stream-json names in its first line the agents and skills that are offered, and no others", async () => {
+  await using server = startModelServer([{ text: "a" }, { text: "b" }], { check: { prefix: false } });
+  await using world = await makeWorld(mockConfig(server.url));
+  await Deno.mkdir(`${world.home}/agents`, { recursive: true });
+  await Deno.writeTextFile(
+    `${world.home}/agents/scribe.md`,
+    "---\nname: scribe\ndescription: writes\n---\nWrite.\n",
+  );
+  await Deno.mkdir(`${world.home}/skills/pdf`, { recursive: true });
+  await Deno.writeTextFile(
+    `${world.home}/skills/pdf/SKILL.md`,
+    "---\nname: pdf\ndescription: reads\n---\nRead.\n",
+  );
+  const [init] = readSdkLines((await world.run(["-p", ...STREAM, "go"])).stdout);
+  assert(init.agents.includes("scribe") && init.agents.includes("explore"), init.agents.join());
+  const listed = JSON.parse((await world.run(["agents", "list", "--json"])).stdout).agents;
+  assertEquals(init.agents, listed.map(({ name }: { name: string }) => name));
+  assertEquals(init.skills, ["pdf"]);
+  const [bare] = readSdkLines((await world.run(["-p", ...STREAM, "--tools", "Read", "go"])).stdout);
+  assertEquals([bare.tools, bare.agents, bare.skills], [["read_file"], [], []]);
 });
 
 Deno.test("stream-json lists refusals by rules and by the confinement with their calls", async () => {

@@ -43,7 +43,7 @@ export function paddedPng(png: Uint8Array, bytes: number): Uint8Array<ArrayBuffe
 }
 
 /** A PNG with one chunk more behind its header. */
-function withChunk(png: Uint8Array, type: string, data: Uint8Array): Uint8Array<ArrayBuffer> {
+export function withChunk(png: Uint8Array, type: string, data: Uint8Array): Uint8Array<ArrayBuffer> {
   const chunk = new Uint8Array(data.length + 12);
   const view = new DataView(chunk.buffer);
   view.setUint32(0, data.length);

@@ -1,5 +1,14 @@
 /** Programs that some tests need; CI installs the first three. */
-type Tool = "bwrap" | "rg" | "tmux" | "make" | "jq" | "npx" | "unshare and ip" | "an official MCP server";
+type Tool =
+  | "bwrap"
+  | "rg"
+  | "tmux"
+  | "make"
+  | "jq"
+  | "node"
+  | "npx"
+  | "unshare and ip"
+  | "an official MCP server";
 
 /**
  * Options of a test that needs a program. The reason shows in the name when it is skipped; where CI has

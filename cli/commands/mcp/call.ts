@@ -17,15 +17,16 @@ interface CallFlags {
 export async function call(
   this: CliContext,
   flags: CallFlags,
-  ...[name, tool, text = "{}"]: [server: string, tool: string, args?: string]
+  ...[name = "", tool = "", ...words]: string[]
 ): Promise<void> {
-  const args = argumentsOf(text === "-" ? await new Response(Deno.stdin.readable).text() : text);
+  const given = await givenArguments(words);
   await openNamed(this, { name }, async (open) => {
     const server = open.servers.named(name);
     await server.start();
     const life = new AbortController();
     const result = await server.use(async (connection) => {
       const offered = toolOf(open, name, tool);
+      const args = given(offered.info.schema);
       await requireAllowed(open, offered.name, args);
       return await connection.call(offered.info.name, args, {
         signal: life.signal,
@@ -40,16 +41,67 @@ export async function call(
   });
 }
 
+type Schema = OfferedTool["info"]["schema"];
+
+const PAIR = /^([^\s={}[\]"]+)=(.*)$/s;
+
+/** Reads the arguments: one JSON object, `-` for standard input, or `key=value` by the types of the tool. */
+async function givenArguments(
+  words: readonly string[],
+): Promise<(schema: Schema) => Record<string, unknown>> {
+  const [first = "{}", ...others] = words;
+  if (others.length === 0 && !PAIR.test(first)) {
+    const args = argumentsOf(first === "-" ? await new Response(Deno.stdin.readable).text() : first);
+    return () => args;
+  }
+  const pairs = words.map((word): readonly [key: string, value: string] => {
+    const [, key, value] = PAIR.exec(word) ?? [];
+    if (key === undefined || value === undefined) throw unusable(word, "it is no key=value");
+    return [key, value];
+  });
+  const twice = pairs.find(([key], at) => pairs.findIndex((pair) => pair[0] === key) < at);
+  if (twice) throw unusable(twice.join("="), `${JSON.stringify(twice[0])} is given twice`);
+  return ({ properties }) =>
+    Object.fromEntries(
+      pairs.map((
+        [key, value],
+      ) => [key, valueOf(key, value, isRecord(properties) ? properties[key] : undefined)]),
+    );
+}
+
+/** The value of a word: text where the tool takes text, else what it means as JSON. */
+function valueOf(key: string, text: string, schema: unknown): unknown {
+  const types = typesOf(schema);
+  if (types.includes("string")) return text;
+  const value = parseJson(text);
+  if (value !== undefined) return value;
+  if (types.length === 0) return text;
+  throw unusable(`${key}=${text}`, `${key} is to be ${types.join(" or ")}`);
+}
+
+/** The types that a value may have, as far as its schema names them. */
+function typesOf(schema: unknown): readonly unknown[] {
+  if (!isRecord(schema)) return [];
+  const { type, enum: values, anyOf, oneOf } = schema;
+  const named = Array.isArray(type) ? type : type === undefined ? [] : [type];
+  const listed = Array.isArray(values) ? values.map((value) => typeof value) : [];
+  const branches = [anyOf, oneOf].flatMap((list) => Array.isArray(list) ? list.flatMap(typesOf) : []);
+  return [...named, ...listed, ...branches];
+}
+
 function argumentsOf(text: string): Record<string, unknown> {
   const args = parseJson(text);
   if (isRecord(args)) return args;
-  throw new ReasonixError(
-    `Cannot use ${JSON.stringify(text.slice(0, 80))} as arguments: it is no JSON object`,
-    {
-      exit: "usage",
-      remedy: `write them in quotes, such as '{"text": "hello"}', or - to read them from standard input`,
-    },
-  );
+  throw unusable(text, "it is no JSON object");
+}
+
+function unusable(text: string, why: string): ReasonixError {
+  return new ReasonixError(`Cannot use ${JSON.stringify(text.slice(0, 80))} as arguments: ${why}`, {
+    exit: "usage",
+    remedy:
+      `write text=hello count=3, or JSON in quotes, such as '{"text": "hello"}', or - to read that from ` +
+      "standard input",
+  });
 }
 
 function toolOf({ servers }: OpenServers, server: string, tool: string): OfferedTool {

@@ -6,20 +6,25 @@ import {
   lookUpSecret,
   mcpJsonFile,
   projectConfigFile,
+  removeKeys,
   userConfigFile,
+  vendorHosts,
 } from "../../../src/config/mod.ts";
 import { formatPlace, ReasonixError } from "../../../src/core/mod.ts";
 import { loadSignOut, serverSpecs } from "../../../src/mcp/mod.ts";
+import { readSmallText } from "../../../src/path/probe.ts";
 import { suggestNames } from "../../../src/util/suggest.ts";
 import { oneLine } from "../../../src/util/terminal_text.ts";
 import { forReader } from "../../terminal/narrow.ts";
 import type { CliContext } from "../../terminal/process.ts";
 import { runPaths } from "../../terminal/working_directory.ts";
-import { changedLines, writeChange } from "./change.ts";
+import { changedLines, writeChange, writing } from "./change.ts";
 
 interface RemoveFlags {
   readonly project?: boolean;
   readonly user?: boolean;
+  /** Its secrets go too; absent: a person is asked, and without one they stay. */
+  readonly forgetSecret?: boolean;
 }
 
 /** Takes a server out of the file that describes it. Everything else in the file stays as it is. */
@@ -53,10 +58,46 @@ export async function remove(this: CliContext, flags: RemoveFlags, name: string)
   this.process.stdout.write(forReader(`Removed "${name}" from ${first.change.path}\n`));
   this.process.stdout.exact(changedLines(this, first.change));
   if (before) await forgetSignIn(this, paths, { name, before });
+  await forgetSecrets(this, first.change, { paths, files: places.map(({ path }) => path), flags });
   const next = listServers(await loadConfig(paths)).find((row) => row.name === name);
   if (next?.place) {
     this.process.stdout.write(forReader(`From now on the one in ${formatPlace(next.place)} counts\n`));
   }
+}
+
+/**
+ * Takes the secrets out of the home's `.env` that only this entry named. Projects elsewhere may name them
+ * too, so they go only when that is asked for.
+ */
+async function forgetSecrets(
+  context: CliContext,
+  { before, after }: { readonly before: string; readonly after: string },
+  { paths, files, flags }: {
+    readonly paths: RunPaths;
+    readonly files: readonly string[];
+    readonly flags: RemoveFlags;
+  },
+): Promise<void> {
+  const { keys, keyNames } = await loadConfig(paths);
+  const texts = [after, ...files.map((file) => readSmallText(file) ?? "")];
+  const named = new Set(before.match(/(?<=\$\{)[A-Za-z_]\w*/g));
+  const orphans = [...named].filter((name) =>
+    keys.saved().has(name) && !keyNames.includes(name) && vendorHosts(name).length === 0 &&
+    !texts.some((text) => new RegExp(`\\b${name}\\b`).test(text))
+  );
+  if (orphans.length === 0) return;
+  const list = orphans.join(", ");
+  const { stdout } = context.process;
+  const asks = flags.forgetSecret === undefined && Deno.stdin.isTerminal() && Deno.stdout.isTerminal();
+  const goes = flags.forgetSecret ??
+    (asks &&
+      prompt(`No other server here uses ${list}. Remove it from ${keys.file} too? Type yes:`) === "yes");
+  if (goes) await writing(keys.file, () => removeKeys(keys.file, orphans));
+  stdout.write(forReader(
+    goes
+      ? `Removed ${list} from ${keys.file}\n`
+      : `${list} stays in ${keys.file}${asks ? "" : "; --forget-secret removes it with the server"}\n`,
+  ));
 }
 
 /** The servers over HTTP that count here, and what tells the secrets of their clients. */

@@ -1,3 +1,4 @@
+import { ReasonixError } from "../../../src/core/mod.ts";
 import type { LoadedConfig } from "../../../src/config/mod.ts";
 import { FRONTENDS } from "../../../src/frontend/mod.ts";
 import { wantsLinks } from "../../../src/view/mod.ts";
@@ -17,11 +18,26 @@ import { type ChatFlags, startOf } from "./chat_flags.ts";
 
 /** `reasonix chat`: the chat on a terminal, lines in and answers out everywhere else. */
 export async function chat(this: CliContext, flags: ChatFlags, ...words: string[]): Promise<void> {
-  const first = words.join(" ").trim();
+  const message = words.join(" ").trim();
+  const first = flags.file ? await withFirstFiles(this, flags, message) : message;
   const why = plainLines(this, flags);
   this.process.exitCode = why === undefined
     ? await onTerminal(this, flags, first)
     : await inLines(this, flags, { first, why });
+}
+
+async function withFirstFiles(
+  context: CliContext,
+  { file = [], dir }: ChatFlags,
+  message: string,
+): Promise<string> {
+  if (message === "") {
+    throw new ReasonixError("Cannot attach files to a chat without a first message", {
+      exit: "usage",
+      remedy: 'write one: reasonix chat --file FILE "what is this?", or write @FILE in the chat',
+    });
+  }
+  return (await import("./attached_files.ts")).withFiles(message, file, runPaths(context, dir).cwd);
 }
 
 /** `reasonix` without a word; the exit code. */

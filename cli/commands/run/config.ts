@@ -64,6 +64,8 @@ export interface RunFlags extends Omit<RunOptions, "permissionMode" | "approvalM
   readonly addDir?: readonly string[];
   readonly dir?: string;
   readonly metrics?: string;
+  /** Files and directories that go with the message. */
+  readonly file?: readonly string[];
   readonly showThinking?: boolean;
   readonly noColor?: boolean;
   readonly quiet?: boolean;

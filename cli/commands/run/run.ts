@@ -1,6 +1,7 @@
 import { assemble, type Assembly, redactorOf } from "../../../src/assembly/mod.ts";
 import { requireProvider } from "../../../src/config/mod.ts";
 import { Output, type Printer, type RunResult } from "../../../src/frontend/mod.ts";
+import { lazy } from "../../../src/util/lazy.ts";
 import { createRedactor } from "../../../src/util/redact.ts";
 import { inLanguage, Speech } from "../../terminal/language.ts";
 import type { CliContext } from "../../terminal/process.ts";
@@ -21,6 +22,8 @@ import {
   unsavedLine,
   withDelivery,
 } from "./result.ts";
+
+const loadFiles = lazy(() => import("./attached_files.ts"));
 
 /** `reasonix run`: one task, one turn, one result. */
 export async function run(this: CliContext, flags: RunFlags, ...words: string[]): Promise<void> {
@@ -49,7 +52,9 @@ export async function run(this: CliContext, flags: RunFlags, ...words: string[])
     }
     result = await runTask(this, flags, { words, printer, err, secrets, speech, signal: stop.signal });
   } catch (error) {
-    result = redacted(failedResult(await inLanguage(error, speech.locale)), secrets);
+    const { sessionId: session } = flags;
+    const failed = failedResult(await inLanguage(error, speech.locale));
+    result = redacted({ ...failed, ...(session === undefined ? {} : { session }) }, secrets);
   }
   const told = out.failure !== undefined && flags.outputFormat === "text";
   await printer.result(withDelivery(result, out.failure));
@@ -79,7 +84,12 @@ async function runTask(
   const tell = (text: string) => {
     if (!flags.quiet) context.process.stderr.write(`· ${text}\n`);
   };
-  const reader = new TaskReader(flags, words, tell);
+  const reader = new TaskReader(flags, words, {
+    get texts() {
+      return speech.run.input;
+    },
+    report: tell,
+  });
   const given = await reader.ahead();
   const metrics = new Metrics(flags.metrics);
   const paths = runPaths(context, flags.dir);
@@ -101,7 +111,8 @@ async function runTask(
   assembly.controller.subscribe((event) => printer.event(event));
   try {
     const parts = { assembly, printer, metrics, schema, signal, speech, mode, flags, tell };
-    const { text, piped } = given ?? await reader.late(assembly);
+    const { text: task, piped } = given ?? await reader.late(assembly);
+    const text = flags.file ? (await loadFiles()).withFiles(task, flags.file, paths.cwd) : task;
     const result = redacted(await resultOfTask({ text, piped: await piped() }, parts), assembly);
     metrics.write(result);
     return result;

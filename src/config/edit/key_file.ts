@@ -6,10 +6,22 @@ import { saveFile } from "../../util/atomic_write.ts";
  */
 export async function saveKey(file: string, name: string, value: string): Promise<void> {
   const line = `${name}=${/^[\w.+/=:-]+$/.test(value) ? value : `'${value}'`}`;
-  const before = readIfThere(file);
-  const lines = before.split("\n").filter((text) => !new RegExp(`^(?:export\\s+)?${name}\\s*=`).test(text));
+  const lines = linesWithout(file, [name]);
   while (lines.at(-1) === "") lines.pop();
   await saveFile(file, `${[...lines, line].join("\n")}\n`, { setMode: 0o600 });
+}
+
+/** Takes keys out of the key file; everything else stays as it is. */
+export async function removeKeys(file: string, names: readonly string[]): Promise<void> {
+  await saveFile(file, linesWithout(file, names).join("\n"), { setMode: 0o600 });
+}
+
+function linesWithout(file: string, names: readonly string[]): string[] {
+  const lines = readIfThere(file).split("\n");
+  return lines.filter((text) => {
+    const name = /^(?:export\s+)?([A-Za-z_]\w*)\s*=/.exec(text)?.[1];
+    return name === undefined || !names.includes(name);
+  });
 }
 
 function readIfThere(file: string): string {

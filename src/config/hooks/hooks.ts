@@ -3,8 +3,10 @@ import { type Layer, placeOf } from "../load/layer.ts";
 import type { LoadedConfig } from "../load/load.ts";
 import type { TrustItem } from "../project/project_policy.ts";
 import type { HookEntry } from "../schema/hook_schema.ts";
-import { isTable } from "../schema/json_schema.ts";
+import { CONFIG_SCHEMA, isTable } from "../schema/json_schema.ts";
 import { hookCandidate } from "../plugins/plugin_trust.ts";
+import { suggestNames } from "../../util/suggest.ts";
+import { SETTINGS_KEYS } from "./settings_hooks.ts";
 import { canonicalJson } from "../../util/canonical_json.ts";
 import type { EnvLookup } from "../config_paths.ts";
 
@@ -14,6 +16,8 @@ export interface ConfiguredHook extends HookEntry {
   readonly place?: SourcePlace;
   /** Paths that its line names, absolute, whether or not there are such files. */
   readonly paths: readonly string[];
+  /** Why it must not run: it says something that has no meaning, and may be meant for fewer calls. */
+  readonly fault?: { readonly message: string; readonly remedy: string };
   /** What the user's decision is about, of a hook that the project brings. */
   readonly item?: TrustItem;
 }
@@ -39,6 +43,25 @@ export function configuredHooks(
       content: canonicalJson(written),
       place: place ?? { file: layer.file ?? "" },
     };
-    return { ...hook, source, paths, ...(place ? { place } : {}), ...(source === "project" ? { item } : {}) };
+    const fault = layer.find
+      ? unknownKey(entry.unknown, SETTINGS_KEYS)
+      : unknownKey(Object.keys(entry).find((key) => !HOOK_KEYS.includes(key)), HOOK_KEYS);
+    return {
+      ...hook,
+      source,
+      paths,
+      ...(place ? { place } : {}),
+      ...(fault ? { fault } : {}),
+      ...(source === "project" ? { item } : {}),
+    };
   });
+}
+
+const HOOK_KEYS = Object.keys(CONFIG_SCHEMA.properties?.hooks?.items?.properties ?? {});
+
+function unknownKey(name: unknown, known: readonly string[]): ConfiguredHook["fault"] {
+  if (typeof name !== "string") return undefined;
+  const near = suggestNames(name, known, 1)[0];
+  const remedy = near ? `did you mean "${near}"?` : "remove it, or see reasonix docs hooks";
+  return { message: `Unknown key ${JSON.stringify(name)}`, remedy };
 }

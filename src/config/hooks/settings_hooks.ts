@@ -4,7 +4,6 @@
  * milliseconds. They become a layer of `[[hooks]]`, so that trust and merging are those of our own files.
  */
 import { isRecord } from "../../util/json.ts";
-import { suggestNames } from "../../util/suggest.ts";
 import { type Jsonc, parseJsonc } from "../load/jsonc.ts";
 import type { Layer } from "../load/layer.ts";
 import { readProjectText, readText } from "../load/read_text.ts";
@@ -41,6 +40,18 @@ export async function readSettingsHooks(
 /** What a handler or a group can say. */
 const GROUP_KEYS = ["matcher", "match", "hooks", "description"];
 const HANDLER_KEYS = ["type", "command", "timeout", "failure", "statusMessage", "description", "name"];
+export const SETTINGS_KEYS: readonly string[] = [...GROUP_KEYS, ...HANDLER_KEYS];
+/** What another program does with a hook afterwards: without it the same hook runs for the same calls. */
+const IGNORED_KEYS = ["async", "asyncRewake"];
+
+interface HandlerContext {
+  readonly event: string;
+  readonly matcher: string;
+  /** Units of `timeout` in a second. */
+  readonly perSecond: number;
+  /** A key without a meaning here. */
+  readonly unknown: string | undefined;
+}
 
 class Reader {
   readonly #file: SettingsFile;
@@ -88,24 +99,24 @@ class Reader {
       return this.#wrong([...path, "matcher"], "The matcher of a hook must be a text", "correct it");
     }
     if (typeof group.command === "string") {
-      this.#unknown(group, [...GROUP_KEYS, ...HANDLER_KEYS], path);
-      return this.#handler({ event, matcher, perSecond: 1000 }, group, path);
+      const unknown = this.#unknown(group, SETTINGS_KEYS, path);
+      return this.#handler({ event, matcher, perSecond: 1000, unknown }, group, path);
     }
     const { hooks } = group;
     if (!Array.isArray(hooks)) return this.#wrong(path, `${formatKey(path)} has no "hooks" array`, FORM);
-    this.#unknown(group, GROUP_KEYS, path);
+    const ofGroup = this.#unknown(group, GROUP_KEYS, path);
     for (const [index, handler] of hooks.entries()) {
       const here = [...path, "hooks", index];
       if (!isRecord(handler)) this.#wrong(here, `${formatKey(here)} is no object`, FORM);
       else {
-        this.#unknown(handler, HANDLER_KEYS, here);
-        this.#handler({ event, matcher, perSecond: 1 }, handler, here);
+        const unknown = this.#unknown(handler, HANDLER_KEYS, here) ?? ofGroup;
+        this.#handler({ event, matcher, perSecond: 1, unknown }, handler, here);
       }
     }
   }
 
   #handler(
-    { event, matcher, perSecond }: { event: string; matcher: string; perSecond: number },
+    { event, matcher, perSecond, unknown }: HandlerContext,
     { type = "command", command, timeout, failure }: Readonly<Record<string, unknown>>,
     path: KeyPath,
   ): void {
@@ -129,6 +140,7 @@ class Reader {
     }
     this.#origins.push(path);
     this.#entries.push({
+      ...(unknown === undefined ? {} : { unknown }),
       event,
       matcher,
       command,
@@ -137,12 +149,18 @@ class Reader {
     });
   }
 
-  #unknown(value: Readonly<Record<string, unknown>>, known: readonly string[], path: KeyPath): void {
-    for (const key of Object.keys(value).filter((key) => !known.includes(key))) {
-      const near = suggestNames(key, known, 1)[0];
-      const remedy = near ? `did you mean "${near}"?` : "remove it, or see reasonix docs hooks";
-      this.#wrong([...path, key], `${JSON.stringify(key)} of a hook has no effect here`, remedy);
+  /** Returns the key that keeps a hook from running; what it can do without is a warning. */
+  #unknown(
+    value: Readonly<Record<string, unknown>>,
+    known: readonly string[],
+    path: KeyPath,
+  ): string | undefined {
+    const unknown = Object.keys(value).filter((key) => !known.includes(key));
+    const ignored = unknown.filter((key) => IGNORED_KEYS.includes(key));
+    for (const key of ignored) {
+      this.#wrong([...path, key], `${JSON.stringify(key)} of a hook has no effect here`, "remove it");
     }
+    return unknown.find((key) => !ignored.includes(key));
   }
 
   #wrong(path: KeyPath, message: string, remedy: string): void {

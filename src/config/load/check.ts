@@ -41,7 +41,8 @@ function checkTable(table: TomlTable, schema: JsonSchema, path: KeyPath, finding
       : undefined;
     const child = known ?? schema.additionalProperties;
     if (child) checkValue(value, child, [...path, name], findings);
-    else if (schema.properties) findings.push(unknownKey(name, schema, path));
+    // Such a hook does not run, which is reported where hooks are read.
+    else if (schema.properties && path[0] !== "hooks") findings.push(unknownKey(name, schema, path));
   }
   for (const name of schema.required ?? []) {
     if (Object.hasOwn(table, name)) continue;

@@ -5,7 +5,7 @@ import { Positions } from "./positions.ts";
 import type { ConfigProblem, KeyPath } from "../problem.ts";
 import { readProjectText, readText } from "./read_text.ts";
 import { checkEntries } from "./check_entries.ts";
-import type { TomlTable } from "../schema/json_schema.ts";
+import { isTable, type TomlTable } from "../schema/json_schema.ts";
 
 export type SourceName = "flag" | "project" | "user" | "preset" | "default";
 
@@ -36,9 +36,19 @@ export function parseLayer(
 ): Layer | undefined {
   const table = parseToml(input.text, input.file, problems);
   if (!table) return undefined;
+  renameMatchers(table.hooks);
   const layer = { ...input, table };
   problems.push(...checkLayer(layer));
   return layer;
+}
+
+/** A hook's `matcher` may be written `match`, as in settings.json. */
+function renameMatchers(hooks: unknown): void {
+  for (const hook of Array.isArray(hooks) ? hooks : []) {
+    if (!isTable(hook) || hook.match === undefined || hook.matcher !== undefined) continue;
+    hook.matcher = hook.match;
+    delete hook.match;
+  }
 }
 
 /** Finds what is wrong with a layer, with positions. */

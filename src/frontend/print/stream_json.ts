@@ -40,7 +40,7 @@ export class StreamJsonPrinter implements Printer {
   }
 
   async begin(start: RunStart): Promise<void> {
-    const { session, cwd, model, tools, skills, servers, commands, keyed, permissionMode } = start;
+    const { session, cwd, model, tools, skills, agents, servers, commands, keyed, permissionMode } = start;
     this.#session = session;
     const init = {
       type: "system",
@@ -53,7 +53,7 @@ export class StreamJsonPrinter implements Printer {
       apiKeySource: keyed ? "user" : "none",
       slash_commands: await commands(),
       skills,
-      agents: [],
+      agents: await agents(),
       plugins: [],
       output_style: "default",
       claude_code_version: VERSION,
@@ -67,8 +67,9 @@ export class StreamJsonPrinter implements Printer {
   }
 
   async result(result: RunResult): Promise<void> {
-    this.#session = result.session ?? this.#session;
-    await this.#write([...this.#released(), { ...sdkResult(result), stop_reason: this.#stopReason }]);
+    const line = sdkResult(result);
+    this.#session = result.session ?? (this.#session || String(line.session_id));
+    await this.#write([...this.#released(), { ...line, stop_reason: this.#stopReason }]);
     await this.#out.flush();
   }
 

@@ -15,6 +15,18 @@ export const texts = {
   prefixRebuilt: (reason: string, detail: string) => `The cached prefix was rebuilt: ${reason} ${detail}`,
   prefixChanged: "changed",
 
+  /** Standard input that is open. */
+  input: {
+    waiting: "Waiting for standard input, which is open and has sent nothing yet …",
+    nothing: "Nothing came on standard input; continuing without it (- waits for it)",
+    stillOpen: (bytes: number) =>
+      `Waiting for the end of standard input, which has sent ${
+        bytes.toLocaleString("en")
+      } bytes and is open: ` +
+      "close it in the program that writes, or start the run with < /dev/null",
+    notText: "Standard input is not valid UTF-8; what cannot be read is shown as \ufffd",
+  },
+
   /** MCP servers. */
   servers: {
     failed: (name: string, why: string) => `MCP server ${name} cannot be used: ${why}`,

@@ -17,6 +17,17 @@ export const texts: typeof en = {
   prefixRebuilt: (reason, detail) => `缓存前缀已重建：${reason} ${detail}`,
   prefixChanged: "有变化",
 
+  input: {
+    waiting: "正在等待标准输入：它是打开的，还没有发送任何内容……",
+    nothing: "标准输入没有内容；不再等待，继续运行（用 - 可一直等待）",
+    stillOpen: (bytes) =>
+      `正在等待标准输入结束：已收到 ${
+        bytes.toLocaleString("en")
+      } 字节，它仍然打开。请在写入的程序中关闭它，` +
+      "或用 < /dev/null 启动",
+    notText: "标准输入不是有效的 UTF-8；无法读取的部分显示为 \ufffd",
+  },
+
   servers: {
     failed: (name, why) => `MCP 服务器 ${name} 无法使用：${serverFailure(why)}`,
     needsLogin: (name, remedy) => `MCP 服务器 ${name} 需要登录：${remedy}`,

@@ -1,6 +1,8 @@
 import { hasKeyCommand, isLoopback, type ProviderEntry } from "../../config/mod.ts";
+import { readEnv } from "../../path/read_env.ts";
 import { withinOrigin } from "../../util/network/fetch.ts";
 import { proxyVariable } from "../../util/network/failure.ts";
+import type { ProxyOrigin } from "../failure.ts";
 import type { Connection } from "../kind.ts";
 
 type Network = Pick<ProviderEntry, "base_url" | "proxy" | "ca_file" | "client_cert_file" | "client_key_file">;
@@ -21,10 +23,11 @@ export async function connect(entry: ProviderEntry, given: Connection): Promise<
   return (await import("./command_key.ts")).withCommandKey(entry, connection);
 }
 
-/** Reports what leads to the server of an entry by a proxy: a setting or a variable; undefined: nothing. */
-export function proxyOf({ base_url, proxy }: Pick<Network, "base_url" | "proxy">): string | undefined {
-  if (proxy) return proxy === "none" ? undefined : "proxy";
-  return isLoopback(base_url) ? undefined : proxyVariable();
+/** Returns the proxy that leads to the server of an entry. */
+export function proxyOf({ base_url, proxy }: Pick<Network, "base_url" | "proxy">): ProxyOrigin | undefined {
+  if (proxy) return proxy === "none" ? undefined : { name: "proxy", url: proxy };
+  const name = isLoopback(base_url) ? undefined : proxyVariable();
+  return name === undefined ? undefined : { name, url: readEnv(name) ?? "" };
 }
 
 /** A proxy of the environment is meant for the servers out there. */

@@ -1,4 +1,4 @@
-import { imageInfo, isAnimated } from "./image_info.ts";
+import { imageInfo, isAnimated, isWholeJpeg, withoutPngExtras } from "./image_info.ts";
 
 /** What a model takes at most. Facts of a wire: every kind of provider has its own. */
 export interface ImageLimits {
@@ -8,6 +8,8 @@ export interface ImageLimits {
   readonly bytes: number;
   /** Pixels of the longer edge; larger images are scaled down. */
   readonly edge: number;
+  /** Pixels of the longer edge that servers still take, where an image cannot be scaled down. */
+  readonly maxEdge: number;
   /** Images of one request. */
   readonly count: number;
   /** Characters of base64 of all images of one request. */
@@ -19,6 +21,7 @@ export const COMMON_IMAGES: ImageLimits = {
   types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
   bytes: 5 * 1024 * 1024,
   edge: 2048,
+  maxEdge: 8000,
   count: 100,
   total: 30 * 1024 * 1024,
 };
@@ -29,6 +32,7 @@ export const SAFE_IMAGES: ImageLimits = {
   types: ["image/png", "image/jpeg", "image/webp"],
   bytes: 3_900_000,
   edge: 2000,
+  maxEdge: 2000,
 };
 
 /** An image that a model can take, or the reason why it can take none. */
@@ -46,9 +50,11 @@ const JPEG_QUALITY = 0.85;
 
 /**
  * Makes an image one that the limits allow: of a type that is taken, whole, still, and neither too large nor
- * too small. An image that is all that comes back byte for byte.
+ * too small. An image that is all that comes back byte for byte, as does one that cannot be scaled but that
+ * servers take.
  *
- * Contract: never rejects; every image was decoded, so that no server has to refuse it.
+ * Contract: never rejects; every image was decoded or is known to be whole, so that no server has to refuse
+ * it.
  */
 export async function fitImage(bytes: Uint8Array<ArrayBuffer>, limits: ImageLimits): Promise<FittedImage> {
   const info = imageInfo(bytes);
@@ -58,15 +64,17 @@ export async function fitImage(bytes: Uint8Array<ArrayBuffer>, limits: ImageLimi
   if (width * height > MAX_PIXELS) {
     return { problem: `${width}×${height} pixels are too many to decode (at most ${MAX_PIXELS})` };
   }
+  const animated = isAnimated(bytes, mime);
+  const isTaken = limits.types.includes(mime) && !animated && bytes.length <= limits.bytes;
+  const original = isTaken && isServed({ width, height }, limits) ? { bytes, mime } : undefined;
   let picture: ImageBitmap;
   try {
-    picture = await createImageBitmap(new Blob([bytes], { type: mime }));
+    picture = await decodedImage(bytes, mime);
   } catch (error) {
+    if (original && mime === "image/jpeg" && isWholeJpeg(bytes)) return original;
     return { problem: `damaged or cut off: ${reasonOf(error)}` };
   }
   const size = { width: picture.width, height: picture.height };
-  const animated = isAnimated(bytes, mime);
-  const isTaken = limits.types.includes(mime) && !animated && bytes.length <= limits.bytes;
   const wanted = fittingSize(size, limits.edge);
   if (!wanted) {
     picture.close();
@@ -77,7 +85,24 @@ export async function fitImage(bytes: Uint8Array<ArrayBuffer>, limits: ImageLimi
     return { bytes, mime };
   }
   const still = animated ? ["first frame of an animation"] : [];
-  return await encoded(picture, { wanted, limits, jpeg: mime === "image/jpeg", notes: still });
+  const fitted = await encoded(picture, { wanted, limits, jpeg: mime === "image/jpeg", notes: still });
+  return "problem" in fitted && original ? original : fitted;
+}
+
+/** Decodes an image. Servers ignore damaged extras of a PNG, such as a wrong checksum of a color profile. */
+async function decodedImage(bytes: Uint8Array<ArrayBuffer>, mime: string): Promise<ImageBitmap> {
+  const decode = (data: Uint8Array<ArrayBuffer>) => createImageBitmap(new Blob([data], { type: mime }));
+  try {
+    return await decode(bytes);
+  } catch (error) {
+    if (mime !== "image/png") throw error;
+    return await decode(withoutPngExtras(bytes));
+  }
+}
+
+/** Reports whether servers take an image of this size as it is. */
+function isServed({ width, height }: Size, { maxEdge }: ImageLimits): boolean {
+  return Math.min(width, height) >= MIN_EDGE && Math.max(width, height) <= maxEdge;
 }
 
 interface Size {

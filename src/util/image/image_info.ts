@@ -28,16 +28,30 @@ function sized(mime: ImageInfo["mime"], width: number, height: number): ImageInf
   return { mime, width, height };
 }
 
-/** Walks the segments to the frame header, which holds the size (ITU T.81, B.2.2). */
 function jpegInfo(view: DataView): ImageInfo {
+  const { width, height } = jpegFrame(view) ?? {};
+  return width === undefined || height === undefined
+    ? { mime: "image/jpeg" }
+    : sized("image/jpeg", width, height);
+}
+
+/** Walks the segments to the frame header, which holds the size (ITU T.81, B.2.2). */
+function jpegFrame(view: DataView) {
   for (let at = 2; at + 9 < view.byteLength;) {
     if (view.getUint8(at) !== 0xff) break;
     const marker = view.getUint8(at + 1);
     const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
-    if (isFrame) return sized("image/jpeg", view.getUint16(at + 7), view.getUint16(at + 5));
+    if (isFrame) {
+      const [precision, height, width] = [
+        view.getUint8(at + 4),
+        view.getUint16(at + 5),
+        view.getUint16(at + 7),
+      ];
+      return { precision, height, width };
+    }
     at += marker === 0xff ? 1 : 2 + view.getUint16(at + 2);
   }
-  return { mime: "image/jpeg" };
+  return undefined;
 }
 
 function webpInfo(bytes: Uint8Array, view: DataView): ImageInfo {
@@ -83,15 +97,43 @@ function gifFrames(bytes: Uint8Array): number {
   return frames;
 }
 
-/** Whether a PNG has a chunk before its pixels. */
+/** Reports whether a PNG has a chunk before its pixels. */
 function hasPngChunk(bytes: Uint8Array, name: string): boolean {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let at = 8; at + 8 <= bytes.length; at += 12 + view.getUint32(at)) {
-    const kind = ascii(bytes, at + 4, 4);
+  for (const { kind } of pngChunks(bytes)) {
     if (kind === name) return true;
     if (kind === "IDAT") return false;
   }
   return false;
+}
+
+function* pngChunks(bytes: Uint8Array<ArrayBufferLike>) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 8, end; at + 8 <= bytes.length; at = end) {
+    end = at + 12 + view.getUint32(at);
+    yield { kind: ascii(bytes, at + 4, 4), at, end };
+  }
+}
+
+/**
+ * Returns a PNG with nothing but its pixels, palette and transparency: the first letter of every other kind
+ * of chunk is small, and readers may leave it out (PNG, 5.4).
+ */
+export function withoutPngExtras(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const kept = [...pngChunks(bytes)].filter(({ kind }) => /^[A-Z]/.test(kind) || kind === "tRNS");
+  const parts = [bytes.subarray(0, 8), ...kept.map(({ at, end }) => bytes.subarray(at, end))];
+  const result = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    result.set(part, at);
+    at += part.length;
+  }
+  return result;
+}
+
+/** Reports whether a JPEG of 8 bits a sample has its end marker. Few decoders know every kind of coding. */
+export function isWholeJpeg(bytes: Uint8Array): boolean {
+  const frame = jpegFrame(new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+  return frame?.precision === 8 && bytes.at(-2) === 0xff && bytes.at(-1) === 0xd9;
 }
 
 export function starts(bytes: Uint8Array, magic: readonly number[]): boolean {

@@ -1,4 +1,5 @@
 import { configuredHooks } from "../../../src/config/hooks/hooks.ts";
+import { formatHookProblem, readHooks } from "../../../src/hook/mod.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { configFixture } from "./fixture.ts";
 
@@ -74,7 +75,7 @@ Deno.test("what is wrong with a hook is said with its place, and the others coun
   });
   const { config, warnings } = await fixture.load();
   assertEquals(config.hooks.map(({ command }) => command), ["ok"]);
-  assertEquals(warnings.length, 8);
+  assertEquals(warnings.length, 6);
   for (const { place } of warnings) assertStringIncludes(place?.file ?? "", "settings.json");
   assertEquals(warnings.filter(({ place }) => (place?.line ?? 1) === 1), []);
 });
@@ -88,4 +89,45 @@ Deno.test("disableAllHooks and claude_settings = false leave a file's hooks out"
     "home/config.toml": "[permissions]\nclaude_settings = false\n",
   });
   assertEquals((await left.load({ trust: () => true })).config.hooks, []);
+});
+
+Deno.test("an unknown key refuses the one hook that has it, with its place and the nearest key", async () => {
+  await using fixture = configFixture({
+    "home/config.toml": [
+      '[[hooks]]\nevent = "Stop"\ncommand = "one"\ntimeout = 5\n',
+      '[[hooks]]\nevent = "PreToolUse"\nmatch = "Bash"\ncommand = "two"\n',
+      '[[hooks]]\nevent = "PreToolUse"\nmatch = "Bash"\nmatcher = "Edit"\ncommand = "three"\n',
+    ].join("\n"),
+    "home/settings.json": JSON.stringify({
+      hooks: {
+        Stop: [
+          {
+            hooks: [{ type: "command", command: "four", if: "Bash(git *)" }, {
+              type: "command",
+              command: "five",
+            }],
+          },
+          { matchers: "x", hooks: [{ type: "command", command: "six" }] },
+          { matcher: "Bash", hooks: [{ type: "command", command: "seven", async: true }] },
+          { match: "Bash", command: "eight", event: "Stop" },
+        ],
+      },
+    }),
+  });
+  const loaded = await fixture.load();
+  const hooks = configuredHooks(loaded, { cwd: fixture.cwd, env });
+  const { hooks: running, problems } = readHooks(hooks);
+  assertEquals(running.map(({ source }) => [source.command, source.matcher]), [
+    ["five", ""],
+    ["seven", "Bash"],
+    ["two", "Bash"],
+  ]);
+  assertEquals(problems.map(formatHookProblem).map((line) => line.replace(/^.*?\/home\//, "")), [
+    'settings.json:1:29: Unknown key "if"; the hook "four" does not run; remove it, or see reasonix docs hooks',
+    'settings.json:1:147: Unknown key "matchers"; the hook "six" does not run; did you mean "matcher"?',
+    'settings.json:1:263: Unknown key "event"; the hook "eight" does not run; remove it, or see reasonix docs hooks',
+    'config.toml:1:1: Unknown key "timeout"; the hook "one" does not run; did you mean "timeout_seconds"?',
+    'config.toml:11:1: Unknown key "match"; the hook "three" does not run; did you mean "matcher"?',
+  ]);
+  assertEquals(loaded.warnings.map(({ message }) => message), ['"async" of a hook has no effect here']);
 });

@@ -197,6 +197,7 @@ Deno.test("resolveReferences says which file may not be read", async () => {
 Deno.test("resolveReferences says when a mistyped path is no file, and leaves packages and handles alone", async () => {
   await using dir = await makeTempDir();
   await write(dir.path, { "src/wrap.ts": "x", "main.ts": "y", ".git/x": "" });
+  await write(dir.path, { "node_modules/@scope/pkg.js/index.js": "" });
   const said = async (text: string) => (await references(text, dir.path)).notices;
   assertEquals(await said("see @src/wrpa.ts."), [
     "@src/wrpa.ts was not attached: there is no such file; did you mean @src/wrap.ts?",
@@ -211,7 +212,43 @@ Deno.test("resolveReferences says when a mistyped path is no file, and leaves pa
     assertEquals(await said(text), [], text);
   }
   const outside = await said("@../reasonix-tset.txt");
-  assert(!outside.some((notice) => notice.includes("did you mean")));
+  assertEquals(outside, ["@../reasonix-tset.txt was not attached: there is no such file"]);
+});
+
+Deno.test("resolveReferences reports a mistyped path without a near name, and in a directory that is not there", async () => {
+  await using dir = await makeTempDir();
+  await write(dir.path, { "src/wrap.ts": "x", "main.ts": "y" });
+  const said = async (text: string) => (await references(text, dir.path)).notices;
+  for (
+    const [name, hint] of [
+      ["zzz/none.ts"],
+      ["src/zzz/none.ts"],
+      ["scr/wrap.ts", "src/wrap.ts"],
+      ["scr/wrpa.ts:3-9", "src/wrap.ts"],
+      ["nofile.ts"],
+      ["qqq.md"],
+      ["./Makefile"],
+      ["a/b/c/Dockerfile.yml"],
+      ["lib/none.js"],
+      ["/no/such/place.json"],
+    ]
+  ) {
+    const expected = `@${name} was not attached: there is no such file`;
+    assertEquals(await said(`see @${name}.`), [hint ? `${expected}; did you mean @${hint}?` : expected]);
+  }
+  assertEquals(await said("@sr/"), ["@sr/ was not attached: there is no such directory"]);
+  for (
+    const text of [
+      "@john.doe and @jane",
+      "@types/chart.js @types/socket.io @types/lodash.get @babel/core @angular/core@17.1.0",
+      "@Injectable() @app.route('/x.html') @functools.cache @pytest.mark.skip @property",
+      "me@example.com @example.com <a@b.ts> a@b/c.ts",
+      "@media (x) @param name @v1.2 @2.5 @...",
+      "@/components/Button",
+    ]
+  ) {
+    assertEquals(await said(text), [], text);
+  }
 });
 
 Deno.test("resolveReferences reads resources of connected servers and leaves other colons alone", async () => {

@@ -36,6 +36,7 @@ const START = {
   cwd: "/w",
   model: "m",
   skills: [],
+  agents: () => Promise.resolve([]),
   servers: [],
   commands: () => Promise.resolve([]),
   keyed: false,

@@ -13,6 +13,7 @@ export function checkFlags(flags: RunFlags, words: readonly string[]): void {
     "continue",
     "resume",
     "copy",
+    "file",
     "forkSession",
     "sessionId",
     "inputFormat",

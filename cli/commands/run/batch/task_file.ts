@@ -15,7 +15,7 @@ export interface BatchTask {
   readonly checks: readonly string[];
 }
 
-const FIELDS = ["id", "prompt", "dir", "model", "check"] as const;
+const FIELDS = ["id", "prompt", "task", "dir", "model", "check"] as const;
 type Field = (typeof FIELDS)[number];
 
 const MAX_ID = 200;
@@ -42,7 +42,7 @@ export function readTasks(
   for (const [at, raw] of text.replace(/^\ufeff/, "").split("\n").entries()) {
     const line = at + 1;
     if (raw.trim() === "") continue;
-    const read = readLine(raw, cwd);
+    const read = readLine(raw, line, cwd);
     if (!("id" in read)) {
       wrong.push(...read.map((each) => ({ line, ...each })));
       continue;
@@ -52,7 +52,8 @@ export function readTasks(
       lines.set(read.id, line);
       tasks.push(read);
     } else {
-      const problem = `the id ${JSON.stringify(read.id)} is that of line ${first} already`;
+      const own = raw.includes('"id"') ? "" : ", and a line without an id has its number";
+      const problem = `the id ${JSON.stringify(read.id)} is that of line ${first} already${own}`;
       wrong.push({ line, column: columnOf(raw, "id"), problem });
     }
   }
@@ -60,7 +61,7 @@ export function readTasks(
   if (tasks.length > 0) return tasks;
   throw new ReasonixError(`Cannot run the tasks of ${file}: there are none in it`, {
     exit: "usage",
-    remedy: 'write one a line: {"id": "first", "prompt": "what to do"}',
+    remedy: 'write one a line: {"prompt": "what to do"}',
   });
 }
 
@@ -78,7 +79,7 @@ function unusable(file: string, wrong: readonly Wrong[]): ReasonixError {
 
 type LineProblem = Omit<Wrong, "line">;
 
-function readLine(raw: string, cwd: string): BatchTask | LineProblem[] {
+function readLine(raw: string, line: number, cwd: string): BatchTask | LineProblem[] {
   let value: unknown;
   try {
     value = JSON.parse(raw);
@@ -94,15 +95,17 @@ function readLine(raw: string, cwd: string): BatchTask | LineProblem[] {
     const [near] = suggestNames(name, FIELDS, 1);
     complain(name, `a task has no field "${name}"${near === undefined ? "" : `; "${near}" is one`}`);
   }
-  const id = typeof value.id === "number" ? String(value.id) : value.id;
+  const { id: given = line } = value;
+  const id = typeof given === "number" ? String(given) : given;
   if (!isText(id) || id.length > MAX_ID || /\p{Cc}/u.test(id)) {
-    complain(
-      "id",
-      value.id === undefined ? "the id is missing" : `the id is no text of at most ${MAX_ID} characters`,
-    );
+    complain("id", `the id is no text of at most ${MAX_ID} characters`);
   }
-  if (!isText(value.prompt)) {
-    complain("prompt", value.prompt === undefined ? "the prompt is missing" : "the prompt is no text");
+  const name = value.task === undefined ? "prompt" : "task";
+  const prompt = value[name];
+  if (value.task !== undefined && value.prompt !== undefined) {
+    complain("task", "it has both a prompt and a task, which are the same");
+  } else if (!isText(prompt)) {
+    complain(name, prompt === undefined ? "the prompt is missing" : `the ${name} is no text`);
   }
   if (value.model !== undefined && !isText(value.model)) complain("model", "the model is no name");
   const dir = directoryOf(value.dir, cwd);
@@ -110,7 +113,7 @@ function readLine(raw: string, cwd: string): BatchTask | LineProblem[] {
   const checks = checksOf(value.check);
   if (!checks) complain("check", "the check is neither a command line nor a list of them");
   if (problems.length > 0 || dir === undefined || !checks) return problems;
-  const { prompt, model } = value;
+  const { model } = value;
   return { id: id as string, prompt: prompt as string, dir, checks, ...(isText(model) ? { model } : {}) };
 }
 

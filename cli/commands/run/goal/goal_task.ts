@@ -1,7 +1,7 @@
 import type { Assembly, GoalRequest, TurnInput } from "../../../../src/assembly/mod.ts";
 import { ReasonixError } from "../../../../src/core/mod.ts";
 import { openGoal } from "../../../../src/session/mod.ts";
-import { readTask, type Task } from "../../../terminal/stdin.ts";
+import { type InputReporter, readTask, type Task } from "../../../terminal/stdin.ts";
 import type { RunFlags } from "../config.ts";
 import { type GoalFlags, requireGoalFlags } from "./goal_flags.ts";
 
@@ -12,12 +12,12 @@ import { type GoalFlags, requireGoalFlags } from "./goal_flags.ts";
 export class TaskReader {
   readonly #flags: GoalFlags & Pick<RunFlags, "continue" | "resume">;
   readonly #words: readonly string[];
-  readonly #tell: (text: string) => void;
+  readonly #reporter: InputReporter;
 
-  constructor(flags: RunFlags, words: readonly string[], tell: (text: string) => void) {
+  constructor(flags: RunFlags, words: readonly string[], reporter: InputReporter) {
     this.#flags = flags;
     this.#words = words;
-    this.#tell = tell;
+    this.#reporter = reporter;
     requireGoalFlags(flags);
   }
 
@@ -25,11 +25,11 @@ export class TaskReader {
   async ahead(): Promise<Task | undefined> {
     const { goal, continue: latest = false, resume } = this.#flags;
     const goesOn = goal === undefined && this.#words.length === 0 && (latest || resume !== undefined);
-    return goesOn ? undefined : await readTask(this.#words, this.#tell, { optional: goal !== undefined });
+    return goesOn ? undefined : await readTask(this.#words, this.#reporter, { optional: goal !== undefined });
   }
 
   async late({ session: { state } }: Assembly): Promise<Task> {
-    return await readTask(this.#words, this.#tell, { optional: openGoal(state) !== undefined });
+    return await readTask(this.#words, this.#reporter, { optional: openGoal(state) !== undefined });
   }
 }
 

@@ -30,6 +30,12 @@ export async function converse(
   flags: RunFlags,
   { out, printer, signal, secrets }: ConversationParts,
 ): Promise<number> {
+  if (flags.file) {
+    throw new ReasonixError("Cannot use --file together with --input-format stream-json", {
+      exit: "usage",
+      remedy: "write @FILE in a message, or send the content as a block of it",
+    });
+  }
   const channel = new ControlChannel(out);
   const conversation = new Conversation(context, flags, { channel, printer, secrets });
   channel.handlers = requestHandlers(conversation);

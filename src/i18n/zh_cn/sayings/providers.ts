@@ -62,6 +62,11 @@ export const PROVIDERS = {
   checkModel: (model) => `请检查该供应商的 base_url 和模型名“${model}”`,
   checkSetting: (setting) => `请检查 ${setting}`,
   checkServer: () => "请检查 base_url，并确认服务正在运行",
+  startServer: (label, command) => `启动 ${label} 的命令：${command}`,
+  proxyRefuses: (host, setting) =>
+    `代理 ${host} 没有程序在监听：请启动它，或更正${
+      setting === "proxy" ? "该供应商的 proxy" : ` ${setting}`
+    }`,
   checkNetwork: (proxy) =>
     proxy === "set"
       ? "请检查网络、代理和 base_url"

@@ -29,6 +29,7 @@ const IMAGES: ImageLimits = {
   types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
   bytes: 3_900_000,
   edge: 2000,
+  maxEdge: 2000,
   count: 100,
   total: 24 * 1024 * 1024,
 };

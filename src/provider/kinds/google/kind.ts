@@ -28,6 +28,7 @@ const IMAGES: ImageLimits = {
   types: ["image/png", "image/jpeg", "image/webp"],
   bytes: 7 * 1024 * 1024,
   edge: 3072,
+  maxEdge: 8000,
   count: 3000,
   total: 15 * 1024 * 1024,
 };

@@ -21,6 +21,7 @@ const IMAGES: ImageLimits = {
   types: ["image/png", "image/jpeg", "image/gif", "image/webp"],
   bytes: 15 * 1024 * 1024,
   edge: 2048,
+  maxEdge: 8000,
   count: 500,
   total: 40 * 1024 * 1024,
 };

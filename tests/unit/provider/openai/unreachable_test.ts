@@ -2,8 +2,8 @@ import { assert, assertEquals, assertStringIncludes } from "../../../support/ass
 import { SELF_SIGNED } from "../../../support/self_signed.ts";
 import { collect, InstantClock, openClient } from "../../../support/model_client.ts";
 
-async function failureAt(url: string) {
-  const provider = await openClient({ url }, { clock: new InstantClock(), entry: { max_attempts: 2 } });
+async function failureAt(url: string, entry: Record<string, unknown> = { max_attempts: 2 }) {
+  const provider = await openClient({ url }, { clock: new InstantClock(), entry });
   const { error, retries } = await collect(provider);
   assert(error);
   return { ...error, retries: retries.length };
@@ -18,6 +18,39 @@ Deno.test("openai provider says why a server cannot be reached when the runtime 
   assertStringIncludes(
     refused.message,
     `Provider "test" at 127.0.0.1:${port} could not be reached: tcp connect error: `,
+  );
+});
+
+/** A port of this machine that nothing listens on. */
+function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+Deno.test("openai provider tries a server of this machine that refuses only once more, and says how it is started", async () => {
+  const url = `http://127.0.0.1:${freePort()}/v1`;
+  const unknown = await failureAt(url, {});
+  assertEquals(unknown.retries, 1);
+  assertStringIncludes(unknown.message, "that the server is running (gave up after 2 attempts)");
+  for (
+    const [name, command] of [["ollama", "ollama serve"], ["lmstudio", "lms server start"], [
+      "llamacpp",
+      "llama-server",
+    ]]
+  ) {
+    const failure = await failureAt(url, { name });
+    assertEquals(failure.retries, 1);
+    assertStringIncludes(failure.message, `starts with: ${command}`);
+  }
+});
+
+Deno.test("openai provider names a proxy of this machine that refuses, and tries it only once more", async () => {
+  const port = freePort();
+  const failure = await failureAt("http://model.invalid/v1", { proxy: `http://127.0.0.1:${port}` });
+  assertEquals(failure.retries, 1);
+  assertStringIncludes(
+    failure.message,
+    `nothing listens at the proxy 127.0.0.1:${port}: start it, or correct proxy of this provider (gave up`,
   );
 });
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { animatedPng, gif, makeImage, withSize } from "../../../support/images.ts";
+import { animatedPng, gif, makeImage, withChunk, withSize } from "../../../support/images.ts";
 import {
   COMMON_IMAGES,
   fitImage,
@@ -83,5 +83,60 @@ Deno.test("fitImage goes by what an image is, whatever happens to its bytes", as
     bytes[at] = (bytes[at] ?? 0) ^ 0xff;
     const image = await fit(bytes);
     assert("problem" in image || image.mime.startsWith("image/"));
+  }
+});
+
+Deno.test("fitImage takes a PNG whose extras are damaged, and gives it back as it came", async () => {
+  const png = await makeImage(40, 30);
+  const profile = withChunk(png, "iCCP", new Uint8Array([65, 0, 0, 1, 2, 3, 4]));
+  const wrongChecksum = profile.slice();
+  wrongChecksum[33 + 8 + 7] = (wrongChecksum[33 + 8 + 7] ?? 0) ^ 0xff;
+  for (
+    const bytes of [
+      profile,
+      wrongChecksum,
+      withChunk(png, "pHYs", new Uint8Array(1)),
+      withChunk(png, "sRGB", new Uint8Array([77])),
+    ]
+  ) {
+    const image = fitted(await fit(bytes));
+    assertEquals([image.mime, image.note], ["image/png", undefined]);
+    assert(image.bytes === bytes);
+    assertEquals(fitted(await fit(bytes, { edge: 32 })).width, 32);
+  }
+  const pixels = png.slice();
+  pixels[png.length - 20] = (pixels[png.length - 20] ?? 0) ^ 0xff;
+  assertStringIncludes(problem(await fit(pixels)), "damaged or cut off");
+});
+
+Deno.test("fitImage gives a whole JPEG back that servers can decode and it cannot", async () => {
+  const jpeg = await makeImage(100, 60, { type: "image/jpeg" });
+  const frame = jpeg.findIndex((byte, at) => byte === 0xff && jpeg[at + 1] === 0xc0);
+  const arithmetic = jpeg.slice();
+  arithmetic[frame + 1] = 0xc9;
+  assert(fitted(await fit(arithmetic)).bytes === arithmetic);
+  assert(fitted(await fit(arithmetic, { edge: 50 })).bytes === arithmetic);
+  for (const limits of [{ edge: 50, maxEdge: 80 }, { bytes: 100 }, { types: ["image/png"] }]) {
+    assertStringIncludes(problem(await fit(arithmetic, limits)), "damaged or cut off");
+  }
+  assertStringIncludes(problem(await fit(arithmetic.slice(0, -50))), "damaged or cut off");
+});
+
+Deno.test("fitImage gives an image back that cannot be scaled, where servers take it", async () => {
+  const png = await makeImage(400, 100);
+  const { convertToBlob } = OffscreenCanvas.prototype;
+  OffscreenCanvas.prototype.convertToBlob = () => Promise.reject(new Error("no memory"));
+  try {
+    assert(fitted(await fit(png, { edge: 200 })).bytes === png);
+    assertStringIncludes(
+      problem(await fit(png, { edge: 200, maxEdge: 300 })),
+      "cannot be converted: no memory",
+    );
+    assertStringIncludes(
+      problem(await fit(png, { types: ["image/jpeg"] })),
+      "cannot be converted: no memory",
+    );
+  } finally {
+    OffscreenCanvas.prototype.convertToBlob = convertToBlob;
   }
 });
