@@ -105,7 +105,12 @@ export class Dialogs {
     return await this.overlays.show(panel, undefined, true);
   }
 
-  async confirm(question: string, { text, danger }: ConfirmOptions = {}): Promise<boolean> {
+  /** Asks for a yes; with `called` as an answer to what the user has just done. */
+  async confirm(
+    question: string,
+    { text, danger }: ConfirmOptions = {},
+    called = true,
+  ): Promise<boolean> {
     const { ChoicePanel } = await import("./choice_panel.ts");
     const style = await this.#style();
     const panel = new ChoicePanel({
@@ -118,7 +123,7 @@ export class Dialogs {
       ],
       current: danger ? 1 : 0,
     }, style);
-    return await this.overlays.show(panel, undefined, true) ?? false;
+    return await this.overlays.show(panel, undefined, called) ?? false;
   }
 
   async prompt(question: string, initial = ""): Promise<string | undefined> {
